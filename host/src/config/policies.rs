@@ -1,0 +1,48 @@
+//! `[policies.<name>]`: where a policy comes from.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// One policy: a checkpoint to load, or a small random one to make.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PolicyConfig {
+    /// Folder of a checkpoint in the Hugging Face layout. Without it, a small
+    /// random policy is made from the shape below.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathBuf>,
+    /// Whether training changes it.
+    pub train: bool,
+    /// Width of the residual stream.
+    pub hidden_size: i64,
+    /// Number of decoder layers.
+    pub layers: i64,
+    /// Query heads per layer.
+    pub heads: i64,
+    /// Key and value heads per layer.
+    pub key_value_heads: i64,
+    /// Width of a head.
+    pub head_size: i64,
+    /// Width of the SwiGLU block.
+    pub intermediate_size: i64,
+    /// Base of the rotary position embedding.
+    pub rope_theta: f64,
+}
+
+impl Default for PolicyConfig {
+    /// The `tiny` preset: about 110,000 parameters, enough for a word-level game.
+    fn default() -> Self {
+        PolicyConfig {
+            path: None,
+            train: true,
+            hidden_size: 64,
+            layers: 2,
+            heads: 4,
+            key_value_heads: 2,
+            head_size: 16,
+            intermediate_size: 192,
+            rope_theta: 100.0,
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! `[rollout]` and `[validation]`: how episodes are produced.
+
+use serde::{Deserialize, Serialize};
+
+/// How the episodes of a step are sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SamplingScheme {
+    /// K completions at every state, each tried in its own fork; one is kept
+    /// (AT-GRPO, arXiv 2510.11062, section 4).
+    Tree,
+    /// K independent episodes of every task (the GRPO baselines).
+    Trajectory,
+}
+
+/// Which completion of a group the episode goes on from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BranchChoice {
+    /// The one with the highest reward; ties are broken by seed.
+    Greedy,
+    /// Any, with equal probability.
+    Random,
+    /// With probability proportional to exp(reward / `branch_temperature`).
+    Softmax,
+}
+
+/// Training rollouts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RolloutConfig {
+    /// Tasks per training step.
+    pub tasks_per_step: usize,
+    /// Completions per state (tree) or episodes per task (trajectory): the K of GRPO.
+    pub branches: usize,
+    /// Turns per role after which an episode is truncated; 0 takes the environment's advice.
+    pub max_turns: usize,
+    /// Tokens per completion, the end-of-text token included.
+    pub max_completion_tokens: usize,
+    /// Softmax temperature of sampling.
+    pub temperature: f64,
+    /// Nucleus: keep the smallest set of tokens with at least this probability; 1 keeps all.
+    pub top_p: f64,
+    /// Keep this many of the likeliest tokens; 0 keeps all.
+    pub top_k: usize,
+    /// Tree or trajectory sampling.
+    pub sampling: SamplingScheme,
+    /// Which completion the episode goes on from, in tree sampling.
+    pub branch_choice: BranchChoice,
+    /// Temperature of the `softmax` branch choice, in units of reward.
+    pub branch_temperature: f64,
+    /// Share of void episodes in a step above which the run stops.
+    pub max_void_share: f64,
+}
+
+impl Default for RolloutConfig {
+    fn default() -> Self {
+        RolloutConfig {
+            tasks_per_step: 64,
+            branches: 4,
+            max_turns: 0,
+            max_completion_tokens: 8,
+            temperature: 1.0,
+            top_p: 1.0,
+            top_k: 0,
+            sampling: SamplingScheme::Tree,
+            branch_choice: BranchChoice::Random,
+            branch_temperature: 0.25,
+            max_void_share: 0.5,
+        }
+    }
+}
+
+/// Held-out tasks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ValidationConfig {
+    /// Tasks of the validation split for the figures before and after training.
+    pub tasks: usize,
+    /// Tasks used during training, where speed matters more than precision.
+    pub tasks_during_training: usize,
+    /// Validate every so many steps; 0 validates only before and after.
+    pub every: usize,
+    /// Also validate by sampling at the rollout's temperature, not only greedily.
+    pub sampled: bool,
+}
+
+impl Default for ValidationConfig {
+    fn default() -> Self {
+        ValidationConfig { tasks: 512, tasks_during_training: 256, every: 20, sampled: true }
+    }
+}

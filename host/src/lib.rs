@@ -1,0 +1,14 @@
+//! Troupe: trains teams of LLM agents with on-policy reinforcement learning.
+//!
+//! The modules are listed in the order in which they depend on each other: a
+//! module uses only modules above it. `tests/it/layering.rs` holds us to it.
+//!
+//! `config → plugins → policies → episodes → groups → advantages → update →
+//! checkpoint`; the loop itself is `cli/train.rs`.
+
+pub mod error;
+pub mod seed;
+pub mod config;
+pub mod trajectory;
+pub mod group;
+pub mod advantage;

@@ -1,0 +1,306 @@
+//! What happened: plain data, one struct per noun, without tensors and
+//! without plugin types. Everything after the rollout is a function of this.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// Who wrote a message of a prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Author {
+    /// Standing instructions.
+    System,
+    /// What the role is told now.
+    User,
+    /// What the role itself said before.
+    Assistant,
+}
+
+impl Author {
+    /// The word chat templates use for the author.
+    pub fn name(self) -> &'static str {
+        match self {
+            Author::System => "system",
+            Author::User => "user",
+            Author::Assistant => "assistant",
+        }
+    }
+}
+
+/// One message of a prompt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// Who wrote it.
+    pub author: Author,
+    /// What it says.
+    pub text: String,
+}
+
+/// What a role does to the environment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Action {
+    /// The seat that acts.
+    pub role: String,
+    /// One of the kinds the environment declares.
+    pub kind: String,
+    /// The action itself.
+    pub text: String,
+}
+
+/// Where an episode stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// It goes on.
+    Ongoing,
+    /// The rules ended it and the task is solved.
+    Solved,
+    /// The rules ended it and the task can no longer be solved.
+    Failed,
+}
+
+/// Why a completion ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// The policy sampled an end-of-text token, which is the last of `tokens`.
+    EndOfText,
+    /// The limit on tokens was met.
+    Length,
+}
+
+/// One sampled answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Completion {
+    /// Token ids as sampled, the end-of-text token included; never re-tokenised.
+    pub tokens: Vec<u32>,
+    /// Natural log-probability of each token under the very distribution it
+    /// was drawn from (after temperature, top-k and top-p).
+    pub logprobs: Vec<f32>,
+    /// The tokens as text, without special tokens.
+    pub text: String,
+    /// Why it ended.
+    pub stop: StopReason,
+}
+
+/// What an answer was worth, summed over the actions it led to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Reward {
+    /// Worth to every role.
+    pub team: f64,
+    /// Worth to the answering role alone.
+    pub local: f64,
+    /// Named shares of `team` and `local`, summed by name.
+    pub parts: BTreeMap<String, f64>,
+}
+
+impl Reward {
+    /// r = α·team + local (arXiv 2510.11062, section 3).
+    pub fn total(&self, alpha: f64) -> f64 {
+        alpha * self.team + self.local
+    }
+
+    /// Add the worth of one more action.
+    pub fn add(&mut self, other: &Reward) {
+        self.team += other.team;
+        self.local += other.local;
+        for (name, value) in &other.parts {
+            *self.parts.entry(name.clone()).or_default() += value;
+        }
+    }
+}
+
+/// One row of the sample table: a completion, where it was drawn and what it
+/// was worth. Estimators are functions of a slice of these.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Index of the task within the step.
+    pub task: usize,
+    /// Which of the task's episodes it belongs to; 0 in tree sampling.
+    pub episode: usize,
+    /// How often the role had been asked before in the episode.
+    pub turn: usize,
+    /// The seat that answered.
+    pub role: String,
+    /// The policy that played the seat.
+    pub policy: String,
+    /// Which of the state's completions it is, `0..K`.
+    pub branch: usize,
+    /// Whether the episode went on from this completion.
+    pub kept: bool,
+    /// Digest of (environment state, session state) the prompt was made from.
+    pub state: u64,
+    /// The prompt's token ids, shared by the completions of one state.
+    #[serde(with = "shared_tokens")]
+    pub prompt: Arc<[u32]>,
+    /// The answer.
+    pub completion: Completion,
+    /// What it was worth.
+    pub reward: Reward,
+    /// Whether every action it led to was carried out in full.
+    pub accepted: bool,
+}
+
+/// How an episode came to its end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// The rules ended it: the task is solved.
+    Solved,
+    /// The rules ended it: the task can no longer be solved.
+    Failed,
+    /// The workflow finished while the rules would have let it go on.
+    Finished,
+    /// A limit ended it.
+    Truncated,
+    /// A plugin failed; the episode counts for nothing. The cause is a short
+    /// word such as `out_of_fuel`, the message says whose fault it was.
+    Void {
+        /// The kind of failure, for counting.
+        cause: String,
+        /// The failure in a sentence.
+        message: String,
+    },
+}
+
+/// One thing that happened in an episode, in order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "event")]
+pub enum Event {
+    /// What could be seen at the start or after an action.
+    Observed {
+        /// The observation.
+        text: String,
+    },
+    /// A role answered; of a group, the kept completion.
+    Replied {
+        /// The seat.
+        role: String,
+        /// Its turn.
+        turn: usize,
+        /// What it was told.
+        prompt: Vec<Message>,
+        /// What it answered.
+        text: String,
+    },
+    /// The environment carried out an action.
+    Acted {
+        /// The action.
+        action: Action,
+        /// Whether it was carried out in full.
+        accepted: bool,
+        /// What the environment said.
+        feedback: String,
+        /// What it was worth.
+        reward: Reward,
+        /// Where the episode stood then.
+        status: Status,
+    },
+}
+
+/// One run of a task with all roles; of a tree, the kept branch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Episode {
+    /// Index of the task within the step.
+    pub task: usize,
+    /// The split the task is from: `train`, `validation` or `test`.
+    pub split: String,
+    /// The task's seed.
+    pub seed: u32,
+    /// Which of the task's episodes it is.
+    pub episode: usize,
+    /// What happened, in order.
+    pub events: Vec<Event>,
+    /// How it ended.
+    pub ending: Ending,
+}
+
+impl Episode {
+    /// Whether the task was solved.
+    pub fn solved(&self) -> bool {
+        self.ending == Ending::Solved
+    }
+
+    /// Whether a plugin failed in it.
+    pub fn is_void(&self) -> bool {
+        matches!(self.ending, Ending::Void { .. })
+    }
+}
+
+mod shared_tokens {
+    use std::sync::Arc;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(tokens: &Arc<[u32]>, to: S) -> Result<S::Ok, S::Error> {
+        tokens.as_ref().serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Arc<[u32]>, D::Error> {
+        Ok(Vec::<u32>::deserialize(from)?.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alpha_weighs_the_team_reward_only() {
+        let reward = Reward { team: 2.0, local: -0.5, parts: BTreeMap::new() };
+        assert_eq!(reward.total(1.0), 1.5);
+        assert_eq!(reward.total(0.0), -0.5);
+    }
+
+    #[test]
+    fn rewards_of_several_actions_add_up_by_part() {
+        let part = |value| BTreeMap::from([("progress".to_owned(), value)]);
+        let mut sum = Reward { team: 1.0, local: 0.0, parts: part(1.0) };
+        sum.add(&Reward { team: 0.5, local: -0.1, parts: part(0.5) });
+        assert_eq!(sum, Reward { team: 1.5, local: -0.1, parts: part(1.5) });
+    }
+}
+
+/// Samples made by hand, for the tests of everything that reads the table.
+#[cfg(test)]
+pub mod test_samples {
+    use super::*;
+
+    /// A sample of no worth.
+    pub fn sample(task: usize, episode: usize, turn: usize, role: &str, branch: usize) -> Sample {
+        Sample {
+            task,
+            episode,
+            turn,
+            role: role.to_owned(),
+            policy: "shared".to_owned(),
+            branch,
+            kept: branch == 0,
+            state: (task * 1000 + turn * 10) as u64 + u64::from(role.as_bytes()[0]) * 7919,
+            prompt: vec![1, 2, 3].into(),
+            completion: Completion {
+                tokens: vec![4, 5],
+                logprobs: vec![-0.1, -0.2],
+                text: "a b".to_owned(),
+                stop: StopReason::EndOfText,
+            },
+            reward: Reward::default(),
+            accepted: true,
+        }
+    }
+
+    /// The table of a tree rollout.
+    pub fn tree_of(tasks: usize, turns: usize, roles: &[&str], branches: usize) -> Vec<Sample> {
+        let mut samples = Vec::new();
+        for task in 0..tasks {
+            for turn in 0..turns {
+                for role in roles {
+                    samples.extend((0..branches).map(|branch| sample(task, 0, turn, role, branch)));
+                }
+            }
+        }
+        samples
+    }
+}
