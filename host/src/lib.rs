@@ -8,7 +8,11 @@
 
 pub mod error;
 pub mod seed;
+pub mod storage;
 pub mod config;
 pub mod trajectory;
 pub mod group;
 pub mod advantage;
+pub mod metrics;
+pub mod checkpoint;
+pub mod run;

@@ -1,0 +1,254 @@
+//! What a step is told about in `metrics.jsonl`: one record per step, made
+//! from the sample table by pure functions.
+//!
+//! Everything that depends on the machine's speed lies under `timing`, so that
+//! two runs of one seed differ there and nowhere else. Each figure is
+//! explained in `docs/metrics.md`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::group::Group;
+use crate::trajectory::{Ending, Episode, Sample, StopReason};
+
+/// A share of successes with its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Success {
+    /// Solved tasks over tasks.
+    pub success: f64,
+    /// Lower end of the 95 % Wilson interval.
+    pub low: f64,
+    /// Upper end of the 95 % Wilson interval.
+    pub high: f64,
+    /// Tasks that count; those of void episodes do not.
+    pub tasks: usize,
+}
+
+impl Success {
+    /// Wilson's score interval (J. Am. Stat. Assoc. 22, 1927) at 95 %.
+    pub fn new(solved: usize, tasks: usize) -> Self {
+        if tasks == 0 {
+            return Success { success: 0.0, low: 0.0, high: 1.0, tasks };
+        }
+        let z = 1.959_964;
+        let n = tasks as f64;
+        let p = solved as f64 / n;
+        let center = (p + z * z / (2.0 * n)) / (1.0 + z * z / n);
+        let half = z / (1.0 + z * z / n) * (p * (1.0 - p) / n + z * z / (4.0 * n * n)).sqrt();
+        Success { success: p, low: (center - half).max(0.0), high: (center + half).min(1.0), tasks }
+    }
+}
+
+/// Held-out success after a step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Validation {
+    /// With the likeliest token each time.
+    pub greedy: Success,
+    /// Sampling at the rollout's temperature.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sampled: Option<Success>,
+}
+
+/// Mean and standard deviation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// Mean.
+    pub mean: f64,
+    /// Standard deviation, n in the denominator.
+    pub std: f64,
+}
+
+impl Spread {
+    /// Of some numbers; zeros if there are none.
+    pub fn of(values: impl Iterator<Item = f64> + Clone) -> Self {
+        let count = values.clone().count().max(1) as f64;
+        let mean = values.clone().sum::<f64>() / count;
+        let variance = values.map(|value| (value - mean).powi(2)).sum::<f64>() / count;
+        Spread { mean, std: variance.sqrt() }
+    }
+}
+
+/// What one role did in a step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RoleMetrics {
+    /// Completions.
+    pub samples: usize,
+    /// r = α·team + local.
+    pub reward: Spread,
+    /// Mean of each named share of the reward, before α.
+    pub parts: BTreeMap<String, f64>,
+    /// Mean reward by turn.
+    pub reward_by_turn: Vec<f64>,
+    /// Share of completions whose actions were carried out in full.
+    pub accepted: f64,
+    /// Tokens per completion.
+    pub completion_tokens: Spread,
+    /// Share of completions cut by the token limit.
+    pub cut: f64,
+}
+
+/// What the groups looked like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GroupMetrics {
+    /// Groups formed.
+    pub groups: usize,
+    /// Share of them the filter left out.
+    pub dropped: f64,
+    /// Mean standard deviation of the scores within a group.
+    pub spread: f64,
+}
+
+/// Seconds and rates: the part of a record that no seed determines.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Timing {
+    /// Seconds by phase: `generation`, `plugins`, `update`, `validation`, `checkpoint`.
+    pub seconds: BTreeMap<String, f64>,
+    /// Completion tokens per second of generation.
+    pub generated_tokens_per_second: f64,
+    /// Completion and prompt tokens per second of the update, a group's prompt counted once.
+    pub trained_tokens_per_second: f64,
+}
+
+/// One line of `metrics.jsonl`. `U` is what an update reports.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StepRecord<U> {
+    /// The step, from 1; 0 is the state training began from.
+    pub step: usize,
+    /// Episodes sampled.
+    pub episodes: usize,
+    /// How they ended, by ending; void ones under `void`.
+    pub endings: BTreeMap<String, usize>,
+    /// Void episodes by cause.
+    pub void: BTreeMap<String, usize>,
+    /// By role.
+    pub roles: BTreeMap<String, RoleMetrics>,
+    /// Before the filter.
+    pub groups: GroupMetrics,
+    /// By policy.
+    pub updates: BTreeMap<String, U>,
+    /// Held-out success, on the steps that measure it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validation: Option<Validation>,
+    /// What no seed determines.
+    pub timing: Timing,
+}
+
+/// How often each ending occurred, and why episodes were void.
+pub fn count_endings(
+    episodes: &[Episode],
+) -> (BTreeMap<String, usize>, BTreeMap<String, usize>) {
+    let (mut endings, mut void) = (BTreeMap::new(), BTreeMap::new());
+    for episode in episodes {
+        let word = match &episode.ending {
+            Ending::Solved => "solved",
+            Ending::Failed => "failed",
+            Ending::Finished => "finished",
+            Ending::Truncated => "truncated",
+            Ending::Void { cause, .. } => {
+                *void.entry(cause.clone()).or_default() += 1;
+                "void"
+            }
+        };
+        *endings.entry(word.to_owned()).or_default() += 1;
+    }
+    (endings, void)
+}
+
+/// What each role did.
+pub fn measure_roles(samples: &[Sample], alpha: f64) -> BTreeMap<String, RoleMetrics> {
+    let mut by_role: BTreeMap<String, Vec<&Sample>> = BTreeMap::new();
+    for sample in samples {
+        by_role.entry(sample.role.clone()).or_default().push(sample);
+    }
+    by_role.into_iter().map(|(role, samples)| (role, measure_role(&samples, alpha))).collect()
+}
+
+fn measure_role(samples: &[&Sample], alpha: f64) -> RoleMetrics {
+    let count = samples.len() as f64;
+    let share = |holds: fn(&Sample) -> bool| {
+        samples.iter().filter(|sample| holds(sample)).count() as f64 / count
+    };
+    let mut parts: BTreeMap<String, f64> = BTreeMap::new();
+    let mut turns: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+    for sample in samples {
+        turns.entry(sample.turn).or_default().push(sample.reward.total(alpha));
+        for (name, value) in &sample.reward.parts {
+            *parts.entry(name.clone()).or_default() += value / count;
+        }
+    }
+    RoleMetrics {
+        samples: samples.len(),
+        reward: Spread::of(samples.iter().map(|sample| sample.reward.total(alpha))),
+        parts,
+        reward_by_turn: turns
+            .into_values()
+            .map(|rewards| rewards.iter().sum::<f64>() / rewards.len() as f64)
+            .collect(),
+        accepted: share(|sample| sample.accepted),
+        completion_tokens: Spread::of(
+            samples.iter().map(|sample| sample.completion.tokens.len() as f64),
+        ),
+        cut: share(|sample| sample.completion.stop == StopReason::Length),
+    }
+}
+
+/// What the groups looked like before and after the filter.
+pub fn measure_groups(formed: &[Group], kept: usize) -> GroupMetrics {
+    let count = formed.len().max(1) as f64;
+    GroupMetrics {
+        groups: formed.len(),
+        dropped: (formed.len() - kept) as f64 / count,
+        spread: formed.iter().map(Group::spread).sum::<f64>() / count,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trajectory::test_samples::tree_of;
+
+    #[test]
+    fn the_interval_agrees_with_wilsons_table() {
+        let success = Success::new(486, 512);
+        assert!((success.low - 0.9264).abs() < 5e-4, "{success:?}");
+        assert!((success.high - 0.9653).abs() < 5e-4, "{success:?}");
+        let none = Success::new(0, 20);
+        assert_eq!((none.success, none.low), (0.0, 0.0));
+        assert!((none.high - 0.1611).abs() < 5e-4, "{none:?}");
+        assert_eq!(Success::new(0, 0).high, 1.0);
+    }
+
+    #[test]
+    fn roles_are_measured_apart_and_turn_by_turn() {
+        let mut samples = tree_of(2, 3, &["planner", "executor"], 4);
+        for sample in &mut samples {
+            sample.reward.team = sample.turn as f64;
+            sample.reward.parts.insert("progress".to_owned(), 2.0);
+        }
+        let roles = measure_roles(&samples, 0.5);
+        assert_eq!(roles.keys().collect::<Vec<_>>(), ["executor", "planner"]);
+        let planner = &roles["planner"];
+        assert_eq!(planner.samples, 24);
+        assert_eq!(planner.reward_by_turn, [0.0, 0.5, 1.0]);
+        assert!((planner.parts["progress"] - 2.0).abs() < 1e-12);
+        assert_eq!((planner.accepted, planner.cut), (1.0, 0.0));
+    }
+
+    #[test]
+    fn void_episodes_are_counted_by_cause() {
+        let episode = |ending| Episode {
+            task: 0,
+            split: "train".to_owned(),
+            seed: 0,
+            episode: 0,
+            events: Vec::new(),
+            ending,
+        };
+        let void = |cause: &str| Ending::Void { cause: cause.to_owned(), message: String::new() };
+        let episodes = [episode(Ending::Solved), episode(void("trap")), episode(void("trap"))];
+        let (endings, causes) = count_endings(&episodes);
+        assert_eq!(endings, BTreeMap::from([("solved".into(), 1), ("void".into(), 2)]));
+        assert_eq!(causes, BTreeMap::from([("trap".into(), 2)]));
+    }
+}

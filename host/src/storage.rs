@@ -1,0 +1,149 @@
+//! Files that are whole or not there: everything on disk is replaced
+//! atomically, so that a crash at any moment leaves the old or the new.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
+
+/// Why a run folder, checkpoint or other file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum StorageError {
+    /// The system refused.
+    #[error("cannot {verb} `{}`: {reason}", path.display())]
+    Io {
+        /// What was tried.
+        verb: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system said.
+        reason: std::io::Error,
+    },
+    /// The content is not what it should be.
+    #[error("`{}` is damaged: {reason}", path.display())]
+    Damaged {
+        /// The file or folder.
+        path: PathBuf,
+        /// What is wrong with it and what can be done.
+        reason: String,
+    },
+    /// The content is right, but of something else.
+    #[error("`{}` cannot be used here: {reason}", path.display())]
+    Unfit {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why, and what can be done.
+        reason: String,
+    },
+}
+
+impl StorageError {
+    /// Turns an I/O error into one that says what was tried on which path.
+    pub fn io(verb: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> StorageError {
+        let path = path.to_owned();
+        move |reason| StorageError::Io { verb, path, reason }
+    }
+}
+
+/// Replace a file as a whole.
+pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), StorageError> {
+    let temporary = beside(path);
+    let write = || {
+        let mut file = File::create(&temporary)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)
+    };
+    write().map_err(StorageError::io("write", path))
+}
+
+/// Replace a file by a value written as indented JSON.
+pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), StorageError> {
+    let mut text = serde_json::to_vec_pretty(value)
+        .map_err(|error| StorageError::io("write", path)(error.into()))?;
+    text.push(b'\n');
+    write_file(path, &text)
+}
+
+/// Read a JSON file.
+pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, StorageError> {
+    let text = fs::read(path).map_err(StorageError::io("read", path))?;
+    serde_json::from_slice(&text).map_err(|error| StorageError::Damaged {
+        path: path.to_owned(),
+        reason: format!("it is not the JSON expected here ({error})"),
+    })
+}
+
+/// Make a folder and its parents.
+pub fn create_folder(path: &Path) -> Result<(), StorageError> {
+    fs::create_dir_all(path).map_err(StorageError::io("create the folder", path))
+}
+
+/// Remove a folder and all in it, if it is there.
+pub fn remove_folder(path: &Path) -> Result<(), StorageError> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(StorageError::io("remove", path)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Names of the entries of a folder, sorted; none if it is not there.
+pub fn list_folder(path: &Path) -> Result<Vec<String>, StorageError> {
+    let entries = match fs::read_dir(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(StorageError::io("read", path))?,
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(StorageError::io("read", path))?;
+        names.extend(entry.file_name().into_string().ok());
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// SHA-256 of a file, in hexadecimal.
+pub fn digest_file(path: &Path) -> Result<String, StorageError> {
+    let mut file = File::open(path).map_err(StorageError::io("read", path))?;
+    let mut hasher = Sha256::new();
+    std::io::copy(&mut file, &mut hasher).map_err(StorageError::io("read", path))?;
+    Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// A name beside `path` that no finished file has.
+pub fn beside(path: &Path) -> PathBuf {
+    let mut name = std::ffi::OsString::from(".unfinished-");
+    name.push(path.file_name().unwrap_or_default());
+    path.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_written_file_is_whole_and_leaves_nothing_beside_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        write_json(&path, &[1, 2]).unwrap();
+        write_json(&path, &[3]).unwrap();
+        assert_eq!(read_json::<Vec<u32>>(&path).unwrap(), [3]);
+        assert_eq!(list_folder(folder.path()).unwrap(), ["a.json"]);
+    }
+
+    #[test]
+    fn errors_name_the_path_and_what_was_tried() {
+        let missing = Path::new("/nowhere/at/all.json");
+        let error = read_json::<u32>(missing).unwrap_err().to_string();
+        assert!(error.starts_with("cannot read `/nowhere/at/all.json`"), "{error}");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("b.json");
+        write_file(&path, b"{").unwrap();
+        assert!(read_json::<u32>(&path).unwrap_err().to_string().contains("is damaged"));
+    }
+}
