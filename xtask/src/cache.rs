@@ -1,0 +1,72 @@
+//! The downloads that all clones of one user share.
+
+use std::env;
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+/// A folder for downloads, held for this process alone until the value is dropped.
+#[derive(Debug)]
+pub struct Cache {
+    root: PathBuf,
+    _lock: File,
+}
+
+impl Cache {
+    /// Opens the user's cache, and waits if another process holds it.
+    pub fn open() -> Result<Self> {
+        let root = folder(env::var_os("XDG_CACHE_HOME").map(PathBuf::from), env::home_dir())
+            .context("nowhere to keep downloads: set HOME or XDG_CACHE_HOME")?;
+        let lock = lock(&root).with_context(|| {
+            format!("cannot use `{}` for downloads: set XDG_CACHE_HOME", root.display())
+        })?;
+        Ok(Self { root, _lock: lock })
+    }
+
+    /// A path inside.
+    pub fn join(&self, path: impl AsRef<Path>) -> PathBuf {
+        self.root.join(path)
+    }
+}
+
+/// By the XDG rules, a relative `XDG_CACHE_HOME` does not count.
+fn folder(xdg: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
+    let base = xdg.filter(|path| path.is_absolute()).or_else(|| Some(home?.join(".cache")))?;
+    Some(base.join("troupe"))
+}
+
+fn lock(root: &Path) -> Result<File> {
+    fs::create_dir_all(root)?;
+    let file = File::create(root.join("lock"))?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => {
+            eprintln!("waiting for another `cargo xtask` to finish its set-up");
+            file.lock()?;
+        }
+        other => other?,
+    }
+    Ok(file)
+}
+
+/// An empty folder at `path`: what an interrupted run left there is removed.
+pub fn fresh_dir(path: &Path) -> Result<()> {
+    if path.exists() {
+        fs::remove_dir_all(path).with_context(|| format!("cannot remove `{}`", path.display()))?;
+    }
+    fs::create_dir_all(path).with_context(|| format!("cannot create `{}`", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cache_follows_the_xdg_rules() {
+        let home = || Some(PathBuf::from("/home/ada"));
+        assert_eq!(folder(Some("/c".into()), home()), Some("/c/troupe".into()));
+        assert_eq!(folder(Some("c".into()), home()), Some("/home/ada/.cache/troupe".into()));
+        assert_eq!(folder(None, home()), Some("/home/ada/.cache/troupe".into()));
+        assert_eq!(folder(None, None), None);
+    }
+}
