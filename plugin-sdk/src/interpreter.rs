@@ -1,0 +1,46 @@
+//! Interpreters: what runs the programs of one language.
+
+/// Runs programs. The host makes a fresh instance for every run, with no
+/// capability but the streams below, and sets the limits itself: a run that
+/// meets one does not return.
+pub trait Interpreter {
+    /// Say what this interpreter is.
+    fn describe() -> Description;
+
+    /// Run a program to its end.
+    fn run(program: &str, arguments: &[String], stdin: &[u8]) -> Execution;
+}
+
+/// What an interpreter is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Description {
+    /// The language, such as `python`.
+    pub language: String,
+    /// The interpreter and its version, such as `CPython 3.14.0`.
+    pub version: String,
+    /// One sentence for a list of plugins.
+    pub summary: String,
+}
+
+/// How a program ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// It ended by itself with this exit code.
+    Exited(i32),
+    /// It was ended by an error it did not handle: the error's name and a
+    /// short trace.
+    Failed(String, String),
+    /// It is not a program of the language: the parser's message.
+    Malformed(String),
+}
+
+/// What a run left behind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Execution {
+    /// How it ended.
+    pub ending: Ending,
+    /// Its standard output.
+    pub stdout: Vec<u8>,
+    /// Its standard error.
+    pub stderr: Vec<u8>,
+}

@@ -1,0 +1,99 @@
+//! Write plugins for Troupe in Rust. A plugin is one WebAssembly component
+//! that brings an environment, a workflow or an interpreter; this crate turns a
+//! type that implements [`Environment`], [`Workflow`] or [`Interpreter`] into
+//! one. Here is a complete environment:
+//!
+//! ```
+//! use plugin_sdk::environment::{Action, Description, Environment, Outcome, Problem, Task};
+//! use plugin_sdk::{Random, Setting, state};
+//! use serde::{Deserialize, Serialize};
+//!
+//! /// Guess a number; every wrong guess is answered with `higher` or `lower`.
+//! #[derive(Serialize, Deserialize)]
+//! struct Guess {
+//!     most: u32,
+//!     secret: u32,
+//!     hint: String,
+//! }
+//!
+//! impl Environment for Guess {
+//!     fn describe() -> Description {
+//!         Description::new("guess", "0.1.0", "Guess a number.")
+//!             .setting(Setting::integer("most", "The largest secret.", 2..=1000, 100))
+//!             .action("number", "one number, such as `17`")
+//!     }
+//!
+//!     fn start(task: &Task) -> Result<Self, Problem> {
+//!         let most = task.settings.integer("most")?;
+//!         let secret = Random::new(task.split, task.seed, "secret").below(most as usize) as u32 + 1;
+//!         Ok(Guess { most, secret, hint: "guess".to_owned() })
+//!     }
+//!
+//!     fn rules(&self) -> String {
+//!         format!("Find the secret number between 1 and {}.", self.most)
+//!     }
+//!
+//!     fn observe(&self) -> String {
+//!         self.hint.clone()
+//!     }
+//!
+//!     fn act(&mut self, _role: &str, action: &Action) -> Result<Outcome, Problem> {
+//!         let Ok(number) = action.text.trim().parse::<u32>() else {
+//!             return Ok(Outcome::rejected("This is not a number.").local("unreadable", -0.3));
+//!         };
+//!         if number == self.secret {
+//!             return Ok(Outcome::accepted().team("found", 1.0).solved());
+//!         }
+//!         self.hint = if number < self.secret { "higher" } else { "lower" }.to_owned();
+//!         Ok(Outcome::accepted().feedback(&self.hint))
+//!     }
+//!
+//!     fn demonstrate(&self) -> Option<Action> {
+//!         Some(Action::new("number", self.secret.to_string()))
+//!     }
+//!
+//!     fn save(&self) -> Option<Vec<u8>> {
+//!         state::save(self)
+//!     }
+//!
+//!     fn resume(bytes: &[u8]) -> Result<Self, Problem> {
+//!         Ok(state::load(bytes)?)
+//!     }
+//! }
+//!
+//! plugin_sdk::export!(environment: Guess);
+//! ```
+//!
+//! The crate's own tests check it the way `host plugin check` checks the
+//! finished component:
+//!
+//! ```ignore
+//! #[test]
+//! fn keeps_the_contract() {
+//!     plugin_sdk::testing::check_environment::<Guess>().assert_passed();
+//! }
+//! ```
+//!
+//! A plugin's crate is a `cdylib`, built for `wasm32-unknown-unknown` and
+//! wrapped into a component. It can reach nothing but what it is given: no
+//! files, no network, no clock, no entropy.
+
+#[doc(hidden)]
+pub mod bindings;
+#[doc(hidden)]
+pub mod component;
+mod conversions;
+pub mod environment;
+mod export;
+pub mod interpreter;
+pub mod log;
+mod random;
+mod settings;
+pub mod state;
+pub mod workflow;
+
+pub use environment::Environment;
+pub use interpreter::Interpreter;
+pub use random::Random;
+pub use settings::{Domain, Setting, SettingError, Settings, Value};
+pub use workflow::Workflow;

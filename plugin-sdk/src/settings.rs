@@ -1,0 +1,265 @@
+//! Settings: what a plugin lets its users choose, and what they chose.
+
+use std::ops::RangeInclusive;
+
+/// The value of one setting.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A whole number.
+    Integer(i64),
+    /// A real number.
+    Number(f64),
+    /// Yes or no.
+    Flag(bool),
+    /// A string, or one of the words of a choice.
+    Text(String),
+}
+
+/// What a setting accepts.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Domain {
+    /// Whole numbers from the first to the second, both included.
+    Integer(i64, i64),
+    /// Real numbers from the first to the second, both included.
+    Number(f64, f64),
+    /// Yes or no.
+    Flag,
+    /// One of these words.
+    Choice(Vec<String>),
+    /// Any string.
+    Text,
+}
+
+impl Domain {
+    /// Whether `value` is of the right type and within bounds.
+    pub fn contains(&self, value: &Value) -> bool {
+        match (self, value) {
+            (Domain::Integer(low, high), Value::Integer(value)) => (low..=high).contains(&value),
+            (Domain::Number(low, high), Value::Number(value)) => (low..=high).contains(&value),
+            (Domain::Choice(words), Value::Text(word)) => words.contains(word),
+            (Domain::Flag, Value::Flag(_)) | (Domain::Text, Value::Text(_)) => true,
+            _ => false,
+        }
+    }
+}
+
+/// One setting that a plugin declares.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// Its key, in snake_case.
+    pub name: String,
+    /// What it does, in one sentence.
+    pub summary: String,
+    /// What it accepts.
+    pub domain: Domain,
+    /// Its value when the user says nothing.
+    pub default: Value,
+}
+
+impl Setting {
+    /// A whole number within `range`.
+    pub fn integer(name: &str, summary: &str, range: RangeInclusive<i64>, default: i64) -> Self {
+        let domain = Domain::Integer(*range.start(), *range.end());
+        Setting::new(name, summary, domain, Value::Integer(default))
+    }
+
+    /// A real number within `range`.
+    pub fn number(name: &str, summary: &str, range: RangeInclusive<f64>, default: f64) -> Self {
+        let domain = Domain::Number(*range.start(), *range.end());
+        Setting::new(name, summary, domain, Value::Number(default))
+    }
+
+    /// Yes or no.
+    pub fn flag(name: &str, summary: &str, default: bool) -> Self {
+        Setting::new(name, summary, Domain::Flag, Value::Flag(default))
+    }
+
+    /// One of several words; the first is the default.
+    pub fn choice<const N: usize>(name: &str, summary: &str, words: [&str; N]) -> Self {
+        const { assert!(N > 0, "a choice needs at least one word") };
+        let default = Value::Text(words[0].to_owned());
+        Setting::new(name, summary, Domain::Choice(words.map(str::to_owned).to_vec()), default)
+    }
+
+    /// Any string.
+    pub fn text(name: &str, summary: &str, default: &str) -> Self {
+        Setting::new(name, summary, Domain::Text, Value::Text(default.to_owned()))
+    }
+
+    fn new(name: &str, summary: &str, domain: Domain, default: Value) -> Self {
+        Setting { name: name.to_owned(), summary: summary.to_owned(), domain, default }
+    }
+}
+
+/// The settings of one run. The host has checked every value against its
+/// domain and filled in the defaults.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Settings {
+    values: Vec<(String, Value)>,
+}
+
+impl Settings {
+    /// The default of every declared setting.
+    pub fn defaults(declared: &[Setting]) -> Self {
+        declared.iter().map(|setting| (setting.name.clone(), setting.default.clone())).collect()
+    }
+
+    /// The same settings but for one.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        let value = value.into();
+        match self.values.iter_mut().find(|(known, _)| known == name) {
+            Some(entry) => entry.1 = value,
+            None => self.values.push((name.to_owned(), value)),
+        }
+        self
+    }
+
+    /// All settings, in the order in which they were declared.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.values.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// A whole number, as whichever integer type is wanted.
+    pub fn integer<T: TryFrom<i64>>(&self, name: &str) -> Result<T, SettingError> {
+        match self.get(name)? {
+            Value::Integer(value) => {
+                T::try_from(*value).map_err(|_| SettingError::Range(name.to_owned(), *value))
+            }
+            _ => Err(SettingError::Type(name.to_owned(), "a whole number")),
+        }
+    }
+
+    /// A real number.
+    pub fn number(&self, name: &str) -> Result<f64, SettingError> {
+        match self.get(name)? {
+            Value::Number(value) => Ok(*value),
+            _ => Err(SettingError::Type(name.to_owned(), "a real number")),
+        }
+    }
+
+    /// Yes or no.
+    pub fn flag(&self, name: &str) -> Result<bool, SettingError> {
+        match self.get(name)? {
+            Value::Flag(value) => Ok(*value),
+            _ => Err(SettingError::Type(name.to_owned(), "yes or no")),
+        }
+    }
+
+    /// A string, or the chosen word of a choice.
+    pub fn text(&self, name: &str) -> Result<&str, SettingError> {
+        match self.get(name)? {
+            Value::Text(value) => Ok(value),
+            _ => Err(SettingError::Type(name.to_owned(), "a string")),
+        }
+    }
+
+    fn get(&self, name: &str) -> Result<&Value, SettingError> {
+        let entry = self.values.iter().find(|(known, _)| known == name);
+        entry.map(|(_, value)| value).ok_or_else(|| SettingError::Missing(name.to_owned()))
+    }
+}
+
+impl FromIterator<(String, Value)> for Settings {
+    fn from_iter<I: IntoIterator<Item = (String, Value)>>(values: I) -> Self {
+        Settings { values: values.into_iter().collect() }
+    }
+}
+
+impl From<i64> for Value {
+    fn from(value: i64) -> Self {
+        Value::Integer(value)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(value: f64) -> Self {
+        Value::Number(value)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Value::Flag(value)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Self {
+        Value::Text(value.to_owned())
+    }
+}
+
+/// Why a setting could not be read. `?` turns it into the `Problem` of an
+/// environment or a workflow.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SettingError {
+    /// The plugin asked for a setting that it does not declare.
+    #[error("setting `{0}` is not declared")]
+    Missing(String),
+    /// The plugin asked for another type than it declared.
+    #[error("setting `{0}` is not {1}")]
+    Type(String, &'static str),
+    /// The number does not fit the type the plugin wants it in.
+    #[error("setting `{0}` cannot be {1}")]
+    Range(String, i64),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn declared() -> Vec<Setting> {
+        vec![
+            Setting::integer("walls", "Walls.", 0..=9, 4),
+            Setting::number("slip", "Chance to slip.", 0.0..=1.0, 0.5),
+            Setting::flag("fog", "Whether there is fog.", true),
+            Setting::choice("view", "The view.", ["list", "map"]),
+            Setting::text("name", "A name.", "ann"),
+        ]
+    }
+
+    #[test]
+    fn defaults_lie_in_their_domains() {
+        for setting in declared() {
+            assert!(setting.domain.contains(&setting.default), "{}", setting.name);
+        }
+    }
+
+    #[test]
+    fn values_are_read_by_type() {
+        let settings = Settings::defaults(&declared()).with("walls", 7);
+        assert_eq!(settings.integer::<usize>("walls"), Ok(7));
+        assert_eq!(settings.number("slip"), Ok(0.5));
+        assert_eq!(settings.flag("fog"), Ok(true));
+        assert_eq!(settings.text("view"), Ok("list"));
+        assert_eq!(settings.text("name"), Ok("ann"));
+    }
+
+    #[test]
+    fn a_wrong_read_names_the_setting() {
+        let settings = Settings::defaults(&declared()).with("walls", -1);
+        let message = |error: SettingError| error.to_string();
+        assert_eq!(
+            settings.integer::<usize>("walls").map_err(message),
+            Err("setting `walls` cannot be -1".to_owned())
+        );
+        assert_eq!(
+            settings.flag("walls").map_err(message),
+            Err("setting `walls` is not yes or no".to_owned())
+        );
+        assert_eq!(
+            settings.flag("doors").map_err(message),
+            Err("setting `doors` is not declared".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_domain_refuses_other_types_and_values_out_of_bounds() {
+        let declared = declared();
+        assert!(!declared[0].domain.contains(&Value::Integer(10)));
+        assert!(!declared[0].domain.contains(&Value::Number(4.0)));
+        assert!(!declared[1].domain.contains(&Value::Number(f64::NAN)));
+        assert!(!declared[3].domain.contains(&Value::Text("sphere".to_owned())));
+    }
+}

@@ -1,0 +1,256 @@
+//! Plan-Path: find the way across a board of walls.
+//!
+//! A planner may have its route scored before anybody moves (`plan`), an
+//! executor moves (`moves`). Progress is the length of the shortest way, so no
+//! walk that comes back has earned anything.
+
+pub mod board;
+pub mod maze;
+pub mod view;
+
+use plugin_sdk::environment::{Action, Description, Environment, Outcome, Problem, Task};
+use plugin_sdk::{Setting, Settings, state};
+use serde::{Deserialize, Serialize};
+
+use board::{Board, Cell, Move, Walk};
+use view::View;
+
+/// For a word that is no move, or too many of them.
+const UNREADABLE: f64 = -0.3;
+/// For an action that changes nothing.
+const IDLE: f64 = -0.3;
+/// For a move into a wall or off the board.
+const ILLEGAL: f64 = -0.1;
+/// For ending in a cell that one has been in.
+const REVISIT: f64 = -0.1;
+/// For the goal.
+const REACHED: f64 = 0.5;
+
+/// One walk to the goal.
+#[derive(Serialize, Deserialize)]
+pub struct PlanPath {
+    board: Board,
+    here: Cell,
+    /// Every cell the player has been in, the latest last.
+    visited: Vec<Cell>,
+    /// What the plan is worth that nobody has acted on yet.
+    planned: f64,
+    moves_per_turn: usize,
+    view: View,
+}
+
+impl Environment for PlanPath {
+    fn describe() -> Description {
+        Description::new(
+            "plan-path",
+            env!("CARGO_PKG_VERSION"),
+            "Find the way across a board of walls, a few moves at a time.",
+        )
+        .setting(Setting::integer("size", "Rows and columns of the board.", 4..=20, 10))
+        .setting(Setting::integer("walls", "Cells with a wall, at random places.", 0..=200, 12))
+        .setting(Setting::integer("min_distance", "Moves to the goal at least.", 1..=100, 3))
+        .setting(Setting::integer("max_distance", "Moves to the goal at most.", 1..=100, 14))
+        .setting(Setting::integer("moves_per_turn", "Moves in one action at most.", 1..=20, 3))
+        .setting(Setting::choice("observation", "What a role sees of the board.", ["list", "map"]))
+        .action("moves", "moves out of `U`, `D`, `L` and `R`, such as `D D R`")
+        .action("plan", "moves somebody else should make, such as `D D R`")
+        .workflows(&["planner-executor", "solo"])
+        .max_turns(10)
+    }
+
+    fn vocabulary(settings: &Settings) -> Result<Vec<String>, Problem> {
+        let view = View::from_word(settings.text("observation")?);
+        Ok(view.vocabulary(settings.integer("size")?))
+    }
+
+    fn start(task: &Task) -> Result<Self, Problem> {
+        let (board, start) = maze::draw(task)?;
+        Ok(PlanPath {
+            board,
+            here: start,
+            visited: vec![start],
+            planned: 0.0,
+            moves_per_turn: task.settings.integer("moves_per_turn")?,
+            view: View::from_word(task.settings.text("observation")?),
+        })
+    }
+
+    fn rules(&self) -> String {
+        format!(
+            "You are on a board of {size} rows and {size} columns and want to reach the goal. The \
+             moves are `U` (up), `D` (down), `L` (left) and `R` (right), at most {moves} in a \
+             turn. A move into a wall or off the board is illegal and ends the turn. {legend}",
+            size = self.board.size(),
+            moves = self.moves_per_turn,
+            legend = self.view.legend(),
+        )
+    }
+
+    fn observe(&self) -> String {
+        self.view.show(&self.board, self.here, &self.visited)
+    }
+
+    fn act(&mut self, _role: &str, action: &Action) -> Result<Outcome, Problem> {
+        match action.kind.as_str() {
+            "moves" => Ok(self.carry_out(&action.text)),
+            "plan" => Ok(self.consider(&action.text)),
+            _ => Err(Problem::unknown_kind(action)),
+        }
+    }
+
+    fn demonstrate(&self) -> Option<Action> {
+        let path = self.board.shortest_path(self.here, self.moves_per_turn);
+        let words: Vec<&str> = path.into_iter().map(Move::word).collect();
+        Some(Action::new("moves", words.join(" ")))
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        state::save(self)
+    }
+
+    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
+        Ok(state::load(bytes)?)
+    }
+}
+
+impl PlanPath {
+    /// Make the moves. Whatever the plan was worth is taken back, so that
+    /// plans earn by being better than the last one, not by being many.
+    fn carry_out(&mut self, text: &str) -> Outcome {
+        let planned = std::mem::take(&mut self.planned);
+        let outcome = match self.read(text) {
+            Ok(moves) => self.walk(&self.board.walk(self.here, &moves)),
+            Err(feedback) => unreadable(feedback),
+        };
+        outcome.local("plan-used", -planned)
+    }
+
+    fn walk(&mut self, walk: &Walk) -> Outcome {
+        let progress = self.progress(walk);
+        let revisits = walk.entered.last().is_some_and(|end| self.visited.contains(end));
+        for &cell in &walk.entered {
+            self.visited.retain(|&other| other != cell);
+            self.visited.push(cell);
+            self.here = cell;
+        }
+        let outcome = judge(walk).team("progress", progress);
+        let outcome = outcome.local("revisit", if revisits { REVISIT } else { 0.0 });
+        if self.here == self.board.goal() {
+            outcome.team("reached", REACHED).solved()
+        } else {
+            outcome
+        }
+    }
+
+    /// Score a plan without moving.
+    fn consider(&mut self, text: &str) -> Outcome {
+        let before = std::mem::take(&mut self.planned);
+        let outcome = match self.read(text) {
+            Ok(moves) => {
+                let walk = self.board.walk(self.here, &moves);
+                self.planned = self.progress(&walk);
+                judge(&walk)
+            }
+            Err(feedback) => unreadable(feedback),
+        };
+        outcome.local("plan", self.planned - before)
+    }
+
+    /// How much nearer a walk brings the goal, as a share of a turn's moves.
+    fn progress(&self, walk: &Walk) -> f64 {
+        let Some(&end) = walk.entered.last() else { return 0.0 };
+        let distances = self.board.distances();
+        let distance = |cell| distances.from(cell).map_or(0.0, f64::from);
+        (distance(self.here) - distance(end)) / self.moves_per_turn as f64
+    }
+
+    fn read(&self, text: &str) -> Result<Vec<Move>, String> {
+        let read_move =
+            |word| Move::from_word(word).ok_or_else(|| format!("`{word}` is not a move."));
+        let moves: Vec<Move> = text.split_whitespace().map(read_move).collect::<Result<_, _>>()?;
+        if moves.len() > self.moves_per_turn {
+            return Err(format!("{} moves are more than {}.", moves.len(), self.moves_per_turn));
+        }
+        Ok(moves)
+    }
+}
+
+/// The penalties on a walk: for illegal moves and for none at all.
+fn judge(walk: &Walk) -> Outcome {
+    let outcome = match walk.illegal {
+        Some(step) => Outcome::rejected(format!("`{}` is not possible there.", step.word()))
+            .local("illegal", ILLEGAL),
+        None if walk.entered.is_empty() => Outcome::rejected("No moves were given."),
+        None => Outcome::accepted(),
+    };
+    outcome.local("idle", if walk.entered.is_empty() { IDLE } else { 0.0 })
+}
+
+fn unreadable(feedback: String) -> Outcome {
+    Outcome::rejected(feedback).local("unreadable", UNREADABLE).local("idle", IDLE)
+}
+
+plugin_sdk::export!(environment: PlanPath);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use board::tests::board;
+    use plugin_sdk::environment::Status;
+
+    /// The player starts in the upper left corner.
+    fn game(rows: &[&str]) -> PlanPath {
+        let here = Cell { row: 0, column: 0 };
+        let (board, visited) = (board(rows), vec![here]);
+        PlanPath { board, here, visited, planned: 0.0, moves_per_turn: 3, view: View::List }
+    }
+
+    fn act(game: &mut PlanPath, kind: &str, text: &str) -> Outcome {
+        game.act("player", &Action::new(kind, text)).expect("a known kind")
+    }
+
+    fn worth(outcome: &Outcome) -> f64 {
+        (100.0 * (outcome.team + outcome.local)).round() / 100.0
+    }
+
+    #[test]
+    fn progress_is_paid_and_the_goal_ends_the_episode() {
+        let mut game = game(&["....", ".#..", "....", "...G"]);
+        let outcome = act(&mut game, "moves", "D D R");
+        assert_eq!((worth(&outcome), outcome.status), (1.0, Status::Ongoing));
+        let outcome = act(&mut game, "moves", "R R D");
+        assert_eq!((worth(&outcome), outcome.status), (1.5, Status::Solved));
+    }
+
+    #[test]
+    fn mistakes_cost_and_say_why() {
+        let mut game = game(&["....", ".#..", "....", "...G"]);
+        for (text, worth_of_it, feedback) in [
+            ("R D R", 0.23, "`D` is not possible there."),
+            ("L", -0.43, ""),
+            ("U", -0.4, "`U` is not possible there."),
+            ("", -0.3, "No moves were given."),
+            ("go right", -0.6, "`go` is not a move."),
+            ("D D R R", -0.6, "4 moves are more than 3."),
+        ] {
+            let outcome = act(&mut game, "moves", text);
+            assert_eq!(
+                (worth(&outcome), outcome.feedback.as_str()),
+                (worth_of_it, feedback),
+                "{text}"
+            );
+            assert_eq!(outcome.accepted, feedback.is_empty());
+        }
+    }
+
+    #[test]
+    fn plans_are_paid_for_what_they_add_and_taken_back_when_used() {
+        let mut game = game(&["....", ".#..", "....", "...G"]);
+        let worths = ["D", "D D R", "D D R", "D D", "R R R"]
+            .map(|plan| worth(&act(&mut game, "plan", plan)));
+        assert_eq!(worths, [0.33, 0.67, 0.0, -0.33, 0.33]);
+        assert_eq!(game.here, Cell { row: 0, column: 0 });
+        assert_eq!(worth(&act(&mut game, "moves", "D D R")), 0.0);
+        assert_eq!(worth(&act(&mut game, "moves", "R R D")), 1.5);
+    }
+}

@@ -1,0 +1,153 @@
+//! What a player sees, and every word it may contain.
+
+use serde::{Deserialize, Serialize};
+
+use crate::board::{Board, Cell, Move};
+
+/// How far walls and visited cells can be seen, in rows and in columns.
+const RADIUS: i8 = 3;
+/// Walls that are listed at most.
+const WALLS: usize = 12;
+/// Visited cells that are listed at most.
+const VISITED: usize = 4;
+
+/// The form of an observation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum View {
+    /// What is near, seen from where the player stands, one word an item.
+    List,
+    /// The whole board, one word a cell.
+    Map,
+}
+
+impl View {
+    /// The view that a word of the `observation` setting stands for.
+    pub fn from_word(word: &str) -> Self {
+        if word == "map" { View::Map } else { View::List }
+    }
+
+    /// What `here` looks like; `visited` ends with the latest cell.
+    pub fn show(self, board: &Board, here: Cell, visited: &[Cell]) -> String {
+        match self {
+            View::List => list(board, here, visited),
+            View::Map => map(board, here),
+        }
+    }
+
+    /// How to read an observation.
+    pub fn legend(self) -> &'static str {
+        match self {
+            View::List => {
+                "What you see is counted from where you stand, rows downward and columns to the \
+                 right. `row+3` and `col-2`: the goal is 3 rows down and 2 columns to the left. \
+                 `W(-1,+0)`: there is a wall, or the board ends, 1 row up. `V(+0,+1)`: you have \
+                 been in the cell to the right. Only what is near is listed."
+            }
+            View::Map => {
+                "You see the board row by row: `.` is free, `#` is a wall, `@` is you, `G` is the \
+                 goal. Then where you are and where the goal is: `row:0` is the uppermost row, \
+                 `col:0` the leftmost column."
+            }
+        }
+    }
+
+    /// Every word of an observation on a board of this size, and the moves.
+    pub fn vocabulary(self, size: i8) -> Vec<String> {
+        let mut words: Vec<String> = Move::ALL.iter().map(|step| step.word().to_owned()).collect();
+        match self {
+            View::List => {
+                words.extend((1 - size..size).map(goal_row));
+                words.extend((1 - size..size).map(goal_column));
+                let near = || {
+                    (-RADIUS..=RADIUS)
+                        .flat_map(|row| (-RADIUS..=RADIUS).map(move |column| (row, column)))
+                };
+                words.extend(near().filter(|&offset| offset != (0, 0)).map(wall));
+                words.extend(near().filter(|&offset| offset != (0, 0)).map(seen));
+            }
+            View::Map => {
+                words.extend([".", "#", "@", "G", "you", "goal"].map(str::to_owned));
+                words.extend((0..size).map(|row| format!("row:{row}")));
+                words.extend((0..size).map(|column| format!("col:{column}")));
+            }
+        }
+        words
+    }
+}
+
+fn list(board: &Board, here: Cell, visited: &[Cell]) -> String {
+    let (row, column) = here.offset_to(board.goal());
+    let mut words = vec![goal_row(row), goal_column(column)];
+    words.extend(nearest_walls(board, here).into_iter().take(WALLS).map(wall));
+    let near = |&(row, column): &(i8, i8)| {
+        row.abs() <= RADIUS && column.abs() <= RADIUS && (row, column) != (0, 0)
+    };
+    let latest_first = visited.iter().rev().map(|&cell| here.offset_to(cell));
+    words.extend(latest_first.filter(near).take(VISITED).map(seen));
+    words.join(" ")
+}
+
+/// Offsets of the walls in sight, nearest first; the edge counts as wall, but
+/// after the walls that are as near.
+fn nearest_walls(board: &Board, here: Cell) -> Vec<(i8, i8)> {
+    let around =
+        (-RADIUS..=RADIUS).flat_map(|row| (-RADIUS..=RADIUS).map(move |column| (row, column)));
+    let cell = |(row, column): (i8, i8)| Cell { row: here.row + row, column: here.column + column };
+    let mut walls: Vec<_> = around.filter(|&offset| !board.is_free(cell(offset))).collect();
+    walls.sort_by_key(|&(row, column)| {
+        (row.abs() + column.abs(), !board.contains(cell((row, column))))
+    });
+    walls
+}
+
+fn map(board: &Board, here: Cell) -> String {
+    let letter = |cell: Cell| match cell {
+        _ if cell == here => "@",
+        _ if cell == board.goal() => "G",
+        _ if board.is_free(cell) => ".",
+        _ => "#",
+    };
+    let cells: Vec<&str> = board.cells().map(letter).collect();
+    let rows: Vec<String> = cells.chunks(board.size() as usize).map(|row| row.join(" ")).collect();
+    let place = |cell: Cell| format!("row:{} col:{}", cell.row, cell.column);
+    format!("{}\nyou {} goal {}", rows.join("\n"), place(here), place(board.goal()))
+}
+
+fn goal_row(rows: i8) -> String {
+    format!("row{rows:+}")
+}
+
+fn goal_column(columns: i8) -> String {
+    format!("col{columns:+}")
+}
+
+fn wall((row, column): (i8, i8)) -> String {
+    format!("W({row:+},{column:+})")
+}
+
+fn seen((row, column): (i8, i8)) -> String {
+    format!("V({row:+},{column:+})")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::board::tests::board;
+
+    #[test]
+    fn the_list_is_counted_from_the_player() {
+        let board = board(&[".....", ".....", "..#..", "....G", "....."]);
+        let here = Cell { row: 2, column: 1 };
+        let visited = [Cell { row: 1, column: 1 }, here];
+        let shown = View::List.show(&board, here, &visited);
+        assert!(shown.starts_with("row+1 col+3 W(+0,+1) W(+0,-2) W(-3,+0) W(-1,-2) "), "{shown}");
+        assert!(shown.ends_with(" V(-1,+0)"), "{shown}");
+    }
+
+    #[test]
+    fn the_map_shows_the_whole_board() {
+        let board = board(&["..#", ".#.", "..G"]);
+        let shown = View::Map.show(&board, Cell { row: 1, column: 0 }, &[]);
+        assert_eq!(shown, ". . #\n@ # .\n. . G\nyou row:1 col:0 goal row:2 col:2");
+    }
+}
