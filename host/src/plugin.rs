@@ -1,0 +1,55 @@
+//! Plugins: sandboxed WebAssembly components behind the contract in `wit/`.
+//!
+//! This module turns files into [`EnvironmentPlugin`]s and [`WorkflowPlugin`]s
+//! and calls into them. An episode or session between calls is a plain value
+//! ([`EnvironmentState`], [`SessionState`]); it is resumed in a fresh instance,
+//! so a fork shares nothing with its siblings. Every call has limits, and every
+//! way in which one can fail is a [`PluginFailure`]. Nothing outside knows that
+//! there is wasmtime, and nothing here knows what a policy is.
+//!
+//! Calls may come from many threads at once, which best have
+//! [`THREAD_STACK_BYTES`] of stack.
+
+mod digest;
+mod setting;
+mod task;
+mod dialogue;
+mod description;
+mod failure;
+mod error;
+mod bindings;
+mod log;
+mod limiter;
+mod ticker;
+mod engine;
+mod cache;
+mod contract;
+mod wasi;
+mod instance;
+mod component;
+mod conversion;
+mod episode;
+mod environment;
+mod session;
+mod workflow;
+mod interpreter;
+mod library;
+
+pub use component::Plugin;
+pub use contract::{CONTRACT, CONTRACT_VERSION, Offer};
+pub use description::{
+    ActionKind, EnvironmentDescription, InterpreterDescription, Role, WorkflowDescription,
+};
+pub use dialogue::{Briefing, Directive, Event, Program, Request};
+pub use engine::{PluginEngine, THREAD_STACK_BYTES, WASM_STACK_BYTES};
+pub use environment::EnvironmentPlugin;
+pub use episode::{EnvironmentState, LiveEpisode};
+pub use error::PluginError;
+pub use failure::{Cause, PluginFailure, Problem};
+pub use interpreter::InterpreterPlugin;
+pub use library::PluginLibrary;
+pub use log::{LogLevel, LogLine};
+pub use session::{LiveSession, SessionState};
+pub use setting::{Domain, Setting, SettingError, Settings, Value};
+pub use task::{Outcome, Split, Task};
+pub use workflow::WorkflowPlugin;

@@ -1,0 +1,169 @@
+//! Compiled plugins, kept so that a component is compiled once per machine.
+//!
+//! An entry is named for the component's digest and everything its machine
+//! code depends on, and begins with the digest of the code it holds. A folder
+//! that others may write to is not used, and an entry that does not fit its
+//! digest is thrown away: machine code is run without further checks.
+
+use std::fs::{self, File, OpenOptions};
+use std::hash::{Hash, Hasher};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sha2::{Digest, Sha256};
+use wasmtime::Engine;
+use wasmtime::component::Component;
+
+const DIGEST_BYTES: usize = 32;
+
+/// A folder of compiled components, or none if no private one can be had.
+#[derive(Clone, Debug)]
+pub(super) struct Cache {
+    folder: Option<PathBuf>,
+}
+
+impl Cache {
+    /// The user's cache folder, or a private one for temporary files.
+    pub(super) fn of_user() -> Self {
+        let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+        let home = variable("XDG_CACHE_HOME")
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+            .or_else(|| Some(PathBuf::from(variable("HOME")?).join(".cache")));
+        let temporary = std::env::temp_dir().join(format!("troupe-cache-{}", user()));
+        let candidates = home.map(|home| home.join("troupe")).into_iter().chain([temporary]);
+        let folders = candidates.map(|folder| folder.join("plugins"));
+        Cache { folder: folders.into_iter().find(|folder| make_private(folder).is_ok()) }
+    }
+
+    /// A cache in a folder of the caller's choice.
+    #[cfg(test)]
+    pub(super) fn in_folder(folder: &Path) -> Self {
+        Cache { folder: make_private(folder).is_ok().then(|| folder.to_owned()) }
+    }
+
+    /// The component, compiled now or earlier.
+    pub(super) fn compile(&self, engine: &Engine, bytes: &[u8]) -> wasmtime::Result<Component> {
+        let Some(folder) = &self.folder else { return Component::new(engine, bytes) };
+        let entry = folder.join(format!("{}.cwasm", key(engine, bytes)));
+        if let Some(component) = read(engine, &entry) {
+            return Ok(component);
+        }
+        let component = Component::new(engine, bytes)?;
+        // The cache saves time and nothing else: a full disk is no failure.
+        let _ = component.serialize().map(|code| write(&entry, &code));
+        Ok(component)
+    }
+}
+
+/// Feeds a digest with whatever hashes.
+struct DigestHasher(Sha256);
+
+impl Hasher for DigestHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    fn finish(&self) -> u64 {
+        0
+    }
+}
+
+/// Names the component and everything its compiled form depends on: version
+/// and settings of wasmtime, and the CPU.
+fn key(engine: &Engine, bytes: &[u8]) -> String {
+    let mut hasher = DigestHasher(Sha256::new());
+    engine.precompile_compatibility_hash().hash(&mut hasher);
+    hasher.0.update(Sha256::digest(bytes));
+    super::digest::hex(&hasher.0.finalize())
+}
+
+fn read(engine: &Engine, entry: &Path) -> Option<Component> {
+    let content = fs::read(entry).ok()?;
+    let component = content.split_at_checked(DIGEST_BYTES).and_then(|(digest, code)| {
+        if Sha256::digest(code).as_slice() != digest {
+            return None;
+        }
+        deserialize(engine, code)
+    });
+    if component.is_none() {
+        // It would never be of use; if it cannot be removed it is replaced.
+        let _ = fs::remove_file(entry);
+    }
+    component
+}
+
+#[expect(unsafe_code, reason = "compiled code is trusted; the cache sees to it that it is ours")]
+fn deserialize(engine: &Engine, code: &[u8]) -> Option<Component> {
+    // SAFETY: the bytes are what `Component::serialize` gave an engine of the
+    // same version and settings: the file lies in a folder only this user can
+    // write to, carries the name of component and engine, and was checked
+    // against its digest in memory, after which nobody can change it.
+    unsafe { Component::deserialize(engine, code) }.ok()
+}
+
+/// Writes an entry so that others see all of it or nothing.
+fn write(entry: &Path, code: &[u8]) -> io::Result<()> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let temporary = entry.with_extension(format!("{}-{count}.tmp", std::process::id()));
+    let written = private_file(&temporary).and_then(|mut file| {
+        file.write_all(&Sha256::digest(code))?;
+        file.write_all(code)?;
+        file.sync_all()?;
+        fs::rename(&temporary, entry)
+    });
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}
+
+fn private_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Makes the folder if need be, and sees that only this user can write to it
+/// and to the folder it lies in.
+fn make_private(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)?;
+    let parent = folder.parent().unwrap_or(folder);
+    if is_private(folder)? && is_private(parent)? {
+        return Ok(());
+    }
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, "others may write to the folder"))
+}
+
+#[cfg(unix)]
+fn is_private(folder: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let metadata = fs::symlink_metadata(folder)?;
+    Ok(metadata.is_dir() && metadata.uid() == user() && metadata.mode() & 0o022 == 0)
+}
+
+#[cfg(not(unix))]
+fn is_private(folder: &Path) -> io::Result<bool> {
+    Ok(fs::symlink_metadata(folder)?.is_dir())
+}
+
+/// The number of the user this process runs as.
+#[cfg(unix)]
+fn user() -> u32 {
+    use std::os::unix::fs::MetadataExt;
+    // Without /proc the number is one that owns no folder, and nothing is cached.
+    fs::metadata("/proc/self").map_or(u32::MAX, |metadata| metadata.uid())
+}
+
+#[cfg(not(unix))]
+fn user() -> u32 {
+    0
+}

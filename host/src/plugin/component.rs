@@ -1,0 +1,172 @@
+//! A plugin file: one component, compiled, checked and ready to be instantiated.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+use wasmtime::component::{Component, Instance as WasmInstance, InstancePre, Linker};
+
+use super::bindings::exports::troupe::plugin::{environment, interpreter, workflow};
+use super::bindings::troupe::plugin::log;
+use super::cache::Cache;
+use super::contract::{CONTRACT_VERSION, Offer};
+use super::engine::PluginEngine;
+use super::error::PluginError;
+use super::failure::{Identity, PluginFailure};
+use super::instance::{HostState, Instance};
+use super::wasi;
+use crate::config::Limits;
+use crate::seed::Seed;
+
+/// First bytes of a core module and of a component: magic number, version and layer.
+const MODULE: &[u8] = b"\0asm\x01\0\0\0";
+const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
+
+/// A loaded plugin file. Clones share it.
+#[derive(Clone)]
+pub struct Plugin {
+    loaded: Arc<Loaded>,
+}
+
+struct Loaded {
+    engine: PluginEngine,
+    file: PathBuf,
+    digest: String,
+    offer: Offer,
+    component: InstancePre<HostState>,
+    environment: Option<environment::GuestIndices>,
+    workflow: Option<workflow::GuestIndices>,
+    interpreter: Option<interpreter::GuestIndices>,
+    limits: Limits,
+}
+
+impl Plugin {
+    /// Loads a component file and checks it. Nothing of it runs yet.
+    pub fn load(engine: &PluginEngine, file: &Path, limits: &Limits) -> Result<Self, PluginError> {
+        let bytes = std::fs::read(file)
+            .map_err(|reason| PluginError::Io { file: file.to_owned(), reason })?;
+        check_header(&bytes, file)?;
+        let component = Cache::of_user().compile(engine.wasmtime(), &bytes).map_err(|error| {
+            PluginError::Damaged { file: file.to_owned(), reason: one_line(&error) }
+        })?;
+        let offer = Offer::of(engine.wasmtime(), &component, file)?;
+        let shape = |error: wasmtime::Error| PluginError::Shape {
+            file: file.to_owned(),
+            ours: CONTRACT_VERSION,
+            reason: one_line(&error),
+        };
+        let component = prepare(engine, &component, &offer).map_err(shape)?;
+        let loaded = Loaded {
+            engine: engine.clone(),
+            file: file.to_owned(),
+            digest: super::digest::hex(&Sha256::digest(&bytes)),
+            offer,
+            environment: offered(offer.environment, || environment::GuestIndices::new(&component))
+                .map_err(shape)?,
+            workflow: offered(offer.workflow, || workflow::GuestIndices::new(&component))
+                .map_err(shape)?,
+            interpreter: offered(offer.interpreter, || interpreter::GuestIndices::new(&component))
+                .map_err(shape)?,
+            component,
+            limits: limits.clone(),
+        };
+        Ok(Plugin { loaded: Arc::new(loaded) })
+    }
+
+    /// The file it was loaded from.
+    pub fn file(&self) -> &Path {
+        &self.loaded.file
+    }
+
+    /// SHA-256 of the component, in hexadecimal.
+    pub fn digest(&self) -> &str {
+        &self.loaded.digest
+    }
+
+    /// What it exports, and what it needs.
+    pub fn offer(&self) -> Offer {
+        self.loaded.offer
+    }
+
+    /// What one call into it may use.
+    pub fn limits(&self) -> &Limits {
+        &self.loaded.limits
+    }
+
+    /// What it is called before it has said its name: its file's.
+    pub(super) fn unnamed(&self) -> Identity {
+        let name = self.file().file_name().unwrap_or(self.file().as_os_str());
+        Identity::new(&name.to_string_lossy(), "")
+    }
+
+    pub(super) fn instantiate(
+        &self,
+        identity: &Identity,
+        seed: Seed,
+    ) -> Result<(Instance, WasmInstance), PluginFailure> {
+        let Loaded { engine, component, limits, .. } = &*self.loaded;
+        Instance::new(engine.wasmtime(), component, identity, limits, seed)
+    }
+
+    pub(super) fn environment_indices(&self) -> Option<&environment::GuestIndices> {
+        self.loaded.environment.as_ref()
+    }
+
+    pub(super) fn workflow_indices(&self) -> Option<&workflow::GuestIndices> {
+        self.loaded.workflow.as_ref()
+    }
+
+    pub(super) fn interpreter_indices(&self) -> Option<&interpreter::GuestIndices> {
+        self.loaded.interpreter.as_ref()
+    }
+}
+
+impl std::fmt::Debug for Plugin {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Plugin").field("file", &self.file()).finish_non_exhaustive()
+    }
+}
+
+fn check_header(bytes: &[u8], file: &Path) -> Result<(), PluginError> {
+    if bytes.starts_with(COMPONENT) {
+        return Ok(());
+    }
+    let reason = if bytes.starts_with(MODULE) {
+        "it is a core module, not a component; wrap it with `cargo xtask plugins` or `wasm-tools component new`"
+    } else if bytes.is_empty() {
+        "it is empty"
+    } else if bytes.starts_with(b"(") {
+        "it is WebAssembly text; assemble it with `wasm-tools parse` first"
+    } else {
+        "it is not a WebAssembly component"
+    };
+    Err(PluginError::NotAComponent { file: file.to_owned(), reason: reason.to_owned() })
+}
+
+fn prepare(
+    engine: &PluginEngine,
+    component: &Component,
+    offer: &Offer,
+) -> wasmtime::Result<InstancePre<HostState>> {
+    let mut linker = Linker::new(engine.wasmtime());
+    if offer.wasi {
+        wasi::link(&mut linker)?;
+    }
+    log::add_to_linker::<HostState, wasmtime::component::HasSelf<HostState>>(
+        &mut linker,
+        |state| state,
+    )?;
+    linker.instantiate_pre(component)
+}
+
+fn offered<T>(
+    offered: bool,
+    look_up: impl FnOnce() -> wasmtime::Result<T>,
+) -> wasmtime::Result<Option<T>> {
+    if offered { look_up().map(Some) } else { Ok(None) }
+}
+
+/// The whole chain of an error, on one line.
+fn one_line(error: &wasmtime::Error) -> String {
+    format!("{error:#}").split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,133 @@
+//! Which imports and exports a component may have.
+
+use std::path::Path;
+
+use wasmtime::Engine;
+use wasmtime::component::Component;
+use wasmtime::component::types::{ComponentInstance, ComponentItem};
+
+use super::error::PluginError;
+
+/// The version of the contract in `wit/`.
+pub const CONTRACT_VERSION: &str = "0.1.0";
+/// The contract's package.
+pub const CONTRACT: &str = "troupe:plugin@0.1.0";
+
+const PACKAGE: &str = "troupe:plugin";
+const WASI: [&str; 6] =
+    ["wasi:cli", "wasi:clocks", "wasi:filesystem", "wasi:io", "wasi:random", "wasi:sockets"];
+
+/// What a component exports of the contract and needs from the host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Offer {
+    /// It brings an environment.
+    pub environment: bool,
+    /// It brings a workflow.
+    pub workflow: bool,
+    /// It brings an interpreter.
+    pub interpreter: bool,
+    /// It needs a WASI, and gets one in which there is nothing to find.
+    pub wasi: bool,
+}
+
+impl Offer {
+    /// Reads a component's imports and exports; refuses what is not allowed.
+    pub(super) fn of(
+        engine: &Engine,
+        component: &Component,
+        file: &Path,
+    ) -> Result<Self, PluginError> {
+        let kind = component.component_type();
+        let mut offer = Offer::default();
+        for (name, export) in kind.exports(engine) {
+            let interface = Interface::parse(name);
+            let slot = match (interface.package, interface.name) {
+                (PACKAGE, "environment") => &mut offer.environment,
+                (PACKAGE, "workflow") => &mut offer.workflow,
+                (PACKAGE, "interpreter") => &mut offer.interpreter,
+                _ => continue,
+            };
+            interface.check_version(file)?;
+            *slot = matches!(export.ty, ComponentItem::ComponentInstance(_));
+        }
+        for (name, import) in kind.imports(engine) {
+            offer.wasi |= admit(engine, name, &import.ty, file)?;
+        }
+        if !(offer.environment || offer.workflow || offer.interpreter) {
+            let exports: Vec<String> =
+                kind.exports(engine).map(|(name, _)| format!("`{name}`")).collect();
+            let exports =
+                if exports.is_empty() { "nothing".to_owned() } else { exports.join(", ") };
+            return Err(PluginError::NoContract {
+                file: file.to_owned(),
+                contract: CONTRACT,
+                exports,
+            });
+        }
+        Ok(offer)
+    }
+}
+
+/// Whether the import is one of the deny-all WASI; an error if it is not allowed.
+fn admit(
+    engine: &Engine,
+    import: &str,
+    kind: &ComponentItem,
+    file: &Path,
+) -> Result<bool, PluginError> {
+    let interface = Interface::parse(import);
+    if WASI.contains(&interface.package) && interface.version.starts_with("0.2.") {
+        return Ok(true);
+    }
+    if interface.package == PACKAGE {
+        interface.check_version(file)?;
+        let types_only = matches!(kind, ComponentItem::ComponentInstance(instance) if types_only(engine, instance));
+        if interface.name == "log" || types_only {
+            return Ok(false);
+        }
+    }
+    let hint = if interface.package == PACKAGE && interface.name == "sandbox" {
+        "this host runs no model-written programs; use a plugin that does without"
+    } else {
+        "a plugin may import `troupe:plugin/log` and a WASI 0.2 without http, in which there is nothing to find"
+    };
+    Err(PluginError::Import {
+        file: file.to_owned(),
+        import: import.to_owned(),
+        hint: hint.to_owned(),
+    })
+}
+
+/// Whether an instance brings types without anything to call.
+fn types_only(engine: &Engine, instance: &ComponentInstance) -> bool {
+    instance.exports(engine).all(|(_, export)| matches!(export.ty, ComponentItem::Type(_)))
+}
+
+/// A name such as `troupe:plugin/log@0.1.0`, taken apart.
+struct Interface<'a> {
+    package: &'a str,
+    name: &'a str,
+    version: &'a str,
+}
+
+impl<'a> Interface<'a> {
+    fn parse(whole: &'a str) -> Self {
+        let (path, version) = whole.split_once('@').unwrap_or((whole, ""));
+        let (package, name) = path.split_once('/').unwrap_or((path, ""));
+        Interface { package, name, version }
+    }
+
+    /// Versions that differ only behind the second point understand each other.
+    fn check_version(&self, file: &Path) -> Result<(), PluginError> {
+        let line = |version: &'a str| version.rsplit_once('.').map(|(line, _)| line);
+        if line(self.version) == line(CONTRACT_VERSION) {
+            return Ok(());
+        }
+        Err(PluginError::ContractVersion {
+            file: file.to_owned(),
+            interface: self.name.to_owned(),
+            theirs: self.version.to_owned(),
+            ours: CONTRACT_VERSION,
+        })
+    }
+}

@@ -1,0 +1,87 @@
+//! The WebAssembly engine that all plugins share.
+
+use std::sync::Arc;
+
+use wasmtime::{
+    Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig,
+};
+
+use super::error::PluginError;
+use super::ticker::Ticker;
+
+/// Stack of guest code. A guest that needs more traps; the thread it runs on
+/// is not harmed, because a call that finds too little stack on its thread is
+/// moved to a stack of its own.
+pub const WASM_STACK_BYTES: usize = 1 << 20;
+
+/// Stack that threads which call plugins should have: enough for the guest's
+/// and the host's frames, so that no call has to be moved.
+pub const THREAD_STACK_BYTES: usize = 4 << 20;
+
+/// Instances alive at one time. Memory is reserved, not used, for each.
+const INSTANCES: u32 = 1000;
+/// Core modules, memories and tables of one component. Those of a large
+/// language runtime such as CPython come to dozens.
+const PARTS: u32 = 64;
+
+/// Compiles and runs plugins. Clones share one engine; its ticker thread ends
+/// with the last of them.
+#[derive(Clone, Debug)]
+pub struct PluginEngine {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    engine: Engine,
+    _ticker: Ticker,
+}
+
+impl PluginEngine {
+    /// An engine with pooled instances, or, where address space is short,
+    /// with instances allocated one by one.
+    pub fn new() -> Result<Self, PluginError> {
+        let engine = Engine::new(&configuration(Some(pool())))
+            .or_else(|_| Engine::new(&configuration(None)))
+            .map_err(|error| PluginError::Engine { reason: format!("{error:#}") })?;
+        let ticker = Ticker::start(engine.clone())
+            .map_err(|error| PluginError::Engine { reason: error.to_string() })?;
+        Ok(PluginEngine { shared: Arc::new(Shared { engine, _ticker: ticker }) })
+    }
+
+    pub(crate) fn wasmtime(&self) -> &Engine {
+        &self.shared.engine
+    }
+}
+
+fn configuration(pool: Option<PoolingAllocationConfig>) -> Config {
+    let mut config = Config::new();
+    config
+        .cranelift_opt_level(OptLevel::Speed)
+        .consume_fuel(true)
+        .epoch_interruption(true)
+        .max_wasm_stack(WASM_STACK_BYTES)
+        .memory_init_cow(true);
+    if let Some(pool) = pool {
+        config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
+    }
+    config
+}
+
+fn pool() -> PoolingAllocationConfig {
+    let mut pool = PoolingAllocationConfig::default();
+    pool.total_component_instances(INSTANCES)
+        .total_core_instances(INSTANCES * PARTS)
+        .total_memories(INSTANCES)
+        .total_tables(INSTANCES * 4)
+        .max_core_instances_per_component(PARTS)
+        .max_memories_per_component(PARTS)
+        .max_tables_per_component(PARTS)
+        .max_component_instance_size(4 << 20)
+        .max_core_instance_size(4 << 20)
+        .table_elements(20_000)
+        .max_memory_size(4 << 30)
+        .max_unused_warm_slots(INSTANCES)
+        .pagemap_scan(Enabled::Auto);
+    pool
+}

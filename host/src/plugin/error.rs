@@ -1,0 +1,166 @@
+//! Why a plugin cannot be loaded or does not fit the run.
+
+use std::path::PathBuf;
+
+use super::failure::PluginFailure;
+use super::setting::SettingError;
+
+/// Why a plugin cannot be used. Found before a run begins; what goes wrong
+/// later is a [`PluginFailure`].
+#[derive(Debug, thiserror::Error)]
+pub enum PluginError {
+    /// WebAssembly cannot be run here.
+    #[error("cannot set up WebAssembly: {reason}")]
+    Engine {
+        /// What wasmtime said.
+        reason: String,
+    },
+    /// There is no such file.
+    #[error("there is no plugin `{name}`; looked in {searched}{suggestion}")]
+    Missing {
+        /// The file or bare name.
+        name: String,
+        /// Where it was looked for.
+        searched: String,
+        /// The file that was probably meant.
+        suggestion: String,
+    },
+    /// The file cannot be read.
+    #[error("cannot read plugin `{}`: {reason}", file.display())]
+    Io {
+        /// The file.
+        file: PathBuf,
+        /// What the system said.
+        reason: std::io::Error,
+    },
+    /// The file is something other than a component.
+    #[error("`{}` is not a plugin: {reason}", file.display())]
+    NotAComponent {
+        /// The file.
+        file: PathBuf,
+        /// What it is instead, and what to do.
+        reason: String,
+    },
+    /// The file is a component that breaks off or is damaged.
+    #[error("plugin `{}` is damaged: {reason}; build or fetch it again", file.display())]
+    Damaged {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// It is built for another version of the contract.
+    #[error("plugin `{}` speaks contract {theirs} in `{interface}`; this host speaks {ours}; \
+             rebuild it against this host's `wit` folder", file.display())]
+    ContractVersion {
+        /// The file.
+        file: PathBuf,
+        /// The interface in which the versions differ.
+        interface: String,
+        /// The plugin's version.
+        theirs: String,
+        /// The host's version.
+        ours: &'static str,
+    },
+    /// It exports nothing of the contract.
+    #[error("`{}` exports no environment, workflow or interpreter of contract `{contract}` (it exports {exports})", file.display())]
+    NoContract {
+        /// The file.
+        file: PathBuf,
+        /// The contract.
+        contract: &'static str,
+        /// What it does export.
+        exports: String,
+    },
+    /// It imports what no plugin gets.
+    #[error("plugin `{}` imports `{import}`, which is not granted; {hint}", file.display())]
+    Import {
+        /// The file.
+        file: PathBuf,
+        /// The import.
+        import: String,
+        /// What may be imported, or how to grant it.
+        hint: String,
+    },
+    /// An interface has the contract's name but not its shape.
+    #[error("plugin `{}` does not fit contract {ours}: {reason}", file.display())]
+    Shape {
+        /// The file.
+        file: PathBuf,
+        /// The contract's version.
+        ours: &'static str,
+        /// What differs.
+        reason: String,
+    },
+    /// It describes itself in a way the contract rules out.
+    #[error("plugin `{}` describes its {kind} wrongly: {reason}", file.display())]
+    Description {
+        /// The file.
+        file: PathBuf,
+        /// `environment`, `workflow` or `interpreter`.
+        kind: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Two files offer the same.
+    #[error("two plugins offer the {kind} `{name}`: `{}` and `{}`; name one of them only", first.display(), second.display())]
+    Duplicate {
+        /// `environment`, `workflow` or `interpreter`.
+        kind: &'static str,
+        /// Its name.
+        name: String,
+        /// One file.
+        first: PathBuf,
+        /// The other file.
+        second: PathBuf,
+    },
+    /// No plugin offers what is asked for by name.
+    #[error("no plugin offers the {kind} `{name}`{suggestion}")]
+    Unknown {
+        /// `environment`, `workflow` or `interpreter`.
+        kind: &'static str,
+        /// The name.
+        name: String,
+        /// What was probably meant.
+        suggestion: String,
+    },
+    /// Several would do, and none is named.
+    #[error("the plugins offer {}; choose one with `plugins.{kind}`", offered(kind, names))]
+    Unchosen {
+        /// `environment` or `workflow`.
+        kind: &'static str,
+        /// What there is.
+        names: Vec<String>,
+    },
+    /// The environment does not understand what the workflow sends.
+    #[error("the workflow `{workflow}` does not fit the environment `{environment}`: {reason}")]
+    Misfit {
+        /// The workflow.
+        workflow: String,
+        /// The environment.
+        environment: String,
+        /// What is missing.
+        reason: String,
+    },
+    /// The user's settings are not what the plugin accepts.
+    #[error("the [{kind}] settings do not fit `{plugin}`: {error}")]
+    Setting {
+        /// `environment` or `workflow`: the config's table.
+        kind: &'static str,
+        /// The plugin.
+        plugin: String,
+        /// What is wrong.
+        error: SettingError,
+    },
+    /// A call failed while the plugin was being loaded.
+    #[error(transparent)]
+    Failure(#[from] PluginFailure),
+}
+
+fn offered(kind: &str, names: &[String]) -> String {
+    if names.is_empty() {
+        return format!("no {kind}");
+    }
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    format!("several {kind}s ({})", names.join(", "))
+}

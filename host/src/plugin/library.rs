@@ -1,0 +1,248 @@
+//! What the loaded plugin files offer, by name.
+
+use std::path::{Path, PathBuf};
+
+use super::component::Plugin;
+use super::engine::PluginEngine;
+use super::environment::EnvironmentPlugin;
+use super::error::PluginError;
+use super::interpreter::InterpreterPlugin;
+use super::workflow::WorkflowPlugin;
+use crate::config::Limits;
+use crate::error::{nearest, suggestion};
+
+/// Where bare names are looked up last: what `cargo xtask plugins` builds.
+const BUILT: &str = "target/plugins";
+
+/// The plugins of a run.
+#[derive(Debug)]
+pub struct PluginLibrary {
+    engine: PluginEngine,
+    limits: Limits,
+    folders: Vec<PathBuf>,
+    plugins: Vec<Plugin>,
+    environments: Vec<EnvironmentPlugin>,
+    workflows: Vec<WorkflowPlugin>,
+    interpreters: Vec<InterpreterPlugin>,
+}
+
+impl PluginLibrary {
+    /// Loads plugin files. A bare name is looked up in `path`, then in
+    /// `target/plugins`, with and without `.wasm`.
+    pub fn load(files: &[PathBuf], path: &[PathBuf], limits: &Limits) -> Result<Self, PluginError> {
+        let mut library = PluginLibrary {
+            engine: PluginEngine::new()?,
+            limits: limits.clone(),
+            folders: path.iter().cloned().chain([PathBuf::from(BUILT)]).collect(),
+            plugins: Vec::new(),
+            environments: Vec::new(),
+            workflows: Vec::new(),
+            interpreters: Vec::new(),
+        };
+        for file in files {
+            let file = find(file, &library.folders)?;
+            library.add(Plugin::load(&library.engine, &file, limits)?)?;
+        }
+        Ok(library)
+    }
+
+    fn add(&mut self, plugin: Plugin) -> Result<(), PluginError> {
+        // A file named twice is no contradiction.
+        if self.plugins.iter().any(|known| known.digest() == plugin.digest()) {
+            return Ok(());
+        }
+        if let Some(new) = EnvironmentPlugin::of(&plugin)? {
+            let same = self.environments.iter().find(|known| known.name() == new.name());
+            refuse_same("environment", new.name(), same.map(|known| known.plugin()), &plugin)?;
+            self.environments.push(new);
+        }
+        if let Some(new) = WorkflowPlugin::of(&plugin)? {
+            let same = self.workflows.iter().find(|known| known.name() == new.name());
+            refuse_same("workflow", new.name(), same.map(|known| known.plugin()), &plugin)?;
+            self.workflows.push(new);
+        }
+        if let Some(new) = InterpreterPlugin::of(&plugin)? {
+            let same = self.interpreters.iter().find(|known| known.name() == new.name());
+            refuse_same("interpreter", new.name(), same.map(|known| known.plugin()), &plugin)?;
+            self.interpreters.push(new);
+        }
+        self.plugins.push(plugin);
+        Ok(())
+    }
+
+    /// The engine that runs them.
+    pub fn engine(&self) -> &PluginEngine {
+        &self.engine
+    }
+
+    /// The files.
+    pub fn plugins(&self) -> &[Plugin] {
+        &self.plugins
+    }
+
+    /// Every environment.
+    pub fn environments(&self) -> &[EnvironmentPlugin] {
+        &self.environments
+    }
+
+    /// Every workflow.
+    pub fn workflows(&self) -> &[WorkflowPlugin] {
+        &self.workflows
+    }
+
+    /// Every interpreter.
+    pub fn interpreters(&self) -> &[InterpreterPlugin] {
+        &self.interpreters
+    }
+
+    /// The environment of that name, or, without a name, the only one.
+    pub fn environment(&self, name: Option<&str>) -> Result<&EnvironmentPlugin, PluginError> {
+        let names = || self.environments.iter().map(EnvironmentPlugin::name);
+        match (name, self.environments.as_slice()) {
+            (Some(name), all) => all
+                .iter()
+                .find(|environment| environment.name() == name)
+                .ok_or_else(|| unknown("environment", name, names())),
+            (None, [only]) => Ok(only),
+            (None, _) => Err(PluginError::Unchosen {
+                kind: "environment",
+                names: names().map(str::to_owned).collect(),
+            }),
+        }
+    }
+
+    /// The workflow of that name, or, without a name, the first that suits the
+    /// environment in its own view, or else the only one there is. One that is
+    /// not among the loaded files is looked up like a bare name, beside the
+    /// environment's file first.
+    pub fn workflow(
+        &self,
+        name: Option<&str>,
+        environment: &EnvironmentPlugin,
+    ) -> Result<WorkflowPlugin, PluginError> {
+        let workflow = match name {
+            Some(name) => self.named_workflow(name, environment)?,
+            None => self.suitable_workflow(environment)?,
+        };
+        workflow.check_fit(environment)?;
+        Ok(workflow)
+    }
+
+    fn named_workflow(
+        &self,
+        name: &str,
+        environment: &EnvironmentPlugin,
+    ) -> Result<WorkflowPlugin, PluginError> {
+        if let Some(loaded) = self.workflows.iter().find(|workflow| workflow.name() == name) {
+            return Ok(loaded.clone());
+        }
+        let names = || self.workflows.iter().map(WorkflowPlugin::name);
+        self.look_up_workflow(name, environment)?.ok_or_else(|| unknown("workflow", name, names()))
+    }
+
+    fn suitable_workflow(
+        &self,
+        environment: &EnvironmentPlugin,
+    ) -> Result<WorkflowPlugin, PluginError> {
+        let advice = &environment.description().workflows;
+        let loaded = |name: &String| self.workflows.iter().find(|known| known.name() == *name);
+        if let Some(workflow) = advice.iter().find_map(loaded) {
+            return Ok(workflow.clone());
+        }
+        if let [only] = self.workflows.as_slice() {
+            return Ok(only.clone());
+        }
+        for name in advice {
+            if let Some(workflow) = self.look_up_workflow(name, environment)? {
+                return Ok(workflow);
+            }
+        }
+        Err(PluginError::Unchosen {
+            kind: "workflow",
+            names: self.workflows.iter().map(|workflow| workflow.name().to_owned()).collect(),
+        })
+    }
+
+    /// A workflow in a file of its own name, if there is such a file.
+    fn look_up_workflow(
+        &self,
+        name: &str,
+        environment: &EnvironmentPlugin,
+    ) -> Result<Option<WorkflowPlugin>, PluginError> {
+        let beside = environment.plugin().file().parent().map(Path::to_owned);
+        let folders: Vec<PathBuf> =
+            beside.into_iter().chain(self.folders.iter().cloned()).collect();
+        let Ok(file) = find(Path::new(name), &folders) else { return Ok(None) };
+        let plugin = Plugin::load(&self.engine, &file, &self.limits)?;
+        Ok(WorkflowPlugin::of(&plugin)?.filter(|workflow| workflow.name() == name))
+    }
+}
+
+fn refuse_same(
+    kind: &'static str,
+    name: &str,
+    known: Option<&Plugin>,
+    new: &Plugin,
+) -> Result<(), PluginError> {
+    let Some(known) = known else { return Ok(()) };
+    Err(PluginError::Duplicate {
+        kind,
+        name: name.to_owned(),
+        first: known.file().to_owned(),
+        second: new.file().to_owned(),
+    })
+}
+
+fn unknown<'a>(
+    kind: &'static str,
+    name: &str,
+    names: impl Iterator<Item = &'a str>,
+) -> PluginError {
+    let suggestion = suggestion(name, names.collect::<Vec<_>>());
+    PluginError::Unknown { kind, name: name.to_owned(), suggestion }
+}
+
+/// The file meant by a path or a bare name.
+fn find(file: &Path, folders: &[PathBuf]) -> Result<PathBuf, PluginError> {
+    if file.is_file() {
+        return Ok(file.to_owned());
+    }
+    let name = file.to_string_lossy();
+    let is_bare = file.components().count() == 1;
+    if is_bare {
+        let with_suffix = format!("{name}.wasm");
+        let candidates =
+            folders.iter().flat_map(|folder| [folder.join(file), folder.join(&with_suffix)]);
+        if let Some(found) = candidates.into_iter().find(|path| path.is_file()) {
+            return Ok(found);
+        }
+    }
+    let searched = if is_bare { folders } else { &[] };
+    let shown: Vec<String> =
+        searched.iter().map(|folder| format!("`{}`", folder.display())).collect();
+    Err(PluginError::Missing {
+        suggestion: missing_hint(&name, searched),
+        searched: if shown.is_empty() { "the file system".to_owned() } else { shown.join(", ") },
+        name: name.into_owned(),
+    })
+}
+
+fn missing_hint(name: &str, folders: &[PathBuf]) -> String {
+    let stem = |entry: std::fs::DirEntry| {
+        let path = entry.path();
+        let is_plugin = path.extension().is_some_and(|extension| extension == "wasm");
+        is_plugin.then(|| path.file_stem().map(|stem| stem.to_string_lossy().into_owned()))?
+    };
+    let stems: Vec<String> = folders
+        .iter()
+        .filter_map(|folder| std::fs::read_dir(folder).ok())
+        .flat_map(|entries| entries.filter_map(Result::ok).filter_map(stem))
+        .collect();
+    match nearest(name.trim_end_matches(".wasm"), stems.iter().map(String::as_str)) {
+        Some(nearest) => format!("; did you mean `{nearest}`?"),
+        None if stems.is_empty() => {
+            "; `cargo xtask plugins` builds those of this project".to_owned()
+        }
+        None => String::new(),
+    }
+}

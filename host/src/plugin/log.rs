@@ -1,0 +1,85 @@
+//! What a plugin writes for the people who debug it.
+
+use serde::Serialize;
+
+/// Lines kept per call; further ones are dropped.
+const LINES_PER_CALL: usize = 64;
+/// Lines kept per instance while nobody reads them; then the oldest go.
+const LINES: usize = 256;
+/// Bytes kept of a line.
+const LINE_BYTES: usize = 1024;
+
+/// How much a line matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LogLevel {
+    /// Shown only on request.
+    Debug,
+    /// Worth keeping.
+    Info,
+    /// Worth reading.
+    Warning,
+}
+
+/// One line a plugin wrote.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LogLine {
+    /// How much it matters.
+    pub level: LogLevel,
+    /// The line, cut if it was long.
+    pub text: String,
+}
+
+/// The lines of one instance: few, short, and dropped if nobody reads them.
+#[derive(Debug, Default)]
+pub(super) struct Log {
+    lines: Vec<LogLine>,
+    in_this_call: usize,
+}
+
+impl Log {
+    pub(super) fn begin_call(&mut self) {
+        self.in_this_call = 0;
+    }
+
+    pub(super) fn write(&mut self, level: LogLevel, text: &str) {
+        if self.in_this_call == LINES_PER_CALL {
+            return;
+        }
+        self.in_this_call += 1;
+        if self.lines.len() == LINES {
+            self.lines.drain(..LINES / 2);
+        }
+        let text = text[..text.floor_char_boundary(LINE_BYTES)].replace(['\n', '\r'], " ");
+        self.lines.push(LogLine { level, text });
+    }
+
+    pub(super) fn take(&mut self) -> Vec<LogLine> {
+        std::mem::take(&mut self.lines)
+    }
+
+    /// The last line written in this call.
+    pub(super) fn last_words(&self) -> Option<&str> {
+        if self.in_this_call == 0 { None } else { self.lines.last().map(|line| line.text.as_str()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flood_is_cut_in_every_direction() {
+        let mut log = Log::default();
+        for _ in 0..10 {
+            log.begin_call();
+            (0..1000).for_each(|_| log.write(LogLevel::Info, &"ä\n".repeat(5000)));
+        }
+        let lines = log.take();
+        assert!(lines.len() <= LINES);
+        assert!(
+            lines.iter().all(|line| line.text.len() <= LINE_BYTES && !line.text.contains('\n'))
+        );
+        assert_eq!(log.last_words(), None);
+    }
+}

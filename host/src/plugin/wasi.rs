@@ -1,0 +1,197 @@
+//! A WASI in which there is nothing to find, for plugins written in languages
+//! that cannot do without: no files, arguments, environment or network; a
+//! clock that counts the guest's own work; chance seeded by the task; standard
+//! output and error go to the log.
+
+use wasmtime::component::{Linker, ResourceTable};
+use wasmtime::{AsContext, StoreContextMut};
+use wasmtime_wasi::clocks::WasiClocksView;
+use wasmtime_wasi::p2::bindings::clocks::monotonic_clock::Host as _;
+use wasmtime_wasi::p2::bindings::clocks::wall_clock::Datetime;
+use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
+use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
+
+use super::instance::HostState;
+use super::log::LogLevel;
+use crate::seed::Seed;
+
+/// Bytes an instance may write to each of its output streams.
+const OUTPUT_BYTES: usize = 256 << 10;
+/// Streams, pollables and the like that an instance may hold.
+const RESOURCES: usize = 10_000;
+/// Random bytes one call of the guest may ask for.
+const RANDOM_BYTES: u64 = 1 << 20;
+/// What the wall clock shows when the first call begins: 2023-11-14 22:13:20.
+const EPOCH_SECONDS: u64 = 1_700_000_000;
+const NANOSECONDS: u64 = 1_000_000_000;
+/// Fuel that passes for a nanosecond.
+const FUEL_PER_NANOSECOND: u64 = 4;
+
+/// Time and chance as one instance sees them, and, once it asks, the rest.
+pub(super) struct Wasi {
+    seed: Seed,
+    chance: Seed,
+    drawn: u64,
+    fuel: u64,
+    began: u64,
+    slept: u64,
+    rest: Option<Box<Rest>>,
+}
+
+struct Rest {
+    context: WasiCtx,
+    resources: ResourceTable,
+    output: [Output; 2],
+}
+
+/// A standard stream, and how much of it was logged.
+struct Output {
+    pipe: MemoryOutputPipe,
+    level: LogLevel,
+    logged: usize,
+}
+
+impl Wasi {
+    pub(super) fn new(seed: Seed, fuel: u64) -> Self {
+        Wasi { seed, chance: seed, drawn: 0, fuel, began: 0, slept: 0, rest: None }
+    }
+
+    /// Time and chance of a call depend on what happened to the guest's state
+    /// before, not on how many calls this instance has served: a resumed
+    /// instance sees what the original would have seen.
+    pub(super) fn begin_call(&mut self, function: &str, ordinal: usize) {
+        self.chance = self.seed.named(function).at(ordinal as u64);
+        self.drawn = 0;
+        self.began = (ordinal as u64).saturating_mul(NANOSECONDS);
+        self.slept = 0;
+    }
+
+    fn draw(&mut self) -> u64 {
+        self.drawn += 1;
+        self.chance.at(self.drawn).value()
+    }
+
+    fn rest(&mut self) -> &mut Rest {
+        self.rest.get_or_insert_with(|| Box::new(Rest::new()))
+    }
+}
+
+impl Rest {
+    fn new() -> Self {
+        let output = [LogLevel::Info, LogLevel::Warning].map(|level| Output {
+            pipe: MemoryOutputPipe::new(OUTPUT_BYTES),
+            level,
+            logged: 0,
+        });
+        let mut resources = ResourceTable::new();
+        resources.set_max_capacity(RESOURCES);
+        let context = WasiCtxBuilder::new()
+            .stdout(output[0].pipe.clone())
+            .stderr(output[1].pipe.clone())
+            .allow_tcp(false)
+            .allow_udp(false)
+            .build();
+        Rest { context, resources, output }
+    }
+}
+
+impl WasiView for HostState {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        let rest = self.wasi.rest();
+        WasiCtxView { ctx: &mut rest.context, table: &mut rest.resources }
+    }
+}
+
+impl HostState {
+    /// Moves what the guest wrote to its standard streams into the log.
+    pub(super) fn collect_output(&mut self) {
+        let Some(rest) = &mut self.wasi.rest else { return };
+        for output in &mut rest.output {
+            let written = output.pipe.contents();
+            let new = String::from_utf8_lossy(&written[output.logged..]);
+            new.lines().for_each(|line| self.log.write(output.level, line));
+            output.logged = written.len();
+        }
+    }
+}
+
+type Context<'a> = StoreContextMut<'a, HostState>;
+
+/// Nanoseconds since the instance's clock began.
+fn now(context: &Context<'_>) -> u64 {
+    let wasi = &context.as_context().data().wasi;
+    // Fuel is always configured, so there is always a number to read.
+    let used = wasi.fuel.saturating_sub(context.get_fuel().unwrap_or_default());
+    NANOSECONDS + wasi.began + used / FUEL_PER_NANOSECOND + wasi.slept
+}
+
+/// Adds the WASI to a linker.
+pub(super) fn link(linker: &mut Linker<HostState>) -> wasmtime::Result<()> {
+    wasmtime_wasi::p2::add_to_linker_sync(linker)?;
+    linker.allow_shadowing(true);
+    link_clocks(linker)?;
+    link_random(linker)?;
+    linker.allow_shadowing(false);
+    Ok(())
+}
+
+/// Sleeping advances the clock and returns at once.
+fn link_clocks(linker: &mut Linker<HostState>) -> wasmtime::Result<()> {
+    let mut clock = linker.instance("wasi:clocks/monotonic-clock@0.2.12")?;
+    clock.func_wrap("now", |context: Context<'_>, (): ()| Ok((now(&context),)))?;
+    clock.func_wrap("resolution", |_: Context<'_>, (): ()| Ok((1_u64,)))?;
+    clock.func_wrap("subscribe-duration", |mut context: Context<'_>, (duration,): (u64,)| {
+        sleep(&mut context, duration)
+    })?;
+    clock.func_wrap("subscribe-instant", |mut context: Context<'_>, (instant,): (u64,)| {
+        let duration = instant.saturating_sub(now(&context));
+        sleep(&mut context, duration)
+    })?;
+    let mut clock = linker.instance("wasi:clocks/wall-clock@0.2.12")?;
+    clock.func_wrap("now", |context: Context<'_>, (): ()| Ok((datetime(now(&context)),)))?;
+    clock.func_wrap("resolution", |_: Context<'_>, (): ()| {
+        Ok((Datetime { seconds: 0, nanoseconds: 1 },))
+    })
+}
+
+type Pollable = wasmtime::component::Resource<wasmtime_wasi::p2::DynPollable>;
+
+fn sleep(context: &mut Context<'_>, duration: u64) -> wasmtime::Result<(Pollable,)> {
+    let state = context.data_mut();
+    state.wasi.slept = state.wasi.slept.saturating_add(duration);
+    Ok((state.clocks().subscribe_duration(0)?,))
+}
+
+fn datetime(nanoseconds: u64) -> Datetime {
+    Datetime {
+        seconds: EPOCH_SECONDS + nanoseconds / NANOSECONDS,
+        nanoseconds: (nanoseconds % NANOSECONDS) as u32,
+    }
+}
+
+fn link_random(linker: &mut Linker<HostState>) -> wasmtime::Result<()> {
+    for (interface, bytes, number) in [
+        ("wasi:random/random@0.2.12", "get-random-bytes", "get-random-u64"),
+        ("wasi:random/insecure@0.2.12", "get-insecure-random-bytes", "get-insecure-random-u64"),
+    ] {
+        let mut random = linker.instance(interface)?;
+        random.func_wrap(bytes, |mut context: Context<'_>, (length,): (u64,)| {
+            if length > RANDOM_BYTES {
+                wasmtime::bail!("{length} random bytes asked for at once");
+            }
+            let wasi = &mut context.data_mut().wasi;
+            let words = length.div_ceil(8) as usize;
+            let mut bytes: Vec<u8> = (0..words).flat_map(|_| wasi.draw().to_le_bytes()).collect();
+            bytes.truncate(length as usize);
+            Ok((bytes,))
+        })?;
+        random.func_wrap(number, |mut context: Context<'_>, (): ()| {
+            Ok((context.data_mut().wasi.draw(),))
+        })?;
+    }
+    let mut seed = linker.instance("wasi:random/insecure-seed@0.2.12")?;
+    seed.func_wrap("insecure-seed", |mut context: Context<'_>, (): ()| {
+        let wasi = &mut context.data_mut().wasi;
+        Ok(((wasi.draw(), wasi.draw()),))
+    })
+}

@@ -1,0 +1,143 @@
+//! A workflow: sessions to start and to resume.
+
+use std::sync::Arc;
+
+use super::bindings::exports::troupe::plugin::workflow::GuestIndices;
+use super::component::Plugin;
+use super::conversion::{self, TextLimit};
+use super::description::WorkflowDescription;
+use super::dialogue::Briefing;
+use super::environment::EnvironmentPlugin;
+use super::error::PluginError;
+use super::failure::{Cause, Identity, PluginFailure};
+use super::instance::Instance;
+use super::session::{LiveSession, SessionState};
+use super::setting::Settings;
+use crate::seed::Seed;
+
+/// A workflow of a loaded plugin. Clones are handles to the same.
+#[derive(Clone, Debug)]
+pub struct WorkflowPlugin {
+    shared: Arc<Workflow>,
+}
+
+#[derive(Debug)]
+struct Workflow {
+    plugin: Plugin,
+    identity: Identity,
+    description: WorkflowDescription,
+}
+
+impl WorkflowPlugin {
+    /// The workflow that the plugin brings, if it brings one.
+    pub fn of(plugin: &Plugin) -> Result<Option<Self>, PluginError> {
+        let Some(indices) = plugin.workflow_indices() else { return Ok(None) };
+        let limit = TextLimit { text_kib: plugin.limits().text_kib };
+        let (mut instance, wasm) = plugin.instantiate(&plugin.unnamed(), Seed::new(0))?;
+        let described = instance
+            .call("describe", 0, |store| indices.load(&mut *store, &wasm)?.call_describe(store))?;
+        let description = conversion::workflow_description(described, limit)
+            .map_err(|cause| instance.failure("describe", cause))?;
+        description.check().map_err(|reason| PluginError::Description {
+            file: plugin.file().to_owned(),
+            kind: "workflow",
+            reason,
+        })?;
+        let identity = Identity::new(&description.name, &description.version);
+        let shared = Workflow { plugin: plugin.clone(), identity, description };
+        Ok(Some(WorkflowPlugin { shared: Arc::new(shared) }))
+    }
+
+    /// What it is.
+    pub fn description(&self) -> &WorkflowDescription {
+        &self.shared.description
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.description().name
+    }
+
+    /// The file that brings it.
+    pub fn plugin(&self) -> &Plugin {
+        &self.shared.plugin
+    }
+
+    /// The user's `[workflow]` table, checked and completed.
+    pub fn configure(&self, table: &toml::Table) -> Result<Settings, PluginError> {
+        Settings::resolve(&self.description().settings, table).map_err(|error| {
+            PluginError::Setting { kind: "workflow", plugin: self.name().to_owned(), error }
+        })
+    }
+
+    /// Whether the environment understands every kind of action it sends.
+    pub fn check_fit(&self, environment: &EnvironmentPlugin) -> Result<(), PluginError> {
+        let understood = &environment.description().actions;
+        let strange = |kind: &&String| understood.iter().all(|known| known.name != **kind);
+        let Some(kind) = self.description().actions.iter().find(strange) else { return Ok(()) };
+        let understood: Vec<String> =
+            understood.iter().map(|kind| format!("`{}`", kind.name)).collect();
+        Err(PluginError::Misfit {
+            workflow: self.name().to_owned(),
+            environment: environment.name().to_owned(),
+            reason: format!(
+                "it sends actions of the kind `{kind}`, but the environment understands only {}",
+                understood.join(", ")
+            ),
+        })
+    }
+
+    /// Every word it adds to messages and demonstrated answers; none when it
+    /// adds none or is open-ended.
+    pub fn vocabulary(&self, settings: &Settings) -> Result<Vec<String>, PluginFailure> {
+        let (mut instance, wasm) = self.instantiate()?;
+        let words = instance.call("vocabulary", 0, |store| {
+            let guest = self.indices().load(&mut *store, &wasm)?;
+            guest.call_vocabulary(store, &conversion::workflow_configured(settings))
+        })?;
+        conversion::words(words, self.text_limit())
+            .map_err(|cause| instance.failure("vocabulary", cause))
+    }
+
+    /// Begins a session.
+    pub fn start(&self, briefing: &Briefing) -> Result<SessionState, PluginFailure> {
+        self.begin(briefing)?.save()
+    }
+
+    /// Begins a session and stays in it.
+    pub fn begin(&self, briefing: &Briefing) -> Result<LiveSession, PluginFailure> {
+        LiveSession::begin(self, Arc::new(briefing.clone()))
+    }
+
+    /// Goes on from a state, in a fresh instance: from what the guest saved,
+    /// or, if it saved nothing, by replaying the events.
+    pub fn resume(&self, state: &SessionState) -> Result<LiveSession, PluginFailure> {
+        LiveSession::resume(self, state)
+    }
+
+    /// A failure found by whoever carries out the directives, such as a wait
+    /// for answers when none is due.
+    pub fn invalid_directive(&self, message: impl Into<String>) -> PluginFailure {
+        self.failure("advance", Cause::invalid(message))
+    }
+
+    pub(super) fn text_limit(&self) -> TextLimit {
+        TextLimit { text_kib: self.shared.plugin.limits().text_kib }
+    }
+
+    pub(super) fn failure(&self, call: &'static str, cause: Cause) -> PluginFailure {
+        PluginFailure::new(&self.shared.identity, call, cause)
+    }
+
+    /// A workflow has no task, so there is only one source of chance for all.
+    pub(super) fn instantiate(
+        &self,
+    ) -> Result<(Instance, wasmtime::component::Instance), PluginFailure> {
+        self.shared.plugin.instantiate(&self.shared.identity, Seed::new(0))
+    }
+
+    pub(super) fn indices(&self) -> &GuestIndices {
+        // A workflow is made from a plugin that has them, in `of`.
+        self.shared.plugin.workflow_indices().expect("the plugin exports a workflow")
+    }
+}
