@@ -64,6 +64,11 @@ impl DebianRust {
         self.home.join("rustc")
     }
 
+    /// The folder that holds it, the library's sources included.
+    pub fn home(&self) -> &Path {
+        &self.home
+    }
+
     /// What the compiler calls itself.
     pub fn version(&self) -> Result<String> {
         let version = process::read(Command::new(self.compiler()).arg("--version"))?;
@@ -93,7 +98,7 @@ fn download(folder: &Path) -> Result<Vec<PathBuf>> {
         if archive.is_file() {
             continue;
         }
-        let step = Step::start(format!("downloading {}", package.name), Bytes(package.size));
+        let step = Step::start(&format!("downloading {}", package.name), Bytes(package.size));
         let mut apt = apt_get();
         apt.args(["-qq", "download", &package.name]).current_dir(&partial).stdout(Stdio::null());
         process::watch(&mut apt, None, || step.set(size_of(&partial)))?;

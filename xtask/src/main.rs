@@ -4,11 +4,18 @@
 //! the host or links libtorch, so that it builds in a fresh clone.
 
 mod cache;
+mod checks;
+mod compiler;
 mod debian_rust;
+mod libtorch;
+mod pins;
+mod pip;
 mod plugins;
 mod process;
 mod progress;
+mod quickstart;
 mod wasm_target;
+mod wheel;
 mod workspace;
 
 use std::process::ExitCode;
@@ -17,6 +24,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use crate::cache::Cache;
+use crate::libtorch::Flavour;
 use crate::wasm_target::Toolchain;
 use crate::workspace::Workspace;
 
@@ -30,11 +38,29 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Task {
+    /// Bring libtorch and a wasm toolchain, and look for a C++ compiler
+    Setup {
+        /// Bring CUDA's libraries too
+        #[arg(long)]
+        cuda: bool,
+    },
     /// Build every crate in plugins/ to a component in target/plugins/
     Plugins {
         /// Build the tests' plugins too, to target/plugins/fixtures/
         #[arg(long)]
         fixtures: bool,
+    },
+    /// Set up, build and train for a few minutes with configs/plan-path/quickstart.toml
+    Quickstart {
+        /// More arguments for `host train`
+        #[arg(last = true)]
+        host_args: Vec<String>,
+    },
+    /// Set up, build and run every check
+    Test {
+        /// Leave out `cargo fmt` and `cargo clippy`
+        #[arg(long)]
+        skip_lints: bool,
     },
 }
 
@@ -51,15 +77,40 @@ fn main() -> ExitCode {
 fn perform(task: &Task) -> Result<()> {
     let workspace = Workspace::current()?;
     match task {
-        Task::Plugins { fixtures } => plugins(&workspace, *fixtures),
+        Task::Setup { cuda: true } => set_up(&workspace, Flavour::Cuda).map(drop),
+        Task::Setup { cuda: false } => set_up(&workspace, Flavour::Cpu).map(drop),
+        Task::Plugins { fixtures } => {
+            let toolchain = Toolchain::ensure(&Cache::open()?)?;
+            build_plugins(&workspace, &toolchain, *fixtures)
+        }
+        Task::Quickstart { host_args } => {
+            let toolchain = set_up(&workspace, Flavour::Cpu)?;
+            build_plugins(&workspace, &toolchain, false)?;
+            quickstart::train(&workspace, host_args)
+        }
+        Task::Test { skip_lints } => {
+            let toolchain = set_up(&workspace, Flavour::Cpu)?;
+            build_plugins(&workspace, &toolchain, true)?;
+            if !skip_lints {
+                checks::lint(&workspace)?;
+            }
+            checks::test(&workspace)
+        }
     }
 }
 
-fn plugins(workspace: &Workspace, fixtures: bool) -> Result<()> {
-    let toolchain = Toolchain::ensure(&Cache::open()?)?;
-    plugins::build(workspace, &toolchain)?;
+/// Every part of the set-up; those that are there already take no time.
+fn set_up(workspace: &Workspace, flavour: Flavour) -> Result<Toolchain> {
+    let cache = Cache::open()?;
+    compiler::check()?;
+    libtorch::ensure(workspace, &cache, flavour)?;
+    Toolchain::ensure(&cache)
+}
+
+fn build_plugins(workspace: &Workspace, toolchain: &Toolchain, fixtures: bool) -> Result<()> {
+    plugins::build(workspace, toolchain)?;
     if fixtures {
-        plugins::build_fixtures(workspace, &toolchain)?;
+        plugins::build_fixtures(workspace, toolchain)?;
     }
     Ok(())
 }

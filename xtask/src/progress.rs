@@ -26,7 +26,7 @@ impl fmt::Display for Elapsed {
 }
 
 /// A number of bytes; displays in the unit that suits it.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bytes(pub u64);
 
 impl fmt::Display for Bytes {
@@ -41,22 +41,22 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// One step that takes a while: announced, followed by a bar on a terminal, closed with its time.
+/// One step that takes a while: a line, and on a terminal a bar until it is done.
 pub struct Step {
     bar: ProgressBar,
-    what: String,
+    line: String,
     elapsed: Elapsed,
 }
 
 impl Step {
-    /// Announces a step that moves `size` bytes.
-    pub fn start(what: impl Into<String>, size: Bytes) -> Self {
-        let what = what.into();
-        let bar = ProgressBar::new(size.0).with_message(what.clone()).with_style(style());
+    /// Announces a step that moves about `size` bytes.
+    pub fn start(what: &str, size: Bytes) -> Self {
+        let line = format!("  {what} ({size})");
+        let bar = ProgressBar::new(size.0).with_message(line.clone()).with_style(style());
         if bar.is_hidden() {
-            eprintln!("  {what} ({size})");
+            eprintln!("{line}");
         }
-        Self { bar, what, elapsed: Elapsed::start() }
+        Self { bar, line, elapsed: Elapsed::start() }
     }
 
     /// Shows how many of the bytes have been moved.
@@ -64,17 +64,17 @@ impl Step {
         self.bar.set_position(done);
     }
 
-    /// Replaces the bar with a line that says how large it was and how long it took.
+    /// Leaves the line, with the time it took.
     pub fn finish(self) {
-        self.bar.finish_and_clear();
-        let Self { bar, what, elapsed } = self;
-        let size = Bytes(bar.length().unwrap_or_default());
-        eprintln!("  {what} ({size}): done in {elapsed}");
+        if !self.bar.is_hidden() {
+            self.bar.finish_and_clear();
+            eprintln!("{}: {}", self.line, self.elapsed);
+        }
     }
 }
 
 fn style() -> ProgressStyle {
-    ProgressStyle::with_template("  {msg} {bar:30} {bytes}/{total_bytes} {elapsed}")
+    ProgressStyle::with_template("{msg} {bar:30} {percent} % {elapsed}")
         .expect("the template is a constant")
 }
 

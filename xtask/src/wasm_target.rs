@@ -3,6 +3,7 @@
 //! The user's own toolchain with rustup's target is best. Where rustup's server cannot be reached
 //! or rustup is not in use, Debian's packages serve: see [`debian_rust`](crate::debian_rust).
 
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -62,7 +63,7 @@ impl Toolchain {
 
     /// Makes a `cargo build` compile for the target.
     pub fn apply(&self, cargo: &mut Command) {
-        cargo.args(["--target", TARGET]);
+        cargo.args(["--target", TARGET]).env("CARGO_ENCODED_RUSTFLAGS", self.rustflags());
         if let Self::Debian { rust, linker } = self {
             cargo
                 .args(["-Z", "build-std=std,panic_abort"])
@@ -70,6 +71,22 @@ impl Toolchain {
                 .env("RUSTC_BOOTSTRAP", "1")
                 .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker);
         }
+    }
+
+    /// Panic messages name source files: without their folders on this machine, every machine
+    /// makes the same bytes. These flags also replace a `RUSTFLAGS` that is meant for the host.
+    fn rustflags(&self) -> String {
+        let cargo_home = env::var_os("CARGO_HOME").map(PathBuf::from);
+        let cargo_home = cargo_home.or_else(|| Some(env::home_dir()?.join(".cargo")));
+        let rust_home = match self {
+            Self::Installed => None,
+            Self::Debian { rust, .. } => Some(rust.home().to_owned()),
+        };
+        let renamed = [(cargo_home, "/cargo"), (rust_home, "/rust")];
+        let flag = |(from, to): (Option<PathBuf>, &str)| {
+            Some(format!("--remap-path-prefix={}={to}", from?.display()))
+        };
+        renamed.into_iter().filter_map(flag).collect::<Vec<_>>().join("\u{1f}")
     }
 }
 

@@ -1,0 +1,71 @@
+//! The wheels that make up libtorch, pinned by version and digest.
+
+use anyhow::{Context, Result};
+
+use crate::progress::Bytes;
+
+/// What libtorch needs on any machine.
+pub const LIBTORCH: &str = include_str!("../libtorch.txt");
+
+/// What it needs besides to use a GPU.
+pub const CUDA: &str = include_str!("../libtorch-cuda.txt");
+
+/// One pinned wheel.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Pin<'a> {
+    /// The line for pip.
+    pub requirement: &'a str,
+    /// The project's name on PyPI.
+    pub name: &'a str,
+    /// Its version.
+    pub version: &'a str,
+    /// The SHA-256 digest of the wheel, in hexadecimal.
+    pub sha256: &'a str,
+    /// About how large the wheel is.
+    pub size: Bytes,
+}
+
+impl<'a> Pin<'a> {
+    /// Reads a requirements file whose lines end in a comment that tells the size.
+    pub fn parse_all(requirements: &'a str) -> Result<Vec<Self>> {
+        let lines = requirements.lines().filter(|line| !line.starts_with('#'));
+        lines
+            .map(|line| Self::parse(line).with_context(|| format!("not a pin: `{line}`")))
+            .collect()
+    }
+
+    fn parse(line: &'a str) -> Option<Self> {
+        let (requirement, size) = line.split_once(" # ")?;
+        let (project, sha256) = requirement.split_once(" --hash=sha256:")?;
+        let (name, version) = project.split_once("==")?;
+        let megabytes: f64 = size.strip_suffix(" MB")?.parse().ok()?;
+        let size = Bytes((megabytes * 1e6) as u64);
+        Some(Self { requirement, name, version, sha256, size })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_files_hold_only_pins_with_a_digest() {
+        let pins = [LIBTORCH, CUDA].map(|text| Pin::parse_all(text).unwrap());
+        assert_eq!(pins.each_ref().map(Vec::len), [3, 13]);
+        assert!(pins.iter().flatten().all(|pin| pin.sha256.len() == 64));
+    }
+
+    #[test]
+    fn a_line_is_taken_apart() {
+        let pins = Pin::parse_all("# a comment\nx-y==1.2 --hash=sha256:ab # 10.7 MB\n").unwrap();
+        let expected = Pin {
+            requirement: "x-y==1.2 --hash=sha256:ab",
+            name: "x-y",
+            version: "1.2",
+            sha256: "ab",
+            size: Bytes(10_700_000),
+        };
+        assert_eq!(pins, [expected]);
+        assert_eq!(Pin::parse_all("x-y==1.2").unwrap_err().to_string(), "not a pin: `x-y==1.2`");
+    }
+}
