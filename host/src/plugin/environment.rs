@@ -85,13 +85,8 @@ impl EnvironmentPlugin {
     }
 
     /// Begins a task.
-    pub fn start(&self, task: &Task) -> Result<EnvironmentState, PluginFailure> {
-        self.begin(task)?.save()
-    }
-
-    /// Begins a task and stays in it.
-    pub fn begin(&self, task: &Task) -> Result<LiveEpisode, PluginFailure> {
-        LiveEpisode::begin(self, Arc::new(task.clone()))
+    pub fn start(&self, task: &Task) -> Result<LiveEpisode, PluginFailure> {
+        LiveEpisode::start(self, Arc::new(task.clone()))
     }
 
     /// Goes on from a state, in a fresh instance: from what the guest saved,
@@ -104,7 +99,7 @@ impl EnvironmentPlugin {
         TextLimit { text_kib: self.shared.plugin.limits().text_kib }
     }
 
-    pub(super) fn failure(&self, call: &'static str, cause: Cause) -> PluginFailure {
+    pub(super) fn failed(&self, call: &'static str, cause: Cause) -> PluginFailure {
         PluginFailure::new(&self.shared.identity, call, cause)
     }
 

@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
+use wasmtime::Store;
 use wasmtime::component::ResourceAny;
 
-use super::bindings::exports::troupe::plugin::environment::Guest;
+use super::bindings::exports::troupe::plugin::environment::{Guest, Problem};
 use super::conversion;
 use super::environment::EnvironmentPlugin;
 use super::failure::{Cause, PluginFailure};
-use super::instance::Instance;
+use super::instance::{HostState, Instance};
 use super::log::LogLine;
 use super::task::{Outcome, Task};
 use crate::seed::Seed;
@@ -74,7 +75,7 @@ pub struct LiveEpisode {
 }
 
 impl LiveEpisode {
-    pub(super) fn begin(
+    pub(super) fn start(
         environment: &EnvironmentPlugin,
         task: Arc<Task>,
     ) -> Result<Self, PluginFailure> {
@@ -98,7 +99,7 @@ impl LiveEpisode {
                 |guest, store| guest.episode().call_resume(store, saved),
             );
         }
-        let mut live = Self::begin(environment, task)?;
+        let mut live = Self::start(environment, task)?;
         for action in &state.actions {
             live.carry_out(action.clone())?;
         }
@@ -112,10 +113,8 @@ impl LiveEpisode {
         function: &'static str,
         call: impl FnOnce(
             &Guest,
-            &mut wasmtime::Store<super::instance::HostState>,
-        ) -> wasmtime::Result<
-            Result<ResourceAny, super::bindings::exports::troupe::plugin::environment::Problem>,
-        >,
+            &mut Store<HostState>,
+        ) -> wasmtime::Result<Result<ResourceAny, Problem>>,
     ) -> Result<Self, PluginFailure> {
         let (mut instance, wasm) = environment.instantiate(task_seed(&task))?;
         let (guest, answer) = instance.call(function, actions.len(), |store| {
@@ -125,7 +124,7 @@ impl LiveEpisode {
         })?;
         let episode = answer.map_err(|problem| {
             let cause = conversion::environment_problem(problem, environment.text_limit());
-            environment.failure(function, cause)
+            environment.failed(function, cause)
         })?;
         Ok(LiveEpisode {
             environment: environment.clone(),
@@ -159,8 +158,9 @@ impl LiveEpisode {
     }
 
     /// Carries out an action.
-    pub fn act(&mut self, action: &Action) -> Result<Outcome, PluginFailure> {
-        self.carry_out(Arc::new(action.clone()))
+    pub fn act(&mut self, role: &str, kind: &str, text: &str) -> Result<Outcome, PluginFailure> {
+        let (role, kind, text) = (role.to_owned(), kind.to_owned(), text.to_owned());
+        self.carry_out(Arc::new(Action { role, kind, text }))
     }
 
     fn carry_out(&mut self, action: Arc<Action>) -> Result<Outcome, PluginFailure> {
@@ -177,20 +177,18 @@ impl LiveEpisode {
         Ok(outcome)
     }
 
-    /// The expert's next action, as `role` would send it; nothing if there is
-    /// no expert.
-    pub fn demonstrate(&mut self, role: &str) -> Result<Option<Action>, PluginFailure> {
+    /// Kind and text of the expert's next action; nothing if there is no expert.
+    pub fn demonstrate(&mut self) -> Result<Option<(String, String)>, PluginFailure> {
         let Self { instance, guest, episode, .. } = self;
         let answer = instance.call("demonstrate", self.actions.len(), |store| {
             guest.episode().call_demonstrate(store, *episode)
         })?;
         self.checked("demonstrate", |limit| match answer {
             None => Ok(None),
-            Some(action) => Ok(Some(Action {
-                role: role.to_owned(),
-                kind: limit.text("the expert's action", action.kind)?,
-                text: limit.text("the expert's action", action.text)?,
-            })),
+            Some(action) => Ok(Some((
+                limit.text("the expert's action", action.kind)?,
+                limit.text("the expert's action", action.text)?,
+            ))),
         })
     }
 
@@ -216,6 +214,6 @@ impl LiveEpisode {
         call: &'static str,
         check: impl FnOnce(conversion::TextLimit) -> Result<T, Cause>,
     ) -> Result<T, PluginFailure> {
-        check(self.environment.text_limit()).map_err(|cause| self.environment.failure(call, cause))
+        check(self.environment.text_limit()).map_err(|cause| self.environment.failed(call, cause))
     }
 }

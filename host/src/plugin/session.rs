@@ -14,7 +14,6 @@ use super::instance::{HostState, Instance};
 use super::log::LogLine;
 use super::workflow::WorkflowPlugin;
 use crate::seed::Seed;
-use crate::trajectory::Action;
 
 /// A session between calls, without an instance: its briefing and the events
 /// so far, and what the guest saved, if it did.
@@ -86,7 +85,7 @@ pub struct LiveSession {
 }
 
 impl LiveSession {
-    pub(super) fn begin(
+    pub(super) fn start(
         workflow: &WorkflowPlugin,
         briefing: Arc<Briefing>,
     ) -> Result<Self, PluginFailure> {
@@ -110,7 +109,7 @@ impl LiveSession {
                 |guest, store| guest.session().call_resume(store, saved),
             );
         }
-        let mut live = Self::begin(workflow, briefing)?;
+        let mut live = Self::start(workflow, briefing)?;
         for event in &state.events {
             live.take_in(event.clone())?;
         }
@@ -135,14 +134,14 @@ impl LiveSession {
         })?;
         let session = answer.map_err(|problem| {
             let cause = conversion::workflow_problem(problem, workflow.text_limit());
-            workflow.failure(function, cause)
+            workflow.failed(function, cause)
         })?;
         Ok(LiveSession { workflow: workflow.clone(), instance, guest, session, briefing, events })
     }
 
     /// Reports what happened; the answer is what to do next.
-    pub fn advance(&mut self, event: &Event) -> Result<Directive, PluginFailure> {
-        self.take_in(Arc::new(event.clone()))
+    pub fn advance(&mut self, event: Event) -> Result<Directive, PluginFailure> {
+        self.take_in(Arc::new(event))
     }
 
     fn take_in(&mut self, event: Arc<Event>) -> Result<Directive, PluginFailure> {
@@ -165,11 +164,12 @@ impl LiveSession {
     pub fn demonstrate(
         &mut self,
         role: &str,
-        action: &Action,
+        kind: &str,
+        text: &str,
     ) -> Result<Option<String>, PluginFailure> {
         let Self { instance, guest, session, .. } = self;
         let answer = instance.call("demonstrate", self.events.len(), |store| {
-            guest.session().call_demonstrate(store, *session, role, &action.kind, &action.text)
+            guest.session().call_demonstrate(store, *session, role, kind, text)
         })?;
         self.checked("demonstrate", |limit| {
             answer.map(|text| limit.text("a demonstrated answer", text)).transpose()
@@ -198,6 +198,6 @@ impl LiveSession {
         call: &'static str,
         check: impl FnOnce(TextLimit) -> Result<T, Cause>,
     ) -> Result<T, PluginFailure> {
-        check(self.workflow.text_limit()).map_err(|cause| self.workflow.failure(call, cause))
+        check(self.workflow.text_limit()).map_err(|cause| self.workflow.failed(call, cause))
     }
 }

@@ -100,13 +100,8 @@ impl WorkflowPlugin {
     }
 
     /// Begins a session.
-    pub fn start(&self, briefing: &Briefing) -> Result<SessionState, PluginFailure> {
-        self.begin(briefing)?.save()
-    }
-
-    /// Begins a session and stays in it.
-    pub fn begin(&self, briefing: &Briefing) -> Result<LiveSession, PluginFailure> {
-        LiveSession::begin(self, Arc::new(briefing.clone()))
+    pub fn start(&self, briefing: &Briefing) -> Result<LiveSession, PluginFailure> {
+        LiveSession::start(self, Arc::new(briefing.clone()))
     }
 
     /// Goes on from a state, in a fresh instance: from what the guest saved,
@@ -115,17 +110,17 @@ impl WorkflowPlugin {
         LiveSession::resume(self, state)
     }
 
-    /// A failure found by whoever carries out the directives, such as a wait
-    /// for answers when none is due.
-    pub fn invalid_directive(&self, message: impl Into<String>) -> PluginFailure {
-        self.failure("advance", Cause::invalid(message))
+    /// An invalid answer found by whoever carries out the directives, such as
+    /// a wait for answers when none is due.
+    pub fn failure(&self, call: &'static str, message: impl Into<String>) -> PluginFailure {
+        self.failed(call, Cause::invalid(message))
     }
 
     pub(super) fn text_limit(&self) -> TextLimit {
         TextLimit { text_kib: self.shared.plugin.limits().text_kib }
     }
 
-    pub(super) fn failure(&self, call: &'static str, cause: Cause) -> PluginFailure {
+    pub(super) fn failed(&self, call: &'static str, cause: Cause) -> PluginFailure {
         PluginFailure::new(&self.shared.identity, call, cause)
     }
 
