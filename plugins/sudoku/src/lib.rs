@@ -1,0 +1,267 @@
+//! Sudoku: fill in digits, and correct what was filled in wrongly.
+//!
+//! A filler writes digits (`fill`), a checker erases mistakes (`erase`); or one
+//! player does both, or states the whole board (`grid`). Nothing ends an episode
+//! but the solution, which keeps the clues by construction.
+
+pub mod board;
+pub mod game;
+pub mod notes;
+pub mod puzzle;
+pub mod solver;
+pub mod view;
+
+use plugin_sdk::environment::{Action, Description, Environment, Outcome, Problem, Task};
+use plugin_sdk::{Setting, Settings, state};
+use serde::{Deserialize, Serialize};
+
+use board::{Board, Digit};
+use game::Game;
+use notes::{Edit, PASS};
+use puzzle::Puzzle;
+use view::View;
+
+/// For words that are no edits, or too many of them.
+const UNREADABLE: f64 = -0.3;
+/// For an action that changes nothing although something could be filled in.
+const IDLE: f64 = -0.3;
+/// For an edit that the board or the clues forbid.
+const ILLEGAL: f64 = -0.1;
+/// For the solution.
+const SOLVED: f64 = 0.5;
+
+/// One puzzle being solved.
+#[derive(Serialize, Deserialize)]
+pub struct Sudoku {
+    game: Game,
+    edits_per_turn: usize,
+    view: View,
+}
+
+impl Environment for Sudoku {
+    fn describe() -> Description {
+        Description::new(
+            "sudoku",
+            env!("CARGO_PKG_VERSION"),
+            "Fill a sudoku with one solution, a few digits at a time.",
+        )
+        .setting(Setting::integer("size", "Rows, columns and digits: 4 or 9.", 4..=9, 4))
+        .setting(Setting::integer("blanks", "Cells to fill in; 0 is half of them.", 0..=60, 0))
+        .setting(Setting::integer("edits_per_turn", "Edits in one action at most.", 1..=81, 2))
+        .setting(Setting::choice(
+            "observation",
+            "What a role sees of the board.",
+            ["marks", "grid"],
+        ))
+        .action("fill", "edits such as `r1c2=3` (write 3) and `r1c2-` (erase), or `pass`")
+        .action("erase", "erasures such as `r1c2-`, or `pass`")
+        .action("grid", "all digits of the board, row by row, in one line")
+        .workflows(&["filler-checker", "solo"])
+        .max_turns(10)
+    }
+
+    fn vocabulary(settings: &Settings) -> Result<Vec<String>, Problem> {
+        Ok(view::vocabulary(settings.integer("size")?))
+    }
+
+    fn start(task: &Task) -> Result<Self, Problem> {
+        Ok(Sudoku {
+            game: Game::new(Puzzle::draw(task)?),
+            edits_per_turn: task.settings.integer("edits_per_turn")?,
+            view: View::from_word(task.settings.text("observation")?),
+        })
+    }
+
+    fn rules(&self) -> String {
+        format!(
+            "Fill a sudoku of {size} rows and {size} columns with the digits 1 to {size}, so that \
+             every row, column and box has each digit once. A digit that its row, column or box \
+             already has cannot be written, and clues cannot be erased; such an edit is illegal \
+             and ends the turn. At most {edits} edits fit into a turn, separated by spaces. `pass` \
+             changes nothing. {legend}",
+            size = self.game.board().size(),
+            edits = self.edits_per_turn,
+            legend = self.view.legend(),
+        )
+    }
+
+    fn observe(&self) -> String {
+        self.view.show(&self.game)
+    }
+
+    fn act(&mut self, _role: &str, action: &Action) -> Result<Outcome, Problem> {
+        let before = self.game.clone();
+        let outcome = match action.kind.as_str() {
+            "fill" => self.fill(&action.text),
+            "erase" => self.erase(&action.text),
+            "grid" => self.replace(&action.text),
+            _ => return Err(Problem::unknown_kind(action)),
+        };
+        let outcome = outcome.team("progress", self.game.score() - before.score());
+        Ok(if self.game.is_solved() { outcome.team("solved", SOLVED).solved() } else { outcome })
+    }
+
+    fn demonstrate(&self) -> Option<Action> {
+        let edits = self.game.expert(self.edits_per_turn);
+        let erases = matches!(edits.first(), Some(Edit::Erase(_)));
+        let words: Vec<String> =
+            edits.into_iter().map(|edit| edit.word(self.game.board().size())).collect();
+        Some(Action::new(if erases { "erase" } else { "fill" }, words.join(" ")))
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        state::save(self)
+    }
+
+    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
+        Ok(state::load(bytes)?)
+    }
+}
+
+impl Sudoku {
+    /// Edits of both kinds. To pass is right only while something is wrong.
+    fn fill(&mut self, text: &str) -> Outcome {
+        let may_pass = self.game.wrong_cells().next().is_some();
+        match self.read(text) {
+            Ok(edits) if edits.is_empty() && may_pass => Outcome::accepted(),
+            Ok(edits) if edits.is_empty() => {
+                Outcome::accepted().feedback("There are cells to fill in.").local("idle", IDLE)
+            }
+            Ok(edits) => self.carry_out(&edits, IDLE),
+            Err(feedback) => unreadable(feedback),
+        }
+    }
+
+    /// Erasures only. To pass is free, so that nobody is pushed to erase.
+    fn erase(&mut self, text: &str) -> Outcome {
+        match self.read(text) {
+            Ok(edits) if edits.iter().any(|edit| matches!(edit, Edit::Write(..))) => {
+                unreadable("Digits can be erased here, not written.".to_owned())
+            }
+            Ok(edits) => self.carry_out(&edits, 0.0),
+            Err(feedback) => unreadable(feedback),
+        }
+    }
+
+    /// Make edits until one is illegal; `idle` is for when the first one is.
+    fn carry_out(&mut self, edits: &[Edit], idle: f64) -> Outcome {
+        for (index, &edit) in edits.iter().enumerate() {
+            if let Err(why) = self.game.edit(edit) {
+                let outcome = Outcome::rejected(why).local("illegal", ILLEGAL);
+                return outcome.local("idle", if index == 0 { idle } else { 0.0 });
+            }
+        }
+        Outcome::accepted()
+    }
+
+    fn replace(&mut self, text: &str) -> Outcome {
+        let size = self.game.board().size();
+        let digits = text.chars().filter(|letter| !letter.is_whitespace());
+        let digits: Option<Vec<Digit>> =
+            digits.map(|letter| letter.to_digit(10).map(|digit| digit as Digit)).collect();
+        let valid = |digits: &Vec<Digit>| {
+            digits.len() == size * size
+                && digits.iter().all(|digit| (1..=size as Digit).contains(digit))
+        };
+        let Some(digits) = digits.filter(valid) else {
+            return unreadable(format!("This is not a board of {} digits.", size * size));
+        };
+        match self.game.replace(Board::new(size, digits)) {
+            Ok(()) => Outcome::accepted(),
+            Err(why) => Outcome::rejected(why).local("illegal", ILLEGAL).local("idle", IDLE),
+        }
+    }
+
+    fn read(&self, text: &str) -> Result<Vec<Edit>, String> {
+        if text.trim() == PASS {
+            return Ok(Vec::new());
+        }
+        let size = self.game.board().size();
+        let read_edit =
+            |word| Edit::from_word(word, size).ok_or_else(|| format!("`{word}` is not an edit."));
+        let edits: Vec<Edit> = text.split_whitespace().map(read_edit).collect::<Result<_, _>>()?;
+        match edits.len() {
+            0 => Err(format!("No edits were given, not even `{PASS}`.")),
+            count if count > self.edits_per_turn => {
+                Err(format!("{count} edits are more than {}.", self.edits_per_turn))
+            }
+            _ => Ok(edits),
+        }
+    }
+}
+
+fn unreadable(feedback: String) -> Outcome {
+    Outcome::rejected(feedback).local("unreadable", UNREADABLE).local("idle", IDLE)
+}
+
+plugin_sdk::export!(environment: Sudoku);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plugin_sdk::environment::Status;
+
+    fn start() -> Sudoku {
+        Sudoku { game: game::tests::game(), edits_per_turn: 2, view: View::Marks }
+    }
+
+    fn act(sudoku: &mut Sudoku, kind: &str, text: &str) -> Outcome {
+        sudoku.act("player", &Action::new(kind, text)).expect("a known kind")
+    }
+
+    fn worth(outcome: &Outcome) -> f64 {
+        (100.0 * (outcome.team + outcome.local)).round() / 100.0
+    }
+
+    #[test]
+    fn the_whole_way_is_worth_one_and_the_solution_a_bonus() {
+        let mut sudoku = start();
+        let worths = ["r1c3=3 r1c4=4", "r2c4=2 r3c2=1", "r4c3=2 r2c3=1"].map(|edits| {
+            let outcome = act(&mut sudoku, "fill", edits);
+            (worth(&outcome), outcome.status)
+        });
+        let (going_on, solved) = (Status::Ongoing, Status::Solved);
+        assert_eq!(worths, [(0.33, going_on), (0.33, going_on), (0.83, solved)]);
+    }
+
+    #[test]
+    fn a_wrong_digit_costs_what_erasing_it_pays() {
+        let mut sudoku = start();
+        assert_eq!(worth(&act(&mut sudoku, "fill", "pass")), -0.3);
+        assert_eq!(worth(&act(&mut sudoku, "fill", "r2c3=2")), -0.17);
+        assert_eq!(worth(&act(&mut sudoku, "fill", "pass")), 0.0);
+        assert_eq!(sudoku.demonstrate(), Some(Action::new("erase", "r2c3-")));
+        assert_eq!(worth(&act(&mut sudoku, "erase", "pass")), 0.0);
+        assert_eq!(worth(&act(&mut sudoku, "erase", "r2c3-")), 0.17);
+        assert_eq!(worth(&act(&mut sudoku, "erase", "pass")), 0.0);
+        assert_eq!(sudoku.demonstrate(), Some(Action::new("fill", "r1c3=3 r1c4=4")));
+    }
+
+    #[test]
+    fn mistakes_cost_and_say_why() {
+        for (kind, text, worth_of_it, feedback) in [
+            ("fill", "r1c3=3 r1c4=3", 0.07, "3 is no candidate of `r1c4`."),
+            ("fill", "r1c1=2", -0.4, "`r1c1` is not empty."),
+            ("fill", "r1c1=7", -0.6, "`r1c1=7` is not an edit."),
+            ("fill", "", -0.6, "No edits were given, not even `pass`."),
+            ("fill", "r1c3=3 r1c4=4 r2c4=2", -0.6, "3 edits are more than 2."),
+            ("erase", "r1c1-", -0.1, "`r1c1` is a clue."),
+            ("erase", "r1c3=3", -0.6, "Digits can be erased here, not written."),
+            ("grid", "1 2 3 4", -0.6, "This is not a board of 16 digits."),
+            ("grid", "2234 3412 2143 4321", -0.4, "`r1c1` is given as 1."),
+        ] {
+            let outcome = act(&mut start(), kind, text);
+            assert_eq!((worth(&outcome), outcome.feedback.as_str()), (worth_of_it, feedback));
+            assert!(!outcome.accepted);
+        }
+    }
+
+    #[test]
+    fn a_whole_board_is_worth_what_is_right_of_it() {
+        let mut sudoku = start();
+        assert_eq!(worth(&act(&mut sudoku, "grid", "1243 3412 2143 4321")), 0.33);
+        assert_eq!(worth(&act(&mut sudoku, "grid", "1243 3412 2143 4321")), 0.0);
+        let outcome = act(&mut sudoku, "grid", "1 2 3 4 3 4 1 2 2 1 4 3 4 3 2 1");
+        assert_eq!((worth(&outcome), outcome.status), (1.17, Status::Solved));
+    }
+}

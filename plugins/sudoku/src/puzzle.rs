@@ -1,0 +1,154 @@
+//! A puzzle: clues with one solution, and how to draw one for a task.
+
+use plugin_sdk::Random;
+use plugin_sdk::environment::{Problem, Split, Task};
+use serde::{Deserialize, Serialize};
+
+use crate::board::{Board, Cell, Digit};
+use crate::solver::{full_board, is_unique};
+
+/// Full boards to try before the settings are called impossible.
+const ATTEMPTS: usize = 400;
+
+/// Clues and the one way to complete them.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Puzzle {
+    /// The digits that are given.
+    pub clues: Board,
+    /// The only full board that agrees with them.
+    pub solution: Board,
+}
+
+impl Puzzle {
+    /// Draw the puzzle of a task. No puzzle is in two splits, whatever its
+    /// digits are called.
+    pub fn draw(task: &Task) -> Result<Self, Problem> {
+        let size: usize = task.settings.integer("size")?;
+        let blanks: usize = task.settings.integer("blanks")?;
+        let blanks = if blanks == 0 { size * size / 2 } else { blanks };
+        check(size, blanks)?;
+        let mut random = Random::new(task.split, task.seed, "puzzle");
+        let mut drawn = (0..ATTEMPTS).filter_map(|_| dig(size, blanks, &mut random));
+        drawn.find(|puzzle| puzzle.owner() == task.split).ok_or_else(|| {
+            Problem::InvalidSettings(format!(
+                "no puzzle with {blanks} blanks turned up in {ATTEMPTS} attempts"
+            ))
+        })
+    }
+
+    /// Whether the cell is part of the problem.
+    pub fn is_clue(&self, cell: Cell) -> bool {
+        self.clues.get(cell) != 0
+    }
+
+    /// How many digits are to be found.
+    pub fn blanks(&self) -> usize {
+        self.clues.blanks().count()
+    }
+
+    /// The split it belongs to. Digits are first renamed in order of their
+    /// appearance, so that puzzles that differ in names only stay together.
+    fn owner(&self) -> Split {
+        let mut names: Vec<Digit> = vec![0];
+        let mut name = |digit| {
+            let known = names.iter().position(|&other| other == digit);
+            known.unwrap_or_else(|| {
+                names.push(digit);
+                names.len() - 1
+            }) as u8
+        };
+        let renamed: Vec<u8> = self.clues.digits().iter().map(|&digit| name(digit)).collect();
+        Split::owning(&renamed)
+    }
+}
+
+fn check(size: usize, blanks: usize) -> Result<(), Problem> {
+    let fewest = match size {
+        4 => 6,
+        9 => 20,
+        _ => {
+            let message = format!("a board has 4 or 9 rows, not {size}");
+            return Err(Problem::InvalidSettings(message));
+        }
+    };
+    if blanks < fewest || blanks > size * size {
+        let message =
+            format!("{blanks} blanks do not make a puzzle of size {size}; {fewest} is the least");
+        return Err(Problem::InvalidSettings(message));
+    }
+    Ok(())
+}
+
+/// Take digits off a full board, in random order, as long as one solution is
+/// left; nothing if that ends before there are enough blanks.
+fn dig(size: usize, blanks: usize, random: &mut Random) -> Option<Puzzle> {
+    let solution = full_board(size, random);
+    let mut clues = solution.clone();
+    let mut order: Vec<Cell> = clues.cells().collect();
+    random.shuffle(&mut order);
+    let mut missing = blanks;
+    for cell in order {
+        if missing == 0 {
+            break;
+        }
+        clues.set(cell, 0);
+        if is_unique(&clues) {
+            missing -= 1;
+        } else {
+            clues.set(cell, solution.get(cell));
+        }
+    }
+    (missing == 0).then_some(Puzzle { clues, solution })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Sudoku;
+    use proptest::prelude::*;
+
+    #[test]
+    fn settings_that_cannot_be_met_are_named() {
+        let draw = |size: i64, blanks: i64| {
+            let task =
+                Task::of::<Sudoku>(Split::Train, 0).with("size", size).with("blanks", blanks);
+            Puzzle::draw(&task).map(|_| ()).map_err(|problem| problem.to_string())
+        };
+        assert_eq!(draw(5, 0), Err("invalid settings: a board has 4 or 9 rows, not 5".to_owned()));
+        assert!(draw(4, 5).is_err_and(|message| message.contains("6 is the least")));
+        assert!(draw(4, 13).is_err_and(|message| message.contains("no puzzle with 13 blanks")));
+        assert_eq!(draw(9, 45), Ok(()));
+    }
+
+    #[test]
+    fn renaming_digits_does_not_move_a_puzzle_to_another_split() {
+        for seed in 0..20 {
+            let puzzle = Puzzle::draw(&Task::of::<Sudoku>(Split::Test, seed)).expect("a puzzle");
+            let swap = |board: &Board| {
+                let renamed = board.digits().iter().map(|&digit| [0, 3, 1, 4, 2][digit as usize]);
+                Board::new(4, renamed.collect())
+            };
+            let renamed = Puzzle { clues: swap(&puzzle.clues), solution: swap(&puzzle.solution) };
+            assert_eq!(renamed.owner(), Split::Test);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn puzzles_have_one_solution_and_belong_to_their_split(
+            seed: u32,
+            split in prop::sample::select(Split::ALL.to_vec()),
+            blanks in 6_i64..=10,
+        ) {
+            let task = Task::of::<Sudoku>(split, seed).with("blanks", blanks);
+            let puzzle = Puzzle::draw(&task).expect("possible settings");
+            prop_assert_eq!(puzzle.blanks() as i64, blanks);
+            prop_assert!(is_unique(&puzzle.clues));
+            prop_assert_eq!(puzzle.owner(), split);
+            for cell in puzzle.clues.cells() {
+                prop_assert!(!puzzle.is_clue(cell) || puzzle.clues.get(cell) == puzzle.solution.get(cell));
+            }
+        }
+    }
+}

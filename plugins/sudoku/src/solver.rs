@@ -1,0 +1,84 @@
+//! Solving a board by trying, fewest candidates first.
+
+use plugin_sdk::Random;
+
+use crate::board::{Board, Cell, Digit};
+
+/// Whether exactly one completion of the board keeps the rules.
+pub fn is_unique(board: &Board) -> bool {
+    let mut found = 0;
+    search(&mut board.clone(), &mut |_| {}, &mut |_| {
+        found += 1;
+        found == 2
+    });
+    found == 1
+}
+
+/// A full board, drawn at random.
+pub fn full_board(size: usize, random: &mut Random) -> Board {
+    let mut full = Board::empty(size);
+    let mut shuffle = |digits: &mut [Digit]| random.shuffle(digits);
+    search(&mut Board::empty(size), &mut shuffle, &mut |board| {
+        full = board.clone();
+        true
+    });
+    full
+}
+
+/// Show every completion to `found` until it returns true; `order` arranges the
+/// digits to try in a cell. Returns whether the search was ended so.
+fn search(
+    board: &mut Board,
+    order: &mut impl FnMut(&mut [Digit]),
+    found: &mut impl FnMut(&Board) -> bool,
+) -> bool {
+    let Some(cell) = most_constrained(board) else { return found(board) };
+    let mut digits: Vec<Digit> = board.candidates(cell).iter().collect();
+    order(&mut digits);
+    for digit in digits {
+        board.set(cell, digit);
+        if search(board, order, found) {
+            return true;
+        }
+    }
+    board.set(cell, 0);
+    false
+}
+
+/// The empty cell with the fewest candidates.
+fn most_constrained(board: &Board) -> Option<Cell> {
+    board.blanks().min_by_key(|&cell| board.candidates(cell).len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plugin_sdk::environment::Split;
+
+    #[test]
+    fn full_boards_keep_the_rules() {
+        for (size, seed) in [(4, 0), (4, 1), (9, 0), (9, 1)] {
+            let board = full_board(size, &mut Random::new(Split::Train, seed, "test"));
+            for cell in board.cells() {
+                assert_eq!(board.candidates(cell).single(), Some(board.get(cell)));
+            }
+        }
+    }
+
+    #[test]
+    fn a_board_with_two_completions_is_not_unique() {
+        // Rows 1 and 3 with the same two columns can be swapped.
+        let full = Board::new(4, vec![1, 2, 3, 4, 3, 4, 1, 2, 2, 1, 4, 3, 4, 3, 2, 1]);
+        let without = |cells: &[Cell]| {
+            let mut board = full.clone();
+            cells.iter().for_each(|&cell| board.set(cell, 0));
+            board
+        };
+        assert!(is_unique(&full));
+        assert!(is_unique(&without(&[0, 5, 10, 15])));
+        assert!(!is_unique(&without(&[0, 1, 8, 9])));
+        let mut broken = without(&[0]);
+        broken.set(1, 1);
+        assert!(!is_unique(&broken), "no completion at all");
+    }
+}
