@@ -21,9 +21,12 @@ pub fn lint(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// Every test of the workspace.
+/// Every test of the workspace; our own in the profile that we are built with.
 pub fn test(workspace: &Workspace) -> Result<()> {
-    phase("cargo test", workspace.cargo().args(["test", "--workspace"]))
+    let mut own = workspace.cargo();
+    phase("cargo test, xtask", own.args(["test", "--profile", "xtask", "--package", "xtask"]))?;
+    let mut rest = workspace.cargo();
+    phase("cargo test", rest.args(["test", "--workspace", "--exclude", "xtask"]))
 }
 
 fn is_installed(workspace: &Workspace, tool: &str) -> bool {
