@@ -1,0 +1,505 @@
+//! Policies: weights, tokenizer and chat template of a language model, and
+//! the engine that samples answers from them.
+//!
+//! Knows nothing of plugins, episodes or rewards. The trainer works on the
+//! same model code and the same weights in memory, so sampler and trainer
+//! cannot disagree and nothing is copied between them. Only this module and
+//! `trainer` name `tch`.
+//!
+//! Read [`Policy`] first, then `generation` (how a batch of prompts becomes
+//! answers) and `qwen3` (the model).
+
+mod architecture;
+mod attention;
+mod chat_template;
+mod device;
+mod generation;
+mod kv_cache;
+mod parameters;
+mod preset;
+mod qwen3;
+mod sampler;
+mod tokenizer;
+mod weights;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use crate::config::{PolicyConfig, RolloutConfig};
+use crate::seed::Seed;
+use crate::storage::{StorageError, create_folder, write_file, write_json};
+use crate::trajectory::{Completion, Message};
+
+pub use architecture::ModelConfig;
+pub(crate) use attention::SelfAttention;
+pub use device::{Device, DeviceChoice};
+pub use parameters::Parameters;
+pub(crate) use parameters::Slot;
+pub(crate) use qwen3::Decoder;
+pub(crate) use sampler::log_probabilities;
+pub(crate) use weights::{read_tensors, write_tensors};
+
+use architecture::GenerationConfig;
+use chat_template::ChatTemplate;
+use tokenizer::Tokenizer;
+
+/// Why a policy cannot be made, loaded, saved or asked.
+#[derive(Debug, thiserror::Error)]
+pub enum PolicyError {
+    /// A file cannot be read or written.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// `config.json` is not one of a model we can run.
+    #[error("cannot use `{}`: {reason}", path.display())]
+    Architecture {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong and what would work.
+        reason: String,
+    },
+    /// The weights do not fit the architecture.
+    #[error("cannot load the weights in `{}`: {reason}", path.display())]
+    Weights {
+        /// The file or folder.
+        path: PathBuf,
+        /// Which tensor, what is wrong and what was expected.
+        reason: String,
+    },
+    /// The tokenizer cannot be made, loaded or used.
+    #[error("cannot use the tokenizer: {0}")]
+    Tokenizer(String),
+    /// The chat template cannot be parsed or rendered.
+    #[error("cannot use the chat template: {0}")]
+    Template(String),
+    /// The tokenizer has no token for words that must be learned or said.
+    #[error("the tokenizer does not know {}; add them to the vocabulary", quoted(.0))]
+    UnknownWords(Vec<String>),
+    /// A prompt cannot be answered.
+    #[error("{0}")]
+    Prompt(String),
+    /// A sampling setting is out of range.
+    #[error("`{setting}` is {value}, but must be {range}")]
+    Sampling {
+        /// Its name in the configuration.
+        setting: &'static str,
+        /// Its value.
+        value: f64,
+        /// The values that make sense.
+        range: &'static str,
+    },
+    /// The device asked for is not there.
+    #[error("cannot use device `{device}`: {reason}")]
+    Device {
+        /// As asked for.
+        device: String,
+        /// Why, and what to do.
+        reason: String,
+    },
+    /// libtorch reported an error.
+    #[error("libtorch: {}", first_line(.0))]
+    Torch(#[from] tch::TchError),
+}
+
+/// Wrap words in backticks for an error message.
+fn quoted(words: &[String]) -> String {
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// The message of a libtorch error without its C++ back trace.
+fn first_line(error: &tch::TchError) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
+}
+
+/// One prompt to answer.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Token ids of the prompt, as [`Policy::encode_prompt`] makes them.
+    pub prompt: Arc<[u32]>,
+    /// One seed per answer wanted: K = `seeds.len()`.
+    pub seeds: Vec<Seed>,
+}
+
+/// How answers are drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sampling {
+    /// Logits are divided by it; 0 takes the likeliest token (greedy).
+    pub temperature: f64,
+    /// Nucleus: the smallest set of tokens with at least this probability; 1 keeps all.
+    pub top_p: f64,
+    /// The likeliest tokens that are kept; 0 keeps all.
+    pub top_k: usize,
+    /// Tokens per answer, the end-of-text token included.
+    pub max_completion_tokens: usize,
+}
+
+impl Sampling {
+    /// The likeliest token every time.
+    pub fn greedy(max_completion_tokens: usize) -> Self {
+        Sampling { temperature: 0.0, top_p: 1.0, top_k: 0, max_completion_tokens }
+    }
+
+    /// Refuse settings that no distribution corresponds to.
+    pub(crate) fn check(&self) -> Result<(), PolicyError> {
+        let refuse = |setting, value, range| Err(PolicyError::Sampling { setting, value, range });
+        if !(self.temperature >= 0.0 && self.temperature.is_finite()) {
+            return refuse("temperature", self.temperature, "0 or more");
+        }
+        if !(self.top_p > 0.0 && self.top_p <= 1.0) {
+            return refuse("top_p", self.top_p, "more than 0 and at most 1");
+        }
+        if self.max_completion_tokens == 0 {
+            return refuse("max_completion_tokens", 0.0, "1 or more");
+        }
+        Ok(())
+    }
+}
+
+impl From<&RolloutConfig> for Sampling {
+    fn from(config: &RolloutConfig) -> Self {
+        Sampling {
+            temperature: config.temperature,
+            top_p: config.top_p,
+            top_k: config.top_k,
+            max_completion_tokens: config.max_completion_tokens,
+        }
+    }
+}
+
+/// A language model that can be asked, and with a `Trainer` be trained.
+///
+/// Can be sent to another thread, but is not shared between threads: the
+/// sampler splits its work over [`Policy::set_threads`] threads by itself.
+#[derive(Debug)]
+pub struct Policy {
+    decoder: Decoder,
+    tokenizer: Tokenizer,
+    template: ChatTemplate,
+    generation: GenerationConfig,
+    threads: usize,
+}
+
+impl Policy {
+    /// Load a checkpoint in the Hugging Face layout: `config.json`,
+    /// `*.safetensors`, `tokenizer.json` and a chat template; with
+    /// `generation_config.json` if there is one.
+    ///
+    /// # Errors
+    /// If a file is missing or damaged, the architecture or one of its
+    /// options is not supported, or the weights do not fit it.
+    pub fn load(folder: &Path, device: Device) -> Result<Policy, PolicyError> {
+        let config = ModelConfig::load(&folder.join("config.json"))?;
+        let generation = GenerationConfig::load(folder, &config)?;
+        let tokenizer = Tokenizer::load(folder)?;
+        let template = ChatTemplate::load(folder)?;
+        let mut decoder = Decoder::new(config, device)?;
+        weights::load(decoder.parameters_mut(), folder)?;
+        Policy::assemble(decoder, tokenizer, template, generation)
+    }
+
+    /// A small random policy whose tokenizer knows the words of `vocabulary`.
+    /// The same arguments make the same weights.
+    ///
+    /// # Errors
+    /// If the shape makes no sense or a word contains white space.
+    pub fn random(
+        config: &PolicyConfig,
+        vocabulary: &[String],
+        seed: Seed,
+        device: Device,
+    ) -> Result<Policy, PolicyError> {
+        let tokenizer = Tokenizer::from_words(vocabulary)?;
+        let model = preset::model_config(config, &tokenizer)?;
+        let generation = GenerationConfig::of(&model);
+        let mut decoder = Decoder::new(model, device)?;
+        preset::initialize(&mut decoder, seed)?;
+        Policy::assemble(decoder, tokenizer, ChatTemplate::plain()?, generation)
+    }
+
+    fn assemble(
+        decoder: Decoder,
+        tokenizer: Tokenizer,
+        template: ChatTemplate,
+        generation: GenerationConfig,
+    ) -> Result<Policy, PolicyError> {
+        let (tokens, rows) = (tokenizer.vocabulary_size(), decoder.config().vocab_size);
+        if tokens as i64 > rows {
+            return Err(PolicyError::Tokenizer(format!(
+                "it has {tokens} tokens, but `config.json` gives the model a `vocab_size` of {rows}"
+            )));
+        }
+        let threads = device::default_threads(decoder.device());
+        Ok(Policy { decoder, tokenizer, template, generation, threads })
+    }
+
+    /// Save in the Hugging Face layout; `transformers` can load the folder.
+    /// Each file is replaced as a whole.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn save(&self, folder: &Path) -> Result<(), PolicyError> {
+        create_folder(folder)?;
+        write_json(&folder.join("config.json"), self.decoder.config())?;
+        write_json(&folder.join("generation_config.json"), &self.generation)?;
+        self.tokenizer.save(folder)?;
+        write_file(&folder.join("chat_template.jinja"), self.template.source().as_bytes())?;
+        weights::save(self.decoder.parameters(), &folder.join("model.safetensors"))
+    }
+
+    /// Token ids of a prompt: the messages in the chat template, up to where
+    /// the answer begins. Words the tokenizer does not know become its
+    /// unknown token, see [`Policy::unknown_words`].
+    ///
+    /// # Errors
+    /// If the template refuses the messages.
+    pub fn encode_prompt(&self, messages: &[Message]) -> Result<Arc<[u32]>, PolicyError> {
+        let text = self.template.render(messages)?;
+        Ok(self.tokenizer.encode(&text)?.into())
+    }
+
+    /// Token ids of an answer that ends with the end-of-text token, as the
+    /// policy should have said it.
+    ///
+    /// # Errors
+    /// If the tokenizer does not know a word, or the model has no
+    /// end-of-text token.
+    pub fn encode_answer(&self, text: &str) -> Result<Vec<u32>, PolicyError> {
+        let unknown = self.tokenizer.unknown_words(text);
+        if !unknown.is_empty() {
+            return Err(PolicyError::UnknownWords(unknown));
+        }
+        let end = self.generation.end_tokens().first().copied().ok_or_else(|| {
+            PolicyError::Tokenizer("there is no `eos_token_id` in `config.json`".to_owned())
+        })?;
+        let mut tokens = self.tokenizer.encode(text)?;
+        tokens.push(end);
+        Ok(tokens)
+    }
+
+    /// The words of `text`, split at white space, that the tokenizer cannot
+    /// represent; each once, in order.
+    pub fn unknown_words(&self, text: &str) -> Vec<String> {
+        self.tokenizer.unknown_words(text)
+    }
+
+    /// Draw answers: one list per request, one answer per seed. What is drawn
+    /// depends on the prompt and the seed, not on who shares the batch (up to
+    /// the order of floating-point sums) and not on the number of threads.
+    ///
+    /// # Errors
+    /// If a prompt is empty, has an unknown id or leaves no room for the
+    /// answer, if a sampling setting is out of range, or if libtorch fails.
+    pub fn generate(
+        &self,
+        requests: &[Request],
+        sampling: &Sampling,
+    ) -> Result<Vec<Vec<Completion>>, PolicyError> {
+        generation::generate(self, requests, sampling)
+    }
+
+    /// SHA-256 over names, shapes and bytes of all weights, in hexadecimal.
+    ///
+    /// # Errors
+    /// If the weights cannot be copied from the device.
+    pub fn digest(&self) -> Result<String, PolicyError> {
+        let mut hasher = Sha256::new();
+        for (slot, tensor) in self.decoder.parameters().tensors() {
+            hasher.update(slot.name().as_bytes());
+            hasher.update(format!("{:?}{:?}", slot.shape(), tensor.kind()).as_bytes());
+            hasher.update(weights::bytes(&tensor)?);
+        }
+        Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    /// Numbers in the weights; tied ones count once.
+    pub fn parameter_count(&self) -> usize {
+        self.decoder.parameters().count()
+    }
+
+    /// A copy that does not change when this policy is trained.
+    ///
+    /// # Errors
+    /// If the device has no memory for it.
+    pub fn duplicate(&self) -> Result<Policy, PolicyError> {
+        Ok(Policy {
+            decoder: self.decoder.duplicate()?,
+            tokenizer: self.tokenizer.clone(),
+            template: self.template.clone(),
+            generation: self.generation.clone(),
+            threads: self.threads,
+        })
+    }
+
+    /// The architecture, as `config.json` has it.
+    pub fn config(&self) -> &ModelConfig {
+        self.decoder.config()
+    }
+
+    /// Where the weights are.
+    pub fn device(&self) -> Device {
+        self.decoder.device()
+    }
+
+    /// Threads over which sampling and training split their batches.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// Set the threads of sampling and training. Changes their speed, never
+    /// their results. Has no effect on a GPU.
+    pub fn set_threads(&mut self, threads: usize) {
+        self.threads = threads.max(1);
+    }
+
+    pub(crate) fn decoder(&self) -> &Decoder {
+        &self.decoder
+    }
+
+    /// What training changes, by checkpoint name. With adapters, this is
+    /// where an adapter's parameters would be handed out in place of the
+    /// whole model's.
+    pub(crate) fn trainable_mut(&mut self) -> &mut Parameters {
+        self.decoder.parameters_mut()
+    }
+
+    pub(crate) fn trainable(&self) -> &Parameters {
+        self.decoder.parameters()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trajectory::Author;
+
+    fn words() -> Vec<String> {
+        ["up", "down", "left"].map(str::to_owned).to_vec()
+    }
+
+    fn policy() -> Policy {
+        Policy::random(&PolicyConfig::default(), &words(), Seed::new(7), Device::cpu()).unwrap()
+    }
+
+    fn prompt(text: &str) -> [Message; 2] {
+        let message = |author, text: &str| Message { author, text: text.to_owned() };
+        [message(Author::System, "play well"), message(Author::User, text)]
+    }
+
+    #[test]
+    fn prompts_and_answers_become_tokens() {
+        let policy = policy();
+        assert_eq!(policy.encode_prompt(&prompt("up left")).unwrap()[..], [4, 6, 3]);
+        assert_eq!(policy.encode_answer("down up").unwrap(), [5, 4, 2]);
+        let error = policy.encode_answer("down jump").unwrap_err().to_string();
+        assert!(error.contains("`jump`"), "{error}");
+        assert_eq!(policy.unknown_words("up fly fly"), ["fly"]);
+    }
+
+    #[test]
+    fn the_same_seed_makes_the_same_weights() {
+        let digest = policy().digest().unwrap();
+        assert_eq!(digest, policy().digest().unwrap());
+        let other = Policy::random(&PolicyConfig::default(), &words(), Seed::new(8), Device::cpu());
+        assert_ne!(digest, other.unwrap().digest().unwrap());
+    }
+
+    #[test]
+    fn saved_and_loaded_it_is_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let policy = policy();
+        policy.save(folder.path()).unwrap();
+        let loaded = Policy::load(folder.path(), Device::cpu()).unwrap();
+        assert_eq!(policy.digest().unwrap(), loaded.digest().unwrap());
+        assert_eq!(policy.config(), loaded.config());
+        let request = Request {
+            prompt: loaded.encode_prompt(&prompt("left up")).unwrap(),
+            seeds: (0..5).map(|branch| Seed::new(1).at(branch)).collect(),
+        };
+        let sampling = Sampling::from(&RolloutConfig::default());
+        let ask =
+            |policy: &Policy| policy.generate(std::slice::from_ref(&request), &sampling).unwrap();
+        assert_eq!(ask(&policy), ask(&loaded));
+        assert_eq!(policy.encode_answer("up").unwrap(), loaded.encode_answer("up").unwrap());
+    }
+
+    #[test]
+    fn a_duplicate_has_weights_of_its_own() {
+        let mut policy = policy();
+        let copy = policy.duplicate().unwrap();
+        let _ = policy.trainable_mut().buffer().shallow_clone().fill_(0.5);
+        assert_ne!(policy.digest().unwrap(), copy.digest().unwrap());
+    }
+
+    #[test]
+    fn a_config_that_cannot_be_honoured_is_refused_by_option() {
+        let folder = tempfile::tempdir().unwrap();
+        policy().save(folder.path()).unwrap();
+        let path = folder.path().join("config.json");
+        let original = std::fs::read_to_string(&path).unwrap();
+        for (from, to, expected) in [
+            ("\"qwen3\"", "\"mamba\"", "`model_type` is `mamba`"),
+            ("\"hidden_act\": \"silu\"", "\"hidden_act\": \"relu\"", "`hidden_act`"),
+            ("\"num_key_value_heads\": 2", "\"num_key_value_heads\": 3", "evenly"),
+            ("\"attention_bias\": false", "\"attention_bias\": true", "`attention_bias`"),
+            (
+                "\"rope_scaling\": null",
+                "\"rope_scaling\": {\"rope_type\": \"yarn\"}",
+                "`rope_scaling`",
+            ),
+            ("\"hidden_size\": 64", "\"hidden_size\": 32", "has shape"),
+            ("\"num_hidden_layers\": 2", "\"num_hidden_layers\": 3", "is missing"),
+            (
+                "\"num_hidden_layers\": 2",
+                "\"num_hidden_layers\": 1",
+                "not part of this architecture",
+            ),
+            ("\"vocab_size\": 7", "\"vocab_size\": 6", "has shape"),
+        ] {
+            assert!(original.contains(from), "{from}");
+            std::fs::write(&path, original.replace(from, to)).unwrap();
+            let error = Policy::load(folder.path(), Device::cpu()).unwrap_err().to_string();
+            assert!(error.contains(expected), "{expected}: {error}");
+        }
+    }
+
+    #[test]
+    fn damaged_weights_are_refused_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let policy = policy();
+        let _ = policy.trainable().buffer().narrow(0, 70, 1).fill_(f64::NAN);
+        policy.save(folder.path()).unwrap();
+        let error = Policy::load(folder.path(), Device::cpu()).unwrap_err().to_string();
+        assert!(error.contains("`model.embed_tokens.weight`") && error.contains("NaN"), "{error}");
+        std::fs::write(folder.path().join("model.safetensors"), b"short").unwrap();
+        let error = Policy::load(folder.path(), Device::cpu()).unwrap_err().to_string();
+        assert!(error.contains("model.safetensors"), "{error}");
+    }
+
+    #[test]
+    fn weights_may_lie_in_several_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let policy = policy();
+        policy.save(folder.path()).unwrap();
+        let whole = folder.path().join("model.safetensors");
+        let mut names: Vec<(String, tch::Tensor)> =
+            read_tensors(&whole).unwrap().into_iter().collect();
+        names.sort_by(|left, right| left.0.cmp(&right.0));
+        let second = names.split_off(5);
+        let file = |index| format!("model-{index}.safetensors");
+        let map: serde_json::Map<String, serde_json::Value> =
+            (names.iter().map(|(name, _)| (name.clone(), file(1).into())))
+                .chain(second.iter().map(|(name, _)| (name.clone(), file(2).into())))
+                .collect();
+        write_json(
+            &folder.path().join("model.safetensors.index.json"),
+            &serde_json::json!({ "weight_map": map }),
+        )
+        .unwrap();
+        write_tensors(&folder.path().join(file(1)), names).unwrap();
+        write_tensors(&folder.path().join(file(2)), second).unwrap();
+        std::fs::remove_file(whole).unwrap();
+        let loaded = Policy::load(folder.path(), Device::cpu()).unwrap();
+        assert_eq!(policy.digest().unwrap(), loaded.digest().unwrap());
+    }
+}

@@ -1,0 +1,84 @@
+//! Grouped-query attention over a batch of sequences, and which keys a query
+//! may see.
+
+use tch::{Kind, Tensor};
+
+/// Which keys and values a query is compared with, and where they are kept.
+pub(crate) trait Attention {
+    /// Attend in one layer. `queries` are already scaled.
+    ///
+    /// Takes `queries` `[rows, heads, head_dim]`, `keys` and `values`
+    /// `[rows, key_value_heads, head_dim]`; returns `[rows, heads · head_dim]`.
+    fn attend(&mut self, layer: usize, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor;
+}
+
+/// Sequences of equal (padded) length that see only themselves.
+pub(crate) struct SelfAttention {
+    batch: i64,
+    bias: Tensor, // [batch or 1, 1, length · group, length]
+}
+
+impl SelfAttention {
+    /// Every token sees itself and those before it.
+    pub(crate) fn causal(batch: i64, length: i64, group: i64, like: &Tensor) -> Self {
+        let seen = Tensor::ones([1, length, length], (Kind::Bool, like.device())).tril(0);
+        SelfAttention::among(batch, &seen, group, like.kind())
+    }
+
+    /// Token i sees token j where `seen` `[batch or 1, length, length]` is true;
+    /// every token must see at least itself. `group` query heads share a key head.
+    pub(crate) fn among(batch: i64, seen: &Tensor, group: i64, kind: Kind) -> Self {
+        let bias = bias_of(seen, kind).repeat_interleave_self_int(group, 1, None).unsqueeze(1);
+        SelfAttention { batch, bias }
+    }
+}
+
+impl Attention for SelfAttention {
+    fn attend(&mut self, _: usize, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor {
+        let (keys, values) = (by_head(&keys, self.batch), by_head(&values, self.batch));
+        attend(&queries, &keys, &values, &self.bias)
+    }
+}
+
+/// 0 where a key is seen, −∞ where it is not.
+pub(super) fn bias_of(seen: &Tensor, kind: Kind) -> Tensor {
+    seen.zeros_like().to_kind(kind).masked_fill(&seen.logical_not(), f64::NEG_INFINITY)
+}
+
+/// `[batch · rows, heads, head_dim]` to `[batch, heads, rows, head_dim]`, as a view.
+pub(super) fn by_head(states: &Tensor, batch: i64) -> Tensor {
+    let size = states.size();
+    states.view([batch, -1, size[1], size[2]]).transpose(1, 2)
+}
+
+/// softmax(q·kᵀ + bias)·v, where the query heads of a group share a key head.
+///
+/// Takes `queries` `[batch · rows, heads, head_dim]`, `keys` and `values`
+/// `[batch, key_value_heads, length, head_dim]` and a `bias` `[batch or 1, 1,
+/// rows · group, length]`; returns `[batch · rows, heads · head_dim]`. The
+/// group lies beside the rows, so that keys are never repeated.
+pub(super) fn attend(queries: &Tensor, keys: &Tensor, values: &Tensor, bias: &Tensor) -> Tensor {
+    let (batch, key_heads, _, width) = size4(keys);
+    let heads = queries.size()[1];
+    let group = heads / key_heads;
+    let queries = queries
+        .reshape([batch, -1, key_heads, group, width])
+        .transpose(1, 2)
+        .reshape([batch, key_heads, -1, width]); // [batch, key_heads, rows · group, head_dim]
+    let attended = Tensor::scaled_dot_product_attention(
+        &queries,
+        keys,
+        values,
+        Some(bias),
+        0.0,
+        false,
+        1.0,
+        false,
+    );
+    attended.view([batch, key_heads, -1, group, width]).transpose(1, 2).reshape([-1, heads * width])
+}
+
+fn size4(tensor: &Tensor) -> (i64, i64, i64, i64) {
+    let size = tensor.size();
+    (size[0], size[1], size[2], size[3])
+}

@@ -1,0 +1,173 @@
+//! The device a policy lives on, and what libtorch must be told first.
+//!
+//! The program links only libtorch's CPU half. On a machine with a GPU the
+//! CUDA half is opened at run time, and that must happen before the first
+//! CUDA query: libtorch remembers that there was none.
+
+use std::path::Path;
+use std::sync::Once;
+
+use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+
+use super::PolicyError;
+
+/// Which device to take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceChoice {
+    /// The first GPU if there is one that works, else the CPU.
+    Automatic,
+    /// The CPU.
+    Cpu,
+    /// The GPU with this index.
+    Cuda(usize),
+}
+
+impl DeviceChoice {
+    /// Read `TROUPE_DEVICE`: `cpu`, `cuda` or `cuda:<index>`; unset or empty
+    /// chooses by itself.
+    ///
+    /// # Errors
+    /// If it is something else.
+    pub fn from_environment() -> Result<Self, PolicyError> {
+        std::env::var("TROUPE_DEVICE").map_or(Ok(DeviceChoice::Automatic), |name| name.parse())
+    }
+}
+
+impl std::str::FromStr for DeviceChoice {
+    type Err = PolicyError;
+
+    fn from_str(name: &str) -> Result<Self, PolicyError> {
+        let unknown = || PolicyError::Device {
+            device: name.to_owned(),
+            reason: "say `cpu`, `cuda` or `cuda:<index>`".to_owned(),
+        };
+        match name.split_once(':') {
+            None if name.is_empty() => Ok(DeviceChoice::Automatic),
+            None if name == "cpu" => Ok(DeviceChoice::Cpu),
+            None if name == "cuda" => Ok(DeviceChoice::Cuda(0)),
+            Some(("cuda", index)) => index.parse().map(DeviceChoice::Cuda).map_err(|_| unknown()),
+            _ => Err(unknown()),
+        }
+    }
+}
+
+/// A device that works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Device(tch::Device);
+
+impl Device {
+    /// The CPU.
+    pub fn cpu() -> Self {
+        settle_threads();
+        Device(tch::Device::Cpu)
+    }
+
+    /// Make sure that a device works and take it.
+    ///
+    /// # Errors
+    /// If a GPU was asked for and libtorch cannot use it.
+    pub fn choose(choice: DeviceChoice) -> Result<Self, PolicyError> {
+        settle_threads();
+        match choice {
+            DeviceChoice::Cpu => Ok(Device::cpu()),
+            DeviceChoice::Cuda(index) => cuda(index),
+            DeviceChoice::Automatic if Path::new("/dev/nvidia0").exists() => {
+                Ok(cuda(0).unwrap_or_else(|_| Device::cpu()))
+            }
+            DeviceChoice::Automatic => Ok(Device::cpu()),
+        }
+    }
+
+    /// Whether it is a GPU.
+    pub fn is_gpu(self) -> bool {
+        self.0.is_cuda()
+    }
+
+    /// The device of a tensor that is there already.
+    pub(super) fn of(device: tch::Device) -> Self {
+        Device(device)
+    }
+
+    pub(crate) fn torch(self) -> tch::Device {
+        self.0
+    }
+}
+
+/// One thread per libtorch operation: the models are small or on a GPU, and
+/// OpenMP's waiting threads cost more than they bring. Batches are split over
+/// threads of our own instead, which keeps results independent of their number.
+fn settle_threads() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        tch::set_num_threads(1);
+        tch::set_num_interop_threads(1);
+    });
+}
+
+/// Threads a new policy works with.
+pub(super) fn default_threads(device: Device) -> usize {
+    if device.is_gpu() {
+        return 1;
+    }
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn cuda(index: usize) -> Result<Device, PolicyError> {
+    let refuse = |reason: String| PolicyError::Device { device: format!("cuda:{index}"), reason };
+    open_cuda_half().map_err(refuse)?;
+    let device = tch::Device::Cuda(index);
+    // Touching it is the only proof that driver, libraries and card fit together.
+    let _ = tch::Tensor::f_zeros([1], (tch::Kind::Float, device))
+        .map_err(|error| refuse(super::first_line(&error)))?;
+    Ok(Device(device))
+}
+
+/// Open libtorch's CUDA half once; its path is found as that of the CPU half.
+fn open_cuda_half() -> Result<(), String> {
+    static OPENED: std::sync::OnceLock<Result<(), String>> = std::sync::OnceLock::new();
+    OPENED
+        .get_or_init(|| {
+            #[expect(unsafe_code, reason = "opening a library runs its initializers")]
+            // SAFETY: libtorch_cuda.so belongs to the libtorch we are linked
+            // to; its initializers only register kernels. It is never closed.
+            let library = unsafe { Library::open(Some("libtorch_cuda.so"), RTLD_NOW | RTLD_GLOBAL) };
+            match library {
+                Ok(library) => {
+                    std::mem::forget(library);
+                    Ok(())
+                }
+                Err(error) => Err(format!(
+                    "libtorch's CUDA half cannot be opened ({}); install the full libtorch, or set TROUPE_DEVICE=cpu",
+                    root_cause(&error)
+                )),
+            }
+        })
+        .clone()
+}
+
+fn root_cause(error: &dyn std::error::Error) -> String {
+    error.source().map_or_else(|| error.to_string(), root_cause)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_are_chosen_by_name() {
+        assert_eq!("cpu".parse::<DeviceChoice>().unwrap(), DeviceChoice::Cpu);
+        assert_eq!("cuda:3".parse::<DeviceChoice>().unwrap(), DeviceChoice::Cuda(3));
+        assert_eq!("".parse::<DeviceChoice>().unwrap(), DeviceChoice::Automatic);
+        let error = "tpu".parse::<DeviceChoice>().unwrap_err().to_string();
+        assert!(error.contains("`tpu`") && error.contains("cuda:<index>"), "{error}");
+    }
+
+    #[test]
+    fn a_missing_gpu_is_an_error_when_asked_for_and_the_cpu_otherwise() {
+        if Path::new("/dev/nvidia0").exists() {
+            return;
+        }
+        assert!(Device::choose(DeviceChoice::Cuda(0)).is_err());
+        assert!(!Device::choose(DeviceChoice::Automatic).unwrap().is_gpu());
+    }
+}
