@@ -118,6 +118,11 @@ impl Config {
         Ok(config)
     }
 
+    /// Whether training changes the policy; one without a table is trained.
+    pub fn trains(&self, policy: &str) -> bool {
+        self.policies.get(policy).is_none_or(|policy| policy.train)
+    }
+
     /// The configuration as a file that reproduces it.
     pub fn to_toml(&self) -> String {
         // Every field is a string, number, flag, list or table, which TOML can write.

@@ -4,7 +4,7 @@
 //! module uses only modules above it. `tests/it/layering.rs` holds us to it.
 //!
 //! `config → plugins → policies → episodes → groups → advantages → update →
-//! checkpoint`; the loop itself is `cli/train.rs`.
+//! checkpoint`; the loop itself is [`training::Training::step`].
 
 pub mod error;
 pub mod seed;
@@ -14,5 +14,14 @@ pub mod trajectory;
 pub mod group;
 pub mod advantage;
 pub mod metrics;
+pub mod plugin;
+pub mod policy;
+pub mod rollout;
+pub mod team;
+pub mod evaluation;
+pub mod trainer;
+pub mod imitation;
 pub mod checkpoint;
 pub mod run;
+pub mod training;
+pub mod cli;

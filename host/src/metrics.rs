@@ -127,6 +127,10 @@ pub struct StepRecord<U> {
     pub groups: GroupMetrics,
     /// By policy.
     pub updates: BTreeMap<String, U>,
+    /// With `--verify-logprobs`: the largest difference between a sampled
+    /// token's log-probability and the training graph's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub largest_logprob_difference: Option<f64>,
     /// Held-out success, on the steps that measure it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub validation: Option<Validation>,

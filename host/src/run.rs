@@ -109,10 +109,7 @@ impl RunFolder {
 
     /// Open a run folder to resume it.
     pub fn open(path: &Path) -> Result<Self, StorageError> {
-        if !path.join("config.toml").is_file() {
-            let reason = "there is no config.toml in it; name a folder that `host train` made";
-            return Err(StorageError::Unfit { path: path.to_owned(), reason: reason.to_owned() });
-        }
+        find_config(path)?;
         Ok(RunFolder { _lock: lock(path)?, path: path.to_owned() })
     }
 
@@ -158,9 +155,10 @@ impl RunFolder {
         append().map_err(StorageError::io("write", &path))
     }
 
-    /// Drop metrics and episodes of steps after `step`: they were written by a
-    /// process that did not live to save a checkpoint, and will be written again.
-    pub fn rewind(&self, step: usize) -> Result<(), StorageError> {
+    /// Drop metrics and episodes of steps after `step`, or all of them: they
+    /// were written by a process that did not live to save a checkpoint, and
+    /// will be written again.
+    pub fn rewind(&self, step: Option<usize>) -> Result<(), StorageError> {
         #[derive(Deserialize)]
         struct Line {
             step: usize,
@@ -174,13 +172,13 @@ impl RunFolder {
             let keep = text.split_inclusive('\n').filter(|line| {
                 // A half-written last line is no record.
                 line.ends_with('\n')
-                    && serde_json::from_str::<Line>(line).is_ok_and(|line| line.step <= step)
+                    && serde_json::from_str::<Line>(line).is_ok_and(|line| Some(line.step) <= step)
             });
             write_file(&path, keep.collect::<String>().as_bytes())?;
         }
         let episodes = self.path.join("episodes");
         for name in list_folder(&episodes)? {
-            if name > episode_file(step) {
+            if step.is_none_or(|step| name > episode_file(step)) {
                 let path = episodes.join(name);
                 std::fs::remove_file(&path).map_err(StorageError::io("remove", &path))?;
             }
@@ -212,6 +210,16 @@ impl RunFolder {
     fn metrics_path(&self) -> PathBuf {
         self.path.join("metrics.jsonl")
     }
+}
+
+/// The resolved configuration of a run folder.
+pub fn find_config(run: &Path) -> Result<PathBuf, StorageError> {
+    let path = run.join("config.toml");
+    if path.is_file() {
+        return Ok(path);
+    }
+    let reason = "there is no config.toml in it; name a folder that `host train` made".to_owned();
+    Err(StorageError::Unfit { path: run.to_owned(), reason })
 }
 
 /// Read the episodes of one file of a run's `episodes` folder.
@@ -295,9 +303,11 @@ mod tests {
         let metrics = run.path().join("metrics.jsonl");
         let text = std::fs::read_to_string(&metrics).unwrap() + "{\"step\":";
         std::fs::write(&metrics, text).unwrap();
-        run.rewind(2).unwrap();
+        run.rewind(Some(2)).unwrap();
         let text = std::fs::read_to_string(&metrics).unwrap();
         assert_eq!(text, "{\"step\":0}\n{\"step\":1}\n{\"step\":2}\n");
         assert!(list_folder(&run.path().join("episodes")).unwrap().is_empty());
+        run.rewind(None).unwrap();
+        assert_eq!(std::fs::read_to_string(&metrics).unwrap(), "");
     }
 }

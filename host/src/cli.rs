@@ -1,0 +1,119 @@
+//! The command line: parses, calls the library, prints, and turns errors into
+//! exit codes in one place.
+
+mod args;
+mod eval;
+mod imitate;
+mod play;
+mod plugin;
+mod policy;
+mod report;
+mod train;
+
+use std::process;
+
+use clap::Parser;
+
+use args::{Cli, Command, ConfigArgs};
+
+use crate::config::{Config, ConfigError};
+use crate::error::ExitCode;
+use crate::imitation::ImitationError;
+use crate::plugin::{PluginError, PluginFailure, THREAD_STACK_BYTES};
+use crate::policy::{Device, DeviceChoice, PolicyError};
+use crate::rollout::{CastError, RolloutError};
+use crate::storage::StorageError;
+use crate::team::TeamError;
+use crate::trainer::TrainerError;
+use crate::training::TrainingError;
+
+/// Run the program.
+pub fn main() -> process::ExitCode {
+    let code = match Cli::try_parse() {
+        Ok(cli) => match run(cli) {
+            Ok(code) => code,
+            Err(error) => {
+                report::error(&error);
+                exit_code(&error)
+            }
+        },
+        Err(error) => {
+            // Help and version come this way, too, and go to standard output.
+            let code = if error.use_stderr() { ExitCode::Usage } else { ExitCode::Success };
+            // If even the terminal is gone, there is nobody to tell.
+            let _ = error.print();
+            code
+        }
+    };
+    process::ExitCode::from(code as u8)
+}
+
+fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    // Plugins run on these threads and need room for their stack.
+    rayon::ThreadPoolBuilder::new().stack_size(THREAD_STACK_BYTES).build_global()?;
+    let choice = cli.device.unwrap_or(DeviceChoice::Automatic);
+    let device = || Device::choose(choice);
+    match cli.command {
+        Command::Train(args) => train::run(args, device),
+        Command::Eval(args) => eval::run(args, device),
+        Command::Imitate(args) => imitate::run(args, device),
+        Command::Policy(command) => policy::run(command, device),
+        Command::Plugin(command) => plugin::run(command),
+        Command::Play(args) => play::run(args, device),
+    }
+}
+
+/// The configuration that the flags describe.
+fn load_config(args: &ConfigArgs) -> Result<Config, ConfigError> {
+    let mut config = Config::load(args.config.as_deref(), &args.set)?;
+    if !args.plugins.is_empty() {
+        config.plugins.files.clone_from(&args.plugins);
+    }
+    Ok(config)
+}
+
+/// The exit code of the layer an error comes from.
+fn exit_code(error: &anyhow::Error) -> ExitCode {
+    for cause in error.chain() {
+        if cause.is::<ConfigError>() {
+            return ExitCode::Usage;
+        }
+        if let Some(code) = of_team(cause).or_else(|| of_training(cause)) {
+            return code;
+        }
+        if cause.is::<PluginError>() || cause.is::<PluginFailure>() {
+            return ExitCode::Plugin;
+        }
+        if let Some(PolicyError::Storage(_)) | None = cause.downcast_ref::<PolicyError>() {
+            if cause.is::<StorageError>() {
+                return ExitCode::Storage;
+            }
+        } else {
+            return ExitCode::Policy;
+        }
+    }
+    ExitCode::Internal
+}
+
+fn of_team(cause: &(dyn std::error::Error + 'static)) -> Option<ExitCode> {
+    if cause.is::<CastError>() {
+        return Some(ExitCode::Usage);
+    }
+    Some(match cause.downcast_ref::<TeamError>()? {
+        TeamError::Plugin(PluginError::Setting { .. }) | TeamError::Cast(_) => ExitCode::Usage,
+        TeamError::Plugin(_) | TeamError::Failure(_) => ExitCode::Plugin,
+        TeamError::Policy { .. } | TeamError::Tokenizer { .. } => ExitCode::Policy,
+    })
+}
+
+fn of_training(cause: &(dyn std::error::Error + 'static)) -> Option<ExitCode> {
+    if let Some(error) = cause.downcast_ref::<TrainingError>() {
+        return Some(match error {
+            TrainingError::Storage(_) => ExitCode::Storage,
+            TrainingError::Policy(_) => ExitCode::Policy,
+            _ => ExitCode::Run,
+        });
+    }
+    let stopped = cause.is::<ImitationError>() || cause.is::<RolloutError>() || cause.is::<TrainerError>();
+    stopped.then_some(ExitCode::Run)
+}

@@ -1,0 +1,242 @@
+//! The command line, as clap sees it.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::plugin::Split;
+use crate::policy::DeviceChoice;
+
+const AFTER_HELP: &str = "\
+Examples:
+  host train --plugins sudoku.wasm
+  host train configs/plan-path/quickstart.toml --set roles=per-role
+  host train --resume runs/quickstart
+  host play --plugins plan-path --oracle
+
+Exit codes: 0 success, 1 internal fault, 2 usage or configuration, 3 plugin,
+4 policy, 5 run folder or checkpoint, 6 the run was stopped, 7 a check found faults";
+
+/// Train teams of LLM agents with on-policy reinforcement learning.
+#[derive(Debug, Parser)]
+#[command(name = "host", version, after_help = AFTER_HELP)]
+pub struct Cli {
+    /// Where tensors live: cpu, cuda or cuda:<index>; by default a GPU if there is one.
+    #[arg(long, global = true, env = "TROUPE_DEVICE", value_name = "DEVICE")]
+    pub device: Option<DeviceChoice>,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Train a team: warm start, then AT-GRPO.
+    Train(TrainArgs),
+    /// Measure a policy on held-out tasks.
+    Eval(EvalArgs),
+    /// Warm-start a policy on the environment's demonstrations.
+    Imitate(ImitateArgs),
+    /// Make or look at policies.
+    #[command(subcommand)]
+    Policy(PolicyCommand),
+    /// Look at, check or measure plugins.
+    #[command(subcommand)]
+    Plugin(PluginCommand),
+    /// Show one episode in the terminal.
+    Play(PlayArgs),
+}
+
+/// Where a configuration comes from.
+#[derive(Debug, Args)]
+pub struct ConfigArgs {
+    /// A TOML file; without one, the defaults.
+    pub config: Option<PathBuf>,
+    /// Components: files, or bare names looked up in target/plugins.
+    #[arg(long, value_delimiter = ',', value_name = "FILE")]
+    pub plugins: Vec<PathBuf>,
+    /// Override a setting, such as train.steps=50.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+}
+
+/// `host train`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  host train --plugins sudoku.wasm
+  host train configs/plan-path/quickstart.toml --set run.seed=7 --set train.steps=50
+  host train --plugins plan-path --set roles=per-role --print-config
+  host train --resume runs/quickstart")]
+pub struct TrainArgs {
+    /// The configuration.
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    /// Go on with a run that was stopped.
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["config", "plugins", "set"])]
+    pub resume: Option<PathBuf>,
+    /// Print the resolved configuration and stop.
+    #[arg(long)]
+    pub print_config: bool,
+    /// Rescore every sampled token with the training graph and print the
+    /// largest difference of log-probabilities.
+    #[arg(long)]
+    pub verify_logprobs: bool,
+}
+
+/// `host eval`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  host eval --run runs/quickstart
+  host eval --run runs/quickstart --split test --tasks 2000 --sampled
+  host eval configs/plan-path/quickstart.toml --set policies.shared.path=policies/mine")]
+pub struct EvalArgs {
+    /// The configuration.
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    /// Take the configuration and the policies from this run.
+    #[arg(long, value_name = "RUN", conflicts_with = "config")]
+    pub run: Option<PathBuf>,
+    /// The tasks to measure on.
+    #[arg(long, value_enum, default_value = "validation")]
+    pub split: SplitName,
+    /// How many tasks; by default validation.tasks.
+    #[arg(long)]
+    pub tasks: Option<usize>,
+    /// Sample at rollout.temperature instead of taking the likeliest token.
+    #[arg(long)]
+    pub sampled: bool,
+    /// Print JSON instead of a table.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A part of an environment's tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SplitName {
+    /// What is trained on.
+    Train,
+    /// What is watched during training.
+    Validation,
+    /// What nobody has looked at.
+    Test,
+}
+
+impl From<SplitName> for Split {
+    fn from(name: SplitName) -> Self {
+        match name {
+            SplitName::Train => Split::Train,
+            SplitName::Validation => Split::Validation,
+            SplitName::Test => Split::Test,
+        }
+    }
+}
+
+/// `host imitate`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  host imitate --plugins plan-path --out policies/warm
+  host imitate --plugins sudoku --set imitation.success=0.8 --set imitation.ceiling=1.01 --out policies/good")]
+pub struct ImitateArgs {
+    /// The configuration.
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    /// Folder to write the policies into, one folder each.
+    #[arg(long, value_name = "FOLDER")]
+    pub out: PathBuf,
+}
+
+/// `host policy`.
+#[derive(Debug, Subcommand)]
+pub enum PolicyCommand {
+    /// Make a small random policy whose words are the plugins' words.
+    #[command(after_help = "Example:\n  host policy new --preset tiny --plugins sudoku --out policies/new")]
+    New(PolicyNewArgs),
+    /// Say what a checkpoint holds.
+    #[command(after_help = "Example:\n  host policy inspect runs/quickstart/checkpoints/step-000100/policies/shared")]
+    Inspect {
+        /// A folder in the Hugging Face layout.
+        folder: PathBuf,
+    },
+}
+
+/// `host policy new`.
+#[derive(Debug, Args)]
+pub struct PolicyNewArgs {
+    /// The configuration.
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    /// The shape; policies.shared.* override its sizes.
+    #[arg(long, value_enum, default_value = "tiny")]
+    pub preset: PresetName,
+    /// Folder to write.
+    #[arg(long, value_name = "FOLDER")]
+    pub out: PathBuf,
+}
+
+/// A shape of a small policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PresetName {
+    /// Two layers of width 64: learns a word-level game on a CPU in minutes.
+    Tiny,
+}
+
+/// `host plugin`.
+#[derive(Debug, Subcommand)]
+pub enum PluginCommand {
+    /// List the components in the plugin path.
+    List,
+    /// Say what a component offers: roles, actions, settings, imports.
+    Inspect {
+        /// A file, or a bare name.
+        plugin: PathBuf,
+    },
+    /// Test a component against the contract.
+    #[command(after_help = "Exit code 7 if a check fails.")]
+    Check {
+        /// A file, or a bare name.
+        plugin: PathBuf,
+        /// Tasks or sessions to try.
+        #[arg(long, default_value_t = 20)]
+        tasks: u32,
+    },
+    /// Measure instances, calls and forks per second.
+    Bench {
+        /// A file, or a bare name.
+        plugin: PathBuf,
+    },
+}
+
+/// `host play`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  host play --plugins sudoku --oracle
+  host play --plugins plan-path --workflow solo --human
+  host play --run runs/quickstart --task 3")]
+pub struct PlayArgs {
+    /// The configuration.
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    /// Play with the policies of this run.
+    #[arg(long, value_name = "RUN", conflicts_with = "config")]
+    pub run: Option<PathBuf>,
+    /// Let the environment's expert play.
+    #[arg(long, conflicts_with_all = ["run", "human"])]
+    pub oracle: bool,
+    /// Type the answers yourself.
+    #[arg(long, conflicts_with = "run")]
+    pub human: bool,
+    /// Use this workflow instead of the environment's first choice.
+    #[arg(long)]
+    pub workflow: Option<String>,
+    /// The part of the tasks.
+    #[arg(long, value_enum, default_value = "validation")]
+    pub split: SplitName,
+    /// Which task of the split.
+    #[arg(long, default_value_t = 0)]
+    pub task: u32,
+}

@@ -1,0 +1,119 @@
+//! `host plugin`: look at components, check them, measure them.
+
+mod bench;
+mod check;
+
+use std::path::{Path, PathBuf};
+
+use super::args::PluginCommand;
+use super::report;
+use crate::config::Limits;
+use crate::error::ExitCode;
+use crate::plugin::{EnvironmentPlugin, PluginError, PluginLibrary, Setting, WorkflowPlugin};
+use crate::storage::list_folder;
+
+/// Where `cargo xtask plugins` puts what it builds.
+const BUILT: &str = "target/plugins";
+
+pub fn run(command: PluginCommand) -> anyhow::Result<ExitCode> {
+    match command {
+        PluginCommand::List => list()?,
+        PluginCommand::Inspect { plugin } => inspect(&load(&plugin)?),
+        PluginCommand::Check { plugin, tasks } => return check::run(&load(&plugin)?, tasks),
+        PluginCommand::Bench { plugin } => bench::run(&load(&plugin)?)?,
+    }
+    Ok(ExitCode::Success)
+}
+
+fn load(plugin: &Path) -> Result<PluginLibrary, PluginError> {
+    PluginLibrary::load(&[plugin.to_owned()], &[], &Limits::default())
+}
+
+fn list() -> anyhow::Result<()> {
+    let mut rows = Vec::new();
+    for name in list_folder(Path::new(BUILT))? {
+        if !name.ends_with(".wasm") {
+            continue;
+        }
+        // A file that is no plugin is shown as such; the others still count.
+        match load(&PathBuf::from(BUILT).join(&name)) {
+            Ok(library) => rows.extend(offers(&library)),
+            Err(error) => rows.push(vec![name, "—".to_owned(), String::new(), error.to_string()]),
+        }
+    }
+    report::table(&["name", "kind", "version", "summary"], &rows);
+    Ok(())
+}
+
+fn offers(library: &PluginLibrary) -> Vec<Vec<String>> {
+    let row = |name: &str, kind: &str, version: &str, summary: &str| {
+        [name, kind, version, summary].map(str::to_owned).to_vec()
+    };
+    let environments = library.environments().iter().map(EnvironmentPlugin::description);
+    let workflows = library.workflows().iter().map(WorkflowPlugin::description);
+    let interpreters = library.interpreters().iter().map(|i| i.description());
+    environments
+        .map(|d| row(&d.name, "environment", &d.version, &d.summary))
+        .chain(workflows.map(|d| row(&d.name, "workflow", &d.version, &d.summary)))
+        .chain(interpreters.map(|d| row(&d.language, "interpreter", &d.version, &d.summary)))
+        .collect()
+}
+
+fn inspect(library: &PluginLibrary) {
+    for plugin in library.plugins() {
+        report::line(&format!("{}", plugin.file().display()));
+        report::line(&format!("  sha256 {}", plugin.digest()));
+    }
+    for environment in library.environments() {
+        inspect_environment(environment);
+    }
+    for workflow in library.workflows() {
+        inspect_workflow(workflow);
+    }
+    for interpreter in library.interpreters() {
+        let description = interpreter.description();
+        report::line(&format!("\ninterpreter {} ({})", description.language, description.version));
+        report::line(&format!("  {}", description.summary));
+    }
+}
+
+fn inspect_environment(environment: &EnvironmentPlugin) {
+    let description = environment.description();
+    report::line(&format!("\nenvironment {} {}", description.name, description.version));
+    report::line(&format!("  {}", description.summary));
+    report::line(&format!("  workflows: {}", description.workflows.join(", ")));
+    report::line(&format!("  turns: {} per role at most\n", description.max_turns));
+    let actions = description.actions.iter();
+    let rows: Vec<Vec<String>> =
+        actions.map(|kind| vec![kind.name.clone(), kind.summary.clone()]).collect();
+    report::table(&["action", "text"], &rows);
+    inspect_settings("environment", &description.settings);
+}
+
+fn inspect_workflow(workflow: &WorkflowPlugin) {
+    let description = workflow.description();
+    report::line(&format!("\nworkflow {} {}", description.name, description.version));
+    report::line(&format!("  {}\n", description.summary));
+    let roles = description.roles.iter();
+    let rows: Vec<Vec<String>> =
+        roles.map(|role| vec![role.name.clone(), role.summary.clone()]).collect();
+    report::table(&["role", "task"], &rows);
+    inspect_settings("workflow", &description.settings);
+}
+
+fn inspect_settings(table: &str, settings: &[Setting]) {
+    if settings.is_empty() {
+        return;
+    }
+    report::line("");
+    let row = |setting: &Setting| {
+        vec![
+            format!("{table}.{}", setting.name),
+            setting.default.to_string(),
+            setting.domain.to_string(),
+            setting.summary.clone(),
+        ]
+    };
+    let rows: Vec<Vec<String>> = settings.iter().map(row).collect();
+    report::table(&["setting", "default", "accepts", "meaning"], &rows);
+}

@@ -1,0 +1,55 @@
+//! `host policy`: make small policies, look at any.
+
+use super::args::{PolicyCommand, PolicyNewArgs, PresetName};
+use super::{load_config, report};
+use crate::error::ExitCode;
+use crate::policy::{Device, Policy, PolicyError};
+use crate::seed::Seed;
+use crate::team::{set_stage, vocabulary};
+
+pub fn run(
+    command: PolicyCommand,
+    device: impl Fn() -> Result<Device, PolicyError>,
+) -> anyhow::Result<ExitCode> {
+    match command {
+        PolicyCommand::New(args) => new(&args, device()?)?,
+        PolicyCommand::Inspect { folder } => describe(&Policy::load(&folder, device()?)?)?,
+    }
+    Ok(ExitCode::Success)
+}
+
+fn new(args: &PolicyNewArgs, device: Device) -> anyhow::Result<()> {
+    let config = load_config(&args.config)?;
+    let words = vocabulary(&set_stage(&config)?, &config)?;
+    // The preset's sizes are the defaults of [policies.<name>].
+    let PresetName::Tiny = args.preset;
+    let shape = config.policies.get("shared").cloned().unwrap_or_default();
+    let seed = Seed::new(config.run.seed).named("policy").named("shared");
+    let policy = Policy::random(&shape, &words, seed, device)?;
+    policy.save(&args.out)?;
+    describe(&policy)?;
+    report::line(&format!("  written to {}", args.out.display()));
+    Ok(())
+}
+
+fn describe(policy: &Policy) -> anyhow::Result<()> {
+    let config = policy.config();
+    let row = |what: &str, value: String| vec![what.to_owned(), value];
+    report::table(
+        &["policy", ""],
+        &[
+            row("architecture", config.architectures.join(", ")),
+            row("parameters", policy.parameter_count().to_string()),
+            row("layers", config.num_hidden_layers.to_string()),
+            row("width", config.hidden_size.to_string()),
+            row(
+                "heads",
+                format!("{} ({} key-value)", config.num_attention_heads, config.num_key_value_heads),
+            ),
+            row("vocabulary", config.vocab_size.to_string()),
+            row("context", format!("{} tokens", config.max_position_embeddings)),
+            row("weights", format!("sha256 {}", policy.digest()?)),
+        ],
+    );
+    Ok(())
+}

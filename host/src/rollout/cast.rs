@@ -1,0 +1,125 @@
+//! Who plays which role.
+
+use std::collections::BTreeMap;
+
+use crate::config::Roles;
+use crate::error::suggestion;
+use crate::policy::Policy;
+
+/// Why the roles cannot be filled.
+#[derive(Debug, thiserror::Error)]
+pub enum CastError {
+    /// A role that no policy plays.
+    #[error("no policy plays the role `{role}`; add `roles.{role} = \"<policy>\"`")]
+    Vacant {
+        /// The role.
+        role: String,
+    },
+    /// A policy that does not exist.
+    #[error("roles.{role} names the policy `{policy}`, which is not in [policies]{suggestion}")]
+    UnknownPolicy {
+        /// The role.
+        role: String,
+        /// The policy that was named.
+        policy: String,
+        /// The nearest right one.
+        suggestion: String,
+    },
+    /// An entry for a role that the workflow does not have.
+    #[error("the workflow has no role `{role}`{suggestion}")]
+    UnknownRole {
+        /// The role that was named.
+        role: String,
+        /// The nearest right one.
+        suggestion: String,
+    },
+}
+
+/// Role → policy name, complete for a workflow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cast(BTreeMap<String, String>);
+
+impl Cast {
+    /// Fill the workflow's roles. With `roles = "shared"` or `"per-role"` the
+    /// policies need no table of their own; policies named role by role do.
+    pub fn new(roles: &Roles, seats: &[String], policies: &[String]) -> Result<Self, CastError> {
+        if let Roles::Table(table) = roles {
+            for (role, policy) in table {
+                check_entry(role, policy, seats, policies)?;
+            }
+        }
+        let fill = |seat: &String| match roles.policy_of(seat) {
+            Some(policy) => Ok((seat.clone(), policy.to_owned())),
+            None => Err(CastError::Vacant { role: seat.clone() }),
+        };
+        seats.iter().map(fill).collect::<Result<_, _>>().map(Cast)
+    }
+
+    /// Name of the policy that plays `role`; every role of the workflow has one.
+    pub fn policy_of(&self, role: &str) -> &str {
+        self.0.get(role).map_or("", String::as_str)
+    }
+
+    /// The policies with the roles each plays.
+    pub fn policies(&self) -> BTreeMap<String, Vec<String>> {
+        let mut policies: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (role, policy) in &self.0 {
+            policies.entry(policy.clone()).or_default().push(role.clone());
+        }
+        policies
+    }
+}
+
+fn check_entry(
+    role: &str,
+    policy: &str,
+    seats: &[String],
+    policies: &[String],
+) -> Result<(), CastError> {
+    if !seats.iter().any(|seat| seat == role) {
+        let suggestion = suggestion(role, seats.iter().map(String::as_str));
+        return Err(CastError::UnknownRole { role: role.to_owned(), suggestion });
+    }
+    if !policies.iter().any(|name| name == policy) {
+        return Err(CastError::UnknownPolicy {
+            role: role.to_owned(),
+            policy: policy.to_owned(),
+            suggestion: suggestion(policy, policies.iter().map(String::as_str)),
+        });
+    }
+    Ok(())
+}
+
+/// The policies of a run by name.
+pub type Policies = BTreeMap<String, Policy>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(ToString::to_string).collect()
+    }
+
+    fn table(entries: &[(&str, &str)]) -> Roles {
+        Roles::Table(entries.iter().map(|(r, p)| (r.to_string(), p.to_string())).collect())
+    }
+
+    #[test]
+    fn one_word_fills_all_roles() {
+        let seats = names(&["planner", "executor"]);
+        let shared = Cast::new(&Roles::Shared, &seats, &[]).unwrap();
+        assert_eq!(shared.policies(), BTreeMap::from([("shared".into(), names(&["executor", "planner"]))]));
+        let own = Cast::new(&Roles::PerRole, &seats, &[]).unwrap();
+        assert_eq!(own.policy_of("planner"), "planner");
+    }
+
+    #[test]
+    fn a_role_without_a_policy_and_a_policy_that_is_not_there_are_named() {
+        let seats = names(&["planner", "executor"]);
+        let message = |roles| Cast::new(&roles, &seats, &names(&["big"])).unwrap_err().to_string();
+        assert!(message(table(&[("planner", "big")])).contains("role `executor`"));
+        assert!(message(table(&[("planner", "bog")])).contains("did you mean `big`?"));
+        assert!(message(table(&[("planer", "big")])).contains("did you mean `planner`?"));
+    }
+}

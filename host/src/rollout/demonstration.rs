@@ -1,0 +1,160 @@
+//! Episodes played by the environment's expert, for policies to imitate.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
+use super::stage::{Answer, Consequence, Progress, Scene, Stage};
+use crate::plugin::{PluginFailure, Split};
+use crate::seed::Seed;
+use crate::trajectory::Message;
+
+/// Episodes played for one helping of demonstrations.
+const EPISODES: usize = 64;
+
+/// What a role was told and what the expert would have answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Demonstration {
+    /// The seat.
+    pub role: String,
+    /// What it was told.
+    pub prompt: Vec<Message>,
+    /// The expert's answer.
+    pub text: String,
+}
+
+/// An endless, seeded supply of demonstrations from the training tasks.
+///
+/// The expert's answer is always the one to learn, but with probability
+/// `exploration` the episode goes on from another answer the role has given
+/// before, so that the states after a mistake are seen, too (the idea of
+/// DAgger, arXiv 1011.0686, with random mistakes in place of the learner's).
+pub struct Demonstrator<'a> {
+    stage: &'a Stage,
+    seed: Seed,
+    exploration: f64,
+    helpings: u64,
+    /// Demonstrations in store, by role.
+    store: BTreeMap<String, Vec<Demonstration>>,
+    /// Answers heard so far, by role.
+    heard: BTreeMap<String, Vec<String>>,
+}
+
+/// Why there is nothing to imitate.
+#[derive(Debug, thiserror::Error)]
+pub enum DemonstrationError {
+    /// A plugin failed on every task.
+    #[error(transparent)]
+    Plugin(#[from] PluginFailure),
+    /// There is no expert, or none for this role.
+    #[error(
+        "no demonstration for the role `{role}`: the environment `{environment}` has no expert \
+         whose action the workflow `{workflow}` can phrase; set imitation.enabled = false"
+    )]
+    NoExpert {
+        /// The seat.
+        role: String,
+        /// The environment's name.
+        environment: String,
+        /// The workflow's name.
+        workflow: String,
+    },
+}
+
+impl<'a> Demonstrator<'a> {
+    /// A supply for `stage`; the same seed gives the same demonstrations.
+    pub fn new(stage: &'a Stage, seed: Seed, exploration: f64) -> Self {
+        let (store, heard) = (BTreeMap::new(), BTreeMap::new());
+        Demonstrator { stage, seed, exploration, helpings: 0, store, heard }
+    }
+
+    /// The next `count` demonstrations for every role of the workflow.
+    pub fn take(&mut self, count: usize) -> Result<Vec<Demonstration>, DemonstrationError> {
+        let roles = self.stage.workflow.description().roles.clone();
+        let mut taken = Vec::new();
+        for role in roles {
+            while self.store.get(&role.name).map_or(0, Vec::len) < count {
+                let before = self.store.get(&role.name).map_or(0, Vec::len);
+                self.gather()?;
+                if self.store.get(&role.name).map_or(0, Vec::len) == before {
+                    return Err(self.no_expert(&role.name));
+                }
+            }
+            if let Some(store) = self.store.get_mut(&role.name) {
+                taken.extend(store.drain(..count));
+            }
+        }
+        Ok(taken)
+    }
+
+    /// Play one more helping of episodes into the store.
+    fn gather(&mut self) -> Result<(), DemonstrationError> {
+        let seed = self.seed.at(self.helpings);
+        self.helpings += 1;
+        let played: Vec<Result<Vec<Demonstration>, PluginFailure>> = (0..EPISODES)
+            .into_par_iter()
+            .map(|episode| self.play(seed.at(episode as u64)))
+            .collect();
+        // A failing episode is left out, unless all fail.
+        let failed = played.iter().all(Result::is_err);
+        let mut shuffled: Vec<(u64, Demonstration)> = Vec::new();
+        for (index, demonstrations) in played.into_iter().enumerate() {
+            match demonstrations {
+                Err(failure) if failed => return Err(failure.into()),
+                Err(_) => {}
+                Ok(demonstrations) => {
+                    let order = seed.named("order").at(index as u64);
+                    let keyed = demonstrations.into_iter().enumerate();
+                    shuffled.extend(keyed.map(|(turn, d)| (order.at(turn as u64).value(), d)));
+                }
+            }
+        }
+        shuffled.sort_by_key(|(key, _)| *key);
+        for (_, demonstration) in shuffled {
+            let role = demonstration.role.clone();
+            self.heard.entry(role.clone()).or_default().push(demonstration.text.clone());
+            self.store.entry(role).or_default().push(demonstration);
+        }
+        // Enough to draw mistakes from, without growing for ever.
+        self.heard.values_mut().for_each(|heard| drop(heard.drain(..heard.len().saturating_sub(512))));
+        Ok(())
+    }
+
+    /// One episode.
+    fn play(&self, seed: Seed) -> Result<Vec<Demonstration>, PluginFailure> {
+        let mut demonstrations = Vec::new();
+        let Consequence { mut progress, .. } = self.stage.begin(Split::Train, seed.value_u32())?;
+        let mut draw = seed.named("exploration");
+        while let Progress::Asked(scene) = progress {
+            let Some(request) = scene.due.front() else { break };
+            let Some(text) = self.stage.demonstrate(&scene)? else { break };
+            draw = draw.at(0);
+            let answer = self.explore(&request.role, draw).unwrap_or(&text).to_owned();
+            demonstrations.push(Demonstration {
+                role: request.role.clone(),
+                prompt: request.messages.clone(),
+                text,
+            });
+            progress = self.follow(&scene, &answer)?;
+        }
+        Ok(demonstrations)
+    }
+
+    fn follow(&self, scene: &Scene, answer: &str) -> Result<Progress, PluginFailure> {
+        Ok(self.stage.answer(scene, Answer { text: answer, complete: true })?.progress)
+    }
+
+    fn explore(&self, role: &str, draw: Seed) -> Option<&str> {
+        let heard = self.heard.get(role)?;
+        let explores = draw.named("whether").unit() < self.exploration;
+        explores.then(|| heard[draw.named("which").index(heard.len())].as_str())
+    }
+
+    fn no_expert(&self, role: &str) -> DemonstrationError {
+        DemonstrationError::NoExpert {
+            role: role.to_owned(),
+            environment: self.stage.environment.description().name.clone(),
+            workflow: self.stage.workflow.description().name.clone(),
+        }
+    }
+}

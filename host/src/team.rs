@@ -1,0 +1,186 @@
+//! Everything a configuration names, loaded and checked against each other:
+//! environment, workflow, roles and policies.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::config::{Config, PolicyConfig};
+use crate::plugin::{PluginError, PluginFailure, PluginLibrary, Split};
+use crate::policy::{Device, Policy, PolicyError};
+use crate::rollout::{Cast, CastError, Demonstrator, Policies, Progress, Stage};
+use crate::seed::Seed;
+use crate::trajectory::Author;
+
+/// Tasks whose texts are looked through for words.
+const TASKS_FOR_WORDS: u32 = 64;
+/// Demonstrations per role that are looked through for words.
+const DEMONSTRATIONS_FOR_WORDS: usize = 256;
+
+/// Who plays what, with what.
+pub struct Team {
+    /// Environment and workflow.
+    pub stage: Stage,
+    /// Role → policy.
+    pub cast: Cast,
+    /// The policies the cast names.
+    pub policies: Policies,
+}
+
+/// Why there is no team.
+#[derive(Debug, thiserror::Error)]
+pub enum TeamError {
+    /// A plugin cannot be loaded or does not fit.
+    #[error(transparent)]
+    Plugin(#[from] PluginError),
+    /// A plugin failed while it was being looked at.
+    #[error(transparent)]
+    Failure(#[from] PluginFailure),
+    /// The roles cannot be filled.
+    #[error(transparent)]
+    Cast(#[from] CastError),
+    /// A policy cannot be loaded or made.
+    #[error("the policy `{name}` cannot be used: {reason}")]
+    Policy {
+        /// Its name.
+        name: String,
+        /// Why.
+        reason: PolicyError,
+    },
+    /// A policy has no words for what it will be told.
+    #[error(
+        "the tokenizer of the policy `{name}` does not fit the environment `{environment}`: it \
+         does not know {unknown} of {words} words, such as {examples}; make a policy for it with \
+         `host policy new`, or use one with an open vocabulary"
+    )]
+    Tokenizer {
+        /// The policy.
+        name: String,
+        /// The environment.
+        environment: String,
+        /// How many words are unknown.
+        unknown: usize,
+        /// How many words were tried.
+        words: usize,
+        /// A few of them.
+        examples: String,
+    },
+}
+
+/// Load the configuration's plugins and set them up with its settings.
+pub fn set_stage(config: &Config) -> Result<Stage, TeamError> {
+    let plugins = &config.plugins;
+    let library = PluginLibrary::load(&plugins.files, &plugins.path, &plugins.limits)?;
+    let environment = library.environment(plugins.environment.as_deref())?.clone();
+    let workflow = library.workflow(plugins.workflow.as_deref(), &environment)?;
+    let max_turns = match config.rollout.max_turns {
+        0 => environment.description().max_turns as usize,
+        turns => turns,
+    };
+    Ok(Stage {
+        environment_settings: environment.configure(&config.environment)?,
+        workflow_settings: workflow.configure(&config.workflow)?,
+        environment,
+        workflow,
+        max_turns,
+        actions_per_answer: plugins.limits.actions_per_answer,
+    })
+}
+
+impl Team {
+    /// Load everything.
+    pub fn assemble(config: &Config, device: Device) -> Result<Team, TeamError> {
+        let stage = set_stage(config)?;
+        let roles = &stage.workflow.description().roles;
+        let seats: Vec<String> = roles.iter().map(|role| role.name.clone()).collect();
+        let named: Vec<String> = config.policies.keys().cloned().collect();
+        let cast = Cast::new(&config.roles, &seats, &named)?;
+        let words = vocabulary(&stage, config)?;
+        let mut policies = BTreeMap::new();
+        for name in cast.policies().into_keys() {
+            let failed = |reason| TeamError::Policy { name: name.clone(), reason };
+            let settings = config.policies.get(&name).cloned().unwrap_or_default();
+            let policy = load_policy(&name, &settings, &words, config, device).map_err(failed)?;
+            check_tokenizer(&name, &policy, &stage, &words)?;
+            policies.insert(name, policy);
+        }
+        Ok(Team { stage, cast, policies })
+    }
+
+    /// The configuration with everything that was left to the plugins filled in.
+    pub fn resolve(&self, config: &Config) -> Config {
+        let mut config = config.clone();
+        let plugins = [self.stage.environment.plugin(), self.stage.workflow.plugin()];
+        config.plugins.files = plugins.map(|plugin| plugin.file().to_owned()).to_vec();
+        config.plugins.files.dedup();
+        config.plugins.environment = Some(self.stage.environment.name().to_owned());
+        config.plugins.workflow = Some(self.stage.workflow.name().to_owned());
+        config.environment = self.stage.environment_settings.to_table();
+        config.workflow = self.stage.workflow_settings.to_table();
+        config.rollout.max_turns = self.stage.max_turns;
+        for name in self.policies.keys() {
+            config.policies.entry(name.clone()).or_default();
+        }
+        config
+    }
+}
+
+fn load_policy(
+    name: &str,
+    settings: &PolicyConfig,
+    words: &[String],
+    config: &Config,
+    device: Device,
+) -> Result<Policy, PolicyError> {
+    match &settings.path {
+        Some(path) => Policy::load(path, device),
+        None => {
+            let seed = Seed::new(config.run.seed).named("policy").named(name);
+            Policy::random(settings, words, seed, device)
+        }
+    }
+}
+
+/// Every word that policies are told or should say: those the plugins declare,
+/// and those found in the texts of some training tasks.
+pub fn vocabulary(stage: &Stage, config: &Config) -> Result<Vec<String>, TeamError> {
+    let mut words: BTreeSet<String> = BTreeSet::new();
+    words.extend(stage.environment.vocabulary(&stage.environment_settings)?);
+    words.extend(stage.workflow.vocabulary(&stage.workflow_settings)?);
+    let mut read = |text: &str| words.extend(text.split_whitespace().map(str::to_owned));
+    for task in 0..TASKS_FOR_WORDS {
+        // A task that fails will be void in the run, too; here it only has no words.
+        let Ok(start) = stage.begin(Split::Train, task) else { continue };
+        let Progress::Asked(scene) = start.progress else { continue };
+        let told = scene.due.iter().flat_map(|request| &request.messages);
+        told.filter(|message| message.author == Author::User).for_each(|m| read(&m.text));
+    }
+    let seed = Seed::new(config.run.seed).named("vocabulary");
+    let demonstrations = Demonstrator::new(stage, seed, config.imitation.exploration)
+        .take(DEMONSTRATIONS_FOR_WORDS)
+        .unwrap_or_default();
+    for demonstration in demonstrations {
+        read(&demonstration.text);
+        let told = demonstration.prompt.iter().filter(|message| message.author == Author::User);
+        told.for_each(|message| read(&message.text));
+    }
+    Ok(words.into_iter().collect())
+}
+
+fn check_tokenizer(
+    name: &str,
+    policy: &Policy,
+    stage: &Stage,
+    words: &[String],
+) -> Result<(), TeamError> {
+    let unknown = policy.unknown_words(&words.join(" "));
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    let examples: Vec<String> = unknown.iter().take(3).map(|word| format!("`{word}`")).collect();
+    Err(TeamError::Tokenizer {
+        name: name.to_owned(),
+        environment: stage.environment.name().to_owned(),
+        unknown: unknown.len(),
+        words: words.len(),
+        examples: examples.join(", "),
+    })
+}

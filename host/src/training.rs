@@ -1,0 +1,365 @@
+//! The loop: rollout, groups, advantages, update, validation, checkpoint.
+//!
+//! [`Training::step`] is the whole of AT-GRPO on one page. Everything a step
+//! needs is derived from the configuration, the policies and the number of the
+//! step, so that a resumed run goes on as if it had never stopped.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use crate::advantage::advantages;
+use crate::checkpoint::{Progress, remove_old, save_checkpoint};
+use crate::config::Config;
+use crate::evaluation::{Evaluation, Exam, evaluate};
+use crate::group::{filter_groups, form_groups};
+use crate::metrics::{
+    GroupMetrics, StepRecord, Success, Timing, Validation, count_endings, measure_groups,
+    measure_roles,
+};
+use crate::plugin::Split;
+use crate::policy::{Device, Policy, PolicyError, Sampling};
+use crate::rollout::{Rollout, RolloutError, TaskSeed, collect};
+use crate::run::{RunFolder, Summary};
+use crate::seed::Seed;
+use crate::storage::StorageError;
+use crate::team::Team;
+use crate::trainer::{Row, Trainer, TrainerError, UpdateMetrics};
+use crate::trajectory::{Ending, Sample};
+
+/// Why training stopped. What was saved before stays.
+#[derive(Debug, thiserror::Error)]
+pub enum TrainingError {
+    /// A rollout could not be made.
+    #[error(transparent)]
+    Rollout(#[from] RolloutError),
+    /// An update could not be made.
+    #[error(transparent)]
+    Trainer(#[from] TrainerError),
+    /// A policy could not be copied, saved or loaded.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// The run folder could not be written or read.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// Plugins failed too often to go on.
+    #[error(
+        "{void} of {episodes} episodes of step {step} were void, more than rollout.max_void_share \
+         allows; the first: {first}"
+    )]
+    TooManyVoid {
+        /// The step.
+        step: usize,
+        /// Void episodes.
+        void: usize,
+        /// Episodes.
+        episodes: usize,
+        /// What happened in the first of them.
+        first: String,
+    },
+}
+
+/// A line of `metrics.jsonl`.
+pub type Record = StepRecord<UpdateMetrics>;
+
+/// A run under way.
+pub struct Training {
+    config: Config,
+    team: Team,
+    trainers: BTreeMap<String, Trainer>,
+    folder: RunFolder,
+    progress: Progress,
+    seed: Seed,
+    lap: Instant,
+    verify_logprobs: bool,
+}
+
+impl Training {
+    /// Begin with warm policies: measure them and save step 0.
+    pub fn begin(config: Config, team: Team, folder: RunFolder) -> Result<Self, TrainingError> {
+        let progress = Progress {
+            step: 0,
+            before: Success::new(0, 0),
+            best: None,
+            void_episodes: 0,
+            seconds: 0.0,
+        };
+        folder.rewind(None)?;
+        let mut training = Training::new(config, team, folder, progress)?;
+        let (validation, seconds) = training.validate(training.config.validation.tasks)?;
+        training.progress.before = validation.greedy;
+        let mut record = training.record(&Rollout::default());
+        record.validation = Some(validation);
+        record.timing.seconds.insert("validation".to_owned(), seconds);
+        training.folder.append_metrics(&record)?;
+        training.save()?;
+        Ok(training)
+    }
+
+    /// Go on from a checkpoint of the run folder.
+    pub fn resume(
+        config: Config,
+        mut team: Team,
+        folder: RunFolder,
+        (path, progress): (PathBuf, Progress),
+        device: Device,
+    ) -> Result<Self, TrainingError> {
+        folder.rewind(Some(progress.step))?;
+        for (name, policy) in &mut team.policies {
+            if config.trains(name) {
+                *policy = Policy::load(&path.join("policies").join(name), device)?;
+            }
+        }
+        let mut training = Training::new(config, team, folder, progress)?;
+        for (name, trainer) in &mut training.trainers {
+            trainer.load(&path.join("optimizers").join(name))?;
+        }
+        Ok(training)
+    }
+
+    fn new(
+        config: Config,
+        team: Team,
+        folder: RunFolder,
+        progress: Progress,
+    ) -> Result<Self, TrainingError> {
+        let mut trainers = BTreeMap::new();
+        for (name, policy) in &team.policies {
+            if config.trains(name) {
+                trainers.insert(name.clone(), Trainer::new(policy, &config.train)?);
+            }
+        }
+        let seed = Seed::new(config.run.seed).named("training");
+        let lap = Instant::now();
+        Ok(Training {
+            config,
+            team,
+            trainers,
+            folder,
+            progress,
+            seed,
+            lap,
+            verify_logprobs: false,
+        })
+    }
+
+    /// Rescore every sampled token with the training graph before each update.
+    pub fn verify_logprobs(&mut self, verify: bool) {
+        self.verify_logprobs = verify;
+    }
+
+    /// How far the run has come.
+    pub fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    /// Steps the run will have.
+    pub fn steps(&self) -> usize {
+        self.config.train.steps
+    }
+
+    /// Whether all steps are done.
+    pub fn is_done(&self) -> bool {
+        self.progress.step >= self.config.train.steps
+    }
+
+    /// One step: sample, compare, update, measure, save.
+    pub fn step(&mut self) -> Result<Record, TrainingError> {
+        self.progress.step += 1;
+        let rollout = self.collect()?;
+        let (groups, advantages) = self.compare(&rollout.samples);
+        let mut record = self.record(&rollout);
+        record.groups = groups;
+        record.largest_logprob_difference = self.rescore(&rollout.samples)?;
+        self.update(&rollout.samples, &advantages, &mut record)?;
+        if self.config.validation.every > 0
+            && self.progress.step.is_multiple_of(self.config.validation.every)
+        {
+            self.validate_during_training(&mut record)?;
+        }
+        let recorded = self.config.run.recorded_episodes.min(rollout.episodes.len());
+        self.folder.write_episodes(self.progress.step, &rollout.episodes[..recorded])?;
+        self.folder.append_metrics(&record)?;
+        if self.progress.step.is_multiple_of(self.config.checkpoint.every) || self.is_done() {
+            self.save()?;
+        }
+        Ok(record)
+    }
+
+    /// Measure the trained policies and write the summary.
+    pub fn finish(mut self) -> Result<(Summary, RunFolder), TrainingError> {
+        let (validation, _) = self.validate(self.config.validation.tasks)?;
+        self.count_time();
+        let summary = Summary {
+            before: self.progress.before,
+            after: validation.greedy,
+            steps: self.progress.step,
+            seconds: self.progress.seconds,
+            void_episodes: self.progress.void_episodes,
+        };
+        self.folder.write_summary(&summary)?;
+        Ok((summary, self.folder))
+    }
+
+    fn collect(&mut self) -> Result<Rollout, TrainingError> {
+        let seed = self.seed.at(self.progress.step as u64);
+        let task = |index: usize| {
+            let seed = seed.at(index as u64);
+            TaskSeed { split: Split::Train, task: seed.named("task").value_u32(), seed }
+        };
+        let tasks: Vec<TaskSeed> = (0..self.config.rollout.tasks_per_step).map(task).collect();
+        let Team { stage, cast, policies } = &self.team;
+        let (settings, alpha) = (&self.config.rollout, self.config.advantage.alpha);
+        let rollout = collect(stage, cast, policies, &tasks, settings, alpha)?;
+        self.count_void(&rollout)?;
+        Ok(rollout)
+    }
+
+    fn count_void(&mut self, rollout: &Rollout) -> Result<(), TrainingError> {
+        let messages: Vec<&String> = rollout
+            .episodes
+            .iter()
+            .filter_map(|episode| match &episode.ending {
+                Ending::Void { message, .. } => Some(message),
+                _ => None,
+            })
+            .collect();
+        let (void, episodes) = (messages.len(), rollout.episodes.len());
+        self.progress.void_episodes += void;
+        match messages.first() {
+            Some(first) if void as f64 > self.config.rollout.max_void_share * episodes as f64 => {
+                let (step, first) = (self.progress.step, (*first).clone());
+                Err(TrainingError::TooManyVoid { step, void, episodes, first })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn compare(&self, samples: &[Sample]) -> (GroupMetrics, Vec<Option<f32>>) {
+        let config = &self.config.advantage;
+        let formed = form_groups(samples, config.estimator, config.alpha);
+        let kept = filter_groups(formed.clone(), config);
+        let metrics = measure_groups(&formed, kept.len());
+        (metrics, advantages(&kept, config.estimator, samples.len()))
+    }
+
+    /// Each policy learns from its own roles' samples.
+    fn update(
+        &mut self,
+        samples: &[Sample],
+        advantages: &[Option<f32>],
+        record: &mut Record,
+    ) -> Result<(), TrainingError> {
+        let started = Instant::now();
+        let sampling = Sampling::from(&self.config.rollout);
+        let seed = self.seed.at(self.progress.step as u64).named("update");
+        for (name, trainer) in &mut self.trainers {
+            let Some(policy) = self.team.policies.get_mut(name) else { continue };
+            let rows: Vec<Row> = samples
+                .iter()
+                .zip(advantages)
+                .filter(|(sample, _)| sample.policy == *name)
+                .filter_map(|(sample, advantage)| Some(Row { sample, advantage: (*advantage)? }))
+                .collect();
+            let metrics = trainer.update(policy, &rows, &sampling, seed.named(name))?;
+            record.updates.insert(name.clone(), metrics);
+        }
+        let seconds = started.elapsed().as_secs_f64();
+        let tokens: usize = record.updates.values().map(|update| update.tokens).sum();
+        record.timing.trained_tokens_per_second = tokens as f64 / seconds.max(1e-9);
+        record.timing.seconds.insert("update".to_owned(), seconds);
+        Ok(())
+    }
+
+    /// The largest difference between a token's log-probability as sampled
+    /// and as the training graph has it; nothing if nobody asked.
+    fn rescore(&self, samples: &[Sample]) -> Result<Option<f64>, TrainingError> {
+        if !self.verify_logprobs {
+            return Ok(None);
+        }
+        let sampling = Sampling::from(&self.config.rollout);
+        let mut largest = 0.0_f64;
+        for (name, trainer) in &self.trainers {
+            let Some(policy) = self.team.policies.get(name) else { continue };
+            let own: Vec<&Sample> = samples.iter().filter(|s| s.policy == *name).collect();
+            for (sample, rescored) in own.iter().zip(trainer.rescore(policy, &own, &sampling)?) {
+                for (there, here) in sample.completion.logprobs.iter().zip(rescored) {
+                    largest = largest.max(f64::from((there - here).abs()));
+                }
+            }
+        }
+        Ok(Some(largest))
+    }
+
+    fn validate_during_training(&mut self, record: &mut Record) -> Result<(), TrainingError> {
+        let (validation, seconds) =
+            self.validate(self.config.validation.tasks_during_training)?;
+        let success = validation.greedy.success;
+        if self.progress.best.is_none_or(|(_, best)| success > best) {
+            self.progress.best = Some((self.progress.step, success));
+        }
+        record.validation = Some(validation);
+        record.timing.seconds.insert("validation".to_owned(), seconds);
+        Ok(())
+    }
+
+    fn validate(&self, tasks: usize) -> Result<(Validation, f64), TrainingError> {
+        let started = Instant::now();
+        let run = |sampled| -> Result<Success, RolloutError> {
+            let exam = Exam { split: Split::Validation, tasks, sampled, seed: self.seed };
+            Ok(evaluate(&self.team, exam, &self.config.rollout)?.success)
+        };
+        let greedy = run(false)?;
+        let sampled = self.config.validation.sampled.then(|| run(true)).transpose()?;
+        Ok((Validation { greedy, sampled }, started.elapsed().as_secs_f64()))
+    }
+
+    fn record(&self, rollout: &Rollout) -> Record {
+        let (endings, void) = count_endings(&rollout.episodes);
+        let generation = rollout.generation.as_secs_f64();
+        let seconds = BTreeMap::from([
+            ("generation".to_owned(), generation),
+            ("plugins".to_owned(), rollout.plugins.as_secs_f64()),
+        ]);
+        Record {
+            step: self.progress.step,
+            episodes: rollout.episodes.len(),
+            endings,
+            void,
+            roles: measure_roles(&rollout.samples, self.config.advantage.alpha),
+            groups: GroupMetrics::default(),
+            updates: BTreeMap::new(),
+            largest_logprob_difference: None,
+            validation: None,
+            timing: Timing {
+                seconds,
+                generated_tokens_per_second: rollout.generated_tokens as f64
+                    / generation.max(1e-9),
+                trained_tokens_per_second: 0.0,
+            },
+        }
+    }
+
+    fn save(&mut self) -> Result<(), TrainingError> {
+        self.count_time();
+        let checkpoints = self.folder.checkpoints();
+        let write = |folder: &Path| -> Result<(), TrainingError> {
+            for (name, trainer) in &self.trainers {
+                if let Some(policy) = self.team.policies.get(name) {
+                    policy.save(&folder.join("policies").join(name))?;
+                }
+                trainer.save(&folder.join("optimizers").join(name))?;
+            }
+            Ok(())
+        };
+        save_checkpoint(&checkpoints, &self.progress, write)?;
+        let best = self.progress.best.map(|(step, _)| step);
+        remove_old(&checkpoints, self.config.checkpoint.keep, best)?;
+        Ok(())
+    }
+
+    fn count_time(&mut self) {
+        self.progress.seconds += self.lap.elapsed().as_secs_f64();
+        self.lap = Instant::now();
+    }
+}
