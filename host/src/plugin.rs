@@ -27,6 +27,8 @@ mod contract;
 mod wasi;
 mod instance;
 mod component;
+#[cfg(test)]
+mod probe;
 mod conversion;
 mod episode;
 mod environment;

@@ -167,3 +167,54 @@ fn user() -> u32 {
 fn user() -> u32 {
     0
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::engine::PluginEngine;
+    use super::super::probe::Probe;
+    use super::*;
+
+    fn entries(folder: &Path) -> Vec<PathBuf> {
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
+    }
+
+    #[test]
+    fn a_component_is_compiled_once_and_a_damaged_entry_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::in_folder(&folder.path().join("plugins"));
+        let engine = PluginEngine::new().unwrap();
+        let bytes = Probe::that("").bytes();
+        cache.compile(engine.wasmtime(), &bytes).unwrap();
+        let [entry] = entries(&folder.path().join("plugins")).try_into().unwrap();
+        let whole = fs::read(&entry).unwrap();
+        assert!(read(engine.wasmtime(), &entry).is_some());
+
+        for position in [0, DIGEST_BYTES, whole.len() - 1] {
+            let mut damaged = whole.clone();
+            damaged[position] ^= 1;
+            fs::write(&entry, damaged).unwrap();
+            assert!(read(engine.wasmtime(), &entry).is_none());
+            assert!(!entry.exists());
+            cache.compile(engine.wasmtime(), &bytes).unwrap();
+            assert!(read(engine.wasmtime(), &entry).is_some());
+        }
+        fs::write(&entry, b"short").unwrap();
+        cache.compile(engine.wasmtime(), &bytes).unwrap();
+        assert!(read(engine.wasmtime(), &entry).is_some());
+        assert_eq!(entries(&folder.path().join("plugins")), [entry]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_others_may_write_to_is_not_used() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let open = folder.path().join("plugins");
+        fs::create_dir(&open).unwrap();
+        fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
+        let cache = Cache::in_folder(&open);
+        let engine = PluginEngine::new().unwrap();
+        cache.compile(engine.wasmtime(), &Probe::that("").bytes()).unwrap();
+        assert!(entries(&open).is_empty());
+    }
+}

@@ -131,3 +131,75 @@ impl<'a> Interface<'a> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::probe::{Probe, load};
+    use crate::config::Limits;
+
+    /// What is said of a file with this content, without the folder it was in.
+    fn refusal(bytes: &[u8]) -> String {
+        let message = load(bytes, &Limits::default()).unwrap_err().to_string();
+        let (start, rest) = message.split_once("`/").unwrap();
+        let (_, end) = rest.split_once("probe.wasm").unwrap();
+        format!("{start}`{end}")
+    }
+
+    fn component(fields: &str) -> Vec<u8> {
+        wat::parse_str(format!("(component (instance $empty) {fields})")).unwrap()
+    }
+
+    #[test]
+    fn what_is_no_component_is_told_apart() {
+        let module = wat::parse_str("(module)").unwrap();
+        assert!(refusal(&module).starts_with("`` is not a plugin: it is a core module"));
+        assert!(refusal(b"").ends_with("it is empty"));
+        assert!(refusal(b"(component)").contains("it is WebAssembly text"));
+        assert!(refusal(b"#!/bin/sh").ends_with("it is not a WebAssembly component"));
+        let whole = Probe::that("").bytes();
+        let broken = refusal(&whole[..whole.len() / 2]);
+        assert!(broken.starts_with("plugin `` is damaged: ") && broken.ends_with("fetch it again"));
+    }
+
+    #[test]
+    fn another_contract_version_is_named() {
+        let error =
+            refusal(&component(r#"(export "troupe:plugin/environment@9.0.0" (instance $empty))"#));
+        assert!(
+            error.starts_with(
+                "plugin `` speaks contract 9.0.0 in `environment`; this host speaks 0.1.0"
+            ),
+            "{error}"
+        );
+        let error = refusal(&component(r#"(import "troupe:plugin/log@0.2.0" (instance))"#));
+        assert!(error.contains("speaks contract 0.2.0 in `log`"), "{error}");
+    }
+
+    #[test]
+    fn imports_outside_the_contract_are_refused_by_name() {
+        let import = |name: &str| {
+            let call = r#"(instance (export "go" (func)))"#;
+            refusal(&component(&format!(r#"(import "{name}" {call})"#)))
+        };
+        for name in ["wasi:http/types@0.2.0", "wasi:cli/environment@0.3.0", "host:secrets/read"] {
+            let error = import(name);
+            assert!(
+                error.starts_with(&format!("plugin `` imports `{name}`, which is not granted; ")),
+                "{error}"
+            );
+        }
+        assert!(import("troupe:plugin/sandbox@0.1.0").contains("no model-written programs"));
+        // A name of the WASI there is, with a function that is not in it.
+        let imports = r#"(import "wasi:cli/environment@0.2.0" (instance (export "go" (func))))"#;
+        let error = refusal(&Probe { imports, ..Probe::that("") }.bytes());
+        assert!(error.contains("wasi:cli/environment@0.2.0"), "{error}");
+    }
+
+    #[test]
+    fn a_component_without_or_with_a_wrong_shape_is_refused() {
+        assert!(refusal(&component("")).ends_with("(it exports nothing)"));
+        let hollow =
+            refusal(&component(r#"(export "troupe:plugin/environment@0.1.0" (instance $empty))"#));
+        assert!(hollow.starts_with("plugin `` does not fit contract 0.1.0: "), "{hollow}");
+    }
+}

@@ -147,3 +147,96 @@ impl Instance {
 fn root_cause(error: &wasmtime::Error) -> String {
     error.root_cause().to_string()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::error::PluginError;
+    use super::super::interpreter::InterpreterPlugin;
+    use super::super::probe::Probe;
+    use super::*;
+
+    fn describe(instructions: &str, limits: &Limits) -> Result<String, PluginFailure> {
+        let plugin = Probe::that(instructions).load(limits).unwrap();
+        match InterpreterPlugin::of(&plugin) {
+            Ok(interpreter) => Ok(interpreter.unwrap().name().to_owned()),
+            Err(PluginError::Failure(failure)) => Err(failure),
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    fn cause(instructions: &str) -> Cause {
+        describe(instructions, &Limits::default()).unwrap_err().cause
+    }
+
+    #[test]
+    fn a_sound_guest_answers() {
+        assert_eq!(describe("", &Limits::default()).unwrap(), "probe");
+    }
+
+    #[test]
+    fn every_way_to_fail_has_its_own_cause() {
+        let fuel = Limits::default().fuel;
+        assert_eq!(cause("(loop (br 0))"), Cause::OutOfFuel { fuel });
+        assert_eq!(cause("call $describe drop"), Cause::StackOverflow);
+        assert_eq!(cause("unreachable").word(), "trap");
+        let greedy =
+            "(if (i32.eq (memory.grow (i32.const 2000)) (i32.const -1)) (then unreachable))";
+        assert_eq!(cause(greedy), Cause::OutOfMemory { memory_mib: 64 });
+        let not_utf8 = "(i32.store8 (i32.const 64) (i32.const 255))";
+        assert_eq!(cause(not_utf8).word(), "invalid_answer");
+    }
+
+    #[test]
+    fn a_guest_that_does_without_the_memory_it_was_refused_is_not_blamed() {
+        let modest = "(drop (memory.grow (i32.const 2000)))";
+        assert_eq!(describe(modest, &Limits::default()).unwrap(), "probe");
+    }
+
+    #[test]
+    fn a_long_answer_is_refused_before_the_host_has_copied_it() {
+        let answer = |bytes: usize| {
+            format!(
+                "(drop (memory.grow (i32.const 1000)))
+                 (i32.store (i32.const 16) (i32.const 65536))
+                 (i32.store (i32.const 20) (i32.const {bytes}))"
+            )
+        };
+        // One byte more than a text may have; more than a whole answer may; more than there is.
+        assert_eq!(cause(&answer((1 << 20) + 1)).word(), "text_too_long");
+        assert_eq!(cause(&answer(50 << 20)).word(), "text_too_long");
+        assert_eq!(cause(&answer(1 << 30)).word(), "invalid_answer");
+    }
+
+    #[test]
+    fn the_clock_stops_what_fuel_does_not() {
+        let limits = Limits { fuel: u64::MAX, timeout_ms: 50, ..Limits::default() };
+        let failure = describe("(loop (br 0))", &limits).unwrap_err();
+        assert_eq!(failure.cause, Cause::OutOfTime { timeout_ms: 50 });
+        assert_eq!((&*failure.plugin, failure.call), ("probe.wasm", "describe"));
+    }
+
+    #[test]
+    fn deep_recursion_harms_no_thread_however_small_its_stack() {
+        let on_thread = |bytes| {
+            let run = || cause("call $describe drop");
+            std::thread::Builder::new().stack_size(bytes).spawn(run).unwrap().join().unwrap()
+        };
+        for bytes in [256 << 10, 1 << 20, THREAD_STACK_BYTES] {
+            assert_eq!(on_thread(bytes), Cause::StackOverflow);
+        }
+    }
+
+    #[test]
+    fn an_instance_that_failed_is_not_entered_again() {
+        let plugin = Probe::that("unreachable").load(&Limits::default()).unwrap();
+        let (mut instance, wasm) = plugin.instantiate(&plugin.unnamed(), Seed::new(1)).unwrap();
+        let mut describe = || {
+            instance.call("describe", 0, |store| {
+                let indices = plugin.interpreter_indices().unwrap();
+                indices.load(&mut *store, &wasm)?.call_describe(store)
+            })
+        };
+        let first = describe().unwrap_err();
+        assert_eq!(describe().unwrap_err(), first);
+    }
+}

@@ -246,3 +246,26 @@ fn missing_hint(name: &str, folders: &[PathBuf]) -> String {
         None => String::new(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bare_names_are_looked_up_and_missing_ones_get_a_hint() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("sudoku.wasm");
+        std::fs::write(&file, b"").unwrap();
+        let folders = [folder.path().join("none"), folder.path().to_owned()];
+        for name in ["sudoku", "sudoku.wasm", file.to_str().unwrap()] {
+            assert_eq!(find(Path::new(name), &folders).unwrap(), file);
+        }
+        let message = |name: &str| find(Path::new(name), &folders).unwrap_err().to_string();
+        assert!(message("sudoko").ends_with("; did you mean `sudoku`?"));
+        assert_eq!(
+            message("plugins/sudoku"),
+            "there is no plugin `plugins/sudoku`; looked in the file system; \
+             `cargo xtask plugins` builds those of this project"
+        );
+    }
+}

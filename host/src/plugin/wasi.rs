@@ -195,3 +195,61 @@ fn link_random(linker: &mut Linker<HostState>) -> wasmtime::Result<()> {
         Ok(((wasi.draw(), wasi.draw()),))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::failure::Identity;
+    use super::super::probe::Probe;
+    use super::*;
+    use crate::config::Limits;
+
+    /// Writes what the host function returns into the description, one letter
+    /// for every four bits.
+    const SPELL: &str = "(local $value i64) (local $at i32)
+        (local.set $value (call $host))
+        (i32.store (i32.const 20) (i32.const 16))
+        (loop
+            (i32.store8 offset=64 (local.get $at)
+                (i32.add (i32.const 97) (i32.wrap_i64 (i64.and (local.get $value) (i64.const 15)))))
+            (local.set $value (i64.shr_u (local.get $value) (i64.const 4)))
+            (local.set $at (i32.add (local.get $at) (i32.const 1)))
+            (br_if 0 (i32.lt_u (local.get $at) (i32.const 16))))";
+
+    fn ask(interface: &str, function: &str, seed: Seed, ordinal: usize) -> String {
+        let imports = format!(
+            r#"(import "{interface}" (instance $host (export "{function}" (func (result u64)))))
+               (core func $host (canon lower (func $host "{function}")))"#
+        );
+        let probe = Probe {
+            imports: &imports,
+            with: r#"(with "host" (instance (export "ask" (func $host))))"#,
+            core_imports: r#"(import "host" "ask" (func $host (result i64)))"#,
+            describe: SPELL,
+        };
+        let plugin = probe.load(&Limits::default()).unwrap();
+        assert!(plugin.offer().wasi);
+        let (mut instance, wasm) = plugin.instantiate(&Identity::new("probe", "1"), seed).unwrap();
+        let described = instance.call("describe", ordinal, |store| {
+            let indices = plugin.interpreter_indices().unwrap();
+            indices.load(&mut *store, &wasm)?.call_describe(store)
+        });
+        described.unwrap().language
+    }
+
+    #[test]
+    fn chance_depends_on_the_seed_and_on_what_happened_before() {
+        let random = |seed, ordinal| {
+            ask("wasi:random/random@0.2.0", "get-random-u64", Seed::new(seed), ordinal)
+        };
+        assert_eq!(random(1, 3), random(1, 3));
+        assert_ne!(random(1, 3), random(1, 4));
+        assert_ne!(random(1, 3), random(2, 3));
+    }
+
+    #[test]
+    fn the_clock_counts_the_guests_own_work() {
+        let now = |ordinal| ask("wasi:clocks/monotonic-clock@0.2.6", "now", Seed::new(1), ordinal);
+        assert_eq!(now(0), now(0));
+        assert_ne!(now(0), now(1));
+    }
+}
