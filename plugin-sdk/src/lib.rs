@@ -90,6 +90,7 @@ pub mod log;
 mod random;
 mod settings;
 pub mod state;
+pub mod testing;
 pub mod workflow;
 
 pub use environment::Environment;

@@ -1,0 +1,266 @@
+//! The conformance suite passes a sound plugin and names the fault of each
+//! faulty one.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use plugin_sdk::environment::{self, Action, Environment, Outcome, Task};
+use plugin_sdk::testing::{Report, Verdict, check_environment, check_workflow};
+use plugin_sdk::workflow::{self, Briefing, Directive, Event, Request, Workflow};
+use plugin_sdk::{Random, Setting, Settings, state};
+use serde::{Deserialize, Serialize};
+
+const SOUND: u8 = 0;
+const EARNS_BY_LOOPS: u8 = 1;
+const PAYS_FOR_LOITERING: u8 = 2;
+const HIDES_STATE: u8 = 3;
+const FORGETS_STATE: u8 = 4;
+const NAMES_PARTS_WRONGLY: u8 = 5;
+const PAYS_INFINITY: u8 = 6;
+const STOPS_AT_GARBAGE: u8 = 7;
+const MISLEADS: u8 = 8;
+const SHARES_TASKS: u8 = 9;
+const KEEPS_WORDS_BACK: u8 = 10;
+const SAVES_NOTHING: u8 = 11;
+
+/// A corridor of cells with the way out at the end, and one of the faults above.
+#[derive(Serialize, Deserialize)]
+struct Corridor<const FAULT: u8> {
+    length: usize,
+    here: usize,
+    name: String,
+    #[serde(skip)]
+    actions: u32,
+}
+
+static HIDDEN: AtomicU32 = AtomicU32::new(0);
+
+impl<const FAULT: u8> Environment for Corridor<FAULT> {
+    fn describe() -> environment::Description {
+        environment::Description::new("corridor", "1.0.0", "Leave the corridor.")
+            .setting(Setting::integer("length", "Cells of the corridor.", 2..=9, 9))
+            .action("step", "`on` or `back`")
+            .max_turns(9)
+    }
+
+    fn vocabulary(_settings: &Settings) -> Result<Vec<String>, environment::Problem> {
+        let digits = if FAULT == KEEPS_WORDS_BACK { 0..4 } else { 0..10 };
+        let names = digits.flat_map(|digit| [format!("{digit}"), format!("name{digit}")]);
+        Ok(["on", "back"].map(str::to_owned).into_iter().chain(names).collect())
+    }
+
+    fn start(task: &Task) -> Result<Self, environment::Problem> {
+        let split = if FAULT == SHARES_TASKS { environment::Split::Train } else { task.split };
+        let mut random = Random::new(split, task.seed, "name");
+        let name = (0..6).map(|_| format!(" name{}", random.below(10))).collect();
+        Ok(Corridor { length: task.settings.integer("length")?, here: 0, name, actions: 0 })
+    }
+
+    fn rules(&self) -> String {
+        "Go on until you are out.".to_owned()
+    }
+
+    fn observe(&self) -> String {
+        let shown = match FAULT {
+            HIDES_STATE => HIDDEN.fetch_add(1, Ordering::Relaxed) as usize % 7,
+            FORGETS_STATE => self.actions as usize % 10,
+            _ => self.here,
+        };
+        format!("{shown}{}", self.name)
+    }
+
+    fn act(&mut self, _role: &str, action: &Action) -> Result<Outcome, environment::Problem> {
+        self.actions += 1;
+        let before = self.here;
+        match action.text.as_str() {
+            "on" => self.here += 1,
+            "back" => self.here = self.here.saturating_sub(1),
+            text if FAULT == STOPS_AT_GARBAGE => {
+                return Err(environment::Problem::Internal(format!("cannot read {text}")));
+            }
+            _ => return Ok(Outcome::rejected("Say `on` or `back`.").local("unreadable", -0.1)),
+        }
+        let mut outcome = Outcome::accepted().team("progress", self.here as f64 - before as f64);
+        match FAULT {
+            EARNS_BY_LOOPS => outcome = outcome.local("busy", 0.1),
+            PAYS_FOR_LOITERING if self.here < before => outcome = outcome.local("rest", 9.0),
+            NAMES_PARTS_WRONGLY => outcome.local += 0.5,
+            PAYS_INFINITY => outcome.team = f64::INFINITY,
+            _ => {}
+        }
+        Ok(if self.here == self.length { outcome.solved() } else { outcome })
+    }
+
+    fn demonstrate(&self) -> Option<Action> {
+        let word = if FAULT == MISLEADS && self.here == 2 { "back" } else { "on" };
+        Some(Action::new("step", word))
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        if FAULT == SAVES_NOTHING { None } else { state::save(self) }
+    }
+
+    fn resume(bytes: &[u8]) -> Result<Self, environment::Problem> {
+        Ok(state::load(bytes)?)
+    }
+}
+
+fn verdict(report: &Report, check: &str) -> Verdict {
+    report.finding(check).unwrap_or_else(|| panic!("no check `{check}` in\n{report}")).verdict
+}
+
+fn faults(report: &Report) -> Vec<&str> {
+    let failed = report.findings.iter().filter(|finding| finding.verdict == Verdict::Failed);
+    failed.map(|finding| finding.check).collect()
+}
+
+#[test]
+fn a_sound_environment_passes_every_check() {
+    let report = check_environment::<Corridor<SOUND>>();
+    assert!(report.findings.iter().all(|finding| finding.verdict == Verdict::Passed), "{report}");
+}
+
+#[test]
+fn the_fault_of_an_environment_is_found() {
+    let looping = check_environment::<Corridor<EARNS_BY_LOOPS>>();
+    assert_eq!(faults(&looping), ["loops"], "{looping}");
+    let loitering = check_environment::<Corridor<PAYS_FOR_LOITERING>>();
+    assert_eq!(faults(&loitering), ["loops", "loitering"], "{loitering}");
+    let forgetful = check_environment::<Corridor<FORGETS_STATE>>();
+    assert_eq!(faults(&forgetful), ["resume"], "{forgetful}");
+    let misnamed = check_environment::<Corridor<NAMES_PARTS_WRONGLY>>();
+    assert!(faults(&misnamed).contains(&"rewards"), "{misnamed}");
+    let infinite = check_environment::<Corridor<PAYS_INFINITY>>();
+    assert!(faults(&infinite).contains(&"rewards"), "{infinite}");
+    let misleading = check_environment::<Corridor<MISLEADS>>();
+    assert_eq!(faults(&misleading), ["expert"], "{misleading}");
+    let shared = check_environment::<Corridor<SHARES_TASKS>>();
+    assert_eq!(faults(&shared), ["splits"], "{shared}");
+    let terse = check_environment::<Corridor<KEEPS_WORDS_BACK>>();
+    assert_eq!(faults(&terse), ["vocabulary"], "{terse}");
+}
+
+#[test]
+fn hidden_state_is_found() {
+    let report = check_environment::<Corridor<HIDES_STATE>>();
+    assert_eq!(verdict(&report, "determinism"), Verdict::Failed, "{report}");
+}
+
+#[test]
+fn a_problem_with_unreadable_text_ends_the_walks() {
+    let report = check_environment::<Corridor<STOPS_AT_GARBAGE>>();
+    assert_eq!(faults(&report), ["start"], "{report}");
+    assert!(report.to_string().contains("cannot read"), "{report}");
+}
+
+#[test]
+fn an_environment_that_saves_nothing_passes_with_less_certainty() {
+    let report = check_environment::<Corridor<SAVES_NOTHING>>();
+    assert!(report.passed(), "{report}");
+    assert_eq!(verdict(&report, "resume"), Verdict::Skipped);
+    assert_eq!(verdict(&report, "loops"), Verdict::Skipped);
+}
+
+const UNKNOWN_ROLE: u8 = 1;
+const NEVER_ASKS: u8 = 2;
+const UNKNOWN_KIND: u8 = 3;
+const MUTE_PROMPT: u8 = 4;
+const UNLISTED_WORD: u8 = 5;
+const RESUMES_ELSEWHERE: u8 = 6;
+const WAITS_FOR_NOBODY: u8 = 7;
+
+/// Two voters who answer at the same time; the second one's answer counts.
+#[derive(Serialize, Deserialize)]
+struct Vote<const FAULT: u8> {
+    due: u32,
+    observation: String,
+}
+
+impl<const FAULT: u8> Workflow for Vote<FAULT> {
+    fn describe() -> workflow::Description {
+        workflow::Description::new("vote", "1.0.0", "Two answer, one counts.")
+            .role("first", "Answers in vain.")
+            .role("second", "Answers.")
+            .action("answer")
+    }
+
+    fn vocabulary(_settings: &Settings) -> Vec<String> {
+        vec!["first".to_owned(), "second".to_owned()]
+    }
+
+    fn start(_briefing: &Briefing) -> Result<Self, workflow::Problem> {
+        Ok(Vote { due: 0, observation: String::new() })
+    }
+
+    fn advance(&mut self, event: Event) -> Result<Directive, workflow::Problem> {
+        match event {
+            Event::Begun(observation) => Ok(self.ask(observation)),
+            Event::Replied(_) if FAULT == WAITS_FOR_NOBODY => Ok(Directive::Wait),
+            Event::Replied(_) if self.due == 2 => {
+                self.due = 1;
+                Ok(Directive::Wait)
+            }
+            Event::Replied(reply) => {
+                let kind = if FAULT == UNKNOWN_KIND { "vote" } else { "answer" };
+                Ok(Directive::act("second", kind, &reply.text))
+            }
+            Event::Acted(_) if FAULT == NEVER_ASKS => Ok(Directive::act("second", "answer", "")),
+            Event::Acted(effect) if effect.status != workflow::Status::Ongoing => {
+                Ok(Directive::Finish)
+            }
+            Event::Acted(effect) => Ok(self.ask(effect.observation)),
+            Event::Ran(_) => Err(workflow::Problem::unexpected(&event)),
+        }
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        state::save(self)
+    }
+
+    fn resume(bytes: &[u8]) -> Result<Self, workflow::Problem> {
+        let vote: Self = state::load(bytes)?;
+        Ok(if FAULT == RESUMES_ELSEWHERE { Vote { due: 1, ..vote } } else { vote })
+    }
+}
+
+impl<const FAULT: u8> Vote<FAULT> {
+    fn ask(&mut self, observation: String) -> Directive {
+        self.due = 2;
+        self.observation = observation;
+        let second = if FAULT == UNKNOWN_ROLE { "third" } else { "second" };
+        let word = if FAULT == UNLISTED_WORD { "hello" } else { "second" };
+        let told = format!("{word} {}", self.observation);
+        let request = Request::new(second).system("Answer.");
+        Directive::Ask(vec![
+            Request::new("first").user(format!("first {}", self.observation)),
+            if FAULT == MUTE_PROMPT { request } else { request.user(told) },
+        ])
+    }
+}
+
+#[test]
+fn a_sound_workflow_passes_every_check() {
+    let report = check_workflow::<Vote<SOUND>>();
+    assert!(report.findings.iter().all(|finding| finding.verdict == Verdict::Passed), "{report}");
+}
+
+#[test]
+fn the_fault_of_a_workflow_is_named() {
+    let sentences = [
+        check_workflow::<Vote<UNKNOWN_ROLE>>(),
+        check_workflow::<Vote<NEVER_ASKS>>(),
+        check_workflow::<Vote<UNKNOWN_KIND>>(),
+        check_workflow::<Vote<MUTE_PROMPT>>(),
+        check_workflow::<Vote<WAITS_FOR_NOBODY>>(),
+    ]
+    .map(|report| report.finding("rehearsal").map(|finding| finding.sentence.clone()));
+    let expected = [
+        "there is no role `third`",
+        "it acts after the end of the episode",
+        "it acts with unknown kind `vote`",
+        "the prompt of `second` does not end with a user message",
+        "it waits although no answer is due",
+    ];
+    assert_eq!(sentences, expected.map(|sentence| Some(sentence.to_owned())));
+    assert_eq!(faults(&check_workflow::<Vote<UNLISTED_WORD>>()), ["vocabulary"]);
+    assert_eq!(faults(&check_workflow::<Vote<RESUMES_ELSEWHERE>>()), ["resume"]);
+}

@@ -1,0 +1,21 @@
+//! Plan-Path keeps the contract, whatever is seen of the board.
+
+use plan_path::PlanPath;
+use plugin_sdk::testing::{Native, Scope};
+
+#[test]
+fn keeps_the_contract_in_every_view() {
+    for view in ["list", "map"] {
+        let scope = Scope { tasks: 12, ..Scope::default() }.with("observation", view);
+        scope.check_environment(&Native::<PlanPath>::default()).assert_passed();
+    }
+}
+
+#[test]
+fn keeps_the_contract_on_small_crowded_boards() {
+    let scope = Scope { tasks: 12, steps: 200, ..Scope::default() }
+        .with("size", 5)
+        .with("walls", 8)
+        .with("moves_per_turn", 1);
+    scope.check_environment(&Native::<PlanPath>::default()).assert_passed();
+}

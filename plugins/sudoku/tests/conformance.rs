@@ -1,0 +1,18 @@
+//! Sudoku keeps the contract, on both boards and in both views.
+
+use plugin_sdk::testing::{Native, Scope};
+use sudoku::Sudoku;
+
+#[test]
+fn keeps_the_contract_in_every_view() {
+    for view in ["marks", "grid"] {
+        let scope = Scope { tasks: 12, ..Scope::default() }.with("observation", view);
+        scope.check_environment(&Native::<Sudoku>::default()).assert_passed();
+    }
+}
+
+#[test]
+fn keeps_the_contract_on_a_large_board() {
+    let scope = Scope { tasks: 1, ..Scope::default() }.with("size", 9).with("edits_per_turn", 3);
+    scope.check_environment(&Native::<Sudoku>::default()).assert_passed();
+}
