@@ -157,6 +157,7 @@ pub(super) fn words(words: Vec<String>, limit: TextLimit) -> Result<Vec<String>,
     for word in &words {
         limit.bytes("a word of its vocabulary", word.as_bytes())?;
         if word.is_empty() || word.contains(char::is_whitespace) {
+            let word = brief(word);
             return Err(Cause::invalid(format!("{word:?} in its vocabulary is not one word")));
         }
     }
@@ -180,22 +181,25 @@ pub(super) fn action(action: &Action) -> env::Action {
     env::Action { kind: action.kind.clone(), text: action.text.clone() }
 }
 
+/// Rewards beyond this are faults, and would drown all others when averaged.
+const MAX_REWARD: f64 = 1e12;
+
+fn worth(what: &str, value: f64) -> Result<f64, Cause> {
+    if value.abs() <= MAX_REWARD {
+        return Ok(value);
+    }
+    Err(Cause::invalid(format!("{what} is {value}, not a number from -1e12 to 1e12")))
+}
+
 pub(super) fn outcome(from: env::Outcome, limit: TextLimit) -> Result<Outcome, Cause> {
-    let finite = |what: &str, value: f64| {
-        if value.is_finite() {
-            Ok(value)
-        } else {
-            Err(Cause::invalid(format!("{what} is {value}")))
-        }
-    };
     let mut reward = Reward {
-        team: finite("the team reward", from.team)?,
-        local: finite("the local reward", from.local)?,
+        team: worth("the team reward", from.team)?,
+        local: worth("the local reward", from.local)?,
         ..Reward::default()
     };
     for part in from.parts {
         limit.bytes("a reward part's name", part.name.as_bytes())?;
-        let value = finite(&format!("the reward part `{}`", part.name), part.value)?;
+        let value = worth(&format!("the reward part `{}`", brief(&part.name)), part.value)?;
         *reward.parts.entry(part.name).or_default() += value;
     }
     Ok(Outcome {
@@ -330,6 +334,10 @@ fn check_role(role: &str, roles: &[Role]) -> Result<(), Cause> {
     if roles.iter().any(|known| known.name == role) {
         return Ok(());
     }
-    let role = &role[..role.floor_char_boundary(64)];
-    Err(Cause::invalid(format!("it names a role `{role}` that it does not describe")))
+    Err(Cause::invalid(format!("it names a role `{}` that it does not describe", brief(role))))
+}
+
+/// As much of a guest's text as an error message should carry.
+fn brief(text: &str) -> &str {
+    &text[..text.floor_char_boundary(64)]
 }

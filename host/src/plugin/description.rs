@@ -70,6 +70,11 @@ pub struct InterpreterDescription {
     pub summary: String,
 }
 
+/// Turns per role an environment may ask for.
+const MAX_TURNS: u32 = 10_000;
+/// Bytes a name may have.
+const NAME_BYTES: usize = 64;
+
 impl EnvironmentDescription {
     pub(super) fn check(&self) -> Result<(), String> {
         check_name("the name", &self.name, '-')?;
@@ -82,8 +87,8 @@ impl EnvironmentDescription {
         if self.actions.is_empty() {
             return Err("it describes no kind of action".to_owned());
         }
-        if self.max_turns == 0 {
-            return Err("max-turns is 0".to_owned());
+        if !(1..=MAX_TURNS).contains(&self.max_turns) {
+            return Err(format!("max-turns is {}, not 1 to {MAX_TURNS}", self.max_turns));
         }
         Ok(())
     }
@@ -110,6 +115,9 @@ impl InterpreterDescription {
 /// Lowercase words of ASCII letters and digits, joined by `joint`, with a
 /// letter in front.
 fn check_name(what: &str, name: &str, joint: char) -> Result<(), String> {
+    if name.len() > NAME_BYTES {
+        return Err(format!("{what} is longer than {NAME_BYTES} bytes"));
+    }
     let word = |word: &str| {
         !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
     };
@@ -132,6 +140,9 @@ fn check_names<'a>(what: &str, names: impl Iterator<Item = &'a String>) -> Resul
 }
 
 fn check_version(version: &str) -> Result<(), String> {
+    if version.len() > NAME_BYTES {
+        return Err(format!("the version is longer than {NAME_BYTES} bytes"));
+    }
     let fits = version.starts_with(|c: char| c.is_ascii_digit())
         && version.chars().all(|c| c.is_ascii_alphanumeric() || ".-+".contains(c));
     if fits { Ok(()) } else { Err(format!("the version {version:?} is not one like 1.2.0")) }
@@ -206,7 +217,7 @@ mod tests {
             fault(|d| d.version = "new".into()),
             "the version \"new\" is not one like 1.2.0"
         );
-        assert_eq!(fault(|d| d.max_turns = 0), "max-turns is 0");
+        assert_eq!(fault(|d| d.max_turns = 0), "max-turns is 0, not 1 to 10000");
         assert_eq!(fault(|d| d.actions.clear()), "it describes no kind of action");
         assert_eq!(
             fault(|d| d.actions.push(d.actions[0].clone())),

@@ -60,17 +60,23 @@ impl PluginEngine {
     }
 }
 
+/// With a pool, memories are so far apart that no access needs a bounds check.
+/// Without one, address space is short, and they are kept small.
 fn configuration(pool: Option<PoolingAllocationConfig>) -> Config {
     let mut config = Config::new();
     config
         .cranelift_opt_level(OptLevel::Speed)
+        // The same bytes on every machine: NaNs, too.
+        .cranelift_nan_canonicalization(true)
+        .relaxed_simd_deterministic(true)
         .consume_fuel(true)
         .epoch_interruption(true)
         .max_wasm_stack(WASM_STACK_BYTES)
         .memory_init_cow(true);
-    if let Some(pool) = pool {
-        config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
-    }
+    match pool {
+        Some(pool) => config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool)),
+        None => config.memory_reservation(4 << 20).memory_guard_size(64 << 10),
+    };
     config
 }
 

@@ -8,7 +8,7 @@ use super::conversion::{self, TextLimit};
 use super::description::EnvironmentDescription;
 use super::episode::{EnvironmentState, LiveEpisode};
 use super::error::PluginError;
-use super::failure::{Cause, Identity, PluginFailure};
+use super::failure::{Identity, PluginFailure};
 use super::instance::Instance;
 use super::setting::Settings;
 use super::task::Task;
@@ -36,7 +36,7 @@ impl EnvironmentPlugin {
         let described = instance
             .call("describe", 0, |store| indices.load(&mut *store, &wasm)?.call_describe(store))?;
         let description = conversion::environment_description(described, limit)
-            .map_err(|cause| instance.failure("describe", cause))?;
+            .map_err(|cause| instance.condemn("describe", cause))?;
         description.check().map_err(|reason| PluginError::Description {
             file: plugin.file().to_owned(),
             kind: "environment",
@@ -81,7 +81,7 @@ impl EnvironmentPlugin {
         answer
             .map_err(|problem| conversion::environment_problem(problem, limit))
             .and_then(|words| conversion::words(words, limit))
-            .map_err(|cause| instance.failure("vocabulary", cause))
+            .map_err(|cause| instance.condemn("vocabulary", cause))
     }
 
     /// Begins a task.
@@ -97,10 +97,6 @@ impl EnvironmentPlugin {
 
     pub(super) fn text_limit(&self) -> TextLimit {
         TextLimit { text_kib: self.shared.plugin.limits().text_kib }
-    }
-
-    pub(super) fn failed(&self, call: &'static str, cause: Cause) -> PluginFailure {
-        PluginFailure::new(&self.shared.identity, call, cause)
     }
 
     pub(super) fn instantiate(

@@ -124,7 +124,7 @@ impl LiveEpisode {
         })?;
         let episode = answer.map_err(|problem| {
             let cause = conversion::environment_problem(problem, environment.text_limit());
-            environment.failed(function, cause)
+            instance.condemn(function, cause)
         })?;
         Ok(LiveEpisode {
             environment: environment.clone(),
@@ -210,10 +210,16 @@ impl LiveEpisode {
     }
 
     fn checked<T>(
-        &self,
+        &mut self,
         call: &'static str,
         check: impl FnOnce(conversion::TextLimit) -> Result<T, Cause>,
     ) -> Result<T, PluginFailure> {
-        check(self.environment.text_limit()).map_err(|cause| self.environment.failed(call, cause))
+        check(self.environment.text_limit()).map_err(|cause| self.instance.condemn(call, cause))
+    }
+}
+
+impl std::fmt::Debug for LiveEpisode {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("LiveEpisode").finish_non_exhaustive()
     }
 }

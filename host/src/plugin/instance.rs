@@ -19,6 +19,9 @@ const HOST_STACK_BYTES: usize = 512 << 10;
 /// one text; it bounds what a guest can make the host allocate.
 const TEXTS_PER_CALL: usize = 16;
 
+/// What the call is named that makes an instance.
+const INSTANTIATE: &str = "instantiate";
+
 /// What the host keeps for an instance.
 pub(super) struct HostState {
     pub(super) limiter: Limiter,
@@ -64,7 +67,7 @@ impl Instance {
         store.set_hostcall_fuel((limits.text_kib << 10).saturating_mul(TEXTS_PER_CALL));
         let mut instance =
             Instance { store, identity: identity.clone(), limits: limits.clone(), dead: None };
-        let wasm = instance.call("instantiate", 0, |store| component.instantiate(store))?;
+        let wasm = instance.call(INSTANTIATE, 0, |store| component.instantiate(store))?;
         Ok((instance, wasm))
     }
 
@@ -92,20 +95,27 @@ impl Instance {
         });
         self.store.data_mut().collect_output();
         entered.map_err(|error| {
-            let cause = self.classify(&error);
-            self.dead = Some(cause.clone());
-            PluginFailure::new(&self.identity, function, cause)
+            let mut cause = self.classify(&error);
+            if let (INSTANTIATE, Cause::InvalidAnswer { message }) = (function, &cause) {
+                cause = Cause::NoInstance { message: message.clone() };
+            }
+            self.condemn(function, cause)
         })
+    }
+
+    /// The failure of a call that was returned from. A guest that keeps to the
+    /// contract and says what its problem is may be called again; one that
+    /// does not may not.
+    pub(super) fn condemn(&mut self, function: &'static str, cause: Cause) -> PluginFailure {
+        if !matches!(cause, Cause::Problem { .. }) {
+            self.dead = Some(cause.clone());
+        }
+        PluginFailure::new(&self.identity, function, cause)
     }
 
     /// The lines logged since the last time.
     pub(super) fn take_log(&mut self) -> Vec<LogLine> {
         self.store.data_mut().log.take()
-    }
-
-    /// A failure of this plugin that was found behind the boundary.
-    pub(super) fn failure(&self, function: &'static str, cause: impl Into<Cause>) -> PluginFailure {
-        PluginFailure::new(&self.identity, function, cause.into())
     }
 
     fn classify(&self, error: &wasmtime::Error) -> Cause {

@@ -22,7 +22,7 @@ impl InterpreterPlugin {
         let described = instance
             .call("describe", 0, |store| indices.load(&mut *store, &wasm)?.call_describe(store))?;
         let description = conversion::interpreter_description(described, limit)
-            .map_err(|cause| instance.failure("describe", cause))?;
+            .map_err(|cause| instance.condemn("describe", cause))?;
         description.check().map_err(|reason| PluginError::Description {
             file: plugin.file().to_owned(),
             kind: "interpreter",

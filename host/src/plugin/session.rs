@@ -134,7 +134,7 @@ impl LiveSession {
         })?;
         let session = answer.map_err(|problem| {
             let cause = conversion::workflow_problem(problem, workflow.text_limit());
-            workflow.failed(function, cause)
+            instance.condemn(function, cause)
         })?;
         Ok(LiveSession { workflow: workflow.clone(), instance, guest, session, briefing, events })
     }
@@ -150,7 +150,8 @@ impl LiveSession {
         let answer = instance.call("advance", self.events.len(), |store| {
             guest.session().call_advance(store, *session, &given)
         })?;
-        let roles = &self.workflow.description().roles;
+        let workflow = self.workflow.clone();
+        let roles = &workflow.description().roles;
         let directive = self.checked("advance", |limit| match answer {
             Ok(directive) => conversion::directive(directive, roles, limit),
             Err(problem) => Err(conversion::workflow_problem(problem, limit)),
@@ -194,10 +195,16 @@ impl LiveSession {
     }
 
     fn checked<T>(
-        &self,
+        &mut self,
         call: &'static str,
         check: impl FnOnce(TextLimit) -> Result<T, Cause>,
     ) -> Result<T, PluginFailure> {
-        check(self.workflow.text_limit()).map_err(|cause| self.workflow.failed(call, cause))
+        check(self.workflow.text_limit()).map_err(|cause| self.instance.condemn(call, cause))
+    }
+}
+
+impl std::fmt::Debug for LiveSession {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("LiveSession").finish_non_exhaustive()
     }
 }

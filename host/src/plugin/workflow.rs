@@ -37,7 +37,7 @@ impl WorkflowPlugin {
         let described = instance
             .call("describe", 0, |store| indices.load(&mut *store, &wasm)?.call_describe(store))?;
         let description = conversion::workflow_description(described, limit)
-            .map_err(|cause| instance.failure("describe", cause))?;
+            .map_err(|cause| instance.condemn("describe", cause))?;
         description.check().map_err(|reason| PluginError::Description {
             file: plugin.file().to_owned(),
             kind: "workflow",
@@ -96,7 +96,7 @@ impl WorkflowPlugin {
             guest.call_vocabulary(store, &conversion::workflow_configured(settings))
         })?;
         conversion::words(words, self.text_limit())
-            .map_err(|cause| instance.failure("vocabulary", cause))
+            .map_err(|cause| instance.condemn("vocabulary", cause))
     }
 
     /// Begins a session.
@@ -113,15 +113,11 @@ impl WorkflowPlugin {
     /// An invalid answer found by whoever carries out the directives, such as
     /// a wait for answers when none is due.
     pub fn failure(&self, call: &'static str, message: impl Into<String>) -> PluginFailure {
-        self.failed(call, Cause::invalid(message))
+        PluginFailure::new(&self.shared.identity, call, Cause::invalid(message))
     }
 
     pub(super) fn text_limit(&self) -> TextLimit {
         TextLimit { text_kib: self.shared.plugin.limits().text_kib }
-    }
-
-    pub(super) fn failed(&self, call: &'static str, cause: Cause) -> PluginFailure {
-        PluginFailure::new(&self.shared.identity, call, cause)
     }
 
     /// A workflow has no task, so there is only one source of chance for all.
