@@ -2,6 +2,7 @@
 
 use std::env;
 use std::fs::{self, File, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -51,15 +52,35 @@ fn lock(root: &Path) -> Result<File> {
 
 /// An empty folder at `path`: what an interrupted run left there is removed.
 pub fn fresh_dir(path: &Path) -> Result<()> {
-    if path.exists() {
-        fs::remove_dir_all(path).with_context(|| format!("cannot remove `{}`", path.display()))?;
-    }
+    remove_dir(path)?;
     fs::create_dir_all(path).with_context(|| format!("cannot create `{}`", path.display()))
+}
+
+/// Removes a folder with all that is in it, if it is there.
+pub fn remove_dir(path: &Path) -> Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot remove `{}`", path.display()))
+        }
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_fresh_folder_is_empty() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b");
+        fs::create_dir_all(path.join("left over")).unwrap();
+        fresh_dir(&path).unwrap();
+        assert_eq!(fs::read_dir(&path).unwrap().count(), 0);
+        remove_dir(&path).unwrap();
+        remove_dir(&path).unwrap();
+        assert!(!path.exists());
+    }
 
     #[test]
     fn the_cache_follows_the_xdg_rules() {

@@ -8,9 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use sha2::{Digest, Sha256};
 
-use crate::cache::{Cache, fresh_dir};
+use crate::cache::{Cache, fresh_dir, remove_dir};
 use crate::pins::{CUDA, LIBTORCH, Pin};
 use crate::workspace::Workspace;
 use crate::{progress, wheel};
@@ -18,7 +17,7 @@ use crate::{progress, wheel};
 /// The version that the `tch` crate in `Cargo.toml` is made for.
 const NAME: &str = "libtorch 2.11.0";
 
-/// The file in `.deps` whose text tells what the folder holds.
+/// The file in `.deps` that lists the pins of what the folder holds.
 const STAMP: &str = "libtorch.stamp";
 
 /// Which libraries are wanted.
@@ -37,9 +36,10 @@ pub fn ensure(workspace: &Workspace, cache: &Cache, flavour: Flavour) -> Result<
         progress::ready("libtorch", format!("your own, LIBTORCH={}", own.display()));
         return Ok(());
     }
-    let stamp = fs::read_to_string(deps.join(STAMP)).unwrap_or_default();
-    if stamp != flavour.stamp() && stamp != Flavour::Cuda.stamp() {
-        install(&deps, cache, flavour)?;
+    let pins = flavour.pins()?;
+    let there = fs::read_to_string(deps.join(STAMP)).unwrap_or_default();
+    if !there.starts_with(&stamp(&pins)) {
+        install(&pins, &deps, cache, flavour)?;
     }
     progress::ready(NAME, deps.display());
     Ok(())
@@ -51,13 +51,11 @@ fn own_libtorch(deps: &Path) -> Option<PathBuf> {
     (named != deps.join("torch")).then_some(named)
 }
 
-fn install(deps: &Path, cache: &Cache, flavour: Flavour) -> Result<()> {
+fn install(pins: &[Pin], deps: &Path, cache: &Cache, flavour: Flavour) -> Result<()> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         bail!("{NAME} is pinned for x86-64 Linux only: set LIBTORCH to one of your own");
     }
-    eprintln!("{NAME}: fetching it; the wheels stay in {}", cache.join("wheels").display());
-    let requirements = flavour.requirements();
-    let pins = Pin::parse_all(&requirements)?;
+    eprintln!("{NAME}: installing it; its wheels are kept in {}", cache.join("wheels").display());
     let wheels: Vec<PathBuf> =
         pins.iter().map(|pin| wheel::fetch(pin, cache)).collect::<Result<_>>()?;
 
@@ -66,23 +64,33 @@ fn install(deps: &Path, cache: &Cache, flavour: Flavour) -> Result<()> {
     for (pin, wheel) in pins.iter().zip(&wheels) {
         wheel::unpack(wheel, &partial, pin.name, |path| flavour.keeps(path))?;
     }
-    fs::write(partial.join(STAMP), flavour.stamp())?;
-    if deps.exists() {
-        fs::remove_dir_all(deps).with_context(|| format!("removing `{}`", deps.display()))?;
+    fs::write(partial.join(STAMP), stamp(pins))?;
+    replace(deps, &partial).with_context(|| format!("cannot replace `{}`", deps.display()))
+}
+
+/// Puts the new folder in the old one's place first: removing the old one can take a while.
+fn replace(folder: &Path, new: &Path) -> Result<()> {
+    let old = folder.with_extension("old");
+    remove_dir(&old)?;
+    if folder.exists() {
+        fs::rename(folder, &old)?;
     }
-    fs::rename(&partial, deps).with_context(|| format!("renaming `{}`", partial.display()))
+    fs::rename(new, folder)?;
+    remove_dir(&old)
+}
+
+fn stamp(pins: &[Pin]) -> String {
+    pins.iter().map(|pin| format!("{}\n", pin.requirement)).collect()
 }
 
 impl Flavour {
-    fn requirements(self) -> String {
-        match self {
-            Self::Cpu => LIBTORCH.to_owned(),
-            Self::Cuda => format!("{LIBTORCH}{CUDA}"),
+    /// CUDA's come last: then the stamp of a set-up for CUDA begins with that of one without.
+    fn pins(self) -> Result<Vec<Pin<'static>>> {
+        let mut pins = Pin::parse_all(LIBTORCH)?;
+        if self == Self::Cuda {
+            pins.extend(Pin::parse_all(CUDA)?);
         }
-    }
-
-    fn stamp(self) -> String {
-        format!("{:x}\n", Sha256::digest(self.requirements()))
+        Ok(pins)
     }
 
     /// Whether a file of a wheel is needed. libtorch's CPU half links two of CUDA's libraries.
@@ -125,7 +133,9 @@ mod tests {
     }
 
     #[test]
-    fn the_stamp_tells_the_flavours_apart() {
-        assert_ne!(Flavour::Cpu.stamp(), Flavour::Cuda.stamp());
+    fn a_set_up_for_cuda_serves_without_a_gpu_too() {
+        let [cpu, cuda] = [Flavour::Cpu, Flavour::Cuda].map(|f| stamp(&f.pins().unwrap()));
+        assert!(cuda.starts_with(&cpu));
+        assert!(!cpu.starts_with(&cuda));
     }
 }

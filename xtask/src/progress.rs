@@ -74,7 +74,7 @@ impl Step {
 }
 
 fn style() -> ProgressStyle {
-    ProgressStyle::with_template("{msg} {bar:30} {percent} % {elapsed}")
+    ProgressStyle::with_template("{msg} {wide_bar} {percent:>3} % {elapsed:>3}")
         .expect("the template is a constant")
 }
 

@@ -75,3 +75,37 @@ pub fn unpack(wheel: &Path, folder: &Path, what: &str, keep: impl Fn(&str) -> bo
     step.finish();
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use zip::ZipWriter;
+    use zip::write::SimpleFileOptions;
+
+    use super::*;
+
+    #[test]
+    fn only_what_is_kept_is_unpacked() {
+        let folder = tempfile::tempdir().unwrap();
+        let wheel = folder.path().join("x.whl");
+        let mut writer = ZipWriter::new(File::create(&wheel).unwrap());
+        for name in ["x/lib/a.so", "x/bin/b"] {
+            writer.start_file(name, SimpleFileOptions::default()).unwrap();
+            writer.write_all(name.as_bytes()).unwrap();
+        }
+        writer.finish().unwrap();
+
+        unpack(&wheel, folder.path(), "x", |path| path.starts_with("x/lib")).unwrap();
+        assert_eq!(fs::read_to_string(folder.path().join("x/lib/a.so")).unwrap(), "x/lib/a.so");
+        assert!(!folder.path().join("x/bin").exists());
+    }
+
+    #[test]
+    fn a_digest_is_in_hexadecimal() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("empty");
+        fs::write(&path, "").unwrap();
+        assert!(sha256(&path).unwrap().starts_with("e3b0c44298fc1c14"));
+    }
+}
