@@ -10,12 +10,14 @@ use std::hash::{Hash, Hasher};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
 
 use sha2::{Digest, Sha256};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
 const DIGEST_BYTES: usize = 32;
+const KEPT_UNUSED: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// A folder of compiled components, or none if no private one can be had.
 #[derive(Clone, Debug)]
@@ -53,6 +55,7 @@ impl Cache {
         let component = Component::new(engine, bytes)?;
         // The cache saves time and nothing else: a full disk is no failure.
         let _ = component.serialize().map(|code| write(&entry, &code));
+        let _ = forget_unused(folder);
         Ok(component)
     }
 }
@@ -87,11 +90,30 @@ fn read(engine: &Engine, entry: &Path) -> Option<Component> {
         }
         deserialize(engine, code)
     });
-    if component.is_none() {
-        // It would never be of use; if it cannot be removed it is replaced.
-        let _ = fs::remove_file(entry);
-    }
+    // Neither matters: an entry that cannot be removed is replaced, one that
+    // cannot be marked as used is compiled again some day.
+    let _ = match component {
+        None => fs::remove_file(entry),
+        Some(_) => mark_used(entry),
+    };
     component
+}
+
+fn mark_used(entry: &Path) -> io::Result<()> {
+    File::options().append(true).open(entry)?.set_modified(SystemTime::now())
+}
+
+/// Removes what nobody has used for a month: entries of plugins since rebuilt,
+/// and files of processes that were killed while writing.
+fn forget_unused(folder: &Path) -> io::Result<()> {
+    for file in fs::read_dir(folder)? {
+        let file = file?;
+        let unused = file.metadata()?.modified()?.elapsed().unwrap_or_default();
+        if unused > KEPT_UNUSED {
+            fs::remove_file(file.path())?;
+        }
+    }
+    Ok(())
 }
 
 #[expect(unsafe_code, reason = "compiled code is trusted; the cache sees to it that it is ours")]
@@ -202,6 +224,18 @@ mod tests {
         cache.compile(engine.wasmtime(), &bytes).unwrap();
         assert!(read(engine.wasmtime(), &entry).is_some());
         assert_eq!(entries(&folder.path().join("plugins")), [entry]);
+    }
+
+    #[test]
+    fn what_nobody_uses_is_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let [old, new] = ["old", "new"].map(|name| folder.path().join(name));
+        for (path, age) in [(&old, KEPT_UNUSED * 2), (&new, KEPT_UNUSED / 2)] {
+            let file = File::create(path).unwrap();
+            file.set_modified(SystemTime::now() - age).unwrap();
+        }
+        forget_unused(folder.path()).unwrap();
+        assert!(!old.exists() && new.exists());
     }
 
     #[cfg(unix)]

@@ -19,7 +19,7 @@ pub(super) struct TextLimit {
 
 impl TextLimit {
     pub(super) fn bytes(self, what: &str, bytes: &[u8]) -> Result<(), Cause> {
-        if bytes.len() <= self.text_kib << 10 {
+        if bytes.len() <= self.text_kib.saturating_mul(1 << 10) {
             return Ok(());
         }
         Err(Cause::TextTooLong { what: what.to_owned(), text_kib: self.text_kib })

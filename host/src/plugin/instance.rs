@@ -15,9 +15,9 @@ use crate::seed::Seed;
 
 /// Host frames between the guest's and those of a function it imports.
 const HOST_STACK_BYTES: usize = 512 << 10;
-/// Everything one call returns together may be this many times as long as
-/// one text; it bounds what a guest can make the host allocate.
-const TEXTS_PER_CALL: usize = 16;
+/// Everything one call returns together may be sixteen times as long as one
+/// text; it bounds what a guest can make the host allocate.
+const BYTES_PER_TEXT_KIB: usize = 16 << 10;
 
 /// What the call is named that makes an instance.
 const INSTANTIATE: &str = "instantiate";
@@ -64,7 +64,7 @@ impl Instance {
         };
         let mut store = Store::new(engine, state);
         store.limiter(|state| &mut state.limiter);
-        store.set_hostcall_fuel((limits.text_kib << 10).saturating_mul(TEXTS_PER_CALL));
+        store.set_hostcall_fuel(limits.text_kib.saturating_mul(BYTES_PER_TEXT_KIB));
         let mut instance =
             Instance { store, identity: identity.clone(), limits: limits.clone(), dead: None };
         let wasm = instance.call(INSTANTIATE, 0, |store| component.instantiate(store))?;
@@ -234,6 +234,19 @@ mod tests {
         for bytes in [256 << 10, 1 << 20, THREAD_STACK_BYTES] {
             assert_eq!(on_thread(bytes), Cause::StackOverflow);
         }
+    }
+
+    #[test]
+    fn too_many_instances_at_once_are_a_failure_and_not_for_long() {
+        let plugin = Probe::that("").load(&Limits::default()).unwrap();
+        let instantiate = || plugin.instantiate(&plugin.unnamed(), Seed::new(1));
+        let alive: Vec<_> = (0..1000).map_while(|_| instantiate().ok()).collect();
+        // Where address space is short there is no pool, and no such limit.
+        if let Err(failure) = instantiate() {
+            assert_eq!(failure.cause.word(), "no_instance");
+        }
+        drop(alive);
+        assert!(instantiate().is_ok());
     }
 
     #[test]

@@ -122,7 +122,8 @@ fn now(context: &Context<'_>) -> u64 {
     let wasi = &context.as_context().data().wasi;
     // Fuel is always configured, so there is always a number to read.
     let used = wasi.fuel.saturating_sub(context.get_fuel().unwrap_or_default());
-    NANOSECONDS + wasi.began + used / FUEL_PER_NANOSECOND + wasi.slept
+    let elapsed = wasi.began.saturating_add(used / FUEL_PER_NANOSECOND);
+    elapsed.saturating_add(NANOSECONDS).saturating_add(wasi.slept)
 }
 
 /// Adds the WASI to a linker.
