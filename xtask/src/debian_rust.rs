@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use crate::cache::{Cache, fresh_dir};
+use crate::cache::{Cache, fresh_dir, remove_dir};
 use crate::process;
 use crate::progress::{Bytes, Step, size_of};
 
@@ -55,7 +55,7 @@ impl DebianRust {
 
         let rust = Self { home: cache.join("rustc-web") };
         fs::rename(&staging.home, &rust.home)?;
-        fs::remove_dir_all(cache.join("debs"))?;
+        remove_dir(&cache.join("debs"))?;
         Ok(rust)
     }
 
@@ -101,7 +101,8 @@ fn download(folder: &Path) -> Result<Vec<PathBuf>> {
         let step = Step::start(&format!("downloading {}", package.name), Bytes(package.size));
         let mut apt = apt_get();
         apt.args(["-qq", "download", &package.name]).current_dir(&partial).stdout(Stdio::null());
-        process::watch(&mut apt, None, || step.set(size_of(&partial)))?;
+        process::watch(&mut apt, None, || step.set(size_of(&partial)))
+            .context("cannot download; if apt's lists are old: `apt-get update`")?;
         fs::rename(partial.join(&package.file), archive)?;
         step.finish();
     }

@@ -68,7 +68,8 @@ fn main() -> ExitCode {
     match perform(&Cli::parse().task) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            eprintln!("error: {error}");
+            error.chain().skip(1).for_each(|cause| eprintln!("  cause: {cause}"));
             exit_code(&error)
         }
     }

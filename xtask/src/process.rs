@@ -28,11 +28,14 @@ pub fn run(command: &mut Command) -> Result<()> {
     check(command, status)
 }
 
-/// Runs a program quietly and returns what it wrote to its standard output.
+/// Runs a program and returns what it wrote to its standard output; what it wrote to its standard
+/// error is shown only if it fails.
 pub fn read(command: &mut Command) -> Result<String> {
     let output = command.stderr(Stdio::piped()).output().with_context(|| cannot_start(command))?;
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    check(command, output.status).with_context(|| complaint.trim().to_owned())?;
+    if !output.status.success() {
+        eprint!("{}", String::from_utf8_lossy(&output.stderr));
+    }
+    check(command, output.status)?;
     String::from_utf8(output.stdout).with_context(|| format!("reading `{}`", line(command)))
 }
 

@@ -101,12 +101,12 @@ fn add_with_rustup() -> bool {
     if !process::succeeds(Command::new("rustup").arg("--version")) {
         return false;
     }
-    eprintln!("{TARGET}: adding it with rustup");
+    eprintln!("{TARGET}: adding it with rustup, {} s at most", RUSTUP_LIMIT.as_secs());
     let mut rustup = Command::new("rustup");
     rustup.args(["--quiet", "target", "add", TARGET]).stdout(Stdio::null());
     let added = process::watch(&mut rustup, Some(RUSTUP_LIMIT), || ());
     if let Err(error) = &added {
-        eprintln!("{TARGET}: rustup could not add it: {error:#}");
+        eprintln!("{TARGET}: rustup cannot add it: {error:#}");
     }
     added.is_ok()
 }

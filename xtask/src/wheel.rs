@@ -22,7 +22,7 @@ pub fn fetch(pin: &Pin, cache: &Cache) -> Result<PathBuf> {
     let pip = Pip::find(cache)?;
     let partial = cache.join("wheels/partial");
     fresh_dir(&partial)?;
-    let requirements = cache.join("wheels/requirements.txt");
+    let requirements = partial.join("requirements.txt");
     fs::write(&requirements, pin.requirement)?;
 
     let step = Step::start(&format!("downloading {} {}", pin.name, pin.version), pin.size);
