@@ -7,14 +7,13 @@ use sha2::{Digest, Sha256};
 use wasmtime::component::{Component, Instance as WasmInstance, InstancePre, Linker};
 
 use super::bindings::exports::troupe::plugin::{environment, interpreter, workflow};
-use super::bindings::troupe::plugin::log;
 use super::cache::Cache;
 use super::contract::{CONTRACT_VERSION, Offer};
 use super::engine::PluginEngine;
 use super::error::PluginError;
 use super::failure::{Identity, PluginFailure};
 use super::instance::{HostState, Instance};
-use super::wasi;
+use super::{log, wasi};
 use crate::config::Limits;
 use crate::seed::Seed;
 
@@ -152,10 +151,7 @@ fn prepare(
     if offer.wasi {
         wasi::link(&mut linker)?;
     }
-    log::add_to_linker::<HostState, wasmtime::component::HasSelf<HostState>>(
-        &mut linker,
-        |state| state,
-    )?;
+    log::link(&mut linker)?;
     linker.instantiate_pre(component)
 }
 

@@ -3,11 +3,10 @@
 use wasmtime::component::{Instance as WasmInstance, InstancePre};
 use wasmtime::{Engine, PoolConcurrencyLimitError, Store, Trap};
 
-use super::bindings::troupe::plugin::log::{Host as LogHost, Level};
 use super::engine::{THREAD_STACK_BYTES, WASM_STACK_BYTES};
 use super::failure::{Cause, Identity, PluginFailure};
 use super::limiter::Limiter;
-use super::log::{Log, LogLevel, LogLine};
+use super::log::{Log, LogLine};
 use super::ticker::ticks;
 use super::wasi::Wasi;
 use crate::config::Limits;
@@ -27,17 +26,6 @@ pub(super) struct HostState {
     pub(super) limiter: Limiter,
     pub(super) log: Log,
     pub(super) wasi: Wasi,
-}
-
-impl LogHost for HostState {
-    fn write(&mut self, level: Level, line: String) {
-        let level = match level {
-            Level::Debug => LogLevel::Debug,
-            Level::Info => LogLevel::Info,
-            Level::Warning => LogLevel::Warning,
-        };
-        self.log.write(level, &line);
-    }
 }
 
 /// A live instance. After a call that failed it is never entered again.

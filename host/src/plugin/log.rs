@@ -1,6 +1,11 @@
 //! What a plugin writes for the people who debug it.
 
 use serde::Serialize;
+use wasmtime::StoreContextMut;
+use wasmtime::component::{Linker, WasmStr};
+
+use super::bindings::troupe::plugin::log::Level;
+use super::instance::HostState;
 
 /// Lines kept per call; further ones are dropped.
 const LINES_PER_CALL: usize = 64;
@@ -42,8 +47,13 @@ impl Log {
         self.in_this_call = 0;
     }
 
+    /// Whether a further line would be dropped.
+    fn is_full(&self) -> bool {
+        self.in_this_call == LINES_PER_CALL
+    }
+
     pub(super) fn write(&mut self, level: LogLevel, text: &str) {
-        if self.in_this_call == LINES_PER_CALL {
+        if self.is_full() {
             return;
         }
         self.in_this_call += 1;
@@ -62,6 +72,27 @@ impl Log {
     pub(super) fn last_words(&self) -> Option<&str> {
         if self.in_this_call == 0 { None } else { self.lines.last().map(|line| line.text.as_str()) }
     }
+}
+
+/// Adds `troupe:plugin/log` to a linker. Not by the generated code, which
+/// would copy every line out of the guest, also those that are dropped.
+pub(super) fn link(linker: &mut Linker<HostState>) -> wasmtime::Result<()> {
+    type Line = (Level, WasmStr);
+    let mut log = linker.instance("troupe:plugin/log@0.1.0")?;
+    log.func_wrap("write", |mut context: StoreContextMut<'_, HostState>, (level, line): Line| {
+        if context.data().log.is_full() {
+            return Ok(());
+        }
+        let level = match level {
+            Level::Debug => LogLevel::Debug,
+            Level::Info => LogLevel::Info,
+            Level::Warning => LogLevel::Warning,
+        };
+        let text = line.to_str(&context)?;
+        let text = text[..text.floor_char_boundary(LINE_BYTES)].to_owned();
+        context.data_mut().log.write(level, &text);
+        Ok(())
+    })
 }
 
 #[cfg(test)]
