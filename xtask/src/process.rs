@@ -28,14 +28,12 @@ pub fn run(command: &mut Command) -> Result<()> {
     check(command, status)
 }
 
-/// Runs a program and returns what it wrote to its standard output; what it wrote to its standard
-/// error is shown only if it fails.
+/// Runs a program quietly and returns what it wrote to its standard output; if it fails, what it
+/// wrote to its standard error is part of the error.
 pub fn read(command: &mut Command) -> Result<String> {
     let output = command.stderr(Stdio::piped()).output().with_context(|| cannot_start(command))?;
-    if !output.status.success() {
-        eprint!("{}", String::from_utf8_lossy(&output.stderr));
-    }
-    check(command, output.status)?;
+    check(command, output.status)
+        .with_context(|| String::from_utf8_lossy(&output.stderr).trim().to_owned())?;
     String::from_utf8(output.stdout).with_context(|| format!("reading `{}`", line(command)))
 }
 
@@ -103,6 +101,15 @@ mod tests {
         let error = run(Command::new("/bin/sh").args(["-c", "exit 7"])).unwrap_err();
         assert_eq!(error.to_string(), "`sh -c exit 7` failed (exit status: 7)");
         assert_eq!(error.downcast_ref::<Failed>().and_then(Failed::code), Some(7));
+    }
+
+    #[test]
+    fn a_quiet_failure_keeps_what_the_program_said() {
+        let error = read(Command::new("sh").args(["-c", "echo no such thing >&2; exit 3"]));
+        let error = error.unwrap_err().context("while looking");
+        let chain: Vec<String> = error.chain().map(ToString::to_string).collect();
+        assert_eq!(chain[..2], ["while looking", "no such thing"]);
+        assert_eq!(error.downcast_ref::<Failed>().and_then(Failed::code), Some(3));
     }
 
     #[test]
