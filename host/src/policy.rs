@@ -140,6 +140,11 @@ impl Sampling {
         Sampling { temperature: 0.0, top_p: 1.0, top_k: 0, max_completion_tokens }
     }
 
+    /// Whether tokens are cut off from a vocabulary of this size.
+    pub(crate) fn truncates(&self, vocabulary: i64) -> bool {
+        self.top_p < 1.0 || self.top_k > 0 && (self.top_k as i64) < vocabulary
+    }
+
     /// Refuse settings that no distribution corresponds to.
     pub(crate) fn check(&self) -> Result<(), PolicyError> {
         let refuse = |setting, value, range| Err(PolicyError::Sampling { setting, value, range });

@@ -31,6 +31,11 @@ impl SelfAttention {
         let bias = bias_of(seen, kind).repeat_interleave_self_int(group, 1, None).unsqueeze(1);
         SelfAttention { batch, bias }
     }
+
+    /// Another handle on the same mask.
+    pub(crate) fn shallow_clone(&self) -> Self {
+        SelfAttention { batch: self.batch, bias: self.bias.shallow_clone() }
+    }
 }
 
 impl Attention for SelfAttention {

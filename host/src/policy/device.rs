@@ -93,6 +93,15 @@ impl Device {
     }
 }
 
+impl std::fmt::Display for Device {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            tch::Device::Cuda(index) => write!(to, "cuda:{index}"),
+            _ => to.write_str("cpu"),
+        }
+    }
+}
+
 /// One thread per libtorch operation: the models are small or on a GPU, and
 /// OpenMP's waiting threads cost more than they bring. Batches are split over
 /// threads of our own instead, which keeps results independent of their number.

@@ -22,23 +22,24 @@ pub(crate) fn log_probabilities(
     sampling: &Sampling,
     chosen: Option<&Tensor>,
 ) -> Tensor {
-    let mut logits = logits.shallow_clone();
-    if sampling.temperature != 1.0 && sampling.temperature > 0.0 {
-        logits = logits / sampling.temperature;
-    }
-    if let Some(cut) = tch::no_grad(|| cut_off(&logits, sampling, chosen)) {
-        logits = logits.masked_fill(&cut, EXCLUDED);
-    }
+    let logits = match sampling.temperature {
+        0.0 | 1.0 => logits.shallow_clone(),
+        temperature => logits / temperature,
+    };
+    let logits = match tch::no_grad(|| cut_off(&logits, sampling, chosen)) {
+        Some(cut) => logits.masked_fill(&cut, EXCLUDED),
+        None => logits,
+    };
     logits.log_softmax(-1, Kind::Float)
 }
 
 /// Which tokens top-k and top-p leave out: `[rows, vocabulary]` of truth values.
 fn cut_off(logits: &Tensor, sampling: &Sampling, chosen: Option<&Tensor>) -> Option<Tensor> {
     let vocabulary = logits.size()[1];
-    let limited = sampling.top_k > 0 && (sampling.top_k as i64) < vocabulary;
-    if !limited && sampling.top_p >= 1.0 {
+    if !sampling.truncates(vocabulary) {
         return None;
     }
+    let limited = sampling.top_k > 0 && (sampling.top_k as i64) < vocabulary;
     let (ranked, order) = if limited {
         logits.topk(sampling.top_k as i64, -1, true, true)
     } else {
