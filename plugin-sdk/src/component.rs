@@ -9,6 +9,7 @@ use crate::bindings::interpreter_plugin::exports::troupe::plugin::interpreter as
 use crate::bindings::workflow_plugin::exports::troupe::plugin::workflow as wit_workflow;
 use crate::environment::{Environment, Episode};
 use crate::interpreter::Interpreter;
+use crate::log::log_panics;
 use crate::settings::Settings;
 use crate::workflow::Workflow;
 
@@ -37,6 +38,9 @@ impl<E: Environment + 'static> wit_environment::GuestEpisode for EpisodeResource
     fn start(
         task: wit_environment::Task,
     ) -> Result<wit_environment::Episode, wit_environment::Problem> {
+        if E::LOG_PANICS {
+            log_panics();
+        }
         let episode = Episode::<E>::start(&task.into())?;
         Ok(wit_environment::Episode::new(EpisodeResource(RefCell::new(episode))))
     }
@@ -66,6 +70,9 @@ impl<E: Environment + 'static> wit_environment::GuestEpisode for EpisodeResource
     }
 
     fn resume(state: Vec<u8>) -> Result<wit_environment::Episode, wit_environment::Problem> {
+        if E::LOG_PANICS {
+            log_panics();
+        }
         let episode = Episode::<E>::resume(&state)?;
         Ok(wit_environment::Episode::new(EpisodeResource(RefCell::new(episode))))
     }
@@ -93,6 +100,9 @@ impl<W: Workflow + 'static> wit_workflow::GuestSession for SessionResource<W> {
     fn start(
         briefing: wit_workflow::Briefing,
     ) -> Result<wit_workflow::Session, wit_workflow::Problem> {
+        if W::LOG_PANICS {
+            log_panics();
+        }
         let session = W::start(&briefing.into())?;
         Ok(wit_workflow::Session::new(SessionResource(RefCell::new(session))))
     }
@@ -113,6 +123,9 @@ impl<W: Workflow + 'static> wit_workflow::GuestSession for SessionResource<W> {
     }
 
     fn resume(state: Vec<u8>) -> Result<wit_workflow::Session, wit_workflow::Problem> {
+        if W::LOG_PANICS {
+            log_panics();
+        }
         let session = W::resume(&state)?;
         Ok(wit_workflow::Session::new(SessionResource(RefCell::new(session))))
     }

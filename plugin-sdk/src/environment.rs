@@ -10,6 +10,11 @@ use crate::state::StateError;
 /// the same task and actions give the same bytes. Chance comes from
 /// [`Random`](crate::Random), seeded by the task.
 pub trait Environment: Sized {
+    /// Whether a panic is written to the run's log before it ends the call, so
+    /// that the host can say why the plugin crashed. The component then imports
+    /// `log`; by default it imports nothing.
+    const LOG_PANICS: bool = false;
+
     /// Say what this environment is.
     fn describe() -> Description;
 

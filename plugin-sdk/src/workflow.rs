@@ -10,6 +10,11 @@ pub use crate::environment::Status;
 /// A state machine beside one episode: the host reports an event, the session
 /// answers with a directive.
 pub trait Workflow: Sized {
+    /// Whether a panic is written to the run's log before it ends the call, so
+    /// that the host can say why the plugin crashed. The component then imports
+    /// `log`; by default it imports nothing.
+    const LOG_PANICS: bool = false;
+
     /// Say what this workflow is.
     fn describe() -> Description;
 
