@@ -4,14 +4,16 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::fmt::Write;
+use std::path::PathBuf;
 
+use troupe::config::Limits;
 use troupe::plugin::{
     Briefing, Directive, EnvironmentPlugin, Event, LiveEpisode, LiveSession, PluginError,
-    PluginFailure, Request, Settings, Split, Task, WorkflowPlugin,
+    PluginFailure, PluginLibrary, Request, Settings, Split, Task, WorkflowPlugin,
 };
 use troupe::trajectory::Status;
 
-use crate::components::library;
+use crate::components::{self, library};
 
 /// The pairs of environment and workflow that belong together.
 const PAIRS: [(&str, &str); 4] = [
@@ -214,4 +216,21 @@ fn a_workflow_is_found_by_advice_by_name_and_beside_the_environment() {
     assert_eq!(unknown.to_string(), "no plugin offers the workflow `sol`; did you mean `solo`?");
     let several = library(&["plan-path", "sudoku"]).environment(None).unwrap_err();
     assert!(several.to_string().contains("`plan-path`, `sudoku`"), "{several}");
+}
+
+#[test]
+fn two_files_that_offer_the_same_are_refused_and_one_named_twice_is_not() {
+    let file = components::folder().join("plan-path.wasm");
+    let folder = tempfile::tempdir().unwrap();
+    let other = folder.path().join("other.wasm");
+    // An empty custom section makes another file of the same component.
+    let bytes = [std::fs::read(&file).unwrap(), vec![0, 2, 1, b'x']].concat();
+    std::fs::write(&other, bytes).unwrap();
+    let load = |files: &[&PathBuf]| {
+        let files: Vec<PathBuf> = files.iter().copied().cloned().collect();
+        PluginLibrary::load(&files, &[], &Limits::default())
+    };
+    let error = load(&[&file, &other]).unwrap_err();
+    assert!(matches!(error, PluginError::Duplicate { .. }), "{error}");
+    assert_eq!(load(&[&file, &file]).unwrap().environments().len(), 1);
 }

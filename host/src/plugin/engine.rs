@@ -27,7 +27,7 @@ const PARTS: u32 = 64;
 /// stays mapped for the next instance; giving pages back to the system and
 /// faulting them in again is what instantiation mostly costs. Where the kernel
 /// can tell which pages were written to, only those are wiped.
-const MEMORY_KEPT_BYTES: usize = 16 << 20;
+const MEMORY_KEPT_BYTES: usize = 64 << 20;
 const TABLE_KEPT_BYTES: usize = 64 << 10;
 
 /// Compiles and runs plugins. Clones share one engine; its ticker thread ends

@@ -48,7 +48,7 @@ impl Instance {
         let state = HostState {
             limiter: Limiter::new(limits.memory_mib),
             log: Log::default(),
-            wasi: Wasi::new(seed, limits.fuel),
+            wasi: Wasi::new(seed),
         };
         let mut store = Store::new(engine, state);
         store.limiter(|state| &mut state.limiter);
@@ -135,8 +135,8 @@ impl Instance {
 
     fn trap(&self, mut message: String) -> Cause {
         message = message.strip_prefix("wasm trap: ").unwrap_or(&message).to_owned();
-        if let Some(line) = self.store.data().log.last_words() {
-            message = format!("{message}; it logged: {line}");
+        if let Some(words) = self.store.data().log.last_words() {
+            message = format!("{message}; it logged: {words}");
         }
         Cause::Trap { message }
     }

@@ -13,6 +13,8 @@ const LINES_PER_CALL: usize = 64;
 const LINES: usize = 256;
 /// Bytes kept of a line.
 const LINE_BYTES: usize = 1024;
+/// Lines of a call that are shown with its failure.
+const LAST_WORDS: usize = 6;
 
 /// How much a line matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -68,9 +70,12 @@ impl Log {
         std::mem::take(&mut self.lines)
     }
 
-    /// The last line written in this call.
-    pub(super) fn last_words(&self) -> Option<&str> {
-        if self.in_this_call == 0 { None } else { self.lines.last().map(|line| line.text.as_str()) }
+    /// The last lines written in this call: a panic or an uncaught exception.
+    pub(super) fn last_words(&self) -> Option<String> {
+        let count = self.in_this_call.min(LAST_WORDS);
+        let lines = &self.lines[self.lines.len().saturating_sub(count)..];
+        let texts: Vec<&str> = lines.iter().map(|line| line.text.trim()).collect();
+        if texts.is_empty() { None } else { Some(texts.join(" | ")) }
     }
 }
 

@@ -1,10 +1,10 @@
 //! A WASI in which there is nothing to find, for plugins written in languages
 //! that cannot do without: no files, arguments, environment or network; a
-//! clock that counts the guest's own work; chance seeded by the task; standard
-//! output and error go to the log.
+//! clock that moves when it is read or slept on; chance seeded by the task;
+//! standard output and error go to the log.
 
+use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, ResourceTable};
-use wasmtime::{AsContext, StoreContextMut};
 use wasmtime_wasi::clocks::WasiClocksView;
 use wasmtime_wasi::p2::bindings::clocks::monotonic_clock::Host as _;
 use wasmtime_wasi::p2::bindings::clocks::wall_clock::Datetime;
@@ -24,17 +24,19 @@ const RANDOM_BYTES: u64 = 1 << 20;
 /// What the wall clock shows when the first call begins: 2023-11-14 22:13:20.
 const EPOCH_SECONDS: u64 = 1_700_000_000;
 const NANOSECONDS: u64 = 1_000_000_000;
-/// Fuel that passes for a nanosecond.
-const FUEL_PER_NANOSECOND: u64 = 4;
+/// What passes between two actions, or two events.
+const TURN: u64 = 3600 * NANOSECONDS;
+/// What passes between two looks at the clock, so that waiting by looking ends.
+/// Not the guest's work: that is less where it was done before, and a resumed
+/// instance would see another time than the original.
+const LOOK: u64 = 100_000;
 
 /// Time and chance as one instance sees them, and, once it asks, the rest.
 pub(super) struct Wasi {
     seed: Seed,
     chance: Seed,
     drawn: u64,
-    fuel: u64,
-    began: u64,
-    slept: u64,
+    time: u64,
     rest: Option<Box<Rest>>,
 }
 
@@ -52,8 +54,8 @@ struct Output {
 }
 
 impl Wasi {
-    pub(super) fn new(seed: Seed, fuel: u64) -> Self {
-        Wasi { seed, chance: seed, drawn: 0, fuel, began: 0, slept: 0, rest: None }
+    pub(super) fn new(seed: Seed) -> Self {
+        Wasi { seed, chance: seed, drawn: 0, time: 0, rest: None }
     }
 
     /// Time and chance of a call depend on what happened to the guest's state
@@ -62,8 +64,17 @@ impl Wasi {
     pub(super) fn begin_call(&mut self, function: &str, ordinal: usize) {
         self.chance = self.seed.named(function).at(ordinal as u64);
         self.drawn = 0;
-        self.began = (ordinal as u64).saturating_mul(NANOSECONDS);
-        self.slept = 0;
+        self.time = TURN.saturating_mul(ordinal as u64 + 1);
+    }
+
+    /// Looks at the clock: nanoseconds since it began.
+    fn now(&mut self) -> u64 {
+        self.sleep(LOOK);
+        self.time
+    }
+
+    fn sleep(&mut self, duration: u64) {
+        self.time = self.time.saturating_add(duration);
     }
 
     fn draw(&mut self) -> u64 {
@@ -117,15 +128,6 @@ impl HostState {
 
 type Context<'a> = StoreContextMut<'a, HostState>;
 
-/// Nanoseconds since the instance's clock began.
-fn now(context: &Context<'_>) -> u64 {
-    let wasi = &context.as_context().data().wasi;
-    // Fuel is always configured, so there is always a number to read.
-    let used = wasi.fuel.saturating_sub(context.get_fuel().unwrap_or_default());
-    let elapsed = wasi.began.saturating_add(used / FUEL_PER_NANOSECOND);
-    elapsed.saturating_add(NANOSECONDS).saturating_add(wasi.slept)
-}
-
 /// Adds the WASI to a linker.
 pub(super) fn link(linker: &mut Linker<HostState>) -> wasmtime::Result<()> {
     wasmtime_wasi::p2::add_to_linker_sync(linker)?;
@@ -139,17 +141,21 @@ pub(super) fn link(linker: &mut Linker<HostState>) -> wasmtime::Result<()> {
 /// Sleeping advances the clock and returns at once.
 fn link_clocks(linker: &mut Linker<HostState>) -> wasmtime::Result<()> {
     let mut clock = linker.instance("wasi:clocks/monotonic-clock@0.2.12")?;
-    clock.func_wrap("now", |context: Context<'_>, (): ()| Ok((now(&context),)))?;
+    clock.func_wrap("now", |mut context: Context<'_>, (): ()| {
+        Ok((context.data_mut().wasi.now(),))
+    })?;
     clock.func_wrap("resolution", |_: Context<'_>, (): ()| Ok((1_u64,)))?;
     clock.func_wrap("subscribe-duration", |mut context: Context<'_>, (duration,): (u64,)| {
         sleep(&mut context, duration)
     })?;
     clock.func_wrap("subscribe-instant", |mut context: Context<'_>, (instant,): (u64,)| {
-        let duration = instant.saturating_sub(now(&context));
+        let duration = instant.saturating_sub(context.data_mut().wasi.now());
         sleep(&mut context, duration)
     })?;
     let mut clock = linker.instance("wasi:clocks/wall-clock@0.2.12")?;
-    clock.func_wrap("now", |context: Context<'_>, (): ()| Ok((datetime(now(&context)),)))?;
+    clock.func_wrap("now", |mut context: Context<'_>, (): ()| {
+        Ok((datetime(context.data_mut().wasi.now()),))
+    })?;
     clock.func_wrap("resolution", |_: Context<'_>, (): ()| {
         Ok((Datetime { seconds: 0, nanoseconds: 1 },))
     })
@@ -159,7 +165,7 @@ type Pollable = wasmtime::component::Resource<wasmtime_wasi::p2::DynPollable>;
 
 fn sleep(context: &mut Context<'_>, duration: u64) -> wasmtime::Result<(Pollable,)> {
     let state = context.data_mut();
-    state.wasi.slept = state.wasi.slept.saturating_add(duration);
+    state.wasi.sleep(duration);
     Ok((state.clocks().subscribe_duration(0)?,))
 }
 
@@ -248,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn the_clock_counts_the_guests_own_work() {
+    fn the_clock_depends_on_what_happened_before_and_on_nothing_else() {
         let now = |ordinal| ask("wasi:clocks/monotonic-clock@0.2.6", "now", Seed::new(1), ordinal);
         assert_eq!(now(0), now(0));
         assert_ne!(now(0), now(1));
