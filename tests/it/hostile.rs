@@ -70,6 +70,12 @@ fn every_hostile_mode_is_contained_and_attributed() {
 }
 
 #[test]
+fn a_panic_is_reported_in_the_plugins_own_words() {
+    let failure = run(&environment(&limits()), "trap-act").unwrap_err();
+    assert!(failure.to_string().contains("the mode says so"), "{failure}");
+}
+
+#[test]
 fn the_clock_stops_a_plugin_with_fuel_to_spare() {
     let limits = Limits { fuel: u64::MAX, timeout_ms: 100, ..Limits::default() };
     let failure = run(&environment(&limits), "spin").unwrap_err();
