@@ -75,7 +75,8 @@ fn load_config(args: &ConfigArgs) -> Result<Config, ConfigError> {
 /// The exit code of the layer an error comes from.
 fn exit_code(error: &anyhow::Error) -> ExitCode {
     for cause in error.chain() {
-        if cause.is::<ConfigError>() {
+        let setting = matches!(cause.downcast_ref(), Some(PluginError::Setting { .. }));
+        if cause.is::<ConfigError>() || setting {
             return ExitCode::Usage;
         }
         if let Some(code) = of_team(cause).or_else(|| of_training(cause)) {

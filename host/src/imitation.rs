@@ -94,7 +94,7 @@ pub fn imitate(
         report(now);
         best = best.max(success.success);
         if success.success > settings.ceiling && retreats < MAX_RETREATS {
-            (team.policies, trainers) = before.restore();
+            (team.policies, trainers) = (before.policies, before.trainers);
             trainers.values_mut().for_each(Trainer::halve_learning_rate);
             (step, retreats) = (step - settings.every, retreats + 1);
         } else if success.success >= settings.success {
@@ -108,6 +108,22 @@ pub fn imitate(
 struct Snapshot {
     policies: Policies,
     trainers: BTreeMap<String, Trainer>,
+}
+
+impl Snapshot {
+    fn take(
+        policies: &Policies,
+        trainers: &BTreeMap<String, Trainer>,
+    ) -> Result<Self, ImitationError> {
+        let mut snapshot = Snapshot { policies: BTreeMap::new(), trainers: BTreeMap::new() };
+        for (name, policy) in policies {
+            snapshot.policies.insert(name.clone(), policy.duplicate().map_err(TrainerError::from)?);
+        }
+        for (name, trainer) in trainers {
+            snapshot.trainers.insert(name.clone(), trainer.duplicate()?);
+        }
+        Ok(snapshot)
+    }
 }
 
 fn new_trainers(

@@ -11,7 +11,7 @@ use std::time::Instant;
 use crate::advantage::advantages;
 use crate::checkpoint::{Progress, remove_old, save_checkpoint};
 use crate::config::Config;
-use crate::evaluation::{Evaluation, Exam, evaluate};
+use crate::evaluation::{Exam, evaluate};
 use crate::group::{filter_groups, form_groups};
 use crate::metrics::{
     GroupMetrics, StepRecord, Success, Timing, Validation, count_endings, measure_groups,

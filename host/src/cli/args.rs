@@ -195,13 +195,22 @@ pub enum PluginCommand {
         plugin: PathBuf,
     },
     /// Test a component against the contract.
-    #[command(after_help = "Exit code 7 if a check fails.")]
+    #[command(after_help = "\
+Examples:
+  host plugin check sudoku
+  host plugin check plan-path --tasks 5 --set environment.walls=0
+  host plugin check my.wasm --set plugins.limits.memory_mib=256
+
+Exit code 7 if a check fails.")]
     Check {
         /// A file, or a bare name.
         plugin: PathBuf,
-        /// Tasks or sessions to try.
-        #[arg(long, default_value_t = 20)]
+        /// Tasks to try of each split; three times as many sessions.
+        #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
         tasks: u32,
+        /// Override a setting, such as environment.walls=0.
+        #[arg(long, value_name = "KEY=VALUE")]
+        set: Vec<String>,
     },
     /// Measure instances, calls and forks per second.
     Bench {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::args::PluginCommand;
 use super::report;
-use crate::config::Limits;
+use crate::config::{Config, Limits};
 use crate::error::ExitCode;
 use crate::plugin::{EnvironmentPlugin, PluginError, PluginLibrary, Setting, WorkflowPlugin};
 use crate::storage::list_folder;
@@ -19,7 +19,7 @@ pub fn run(command: PluginCommand) -> anyhow::Result<ExitCode> {
     match command {
         PluginCommand::List => list()?,
         PluginCommand::Inspect { plugin } => inspect(&load(&plugin)?),
-        PluginCommand::Check { plugin, tasks } => return check::run(&load(&plugin)?, tasks),
+        PluginCommand::Check { plugin, tasks, set } => return check(plugin, tasks, &set),
         PluginCommand::Bench { plugin } => bench::run(&load(&plugin)?)?,
     }
     Ok(ExitCode::Success)
@@ -27,6 +27,12 @@ pub fn run(command: PluginCommand) -> anyhow::Result<ExitCode> {
 
 fn load(plugin: &Path) -> Result<PluginLibrary, PluginError> {
     PluginLibrary::load(&[plugin.to_owned()], &[], &Limits::default())
+}
+
+fn check(plugin: PathBuf, tasks: u32, set: &[String]) -> anyhow::Result<ExitCode> {
+    let config = Config::load(None, set)?;
+    let library = PluginLibrary::load(&[plugin], &config.plugins.path, &config.plugins.limits)?;
+    check::run(&library, &config, tasks)
 }
 
 fn list() -> anyhow::Result<()> {

@@ -94,8 +94,8 @@ impl Stage {
     /// Begin a task.
     pub fn begin(&self, split: Split, seed: u32) -> Result<Consequence, PluginFailure> {
         let settings = self.environment_settings.clone();
-        let mut episode = self.environment.begin(&Task { split, seed, settings, entry: None })?;
-        let session = self.workflow.begin(&self.briefing(&mut episode)?)?;
+        let mut episode = self.environment.start(&Task { split, seed, settings, entry: None })?;
+        let session = self.workflow.start(&self.briefing(&mut episode)?)?;
         let observation = episode.observe()?;
         let mut play = Play {
             stage: self,
@@ -114,7 +114,7 @@ impl Stage {
     pub fn answer(&self, scene: &Scene, answer: Answer) -> Result<Consequence, PluginFailure> {
         let mut due = scene.due.clone();
         let Some(request) = due.pop_front() else {
-            return Err(self.workflow.invalid_directive("it asked for no answer"));
+            return Err(self.workflow.failure("advance", "it asked for no answer"));
         };
         let mut turns = scene.turns.clone();
         *turns.entry(request.role.clone()).or_default() += 1;
@@ -140,9 +140,9 @@ impl Stage {
     /// there is no expert or the workflow cannot phrase it.
     pub fn demonstrate(&self, scene: &Scene) -> Result<Option<String>, PluginFailure> {
         let Some(request) = scene.due.front() else { return Ok(None) };
-        let expert = self.environment.resume(&scene.environment)?.demonstrate(&request.role)?;
-        let Some(action) = expert else { return Ok(None) };
-        self.workflow.resume(&scene.session)?.demonstrate(&request.role, &action)
+        let expert = self.environment.resume(&scene.environment)?.demonstrate()?;
+        let Some((kind, text)) = expert else { return Ok(None) };
+        self.workflow.resume(&scene.session)?.demonstrate(&request.role, &kind, &text)
     }
 
     fn briefing(&self, episode: &mut LiveEpisode) -> Result<Briefing, PluginFailure> {
@@ -182,17 +182,17 @@ impl Play<'_> {
         turns: BTreeMap<String, usize>,
     ) -> Result<Progress, PluginFailure> {
         let workflow = &self.stage.workflow;
-        let mut directive = self.session.advance(&event)?;
+        let mut directive = self.session.advance(event)?;
         for _ in 0..=self.stage.actions_per_answer {
             match directive {
                 Directive::Finish => return Ok(Progress::Ended(Ending::Finished)),
                 Directive::Wait if due.is_empty() => {
-                    return Err(workflow.invalid_directive("it waits although no answer is due"));
+                    return Err(workflow.failure("advance", "it waits although no answer is due"));
                 }
                 Directive::Wait => return self.pause(due, turns),
                 Directive::Ask(_) if !due.is_empty() => {
                     return Err(workflow
-                        .invalid_directive("it asks again although answers are still due"));
+                        .failure("advance", "it asks again although answers are still due"));
                 }
                 Directive::Ask(requests) => {
                     let limit = self.stage.max_turns;
@@ -202,18 +202,18 @@ impl Play<'_> {
                     return self.pause(requests.into_iter().map(Arc::new).collect(), turns);
                 }
                 Directive::Act(action) => match self.act(action)? {
-                    Ok(event) => directive = self.session.advance(&event)?,
+                    Ok(event) => directive = self.session.advance(event)?,
                     Err(ending) => return Ok(Progress::Ended(ending)),
                 },
                 Directive::Run(program) => {
-                    return Err(workflow.invalid_directive(format!(
+                    return Err(workflow.failure("advance", format!(
                         "it wants to run a program in `{}`, and no interpreter is loaded",
                         program.language
                     )));
                 }
             }
         }
-        Err(workflow.invalid_directive(format!(
+        Err(workflow.failure("advance", format!(
             "it took more than {} actions after one answer (plugins.limits.actions_per_answer)",
             self.stage.actions_per_answer
         )))
@@ -221,7 +221,7 @@ impl Play<'_> {
 
     /// Carry out an action: the event it leads to, or the episode's ending.
     fn act(&mut self, action: Action) -> Result<Result<SessionEvent, Ending>, PluginFailure> {
-        let outcome = self.episode.act(&action)?;
+        let outcome = self.episode.act(&action.role, &action.kind, &action.text)?;
         self.accepted &= outcome.accepted;
         let mut reward = outcome.reward;
         if self.acting.as_ref().is_some_and(|role| *role != action.role) {

@@ -22,17 +22,17 @@ pub fn run(library: &PluginLibrary) -> anyhow::Result<()> {
 fn bench_environment(environment: &EnvironmentPlugin) -> anyhow::Result<()> {
     let settings = environment.configure(&toml::Table::new())?;
     let task = Task { split: Split::Train, seed: 0, settings, entry: None };
-    let state = environment.start(&task)?;
-    let expert = environment.resume(&state)?.demonstrate("player")?;
+    let state = environment.start(&task)?.save()?;
+    let expert = environment.resume(&state)?.demonstrate()?;
     let mut rows = vec![
-        measure("start a task, save it", || environment.start(&task).map(drop))?,
+        measure("start a task, save it", || environment.start(&task)?.save().map(drop))?,
         measure("resume it in a fresh instance", || environment.resume(&state).map(drop))?,
         measure("resume, observe", || environment.resume(&state)?.observe().map(drop))?,
     ];
-    if let Some(action) = expert {
+    if let Some((kind, text)) = expert {
         rows.push(measure("fork: resume, act, observe, save", || {
             let mut live = environment.resume(&state)?;
-            live.act(&action)?;
+            live.act("player", &kind, &text)?;
             live.observe()?;
             live.save().map(drop)
         })?);

@@ -1,0 +1,84 @@
+//! `host plugin check`: every environment and workflow of a component under
+//! the SDK's conformance suite, each call through the sandbox.
+
+mod environment;
+mod settings;
+mod workflow;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use plugin_sdk::testing::Scope;
+
+use super::super::report;
+use crate::config::{Config, ConfigError};
+use crate::error::ExitCode;
+use crate::plugin::{PluginLibrary, Settings};
+
+use environment::ComponentEnvironment;
+use workflow::ComponentWorkflow;
+
+/// Check the library's environments and workflows with the configuration's
+/// settings, and print what was found.
+pub fn run(library: &PluginLibrary, config: &Config, tasks: u32) -> anyhow::Result<ExitCode> {
+    refuse_useless(library, config)?;
+    let scope =
+        |given: Settings| Scope { settings: settings::chosen(&given), tasks, ..Scope::default() };
+    let mut reports = Vec::new();
+    for environment in library.environments() {
+        let scope = scope(environment.configure(&config.environment)?);
+        reports.push(scope.check_environment(&ComponentEnvironment::new(environment)));
+    }
+    for workflow in library.workflows() {
+        let scope = scope(workflow.configure(&config.workflow)?);
+        reports.push(scope.check_workflow(&ComponentWorkflow::new(workflow)));
+    }
+    if reports.is_empty() {
+        report::line("there is nothing to check: it brings no environment and no workflow");
+    }
+    reports.iter().for_each(|report| report::line(&report.to_string()));
+    let passed = reports.iter().all(|report| report.passed());
+    Ok(if passed { ExitCode::Success } else { ExitCode::Check })
+}
+
+/// Settings of what the component does not bring would silently do nothing.
+fn refuse_useless(library: &PluginLibrary, config: &Config) -> Result<(), ConfigError> {
+    let tables = [
+        ("environment", &config.environment, library.environments().is_empty()),
+        ("workflow", &config.workflow, library.workflows().is_empty()),
+    ];
+    match tables.into_iter().find(|(_, table, missing)| *missing && !table.is_empty()) {
+        None => Ok(()),
+        Some((kind, ..)) => Err(ConfigError::Invalid {
+            key: kind.to_owned(),
+            reason: format!("the component brings no {kind}"),
+        }),
+    }
+}
+
+/// What the guests saved, and the host's states that the bytes belong to.
+///
+/// The suite knows saved states as bytes, the host as bytes with what led to
+/// them, which it needs to resume them as it would in a run. Where two states
+/// have the same bytes, the later one is as good as the earlier.
+struct Archive<S>(RefCell<HashMap<Vec<u8>, S>>);
+
+impl<S: Clone> Archive<S> {
+    fn new() -> Self {
+        Archive(RefCell::new(HashMap::new()))
+    }
+
+    /// Keep the state; the answer is its bytes.
+    fn keep(&self, saved: Option<Vec<u8>>, state: S) -> Option<Vec<u8>> {
+        if let Some(bytes) = &saved {
+            self.0.borrow_mut().insert(bytes.clone(), state);
+        }
+        saved
+    }
+
+    /// The state with these bytes; what to say when nothing was saved so.
+    fn find(&self, bytes: &[u8]) -> Result<S, String> {
+        let state = self.0.borrow().get(bytes).cloned();
+        state.ok_or_else(|| "nothing was saved with these bytes".to_owned())
+    }
+}

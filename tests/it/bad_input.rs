@@ -1,0 +1,129 @@
+//! Bad input ends with one clear message and a documented exit code.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::{host, plugin, plugins, run};
+
+/// Exit code and message, with the parts that differ from machine to machine taken out.
+fn refusal(folder: &Path, arguments: &[&str]) -> String {
+    let (code, stdout, stderr) = run(arguments);
+    assert_eq!(stdout, "", "a refusal prints no result");
+    let places = [(folder, "[FOLDER]"), (plugin("solo").parent().unwrap(), "[PLUGINS]")];
+    let text = places.iter().fold(stderr, |text, (path, name)| {
+        text.replace(&path.display().to_string(), name)
+    });
+    assert!(!text.contains("panicked") && !text.contains("backtrace"), "{text}");
+    // What is announced before the failure is not part of the message.
+    let message: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("error")).collect();
+    format!("exit code {code}\n{}", message.join("\n"))
+}
+
+#[test]
+fn configurations_that_cannot_be_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let refuse = |arguments: &[&str]| refusal(folder.path(), arguments);
+    let broken = folder.path().join("broken.toml");
+    fs::write(&broken, "[train\nsteps = 1").unwrap();
+    let files = plugins(&["plan-path", "planner-executor"]);
+    let set = |key: &str| refuse(&["train", "--plugins", &files, "--set", key]);
+    insta::assert_snapshot!("missing_config", refuse(&["train", "nowhere.toml"]));
+    insta::assert_snapshot!("broken_toml", refuse(&["train", broken.to_str().unwrap()]));
+    insta::assert_snapshot!("unknown_key", set("rollout.tempature=1"));
+    insta::assert_snapshot!("no_branches", set("rollout.branches=0"));
+    insta::assert_snapshot!("unknown_environment_setting", set("environment.wals=3"));
+    insta::assert_snapshot!("environment_setting_out_of_range", set("environment.walls=-1"));
+    insta::assert_snapshot!("role_without_policy", refuse(&[
+        "train", "--plugins", &files,
+        "--set", "policies.big.layers=2", "--set", "roles.planner=big",
+    ]));
+    insta::assert_snapshot!("role_with_unknown_policy", set("roles.planner=big"));
+}
+
+#[test]
+fn plugins_that_cannot_be_used_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let refuse = |file: &str| refusal(folder.path(), &["train", "--plugins", file]);
+    insta::assert_snapshot!("missing_plugin", refuse("/nowhere/sudoku.wasm"));
+    let text = folder.path().join("text.wasm");
+    fs::write(&text, "not a component").unwrap();
+    insta::assert_snapshot!("not_a_component", refuse(text.to_str().unwrap()));
+    insta::assert_snapshot!("no_environment", refuse(plugin("solo").to_str().unwrap()));
+}
+
+#[test]
+fn policies_that_cannot_be_used_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let sudoku = folder.path().join("sudoku");
+    let (code, _, stderr) = run(&[
+        "policy", "new", "--plugins", &plugins(&["sudoku", "filler-checker"]),
+        "--out", sudoku.to_str().unwrap(),
+    ]);
+    assert_eq!(code, 0, "{stderr}");
+    let files = plugins(&["plan-path", "planner-executor"]);
+    let refuse = |path: &Path| {
+        let path = format!("policies.shared.path={:?}", path.display().to_string());
+        refusal(folder.path(), &["eval", "--plugins", &files, "--set", &path])
+    };
+    insta::assert_snapshot!("tokenizer_of_another_environment", refuse(&sudoku));
+    insta::assert_snapshot!("missing_policy", refuse(&folder.path().join("nothing")));
+    fs::write(sudoku.join("model.safetensors"), b"short").unwrap();
+    insta::assert_snapshot!("damaged_weights", refuse(&sudoku));
+}
+
+#[test]
+fn run_folders_that_cannot_be_used_are_refused_and_nothing_is_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = plugins(&["plan-path", "planner-executor"]);
+    let blocked = folder.path().join("a-file");
+    fs::write(&blocked, "").unwrap();
+    let unwritable = format!("run.dir={:?}", blocked.join("runs").display().to_string());
+    insta::assert_snapshot!("unwritable_run_folder", refusal(folder.path(), &[
+        "train", "--plugins", &files, "--set", &unwritable,
+    ]));
+    insta::assert_snapshot!("resume_nothing", refusal(folder.path(), &[
+        "train", "--resume", folder.path().to_str().unwrap(),
+    ]));
+
+    let dir = format!("run.dir={:?}", folder.path().display().to_string());
+    let mut flags = vec!["train", "--plugins", &files];
+    for set in [
+        &dir as &str, "run.name=run", "train.steps=2", "rollout.tasks_per_step=4",
+        "rollout.max_turns=2", "validation.tasks=4", "imitation.success=0.0",
+        "imitation.ceiling=1.1", "imitation.tasks=4",
+    ] {
+        flags.extend(["--set", set]);
+    }
+    let (code, _, stderr) = run(&flags);
+    assert_eq!(code, 0, "{stderr}");
+    insta::assert_snapshot!("run_exists", refusal(folder.path(), &flags));
+    let run_folder = folder.path().join("run");
+    let weights = run_folder.join("checkpoints/step-000002/policies/shared/model.safetensors");
+    let mut bytes = fs::read(&weights).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x40;
+    fs::write(&weights, bytes).unwrap();
+    let metrics = fs::read(run_folder.join("metrics.jsonl")).unwrap();
+    insta::assert_snapshot!("corrupt_checkpoint", refusal(folder.path(), &[
+        "train", "--resume", run_folder.to_str().unwrap(),
+    ]));
+    assert_eq!(fs::read(run_folder.join("metrics.jsonl")).unwrap(), metrics, "nothing is lost");
+    // As the message says: without the damaged checkpoint the one before it serves.
+    fs::remove_dir_all(run_folder.join("checkpoints/step-000002")).unwrap();
+    let (code, _, stderr) = run(&["train", "--resume", run_folder.to_str().unwrap()]);
+    assert_eq!(code, 0, "{stderr}");
+}
+
+#[test]
+fn help_shows_examples_and_exit_codes() {
+    let (code, stdout, _) = run(&["--help"]);
+    assert_eq!(code, 0);
+    assert!(stdout.contains("host train --plugins sudoku.wasm") && stdout.contains("Exit codes"));
+    for command in ["train", "eval", "imitate", "play"] {
+        let (code, stdout, _) = run(&[command, "--help"]);
+        assert_eq!(code, 0);
+        assert!(stdout.contains("Examples:"), "{command} --help has examples");
+    }
+    let output = host(&["fly"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+}

@@ -1,0 +1,12 @@
+//! Tests of the whole, through the library and through the real binary.
+
+mod components;
+mod support;
+
+mod bad_input;
+mod hostile;
+mod layering;
+mod plugins;
+mod replay;
+mod rollout;
+mod training;

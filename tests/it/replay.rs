@@ -1,0 +1,47 @@
+//! An episode can be played again from its record.
+
+use troupe::config::Config;
+use troupe::plugin::{Split, Task};
+use troupe::policy::Device;
+use troupe::rollout::{TaskSeed, collect};
+use troupe::seed::Seed;
+use troupe::team::Team;
+use troupe::trajectory::Event;
+
+use crate::support::plugin;
+
+#[test]
+fn replaying_a_recorded_episodes_actions_in_a_fresh_instance_gives_the_same_bytes() {
+    for files in [["plan-path", "planner-executor"], ["sudoku", "filler-checker"]] {
+        let mut config = Config::default();
+        config.plugins.files = files.iter().map(|name| plugin(name)).collect();
+        config.rollout.max_turns = 4;
+        let team = Team::assemble(&config, Device::cpu()).unwrap();
+        let tasks: Vec<TaskSeed> = (0..16)
+            .map(|task| TaskSeed { split: Split::Train, task, seed: Seed::new(3).at(task.into()) })
+            .collect();
+        let rollout =
+            collect(&team.stage, &team.cast, &team.policies, &tasks, &config.rollout, 1.0).unwrap();
+        for episode in &rollout.episodes {
+            let settings = team.stage.environment_settings.clone();
+            let task = Task { split: Split::Train, seed: episode.seed, settings, entry: None };
+            let mut live = team.stage.environment.start(&task).unwrap();
+            let mut acted = 0;
+            for event in &episode.events {
+                match event {
+                    Event::Observed { text } => assert_eq!(live.observe().unwrap(), *text),
+                    Event::Acted { action, accepted, feedback, status, .. } => {
+                        let outcome = live.act(&action.role, &action.kind, &action.text).unwrap();
+                        assert_eq!(
+                            (outcome.accepted, &outcome.feedback, outcome.status),
+                            (*accepted, feedback, *status)
+                        );
+                        acted += 1;
+                    }
+                    Event::Replied { .. } => {}
+                }
+            }
+            assert!(acted > 0, "{files:?}: the episode has actions");
+        }
+    }
+}

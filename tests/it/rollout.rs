@@ -1,0 +1,116 @@
+//! AT-GRPO on real plugins: what is compared with what.
+
+use std::collections::BTreeMap;
+
+use troupe::advantage::advantages;
+use troupe::config::{BranchChoice, Config, Estimator, RolloutConfig};
+use troupe::group::{filter_groups, form_groups};
+use troupe::plugin::Split;
+use troupe::policy::Device;
+use troupe::rollout::{Rollout, TaskSeed, collect};
+use troupe::seed::Seed;
+use troupe::team::Team;
+use troupe::trajectory::{Event, Sample};
+
+use crate::support::plugin;
+
+const TASKS: usize = 12;
+
+fn config(files: &[&str]) -> Config {
+    let mut config = Config::default();
+    config.plugins.files = files.iter().map(|name| plugin(name)).collect();
+    config.rollout.max_turns = 3;
+    config
+}
+
+fn roll_out(config: &Config) -> Rollout {
+    let team = Team::assemble(config, Device::cpu()).unwrap();
+    let seed = Seed::new(5);
+    let tasks: Vec<TaskSeed> = (0..TASKS as u32)
+        .map(|task| TaskSeed { split: Split::Train, task, seed: seed.at(task.into()) })
+        .collect();
+    collect(&team.stage, &team.cast, &team.policies, &tasks, &config.rollout, config.advantage.alpha)
+        .unwrap()
+}
+
+/// The rows of one (task, role, turn).
+fn states(samples: &[Sample]) -> BTreeMap<(usize, usize, String), Vec<&Sample>> {
+    let mut states: BTreeMap<_, Vec<&Sample>> = BTreeMap::new();
+    for sample in samples {
+        states.entry((sample.task, sample.turn, sample.role.clone())).or_default().push(sample);
+    }
+    states
+}
+
+#[test]
+fn every_at_grpo_group_has_exactly_k_members_of_one_state() {
+    for branch_choice in [BranchChoice::Greedy, BranchChoice::Random, BranchChoice::Softmax] {
+        for branches in [2, 5] {
+            let mut config = config(&["plan-path", "planner-executor"]);
+            config.rollout = RolloutConfig { branches, branch_choice, ..config.rollout };
+            let rollout = roll_out(&config);
+            let groups = form_groups(&rollout.samples, Estimator::AtGrpo, 1.0);
+            assert_eq!(groups.len(), states(&rollout.samples).len());
+            for group in &groups {
+                assert_eq!(group.units.len(), branches);
+                let members: Vec<&Sample> =
+                    group.units.iter().map(|unit| &rollout.samples[unit.members[0]]).collect();
+                let first = members[0];
+                assert!(members.iter().all(|m| m.state == first.state && m.prompt == first.prompt));
+                assert!(members.iter().all(|m| (m.task, m.turn, &m.role) == (first.task, first.turn, &first.role)));
+                assert_eq!(members.iter().filter(|member| member.kept).count(), 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_second_role_has_its_own_rewards_and_saw_the_first_roles_kept_answer_in_the_same_turn() {
+    let rollout = roll_out(&config(&["plan-path", "planner-executor"]));
+    let mut executors_with_a_choice = 0;
+    for episode in &rollout.episodes {
+        let mut plan = None;
+        for event in &episode.events {
+            let Event::Replied { role, turn, prompt, text } = event else { continue };
+            if role == "planner" {
+                plan = Some((*turn, text.clone()));
+                continue;
+            }
+            let (planned_turn, plan) = plan.clone().expect("the planner speaks first");
+            assert_eq!(*turn, planned_turn, "both speak in the same turn");
+            let told = &prompt.last().unwrap().text;
+            let shown: Vec<&str> = plan.split_whitespace().collect();
+            assert!(told.ends_with(&format!("plan {}", shown.join(" ")).trim_end().to_owned()), "{told:?} shows {plan:?}");
+        }
+    }
+    for ((_, _, role), rows) in states(&rollout.samples) {
+        let rewards: Vec<f64> = rows.iter().map(|row| row.reward.total(1.0)).collect();
+        let differ = rewards.iter().any(|reward| (reward - rewards[0]).abs() > 1e-9);
+        executors_with_a_choice += usize::from(role == "executor" && differ);
+    }
+    assert!(executors_with_a_choice > 0, "the executor's completions are scored one by one");
+}
+
+#[test]
+fn advantages_of_real_groups_sum_to_zero() {
+    let config = config(&["plan-path", "planner-executor"]);
+    let rollout = roll_out(&config);
+    let groups = form_groups(&rollout.samples, Estimator::AtGrpo, 1.0);
+    let groups = filter_groups(groups, &config.advantage);
+    assert!(!groups.is_empty());
+    let table = advantages(&groups, Estimator::AtGrpo, rollout.samples.len());
+    for group in &groups {
+        let sum: f32 = group.units.iter().map(|unit| table[unit.members[0]].unwrap()).sum();
+        assert!(sum.abs() < 1e-4, "{sum}");
+    }
+}
+
+#[test]
+fn the_same_seed_rolls_out_the_same_whatever_the_number_of_threads() {
+    let config = config(&["plan-path", "planner-executor"]);
+    let first = roll_out(&config);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let second = pool.install(|| roll_out(&config));
+    assert_eq!(first.samples, second.samples);
+    assert_eq!(first.episodes, second.episodes);
+}
