@@ -4,6 +4,7 @@ mod components;
 mod support;
 
 mod bad_input;
+mod check;
 mod hostile;
 mod layering;
 mod plugins;

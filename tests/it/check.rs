@@ -1,0 +1,94 @@
+//! `host plugin check`: shipped plugins keep the contract, and it notices who does not.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::{fixture, plugin, run};
+
+/// Exit code and standard output of a short check.
+fn check(file: &Path, set: &[&str]) -> (i32, String) {
+    let file = file.to_str().unwrap();
+    let set = set.iter().flat_map(|pair| ["--set", pair]);
+    let flags: Vec<&str> =
+        ["plugin", "check", file, "--tasks", "5"].into_iter().chain(set).collect();
+    let (code, stdout, stderr) = run(&flags);
+    (code, stdout + &stderr)
+}
+
+/// The checks that failed, and all that was said.
+fn faults(file: &Path, set: &str) -> (Vec<String>, String) {
+    let (code, text) = check(file, &[set]);
+    assert_eq!(code, 7, "{set}: {text}");
+    let failed = text.lines().filter_map(|line| line.trim_start().strip_prefix("FAILED"));
+    let name = |line: &str| line.split_whitespace().next().unwrap().to_owned();
+    (failed.map(name).collect(), text)
+}
+
+#[test]
+fn every_shipped_plugin_keeps_the_contract() {
+    let plugins = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins");
+    let names = fs::read_dir(plugins).unwrap().map(|entry| entry.unwrap().file_name());
+    let names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
+    assert!(names.len() >= 5, "{names:?}");
+    for name in names {
+        let (code, text) = check(&plugin(&name), &[]);
+        assert_eq!(code, 0, "{text}");
+        assert!(text.contains(&format!("`{name}`")) && text.contains("  ok  "), "{text}");
+    }
+}
+
+#[test]
+fn an_environment_that_breaks_the_contract_is_found_out() {
+    let file = fixture("hostile-environment");
+    let (code, text) = check(&file, &[]);
+    assert_eq!(code, 0, "{text}");
+    for (mode, finding, reason) in [
+        ("loop-earns", "loops", "a way back to an earlier state earned 0.100"),
+        ("hidden-state", "resume", "does not look like the saved one"),
+        ("nan-reward", "start", "the team reward is NaN"),
+        ("trap-resume", "resume", "failed in `resume`: it crashed"),
+        ("trap-observe", "start", "failed in `observe`: it crashed"),
+    ] {
+        let (names, text) = faults(&file, &format!("environment.mode={mode}"));
+        assert!(names.iter().any(|name| name == finding), "{mode}: {text}");
+        assert!(text.contains(reason), "{mode}: {text}");
+    }
+}
+
+#[test]
+fn a_workflow_that_breaks_the_contract_is_found_out() {
+    let file = fixture("hostile-workflow");
+    let (code, text) = check(&file, &[]);
+    assert_eq!(code, 0, "{text}");
+    for (mode, reason) in [
+        ("unknown-kind", "it acts with unknown kind `nonsense`"),
+        ("wait-for-nobody", "it waits although no answer is due"),
+        ("unknown-role", "it names a role `nobody` that it does not describe"),
+        ("trap", "failed in `advance`: it crashed"),
+    ] {
+        let (names, text) = faults(&file, &format!("workflow.mode={mode}"));
+        assert_eq!(names, ["rehearsal"], "{mode}: {text}");
+        assert!(text.contains(reason), "{mode}: {text}");
+    }
+}
+
+#[test]
+fn settings_that_cannot_be_are_a_matter_of_usage_not_a_finding() {
+    let file = plugin("plan-path");
+    for (set, message) in [
+        ("environment.wals=3", "did you mean `walls`?"),
+        ("environment.walls=-1", "`walls` is -1, but must be"),
+        ("workflow.mode=fine", "the component brings no workflow"),
+        ("walls=3", "there is no setting `walls`"),
+    ] {
+        let (code, text) = check(&file, &[set]);
+        assert_eq!(code, 2, "{set}: {text}");
+        assert!(text.contains(message), "{set}: {text}");
+    }
+    // Limits count, too: a check can be made as tight or as wide as a run.
+    let (code, text) = check(&file, &["plugins.limits.fuel=10"]);
+    assert_eq!(code, 3, "{text}");
+    assert!(text.contains("ran out of fuel"), "{text}");
+}
