@@ -6,7 +6,7 @@ use super::environment::{EnvironmentUnderTest, EpisodeUnderTest};
 use crate::Random;
 use crate::environment::{Action, Outcome, Problem, Status, Task};
 
-/// The role that acts in walks. Environments must not depend on role names.
+/// The role that acts in walks.
 const ROLE: &str = "tester";
 
 /// Texts that no language with a vocabulary contains.

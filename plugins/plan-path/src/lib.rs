@@ -53,7 +53,7 @@ impl Environment for PlanPath {
         .setting(Setting::integer("moves_per_turn", "Moves in one action at most.", 1..=20, 3))
         .setting(Setting::choice("observation", "What a role sees of the board.", ["list", "map"]))
         .action("moves", "moves out of `U`, `D`, `L` and `R`, such as `D D R`")
-        .action("plan", "moves somebody else should make, such as `D D R`")
+        .action("plan", "the moves to be made, such as `D D R`")
         .workflows(&["planner-executor", "solo"])
         .max_turns(10)
     }
