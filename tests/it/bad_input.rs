@@ -9,7 +9,8 @@ use crate::support::{host, plugin, plugins, run};
 fn refusal(folder: &Path, arguments: &[&str]) -> String {
     let (code, stdout, stderr) = run(arguments);
     assert_eq!(stdout, "", "a refusal prints no result");
-    let places = [(folder, "[FOLDER]"), (plugin("solo").parent().unwrap(), "[PLUGINS]")];
+    let solo = plugin("solo");
+    let places = [(folder, "[FOLDER]"), (solo.parent().unwrap(), "[PLUGINS]")];
     let text = places.iter().fold(stderr, |text, (path, name)| {
         text.replace(&path.display().to_string(), name)
     });

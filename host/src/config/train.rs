@@ -136,10 +136,10 @@ impl Default for TrainConfig {
             max_gradient_norm: 1.0,
             clip_low: 0.2,
             clip_high: 0.28,
-            entropy_coefficient: 0.1,
+            entropy_coefficient: 0.02,
             kl_coefficient: 0.0,
             epochs: 1,
-            minibatch_samples: 512,
+            minibatch_samples: 128,
             microbatch_tokens: 16_384,
             loss_aggregation: LossAggregation::TokenMean,
         }

@@ -23,7 +23,10 @@ use view::View;
 
 /// For words that are no edits, or too many of them.
 const UNREADABLE: f64 = -0.3;
-/// For an action that changes nothing although something could be filled in.
+/// For passing although something could be filled in. It must cost more than
+/// an illegal edit: else to pass is the safe answer wherever a policy is
+/// unsure, all answers to a state are the same, and nothing is learned there
+/// any more.
 const IDLE: f64 = -0.3;
 /// For an edit that the board or the clues forbid.
 const ILLEGAL: f64 = -0.1;
@@ -127,7 +130,7 @@ impl Sudoku {
             Ok(edits) if edits.is_empty() => {
                 Outcome::accepted().feedback("There are cells to fill in.").local("idle", IDLE)
             }
-            Ok(edits) => self.carry_out(&edits, IDLE),
+            Ok(edits) => self.carry_out(&edits),
             Err(feedback) => unreadable(feedback),
         }
     }
@@ -138,17 +141,16 @@ impl Sudoku {
             Ok(edits) if edits.iter().any(|edit| matches!(edit, Edit::Write(..))) => {
                 unreadable("Digits can be erased here, not written.".to_owned())
             }
-            Ok(edits) => self.carry_out(&edits, 0.0),
+            Ok(edits) => self.carry_out(&edits),
             Err(feedback) => unreadable(feedback),
         }
     }
 
-    /// Make edits until one is illegal; `idle` is for when the first one is.
-    fn carry_out(&mut self, edits: &[Edit], idle: f64) -> Outcome {
-        for (index, &edit) in edits.iter().enumerate() {
+    /// Make edits until one is illegal.
+    fn carry_out(&mut self, edits: &[Edit]) -> Outcome {
+        for &edit in edits {
             if let Err(why) = self.game.edit(edit) {
-                let outcome = Outcome::rejected(why).local("illegal", ILLEGAL);
-                return outcome.local("idle", if index == 0 { idle } else { 0.0 });
+                return Outcome::rejected(why).local("illegal", ILLEGAL);
             }
         }
         Outcome::accepted()
@@ -168,7 +170,7 @@ impl Sudoku {
         };
         match self.game.replace(Board::new(size, digits)) {
             Ok(()) => Outcome::accepted(),
-            Err(why) => Outcome::rejected(why).local("illegal", ILLEGAL).local("idle", IDLE),
+            Err(why) => Outcome::rejected(why).local("illegal", ILLEGAL),
         }
     }
 
@@ -191,7 +193,7 @@ impl Sudoku {
 }
 
 fn unreadable(feedback: String) -> Outcome {
-    Outcome::rejected(feedback).local("unreadable", UNREADABLE).local("idle", IDLE)
+    Outcome::rejected(feedback).local("unreadable", UNREADABLE)
 }
 
 plugin_sdk::export!(environment: Sudoku);
@@ -241,14 +243,14 @@ mod tests {
     fn mistakes_cost_and_say_why() {
         for (kind, text, worth_of_it, feedback) in [
             ("fill", "r1c3=3 r1c4=3", 0.07, "3 is no candidate of `r1c4`."),
-            ("fill", "r1c1=2", -0.4, "`r1c1` is not empty."),
-            ("fill", "r1c1=7", -0.6, "`r1c1=7` is not an edit."),
-            ("fill", "", -0.6, "No edits were given, not even `pass`."),
-            ("fill", "r1c3=3 r1c4=4 r2c4=2", -0.6, "3 edits are more than 2."),
+            ("fill", "r1c1=2", -0.1, "`r1c1` is not empty."),
+            ("fill", "r1c1=7", -0.3, "`r1c1=7` is not an edit."),
+            ("fill", "", -0.3, "No edits were given, not even `pass`."),
+            ("fill", "r1c3=3 r1c4=4 r2c4=2", -0.3, "3 edits are more than 2."),
             ("erase", "r1c1-", -0.1, "`r1c1` is a clue."),
-            ("erase", "r1c3=3", -0.6, "Digits can be erased here, not written."),
-            ("grid", "1 2 3 4", -0.6, "This is not a board of 16 digits."),
-            ("grid", "2234 3412 2143 4321", -0.4, "`r1c1` is given as 1."),
+            ("erase", "r1c3=3", -0.3, "Digits can be erased here, not written."),
+            ("grid", "1 2 3 4", -0.3, "This is not a board of 16 digits."),
+            ("grid", "2234 3412 2143 4321", -0.1, "`r1c1` is given as 1."),
         ] {
             let outcome = act(&mut start(), kind, text);
             assert_eq!((worth(&outcome), outcome.feedback.as_str()), (worth_of_it, feedback));
