@@ -11,6 +11,7 @@
 
 mod architecture;
 mod attention;
+mod batching;
 mod chat_template;
 mod device;
 mod generation;
@@ -34,6 +35,7 @@ use crate::trajectory::{Completion, Message};
 
 pub use architecture::ModelConfig;
 pub(crate) use attention::SelfAttention;
+pub(crate) use batching::cut_evenly;
 pub use device::{Device, DeviceChoice};
 pub use parameters::Parameters;
 pub(crate) use parameters::Slot;

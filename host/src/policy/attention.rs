@@ -3,6 +3,9 @@
 
 use tch::{Kind, Tensor};
 
+/// Scores per key head up to which a CPU computes them all at once.
+const MAX_PLAIN_SCORES: i64 = 128 * 128;
+
 /// Which keys and values a query is compared with, and where they are kept.
 pub(crate) trait Attention {
     /// Attend in one layer. `queries` are already scaled.
@@ -70,16 +73,15 @@ pub(super) fn attend(queries: &Tensor, keys: &Tensor, values: &Tensor, bias: &Te
         .reshape([batch, -1, key_heads, group, width])
         .transpose(1, 2)
         .reshape([batch, key_heads, -1, width]); // [batch, key_heads, rows · group, head_dim]
-    let attended = Tensor::scaled_dot_product_attention(
-        &queries,
-        keys,
-        values,
-        Some(bias),
-        0.0,
-        false,
-        1.0,
-        false,
-    );
+    // The fused kernel pays off once the scores no longer fit a core's cache.
+    let small = !keys.device().is_cuda() && queries.size()[2] * keys.size()[2] <= MAX_PLAIN_SCORES;
+    let attended = if small {
+        let scores = queries.matmul(&keys.transpose(2, 3)) + bias;
+        scores.softmax(-1, None::<Kind>).matmul(values)
+    } else {
+        let bias = Some(bias);
+        Tensor::scaled_dot_product_attention(&queries, keys, values, bias, 0.0, false, 1.0, false)
+    };
     attended.view([batch, key_heads, -1, group, width]).transpose(1, 2).reshape([-1, heads * width])
 }
 

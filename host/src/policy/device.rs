@@ -110,7 +110,28 @@ fn settle_threads() {
     ONCE.call_once(|| {
         tch::set_num_threads(1);
         tch::set_num_interop_threads(1);
+        keep_freed_memory();
     });
+}
+
+/// Have the allocator keep what is freed: every operation allocates its
+/// result, and getting the same pages from the kernel again and again took a
+/// tenth of the time of small models.
+fn keep_freed_memory() {
+    #[cfg(target_env = "gnu")]
+    {
+        const M_TRIM_THRESHOLD: i32 = -1;
+        const M_MMAP_THRESHOLD: i32 = -3;
+        #[expect(unsafe_code, reason = "glibc's knobs have no safe interface")]
+        // SAFETY: declared as in malloc.h; mallopt may be called at any time.
+        unsafe {
+            unsafe extern "C" {
+                fn mallopt(parameter: i32, value: i32) -> i32;
+            }
+            mallopt(M_TRIM_THRESHOLD, 512 << 20);
+            mallopt(M_MMAP_THRESHOLD, 32 << 20);
+        }
+    }
 }
 
 /// Threads a new policy works with.

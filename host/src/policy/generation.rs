@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tch::{Kind, Tensor};
 
 use super::attention::SelfAttention;
+use super::batching::cut_evenly;
 use super::kv_cache::{KvCache, PromptReader};
 use super::sampler::{draw, unit};
 use super::{Decoder, Policy, PolicyError, Request, Sampling};
@@ -26,8 +27,6 @@ const GPU_BATCH_TOKENS: usize = 16_384;
 /// Bytes that the cache of a batch may take.
 const CPU_CACHE_BYTES: usize = 1 << 30;
 const GPU_CACHE_BYTES: usize = 16 << 30;
-/// A prompt shorter than this share of a batch's longest goes into the next batch.
-const MIN_FILL: f64 = 0.6;
 
 /// Where an answer belongs, and its randomness.
 #[derive(Clone, Copy)]
@@ -119,20 +118,11 @@ fn plan<'a>(decoder: &Decoder, requests: &'a [Request], sampling: &Sampling) -> 
     prompts.retain(|(_, places)| !places.is_empty());
     let width = best_width(prompts.iter().map(|(_, places)| places.len()));
     prompts.sort_by_key(|(prompt, _)| std::cmp::Reverse(prompt.len()));
-    let mut batches: Vec<Batch> = Vec::new();
-    for (prompt, places) in prompts {
-        if !batches.last().is_some_and(|batch| batch.has_room(decoder, prompt, &places, sampling)) {
-            batches.push(Batch { prompts: Vec::new(), lanes: Vec::new(), width });
-        }
-        if let Some(batch) = batches.last_mut() {
-            let lanes = places
-                .chunks(width)
-                .map(|places| Lane { prompt: batch.prompts.len(), places: places.to_vec() });
-            batch.lanes.extend(lanes);
-            batch.prompts.push(prompt);
-        }
-    }
-    batches
+    let sizes: Vec<usize> = prompts.iter().map(|(prompt, _)| prompt.len()).collect();
+    let answers = prompts.iter().map(|(_, places)| places.len()).max().unwrap_or_default();
+    let limit = token_limit(decoder, sizes.first().copied().unwrap_or(1), answers, sampling);
+    let runs = cut_evenly(&sizes, limit);
+    runs.into_iter().map(|run| Batch::of(&prompts[run], width)).collect()
 }
 
 /// The lane width with the least waste: each lane costs about two answers'
@@ -144,30 +134,32 @@ fn best_width(counts: impl Iterator<Item = usize> + Clone) -> usize {
     (1..=MAX_WIDTH).min_by_key(|&width| cost(width)).unwrap_or(1)
 }
 
-impl Batch<'_> {
-    fn has_room(
-        &self,
-        decoder: &Decoder,
-        prompt: &[u32],
-        places: &[Place],
-        sampling: &Sampling,
-    ) -> bool {
-        let gpu = decoder.device().is_gpu();
-        let (tokens, bytes) = if gpu {
-            (GPU_BATCH_TOKENS, GPU_CACHE_BYTES)
-        } else {
-            (CPU_BATCH_TOKENS, CPU_CACHE_BYTES)
-        };
-        let longest = self.prompts[0].len();
-        let lanes = self.lanes.len() + places.len().div_ceil(self.width);
-        let positions = longest + self.width * sampling.max_completion_tokens;
-        let config = decoder.config();
-        let per_position =
-            2 * config.num_hidden_layers * config.num_key_value_heads * config.head_dim * 4;
-        let logits = self.width * config.vocab_size as usize * 16;
-        (self.prompts.len() + 1) * longest <= tokens
-            && lanes * (positions * per_position as usize + logits) <= bytes
-            && prompt.len() as f64 >= MIN_FILL * longest as f64
+/// Prompt tokens of a batch such that time is well spent and the cache of the
+/// answers stays within bounds.
+fn token_limit(decoder: &Decoder, longest: usize, answers: usize, sampling: &Sampling) -> usize {
+    let (tokens, bytes) = match decoder.device().is_gpu() {
+        true => (GPU_BATCH_TOKENS, GPU_CACHE_BYTES),
+        false => (CPU_BATCH_TOKENS, CPU_CACHE_BYTES),
+    };
+    let config = decoder.config();
+    let heads = config.num_hidden_layers * config.num_key_value_heads;
+    let position = 2 * 4 * (heads * config.head_dim) as usize;
+    let logits = 4 * 4 * config.vocab_size as usize;
+    let lane = longest + answers * sampling.max_completion_tokens;
+    let prompts = bytes / (lane * position + answers * logits);
+    tokens.min(prompts.max(1) * longest)
+}
+
+impl<'a> Batch<'a> {
+    fn of(prompts: &[(&'a [u32], Vec<Place>)], width: usize) -> Self {
+        let lanes = prompts.iter().enumerate().flat_map(|(prompt, (_, places))| {
+            places.chunks(width).map(move |places| Lane { prompt, places: places.to_vec() })
+        });
+        Batch {
+            lanes: lanes.collect(),
+            prompts: prompts.iter().map(|(prompt, _)| *prompt).collect(),
+            width,
+        }
     }
 }
 

@@ -150,15 +150,11 @@ impl Decoder {
             heads + 2 * key_heads,
             config.head_dim,
         ]);
+        let (queries_keys, values) = split(&fused, 1, heads + key_heads);
         let scales = self.query_key_scales(layer);
-        let queries_keys = fused.narrow(1, 0, heads + key_heads);
         let queries_keys = rotation.apply(&(self.normalize_heads(&queries_keys) * scales));
-        attention.attend(
-            index,
-            queries_keys.narrow(1, 0, heads),
-            queries_keys.narrow(1, heads, key_heads),
-            fused.narrow(1, heads + key_heads, key_heads),
-        )
+        let (queries, keys) = split(&queries_keys, 1, heads);
+        attention.attend(index, queries, keys, values)
     }
 
     /// Weights of the query and key norms for every head, with the softmax
@@ -180,9 +176,8 @@ impl Decoder {
     fn feed_forward(&self, layer: &LayerBlocks, states: &Tensor) -> Tensor {
         let width = self.config.intermediate_size;
         let fused = self.normalize(states, &layer.post_norm).matmul(&layer.gate_up.tr());
-        let gate = fused.narrow(1, 0, width).silu();
-        let up = fused.narrow(1, width, width);
-        states.addmm(&(gate * up), &layer.down.tr())
+        let (gate, up) = split(&fused, 1, width);
+        states.addmm(&(gate.silu() * up), &layer.down.tr())
     }
 
     /// RMSNorm (arXiv 1910.07467, equation 4) with a weight per column.
@@ -197,19 +192,36 @@ impl Decoder {
     fn rotation(&self, positions: &Tensor) -> Rotation {
         let angles = positions.to_kind(Kind::Float).unsqueeze(1) * &self.frequencies; // [rows, head_dim / 2]
         let (cosine, sine) = (angles.cos(), angles.sin());
-        let kind = self.parameters.buffer().kind();
+        let per_head = |table: Tensor| {
+            let table = table.unsqueeze(1).to_kind(self.parameters.buffer().kind());
+            if self.device().is_gpu() {
+                return table;
+            }
+            // On a CPU, operations between equal shapes are worth the copy.
+            let heads = self.config.num_attention_heads + self.config.num_key_value_heads;
+            table.expand([-1, heads, -1], false).contiguous()
+        };
         Rotation {
-            cosine: Tensor::cat(&[&cosine, &cosine], 1).unsqueeze(1).to_kind(kind),
-            sine: Tensor::cat(&[&-&sine, &sine], 1).unsqueeze(1).to_kind(kind),
+            cosine: per_head(Tensor::cat(&[&cosine, &cosine], 1)),
+            sine: per_head(Tensor::cat(&[&-&sine, &sine], 1)),
         }
     }
+}
+
+/// The first `length` of a dimension, and the rest. Cheaper to differentiate
+/// than two `narrow`s, each of which would fill a gradient of full size.
+fn split(tensor: &Tensor, dimension: i64, length: i64) -> (Tensor, Tensor) {
+    let rest = tensor.size()[dimension as usize] - length;
+    let mut parts = tensor.split_with_sizes([length, rest], dimension);
+    let rest = parts.swap_remove(1);
+    (parts.swap_remove(0), rest)
 }
 
 /// Rotary position embedding (arXiv 2104.09864): halves x₁, x₂ of a head
 /// become x₁·cos − x₂·sin and x₂·cos + x₁·sin.
 struct Rotation {
-    cosine: Tensor, // [rows, 1, head_dim]
-    sine: Tensor,   // [rows, 1, head_dim], the first half negated
+    cosine: Tensor, // [rows, heads or 1, head_dim]
+    sine: Tensor,   // the same, the first half negated
 }
 
 impl Rotation {

@@ -14,13 +14,13 @@ use std::collections::HashMap;
 
 use tch::{Kind, Tensor};
 
-use crate::policy::{Decoder, Device, Sampling, SelfAttention, log_probabilities};
+use crate::policy::{Decoder, Device, Sampling, SelfAttention, cut_evenly, log_probabilities};
 
 /// A bundle is split when its answers are this many times longer than its
 /// prompt (and some), as attention grows with the square of its length.
 const MAX_ANSWERS_PER_PROMPT: usize = 4;
 /// Tokens that a CPU handles at once: more no longer fit its cache.
-const CPU_MICRO_BATCH_TOKENS: usize = 1024;
+const CPU_MICRO_BATCH_TOKENS: usize = 2048;
 
 /// An answer and which row it is.
 #[derive(Clone, Copy, Debug)]
@@ -144,16 +144,9 @@ pub(super) fn micro_batches<'b, 'a>(
     let limit = if device.is_gpu() { limit } else { limit.min(CPU_MICRO_BATCH_TOKENS) };
     let mut sorted = bundles.to_vec();
     sorted.sort_by_key(|bundle| std::cmp::Reverse(bundle.tokens()));
-    let mut batches: Vec<MicroBatch> = Vec::new();
-    for bundle in sorted {
-        match batches.last_mut() {
-            Some(batch) if batch.bundles[0].tokens() * (batch.bundles.len() + 1) <= limit => {
-                batch.bundles.push(bundle);
-            }
-            _ => batches.push(MicroBatch { bundles: vec![bundle] }),
-        }
-    }
-    batches
+    let sizes: Vec<usize> = sorted.iter().map(|bundle| bundle.tokens()).collect();
+    let runs = cut_evenly(&sizes, limit).into_iter();
+    runs.map(|run| MicroBatch { bundles: sorted[run].to_vec() }).collect()
 }
 
 impl MicroBatch<'_, '_> {
