@@ -49,7 +49,7 @@ pub use episode::{EnvironmentState, LiveEpisode};
 pub use error::PluginError;
 pub use failure::{Cause, PluginFailure, Problem};
 pub use interpreter::InterpreterPlugin;
-pub use library::PluginLibrary;
+pub use library::{PluginLibrary, built_folders};
 pub use log::{LogLevel, LogLine};
 pub use session::{LiveSession, SessionState};
 pub use setting::{Domain, Setting, SettingError, Settings, Value};

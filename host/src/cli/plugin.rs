@@ -9,11 +9,10 @@ use super::args::PluginCommand;
 use super::report;
 use crate::config::{Config, Limits};
 use crate::error::ExitCode;
-use crate::plugin::{EnvironmentPlugin, PluginError, PluginLibrary, Setting, WorkflowPlugin};
+use crate::plugin::{
+    EnvironmentPlugin, PluginError, PluginLibrary, Setting, WorkflowPlugin, built_folders,
+};
 use crate::storage::list_folder;
-
-/// Where `cargo xtask plugins` puts what it builds.
-const BUILT: &str = "target/plugins";
 
 pub fn run(command: PluginCommand) -> anyhow::Result<ExitCode> {
     match command {
@@ -37,12 +36,14 @@ fn check(plugin: PathBuf, tasks: u32, set: &[String]) -> anyhow::Result<ExitCode
 
 fn list() -> anyhow::Result<()> {
     let mut rows = Vec::new();
-    for name in list_folder(Path::new(BUILT))? {
+    let folders = built_folders();
+    let folder = folders.iter().find(|folder| folder.is_dir()).unwrap_or(&folders[0]);
+    for name in list_folder(folder)? {
         if !name.ends_with(".wasm") {
             continue;
         }
         // A file that is no plugin is shown as such; the others still count.
-        match load(&PathBuf::from(BUILT).join(&name)) {
+        match load(&folder.join(&name)) {
             Ok(library) => rows.extend(offers(&library)),
             Err(error) => rows.push(vec![name, "—".to_owned(), String::new(), error.to_string()]),
         }

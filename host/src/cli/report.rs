@@ -80,7 +80,7 @@ pub fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
 
-/// `93.4 % (91.0 to 95.2 %)`.
+/// `93.4 % (91.0 to 95.2 %)`: with the 95 % interval.
 pub fn success(success: &Success) -> String {
     format!(
         "{} ({:.1} to {:.1} %)",
@@ -127,6 +127,6 @@ mod tests {
     fn durations_and_shares_read_well() {
         assert_eq!(duration(3.21), "3.2 s");
         assert_eq!(duration(187.2), "3 min 07 s");
-        assert_eq!(success(&Success::new(486, 512)), "94.9 % (92.6 to 96.5 %)");
+        assert_eq!(success(&Success::new(486, 512)), "94.9 % (92.7 to 96.5 %)");
     }
 }

@@ -11,8 +11,13 @@ use super::workflow::WorkflowPlugin;
 use crate::config::Limits;
 use crate::error::{nearest, suggestion};
 
-/// Where bare names are looked up last: what `cargo xtask plugins` builds.
-const BUILT: &str = "target/plugins";
+/// Where bare names are looked up last: what `cargo xtask plugins` builds, seen
+/// from the project's root and from the program itself, which lies in
+/// `target/<profile>` beside it.
+pub fn built_folders() -> Vec<PathBuf> {
+    let beside = || Some(std::env::current_exe().ok()?.parent()?.parent()?.join("plugins"));
+    [PathBuf::from("target/plugins")].into_iter().chain(beside()).collect()
+}
 
 /// The plugins of a run.
 #[derive(Debug)]
@@ -33,7 +38,7 @@ impl PluginLibrary {
         let mut library = PluginLibrary {
             engine: PluginEngine::new()?,
             limits: limits.clone(),
-            folders: path.iter().cloned().chain([PathBuf::from(BUILT)]).collect(),
+            folders: path.iter().cloned().chain(built_folders()).collect(),
             plugins: Vec::new(),
             environments: Vec::new(),
             workflows: Vec::new(),

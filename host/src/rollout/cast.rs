@@ -16,7 +16,9 @@ pub enum CastError {
         role: String,
     },
     /// A policy that does not exist.
-    #[error("roles.{role} names the policy `{policy}`, which is not in [policies]{suggestion}")]
+    #[error(
+        "roles.{role} names the policy `{policy}`, which has no table [policies.{policy}]{suggestion}"
+    )]
     UnknownPolicy {
         /// The role.
         role: String,
