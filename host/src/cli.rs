@@ -115,6 +115,7 @@ fn of_training(cause: &(dyn std::error::Error + 'static)) -> Option<ExitCode> {
             _ => ExitCode::Run,
         });
     }
-    let stopped = cause.is::<ImitationError>() || cause.is::<RolloutError>() || cause.is::<TrainerError>();
+    let stopped =
+        cause.is::<ImitationError>() || cause.is::<RolloutError>() || cause.is::<TrainerError>();
     stopped.then_some(ExitCode::Run)
 }

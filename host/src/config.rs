@@ -152,8 +152,7 @@ impl Config {
     fn check_rollout(&self) -> Result<(), ConfigError> {
         let rollout = &self.rollout;
         let compares = !matches!(self.advantage.estimator, Estimator::Naive);
-        let by_trajectory =
-            matches!(self.advantage.estimator, Estimator::Grpo | Estimator::DrGrpo);
+        let by_trajectory = matches!(self.advantage.estimator, Estimator::Grpo | Estimator::DrGrpo);
         let top_p = rollout.top_p > 0.0 && rollout.top_p <= 1.0;
         require(rollout.tasks_per_step > 0, "rollout.tasks_per_step", "it must be at least 1")?;
         require(rollout.branches > 0, "rollout.branches", "it must be at least 1")?;
@@ -258,9 +257,8 @@ fn apply_override(table: &mut toml::Table, text: &str) -> Result<(), ConfigError
     let last = last.ok_or_else(|| malformed("the key is empty"))?;
     let mut table = table;
     for part in path {
-        let entry = table
-            .entry(part.to_owned())
-            .or_insert_with(|| toml::Value::Table(toml::Table::new()));
+        let entry =
+            table.entry(part.to_owned()).or_insert_with(|| toml::Value::Table(toml::Table::new()));
         // `--set roles.planner=p` replaces `roles = "shared"`.
         if entry.is_str() {
             *entry = toml::Value::Table(toml::Table::new());
@@ -310,7 +308,10 @@ mod tests {
             message(&["rollout.tempature=1"]),
             "there is no setting `rollout.tempature`; did you mean `temperature`?"
         );
-        assert_eq!(message(&["rolout.branches=1"]), "there is no setting `rolout`; did you mean `rollout`?");
+        assert_eq!(
+            message(&["rolout.branches=1"]),
+            "there is no setting `rolout`; did you mean `rollout`?"
+        );
     }
 
     #[test]
@@ -321,7 +322,9 @@ mod tests {
         );
         assert!(message(&["rollout.branches=1"]).contains("group of one"));
         assert!(message(&["advantage.estimator=grpo"]).contains("sampling = \"trajectory\""));
-        assert!(message(&["rollout.sampling=bush"]).starts_with("`rollout.sampling` cannot be used"));
+        assert!(
+            message(&["rollout.sampling=bush"]).starts_with("`rollout.sampling` cannot be used")
+        );
         assert!(message(&["train.steps=many"]).starts_with("`train.steps` cannot be used"));
         assert!(message(&["nonsense"]).contains("write key=value"));
     }

@@ -50,7 +50,10 @@ mod tests {
 
     #[test]
     fn a_misspelt_name_is_answered_with_the_nearest_right_one() {
-        assert_eq!(suggestion("tempature", ["top_p", "temperature"]), "; did you mean `temperature`?");
+        assert_eq!(
+            suggestion("tempature", ["top_p", "temperature"]),
+            "; did you mean `temperature`?"
+        );
         assert_eq!(suggestion("zzz", ["top_p", "seed"]), "; there are `top_p`, `seed`");
         assert_eq!(suggestion("zzz", []), "");
     }

@@ -67,9 +67,9 @@ impl Group {
 /// - `naive`: all completions of one task, whatever state they were drawn in.
 pub fn form_groups(samples: &[Sample], estimator: Estimator, alpha: f64) -> Vec<Group> {
     match estimator {
-        Estimator::AtGrpo => group_completions(samples, alpha, |s| {
-            (s.task, s.turn, s.role.clone(), s.state)
-        }),
+        Estimator::AtGrpo => {
+            group_completions(samples, alpha, |s| (s.task, s.turn, s.role.clone(), s.state))
+        }
         Estimator::Naive => group_completions(samples, alpha, |s| s.task),
         Estimator::Grpo | Estimator::DrGrpo => group_trajectories(samples, alpha),
     }
@@ -144,7 +144,10 @@ mod tests {
             let first = &samples[group.units[0].members[0]];
             for unit in &group.units {
                 let other = &samples[unit.members[0]];
-                assert_eq!((first.task, first.turn, &first.role), (other.task, other.turn, &other.role));
+                assert_eq!(
+                    (first.task, first.turn, &first.role),
+                    (other.task, other.turn, &other.role)
+                );
                 assert_eq!(first.state, other.state);
             }
         }

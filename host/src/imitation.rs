@@ -138,7 +138,8 @@ fn new_trainers(
         decay: Decay::Constant,
         ..config.train.clone()
     };
-    let new = |(name, policy): (&String, &Policy)| Ok((name.clone(), Trainer::new(policy, &train)?));
+    let new =
+        |(name, policy): (&String, &Policy)| Ok((name.clone(), Trainer::new(policy, &train)?));
     policies.iter().filter(|(name, _)| config.trains(name)).map(new).collect()
 }
 

@@ -139,9 +139,7 @@ pub struct StepRecord<U> {
 }
 
 /// How often each ending occurred, and why episodes were void.
-pub fn count_endings(
-    episodes: &[Episode],
-) -> (BTreeMap<String, usize>, BTreeMap<String, usize>) {
+pub fn count_endings(episodes: &[Episode]) -> (BTreeMap<String, usize>, BTreeMap<String, usize>) {
     let (mut endings, mut void) = (BTreeMap::new(), BTreeMap::new());
     for episode in episodes {
         let word = match &episode.ending {

@@ -17,9 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
 use crate::metrics::Success;
-use crate::storage::{
-    StorageError, create_folder, list_folder, read_json, write_file, write_json,
-};
+use crate::storage::{StorageError, create_folder, list_folder, read_json, write_file, write_json};
 use crate::trajectory::Episode;
 
 /// What a run was made of. A resumed run must be made of the same.
@@ -198,7 +196,8 @@ impl RunFolder {
                 .map_err(|error| StorageError::io("write", &path)(error.into()))?;
             lines.push(b'\n');
         }
-        let packed = zstd::encode_all(lines.as_slice(), 3).map_err(StorageError::io("write", &path))?;
+        let packed =
+            zstd::encode_all(lines.as_slice(), 3).map_err(StorageError::io("write", &path))?;
         write_file(&path, &packed)
     }
 
@@ -244,7 +243,10 @@ fn free_name(folder: &Path, derived: &str) -> PathBuf {
         return plain;
     }
     // Among finitely many folders, some number is free.
-    (2..).map(|number| folder.join(format!("{derived}-{number}"))).find(|path| !path.exists()).unwrap_or(plain)
+    (2..)
+        .map(|number| folder.join(format!("{derived}-{number}")))
+        .find(|path| !path.exists())
+        .unwrap_or(plain)
 }
 
 fn lock(path: &Path) -> Result<File, StorageError> {

@@ -131,16 +131,7 @@ impl Training {
         }
         let seed = Seed::new(config.run.seed).named("training");
         let lap = Instant::now();
-        Ok(Training {
-            config,
-            team,
-            trainers,
-            folder,
-            progress,
-            seed,
-            lap,
-            verify_logprobs: false,
-        })
+        Ok(Training { config, team, trainers, folder, progress, seed, lap, verify_logprobs: false })
     }
 
     /// Rescore every sampled token with the training graph before each update.
@@ -292,8 +283,7 @@ impl Training {
     }
 
     fn validate_during_training(&mut self, record: &mut Record) -> Result<(), TrainingError> {
-        let (validation, seconds) =
-            self.validate(self.config.validation.tasks_during_training)?;
+        let (validation, seconds) = self.validate(self.config.validation.tasks_during_training)?;
         let success = validation.greedy.success;
         if self.progress.best.is_none_or(|(_, best)| success > best) {
             self.progress.best = Some((self.progress.step, success));
@@ -333,8 +323,7 @@ impl Training {
             validation: None,
             timing: Timing {
                 seconds,
-                generated_tokens_per_second: rollout.generated_tokens as f64
-                    / generation.max(1e-9),
+                generated_tokens_per_second: rollout.generated_tokens as f64 / generation.max(1e-9),
                 trained_tokens_per_second: 0.0,
             },
         }

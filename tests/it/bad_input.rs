@@ -11,9 +11,9 @@ fn refusal(folder: &Path, arguments: &[&str]) -> String {
     assert_eq!(stdout, "", "a refusal prints no result");
     let solo = plugin("solo");
     let places = [(folder, "[FOLDER]"), (solo.parent().unwrap(), "[PLUGINS]")];
-    let text = places.iter().fold(stderr, |text, (path, name)| {
-        text.replace(&path.display().to_string(), name)
-    });
+    let text = places
+        .iter()
+        .fold(stderr, |text, (path, name)| text.replace(&path.display().to_string(), name));
     assert!(!text.contains("panicked") && !text.contains("backtrace"), "{text}");
     // What is announced before the failure is not part of the message.
     let message: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("error")).collect();
@@ -34,10 +34,18 @@ fn configurations_that_cannot_be_are_refused() {
     insta::assert_snapshot!("no_branches", set("rollout.branches=0"));
     insta::assert_snapshot!("unknown_environment_setting", set("environment.wals=3"));
     insta::assert_snapshot!("environment_setting_out_of_range", set("environment.walls=-1"));
-    insta::assert_snapshot!("role_without_policy", refuse(&[
-        "train", "--plugins", &files,
-        "--set", "policies.big.layers=2", "--set", "roles.planner=big",
-    ]));
+    insta::assert_snapshot!(
+        "role_without_policy",
+        refuse(&[
+            "train",
+            "--plugins",
+            &files,
+            "--set",
+            "policies.big.layers=2",
+            "--set",
+            "roles.planner=big",
+        ])
+    );
     insta::assert_snapshot!("role_with_unknown_policy", set("roles.planner=big"));
 }
 
@@ -57,8 +65,12 @@ fn policies_that_cannot_be_used_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let sudoku = folder.path().join("sudoku");
     let (code, _, stderr) = run(&[
-        "policy", "new", "--plugins", &plugins(&["sudoku", "filler-checker"]),
-        "--out", sudoku.to_str().unwrap(),
+        "policy",
+        "new",
+        "--plugins",
+        &plugins(&["sudoku", "filler-checker"]),
+        "--out",
+        sudoku.to_str().unwrap(),
     ]);
     assert_eq!(code, 0, "{stderr}");
     let files = plugins(&["plan-path", "planner-executor"]);
@@ -79,19 +91,27 @@ fn run_folders_that_cannot_be_used_are_refused_and_nothing_is_lost() {
     let blocked = folder.path().join("a-file");
     fs::write(&blocked, "").unwrap();
     let unwritable = format!("run.dir={:?}", blocked.join("runs").display().to_string());
-    insta::assert_snapshot!("unwritable_run_folder", refusal(folder.path(), &[
-        "train", "--plugins", &files, "--set", &unwritable,
-    ]));
-    insta::assert_snapshot!("resume_nothing", refusal(folder.path(), &[
-        "train", "--resume", folder.path().to_str().unwrap(),
-    ]));
+    insta::assert_snapshot!(
+        "unwritable_run_folder",
+        refusal(folder.path(), &["train", "--plugins", &files, "--set", &unwritable,])
+    );
+    insta::assert_snapshot!(
+        "resume_nothing",
+        refusal(folder.path(), &["train", "--resume", folder.path().to_str().unwrap(),])
+    );
 
     let dir = format!("run.dir={:?}", folder.path().display().to_string());
     let mut flags = vec!["train", "--plugins", &files];
     for set in [
-        &dir as &str, "run.name=run", "train.steps=2", "rollout.tasks_per_step=4",
-        "rollout.max_turns=2", "validation.tasks=4", "imitation.success=0.0",
-        "imitation.ceiling=1.1", "imitation.tasks=4",
+        &dir as &str,
+        "run.name=run",
+        "train.steps=2",
+        "rollout.tasks_per_step=4",
+        "rollout.max_turns=2",
+        "validation.tasks=4",
+        "imitation.success=0.0",
+        "imitation.ceiling=1.1",
+        "imitation.tasks=4",
     ] {
         flags.extend(["--set", set]);
     }
@@ -105,9 +125,10 @@ fn run_folders_that_cannot_be_used_are_refused_and_nothing_is_lost() {
     bytes[middle] ^= 0x40;
     fs::write(&weights, bytes).unwrap();
     let metrics = fs::read(run_folder.join("metrics.jsonl")).unwrap();
-    insta::assert_snapshot!("corrupt_checkpoint", refusal(folder.path(), &[
-        "train", "--resume", run_folder.to_str().unwrap(),
-    ]));
+    insta::assert_snapshot!(
+        "corrupt_checkpoint",
+        refusal(folder.path(), &["train", "--resume", run_folder.to_str().unwrap(),])
+    );
     assert_eq!(fs::read(run_folder.join("metrics.jsonl")).unwrap(), metrics, "nothing is lost");
     // As the message says: without the damaged checkpoint the one before it serves.
     fs::remove_dir_all(run_folder.join("checkpoints/step-000002")).unwrap();

@@ -1,5 +1,7 @@
 //! Tests of the whole, through the library and through the real binary.
 
+#![expect(clippy::unwrap_used, reason = "a test that meets an error has failed")]
+
 mod components;
 mod support;
 

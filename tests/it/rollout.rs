@@ -29,8 +29,15 @@ fn roll_out(config: &Config) -> Rollout {
     let tasks: Vec<TaskSeed> = (0..TASKS as u32)
         .map(|task| TaskSeed { split: Split::Train, task, seed: seed.at(task.into()) })
         .collect();
-    collect(&team.stage, &team.cast, &team.policies, &tasks, &config.rollout, config.advantage.alpha)
-        .unwrap()
+    collect(
+        &team.stage,
+        &team.cast,
+        &team.policies,
+        &tasks,
+        &config.rollout,
+        config.advantage.alpha,
+    )
+    .unwrap()
 }
 
 /// The rows of one (task, role, turn).
@@ -80,7 +87,10 @@ fn the_second_role_has_its_own_rewards_and_saw_the_first_roles_kept_answer_in_th
             assert_eq!(*turn, planned_turn, "both speak in the same turn");
             let told = &prompt.last().unwrap().text;
             let shown: Vec<&str> = plan.split_whitespace().collect();
-            assert!(told.ends_with(&format!("plan {}", shown.join(" ")).trim_end().to_owned()), "{told:?} shows {plan:?}");
+            assert!(
+                told.ends_with(&format!("plan {}", shown.join(" ")).trim_end().to_owned()),
+                "{told:?} shows {plan:?}"
+            );
         }
     }
     for ((_, _, role), rows) in states(&rollout.samples) {

@@ -69,7 +69,8 @@ fn a_run_killed_in_the_middle_resumes_as_if_never_stopped() {
         .stderr(std::process::Stdio::null())
         .spawn()
         .unwrap();
-    let lines = || fs::read_to_string(killed.join("metrics.jsonl")).map_or(0, |t| t.lines().count());
+    let lines =
+        || fs::read_to_string(killed.join("metrics.jsonl")).map_or(0, |t| t.lines().count());
     while lines() < 4 && child.try_wait().unwrap().is_none() {
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -99,11 +100,26 @@ fn every_estimator_trains_and_the_sampler_agrees_with_the_trainer() {
         ("at-grpo", &["advantage.estimator=at-grpo"][..]),
         ("naive", &["advantage.estimator=naive", "rollout.branch_choice=greedy"]),
         ("grpo", &["advantage.estimator=grpo", "rollout.sampling=trajectory"]),
-        ("dr-grpo", &["advantage.estimator=dr-grpo", "rollout.sampling=trajectory", "rollout.top_p=0.9", "rollout.top_k=20"]),
-        ("solo", &["plugins.workflow=solo", "rollout.branch_choice=softmax", "rollout.temperature=0.8"]),
+        (
+            "dr-grpo",
+            &[
+                "advantage.estimator=dr-grpo",
+                "rollout.sampling=trajectory",
+                "rollout.top_p=0.9",
+                "rollout.top_k=20",
+            ],
+        ),
+        (
+            "solo",
+            &["plugins.workflow=solo", "rollout.branch_choice=softmax", "rollout.temperature=0.8"],
+        ),
     ] {
         let mut flags = arguments(folder.path(), name, extra);
-        flags.extend(["--set".to_owned(), "train.steps=2".to_owned(), "--verify-logprobs".to_owned()]);
+        flags.extend([
+            "--set".to_owned(),
+            "train.steps=2".to_owned(),
+            "--verify-logprobs".to_owned(),
+        ]);
         let (code, _, stderr) = run(&flags.iter().map(String::as_str).collect::<Vec<_>>());
         assert_eq!(code, 0, "{name}: {stderr}");
         for record in &metrics(&folder.path().join(name))[1..] {
@@ -132,8 +148,7 @@ fn a_run_folder_explains_itself_and_its_config_repeats_the_run() {
         assert_eq!(summary[side]["tasks"], 16);
     }
     let config = path.join("config.toml");
-    let (code, _, stderr) =
-        run(&["train", config.to_str().unwrap(), "--set", "run.name=again"]);
+    let (code, _, stderr) = run(&["train", config.to_str().unwrap(), "--set", "run.name=again"]);
     assert_eq!(code, 0, "{stderr}");
     assert_eq!(metrics(&folder.path().join("again")), first);
 }
@@ -143,7 +158,9 @@ fn void_episodes_are_counted_and_the_run_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let hostile = crate::support::fixture("hostile-environment");
     let files = format!("{},{}", hostile.display(), plugins(&["solo"]));
-    for (mode, cause) in [("trap-act", "trap"), ("nan-reward", "invalid_answer"), ("spin", "out_of_fuel")] {
+    for (mode, cause) in
+        [("trap-act", "trap"), ("nan-reward", "invalid_answer"), ("spin", "out_of_fuel")]
+    {
         let mut flags = arguments(folder.path(), mode, &[]);
         flags[2].clone_from(&files);
         for set in [
@@ -162,7 +179,11 @@ fn void_episodes_are_counted_and_the_run_goes_on() {
         assert_eq!(records[2]["void"][cause], 8, "{mode}: {}", records[2]);
         assert_eq!(records[2]["groups"]["groups"], 0, "{mode}: void episodes are in no group");
     }
-    let mut flags = arguments(folder.path(), "strict", &["environment.mode=trap-act", "imitation.enabled=false"]);
+    let mut flags = arguments(
+        folder.path(),
+        "strict",
+        &["environment.mode=trap-act", "imitation.enabled=false"],
+    );
     flags[2] = files;
     let (code, _, stderr) = run(&flags.iter().map(String::as_str).collect::<Vec<_>>());
     assert_eq!(code, 6, "{stderr}");

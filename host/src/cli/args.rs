@@ -153,10 +153,14 @@ pub struct ImitateArgs {
 #[derive(Debug, Subcommand)]
 pub enum PolicyCommand {
     /// Make a small random policy whose words are the plugins' words.
-    #[command(after_help = "Example:\n  host policy new --preset tiny --plugins sudoku --out policies/new")]
+    #[command(
+        after_help = "Example:\n  host policy new --preset tiny --plugins sudoku --out policies/new"
+    )]
     New(PolicyNewArgs),
     /// Say what a checkpoint holds.
-    #[command(after_help = "Example:\n  host policy inspect runs/quickstart/checkpoints/step-000100/policies/shared")]
+    #[command(
+        after_help = "Example:\n  host policy inspect runs/quickstart/checkpoints/step-000100/policies/shared"
+    )]
     Inspect {
         /// A folder in the Hugging Face layout.
         folder: PathBuf,

@@ -65,7 +65,11 @@ fn show(
             report::line(&format!("\nnobody answers for `{}`; the end", request.role));
             return Ok(ExitCode::Success);
         };
-        report::line(&format!("\n{} (turn {}): {text}", request.role, scene.turn_of(&request.role) + 1));
+        report::line(&format!(
+            "\n{} (turn {}): {text}",
+            request.role,
+            scene.turn_of(&request.role) + 1
+        ));
         now = stage.answer(&scene, Answer { text: &text, complete: true })?;
     }
 }
@@ -82,7 +86,11 @@ fn print_events(now: &Consequence) {
                     .map(|(name, value)| format!("{name} {value:+.2}"))
                     .collect();
                 let verdict = if *accepted { "accepted" } else { "not accepted" };
-                report::line(&format!("  {} {verdict}: {} {feedback}", action.kind, parts.join(", ")));
+                report::line(&format!(
+                    "  {} {verdict}: {} {feedback}",
+                    action.kind,
+                    parts.join(", ")
+                ));
             }
             Event::Replied { .. } => {}
         }

@@ -44,7 +44,10 @@ fn describe(policy: &Policy) -> anyhow::Result<()> {
             row("width", config.hidden_size.to_string()),
             row(
                 "heads",
-                format!("{} ({} key-value)", config.num_attention_heads, config.num_key_value_heads),
+                format!(
+                    "{} ({} key-value)",
+                    config.num_attention_heads, config.num_key_value_heads
+                ),
             ),
             row("vocabulary", config.vocab_size.to_string()),
             row("context", format!("{} tokens", config.max_position_embeddings)),

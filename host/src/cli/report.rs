@@ -23,11 +23,18 @@ impl Bar {
     pub fn new(title: &'static str, done: usize, total: usize, unit: &str) -> Self {
         let visible = std::io::stderr().is_terminal();
         let bar = ProgressBar::new(total as u64).with_position(done as u64);
-        bar.set_draw_target(if visible { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() });
+        bar.set_draw_target(if visible {
+            ProgressDrawTarget::stderr()
+        } else {
+            ProgressDrawTarget::hidden()
+        });
         let template = format!(
             "{title:>12} {{bar:32}} {{pos}}/{{len}} {unit}  {{per_sec}}  ETA {{eta}}  {{msg}}"
         );
-        bar.set_style(ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.set_style(
+            ProgressStyle::with_template(&template)
+                .unwrap_or_else(|_| ProgressStyle::default_bar()),
+        );
         bar.reset_eta();
         bar.enable_steady_tick(Duration::from_millis(500));
         Bar { bar, visible }

@@ -94,9 +94,8 @@ pub fn warm_start(config: &Config, team: &mut Team) -> anyhow::Result<()> {
 }
 
 fn describe(record: &Record) -> String {
-    let rewards = record.roles.iter().map(|(role, metrics)| {
-        format!("{role} {:+.2}", metrics.reward.mean)
-    });
+    let rewards =
+        record.roles.iter().map(|(role, metrics)| format!("{role} {:+.2}", metrics.reward.mean));
     let rewards: Vec<String> = rewards.collect();
     format!("reward {}", rewards.join(", "))
 }
@@ -170,7 +169,9 @@ fn manifest(config: &Config, team: &Team, device: Device) -> anyhow::Result<Mani
 
 fn conclude(summary: &Summary, folder: &Path) {
     report::line("");
-    let row = |what: &str, success| vec![what.to_owned(), report::success(success), summary.before.tasks.to_string()];
+    let row = |what: &str, success| {
+        vec![what.to_owned(), report::success(success), summary.before.tasks.to_string()]
+    };
     report::table(
         &["held-out tasks", "solved (95 % interval)", "tasks"],
         &[row("before", &summary.before), row("after", &summary.after)],

@@ -37,7 +37,8 @@ mod tests {
     use super::*;
 
     fn shares(choice: BranchChoice, rewards: &[f64]) -> Vec<f64> {
-        let config = RolloutConfig { branch_choice: choice, branch_temperature: 0.5, ..Default::default() };
+        let config =
+            RolloutConfig { branch_choice: choice, branch_temperature: 0.5, ..Default::default() };
         let mut counts = vec![0.0; rewards.len()];
         for index in 0..20_000 {
             counts[choose_branch(rewards, &config, Seed::new(3).at(index))] += 1.0 / 20_000.0;

@@ -111,7 +111,10 @@ mod tests {
     fn one_word_fills_all_roles() {
         let seats = names(&["planner", "executor"]);
         let shared = Cast::new(&Roles::Shared, &seats, &[]).unwrap();
-        assert_eq!(shared.policies(), BTreeMap::from([("shared".into(), names(&["executor", "planner"]))]));
+        assert_eq!(
+            shared.policies(),
+            BTreeMap::from([("shared".into(), names(&["executor", "planner"]))])
+        );
         let own = Cast::new(&Roles::PerRole, &seats, &[]).unwrap();
         assert_eq!(own.policy_of("planner"), "planner");
     }

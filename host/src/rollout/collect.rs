@@ -81,7 +81,8 @@ pub fn collect(
         let started = Instant::now();
         let answers = generate(cast, policies, &runs, config)?;
         rollout.generation += started.elapsed();
-        rollout.generated_tokens += answers.iter().flat_map(|a| &a.completions).map(|c| c.tokens.len()).sum::<usize>();
+        let completions = answers.iter().flat_map(|answers| &answers.completions);
+        rollout.generated_tokens += completions.map(|answer| answer.tokens.len()).sum::<usize>();
         let started = Instant::now();
         play(stage, cast, &mut runs, answers, config, alpha);
         rollout.plugins += started.elapsed();
@@ -159,8 +160,9 @@ fn begin(stage: &Stage, tasks: &[TaskSeed], config: &RolloutConfig) -> Vec<Run> 
         SamplingScheme::Tree => (1, config.branches),
         SamplingScheme::Trajectory => (config.branches, 1),
     };
-    let starts: Vec<(usize, usize)> =
-        (0..tasks.len()).flat_map(|task| (0..episodes).map(move |episode| (task, episode))).collect();
+    let starts: Vec<(usize, usize)> = (0..tasks.len())
+        .flat_map(|task| (0..episodes).map(move |episode| (task, episode)))
+        .collect();
     let begin_one = |(index, episode): (usize, usize)| {
         let task = tasks[index];
         let progress = Progress::Ended(Ending::Truncated);
@@ -185,6 +187,13 @@ fn begin(stage: &Stage, tasks: &[TaskSeed], config: &RolloutConfig) -> Vec<Run> 
     starts.into_par_iter().map(begin_one).collect()
 }
 
+/// A request that is due: the `position`-th of its run's.
+struct Due {
+    run: usize,
+    position: usize,
+    request: Arc<Request>,
+}
+
 /// Completions for every request that is due, in the order of runs and requests.
 fn generate(
     cast: &Cast,
@@ -192,34 +201,35 @@ fn generate(
     runs: &[Run],
     config: &RolloutConfig,
 ) -> Result<Vec<Answers>, RolloutError> {
-    let mut due: BTreeMap<&str, Vec<(usize, usize, Arc<Request>)>> = BTreeMap::new();
+    let mut due: BTreeMap<&str, Vec<Due>> = BTreeMap::new();
     for (run, scene) in runs.iter().enumerate().filter_map(|(i, run)| Some((i, run.scene()?))) {
         for (position, request) in scene.due.iter().enumerate() {
             let policy = cast.policy_of(&request.role);
-            due.entry(policy).or_default().push((run, position, request.clone()));
+            due.entry(policy).or_default().push(Due { run, position, request: request.clone() });
         }
     }
-    let mut answers: Vec<(usize, usize, Answers)> = Vec::new();
+    let mut answers: Vec<(usize, Answers)> = Vec::new();
     for (policy, due) in due {
         answers.extend(ask_policy(policy, policies, due, runs, config)?);
     }
-    answers.sort_by_key(|(run, position, _)| (*run, *position));
-    Ok(answers.into_iter().map(|(_, _, answers)| answers).collect())
+    answers.sort_by_key(|(position, answers)| (answers.run, *position));
+    Ok(answers.into_iter().map(|(_, answers)| answers).collect())
 }
 
+/// One policy's completions, each list with the position of its request.
 fn ask_policy(
     name: &str,
     policies: &Policies,
-    due: Vec<(usize, usize, Arc<Request>)>,
+    due: Vec<Due>,
     runs: &[Run],
     config: &RolloutConfig,
-) -> Result<Vec<(usize, usize, Answers)>, RolloutError> {
+) -> Result<Vec<(usize, Answers)>, RolloutError> {
     let failed = |reason| RolloutError::Policy { policy: name.to_owned(), reason };
     let Some(policy) = policies.get(name) else {
         return Err(RolloutError::Missing { policy: name.to_owned() });
     };
     let mut prompts = Vec::with_capacity(due.len());
-    for (run, _, request) in &due {
+    for Due { run, request, .. } in &due {
         let run = &runs[*run];
         let turn = run.scene().map_or(0, |scene| scene.turn_of(&request.role));
         let seed = run.seed(&request.role, turn);
@@ -230,8 +240,8 @@ fn ask_policy(
     let completions = policy.generate(&prompts, &Sampling::from(config)).map_err(failed)?;
     let answers = due.into_iter().zip(prompts).zip(completions);
     Ok(answers
-        .map(|(((run, position, request), prompt), completions)| {
-            (run, position, Answers { run, request, prompt: prompt.prompt, completions })
+        .map(|((Due { run, position, request }, Prompt { prompt, .. }), completions)| {
+            (position, Answers { run, request, prompt, completions })
         })
         .collect())
 }

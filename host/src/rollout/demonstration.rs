@@ -116,7 +116,9 @@ impl<'a> Demonstrator<'a> {
             self.store.entry(role).or_default().push(demonstration);
         }
         // Enough to draw mistakes from, without growing for ever.
-        self.heard.values_mut().for_each(|heard| drop(heard.drain(..heard.len().saturating_sub(512))));
+        self.heard
+            .values_mut()
+            .for_each(|heard| drop(heard.drain(..heard.len().saturating_sub(512))));
         Ok(())
     }
 

@@ -106,7 +106,8 @@ impl Stage {
             accepted: true,
             events: vec![Event::Observed { text: observation.clone() }],
         };
-        let progress = play.tell(SessionEvent::Begun(observation), VecDeque::new(), BTreeMap::new())?;
+        let progress =
+            play.tell(SessionEvent::Begun(observation), VecDeque::new(), BTreeMap::new())?;
         Ok(play.ended_with(progress))
     }
 
@@ -191,8 +192,9 @@ impl Play<'_> {
                 }
                 Directive::Wait => return self.pause(due, turns),
                 Directive::Ask(_) if !due.is_empty() => {
-                    return Err(workflow
-                        .failure("advance", "it asks again although answers are still due"));
+                    return Err(
+                        workflow.failure("advance", "it asks again although answers are still due")
+                    );
                 }
                 Directive::Ask(requests) => {
                     let limit = self.stage.max_turns;
@@ -206,17 +208,23 @@ impl Play<'_> {
                     Err(ending) => return Ok(Progress::Ended(ending)),
                 },
                 Directive::Run(program) => {
-                    return Err(workflow.failure("advance", format!(
-                        "it wants to run a program in `{}`, and no interpreter is loaded",
-                        program.language
-                    )));
+                    return Err(workflow.failure(
+                        "advance",
+                        format!(
+                            "it wants to run a program in `{}`, and no interpreter is loaded",
+                            program.language
+                        ),
+                    ));
                 }
             }
         }
-        Err(workflow.failure("advance", format!(
-            "it took more than {} actions after one answer (plugins.limits.actions_per_answer)",
-            self.stage.actions_per_answer
-        )))
+        Err(workflow.failure(
+            "advance",
+            format!(
+                "it took more than {} actions after one answer (plugins.limits.actions_per_answer)",
+                self.stage.actions_per_answer
+            ),
+        ))
     }
 
     /// Carry out an action: the event it leads to, or the episode's ending.
