@@ -81,6 +81,12 @@ pub enum PolicyError {
     /// A prompt cannot be answered.
     #[error("{0}")]
     Prompt(String),
+    /// The weights no longer give probabilities.
+    #[error(
+        "the policy's log-probabilities are not finite, its weights have diverged; go back to a \
+         checkpoint and lower `learning_rate`"
+    )]
+    Diverged,
     /// A sampling setting is out of range.
     #[error("`{setting}` is {value}, but must be {range}")]
     Sampling {
@@ -481,6 +487,37 @@ mod tests {
         std::fs::write(folder.path().join("model.safetensors"), b"short").unwrap();
         let error = Policy::load(folder.path(), Device::cpu()).unwrap_err().to_string();
         assert!(error.contains("model.safetensors"), "{error}");
+    }
+
+    #[test]
+    fn a_checkpoint_may_have_a_head_of_its_own_and_fewer_bits() {
+        let folder = tempfile::tempdir().unwrap();
+        let policy = policy();
+        policy.save(folder.path()).unwrap();
+        let (config, file) =
+            (folder.path().join("config.json"), folder.path().join("model.safetensors"));
+        let mut tensors = read_tensors(&file).unwrap();
+        let head = tensors["model.embed_tokens.weight"].copy();
+        tensors.insert("lm_head.weight".to_owned(), head);
+        write_tensors(&file, tensors).unwrap();
+        let original = std::fs::read_to_string(&config).unwrap();
+        let request = Request { prompt: [4, 5, 6].into(), seeds: vec![Seed::new(1)] };
+        let answer = |policy: &Policy| {
+            policy.generate(std::slice::from_ref(&request), &Sampling::greedy(5)).unwrap().remove(0)
+        };
+        let untied =
+            original.replace("\"tie_word_embeddings\": true", "\"tie_word_embeddings\": false");
+        std::fs::write(&config, &untied).unwrap();
+        let loaded = Policy::load(folder.path(), Device::cpu()).unwrap();
+        assert_eq!(loaded.parameter_count(), policy.parameter_count() + 7 * 64);
+        assert_eq!(answer(&loaded), answer(&policy));
+        std::fs::write(&config, untied.replace("float32", "bfloat16")).unwrap();
+        let halved = Policy::load(folder.path(), Device::cpu()).unwrap();
+        assert_eq!(halved.trainable().buffer().kind(), tch::Kind::BFloat16);
+        let again = tempfile::tempdir().unwrap();
+        halved.save(again.path()).unwrap();
+        let loaded = Policy::load(again.path(), Device::cpu()).unwrap();
+        assert_eq!(loaded.digest().unwrap(), halved.digest().unwrap());
     }
 
     #[test]

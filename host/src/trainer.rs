@@ -614,6 +614,31 @@ mod tests {
     }
 
     #[test]
+    fn weights_of_16_bits_learn_through_their_copy_in_32() {
+        let folder = tempfile::tempdir().unwrap();
+        policy(8).save(folder.path()).unwrap();
+        let path = folder.path().join("config.json");
+        let config_json = std::fs::read_to_string(&path).unwrap().replace("float32", "bfloat16");
+        std::fs::write(path, config_json).unwrap();
+        let mut policy = Policy::load(folder.path(), Device::cpu()).unwrap();
+        let example = Example { prompt: prompt(Seed::new(1), 6), answer: vec![5, 9, 7, 2] };
+        let mut trainer = Trainer::new(&policy, &config()).unwrap();
+        let before = trainer.imitate(&mut policy, std::slice::from_ref(&example)).unwrap().loss;
+        for _ in 0..30 {
+            trainer.imitate(&mut policy, std::slice::from_ref(&example)).unwrap();
+        }
+        trainer.save(folder.path()).unwrap();
+        policy.save(folder.path()).unwrap();
+        let mut resumed = Policy::load(folder.path(), Device::cpu()).unwrap();
+        let mut copy = Trainer::new(&resumed, &config()).unwrap();
+        copy.load(folder.path()).unwrap();
+        let after = trainer.imitate(&mut policy, std::slice::from_ref(&example)).unwrap();
+        assert!(before > 2.5 && after.loss < 0.5, "{before} {after:?}");
+        assert_eq!(copy.imitate(&mut resumed, &[example]).unwrap(), after);
+        assert_eq!(policy.digest().unwrap(), resumed.digest().unwrap());
+    }
+
+    #[test]
     fn saved_and_loaded_it_goes_on_bit_by_bit() {
         let config = TrainConfig { kl_coefficient: 0.05, weight_decay: 0.1, ..config() };
         let mut policy = policy(9);

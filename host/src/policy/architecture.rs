@@ -175,7 +175,7 @@ impl ModelConfig {
         if let Some((name, _)) = unsupported.iter().find(|(_, set)| *set) {
             return Err(format!("`{name}` is set to something that is not supported"));
         }
-        self.kind().map(|_| ())
+        Ok(())
     }
 
     /// Base of the rotary embedding, wherever this version writes it.
@@ -190,14 +190,13 @@ impl ModelConfig {
     }
 
     /// Type of the weights in memory.
-    pub(super) fn kind(&self) -> Result<tch::Kind, String> {
-        match self.torch_dtype.as_str() {
-            "float32" => Ok(tch::Kind::Float),
-            "bfloat16" => Ok(tch::Kind::BFloat16),
-            other => {
-                Err(format!("`torch_dtype` is `{other}`; `float32` and `bfloat16` are supported"))
-            }
-        }
+    pub(super) fn kind(&self) -> Result<tch::Kind, PolicyError> {
+        let reason = match self.torch_dtype.as_str() {
+            "float32" => return Ok(tch::Kind::Float),
+            "bfloat16" => return Ok(tch::Kind::BFloat16),
+            other => format!("`torch_dtype` is `{other}`; `float32` and `bfloat16` are supported"),
+        };
+        Err(PolicyError::Architecture { path: Path::new("config.json").to_owned(), reason })
     }
 }
 

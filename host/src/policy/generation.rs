@@ -293,10 +293,7 @@ fn record(
     for (draft, (token, score)) in lanes.iter_mut().flatten().zip(tokens.into_iter().zip(scores)) {
         let Some(draft) = draft.as_mut().filter(|draft| draft.stop.is_none()) else { continue };
         if !score.is_finite() {
-            return Err(PolicyError::Prompt(
-                "the policy's log-probabilities are not numbers; its weights have diverged"
-                    .to_owned(),
-            ));
+            return Err(PolicyError::Diverged);
         }
         draft.tokens.push(token as u32);
         draft.logprobs.push(score);

@@ -54,8 +54,7 @@ pub(super) fn load(parameters: &mut Parameters, folder: &Path) -> Result<(), Pol
 
 /// Copy one tensor into its slot; false if the model has no use for it.
 fn load_tensor(parameters: &Parameters, name: &str, found: &TensorView) -> Result<bool, String> {
-    let Some((slot, mut target)) = parameters.tensors().find(|(slot, _)| slot.name() == name)
-    else {
+    let Some(slot) = parameters.slots().iter().find(|slot| slot.name() == name) else {
         // Tied heads and rotary tables are derived, yet some checkpoints carry them.
         if name == "lm_head.weight" || name.ends_with("rotary_emb.inv_freq") {
             return Ok(false);
@@ -76,6 +75,7 @@ fn load_tensor(parameters: &Parameters, name: &str, found: &TensorView) -> Resul
     if finite.is_ok_and(|finite| finite.int64_value(&[]) == 0) {
         return Err(format!("tensor `{name}` holds infinities or NaN; the checkpoint is damaged"));
     }
+    let mut target = slot.view(parameters.buffer());
     target.f_copy_(&tensor).map_err(|error| error.to_string())?;
     Ok(true)
 }
