@@ -153,39 +153,53 @@ fn a_run_folder_explains_itself_and_its_config_repeats_the_run() {
     assert_eq!(metrics(&folder.path().join("again")), first);
 }
 
+/// Flags of a run of two steps in which plugins misbehave.
+fn hostile_arguments(folder: &Path, name: &str, workflow: &str, extra: &[&str]) -> Vec<String> {
+    let fixture = |name: &str| crate::support::fixture(name).display().to_string();
+    let workflow_file =
+        if workflow == "solo" { plugins(&["solo"]) } else { fixture("hostile-workflow") };
+    let workflow_name = format!("plugins.workflow={workflow}");
+    let mut sets = vec![
+        workflow_name.as_str(),
+        "imitation.enabled=false",
+        "train.steps=2",
+        "plugins.limits.fuel=10000000",
+    ];
+    sets.extend(extra);
+    let mut flags = arguments(folder, name, &sets);
+    flags[2] = format!("{},{workflow_file}", fixture("hostile-environment"));
+    flags
+}
+
 #[test]
 fn void_episodes_are_counted_and_the_run_goes_on() {
     let folder = tempfile::tempdir().unwrap();
-    let hostile = crate::support::fixture("hostile-environment");
-    let files = format!("{},{}", hostile.display(), plugins(&["solo"]));
-    for (mode, cause) in
-        [("trap-act", "trap"), ("nan-reward", "invalid_answer"), ("spin", "out_of_fuel")]
-    {
-        let mut flags = arguments(folder.path(), mode, &[]);
-        flags[2].clone_from(&files);
-        for set in [
-            &format!("environment.mode={mode}") as &str,
-            "rollout.max_void_share=1.0",
-            "imitation.enabled=false",
-            "train.steps=2",
-            "plugins.limits.fuel=10000000",
-        ] {
-            flags.extend(["--set".to_owned(), set.to_owned()]);
-        }
+    for (workflow, mode, cause) in [
+        ("solo", "environment.mode=trap-act", "trap"),
+        ("solo", "environment.mode=nan-reward", "invalid_answer"),
+        ("solo", "environment.mode=spin", "out_of_fuel"),
+        ("hostile-workflow", "workflow.mode=never-ending", "invalid_answer"),
+        ("hostile-workflow", "workflow.mode=unknown-role", "invalid_answer"),
+        ("hostile-workflow", "workflow.mode=wrong-role-action", "invalid_answer"),
+        ("hostile-workflow", "workflow.mode=wait-for-nobody", "invalid_answer"),
+    ] {
+        let name = mode.rsplit('=').next().unwrap();
+        let flags =
+            hostile_arguments(folder.path(), name, workflow, &[mode, "rollout.max_void_share=1.0"]);
         let (code, _, stderr) = run(&flags.iter().map(String::as_str).collect::<Vec<_>>());
         assert_eq!(code, 0, "{mode}: {stderr}");
-        let records = metrics(&folder.path().join(mode));
+        let records = metrics(&folder.path().join(name));
         assert_eq!(records.len(), 3, "{mode}: the run went on");
         assert_eq!(records[2]["void"][cause], 8, "{mode}: {}", records[2]);
         assert_eq!(records[2]["groups"]["groups"], 0, "{mode}: void episodes are in no group");
     }
-    let mut flags = arguments(
-        folder.path(),
-        "strict",
-        &["environment.mode=trap-act", "imitation.enabled=false"],
-    );
-    flags[2] = files;
+}
+
+#[test]
+fn too_many_void_episodes_stop_the_run_and_say_whose_fault_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let flags = hostile_arguments(folder.path(), "run", "solo", &["environment.mode=trap-act"]);
     let (code, _, stderr) = run(&flags.iter().map(String::as_str).collect::<Vec<_>>());
     assert_eq!(code, 6, "{stderr}");
-    assert!(stderr.contains("void") && stderr.contains("hostile"), "{stderr}");
+    assert!(stderr.contains("void") && stderr.contains("hostile-environment"), "{stderr}");
 }

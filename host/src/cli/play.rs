@@ -1,5 +1,6 @@
 //! `host play`: one episode, shown as it happens.
 
+use std::collections::BTreeSet;
 use std::io::BufRead;
 
 use super::args::PlayArgs;
@@ -11,7 +12,7 @@ use crate::policy::{Device, PolicyError, Request as Prompt, Sampling};
 use crate::rollout::{Answer, Consequence, Progress, Scene, Stage};
 use crate::seed::Seed;
 use crate::team::{Team, set_stage};
-use crate::trajectory::{Author, Event};
+use crate::trajectory::{Author, Event, Message};
 
 pub fn run(
     args: PlayArgs,
@@ -27,7 +28,10 @@ pub fn run(
         return show(&stage, split, task, |scene, _| Ok(stage.demonstrate(scene)?));
     }
     if args.human {
-        return show(&set_stage(&config)?, split, task, |_, request| ask_person(request));
+        let mut explained = BTreeSet::new();
+        return show(&set_stage(&config)?, split, task, |_, request| {
+            ask_person(request, explained.insert(request.role.clone()))
+        });
     }
     let team = Team::assemble(&config, device()?)?;
     show(&team.stage, split, task, |scene, request| {
@@ -111,9 +115,11 @@ fn ask_policy(
     Ok(answers.into_iter().flatten().next().map(|answer| answer.text).unwrap_or_default())
 }
 
-/// The prompt on standard output, the answer from standard input; its end ends the episode.
-fn ask_person(request: &Request) -> anyhow::Result<Option<String>> {
-    for message in &request.messages {
+/// The prompt on standard output, the answer from standard input; its end ends
+/// the episode. The rules are shown when a role is asked for the first time.
+fn ask_person(request: &Request, first: bool) -> anyhow::Result<Option<String>> {
+    let shown = |message: &&Message| first || message.author != Author::System;
+    for message in request.messages.iter().filter(shown) {
         let title = match message.author {
             Author::System => "rules",
             Author::User => "you are told",

@@ -1,0 +1,463 @@
+//! What the sandbox and the engine cost or gain: each table has both sides,
+//! measured in turn in the same run, and their ratio. Nothing is asserted.
+//!
+//! 1. An environment as a component against the same crate compiled natively.
+//! 2. The tiny policy against the same model in plain PyTorch
+//!    (`plain_pytorch.py`), if `$PYTHON` or `python3` can import `torch`.
+//!
+//! Figures are medians over rounds in which every side has one turn, so that
+//! what else runs on the machine slows all of them alike.
+
+#![expect(clippy::unwrap_used, reason = "a measurement has nobody to report errors to")]
+#![expect(clippy::print_stdout, reason = "its tables are its result")]
+
+#[path = "../../tests/it/components.rs"]
+mod components;
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use plugin_sdk::Environment;
+use plugin_sdk::environment::{Action, Split, Status, Task as NativeTask};
+use serde_json::{Value, json};
+use troupe::config::{PolicyConfig, TrainConfig};
+use troupe::plugin::{EnvironmentPlugin, EnvironmentState, PluginLibrary, Task};
+use troupe::policy::{Device, Policy, Request, Sampling};
+use troupe::seed::Seed;
+use troupe::trainer::{Row, Trainer};
+use troupe::trajectory::{Reward, Sample};
+
+/// Tasks whose expert is replayed.
+const TASKS: u32 = 64;
+/// Rounds over all tasks, and rounds of the policy; the first few are not counted.
+const ROUNDS: usize = 25;
+const WARM_UP: usize = 5;
+/// Repetitions of a native action, which alone is too short for a clock.
+const REPEAT: u32 = 20;
+/// Prompts of a batch, and answers to each.
+const PROMPTS: u64 = 64;
+const ANSWERS: u64 = 4;
+const SAMPLING: Sampling =
+    Sampling { temperature: 1.0, top_p: 1.0, top_k: 0, max_completion_tokens: 5 };
+
+fn main() {
+    // `cargo test --all-targets` runs benchmarks, too, but without this.
+    if !std::env::args().any(|argument| argument == "--bench") {
+        return println!("run `cargo bench`");
+    }
+    let library = components::library(&["plan-path", "sudoku", "planner-executor"]);
+    environments(&library);
+    policies(&library);
+}
+
+fn environments(library: &PluginLibrary) {
+    println!(
+        "\nEnvironment: component against native crate, one thread, {TASKS} training tasks with \
+         the expert's actions\n"
+    );
+    let mut table = Table::new(&["per second", "component", "native", "component / native"]);
+    let environment = |name| library.environment(Some(name)).unwrap();
+    compare_environment::<plan_path::PlanPath>(environment("plan-path"), &mut table);
+    compare_environment::<sudoku::Sudoku>(environment("sudoku"), &mut table);
+    table.print();
+}
+
+fn compare_environment<E: Environment>(plugin: &EnvironmentPlugin, table: &mut Table) {
+    let walks: Vec<Walk> = (0..TASKS).map(|seed| Walk::new::<E>(plugin, seed)).collect();
+    let acts: usize = walks.iter().map(|walk| walk.actions.len()).sum();
+    let mut row = |what: &str, count: usize, sides: [&dyn Fn(&Walk) -> Duration; 2]| {
+        let rates = in_turn(sides.map(|side| {
+            move || count as f64 / walks.iter().map(side).sum::<Duration>().as_secs_f64()
+        }));
+        table.row(&format!("{}: {what}", plugin.name()), &rates, &[(0, 1)]);
+    };
+    row("acts", acts, [&|walk| walk.guest(plugin, false), &|walk| walk.native::<E>(false)]);
+    row(
+        "acts, each followed by an observation",
+        acts,
+        [&|walk| walk.guest(plugin, true), &|walk| walk.native::<E>(true)],
+    );
+    let tasks = walks.len();
+    row(
+        "instances started (resume a saved state)",
+        tasks,
+        [&|walk| timed(1, || plugin.resume(&walk.state).unwrap()), &|walk| {
+            timed(REPEAT, || E::resume(&walk.native_state).unwrap())
+        }],
+    );
+    row(
+        "forks (resume, act, observe, save)",
+        tasks,
+        [&|walk| walk.guest_fork(plugin), &|walk| walk.native_fork::<E>()],
+    );
+}
+
+/// A task, its start as either side saves it, and the expert's actions to the end.
+struct Walk {
+    task: NativeTask,
+    state: EnvironmentState,
+    native_state: Vec<u8>,
+    actions: Vec<Action>,
+}
+
+impl Walk {
+    fn new<E: Environment>(plugin: &EnvironmentPlugin, seed: u32) -> Self {
+        let settings = plugin.configure(&toml::Table::new()).unwrap();
+        let task = Task { split: troupe::plugin::Split::Train, seed, settings, entry: None };
+        let mut guest = plugin.start(&task).unwrap();
+        let task = NativeTask::of::<E>(Split::Train, seed);
+        let mut native = E::start(&task).unwrap();
+        assert_eq!(guest.observe().unwrap(), native.observe(), "both sides play the same task");
+        let (state, native_state) = (guest.save().unwrap(), native.save().unwrap());
+        let mut actions = Vec::new();
+        while let Some(action) = native.demonstrate() {
+            let status = native.act("player", &action).unwrap().status;
+            actions.push(action);
+            if status != Status::Ongoing {
+                break;
+            }
+        }
+        Walk { task, state, native_state, actions }
+    }
+
+    /// Time of all actions through the component; its start is not timed.
+    fn guest(&self, plugin: &EnvironmentPlugin, observe: bool) -> Duration {
+        let mut live = plugin.resume(&self.state).unwrap();
+        let start = Instant::now();
+        for action in &self.actions {
+            std::hint::black_box(live.act("player", &action.kind, &action.text).unwrap());
+            if observe {
+                std::hint::black_box(live.observe().unwrap());
+            }
+        }
+        start.elapsed()
+    }
+
+    /// The same natively.
+    fn native<E: Environment>(&self, observe: bool) -> Duration {
+        let mut copies: Vec<E> = (0..REPEAT).map(|_| E::start(&self.task).unwrap()).collect();
+        let start = Instant::now();
+        for copy in &mut copies {
+            for action in &self.actions {
+                std::hint::black_box(copy.act("player", action).unwrap());
+                if observe {
+                    std::hint::black_box(copy.observe());
+                }
+            }
+        }
+        start.elapsed() / REPEAT
+    }
+
+    fn guest_fork(&self, plugin: &EnvironmentPlugin) -> Duration {
+        let action = &self.actions[0];
+        timed(1, || {
+            let mut live = plugin.resume(&self.state).unwrap();
+            live.act("player", &action.kind, &action.text).unwrap();
+            (live.observe().unwrap(), live.save().unwrap())
+        })
+    }
+
+    fn native_fork<E: Environment>(&self) -> Duration {
+        timed(REPEAT, || {
+            let mut copy = E::resume(&self.native_state).unwrap();
+            copy.act("player", &self.actions[0]).unwrap();
+            (copy.observe(), copy.save())
+        })
+    }
+}
+
+fn policies(library: &PluginLibrary) {
+    let words = vocabulary(library);
+    let config = PolicyConfig::default();
+    let mut policy = Policy::random(&config, &words, Seed::new(1), Device::cpu()).unwrap();
+    let threads = policy.threads();
+    let work = Work::new(&policy, words.len());
+    println!(
+        "\nPolicy of {} parameters, {PROMPTS} prompts ({} tokens) with {ANSWERS} answers each \
+         ({} tokens in the samples to learn from)\n",
+        policy.parameter_count(),
+        work.prompt_tokens(),
+        work.answer_tokens(),
+    );
+    let mut plain = PlainPyTorch::start(&policy, &work);
+    let header = ["tokens/s, threads", "troupe", "plain PyTorch", "troupe / PyTorch"];
+    let mut table = Table::new(&header);
+    let counts = if threads == 1 { vec![1] } else { vec![1, threads] };
+    for &threads in &counts {
+        policy.set_threads(threads);
+        let troupe = || work.generate(&policy);
+        let rates = against(troupe, plain.as_mut(), &format!("generate {threads}"));
+        table.row(&format!("generation, {threads}"), &rates, &[(0, 1)]);
+    }
+    let mut trainer = Trainer::new(&policy, &work.train).unwrap();
+    for &threads in &counts {
+        policy.set_threads(threads);
+        let troupe = || work.update(&mut policy, &mut trainer);
+        let rates = against(troupe, plain.as_mut(), &format!("train {threads}"));
+        table.row(&format!("training, {threads}"), &rates, &[(0, 1)]);
+    }
+    table.print();
+    println!(
+        "\nGenerated are sampled answer tokens, the end-of-text token included. Trained are a \
+         group's prompt once and its answers. troupe reads and trains a prompt once for its \
+         {ANSWERS} answers; plain PyTorch repeats it."
+    );
+}
+
+fn vocabulary(library: &PluginLibrary) -> Vec<String> {
+    let none = toml::Table::new();
+    let environment = library.environment(Some("plan-path")).unwrap();
+    let workflow = library.workflow(Some("planner-executor"), environment).unwrap();
+    let mut words = environment.vocabulary(&environment.configure(&none).unwrap()).unwrap();
+    words.extend(workflow.vocabulary(&workflow.configure(&none).unwrap()).unwrap());
+    words.sort_unstable();
+    words.dedup();
+    words
+}
+
+/// What both engines are given to do.
+struct Work {
+    requests: Vec<Request>,
+    samples: Vec<Sample>,
+    advantages: Vec<f32>,
+    train: TrainConfig,
+}
+
+impl Work {
+    /// Random words for prompts, and the policy's own answers to learn from.
+    fn new(policy: &Policy, words: usize) -> Self {
+        const SPECIALS: u32 = 4;
+        let requests: Vec<Request> = (0..PROMPTS)
+            .map(|prompt| {
+                let seed = Seed::new(2).at(prompt);
+                let length = 18 + seed.index(7) as u64;
+                let token = |place| SPECIALS + seed.named("word").at(place).index(words) as u32;
+                let seeds = (0..ANSWERS).map(|answer| seed.named("answer").at(answer)).collect();
+                Request { prompt: (0..length).map(token).collect(), seeds }
+            })
+            .collect();
+        let answers = policy.generate(&requests, &SAMPLING).unwrap();
+        let samples: Vec<Sample> = (requests.iter().zip(answers).enumerate())
+            .flat_map(|(task, (request, answers))| {
+                let sample = move |(branch, completion)| Sample {
+                    task,
+                    episode: 0,
+                    turn: 0,
+                    role: "player".to_owned(),
+                    policy: "tiny".to_owned(),
+                    branch,
+                    kept: branch == 0,
+                    state: task as u64,
+                    prompt: Arc::clone(&request.prompt),
+                    completion,
+                    reward: Reward::default(),
+                    accepted: true,
+                };
+                answers.into_iter().enumerate().map(sample)
+            })
+            .collect();
+        let advantages = (0..samples.len() as u64)
+            .map(|sample| (2.0 * Seed::new(3).at(sample).unit() - 1.0) as f32)
+            .collect();
+        // So small a rate that all rounds see nearly the same weights.
+        let train = TrainConfig { learning_rate: 1e-7, ..TrainConfig::default() };
+        Work { requests, samples, advantages, train }
+    }
+
+    fn prompt_tokens(&self) -> usize {
+        self.requests.iter().map(|request| request.prompt.len()).sum()
+    }
+
+    fn answer_tokens(&self) -> usize {
+        self.samples.iter().map(|sample| sample.completion.tokens.len()).sum()
+    }
+
+    /// Tokens per second of one batch.
+    fn generate(&self, policy: &Policy) -> f64 {
+        let start = Instant::now();
+        let answers = policy.generate(&self.requests, &SAMPLING).unwrap();
+        let seconds = start.elapsed().as_secs_f64();
+        answers.iter().flatten().map(|answer| answer.tokens.len()).sum::<usize>() as f64 / seconds
+    }
+
+    /// Tokens per second of one update.
+    fn update(&self, policy: &mut Policy, trainer: &mut Trainer) -> f64 {
+        let rows: Vec<Row> = (self.samples.iter().zip(&self.advantages))
+            .map(|(sample, &advantage)| Row { sample, advantage })
+            .collect();
+        let start = Instant::now();
+        let metrics = trainer.update(policy, &rows, &SAMPLING, Seed::new(4)).unwrap();
+        let seconds = start.elapsed().as_secs_f64();
+        assert_eq!(metrics.tokens, self.prompt_tokens() + self.answer_tokens());
+        metrics.tokens as f64 / seconds
+    }
+
+    /// For the script.
+    fn to_json(&self) -> Value {
+        let samples: Vec<Value> = (self.samples.iter().zip(&self.advantages))
+            .map(|(sample, advantage)| {
+                json!({
+                    "prompt": sample.task,
+                    "tokens": sample.completion.tokens,
+                    "logprobs": sample.completion.logprobs,
+                    "advantage": advantage,
+                })
+            })
+            .collect();
+        json!({
+            "prompts": self.requests.iter().map(|request| &request.prompt[..]).collect::<Vec<_>>(),
+            "answers": ANSWERS,
+            "max_completion_tokens": SAMPLING.max_completion_tokens,
+            "samples": samples,
+            "train": self.train,
+        })
+    }
+}
+
+/// The same model in `plain_pytorch.py`, which does what a line asks for.
+struct PlainPyTorch {
+    process: Child,
+    to: ChildStdin,
+    from: BufReader<ChildStdout>,
+    _folder: tempfile::TempDir,
+}
+
+impl PlainPyTorch {
+    /// Start the script on the saved policy, if there is a Python with torch.
+    fn start(policy: &Policy, work: &Work) -> Option<Self> {
+        let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
+        let probe = Command::new(&python).args(["-c", "import torch"]).stderr(Stdio::null());
+        if !probe.status().is_ok_and(|status| status.success()) {
+            println!(
+                "`{python}` cannot import torch, so the column stays empty: \
+                 `python3 -m pip install torch==2.11.0`, or set PYTHON\n"
+            );
+            return None;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        policy.save(folder.path()).unwrap();
+        std::fs::write(folder.path().join("work.json"), work.to_json().to_string()).unwrap();
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/plain_pytorch.py");
+        let mut process = Command::new(python)
+            .arg(script)
+            .arg(folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let to = process.stdin.take().unwrap();
+        let from = BufReader::new(process.stdout.take().unwrap());
+        let mut plain = PlainPyTorch { process, to, from, _folder: folder };
+        let ready = plain.answer();
+        println!(
+            "PyTorch {} agrees with the samples' log-probabilities to {:.1e}\n",
+            ready["torch"].as_str().unwrap(),
+            ready["largest_difference"].as_f64().unwrap(),
+        );
+        Some(plain)
+    }
+
+    /// Tokens per second of one batch or update.
+    fn ask(&mut self, line: &str) -> f64 {
+        writeln!(self.to, "{line}").unwrap();
+        let answer = self.answer();
+        answer["tokens"].as_f64().unwrap() / answer["seconds"].as_f64().unwrap()
+    }
+
+    fn answer(&mut self) -> Value {
+        let mut line = String::new();
+        self.from.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).expect("the script answers in JSON")
+    }
+}
+
+impl Drop for PlainPyTorch {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Time of one call of several.
+fn timed<T>(repeat: u32, mut once: impl FnMut() -> T) -> Duration {
+    let start = Instant::now();
+    for _ in 0..repeat {
+        std::hint::black_box(once());
+    }
+    start.elapsed() / repeat
+}
+
+/// Median rates of our side and, if there is one, the script's.
+fn against(
+    mut troupe: impl FnMut() -> f64,
+    plain: Option<&mut PlainPyTorch>,
+    line: &str,
+) -> Vec<f64> {
+    let Some(plain) = plain else { return in_turn([troupe]) };
+    let mut ours = true;
+    // Two sides, one closure type.
+    let mut next = || if std::mem::replace(&mut ours, !ours) { troupe() } else { plain.ask(line) };
+    medians(2, || vec![next(), next()])
+}
+
+/// Median rate of each side over rounds in which each has a turn.
+fn in_turn<const N: usize>(mut sides: [impl FnMut() -> f64; N]) -> Vec<f64> {
+    medians(N, || sides.iter_mut().map(|side| side()).collect())
+}
+
+fn medians(sides: usize, mut round: impl FnMut() -> Vec<f64>) -> Vec<f64> {
+    let rounds: Vec<Vec<f64>> = (0..WARM_UP + ROUNDS).map(|_| round()).skip(WARM_UP).collect();
+    let median = |side: usize| {
+        let mut rates: Vec<f64> = rounds.iter().map(|round| round[side]).collect();
+        rates.sort_by(f64::total_cmp);
+        rates[rates.len() / 2]
+    };
+    (0..sides).map(median).collect()
+}
+
+/// Rows of text, printed as Markdown.
+struct Table {
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    fn new(header: &[&str]) -> Self {
+        let header: Vec<String> = header.iter().map(|&cell| cell.to_owned()).collect();
+        let rule = header.iter().map(|_| "---".to_owned()).collect();
+        Table { rows: vec![header, rule] }
+    }
+
+    /// Rates, and the ratios between these two of them.
+    fn row(&mut self, what: &str, rates: &[f64], ratios: &[(usize, usize)]) {
+        let rates_of = |side: usize| rates.get(side).copied();
+        let sides = ratios.iter().map(|&(_, right)| right + 1).max().unwrap_or(0).max(rates.len());
+        let mut cells = vec![what.to_owned()];
+        cells.extend((0..sides).map(|side| rates_of(side).map_or(String::new(), rounded)));
+        cells.extend(ratios.iter().map(|&(left, right)| {
+            let ratio = rates_of(left).zip(rates_of(right)).map(|(left, right)| left / right);
+            ratio.map_or(String::new(), |ratio| format!("{ratio:.3}"))
+        }));
+        self.rows.push(cells);
+    }
+
+    fn print(&self) {
+        let width =
+            |column: usize| self.rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
+        for row in &self.rows {
+            let cells: Vec<String> = (row.iter().enumerate())
+                .map(|(column, cell)| format!("{cell:<width$}", width = width(column)))
+                .collect();
+            println!("| {} |", cells.join(" | "));
+        }
+    }
+}
+
+/// Three significant digits; more would be noise.
+fn rounded(rate: f64) -> String {
+    let unit = 10_f64.powf((rate.log10().floor() - 2.0).max(0.0));
+    format!("{:.0}", (rate / unit).round() * unit)
+}
