@@ -85,12 +85,11 @@ fn exit_code(error: &anyhow::Error) -> ExitCode {
         if cause.is::<PluginError>() || cause.is::<PluginFailure>() {
             return ExitCode::Plugin;
         }
-        if let Some(PolicyError::Storage(_)) | None = cause.downcast_ref::<PolicyError>() {
-            if cause.is::<StorageError>() {
-                return ExitCode::Storage;
-            }
-        } else {
-            return ExitCode::Policy;
+        match cause.downcast_ref::<PolicyError>() {
+            Some(PolicyError::Storage(_)) => return ExitCode::Storage,
+            Some(_) => return ExitCode::Policy,
+            None if cause.is::<StorageError>() => return ExitCode::Storage,
+            None => {}
         }
     }
     ExitCode::Internal

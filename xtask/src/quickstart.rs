@@ -14,10 +14,5 @@ pub fn train(workspace: &Workspace, host_args: &[String]) -> Result<()> {
     process::run(workspace.cargo().args(["build", "--release", "--package", "host"]))?;
     let mut host = Command::new(workspace.target_dir.join("release/host"));
     host.args(["train", CONFIG]).current_dir(&workspace.root);
-    if workspace.target_dir != workspace.root.join("target") {
-        // The host looks for plugins in `target/plugins` by itself, nowhere else.
-        let plugins = workspace.target_dir.join("plugins");
-        host.arg("--set").arg(format!("plugins.path=[{:?}]", plugins.display().to_string()));
-    }
     process::run(host.args(host_args))
 }
