@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::Config;
+use crate::config::{Config, RunConfig};
 use crate::metrics::Success;
 use crate::storage::{StorageError, create_folder, list_folder, read_json, write_file, write_json};
 use crate::trajectory::Episode;
@@ -101,7 +101,10 @@ impl RunFolder {
         }
         create_folder(&path.join("episodes"))?;
         let run = RunFolder { _lock: lock(&path)?, path };
-        write_file(&run.config_path(), config.to_toml().as_bytes())?;
+        // Without the name, which is taken now, the file can be run again.
+        let repeatable =
+            Config { run: RunConfig { name: None, ..config.run.clone() }, ..config.clone() };
+        write_file(&run.config_path(), repeatable.to_toml().as_bytes())?;
         Ok(run)
     }
 
@@ -262,7 +265,6 @@ fn lock(path: &Path) -> Result<File, StorageError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::RunConfig;
 
     fn config(folder: &Path, name: Option<&str>) -> Config {
         let run = RunConfig {

@@ -171,10 +171,16 @@ impl Training {
         let recorded = self.config.run.recorded_episodes.min(rollout.episodes.len());
         self.folder.write_episodes(self.progress.step, &rollout.episodes[..recorded])?;
         self.folder.append_metrics(&record)?;
-        if self.progress.step.is_multiple_of(self.config.checkpoint.every) || self.is_done() {
+        if self.is_due_for_a_checkpoint() {
             self.save()?;
         }
         Ok(record)
+    }
+
+    fn is_due_for_a_checkpoint(&self) -> bool {
+        let step = self.progress.step;
+        let is_best = self.progress.best.is_some_and(|(best, _)| best == step);
+        step.is_multiple_of(self.config.checkpoint.every) || is_best || self.is_done()
     }
 
     /// Measure the trained policies and write the summary.

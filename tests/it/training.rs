@@ -148,9 +148,9 @@ fn a_run_folder_explains_itself_and_its_config_repeats_the_run() {
         assert_eq!(summary[side]["tasks"], 16);
     }
     let config = path.join("config.toml");
-    let (code, _, stderr) = run(&["train", config.to_str().unwrap(), "--set", "run.name=again"]);
+    let (code, _, stderr) = run(&["train", config.to_str().unwrap()]);
     assert_eq!(code, 0, "{stderr}");
-    assert_eq!(metrics(&folder.path().join("again")), first);
+    assert_eq!(metrics(&folder.path().join("plan-path-planner-executor")), first, "{stderr}");
 }
 
 /// Flags of a run of two steps in which plugins misbehave.

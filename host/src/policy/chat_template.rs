@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use minijinja::{Environment, Error, ErrorKind, Value, context};
+use minijinja_contrib::pycompat::unknown_method_callback;
 
 use super::PolicyError;
 use super::tokenizer::ASSISTANT;
@@ -59,6 +60,8 @@ impl ChatTemplate {
         environment.set_trim_blocks(true);
         environment.set_lstrip_blocks(true);
         environment.set_keep_trailing_newline(true);
+        // Published templates call methods of Python's strings, such as `.startswith`.
+        environment.set_unknown_method_callback(unknown_method_callback);
         environment.add_filter("tojson", python_json);
         environment.add_function("raise_exception", |reason: String| -> Result<Value, Error> {
             Err(Error::new(ErrorKind::InvalidOperation, reason))
@@ -172,6 +175,14 @@ mod tests {
         let template = ChatTemplate::parse(source.to_owned(), tokens).unwrap();
         let text = template.render(&[message(Author::User, "<é>")]).unwrap();
         assert_eq!(text, "{\"role\": \"user\", \"content\": \"<é>\"}<e>\n");
+    }
+
+    #[test]
+    fn templates_may_call_the_methods_of_pythons_strings() {
+        let source = "{% for m in messages[::-1] %}{{ m.content.strip().split(' ')[-1] }}{{ m.role.startswith('us') }};{% endfor %}";
+        let template = ChatTemplate::parse(source.to_owned(), Default::default()).unwrap();
+        let messages = [message(Author::System, " be good "), message(Author::User, "a b")];
+        assert_eq!(template.render(&messages).unwrap(), "bTrue;goodFalse;");
     }
 
     #[test]
