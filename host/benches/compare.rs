@@ -3,7 +3,9 @@
 //!
 //! 1. An environment as a component against the same crate compiled natively.
 //! 2. The tiny policy against the same model in plain PyTorch
-//!    (`plain_pytorch.py`), if `$PYTHON` or `python3` can import `torch`.
+//!    (`plain_pytorch.py`), if `$PYTHON` or `python3` can import `torch`. It
+//!    has one thread: its threads wait for each other in every operation, and
+//!    on a machine that is busy with other things two were slower than one.
 //!
 //! Figures are medians over rounds in which every side has one turn, so that
 //! what else runs on the machine slows all of them alike.
@@ -32,7 +34,7 @@ use troupe::trajectory::{Reward, Sample};
 
 /// Tasks whose expert is replayed.
 const TASKS: u32 = 64;
-/// Rounds over all tasks, and rounds of the policy; the first few are not counted.
+/// Rounds that are counted, and those before them that are not.
 const ROUNDS: usize = 25;
 const WARM_UP: usize = 5;
 /// Repetitions of a native action, which alone is too short for a clock.
@@ -67,12 +69,13 @@ fn environments(library: &PluginLibrary) {
 
 fn compare_environment<E: Environment>(plugin: &EnvironmentPlugin, table: &mut Table) {
     let walks: Vec<Walk> = (0..TASKS).map(|seed| Walk::new::<E>(plugin, seed)).collect();
+    let walks = &walks;
     let acts: usize = walks.iter().map(|walk| walk.actions.len()).sum();
     let mut row = |what: &str, count: usize, sides: [&dyn Fn(&Walk) -> Duration; 2]| {
         let rates = in_turn(sides.map(|side| {
             move || count as f64 / walks.iter().map(side).sum::<Duration>().as_secs_f64()
         }));
-        table.row(&format!("{}: {what}", plugin.name()), &rates, &[(0, 1)]);
+        table.row(&format!("{}: {what}", plugin.name()), &rates);
     };
     row("acts", acts, [&|walk| walk.guest(plugin, false), &|walk| walk.native::<E>(false)]);
     row(
@@ -183,21 +186,21 @@ fn policies(library: &PluginLibrary) {
         work.answer_tokens(),
     );
     let mut plain = PlainPyTorch::start(&policy, &work);
-    let header = ["tokens/s, threads", "troupe", "plain PyTorch", "troupe / PyTorch"];
+    let header = ["tokens/s", "troupe", "plain PyTorch, 1 thread", "troupe / PyTorch"];
     let mut table = Table::new(&header);
     let counts = if threads == 1 { vec![1] } else { vec![1, threads] };
     for &threads in &counts {
         policy.set_threads(threads);
         let troupe = || work.generate(&policy);
-        let rates = against(troupe, plain.as_mut(), &format!("generate {threads}"));
-        table.row(&format!("generation, {threads}"), &rates, &[(0, 1)]);
+        let rates = against(troupe, plain.as_mut(), "generate 1");
+        table.row(&format!("generation, threads: {threads}"), &rates);
     }
     let mut trainer = Trainer::new(&policy, &work.train).unwrap();
     for &threads in &counts {
         policy.set_threads(threads);
         let troupe = || work.update(&mut policy, &mut trainer);
-        let rates = against(troupe, plain.as_mut(), &format!("train {threads}"));
-        table.row(&format!("training, {threads}"), &rates, &[(0, 1)]);
+        let rates = against(troupe, plain.as_mut(), "train 1");
+        table.row(&format!("training, threads: {threads}"), &rates);
     }
     table.print();
     println!(
@@ -329,7 +332,8 @@ impl PlainPyTorch {
     /// Start the script on the saved policy, if there is a Python with torch.
     fn start(policy: &Policy, work: &Work) -> Option<Self> {
         let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
-        let probe = Command::new(&python).args(["-c", "import torch"]).stderr(Stdio::null());
+        let mut probe = Command::new(&python);
+        probe.args(["-c", "import torch"]).stderr(Stdio::null());
         if !probe.status().is_ok_and(|status| status.success()) {
             println!(
                 "`{python}` cannot import torch, so the column stays empty: \
@@ -398,10 +402,7 @@ fn against(
     line: &str,
 ) -> Vec<f64> {
     let Some(plain) = plain else { return in_turn([troupe]) };
-    let mut ours = true;
-    // Two sides, one closure type.
-    let mut next = || if std::mem::replace(&mut ours, !ours) { troupe() } else { plain.ask(line) };
-    medians(2, || vec![next(), next()])
+    medians(2, || vec![troupe(), plain.ask(line)])
 }
 
 /// Median rate of each side over rounds in which each has a turn.
@@ -431,17 +432,11 @@ impl Table {
         Table { rows: vec![header, rule] }
     }
 
-    /// Rates, and the ratios between these two of them.
-    fn row(&mut self, what: &str, rates: &[f64], ratios: &[(usize, usize)]) {
-        let rates_of = |side: usize| rates.get(side).copied();
-        let sides = ratios.iter().map(|&(_, right)| right + 1).max().unwrap_or(0).max(rates.len());
-        let mut cells = vec![what.to_owned()];
-        cells.extend((0..sides).map(|side| rates_of(side).map_or(String::new(), rounded)));
-        cells.extend(ratios.iter().map(|&(left, right)| {
-            let ratio = rates_of(left).zip(rates_of(right)).map(|(left, right)| left / right);
-            ratio.map_or(String::new(), |ratio| format!("{ratio:.3}"))
-        }));
-        self.rows.push(cells);
+    /// The rates of both sides and their ratio; the second may be missing.
+    fn row(&mut self, what: &str, rates: &[f64]) {
+        let text = |rate: Option<&f64>| rate.map_or(String::new(), |&rate| rounded(rate));
+        let ratio = rates.get(1).map_or(String::new(), |right| format!("{:.3}", rates[0] / right));
+        self.rows.push(vec![what.to_owned(), text(rates.first()), text(rates.get(1)), ratio]);
     }
 
     fn print(&self) {
