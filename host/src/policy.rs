@@ -14,171 +14,42 @@ mod attention;
 mod batching;
 mod chat_template;
 mod device;
+mod error;
 mod generation;
 mod kv_cache;
 mod parameters;
 mod preset;
 mod qwen3;
+mod request;
 mod sampler;
 mod tokenizer;
 mod weights;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use crate::config::{PolicyConfig, RolloutConfig};
+use crate::config::PolicyConfig;
 use crate::seed::Seed;
-use crate::storage::{StorageError, create_folder, write_file, write_json};
+use crate::storage::{create_folder, write_file, write_json};
 use crate::trajectory::{Completion, Message};
 
 pub use architecture::ModelConfig;
 pub(crate) use attention::SelfAttention;
 pub(crate) use batching::cut_evenly;
 pub use device::{Device, DeviceChoice};
+pub use error::PolicyError;
 pub use parameters::Parameters;
 pub(crate) use parameters::Slot;
 pub(crate) use qwen3::Decoder;
+pub use request::{Request, Sampling};
 pub(crate) use sampler::log_probabilities;
 pub(crate) use weights::{read_tensors, write_tensors};
 
 use architecture::GenerationConfig;
 use chat_template::ChatTemplate;
 use tokenizer::Tokenizer;
-
-/// Why a policy cannot be made, loaded, saved or asked.
-#[derive(Debug, thiserror::Error)]
-pub enum PolicyError {
-    /// A file cannot be read or written.
-    #[error(transparent)]
-    Storage(#[from] StorageError),
-    /// `config.json` is not one of a model we can run.
-    #[error("cannot use `{}`: {reason}", path.display())]
-    Architecture {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong and what would work.
-        reason: String,
-    },
-    /// The weights do not fit the architecture.
-    #[error("cannot load the weights in `{}`: {reason}", path.display())]
-    Weights {
-        /// The file or folder.
-        path: PathBuf,
-        /// Which tensor, what is wrong and what was expected.
-        reason: String,
-    },
-    /// The tokenizer cannot be made, loaded or used.
-    #[error("cannot use the tokenizer: {0}")]
-    Tokenizer(String),
-    /// The chat template cannot be parsed or rendered.
-    #[error("cannot use the chat template: {0}")]
-    Template(String),
-    /// The tokenizer has no token for words that must be learned or said.
-    #[error("the tokenizer does not know {}; add them to the vocabulary", quoted(.0))]
-    UnknownWords(Vec<String>),
-    /// A prompt cannot be answered.
-    #[error("{0}")]
-    Prompt(String),
-    /// The weights no longer give probabilities.
-    #[error(
-        "the policy's log-probabilities are not finite, its weights have diverged; go back to a \
-         checkpoint and lower `learning_rate`"
-    )]
-    Diverged,
-    /// A sampling setting is out of range.
-    #[error("`{setting}` is {value}, but must be {range}")]
-    Sampling {
-        /// Its name in the configuration.
-        setting: &'static str,
-        /// Its value.
-        value: f64,
-        /// The values that make sense.
-        range: &'static str,
-    },
-    /// The device asked for is not there.
-    #[error("cannot use device `{device}`: {reason}")]
-    Device {
-        /// As asked for.
-        device: String,
-        /// Why, and what to do.
-        reason: String,
-    },
-    /// libtorch reported an error.
-    #[error("libtorch: {}", first_line(.0))]
-    Torch(#[from] tch::TchError),
-}
-
-/// Wrap words in backticks for an error message.
-fn quoted(words: &[String]) -> String {
-    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
-}
-
-/// The message of a libtorch error without its C++ back trace.
-fn first_line(error: &tch::TchError) -> String {
-    error.to_string().lines().next().unwrap_or_default().to_owned()
-}
-
-/// One prompt to answer.
-#[derive(Clone, Debug)]
-pub struct Request {
-    /// Token ids of the prompt, as [`Policy::encode_prompt`] makes them.
-    pub prompt: Arc<[u32]>,
-    /// One seed per answer wanted: K = `seeds.len()`.
-    pub seeds: Vec<Seed>,
-}
-
-/// How answers are drawn.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sampling {
-    /// Logits are divided by it; 0 takes the likeliest token (greedy).
-    pub temperature: f64,
-    /// Nucleus: the smallest set of tokens with at least this probability; 1 keeps all.
-    pub top_p: f64,
-    /// The likeliest tokens that are kept; 0 keeps all.
-    pub top_k: usize,
-    /// Tokens per answer, the end-of-text token included.
-    pub max_completion_tokens: usize,
-}
-
-impl Sampling {
-    /// The likeliest token every time.
-    pub fn greedy(max_completion_tokens: usize) -> Self {
-        Sampling { temperature: 0.0, top_p: 1.0, top_k: 0, max_completion_tokens }
-    }
-
-    /// Whether tokens are cut off from a vocabulary of this size.
-    pub(crate) fn truncates(&self, vocabulary: i64) -> bool {
-        self.top_p < 1.0 || self.top_k > 0 && (self.top_k as i64) < vocabulary
-    }
-
-    /// Refuse settings that no distribution corresponds to.
-    pub(crate) fn check(&self) -> Result<(), PolicyError> {
-        let refuse = |setting, value, range| Err(PolicyError::Sampling { setting, value, range });
-        if !(self.temperature >= 0.0 && self.temperature.is_finite()) {
-            return refuse("temperature", self.temperature, "0 or more");
-        }
-        if !(self.top_p > 0.0 && self.top_p <= 1.0) {
-            return refuse("top_p", self.top_p, "more than 0 and at most 1");
-        }
-        if self.max_completion_tokens == 0 {
-            return refuse("max_completion_tokens", 0.0, "1 or more");
-        }
-        Ok(())
-    }
-}
-
-impl From<&RolloutConfig> for Sampling {
-    fn from(config: &RolloutConfig) -> Self {
-        Sampling {
-            temperature: config.temperature,
-            top_p: config.top_p,
-            top_k: config.top_k,
-            max_completion_tokens: config.max_completion_tokens,
-        }
-    }
-}
 
 /// A language model that can be asked, and with a `Trainer` be trained.
 ///
@@ -429,7 +300,7 @@ mod tests {
             prompt: loaded.encode_prompt(&prompt("left up")).unwrap(),
             seeds: (0..5).map(|branch| Seed::new(1).at(branch)).collect(),
         };
-        let sampling = Sampling::from(&RolloutConfig::default());
+        let sampling = Sampling::from(&crate::config::RolloutConfig::default());
         let ask =
             |policy: &Policy| policy.generate(std::slice::from_ref(&request), &sampling).unwrap();
         assert_eq!(ask(&policy), ask(&loaded));

@@ -148,7 +148,7 @@ fn cuda(index: usize) -> Result<Device, PolicyError> {
     let device = tch::Device::Cuda(index);
     // Touching it is the only proof that driver, libraries and card fit together.
     let _ = tch::Tensor::f_zeros([1], (tch::Kind::Float, device))
-        .map_err(|error| refuse(super::first_line(&error)))?;
+        .map_err(|error| refuse(super::error::first_line(&error)))?;
     Ok(Device(device))
 }
 

@@ -1,0 +1,78 @@
+//! Why a policy cannot be made, loaded, saved or asked.
+
+use std::path::PathBuf;
+
+use crate::storage::StorageError;
+
+/// Why a policy cannot be made, loaded, saved or asked.
+#[derive(Debug, thiserror::Error)]
+pub enum PolicyError {
+    /// A file cannot be read or written.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// `config.json` is not one of a model we can run.
+    #[error("cannot use `{}`: {reason}", path.display())]
+    Architecture {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong and what would work.
+        reason: String,
+    },
+    /// The weights do not fit the architecture.
+    #[error("cannot load the weights in `{}`: {reason}", path.display())]
+    Weights {
+        /// The file or folder.
+        path: PathBuf,
+        /// Which tensor, what is wrong and what was expected.
+        reason: String,
+    },
+    /// The tokenizer cannot be made, loaded or used.
+    #[error("cannot use the tokenizer: {0}")]
+    Tokenizer(String),
+    /// The chat template cannot be parsed or rendered.
+    #[error("cannot use the chat template: {0}")]
+    Template(String),
+    /// The tokenizer has no token for words that must be learned or said.
+    #[error("the tokenizer does not know {}; add them to the vocabulary", quoted(.0))]
+    UnknownWords(Vec<String>),
+    /// A prompt cannot be answered.
+    #[error("{0}")]
+    Prompt(String),
+    /// The weights no longer give probabilities.
+    #[error(
+        "the policy's log-probabilities are not finite, its weights have diverged; go back to a \
+         checkpoint and lower `learning_rate`"
+    )]
+    Diverged,
+    /// A sampling setting is out of range.
+    #[error("`{setting}` is {value}, but must be {range}")]
+    Sampling {
+        /// Its name in the configuration.
+        setting: &'static str,
+        /// Its value.
+        value: f64,
+        /// The values that make sense.
+        range: &'static str,
+    },
+    /// The device asked for is not there.
+    #[error("cannot use device `{device}`: {reason}")]
+    Device {
+        /// As asked for.
+        device: String,
+        /// Why, and what to do.
+        reason: String,
+    },
+    /// libtorch reported an error.
+    #[error("libtorch: {}", first_line(.0))]
+    Torch(#[from] tch::TchError),
+}
+
+/// Wrap words in backticks for an error message.
+fn quoted(words: &[String]) -> String {
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// The message of a libtorch error without its C++ back trace.
+pub(super) fn first_line(error: &tch::TchError) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
+}

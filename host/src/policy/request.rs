@@ -1,0 +1,67 @@
+//! What a policy is asked, and how its answers are drawn.
+
+use std::sync::Arc;
+
+use super::PolicyError;
+use crate::config::RolloutConfig;
+use crate::seed::Seed;
+
+/// One prompt to answer.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Token ids of the prompt, as [`Policy::encode_prompt`] makes them.
+    pub prompt: Arc<[u32]>,
+    /// One seed per answer wanted: K = `seeds.len()`.
+    pub seeds: Vec<Seed>,
+}
+
+/// How answers are drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sampling {
+    /// Logits are divided by it; 0 takes the likeliest token (greedy).
+    pub temperature: f64,
+    /// Nucleus: the smallest set of tokens with at least this probability; 1 keeps all.
+    pub top_p: f64,
+    /// The likeliest tokens that are kept; 0 keeps all.
+    pub top_k: usize,
+    /// Tokens per answer, the end-of-text token included.
+    pub max_completion_tokens: usize,
+}
+
+impl Sampling {
+    /// The likeliest token every time.
+    pub fn greedy(max_completion_tokens: usize) -> Self {
+        Sampling { temperature: 0.0, top_p: 1.0, top_k: 0, max_completion_tokens }
+    }
+
+    /// Whether tokens are cut off from a vocabulary of this size.
+    pub(crate) fn truncates(&self, vocabulary: i64) -> bool {
+        self.top_p < 1.0 || self.top_k > 0 && (self.top_k as i64) < vocabulary
+    }
+
+    /// Refuse settings that no distribution corresponds to.
+    pub(crate) fn check(&self) -> Result<(), PolicyError> {
+        let refuse = |setting, value, range| Err(PolicyError::Sampling { setting, value, range });
+        if !(self.temperature >= 0.0 && self.temperature.is_finite()) {
+            return refuse("temperature", self.temperature, "0 or more");
+        }
+        if !(self.top_p > 0.0 && self.top_p <= 1.0) {
+            return refuse("top_p", self.top_p, "more than 0 and at most 1");
+        }
+        if self.max_completion_tokens == 0 {
+            return refuse("max_completion_tokens", 0.0, "1 or more");
+        }
+        Ok(())
+    }
+}
+
+impl From<&RolloutConfig> for Sampling {
+    fn from(config: &RolloutConfig) -> Self {
+        Sampling {
+            temperature: config.temperature,
+            top_p: config.top_p,
+            top_k: config.top_k,
+            max_completion_tokens: config.max_completion_tokens,
+        }
+    }
+}
