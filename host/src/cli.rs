@@ -8,6 +8,7 @@ mod play;
 mod plugin;
 mod policy;
 mod report;
+mod run;
 mod train;
 
 use std::process;
@@ -21,7 +22,9 @@ use crate::error::ExitCode;
 use crate::imitation::ImitationError;
 use crate::plugin::{PluginError, PluginFailure, THREAD_STACK_BYTES};
 use crate::policy::{Device, DeviceChoice, PolicyError};
+use crate::program::SandboxError;
 use crate::rollout::{CastError, RolloutError};
+use crate::sandbox::{StartError, work};
 use crate::storage::StorageError;
 use crate::team::TeamError;
 use crate::trainer::TrainerError;
@@ -34,7 +37,7 @@ pub fn main() -> process::ExitCode {
             Ok(code) => code,
             Err(error) => {
                 report::error(&error);
-                exit_code(&error)
+                exit_code(&error) as u8
             }
         },
         Err(error) => {
@@ -42,25 +45,35 @@ pub fn main() -> process::ExitCode {
             let code = if error.use_stderr() { ExitCode::Usage } else { ExitCode::Success };
             // If even the terminal is gone, there is nobody to tell.
             let _ = error.print();
-            code
+            code as u8
         }
     };
-    process::ExitCode::from(code as u8)
+    process::ExitCode::from(code)
 }
 
-fn run(cli: Cli) -> anyhow::Result<ExitCode> {
-    // Plugins run on these threads and need room for their stack.
-    rayon::ThreadPoolBuilder::new().stack_size(THREAD_STACK_BYTES).build_global()?;
+/// What is asked for cannot be done as it was asked.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct UsageError(String);
+
+fn run(cli: Cli) -> anyhow::Result<u8> {
     let choice = cli.device.unwrap_or(DeviceChoice::Automatic);
     let device = || Device::choose(choice);
-    match cli.command {
+    if !matches!(cli.command, Command::SandboxWorker) {
+        // Plugins run on these threads and need room for their stack.
+        rayon::ThreadPoolBuilder::new().stack_size(THREAD_STACK_BYTES).build_global()?;
+    }
+    let code = match cli.command {
         Command::Train(args) => train::run(args, device),
         Command::Eval(args) => eval::run(args, device),
         Command::Imitate(args) => imitate::run(args, device),
         Command::Policy(command) => policy::run(command, device),
         Command::Plugin(command) => plugin::run(command),
         Command::Play(args) => play::run(args, device),
-    }
+        Command::Run(args) => return run::run(&args),
+        Command::SandboxWorker => work().map(|()| ExitCode::Success).map_err(Into::into),
+    };
+    code.map(|code| code as u8)
 }
 
 /// The configuration that the flags describe.
@@ -76,7 +89,7 @@ fn load_config(args: &ConfigArgs) -> Result<Config, ConfigError> {
 fn exit_code(error: &anyhow::Error) -> ExitCode {
     for cause in error.chain() {
         let setting = matches!(cause.downcast_ref(), Some(PluginError::Setting { .. }));
-        if cause.is::<ConfigError>() || setting {
+        if cause.is::<ConfigError>() || cause.is::<UsageError>() || setting {
             return ExitCode::Usage;
         }
         if let Some(code) = of_team(cause).or_else(|| of_training(cause)) {
@@ -84,6 +97,12 @@ fn exit_code(error: &anyhow::Error) -> ExitCode {
         }
         if cause.is::<PluginError>() || cause.is::<PluginFailure>() {
             return ExitCode::Plugin;
+        }
+        match cause.downcast_ref::<SandboxError>() {
+            Some(SandboxError::UnknownLanguage { .. }) => return ExitCode::Plugin,
+            Some(SandboxError::Harness { .. }) => return ExitCode::Run,
+            None if cause.is::<StartError>() => return ExitCode::Plugin,
+            None => {}
         }
         match cause.downcast_ref::<PolicyError>() {
             Some(PolicyError::Storage(_)) => return ExitCode::Storage,

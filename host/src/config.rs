@@ -8,6 +8,7 @@ mod policies;
 mod roles;
 mod rollout;
 mod run;
+mod sandbox;
 mod train;
 
 use std::collections::BTreeMap;
@@ -20,6 +21,7 @@ pub use policies::PolicyConfig;
 pub use roles::Roles;
 pub use rollout::{BranchChoice, RolloutConfig, SamplingScheme, ValidationConfig};
 pub use run::{CheckpointConfig, RunConfig};
+pub use sandbox::SandboxConfig;
 pub use train::{
     AdvantageConfig, Decay, Estimator, GroupFilter, ImitationConfig, LossAggregation, TrainConfig,
 };
@@ -36,6 +38,8 @@ pub struct Config {
     pub run: RunConfig,
     /// Which plugins it uses.
     pub plugins: PluginsConfig,
+    /// Who may run model-written programs.
+    pub sandbox: SandboxConfig,
     /// The environment's own settings, checked against its description.
     pub environment: toml::Table,
     /// The workflow's own settings, checked against its description.

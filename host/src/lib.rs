@@ -9,12 +9,15 @@
 pub mod error;
 pub mod seed;
 pub mod storage;
+pub mod program;
 pub mod config;
 pub mod trajectory;
 pub mod group;
 pub mod advantage;
 pub mod metrics;
 pub mod plugin;
+pub mod sandbox;
+pub mod grading;
 pub mod policy;
 pub mod rollout;
 pub mod team;

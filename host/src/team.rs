@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::{Config, PolicyConfig};
-use crate::plugin::{PluginError, PluginFailure, PluginLibrary, Split};
+use crate::plugin::{Grants, PluginError, PluginFailure, PluginLibrary, Split};
 use crate::policy::{Device, Policy, PolicyError};
 use crate::rollout::{Cast, CastError, Demonstrator, Policies, Progress, Stage};
 use crate::seed::Seed;
@@ -68,7 +68,8 @@ pub enum TeamError {
 /// Load the configuration's plugins and set them up with its settings.
 pub fn set_stage(config: &Config) -> Result<Stage, TeamError> {
     let plugins = &config.plugins;
-    let library = PluginLibrary::load(&plugins.files, &plugins.path, &plugins.limits)?;
+    let library =
+        PluginLibrary::load(&plugins.files, &plugins.path, &plugins.limits, Grants::default())?;
     let environment = library.environment(plugins.environment.as_deref())?.clone();
     let workflow = library.workflow(plugins.workflow.as_deref(), &environment)?;
     let max_turns = match config.rollout.max_turns {

@@ -30,3 +30,21 @@ pub mod interpreter_plugin {
         export_macro_name: "export_interpreter_plugin",
     });
 }
+
+/// What a component imports that runs model-written programs. It comes beside
+/// the world of what it exports; a component that does not use it has no trace
+/// of it.
+pub mod sandbox_user {
+    wit_bindgen::generate!({
+        path: "../wit",
+        inline: "
+            package troupe:sdk;
+
+            world sandbox-user {
+                import troupe:plugin/sandbox@0.1.0;
+            }
+        ",
+        world: "troupe:sdk/sandbox-user",
+        generate_all,
+    });
+}

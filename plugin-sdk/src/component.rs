@@ -2,13 +2,15 @@
 //! [`export!`](crate::export) exports.
 
 use std::cell::RefCell;
+use std::io::{self, Read, Write};
 use std::marker::PhantomData;
 
 use crate::bindings::environment_plugin::exports::troupe::plugin::environment as wit_environment;
 use crate::bindings::interpreter_plugin::exports::troupe::plugin::interpreter as wit_interpreter;
+use crate::bindings::interpreter_plugin::troupe::plugin::streams::{self, Output};
 use crate::bindings::workflow_plugin::exports::troupe::plugin::workflow as wit_workflow;
 use crate::environment::{Environment, Episode};
-use crate::interpreter::Interpreter;
+use crate::interpreter::{Interpreter, Streams};
 use crate::log::log_panics;
 use crate::settings::Settings;
 use crate::workflow::Workflow;
@@ -139,8 +141,38 @@ impl<I: Interpreter + 'static> wit_interpreter::Guest for InterpreterComponent<I
         I::describe().into()
     }
 
-    fn run(program: String, arguments: Vec<String>, stdin: Vec<u8>) -> wit_interpreter::Execution {
-        I::run(&program, &arguments, &stdin).into()
+    fn run(program: Vec<u8>, arguments: Vec<String>) -> wit_interpreter::Ending {
+        let (mut stdin, mut stdout) = (HostInput, HostOutput(Output::Stdout));
+        let mut stderr = HostOutput(Output::Stderr);
+        let streams = Streams { stdin: &mut stdin, stdout: &mut stdout, stderr: &mut stderr };
+        I::run(&program, &arguments, streams).into()
+    }
+}
+
+/// Standard input, as the host serves it.
+struct HostInput;
+
+impl Read for HostInput {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let limit = u32::try_from(buffer.len()).unwrap_or(u32::MAX);
+        let bytes = streams::read(limit);
+        let count = bytes.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&bytes[..count]);
+        Ok(count)
+    }
+}
+
+/// One of the output streams, as the host takes it.
+struct HostOutput(Output);
+
+impl Write for HostOutput {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        streams::write(self.0, bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

@@ -302,17 +302,13 @@ impl From<interpreter::Description> for wit_interpreter::Description {
     }
 }
 
-impl From<interpreter::Execution> for wit_interpreter::Execution {
-    fn from(execution: interpreter::Execution) -> Self {
+impl From<interpreter::Ending> for wit_interpreter::Ending {
+    fn from(ending: interpreter::Ending) -> Self {
         use interpreter::Ending;
-        wit_interpreter::Execution {
-            ending: match execution.ending {
-                Ending::Exited(code) => wit_interpreter::Ending::Exited(code),
-                Ending::Failed(name, trace) => wit_interpreter::Ending::Failed((name, trace)),
-                Ending::Malformed(message) => wit_interpreter::Ending::Malformed(message),
-            },
-            stdout: execution.stdout,
-            stderr: execution.stderr,
+        match ending {
+            Ending::Exited(code) => wit_interpreter::Ending::Exited(code),
+            Ending::Failed(name, trace) => wit_interpreter::Ending::Failed((name, trace)),
+            Ending::Malformed(message) => wit_interpreter::Ending::Malformed(message),
         }
     }
 }

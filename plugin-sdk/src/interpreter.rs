@@ -1,14 +1,27 @@
 //! Interpreters: what runs the programs of one language.
 
+use std::io::{Read, Write};
+
 /// Runs programs. The host makes a fresh instance for every run, with no
-/// capability but the streams below, and sets the limits itself: a run that
-/// meets one does not return.
+/// capability but its streams, and sets the limits itself: a run that meets
+/// one does not return.
 pub trait Interpreter {
     /// Say what this interpreter is.
     fn describe() -> Description;
 
     /// Run a program to its end.
-    fn run(program: &str, arguments: &[String], stdin: &[u8]) -> Execution;
+    fn run(program: &[u8], arguments: &[String], streams: Streams) -> Ending;
+}
+
+/// The standard streams of a program. What was written is kept even if the
+/// run is stopped.
+pub struct Streams<'a> {
+    /// Its standard input.
+    pub stdin: &'a mut dyn Read,
+    /// Its standard output.
+    pub stdout: &'a mut dyn Write,
+    /// Its standard error.
+    pub stderr: &'a mut dyn Write,
 }
 
 /// What an interpreter is.
@@ -32,15 +45,4 @@ pub enum Ending {
     Failed(String, String),
     /// It is not a program of the language: the parser's message.
     Malformed(String),
-}
-
-/// What a run left behind.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Execution {
-    /// How it ended.
-    pub ending: Ending,
-    /// Its standard output.
-    pub stdout: Vec<u8>,
-    /// Its standard error.
-    pub stderr: Vec<u8>,
 }

@@ -88,6 +88,7 @@ mod export;
 pub mod interpreter;
 pub mod log;
 mod random;
+pub mod sandbox;
 mod settings;
 pub mod state;
 pub mod testing;

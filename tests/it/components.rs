@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use troupe::config::Limits;
-use troupe::plugin::PluginLibrary;
+use troupe::plugin::{Grants, PluginLibrary};
 
 /// The folder of components.
 pub fn folder() -> PathBuf {
@@ -24,6 +24,6 @@ pub fn library(names: &[&str]) -> PluginLibrary {
 /// The library under limits of the test's choice.
 pub fn library_within(names: &[&str], limits: &Limits) -> PluginLibrary {
     let files: Vec<PathBuf> = names.iter().map(PathBuf::from).collect();
-    PluginLibrary::load(&files, &[folder(), folder().join("fixtures")], limits)
+    PluginLibrary::load(&files, &[folder(), folder().join("fixtures")], limits, Grants::default())
         .unwrap_or_else(|error| panic!("{error}"))
 }

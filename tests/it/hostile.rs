@@ -176,7 +176,7 @@ fn refusal(bytes: &[u8]) -> PluginError {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("plugin.wasm");
     std::fs::write(&file, bytes).unwrap();
-    Plugin::load(&PluginEngine::new().unwrap(), &file, &Limits::default()).unwrap_err()
+    Plugin::load(&PluginEngine::new().unwrap(), &file, &Limits::default(), None).unwrap_err()
 }
 
 fn assembled(name: &str) -> Vec<u8> {
@@ -202,6 +202,7 @@ fn files_that_are_no_plugins_are_refused_before_they_run() {
         &PluginEngine::new().unwrap(),
         &PathBuf::from("no/such.wasm"),
         &Limits::default(),
+        None,
     );
     assert!(matches!(missing, Err(PluginError::Io { .. })));
 }

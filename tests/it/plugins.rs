@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use troupe::config::Limits;
 use troupe::plugin::{
-    Briefing, Directive, EnvironmentPlugin, Event, LiveEpisode, LiveSession, PluginError,
+    Briefing, Directive, EnvironmentPlugin, Event, Grants, LiveEpisode, LiveSession, PluginError,
     PluginFailure, PluginLibrary, Request, Settings, Split, Task, WorkflowPlugin,
 };
 use troupe::trajectory::Status;
@@ -228,7 +228,7 @@ fn two_files_that_offer_the_same_are_refused_and_one_named_twice_is_not() {
     std::fs::write(&other, bytes).unwrap();
     let load = |files: &[&PathBuf]| {
         let files: Vec<PathBuf> = files.iter().copied().cloned().collect();
-        PluginLibrary::load(&files, &[], &Limits::default())
+        PluginLibrary::load(&files, &[], &Limits::default(), Grants::default())
     };
     let error = load(&[&file, &other]).unwrap_err();
     assert!(matches!(error, PluginError::Duplicate { .. }), "{error}");

@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::plugin::Split;
 use crate::policy::DeviceChoice;
+use crate::program::RunLimits;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -46,6 +47,11 @@ pub enum Command {
     Plugin(PluginCommand),
     /// Show one episode in the terminal.
     Play(PlayArgs),
+    /// Run one program in the sandbox.
+    Run(RunArgs),
+    /// Run programs for another process, through its pipes.
+    #[command(name = crate::sandbox::WORKER_COMMAND, hide = true)]
+    SandboxWorker,
 }
 
 /// Where a configuration comes from.
@@ -252,4 +258,62 @@ pub struct PlayArgs {
     /// Which task of the split.
     #[arg(long, default_value_t = 0)]
     pub task: u32,
+}
+
+/// What one run of a program may use.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Limits of one run")]
+pub struct LimitArgs {
+    /// Deterministic work, in WebAssembly instructions, roughly.
+    #[arg(long, value_name = "N", default_value_t = RunLimits::default().fuel)]
+    pub fuel: u64,
+    /// Guard behind the fuel, in milliseconds of processor time.
+    #[arg(long, value_name = "N", default_value_t = RunLimits::default().timeout_ms)]
+    pub timeout_ms: u64,
+    /// Memory, the interpreter's own included.
+    #[arg(long, value_name = "N", default_value_t = RunLimits::default().memory_mib)]
+    pub memory_mib: u64,
+    /// Standard output and standard error together.
+    #[arg(long, value_name = "N", default_value_t = RunLimits::default().output_bytes >> 10)]
+    pub output_kib: u64,
+}
+
+impl LimitArgs {
+    /// The limits.
+    pub fn limits(&self) -> RunLimits {
+        RunLimits {
+            fuel: self.fuel,
+            timeout_ms: self.timeout_ms,
+            memory_mib: self.memory_mib,
+            output_bytes: self.output_kib.saturating_mul(1 << 10),
+        }
+    }
+}
+
+/// `host run`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  host run solution.py < input.txt
+  host run --language javascript --fuel 1000000000 solution -- first second
+
+The exit code is the program's. A run that was stopped ends with 124 (fuel or
+time), 137 (memory), 141 (too much output) or 134 (the interpreter crashed).")]
+pub struct RunArgs {
+    /// The program.
+    pub program: PathBuf,
+    /// What follows the program's name on its command line.
+    pub arguments: Vec<String>,
+    /// Its language; by default what its file's ending says.
+    #[arg(long)]
+    pub language: Option<String>,
+    /// What the run may use.
+    #[command(flatten)]
+    pub limits: LimitArgs,
+    /// Print the outcome as JSON to standard error.
+    #[arg(long)]
+    pub json: bool,
+    /// Do not print the outcome.
+    #[arg(long, short, conflicts_with = "json")]
+    pub quiet: bool,
 }

@@ -10,7 +10,7 @@ use super::report;
 use crate::config::{Config, Limits};
 use crate::error::ExitCode;
 use crate::plugin::{
-    EnvironmentPlugin, PluginError, PluginLibrary, Setting, WorkflowPlugin, built_folders,
+    EnvironmentPlugin, Grants, PluginError, PluginLibrary, Setting, WorkflowPlugin, built_folders,
 };
 use crate::storage::list_folder;
 
@@ -25,12 +25,14 @@ pub fn run(command: PluginCommand) -> anyhow::Result<ExitCode> {
 }
 
 fn load(plugin: &Path) -> Result<PluginLibrary, PluginError> {
-    PluginLibrary::load(&[plugin.to_owned()], &[], &Limits::default())
+    PluginLibrary::load(&[plugin.to_owned()], &[], &Limits::default(), Grants::default())
 }
 
 fn check(plugin: PathBuf, tasks: u32, set: &[String]) -> anyhow::Result<ExitCode> {
     let config = Config::load(None, set)?;
-    let library = PluginLibrary::load(&[plugin], &config.plugins.path, &config.plugins.limits)?;
+    let plugins = &config.plugins;
+    let library =
+        PluginLibrary::load(&[plugin], &plugins.path, &plugins.limits, Grants::default())?;
     check::run(&library, &config, tasks)
 }
 

@@ -61,6 +61,21 @@ impl Bar {
     }
 }
 
+/// Does something that takes a while the first time and says so if it does.
+pub fn while_waiting<R>(what: &'static str, work: impl FnOnce() -> R) -> R {
+    let spinner = ProgressBar::new_spinner().with_message(what);
+    let visible = std::io::stderr().is_terminal();
+    spinner.set_draw_target(if visible {
+        ProgressDrawTarget::stderr()
+    } else {
+        ProgressDrawTarget::hidden()
+    });
+    spinner.enable_steady_tick(Duration::from_millis(500));
+    let result = work();
+    spinner.finish_and_clear();
+    result
+}
+
 /// A line about what is going on.
 pub fn note(line: &str) {
     eprintln!("{line}");

@@ -11,6 +11,8 @@ wasmtime::component::bindgen!({
 
         world plugin {
             import troupe:plugin/log@0.1.0;
+            import troupe:plugin/streams@0.1.0;
+            import troupe:plugin/sandbox@0.1.0;
             export troupe:plugin/environment@0.1.0;
             export troupe:plugin/workflow@0.1.0;
             export troupe:plugin/interpreter@0.1.0;

@@ -4,16 +4,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
+use wasmtime::Engine;
 use wasmtime::component::{Component, Instance as WasmInstance, InstancePre, Linker};
 
 use super::bindings::exports::troupe::plugin::{environment, interpreter, workflow};
 use super::cache::Cache;
-use super::contract::{CONTRACT_VERSION, Offer};
+use super::contract::Offer;
 use super::engine::PluginEngine;
 use super::error::PluginError;
 use super::failure::{Identity, PluginFailure};
 use super::instance::{HostState, Instance};
-use super::{log, wasi};
+use super::sandbox::{self, SandboxGrant};
+use super::{log, streams, wasi};
 use crate::config::Limits;
 use crate::seed::Seed;
 
@@ -37,28 +39,49 @@ struct Loaded {
     workflow: Option<workflow::GuestIndices>,
     interpreter: Option<interpreter::GuestIndices>,
     limits: Limits,
+    grant: Option<SandboxGrant>,
 }
 
-impl Plugin {
-    /// Loads a component file and checks it. Nothing of it runs yet.
-    pub fn load(engine: &PluginEngine, file: &Path, limits: &Limits) -> Result<Self, PluginError> {
+/// A component file, compiled and checked against the contract.
+pub(crate) struct Compiled {
+    pub(crate) component: Component,
+    /// SHA-256 of the file, in hexadecimal.
+    pub(crate) digest: String,
+    pub(crate) offer: Offer,
+}
+
+impl Compiled {
+    pub(crate) fn load(engine: &Engine, file: &Path) -> Result<Self, PluginError> {
         let bytes = std::fs::read(file)
             .map_err(|reason| PluginError::Io { file: file.to_owned(), reason })?;
         check_header(&bytes, file)?;
-        let component = Cache::of_user().compile(engine.wasmtime(), &bytes).map_err(|error| {
+        let component = Cache::of_user().compile(engine, &bytes).map_err(|error| {
             PluginError::Damaged { file: file.to_owned(), reason: one_line(&error) }
         })?;
-        let offer = Offer::of(engine.wasmtime(), &component, file)?;
-        let shape = |error: wasmtime::Error| PluginError::Shape {
-            file: file.to_owned(),
-            ours: CONTRACT_VERSION,
-            reason: one_line(&error),
-        };
+        let offer = Offer::of(engine, &component, file)?;
+        Ok(Compiled { component, digest: super::digest::hex(&Sha256::digest(&bytes)), offer })
+    }
+}
+
+impl Plugin {
+    /// Loads a component file and checks it. Nothing of it runs yet. Without a
+    /// grant, one that imports the sandbox is refused.
+    pub fn load(
+        engine: &PluginEngine,
+        file: &Path,
+        limits: &Limits,
+        grant: Option<SandboxGrant>,
+    ) -> Result<Self, PluginError> {
+        let Compiled { component, digest, offer } = Compiled::load(engine.wasmtime(), file)?;
+        if offer.sandbox && grant.is_none() {
+            return Err(PluginError::not_granted(file));
+        }
+        let shape = |error: wasmtime::Error| PluginError::shape(file, &error);
         let component = prepare(engine, &component, &offer).map_err(shape)?;
         let loaded = Loaded {
             engine: engine.clone(),
             file: file.to_owned(),
-            digest: super::digest::hex(&Sha256::digest(&bytes)),
+            digest,
             offer,
             environment: offered(offer.environment, || environment::GuestIndices::new(&component))
                 .map_err(shape)?,
@@ -68,6 +91,7 @@ impl Plugin {
                 .map_err(shape)?,
             component,
             limits: limits.clone(),
+            grant,
         };
         Ok(Plugin { loaded: Arc::new(loaded) })
     }
@@ -103,8 +127,13 @@ impl Plugin {
         identity: &Identity,
         seed: Seed,
     ) -> Result<(Instance, WasmInstance), PluginFailure> {
-        let Loaded { engine, component, limits, .. } = &*self.loaded;
-        Instance::new(engine.wasmtime(), component, identity, limits, seed)
+        let Loaded { engine, component, limits, grant, .. } = &*self.loaded;
+        Instance::new(engine.wasmtime(), component, identity, limits, grant.clone(), seed)
+    }
+
+    /// Its right to run model-written programs, if it was given it.
+    pub fn grant(&self) -> Option<&SandboxGrant> {
+        self.loaded.grant.as_ref()
     }
 
     pub(super) fn environment_indices(&self) -> Option<&environment::GuestIndices> {
@@ -152,6 +181,8 @@ fn prepare(
         wasi::link(&mut linker)?;
     }
     log::link(&mut linker)?;
+    streams::link(&mut linker)?;
+    sandbox::link(&mut linker)?;
     linker.instantiate_pre(component)
 }
 
@@ -163,6 +194,6 @@ fn offered<T>(
 }
 
 /// The whole chain of an error, on one line.
-fn one_line(error: &wasmtime::Error) -> String {
+pub(super) fn one_line(error: &wasmtime::Error) -> String {
     format!("{error:#}").split_whitespace().collect::<Vec<_>>().join(" ")
 }

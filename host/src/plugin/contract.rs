@@ -28,6 +28,8 @@ pub struct Offer {
     pub interpreter: bool,
     /// It needs a WASI, and gets one in which there is nothing to find.
     pub wasi: bool,
+    /// It wants to run model-written programs, which has to be granted.
+    pub sandbox: bool,
 }
 
 impl Offer {
@@ -51,7 +53,11 @@ impl Offer {
             *slot = matches!(export.ty, ComponentItem::ComponentInstance(_));
         }
         for (name, import) in kind.imports(engine) {
-            offer.wasi |= admit(engine, name, &import.ty, file)?;
+            match admit(engine, name, &import.ty, file)? {
+                Import::Harmless => {}
+                Import::Wasi => offer.wasi = true,
+                Import::Sandbox => offer.sandbox = true,
+            }
         }
         if !(offer.environment || offer.workflow || offer.interpreter) {
             let exports: Vec<String> =
@@ -68,29 +74,36 @@ impl Offer {
     }
 }
 
-/// Whether the import is one of the deny-all WASI; an error if it is not allowed.
+/// What an import that is allowed asks for.
+enum Import {
+    Harmless,
+    Wasi,
+    Sandbox,
+}
+
+/// What the import asks for; an error if nobody gets it.
 fn admit(
     engine: &Engine,
     import: &str,
     kind: &ComponentItem,
     file: &Path,
-) -> Result<bool, PluginError> {
+) -> Result<Import, PluginError> {
     let interface = Interface::parse(import);
     if WASI.contains(&interface.package) && interface.version.starts_with("0.2.") {
-        return Ok(true);
+        return Ok(Import::Wasi);
     }
     if interface.package == PACKAGE {
         interface.check_version(file)?;
         let types_only = matches!(kind, ComponentItem::ComponentInstance(instance) if types_only(engine, instance));
-        if interface.name == "log" || types_only {
-            return Ok(false);
+        match interface.name {
+            _ if types_only => return Ok(Import::Harmless),
+            "log" | "streams" => return Ok(Import::Harmless),
+            "sandbox" => return Ok(Import::Sandbox),
+            _ => {}
         }
     }
-    let hint = if interface.package == PACKAGE && interface.name == "sandbox" {
-        "this host runs no model-written programs; use a plugin that does without"
-    } else {
-        "a plugin may import `troupe:plugin/log` and a WASI 0.2 without http, in which there is nothing to find"
-    };
+    let hint = "a plugin may import `log`, `streams` and, when granted, `sandbox` of `troupe:plugin`, \
+                and a WASI 0.2 without http, in which there is nothing to find";
     Err(PluginError::Import {
         file: file.to_owned(),
         import: import.to_owned(),
@@ -188,7 +201,6 @@ mod tests {
                 "{error}"
             );
         }
-        assert!(import("troupe:plugin/sandbox@0.1.0").contains("no model-written programs"));
         // A name of the WASI there is, with a function that is not in it.
         let imports = r#"(import "wasi:cli/environment@0.2.0" (instance (export "go" (func))))"#;
         let error = refusal(&Probe { imports, ..Probe::that("") }.bytes());

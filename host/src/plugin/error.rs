@@ -1,7 +1,9 @@
 //! Why a plugin cannot be loaded or does not fit the run.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use super::component::one_line;
+use super::contract::CONTRACT_VERSION;
 use super::failure::PluginFailure;
 use super::setting::SettingError;
 
@@ -155,6 +157,30 @@ pub enum PluginError {
     /// A call failed while the plugin was being loaded.
     #[error(transparent)]
     Failure(#[from] PluginFailure),
+}
+
+impl PluginError {
+    /// An interface of the file has the contract's name but not its shape.
+    pub(crate) fn shape(file: &Path, error: &wasmtime::Error) -> Self {
+        PluginError::Shape {
+            file: file.to_owned(),
+            ours: CONTRACT_VERSION,
+            reason: one_line(error),
+        }
+    }
+
+    /// The file imports the sandbox, and nobody said that it may.
+    pub(super) fn not_granted(file: &Path) -> Self {
+        let name = file.file_stem().unwrap_or_default().to_string_lossy();
+        PluginError::Import {
+            file: file.to_owned(),
+            import: format!("troupe:plugin/sandbox@{CONTRACT_VERSION}"),
+            hint: format!(
+                "if you want it to run model-written programs in the sandbox, \
+                 grant that with `--grant-sandbox {name}`"
+            ),
+        }
+    }
 }
 
 fn offered(kind: &str, names: &[String]) -> String {

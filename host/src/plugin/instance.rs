@@ -1,5 +1,7 @@
 //! One live instance of a component, and the boundary around every call into it.
 
+use std::time::{Duration, Instant};
+
 use wasmtime::component::{Instance as WasmInstance, InstancePre};
 use wasmtime::{Engine, PoolConcurrencyLimitError, Store, Trap};
 
@@ -7,6 +9,7 @@ use super::engine::{THREAD_STACK_BYTES, WASM_STACK_BYTES};
 use super::failure::{Cause, Identity, PluginFailure};
 use super::limiter::Limiter;
 use super::log::{Log, LogLine};
+use super::sandbox::SandboxGrant;
 use super::ticker::ticks;
 use super::wasi::Wasi;
 use crate::config::Limits;
@@ -26,6 +29,29 @@ pub(super) struct HostState {
     pub(super) limiter: Limiter,
     pub(super) log: Log,
     pub(super) wasi: Wasi,
+    pub(super) grant: Option<SandboxGrant>,
+    pub(super) guard: Guard,
+}
+
+/// The wall-clock guard of the call in progress.
+pub(super) struct Guard {
+    timeout: Duration,
+    began: Instant,
+    paused: Duration,
+}
+
+impl Guard {
+    fn new(timeout_ms: u64) -> Self {
+        let timeout = Duration::from_millis(timeout_ms);
+        Guard { timeout, began: Instant::now(), paused: Duration::ZERO }
+    }
+
+    /// Does not count `duration`, which just passed; the ticks that are left.
+    pub(super) fn pause(&mut self, duration: Duration) -> u64 {
+        self.paused += duration;
+        let used = self.began.elapsed().saturating_sub(self.paused);
+        ticks(self.timeout.saturating_sub(used).as_millis() as u64)
+    }
 }
 
 /// A live instance. After a call that failed it is never entered again.
@@ -43,12 +69,15 @@ impl Instance {
         component: &InstancePre<HostState>,
         identity: &Identity,
         limits: &Limits,
+        grant: Option<SandboxGrant>,
         seed: Seed,
     ) -> Result<(Self, WasmInstance), PluginFailure> {
         let state = HostState {
             limiter: Limiter::new(limits.memory_mib),
             log: Log::default(),
             wasi: Wasi::new(seed),
+            grant,
+            guard: Guard::new(limits.timeout_ms),
         };
         let mut store = Store::new(engine, state);
         store.limiter(|state| &mut state.limiter);
@@ -75,6 +104,7 @@ impl Instance {
         state.limiter.begin_call();
         state.log.begin_call();
         state.wasi.begin_call(function, ordinal);
+        state.guard = Guard::new(self.limits.timeout_ms);
         self.store.set_epoch_deadline(ticks(self.limits.timeout_ms));
         let entered = self.store.set_fuel(self.limits.fuel).and_then(|()| {
             stacker::maybe_grow(WASM_STACK_BYTES + HOST_STACK_BYTES, THREAD_STACK_BYTES, || {

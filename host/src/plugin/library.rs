@@ -7,6 +7,7 @@ use super::engine::PluginEngine;
 use super::environment::EnvironmentPlugin;
 use super::error::PluginError;
 use super::interpreter::InterpreterPlugin;
+use super::sandbox::Grants;
 use super::workflow::WorkflowPlugin;
 use crate::config::Limits;
 use crate::error::{nearest, suggestion};
@@ -24,6 +25,7 @@ pub fn built_folders() -> Vec<PathBuf> {
 pub struct PluginLibrary {
     engine: PluginEngine,
     limits: Limits,
+    grants: Grants,
     folders: Vec<PathBuf>,
     plugins: Vec<Plugin>,
     environments: Vec<EnvironmentPlugin>,
@@ -34,10 +36,16 @@ pub struct PluginLibrary {
 impl PluginLibrary {
     /// Loads plugin files. A bare name is looked up in `path`, then in
     /// `target/plugins`, with and without `.wasm`.
-    pub fn load(files: &[PathBuf], path: &[PathBuf], limits: &Limits) -> Result<Self, PluginError> {
+    pub fn load(
+        files: &[PathBuf],
+        path: &[PathBuf],
+        limits: &Limits,
+        grants: Grants,
+    ) -> Result<Self, PluginError> {
         let mut library = PluginLibrary {
             engine: PluginEngine::new()?,
             limits: limits.clone(),
+            grants,
             folders: path.iter().cloned().chain(built_folders()).collect(),
             plugins: Vec::new(),
             environments: Vec::new(),
@@ -45,10 +53,14 @@ impl PluginLibrary {
             interpreters: Vec::new(),
         };
         for file in files {
-            let file = find(file, &library.folders)?;
-            library.add(Plugin::load(&library.engine, &file, limits)?)?;
+            let file = find_plugin(file, &library.folders)?;
+            library.add(library.read(&file)?)?;
         }
         Ok(library)
+    }
+
+    fn read(&self, file: &Path) -> Result<Plugin, PluginError> {
+        Plugin::load(&self.engine, file, &self.limits, self.grants.of(file))
     }
 
     fn add(&mut self, plugin: Plugin) -> Result<(), PluginError> {
@@ -177,8 +189,8 @@ impl PluginLibrary {
         let beside = environment.plugin().file().parent().map(Path::to_owned);
         let folders: Vec<PathBuf> =
             beside.into_iter().chain(self.folders.iter().cloned()).collect();
-        let Ok(file) = find(Path::new(name), &folders) else { return Ok(None) };
-        let plugin = Plugin::load(&self.engine, &file, &self.limits)?;
+        let Ok(file) = find_plugin(Path::new(name), &folders) else { return Ok(None) };
+        let plugin = self.read(&file)?;
         Ok(WorkflowPlugin::of(&plugin)?.filter(|workflow| workflow.name() == name))
     }
 }
@@ -208,7 +220,7 @@ fn unknown<'a>(
 }
 
 /// The file meant by a path or a bare name.
-fn find(file: &Path, folders: &[PathBuf]) -> Result<PathBuf, PluginError> {
+pub(crate) fn find_plugin(file: &Path, folders: &[PathBuf]) -> Result<PathBuf, PluginError> {
     if file.is_file() {
         return Ok(file.to_owned());
     }
@@ -263,9 +275,9 @@ mod tests {
         std::fs::write(&file, b"").unwrap();
         let folders = [folder.path().join("none"), folder.path().to_owned()];
         for name in ["sudoku", "sudoku.wasm", file.to_str().unwrap()] {
-            assert_eq!(find(Path::new(name), &folders).unwrap(), file);
+            assert_eq!(find_plugin(Path::new(name), &folders).unwrap(), file);
         }
-        let message = |name: &str| find(Path::new(name), &folders).unwrap_err().to_string();
+        let message = |name: &str| find_plugin(Path::new(name), &folders).unwrap_err().to_string();
         assert!(message("sudoko").ends_with("; did you mean `sudoku`?"));
         assert_eq!(
             message("plugins/sudoku"),

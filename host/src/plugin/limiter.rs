@@ -11,14 +11,14 @@ const PARTS: usize = 256;
 /// the guest met the cap in the current call: a guest that gets no memory
 /// usually traps, and the trap alone would not say why.
 #[derive(Debug)]
-pub(super) struct Limiter {
+pub(crate) struct Limiter {
     memory_bytes: usize,
     granted: usize,
     refused: bool,
 }
 
 impl Limiter {
-    pub(super) fn new(memory_mib: usize) -> Self {
+    pub(crate) fn new(memory_mib: usize) -> Self {
         Limiter { memory_bytes: memory_mib.saturating_mul(1 << 20), granted: 0, refused: false }
     }
 
@@ -26,8 +26,13 @@ impl Limiter {
         self.refused = false;
     }
 
+    /// Bytes of linear memory the guest has.
+    pub(crate) fn granted(&self) -> usize {
+        self.granted
+    }
+
     /// Whether the guest was refused memory in this call.
-    pub(super) fn refused(&self) -> bool {
+    pub(crate) fn refused(&self) -> bool {
         self.refused
     }
 }

@@ -49,7 +49,7 @@ pub(super) fn load(bytes: &[u8], limits: &Limits) -> Result<Plugin, PluginError>
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("probe.wasm");
     std::fs::write(&file, bytes).unwrap();
-    Plugin::load(&PluginEngine::new().unwrap(), Path::new(&file), limits)
+    Plugin::load(&PluginEngine::new().unwrap(), Path::new(&file), limits, None)
 }
 
 const TEMPLATE: &str = r#"(component
@@ -61,32 +61,27 @@ const TEMPLATE: &str = r#"(component
     (data (i32.const 64) "probe")
     (data (i32.const 80) "1.0")
     (func $describe (export "describe") (result i32) %describe i32.const 16)
-    (func (export "run") (param i32 i32 i32 i32 i32 i32) (result i32) unreachable)
+    (func (export "run") (param i32 i32 i32 i32) (result i32) unreachable)
     (func (export "realloc") (param i32 i32 i32 i32) (result i32) i32.const 1024))
   (core instance $guest (instantiate $guest %with))
   (type $description (record (field "language" string) (field "version" string) (field "summary" string)))
   (type $ending (variant (case "exited" s32) (case "failed" (tuple string string)) (case "malformed" string)))
-  (type $execution (record (field "ending" $ending) (field "stdout" (list u8)) (field "stderr" (list u8))))
   (func $describe (result $description)
     (canon lift (core func $guest "describe") (memory (core memory $guest "memory")) (realloc (core func $guest "realloc"))))
-  (func $run (param "program" string) (param "arguments" (list string)) (param "stdin" (list u8)) (result $execution)
+  (func $run (param "program" (list u8)) (param "arguments" (list string)) (result $ending)
     (canon lift (core func $guest "run") (memory (core memory $guest "memory")) (realloc (core func $guest "realloc"))))
   (component $shape
     (type $d (record (field "language" string) (field "version" string) (field "summary" string)))
     (import "description" (type $description (eq $d)))
     (type $e (variant (case "exited" s32) (case "failed" (tuple string string)) (case "malformed" string)))
     (import "ending" (type $ending (eq $e)))
-    (type $x (record (field "ending" $ending) (field "stdout" (list u8)) (field "stderr" (list u8))))
-    (import "execution" (type $execution (eq $x)))
     (import "describe" (func $describe (result $description)))
-    (import "run" (func $run (param "program" string) (param "arguments" (list string)) (param "stdin" (list u8)) (result $execution)))
+    (import "run" (func $run (param "program" (list u8)) (param "arguments" (list string)) (result $ending)))
     (export $dx "description" (type $d))
     (export $ex "ending" (type $e))
-    (type $x2 (record (field "ending" $ex) (field "stdout" (list u8)) (field "stderr" (list u8))))
-    (export $xx "execution" (type $x2))
     (export "describe" (func $describe) (func (result $dx)))
-    (export "run" (func $run) (func (param "program" string) (param "arguments" (list string)) (param "stdin" (list u8)) (result $xx))))
+    (export "run" (func $run) (func (param "program" (list u8)) (param "arguments" (list string)) (result $ex))))
   (instance $interpreter (instantiate $shape
-    (with "description" (type $description)) (with "ending" (type $ending)) (with "execution" (type $execution))
+    (with "description" (type $description)) (with "ending" (type $ending))
     (with "describe" (func $describe)) (with "run" (func $run))))
   (export "troupe:plugin/interpreter@0.1.0" (instance $interpreter)))"#;

@@ -9,14 +9,14 @@ pub(super) const TICK_MS: u64 = 10;
 
 /// A thread that advances an engine's epoch until the ticker is dropped.
 #[derive(Debug)]
-pub(super) struct Ticker {
+pub(crate) struct Ticker {
     /// Dropped to wake and end the thread.
     alive: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Ticker {
-    pub(super) fn start(engine: wasmtime::Engine) -> std::io::Result<Self> {
+    pub(crate) fn start(engine: wasmtime::Engine) -> std::io::Result<Self> {
         let (alive, dropped) = channel();
         let tick = Duration::from_millis(TICK_MS);
         let thread = Builder::new().name("plugin-ticker".to_owned()).spawn(move || {

@@ -1,0 +1,250 @@
+//! One program against the tests of one problem, in order.
+
+use std::sync::Arc;
+
+use super::call;
+use super::checker::{self, Opinion};
+use super::compare::{Rule, call_matches, matches};
+use super::excerpt::{around_difference, beginning};
+use super::problem::{Problem, Test};
+use super::value::Value;
+use super::verdict::{Failure, Graded, Verdict};
+use crate::program::{Ending, Execution, Program, RunLimits, Runner};
+
+/// When to stop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stop {
+    /// At the first test that does not accept: the verdict is settled.
+    #[default]
+    FirstFailure,
+    /// After all tests, so that their share is exact.
+    AllTests,
+}
+
+/// How to grade.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct GradeOptions {
+    /// The rule for all problems, whatever they ask for themselves.
+    pub rule: Option<Rule>,
+    /// What a run may use; a problem can only ask for less.
+    pub limits: RunLimits,
+    /// When to stop.
+    pub stop: Stop,
+}
+
+/// Grade one program; none is a completion without one. The rule is the
+/// options', else the problem's, else its checker, else `lines`.
+///
+/// A run that ends in any way but by itself with exit code 0 fails its test
+/// with that ending, whatever it wrote; under a rule that forgives exit codes
+/// ([`Rule::forgives_exit_codes`]) the code does not matter.
+pub fn grade(
+    problem: &Problem,
+    program: Option<&Program>,
+    options: &GradeOptions,
+    runner: &dyn Runner,
+) -> Graded {
+    let mut graded = Graded::begun(problem.tests.len());
+    let Some(program) = program.filter(|_| graded.total > 0) else {
+        graded.verdict =
+            if graded.total == 0 { void("the problem has no tests") } else { no_code() };
+        return graded;
+    };
+    let grader = match Grader::new(problem, program, options, runner) {
+        Ok(grader) => grader,
+        Err(reason) => {
+            graded.verdict = void(&reason);
+            return graded;
+        }
+    };
+    for (index, test) in problem.tests.iter().enumerate() {
+        match grader.judge(test, &mut graded) {
+            Ok(Outcome::Accepted) => graded.passed += 1,
+            Ok(Outcome::Refused { cause, detail }) => {
+                if graded.verdict == Verdict::Passed {
+                    graded.verdict = Verdict::Failed(Failure { test: Some(index), cause, detail });
+                }
+                if options.stop == Stop::FirstFailure {
+                    break;
+                }
+            }
+            Err(reason) => {
+                graded.verdict = void(&format!("test {index}: {reason}"));
+                break;
+            }
+        }
+    }
+    graded
+}
+
+fn void(reason: &str) -> Verdict {
+    Verdict::Void { reason: reason.to_owned() }
+}
+
+fn no_code() -> Verdict {
+    let detail = "no program was found in what the model wrote".to_owned();
+    Verdict::Failed(Failure { test: None, cause: "no_code", detail })
+}
+
+/// What one test says. That it says nothing is an error.
+enum Outcome {
+    Accepted,
+    Refused { cause: &'static str, detail: String },
+}
+
+fn refused(cause: &'static str, detail: String) -> Outcome {
+    Outcome::Refused { cause, detail }
+}
+
+struct Grader<'a> {
+    rule: Rule,
+    limits: RunLimits,
+    program: &'a Program,
+    /// The program that calls the function, for call-based tests.
+    caller: Option<Program>,
+    /// The checker, ready to run.
+    checker: Option<Program>,
+    runner: &'a dyn Runner,
+}
+
+impl<'a> Grader<'a> {
+    fn new(
+        problem: &Problem,
+        program: &'a Program,
+        options: &GradeOptions,
+        runner: &'a dyn Runner,
+    ) -> Result<Self, String> {
+        let own = problem.checker.is_some().then_some(Rule::Checker);
+        let rule = options.rule.or(problem.compare).or(own).unwrap_or_default();
+        if rule == Rule::Checker && problem.checker.is_none() {
+            return Err("the rule is `checker`, but the problem has none".to_owned());
+        }
+        let function = problem.function.as_deref();
+        let calls = problem.tests.iter().any(|test| matches!(test, Test::Call { .. }));
+        let caller = match function.filter(|_| calls) {
+            Some(function) => Some(call::wrap(program, function, rule)?),
+            None if calls => {
+                return Err("the tests call a function, but the problem names none".to_owned());
+            }
+            None => None,
+        };
+        Ok(Grader {
+            rule,
+            limits: problem.limits.within(&options.limits),
+            program,
+            caller,
+            checker: problem.checker.as_ref().map(checker::wrap),
+            runner,
+        })
+    }
+
+    fn judge(&self, test: &Test, graded: &mut Graded) -> Result<Outcome, String> {
+        graded.run += 1;
+        match test {
+            Test::Stdin { input, outputs } => {
+                let execution = self.run(self.program, input, graded)?;
+                if let Some(outcome) = self.failed(&execution, self.rule.forgives_exit_codes()) {
+                    return Ok(outcome);
+                }
+                match (&self.checker, self.rule) {
+                    (Some(checker), Rule::Checker) => {
+                        self.consult(checker, input, outputs, &execution.stdout, graded)
+                    }
+                    _ => Ok(self.compare(outputs, &execution.stdout)),
+                }
+            }
+            Test::Call { arguments, expected } => {
+                let program = self.caller.as_ref().unwrap_or(self.program);
+                let execution = self.run(program, arguments, graded)?;
+                // A function that ends the whole program has not returned.
+                match self.failed(&execution, false) {
+                    Some(outcome) => Ok(outcome),
+                    None => Ok(self.compare_result(expected, &execution)),
+                }
+            }
+        }
+    }
+
+    fn run(
+        &self,
+        program: &Program,
+        stdin: &Arc<[u8]>,
+        graded: &mut Graded,
+    ) -> Result<Arc<Execution>, String> {
+        let execution =
+            self.runner.run(program, stdin, &self.limits).map_err(|error| error.to_string())?;
+        graded.fuel = graded.fuel.saturating_add(execution.fuel);
+        graded.memory_bytes = graded.memory_bytes.max(execution.memory_bytes);
+        graded.wall += execution.wall;
+        Ok(execution)
+    }
+
+    fn failed(&self, execution: &Execution, any_exit_code: bool) -> Option<Outcome> {
+        let detail = match &execution.ending {
+            Ending::Exited { code } if *code == 0 || any_exit_code => return None,
+            Ending::Exited { code } => format!("exit code {code}"),
+            Ending::Failed { error, trace } => format!("{error}: {}", beginning(last_line(trace))),
+            Ending::Malformed { message } | Ending::Crashed { message } => beginning(message),
+            Ending::OutOfFuel => format!("more than {} units of fuel", self.limits.fuel),
+            Ending::OutOfTime => format!("more than {} ms", self.limits.timeout_ms),
+            Ending::OutOfMemory => format!("more than {} MiB", self.limits.memory_mib),
+            Ending::OutputFlood => {
+                format!("more than {} bytes of output", self.limits.output_bytes)
+            }
+        };
+        Some(refused(execution.ending.word(), detail))
+    }
+
+    fn compare(&self, outputs: &[Vec<u8>], actual: &[u8]) -> Outcome {
+        if outputs.iter().any(|output| matches(self.rule, output, actual)) {
+            return Outcome::Accepted;
+        }
+        let expected = outputs.first().map_or(&[][..], Vec::as_slice);
+        let (expected, actual) = around_difference(expected, actual);
+        refused("wrong_answer", format!("expected {expected}; found {actual}"))
+    }
+
+    fn compare_result(&self, expected: &Value, execution: &Execution) -> Outcome {
+        let Some(returned) = call::returned(execution) else {
+            return refused(
+                "no_result",
+                "the program ended before the function returned".to_owned(),
+            );
+        };
+        if call_matches(self.rule, expected, &returned) {
+            return Outcome::Accepted;
+        }
+        let (expected, actual) =
+            around_difference(expected.to_string().as_bytes(), returned.to_string().as_bytes());
+        refused("wrong_answer", format!("expected {expected}; returned {actual}"))
+    }
+
+    fn consult(
+        &self,
+        checker: &Program,
+        input: &[u8],
+        outputs: &[Vec<u8>],
+        actual: &[u8],
+        graded: &mut Graded,
+    ) -> Result<Outcome, String> {
+        let answer = outputs.first().map_or(&[][..], Vec::as_slice);
+        let stdin = checker::stdin(input, actual, answer);
+        let execution =
+            self.runner.run(checker, &stdin, &self.limits).map_err(|error| error.to_string())?;
+        graded.wall += execution.wall;
+        match checker::opinion(&execution) {
+            Opinion::Accepted => Ok(Outcome::Accepted),
+            Opinion::Wrong(said) => Ok(refused("wrong_answer", beginning(&said))),
+            Opinion::Malformed(said) => Ok(refused("presentation", beginning(&said))),
+            Opinion::Partial(said) => Ok(refused("partial", beginning(&said))),
+            Opinion::None(reason) => Err(reason),
+        }
+    }
+}
+
+fn last_line(text: &str) -> &str {
+    text.trim_end().lines().next_back().unwrap_or("")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,232 @@
+//! The logic of verdicts, over a runner that plays from a script.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use super::*;
+use crate::program::SandboxError;
+
+/// Answers runs in order, and remembers what it was asked.
+struct Script {
+    answers: Mutex<Vec<Result<Execution, SandboxError>>>,
+    asked: Mutex<Vec<(Program, Vec<u8>, RunLimits)>>,
+}
+
+impl Runner for Script {
+    fn run(
+        &self,
+        program: &Program,
+        stdin: &Arc<[u8]>,
+        limits: &RunLimits,
+    ) -> Result<Arc<Execution>, SandboxError> {
+        self.asked.lock().unwrap().push((program.clone(), stdin.to_vec(), *limits));
+        self.answers.lock().unwrap().remove(0).map(Arc::new)
+    }
+}
+
+fn script(answers: Vec<Result<Execution, SandboxError>>) -> Script {
+    Script { answers: Mutex::new(answers), asked: Mutex::new(Vec::new()) }
+}
+
+fn ended(ending: Ending, stdout: &str) -> Result<Execution, SandboxError> {
+    Ok(Execution {
+        ending,
+        stdout: stdout.as_bytes().to_vec(),
+        stderr: Vec::new(),
+        fuel: 10,
+        memory_bytes: stdout.len() as u64,
+        wall: Duration::from_millis(3),
+    })
+}
+
+fn wrote(stdout: &str) -> Result<Execution, SandboxError> {
+    ended(Ending::Exited { code: 0 }, stdout)
+}
+
+fn program() -> Program {
+    Program::new("python", b"solve()".as_slice())
+}
+
+fn two_tests() -> Problem {
+    Problem::new("p", vec![Test::stdin("1", "a\n"), Test::stdin("2", "bb\n")])
+}
+
+fn failure(graded: &Graded) -> (Option<usize>, &'static str) {
+    match &graded.verdict {
+        Verdict::Failed(failure) => (failure.test, failure.cause),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_program_passes_when_every_test_accepts() {
+    let runner = script(vec![wrote("a"), wrote("bb")]);
+    let graded = grade(&two_tests(), Some(&program()), &GradeOptions::default(), &runner);
+    assert_eq!(graded.verdict, Verdict::Passed);
+    assert_eq!((graded.passed, graded.run, graded.total, graded.share()), (2, 2, 2, 1.0));
+    assert_eq!((graded.fuel, graded.memory_bytes, graded.wall.as_millis()), (20, 2, 6));
+    let inputs: Vec<_> =
+        runner.asked.lock().unwrap().iter().map(|(_, stdin, _)| stdin.clone()).collect();
+    assert_eq!(inputs, [b"1", b"2"]);
+}
+
+#[test]
+fn the_first_failure_ends_it_unless_all_tests_are_asked_for() {
+    let runner = script(vec![wrote("wrong")]);
+    let graded = grade(&two_tests(), Some(&program()), &GradeOptions::default(), &runner);
+    assert_eq!(failure(&graded), (Some(0), "wrong_answer"));
+    assert_eq!((graded.passed, graded.run), (0, 1));
+
+    let runner = script(vec![wrote("wrong"), wrote("bb")]);
+    let options = GradeOptions { stop: Stop::AllTests, ..GradeOptions::default() };
+    let graded = grade(&two_tests(), Some(&program()), &options, &runner);
+    assert_eq!(failure(&graded), (Some(0), "wrong_answer"));
+    assert_eq!((graded.passed, graded.run, graded.share()), (1, 2, 0.5));
+}
+
+#[test]
+fn a_wrong_answer_shows_both_sides() {
+    let runner = script(vec![wrote("x\n")]);
+    let graded = grade(&two_tests(), Some(&program()), &GradeOptions::default(), &runner);
+    let Verdict::Failed(failure) = graded.verdict else { panic!("not failed") };
+    assert_eq!(failure.detail, "expected line 1: \"a\\n\"; found line 1: \"x\\n\"");
+}
+
+#[test]
+fn a_run_that_does_not_end_well_fails_whatever_it_wrote() {
+    for ending in [
+        Ending::Exited { code: 1 },
+        Ending::Failed { error: "E".to_owned(), trace: String::new() },
+        Ending::Malformed { message: String::new() },
+        Ending::OutOfFuel,
+        Ending::OutOfTime,
+        Ending::OutOfMemory,
+        Ending::OutputFlood,
+        Ending::Crashed { message: String::new() },
+    ] {
+        let word = ending.word();
+        let runner = script(vec![ended(ending, "a")]);
+        let graded = grade(&two_tests(), Some(&program()), &GradeOptions::default(), &runner);
+        assert_eq!(failure(&graded), (Some(0), word));
+    }
+}
+
+#[test]
+fn rules_of_in_process_graders_forgive_exit_codes() {
+    for (rule, passes) in [
+        (Rule::Lcb, true),
+        (Rule::Apps, true),
+        (Rule::Prime, true),
+        (Rule::Tokens, false),
+        (Rule::FusionOj, false),
+    ] {
+        let runner = script(vec![ended(Ending::Exited { code: 3 }, "a"), wrote("bb")]);
+        let options = GradeOptions { rule: Some(rule), ..GradeOptions::default() };
+        let graded = grade(&two_tests(), Some(&program()), &options, &runner);
+        assert_eq!(graded.verdict == Verdict::Passed, passes, "{rule}");
+    }
+}
+
+#[test]
+fn a_failing_sandbox_gives_no_verdict() {
+    let broken = SandboxError::Harness { message: "no memory".to_owned() };
+    let runner = script(vec![wrote("a"), Err(broken)]);
+    let graded = grade(&two_tests(), Some(&program()), &GradeOptions::default(), &runner);
+    let Verdict::Void { reason } = &graded.verdict else { panic!("{graded:?}") };
+    assert!(reason.contains("test 1: the sandbox failed: no memory"), "{reason}");
+
+    let broken = SandboxError::Harness { message: "no memory".to_owned() };
+    let runner = script(vec![wrote("wrong"), Err(broken)]);
+    let options = GradeOptions { stop: Stop::AllTests, ..GradeOptions::default() };
+    assert_eq!(grade(&two_tests(), Some(&program()), &options, &runner).verdict.word(), "void");
+}
+
+#[test]
+fn without_tests_there_is_no_verdict_and_without_a_program_no_run() {
+    let runner = script(Vec::new());
+    let empty = grade(&Problem::new("p", Vec::new()), None, &GradeOptions::default(), &runner);
+    assert_eq!(empty.verdict.word(), "void");
+    let none = grade(&two_tests(), None, &GradeOptions::default(), &runner);
+    assert_eq!(failure(&none), (None, "no_code"));
+    assert_eq!((none.total, none.run), (2, 0));
+}
+
+#[test]
+fn one_of_several_right_outputs_is_enough() {
+    let outputs = vec![b"yes".to_vec(), b"no".to_vec()];
+    let problem = Problem::new("p", vec![Test::Stdin { input: [].as_slice().into(), outputs }]);
+    let graded = |text| {
+        grade(&problem, Some(&program()), &GradeOptions::default(), &script(vec![wrote(text)]))
+    };
+    assert_eq!(graded("no").verdict, Verdict::Passed);
+    assert_eq!(failure(&graded("maybe")), (Some(0), "wrong_answer"));
+}
+
+#[test]
+fn the_callers_rule_counts_before_the_problems_and_limits_only_shrink() {
+    let mut problem = two_tests();
+    problem.compare = Some(Rule::Exact);
+    problem.limits.fuel = Some(7);
+    problem.limits.memory_mib = Some(1 << 30);
+    let runner = script(vec![wrote("a")]);
+    let graded = grade(&problem, Some(&program()), &GradeOptions::default(), &runner);
+    assert_eq!(failure(&graded), (Some(0), "wrong_answer"));
+    let limits = runner.asked.lock().unwrap()[0].2;
+    assert_eq!(limits, RunLimits { fuel: 7, ..RunLimits::default() });
+
+    let runner = script(vec![wrote("A"), wrote("BB")]);
+    let options = GradeOptions { rule: Some(Rule::FusionOj), ..GradeOptions::default() };
+    assert_eq!(grade(&problem, Some(&program()), &options, &runner).verdict, Verdict::Passed);
+}
+
+#[test]
+fn a_checker_decides_in_a_run_of_its_own_and_only_there_is_the_answer() {
+    let mut problem = Problem::new("p", vec![Test::stdin("in", "secret")]);
+    problem.checker = Some(Program::new("python", b"check()".as_slice()));
+    let verdict = |code| {
+        let runner = script(vec![wrote("other"), ended(Ending::Exited { code }, "why")]);
+        let graded = grade(&problem, Some(&program()), &GradeOptions::default(), &runner);
+        let asked = runner.asked.into_inner().unwrap();
+        assert_eq!(asked[0], (program(), b"in".to_vec(), RunLimits::default()));
+        assert_eq!(asked[1].1, b"2 5 6\ninothersecret");
+        assert!(String::from_utf8_lossy(&asked[1].0.source).contains("\"check()\""));
+        assert_eq!(graded.fuel, 10);
+        graded
+    };
+    assert_eq!(verdict(0).verdict, Verdict::Passed);
+    assert_eq!(failure(&verdict(1)), (Some(0), "wrong_answer"));
+    assert_eq!(failure(&verdict(2)), (Some(0), "presentation"));
+    assert_eq!(failure(&verdict(7)), (Some(0), "partial"));
+    assert_eq!(verdict(3).verdict.word(), "void");
+}
+
+#[test]
+fn a_checker_that_is_asked_for_but_not_there_gives_no_verdict() {
+    let options = GradeOptions { rule: Some(Rule::Checker), ..GradeOptions::default() };
+    let graded = grade(&two_tests(), Some(&program()), &options, &script(Vec::new()));
+    assert_eq!(graded.verdict.word(), "void");
+}
+
+#[test]
+fn a_call_sends_arguments_only_and_compares_what_is_returned() {
+    let number = |n: &str| Value::Int(n.to_owned());
+    let mut problem =
+        Problem::new("p", vec![Test::call(vec![number("1"), number("2")], number("77777"))]);
+    let graded = |problem: &Problem, output: Result<Execution, SandboxError>| {
+        let runner = script(vec![output]);
+        let graded = grade(problem, Some(&program()), &GradeOptions::default(), &runner);
+        for (program, stdin, _) in runner.asked.into_inner().unwrap() {
+            assert_eq!(stdin, b"[1, 2]");
+            assert!(!String::from_utf8_lossy(&program.source).contains("77777"));
+        }
+        graded
+    };
+    assert_eq!(graded(&problem, wrote("")).verdict.word(), "void");
+    problem.function = Some("f".to_owned());
+    let result = |value| wrote(&format!("noise\n\u{1}troupe-result {value}\n"));
+    assert_eq!(graded(&problem, result("77777.0")).verdict, Verdict::Passed);
+    assert_eq!(failure(&graded(&problem, result("[77777]"))), (Some(0), "wrong_answer"));
+    assert_eq!(failure(&graded(&problem, wrote("77777"))), (Some(0), "no_result"));
+    let exited = ended(Ending::Exited { code: 1 }, "\u{1}troupe-result 77777\n");
+    assert_eq!(failure(&graded(&problem, exited)), (Some(0), "nonzero_exit"));
+}

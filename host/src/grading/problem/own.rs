@@ -1,0 +1,177 @@
+//! Our own layout:
+//!
+//! ```json
+//! {"id": "sum",
+//!  "tests": [{"input": "1 2\n", "output": "3\n"}, {"input": "?", "output": ["yes", "no"]},
+//!            {"arguments": [1, 2], "expected": 3}],
+//!  "function": "add",
+//!  "compare": "tokens",
+//!  "checker": {"language": "python", "source": "import sys\n…"},
+//!  "fuel": 10000000000, "timeout_ms": 10000, "memory_mib": 256}
+//! ```
+//!
+//! Only `id` and `tests` have to be there; call-based tests need `function`.
+//! A list under `output` holds the outputs of which each is right.
+
+use super::{LimitOverrides, Problem, Record, Test};
+use crate::grading::compare::Rule;
+use crate::grading::error::GradingError;
+use crate::grading::value::Value;
+use crate::program::Program;
+
+/// Read one record.
+pub(super) fn parse(record: &Record<'_>) -> Result<Problem, GradingError> {
+    let tests = match record.get("tests") {
+        Some(Value::List(tests)) => tests,
+        other => return Err(record.unlike("tests", "a list", other.unwrap_or(&Value::Null))),
+    };
+    let tests = tests
+        .iter()
+        .enumerate()
+        .map(|(index, test)| parse_test(record, index, test))
+        .collect::<Result<Vec<_>, _>>()?;
+    let function = record.text("function")?.map(str::to_owned);
+    if function.is_none() && tests.iter().any(|test| matches!(test, Test::Call { .. })) {
+        return Err(record.wrong("function", "the tests call a function; name it here"));
+    }
+    let rule = |name: &str| {
+        name.parse::<Rule>().map_err(|error| record.wrong("compare", error.to_string()))
+    };
+    let compare = record.text("compare")?.map(rule).transpose()?;
+    let checker =
+        record.get("checker").map(|checker| parse_checker(record, checker)).transpose()?;
+    if compare == Some(Rule::Checker) && checker.is_none() {
+        return Err(
+            record.wrong("checker", "the rule is `checker`; give the checker's program here")
+        );
+    }
+    Ok(Problem {
+        compare,
+        checker,
+        function,
+        limits: LimitOverrides {
+            fuel: record.count("fuel")?,
+            timeout_ms: record.count("timeout_ms")?,
+            memory_mib: record.count("memory_mib")?,
+        },
+        ..Problem::new(&record.id(&["id"])?, tests)
+    })
+}
+
+fn parse_test(record: &Record<'_>, index: usize, test: &Value) -> Result<Test, GradingError> {
+    let field = |name: &str| format!("tests[{index}].{name}");
+    match (test.get("input"), test.get("output"), test.get("arguments"), test.get("expected")) {
+        (Some(input), Some(output), None, None) => {
+            let Value::Str(input) = input else {
+                return Err(record.unlike(&field("input"), "a string", input));
+            };
+            let outputs = parse_outputs(record, &field("output"), output)?;
+            Ok(Test::Stdin { input: input.as_bytes().into(), outputs })
+        }
+        (None, None, Some(Value::List(arguments)), Some(expected)) => {
+            Ok(Test::call(arguments.clone(), expected.clone()))
+        }
+        (None, None, Some(other), Some(_)) => {
+            Err(record.unlike(&field("arguments"), "a list", other))
+        }
+        _ => Err(record.wrong(
+            &format!("tests[{index}]"),
+            "a test has either `input` and `output` or `arguments` and `expected`",
+        )),
+    }
+}
+
+fn parse_outputs(
+    record: &Record<'_>,
+    field: &str,
+    output: &Value,
+) -> Result<Vec<Vec<u8>>, GradingError> {
+    let text = |value: &Value| match value {
+        Value::Str(text) => Ok(text.clone().into_bytes()),
+        other => Err(record.unlike(field, "a string or a list of strings", other)),
+    };
+    match output {
+        Value::List(outputs) if outputs.is_empty() => {
+            Err(record.wrong(field, "no output is right; list at least one"))
+        }
+        Value::List(outputs) => outputs.iter().map(text).collect(),
+        one => Ok(vec![text(one)?]),
+    }
+}
+
+fn parse_checker(record: &Record<'_>, checker: &Value) -> Result<Program, GradingError> {
+    match (checker.get("language"), checker.get("source")) {
+        (Some(Value::Str(language)), Some(Value::Str(source))) if language == "python" => {
+            Ok(Program::new(language, source.as_bytes()))
+        }
+        (Some(Value::Str(language)), Some(Value::Str(_))) => Err(record.wrong(
+            "checker.language",
+            format!("`{language}` checkers are not supported; write it in `python`"),
+        )),
+        _ => {
+            Err(record.wrong("checker", "a checker has a `language` and a `source`, both strings"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::parse_problems;
+    use super::*;
+
+    fn read(text: &str) -> Result<Problem, String> {
+        parse_problems(Path::new("p.jsonl"), text)
+            .map(|mut problems| problems.remove(0))
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn everything_a_record_may_hold_is_read() {
+        let problem = read(
+            r#"{"id": 3, "tests": [{"input": "1\n", "output": ["a", "b"]}, {"arguments": [12345678901234567890123, [1.5]], "expected": {"k": null}}], "function": "f", "compare": "float(1e-3,0)", "checker": {"language": "python", "source": "pass"}, "fuel": 5, "timeout_ms": 6, "memory_mib": 7}"#,
+        )
+        .unwrap();
+        assert_eq!(problem.id, "3");
+        assert_eq!(problem.compare.unwrap().to_string(), "float(0.001,0.0)");
+        assert_eq!(problem.checker.unwrap(), Program::new("python", b"pass".as_slice()));
+        assert_eq!(problem.function.as_deref(), Some("f"));
+        let limits = LimitOverrides { fuel: Some(5), timeout_ms: Some(6), memory_mib: Some(7) };
+        assert_eq!(problem.limits, limits);
+        let Test::Stdin { outputs, .. } = &problem.tests[0] else { panic!("not stdin") };
+        assert_eq!(*outputs, [b"a".to_vec(), b"b".to_vec()]);
+        let Test::Call { arguments, expected } = &problem.tests[1] else { panic!("not a call") };
+        assert_eq!(arguments.as_ref(), b"[12345678901234567890123, [1.5]]");
+        assert_eq!(expected.to_string(), r#"{"k": null}"#);
+    }
+
+    #[test]
+    fn a_mistake_names_the_test_and_the_field() {
+        for (record, part) in [
+            (
+                r#"{"id": "a", "tests": 1}"#,
+                "field `tests`: a list is expected, but it is an integer",
+            ),
+            (r#"{"id": "a", "tests": [{"input": "1"}]}"#, "field `tests[0]`"),
+            (
+                r#"{"id": "a", "tests": [{"input": 1, "output": ""}]}"#,
+                "field `tests[0].input`: a string",
+            ),
+            (r#"{"id": "a", "tests": [{"input": "", "output": []}]}"#, "list at least one"),
+            (r#"{"id": "a", "tests": [{"arguments": [], "expected": 1}]}"#, "field `function`"),
+            (r#"{"id": "a", "tests": [{"arguments": 1, "expected": 1}]}"#, "tests[0].arguments"),
+            (r#"{"id": "a", "tests": [], "compare": "tolkens"}"#, "no compare rule `tolkens`"),
+            (r#"{"id": "a", "tests": [], "compare": "checker"}"#, "field `checker`"),
+            (
+                r#"{"id": "a", "tests": [], "checker": {"language": "c++", "source": ""}}"#,
+                "`c++` checkers",
+            ),
+            (r#"{"id": "a", "tests": [], "fuel": -1}"#, "field `fuel`"),
+            (r#"{"id": [], "tests": []}"#, "a string or an integer"),
+        ] {
+            let error = read(record).unwrap_err();
+            assert!(error.contains(part), "{error}");
+        }
+    }
+}

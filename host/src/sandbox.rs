@@ -1,0 +1,21 @@
+//! The sandbox: runs model-written programs.
+
+mod bindings;
+mod engine;
+mod filesystem;
+mod interpreter;
+mod log;
+mod memo;
+mod pool;
+mod process;
+mod protocol;
+mod start_error;
+mod state;
+mod streams;
+mod wasi;
+mod worker;
+
+pub use pool::{Sandbox, Source};
+pub use process::WORKER_COMMAND;
+pub use start_error::StartError;
+pub use worker::work;

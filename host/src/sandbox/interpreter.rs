@@ -1,0 +1,193 @@
+//! An interpreter: a component that runs the programs of one language, each in
+//! a fresh instance.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use wasmtime::component::{InstancePre, Linker};
+use wasmtime::{Store, Trap};
+use wasmtime_wasi::I32Exit;
+
+use super::bindings::exports::troupe::plugin::interpreter::{self, GuestIndices};
+use super::engine::{SandboxEngine, THREAD_STACK_BYTES};
+use super::start_error::StartError;
+use super::state::{State, Stop};
+use super::{filesystem, log, streams, wasi};
+use crate::plugin::{Compiled, PluginError};
+use crate::program::{Ending, Execution, Program, RunLimits, SandboxError};
+
+/// Bytes of a trace or a message that are kept.
+const MESSAGE_BYTES: usize = 4096;
+/// What one call of the guest may make the host copy.
+const COPIED_BYTES: usize = 256 << 20;
+/// What describing itself may use.
+const DESCRIBE: RunLimits =
+    RunLimits { fuel: 10_000_000_000, timeout_ms: 10_000, memory_mib: 512, output_bytes: 1 << 16 };
+
+/// A loaded interpreter. Clones share it.
+#[derive(Clone)]
+pub(super) struct Interpreter {
+    loaded: Arc<Loaded>,
+}
+
+struct Loaded {
+    engine: SandboxEngine,
+    component: InstancePre<State>,
+    indices: GuestIndices,
+    file: PathBuf,
+    digest: String,
+}
+
+impl Interpreter {
+    /// Loads an interpreter's component and checks it. Nothing of it runs yet.
+    pub(super) fn load(engine: &SandboxEngine, file: &Path) -> Result<Self, StartError> {
+        let compiled = Compiled::load(engine.wasmtime(), file)?;
+        if !compiled.offer.interpreter {
+            return Err(StartError::NoInterpreter { file: file.to_owned() });
+        }
+        let shape = |error: wasmtime::Error| PluginError::shape(file, &error);
+        let component = link(engine)
+            .and_then(|linker| linker.instantiate_pre(&compiled.component))
+            .map_err(shape)?;
+        let indices = GuestIndices::new(&component).map_err(shape)?;
+        let file = file.to_owned();
+        let digest = compiled.digest;
+        let loaded = Loaded { engine: engine.clone(), component, indices, file, digest };
+        Ok(Interpreter { loaded: Arc::new(loaded) })
+    }
+
+    /// The file it was loaded from.
+    pub(super) fn file(&self) -> &Path {
+        &self.loaded.file
+    }
+
+    /// SHA-256 of the component, in hexadecimal.
+    pub(super) fn digest(&self) -> &str {
+        &self.loaded.digest
+    }
+
+    /// The language it runs.
+    pub(super) fn language(&self) -> Result<String, StartError> {
+        let mut store = self.store(Bytes::new(), &DESCRIBE).map_err(StartError::engine)?;
+        let described = on_enough_stack(|| {
+            let instance = self.loaded.component.instantiate(&mut store)?;
+            self.loaded.indices.load(&mut store, &instance)?.call_describe(&mut store)
+        });
+        match described {
+            Ok(description) => Ok(description.language),
+            Err(error) => Err(PluginError::shape(self.file(), &error).into()),
+        }
+    }
+
+    /// Runs a program to its end, or to the first limit it meets.
+    pub(super) fn run(
+        &self,
+        program: &Program,
+        stdin: Bytes,
+        limits: &RunLimits,
+    ) -> Result<Execution, SandboxError> {
+        let began = Instant::now();
+        let mut store = self
+            .store(stdin, limits)
+            .map_err(|error| SandboxError::harness(format!("{error:#}")))?;
+        let ended = on_enough_stack(|| {
+            let instance = self.loaded.component.instantiate(&mut store)?;
+            let guest = self.loaded.indices.load(&mut store, &instance)?;
+            guest.call_run(&mut store, &program.source, &program.arguments)
+        });
+        let ending = match ended {
+            Ok(ending) => of_guest(ending),
+            Err(error) => of_error(&error, &store)?,
+        };
+        let (stdout, stderr) = store.data().streams.take();
+        Ok(Execution {
+            ending,
+            stdout,
+            stderr,
+            fuel: limits.fuel.saturating_sub(store.get_fuel().unwrap_or_default()),
+            memory_bytes: store.data().limiter.granted() as u64,
+            wall: began.elapsed(),
+        })
+    }
+
+    fn store(&self, stdin: Bytes, limits: &RunLimits) -> wasmtime::Result<Store<State>> {
+        let state = State::new(stdin, limits);
+        let mut store = Store::new(self.loaded.engine.wasmtime(), state);
+        store.limiter(|state| &mut state.limiter);
+        store.set_fuel(limits.fuel)?;
+        store.set_hostcall_fuel(COPIED_BYTES);
+        store.set_epoch_deadline(1);
+        store.epoch_deadline_callback(State::on_tick);
+        Ok(store)
+    }
+}
+
+fn link(engine: &SandboxEngine) -> wasmtime::Result<Linker<State>> {
+    let mut linker = Linker::new(engine.wasmtime());
+    wasmtime_wasi::p2::add_to_linker_sync(&mut linker)?;
+    wasi::link(&mut linker)?;
+    filesystem::link(&mut linker)?;
+    streams::link(&mut linker)?;
+    log::link(&mut linker)?;
+    Ok(linker)
+}
+
+/// A thread that lends a smaller stack than the guest may fill would be killed
+/// by it, and the process with it.
+fn on_enough_stack<R>(body: impl FnOnce() -> R) -> R {
+    stacker::maybe_grow(THREAD_STACK_BYTES - (2 << 20), THREAD_STACK_BYTES, body)
+}
+
+/// How the interpreter says a program ended.
+fn of_guest(ending: interpreter::Ending) -> Ending {
+    match ending {
+        interpreter::Ending::Exited(code) => Ending::Exited { code },
+        interpreter::Ending::Failed((error, trace)) => {
+            // How CPython and QuickJS tell a program that there is no memory left.
+            if error == "MemoryError"
+                || (error == "InternalError" && trace.contains("out of memory"))
+            {
+                return Ending::OutOfMemory;
+            }
+            Ending::Failed { error: cut(error), trace: cut(trace) }
+        }
+        interpreter::Ending::Malformed(message) => Ending::Malformed { message: cut(message) },
+    }
+}
+
+/// How a program ended that did not come back.
+fn of_error(error: &wasmtime::Error, store: &Store<State>) -> Result<Ending, SandboxError> {
+    match error.downcast_ref::<Stop>() {
+        Some(Stop::OutputFlood) => return Ok(Ending::OutputFlood),
+        Some(Stop::OutOfTime) => return Ok(Ending::OutOfTime),
+        Some(stop @ Stop::Starved) => return Err(SandboxError::harness(stop.to_string())),
+        None => {}
+    }
+    if let Some(exit) = error.downcast_ref::<I32Exit>() {
+        return Ok(Ending::Exited { code: exit.0 });
+    }
+    match error.downcast_ref::<Trap>() {
+        Some(Trap::OutOfFuel) => return Ok(Ending::OutOfFuel),
+        Some(Trap::StackOverflow) => {
+            return Ok(Ending::Crashed { message: "stack overflow".to_owned() });
+        }
+        _ if store.data().limiter.refused() => return Ok(Ending::OutOfMemory),
+        Some(trap) => {
+            let message = trap.to_string();
+            let message = message.strip_prefix("wasm trap: ").unwrap_or(&message);
+            return Ok(Ending::Crashed { message: message.to_owned() });
+        }
+        None => {}
+    }
+    if error.is::<wasmtime::PoolConcurrencyLimitError>() {
+        return Err(SandboxError::harness(format!("{error:#}")));
+    }
+    Ok(Ending::Crashed { message: cut(error.root_cause().to_string()) })
+}
+
+fn cut(mut text: String) -> String {
+    text.truncate(text.floor_char_boundary(MESSAGE_BYTES));
+    text
+}

@@ -1,0 +1,224 @@
+//! The sandbox itself: worker processes, and who gets one when.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use super::engine::SandboxEngine;
+use super::interpreter::Interpreter;
+use super::memo::Memo;
+use super::process::{Lost, WorkerProcess};
+use super::start_error::StartError;
+use crate::config::SandboxConfig;
+use crate::plugin::{built_folders, find_plugin};
+use crate::program::{Execution, Program, RunLimits, Runner, SandboxError};
+
+/// Workers a run may lose before it is given up.
+const ATTEMPTS: usize = 3;
+
+/// Runs model-written programs, each in a fresh instance in one of several
+/// worker processes. Clones share the workers, which start when first needed.
+#[derive(Clone)]
+pub struct Sandbox {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    /// Our own program, which is also the worker's.
+    program: PathBuf,
+    jobs: usize,
+    /// Where an interpreter is looked up under its language's name.
+    folders: Vec<PathBuf>,
+    sources: Mutex<BTreeMap<String, Source>>,
+    workers: Mutex<Workers>,
+    freed: Condvar,
+    memo: Memo,
+}
+
+#[derive(Default)]
+struct Workers {
+    idle: Vec<WorkerProcess>,
+    busy: usize,
+}
+
+/// An interpreter as workers are told of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Its component.
+    pub file: PathBuf,
+    /// SHA-256 of the component, in hexadecimal.
+    pub digest: String,
+}
+
+impl Sandbox {
+    /// A sandbox for the configuration; `path` are folders to look interpreters
+    /// up in, before `target/plugins`.
+    pub fn new(config: &SandboxConfig, path: &[PathBuf]) -> Result<Self, StartError> {
+        let program = std::env::current_exe().map_err(StartError::engine)?;
+        let sandbox = Sandbox::with_worker(&program, config.jobs, path);
+        for file in &config.interpreters {
+            let file = find_plugin(file, &sandbox.shared.folders)?;
+            sandbox.offer(None, &file)?;
+        }
+        Ok(sandbox)
+    }
+
+    /// A sandbox whose workers are another program than the one that is running.
+    pub fn with_worker(program: &Path, jobs: usize, path: &[PathBuf]) -> Self {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        let shared = Shared {
+            program: program.to_owned(),
+            jobs: if jobs == 0 { cores() } else { jobs },
+            folders: path.iter().cloned().chain(built_folders()).collect(),
+            sources: Mutex::default(),
+            workers: Mutex::default(),
+            freed: Condvar::new(),
+            memo: Memo::new(),
+        };
+        Sandbox { shared: Arc::new(shared) }
+    }
+
+    /// How many programs run at a time.
+    pub fn jobs(&self) -> usize {
+        self.shared.jobs
+    }
+
+    /// Processes of the workers that are idle now.
+    pub fn idle_workers(&self) -> Vec<u32> {
+        lock(&self.shared.workers).idle.iter().map(WorkerProcess::id).collect()
+    }
+
+    /// The interpreter for a language, compiled; looked up if it is not known.
+    pub fn interpreter(&self, language: &str) -> Result<Source, StartError> {
+        // Held while compiling: two that want the same language do it once.
+        let mut sources = lock(&self.shared.sources);
+        if let Some(source) = sources.get(language) {
+            return Ok(source.clone());
+        }
+        let file = find_plugin(Path::new(language), &self.shared.folders)?;
+        let (_, source) = self.compile(Some(language), &file)?;
+        sources.insert(language.to_owned(), source.clone());
+        Ok(source)
+    }
+
+    /// Makes an interpreter known: for this language, or the one it says it runs.
+    pub fn offer(&self, language: Option<&str>, file: &Path) -> Result<(), StartError> {
+        let (language, source) = self.compile(language, file)?;
+        lock(&self.shared.sources).insert(language, source);
+        Ok(())
+    }
+
+    fn compile(&self, language: Option<&str>, file: &Path) -> Result<(String, Source), StartError> {
+        let interpreter = Interpreter::load(&SandboxEngine::new()?, file)?;
+        let language = match language {
+            Some(language) => language.to_owned(),
+            None => interpreter.language()?,
+        };
+        let digest = interpreter.digest().to_owned();
+        Ok((language, Source { file: interpreter.file().to_owned(), digest }))
+    }
+
+    fn run_anew(
+        &self,
+        program: &Program,
+        stdin: &Arc<[u8]>,
+        limits: &RunLimits,
+    ) -> Result<Execution, SandboxError> {
+        let source =
+            self.interpreter(&program.language).map_err(|error| unknown(program, &error))?;
+        let mut lost = Lost(String::new());
+        for _ in 0..ATTEMPTS {
+            let mut worker = self.lease()?;
+            match worker.run(&source, program, stdin, limits) {
+                Ok(ran) => {
+                    self.shared.release(Some(worker));
+                    return ran;
+                }
+                Err(reason) => {
+                    // Killed from outside, perhaps for the memory of somebody else.
+                    drop(worker);
+                    self.shared.release(None);
+                    lost = reason;
+                }
+            }
+        }
+        Err(SandboxError::harness(format!("{ATTEMPTS} workers were lost: {}", lost.0)))
+    }
+
+    /// A worker for this run alone; waits until there is one.
+    fn lease(&self) -> Result<WorkerProcess, SandboxError> {
+        let shared = &*self.shared;
+        let mut workers = lock(&shared.workers);
+        while workers.busy >= shared.jobs {
+            workers = shared.freed.wait(workers).unwrap_or_else(PoisonError::into_inner);
+        }
+        workers.busy += 1;
+        let idle = workers.idle.pop();
+        drop(workers);
+        if let Some(worker) = idle {
+            return Ok(worker);
+        }
+        WorkerProcess::start(&shared.program).map_err(|error| {
+            shared.release(None);
+            SandboxError::harness(format!("no worker could be started: {error}"))
+        })
+    }
+}
+
+impl Runner for Sandbox {
+    fn run(
+        &self,
+        program: &Program,
+        stdin: &Arc<[u8]>,
+        limits: &RunLimits,
+    ) -> Result<Arc<Execution>, SandboxError> {
+        let run = || self.run_anew(program, stdin, limits);
+        self.shared.memo.recall(program, stdin, limits, run)
+    }
+
+    fn run_batch(
+        &self,
+        program: &Program,
+        stdins: &[Arc<[u8]>],
+        limits: &RunLimits,
+    ) -> Vec<Result<Arc<Execution>, SandboxError>> {
+        let next = AtomicUsize::new(0);
+        let results: Vec<OnceLock<_>> = stdins.iter().map(|_| OnceLock::new()).collect();
+        std::thread::scope(|scope| {
+            for _ in 0..self.jobs().min(stdins.len()) {
+                scope.spawn(|| {
+                    while let Some(index) = take(&next, stdins.len()) {
+                        let _ = results[index].set(self.run(program, &stdins[index], limits));
+                    }
+                });
+            }
+        });
+        let missing = || Err(SandboxError::harness("the run did not take place"));
+        results.into_iter().map(|result| result.into_inner().unwrap_or_else(missing)).collect()
+    }
+}
+
+fn take(next: &AtomicUsize, count: usize) -> Option<usize> {
+    let index = next.fetch_add(1, Ordering::Relaxed);
+    (index < count).then_some(index)
+}
+
+impl Shared {
+    fn release(&self, worker: Option<WorkerProcess>) {
+        let mut workers = lock(&self.workers);
+        workers.busy -= 1;
+        workers.idle.extend(worker);
+        drop(workers);
+        self.freed.notify_one();
+    }
+}
+
+fn unknown(program: &Program, error: &StartError) -> SandboxError {
+    SandboxError::UnknownLanguage { language: program.language.clone(), hint: format!(": {error}") }
+}
+
+/// A panic elsewhere leaves the lists as they are.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
