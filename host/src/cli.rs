@@ -82,6 +82,7 @@ fn load_config(args: &ConfigArgs) -> Result<Config, ConfigError> {
     if !args.plugins.is_empty() {
         config.plugins.files.clone_from(&args.plugins);
     }
+    config.sandbox.grant.extend(args.grant_sandbox.iter().cloned());
     Ok(config)
 }
 
@@ -120,7 +121,7 @@ fn of_team(cause: &(dyn std::error::Error + 'static)) -> Option<ExitCode> {
     }
     Some(match cause.downcast_ref::<TeamError>()? {
         TeamError::Plugin(PluginError::Setting { .. }) | TeamError::Cast(_) => ExitCode::Usage,
-        TeamError::Plugin(_) | TeamError::Failure(_) => ExitCode::Plugin,
+        TeamError::Plugin(_) | TeamError::Failure(_) | TeamError::Sandbox(_) => ExitCode::Plugin,
         TeamError::Policy { .. } | TeamError::Tokenizer { .. } => ExitCode::Policy,
     })
 }

@@ -9,6 +9,7 @@ mod branch;
 mod cast;
 mod collect;
 mod demonstration;
+mod tool;
 mod stage;
 
 pub use cast::{Cast, CastError, Policies};

@@ -2,11 +2,14 @@
 //! environment, workflow, roles and policies.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::config::{Config, PolicyConfig};
-use crate::plugin::{Grants, PluginError, PluginFailure, PluginLibrary, Split};
+use crate::plugin::{Grants, PluginError, PluginFailure, PluginLibrary, SandboxGrant, Split};
 use crate::policy::{Device, Policy, PolicyError};
 use crate::rollout::{Cast, CastError, Demonstrator, Policies, Progress, Stage};
+use crate::sandbox::{Sandbox, StartError};
 use crate::seed::Seed;
 use crate::trajectory::Author;
 
@@ -34,6 +37,9 @@ pub enum TeamError {
     /// A plugin failed while it was being looked at.
     #[error(transparent)]
     Failure(#[from] PluginFailure),
+    /// The sandbox cannot be set up.
+    #[error(transparent)]
+    Sandbox(#[from] StartError),
     /// The roles cannot be filled.
     #[error(transparent)]
     Cast(#[from] CastError),
@@ -68,8 +74,13 @@ pub enum TeamError {
 /// Load the configuration's plugins and set them up with its settings.
 pub fn set_stage(config: &Config) -> Result<Stage, TeamError> {
     let plugins = &config.plugins;
-    let library =
-        PluginLibrary::load(&plugins.files, &plugins.path, &plugins.limits, Grants::default())?;
+    let sandbox = Sandbox::new(&config.sandbox, &plugins.path)?;
+    let grant = SandboxGrant { runner: Arc::new(sandbox.clone()), limits: config.sandbox.limits };
+    let grants = Grants { grant: Some(grant), plugins: config.sandbox.grant.clone() };
+    let library = PluginLibrary::load(&plugins.files, &plugins.path, &plugins.limits, grants)?;
+    for interpreter in library.interpreters() {
+        sandbox.offer(Some(interpreter.name()), interpreter.plugin().file())?;
+    }
     let environment = library.environment(plugins.environment.as_deref())?.clone();
     let workflow = library.workflow(plugins.workflow.as_deref(), &environment)?;
     let max_turns = match config.rollout.max_turns {
@@ -110,7 +121,13 @@ impl Team {
     pub fn resolve(&self, config: &Config) -> Config {
         let mut config = config.clone();
         let plugins = [self.stage.environment.plugin(), self.stage.workflow.plugin()];
-        config.plugins.files = plugins.map(|plugin| plugin.file().to_owned()).to_vec();
+        let known = plugins.map(|plugin| plugin.file().to_owned());
+        // The others bring interpreters, perhaps.
+        let others =
+            |file: &PathBuf| known.iter().all(|known| known.file_stem() != file.file_stem());
+        let others: Vec<PathBuf> =
+            config.plugins.files.iter().filter(|file| others(file)).cloned().collect();
+        config.plugins.files = known.into_iter().chain(others).collect();
         config.plugins.files.dedup();
         config.plugins.environment = Some(self.stage.environment.name().to_owned());
         config.plugins.workflow = Some(self.stage.workflow.name().to_owned());

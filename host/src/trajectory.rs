@@ -198,6 +198,23 @@ pub enum Event {
         /// Where the episode stood then.
         status: Status,
     },
+    /// A program was run for a role.
+    Ran {
+        /// The seat it was run for.
+        role: String,
+        /// The language it is written in.
+        language: String,
+        /// The program.
+        source: String,
+        /// How it ended, in a word.
+        ending: String,
+        /// What it wrote to standard output, perhaps cut.
+        stdout: String,
+        /// What it wrote to standard error, or how it was stopped.
+        stderr: String,
+        /// The fuel it used.
+        fuel: u64,
+    },
 }
 
 /// One run of a task with all roles; of a tree, the kept branch.

@@ -62,6 +62,9 @@ pub struct ConfigArgs {
     /// Components: files, or bare names looked up in target/plugins.
     #[arg(long, value_delimiter = ',', value_name = "FILE")]
     pub plugins: Vec<PathBuf>,
+    /// Let these plugins run model-written programs in the sandbox.
+    #[arg(long, value_delimiter = ',', value_name = "PLUGIN")]
+    pub grant_sandbox: Vec<String>,
     /// Override a setting, such as train.steps=50.
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
@@ -80,7 +83,7 @@ pub struct TrainArgs {
     #[command(flatten)]
     pub config: ConfigArgs,
     /// Go on with a run that was stopped.
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["config", "plugins", "set"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["config", "plugins", "grant_sandbox", "set"])]
     pub resume: Option<PathBuf>,
     /// Print the resolved configuration and stop.
     #[arg(long)]

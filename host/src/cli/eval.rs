@@ -57,6 +57,7 @@ pub fn config_of(args: &ConfigArgs, run: Option<&Path>) -> anyhow::Result<Config
     if !args.plugins.is_empty() {
         config.plugins.files.clone_from(&args.plugins);
     }
+    config.sandbox.grant.extend(args.grant_sandbox.iter().cloned());
     use_latest_policies(&mut config, run)?;
     Ok(config)
 }

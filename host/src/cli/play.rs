@@ -96,6 +96,9 @@ fn print_events(now: &Consequence) {
                     parts.join(", ")
                 ));
             }
+            Event::Ran { language, ending, stdout, stderr, .. } => {
+                report::line(&format!("  ran {language}: {ending}\n{stdout}{stderr}"));
+            }
             Event::Replied { .. } => {}
         }
     }

@@ -119,6 +119,12 @@ pub enum Cause {
         /// The exit code.
         code: i32,
     },
+    /// The sandbox could not run what the plugin wanted run.
+    #[error("a program could not be run for it: {message}")]
+    Sandbox {
+        /// What the sandbox said.
+        message: String,
+    },
     /// The host had no room for one more instance.
     #[error("it could not be instantiated: {message}")]
     NoInstance {
@@ -140,6 +146,7 @@ impl Cause {
             Cause::InvalidAnswer { .. } => "invalid_answer",
             Cause::Problem { problem } => problem.word(),
             Cause::Exit { .. } => "exit",
+            Cause::Sandbox { .. } => "sandbox",
             Cause::NoInstance { .. } => "no_instance",
         }
     }

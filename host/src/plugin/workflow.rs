@@ -113,7 +113,12 @@ impl WorkflowPlugin {
     /// An invalid answer found by whoever carries out the directives, such as
     /// a wait for answers when none is due.
     pub fn failure(&self, call: &'static str, message: impl Into<String>) -> PluginFailure {
-        PluginFailure::new(&self.shared.identity, call, Cause::invalid(message))
+        self.failed(call, Cause::invalid(message))
+    }
+
+    /// A failure of a call of this workflow, for the cause given.
+    pub fn failed(&self, call: &'static str, cause: Cause) -> PluginFailure {
+        PluginFailure::new(&self.shared.identity, call, cause)
     }
 
     pub(super) fn text_limit(&self) -> TextLimit {

@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use super::tool;
 use crate::plugin::{
     Briefing, Directive, EnvironmentPlugin, EnvironmentState, Event as SessionEvent, LiveEpisode,
     LiveSession, PluginFailure, Request, SessionState, Settings, Split, Task, WorkflowPlugin,
@@ -208,13 +209,9 @@ impl Play<'_> {
                     Err(ending) => return Ok(Progress::Ended(ending)),
                 },
                 Directive::Run(program) => {
-                    return Err(workflow.failure(
-                        "advance",
-                        format!(
-                            "it wants to run a program in `{}`, and no interpreter is loaded",
-                            program.language
-                        ),
-                    ));
+                    let (event, recorded) = tool::run(workflow, program)?;
+                    self.events.push(recorded);
+                    directive = self.session.advance(event)?;
                 }
             }
         }

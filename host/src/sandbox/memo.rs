@@ -130,7 +130,7 @@ mod tests {
     fn a_failure_of_the_harness_and_a_time_out_are_not_remembered() {
         let memo = Memo::new();
         let program = Program::new("python", Vec::new());
-        let mut recall = |result: Result<Execution, SandboxError>| {
+        let recall = |result: Result<Execution, SandboxError>| {
             memo.recall(&program, b"", &RunLimits::default(), || result)
         };
         assert!(recall(Err(SandboxError::harness("lost"))).is_err());
