@@ -304,6 +304,12 @@ impl Directive {
     pub fn act(role: &str, kind: &str, text: &str) -> Self {
         Directive::Act(role.to_owned(), Action::new(kind, text))
     }
+
+    /// Have one program run for a role.
+    pub fn run(role: &str, language: &str, source: &str, stdin: &str) -> Self {
+        let [role, language, source, stdin] = [role, language, source, stdin].map(str::to_owned);
+        Directive::Run(Program { role, language, source, stdin })
+    }
 }
 
 /// Why a call could not be served. A problem is never a reward: the host

@@ -6,14 +6,18 @@
 mod cache;
 mod checks;
 mod compiler;
+mod componentize_py;
 mod debian_rust;
+mod interpreters;
 mod libtorch;
+mod node;
 mod pins;
 mod pip;
 mod plugins;
 mod process;
 mod progress;
 mod quickstart;
+mod sources;
 mod wasm_target;
 mod wheel;
 mod workspace;
@@ -38,13 +42,13 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Bring libtorch and a wasm toolchain, and look for a C++ compiler
+    /// Bring libtorch, a wasm toolchain and the interpreters, and look for a C++ compiler
     Setup {
         /// Bring CUDA's libraries too
         #[arg(long)]
         cuda: bool,
     },
-    /// Build every crate in plugins/ to a component in target/plugins/
+    /// Build everything in plugins/ to a component in target/plugins/
     Plugins {
         /// Build the tests' plugins too, to target/plugins/fixtures/
         #[arg(long)]
@@ -81,7 +85,9 @@ fn perform(task: &Task) -> Result<()> {
         Task::Setup { cuda: true } => set_up(&workspace, Flavour::Cuda).map(drop),
         Task::Setup { cuda: false } => set_up(&workspace, Flavour::Cpu).map(drop),
         Task::Plugins { fixtures } => {
-            let toolchain = Toolchain::ensure(&Cache::open()?)?;
+            let cache = Cache::open()?;
+            let toolchain = Toolchain::ensure(&cache)?;
+            interpreters::ensure(&workspace, &cache)?;
             build_plugins(&workspace, &toolchain, *fixtures)
         }
         Task::Quickstart { host_args } => {
@@ -105,6 +111,7 @@ fn set_up(workspace: &Workspace, flavour: Flavour) -> Result<Toolchain> {
     let cache = Cache::open()?;
     compiler::check()?;
     libtorch::ensure(workspace, &cache, flavour)?;
+    interpreters::ensure(workspace, &cache)?;
     Toolchain::ensure(&cache)
 }
 

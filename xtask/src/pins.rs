@@ -1,4 +1,4 @@
-//! The wheels that make up libtorch, pinned by version and digest.
+//! The wheels that make up libtorch or build the interpreters, pinned by version and digest.
 
 use anyhow::{Context, Result};
 
@@ -9,6 +9,9 @@ pub const LIBTORCH: &str = include_str!("../libtorch.txt");
 
 /// What it needs besides to use a GPU.
 pub const CUDA: &str = include_str!("../libtorch-cuda.txt");
+
+/// What builds the interpreters.
+pub const INTERPRETERS: &str = include_str!("../interpreters.txt");
 
 /// One pinned wheel.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,6 +37,12 @@ impl<'a> Pin<'a> {
             .collect()
     }
 
+    /// The pin of one project in a requirements file.
+    pub fn find(requirements: &'a str, name: &str) -> Result<Self> {
+        let pins = Self::parse_all(requirements)?;
+        pins.into_iter().find(|pin| pin.name == name).with_context(|| format!("no pin: `{name}`"))
+    }
+
     fn parse(line: &'a str) -> Option<Self> {
         let (requirement, size) = line.split_once(" # ")?;
         let (project, sha256) = requirement.split_once(" --hash=sha256:")?;
@@ -49,9 +58,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_files_hold_only_pins_with_a_digest() {
-        let pins = [LIBTORCH, CUDA].map(|text| Pin::parse_all(text).unwrap());
-        assert_eq!(pins.each_ref().map(Vec::len), [3, 13]);
+    fn all_files_hold_only_pins_with_a_digest() {
+        let pins = [LIBTORCH, CUDA, INTERPRETERS].map(|text| Pin::parse_all(text).unwrap());
+        assert_eq!(pins.each_ref().map(Vec::len), [3, 13, 2]);
         assert!(pins.iter().flatten().all(|pin| pin.sha256.len() == 64));
     }
 
@@ -66,6 +75,7 @@ mod tests {
             size: Bytes(10_700_000),
         };
         assert_eq!(pins, [expected]);
+        assert_eq!(Pin::find(INTERPRETERS, "componentize-py").unwrap().version, "0.25.1");
         assert_eq!(Pin::parse_all("x-y==1.2").unwrap_err().to_string(), "not a pin: `x-y==1.2`");
     }
 }

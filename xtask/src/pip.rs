@@ -45,7 +45,7 @@ impl Pip {
         if process::succeeds(Command::new("python3").args(["-m", "venv"]).arg(&own)) {
             return Ok(Self { python: own.join("bin/python3") });
         }
-        bail!("downloading libtorch takes Python's pip: `apt-get install python3-pip`")
+        bail!("downloading wheels takes Python's pip: `apt-get install python3-pip`")
     }
 
     /// Downloads the one wheel of a requirements file into an empty folder.

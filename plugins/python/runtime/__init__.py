@@ -1,0 +1,1 @@
+"""What turns CPython in a component into an ordinary Python for a program."""
