@@ -71,8 +71,8 @@ pub enum TeamError {
     },
 }
 
-/// Load the configuration's plugins and set them up with its settings.
-pub fn set_stage(config: &Config) -> Result<Stage, TeamError> {
+/// Load the configuration's plugins; the sandbox serves those it is granted to.
+pub fn load_plugins(config: &Config) -> Result<(PluginLibrary, Sandbox), TeamError> {
     let plugins = &config.plugins;
     let sandbox = Sandbox::new(&config.sandbox, &plugins.path)?;
     let grant = SandboxGrant { runner: Arc::new(sandbox.clone()), limits: config.sandbox.limits };
@@ -81,6 +81,13 @@ pub fn set_stage(config: &Config) -> Result<Stage, TeamError> {
     for interpreter in library.interpreters() {
         sandbox.offer(Some(interpreter.name()), interpreter.plugin().file())?;
     }
+    Ok((library, sandbox))
+}
+
+/// Load the configuration's plugins and set them up with its settings.
+pub fn set_stage(config: &Config) -> Result<Stage, TeamError> {
+    let plugins = &config.plugins;
+    let (library, _) = load_plugins(config)?;
     let environment = library.environment(plugins.environment.as_deref())?.clone();
     let workflow = library.workflow(plugins.workflow.as_deref(), &environment)?;
     let max_turns = match config.rollout.max_turns {

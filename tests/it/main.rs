@@ -7,9 +7,11 @@ mod support;
 
 mod bad_input;
 mod check;
+mod granted;
 mod hostile;
 mod layering;
 mod plugins;
 mod replay;
 mod rollout;
+mod sandbox;
 mod training;

@@ -204,8 +204,9 @@ pub enum PluginCommand {
     List,
     /// Say what a component offers: roles, actions, settings, imports.
     Inspect {
-        /// A file, or a bare name.
-        plugin: PathBuf,
+        /// Which one.
+        #[command(flatten)]
+        subject: PluginSubject,
     },
     /// Test a component against the contract.
     #[command(after_help = "\
@@ -216,8 +217,9 @@ Examples:
 
 Exit code 7 if a check fails.")]
     Check {
-        /// A file, or a bare name.
-        plugin: PathBuf,
+        /// Which one.
+        #[command(flatten)]
+        subject: PluginSubject,
         /// Tasks to try of each split; three times as many sessions.
         #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
         tasks: u32,
@@ -227,9 +229,20 @@ Exit code 7 if a check fails.")]
     },
     /// Measure instances, calls and forks per second.
     Bench {
-        /// A file, or a bare name.
-        plugin: PathBuf,
+        /// Which one.
+        #[command(flatten)]
+        subject: PluginSubject,
     },
+}
+
+/// A component to look at.
+#[derive(Debug, Args)]
+pub struct PluginSubject {
+    /// A file, or a bare name.
+    pub plugin: PathBuf,
+    /// Let it run model-written programs in the sandbox.
+    #[arg(long)]
+    pub grant_sandbox: bool,
 }
 
 /// `host play`.

@@ -3,37 +3,50 @@
 mod bench;
 mod check;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::args::PluginCommand;
+use super::args::{PluginCommand, PluginSubject};
 use super::report;
 use crate::config::{Config, Limits};
 use crate::error::ExitCode;
 use crate::plugin::{
     EnvironmentPlugin, Grants, PluginError, PluginLibrary, Setting, WorkflowPlugin, built_folders,
 };
+use crate::sandbox::Sandbox;
 use crate::storage::list_folder;
+use crate::team::load_plugins;
 
 pub fn run(command: PluginCommand) -> anyhow::Result<ExitCode> {
     match command {
         PluginCommand::List => list()?,
-        PluginCommand::Inspect { plugin } => inspect(&load(&plugin)?),
-        PluginCommand::Check { plugin, tasks, set } => return check(plugin, tasks, &set),
-        PluginCommand::Bench { plugin } => bench::run(&load(&plugin)?)?,
+        PluginCommand::Inspect { subject } => inspect(&load(&subject, &[])?.1),
+        PluginCommand::Check { subject, tasks, set } => {
+            let (config, library, sandbox) = load(&subject, &set)?;
+            return check::run(&library, &sandbox, &config, tasks);
+        }
+        PluginCommand::Bench { subject } => bench::run(&load(&subject, &[])?.1)?,
     }
     Ok(ExitCode::Success)
 }
 
-fn load(plugin: &Path) -> Result<PluginLibrary, PluginError> {
-    PluginLibrary::load(&[plugin.to_owned()], &[], &Limits::default(), Grants::default())
+/// The component, with the configuration that is used to load it.
+fn load(
+    subject: &PluginSubject,
+    set: &[String],
+) -> anyhow::Result<(Config, PluginLibrary, Sandbox)> {
+    let mut config = Config::load(None, set)?;
+    if subject.grant_sandbox {
+        let name = subject.plugin.file_stem().unwrap_or_default().to_string_lossy();
+        config.sandbox.grant.push(name.into_owned());
+    }
+    config.plugins.files = vec![subject.plugin.clone()];
+    let (library, sandbox) = load_plugins(&config)?;
+    Ok((config, library, sandbox))
 }
 
-fn check(plugin: PathBuf, tasks: u32, set: &[String]) -> anyhow::Result<ExitCode> {
-    let config = Config::load(None, set)?;
-    let plugins = &config.plugins;
-    let library =
-        PluginLibrary::load(&[plugin], &plugins.path, &plugins.limits, Grants::default())?;
-    check::run(&library, &config, tasks)
+/// One of the plugins of a list, which is only asked its name.
+fn look_at(plugin: &Path) -> Result<PluginLibrary, PluginError> {
+    PluginLibrary::load(&[plugin.to_owned()], &[], &Limits::default(), Grants::default())
 }
 
 fn list() -> anyhow::Result<()> {
@@ -45,7 +58,7 @@ fn list() -> anyhow::Result<()> {
             continue;
         }
         // A file that is no plugin is shown as such; the others still count.
-        match load(&folder.join(&name)) {
+        match look_at(&folder.join(&name)) {
             Ok(library) => rows.extend(offers(&library)),
             Err(error) => rows.push(vec![name, "—".to_owned(), String::new(), error.to_string()]),
         }
@@ -72,6 +85,9 @@ fn inspect(library: &PluginLibrary) {
     for plugin in library.plugins() {
         report::line(&format!("{}", plugin.file().display()));
         report::line(&format!("  sha256 {}", plugin.digest()));
+        if plugin.offer().sandbox {
+            report::line("  imports the sandbox: it runs model-written programs");
+        }
     }
     for environment in library.environments() {
         inspect_environment(environment);

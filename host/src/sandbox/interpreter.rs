@@ -145,15 +145,22 @@ fn of_guest(ending: interpreter::Ending) -> Ending {
     match ending {
         interpreter::Ending::Exited(code) => Ending::Exited { code },
         interpreter::Ending::Failed((error, trace)) => {
-            // How CPython and QuickJS tell a program that there is no memory left.
-            if error == "MemoryError"
-                || (error == "InternalError" && trace.contains("out of memory"))
-            {
+            if is_memory_error(&error, &trace) {
                 return Ending::OutOfMemory;
             }
             Ending::Failed { error: cut(error), trace: cut(trace) }
         }
         interpreter::Ending::Malformed(message) => Ending::Malformed { message: cut(message) },
+    }
+}
+
+/// Whether it is how CPython or QuickJS tells a program that there is no memory
+/// left. CPython says the same of source text that is nested too deeply.
+fn is_memory_error(error: &str, trace: &str) -> bool {
+    match error {
+        "MemoryError" => !trace.contains("too complex to parse"),
+        "InternalError" => trace.contains("out of memory"),
+        _ => false,
     }
 }
 
@@ -166,7 +173,8 @@ fn of_error(error: &wasmtime::Error, store: &Store<State>) -> Result<Ending, San
         None => {}
     }
     if let Some(exit) = error.downcast_ref::<I32Exit>() {
-        return Ok(Ending::Exited { code: exit.0 });
+        // As the parent of a process sees its exit code.
+        return Ok(Ending::Exited { code: exit.0 & 255 });
     }
     match error.downcast_ref::<Trap>() {
         Some(Trap::OutOfFuel) => return Ok(Ending::OutOfFuel),

@@ -1,7 +1,8 @@
 //! `host plugin check`: every environment and workflow of a component under
-//! the SDK's conformance suite, each call through the sandbox.
+//! the SDK's conformance suite, and every interpreter under some programs.
 
 mod environment;
+mod interpreter;
 mod settings;
 mod workflow;
 
@@ -14,13 +15,19 @@ use super::super::report;
 use crate::config::{Config, ConfigError};
 use crate::error::ExitCode;
 use crate::plugin::{PluginLibrary, Settings};
+use crate::sandbox::Sandbox;
 
 use environment::ComponentEnvironment;
 use workflow::ComponentWorkflow;
 
-/// Check the library's environments and workflows with the configuration's
+/// Check the library's environments, workflows and interpreters with the configuration's
 /// settings, and print what was found.
-pub fn run(library: &PluginLibrary, config: &Config, tasks: u32) -> anyhow::Result<ExitCode> {
+pub fn run(
+    library: &PluginLibrary,
+    sandbox: &Sandbox,
+    config: &Config,
+    tasks: u32,
+) -> anyhow::Result<ExitCode> {
     refuse_useless(library, config)?;
     let scope =
         |given: Settings| Scope { settings: settings::chosen(&given), tasks, ..Scope::default() };
@@ -33,8 +40,8 @@ pub fn run(library: &PluginLibrary, config: &Config, tasks: u32) -> anyhow::Resu
         let scope = scope(workflow.configure(&config.workflow)?);
         reports.push(scope.check_workflow(&ComponentWorkflow::new(workflow)));
     }
-    if reports.is_empty() {
-        report::line("there is nothing to check: it brings no environment and no workflow");
+    for interpreter in library.interpreters() {
+        reports.push(interpreter::check(interpreter.name(), sandbox)?);
     }
     reports.iter().for_each(|report| report::line(&report.to_string()));
     let passed = reports.iter().all(|report| report.passed());

@@ -1,0 +1,60 @@
+//! An interpreter under programs that are the same in every language.
+
+use std::sync::Arc;
+
+use plugin_sdk::testing::{Finding, Report, Verdict};
+
+use crate::program::{Ending, Execution, Program, RunLimits, Runner, SandboxError};
+use crate::sandbox::Sandbox;
+
+/// What no language takes for a program.
+const NONSENSE: &[u8] = b"\xff\xfe ((( nonsense \0";
+
+/// Checks that the language's interpreter runs programs, the same way every time.
+pub fn check(language: &str, sandbox: &Sandbox) -> Result<Report, SandboxError> {
+    let run = |source: &[u8], fuel: u64| {
+        // Every run has limits of its own, so that none is merely remembered.
+        let limits = RunLimits { fuel, ..RunLimits::default() };
+        sandbox.run(&Program::new(language, source.to_vec()), &Arc::from([]), &limits)
+    };
+    let ample = RunLimits::default().fuel;
+    let [empty, again] = [run(b"", ample)?, run(b"", ample - 1)?];
+    let nonsense = run(NONSENSE, ample)?;
+    let starved = run(b"", 1000)?;
+    let findings = vec![
+        finding(
+            "empty",
+            empty.ending.is_success(),
+            &format!("an empty program ends with exit code 0: {}", empty.ending.word()),
+        ),
+        finding(
+            "repeats",
+            same(&empty, &again),
+            &format!(
+                "the same run twice is the same to the last unit of fuel: {} and {}",
+                empty.fuel, again.fuel
+            ),
+        ),
+        finding(
+            "nonsense",
+            matches!(nonsense.ending, Ending::Malformed { .. } | Ending::Failed { .. }),
+            &format!("what is no program is said to be none: {}", nonsense.ending.word()),
+        ),
+        finding(
+            "limits",
+            starved.ending == Ending::OutOfFuel,
+            &format!("a run without fuel is stopped: {}", starved.ending.word()),
+        ),
+    ];
+    Ok(Report { subject: format!("interpreter `{language}`"), findings })
+}
+
+fn finding(check: &'static str, holds: bool, sentence: &str) -> Finding {
+    let verdict = if holds { Verdict::Passed } else { Verdict::Failed };
+    Finding { check, verdict, sentence: sentence.to_owned() }
+}
+
+fn same(one: &Execution, other: &Execution) -> bool {
+    let parts = |run: &Execution| (run.ending.clone(), run.stdout.clone(), run.fuel);
+    parts(one) == parts(other)
+}

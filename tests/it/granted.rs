@@ -1,0 +1,150 @@
+//! Plugins that were granted the sandbox, and those that were not.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::path::Path;
+use std::sync::Arc;
+
+use troupe::config::Limits;
+use troupe::plugin::{Cause, EnvironmentPlugin, Grants, PluginLibrary, SandboxGrant, Split, Task};
+use troupe::program::RunLimits;
+use troupe::rollout::{Answer, Progress, Stage};
+use troupe::trajectory::{Ending, Event};
+
+use crate::components::folder;
+use crate::sandbox::SANDBOX;
+use crate::support::{fixture, run};
+
+fn library(files: &[&str], granted: &[&str], limits: RunLimits) -> PluginLibrary {
+    let grants = Grants {
+        grant: Some(SandboxGrant { runner: Arc::new(SANDBOX.clone()), limits }),
+        plugins: granted.iter().map(ToString::to_string).collect(),
+    };
+    let files: Vec<_> = files.iter().map(|name| Path::new(name).to_owned()).collect();
+    let path = [folder(), folder().join("fixtures")];
+    PluginLibrary::load(&files, &path, &Limits::default(), grants).unwrap()
+}
+
+fn doubling(limits: RunLimits) -> EnvironmentPlugin {
+    let library = library(&["program-environment"], &["program-environment"], limits);
+    library.environment(None).unwrap().clone()
+}
+
+fn task(environment: &EnvironmentPlugin, mode: &str) -> Task {
+    let settings = environment.configure(&format!("mode = \"{mode}\"").parse().unwrap()).unwrap();
+    Task { split: Split::Train, seed: 0, settings, entry: None }
+}
+
+/// What an environment makes of a program: the share of tests passed, and feedback.
+fn judge(environment: &EnvironmentPlugin, mode: &str, program: &str) -> (f64, String) {
+    let mut episode = environment.start(&task(environment, mode)).unwrap();
+    let outcome = episode.act("player", "program", program).unwrap();
+    (outcome.reward.team, outcome.feedback)
+}
+
+#[test]
+fn an_environment_has_programs_run_and_judges_them_itself() {
+    let environment = doubling(RunLimits::default());
+    assert_eq!(judge(&environment, "fine", "print(2 * int(input()))").0, 1.0);
+    assert_eq!(judge(&environment, "fine", "print(4)").0, 0.25);
+    let (passed, feedback) = judge(&environment, "fine", "print(1 / 0)");
+    assert_eq!(passed, 0.0);
+    assert!(feedback.contains("ZeroDivisionError"), "{feedback}");
+}
+
+#[test]
+fn whatever_a_plugin_asks_for_a_run_gets_no_more_than_the_user_allows() {
+    let environment = doubling(RunLimits { fuel: 200_000_000, ..RunLimits::default() });
+    let (_, feedback) = judge(&environment, "greedy", "while True: pass");
+    assert!(feedback.starts_with("OutOfFuel"), "{feedback}");
+    let environment = doubling(RunLimits { output_bytes: 1000, ..RunLimits::default() });
+    let (_, feedback) = judge(&environment, "greedy", "print('x' * 10_000)");
+    assert!(feedback.starts_with("OutputFlood"), "{feedback}");
+}
+
+#[test]
+fn a_run_that_does_not_take_place_is_a_problem_and_no_reward() {
+    let environment = doubling(RunLimits::default());
+    let mut episode = environment.start(&task(&environment, "unknown-language")).unwrap();
+    let failure = episode.act("player", "program", "print(1)").unwrap_err();
+    assert!(matches!(failure.cause, Cause::Problem { .. }), "{failure}");
+    assert!(failure.to_string().contains("no interpreter for `malbolge`"), "{failure}");
+}
+
+#[test]
+fn time_in_the_sandbox_is_not_the_plugins_own() {
+    let limits = Limits { timeout_ms: 300, ..Limits::default() };
+    let grants = Grants {
+        grant: Some(SandboxGrant {
+            runner: Arc::new(SANDBOX.clone()),
+            limits: RunLimits::default(),
+        }),
+        plugins: vec!["program-environment".to_owned()],
+    };
+    let library =
+        PluginLibrary::load(&[fixture("program-environment")], &[], &limits, grants).unwrap();
+    let environment = library.environment(None).unwrap();
+    // Four runs of about half a second each.
+    let slow = "for _ in range(5_000_000): pass\nprint(2 * int(input()))";
+    assert_eq!(judge(environment, "fine", slow).0, 1.0);
+}
+
+#[test]
+fn without_a_grant_a_plugin_that_wants_the_sandbox_is_not_loaded() {
+    let file = fixture("program-environment").display().to_string();
+    let (code, _, stderr) = run(&["plugin", "inspect", &file]);
+    assert_eq!(code, 3, "{stderr}");
+    assert!(stderr.contains("grant that with `--grant-sandbox program-environment`"), "{stderr}");
+    let (code, stdout, _) = run(&["plugin", "inspect", &file, "--grant-sandbox"]);
+    assert_eq!(code, 0);
+    assert!(stdout.contains("imports the sandbox"), "{stdout}");
+}
+
+/// The player of the tool loop answers `programs` in turn.
+fn play(granted: &[&str], programs: &[&str]) -> Result<(Ending, Vec<Event>), String> {
+    let library = library(&["hostile-environment", "tool-workflow"], granted, RunLimits::default());
+    let environment = library.environment(None).unwrap().clone();
+    let workflow = library.workflow(Some("tool-workflow"), &environment).unwrap();
+    let stage = Stage {
+        environment_settings: environment.configure(&"mode = \"fine\"".parse().unwrap()).unwrap(),
+        workflow_settings: workflow.configure(&toml::Table::new()).unwrap(),
+        environment,
+        workflow,
+        max_turns: 5,
+        actions_per_answer: 8,
+    };
+    let mut now = stage.begin(Split::Train, 5).map_err(|failure| failure.to_string())?;
+    let mut events = now.events.clone();
+    for program in programs {
+        let Progress::Asked(scene) = &now.progress else { panic!("it ended early") };
+        now = stage
+            .answer(scene, Answer { text: program, complete: true })
+            .map_err(|failure| failure.to_string())?;
+        events.extend(now.events.clone());
+    }
+    match now.progress {
+        Progress::Ended(ending) => Ok((ending, events)),
+        Progress::Asked(_) => panic!("it did not end"),
+    }
+}
+
+#[test]
+fn a_workflow_has_a_program_run_and_goes_on_with_what_it_printed() {
+    let programs = ["print(1 / 0)", "import sys\nprint(int(sys.stdin.read() == 'tool input'))"];
+    let (ending, events) = play(&["tool-workflow"], &programs).unwrap();
+    assert_eq!(ending, Ending::Solved);
+    let runs: Vec<(&str, &str)> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Ran { ending, stdout, .. } => Some((ending.as_str(), stdout.as_str())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(runs, [("error", ""), ("exited", "1\n")]);
+}
+
+#[test]
+fn a_workflow_without_a_grant_has_no_program_run() {
+    let failure = play(&[], &["print(1)"]).unwrap_err();
+    assert!(failure.contains("grant it with `--grant-sandbox tool-workflow`"), "{failure}");
+}
