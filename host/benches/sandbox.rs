@@ -7,9 +7,6 @@
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
-#[path = "../../tests/it/components.rs"]
-mod components;
-
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -19,6 +16,9 @@ use std::time::{Duration, Instant};
 
 use troupe::program::{Program, RunLimits, Runner};
 use troupe::sandbox::Sandbox;
+
+/// The program whose workers run the programs; the interpreters lie beside it.
+const HOST: &str = env!("CARGO_BIN_EXE_host");
 
 /// The flags that make Python start fastest.
 const BARE: [&str; 3] = ["-I", "-S", "-E"];
@@ -38,6 +38,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let seconds = std::env::var("SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(4.0);
     let span = Duration::from_secs_f64(seconds);
     let python = interpreter()?;
+    let plugins = Path::new(HOST).join("../../plugins");
     let count = AtomicUsize::new(0);
     println!("runs a second; the ratio is sandbox / python3\n");
     println!("mix      jobs  sandbox  python3  ratio  python3 -I -S -E  ratio");
@@ -45,11 +46,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let samples = load(mix, &python)?;
         let mut alone = 0.0;
         for jobs in [1, 2] {
-            let sandbox = Sandbox::with_worker(
-                Path::new(env!("CARGO_BIN_EXE_host")),
-                jobs,
-                &[components::folder()],
-            );
+            let sandbox = Sandbox::with_worker(Path::new(HOST), jobs, std::slice::from_ref(&plugins));
             sandbox.interpreter("python")?;
             let in_sandbox = |sample: &Sample, n| run_in_sandbox(&sandbox, sample, n);
             rate(&samples, jobs, &count, span / 4, in_sandbox);
