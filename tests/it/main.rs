@@ -12,4 +12,5 @@ mod layering;
 mod plugins;
 mod replay;
 mod rollout;
+mod serve;
 mod training;
