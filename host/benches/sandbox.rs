@@ -46,7 +46,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let samples = load(mix, &python)?;
         let mut alone = 0.0;
         for jobs in [1, 2] {
-            let sandbox = Sandbox::with_worker(Path::new(HOST), jobs, std::slice::from_ref(&plugins));
+            let sandbox =
+                Sandbox::with_worker(Path::new(HOST), jobs, std::slice::from_ref(&plugins));
             sandbox.interpreter("python")?;
             let in_sandbox = |sample: &Sample, n| run_in_sandbox(&sandbox, sample, n);
             rate(&samples, jobs, &count, span / 4, in_sandbox);

@@ -9,6 +9,7 @@ mod plugin;
 mod policy;
 mod report;
 mod run;
+mod serve;
 mod train;
 
 use std::process;
@@ -25,6 +26,7 @@ use crate::policy::{Device, DeviceChoice, PolicyError};
 use crate::program::SandboxError;
 use crate::rollout::{CastError, RolloutError};
 use crate::sandbox::{StartError, work};
+use crate::server::ServeError;
 use crate::storage::StorageError;
 use crate::team::TeamError;
 use crate::trainer::TrainerError;
@@ -71,6 +73,7 @@ fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Plugin(command) => plugin::run(command),
         Command::Play(args) => play::run(args, device),
         Command::Run(args) => return run::run(&args),
+        Command::Serve(args) => serve::run(&args),
         Command::SandboxWorker => work().map(|()| ExitCode::Success).map_err(Into::into),
     };
     code.map(|code| code as u8)
@@ -98,6 +101,12 @@ fn exit_code(error: &anyhow::Error) -> ExitCode {
         }
         if cause.is::<PluginError>() || cause.is::<PluginFailure>() {
             return ExitCode::Plugin;
+        }
+        match cause.downcast_ref::<ServeError>() {
+            Some(ServeError::NotLoopback { .. } | ServeError::Bind { .. }) => {
+                return ExitCode::Usage;
+            }
+            Some(ServeError::System(_)) | None => {}
         }
         match cause.downcast_ref::<SandboxError>() {
             Some(SandboxError::UnknownLanguage { .. }) => return ExitCode::Plugin,

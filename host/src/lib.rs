@@ -18,6 +18,7 @@ pub mod metrics;
 pub mod plugin;
 pub mod sandbox;
 pub mod grading;
+pub mod server;
 pub mod policy;
 pub mod rollout;
 pub mod team;

@@ -1,7 +1,5 @@
 //! Plugins that were granted the sandbox, and those that were not.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use std::path::Path;
 use std::sync::Arc;
 

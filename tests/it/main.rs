@@ -14,4 +14,5 @@ mod plugins;
 mod replay;
 mod rollout;
 mod sandbox;
+mod serve;
 mod training;

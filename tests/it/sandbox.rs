@@ -1,8 +1,6 @@
 //! The sandbox with real interpreters and real worker processes: honest
 //! programs run as they would natively, hostile ones are contained.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -33,7 +33,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
     } else if !args.quiet {
         report::note(&in_words(&execution));
     }
-    Ok(exit_code(&execution.ending))
+    Ok(execution.ending.shell_code())
 }
 
 fn language_of(program: &Path) -> anyhow::Result<String> {
@@ -100,16 +100,4 @@ fn as_json(execution: &Execution) -> serde_json::Value {
         "memory_bytes": execution.memory_bytes,
         "wall_ms": execution.wall.as_secs_f64() * 1e3,
     })
-}
-
-/// As a shell would report the ending of an ordinary process.
-fn exit_code(ending: &Ending) -> u8 {
-    match ending {
-        Ending::Exited { code } => (*code & 0xff) as u8,
-        Ending::Failed { .. } | Ending::Malformed { .. } => 1,
-        Ending::OutOfFuel | Ending::OutOfTime => 124,
-        Ending::OutOfMemory => 137,
-        Ending::OutputFlood => 141,
-        Ending::Crashed { .. } => 134,
-    }
 }

@@ -60,6 +60,18 @@ impl Ending {
     pub fn is_success(&self) -> bool {
         matches!(self, Ending::Exited { code: 0 })
     }
+
+    /// The exit code that a shell would report of an ordinary process.
+    pub fn shell_code(&self) -> u8 {
+        match self {
+            Ending::Exited { code } => (*code & 0xff) as u8,
+            Ending::Failed { .. } | Ending::Malformed { .. } => 1,
+            Ending::OutOfFuel | Ending::OutOfTime => 124,
+            Ending::OutOfMemory => 137,
+            Ending::OutputFlood => 141,
+            Ending::Crashed { .. } => 134,
+        }
+    }
 }
 
 /// A run that took place, however it ended.

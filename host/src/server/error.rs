@@ -1,0 +1,29 @@
+//! Why the server cannot be started.
+
+use std::io;
+use std::net::SocketAddr;
+
+/// Why nothing is served.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// Others could reach the address, and nobody said that they may.
+    #[error(
+        "`{address}` can be reached from other machines, and whoever reaches it runs programs \
+         here; listen on 127.0.0.1 or say --public"
+    )]
+    NotLoopback {
+        /// The address.
+        address: SocketAddr,
+    },
+    /// The system refused the address.
+    #[error("cannot listen on `{address}`: {reason}; choose another address, or port 0 for any")]
+    Bind {
+        /// The address.
+        address: SocketAddr,
+        /// What the system said.
+        reason: io::Error,
+    },
+    /// The system refused something else.
+    #[error("the server cannot run: {0}")]
+    System(#[from] io::Error),
+}

@@ -1,0 +1,90 @@
+//! The languages that are served.
+
+use std::collections::BTreeMap;
+
+use crate::plugin::PluginError;
+use crate::sandbox::{Sandbox, StartError};
+
+/// What is looked for when the server starts. A request never names a file:
+/// what is not here does not exist for it.
+const LANGUAGES: [&str; 2] = ["python", "javascript"];
+
+/// The languages whose interpreters were found, with the digests of these.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Languages {
+    digests: BTreeMap<&'static str, String>,
+}
+
+impl Languages {
+    /// Compiles the interpreters that there are.
+    ///
+    /// # Errors
+    /// One cannot be used, or there is none at all.
+    pub fn load(sandbox: &Sandbox) -> Result<Self, StartError> {
+        let mut digests = BTreeMap::new();
+        let mut missing = None;
+        for language in LANGUAGES {
+            match sandbox.interpreter(language) {
+                Ok(source) => {
+                    digests.insert(language, source.digest);
+                }
+                Err(error @ StartError::Plugin(PluginError::Missing { .. })) => {
+                    missing = missing.or(Some(error));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        match missing {
+            Some(error) if digests.is_empty() => Err(error),
+            _ => Ok(Languages { digests }),
+        }
+    }
+
+    /// Our name of a language, and its interpreter's digest. Other names in
+    /// use, SandboxFusion's among them, are understood.
+    pub(super) fn find(&self, name: &str) -> Option<(&'static str, &str)> {
+        let ours = match name {
+            "python" | "python3" | "py" => "python",
+            "javascript" | "nodejs" | "node" | "js" => "javascript",
+            _ => return None,
+        };
+        self.digests.get_key_value(ours).map(|(name, digest)| (*name, digest.as_str()))
+    }
+
+    /// Names and digests, in the order of the names.
+    pub(super) fn all(&self) -> &BTreeMap<&'static str, String> {
+        &self.digests
+    }
+
+    /// That a language is not served, in words.
+    pub(super) fn missing(&self, name: &str) -> String {
+        let names: Vec<String> = self.digests.keys().map(|name| format!("`{name}`")).collect();
+        format!("programs in `{name}` cannot be run here, only in {}", names.join(" and "))
+    }
+}
+
+#[cfg(test)]
+impl Languages {
+    /// These languages with made-up digests.
+    pub(super) fn pretended(names: &[&'static str]) -> Self {
+        Languages {
+            digests: names.iter().map(|name| (*name, format!("digest of {name}"))).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_language_answers_to_its_other_names_and_a_file_to_none() {
+        let languages = Languages::pretended(&["python"]);
+        for name in ["python", "python3", "py"] {
+            assert_eq!(languages.find(name), Some(("python", "digest of python")));
+        }
+        for name in ["nodejs", "sudoku", "python.wasm", "/etc/passwd", "../python", "Python", ""] {
+            assert_eq!(languages.find(name), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! How to serve.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use crate::program::RunLimits;
+
+/// What the server listens on, and what it lets a client have.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// Where to listen; port 0 is any that is free.
+    pub listen: SocketAddr,
+    /// Whether other machines may reach it.
+    pub public: bool,
+    /// Requests that may wait while others run.
+    pub queue: usize,
+    /// What one run may use at most, whatever a request asks for.
+    pub caps: RunLimits,
+    /// Bytes of one request's body.
+    pub body_bytes: usize,
+    /// How long a client may take to send the head, and again the body.
+    pub patience: Duration,
+}

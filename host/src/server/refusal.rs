@@ -1,0 +1,130 @@
+//! Answers that are errors.
+
+use std::any::Any;
+
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
+use hyper::{Response, StatusCode};
+use serde_json::json;
+use tokio::task::JoinError;
+
+/// Seconds after which trying again makes sense.
+const RETRY_SECONDS: HeaderValue = HeaderValue::from_static("1");
+
+/// A request that gets no answer to its question. It never says anything
+/// about a program.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    status: StatusCode,
+    kind: &'static str,
+    message: String,
+    header: Option<(HeaderName, HeaderValue)>,
+}
+
+impl Refusal {
+    fn new(status: StatusCode, kind: &'static str, message: impl Into<String>) -> Self {
+        Refusal { status, kind, message: message.into(), header: None }
+    }
+
+    fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.header = Some((name, value));
+        self
+    }
+
+    /// 400: not HTTP, or not JSON.
+    pub(super) fn malformed(message: impl Into<String>) -> Self {
+        Refusal::new(StatusCode::BAD_REQUEST, "malformed", message)
+    }
+
+    /// 403: from a web page, or for another machine.
+    pub(super) fn forbidden(message: impl Into<String>) -> Self {
+        Refusal::new(StatusCode::FORBIDDEN, "forbidden", message)
+    }
+
+    /// 404.
+    pub(super) fn no_such_path(path: &str) -> Self {
+        let message = format!(
+            "there is no `{path}`; there are POST /run_code, POST /grade, GET /health and GET /v1/ping"
+        );
+        Refusal::new(StatusCode::NOT_FOUND, "not_found", message)
+    }
+
+    /// 405.
+    pub(super) fn wrong_method(allowed: &'static str) -> Self {
+        let message = format!("this path takes {allowed}");
+        Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", message)
+            .with(ALLOW, HeaderValue::from_static(allowed))
+    }
+
+    /// 408.
+    pub(super) fn too_slow() -> Self {
+        Refusal::new(StatusCode::REQUEST_TIMEOUT, "too_slow", "the body took too long to arrive")
+    }
+
+    /// 413.
+    pub(super) fn too_large(limit: usize) -> Self {
+        let message = format!("the body has more than {limit} bytes (--max-body-mib)");
+        Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message)
+    }
+
+    /// 422: JSON, but with other fields than there should be.
+    pub(super) fn unprocessable(message: impl Into<String>) -> Self {
+        Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, "unprocessable", message)
+    }
+
+    /// 429.
+    pub(super) fn overloaded() -> Self {
+        let message = "the queue is full (--queue); try again later";
+        Refusal::new(StatusCode::TOO_MANY_REQUESTS, "overloaded", message)
+            .with(RETRY_AFTER, RETRY_SECONDS)
+    }
+
+    /// 503.
+    pub(super) fn stopping() -> Self {
+        let message = "the server is being stopped; the request has not been begun";
+        Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "stopping", message)
+            .with(RETRY_AFTER, RETRY_SECONDS)
+    }
+
+    /// 500: a fault of ours, or a task that was called off.
+    pub(super) fn internal(error: JoinError) -> Self {
+        let message = match error.try_into_panic() {
+            Ok(panic) => format!("the server is at fault: {}", said(&*panic)),
+            Err(error) => format!("the server is at fault: {error}"),
+        };
+        Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
+    }
+
+    /// JSON that cannot be read, or that says something else than it should.
+    pub(super) fn json(error: &serde_json::Error) -> Self {
+        if error.is_data() {
+            Refusal::unprocessable(error.to_string())
+        } else {
+            Refusal::malformed(format!("the body is not JSON: {error}"))
+        }
+    }
+
+    /// The answer.
+    pub(super) fn into_response(self) -> Response<Full<Bytes>> {
+        let error = json!({ "error": { "kind": self.kind, "message": self.message } });
+        let mut response = json_response(error.to_string().into());
+        *response.status_mut() = self.status;
+        if let Some((name, value)) = self.header {
+            response.headers_mut().insert(name, value);
+        }
+        response
+    }
+}
+
+/// 200 with this JSON.
+pub(super) fn json_response(body: Bytes) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(body));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+fn said(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic")
+}
