@@ -92,11 +92,11 @@ fn is_expected(ending: &Ending, expected: &str) -> bool {
 
 #[test]
 fn hostile_programs_are_contained_and_each_ends_in_its_own_way() {
-    // Tight enough that running out takes no time, ample for what ends.
+    // Tight enough that running out takes little time, ample for what ends.
     let limits = RunLimits {
-        fuel: 3_000_000_000,
-        memory_mib: 256,
-        output_bytes: 1 << 20,
+        fuel: 8_000_000_000,
+        memory_mib: 96,
+        output_bytes: 256 << 10,
         ..RunLimits::default()
     };
     let files = programs("hostile");

@@ -20,6 +20,8 @@ use crate::program::{Ending, Execution, Program, RunLimits, SandboxError};
 
 /// Bytes of a trace or a message that are kept.
 const MESSAGE_BYTES: usize = 4096;
+/// Letters of an error's name that are kept.
+const NAME_LETTERS: usize = 100;
 /// What one call of the guest may make the host copy.
 const COPIED_BYTES: usize = 256 << 20;
 /// What describing itself may use.
@@ -148,7 +150,7 @@ fn of_guest(ending: interpreter::Ending) -> Ending {
             if is_memory_error(&error, &trace) {
                 return Ending::OutOfMemory;
             }
-            Ending::Failed { error: cut(error), trace: cut(trace) }
+            Ending::Failed { error: name(&error), trace: cut(trace) }
         }
         interpreter::Ending::Malformed(message) => Ending::Malformed { message: cut(message) },
     }
@@ -193,6 +195,11 @@ fn of_error(error: &wasmtime::Error, store: &Store<State>) -> Result<Ending, San
         return Err(SandboxError::harness(format!("{error:#}")));
     }
     Ok(Ending::Crashed { message: cut(error.root_cause().to_string()) })
+}
+
+/// An error's name as people and tables want it; the program chose it.
+fn name(error: &str) -> String {
+    error.chars().filter(|letter| !letter.is_control()).take(NAME_LETTERS).collect()
 }
 
 fn cut(mut text: String) -> String {
