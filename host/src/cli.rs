@@ -3,6 +3,7 @@
 
 mod args;
 mod eval;
+mod grade;
 mod imitate;
 mod play;
 mod plugin;
@@ -20,6 +21,7 @@ use args::{Cli, Command, ConfigArgs};
 
 use crate::config::{Config, ConfigError};
 use crate::error::ExitCode;
+use crate::grading::GradingError;
 use crate::imitation::ImitationError;
 use crate::plugin::{PluginError, PluginFailure, THREAD_STACK_BYTES};
 use crate::policy::{Device, DeviceChoice, PolicyError};
@@ -73,6 +75,7 @@ fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Plugin(command) => plugin::run(command),
         Command::Play(args) => play::run(args, device),
         Command::Run(args) => return run::run(&args),
+        Command::Grade(args) => grade::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::SandboxWorker => work().map(|()| ExitCode::Success).map_err(Into::into),
     };
@@ -95,6 +98,12 @@ fn exit_code(error: &anyhow::Error) -> ExitCode {
         let setting = matches!(cause.downcast_ref(), Some(PluginError::Setting { .. }));
         if cause.is::<ConfigError>() || cause.is::<UsageError>() || setting {
             return ExitCode::Usage;
+        }
+        if cause.is::<GradingError>() {
+            return ExitCode::Usage;
+        }
+        if cause.is::<grade::MostlyVoid>() {
+            return ExitCode::Run;
         }
         if let Some(code) = of_team(cause).or_else(|| of_training(cause)) {
             return code;

@@ -7,6 +7,7 @@ mod support;
 
 mod bad_input;
 mod check;
+mod grade;
 mod granted;
 mod hostile;
 mod layering;

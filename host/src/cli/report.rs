@@ -55,6 +55,13 @@ impl Bar {
         }
     }
 
+    /// Something that the bar shows, for a log without one.
+    pub fn log(&self, line: &str) {
+        if !self.visible {
+            eprintln!("{line}");
+        }
+    }
+
     /// Take the bar away.
     pub fn finish(self) {
         self.bar.finish_and_clear();

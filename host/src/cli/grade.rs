@@ -1,0 +1,216 @@
+//! `host grade`: many programs against the tests of many problems.
+
+mod ledger;
+mod settings;
+mod sidecar;
+mod summary;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::sync_channel;
+use std::thread;
+use std::time::Instant;
+
+use ledger::Ledger;
+use settings::Settings;
+use summary::{Pace, Summary};
+
+use super::args::GradeArgs;
+use super::report;
+use crate::config::SandboxConfig;
+use crate::error::ExitCode;
+use crate::grading::{
+    GradeOptions, Problem, Stop, Submission, VerdictLine, grade, read_problems, read_submissions,
+};
+use crate::plugin::{built_folders, find_plugin};
+use crate::program::Program;
+use crate::sandbox::Sandbox;
+use crate::storage::StorageError;
+
+/// The sandbox failed more often than not, so that what is left says little.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{void} of {samples} samples have no verdict, for example: {reason}; run the command again to \
+     try them once more"
+)]
+pub struct MostlyVoid {
+    void: usize,
+    samples: usize,
+    reason: String,
+}
+
+/// Grades what has no verdict yet and says what all verdicts add up to.
+pub fn run(args: &GradeArgs) -> anyhow::Result<ExitCode> {
+    let problems = read_problems(&args.problems)?;
+    let submissions = read_submissions(&args.programs, &problems, &args.extraction())?;
+    let sandbox = open_sandbox(args)?;
+    let settings = Settings::new(args, &problems, &sandbox)?;
+    let pairs: Vec<_> = submissions
+        .iter()
+        .map(|submission| (problems[submission.problem].id.as_str(), submission.sample))
+        .collect();
+    let mut ledger =
+        Ledger::open(&args.out, &serde_json::to_value(&settings)?, &pairs, args.fresh)?;
+    let missing = ledger.missing();
+    announce(&ledger, missing.len(), pairs.len(), args.quiet);
+    let batch = Batch {
+        problems: &problems,
+        submissions: &submissions,
+        language: &args.language,
+        interpreter: settings.interpreter(),
+        options: options(args),
+        sandbox: &sandbox,
+    };
+    let mut progress = Progress::new(pairs.len() - missing.len(), pairs.len(), args.quiet);
+    batch.grade(&missing, |place, line| {
+        ledger.record(place, &line)?;
+        progress.advance(&line);
+        Ok(())
+    })?;
+    let pace = progress.finish();
+    let mut summary = Summary::of(problems.iter().map(|problem| problem.id.clone()));
+    ledger.finish(|line| summary.add(line))?;
+    conclude(args, summary, &pace)
+}
+
+fn conclude(args: &GradeArgs, summary: Summary, pace: &Pace) -> anyhow::Result<ExitCode> {
+    let total = summary.total();
+    let samples = total.passed + total.failed + total.void;
+    let reason = summary.void_reason().to_owned();
+    if args.json {
+        report::line(&summary.into_json(&args.k, pace).to_string());
+    } else {
+        summary.print(&args.k, pace);
+    }
+    if 2 * total.void > samples {
+        return Err(MostlyVoid { void: total.void, samples, reason }.into());
+    }
+    Ok(ExitCode::Success)
+}
+
+/// With the interpreter compiled, before anything is written.
+fn open_sandbox(args: &GradeArgs) -> anyhow::Result<Sandbox> {
+    let config = SandboxConfig { jobs: args.jobs, ..SandboxConfig::default() };
+    let sandbox = Sandbox::new(&config, &[])?;
+    report::while_waiting("preparing the interpreter", || -> anyhow::Result<()> {
+        if let Some(file) = &args.interpreter {
+            sandbox.offer(Some(&args.language), &find_plugin(file, &built_folders())?)?;
+        }
+        sandbox.interpreter(&args.language)?;
+        Ok(())
+    })?;
+    Ok(sandbox)
+}
+
+fn options(args: &GradeArgs) -> GradeOptions {
+    GradeOptions {
+        rule: args.compare,
+        limits: args.limits.limits(),
+        stop: if args.all_tests { Stop::AllTests } else { Stop::FirstFailure },
+    }
+}
+
+fn announce(ledger: &Ledger, missing: usize, all: usize, quiet: bool) {
+    if quiet {
+        return;
+    }
+    if ledger.damaged() > 0 {
+        let count = ledger.damaged();
+        report::note(&format!("{count} damaged lines of an earlier run are graded again"));
+    }
+    if missing < all {
+        report::note(&format!("{} of {all} verdicts are there already", all - missing));
+    }
+}
+
+/// What is graded, and how.
+struct Batch<'a> {
+    problems: &'a [Problem],
+    submissions: &'a [Submission],
+    language: &'a str,
+    interpreter: &'a str,
+    options: GradeOptions,
+    sandbox: &'a Sandbox,
+}
+
+impl Batch<'_> {
+    /// Grades the submissions at these places on as many threads as there are
+    /// workers, and hands over each verdict as it is there.
+    fn grade(
+        &self,
+        places: &[usize],
+        mut hand_over: impl FnMut(usize, VerdictLine) -> Result<(), StorageError>,
+    ) -> Result<(), StorageError> {
+        let threads = self.sandbox.jobs().min(places.len());
+        let next = AtomicUsize::new(0);
+        let (sender, verdicts) = sync_channel(threads);
+        thread::scope(|scope| {
+            for _ in 0..threads {
+                let (sender, next) = (sender.clone(), &next);
+                scope.spawn(move || {
+                    while let Some(&place) = places.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        // Nobody listens any more when a verdict could not be written.
+                        if sender.send((place, self.grade_one(place))).is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+            drop(sender);
+            verdicts.into_iter().try_for_each(|(place, line)| hand_over(place, line))
+        })
+    }
+
+    fn grade_one(&self, place: usize) -> VerdictLine {
+        let submission = &self.submissions[place];
+        let problem = &self.problems[submission.problem];
+        let program =
+            submission.source.as_ref().map(|text| Program::new(self.language, text.as_bytes()));
+        let graded = grade(problem, program.as_ref(), &self.options, self.sandbox);
+        VerdictLine::new(&problem.id, submission.sample, self.language, self.interpreter, &graded)
+    }
+}
+
+/// How far it is, for people.
+struct Progress {
+    bar: Option<report::Bar>,
+    began: Instant,
+    /// Verdicts from earlier runs.
+    before: usize,
+    graded: usize,
+    passed: usize,
+    total: usize,
+}
+
+impl Progress {
+    fn new(before: usize, total: usize, quiet: bool) -> Self {
+        let bar = (!quiet && before < total)
+            .then(|| report::Bar::new("grading", before, total, "programs"));
+        Progress { bar, began: Instant::now(), before, graded: 0, passed: 0, total }
+    }
+
+    fn advance(&mut self, line: &VerdictLine) {
+        self.graded += 1;
+        self.passed += usize::from(line.verdict == "passed");
+        let Some(bar) = &self.bar else { return };
+        let passed = report::percent(self.passed as f64 / self.graded as f64);
+        let done = self.before + self.graded;
+        bar.step_to(done, format!("{passed} passed"));
+        let tenth = |done: usize| 10 * done / self.total;
+        if tenth(done) > tenth(done - 1) {
+            let (total, rate) = (self.total, self.pace().rate());
+            bar.log(&format!("graded {done} of {total}: {passed} passed, {rate:.1} programs/s"));
+        }
+    }
+
+    fn pace(&self) -> Pace {
+        Pace { graded: self.graded, elapsed: self.began.elapsed() }
+    }
+
+    fn finish(self) -> Pace {
+        let pace = self.pace();
+        if let Some(bar) = self.bar {
+            bar.finish();
+        }
+        pace
+    }
+}
