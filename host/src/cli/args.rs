@@ -16,6 +16,8 @@ Examples:
   host train configs/plan-path/quickstart.toml --set roles=per-role
   host train --resume runs/quickstart
   host play --plugins plan-path --oracle
+  host run solution.py < input.txt
+  host grade --problems problems.jsonl --programs samples.jsonl --out verdicts.jsonl
 
 Exit codes: 0 success, 1 internal fault, 2 usage or configuration, 3 plugin,
 4 policy, 5 run folder or checkpoint, 6 the run was stopped, 7 a check found faults";

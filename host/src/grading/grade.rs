@@ -183,7 +183,10 @@ impl<'a> Grader<'a> {
         let detail = match &execution.ending {
             Ending::Exited { code } if *code == 0 || any_exit_code => return None,
             Ending::Exited { code } => format!("exit code {code}"),
-            Ending::Failed { error, trace } => format!("{error}: {}", beginning(last_line(trace))),
+            Ending::Failed { error, trace } => match last_line(trace) {
+                last if last.contains(&**error) => beginning(last),
+                last => format!("{error}: {}", beginning(last)),
+            },
             Ending::Malformed { message } | Ending::Crashed { message } => beginning(message),
             Ending::OutOfFuel => format!("more than {} units of fuel", self.limits.fuel),
             Ending::OutOfTime => format!("more than {} ms", self.limits.timeout_ms),

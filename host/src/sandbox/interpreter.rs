@@ -100,7 +100,7 @@ impl Interpreter {
             guest.call_run(&mut store, &program.source, &program.arguments)
         });
         let ending = match ended {
-            Ok(ending) => of_guest(ending),
+            Ok(ending) => of_guest(ending, store.data().limiter.refused()),
             Err(error) => of_error(&error, &store)?,
         };
         let (stdout, stderr) = store.data().streams.take();
@@ -143,11 +143,13 @@ fn on_enough_stack<R>(body: impl FnOnce() -> R) -> R {
 }
 
 /// How the interpreter says a program ended.
-fn of_guest(ending: interpreter::Ending) -> Ending {
+fn of_guest(ending: interpreter::Ending, refused_memory: bool) -> Ending {
     match ending {
         interpreter::Ending::Exited(code) => Ending::Exited { code },
         interpreter::Ending::Failed((error, trace)) => {
-            if is_memory_error(&error, &trace) {
+            // Parts of CPython's library lose the exception when memory runs out.
+            let lost = refused_memory && error == "SystemError";
+            if lost || is_memory_error(&error, &trace) {
                 return Ending::OutOfMemory;
             }
             Ending::Failed { error: name(&error), trace: cut(trace) }
