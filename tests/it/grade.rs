@@ -402,3 +402,30 @@ fn help_shows_examples() {
     assert_eq!(code, 0);
     assert!(stdout.contains("Examples:") && stdout.contains("docs/grading.md"), "{stdout}");
 }
+
+#[test]
+fn no_program_finds_the_expected_output_wherever_it_looks() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/programs/hostile");
+    let spies: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("secret-"))
+        .map(|path| fs::read_to_string(path).unwrap())
+        .collect();
+    assert!(spies.len() >= 5, "{} programs", spies.len());
+    let problem = json!({
+        "id": "secret",
+        "tests": [{ "input": "", "output": "EXPECTED-7f3a\n" }, { "input": "", "output": "FOUND\n" }],
+    });
+    let desk =
+        Desk::new(&problem.to_string(), &json!({ "id": "secret", "programs": spies }).to_string());
+    let (code, _, stderr) = desk.grade("verdicts.jsonl", &["--all-tests", "--fuel", "20000000000"]);
+    assert_eq!(code, 0, "{stderr}");
+    let verdicts = desk.verdicts("verdicts.jsonl");
+    assert_eq!(verdicts.len(), spies.len());
+    for verdict in verdicts {
+        let verdict: Value = serde_json::from_str(&verdict).unwrap();
+        assert_eq!(verdict["passed"], 0, "{verdict}");
+        assert_eq!(verdict["cause"], "wrong_answer", "{verdict}");
+    }
+}

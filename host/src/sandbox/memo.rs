@@ -12,7 +12,7 @@ use crate::program::{Ending, Execution, Program, RunLimits, SandboxError};
 /// Bytes of output that are remembered.
 const REMEMBERED_BYTES: usize = 256 << 20;
 /// Runs that are remembered.
-const REMEMBERED_RUNS: NonZeroUsize = NonZeroUsize::new(100_000).expect("it is not zero");
+const REMEMBERED_RUNS: NonZeroUsize = NonZeroUsize::new(20_000).expect("it is not zero");
 
 type Key = [u8; 32];
 /// Locked while its run takes place, so that a second one waits for the first.
