@@ -39,7 +39,7 @@ mod workflow;
 mod interpreter;
 mod library;
 
-pub(crate) use component::Compiled;
+pub(crate) use component::ComponentFile;
 pub use component::Plugin;
 pub use contract::{CONTRACT, CONTRACT_VERSION, Offer};
 pub use description::{
@@ -56,6 +56,8 @@ pub(crate) use library::find_plugin;
 pub use library::{PluginLibrary, built_folders};
 pub(crate) use limiter::Limiter;
 pub use log::{LogLevel, LogLine};
+#[cfg(test)]
+pub(crate) use probe::Probe;
 pub use sandbox::{Grants, SandboxGrant};
 pub use session::{LiveSession, SessionState};
 pub use setting::{Domain, Setting, SettingError, Settings, Value};

@@ -3,9 +3,12 @@
 mod bindings;
 mod engine;
 mod filesystem;
+mod image;
 mod interpreter;
 mod log;
 mod memo;
+#[expect(unsafe_code, reason = "a linear memory is made of the kernel's pages")]
+mod memory;
 mod pool;
 mod process;
 mod protocol;

@@ -50,16 +50,40 @@ pub(crate) struct Compiled {
     pub(crate) offer: Offer,
 }
 
-impl Compiled {
-    pub(crate) fn load(engine: &Engine, file: &Path) -> Result<Self, PluginError> {
+/// A component file that was read and is one by its header.
+pub(crate) struct ComponentFile<'a> {
+    file: &'a Path,
+    bytes: Vec<u8>,
+}
+
+impl<'a> ComponentFile<'a> {
+    pub(crate) fn read(file: &'a Path) -> Result<Self, PluginError> {
         let bytes = std::fs::read(file)
             .map_err(|reason| PluginError::Io { file: file.to_owned(), reason })?;
         check_header(&bytes, file)?;
-        let component = Cache::of_user().compile(engine, &bytes).map_err(|error| {
-            PluginError::Damaged { file: file.to_owned(), reason: one_line(&error) }
+        Ok(ComponentFile { file, bytes })
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(crate) fn compile(&self, engine: &Engine) -> Result<Compiled, PluginError> {
+        self.compile_instead(engine, &self.bytes)
+    }
+
+    /// Compiles another component that stands for the file's.
+    pub(crate) fn compile_instead(
+        &self,
+        engine: &Engine,
+        bytes: &[u8],
+    ) -> Result<Compiled, PluginError> {
+        let component = Cache::of_user().compile(engine, bytes).map_err(|error| {
+            PluginError::Damaged { file: self.file.to_owned(), reason: one_line(&error) }
         })?;
-        let offer = Offer::of(engine, &component, file)?;
-        Ok(Compiled { component, digest: super::digest::hex(&Sha256::digest(&bytes)), offer })
+        let offer = Offer::of(engine, &component, self.file)?;
+        let digest = super::digest::hex(&Sha256::digest(&self.bytes));
+        Ok(Compiled { component, digest, offer })
     }
 }
 
@@ -72,7 +96,8 @@ impl Plugin {
         limits: &Limits,
         grant: Option<SandboxGrant>,
     ) -> Result<Self, PluginError> {
-        let Compiled { component, digest, offer } = Compiled::load(engine.wasmtime(), file)?;
+        let Compiled { component, digest, offer } =
+            ComponentFile::read(file)?.compile(engine.wasmtime())?;
         if offer.sandbox && grant.is_none() {
             return Err(PluginError::not_granted(file));
         }

@@ -10,7 +10,7 @@ use crate::config::Limits;
 
 /// Parts of the guest that a test may write itself, as WebAssembly text.
 #[derive(Clone, Copy)]
-pub(super) struct Probe<'a> {
+pub(crate) struct Probe<'a> {
     /// What the component imports, and `canon lower`s to core functions.
     pub(super) imports: &'a str,
     /// What its core module gets: the `with` clauses of its instantiation.
@@ -20,21 +20,24 @@ pub(super) struct Probe<'a> {
     /// Instructions in front of `describe`'s own, which return the address of
     /// a sound description: 16.
     pub(super) describe: &'a str,
+    /// What `run` executes. Its memory has one page at first.
+    pub(crate) run: &'a str,
 }
 
 impl<'a> Probe<'a> {
     /// A probe that executes these instructions when asked what it is.
-    pub(super) fn that(describe: &'a str) -> Self {
-        Probe { imports: "", with: "", core_imports: "", describe }
+    pub(crate) fn that(describe: &'a str) -> Self {
+        Probe { imports: "", with: "", core_imports: "", describe, run: "unreachable" }
     }
 
     /// The component.
-    pub(super) fn bytes(&self) -> Vec<u8> {
+    pub(crate) fn bytes(&self) -> Vec<u8> {
         let text = TEMPLATE
             .replace("%imports", self.imports)
             .replace("%with", self.with)
             .replace("%core-imports", self.core_imports)
-            .replace("%describe", self.describe);
+            .replace("%describe", self.describe)
+            .replace("%run", self.run);
         wat::parse_str(&text).unwrap()
     }
 
@@ -61,7 +64,7 @@ const TEMPLATE: &str = r#"(component
     (data (i32.const 64) "probe")
     (data (i32.const 80) "1.0")
     (func $describe (export "describe") (result i32) %describe i32.const 16)
-    (func (export "run") (param i32 i32 i32 i32) (result i32) unreachable)
+    (func (export "run") (param i32 i32 i32 i32) (result i32) %run)
     (func (export "realloc") (param i32 i32 i32 i32) (result i32) i32.const 1024))
   (core instance $guest (instantiate $guest %with))
   (type $description (record (field "language" string) (field "version" string) (field "summary" string)))

@@ -231,7 +231,7 @@ mod tests {
             imports: &imports,
             with: r#"(with "host" (instance (export "ask" (func $host))))"#,
             core_imports: r#"(import "host" "ask" (func $host (result i64)))"#,
-            describe: SPELL,
+            ..Probe::that(SPELL)
         };
         let plugin = probe.load(&Limits::default()).unwrap();
         assert!(plugin.offer().wasi);

@@ -6,6 +6,7 @@ use wasmtime::{
     Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig,
 };
 
+use super::memory::Memories;
 use super::start_error::StartError;
 use crate::plugin::Ticker;
 
@@ -15,6 +16,11 @@ use crate::plugin::Ticker;
 const WASM_STACK_BYTES: usize = 256 << 20;
 /// Stack of a thread that runs programs: the guest's and the host's frames.
 pub(super) const THREAD_STACK_BYTES: usize = WASM_STACK_BYTES + (8 << 20);
+
+/// All that an address of 32 bits reaches, and what its offset may add in an
+/// instruction of usual size: no access needs a check of its own.
+const MEMORY_RESERVED_BYTES: u64 = 4 << 30;
+const MEMORY_GUARD_BYTES: u64 = 32 << 20;
 
 /// A process runs one program at a time; two slots let the next instance be
 /// made while the last one is being wiped.
@@ -34,9 +40,30 @@ pub(super) struct SandboxEngine {
 }
 
 impl SandboxEngine {
-    pub(super) fn new() -> Result<Self, StartError> {
-        let engine = Engine::new(&configuration())
-            .map_err(|error| StartError::engine(format!("{error:#}")))?;
+    /// For interpreters as they are.
+    pub(super) fn pooled() -> Result<Self, StartError> {
+        let mut config = configuration();
+        config
+            .memory_init_cow(true)
+            .allocation_strategy(InstanceAllocationStrategy::Pooling(pool()));
+        SandboxEngine::new(&config)
+    }
+
+    /// For one interpreter whose memory's contents were lifted out.
+    pub(super) fn with_memories(memories: Memories) -> Result<Self, StartError> {
+        let mut config = configuration();
+        config
+            .memory_init_cow(false)
+            .memory_reservation(MEMORY_RESERVED_BYTES)
+            .memory_guard_size(MEMORY_GUARD_BYTES)
+            .allocation_strategy(InstanceAllocationStrategy::OnDemand)
+            .with_host_memory(Arc::new(memories));
+        SandboxEngine::new(&config)
+    }
+
+    fn new(config: &Config) -> Result<Self, StartError> {
+        let engine =
+            Engine::new(config).map_err(|error| StartError::engine(format!("{error:#}")))?;
         let ticker = Ticker::start(engine.clone()).map_err(StartError::engine)?;
         Ok(SandboxEngine { shared: Arc::new((engine, ticker)) })
     }
@@ -56,9 +83,7 @@ fn configuration() -> Config {
         .consume_fuel(true)
         .epoch_interruption(true)
         .max_wasm_stack(WASM_STACK_BYTES)
-        .async_stack_size(THREAD_STACK_BYTES)
-        .memory_init_cow(true)
-        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool()));
+        .async_stack_size(THREAD_STACK_BYTES);
     config
 }
 

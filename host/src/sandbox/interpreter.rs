@@ -12,10 +12,12 @@ use wasmtime_wasi::I32Exit;
 
 use super::bindings::exports::troupe::plugin::interpreter::{self, GuestIndices};
 use super::engine::{SandboxEngine, THREAD_STACK_BYTES};
+use super::image::Lifted;
+use super::memory::Memories;
 use super::start_error::StartError;
 use super::state::{State, Stop};
-use super::{filesystem, log, streams, wasi};
-use crate::plugin::{Compiled, PluginError};
+use super::{filesystem, image, log, memory, streams, wasi};
+use crate::plugin::{ComponentFile, PluginError};
 use crate::program::{Ending, Execution, Program, RunLimits, SandboxError};
 
 /// Bytes of a trace or a message that are kept.
@@ -44,19 +46,32 @@ struct Loaded {
 
 impl Interpreter {
     /// Loads an interpreter's component and checks it. Nothing of it runs yet.
-    pub(super) fn load(engine: &SandboxEngine, file: &Path) -> Result<Self, StartError> {
-        let compiled = Compiled::load(engine.wasmtime(), file)?;
+    pub(super) fn load(file: &Path) -> Result<Self, StartError> {
+        let original = ComponentFile::read(file)?;
+        let lifted = image::lift(original.bytes());
+        let (engine, compiled) = match lifted.and_then(with_memories) {
+            Some((memories, component)) => {
+                let engine = SandboxEngine::with_memories(memories)?;
+                let compiled = original.compile_instead(engine.wasmtime(), &component)?;
+                (engine, compiled)
+            }
+            None => {
+                let engine = SandboxEngine::pooled()?;
+                let compiled = original.compile(engine.wasmtime())?;
+                (engine, compiled)
+            }
+        };
         if !compiled.offer.interpreter {
             return Err(StartError::NoInterpreter { file: file.to_owned() });
         }
         let shape = |error: wasmtime::Error| PluginError::shape(file, &error);
-        let component = link(engine)
+        let component = link(&engine)
             .and_then(|linker| linker.instantiate_pre(&compiled.component))
             .map_err(shape)?;
         let indices = GuestIndices::new(&component).map_err(shape)?;
         let file = file.to_owned();
         let digest = compiled.digest;
-        let loaded = Loaded { engine: engine.clone(), component, indices, file, digest };
+        let loaded = Loaded { engine, component, indices, file, digest };
         Ok(Interpreter { loaded: Arc::new(loaded) })
     }
 
@@ -126,6 +141,10 @@ impl Interpreter {
     }
 }
 
+fn with_memories(lifted: Lifted) -> Option<(Memories, Vec<u8>)> {
+    Some((Memories::new(&lifted.image).ok()?, lifted.component))
+}
+
 fn link(engine: &SandboxEngine) -> wasmtime::Result<Linker<State>> {
     let mut linker = Linker::new(engine.wasmtime());
     wasmtime_wasi::p2::add_to_linker_sync(&mut linker)?;
@@ -193,7 +212,7 @@ fn of_error(error: &wasmtime::Error, store: &Store<State>) -> Result<Ending, San
         }
         None => {}
     }
-    if error.is::<wasmtime::PoolConcurrencyLimitError>() {
+    if error.is::<wasmtime::PoolConcurrencyLimitError>() || memory::is_unmapped(error) {
         return Err(SandboxError::harness(format!("{error:#}")));
     }
     Ok(Ending::Crashed { message: cut(error.root_cause().to_string()) })
@@ -207,4 +226,68 @@ fn name(error: &str) -> String {
 fn cut(mut text: String) -> String {
     text.truncate(text.floor_char_boundary(MESSAGE_BYTES));
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plugin::Probe;
+
+    /// Grows its memory, returns a digest of all of it, and leaves a mess.
+    const SPY: &str = "(local $at i32) (local $digest i64)
+        (drop (memory.grow (i32.const 60)))
+        (loop $next
+            (local.set $digest (i64.add
+                (i64.mul (local.get $digest) (i64.const 0x100000001b3))
+                (i64.load (local.get $at))))
+            (local.set $at (i32.add (local.get $at) (i32.const 8)))
+            (br_if $next (i32.lt_u (local.get $at)
+                (i32.shl (memory.size) (i32.const 16)))))
+        (memory.fill (i32.const 0) (i32.const 0x5a) (i32.shl (memory.size) (i32.const 16)))
+        (i32.store (i32.const 0) (i32.const 0))
+        (i32.store (i32.const 4) (i32.wrap_i64 (i64.xor
+            (local.get $digest) (i64.shr_u (local.get $digest) (i64.const 32)))))
+        i32.const 0";
+
+    fn interpreter(run: &str) -> Interpreter {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("probe.wasm");
+        let component = Probe { run, ..Probe::that("") }.bytes();
+        assert!(image::lift(&component).is_some());
+        std::fs::write(&file, component).unwrap();
+        Interpreter::load(&file).unwrap()
+    }
+
+    fn run(interpreter: &Interpreter) -> Execution {
+        let program = Program::new("probe", Vec::new());
+        interpreter.run(&program, Bytes::new(), &RunLimits::default()).unwrap()
+    }
+
+    #[test]
+    fn a_run_finds_nothing_of_earlier_ones_and_uses_as_much_fuel() {
+        let spy = interpreter(SPY);
+        let first = run(&spy);
+        assert!(matches!(first.ending, Ending::Exited { code } if code != 0), "{first:?}");
+        assert_eq!(first.memory_bytes, 61 << 16);
+        for _ in 0..20 {
+            let again = run(&spy);
+            assert_eq!((again.ending, again.fuel), (first.ending.clone(), first.fuel));
+        }
+    }
+
+    #[test]
+    fn an_access_beyond_the_memory_ends_the_run_and_nothing_else() {
+        for access in [
+            "(drop (i32.load8_u (i32.const 0x10000)))",
+            "(i64.store offset=0x1fffff0 (i32.const 0xffffffff) (i64.const 1))",
+            "(i32.store offset=0xffffffff (i32.const 0xffffffff) (i32.const 1))",
+        ] {
+            let stray = interpreter(&format!("{access} i32.const 0"));
+            for _ in 0..3 {
+                let ending = run(&stray).ending;
+                let Ending::Crashed { message } = ending else { panic!("{ending:?}") };
+                assert!(message.contains("out of bounds"), "{message}");
+            }
+        }
+    }
 }

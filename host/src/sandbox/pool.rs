@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::engine::SandboxEngine;
 use super::interpreter::Interpreter;
 use super::memo::Memo;
 use super::process::{Lost, WorkerProcess};
@@ -110,7 +109,7 @@ impl Sandbox {
     }
 
     fn compile(&self, language: Option<&str>, file: &Path) -> Result<(String, Source), StartError> {
-        let interpreter = Interpreter::load(&SandboxEngine::new()?, file)?;
+        let interpreter = Interpreter::load(file)?;
         let language = match language {
             Some(language) => language.to_owned(),
             None => interpreter.language()?,

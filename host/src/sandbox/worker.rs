@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, channel};
 
 use bytes::Bytes;
 
-use super::engine::{SandboxEngine, THREAD_STACK_BYTES};
+use super::engine::THREAD_STACK_BYTES;
 use super::interpreter::Interpreter;
 use super::protocol::{Reply, Request, receive, send};
 use super::start_error::StartError;
@@ -36,11 +36,8 @@ pub fn work() -> Result<(), StartError> {
 }
 
 fn serve(requests: &Receiver<Request>) -> Result<(), StartError> {
-    let mut worker = Worker {
-        engine: SandboxEngine::new()?,
-        interpreters: BTreeMap::new(),
-        program: Program::new("", Vec::new()),
-    };
+    let mut worker =
+        Worker { interpreters: BTreeMap::new(), program: Program::new("", Vec::new()) };
     let mut stdout = io::stdout().lock();
     for request in requests {
         if let Some(reply) = worker.answer(request) {
@@ -51,7 +48,6 @@ fn serve(requests: &Receiver<Request>) -> Result<(), StartError> {
 }
 
 struct Worker {
-    engine: SandboxEngine,
     interpreters: BTreeMap<String, Interpreter>,
     program: Program,
 }
@@ -80,7 +76,7 @@ impl Worker {
     }
 
     fn load(&mut self, language: String, file: PathBuf, digest: &str) -> Result<(), StartError> {
-        let interpreter = Interpreter::load(&self.engine, &file)?;
+        let interpreter = Interpreter::load(&file)?;
         if interpreter.digest() != digest {
             let file = file.display();
             return Err(StartError::engine(format!("`{file}` changed while it was in use")));
