@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let seconds = std::env::var("SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(4.0);
     let span = Duration::from_secs_f64(seconds);
     let python = interpreter()?;
-    let plugins = Path::new(HOST).join("../../plugins");
+    let plugins = Path::new(HOST).with_file_name("../plugins");
     let count = AtomicUsize::new(0);
     println!("runs a second; the ratio is sandbox / python3\n");
     println!("mix      jobs  sandbox  python3  ratio  python3 -I -S -E  ratio");

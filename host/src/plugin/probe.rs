@@ -21,13 +21,18 @@ pub(crate) struct Probe<'a> {
     /// a sound description: 16.
     pub(super) describe: &'a str,
     /// What `run` executes. Its memory has one page at first.
-    pub(crate) run: &'a str,
+    pub(super) run: &'a str,
 }
 
 impl<'a> Probe<'a> {
     /// A probe that executes these instructions when asked what it is.
     pub(crate) fn that(describe: &'a str) -> Self {
         Probe { imports: "", with: "", core_imports: "", describe, run: "unreachable" }
+    }
+
+    /// The same, but it executes these instructions when asked to run a program.
+    pub(crate) fn running(self, run: &'a str) -> Self {
+        Probe { run, ..self }
     }
 
     /// The component.

@@ -252,7 +252,7 @@ mod tests {
     fn interpreter(run: &str) -> Interpreter {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("probe.wasm");
-        let component = Probe { run, ..Probe::that("") }.bytes();
+        let component = Probe::that("").running(run).bytes();
         assert!(image::lift(&component).is_some());
         std::fs::write(&file, component).unwrap();
         Interpreter::load(&file).unwrap()
