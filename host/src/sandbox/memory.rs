@@ -7,8 +7,6 @@
 
 mod mapping;
 mod pagemap;
-#[cfg(test)]
-mod tests;
 
 use std::io;
 use std::mem::ManuallyDrop;
@@ -136,3 +134,6 @@ impl Drop for Memory {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

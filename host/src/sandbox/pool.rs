@@ -109,13 +109,15 @@ impl Sandbox {
     }
 
     fn compile(&self, language: Option<&str>, file: &Path) -> Result<(String, Source), StartError> {
-        let interpreter = Interpreter::load(file)?;
-        let language = match language {
-            Some(language) => language.to_owned(),
-            None => interpreter.language()?,
-        };
-        let digest = interpreter.digest().to_owned();
-        Ok((language, Source { file: interpreter.file().to_owned(), digest }))
+        on_threads_of_its_own(|| {
+            let interpreter = Interpreter::load(file)?;
+            let language = match language {
+                Some(language) => language.to_owned(),
+                None => interpreter.language()?,
+            };
+            let digest = interpreter.digest().to_owned();
+            Ok((language, Source { file: interpreter.file().to_owned(), digest }))
+        })
     }
 
     fn run_anew(
@@ -196,6 +198,16 @@ impl Runner for Sandbox {
         let missing = || Err(SandboxError::harness("the run did not take place"));
         results.into_iter().map(|result| result.into_inner().unwrap_or_else(missing)).collect()
     }
+}
+
+/// wasmtime compiles on rayon's threads, and all of those that are there may be
+/// waiting for this very interpreter: a rollout's tasks run on them.
+fn on_threads_of_its_own<R: Send>(
+    work: impl FnOnce() -> Result<R, StartError> + Send,
+) -> Result<R, StartError> {
+    let pool = rayon::ThreadPoolBuilder::new().build().map_err(StartError::engine)?;
+    let worked = std::thread::scope(|scope| scope.spawn(|| pool.install(work)).join());
+    worked.unwrap_or_else(|_| Err(StartError::engine("compiling an interpreter panicked")))
 }
 
 fn take(next: &AtomicUsize, count: usize) -> Option<usize> {
