@@ -58,7 +58,10 @@ fn list() -> anyhow::Result<()> {
             continue;
         }
         // A file that is no plugin is shown as such; the others still count.
-        match look_at(&folder.join(&name)) {
+        // The first look at a large one compiles it.
+        let looked =
+            report::while_waiting(format!("looking at {name}"), || look_at(&folder.join(&name)));
+        match looked {
             Ok(library) => rows.extend(offers(&library)),
             Err(error) => rows.push(vec![name, "—".to_owned(), String::new(), error.to_string()]),
         }

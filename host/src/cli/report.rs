@@ -5,6 +5,7 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is where printing happens")]
 
+use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
@@ -69,7 +70,7 @@ impl Bar {
 }
 
 /// Does something that takes a while the first time and says so if it does.
-pub fn while_waiting<R>(what: &'static str, work: impl FnOnce() -> R) -> R {
+pub fn while_waiting<R>(what: impl Into<Cow<'static, str>>, work: impl FnOnce() -> R) -> R {
     let spinner = ProgressBar::new_spinner().with_message(what);
     let visible = std::io::stderr().is_terminal();
     spinner.set_draw_target(if visible {
