@@ -63,4 +63,5 @@ pub use session::{LiveSession, SessionState};
 pub use setting::{Domain, Setting, SettingError, Settings, Value};
 pub use task::{Outcome, Split, Task};
 pub(crate) use ticker::Ticker;
+pub(crate) use wasi::link_random;
 pub use workflow::WorkflowPlugin;

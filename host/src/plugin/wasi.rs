@@ -133,7 +133,7 @@ pub(super) fn link(linker: &mut Linker<HostState>) -> wasmtime::Result<()> {
     wasmtime_wasi::p2::add_to_linker_sync(linker)?;
     linker.allow_shadowing(true);
     link_clocks(linker)?;
-    link_random(linker)?;
+    link_random(linker, |state| state.wasi.draw())?;
     linker.allow_shadowing(false);
     Ok(())
 }
@@ -176,30 +176,38 @@ fn datetime(nanoseconds: u64) -> Datetime {
     }
 }
 
-fn link_random(linker: &mut Linker<HostState>) -> wasmtime::Result<()> {
+/// Serves `wasi:random` from `draw`, in place of the system's.
+pub(crate) fn link_random<T: 'static>(
+    linker: &mut Linker<T>,
+    draw: fn(&mut T) -> u64,
+) -> wasmtime::Result<()> {
     for (interface, bytes, number) in [
         ("wasi:random/random@0.2.12", "get-random-bytes", "get-random-u64"),
         ("wasi:random/insecure@0.2.12", "get-insecure-random-bytes", "get-insecure-random-u64"),
     ] {
         let mut random = linker.instance(interface)?;
-        random.func_wrap(bytes, |mut context: Context<'_>, (length,): (u64,)| {
-            if length > RANDOM_BYTES {
-                wasmtime::bail!("{length} random bytes asked for at once");
-            }
-            let wasi = &mut context.data_mut().wasi;
-            let words = length.div_ceil(8) as usize;
-            let mut bytes: Vec<u8> = (0..words).flat_map(|_| wasi.draw().to_le_bytes()).collect();
-            bytes.truncate(length as usize);
-            Ok((bytes,))
-        })?;
-        random.func_wrap(number, |mut context: Context<'_>, (): ()| {
-            Ok((context.data_mut().wasi.draw(),))
+        random.func_wrap(
+            bytes,
+            move |mut context: StoreContextMut<'_, T>, (length,): (u64,)| {
+                if length > RANDOM_BYTES {
+                    wasmtime::bail!("{length} random bytes asked for at once");
+                }
+                let state = context.data_mut();
+                let words = length.div_ceil(8) as usize;
+                let mut bytes: Vec<u8> =
+                    (0..words).flat_map(|_| draw(state).to_le_bytes()).collect();
+                bytes.truncate(length as usize);
+                Ok((bytes,))
+            },
+        )?;
+        random.func_wrap(number, move |mut context: StoreContextMut<'_, T>, (): ()| {
+            Ok((draw(context.data_mut()),))
         })?;
     }
     let mut seed = linker.instance("wasi:random/insecure-seed@0.2.12")?;
-    seed.func_wrap("insecure-seed", |mut context: Context<'_>, (): ()| {
-        let wasi = &mut context.data_mut().wasi;
-        Ok(((wasi.draw(), wasi.draw()),))
+    seed.func_wrap("insecure-seed", move |mut context: StoreContextMut<'_, T>, (): ()| {
+        let state = context.data_mut();
+        Ok(((draw(state), draw(state)),))
     })
 }
 

@@ -9,10 +9,9 @@ use wasmtime_wasi::p2::bindings::clocks::monotonic_clock::Host as _;
 use wasmtime_wasi::p2::bindings::clocks::wall_clock::Datetime;
 
 use super::state::State;
+use crate::plugin::link_random;
 use crate::seed::Seed;
 
-/// Random bytes a guest may ask for at once.
-const RANDOM_BYTES: u64 = 1 << 20;
 /// What the wall clock shows when a run begins: 2023-11-14 22:13:20.
 const EPOCH_SECONDS: u64 = 1_700_000_000;
 const NANOSECONDS: u64 = 1_000_000_000;
@@ -64,7 +63,7 @@ fn now(context: &mut Context<'_>) -> u64 {
 pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     linker.allow_shadowing(true);
     link_clocks(linker)?;
-    link_random(linker)?;
+    link_random(linker, |state| state.surroundings.draw())?;
     linker.allow_shadowing(false);
     Ok(())
 }
@@ -100,32 +99,4 @@ fn datetime(nanoseconds: u64) -> Datetime {
         seconds: EPOCH_SECONDS + nanoseconds / NANOSECONDS,
         nanoseconds: (nanoseconds % NANOSECONDS) as u32,
     }
-}
-
-fn link_random(linker: &mut Linker<State>) -> wasmtime::Result<()> {
-    for (interface, bytes, number) in [
-        ("wasi:random/random@0.2.12", "get-random-bytes", "get-random-u64"),
-        ("wasi:random/insecure@0.2.12", "get-insecure-random-bytes", "get-insecure-random-u64"),
-    ] {
-        let mut random = linker.instance(interface)?;
-        random.func_wrap(bytes, |mut context: Context<'_>, (length,): (u64,)| {
-            if length > RANDOM_BYTES {
-                wasmtime::bail!("{length} random bytes asked for at once");
-            }
-            let surroundings = &mut context.data_mut().surroundings;
-            let words = length.div_ceil(8) as usize;
-            let mut bytes: Vec<u8> =
-                (0..words).flat_map(|_| surroundings.draw().to_le_bytes()).collect();
-            bytes.truncate(length as usize);
-            Ok((bytes,))
-        })?;
-        random.func_wrap(number, |mut context: Context<'_>, (): ()| {
-            Ok((context.data_mut().surroundings.draw(),))
-        })?;
-    }
-    let mut seed = linker.instance("wasi:random/insecure-seed@0.2.12")?;
-    seed.func_wrap("insecure-seed", |mut context: Context<'_>, (): ()| {
-        let surroundings = &mut context.data_mut().surroundings;
-        Ok(((surroundings.draw(), surroundings.draw()),))
-    })
 }
