@@ -39,8 +39,8 @@ impl From<io::Error> for Lost {
 }
 
 impl WorkerProcess {
-    /// Starts one. It inherits nothing but what is needed to load the program:
-    /// no environment, no open files.
+    /// Starts one. Of the environment it gets what says where libraries and
+    /// compiled components are, and nothing else.
     pub(super) fn start(program: &Path) -> io::Result<Self> {
         let mut command = Command::new(program);
         command.arg(WORKER_COMMAND).env_clear();
@@ -137,7 +137,7 @@ impl Drop for WorkerProcess {
 pub const WORKER_COMMAND: &str = "sandbox-worker";
 
 /// Where libraries and compiled components are found.
-const INHERITED: [&str; 5] = ["LD_LIBRARY_PATH", "HOME", "XDG_CACHE_HOME", "TMPDIR", "PATH"];
+const INHERITED: [&str; 4] = ["LD_LIBRARY_PATH", "HOME", "XDG_CACHE_HOME", "TMPDIR"];
 
 /// Replies as they come, so that waiting for one can end.
 fn listen(stdout: ChildStdout) -> io::Result<Receiver<io::Result<Reply>>> {

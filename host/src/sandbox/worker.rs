@@ -1,6 +1,6 @@
-//! The other end: a process that does nothing but run programs. It holds no
-//! secret and no file; should a program ever break out of its instance, this
-//! is where it would be.
+//! The other end: a process that does nothing but run programs. It is
+//! told no secret and holds no file open; should a program ever break out of
+//! its instance, this is where it would be.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufReader};
