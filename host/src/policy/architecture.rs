@@ -184,9 +184,33 @@ impl ModelConfig {
         self.rope_theta.or_else(nested)
     }
 
-    /// Base of the rotary embedding of a checked configuration.
-    pub(super) fn rope_base(&self) -> f64 {
-        self.rotary_base().unwrap_or(10_000.0)
+    /// Whether queries and keys are normalized.
+    pub(super) fn query_key_norm(&self) -> bool {
+        true
+    }
+
+    /// Whether query, key and value projections have a bias.
+    pub(super) fn query_key_value_bias(&self) -> bool {
+        false
+    }
+
+    /// Whether the output projection of attention has a bias.
+    pub(super) fn output_bias(&self) -> bool {
+        false
+    }
+
+    /// Whether the SwiGLU block has biases.
+    pub(super) fn feed_forward_bias(&self) -> bool {
+        false
+    }
+
+    /// The rotary embedding: θ_i = base^(−2i / head_dim), arXiv 2104.09864, equation 15.
+    pub(super) fn rotary(&self) -> Rotary {
+        let base = self.rotary_base().unwrap_or(10_000.0);
+        let exponent = |i: i64| -2.0 * i as f64 / self.head_dim as f64;
+        let inverse_frequencies =
+            (0..self.head_dim / 2).map(|i| base.powf(exponent(i)) as f32).collect();
+        Rotary { inverse_frequencies, magnitude: 1.0 }
     }
 
     /// Type of the weights in memory.
@@ -198,6 +222,14 @@ impl ModelConfig {
         };
         Err(PolicyError::Architecture { path: Path::new("config.json").to_owned(), reason })
     }
+}
+
+/// How positions turn queries and keys.
+pub(super) struct Rotary {
+    /// Angle per position of every pair of columns: `[head_dim / 2]`.
+    pub(super) inverse_frequencies: Vec<f32>,
+    /// Factor on cosine and sine.
+    pub(super) magnitude: f64,
 }
 
 /// `generation_config.json`: what ends an answer.
