@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 pub use plugins::{Limits, PluginsConfig};
-pub use policies::PolicyConfig;
+pub use policies::{LoraConfig, PolicyConfig};
 pub use roles::Roles;
 pub use rollout::{BranchChoice, RolloutConfig, SamplingScheme, ValidationConfig};
 pub use run::{CheckpointConfig, RunConfig};

@@ -7,19 +7,22 @@
 //! `trainer` name `tch`.
 //!
 //! Read [`Policy`] first, then `generation` (how a batch of prompts becomes
-//! answers) and `qwen3` (the model).
+//! answers), `decoder` (the model) and `ensemble` (policies over one base).
 
+mod adapter;
+mod adapter_config;
 mod architecture;
 mod attention;
 mod batching;
 mod chat_template;
+mod decoder;
 mod device;
+mod ensemble;
 mod error;
 mod generation;
 mod kv_cache;
 mod parameters;
 mod preset;
-mod qwen3;
 mod request;
 mod sampler;
 mod tokenizer;
@@ -30,7 +33,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use crate::config::PolicyConfig;
+use crate::config::{LoraConfig, PolicyConfig};
 use crate::seed::Seed;
 use crate::storage::{create_folder, write_file, write_json};
 use crate::trajectory::{Completion, Message};
@@ -38,15 +41,18 @@ use crate::trajectory::{Completion, Message};
 pub use architecture::ModelConfig;
 pub(crate) use attention::SelfAttention;
 pub(crate) use batching::cut_evenly;
+pub(crate) use decoder::{Decoder, Input};
 pub use device::{Device, DeviceChoice};
+pub(crate) use ensemble::{Ensemble, Segment};
 pub use error::PolicyError;
 pub use parameters::Parameters;
 pub(crate) use parameters::Slot;
-pub(crate) use qwen3::Decoder;
 pub use request::{Request, Sampling};
 pub(crate) use sampler::log_probabilities;
 pub(crate) use weights::{read_tensors, write_tensors};
 
+use adapter::{Adapter, AdapterBlocks};
+use adapter_config::AdapterConfig;
 use architecture::GenerationConfig;
 use chat_template::ChatTemplate;
 use tokenizer::Tokenizer;
@@ -58,6 +64,8 @@ use tokenizer::Tokenizer;
 #[derive(Debug)]
 pub struct Policy {
     decoder: Decoder,
+    /// What this policy adds to weights that it shares with others.
+    adapter: Option<Adapter>,
     tokenizer: Tokenizer,
     template: ChatTemplate,
     generation: GenerationConfig,
@@ -114,16 +122,80 @@ impl Policy {
             )));
         }
         let threads = device::default_threads(decoder.device());
-        Ok(Policy { decoder, tokenizer, template, generation, threads })
+        Ok(Policy { decoder, adapter: None, tokenizer, template, generation, threads })
     }
 
-    /// Save in the Hugging Face layout; `transformers` can load the folder.
-    /// Each file is replaced as a whole.
+    /// A policy that is this one with a low-rank adapter. The weights of this
+    /// one are not copied: both read the same memory, so it must not be
+    /// trained any more.
+    ///
+    /// # Errors
+    /// If the adapter's settings make no sense, or its folder does not fit
+    /// these weights.
+    pub fn adapt(&self, config: &LoraConfig, seed: Seed) -> Result<Policy, PolicyError> {
+        if self.adapter.is_some() {
+            return Err(PolicyError::Adapter("its base is an adapter itself".to_owned()));
+        }
+        let adapter = match &config.path {
+            Some(folder) => self.read_adapter(folder)?,
+            None => Adapter::new(AdapterConfig::of(config)?, self.config(), seed, self.device())?,
+        };
+        Ok(self.with(Some(adapter)))
+    }
+
+    fn read_adapter(&self, folder: &Path) -> Result<Adapter, PolicyError> {
+        Adapter::load(folder, self.config(), self.device())
+    }
+
+    /// The same policy with what was saved of it: its weights, or its adapter.
+    ///
+    /// # Errors
+    /// As [`Policy::load`] and [`Policy::adapt`].
+    pub fn restore(&self, folder: &Path) -> Result<Policy, PolicyError> {
+        match self.adapter {
+            Some(_) => Ok(self.with(Some(self.read_adapter(folder)?))),
+            None => Policy::load(folder, self.device()),
+        }
+    }
+
+    /// Another policy over the same weights.
+    fn with(&self, adapter: Option<Adapter>) -> Policy {
+        Policy {
+            decoder: self.decoder.share(),
+            adapter,
+            tokenizer: self.tokenizer.clone(),
+            template: self.template.clone(),
+            generation: self.generation.clone(),
+            threads: self.threads,
+        }
+    }
+
+    /// Another handle on the same policy, weights and all.
+    ///
+    /// # Errors
+    /// If there is an adapter, which is copied, and no memory for it.
+    pub fn share(&self) -> Result<Policy, PolicyError> {
+        Ok(self.with(self.adapter.as_ref().map(Adapter::duplicate).transpose()?))
+    }
+
+    /// Whether both read the same base weights in memory, and can therefore
+    /// decode and train in one batch.
+    pub fn shares_base(&self, other: &Policy) -> bool {
+        let address = |policy: &Policy| policy.decoder.parameters().buffer().data_ptr();
+        self.adapter.is_some() && other.adapter.is_some() && address(self) == address(other)
+    }
+
+    /// Save in the Hugging Face layout; `transformers` can load the folder. Of
+    /// a policy with an adapter only the adapter is saved, in the layout of
+    /// `peft`. Each file is replaced as a whole.
     ///
     /// # Errors
     /// If a file cannot be written.
     pub fn save(&self, folder: &Path) -> Result<(), PolicyError> {
         create_folder(folder)?;
+        if let Some(adapter) = &self.adapter {
+            return adapter.save(folder);
+        }
         write_json(&folder.join("config.json"), self.decoder.config())?;
         write_json(&folder.join("generation_config.json"), &self.generation)?;
         self.tokenizer.save(folder)?;
@@ -188,7 +260,8 @@ impl Policy {
     /// If the weights cannot be copied from the device.
     pub fn digest(&self) -> Result<String, PolicyError> {
         let mut hasher = Sha256::new();
-        for (slot, tensor) in self.decoder.parameters().tensors() {
+        let adapter = self.adapter.iter().flat_map(|adapter| adapter.parameters().tensors());
+        for (slot, tensor) in self.decoder.parameters().tensors().chain(adapter) {
             hasher.update(slot.name().as_bytes());
             hasher.update(format!("{:?}{:?}", slot.shape(), tensor.kind()).as_bytes());
             hasher.update(weights::bytes(&tensor)?);
@@ -196,23 +269,22 @@ impl Policy {
         Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// Numbers in the weights; tied ones count once.
+    /// Numbers in the weights, the base's included; tied ones count once.
     pub fn parameter_count(&self) -> usize {
-        self.decoder.parameters().count()
+        let adapter = self.adapter.as_ref().map_or(0, |adapter| adapter.parameters().count());
+        self.decoder.parameters().count() + adapter
     }
 
-    /// A copy that does not change when this policy is trained.
+    /// A copy that does not change when this policy is trained. The base of an
+    /// adapter never changes and is not copied.
     ///
     /// # Errors
     /// If the device has no memory for it.
     pub fn duplicate(&self) -> Result<Policy, PolicyError> {
-        Ok(Policy {
-            decoder: self.decoder.duplicate()?,
-            tokenizer: self.tokenizer.clone(),
-            template: self.template.clone(),
-            generation: self.generation.clone(),
-            threads: self.threads,
-        })
+        if self.adapter.is_some() {
+            return self.share();
+        }
+        Ok(Policy { decoder: self.decoder.duplicate()?, ..self.with(None) })
     }
 
     /// The architecture, as `config.json` has it.
@@ -240,15 +312,28 @@ impl Policy {
         &self.decoder
     }
 
-    /// What training changes, by checkpoint name. With adapters, this is
-    /// where an adapter's parameters would be handed out in place of the
-    /// whole model's.
+    /// The adapter's weights as the model reads them.
+    fn adapter_blocks(&self) -> Option<AdapterBlocks> {
+        self.adapter.as_ref().map(Adapter::blocks)
+    }
+
+    fn adapter_recording(&self) -> Option<(AdapterBlocks, Vec<tch::Tensor>)> {
+        self.adapter.as_ref().map(Adapter::recording)
+    }
+
+    /// What training changes, by checkpoint name: the adapter, or everything.
     pub(crate) fn trainable_mut(&mut self) -> &mut Parameters {
-        self.decoder.parameters_mut()
+        match &mut self.adapter {
+            Some(adapter) => adapter.parameters_mut(),
+            None => self.decoder.parameters_mut(),
+        }
     }
 
     pub(crate) fn trainable(&self) -> &Parameters {
-        self.decoder.parameters()
+        match &self.adapter {
+            Some(adapter) => adapter.parameters(),
+            None => self.decoder.parameters(),
+        }
     }
 }
 

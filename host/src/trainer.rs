@@ -18,7 +18,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::config::TrainConfig;
-use crate::policy::{Decoder, Policy, PolicyError, Sampling, read_tensors, write_tensors};
+use crate::policy::{Ensemble, Policy, PolicyError, Sampling, read_tensors, write_tensors};
 use crate::seed::Seed;
 use crate::storage::{StorageError, create_folder, read_json, write_json};
 use crate::trajectory::Sample;
@@ -92,7 +92,7 @@ pub struct Trainer {
     /// Factor on the learning rate, see [`Trainer::halve_learning_rate`].
     rate_scale: f64,
     /// The policy as it was at the start, if the KL penalty is on.
-    reference: Option<Decoder>,
+    reference: Option<Policy>,
 }
 
 /// What `trainer.json` says beside the tensors.
@@ -112,7 +112,7 @@ impl Trainer {
     pub fn new(policy: &Policy, config: &TrainConfig) -> Result<Self, TrainerError> {
         let reference = match config.kl_coefficient {
             0.0 => None,
-            _ => Some(policy.decoder().duplicate()?),
+            _ => Some(policy.duplicate()?),
         };
         let optimizer = AdamW::new(policy.trainable(), config)?;
         Ok(Trainer { config: config.clone(), optimizer, step: 0, rate_scale: 1.0, reference })
@@ -203,9 +203,10 @@ impl Trainer {
         }));
         let bundles: Vec<&Bundle> = bundles.iter().collect();
         let _guard = tch::no_grad_guard();
+        let ensemble = Ensemble::of(&[policy]);
         for batch in micro_batches(&bundles, self.config.microbatch_tokens, policy.device()) {
             let pack = batch.pack(policy.decoder());
-            let scored = Vec::<f32>::try_from(pack.score(policy.decoder(), sampling).chosen)?;
+            let scored = Vec::<f32>::try_from(pack.score(&ensemble, sampling).chosen)?;
             for (place, score) in batch.places().zip(scored) {
                 scores[place.row][place.token] = score;
             }
@@ -233,7 +234,7 @@ impl Trainer {
             optimizer: self.optimizer.duplicate()?,
             step: self.step,
             rate_scale: self.rate_scale,
-            reference: self.reference.as_ref().map(Decoder::duplicate).transpose()?,
+            reference: self.reference.as_ref().map(Policy::duplicate).transpose()?,
         })
     }
 
@@ -245,7 +246,7 @@ impl Trainer {
         create_folder(folder)?;
         write_tensors(&folder.join("optimizer.safetensors"), self.optimizer.state())?;
         if let Some(reference) = &self.reference {
-            let tensors = reference.parameters().tensors();
+            let tensors = reference.trainable().tensors();
             let tensors = tensors.map(|(slot, tensor)| (slot.name().to_owned(), tensor));
             write_tensors(&folder.join("reference.safetensors"), tensors)?;
         }
@@ -269,7 +270,7 @@ impl Trainer {
         self.optimizer.restore(&state, progress.optimizer_steps).map_err(unfit)?;
         if let Some(reference) = &self.reference {
             let state = read_tensors(&folder.join("reference.safetensors"))?;
-            for (slot, target) in reference.parameters().tensors() {
+            for (slot, target) in reference.trainable().tensors() {
                 optimizer::restore_tensor(&state, slot.name(), target).map_err(unfit)?;
             }
         }

@@ -12,6 +12,13 @@ pub struct PolicyConfig {
     /// random policy is made from the shape below.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
+    /// Another policy, by name, whose weights stay as they are and are kept in
+    /// memory once; this policy is an adapter over them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// The shape of that adapter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lora: Option<LoraConfig>,
     /// Whether training changes it.
     pub train: bool,
     /// Width of the residual stream.
@@ -35,6 +42,8 @@ impl Default for PolicyConfig {
     fn default() -> Self {
         PolicyConfig {
             path: None,
+            base: None,
+            lora: None,
             train: true,
             hidden_size: 64,
             layers: 2,
@@ -43,6 +52,37 @@ impl Default for PolicyConfig {
             head_size: 16,
             intermediate_size: 192,
             rope_theta: 100.0,
+        }
+    }
+}
+
+/// `[policies.<name>.lora]`: a low-rank adapter.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LoraConfig {
+    /// Folder of an adapter to go on from, as `peft` writes it. Without it, a
+    /// fresh one is made from the settings below.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathBuf>,
+    /// Inner width.
+    pub rank: i64,
+    /// What the adapter adds is scaled by alpha / rank.
+    pub alpha: f64,
+    /// Scale by alpha / √rank instead.
+    pub rank_stabilized: bool,
+    /// The linear maps that are adapted.
+    pub target_modules: Vec<String>,
+}
+
+impl Default for LoraConfig {
+    fn default() -> Self {
+        let modules = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"];
+        LoraConfig {
+            path: None,
+            rank: 16,
+            alpha: 32.0,
+            rank_stabilized: false,
+            target_modules: modules.map(str::to_owned).to_vec(),
         }
     }
 }

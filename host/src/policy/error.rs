@@ -26,6 +26,9 @@ pub enum PolicyError {
         /// Which tensor, what is wrong and what was expected.
         reason: String,
     },
+    /// An adapter cannot be made or does not fit its base.
+    #[error("cannot use the adapter: {0}")]
+    Adapter(String),
     /// The tokenizer cannot be made, loaded or used.
     #[error("cannot use the tokenizer: {0}")]
     Tokenizer(String),

@@ -15,7 +15,7 @@ use super::attention::SelfAttention;
 use super::batching::cut_evenly;
 use super::kv_cache::{KvCache, PromptReader};
 use super::sampler::{draw, unit};
-use super::{Decoder, Policy, PolicyError, Request, Sampling};
+use super::{Decoder, Ensemble, Input, Policy, PolicyError, Request, Sampling, Segment};
 use crate::seed::Seed;
 use crate::trajectory::{Completion, StopReason};
 
@@ -165,14 +165,14 @@ impl<'a> Batch<'a> {
 
 /// Answer all batches, on as many threads as the policy is set to.
 fn run(policy: &Policy, batches: &[Batch], sampling: &Sampling) -> Result<Vec<Draft>, PolicyError> {
-    let (decoder, ends) = (policy.decoder(), policy.generation.end_tokens());
-    let threads = if decoder.device().is_gpu() { 1 } else { policy.threads.min(batches.len()) };
+    let (ensemble, ends) = (Ensemble::of(&[policy]), policy.generation.end_tokens());
+    let threads = if policy.device().is_gpu() { 1 } else { policy.threads.min(batches.len()) };
     let next = AtomicUsize::new(0);
-    let work = |decoder: &Decoder| -> Result<Vec<Draft>, PolicyError> {
+    let work = |ensemble: &Ensemble| -> Result<Vec<Draft>, PolicyError> {
         let _guard = tch::no_grad_guard();
         let mut drafts = Vec::new();
         while let Some(batch) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
-            drafts.extend(answer(decoder, batch, sampling, ends)?);
+            drafts.extend(answer(ensemble, batch, sampling, ends)?);
         }
         Ok(drafts)
     };
@@ -180,11 +180,11 @@ fn run(policy: &Policy, batches: &[Batch], sampling: &Sampling) -> Result<Vec<Dr
         let work = &work;
         let others: Vec<_> = (1..threads)
             .map(|_| {
-                let decoder = decoder.share();
-                scope.spawn(move || work(&decoder))
+                let ensemble = ensemble.share();
+                scope.spawn(move || work(&ensemble))
             })
             .collect();
-        let mut drafts = work(decoder)?;
+        let mut drafts = work(&ensemble)?;
         for other in others {
             drafts.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
         }
@@ -194,17 +194,17 @@ fn run(policy: &Policy, batches: &[Batch], sampling: &Sampling) -> Result<Vec<Dr
 
 /// Answer one batch.
 fn answer(
-    decoder: &Decoder,
+    ensemble: &Ensemble,
     batch: &Batch,
     sampling: &Sampling,
     ends: &[u32],
 ) -> Result<Vec<Draft>, PolicyError> {
-    let device = decoder.device().torch();
-    let (mut cache, states) = read_prompts(decoder, batch);
+    let device = ensemble.decoder().device().torch();
+    let (mut cache, states) = read_prompts(ensemble, batch);
     let mut lanes: Vec<Vec<Option<Draft>>> =
         batch.lanes.iter().map(|lane| lane.drafts(batch.width)).collect();
     let mut done = Vec::new();
-    let mut logits = decoder.logits(&states); // [lanes, vocabulary]
+    let mut logits = ensemble.logits(&states); // [lanes, vocabulary]
     for step in 0..sampling.max_completion_tokens {
         let last = step + 1 == sampling.max_completion_tokens;
         let units = units(&lanes, step as u64);
@@ -228,8 +228,11 @@ fn answer(
         }
         let positions = cache.positions();
         cache.advance();
-        let states = decoder.forward(&tokens, &positions, None, &mut cache);
-        logits = decoder.logits(&states); // [lanes · width, vocabulary]
+        let rows = tokens.size()[0];
+        let mixture = ensemble.mixture(&[Segment { member: 0, rows, kept: rows }]);
+        let input = Input { tokens: &tokens, positions: &positions, keep: None, mixture: &mixture };
+        let states = ensemble.forward(&input, &mut cache);
+        logits = ensemble.logits(&states); // [lanes · width, vocabulary]
     }
     done.extend(lanes);
     Ok(done.into_iter().flatten().flatten().collect())
@@ -237,7 +240,8 @@ fn answer(
 
 /// Read the prompts: the cache that answers continue, and the hidden states
 /// `[lanes, hidden]` from which their first tokens are drawn.
-fn read_prompts(decoder: &Decoder, batch: &Batch) -> (KvCache, Tensor) {
+fn read_prompts(ensemble: &Ensemble, batch: &Batch) -> (KvCache, Tensor) {
+    let decoder = ensemble.decoder();
     let device = decoder.device().torch();
     let (count, length) = (batch.prompts.len(), batch.prompts[0].len());
     let mut tokens = vec![0_i64; count * length];
@@ -251,11 +255,17 @@ fn read_prompts(decoder: &Decoder, batch: &Batch) -> (KvCache, Tensor) {
     let lanes: Vec<i64> = batch.lanes.iter().map(|lane| lane.prompt as i64).collect();
     let (count, length) = (count as i64, length as i64);
     let positions = Tensor::arange(length, (Kind::Int64, device)).repeat([count]);
-    let config = decoder.config();
-    let group = config.num_attention_heads / config.num_key_value_heads;
+    let group = decoder.group();
     let among = SelfAttention::causal(count, length, group, decoder.parameters().buffer());
     let mut reader = PromptReader::new(count, among);
-    let states = decoder.forward(&upload(&tokens), &positions, Some(&upload(&lasts)), &mut reader);
+    let mixture = ensemble.mixture(&[Segment { member: 0, rows: count * length, kept: count }]);
+    let input = Input {
+        tokens: &upload(&tokens),
+        positions: &positions,
+        keep: Some(&upload(&lasts)),
+        mixture: &mixture,
+    };
+    let states = ensemble.forward(&input, &mut reader);
     let lanes = upload(&lanes);
     let cache = KvCache::new(reader, &lanes, &upload(&lengths), batch.width as i64, group);
     (cache, states.index_select(0, &lanes))
@@ -347,8 +357,12 @@ mod tests {
         let length = tokens.len() as i64;
         let mut attention = SelfAttention::causal(1, length, 2, decoder.parameters().buffer());
         let positions = Tensor::arange(length, (Kind::Int64, tch::Device::Cpu));
-        let states =
-            decoder.forward(&Tensor::from_slice(&tokens), &positions, None, &mut attention);
+        let ensemble = Ensemble::of(&[policy]);
+        let mixture = ensemble.mixture(&[Segment { member: 0, rows: length, kept: length }]);
+        let tokens_tensor = Tensor::from_slice(&tokens);
+        let input =
+            Input { tokens: &tokens_tensor, positions: &positions, keep: None, mixture: &mixture };
+        let states = ensemble.forward(&input, &mut attention);
         let logits =
             decoder.logits(&states).narrow(0, prompt.len() as i64 - 1, answer.len() as i64);
         let chosen = Tensor::from_slice(&tokens[prompt.len()..]);

@@ -57,6 +57,12 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
+    /// Append a block of slots of one shape.
+    pub(crate) fn push_all(&mut self, prefix: &str, names: &[&str], shape: &[i64]) {
+        let named = |name: &&str| (format!("{prefix}{name}"), shape.to_vec());
+        self.push(&names.iter().map(named).collect::<Vec<_>>());
+    }
+
     /// Append a block of slots that agree in all but their first dimension.
     pub(crate) fn push(&mut self, slots: &[(String, Vec<i64>)]) {
         let offset = self.length;

@@ -8,7 +8,7 @@ use tch::{Kind, Tensor};
 use super::TrainerError;
 use super::loss::{Measured, Objective};
 use super::pack::MicroBatch;
-use crate::policy::{Decoder, Policy};
+use crate::policy::{Ensemble, Policy};
 
 /// The sum over a mini-batch.
 pub(super) struct Gradient {
@@ -23,7 +23,7 @@ type Share = (Vec<Tensor>, Measured);
 /// Gradient of `objective` with respect to what of `policy` is trained.
 pub(super) fn gradient(
     policy: &Policy,
-    reference: Option<&Decoder>,
+    reference: Option<&Policy>,
     batches: &[MicroBatch],
     objective: &(impl Objective + Sync),
 ) -> Result<Gradient, TrainerError> {
@@ -46,7 +46,7 @@ pub(super) fn gradient(
 /// One micro-batch per thread.
 fn shares(
     policy: &Policy,
-    reference: Option<&Decoder>,
+    reference: Option<&Policy>,
     batches: &[MicroBatch],
     objective: &(impl Objective + Sync),
 ) -> Result<Vec<Share>, TrainerError> {
@@ -58,12 +58,14 @@ fn shares(
         let others: Vec<_> = others
             .iter()
             .map(|batch| {
-                let (decoder, reference) =
-                    (policy.decoder().share(), reference.map(Decoder::share));
-                scope.spawn(move || share(&decoder, reference.as_ref(), batch, objective))
+                let recording = Ensemble::recording(&[policy]);
+                let reference = reference.map(|reference| Ensemble::of(&[reference]));
+                scope.spawn(move || share(recording, reference, batch, objective))
             })
             .collect();
-        let mut shares = vec![share(policy.decoder(), reference, first, objective)?];
+        let recording = Ensemble::recording(&[policy]);
+        let reference = reference.map(|reference| Ensemble::of(&[reference]));
+        let mut shares = vec![share(recording, reference, first, objective)?];
         for other in others {
             shares.push(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
         }
@@ -72,17 +74,16 @@ fn shares(
 }
 
 fn share(
-    decoder: &Decoder,
-    reference: Option<&Decoder>,
+    (recording, leaves): (Ensemble, Vec<Vec<Tensor>>),
+    reference: Option<Ensemble>,
     batch: &MicroBatch,
     objective: &impl Objective,
 ) -> Result<Share, TrainerError> {
-    let (recording, leaves) = decoder.recording();
-    let pack = batch.pack(decoder);
-    let reference =
-        reference.map(|decoder| tch::no_grad(|| pack.score(decoder, objective.sampling()).chosen));
+    let pack = batch.pack(recording.decoder());
+    let reference = reference
+        .map(|reference| tch::no_grad(|| pack.score(&reference, objective.sampling()).chosen));
     let scores = pack.score(&recording, objective.sampling());
     let (loss, measures) = objective.loss(batch, &scores, reference.as_ref());
-    let gradients = Tensor::f_run_backward(&[loss], &leaves, false, false)?;
+    let gradients = Tensor::f_run_backward(&[loss], &leaves[0], false, false)?;
     Ok((gradients, measures.read()?))
 }

@@ -14,7 +14,10 @@ use std::collections::HashMap;
 
 use tch::{Kind, Tensor};
 
-use crate::policy::{Decoder, Device, Sampling, SelfAttention, cut_evenly, log_probabilities};
+use crate::policy::{
+    Decoder, Device, Ensemble, Input, Sampling, Segment, SelfAttention, cut_evenly,
+    log_probabilities,
+};
 
 /// A bundle is split when its answers are this many times longer than its
 /// prompt (and some), as attention grows with the square of its length.
@@ -167,8 +170,7 @@ impl MicroBatch<'_, '_> {
         for (index, tree) in trees.iter().enumerate() {
             columns.push(tree, index * length, length);
         }
-        let config = decoder.config();
-        let group = config.num_attention_heads / config.num_key_value_heads;
+        let group = decoder.group();
         let like = decoder.parameters().buffer();
         let upload = |numbers: &[i64]| Tensor::from_slice(numbers).to_device(like.device());
         let (count, length) = (trees.len() as i64, length as i64);
@@ -244,11 +246,18 @@ pub(super) struct Scores {
 
 impl Pack {
     /// Score the targets under the distribution they were drawn from.
-    pub(super) fn score(&self, decoder: &Decoder, sampling: &Sampling) -> Scores {
+    pub(super) fn score(&self, ensemble: &Ensemble, sampling: &Sampling) -> Scores {
         let mut attention = self.attention.shallow_clone();
-        let states =
-            decoder.forward(&self.tokens, &self.positions, Some(&self.predictors), &mut attention);
-        let mut logits = decoder.logits(&states); // [predictors, vocabulary]
+        let (rows, kept) = (self.tokens.size()[0], self.predictors.size()[0]);
+        let mixture = ensemble.mixture(&[Segment { member: 0, rows, kept }]);
+        let input = Input {
+            tokens: &self.tokens,
+            positions: &self.positions,
+            keep: Some(&self.predictors),
+            mixture: &mixture,
+        };
+        let states = ensemble.forward(&input, &mut attention);
+        let mut logits = ensemble.logits(&states); // [predictors, vocabulary]
         let vocabulary = logits.size()[1];
         let mut sources = self.sources.shallow_clone();
         let mut kept = None;
