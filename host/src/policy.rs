@@ -25,6 +25,8 @@ mod generation;
 mod generation_config;
 mod kv_cache;
 mod parameters;
+#[cfg(test)]
+mod parity;
 mod preset;
 mod request;
 mod rotary;

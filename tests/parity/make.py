@@ -218,7 +218,8 @@ def files_of(case, model):
         if base is model:
             return old_style(config) if CASES[case][2].get("old") else config, None
         model.save_pretrained(folder)
-        return config, json.loads((folder / "adapter_config.json").read_text())
+        adapter = json.loads((folder / "adapter_config.json").read_text())
+        return config, dict(adapter, target_modules=sorted(adapter["target_modules"]))
 
 
 def shapes_of(model):
@@ -338,27 +339,45 @@ def tokenizer():
 def check(folder, saved):
     """Load both with transformers; they must be equal in every respect."""
     for path in sorted(saved.iterdir()):
-        original = folder / path.name
-        tokens = torch.tensor([tokens_of(path.name)])
-        models = []
-        for source in (original, path):
-            model, report = transformers.AutoModelForCausalLM.from_pretrained(
-                source, dtype="auto", output_loading_info=True)
-            assert not any(report.values()), f"{source}: {report}"
-            models.append(model.eval())
-        with torch.no_grad():
-            one, other = (model(input_ids=tokens).logits for model in models)
-        assert one.dtype == other.dtype and torch.equal(one, other), f"{path}: other logits"
-        configs = [model.config.to_dict() | dict(_name_or_path="") for model in models]
-        assert configs[0] == configs[1], f"{path}: {configs}"
-        settings = [model.generation_config.to_dict() for model in models]
-        assert settings[0] == settings[1], f"{path}: {settings}"
-        one, other = map(transformers.AutoTokenizer.from_pretrained, (original, path))
-        talk = [dict(role="user", content="w3 w5 nowhere")]
-        prompts = [kind.apply_chat_template(talk, tokenize=False) for kind in (one, other)]
-        assert prompts[0] == prompts[1] and one(prompts[0]) == other(prompts[1]), f"{path}: tokens"
-        assert one.eos_token_id == other.eos_token_id == 2, f"{path}: end of text"
+        if path.name.endswith("-adapter"):
+            check_adapter(folder / path.name.removesuffix("-adapter"), folder / path.name, path)
+        else:
+            check_model(folder / path.name, path)
         print(f"{path.name}: equal")
+
+
+def check_model(original, saved):
+    models = []
+    for source in (original, saved):
+        model, report = transformers.AutoModelForCausalLM.from_pretrained(
+            source, dtype="auto", output_loading_info=True)
+        assert not any(report.values()), f"{source}: {report}"
+        models.append(model.eval())
+    one, other = (logits_of(model, original.name) for model in models)
+    assert one.dtype == other.dtype and torch.equal(one, other), f"{saved}: other logits"
+    configs = [model.config.to_dict() | dict(_name_or_path="") for model in models]
+    assert configs[0] == configs[1], f"{saved}: {configs}"
+    settings = [model.generation_config.to_dict() for model in models]
+    assert settings[0] == settings[1], f"{saved}: {settings}"
+    one, other = map(transformers.AutoTokenizer.from_pretrained, (original, saved))
+    talk = [dict(role="user", content="w3 w5 nowhere")]
+    prompts = [kind.apply_chat_template(talk, tokenize=False) for kind in (one, other)]
+    assert prompts[0] == prompts[1], f"{saved}: {prompts}"
+    assert one(prompts[0])["input_ids"] == other(prompts[1])["input_ids"], f"{saved}: other tokens"
+    assert one.eos_token_id == other.eos_token_id == 2, f"{saved}: other end of text"
+
+
+def check_adapter(base, original, saved):
+    one, other = (
+        logits_of(peft.PeftModel.from_pretrained(
+            transformers.AutoModelForCausalLM.from_pretrained(base), source), base.name)
+        for source in (original, saved))
+    assert torch.equal(one, other), f"{saved}: other logits"
+
+
+def logits_of(model, case):
+    with torch.no_grad():
+        return model.eval()(input_ids=torch.tensor([tokens_of(case)])).logits
 
 
 def rounded(value):

@@ -248,6 +248,60 @@ mod tests {
         assert_eq!(render(&parse(source), &[]).unwrap(), "ab c {% x %}");
     }
 
+    /// Prompts that `transformers` made of the templates in `tests/parity/templates`.
+    #[derive(serde::Deserialize)]
+    struct Golden {
+        tokens: Map<String, serde_json::Value>,
+        cases: Vec<Case>,
+    }
+
+    #[derive(serde::Deserialize)]
+    struct Case {
+        template: String,
+        messages: Vec<serde_json::Value>,
+        options: serde_json::Value,
+        #[serde(default)]
+        text: String,
+        error: Option<String>,
+    }
+
+    impl Case {
+        fn messages(&self) -> Vec<Message> {
+            let author = |role: &serde_json::Value| serde_json::from_value(role.clone()).unwrap();
+            let text = |content: &serde_json::Value| content.as_str().unwrap().to_owned();
+            self.messages
+                .iter()
+                .map(|m| Message { author: author(&m["role"]), text: text(&m["content"]) })
+                .collect()
+        }
+
+        fn options(&self) -> ChatOptions {
+            ChatOptions {
+                enable_thinking: self.options["enable_thinking"].as_bool(),
+                tools: self.options["tools"].as_array().cloned().unwrap_or_default(),
+            }
+        }
+    }
+
+    #[test]
+    fn prompts_are_those_of_transformers() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/parity");
+        let golden: Golden =
+            crate::storage::read_json(&folder.join("golden/templates.json")).unwrap();
+        assert_eq!(golden.cases.len(), 80);
+        for case in golden.cases {
+            let source = std::fs::read_to_string(folder.join("templates").join(&case.template));
+            let template = with_tokens(&source.unwrap(), golden.tokens.clone());
+            let found = template.render(&case.messages(), &case.options());
+            let found = found.map_err(|error| error.to_string());
+            let expected = match &case.error {
+                Some(reason) => Err(format!("cannot use the chat template: {reason}")),
+                None => Ok(case.text.clone()),
+            };
+            assert_eq!(found, expected, "{} {:?} {}", case.template, case.messages, case.options);
+        }
+    }
+
     #[test]
     fn loops_can_be_left() {
         let source = "{% for n in [1, 2, 3, 4] %}{% if n == 2 %}{% continue %}{% endif %}{% if n == 4 %}{% break %}{% endif %}{{ n }}{% endfor %}";

@@ -203,3 +203,70 @@ fn factor(rope: &Entries) -> Result<f64, String> {
     }
     Err(format!("{} is {factor}, but must be 1 or more", rope.name("factor")))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::path::Path;
+
+    use serde_json::{Map, Value, json};
+
+    use super::*;
+
+    fn read(file: &Map<String, Value>) -> Result<RotaryEmbedding, String> {
+        let file = Entries::of(file);
+        RotaryEmbedding::read(&file, file.integer("max_position_embeddings").unwrap().unwrap_or(9))
+    }
+
+    /// What `transformers` made of a configuration.
+    #[derive(serde::Deserialize)]
+    struct Golden {
+        config: Map<String, Value>,
+        inverse_frequencies: Vec<f32>,
+        magnitude: f64,
+    }
+
+    #[test]
+    fn frequencies_are_those_of_transformers() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/parity/golden/rotary.json");
+        let golden: BTreeMap<String, Golden> = crate::storage::read_json(&path).unwrap();
+        assert_eq!(golden.len(), 7);
+        for (name, golden) in golden {
+            let rotary = read(&golden.config).unwrap().rotary(64);
+            assert_eq!(rotary.inverse_frequencies.len(), golden.inverse_frequencies.len());
+            for (found, expected) in rotary.inverse_frequencies.iter().zip(&golden.inverse_frequencies) {
+                assert!((found / expected - 1.0).abs() < 2e-6, "{name}: {found} {expected}");
+            }
+            assert!((rotary.magnitude / golden.magnitude - 1.0).abs() < 1e-6, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_honoured_is_refused_by_name() {
+        for (file, expected) in [
+            (json!({ "rope_theta": 1.0 }), "`rope_theta` is 1, but must be a number above 1"),
+            (json!({ "rope_theta": "big" }), "`rope_theta` is `\"big\"`"),
+            (json!({ "partial_rotary_factor": 0.5 }), "`partial_rotary_factor` is 0.5"),
+            (json!({ "rope_scaling": "yarn" }), "`rope_scaling` is `\"yarn\"`, but must be an object"),
+            (json!({ "rope_scaling": { "type": "dynamic", "factor": 2.0 } }), "`rope_scaling.type` is `dynamic`; supported are"),
+            (json!({ "rope_parameters": { "rope_type": "longrope" } }), "`rope_parameters.rope_type` is `longrope`"),
+            (json!({ "rope_scaling": { "type": "linear" } }), "`rope_scaling.factor` is missing"),
+            (json!({ "rope_scaling": { "type": "linear", "factor": 0.5 } }), "`rope_scaling.factor` is 0.5, but must be 1 or more"),
+            (json!({ "rope_scaling": { "rope_type": "llama3", "factor": 8.0 } }), "`rope_scaling.low_freq_factor` is missing"),
+            (json!({ "rope_scaling": { "rope_type": "llama3", "factor": 8, "low_freq_factor": 4, "high_freq_factor": 1 } }), "must be the larger one"),
+            (json!({ "rope_parameters": { "full_attention": { "rope_type": "default" } } }), "`rope_parameters.full_attention` is set"),
+        ] {
+            let error = read(file.as_object().unwrap()).unwrap_err();
+            assert!(error.contains(expected), "{expected}: {error}");
+        }
+    }
+
+    #[test]
+    fn an_empty_scaling_changes_nothing() {
+        let plain = read(&Map::new()).unwrap();
+        for file in [json!({ "rope_scaling": null }), json!({ "rope_scaling": {} })] {
+            assert_eq!(read(file.as_object().unwrap()).unwrap(), plain);
+        }
+        assert_eq!(plain.rotary(4).inverse_frequencies, [1.0, 0.01]);
+    }
+}
