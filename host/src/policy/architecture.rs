@@ -301,12 +301,24 @@ mod tests {
     #[test]
     fn what_cannot_be_honoured_is_refused_by_name() {
         for (family, entries, expected) in [
-            ("mamba", json!({}), "its `model_type` is `mamba`; supported are `llama`, `qwen2`, `qwen3`"),
+            (
+                "mamba",
+                json!({}),
+                "its `model_type` is `mamba`; supported are `llama`, `qwen2`, `qwen3`",
+            ),
             ("qwen3", json!({ "model_type": null }), "`model_type` is missing"),
-            ("qwen3", json!({ "architectures": ["Qwen3Model"] }), "`Qwen3Model`, but only language models are supported: `Qwen3ForCausalLM`"),
+            (
+                "qwen3",
+                json!({ "architectures": ["Qwen3Model"] }),
+                "`Qwen3Model`, but only language models are supported: `Qwen3ForCausalLM`",
+            ),
             ("llama", json!({ "hidden_act": "gelu" }), "`hidden_act` is `gelu`"),
             ("llama", json!({ "hidden_size": null }), "`hidden_size` is missing"),
-            ("llama", json!({ "hidden_size": "64" }), "`hidden_size` is `\"64\"`, but must be a whole number"),
+            (
+                "llama",
+                json!({ "hidden_size": "64" }),
+                "`hidden_size` is `\"64\"`, but must be a whole number",
+            ),
             ("llama", json!({ "hidden_size": 66 }), "`hidden_size` 66 cannot be shared by 4 heads"),
             ("llama", json!({ "num_attention_heads": 0 }), "cannot be shared by 0 heads"),
             ("llama", json!({ "num_key_value_heads": 3 }), "evenly"),
@@ -324,12 +336,21 @@ mod tests {
 
     #[test]
     fn a_window_is_refused_where_it_would_take_effect() {
-        let qwen = json!({ "use_sliding_window": true, "sliding_window": 64, "max_window_layers": 2 });
+        let qwen =
+            json!({ "use_sliding_window": true, "sliding_window": 64, "max_window_layers": 2 });
         for (family, entries, expected) in [
             ("qwen2", qwen.clone(), "`use_sliding_window` limits attention to a window of 64"),
             ("qwen3", qwen, "`use_sliding_window`"),
-            ("qwen3", json!({ "layer_types": ["full_attention", "sliding_attention", "full_attention"], "sliding_window": 16 }), "`layer_types` limits"),
-            ("qwen3", json!({ "layer_types": ["linear_attention"] }), "`layer_types` has `linear_attention`"),
+            (
+                "qwen3",
+                json!({ "layer_types": ["full_attention", "sliding_attention", "full_attention"], "sliding_window": 16 }),
+                "`layer_types` limits",
+            ),
+            (
+                "qwen3",
+                json!({ "layer_types": ["linear_attention"] }),
+                "`layer_types` has `linear_attention`",
+            ),
             ("llama", json!({ "sliding_window": 64 }), "`sliding_window` limits"),
         ] {
             let error = read(family, entries).unwrap_err();
@@ -340,10 +361,22 @@ mod tests {
     #[test]
     fn a_window_without_effect_is_no_obstacle() {
         for (family, entries) in [
-            ("qwen2", json!({ "use_sliding_window": false, "sliding_window": 64, "max_window_layers": 0 })),
-            ("qwen2", json!({ "use_sliding_window": true, "sliding_window": 64, "max_window_layers": 3 })),
-            ("qwen3", json!({ "use_sliding_window": true, "sliding_window": null, "max_window_layers": 0 })),
-            ("qwen3", json!({ "use_sliding_window": true, "sliding_window": 512, "max_window_layers": 0 })),
+            (
+                "qwen2",
+                json!({ "use_sliding_window": false, "sliding_window": 64, "max_window_layers": 0 }),
+            ),
+            (
+                "qwen2",
+                json!({ "use_sliding_window": true, "sliding_window": 64, "max_window_layers": 3 }),
+            ),
+            (
+                "qwen3",
+                json!({ "use_sliding_window": true, "sliding_window": null, "max_window_layers": 0 }),
+            ),
+            (
+                "qwen3",
+                json!({ "use_sliding_window": true, "sliding_window": 512, "max_window_layers": 0 }),
+            ),
             ("qwen3", json!({ "layer_types": ["full_attention"] })),
             ("llama", json!({ "sliding_window": null })),
         ] {

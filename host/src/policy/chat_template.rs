@@ -236,15 +236,15 @@ mod tests {
     #[test]
     fn thinking_is_on_off_or_up_to_the_template() {
         let template = parse("{{ enable_thinking is defined }} {{ enable_thinking }}");
-        let options =
-            |enable_thinking| ChatOptions { enable_thinking, ..ChatOptions::default() };
+        let options = |enable_thinking| ChatOptions { enable_thinking, ..ChatOptions::default() };
         assert_eq!(template.render(&[], &options(None)).unwrap(), "False ");
         assert_eq!(template.render(&[], &options(Some(false))).unwrap(), "True False");
     }
 
     #[test]
     fn marks_of_what_the_model_said_change_nothing() {
-        let source = "a\n  {%- generation -%}  b {% endgeneration %}\nc {% raw %}{% x %}{% endraw %}";
+        let source =
+            "a\n  {%- generation -%}  b {% endgeneration %}\nc {% raw %}{% x %}{% endraw %}";
         assert_eq!(render(&parse(source), &[]).unwrap(), "ab c {% x %}");
     }
 

@@ -80,11 +80,7 @@ impl<'a> Entries<'a> {
     }
 
     /// An object within the object.
-    pub(super) fn object(
-        &self,
-        key: &str,
-        prefix: &'a str,
-    ) -> Result<Option<Entries<'a>>, String> {
+    pub(super) fn object(&self, key: &str, prefix: &'a str) -> Result<Option<Entries<'a>>, String> {
         let map = self.read(key, "an object", Value::as_object)?;
         Ok(map.map(|map| Entries { prefix, map }))
     }
@@ -132,10 +128,7 @@ mod tests {
     fn what_does_not_fit_is_named_with_what_was_expected() {
         let map = map(serde_json::json!({ "a": "x", "b": 1.5, "rope": { "factor": [] } }));
         let entries = Entries::of(&map);
-        assert_eq!(
-            entries.integer("b").unwrap_err(),
-            "`b` is `1.5`, but must be a whole number"
-        );
+        assert_eq!(entries.integer("b").unwrap_err(), "`b` is `1.5`, but must be a whole number");
         assert!(entries.token_ids("a").unwrap_err().contains("a token id or a list of them"));
         assert!(entries.flag("a").unwrap_err().contains("`true` or `false`"));
         let rope = entries.object("rope", "rope.").unwrap().unwrap();

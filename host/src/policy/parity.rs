@@ -21,8 +21,9 @@ use super::*;
 /// Relative error that 32-bit floats may bring.
 const TOLERANCE: f64 = 1e-4;
 /// In 16 bits, our distance from a run of `transformers` in units of the
-/// distance between two runs of its own.
-const SPREADS: f64 = 1.5;
+/// distance between two runs of its own, which is a matter of chance itself:
+/// 0.4 to 1.5 were measured.
+const SPREADS: f64 = 2.0;
 
 const MODELS: [&str; 10] = [
     "qwen3",
@@ -152,8 +153,7 @@ fn answers(policy: &Policy, tokens: &[i64]) -> Answers {
     let tokens = Tensor::from_slice(tokens);
     let mixture = ensemble.mixture(&[Segment { member: 0, rows: length, kept: length }]);
     let positions = Tensor::arange(length, (Kind::Int64, tch::Device::Cpu));
-    let input =
-        Input { tokens: &tokens, positions: &positions, keep: None, mixture: &mixture };
+    let input = Input { tokens: &tokens, positions: &positions, keep: None, mixture: &mixture };
     let decoder = ensemble.decoder();
     let like = decoder.parameters().buffer();
     let mut attention = SelfAttention::causal(1, length, decoder.group(), like);
@@ -246,8 +246,7 @@ fn what_is_saved_is_what_was_loaded_in_one_file_or_several() {
             assert_eq!(load(&to).digest().unwrap(), digest, "{case}");
             assert_eq!(to.join("model.safetensors").exists(), limit > 10_000, "{case}");
         }
-        let config: serde_json::Value =
-            crate::storage::read_json(&to.join("config.json")).unwrap();
+        let config: serde_json::Value = crate::storage::read_json(&to.join("config.json")).unwrap();
         assert_eq!(config, golden.config);
     }
 }

@@ -234,7 +234,9 @@ mod tests {
         for (name, golden) in golden {
             let rotary = read(&golden.config).unwrap().rotary(64);
             assert_eq!(rotary.inverse_frequencies.len(), golden.inverse_frequencies.len());
-            for (found, expected) in rotary.inverse_frequencies.iter().zip(&golden.inverse_frequencies) {
+            for (found, expected) in
+                rotary.inverse_frequencies.iter().zip(&golden.inverse_frequencies)
+            {
                 assert!((found / expected - 1.0).abs() < 2e-6, "{name}: {found} {expected}");
             }
             assert!((rotary.magnitude / golden.magnitude - 1.0).abs() < 1e-6, "{name}");
@@ -247,14 +249,35 @@ mod tests {
             (json!({ "rope_theta": 1.0 }), "`rope_theta` is 1, but must be a number above 1"),
             (json!({ "rope_theta": "big" }), "`rope_theta` is `\"big\"`"),
             (json!({ "partial_rotary_factor": 0.5 }), "`partial_rotary_factor` is 0.5"),
-            (json!({ "rope_scaling": "yarn" }), "`rope_scaling` is `\"yarn\"`, but must be an object"),
-            (json!({ "rope_scaling": { "type": "dynamic", "factor": 2.0 } }), "`rope_scaling.type` is `dynamic`; supported are"),
-            (json!({ "rope_parameters": { "rope_type": "longrope" } }), "`rope_parameters.rope_type` is `longrope`"),
+            (
+                json!({ "rope_scaling": "yarn" }),
+                "`rope_scaling` is `\"yarn\"`, but must be an object",
+            ),
+            (
+                json!({ "rope_scaling": { "type": "dynamic", "factor": 2.0 } }),
+                "`rope_scaling.type` is `dynamic`; supported are",
+            ),
+            (
+                json!({ "rope_parameters": { "rope_type": "longrope" } }),
+                "`rope_parameters.rope_type` is `longrope`",
+            ),
             (json!({ "rope_scaling": { "type": "linear" } }), "`rope_scaling.factor` is missing"),
-            (json!({ "rope_scaling": { "type": "linear", "factor": 0.5 } }), "`rope_scaling.factor` is 0.5, but must be 1 or more"),
-            (json!({ "rope_scaling": { "rope_type": "llama3", "factor": 8.0 } }), "`rope_scaling.low_freq_factor` is missing"),
-            (json!({ "rope_scaling": { "rope_type": "llama3", "factor": 8, "low_freq_factor": 4, "high_freq_factor": 1 } }), "must be the larger one"),
-            (json!({ "rope_parameters": { "full_attention": { "rope_type": "default" } } }), "`rope_parameters.full_attention` is set"),
+            (
+                json!({ "rope_scaling": { "type": "linear", "factor": 0.5 } }),
+                "`rope_scaling.factor` is 0.5, but must be 1 or more",
+            ),
+            (
+                json!({ "rope_scaling": { "rope_type": "llama3", "factor": 8.0 } }),
+                "`rope_scaling.low_freq_factor` is missing",
+            ),
+            (
+                json!({ "rope_scaling": { "rope_type": "llama3", "factor": 8, "low_freq_factor": 4, "high_freq_factor": 1 } }),
+                "must be the larger one",
+            ),
+            (
+                json!({ "rope_parameters": { "full_attention": { "rope_type": "default" } } }),
+                "`rope_parameters.full_attention` is set",
+            ),
         ] {
             let error = read(file.as_object().unwrap()).unwrap_err();
             assert!(error.contains(expected), "{expected}: {error}");

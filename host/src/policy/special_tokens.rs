@@ -43,7 +43,8 @@ impl SpecialTokens {
 
     /// With the tokens of `other` where there are none.
     pub(super) fn or(self, other: &SpecialTokens) -> Self {
-        let first = |own: Vec<u32>, other: &Vec<u32>| if own.is_empty() { other.clone() } else { own };
+        let first =
+            |own: Vec<u32>, other: &Vec<u32>| if own.is_empty() { other.clone() } else { own };
         SpecialTokens {
             begin: first(self.begin, &other.begin),
             end: first(self.end, &other.end),
@@ -114,7 +115,9 @@ fn check_end(
         )));
     };
     let mut known = generation.end_tokens().to_vec();
-    known.extend(config.special_tokens().ends().iter().filter(|end| !generation.end_tokens().contains(end)));
+    known.extend(
+        config.special_tokens().ends().iter().filter(|end| !generation.end_tokens().contains(end)),
+    );
     if known.is_empty() || known.contains(&id) {
         return Ok(());
     }
@@ -174,11 +177,31 @@ mod tests {
         let own = tokenizer(|_| {});
         let renamed = tokenizer(|settings| settings["eos_token"] = json!({ "content": "<end>" }));
         for (config, generation, tokenizer, expected) in [
-            (json!({ "vocab_size": 6 }), json!({}), &own, "has 7 tokens, but `config.json` gives the model a `vocab_size` of 6"),
+            (
+                json!({ "vocab_size": 6 }),
+                json!({}),
+                &own,
+                "has 7 tokens, but `config.json` gives the model a `vocab_size` of 6",
+            ),
             (json!({ "bos_token_id": 9 }), json!({}), &own, "`bos_token_id` in `config.json` is 9"),
-            (json!({}), json!({ "pad_token_id": 12 }), &own, "`pad_token_id` in `generation_config.json` is 12"),
-            (json!({}), json!({ "eos_token_id": [2, 7] }), &own, "`generation_config.json` is 7, but `tokenizer.json` has no token 7"),
-            (json!({ "eos_token_id": 3 }), json!({}), &own, "`<eos>`, which is token 2, but `eos_token_id` in `config.json` and `generation_config.json` is [3"),
+            (
+                json!({}),
+                json!({ "pad_token_id": 12 }),
+                &own,
+                "`pad_token_id` in `generation_config.json` is 12",
+            ),
+            (
+                json!({}),
+                json!({ "eos_token_id": [2, 7] }),
+                &own,
+                "`generation_config.json` is 7, but `tokenizer.json` has no token 7",
+            ),
+            (
+                json!({ "eos_token_id": 3 }),
+                json!({}),
+                &own,
+                "`<eos>`, which is token 2, but `eos_token_id` in `config.json` and `generation_config.json` is [3",
+            ),
             (json!({}), json!({}), &renamed, "`<end>`, which `tokenizer.json` does not have"),
         ] {
             let error = check(config, generation, tokenizer).unwrap_err();

@@ -5,6 +5,8 @@
 //! itself to the file, tensor by tensor.
 
 mod reading;
+#[cfg(test)]
+mod tests;
 mod writing;
 
 use std::path::Path;

@@ -151,7 +151,10 @@ mod tests {
                 "more",
             ),
             (
-                vec![(MAIN, "{{ bos_token }}"), ("special_tokens_map.json", r#"{"bos_token": "<b>"}"#)],
+                vec![
+                    (MAIN, "{{ bos_token }}"),
+                    ("special_tokens_map.json", r#"{"bos_token": "<b>"}"#),
+                ],
                 "<b>",
                 "<b>",
             ),
@@ -164,7 +167,10 @@ mod tests {
             template.save(to.path()).unwrap();
             for (name, text) in files {
                 let kept = std::fs::read_to_string(to.path().join(name));
-                assert!(kept.map_or(!name.contains("chat_template"), |kept| kept == text), "{name}");
+                assert!(
+                    kept.map_or(!name.contains("chat_template"), |kept| kept == text),
+                    "{name}"
+                );
             }
         }
     }

@@ -110,14 +110,17 @@ fn check_complete(
         if holders.get(name).is_none_or(|shard| !shard.path.ends_with(file)) {
             return Err(refuse(
                 &folder.join(INDEX),
-                format!("it says that tensor `{name}` is in `{file}`, but it is not; copy the checkpoint again"),
+                format!(
+                    "it says that tensor `{name}` is in `{file}`, but it is not; copy the checkpoint again"
+                ),
             ));
         }
     }
     match slots.iter().find(|slot| !holders.contains_key(slot.name())) {
         None => Ok(()),
         Some(slot) => {
-            let reason = format!("tensor `{}` is missing; is the checkpoint complete?", slot.name());
+            let reason =
+                format!("tensor `{}` is missing; is the checkpoint complete?", slot.name());
             Err(refuse(folder, reason))
         }
     }
@@ -152,7 +155,12 @@ impl Shard {
     }
 
     /// A tensor must be one of the model's, of the right shape and a known type.
-    fn check(&self, name: &str, found: &TensorView, slot: Option<&Slot>) -> Result<(), PolicyError> {
+    fn check(
+        &self,
+        name: &str,
+        found: &TensorView,
+        slot: Option<&Slot>,
+    ) -> Result<(), PolicyError> {
         let Some(slot) = slot else {
             // Tied heads and rotary tables are derived, yet some checkpoints carry them.
             if name == HEAD || name.ends_with("rotary_emb.inv_freq") {
@@ -183,9 +191,7 @@ fn copy(from: &TensorView, to: &mut Tensor) -> Result<(), String> {
     if !is_finite(from) {
         return Err("holds infinities or NaN; the checkpoint is damaged".to_owned());
     }
-    with_tensor(from, |tensor| {
-        to.f_copy_(tensor).map(|_| ()).map_err(|error| error.to_string())
-    })
+    with_tensor(from, |tensor| to.f_copy_(tensor).map(|_| ()).map_err(|error| error.to_string()))
 }
 
 /// A file of a model that ties its head may hold the head as well, if it is
@@ -278,7 +284,7 @@ fn shape_of(view: &TensorView) -> Vec<i64> {
 
 fn kind_of(view: &TensorView) -> Result<tch::Kind, String> {
     let found = TYPES.iter().find(|(dtype, _)| *dtype == view.dtype());
-    found.map(|(_, kind)| *kind).ok_or_else(|| {
-        format!("is of type {}; save the checkpoint as F32 or BF16", view.dtype())
-    })
+    found
+        .map(|(_, kind)| *kind)
+        .ok_or_else(|| format!("is of type {}; save the checkpoint as F32 or BF16", view.dtype()))
 }
