@@ -9,6 +9,7 @@ mod reading;
 mod tests;
 mod writing;
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use safetensors::tensor::Dtype;
@@ -34,12 +35,21 @@ const TYPES: [(Dtype, Kind); 4] = [
     (Dtype::I64, Kind::Int64),
 ];
 
-/// The bytes of a tensor in row-major order.
-pub(super) fn bytes(tensor: &Tensor) -> Result<Vec<u8>, PolicyError> {
+/// The bytes of a tensor in row-major order; its own memory where that is possible.
+pub(super) fn bytes(tensor: &Tensor) -> Result<Cow<'_, [u8]>, PolicyError> {
+    let length = tensor.numel() * tensor.kind().elt_size_in_bytes();
+    if tensor.device() == tch::Device::Cpu && tensor.is_contiguous() && length > 0 {
+        #[expect(unsafe_code, reason = "the only way to the memory of a tensor")]
+        // SAFETY: a contiguous tensor on the CPU is exactly these bytes, which
+        // live as long as it does. Whoever changes weights has the policy
+        // exclusively, so nobody writes while they are looked at.
+        let bytes = unsafe { std::slice::from_raw_parts(tensor.data_ptr().cast::<u8>(), length) };
+        return Ok(Cow::Borrowed(bytes));
+    }
     let tensor = tensor.f_to_device(tch::Device::Cpu)?.f_contiguous()?;
-    let mut bytes = vec![0; tensor.numel() * tensor.kind().elt_size_in_bytes()];
+    let mut bytes = vec![0; length];
     tensor.f_copy_data_u8(&mut bytes, tensor.numel())?;
-    Ok(bytes)
+    Ok(Cow::Owned(bytes))
 }
 
 fn refuse(path: &Path, reason: String) -> PolicyError {

@@ -152,24 +152,10 @@ impl View for Content<'_> {
     }
 
     fn data(&self) -> Cow<'_, [u8]> {
-        let tensor = &self.tensor;
-        if tensor.device() == tch::Device::Cpu && tensor.is_contiguous() {
-            #[expect(unsafe_code, reason = "the only way to the memory of a tensor")]
-            // SAFETY: a contiguous tensor on the CPU is exactly these bytes,
-            // which live as long as `self.tensor`; nobody writes while weights
-            // are saved, as that needs the policy exclusively.
-            let bytes = unsafe {
-                std::slice::from_raw_parts(tensor.data_ptr().cast::<u8>(), self.data_len())
-            };
-            return Cow::Borrowed(bytes);
-        }
-        match bytes(tensor) {
-            Ok(bytes) => Cow::Owned(bytes),
-            Err(error) => {
-                let _ = self.failure.set(error);
-                Cow::Owned(vec![0; self.data_len()])
-            }
-        }
+        bytes(&self.tensor).unwrap_or_else(|error| {
+            let _ = self.failure.set(error);
+            Cow::Owned(vec![0; self.data_len()])
+        })
     }
 
     fn data_len(&self) -> usize {
