@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 pub use plugins::{Limits, PluginsConfig};
 pub use policies::{LoraConfig, PolicyConfig};
 pub use roles::Roles;
-pub use rollout::{BranchChoice, RolloutConfig, SamplingScheme, ValidationConfig};
+pub use rollout::{BranchChoice, RolloutConfig, SamplingScheme, Scheduling, ValidationConfig};
 pub use run::{CheckpointConfig, RunConfig};
 pub use sandbox::SandboxConfig;
 pub use train::{
@@ -181,6 +181,26 @@ impl Config {
             "it must be above 0, as training needs samples that differ",
         )?;
         require(top_p, "rollout.top_p", "it must be above 0 and at most 1")?;
+        require(
+            (0.0..=1.0).contains(&rollout.min_p),
+            "rollout.min_p",
+            "it must be between 0 and 1",
+        )?;
+        require(
+            rollout.repetition_penalty > 0.0 && rollout.repetition_penalty.is_finite(),
+            "rollout.repetition_penalty",
+            "it must be above 0",
+        )?;
+        require(
+            rollout.stop.iter().all(|stop| !stop.is_empty()),
+            "rollout.stop",
+            "an empty text would end every answer at once",
+        )?;
+        require(
+            rollout.cache_gib >= 0.0 && rollout.cache_gib.is_finite(),
+            "rollout.cache_gib",
+            "it must be 0 or more",
+        )?;
         require(
             rollout.branch_temperature > 0.0,
             "rollout.branch_temperature",

@@ -364,7 +364,7 @@ mod tests {
     }
 
     fn sampling() -> Sampling {
-        Sampling { temperature: 1.0, top_p: 1.0, top_k: 0, max_completion_tokens: 6 }
+        Sampling::plain(6)
     }
 
     fn prompt(seed: Seed, length: usize) -> Arc<[u32]> {

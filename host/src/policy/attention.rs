@@ -23,6 +23,7 @@ pub(crate) struct SelfAttention {
 
 impl SelfAttention {
     /// Every token sees itself and those before it.
+    #[cfg(test)]
     pub(crate) fn causal(batch: i64, length: i64, group: i64, like: &Tensor) -> Self {
         let seen = Tensor::ones([1, length, length], (Kind::Bool, like.device())).tril(0);
         SelfAttention::among(batch, &seen, group, like.kind())
