@@ -6,9 +6,9 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use memmap2::Mmap;
-use safetensors::tensor::{Dtype, SafeTensorError, SafeTensors, TensorView};
+use safetensors::tensor::{SafeTensorError, SafeTensors, TensorView};
 use serde::Deserialize;
-use tch::Tensor;
+use tch::{TchError, Tensor};
 
 use super::{INDEX, SINGLE, TYPES, refuse};
 use crate::policy::{Parameters, PolicyError, Slot};
@@ -17,8 +17,8 @@ use crate::storage::{StorageError, read_json};
 /// The output head, which is the embedding in models that tie them.
 const HEAD: &str = "lm_head.weight";
 const EMBEDDING: &str = "model.embed_tokens.weight";
-/// Numbers that are compared at once.
-const PIECE: i64 = 1 << 20;
+/// Numbers that are looked at together.
+const PIECE: usize = 1 << 18;
 
 /// `model.safetensors.index.json`.
 #[derive(Deserialize)]
@@ -50,7 +50,7 @@ pub(in crate::policy) fn load(
     for shard in &shards {
         for (name, tensor) in shard.tensors()?.iter() {
             if let Some(slot) = slots.get(name) {
-                copy(&tensor, &mut slot.view(parameters.buffer()))
+                copy(&tensor, &slot.view(parameters.buffer()))
                     .map_err(|reason| shard.refuse(format!("tensor `{name}` {reason}")))?;
             }
         }
@@ -186,12 +186,16 @@ impl Shard {
     }
 }
 
-/// Copy the numbers of a file into a tensor of the model.
-fn copy(from: &TensorView, to: &mut Tensor) -> Result<(), String> {
-    if !is_finite(from) {
-        return Err("holds infinities or NaN; the checkpoint is damaged".to_owned());
-    }
-    with_tensor(from, |tensor| to.f_copy_(tensor).map(|_| ()).map_err(|error| error.to_string()))
+/// Copy the numbers of a file into a tensor of the model, on its device.
+fn copy(from: &TensorView, to: &Tensor) -> Result<(), String> {
+    let to = to.view([-1]);
+    with_pieces(from, |start, piece| {
+        if piece.f_isfinite()?.f_all()?.int64_value(&[]) == 0 {
+            return Ok(Some("holds infinities or NaN; the checkpoint is damaged".to_owned()));
+        }
+        to.narrow(0, start, piece.size()[0]).f_copy_(piece)?;
+        Ok(None)
+    })
 }
 
 /// A file of a model that ties its head may hold the head as well, if it is
@@ -200,30 +204,24 @@ fn copy(from: &TensorView, to: &mut Tensor) -> Result<(), String> {
 fn check_tied(shard: &Shard, embedding: &Tensor) -> Result<(), PolicyError> {
     let tensors = shard.tensors()?;
     let head = tensors.tensor(HEAD).map_err(|error| shard.refuse(error.to_string()))?;
-    let same = || -> Result<bool, String> {
-        if shape_of(&head) != embedding.size() {
-            return Ok(false);
-        }
-        with_tensor(&head, |head| {
-            let (head, embedding) = (head.view([-1]), embedding.view([-1]));
-            let length = head.size()[0];
-            for start in (0..length).step_by(PIECE as usize) {
-                let piece = |tensor: &Tensor| tensor.narrow(0, start, PIECE.min(length - start));
-                let head = piece(&head).to_device(embedding.device()).to_kind(embedding.kind());
-                if head != piece(&embedding) {
-                    return Ok(false);
-                }
-            }
-            Ok(true)
-        })
-    };
-    match same().map_err(|reason| shard.refuse(format!("tensor `{HEAD}` {reason}")))? {
-        true => Ok(()),
-        false => Err(shard.refuse(format!(
+    let differs = || {
+        Err(shard.refuse(format!(
             "`tie_word_embeddings` in `config.json` is true, but tensor `{HEAD}` is not the \
              embedding; set it to false to use the model with a head of its own"
-        ))),
+        )))
+    };
+    if shape_of(&head) != embedding.size() {
+        return differs();
     }
+    let (embedding, mut same) = (embedding.view([-1]), true);
+    let compared = with_pieces(&head, |start, piece| {
+        let tied = embedding.narrow(0, start, piece.size()[0]);
+        let piece = piece.f_to_device(tied.device())?.f_to_kind(tied.kind())?;
+        same &= piece.f_equal(&tied)?;
+        Ok(None)
+    });
+    compared.map_err(|reason| shard.refuse(format!("tensor `{HEAD}` {reason}")))?;
+    if same { Ok(()) } else { differs() }
 }
 
 /// Read all tensors of a file, on the CPU, by name.
@@ -241,41 +239,32 @@ pub(crate) fn read_tensors(path: &Path) -> Result<HashMap<String, Tensor>, Polic
     copied.collect()
 }
 
-/// Show the numbers in a file as a tensor, without copying them.
-fn with_tensor<T>(
+/// Show the numbers in a file piece by piece as flat tensors, without copying
+/// them, up to the first piece that is objected to.
+fn with_pieces(
     view: &TensorView,
-    read: impl FnOnce(&Tensor) -> Result<T, String>,
-) -> Result<T, String> {
-    let (shape, kind, data) = (shape_of(view), kind_of(view)?, view.data());
-    let aligned = data.as_ptr().addr() % kind.elt_size_in_bytes() == 0;
-    let tensor = if aligned {
-        #[expect(unsafe_code, reason = "the only way to a tensor over memory of ours")]
-        // SAFETY: safetensors made sure that `data` holds exactly the numbers
-        // of `shape`; the tensor is only read, and gone when this returns.
-        unsafe {
-            Tensor::f_from_blob(data.as_ptr(), &shape, &[], kind, tch::Device::Cpu)
+    mut read: impl FnMut(i64, &Tensor) -> Result<Option<String>, TchError>,
+) -> Result<(), String> {
+    let (kind, data) = (kind_of(view)?, view.data());
+    let size = kind.elt_size_in_bytes();
+    for (index, bytes) in data.chunks(PIECE * size).enumerate() {
+        let length = [(bytes.len() / size) as i64];
+        let tensor = if bytes.as_ptr().addr() % size == 0 {
+            #[expect(unsafe_code, reason = "the only way to a tensor over memory of ours")]
+            // SAFETY: `bytes` are as many numbers as `length` says, aligned as
+            // they must be; the tensor is only read, and gone before them.
+            unsafe {
+                Tensor::f_from_blob(bytes.as_ptr(), &length, &[], kind, tch::Device::Cpu)
+            }
+        } else {
+            Tensor::f_from_data_size(bytes, &length, kind)
+        };
+        let objection = tensor.and_then(|tensor| read((index * PIECE) as i64, &tensor));
+        if let Some(reason) = objection.map_err(|error| error.to_string())? {
+            return Err(reason);
         }
-    } else {
-        Tensor::f_from_data_size(data, &shape, kind)
-    };
-    read(&tensor.map_err(|error| error.to_string())?)
-}
-
-/// Whether no number is infinite or NaN: then all bits of the exponent are set.
-fn is_finite(view: &TensorView) -> bool {
-    let small = |exponent: u16| {
-        let mut halves = view.data().chunks_exact(2);
-        halves.all(|half| u16::from_le_bytes([half[0], half[1]]) & exponent != exponent)
-    };
-    match view.dtype() {
-        Dtype::F32 => view.data().chunks_exact(4).all(|word| {
-            const EXPONENT: u32 = 0x7f80_0000;
-            u32::from_le_bytes([word[0], word[1], word[2], word[3]]) & EXPONENT != EXPONENT
-        }),
-        Dtype::BF16 => small(0x7f80),
-        Dtype::F16 => small(0x7c00),
-        _ => true,
     }
+    Ok(())
 }
 
 fn shape_of(view: &TensorView) -> Vec<i64> {
