@@ -122,9 +122,24 @@ impl Config {
         Ok(config)
     }
 
-    /// Whether training changes the policy; one without a table is trained.
+    /// Whether training changes the policy; one without a table is trained, a
+    /// base of adapters is not.
     pub fn trains(&self, policy: &str) -> bool {
-        self.policies.get(policy).is_none_or(|policy| policy.train)
+        self.policies.get(policy).is_none_or(|policy| policy.train) && !self.is_base(policy)
+    }
+
+    /// Whether other policies are adapters over this one.
+    pub fn is_base(&self, policy: &str) -> bool {
+        self.policies.values().any(|other| other.base.as_deref() == Some(policy))
+    }
+
+    /// Whether a policy begins as random weights: its own, or its base's.
+    pub fn is_random(&self, policy: &str) -> bool {
+        let Some(settings) = self.policies.get(policy) else { return true };
+        match &settings.base {
+            Some(base) => self.policies.get(base).is_none_or(|base| base.path.is_none()),
+            None => settings.path.is_none(),
+        }
     }
 
     /// The configuration as a file that reproduces it.
@@ -137,6 +152,7 @@ impl Config {
         self.check_rollout()?;
         self.check_training()?;
         for (name, policy) in &self.policies {
+            self.check_adapter(name, policy)?;
             let sizes = [policy.hidden_size, policy.layers, policy.heads, policy.key_value_heads];
             let even_head = policy.head_size > 0 && policy.head_size % 2 == 0;
             require(
@@ -151,6 +167,34 @@ impl Config {
             )?;
         }
         Ok(())
+    }
+
+    fn check_adapter(&self, name: &str, policy: &PolicyConfig) -> Result<(), ConfigError> {
+        let Some(base) = &policy.base else {
+            return require(
+                policy.lora.is_none(),
+                &format!("policies.{name}.lora"),
+                "an adapter needs a base; name another policy in `base`",
+            );
+        };
+        let key = format!("policies.{name}.base");
+        let suggestion = suggestion(base, self.policies.keys().map(String::as_str));
+        let known = self.policies.get(base);
+        require(
+            known.is_some(),
+            &key,
+            &format!("there is no table [policies.{base}]{suggestion}"),
+        )?;
+        require(
+            known.is_none_or(|base| base.base.is_none()),
+            &key,
+            &format!("`{base}` is an adapter itself; name the policy it is an adapter over"),
+        )?;
+        require(
+            policy.path.is_none(),
+            &format!("policies.{name}.path"),
+            "an adapter's weights are named in `lora.path`, its base's in the base's table",
+        )
     }
 
     fn check_rollout(&self) -> Result<(), ConfigError> {

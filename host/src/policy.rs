@@ -76,9 +76,6 @@ use generation_config::GenerationConfig;
 use special_tokens::check_tokenizer;
 use tokenizer::Tokenizer;
 
-/// Memory for keys and values where nobody says.
-const CACHE_BYTES: usize = 2 << 30;
-
 /// A language model that can be asked, and with a `Trainer` be trained.
 ///
 /// Can be sent to another thread, but is not shared between threads: the
@@ -271,7 +268,7 @@ impl Policy {
     ) -> Result<Vec<Vec<Completion>>, PolicyError> {
         let questions: Vec<Question> =
             requests.iter().map(|request| (0, request.clone())).collect();
-        Engine::new(&[self], sampling.clone(), CACHE_BYTES)?.generate(&questions)
+        Engine::new(&[self], sampling.clone(), 0)?.generate(&questions)
     }
 
     /// SHA-256 over names, shapes and bytes of all weights, in hexadecimal.

@@ -18,7 +18,7 @@ use crate::metrics::{
     measure_roles,
 };
 use crate::plugin::Split;
-use crate::policy::{Device, Policy, PolicyError, Sampling};
+use crate::policy::{PolicyError, Sampling};
 use crate::rollout::{Rollout, RolloutError, TaskSeed, collect};
 use crate::run::{RunFolder, Summary};
 use crate::seed::Seed;
@@ -102,12 +102,11 @@ impl Training {
         mut team: Team,
         folder: RunFolder,
         (path, progress): (PathBuf, Progress),
-        device: Device,
     ) -> Result<Self, TrainingError> {
         folder.rewind(Some(progress.step))?;
         for (name, policy) in &mut team.policies {
             if config.trains(name) {
-                *policy = Policy::load(&path.join("policies").join(name), device)?;
+                *policy = policy.restore(&path.join("policies").join(name))?;
             }
         }
         let mut training = Training::new(config, team, folder, progress)?;

@@ -31,6 +31,8 @@ const CPU_PROMPT_TOKENS: usize = 1024;
 const GPU_PROMPT_TOKENS: usize = 16_384;
 /// Products per token below which a second batch costs more than it saves.
 const SMALL_WORK: usize = 10_000_000;
+/// Memory for keys and values where nobody says.
+const CACHE_BYTES: usize = 2 << 30;
 /// Part of the cache that may hold prompts for those that begin alike.
 const PREFIX_SHARE: usize = 4;
 
@@ -64,7 +66,7 @@ struct Section<'p> {
 
 impl<'p> Engine<'p> {
     /// An engine for `policies`, which are named by their index. Keys and
-    /// values take at most `cache_bytes` of memory.
+    /// values take at most `cache_bytes` of memory; 0 is a part of what is free.
     ///
     /// # Errors
     /// If a sampling setting is out of range.
@@ -85,6 +87,7 @@ impl<'p> Engine<'p> {
             seats.push((group, groups[group].len()));
             groups[group].push(policy);
         }
+        let cache_bytes = if cache_bytes == 0 { CACHE_BYTES } else { cache_bytes };
         let share = cache_bytes / groups.len().max(1);
         let sections = groups.into_iter().map(|group| Section::new(group, share)).collect();
         let (open, tickets) = (BTreeMap::new(), 0);
@@ -100,9 +103,7 @@ impl<'p> Engine<'p> {
         &mut self,
         questions: &[Question],
     ) -> Result<Vec<Vec<Completion>>, PolicyError> {
-        for (policy, request) in questions {
-            self.check(*policy, request)?;
-        }
+        questions.iter().try_for_each(|question| self.check(question))?;
         let mut answers: Vec<Vec<Option<Completion>>> =
             questions.iter().map(|(_, request)| vec![None; request.seeds.len()]).collect();
         for (index, section) in self.sections.iter_mut().enumerate() {
@@ -121,9 +122,7 @@ impl<'p> Engine<'p> {
     /// # Errors
     /// As [`Engine::generate`].
     pub fn submit(&mut self, questions: &[Question]) -> Result<Vec<usize>, PolicyError> {
-        for (policy, request) in questions {
-            self.check(*policy, request)?;
-        }
+        questions.iter().try_for_each(|question| self.check(question))?;
         let first = self.tickets;
         self.tickets += questions.len();
         let tickets: Vec<usize> = (first..self.tickets).collect();
@@ -180,8 +179,12 @@ impl<'p> Engine<'p> {
         self.open.is_empty()
     }
 
-    fn check(&self, policy: usize, request: &Request) -> Result<(), PolicyError> {
-        check_prompt(self.policies[policy], &request.prompt, &self.sampling)
+    /// Whether a question can be answered.
+    ///
+    /// # Errors
+    /// If its prompt is empty, has an unknown id or leaves no room for the answer.
+    pub fn check(&self, (policy, request): &Question) -> Result<(), PolicyError> {
+        check_prompt(self.policies[*policy], &request.prompt, &self.sampling)
     }
 }
 
@@ -352,13 +355,11 @@ fn check_prompt(policy: &Policy, prompt: &[u32], sampling: &Sampling) -> Result<
     }
     let total = prompt.len() + sampling.max_completion_tokens;
     if total as i64 > config.max_position_embeddings {
-        return Err(PolicyError::Prompt(format!(
-            "a prompt of {} tokens leaves no room for `max_completion_tokens = {}`: the policy \
-             handles {} in all; shorten the prompt or the answer",
-            prompt.len(),
-            sampling.max_completion_tokens,
-            config.max_position_embeddings
-        )));
+        return Err(PolicyError::PromptTooLong {
+            prompt: prompt.len(),
+            answer: sampling.max_completion_tokens,
+            positions: config.max_position_embeddings,
+        });
     }
     Ok(())
 }
