@@ -5,6 +5,7 @@
 
 mod plugins;
 mod policies;
+mod remote;
 mod roles;
 mod rollout;
 mod run;
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 pub use plugins::{Limits, PluginsConfig};
 pub use policies::PolicyConfig;
+pub use remote::RemoteConfig;
 pub use roles::Roles;
 pub use rollout::{BranchChoice, RolloutConfig, SamplingScheme, ValidationConfig};
 pub use run::{CheckpointConfig, RunConfig};
@@ -122,9 +124,10 @@ impl Config {
         Ok(config)
     }
 
-    /// Whether training changes the policy; one without a table is trained.
+    /// Whether training changes the policy; one without a table is trained,
+    /// a remote one never is.
     pub fn trains(&self, policy: &str) -> bool {
-        self.policies.get(policy).is_none_or(|policy| policy.train)
+        self.policies.get(policy).is_none_or(|policy| policy.train && policy.remote.is_none())
     }
 
     /// The configuration as a file that reproduces it.
@@ -149,6 +152,13 @@ impl Config {
                 &format!("policies.{name}.key_value_heads"),
                 "it must divide `heads`",
             )?;
+            let Some(remote) = &policy.remote else { continue };
+            require(
+                policy.path.is_none(),
+                &format!("policies.{name}"),
+                "it has both `path` and `remote`; a policy is loaded here or asked there, not both",
+            )?;
+            remote.check(&format!("policies.{name}.remote"))?;
         }
         Ok(())
     }

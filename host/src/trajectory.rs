@@ -65,21 +65,29 @@ pub enum Status {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
-    /// The policy sampled an end-of-text token, which is the last of `tokens`.
+    /// The policy sampled an end-of-text token, which is the last of `tokens`;
+    /// of a remote policy, the server says that the answer is finished.
     EndOfText,
     /// The limit on tokens was met.
     Length,
 }
 
 /// One sampled answer.
+///
+/// Our own engine fills in everything. A remote policy's server always gives
+/// the text and why it ended; the rest only if it can.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Completion {
     /// Token ids as sampled, the end-of-text token included; never re-tokenised.
+    /// Of a remote policy: as the server gave them, or empty if it gave none.
     pub tokens: Vec<u32>,
     /// Natural log-probability of each token under the very distribution it
-    /// was drawn from (after temperature, top-k and top-p).
+    /// was drawn from (after temperature, top-k and top-p). Of a remote
+    /// policy: what the server calls the token's log-probability, often that
+    /// before temperature, top-k and top-p; one for each token, or none.
     pub logprobs: Vec<f32>,
-    /// The tokens as text, without special tokens.
+    /// The tokens as text, without special tokens. A remote server may leave
+    /// out more, such as the reasoning before the answer.
     pub text: String,
     /// Why it ended.
     pub stop: StopReason,
