@@ -199,20 +199,41 @@ impl RemotePolicy {
     }
 }
 
+/// The model wanted, or the only one there is. Not every server lists all that
+/// it serves, so a model that is not listed is tried before it is refused.
 fn find_model(server: &Server, config: &RemoteConfig, draw: Seed) -> Result<String, RemoteFailure> {
+    let doubt = match list_models(server, draw) {
+        Ok(models) => match models.choose(config.model.as_deref()) {
+            Ok(model) => return Ok(model),
+            Err(reason) => RemoteFailureKind::Refused.because(reason),
+        },
+        Err(failure) => failure,
+    };
+    let Some(model) = config.model.as_ref().filter(|_| doubt.kind != RemoteFailureKind::Timeout)
+    else {
+        return Err(doubt);
+    };
+    match server.ask("chat/completions", Some(&question::trial(model)), draw) {
+        Ok(reply) if reply.is_success() => Ok(model.clone()),
+        Ok(reply) => {
+            let (message, kind) = (doubt.message, doubt.kind);
+            Err(kind.because(format!("{message}; asked for it all the same: {}", reply.refusal())))
+        }
+        Err(_) => Err(doubt),
+    }
+}
+
+fn list_models(server: &Server, draw: Seed) -> Result<Models, RemoteFailure> {
     let reply = server.ask("models", None, draw)?;
     if !reply.is_success() {
         return Err(reply.refusal());
     }
-    let models: Models = serde_json::from_slice(&reply.body).map_err(|error| {
+    serde_json::from_slice(&reply.body).map_err(|error| {
         RemoteFailureKind::Malformed.because(format!(
             "its list of models cannot be read ({error}); check that `url` is where the interface \
              begins, usually at `/v1`"
         ))
-    })?;
-    models
-        .choose(config.model.as_deref())
-        .map_err(|reason| RemoteFailureKind::Refused.because(reason))
+    })
 }
 
 fn template_settings(config: &RemoteConfig) -> Result<Map<String, Value>, RemoteFailure> {

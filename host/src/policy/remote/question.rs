@@ -79,6 +79,13 @@ impl Question {
     }
 }
 
+/// A question that any server answers that has the model.
+pub(super) fn trial(model: &str) -> Vec<u8> {
+    let messages = [json!({"role": "user", "content": "Hello"})];
+    let body = json!({"model": model, "messages": messages, "stream": false, "max_tokens": 1});
+    body.to_string().into_bytes()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,5 +1,6 @@
 //! One server: requests, time-outs and second attempts.
 
+use std::fmt;
 use std::io;
 use std::thread;
 use std::time::Duration;
@@ -14,6 +15,8 @@ use crate::seed::Seed;
 
 /// Bytes of a response.
 const RESPONSE_BYTES: u64 = 64 << 20;
+/// How long anything may take for which the model need not run.
+const PATIENCE: Duration = Duration::from_secs(30);
 /// The pause before the first further attempt; it doubles from one to the next.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// The longest pause, also if the server asks for a longer one.
@@ -22,12 +25,12 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 const QUOTED_CHARACTERS: usize = 400;
 
 /// A server that is asked.
-#[derive(Debug)]
 pub(super) struct Server {
     agent: Agent,
     url: String,
     key: ApiKey,
-    timeout_seconds: u64,
+    /// For one answer of the model.
+    timeout: Duration,
     retries: u32,
     pub(super) first_pause: Duration,
 }
@@ -79,13 +82,12 @@ impl Server {
             .max_redirects_will_error(false)
             .max_idle_connections(config.concurrency)
             .max_idle_connections_per_host(config.concurrency)
-            .timeout_global(Some(Duration::from_secs(config.timeout_seconds)))
             .user_agent(concat!("troupe/", env!("CARGO_PKG_VERSION")))
             .proxy(proxy)
             .build()
             .new_agent();
-        let (timeout_seconds, retries) = (config.timeout_seconds, config.retries);
-        Server { agent, url, key, timeout_seconds, retries, first_pause: FIRST_PAUSE }
+        let timeout = Duration::from_secs(config.timeout_seconds);
+        Server { agent, url, key, timeout, retries: config.retries, first_pause: FIRST_PAUSE }
     }
 
     pub(super) fn url(&self) -> &str {
@@ -128,9 +130,10 @@ impl Server {
     fn ask_once(&self, path: &str, body: Option<&[u8]>) -> Result<Reply, RemoteFailure> {
         let url = format!("{}/{path}", self.url);
         let key = self.key.header();
+        let timeout = if body.is_some() { self.timeout } else { self.timeout.min(PATIENCE) };
         let response = match body {
             None => {
-                let request = self.agent.get(url);
+                let request = self.agent.get(url).config().timeout_global(Some(timeout)).build();
                 match key {
                     Some(key) => request.header("authorization", key).call(),
                     None => request.call(),
@@ -138,40 +141,50 @@ impl Server {
             }
             Some(body) => {
                 let request = self.agent.post(url).header("content-type", "application/json");
+                let request = request.config().timeout_global(Some(timeout)).build();
                 match key {
                     Some(key) => request.header("authorization", key).send(body),
                     None => request.send(body),
                 }
             }
         };
-        let mut reply = response.and_then(read).map_err(|error| self.failure(&error))?;
+        let mut reply = response.and_then(read).map_err(|error| failure(&error, timeout))?;
         if !reply.is_success() {
             // Before it is quoted in part: half a key would not be found any more.
             reply.body = self.key.hide(&reply.text()).into_bytes();
         }
         Ok(reply)
     }
+}
 
-    fn failure(&self, error: &Error) -> RemoteFailure {
-        let timed_out = |error: &io::Error| error.kind() == io::ErrorKind::TimedOut;
-        match error {
-            Error::Timeout(_) => self.timeout(),
-            Error::Io(error) if timed_out(error) => self.timeout(),
-            Error::BodyExceedsLimit(limit) => RemoteFailureKind::Malformed
-                .because(format!("the server's answer is longer than {} MiB", limit >> 20)),
-            Error::Protocol(_) | Error::LargeResponseHeader(..) => RemoteFailureKind::Malformed
-                .because(format!("the server does not speak HTTP as it should: {error}")),
-            _ => RemoteFailureKind::Unreachable
-                .because(format!("the server cannot be reached: {error}")),
+impl fmt::Debug for Server {
+    /// Without the agent: it may know the password of a proxy.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Server");
+        shown.field("url", &self.url).field("key", &self.key).finish_non_exhaustive()
+    }
+}
+
+fn failure(error: &Error, timeout: Duration) -> RemoteFailure {
+    let late = |error: &io::Error| error.kind() == io::ErrorKind::TimedOut;
+    match error {
+        Error::Timeout(_) => timed_out(timeout),
+        Error::Io(error) if late(error) => timed_out(timeout),
+        Error::BodyExceedsLimit(limit) => RemoteFailureKind::Malformed
+            .because(format!("the server's answer is longer than {} MiB", limit >> 20)),
+        Error::Protocol(_) | Error::LargeResponseHeader(..) => RemoteFailureKind::Malformed
+            .because(format!("the server does not speak HTTP as it should: {error}")),
+        _ => {
+            RemoteFailureKind::Unreachable.because(format!("the server cannot be reached: {error}"))
         }
     }
+}
 
-    fn timeout(&self) -> RemoteFailure {
-        let seconds = self.timeout_seconds;
-        RemoteFailureKind::Timeout.because(format!(
-            "no answer within {seconds} s; raise `timeout_seconds`, or lower `concurrency`"
-        ))
-    }
+fn timed_out(timeout: Duration) -> RemoteFailure {
+    let seconds = timeout.as_secs();
+    RemoteFailureKind::Timeout.because(format!(
+        "no answer within {seconds} s; raise `timeout_seconds`, or lower `concurrency`"
+    ))
 }
 
 fn read(mut response: Response<Body>) -> Result<Reply, Error> {

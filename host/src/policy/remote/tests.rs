@@ -216,10 +216,21 @@ fn an_answer_that_is_no_json_is_malformed_and_not_asked_for_again() {
 
 #[test]
 fn a_model_that_is_not_there_is_answered_with_those_that_are() {
-    let server = FakeServer::start(|_, _| said("up"));
+    let server = FakeServer::start(|_, _| (404, "", "no such model".to_owned()));
     let config = RemoteConfig { model: Some("huge".to_owned()), ..server.config() };
     let error = connect(&config).unwrap_err().to_string();
     assert!(error.contains("no model `huge`; it lists `tiny`, `large`"), "{error}");
+    assert!(error.contains("404") && error.contains("no such model"), "{error}");
+}
+
+#[test]
+fn a_model_that_is_served_without_being_listed_is_found() {
+    let server = FakeServer::start(|_, question| match question["model"] == "hidden" {
+        true => said("up"),
+        false => (404, "", "no such model".to_owned()),
+    });
+    let config = RemoteConfig { model: Some("hidden".to_owned()), ..server.config() };
+    assert_eq!(ask(&connect(&config).unwrap()).unwrap().completions[0].text, "up");
 }
 
 #[test]
