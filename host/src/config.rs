@@ -5,6 +5,7 @@
 
 mod plugins;
 mod policies;
+mod remote;
 mod roles;
 mod rollout;
 mod run;
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 pub use plugins::{Limits, PluginsConfig};
 pub use policies::{LoraConfig, PolicyConfig};
+pub use remote::RemoteConfig;
 pub use roles::Roles;
 pub use rollout::{BranchChoice, RolloutConfig, SamplingScheme, Scheduling, ValidationConfig};
 pub use run::{CheckpointConfig, RunConfig};
@@ -123,9 +125,10 @@ impl Config {
     }
 
     /// Whether training changes the policy; one without a table is trained, a
-    /// base of adapters is not.
+    /// base of adapters and a remote one are not.
     pub fn trains(&self, policy: &str) -> bool {
-        self.policies.get(policy).is_none_or(|policy| policy.train) && !self.is_base(policy)
+        let trains = |policy: &PolicyConfig| policy.train && policy.remote.is_none();
+        self.policies.get(policy).is_none_or(trains) && !self.is_base(policy)
     }
 
     /// Whether other policies are adapters over this one.
@@ -165,6 +168,13 @@ impl Config {
                 &format!("policies.{name}.key_value_heads"),
                 "it must divide `heads`",
             )?;
+            let Some(remote) = &policy.remote else { continue };
+            require(
+                policy.path.is_none(),
+                &format!("policies.{name}"),
+                "it has both `path` and `remote`; a policy is loaded here or asked there, not both",
+            )?;
+            remote.check(&format!("policies.{name}.remote"))?;
         }
         Ok(())
     }
