@@ -125,10 +125,11 @@ impl Config {
     }
 
     /// Whether training changes the policy; one without a table is trained, a
-    /// base of adapters and a remote one are not.
+    /// base of adapters is not, and neither is a remote one.
     pub fn trains(&self, policy: &str) -> bool {
-        let trains = |policy: &PolicyConfig| policy.train && policy.remote.is_none();
-        self.policies.get(policy).is_none_or(trains) && !self.is_base(policy)
+        let settings = self.policies.get(policy);
+        settings.is_none_or(|settings| settings.train && settings.remote.is_none())
+            && !self.is_base(policy)
     }
 
     /// Whether other policies are adapters over this one.
@@ -141,7 +142,7 @@ impl Config {
         let Some(settings) = self.policies.get(policy) else { return true };
         match &settings.base {
             Some(base) => self.policies.get(base).is_none_or(|base| base.path.is_none()),
-            None => settings.path.is_none(),
+            None => settings.path.is_none() && settings.remote.is_none(),
         }
     }
 
@@ -169,10 +170,12 @@ impl Config {
                 "it must divide `heads`",
             )?;
             let Some(remote) = &policy.remote else { continue };
+            let weights = policy.path.is_some() || policy.base.is_some() || self.is_base(name);
             require(
-                policy.path.is_none(),
+                !weights,
                 &format!("policies.{name}"),
-                "it has both `path` and `remote`; a policy is loaded here or asked there, not both",
+                "a remote policy has no weights here, so no `path` and no `base`, and is the base \
+                 of none; it is loaded here or asked there, not both",
             )?;
             remote.check(&format!("policies.{name}.remote"))?;
         }

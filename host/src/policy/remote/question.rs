@@ -36,6 +36,11 @@ impl Question {
     ) -> Question {
         let field = |name, value| Field { name, value, dispensable: false };
         let extra = |name, value| Field { name, value, dispensable: true };
+        let neutral = |name, value: f64, off: f64| Field {
+            name,
+            value: json!(value),
+            dispensable: value == off,
+        };
         let told = messages.iter().map(|m| json!({"role": m.author.name(), "content": m.text}));
         // Servers have -1 for "all"; to some of them 0 is an error.
         let top_k = if sampling.top_k == 0 { json!(-1) } else { json!(sampling.top_k) };
@@ -47,16 +52,8 @@ impl Question {
             field("temperature", json!(sampling.temperature)),
             field("top_p", json!(sampling.top_p)),
             Field { name: "top_k", value: top_k, dispensable: sampling.top_k == 0 },
-            Field {
-                name: "min_p",
-                value: json!(sampling.min_p),
-                dispensable: sampling.min_p == 0.0,
-            },
-            Field {
-                name: "repetition_penalty",
-                value: json!(sampling.repetition_penalty),
-                dispensable: !sampling.penalizes(),
-            },
+            neutral("min_p", sampling.min_p, 0.0),
+            neutral("repetition_penalty", sampling.repetition_penalty, 1.0),
             extra("seed", json!(seed.value_u32())),
             extra("logprobs", json!(true)),
             extra("return_token_ids", json!(true)),
@@ -121,10 +118,13 @@ mod tests {
 
     #[test]
     fn what_restricts_the_sampling_is_never_left_out() {
-        let sampling = Sampling { top_k: 20, ..Sampling::greedy(7) };
-        let (question, body) = question(&sampling, &["top_k"]);
-        assert_eq!(body["top_k"], 20);
-        assert!(question.named_in("top_k is not known").is_empty());
+        let stop = vec!["###".to_owned()];
+        let sampling = Sampling { top_k: 20, min_p: 0.1, stop, ..Sampling::greedy(7) };
+        let (question, body) = question(&sampling, &["top_k", "min_p", "repetition_penalty"]);
+        assert_eq!((&body["top_k"], &body["min_p"]), (&json!(20), &json!(0.1)));
+        assert_eq!(body["stop"], json!(["###"]));
+        assert!(body.get("repetition_penalty").is_none(), "it is off anyway");
+        assert!(question.named_in("top_k, min_p and stop are not known").is_empty());
     }
 
     #[test]
