@@ -52,8 +52,8 @@ struct Arguments {
     /// Threads of each side.
     #[arg(long, default_value_t = 2)]
     threads: usize,
-    /// Rounds that count, after one that does not.
-    #[arg(long, default_value_t = 3)]
+    /// Rounds; the medians are printed.
+    #[arg(long, default_value_t = 1)]
     rounds: usize,
     /// Which sides, by name; all, if none.
     #[arg(long, value_delimiter = ',')]
@@ -110,7 +110,7 @@ fn compare(name: &str, folder: &Path, rounds: usize) {
     let our_request = if name == "train" { "train" } else { "generate" };
     let (mut our_rates, mut their_rates) = (Vec::new(), Vec::new());
     let (mut our_memory, mut their_memory) = (0.0, 0.0);
-    for round in 0..=rounds {
+    for _ in 0..rounds {
         let our = ours.ask(our_request);
         let their = theirs.as_mut().map(|side| side.ask(name));
         if let Some(error) = their.as_ref().and_then(|answer| answer["error"].as_str()) {
@@ -119,10 +119,8 @@ fn compare(name: &str, folder: &Path, rounds: usize) {
         }
         our_memory = our["resident"].as_f64().unwrap();
         their_memory = their.as_ref().map_or(0.0, |answer| answer["resident"].as_f64().unwrap());
-        if round > 0 {
-            our_rates.push(rate(&our));
-            their_rates.extend(their.as_ref().map(rate));
-        }
+        our_rates.push(rate(&our));
+        their_rates.extend(their.as_ref().map(rate));
     }
     let ours = median(our_rates);
     if their_rates.is_empty() {

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 pub use plugins::{Limits, PluginsConfig};
-pub use policies::{LoraConfig, PolicyConfig};
+pub use policies::{ChatConfig, Dtype, LoraConfig, PolicyConfig};
 pub use remote::RemoteConfig;
 pub use roles::Roles;
 pub use rollout::{BranchChoice, RolloutConfig, SamplingScheme, Scheduling, ValidationConfig};

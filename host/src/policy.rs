@@ -39,6 +39,7 @@ mod remote;
 mod request;
 mod rotary;
 mod sampler;
+mod scoring;
 mod special_tokens;
 mod tokenizer;
 mod weights;
@@ -48,7 +49,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use crate::config::{LoraConfig, PolicyConfig};
+use crate::config::{Dtype, LoraConfig, PolicyConfig};
 use crate::seed::Seed;
 use crate::storage::{create_folder, write_json};
 use crate::trajectory::{Completion, Message};
@@ -89,6 +90,7 @@ pub struct Policy {
     adapter: Option<Adapter>,
     tokenizer: Arc<Tokenizer>,
     template: ChatTemplate,
+    chat: ChatOptions,
     generation: GenerationConfig,
     threads: usize,
 }
@@ -102,7 +104,22 @@ impl Policy {
     /// If a file is missing or damaged, the architecture or one of its
     /// options is not supported, or the weights do not fit it.
     pub fn load(folder: &Path, device: Device) -> Result<Policy, PolicyError> {
-        let config = ModelConfig::load(&folder.join("config.json"))?;
+        Policy::load_in(folder, None, device)
+    }
+
+    /// The same with weights of a given type, whatever the checkpoint has.
+    ///
+    /// # Errors
+    /// As [`Policy::load`].
+    pub fn load_in(
+        folder: &Path,
+        dtype: Option<Dtype>,
+        device: Device,
+    ) -> Result<Policy, PolicyError> {
+        let mut config = ModelConfig::load(&folder.join("config.json"))?;
+        if let Some(dtype) = dtype {
+            config = config.in_dtype(dtype);
+        }
         let generation = GenerationConfig::load(folder, &config)?;
         let tokenizer = Tokenizer::load(folder)?;
         check_tokenizer(&config, &generation, &tokenizer)?;
@@ -139,7 +156,8 @@ impl Policy {
     ) -> Policy {
         let threads = device::default_threads(decoder.device());
         let tokenizer = Arc::new(tokenizer);
-        Policy { decoder, adapter: None, tokenizer, template, generation, threads }
+        let chat = ChatOptions::default();
+        Policy { decoder, adapter: None, tokenizer, template, chat, generation, threads }
     }
 
     /// A policy that is this one with a low-rank adapter. The weights of this
@@ -171,8 +189,23 @@ impl Policy {
     pub fn restore(&self, folder: &Path) -> Result<Policy, PolicyError> {
         match self.adapter {
             Some(_) => Ok(self.with(Some(self.read_adapter(folder)?))),
-            None => Policy::load(folder, self.device()),
+            None => {
+                let loaded = Policy::load(folder, self.device())?;
+                Ok(Policy { chat: self.chat.clone(), ..loaded })
+            }
         }
+    }
+
+    /// The policy with its adapter's change made part of copied weights.
+    ///
+    /// # Errors
+    /// If the device has no memory for the copy.
+    pub fn merged(&self) -> Result<Policy, PolicyError> {
+        let merged = Policy { decoder: self.decoder.duplicate()?, ..self.with(None) };
+        if let Some(adapter) = &self.adapter {
+            adapter.merge_into(merged.decoder.parameters())?;
+        }
+        Ok(merged)
     }
 
     /// Another policy over the same weights.
@@ -182,6 +215,7 @@ impl Policy {
             adapter,
             tokenizer: self.tokenizer.clone(),
             template: self.template.clone(),
+            chat: self.chat.clone(),
             generation: self.generation.clone(),
             threads: self.threads,
         }
@@ -227,8 +261,16 @@ impl Policy {
     /// # Errors
     /// If the template refuses the messages.
     pub fn encode_prompt(&self, messages: &[Message]) -> Result<Arc<[u32]>, PolicyError> {
-        let text = self.template.render(messages, &ChatOptions::default())?;
+        let text = self.template.render(messages, &self.chat)?;
         Ok(self.tokenizer.encode(&text)?.into())
+    }
+
+    /// Token ids of a text as it stands, without a template.
+    ///
+    /// # Errors
+    /// If the tokenizer fails.
+    pub fn encode_text(&self, text: &str) -> Result<Vec<u32>, PolicyError> {
+        self.tokenizer.encode(text)
     }
 
     /// Token ids of an answer that ends with the end-of-text token, as the
@@ -304,6 +346,11 @@ impl Policy {
             return self.share();
         }
         Ok(Policy { decoder: self.decoder.duplicate()?, ..self.with(None) })
+    }
+
+    /// Set what the chat template is told beside the messages.
+    pub fn set_chat_options(&mut self, options: ChatOptions) {
+        self.chat = options;
     }
 
     /// The architecture, as `config.json` has it.

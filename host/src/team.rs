@@ -163,6 +163,14 @@ struct Loader<'a> {
 
 impl Loader<'_> {
     fn load(&mut self, name: &str) -> Result<Policy, PolicyError> {
+        let mut policy = self.load_weights(name)?;
+        if let Some(chat) = &self.settings(name).chat {
+            policy.set_chat_options(chat.into());
+        }
+        Ok(policy)
+    }
+
+    fn load_weights(&mut self, name: &str) -> Result<Policy, PolicyError> {
         let settings = self.settings(name);
         if let Some(base) = &settings.base {
             let lora = settings.lora.unwrap_or_default();
@@ -186,7 +194,7 @@ impl Loader<'_> {
     fn load_whole(&self, name: &str) -> Result<Policy, PolicyError> {
         let settings = self.settings(name);
         match &settings.path {
-            Some(path) => Policy::load(path, self.device),
+            Some(path) => Policy::load_in(path, settings.dtype, self.device),
             None => Policy::random(&settings, self.words, self.seed(name), self.device),
         }
     }

@@ -191,6 +191,65 @@ pub enum PolicyCommand {
         /// A folder in the Hugging Face layout.
         folder: PathBuf,
     },
+    /// Say how likely a checkpoint finds each token of a text, as JSON.
+    #[command(after_help = "\
+Examples:
+  host policy score models/Qwen3-0.6B --text 'The capital of France is Paris'
+  host policy score models/Qwen3-0.6B --adapter adapters/planner --tokens 785,6722,315")]
+    Score(PolicyScoreArgs),
+    /// Write a checkpoint again: with an adapter merged in, or in another type.
+    #[command(after_help = "\
+Examples:
+  host policy export models/Qwen3-0.6B --adapter adapters/planner --out merged
+  host policy export models/Qwen3-0.6B --dtype float32 --out models/float")]
+    Export(PolicyExportArgs),
+}
+
+/// Which policy.
+#[derive(Debug, Args)]
+pub struct CheckpointArgs {
+    /// A folder in the Hugging Face layout.
+    pub folder: PathBuf,
+    /// An adapter over it, in the layout of `peft`.
+    #[arg(long, value_name = "FOLDER")]
+    pub adapter: Option<PathBuf>,
+    /// Type of the weights; by default the checkpoint's.
+    #[arg(long, value_enum)]
+    pub dtype: Option<DtypeName>,
+}
+
+/// `host policy score`.
+#[derive(Debug, Args)]
+pub struct PolicyScoreArgs {
+    /// The policy.
+    #[command(flatten)]
+    pub checkpoint: CheckpointArgs,
+    /// Token ids.
+    #[arg(long, value_delimiter = ',', required_unless_present = "text")]
+    pub tokens: Vec<u32>,
+    /// A text, taken as it stands.
+    #[arg(long, conflicts_with = "tokens")]
+    pub text: Option<String>,
+}
+
+/// `host policy export`.
+#[derive(Debug, Args)]
+pub struct PolicyExportArgs {
+    /// The policy.
+    #[command(flatten)]
+    pub checkpoint: CheckpointArgs,
+    /// Folder to write.
+    #[arg(long, value_name = "FOLDER")]
+    pub out: PathBuf,
+}
+
+/// A type of weights.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum DtypeName {
+    /// 32 bits.
+    Float32,
+    /// 16 bits with the range of 32.
+    Bfloat16,
 }
 
 /// `host policy new`.

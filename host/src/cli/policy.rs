@@ -1,7 +1,10 @@
 //! `host policy`: make small policies, look at any.
 
-use super::args::{PolicyCommand, PolicyNewArgs, PresetName};
+use super::args::{
+    CheckpointArgs, DtypeName, PolicyCommand, PolicyNewArgs, PolicyScoreArgs, PresetName,
+};
 use super::{load_config, report};
+use crate::config::{Dtype, LoraConfig};
 use crate::error::ExitCode;
 use crate::policy::{Device, Policy, PolicyError};
 use crate::seed::Seed;
@@ -14,8 +17,41 @@ pub fn run(
     match command {
         PolicyCommand::New(args) => new(&args, device()?)?,
         PolicyCommand::Inspect { folder } => describe(&Policy::load(&folder, device()?)?)?,
+        PolicyCommand::Score(args) => score(&args, device()?)?,
+        PolicyCommand::Export(args) => {
+            let policy = load(&args.checkpoint, device()?)?.merged()?;
+            policy.save(&args.out)?;
+            describe(&policy)?;
+            report::line(&format!("  written to {}", args.out.display()));
+        }
     }
     Ok(ExitCode::Success)
+}
+
+fn load(args: &CheckpointArgs, device: Device) -> Result<Policy, PolicyError> {
+    let dtype = args.dtype.map(|dtype| match dtype {
+        DtypeName::Float32 => Dtype::Float32,
+        DtypeName::Bfloat16 => Dtype::Bfloat16,
+    });
+    let policy = Policy::load_in(&args.folder, dtype, device)?;
+    match &args.adapter {
+        None => Ok(policy),
+        Some(folder) => {
+            let lora = LoraConfig { path: Some(folder.clone()), ..LoraConfig::default() };
+            policy.adapt(&lora, Seed::new(0))
+        }
+    }
+}
+
+fn score(args: &PolicyScoreArgs, device: Device) -> anyhow::Result<()> {
+    let policy = load(&args.checkpoint, device)?;
+    let tokens = match &args.text {
+        Some(text) => policy.encode_text(text)?,
+        None => args.tokens.clone(),
+    };
+    let logprobs = policy.score(&tokens)?;
+    report::line(&serde_json::json!({ "tokens": tokens, "logprobs": logprobs }).to_string());
+    Ok(())
 }
 
 fn new(args: &PolicyNewArgs, device: Device) -> anyhow::Result<()> {

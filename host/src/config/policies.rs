@@ -15,6 +15,12 @@ pub struct PolicyConfig {
     /// random policy is made from the shape below.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
+    /// Type of the weights in memory, whatever the checkpoint has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dtype: Option<Dtype>,
+    /// What the chat template is told beside the messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chat: Option<ChatConfig>,
     /// Another policy, by name, whose weights stay as they are and are kept in
     /// memory once; this policy is an adapter over them.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,6 +54,8 @@ impl Default for PolicyConfig {
     fn default() -> Self {
         PolicyConfig {
             path: None,
+            dtype: None,
+            chat: None,
             base: None,
             lora: None,
             train: true,
@@ -61,6 +69,38 @@ impl Default for PolicyConfig {
             remote: None,
         }
     }
+}
+
+/// Types of weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Dtype {
+    /// 32 bits.
+    Float32,
+    /// 16 bits with the range of 32.
+    Bfloat16,
+}
+
+impl Dtype {
+    /// As `config.json` has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Dtype::Float32 => "float32",
+            Dtype::Bfloat16 => "bfloat16",
+        }
+    }
+}
+
+/// `[policies.<name>.chat]`: what the chat template is told beside the messages.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ChatConfig {
+    /// Whether the policy thinks before it answers; left to the template if unset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enable_thinking: Option<bool>,
+    /// Functions that the policy is told it may call, as JSON schemas.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<toml::Value>,
 }
 
 /// `[policies.<name>.lora]`: a low-rank adapter.

@@ -4,6 +4,7 @@
 //! The scale s is `alpha / rank`, or `alpha / √rank` with rank stabilization
 //! (arXiv 2312.03732). Folders are those of `peft`, which vLLM reads, too.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use tch::Tensor;
@@ -14,6 +15,9 @@ use super::parameters::{Layout, Parameters};
 use super::weights::{read_tensors, write_tensors};
 use super::{Device, PolicyError};
 use crate::seed::Seed;
+
+/// What `peft` puts before the names of the base's modules.
+const PREFIX: &str = "base_model.model.";
 
 /// Linear maps that the base applies in one operation, and their adapters too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,6 +153,22 @@ impl Adapter {
         Ok(Adapter { config: self.config.clone(), shape: self.shape.clone(), parameters })
     }
 
+    /// Add s·B·A to the weights of a base.
+    pub(super) fn merge_into(&self, base: &Parameters) -> Result<(), PolicyError> {
+        let own: BTreeMap<&str, Tensor> =
+            self.parameters.tensors().map(|(slot, tensor)| (slot.name(), tensor)).collect();
+        for (slot, mut weight) in base.tensors() {
+            let Some(module) = slot.name().strip_suffix(".weight") else { continue };
+            let part = |part: &str| own.get(format!("{PREFIX}{module}.{part}.weight").as_str());
+            if let (Some(down), Some(up)) = (part("lora_A"), part("lora_B")) {
+                let float = |tensor: &Tensor| tensor.f_to_kind(tch::Kind::Float);
+                let delta = float(up)?.f_matmul(&float(down)?)? * self.config.scale();
+                weight.f_copy_(&(float(&weight)? + delta))?;
+            }
+        }
+        Ok(())
+    }
+
     /// The weights as the model reads them.
     pub(super) fn blocks(&self) -> AdapterBlocks {
         let parameters = &self.parameters;
@@ -170,7 +190,7 @@ impl Adapter {
 fn layout(config: &AdapterConfig, shape: &ModelConfig) -> Layout {
     let mut layout = Layout::default();
     for index in 0..shape.num_hidden_layers {
-        let prefix = format!("base_model.model.model.layers.{index}.");
+        let prefix = format!("{PREFIX}model.layers.{index}.");
         for site in Site::ALL {
             let mut modules = site.modules(shape);
             modules.retain(|(module, _)| config.adapts(module));
@@ -327,21 +347,19 @@ mod tests {
                 ..lora()
             };
             let adapted = trained(&base, &config, 3);
-            let merged = base.duplicate().unwrap();
-            let own: Vec<(String, Tensor)> = adapted
-                .trainable()
-                .tensors()
-                .map(|(slot, tensor)| (slot.name().to_owned(), tensor))
-                .collect();
+            let merged = adapted.merged().unwrap();
+            let weight = |policy: &Policy, name: &str| {
+                let mut all = policy.trainable().tensors();
+                all.find(|(slot, _)| slot.name() == name).unwrap().1
+            };
+            let module = "model.layers.1.self_attn.v_proj";
+            let part =
+                |part: &str| weight(&adapted, &format!("base_model.model.{module}.{part}.weight"));
             let scale = if rank_stabilized { 8.0 / 2.0 } else { 8.0 / 4.0 };
-            for pair in own.iter().filter(|(name, _)| name.contains("lora_A")) {
-                let up_name = pair.0.replace("lora_A", "lora_B");
-                let up = &own.iter().find(|(name, _)| *name == up_name).unwrap().1;
-                let target = pair.0.replace("base_model.model.", "").replace("lora_A.", "");
-                let mut weight =
-                    merged.trainable().tensors().find(|(s, _)| s.name() == target).unwrap().1;
-                let _ = weight.g_add_(&(up.matmul(&pair.1) * scale));
-            }
+            let name = format!("{module}.weight");
+            let expected = weight(&base, &name) + part("lora_B").matmul(&part("lora_A")) * scale;
+            let difference = (weight(&merged, &name) - expected).abs().max().double_value(&[]);
+            assert!(difference < 1e-6, "{difference}");
             let (left, right) = (answers(&adapted), answers(&merged));
             assert_ne!(left, answers(&base));
             for (left, right) in left.iter().zip(&right) {

@@ -11,6 +11,7 @@ use super::entries::Entries;
 use super::family::{Family, Parts};
 use super::rotary::{Rotary, RotaryEmbedding};
 use super::special_tokens::SpecialTokens;
+use crate::config::Dtype;
 use crate::storage::read_json;
 
 /// The shape of a model, in the words of its `config.json`.
@@ -182,6 +183,18 @@ impl ModelConfig {
     /// How queries and keys are turned by position.
     pub(super) fn rotary(&self) -> Rotary {
         self.rotary.rotary(self.head_dim)
+    }
+
+    /// The same model with weights of another type.
+    pub(super) fn in_dtype(&self, dtype: Dtype) -> Self {
+        let mut config = self.clone();
+        config.kind = match dtype {
+            Dtype::Float32 => Kind::Float,
+            Dtype::Bfloat16 => Kind::BFloat16,
+        };
+        let key = if self.original.contains_key("dtype") { "dtype" } else { "torch_dtype" };
+        config.original.insert(key.to_owned(), dtype.name().into());
+        config
     }
 
     /// Type of the weights in memory.

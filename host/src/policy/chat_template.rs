@@ -17,6 +17,7 @@ use serde_json::Map;
 
 use super::PolicyError;
 use super::tokenizer::ASSISTANT;
+use crate::config::ChatConfig;
 use crate::trajectory::Message;
 
 /// The template of ordinary prompts.
@@ -31,6 +32,17 @@ pub struct ChatOptions {
     pub enable_thinking: Option<bool>,
     /// Functions it may call, as JSON schemas; none are mentioned if empty.
     pub tools: Vec<serde_json::Value>,
+}
+
+impl From<&ChatConfig> for ChatOptions {
+    fn from(config: &ChatConfig) -> Self {
+        // Every TOML value is a JSON value, too.
+        let tool = |tool| serde_json::to_value(tool).unwrap_or_default();
+        ChatOptions {
+            enable_thinking: config.enable_thinking,
+            tools: config.tools.iter().map(tool).collect(),
+        }
+    }
 }
 
 /// Parsed templates: one for all prompts, or one by the name `default` and others.

@@ -184,7 +184,7 @@ impl<'p> Engine<'p> {
     /// # Errors
     /// If its prompt is empty, has an unknown id or leaves no room for the answer.
     pub fn check(&self, (policy, request): &Question) -> Result<(), PolicyError> {
-        check_prompt(self.policies[*policy], &request.prompt, &self.sampling)
+        check_tokens(self.policies[*policy], &request.prompt, self.sampling.max_completion_tokens)
     }
 }
 
@@ -342,7 +342,13 @@ fn run_one(mut batch: Batch) -> Result<Progress, PolicyError> {
     Ok(all)
 }
 
-fn check_prompt(policy: &Policy, prompt: &[u32], sampling: &Sampling) -> Result<(), PolicyError> {
+/// Refuse tokens that the policy cannot read, or after which there is no room
+/// for `answer` more.
+pub(super) fn check_tokens(
+    policy: &Policy,
+    prompt: &[u32],
+    answer: usize,
+) -> Result<(), PolicyError> {
     let config = policy.config();
     if prompt.is_empty() {
         return Err(PolicyError::Prompt("a prompt has no tokens; say something in it".to_owned()));
@@ -353,13 +359,9 @@ fn check_prompt(policy: &Policy, prompt: &[u32], sampling: &Sampling) -> Result<
             config.vocab_size
         )));
     }
-    let total = prompt.len() + sampling.max_completion_tokens;
-    if total as i64 > config.max_position_embeddings {
-        return Err(PolicyError::PromptTooLong {
-            prompt: prompt.len(),
-            answer: sampling.max_completion_tokens,
-            positions: config.max_position_embeddings,
-        });
+    let positions = config.max_position_embeddings;
+    if (prompt.len() + answer) as i64 > positions {
+        return Err(PolicyError::PromptTooLong { prompt: prompt.len(), answer, positions });
     }
     Ok(())
 }
