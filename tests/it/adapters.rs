@@ -80,6 +80,33 @@ fn each_role_trains_its_own_adapter_and_the_base_stays_as_it_is() {
 }
 
 #[test]
+fn an_adapter_merged_into_its_base_scores_alike() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = config(folder.path(), "");
+    train(&config, &["--set", "run.name=short", "--set", "train.learning_rate=0.05"]);
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (base, merged) = (path("base"), path("merged"));
+    let adapter = path("short/checkpoints/step-000004/policies/planner");
+    let with = ["--adapter", adapter.as_str()];
+    let (code, _, stderr) =
+        run(&[&["policy", "export", &base, "--out", &merged], &with[..]].concat());
+    assert_eq!(code, 0, "{stderr}");
+    let score = |folder: &str, more: &[&str]| -> Vec<f64> {
+        let tokens = ["--tokens", "4,5,6,7,8,9,4,2"];
+        let (code, stdout, stderr) =
+            run(&[&["policy", "score", folder], &tokens[..], more].concat());
+        assert_eq!(code, 0, "{stderr}");
+        let found: Value = serde_json::from_str(&stdout).unwrap();
+        found["logprobs"].as_array().unwrap().iter().map(|one| one.as_f64().unwrap()).collect()
+    };
+    let (adapted, merged) = (score(&base, &with), score(&merged, &[]));
+    assert_eq!(adapted.len(), 7);
+    assert!(adapted.iter().zip(&merged).all(|(a, b)| (a - b).abs() < 1e-4));
+    let plain = score(&base, &[]);
+    assert!(adapted.iter().zip(&plain).any(|(a, b)| (a - b).abs() > 1e-3));
+}
+
+#[test]
 fn a_run_with_adapters_resumes_as_if_never_stopped() {
     let folder = tempfile::tempdir().unwrap();
     let config = config(folder.path(), "[checkpoint]\nkeep = 9\nevery = 1\n");

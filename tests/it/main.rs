@@ -13,6 +13,7 @@ mod granted;
 mod hostile;
 mod layering;
 mod plugins;
+mod remote;
 mod replay;
 mod rollout;
 mod sandbox;
