@@ -23,7 +23,7 @@ pub use rollout::{BranchChoice, RolloutConfig, SamplingScheme, ValidationConfig}
 pub use run::{CheckpointConfig, RunConfig};
 pub use sandbox::SandboxConfig;
 pub use train::{
-    AdvantageConfig, Decay, Estimator, GroupFilter, ImitationConfig, LossAggregation, TrainConfig,
+    AdvantageConfig, Choice, Decay, Estimator, GroupFilter, ImitationConfig, LossAggregation, TrainConfig,
 };
 
 use crate::error::suggestion;

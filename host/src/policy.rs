@@ -39,11 +39,11 @@ use crate::storage::{create_folder, write_file, write_json};
 use crate::trajectory::{Completion, Message};
 
 pub use architecture::ModelConfig;
-pub(crate) use attention::SelfAttention;
+pub(crate) use attention::{Attention, SelfAttention, attend, bias_of, by_head};
 pub(crate) use batching::cut_evenly;
-pub(crate) use decoder::{Decoder, Input};
+pub(crate) use decoder::{Decoder, Input, Rotation};
 pub use device::{Device, DeviceChoice};
-pub(crate) use ensemble::{Ensemble, Segment};
+pub(crate) use ensemble::{Ensemble, Mixture, Segment};
 pub use error::PolicyError;
 pub use parameters::Parameters;
 pub(crate) use parameters::Slot;

@@ -37,7 +37,7 @@ pub fn run(
     announce(&folder);
     folder.settle_manifest(&manifest(&config, &team, device)?)?;
     let mut training = match load_latest(&folder.checkpoints())? {
-        Some(checkpoint) => Training::resume(config, team, folder, checkpoint, device)?,
+        Some(checkpoint) => Training::resume(config, team, folder, checkpoint)?,
         None => begin(config, team, folder)?,
     };
     training.verify_logprobs(args.verify_logprobs);
