@@ -42,8 +42,7 @@ const REPEAT: u32 = 20;
 /// Prompts of a batch, and answers to each.
 const PROMPTS: u64 = 64;
 const ANSWERS: u64 = 4;
-const SAMPLING: Sampling =
-    Sampling { temperature: 1.0, top_p: 1.0, top_k: 0, max_completion_tokens: 5 };
+const ANSWER_TOKENS: usize = 5;
 
 fn main() {
     // `cargo test --all-targets` runs benchmarks, too, but without this.
@@ -242,7 +241,7 @@ impl Work {
                 Request { prompt: (0..length).map(token).collect(), seeds }
             })
             .collect();
-        let answers = policy.generate(&requests, &SAMPLING).unwrap();
+        let answers = policy.generate(&requests, &Sampling::plain(ANSWER_TOKENS)).unwrap();
         let samples: Vec<Sample> = (requests.iter().zip(answers).enumerate())
             .flat_map(|(task, (request, answers))| {
                 let sample = move |(branch, completion)| Sample {
@@ -281,7 +280,7 @@ impl Work {
     /// Tokens per second of one batch.
     fn generate(&self, policy: &Policy) -> f64 {
         let start = Instant::now();
-        let answers = policy.generate(&self.requests, &SAMPLING).unwrap();
+        let answers = policy.generate(&self.requests, &Sampling::plain(ANSWER_TOKENS)).unwrap();
         let seconds = start.elapsed().as_secs_f64();
         answers.iter().flatten().map(|answer| answer.tokens.len()).sum::<usize>() as f64 / seconds
     }
@@ -292,7 +291,8 @@ impl Work {
             .map(|(sample, &advantage)| Row { sample, advantage })
             .collect();
         let start = Instant::now();
-        let metrics = trainer.update(policy, &rows, &SAMPLING, Seed::new(4)).unwrap();
+        let metrics =
+            trainer.update(policy, &rows, &Sampling::plain(ANSWER_TOKENS), Seed::new(4)).unwrap();
         let seconds = start.elapsed().as_secs_f64();
         assert_eq!(metrics.tokens, self.prompt_tokens() + self.answer_tokens());
         metrics.tokens as f64 / seconds
@@ -313,7 +313,7 @@ impl Work {
         json!({
             "prompts": self.requests.iter().map(|request| &request.prompt[..]).collect::<Vec<_>>(),
             "answers": ANSWERS,
-            "max_completion_tokens": SAMPLING.max_completion_tokens,
+            "max_completion_tokens": ANSWER_TOKENS,
             "samples": samples,
             "train": self.train,
         })

@@ -19,11 +19,12 @@ use serde::{Deserialize, Serialize};
 pub use plugins::{Limits, PluginsConfig};
 pub use policies::{LoraConfig, PolicyConfig};
 pub use roles::Roles;
-pub use rollout::{BranchChoice, RolloutConfig, SamplingScheme, ValidationConfig};
+pub use rollout::{BranchChoice, RolloutConfig, SamplingScheme, Scheduling, ValidationConfig};
 pub use run::{CheckpointConfig, RunConfig};
 pub use sandbox::SandboxConfig;
 pub use train::{
-    AdvantageConfig, Choice, Decay, Estimator, GroupFilter, ImitationConfig, LossAggregation, TrainConfig,
+    AdvantageConfig, Choice, Decay, Estimator, GroupFilter, ImitationConfig, LossAggregation,
+    TrainConfig,
 };
 
 use crate::error::suggestion;
@@ -122,9 +123,24 @@ impl Config {
         Ok(config)
     }
 
-    /// Whether training changes the policy; one without a table is trained.
+    /// Whether training changes the policy; one without a table is trained, a
+    /// base of adapters is not.
     pub fn trains(&self, policy: &str) -> bool {
-        self.policies.get(policy).is_none_or(|policy| policy.train)
+        self.policies.get(policy).is_none_or(|policy| policy.train) && !self.is_base(policy)
+    }
+
+    /// Whether other policies are adapters over this one.
+    pub fn is_base(&self, policy: &str) -> bool {
+        self.policies.values().any(|other| other.base.as_deref() == Some(policy))
+    }
+
+    /// Whether a policy begins as random weights: its own, or its base's.
+    pub fn is_random(&self, policy: &str) -> bool {
+        let Some(settings) = self.policies.get(policy) else { return true };
+        match &settings.base {
+            Some(base) => self.policies.get(base).is_none_or(|base| base.path.is_none()),
+            None => settings.path.is_none(),
+        }
     }
 
     /// The configuration as a file that reproduces it.
@@ -137,6 +153,7 @@ impl Config {
         self.check_rollout()?;
         self.check_training()?;
         for (name, policy) in &self.policies {
+            self.check_adapter(name, policy)?;
             let sizes = [policy.hidden_size, policy.layers, policy.heads, policy.key_value_heads];
             let even_head = policy.head_size > 0 && policy.head_size % 2 == 0;
             require(
@@ -151,6 +168,34 @@ impl Config {
             )?;
         }
         Ok(())
+    }
+
+    fn check_adapter(&self, name: &str, policy: &PolicyConfig) -> Result<(), ConfigError> {
+        let Some(base) = &policy.base else {
+            return require(
+                policy.lora.is_none(),
+                &format!("policies.{name}.lora"),
+                "an adapter needs a base; name another policy in `base`",
+            );
+        };
+        let key = format!("policies.{name}.base");
+        let suggestion = suggestion(base, self.policies.keys().map(String::as_str));
+        let known = self.policies.get(base);
+        require(
+            known.is_some(),
+            &key,
+            &format!("there is no table [policies.{base}]{suggestion}"),
+        )?;
+        require(
+            known.is_none_or(|base| base.base.is_none()),
+            &key,
+            &format!("`{base}` is an adapter itself; name the policy it is an adapter over"),
+        )?;
+        require(
+            policy.path.is_none(),
+            &format!("policies.{name}.path"),
+            "an adapter's weights are named in `lora.path`, its base's in the base's table",
+        )
     }
 
     fn check_rollout(&self) -> Result<(), ConfigError> {
@@ -181,6 +226,26 @@ impl Config {
             "it must be above 0, as training needs samples that differ",
         )?;
         require(top_p, "rollout.top_p", "it must be above 0 and at most 1")?;
+        require(
+            (0.0..=1.0).contains(&rollout.min_p),
+            "rollout.min_p",
+            "it must be between 0 and 1",
+        )?;
+        require(
+            rollout.repetition_penalty > 0.0 && rollout.repetition_penalty.is_finite(),
+            "rollout.repetition_penalty",
+            "it must be above 0",
+        )?;
+        require(
+            rollout.stop.iter().all(|stop| !stop.is_empty()),
+            "rollout.stop",
+            "an empty text would end every answer at once",
+        )?;
+        require(
+            rollout.cache_gib >= 0.0 && rollout.cache_gib.is_finite(),
+            "rollout.cache_gib",
+            "it must be 0 or more",
+        )?;
         require(
             rollout.branch_temperature > 0.0,
             "rollout.branch_temperature",

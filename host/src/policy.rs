@@ -6,23 +6,30 @@
 //! cannot disagree and nothing is copied between them. Only this module and
 //! `trainer` name `tch`.
 //!
-//! Read [`Policy`] first, then `generation` (how a batch of prompts becomes
-//! answers), `decoder` (the model) and `ensemble` (policies over one base).
+//! Read [`Policy`] first, then `decoder` (the model), `ensemble` (policies over
+//! one base), and `engine`, `batch`, `cohort`, `kv_cache` (how prompts become
+//! answers).
 
 mod adapter;
 mod adapter_config;
 mod architecture;
 mod attention;
+mod batch;
 mod batching;
 mod chat_template;
+mod cohort;
 mod decoder;
 mod device;
+mod draft;
+mod engine;
 mod ensemble;
 mod error;
-mod generation;
+mod grid;
 mod kv_cache;
 mod parameters;
+mod prefix_cache;
 mod preset;
+mod prompt_reader;
 mod request;
 mod sampler;
 mod tokenizer;
@@ -43,18 +50,20 @@ pub(crate) use attention::{Attention, SelfAttention, attend, bias_of, by_head};
 pub(crate) use batching::cut_evenly;
 pub(crate) use decoder::{Decoder, Input, Rotation};
 pub use device::{Device, DeviceChoice};
+pub use engine::{Engine, Question};
 pub(crate) use ensemble::{Ensemble, Mixture, Segment};
 pub use error::PolicyError;
 pub use parameters::Parameters;
 pub(crate) use parameters::Slot;
 pub use request::{Request, Sampling};
-pub(crate) use sampler::log_probabilities;
+pub(crate) use sampler::{log_probabilities, penalize};
 pub(crate) use weights::{read_tensors, write_tensors};
 
 use adapter::{Adapter, AdapterBlocks};
 use adapter_config::AdapterConfig;
 use architecture::GenerationConfig;
 use chat_template::ChatTemplate;
+use draft::Language;
 use tokenizer::Tokenizer;
 
 /// A language model that can be asked, and with a `Trainer` be trained.
@@ -66,7 +75,7 @@ pub struct Policy {
     decoder: Decoder,
     /// What this policy adds to weights that it shares with others.
     adapter: Option<Adapter>,
-    tokenizer: Tokenizer,
+    tokenizer: Arc<Tokenizer>,
     template: ChatTemplate,
     generation: GenerationConfig,
     threads: usize,
@@ -122,6 +131,7 @@ impl Policy {
             )));
         }
         let threads = device::default_threads(decoder.device());
+        let tokenizer = Arc::new(tokenizer);
         Ok(Policy { decoder, adapter: None, tokenizer, template, generation, threads })
     }
 
@@ -251,7 +261,9 @@ impl Policy {
         requests: &[Request],
         sampling: &Sampling,
     ) -> Result<Vec<Vec<Completion>>, PolicyError> {
-        generation::generate(self, requests, sampling)
+        let questions: Vec<Question> =
+            requests.iter().map(|request| (0, request.clone())).collect();
+        Engine::new(&[self], sampling.clone(), 0)?.generate(&questions)
     }
 
     /// SHA-256 over names, shapes and bytes of all weights, in hexadecimal.
@@ -306,6 +318,18 @@ impl Policy {
     /// their results. Has no effect on a GPU.
     pub fn set_threads(&mut self, threads: usize) {
         self.threads = threads.max(1);
+    }
+
+    /// Bytes that the keys and values of a token take.
+    pub fn cache_bytes_per_token(&self) -> usize {
+        let config = self.config();
+        let numbers = config.num_hidden_layers * config.num_key_value_heads * config.head_dim;
+        let kind = self.decoder.parameters().buffer().kind();
+        2 * numbers as usize * kind.elt_size_in_bytes()
+    }
+
+    fn language(&self) -> Language {
+        Language { tokenizer: self.tokenizer.clone(), ends: self.generation.end_tokens().into() }
     }
 
     pub(crate) fn decoder(&self) -> &Decoder {

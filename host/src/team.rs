@@ -113,11 +113,12 @@ impl Team {
         let named: Vec<String> = config.policies.keys().cloned().collect();
         let cast = Cast::new(&config.roles, &seats, &named)?;
         let words = vocabulary(&stage, config)?;
+        let mut loader = Loader { config, words: &words, device, bases: BTreeMap::new() };
         let mut policies = BTreeMap::new();
         for name in cast.policies().into_keys() {
-            let failed = |reason| TeamError::Policy { name: name.clone(), reason };
-            let settings = config.policies.get(&name).cloned().unwrap_or_default();
-            let policy = load_policy(&name, &settings, &words, config, device).map_err(failed)?;
+            let policy = loader
+                .load(&name)
+                .map_err(|reason| TeamError::Policy { name: name.clone(), reason })?;
             check_tokenizer(&name, &policy, &stage, &words)?;
             policies.insert(name, policy);
         }
@@ -148,19 +149,50 @@ impl Team {
     }
 }
 
-fn load_policy(
-    name: &str,
-    settings: &PolicyConfig,
-    words: &[String],
-    config: &Config,
+/// Loads policies; a base that several share only once.
+struct Loader<'a> {
+    config: &'a Config,
+    words: &'a [String],
     device: Device,
-) -> Result<Policy, PolicyError> {
-    match &settings.path {
-        Some(path) => Policy::load(path, device),
-        None => {
-            let seed = Seed::new(config.run.seed).named("policy").named(name);
-            Policy::random(settings, words, seed, device)
+    bases: BTreeMap<String, Policy>,
+}
+
+impl Loader<'_> {
+    fn load(&mut self, name: &str) -> Result<Policy, PolicyError> {
+        let settings = self.settings(name);
+        if let Some(base) = &settings.base {
+            let lora = settings.lora.unwrap_or_default();
+            let seed = self.seed(name).named("adapter");
+            return self.base(base)?.adapt(&lora, seed);
         }
+        match self.config.is_base(name) {
+            true => self.base(name)?.share(),
+            false => self.load_whole(name),
+        }
+    }
+
+    fn base(&mut self, name: &str) -> Result<&Policy, PolicyError> {
+        if !self.bases.contains_key(name) {
+            let policy = self.load_whole(name)?;
+            self.bases.insert(name.to_owned(), policy);
+        }
+        Ok(&self.bases[name])
+    }
+
+    fn load_whole(&self, name: &str) -> Result<Policy, PolicyError> {
+        let settings = self.settings(name);
+        match &settings.path {
+            Some(path) => Policy::load(path, self.device),
+            None => Policy::random(&settings, self.words, self.seed(name), self.device),
+        }
+    }
+
+    fn settings(&self, name: &str) -> PolicyConfig {
+        self.config.policies.get(name).cloned().unwrap_or_default()
+    }
+
+    fn seed(&self, name: &str) -> Seed {
+        Seed::new(self.config.run.seed).named("policy").named(name)
     }
 }
 

@@ -249,7 +249,8 @@ impl Training {
         let started = Instant::now();
         let sampling = Sampling::from(&self.config.rollout);
         let seed = self.seed.at(self.progress.step as u64).named("update");
-        let row = |(sample, advantage)| Some(Row { sample, advantage: Option::<f32>::clone(advantage)? });
+        let row =
+            |(sample, advantage)| Some(Row { sample, advantage: Option::<f32>::clone(advantage)? });
         let own = |name: &String| -> Vec<Row> {
             let own = samples.iter().zip(advantages).filter(|(sample, _)| sample.policy == *name);
             own.filter_map(row).collect()

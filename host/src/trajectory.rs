@@ -67,6 +67,8 @@ pub enum Status {
 pub enum StopReason {
     /// The policy sampled an end-of-text token, which is the last of `tokens`.
     EndOfText,
+    /// The answer came to one of the texts that were set to end it.
+    Sequence,
     /// The limit on tokens was met.
     Length,
 }
@@ -77,7 +79,8 @@ pub struct Completion {
     /// Token ids as sampled, the end-of-text token included; never re-tokenised.
     pub tokens: Vec<u32>,
     /// Natural log-probability of each token under the very distribution it
-    /// was drawn from (after temperature, top-k and top-p).
+    /// was drawn from (after repetition penalty, temperature, top-k, top-p
+    /// and min-p).
     pub logprobs: Vec<f32>,
     /// The tokens as text, without special tokens.
     pub text: String,

@@ -5,6 +5,7 @@
 mod components;
 mod support;
 
+mod adapters;
 mod bad_input;
 mod check;
 mod grade;

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use troupe::advantage::advantages;
-use troupe::config::{BranchChoice, Config, Estimator, RolloutConfig};
+use troupe::config::{BranchChoice, Config, Estimator, Roles, RolloutConfig, Scheduling};
 use troupe::group::{filter_groups, form_groups};
 use troupe::plugin::Split;
 use troupe::policy::Device;
 use troupe::rollout::{Rollout, TaskSeed, collect};
 use troupe::seed::Seed;
 use troupe::team::Team;
-use troupe::trajectory::{Event, Sample};
+use troupe::trajectory::{Ending, Event, Sample};
 
 use crate::support::plugin;
 
@@ -123,4 +123,39 @@ fn the_same_seed_rolls_out_the_same_whatever_the_number_of_threads() {
     let second = pool.install(|| roll_out(&config));
     assert_eq!(first.samples, second.samples);
     assert_eq!(first.episodes, second.episodes);
+}
+
+#[test]
+fn overlapped_episodes_are_those_of_lock_step() {
+    for roles in [Roles::PerRole, Roles::Shared] {
+        let mut config = config(&["plan-path", "planner-executor"]);
+        config.roles = roles;
+        config.rollout.scheduling = Scheduling::LockStep;
+        let lock_step = roll_out(&config);
+        config.rollout.scheduling = Scheduling::Overlapped;
+        let overlapped = roll_out(&config);
+        assert_eq!(lock_step.episodes, overlapped.episodes);
+        assert_eq!(lock_step.generated_tokens, overlapped.generated_tokens);
+        assert_eq!(lock_step.samples.len(), overlapped.samples.len());
+        for (left, right) in lock_step.samples.iter().zip(&overlapped.samples) {
+            assert_eq!(left.completion.tokens, right.completion.tokens);
+            assert_eq!(
+                (&left.role, left.turn, left.reward.clone()),
+                (&right.role, right.turn, right.reward.clone())
+            );
+        }
+    }
+}
+
+#[test]
+fn an_episode_whose_prompt_is_too_long_is_void() {
+    let mut config = config(&["plan-path", "planner-executor"]);
+    config.rollout.max_completion_tokens = 4096;
+    let rollout = roll_out(&config);
+    assert!(rollout.samples.is_empty());
+    for episode in &rollout.episodes {
+        let Ending::Void { cause, message } = &episode.ending else { panic!("{episode:?}") };
+        assert_eq!(cause, "prompt_too_long");
+        assert!(message.contains("leaves no room"), "{message}");
+    }
 }

@@ -68,9 +68,14 @@ fn use_latest_policies(config: &mut Config, run: &Path) -> Result<(), StorageErr
         let reason = "the run has no checkpoint yet".to_owned();
         return Err(StorageError::Unfit { path: run.to_owned(), reason });
     };
-    for (name, policy) in &mut config.policies {
-        if policy.train {
-            policy.path = Some(checkpoint.join("policies").join(name));
+    let trained: Vec<String> =
+        config.policies.keys().filter(|name| config.trains(name)).cloned().collect();
+    for name in trained {
+        let Some(policy) = config.policies.get_mut(&name) else { continue };
+        let saved = Some(checkpoint.join("policies").join(name));
+        match policy.base {
+            Some(_) => policy.lora.get_or_insert_default().path = saved,
+            None => policy.path = saved,
         }
     }
     Ok(())

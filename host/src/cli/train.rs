@@ -65,9 +65,7 @@ fn train(mut training: Training) -> anyhow::Result<(Summary, RunFolder)> {
 
 /// Warm-start the policies that ask for it and begin.
 fn begin(config: Config, mut team: Team, folder: RunFolder) -> anyhow::Result<Training> {
-    let from_scratch = |name: &String| {
-        config.trains(name) && config.policies.get(name).is_none_or(|policy| policy.path.is_none())
-    };
+    let from_scratch = |name: &String| config.trains(name) && config.is_random(name);
     if config.imitation.enabled && team.policies.keys().any(from_scratch) {
         warm_start(&config, &mut team)?;
     }

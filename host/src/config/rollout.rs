@@ -25,6 +25,20 @@ pub enum BranchChoice {
     Softmax,
 }
 
+/// What generation and plugins do while the other works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scheduling {
+    /// `overlapped` on a GPU, `lock-step` on a CPU.
+    Auto,
+    /// All answers are generated, then all are played: the same batches every
+    /// time, and so the same bits.
+    LockStep,
+    /// Answers are played as they come in, while others are generated. Who
+    /// shares a batch depends on time, so sums may be rounded differently.
+    Overlapped,
+}
+
 /// Training rollouts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -43,6 +57,16 @@ pub struct RolloutConfig {
     pub top_p: f64,
     /// Keep this many of the likeliest tokens; 0 keeps all.
     pub top_k: usize,
+    /// Leave out tokens with less than this share of the likeliest token's probability; 0 keeps all.
+    pub min_p: f64,
+    /// Makes tokens that were said before less likely; 1 changes nothing.
+    pub repetition_penalty: f64,
+    /// Texts that end a completion; they are not part of its text.
+    pub stop: Vec<String>,
+    /// Whether all answers are waited for before any is played.
+    pub scheduling: Scheduling,
+    /// Memory for keys and values in GiB; 0 takes a part of what is free.
+    pub cache_gib: f64,
     /// Tree or trajectory sampling.
     pub sampling: SamplingScheme,
     /// Which completion the episode goes on from, in tree sampling.
@@ -63,6 +87,11 @@ impl Default for RolloutConfig {
             temperature: 1.0,
             top_p: 1.0,
             top_k: 0,
+            min_p: 0.0,
+            repetition_penalty: 1.0,
+            stop: Vec::new(),
+            scheduling: Scheduling::Auto,
+            cache_gib: 0.0,
             sampling: SamplingScheme::Tree,
             branch_choice: BranchChoice::Random,
             branch_temperature: 0.25,

@@ -239,16 +239,6 @@ impl AdapterBlocks {
         }
     }
 
-    /// Another handle on the same weights, for another thread.
-    pub(super) fn share(&self) -> Self {
-        let layers = self.layers.iter();
-        AdapterBlocks {
-            layers: layers
-                .map(|sites| sites.each_ref().map(|s| s.as_ref().map(LowRank::share)))
-                .collect(),
-        }
-    }
-
     /// s·B·A·x for `states` x `[rows, inputs]`: `[rows, outputs]`; nothing if
     /// the adapter leaves the site alone.
     pub(super) fn delta(&self, states: &Tensor, layer: usize, site: Site) -> Option<Tensor> {
@@ -275,19 +265,6 @@ impl LowRank {
         match parts.as_slice() {
             [one] => one.shallow_clone(),
             several => Tensor::cat(several, 1),
-        }
-    }
-
-    fn share(&self) -> Self {
-        let map = |map: &Map| Map {
-            outputs: map.outputs,
-            up: map.up.as_ref().map(Tensor::shallow_clone),
-        };
-        LowRank {
-            scale: self.scale,
-            rank: self.rank,
-            down: self.down.shallow_clone(),
-            maps: self.maps.iter().map(map).collect(),
         }
     }
 }
@@ -323,9 +300,7 @@ mod tests {
             prompt: [4, 5, 6].into(),
             seeds: (0..4).map(|branch| Seed::new(1).at(branch)).collect(),
         };
-        let sampling = Sampling { max_completion_tokens: 8, ..Sampling::greedy(8) };
-        let sampling = Sampling { temperature: 1.0, ..sampling };
-        policy.generate(&[request], &sampling).unwrap().remove(0)
+        policy.generate(&[request], &Sampling::plain(8)).unwrap().remove(0)
     }
 
     #[test]

@@ -23,6 +23,7 @@ pub(crate) struct SelfAttention {
 
 impl SelfAttention {
     /// Every token sees itself and those before it.
+    #[cfg(test)]
     pub(crate) fn causal(batch: i64, length: i64, group: i64, like: &Tensor) -> Self {
         let seen = Tensor::ones([1, length, length], (Kind::Bool, like.device())).tril(0);
         SelfAttention::among(batch, &seen, group, like.kind())
@@ -33,11 +34,6 @@ impl SelfAttention {
     pub(crate) fn among(batch: i64, seen: &Tensor, group: i64, kind: Kind) -> Self {
         let bias = bias_of(seen, kind).repeat_interleave_self_int(group, 1, None).unsqueeze(1);
         SelfAttention { batch, bias }
-    }
-
-    /// Another handle on the same mask.
-    pub(crate) fn shallow_clone(&self) -> Self {
-        SelfAttention { batch: self.batch, bias: self.bias.shallow_clone() }
     }
 }
 

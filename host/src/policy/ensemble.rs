@@ -60,14 +60,6 @@ impl Ensemble {
         (Ensemble { decoder, members }, leaves)
     }
 
-    /// Other handles on the same weights, for another thread.
-    pub(crate) fn share(&self) -> Self {
-        Ensemble {
-            decoder: self.decoder.share(),
-            members: (self.members.iter().map(|m| m.as_ref().map(AdapterBlocks::share))).collect(),
-        }
-    }
-
     pub(crate) fn decoder(&self) -> &Decoder {
         &self.decoder
     }

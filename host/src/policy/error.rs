@@ -41,6 +41,19 @@ pub enum PolicyError {
     /// A prompt cannot be answered.
     #[error("{0}")]
     Prompt(String),
+    /// A prompt leaves no room for an answer.
+    #[error(
+        "a prompt of {prompt} tokens leaves no room for `max_completion_tokens = {answer}`: the \
+         policy handles {positions} in all; shorten the prompt or the answer"
+    )]
+    PromptTooLong {
+        /// Tokens of the prompt.
+        prompt: usize,
+        /// Tokens that the answer may have.
+        answer: usize,
+        /// What the policy can handle.
+        positions: i64,
+    },
     /// The weights no longer give probabilities.
     #[error(
         "the policy's log-probabilities are not finite, its weights have diverged; go back to a \

@@ -1,100 +1,105 @@
 //! Keys and values of prompts and of the answers that grow from them.
 //!
-//! A *lane* is one prompt with `width` answers. Its cache is one stretch of
-//! positions: first the prompt, kept once for all its answers, then the
-//! answers' tokens step by step, `width` at a time. A mask keeps the answers
-//! of a lane from seeing each other. So a decoding step is one attention with
-//! `width` queries per lane, however many answers share the prompt.
+//! A *lane* is a prompt, kept once for all answers that continue it; a *row*
+//! is one of those answers, with keys and values of its own. A decoding step
+//! compares every row's query with its lane's prompt and with its own answer
+//! so far. Rows leave when they stop; a lane leaves with its last row.
 
 use tch::{Kind, Tensor};
 
-use super::attention::{Attention, attend, bias_of, by_head};
+use super::attention::{Attention, bias_of};
+use super::grid::Grid;
 
 /// Answer tokens for which room is made at once; doubled when used up.
 const FIRST_STEPS: i64 = 16;
 
-/// The keys and values of one layer: `[lanes, key_value_heads, positions, head_dim]`.
-struct Layer {
-    keys: Tensor,
-    values: Tensor,
+/// The keys and values of one layer: `[…, key_value_heads, positions, head_dim]`.
+#[derive(Debug)]
+pub(super) struct Layer {
+    pub(super) keys: Tensor,
+    pub(super) values: Tensor,
 }
 
-/// Takes keys and values of prompts while they are read for the first time.
-pub(super) struct PromptReader<A> {
-    attention: A,
-    batch: i64,
-    layers: Vec<Layer>,
-}
-
-impl<A: Attention> PromptReader<A> {
-    /// Reads `batch` prompts with the given attention among their tokens.
-    pub(super) fn new(batch: i64, attention: A) -> Self {
-        PromptReader { attention, batch, layers: Vec::new() }
+impl Layer {
+    /// The same change for keys and values.
+    pub(super) fn map(&self, change: impl Fn(&Tensor) -> Tensor) -> Layer {
+        Layer { keys: change(&self.keys), values: change(&self.values) }
     }
 }
 
-impl<A: Attention> Attention for PromptReader<A> {
-    fn attend(&mut self, layer: usize, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor {
-        self.layers
-            .push(Layer { keys: by_head(&keys, self.batch), values: by_head(&values, self.batch) });
-        self.attention.attend(layer, queries, keys, values)
-    }
-}
-
-/// The cache of a batch while its answers grow.
+/// The cache of answers that grow in step with each other.
+#[derive(Debug)]
 pub(super) struct KvCache {
-    layers: Vec<Layer>,
-    lengths: Tensor, // [lanes], tokens of each lane's prompt
-    prompt: i64,     // positions of the longest prompt
-    width: i64,
-    group: i64,
+    prompts: Vec<Layer>,  // [lanes, key_value_heads, prompt positions, head_dim]
+    bias: Option<Tensor>, // [lanes, 1, 1, prompt positions]; none if there is no padding
+    lengths: Tensor,      // [lanes], tokens of each lane's prompt
+    answers: Vec<Layer>,  // [rows, key_value_heads, room, head_dim]
+    grid: Grid,
     steps: i64,
-    room: i64,    // steps for which there is room
-    bias: Tensor, // [lanes, 1, width · group, prompt + room · width]
+    room: i64,
+    limit: i64,
+}
+
+/// Prompts as they were read.
+pub(super) struct Prompts {
+    /// By layer: `[lanes, key_value_heads, positions, head_dim]`.
+    pub(super) layers: Vec<Layer>,
+    /// Which positions hold a token: `[lanes, positions]`; all, if none.
+    pub(super) seen: Option<Tensor>,
+    /// Tokens of each: `[lanes]`.
+    pub(super) lengths: Tensor,
 }
 
 impl KvCache {
-    /// Lane i continues prompt `lanes[i]` of what was read; `lengths` `[prompts]`
-    /// are the prompts' lengths, `group` query heads share a key head.
-    pub(super) fn new<A>(
-        read: PromptReader<A>,
-        lanes: &Tensor,
-        lengths: &Tensor,
-        width: i64,
-        group: i64,
-    ) -> Self {
-        let prompt = read.layers[0].keys.size()[2];
-        let mut cache = KvCache {
-            layers: read.layers,
-            lengths: lengths.index_select(0, lanes),
-            prompt,
-            width,
-            group,
+    /// Row i continues prompt `lane_of[i]`, by at most `limit` tokens.
+    pub(super) fn new(prompts: Prompts, lane_of: &[usize], limit: usize) -> Self {
+        let like = &prompts.layers[0].keys;
+        let (lanes, device) = (like.size()[0], like.device());
+        let grid = Grid::new(lane_of, lanes as usize, device);
+        let bias = prompts.seen.map(|seen| bias_of(&seen, like.kind()).view([lanes, 1, 1, -1]));
+        let empty = |tensor: &Tensor| {
+            let size = tensor.size();
+            let shape = [lane_of.len() as i64, size[1], 0, size[3]];
+            tensor.new_empty(shape, (tensor.kind(), device))
+        };
+        KvCache {
+            bias,
+            lengths: prompts.lengths,
+            answers: prompts.layers.iter().map(|layer| layer.map(empty)).collect(),
+            prompts: prompts.layers,
+            grid,
             steps: 0,
             room: 0,
-            bias: Tensor::new(),
-        };
-        cache.keep(lanes);
-        cache
-    }
-
-    /// Go on with these lanes only.
-    pub(super) fn select(&mut self, lanes: &Tensor) {
-        self.lengths = self.lengths.index_select(0, lanes);
-        self.keep(lanes);
-    }
-
-    fn keep(&mut self, lanes: &Tensor) {
-        for layer in &mut self.layers {
-            layer.keys = layer.keys.index_select(0, lanes);
-            layer.values = layer.values.index_select(0, lanes);
+            limit: limit as i64,
         }
-        self.make_bias();
     }
 
-    /// Positions `[lanes · width]` of the tokens of the next step.
+    /// Go on with these rows only; they continue the lanes `lane_of`, counted
+    /// among `lanes`, which are those that stay.
+    pub(super) fn select(&mut self, rows: &[i64], lanes: &[i64], lane_of: &[usize]) {
+        let device = self.lengths.device();
+        let upload = |numbers: &[i64]| Tensor::from_slice(numbers).to_device(device);
+        let kept = upload(rows);
+        // Positions that no token has taken yet need not be copied.
+        let used = self.steps;
+        for layer in &mut self.answers {
+            *layer = layer.map(|tensor| tensor.narrow(2, 0, used).index_select(0, &kept));
+        }
+        self.room = used;
+        if lanes.len() as i64 != self.lengths.size()[0] {
+            let kept = upload(lanes);
+            for layer in &mut self.prompts {
+                *layer = layer.map(|tensor| tensor.index_select(0, &kept));
+            }
+            self.lengths = self.lengths.index_select(0, &kept);
+            self.bias = self.bias.as_ref().map(|bias| bias.index_select(0, &kept));
+        }
+        self.grid = Grid::new(lane_of, lanes.len(), device);
+    }
+
+    /// Positions `[rows]` of the tokens of the next step.
     pub(super) fn positions(&self) -> Tensor {
-        (&self.lengths + self.steps).repeat_interleave_self_int(self.width, 0, None)
+        self.lengths.index_select(0, self.grid.lane_of()) + self.steps
     }
 
     /// Make room for one more step.
@@ -103,53 +108,55 @@ impl KvCache {
         if self.steps <= self.room {
             return;
         }
-        let more = self.room.max(FIRST_STEPS);
+        let more = self.room.max(FIRST_STEPS).min(self.limit.max(self.steps) - self.room);
         self.room += more;
-        for layer in &mut self.layers {
-            for tensor in [&mut layer.keys, &mut layer.values] {
-                let mut size = tensor.size();
-                size[2] = more * self.width;
-                *tensor = Tensor::cat(
-                    &[&*tensor, &tensor.new_empty(size, (tensor.kind(), tensor.device()))],
-                    2,
-                );
-            }
+        let extend = |tensor: &Tensor| {
+            let mut size = tensor.size();
+            size[2] = more;
+            let empty = tensor.new_empty(size, (tensor.kind(), tensor.device()));
+            Tensor::cat(&[tensor, &empty], 2)
+        };
+        for layer in &mut self.answers {
+            *layer = layer.map(extend);
         }
-        self.make_bias();
     }
 
-    /// A query sees its prompt, without padding, and the tokens of its own answer.
-    fn make_bias(&mut self) {
-        let like = &self.layers[0].keys;
-        let (kind, device) = (like.kind(), like.device());
-        let range = |end: i64| Tensor::arange(end, (Kind::Int64, device));
-        let (lanes, queries) = (self.lengths.size()[0], self.width * self.group);
-        let prompt = range(self.prompt).unsqueeze(0).lt_tensor(&self.lengths.unsqueeze(1)); // [lanes, prompt]
-        let prompt =
-            prompt.view([lanes, 1, 1, self.prompt]).expand([lanes, 1, queries, self.prompt], false);
-        let owners = range(self.room * self.width).remainder(self.width); // whose token a position holds
-        let askers = range(queries).divide_scalar_mode(self.group, "floor");
-        let own = owners.unsqueeze(0).eq_tensor(&askers.unsqueeze(1)); // [queries, room · width]
-        let own = own
-            .view([1, 1, queries, -1])
-            .expand([lanes, 1, queries, self.room * self.width], false);
-        self.bias = bias_of(&Tensor::cat(&[prompt, own], 3), kind);
+    /// Keys and values of a lane's prompt, by layer, without padding:
+    /// `[key_value_heads, tokens, head_dim]`, copied.
+    pub(super) fn prompt(&self, lane: usize) -> Vec<Layer> {
+        let lane = lane as i64;
+        let seen =
+            self.bias.as_ref().map(|bias| bias.get(lane).view([-1]).eq(0.0).nonzero().view([-1]));
+        let copy = |tensor: &Tensor| match &seen {
+            Some(seen) => tensor.get(lane).index_select(1, seen),
+            None => tensor.get(lane).copy(),
+        };
+        self.prompts.iter().map(|layer| layer.map(copy)).collect()
     }
 }
 
 impl Attention for KvCache {
     fn attend(&mut self, layer: usize, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor {
-        let lanes = self.lengths.size()[0];
-        let layer = &self.layers[layer];
-        let (from, used) =
-            (self.prompt + (self.steps - 1) * self.width, self.prompt + self.steps * self.width);
-        layer.keys.narrow(2, from, self.width).copy_(&by_head(&keys, lanes));
-        layer.values.narrow(2, from, self.width).copy_(&by_head(&values, lanes));
-        attend(
-            &queries,
-            &layer.keys.narrow(2, 0, used),
-            &layer.values.narrow(2, 0, used),
-            &self.bias.narrow(3, 0, used),
-        )
+        let (prompt, answer, grid) = (&self.prompts[layer], &self.answers[layer], &self.grid);
+        let steps = self.steps;
+        answer.keys.narrow(2, steps - 1, 1).copy_(&keys.unsqueeze(2));
+        answer.values.narrow(2, steps - 1, 1).copy_(&values.unsqueeze(2));
+        let (rows, heads, width) = (queries.size()[0], queries.size()[1], queries.size()[2]);
+        let key_heads = keys.size()[1];
+        let group = heads / key_heads;
+        let queries = queries.view([rows, key_heads, group, width]);
+        let own = queries.matmul(&answer.keys.narrow(2, 0, steps).transpose(2, 3)); // [rows, key_heads, group, steps]
+        let told = grid.spread(&queries).matmul(&prompt.keys.transpose(2, 3)); // [lanes, key_heads, width · group, prompt]
+        let told = match &self.bias {
+            Some(bias) => told + bias,
+            None => told,
+        };
+        let length = told.size()[3];
+        let weights = Tensor::cat(&[told, grid.spread(&own)], 3).softmax(-1, Kind::Float);
+        let weights = weights.to_kind(values.kind());
+        let own = grid.gather(&weights.narrow(3, length, steps), group);
+        let told = weights.narrow(3, 0, length).matmul(&prompt.values);
+        let attended = own.matmul(&answer.values.narrow(2, 0, steps)) + grid.gather(&told, group);
+        attended.reshape([rows, heads * width])
     }
 }

@@ -16,7 +16,7 @@ pub struct Request {
 }
 
 /// How answers are drawn.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Sampling {
     /// Logits are divided by it; 0 takes the likeliest token (greedy).
     pub temperature: f64,
@@ -24,6 +24,15 @@ pub struct Sampling {
     pub top_p: f64,
     /// The likeliest tokens that are kept; 0 keeps all.
     pub top_k: usize,
+    /// Tokens with less than this share of the likeliest token's probability
+    /// are left out; 0 keeps all.
+    pub min_p: f64,
+    /// Logits of tokens that the prompt or the answer had before are divided
+    /// by it if positive and multiplied by it if negative (arXiv 1909.05858,
+    /// section 4.1); 1 changes nothing.
+    pub repetition_penalty: f64,
+    /// Texts that end an answer; they are not part of its text.
+    pub stop: Vec<String>,
     /// Tokens per answer, the end-of-text token included.
     pub max_completion_tokens: usize,
 }
@@ -31,12 +40,30 @@ pub struct Sampling {
 impl Sampling {
     /// The likeliest token every time.
     pub fn greedy(max_completion_tokens: usize) -> Self {
-        Sampling { temperature: 0.0, top_p: 1.0, top_k: 0, max_completion_tokens }
+        Sampling { temperature: 0.0, ..Sampling::plain(max_completion_tokens) }
+    }
+
+    /// Draws from the policy's own distribution, unchanged.
+    pub fn plain(max_completion_tokens: usize) -> Self {
+        Sampling {
+            temperature: 1.0,
+            top_p: 1.0,
+            top_k: 0,
+            min_p: 0.0,
+            repetition_penalty: 1.0,
+            stop: Vec::new(),
+            max_completion_tokens,
+        }
+    }
+
+    /// Whether what was said before changes what is said next.
+    pub(crate) fn penalizes(&self) -> bool {
+        self.repetition_penalty != 1.0
     }
 
     /// Whether tokens are cut off from a vocabulary of this size.
     pub(crate) fn truncates(&self, vocabulary: i64) -> bool {
-        self.top_p < 1.0 || self.top_k > 0 && (self.top_k as i64) < vocabulary
+        self.top_p < 1.0 || self.min_p > 0.0 || self.top_k > 0 && (self.top_k as i64) < vocabulary
     }
 
     /// Refuse settings that no distribution corresponds to.
@@ -47,6 +74,12 @@ impl Sampling {
         }
         if !(self.top_p > 0.0 && self.top_p <= 1.0) {
             return refuse("top_p", self.top_p, "more than 0 and at most 1");
+        }
+        if !(0.0..=1.0).contains(&self.min_p) {
+            return refuse("min_p", self.min_p, "between 0 and 1");
+        }
+        if !(self.repetition_penalty > 0.0 && self.repetition_penalty.is_finite()) {
+            return refuse("repetition_penalty", self.repetition_penalty, "more than 0");
         }
         if self.max_completion_tokens == 0 {
             return refuse("max_completion_tokens", 0.0, "1 or more");
@@ -61,6 +94,9 @@ impl From<&RolloutConfig> for Sampling {
             temperature: config.temperature,
             top_p: config.top_p,
             top_k: config.top_k,
+            min_p: config.min_p,
+            repetition_penalty: config.repetition_penalty,
+            stop: config.stop.clone(),
             max_completion_tokens: config.max_completion_tokens,
         }
     }

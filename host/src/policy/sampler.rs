@@ -11,7 +11,7 @@ use super::Sampling;
 /// with it are numbers.
 const EXCLUDED: f64 = -1e9;
 
-/// Natural log-probabilities after temperature, top-k and top-p, in this
+/// Natural log-probabilities after temperature, top-k, top-p and min-p, in this
 /// order: `[rows, vocabulary]` to the same.
 ///
 /// `chosen` `[rows]` are tokens that are never cut off. A scorer passes the
@@ -33,7 +33,7 @@ pub(crate) fn log_probabilities(
     logits.log_softmax(-1, Kind::Float)
 }
 
-/// Which tokens top-k and top-p leave out: `[rows, vocabulary]` of truth values.
+/// Which tokens top-k, top-p and min-p leave out: `[rows, vocabulary]` of truth values.
 fn cut_off(logits: &Tensor, sampling: &Sampling, chosen: Option<&Tensor>) -> Option<Tensor> {
     let vocabulary = logits.size()[1];
     if !sampling.truncates(vocabulary) {
@@ -47,8 +47,11 @@ fn cut_off(logits: &Tensor, sampling: &Sampling, chosen: Option<&Tensor>) -> Opt
     };
     // A token stays while those before it have less than `top_p` together.
     let probabilities = ranked.softmax(-1, Kind::Float);
-    let before = probabilities.cumsum(-1, Kind::Float) - probabilities;
-    let cut = before.ge(sampling.top_p);
+    let before = probabilities.cumsum(-1, Kind::Float) - &probabilities;
+    let likeliest = probabilities.narrow(-1, 0, 1);
+    let cut = before
+        .ge(sampling.top_p)
+        .logical_or(&probabilities.lt_tensor(&(likeliest * sampling.min_p)));
     let mut cut = logits.ones_like().to_kind(Kind::Bool).scatter(1, &order, &cut);
     if let Some(chosen) = chosen {
         let _ = cut.scatter_value_(1, &chosen.unsqueeze(1), 0);
@@ -56,26 +59,32 @@ fn cut_off(logits: &Tensor, sampling: &Sampling, chosen: Option<&Tensor>) -> Opt
     Some(cut)
 }
 
-/// Draw tokens: for every row of `logits` `[rows, vocabulary]` as many as
-/// `units` `[rows, draws]` has columns, each by inverting the cumulative
-/// distribution at one number in `[0, 1)`. Returns tokens and their
-/// log-probabilities, `[rows, draws]` each.
+/// Make tokens less likely that were said before: where `seen` `[rows,
+/// vocabulary]` is true, logits `[rows, vocabulary]` are divided by `penalty`
+/// if positive and multiplied by it if negative.
+pub(crate) fn penalize(logits: &Tensor, seen: &Tensor, penalty: f64) -> Tensor {
+    let penalized = logits.clamp_min(0.0) / penalty + logits.clamp_max(0.0) * penalty;
+    penalized.where_self(seen, logits)
+}
+
+/// Draw a token for every row of `logits` `[rows, vocabulary]` by inverting
+/// the cumulative distribution at one of `units` `[rows]`, numbers in
+/// `[0, 1)`. Returns tokens and their log-probabilities, `[rows]` each.
 ///
 /// At temperature 0 the distribution is a point, so log-probabilities are 0.
 pub(super) fn draw(logits: &Tensor, sampling: &Sampling, units: &Tensor) -> (Tensor, Tensor) {
     if sampling.temperature == 0.0 {
-        let tokens = logits.argmax(-1, true).expand_as(units).contiguous();
-        return (tokens, units.zeros_like());
+        return (logits.argmax(-1, false), units.zeros_like());
     }
     let scores = log_probabilities(logits, sampling, None);
     let cumulative = scores.exp().cumsum(-1, Kind::Float);
     let last = cumulative.size()[1] - 1;
     // The sum may miss 1 by rounding; its own last value takes the place of 1.
-    let thresholds = units * cumulative.narrow(1, last, 1);
+    let thresholds = units.unsqueeze(1) * cumulative.narrow(1, last, 1);
     let tokens =
         thresholds.searchsorted(&cumulative, false, true, "right", None::<&Tensor>).clamp_max(last);
     let chosen = scores.gather(1, &tokens, false);
-    (tokens, chosen)
+    (tokens.squeeze_dim(1), chosen.squeeze_dim(1))
 }
 
 /// A number in `[0, 1)` cut to the 24 bits that 32-bit floats hold, so that
@@ -91,7 +100,7 @@ mod tests {
     use crate::seed::Seed;
 
     fn sampling(temperature: f64, top_k: usize, top_p: f64) -> Sampling {
-        Sampling { temperature, top_p, top_k, max_completion_tokens: 1 }
+        Sampling { temperature, top_p, top_k, ..Sampling::plain(1) }
     }
 
     fn logits() -> Tensor {
@@ -121,6 +130,22 @@ mod tests {
     }
 
     #[test]
+    fn min_p_leaves_out_what_is_much_less_likely_than_the_likeliest() {
+        let least = |min_p| probabilities(Sampling { min_p, ..Sampling::plain(1) });
+        near(&least(0.3), &[0.0, 0.5 / 0.9, 0.2 / 0.9, 0.2 / 0.9]);
+        near(&least(0.5), &[0.0, 1.0, 0.0, 0.0]);
+        near(&least(0.1), &[0.1, 0.5, 0.2, 0.2]);
+    }
+
+    #[test]
+    fn what_was_said_before_is_less_likely() {
+        let logits = Tensor::from_slice(&[2.0_f32, -2.0, 2.0, -2.0]).view([1, 4]);
+        let seen = Tensor::from_slice(&[true, true, false, false]).view([1, 4]);
+        let found = Vec::<f32>::try_from(penalize(&logits, &seen, 1.25).view([-1])).unwrap();
+        near(&found, &[1.6, -2.5, 2.0, -2.0]);
+    }
+
+    #[test]
     fn a_chosen_token_is_never_cut_off() {
         let chosen = Tensor::from_slice(&[0_i64]);
         let rows = log_probabilities(&logits(), &sampling(1.0, 1, 1.0), Some(&chosen)).exp();
@@ -131,8 +156,9 @@ mod tests {
     fn frequencies_match_probabilities() {
         let setting = sampling(0.8, 3, 0.95);
         let units: Vec<f32> = (0..40_000).map(|i| unit(Seed::new(3).at(i))).collect();
-        let (tokens, _) = draw(&logits(), &setting, &Tensor::from_slice(&units).view([1, -1]));
-        let tokens = Vec::<i64>::try_from(tokens.view([-1])).unwrap();
+        let rows = logits().expand([units.len() as i64, 4], false);
+        let (tokens, _) = draw(&rows, &setting, &Tensor::from_slice(&units));
+        let tokens = Vec::<i64>::try_from(tokens).unwrap();
         let mut shares = [0.0_f32; 4];
         tokens.iter().for_each(|&token| shares[token as usize] += 1.0 / 40_000.0);
         let expected = probabilities(setting);
@@ -145,17 +171,18 @@ mod tests {
 
     #[test]
     fn the_ends_of_the_unit_interval_stay_in_the_support() {
-        let logits = Tensor::from_slice(&[-1e9_f32, 0.0, 0.0, -1e9]).view([1, 4]);
-        let units = Tensor::from_slice(&[0.0_f32, 1.0 - f32::EPSILON / 2.0]).view([1, 2]);
+        let logits = Tensor::from_slice(&[-1e9_f32, 0.0, 0.0, -1e9]).expand([2, 4], false);
+        let units = Tensor::from_slice(&[0.0_f32, 1.0 - f32::EPSILON / 2.0]);
         let (tokens, _) = draw(&logits, &sampling(1.0, 0, 1.0), &units);
-        assert_eq!(Vec::<i64>::try_from(tokens.view([-1])).unwrap(), [1, 2]);
+        assert_eq!(Vec::<i64>::try_from(tokens).unwrap(), [1, 2]);
     }
 
     #[test]
     fn temperature_zero_is_greedy() {
-        let units = Tensor::from_slice(&[0.0_f32, 0.9]).view([1, 2]);
-        let (tokens, scores) = draw(&logits(), &Sampling::greedy(1), &units);
-        assert_eq!(Vec::<i64>::try_from(tokens.view([-1])).unwrap(), [1, 1]);
-        assert_eq!(Vec::<f32>::try_from(scores.view([-1])).unwrap(), [0.0, 0.0]);
+        let units = Tensor::from_slice(&[0.0_f32, 0.9]);
+        let rows = logits().expand([2, 4], false);
+        let (tokens, scores) = draw(&rows, &Sampling::greedy(1), &units);
+        assert_eq!(Vec::<i64>::try_from(tokens).unwrap(), [1, 1]);
+        assert_eq!(Vec::<f32>::try_from(scores).unwrap(), [0.0, 0.0]);
     }
 }

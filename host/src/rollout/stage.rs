@@ -87,7 +87,7 @@ pub struct Answer<'a> {
 
 impl<'a> From<&'a Completion> for Answer<'a> {
     fn from(completion: &'a Completion) -> Self {
-        Answer { text: &completion.text, complete: completion.stop == StopReason::EndOfText }
+        Answer { text: &completion.text, complete: completion.stop != StopReason::Length }
     }
 }
 

@@ -209,9 +209,7 @@ impl Imitation {
     /// Over the examples in `bundles`.
     pub(super) fn new(bundles: &[&Bundle]) -> Self {
         let tokens: usize = bundles.iter().map(|bundle| bundle.answer_tokens()).sum();
-        let sampling =
-            Sampling { temperature: 1.0, top_p: 1.0, top_k: 0, max_completion_tokens: 1 };
-        Imitation { sampling, per_token: 1.0 / tokens.max(1) as f64 }
+        Imitation { sampling: Sampling::plain(1), per_token: 1.0 / tokens.max(1) as f64 }
     }
 }
 
@@ -293,8 +291,7 @@ mod tests {
             all: Tensor::zeros([3, 1], (Kind::Float, tch::Device::Cpu)),
             sources: Tensor::arange(3, (Kind::Int64, tch::Device::Cpu)),
         };
-        let sampling =
-            Sampling { temperature: 1.0, top_p: 1.0, top_k: 0, max_completion_tokens: 2 };
+        let sampling = Sampling::plain(2);
         let surrogate = Surrogate::new(config, &sampling, &rows, &bundles);
         let reference = reference.map(|reference| Tensor::from_slice(reference));
         let (loss, _) = surrogate.loss(targets, &scores, reference.as_ref());

@@ -229,7 +229,8 @@ impl Chunk<'_, '_> {
     /// `[targets, vocabulary]` of truth values.
     pub(super) fn seen(&self, vocabulary: i64, device: tch::Device) -> Tensor {
         let earlier = |(row, target): (i64, &Target)| {
-            let ids: Vec<i64> = target.earlier().map(|id| row * vocabulary + i64::from(id)).collect();
+            let ids: Vec<i64> =
+                target.earlier().map(|id| row * vocabulary + i64::from(id)).collect();
             ids
         };
         let places: Vec<i64> = (0..).zip(self.targets).flat_map(earlier).collect();

@@ -7,7 +7,7 @@
 use tch::{Kind, Tensor};
 
 use super::pack::Chunk;
-use crate::policy::{Decoder, Sampling, log_probabilities};
+use crate::policy::{Decoder, Sampling, log_probabilities, penalize};
 
 /// Bytes of a chunk's logits. A product this large runs at full speed.
 const CPU_LOGITS: usize = 64 << 20;
@@ -42,11 +42,16 @@ impl Scores {
         let vocabulary = logits.size()[1];
         let (mut sources, ids) = chunk.sources_and_ids(logits.device());
         let mut kept = None;
-        if sampling.truncates(vocabulary) {
-            // What is cut off depends on the target, so each has its own distribution.
+        if sampling.truncates(vocabulary) || sampling.penalizes() {
+            // What is cut off depends on the target, and what was said before
+            // too: each has its own distribution.
             logits = logits.index_select(0, &sources);
             sources = Tensor::arange(sources.size()[0], (Kind::Int64, sources.device()));
             kept = Some(&ids);
+        }
+        if sampling.penalizes() {
+            let seen = chunk.seen(vocabulary, logits.device());
+            logits = penalize(&logits, &seen, sampling.repetition_penalty);
         }
         let all = log_probabilities(&logits, sampling, kept);
         let chosen = all.view([-1]).index_select(0, &(&sources * vocabulary + &ids));

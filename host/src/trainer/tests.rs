@@ -13,7 +13,7 @@ fn policy(seed: u64) -> Policy {
 }
 
 fn sampling() -> Sampling {
-    Sampling { temperature: 1.0, top_p: 1.0, top_k: 0, max_completion_tokens: 6 }
+    Sampling::plain(6)
 }
 
 fn prompt(seed: Seed, length: usize) -> Arc<[u32]> {
@@ -223,8 +223,7 @@ fn policies_of_their_own_are_updated_beside_each_other() {
 fn untied(seed: u64) -> Policy {
     let folder = tempfile::tempdir().unwrap();
     policy(seed).save(folder.path()).unwrap();
-    let (path, file) =
-        (folder.path().join("config.json"), folder.path().join("model.safetensors"));
+    let (path, file) = (folder.path().join("config.json"), folder.path().join("model.safetensors"));
     let mut tensors = crate::policy::read_tensors(&file).unwrap();
     let head = tensors["model.embed_tokens.weight"].copy() * 0.5;
     tensors.insert("lm_head.weight".to_owned(), head);
@@ -276,10 +275,10 @@ fn long_answers_score_as_each_alone() {
 #[test]
 fn the_training_graph_scores_as_the_sampler_did() {
     let policy = policy(1);
-    for (temperature, top_k, top_p) in
-        [(1.0, 0, 1.0), (0.6, 4, 1.0), (1.4, 0, 0.7), (1.0, 12, 0.9)]
+    for (temperature, top_k, top_p, min_p) in
+        [(1.0, 0, 1.0, 0.0), (0.6, 4, 1.0, 0.0), (1.4, 0, 0.7, 0.0), (1.0, 12, 0.9, 0.1)]
     {
-        let sampling = Sampling { temperature, top_k, top_p, ..sampling() };
+        let sampling = Sampling { temperature, top_k, top_p, min_p, ..sampling() };
         let samples = samples(&policy, 30, &sampling);
         let samples: Vec<&Sample> = samples.iter().collect();
         let scores = scores(&policy, &samples, &sampling);
@@ -289,6 +288,19 @@ fn the_training_graph_scores_as_the_sampler_did() {
             let worst = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
             assert!(worst < 1e-4, "{worst} at {sampling:?}");
         }
+    }
+}
+
+#[test]
+fn what_was_said_before_counts_in_training_as_it_did_in_sampling() {
+    let policy = policy(19);
+    let sampling = Sampling { repetition_penalty: 1.7, temperature: 0.8, ..sampling() };
+    let samples = samples(&policy, 10, &sampling);
+    let found = scores(&policy, &samples.iter().collect::<Vec<_>>(), &sampling);
+    for (sample, found) in samples.iter().zip(found) {
+        let pairs = sample.completion.logprobs.iter().zip(&found);
+        let worst = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        assert!(worst < 1e-4, "{worst}");
     }
 }
 
@@ -303,8 +315,7 @@ fn packed_answers_score_as_each_alone() {
         samples[index].completion.tokens = tokens.to_vec();
         samples[index].completion.logprobs = vec![0.0; tokens.len()];
     }
-    let together =
-        scores(&policy, &samples.iter().collect::<Vec<_>>(), &sampling());
+    let together = scores(&policy, &samples.iter().collect::<Vec<_>>(), &sampling());
     for (sample, together) in samples.iter().zip(&together) {
         let alone = scores(&policy, &[sample], &sampling()).remove(0);
         assert!(
@@ -348,9 +359,7 @@ fn the_size_of_micro_batches_changes_nothing() {
             };
             let mut trainer = Trainer::new(&policy, &config).unwrap();
             for step in 0..3 {
-                trainer
-                    .update(&mut policy, &rows(&samples), &sampling(), Seed::new(step))
-                    .unwrap();
+                trainer.update(&mut policy, &rows(&samples), &sampling(), Seed::new(step)).unwrap();
             }
             policy
         };
@@ -395,12 +404,8 @@ fn the_first_update_reports_no_mismatch() {
     let sampling = Sampling { temperature: 0.8, top_p: 0.9, ..sampling() };
     let samples = samples(&policy, 10, &sampling);
     let mut trainer = Trainer::new(&policy, &config()).unwrap();
-    let metrics =
-        trainer.update(&mut policy, &rows(&samples), &sampling, Seed::new(1)).unwrap();
-    assert!(
-        metrics.largest_logprob_difference < 1e-4 && metrics.mismatch < 1e-6,
-        "{metrics:?}"
-    );
+    let metrics = trainer.update(&mut policy, &rows(&samples), &sampling, Seed::new(1)).unwrap();
+    assert!(metrics.largest_logprob_difference < 1e-4 && metrics.mismatch < 1e-6, "{metrics:?}");
     assert_eq!((metrics.clip_low_share, metrics.clip_high_share), (0.0, 0.0));
     let answers: usize = samples.iter().map(|sample| sample.completion.tokens.len()).sum();
     let prompts: usize = samples.iter().step_by(4).map(|sample| sample.prompt.len()).sum();
@@ -412,16 +417,12 @@ fn the_entropy_bonus_raises_entropy() {
     let run = |entropy_coefficient| {
         let mut policy = policy(7);
         let samples = samples(&policy, 10, &sampling());
-        let flat: Vec<Row> =
-            samples.iter().map(|sample| Row { sample, advantage: 0.0 }).collect();
+        let flat: Vec<Row> = samples.iter().map(|sample| Row { sample, advantage: 0.0 }).collect();
         let mut trainer =
             Trainer::new(&policy, &TrainConfig { entropy_coefficient, ..config() }).unwrap();
         let entropies: Vec<f64> = (0..3)
             .map(|step| {
-                trainer
-                    .update(&mut policy, &flat, &sampling(), Seed::new(step))
-                    .unwrap()
-                    .entropy
+                trainer.update(&mut policy, &flat, &sampling(), Seed::new(step)).unwrap().entropy
             })
             .collect();
         entropies[2] - entropies[0]
@@ -534,8 +535,7 @@ fn rows_that_cannot_be_learned_from_are_refused() {
         trainer.update(&mut policy, &rows, &sampling, Seed::new(0)).unwrap_err().to_string()
     };
     assert!(
-        refuse(&|sample, _, _| sample.completion.logprobs.push(0.0))
-            .contains("log-probabilities")
+        refuse(&|sample, _, _| sample.completion.logprobs.push(0.0)).contains("log-probabilities")
     );
     assert!(refuse(&|_, advantage, _| *advantage = f32::NAN).contains("advantage is NaN"));
     assert!(refuse(&|_, _, sampling| sampling.temperature = 0.0).contains("sample above 0"));

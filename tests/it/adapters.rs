@@ -1,0 +1,114 @@
+//! A low-rank adapter for every role over one frozen base, with the real binary.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::{plugins, run};
+
+/// A configuration of a few seconds: a base in `base/`, an adapter per role.
+fn config(folder: &Path, extra: &str) -> String {
+    let base = folder.join("base");
+    let flags = ["policy", "new", "--preset", "tiny", "--plugins"];
+    let files = plugins(&["plan-path", "planner-executor"]);
+    if !base.exists() {
+        let (code, _, stderr) =
+            run(&[&flags[..], &[&files, "--out", base.to_str().unwrap()]].concat());
+        assert_eq!(code, 0, "{stderr}");
+    }
+    let text = format!(
+        "roles = \"per-role\"\n\
+         [run]\ndir = {folder:?}\n\
+         [plugins]\nfiles = [{}]\n\
+         [policies.base]\npath = {base:?}\n\
+         [policies.planner]\nbase = \"base\"\nlora = {{ rank = 4 }}\n\
+         [policies.executor]\nbase = \"base\"\nlora = {{ rank = 8, rank_stabilized = true }}\n\
+         [train]\nsteps = 4\n\
+         [rollout]\ntasks_per_step = 8\nmax_turns = 3\n\
+         [validation]\ntasks = 16\ntasks_during_training = 8\nevery = 3\n{extra}",
+        files.split(',').map(|file| format!("{file:?}")).collect::<Vec<_>>().join(", "),
+    );
+    let path = folder.join("config.toml");
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+fn train(config: &str, flags: &[&str]) {
+    let (code, _, stderr) = run(&[&["train", config], flags].concat());
+    assert_eq!(code, 0, "{stderr}");
+}
+
+fn metrics(run: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
+    let read = |line: &str| {
+        let mut record: Value = serde_json::from_str(line).unwrap();
+        record.as_object_mut().unwrap().remove("timing");
+        record
+    };
+    text.lines().map(read).collect()
+}
+
+#[test]
+fn each_role_trains_its_own_adapter_and_the_base_stays_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = config(folder.path(), "");
+    let weights = folder.path().join("base/model.safetensors");
+    let before = fs::read(&weights).unwrap();
+    train(&config, &["--set", "run.name=adapters", "--verify-logprobs"]);
+    let run_folder = folder.path().join("adapters");
+    for record in &metrics(&run_folder)[1..] {
+        let difference = record["largest_logprob_difference"].as_f64().unwrap();
+        assert!(difference < 1e-4, "{difference}");
+        assert_eq!(record["updates"].as_object().unwrap().len(), 2);
+    }
+    let adapter = |step: &str, role: &str| {
+        let folder = run_folder.join("checkpoints").join(step).join("policies").join(role);
+        assert!(!folder.join("model.safetensors").exists());
+        let config = fs::read_to_string(folder.join("adapter_config.json")).unwrap();
+        (config, fs::read(folder.join("adapter_model.safetensors")).unwrap())
+    };
+    let (planner, executor) =
+        (adapter("step-000004", "planner"), adapter("step-000004", "executor"));
+    assert!(planner.0.contains("\"r\": 4") && executor.0.contains("\"use_rslora\": true"));
+    assert_ne!(planner.1.len(), executor.1.len());
+    assert_eq!(fs::read(&weights).unwrap(), before);
+    let (code, stdout, stderr) =
+        run(&["eval", "--run", run_folder.to_str().unwrap(), "--tasks", "8"]);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stdout.contains("greedy"), "{stdout}");
+}
+
+#[test]
+fn a_run_with_adapters_resumes_as_if_never_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = config(folder.path(), "[checkpoint]\nkeep = 9\nevery = 1\n");
+    train(&config, &["--set", "run.name=whole"]);
+    train(&config, &["--set", "run.name=stopped"]);
+    let (whole, stopped) = (folder.path().join("whole"), folder.path().join("stopped"));
+    for step in ["step-000003", "step-000004"] {
+        fs::remove_dir_all(stopped.join("checkpoints").join(step)).unwrap();
+    }
+    fs::remove_file(stopped.join("summary.json")).unwrap();
+    let (code, _, stderr) = run(&["train", "--resume", stopped.to_str().unwrap()]);
+    assert_eq!(code, 0, "{stderr}");
+    assert_eq!(metrics(&whole), metrics(&stopped));
+}
+
+#[test]
+fn adapters_that_cannot_be_are_refused_before_any_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = config(folder.path(), "");
+    for (setting, expected, code) in [
+        ("policies.planner.base=bas", "did you mean `base`?", 2),
+        ("policies.planner.base=executor", "`executor` is an adapter itself", 2),
+        ("policies.planner.path=somewhere", "lora.path", 2),
+        ("policies.other.lora.rank=3", "an adapter needs a base", 2),
+        ("policies.planner.lora.rank=0", "rank is 0", 4),
+        ("policies.planner.lora.target_modules=[\"lm_head\"]", "`lm_head` cannot be adapted", 4),
+    ] {
+        let (found, _, stderr) = run(&["train", &config, "--set", setting]);
+        assert!(stderr.contains(expected), "{setting}: {stderr}");
+        assert_eq!(found, code, "{setting}: {stderr}");
+    }
+}
