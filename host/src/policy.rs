@@ -26,6 +26,7 @@ mod ensemble;
 mod error;
 mod grid;
 mod kv_cache;
+mod memory;
 mod parameters;
 mod prefix_cache;
 mod preset;

@@ -15,6 +15,7 @@ mod mini_batch;
 mod optimizer;
 mod pack;
 mod pass;
+mod plan;
 mod rescoring;
 mod schedule;
 mod scores;
@@ -33,6 +34,7 @@ use crate::storage::StorageError;
 use crate::trajectory::Sample;
 
 pub use metrics::{ImitationMetrics, UpdateMetrics};
+pub use plan::{Base, DoesNotFit, Machine, Plan};
 pub use rescoring::rescore;
 pub use update::{Member, update_together};
 

@@ -18,13 +18,16 @@ use crate::metrics::{
     measure_roles,
 };
 use crate::plugin::Split;
-use crate::policy::{Policy, PolicyError, Sampling};
+use crate::policy::{Device, Policy, PolicyError, Sampling};
 use crate::rollout::{Rollout, RolloutError, TaskSeed, collect};
 use crate::run::{RunFolder, Summary};
 use crate::seed::Seed;
 use crate::storage::StorageError;
 use crate::team::Team;
-use crate::trainer::{Member, Row, Trainer, TrainerError, UpdateMetrics, rescore, update_together};
+use crate::trainer::{
+    Base, DoesNotFit, Machine, Member, Plan, Row, Trainer, TrainerError, UpdateMetrics, rescore,
+    update_together,
+};
 use crate::trajectory::{Ending, Sample};
 
 /// Why training stopped. What was saved before stays.
@@ -57,6 +60,25 @@ pub enum TrainingError {
         /// What happened in the first of them.
         first: String,
     },
+}
+
+/// What a run of this team will need of memory. Weights are there already.
+///
+/// # Errors
+/// If it does not fit.
+pub fn plan(config: &Config, team: &Team) -> Result<Plan, DoesNotFit> {
+    let policies: Vec<(&Policy, bool)> =
+        team.policies.iter().map(|(name, policy)| (policy, config.trains(name))).collect();
+    let bases = Base::of_policies(&policies);
+    let device = policies.first().map_or_else(Device::cpu, |(policy, _)| policy.device());
+    let loaded = bases.iter().map(Base::loaded).sum::<u64>();
+    let machine = Machine {
+        gpu: device.is_gpu(),
+        threads: policies.iter().map(|(policy, _)| policy.threads()).max().unwrap_or(1),
+        memory: device.free_memory().unwrap_or(u64::MAX).saturating_add(loaded),
+        host_memory: Device::cpu().free_memory().unwrap_or(u64::MAX),
+    };
+    Plan::of(&bases, &config.train, &config.rollout, &machine)
 }
 
 /// A line of `metrics.jsonl`.

@@ -353,7 +353,7 @@ mod tests {
         let Step::Made { gradient_norm } = made else { panic!("{made:?}") };
         assert!((gradient_norm / norm - 1.0).abs() < 1e-3, "{gradient_norm} {norm}");
         let clipped = optimizer.first.norm().double_value(&[]) / 0.1;
-        assert!((clipped - 1.0).abs() < 1e-5, "{clipped}");
+        assert!((clipped - 1.0).abs() < 1e-3, "{clipped}");
         let before = policy.digest().unwrap();
         let broken = policy.trainable().buffer().full_like(f64::NAN);
         assert_eq!(optimizer.step(policy.trainable_mut(), broken, 0.1, 1).unwrap(), Step::Skipped);

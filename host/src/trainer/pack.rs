@@ -11,7 +11,7 @@ use super::tree_attention::{TreeAttention, Trees};
 use crate::policy::{Decoder, Device, Segment, cut_evenly};
 
 /// Tokens that a CPU handles at once: more no longer fit its cache.
-const CPU_MICRO_BATCH_TOKENS: usize = 2048;
+pub(super) const CPU_MICRO_BATCH_TOKENS: usize = 2048;
 
 /// Bundles that go through the model together, learner by learner.
 pub(super) struct MicroBatch<'b, 'a> {
