@@ -9,8 +9,9 @@ use tch::{Kind, Tensor};
 use super::pack::Chunk;
 use crate::policy::{Decoder, Sampling, log_probabilities, penalize};
 
-/// Bytes of a chunk's logits. A product this large runs at full speed.
-const CPU_LOGITS: usize = 64 << 20;
+/// Bytes of a chunk's logits: enough for products to run at full speed, and on
+/// a CPU so few that the allocator keeps the memory from chunk to chunk.
+const CPU_LOGITS: usize = 28 << 20;
 const GPU_LOGITS: usize = 512 << 20;
 
 /// Targets whose logits are computed at once.
