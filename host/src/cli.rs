@@ -22,7 +22,7 @@ use args::{Cli, Command, ConfigArgs};
 use crate::config::{Config, ConfigError};
 use crate::error::ExitCode;
 use crate::grading::GradingError;
-use crate::imitation::ImitationError;
+use crate::imitation::{ImitationError, RecordingError};
 use crate::plugin::{PluginError, PluginFailure, THREAD_STACK_BYTES};
 use crate::policy::{Device, DeviceChoice, PolicyError};
 use crate::program::SandboxError;
@@ -99,7 +99,7 @@ fn exit_code(error: &anyhow::Error) -> ExitCode {
         if cause.is::<ConfigError>() || cause.is::<UsageError>() || setting {
             return ExitCode::Usage;
         }
-        if cause.is::<GradingError>() {
+        if cause.is::<GradingError>() || cause.is::<RecordingError>() {
             return ExitCode::Usage;
         }
         if cause.is::<grade::MostlyVoid>() {

@@ -5,6 +5,7 @@
 
 mod plugins;
 mod policies;
+mod remote;
 mod roles;
 mod rollout;
 mod run;
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 pub use plugins::{Limits, PluginsConfig};
 pub use policies::{LoraConfig, PolicyConfig};
+pub use remote::RemoteConfig;
 pub use roles::Roles;
 pub use rollout::{BranchChoice, RolloutConfig, SamplingScheme, Scheduling, ValidationConfig};
 pub use run::{CheckpointConfig, RunConfig};
@@ -124,9 +126,11 @@ impl Config {
     }
 
     /// Whether training changes the policy; one without a table is trained, a
-    /// base of adapters is not.
+    /// base of adapters is not, and neither is a remote one.
     pub fn trains(&self, policy: &str) -> bool {
-        self.policies.get(policy).is_none_or(|policy| policy.train) && !self.is_base(policy)
+        let settings = self.policies.get(policy);
+        settings.is_none_or(|settings| settings.train && settings.remote.is_none())
+            && !self.is_base(policy)
     }
 
     /// Whether other policies are adapters over this one.
@@ -139,7 +143,7 @@ impl Config {
         let Some(settings) = self.policies.get(policy) else { return true };
         match &settings.base {
             Some(base) => self.policies.get(base).is_none_or(|base| base.path.is_none()),
-            None => settings.path.is_none(),
+            None => settings.path.is_none() && settings.remote.is_none(),
         }
     }
 
@@ -166,6 +170,15 @@ impl Config {
                 &format!("policies.{name}.key_value_heads"),
                 "it must divide `heads`",
             )?;
+            let Some(remote) = &policy.remote else { continue };
+            let weights = policy.path.is_some() || policy.base.is_some() || self.is_base(name);
+            require(
+                !weights,
+                &format!("policies.{name}"),
+                "a remote policy has no weights here, so no `path` and no `base`, and is the base \
+                 of none; it is loaded here or asked there, not both",
+            )?;
+            remote.check(&format!("policies.{name}.remote"))?;
         }
         Ok(())
     }

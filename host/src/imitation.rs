@@ -1,9 +1,12 @@
 //! The warm start: policies learn to answer as the environment's expert would,
-//! until they solve a chosen share of held-out tasks.
+//! or as another policy did in recorded episodes, until they solve a chosen
+//! share of held-out tasks.
 //!
 //! Success under imitation comes in jumps, so one interval between two
 //! measurements may lead from too little to too much. Then the interval is
 //! taken back and learned again at half the rate.
+
+mod recording;
 
 use std::collections::BTreeMap;
 
@@ -16,6 +19,10 @@ use crate::rollout::{Demonstration, DemonstrationError, Demonstrator, Policies, 
 use crate::seed::Seed;
 use crate::team::Team;
 use crate::trainer::{Example, Trainer, TrainerError};
+
+pub use recording::{Findings, Recording, RecordingError};
+
+use recording::Rounds;
 
 /// How often an interval is taken back before the result is taken as it is.
 const MAX_RETREATS: usize = 8;
@@ -68,40 +75,151 @@ pub struct ImitationStep {
     pub success: Success,
 }
 
-/// Train the team's policies in place; `report` hears of every measurement.
+/// What came of imitating recordings.
+#[derive(Clone, Copy, Debug)]
+pub struct Imitated {
+    /// The measurement of the policies as they are now.
+    pub now: ImitationStep,
+    /// Whether that is the success asked for.
+    pub reached: bool,
+}
+
+/// Train the team's policies in place on the expert's answers; `report` hears
+/// of every measurement.
+///
+/// # Errors
+/// If there is no expert, its answers do not fit a policy, or the success
+/// asked for is not reached.
 pub fn imitate(
     team: &mut Team,
     config: &Config,
     mut report: impl FnMut(ImitationStep),
 ) -> Result<ImitationStep, ImitationError> {
-    let settings = &config.imitation;
-    let seed = Seed::new(config.run.seed).named("imitation");
     let stage = team.stage.clone();
-    let mut demonstrator = Demonstrator::new(&stage, seed, settings.exploration);
+    let demonstrator = Demonstrator::new(&stage, seed(config), config.imitation.exploration);
+    let course = follow(team, config, Supply::Expert(demonstrator), |now, _| {
+        report(now);
+        Ok(())
+    })?;
+    course.end.ok_or_else(|| course.unreached(config))
+}
+
+/// Train the team's policies in place on recorded answers; `report` hears of
+/// every measurement.
+///
+/// Recordings may hold less than the success asked for. If it is not reached,
+/// the policies are those of the best measurement, of equals the last.
+///
+/// # Errors
+/// If an answer does not fit a policy; this is found out before anything is
+/// learned.
+pub fn imitate_recording(
+    team: &mut Team,
+    config: &Config,
+    recording: &Recording,
+    mut report: impl FnMut(ImitationStep),
+) -> Result<Imitated, ImitationError> {
+    for answer in recording.answers() {
+        let name = team.cast.policy_of(&answer.role);
+        if let Some(policy) = team.policies.get(name).filter(|_| config.trains(name)) {
+            encode(name, policy, answer)?;
+        }
+    }
+    let mut best: Option<(ImitationStep, Policies)> = None;
+    let supply = Supply::Recorded(recording.rounds(seed(config)));
+    let course = follow(team, config, supply, |now, policies| {
+        report(now);
+        let share = now.success.success;
+        let is_best = best.as_ref().is_none_or(|(best, _)| share >= best.success.success);
+        if is_best && share <= config.imitation.ceiling {
+            best = Some((now, duplicates(policies)?));
+        }
+        Ok(())
+    })?;
+    match (course.end, best) {
+        (Some(now), _) => Ok(Imitated { now, reached: true }),
+        (None, Some((now, policies))) => {
+            team.policies = policies;
+            Ok(Imitated { now, reached: false })
+        }
+        (None, None) => Err(course.unreached(config)),
+    }
+}
+
+fn seed(config: &Config) -> Seed {
+    Seed::new(config.run.seed).named("imitation")
+}
+
+/// Whose answers are learned.
+enum Supply<'a> {
+    /// The environment's expert's.
+    Expert(Demonstrator<'a>),
+    /// Those of recorded episodes.
+    Recorded(Rounds<'a>),
+}
+
+impl Supply<'_> {
+    fn take(&mut self, count: usize) -> Result<Vec<Demonstration>, DemonstrationError> {
+        match self {
+            Supply::Expert(demonstrator) => demonstrator.take(count),
+            Supply::Recorded(rounds) => Ok(rounds.take(count)),
+        }
+    }
+}
+
+/// How far it went.
+struct Course {
+    steps: usize,
+    /// The best success measured.
+    best: f64,
+    /// The last measurement, if it is the success asked for.
+    end: Option<ImitationStep>,
+}
+
+impl Course {
+    fn unreached(&self, config: &Config) -> ImitationError {
+        let wanted = config.imitation.success;
+        ImitationError::Unreached { reached: self.best, steps: self.steps, wanted }
+    }
+}
+
+/// Learn until enough held-out tasks are solved or there are no steps left;
+/// `report` is shown every measurement with the policies it was taken of.
+fn follow(
+    team: &mut Team,
+    config: &Config,
+    mut supply: Supply<'_>,
+    mut report: impl FnMut(ImitationStep, &Policies) -> Result<(), ImitationError>,
+) -> Result<Course, ImitationError> {
+    let settings = &config.imitation;
     let mut trainers = new_trainers(&team.policies, config)?;
-    let exam = Exam { split: Split::Validation, tasks: settings.tasks, sampled: false, seed };
-    let (mut step, mut retreats, mut best) = (0, 0, 0.0_f64);
-    while step < settings.max_steps {
+    let (tasks, seed) = (settings.tasks, seed(config));
+    let exam = Exam { split: Split::Validation, tasks, sampled: false, seed };
+    let mut retreats = 0;
+    let mut course = Course { steps: 0, best: 0.0, end: None };
+    while course.steps < settings.max_steps {
         let before = Snapshot::take(&team.policies, &trainers)?;
         let mut loss = 0.0;
         for _ in 0..settings.every {
-            let demonstrations = demonstrator.take(settings.answers_per_role)?;
+            let demonstrations = supply.take(settings.answers_per_role)?;
             loss += learn(team, &mut trainers, &demonstrations)?;
         }
-        step += settings.every;
+        course.steps += settings.every;
         let success = evaluate(team, exam, &config.rollout)?.success;
-        let now = ImitationStep { step, loss: loss / settings.every as f64, success };
-        report(now);
-        best = best.max(success.success);
+        let now = ImitationStep { step: course.steps, loss: loss / settings.every as f64, success };
+        report(now, &team.policies)?;
+        course.best = course.best.max(success.success);
         if success.success > settings.ceiling && retreats < MAX_RETREATS {
             (team.policies, trainers) = (before.policies, before.trainers);
             trainers.values_mut().for_each(Trainer::halve_learning_rate);
-            (step, retreats) = (step - settings.every, retreats + 1);
+            course.steps -= settings.every;
+            retreats += 1;
         } else if success.success >= settings.success {
-            return Ok(now);
+            course.end = Some(now);
+            break;
         }
     }
-    Err(ImitationError::Unreached { reached: best, steps: step, wanted: settings.success })
+    Ok(course)
 }
 
 /// The state to go back to when an interval overshoots.
@@ -115,15 +233,17 @@ impl Snapshot {
         policies: &Policies,
         trainers: &BTreeMap<String, Trainer>,
     ) -> Result<Self, ImitationError> {
-        let mut snapshot = Snapshot { policies: BTreeMap::new(), trainers: BTreeMap::new() };
-        for (name, policy) in policies {
-            snapshot.policies.insert(name.clone(), policy.duplicate().map_err(TrainerError::from)?);
-        }
+        let mut snapshot = Snapshot { policies: duplicates(policies)?, trainers: BTreeMap::new() };
         for (name, trainer) in trainers {
             snapshot.trainers.insert(name.clone(), trainer.duplicate()?);
         }
         Ok(snapshot)
     }
+}
+
+fn duplicates(policies: &Policies) -> Result<Policies, TrainerError> {
+    let copy = |(name, policy): (&String, &Policy)| Ok((name.clone(), policy.duplicate()?));
+    policies.iter().map(copy).collect()
 }
 
 fn new_trainers(

@@ -23,16 +23,24 @@ mod device;
 mod draft;
 mod engine;
 mod ensemble;
+mod entries;
 mod error;
+mod family;
+mod generation_config;
 mod grid;
 mod kv_cache;
 mod memory;
 mod parameters;
+#[cfg(test)]
+mod parity;
 mod prefix_cache;
 mod preset;
 mod prompt_reader;
+mod remote;
 mod request;
+mod rotary;
 mod sampler;
+mod special_tokens;
 mod tokenizer;
 mod weights;
 
@@ -43,28 +51,32 @@ use sha2::{Digest, Sha256};
 
 use crate::config::{LoraConfig, PolicyConfig};
 use crate::seed::Seed;
-use crate::storage::{create_folder, write_file, write_json};
+use crate::storage::{create_folder, write_json};
 use crate::trajectory::{Completion, Message};
 
 pub use architecture::ModelConfig;
 pub(crate) use attention::{Attention, SelfAttention, attend, bias_of, by_head};
 pub(crate) use batching::cut_evenly;
+pub use chat_template::ChatOptions;
 pub(crate) use decoder::{Decoder, Input, Rotation};
 pub use device::{Device, DeviceChoice};
 pub use engine::{Engine, Question};
 pub(crate) use ensemble::{Ensemble, Mixture, Segment};
 pub use error::PolicyError;
+pub use family::Family;
 pub use parameters::Parameters;
 pub(crate) use parameters::Slot;
+pub use remote::{RemoteAnswers, RemoteFailure, RemoteFailureKind, RemotePolicy, RemoteRequest};
 pub use request::{Request, Sampling};
 pub(crate) use sampler::{log_probabilities, penalize};
 pub(crate) use weights::{read_tensors, write_tensors};
 
 use adapter::{Adapter, AdapterBlocks};
 use adapter_config::AdapterConfig;
-use architecture::GenerationConfig;
 use chat_template::ChatTemplate;
 use draft::Language;
+use generation_config::GenerationConfig;
+use special_tokens::check_tokenizer;
 use tokenizer::Tokenizer;
 
 /// A language model that can be asked, and with a `Trainer` be trained.
@@ -94,10 +106,11 @@ impl Policy {
         let config = ModelConfig::load(&folder.join("config.json"))?;
         let generation = GenerationConfig::load(folder, &config)?;
         let tokenizer = Tokenizer::load(folder)?;
+        check_tokenizer(&config, &generation, &tokenizer)?;
         let template = ChatTemplate::load(folder)?;
         let mut decoder = Decoder::new(config, device)?;
         weights::load(decoder.parameters_mut(), folder)?;
-        Policy::assemble(decoder, tokenizer, template, generation)
+        Ok(Policy::assemble(decoder, tokenizer, template, generation))
     }
 
     /// A small random policy whose tokenizer knows the words of `vocabulary`.
@@ -116,7 +129,7 @@ impl Policy {
         let generation = GenerationConfig::of(&model);
         let mut decoder = Decoder::new(model, device)?;
         preset::initialize(&mut decoder, seed)?;
-        Policy::assemble(decoder, tokenizer, ChatTemplate::plain()?, generation)
+        Ok(Policy::assemble(decoder, tokenizer, ChatTemplate::plain()?, generation))
     }
 
     fn assemble(
@@ -124,16 +137,10 @@ impl Policy {
         tokenizer: Tokenizer,
         template: ChatTemplate,
         generation: GenerationConfig,
-    ) -> Result<Policy, PolicyError> {
-        let (tokens, rows) = (tokenizer.vocabulary_size(), decoder.config().vocab_size);
-        if tokens as i64 > rows {
-            return Err(PolicyError::Tokenizer(format!(
-                "it has {tokens} tokens, but `config.json` gives the model a `vocab_size` of {rows}"
-            )));
-        }
+    ) -> Policy {
         let threads = device::default_threads(decoder.device());
         let tokenizer = Arc::new(tokenizer);
-        Ok(Policy { decoder, adapter: None, tokenizer, template, generation, threads })
+        Policy { decoder, adapter: None, tokenizer, template, generation, threads }
     }
 
     /// A policy that is this one with a low-rank adapter. The weights of this
@@ -210,8 +217,8 @@ impl Policy {
         write_json(&folder.join("config.json"), self.decoder.config())?;
         write_json(&folder.join("generation_config.json"), &self.generation)?;
         self.tokenizer.save(folder)?;
-        write_file(&folder.join("chat_template.jinja"), self.template.source().as_bytes())?;
-        weights::save(self.decoder.parameters(), &folder.join("model.safetensors"))
+        self.template.save(folder)?;
+        weights::save(self.decoder.parameters(), folder, weights::SHARD_BYTES)
     }
 
     /// Token ids of a prompt: the messages in the chat template, up to where
@@ -221,7 +228,7 @@ impl Policy {
     /// # Errors
     /// If the template refuses the messages.
     pub fn encode_prompt(&self, messages: &[Message]) -> Result<Arc<[u32]>, PolicyError> {
-        let text = self.template.render(messages)?;
+        let text = self.template.render(messages, &ChatOptions::default())?;
         Ok(self.tokenizer.encode(&text)?.into())
     }
 
@@ -435,11 +442,11 @@ mod tests {
             ("\"qwen3\"", "\"mamba\"", "`model_type` is `mamba`"),
             ("\"hidden_act\": \"silu\"", "\"hidden_act\": \"relu\"", "`hidden_act`"),
             ("\"num_key_value_heads\": 2", "\"num_key_value_heads\": 3", "evenly"),
-            ("\"attention_bias\": false", "\"attention_bias\": true", "`attention_bias`"),
+            ("\"attention_bias\": false", "\"attention_bias\": true", "q_proj.bias` is missing"),
             (
                 "\"rope_scaling\": null",
-                "\"rope_scaling\": {\"rope_type\": \"yarn\"}",
-                "`rope_scaling`",
+                "\"rope_scaling\": {\"rope_type\": \"longrope\"}",
+                "`rope_scaling.rope_type` is `longrope`",
             ),
             ("\"hidden_size\": 64", "\"hidden_size\": 32", "has shape"),
             ("\"num_hidden_layers\": 2", "\"num_hidden_layers\": 3", "is missing"),
@@ -448,7 +455,8 @@ mod tests {
                 "\"num_hidden_layers\": 1",
                 "not part of this architecture",
             ),
-            ("\"vocab_size\": 7", "\"vocab_size\": 6", "has shape"),
+            ("\"vocab_size\": 7", "\"vocab_size\": 8", "has shape"),
+            ("\"vocab_size\": 7", "\"vocab_size\": 6", "has 7 tokens"),
         ] {
             assert!(original.contains(from), "{from}");
             std::fs::write(&path, original.replace(from, to)).unwrap();

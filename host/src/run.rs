@@ -53,9 +53,10 @@ pub struct PolicyEntry {
     pub name: String,
     /// The roles it plays.
     pub roles: Vec<String>,
-    /// SHA-256 of its weights before the first step.
+    /// SHA-256 of its weights before the first step; of a remote one, its model
+    /// and address.
     pub digest: String,
-    /// Number of parameters.
+    /// Number of parameters; 0 of a remote one.
     pub parameters: usize,
 }
 

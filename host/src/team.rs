@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::config::{Config, PolicyConfig};
 use crate::plugin::{Grants, PluginError, PluginFailure, PluginLibrary, SandboxGrant, Split};
-use crate::policy::{Device, Policy, PolicyError};
+use crate::policy::{Device, Policy, PolicyError, RemotePolicy};
 use crate::rollout::{Cast, CastError, Demonstrator, Policies, Progress, Stage};
 use crate::sandbox::{Sandbox, StartError};
 use crate::seed::Seed;
@@ -24,7 +24,7 @@ pub struct Team {
     pub stage: Stage,
     /// Role → policy.
     pub cast: Cast,
-    /// The policies the cast names.
+    /// The policies the cast names, but for those on servers.
     pub policies: Policies,
 }
 
@@ -111,14 +111,18 @@ impl Team {
         let roles = &stage.workflow.description().roles;
         let seats: Vec<String> = roles.iter().map(|role| role.name.clone()).collect();
         let named: Vec<String> = config.policies.keys().cloned().collect();
-        let cast = Cast::new(&config.roles, &seats, &named)?;
+        let mut cast = Cast::new(&config.roles, &seats, &named)?;
         let words = vocabulary(&stage, config)?;
         let mut loader = Loader { config, words: &words, device, bases: BTreeMap::new() };
         let mut policies = BTreeMap::new();
         for name in cast.policies().into_keys() {
-            let policy = loader
-                .load(&name)
-                .map_err(|reason| TeamError::Policy { name: name.clone(), reason })?;
+            let failed = |reason| TeamError::Policy { name: name.clone(), reason };
+            if let Some(remote) = config.policies.get(&name).and_then(|p| p.remote.as_ref()) {
+                let guest = RemotePolicy::connect(&name, remote).map_err(failed)?;
+                cast.invite(&name, Arc::new(guest));
+                continue;
+            }
+            let policy = loader.load(&name).map_err(failed)?;
             check_tokenizer(&name, &policy, &stage, &words)?;
             policies.insert(name, policy);
         }

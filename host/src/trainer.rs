@@ -6,6 +6,7 @@
 //! they go through the model and back in `pass`, what is minimized in `loss`,
 //! how weights follow in `optimizer`.
 
+mod base;
 mod bundle;
 mod fused;
 mod gradient;
@@ -33,8 +34,9 @@ use crate::seed::Seed;
 use crate::storage::StorageError;
 use crate::trajectory::Sample;
 
+pub use base::Base;
 pub use metrics::{ImitationMetrics, UpdateMetrics};
-pub use plan::{Base, DoesNotFit, Machine, Plan};
+pub use plan::{DoesNotFit, Machine, Plan};
 pub use rescoring::rescore;
 pub use update::{Member, update_together};
 

@@ -65,7 +65,8 @@ pub enum Status {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
-    /// The policy sampled an end-of-text token, which is the last of `tokens`.
+    /// The policy sampled an end-of-text token, which is the last of `tokens`;
+    /// of a remote policy, the server says that the answer is finished.
     EndOfText,
     /// The answer came to one of the texts that were set to end it.
     Sequence,
@@ -74,15 +75,22 @@ pub enum StopReason {
 }
 
 /// One sampled answer.
+///
+/// Our own engine fills in everything. A remote policy's server always gives
+/// the text and why it ended; the rest only if it can.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Completion {
     /// Token ids as sampled, the end-of-text token included; never re-tokenised.
+    /// Of a remote policy: as the server gave them, or empty if it gave none.
     pub tokens: Vec<u32>,
     /// Natural log-probability of each token under the very distribution it
     /// was drawn from (after repetition penalty, temperature, top-k, top-p
-    /// and min-p).
+    /// and min-p). Of a remote policy: what the server calls the token's
+    /// log-probability, often that before all of these; one for each token, or
+    /// none.
     pub logprobs: Vec<f32>,
-    /// The tokens as text, without special tokens.
+    /// The tokens as text, without special tokens. A remote server may leave
+    /// out more, such as the reasoning before the answer.
     pub text: String,
     /// Why it ended.
     pub stop: StopReason,

@@ -17,4 +17,5 @@ mod replay;
 mod rollout;
 mod sandbox;
 mod serve;
+mod teacher;
 mod training;

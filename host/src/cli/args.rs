@@ -41,7 +41,7 @@ pub enum Command {
     Train(TrainArgs),
     /// Measure a policy on held-out tasks.
     Eval(EvalArgs),
-    /// Warm-start a policy on the environment's demonstrations.
+    /// Warm-start a policy on the environment's demonstrations or on recorded episodes.
     Imitate(ImitateArgs),
     /// Make or look at policies.
     #[command(subcommand)]
@@ -108,6 +108,7 @@ pub struct TrainArgs {
 Examples:
   host eval --run runs/quickstart
   host eval --run runs/quickstart --split test --tasks 2000 --sampled
+  host eval --run runs/teacher --split train --tasks 500 --record teacher.jsonl
   host eval configs/plan-path/quickstart.toml --set policies.shared.path=policies/mine")]
 pub struct EvalArgs {
     /// The configuration.
@@ -125,6 +126,9 @@ pub struct EvalArgs {
     /// Sample at rollout.temperature instead of taking the likeliest token.
     #[arg(long)]
     pub sampled: bool,
+    /// Write the episodes into this file, one a line, for `host imitate --from`.
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
     /// Print JSON instead of a table.
     #[arg(long)]
     pub json: bool,
@@ -156,11 +160,16 @@ impl From<SplitName> for Split {
 #[command(after_help = "\
 Examples:
   host imitate --plugins plan-path --out policies/warm
-  host imitate --plugins sudoku --set imitation.success=0.8 --set imitation.ceiling=1.01 --out policies/good")]
+  host imitate --plugins sudoku --set imitation.success=0.8 --set imitation.ceiling=1.01 --out policies/good
+  host imitate --plugins plan-path --from teacher.jsonl --from runs/teacher --out policies/pupil")]
 pub struct ImitateArgs {
     /// The configuration.
     #[command(flatten)]
     pub config: ConfigArgs,
+    /// Imitate the solved training episodes recorded in these runs or files
+    /// instead of the environment's expert.
+    #[arg(long, value_name = "RUN|FILE")]
+    pub from: Vec<PathBuf>,
     /// Folder to write the policies into, one folder each.
     #[arg(long, value_name = "FOLDER")]
     pub out: PathBuf,

@@ -12,8 +12,9 @@ use crate::metrics::count_endings;
 use crate::policy::{Device, PolicyError};
 use crate::run::find_config;
 use crate::seed::Seed;
-use crate::storage::StorageError;
+use crate::storage::{StorageError, write_file};
 use crate::team::Team;
+use crate::trajectory::Episode;
 
 pub fn run(
     args: EvalArgs,
@@ -25,6 +26,9 @@ pub fn run(
     let seed = Seed::new(config.run.seed).named("evaluation");
     let exam = Exam { split: args.split.into(), tasks, sampled: args.sampled, seed };
     let evaluation = evaluate(&team, exam, &config.rollout)?;
+    if let Some(path) = &args.record {
+        record(path, &evaluation.rollout.episodes)?;
+    }
     if args.json {
         report::line(&serde_json::to_string(&evaluation.success)?);
         return Ok(ExitCode::Success);
@@ -48,6 +52,20 @@ pub fn run(
         report::line(&format!("  void episodes by cause: {}", show(&void)));
     }
     Ok(ExitCode::Success)
+}
+
+/// Write episodes as JSON lines.
+fn record(path: &Path, episodes: &[Episode]) -> anyhow::Result<()> {
+    let mut lines = Vec::new();
+    for episode in episodes {
+        serde_json::to_writer(&mut lines, episode)?;
+        lines.push(b'\n');
+    }
+    write_file(path, &lines)?;
+    let solved = episodes.iter().filter(|episode| episode.solved()).count();
+    let (count, path) = (episodes.len(), path.display());
+    report::note(&format!("recorded {count} episodes, {solved} of them solved, in {path}"));
+    Ok(())
 }
 
 /// The configuration of the flags, or of a run with its latest policies.

@@ -1,8 +1,11 @@
-//! `host imitate`: policies that answer as the environment's expert would.
+//! `host imitate`: policies that answer as the environment's expert would, or
+//! as another policy did.
 
 use super::args::ImitateArgs;
 use super::{load_config, report, train};
+use crate::config::Config;
 use crate::error::ExitCode;
+use crate::imitation::{Recording, imitate_recording};
 use crate::policy::{Device, PolicyError};
 use crate::team::Team;
 
@@ -11,12 +14,52 @@ pub fn run(
     device: impl Fn() -> Result<Device, PolicyError>,
 ) -> anyhow::Result<ExitCode> {
     let config = load_config(&args.config)?;
+    // Read before anything that takes long.
+    let recording = (!args.from.is_empty()).then(|| Recording::read(&args.from)).transpose()?;
     let mut team = Team::assemble(&config, device()?)?;
-    train::warm_start(&config, &mut team)?;
+    match recording {
+        None => train::warm_start(&config, &mut team)?,
+        Some(recording) => learn_from(&recording, &config, &mut team)?,
+    }
     for (name, policy) in &team.policies {
         let folder = args.out.join(name);
         policy.save(&folder)?;
         report::line(&format!("{name}: {}", folder.display()));
     }
     Ok(ExitCode::Success)
+}
+
+/// Imitate recorded answers, with a bar.
+fn learn_from(recording: &Recording, config: &Config, team: &mut Team) -> anyhow::Result<()> {
+    recording.check(team, config)?;
+    let found = recording.findings();
+    report::note(&format!(
+        "recordings: {} episodes read, {} of them held out and not used, {} solved; {} answers to \
+         learn, {} duplicates dropped",
+        found.episodes, found.held_out, found.solved, found.answers, found.duplicates
+    ));
+    let bar = report::Bar::new("imitation", 0, config.imitation.max_steps, "steps at most");
+    let end = imitate_recording(team, config, recording, |now| {
+        let line = format!("loss {:.3}, solved {}", now.loss, report::percent(now.success.success));
+        bar.step_to(now.step, line);
+    })?;
+    let (now, wanted) = (end.now, report::percent(config.imitation.success));
+    let verdict = if end.reached {
+        String::new()
+    } else {
+        format!(
+            "; this is the best within {} steps, but not the {wanted} asked for: record more, \
+             raise imitation.max_steps, or lower imitation.success",
+            config.imitation.max_steps
+        )
+    };
+    bar.milestone(&format!(
+        "imitation: {} steps, loss {:.3}, {} of {} held-out tasks solved{verdict}",
+        now.step,
+        now.loss,
+        report::percent(now.success.success),
+        now.success.tasks
+    ));
+    bar.finish();
+    Ok(())
 }

@@ -152,8 +152,13 @@ fn manifest(config: &Config, team: &Team, device: Device) -> anyhow::Result<Mani
     let (environment, workflow) = (&team.stage.environment, &team.stage.workflow);
     let mut policies = Vec::new();
     for (name, roles) in team.cast.policies() {
-        let policy = &team.policies[&name];
-        let (digest, parameters) = (policy.digest()?, policy.parameter_count());
+        let (digest, parameters) = match team.cast.guests().get(&name) {
+            Some(guest) => (format!("{} at {}", guest.model(), guest.url()), 0),
+            None => {
+                let policy = &team.policies[&name];
+                (policy.digest()?, policy.parameter_count())
+            }
+        };
         policies.push(PolicyEntry { name, roles, digest, parameters });
     }
     Ok(Manifest {

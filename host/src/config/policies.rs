@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// One policy: a checkpoint to load, or a small random one to make.
+use super::RemoteConfig;
+
+/// One policy: a checkpoint to load, a small random one to make, or one that
+/// a server answers for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PolicyConfig {
@@ -19,7 +22,7 @@ pub struct PolicyConfig {
     /// The shape of that adapter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lora: Option<LoraConfig>,
-    /// Whether training changes it.
+    /// Whether training changes it; a remote one is never trained.
     pub train: bool,
     /// Width of the residual stream.
     pub hidden_size: i64,
@@ -35,6 +38,9 @@ pub struct PolicyConfig {
     pub intermediate_size: i64,
     /// Base of the rotary position embedding.
     pub rope_theta: f64,
+    /// The server that answers for it, instead of weights of our own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remote: Option<RemoteConfig>,
 }
 
 impl Default for PolicyConfig {
@@ -52,6 +58,7 @@ impl Default for PolicyConfig {
             head_size: 16,
             intermediate_size: 192,
             rope_theta: 100.0,
+            remote: None,
         }
     }
 }

@@ -1,23 +1,29 @@
-//! `config.json` and `generation_config.json` of a Hugging Face checkpoint.
+//! `config.json` of a Hugging Face checkpoint.
 
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+use tch::Kind;
 
 use super::PolicyError;
+use super::entries::Entries;
+use super::family::{Family, Parts};
+use super::rotary::{Rotary, RotaryEmbedding};
+use super::special_tokens::SpecialTokens;
 use crate::storage::read_json;
 
 /// The shape of a model, in the words of its `config.json`.
 ///
-/// Keys we do not know are ignored, as other libraries add many that change
-/// nothing; options that would change the result are refused by name.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Keys we do not know are kept but not looked at, as other libraries add
+/// many that change nothing; options that would change the result are
+/// honoured or refused by name. Written as it was read, key by key.
+#[derive(Clone, Debug, PartialEq)]
 pub struct ModelConfig {
     /// Class names in `transformers`; informative.
-    #[serde(default)]
     pub architectures: Vec<String>,
-    /// The family; `qwen3`.
-    pub model_type: String,
+    /// The family, which says what the rest means.
+    pub family: Family,
     /// Width of the residual stream.
     pub hidden_size: i64,
     /// Decoder layers.
@@ -30,98 +36,77 @@ pub struct ModelConfig {
     pub head_dim: i64,
     /// Width of the SwiGLU block.
     pub intermediate_size: i64,
-    /// Activation of the SwiGLU block; `silu`.
-    #[serde(default = "silu")]
-    pub hidden_act: String,
     /// ε of every RMSNorm.
     pub rms_norm_eps: f64,
-    /// Base of the rotary position embedding.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rope_theta: Option<f64>,
-    /// Scaling of the rotary position embedding; none is supported.
-    #[serde(default)]
-    pub rope_scaling: Option<serde_json::Value>,
-    /// Where newer `transformers` write `rope_theta` and scaling.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rope_parameters: Option<serde_json::Value>,
     /// Rows of the embedding.
     pub vocab_size: i64,
     /// Whether the output head is the embedding.
-    #[serde(default)]
     pub tie_word_embeddings: bool,
     /// Prompt and answer together cannot be longer.
     pub max_position_embeddings: i64,
-    /// Whether attention projections have a bias; not supported.
-    #[serde(default)]
-    pub attention_bias: bool,
-    /// Whether attention is limited to a window; not supported.
-    #[serde(default)]
-    pub use_sliding_window: bool,
-    /// Whether the weights are quantized; not supported.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub quantization_config: Option<serde_json::Value>,
-    /// Begin-of-text token.
-    #[serde(default)]
-    pub bos_token_id: Option<TokenIds>,
-    /// End-of-text token or tokens.
-    #[serde(default)]
-    pub eos_token_id: Option<TokenIds>,
-    /// Padding token.
-    #[serde(default)]
-    pub pad_token_id: Option<TokenIds>,
-    /// Type of the weights: `float32` or `bfloat16`.
-    #[serde(default = "float32", alias = "dtype")]
-    pub torch_dtype: String,
+    parts: Parts,
+    rotary: RotaryEmbedding,
+    kind: Kind,
+    special: SpecialTokens,
+    original: Map<String, Value>,
 }
 
-fn silu() -> String {
-    "silu".to_owned()
-}
-
-fn float32() -> String {
-    "float32".to_owned()
-}
-
-/// One token id or several: Hugging Face writes either.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum TokenIds {
-    /// A lone id.
-    One(u32),
-    /// Several.
-    Many(Vec<u32>),
-}
-
-impl TokenIds {
-    /// The ids, the main one first.
-    pub fn as_slice(&self) -> &[u32] {
-        match self {
-            TokenIds::One(id) => std::slice::from_ref(id),
-            TokenIds::Many(ids) => ids,
-        }
+impl Serialize for ModelConfig {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.original.serialize(serializer)
     }
 }
 
 impl ModelConfig {
     /// Read and check a `config.json`.
     pub(super) fn load(path: &Path) -> Result<Self, PolicyError> {
-        let refuse = |reason| PolicyError::Architecture { path: path.to_owned(), reason };
-        let value: serde_json::Value = read_json(path)?;
-        let family = value.get("model_type").and_then(|family| family.as_str());
-        if family != Some("qwen3") {
-            return Err(refuse(format!(
-                "its `model_type` is `{}`; `qwen3` is supported",
-                family.unwrap_or("missing")
-            )));
-        }
-        let config: ModelConfig =
-            serde_json::from_value(value).map_err(|error| refuse(error.to_string()))?;
-        config.check().map_err(refuse)?;
-        Ok(config)
+        ModelConfig::read(read_json(path)?)
+            .map_err(|reason| PolicyError::Architecture { path: path.to_owned(), reason })
     }
 
-    /// Say which option or size cannot be honoured.
-    pub(super) fn check(&self) -> Result<(), String> {
+    /// Check the content of a `config.json`; says which entry cannot be honoured.
+    pub(super) fn read(original: Map<String, Value>) -> Result<Self, String> {
+        let entries = Entries::of(&original);
+        let family = Family::of(&entries)?;
+        let defaults = family.defaults();
+        let needed = |key| entries.required(key, entries.integer(key)?);
+        let (hidden_size, heads) = (needed("hidden_size")?, needed("num_attention_heads")?);
+        // As in `transformers`, a key that is there as `null` means one per query head.
+        let key_value_heads = match entries.mentions("num_key_value_heads") {
+            true => entries.integer("num_key_value_heads")?,
+            false => defaults.key_value_heads,
+        };
+        let positions = entries.integer("max_position_embeddings")?;
+        let positions = positions.unwrap_or(defaults.max_position_embeddings);
+        let special = SpecialTokens::read(&entries)?;
+        let config = ModelConfig {
+            architectures: entries.texts("architectures")?,
+            family,
+            hidden_size,
+            num_hidden_layers: needed("num_hidden_layers")?,
+            num_attention_heads: heads,
+            num_key_value_heads: key_value_heads.unwrap_or(heads),
+            head_dim: match entries.integer("head_dim")?.or(defaults.head_dim) {
+                Some(width) => width,
+                None => even_share(hidden_size, heads)?,
+            },
+            intermediate_size: needed("intermediate_size")?,
+            rms_norm_eps: entries.number("rms_norm_eps")?.unwrap_or(1e-6),
+            vocab_size: needed("vocab_size")?,
+            tie_word_embeddings: entries.flag("tie_word_embeddings")?.unwrap_or(false),
+            max_position_embeddings: positions,
+            parts: family.parts(&entries)?,
+            rotary: RotaryEmbedding::read(&entries, positions)?,
+            kind: kind(&entries)?,
+            special: special.or_defaults(&entries, defaults.begin_token, defaults.end_token),
+            original: Map::new(),
+        };
+        config.check_sizes()?;
+        config.check_options(&entries)?;
+        Ok(ModelConfig { original, ..config })
+    }
+
+    fn check_sizes(&self) -> Result<(), String> {
         let sizes = [
             ("hidden_size", self.hidden_size),
             ("num_hidden_layers", self.num_hidden_layers),
@@ -147,129 +132,255 @@ impl ModelConfig {
                 self.head_dim
             ));
         }
-        self.check_options()
-    }
-
-    fn check_options(&self) -> Result<(), String> {
-        let scaled = |value: &Option<serde_json::Value>| {
-            value
-                .as_ref()
-                .and_then(|rope| rope.get("rope_type").or_else(|| rope.get("type")))
-                .is_some_and(|kind| kind != "default")
-        };
-        if self.rope_scaling.as_ref().is_some_and(|rope| !rope.is_null())
-            && scaled(&self.rope_scaling)
-            || scaled(&self.rope_parameters)
-        {
-            return Err("`rope_scaling` is set, which is not supported; remove it".to_owned());
-        }
-        if self.rotary_base().is_none_or(|base| !(base > 1.0 && base.is_finite())) {
-            return Err("`rope_theta` is missing or not above 1".to_owned());
-        }
-        let unsupported = [
-            ("attention_bias", self.attention_bias),
-            ("use_sliding_window", self.use_sliding_window),
-            ("quantization_config", self.quantization_config.is_some()),
-            ("hidden_act", self.hidden_act != "silu"),
-        ];
-        if let Some((name, _)) = unsupported.iter().find(|(_, set)| *set) {
-            return Err(format!("`{name}` is set to something that is not supported"));
+        if !(self.rms_norm_eps >= 0.0 && self.rms_norm_eps.is_finite()) {
+            return Err(format!("`rms_norm_eps` is {}, but cannot be negative", self.rms_norm_eps));
         }
         Ok(())
     }
 
-    /// Base of the rotary embedding, wherever this version writes it.
-    fn rotary_base(&self) -> Option<f64> {
-        let nested = || self.rope_parameters.as_ref()?.get("rope_theta")?.as_f64();
-        self.rope_theta.or_else(nested)
+    fn check_options(&self, entries: &Entries) -> Result<(), String> {
+        let activation = entries.text("hidden_act")?.unwrap_or("silu");
+        if !["silu", "swish"].contains(&activation) {
+            return Err(format!("`hidden_act` is `{activation}`; only `silu` is supported"));
+        }
+        if entries.value("quantization_config").is_some() {
+            return Err("`quantization_config` is set, but quantized weights cannot be trained; \
+                        use the checkpoint that was quantized"
+                .to_owned());
+        }
+        let window = self.family.window(entries, self.num_hidden_layers)?;
+        // A window that no prompt and answer outgrow limits nothing.
+        match window.filter(|(_, size)| *size < self.max_position_embeddings) {
+            None => Ok(()),
+            Some((key, size)) => Err(format!(
+                "`{key}` limits attention to a window of {size} tokens, which is not supported; \
+                 remove it and set `max_position_embeddings` to {size} to use the model up to there"
+            )),
+        }
     }
 
-    /// Whether queries and keys are normalized.
+    /// Whether queries and keys of every head are normalized.
     pub(super) fn query_key_norm(&self) -> bool {
-        true
+        self.parts.query_key_norm
     }
 
-    /// Whether query, key and value projections have a bias.
+    /// Whether `q_proj`, `k_proj` and `v_proj` have biases.
     pub(super) fn query_key_value_bias(&self) -> bool {
-        false
+        self.parts.query_key_value_bias
     }
 
-    /// Whether the output projection of attention has a bias.
+    /// Whether `o_proj` has a bias.
     pub(super) fn output_bias(&self) -> bool {
-        false
+        self.parts.output_bias
     }
 
-    /// Whether the SwiGLU block has biases.
+    /// Whether `gate_proj`, `up_proj` and `down_proj` have biases.
     pub(super) fn feed_forward_bias(&self) -> bool {
-        false
+        self.parts.feed_forward_bias
     }
 
-    /// The rotary embedding: θ_i = base^(−2i / head_dim), arXiv 2104.09864, equation 15.
+    /// How queries and keys are turned by position.
     pub(super) fn rotary(&self) -> Rotary {
-        let base = self.rotary_base().unwrap_or(10_000.0);
-        let exponent = |i: i64| -2.0 * i as f64 / self.head_dim as f64;
-        let inverse_frequencies =
-            (0..self.head_dim / 2).map(|i| base.powf(exponent(i)) as f32).collect();
-        Rotary { inverse_frequencies, magnitude: 1.0 }
+        self.rotary.rotary(self.head_dim)
     }
 
     /// Type of the weights in memory.
-    pub(super) fn kind(&self) -> Result<tch::Kind, PolicyError> {
-        let reason = match self.torch_dtype.as_str() {
-            "float32" => return Ok(tch::Kind::Float),
-            "bfloat16" => return Ok(tch::Kind::BFloat16),
-            other => format!("`torch_dtype` is `{other}`; `float32` and `bfloat16` are supported"),
+    pub(super) fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Tokens with a meaning of their own.
+    pub(super) fn special_tokens(&self) -> &SpecialTokens {
+        &self.special
+    }
+}
+
+/// The width of a head where `head_dim` is left out.
+fn even_share(hidden_size: i64, heads: i64) -> Result<i64, String> {
+    match hidden_size.checked_rem(heads) {
+        Some(0) => Ok(hidden_size / heads),
+        _ => Err(format!(
+            "`hidden_size` {hidden_size} cannot be shared by {heads} heads evenly; `head_dim` would say how wide they are"
+        )),
+    }
+}
+
+/// `dtype`, which older files call `torch_dtype`.
+fn kind(entries: &Entries) -> Result<Kind, String> {
+    let key = if entries.value("dtype").is_some() { "dtype" } else { "torch_dtype" };
+    let name = entries.text(key)?.unwrap_or("float32");
+    match name.trim_start_matches("torch.") {
+        "float32" => Ok(Kind::Float),
+        "bfloat16" => Ok(Kind::BFloat16),
+        other => Err(format!(
+            "`{key}` is `{other}`; set it to `float32` or `bfloat16`, and the weights will be converted as they are read"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// The least a file of this family says, with some entries replaced or added.
+    fn file(family: &str, entries: Value) -> Map<String, Value> {
+        let file = json!({
+            "model_type": family, "hidden_size": 64, "num_hidden_layers": 3,
+            "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 96,
+            "vocab_size": 40, "max_position_embeddings": 512,
+        });
+        let mut file = file.as_object().unwrap().clone();
+        file.extend(entries.as_object().unwrap().clone());
+        file
+    }
+
+    fn read(family: &str, entries: Value) -> Result<ModelConfig, String> {
+        ModelConfig::read(file(family, entries))
+    }
+
+    fn parts(config: &ModelConfig) -> [bool; 4] {
+        [
+            config.query_key_norm(),
+            config.query_key_value_bias(),
+            config.output_bias(),
+            config.feed_forward_bias(),
+        ]
+    }
+
+    #[test]
+    fn what_is_left_out_means_what_it_means_in_transformers() {
+        let read = |family| {
+            let mut file = file(family, json!({}));
+            file.retain(|key, _| key != "num_key_value_heads" && key != "max_position_embeddings");
+            file["num_attention_heads"] = json!(32);
+            ModelConfig::read(file).unwrap()
         };
-        Err(PolicyError::Architecture { path: Path::new("config.json").to_owned(), reason })
+        let (llama, qwen2, qwen3) = (read("llama"), read("qwen2"), read("qwen3"));
+        assert_eq!((llama.head_dim, qwen2.head_dim, qwen3.head_dim), (2, 2, 128));
+        assert_eq!((llama.num_key_value_heads, qwen3.num_key_value_heads), (32, 32));
+        assert_eq!((llama.max_position_embeddings, qwen2.max_position_embeddings), (2048, 32_768));
+        assert_eq!(llama.special_tokens().ends(), [2]);
+        assert!(qwen3.special_tokens().ends().is_empty());
+        assert!(!llama.tie_word_embeddings && llama.rms_norm_eps == 1e-6);
+        assert_eq!(llama.kind(), Kind::Float);
     }
-}
 
-/// How positions turn queries and keys.
-pub(super) struct Rotary {
-    /// Angle per position of every pair of columns: `[head_dim / 2]`.
-    pub(super) inverse_frequencies: Vec<f32>,
-    /// Factor on cosine and sine.
-    pub(super) magnitude: f64,
-}
+    #[test]
+    fn null_key_value_heads_are_as_many_as_query_heads() {
+        let config = read("qwen2", json!({ "num_key_value_heads": null })).unwrap();
+        assert_eq!(config.num_key_value_heads, 4);
+    }
 
-/// `generation_config.json`: what ends an answer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct GenerationConfig {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    bos_token_id: Option<TokenIds>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    eos_token_id: Option<TokenIds>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pad_token_id: Option<TokenIds>,
-}
+    #[test]
+    fn each_family_has_its_own_parts() {
+        let biased = json!({ "attention_bias": true, "mlp_bias": true });
+        assert_eq!(parts(&read("qwen3", json!({})).unwrap()), [true, false, false, false]);
+        assert_eq!(parts(&read("qwen3", biased.clone()).unwrap()), [true, true, true, false]);
+        assert_eq!(parts(&read("qwen2", biased.clone()).unwrap()), [false, true, false, false]);
+        assert_eq!(parts(&read("llama", json!({})).unwrap()), [false; 4]);
+        assert_eq!(parts(&read("llama", biased).unwrap()), [false, true, true, true]);
+    }
 
-impl GenerationConfig {
-    /// What `config.json` alone says.
-    pub(super) fn of(config: &ModelConfig) -> Self {
-        GenerationConfig {
-            bos_token_id: config.bos_token_id.clone(),
-            eos_token_id: config.eos_token_id.clone(),
-            pad_token_id: config.pad_token_id.clone(),
+    #[test]
+    fn it_is_written_as_it_was_read() {
+        let file = file("llama", json!({ "eos_token_id": [2, 3], "made_up": { "z": 1, "a": 2 } }));
+        let config = ModelConfig::read(file.clone()).unwrap();
+        let text = serde_json::to_string(&config).unwrap();
+        assert_eq!(text, serde_json::to_string(&file).unwrap());
+    }
+
+    #[test]
+    fn both_names_of_the_type_are_read() {
+        for entry in [json!({ "dtype": "bfloat16" }), json!({ "torch_dtype": "torch.bfloat16" })] {
+            assert_eq!(read("qwen3", entry).unwrap().kind(), Kind::BFloat16);
         }
     }
 
-    /// Read `generation_config.json`; what it leaves out, `config.json` says.
-    pub(super) fn load(folder: &Path, config: &ModelConfig) -> Result<Self, PolicyError> {
-        let path = folder.join("generation_config.json");
-        let fallback = GenerationConfig::of(config);
-        if !path.exists() {
-            return Ok(fallback);
+    #[test]
+    fn what_cannot_be_honoured_is_refused_by_name() {
+        for (family, entries, expected) in [
+            (
+                "mamba",
+                json!({}),
+                "its `model_type` is `mamba`; supported are `llama`, `qwen2`, `qwen3`",
+            ),
+            ("qwen3", json!({ "model_type": null }), "`model_type` is missing"),
+            (
+                "qwen3",
+                json!({ "architectures": ["Qwen3Model"] }),
+                "`Qwen3Model`, but only language models are supported: `Qwen3ForCausalLM`",
+            ),
+            ("llama", json!({ "hidden_act": "gelu" }), "`hidden_act` is `gelu`"),
+            ("llama", json!({ "hidden_size": null }), "`hidden_size` is missing"),
+            (
+                "llama",
+                json!({ "hidden_size": "64" }),
+                "`hidden_size` is `\"64\"`, but must be a whole number",
+            ),
+            ("llama", json!({ "hidden_size": 66 }), "`hidden_size` 66 cannot be shared by 4 heads"),
+            ("llama", json!({ "num_attention_heads": 0 }), "cannot be shared by 0 heads"),
+            ("llama", json!({ "num_key_value_heads": 3 }), "evenly"),
+            ("llama", json!({ "head_dim": 7 }), "`head_dim` is 7"),
+            ("llama", json!({ "vocab_size": 0 }), "`vocab_size` is 0"),
+            ("llama", json!({ "rms_norm_eps": -1.0 }), "`rms_norm_eps` is -1"),
+            ("llama", json!({ "dtype": "float16" }), "`dtype` is `float16`; set it to"),
+            ("qwen2", json!({ "quantization_config": { "bits": 4 } }), "`quantization_config`"),
+            ("qwen2", json!({ "eos_token_id": "x" }), "`eos_token_id` is `\"x\"`"),
+        ] {
+            let error = read(family, entries).unwrap_err();
+            assert!(error.contains(expected), "{expected}: {error}");
         }
-        let own: GenerationConfig = read_json(&path)?;
-        Ok(GenerationConfig {
-            bos_token_id: own.bos_token_id.or(fallback.bos_token_id),
-            eos_token_id: own.eos_token_id.or(fallback.eos_token_id),
-            pad_token_id: own.pad_token_id.or(fallback.pad_token_id),
-        })
     }
 
-    /// Tokens that end an answer, the main one first.
-    pub(super) fn end_tokens(&self) -> &[u32] {
-        self.eos_token_id.as_ref().map_or(&[], TokenIds::as_slice)
+    #[test]
+    fn a_window_is_refused_where_it_would_take_effect() {
+        let qwen =
+            json!({ "use_sliding_window": true, "sliding_window": 64, "max_window_layers": 2 });
+        for (family, entries, expected) in [
+            ("qwen2", qwen.clone(), "`use_sliding_window` limits attention to a window of 64"),
+            ("qwen3", qwen, "`use_sliding_window`"),
+            (
+                "qwen3",
+                json!({ "layer_types": ["full_attention", "sliding_attention", "full_attention"], "sliding_window": 16 }),
+                "`layer_types` limits",
+            ),
+            (
+                "qwen3",
+                json!({ "layer_types": ["linear_attention"] }),
+                "`layer_types` has `linear_attention`",
+            ),
+            ("llama", json!({ "sliding_window": 64 }), "`sliding_window` limits"),
+        ] {
+            let error = read(family, entries).unwrap_err();
+            assert!(error.contains(expected), "{expected}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_window_without_effect_is_no_obstacle() {
+        for (family, entries) in [
+            (
+                "qwen2",
+                json!({ "use_sliding_window": false, "sliding_window": 64, "max_window_layers": 0 }),
+            ),
+            (
+                "qwen2",
+                json!({ "use_sliding_window": true, "sliding_window": 64, "max_window_layers": 3 }),
+            ),
+            (
+                "qwen3",
+                json!({ "use_sliding_window": true, "sliding_window": null, "max_window_layers": 0 }),
+            ),
+            (
+                "qwen3",
+                json!({ "use_sliding_window": true, "sliding_window": 512, "max_window_layers": 0 }),
+            ),
+            ("qwen3", json!({ "layer_types": ["full_attention"] })),
+            ("llama", json!({ "sliding_window": null })),
+        ] {
+            read(family, entries).unwrap();
+        }
     }
 }

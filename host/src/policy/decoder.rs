@@ -89,7 +89,7 @@ pub(crate) struct Input<'a> {
 impl Decoder {
     /// A model of this shape with all weights zero.
     pub(crate) fn new(config: ModelConfig, device: Device) -> Result<Self, PolicyError> {
-        let kind = config.kind()?;
+        let kind = config.kind();
         let parameters = Parameters::zeros(layout(&config), kind, device.torch())?;
         Ok(Decoder::over(config, parameters, device))
     }

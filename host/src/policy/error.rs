@@ -78,6 +78,14 @@ pub enum PolicyError {
         /// Why, and what to do.
         reason: String,
     },
+    /// The server of a remote policy cannot be used.
+    #[error("cannot use the server at `{url}`: {reason}")]
+    Remote {
+        /// Its address.
+        url: String,
+        /// What is wrong and what to do.
+        reason: String,
+    },
     /// libtorch reported an error.
     #[error("libtorch: {}", first_line(.0))]
     Torch(#[from] tch::TchError),

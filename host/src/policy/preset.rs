@@ -3,9 +3,11 @@
 
 use std::path::Path;
 
+use serde_json::{Map, Value, json};
 use tch::{Kind, Tensor};
 
-use super::architecture::{ModelConfig, TokenIds};
+use super::architecture::ModelConfig;
+use super::family::Family;
 use super::tokenizer::{END, PAD, Tokenizer};
 use super::{Decoder, PolicyError};
 use crate::config::PolicyConfig;
@@ -21,37 +23,37 @@ pub(super) fn model_config(
     config: &PolicyConfig,
     tokenizer: &Tokenizer,
 ) -> Result<ModelConfig, PolicyError> {
-    let token = |name| tokenizer.id(name).map(TokenIds::One);
-    let model = ModelConfig {
-        architectures: vec!["Qwen3ForCausalLM".to_owned()],
-        model_type: "qwen3".to_owned(),
-        hidden_size: config.hidden_size,
-        num_hidden_layers: config.layers,
-        num_attention_heads: config.heads,
-        num_key_value_heads: config.key_value_heads,
-        head_dim: config.head_size,
-        intermediate_size: config.intermediate_size,
-        hidden_act: "silu".to_owned(),
-        rms_norm_eps: 1e-6,
-        rope_theta: Some(config.rope_theta),
-        rope_scaling: None,
-        rope_parameters: None,
-        vocab_size: tokenizer.vocabulary_size() as i64,
-        tie_word_embeddings: true,
-        max_position_embeddings: MAX_POSITIONS,
-        attention_bias: false,
-        use_sliding_window: false,
-        quantization_config: None,
-        bos_token_id: None,
-        eos_token_id: token(END),
-        pad_token_id: token(PAD),
-        torch_dtype: "float32".to_owned(),
+    let file = json!({
+        "architectures": [Family::Qwen3.class()],
+        "model_type": Family::Qwen3.model_type(),
+        "hidden_size": config.hidden_size,
+        "num_hidden_layers": config.layers,
+        "num_attention_heads": config.heads,
+        "num_key_value_heads": config.key_value_heads,
+        "head_dim": config.head_size,
+        "intermediate_size": config.intermediate_size,
+        "hidden_act": "silu",
+        "rms_norm_eps": 1e-6,
+        "rope_theta": config.rope_theta,
+        "rope_scaling": null,
+        "vocab_size": tokenizer.vocabulary_size(),
+        "tie_word_embeddings": true,
+        "max_position_embeddings": MAX_POSITIONS,
+        "attention_bias": false,
+        "use_sliding_window": false,
+        "bos_token_id": null,
+        "eos_token_id": tokenizer.id(END),
+        "pad_token_id": tokenizer.id(PAD),
+        "torch_dtype": "float32",
+    });
+    let file = match file {
+        Value::Object(file) => file,
+        _ => Map::new(),
     };
-    model.check().map_err(|reason| PolicyError::Architecture {
+    ModelConfig::read(file).map_err(|reason| PolicyError::Architecture {
         path: Path::new("[policies]").to_owned(),
         reason,
-    })?;
-    Ok(model)
+    })
 }
 
 /// Draw the weights: embeddings N(0, 0.05²), linear maps N(0, 1/inputs),

@@ -1,12 +1,14 @@
 //! Text to token ids and back.
 
 use std::collections::HashSet;
+use std::io::ErrorKind;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use super::PolicyError;
-use crate::storage::{read_json, write_file, write_json};
+use crate::storage::{StorageError, write_file};
 
 /// Special tokens of a word-level tokenizer, by id.
 const SPECIALS: [&str; 4] = [PAD, UNKNOWN, END, ASSISTANT];
@@ -19,23 +21,42 @@ pub(super) const END: &str = "<eos>";
 /// Begins an answer.
 pub(super) const ASSISTANT: &str = "<|assistant|>";
 
+/// Files of a tokenizer. The first two are read; the others say the same in
+/// older formats and are kept for libraries that look for them.
+const FILES: [&str; 7] = [
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.json",
+    "merges.txt",
+    "tokenizer.model",
+];
+
 /// `tokenizer.json` and what `tokenizer_config.json` adds to it.
 #[derive(Clone, Debug)]
 pub(super) struct Tokenizer {
     inner: tokenizers::Tokenizer,
     settings: Value,
     unknown: Option<u32>,
+    /// Names and content of the files it came in.
+    files: Arc<Vec<(&'static str, Vec<u8>)>>,
 }
 
 impl Tokenizer {
     /// Load from a checkpoint folder.
     pub(super) fn load(folder: &Path) -> Result<Self, PolicyError> {
-        let path = folder.join("tokenizer.json");
-        let inner = tokenizers::Tokenizer::from_file(&path)
-            .map_err(|error| refuse(format!("`{}`: {error}", path.display())))?;
-        let settings = folder.join("tokenizer_config.json");
-        let settings = if settings.exists() { read_json(&settings)? } else { json!({}) };
-        Ok(Tokenizer::assemble(inner, settings))
+        let mut files = Vec::new();
+        for name in FILES {
+            let path = folder.join(name);
+            match std::fs::read(&path) {
+                Ok(content) => files.push((name, content)),
+                Err(error) if error.kind() == ErrorKind::NotFound && name != FILES[0] => {}
+                Err(error) => return Err(StorageError::io("read", &path)(error).into()),
+            }
+        }
+        Tokenizer::assemble(files)
+            .map_err(|reason| refuse(format!("`{}`: {reason}", folder.display())))
     }
 
     /// One token per word; text is split at white space.
@@ -67,8 +88,6 @@ impl Tokenizer {
             "decoder": null,
             "model": { "type": "WordLevel", "vocab": vocabulary, "unk_token": UNKNOWN },
         });
-        let inner = tokenizers::Tokenizer::from_bytes(file.to_string())
-            .map_err(|error| refuse(error.to_string()))?;
         let settings = json!({
             "tokenizer_class": "PreTrainedTokenizerFast",
             "pad_token": PAD,
@@ -77,23 +96,30 @@ impl Tokenizer {
             "additional_special_tokens": [ASSISTANT],
             "clean_up_tokenization_spaces": false,
         });
-        Ok(Tokenizer::assemble(inner, settings))
+        let text = |value: &Value| format!("{value:#}\n").into_bytes();
+        Tokenizer::assemble(vec![(FILES[0], text(&file)), (FILES[1], text(&settings))])
+            .map_err(refuse)
     }
 
-    fn assemble(inner: tokenizers::Tokenizer, settings: Value) -> Self {
-        let name = match &settings["unk_token"] {
-            Value::Object(token) => token.get("content").and_then(Value::as_str),
-            token => token.as_str(),
+    fn assemble(files: Vec<(&'static str, Vec<u8>)>) -> Result<Self, String> {
+        let content = |wanted| files.iter().find(|(name, _)| *name == wanted).map(|(_, text)| text);
+        let inner = content(FILES[0]).ok_or("there is no `tokenizer.json`")?;
+        let inner = tokenizers::Tokenizer::from_bytes(inner)
+            .map_err(|error| format!("`tokenizer.json` cannot be understood: {error}"))?;
+        let settings = match content(FILES[1]) {
+            Some(text) => serde_json::from_slice(text)
+                .map_err(|error| format!("`tokenizer_config.json` is not JSON: {error}"))?,
+            None => json!({}),
         };
-        let unknown = inner.token_to_id(name.unwrap_or(UNKNOWN));
-        Tokenizer { inner, settings, unknown }
+        let unknown = inner.token_to_id(token_text(&settings["unk_token"]).unwrap_or(UNKNOWN));
+        Ok(Tokenizer { inner, settings, unknown, files: Arc::new(files) })
     }
 
-    /// Write `tokenizer.json` and `tokenizer_config.json`.
+    /// Write the files it came in.
     pub(super) fn save(&self, folder: &Path) -> Result<(), PolicyError> {
-        let text = self.inner.to_string(true).map_err(|error| refuse(error.to_string()))?;
-        write_file(&folder.join("tokenizer.json"), text.as_bytes())?;
-        write_json(&folder.join("tokenizer_config.json"), &self.settings)?;
+        for (name, content) in self.files.iter() {
+            write_file(&folder.join(name), content)?;
+        }
         Ok(())
     }
 
@@ -105,6 +131,16 @@ impl Tokenizer {
     /// Id of a token.
     pub(super) fn id(&self, token: &str) -> Option<u32> {
         self.inner.token_to_id(token)
+    }
+
+    /// The token with this id.
+    pub(super) fn token(&self, id: u32) -> Option<String> {
+        self.inner.id_to_token(id)
+    }
+
+    /// The end of text, as `tokenizer_config.json` has it.
+    pub(super) fn end_token(&self) -> Option<&str> {
+        token_text(&self.settings["eos_token"])
     }
 
     /// Token ids of a text; nothing is added to it.
@@ -129,6 +165,11 @@ impl Tokenizer {
             .map(str::to_owned)
             .collect()
     }
+}
+
+/// A token in `tokenizer_config.json`: a text, or an object with one in it.
+pub(super) fn token_text(token: &Value) -> Option<&str> {
+    token.as_str().or_else(|| token.get("content")?.as_str())
 }
 
 fn special(id: usize, word: &str) -> Value {
@@ -172,6 +213,34 @@ mod tests {
         let loaded = Tokenizer::load(folder.path()).unwrap();
         assert_eq!(loaded.encode("down <eos>").unwrap(), tokenizer().encode("down <eos>").unwrap());
         assert_eq!(loaded.unknown_words("left"), ["left"]);
+    }
+
+    #[test]
+    fn every_file_that_came_with_it_is_kept_byte_by_byte() {
+        let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        tokenizer().save(from.path()).unwrap();
+        std::fs::write(from.path().join("merges.txt"), "#version: 0.2\n").unwrap();
+        std::fs::write(from.path().join("special_tokens_map.json"), " {} ").unwrap();
+        Tokenizer::load(from.path()).unwrap().save(to.path()).unwrap();
+        let names = crate::storage::list_folder(from.path()).unwrap();
+        assert_eq!(names, crate::storage::list_folder(to.path()).unwrap());
+        assert_eq!(names.len(), 4);
+        for name in names {
+            let read = |folder: &Path| std::fs::read(folder.join(&name)).unwrap();
+            assert_eq!(read(from.path()), read(to.path()), "{name}");
+        }
+    }
+
+    #[test]
+    fn files_that_are_missing_or_damaged_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let load = || Tokenizer::load(folder.path()).unwrap_err().to_string();
+        assert!(load().contains("tokenizer.json"), "{}", load());
+        std::fs::write(folder.path().join("tokenizer.json"), "{}").unwrap();
+        assert!(load().contains("`tokenizer.json` cannot be understood"), "{}", load());
+        tokenizer().save(folder.path()).unwrap();
+        std::fs::write(folder.path().join("tokenizer_config.json"), "{").unwrap();
+        assert!(load().contains("`tokenizer_config.json` is not JSON"), "{}", load());
     }
 
     #[test]

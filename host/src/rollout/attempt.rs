@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use super::branch::choose_branch;
 use super::cast::Cast;
 use super::collect::TaskSeed;
+use super::players::Answered;
 use super::stage::{Consequence, Progress, Scene, Stage};
 use crate::config::{RolloutConfig, SamplingScheme};
 use crate::plugin::{PluginFailure, Request};
@@ -108,10 +109,13 @@ impl Attempt {
 
     /// Play the answers to all requests that were due, one after the other,
     /// each on the branch kept of the one before.
-    pub(super) fn play(&mut self, answers: Vec<Answers>, setting: &Setting) {
+    /// An answer that could not be had makes the episode void.
+    pub(super) fn play(&mut self, answers: Vec<Answered>, setting: &Setting) {
         for answers in answers {
-            if let Err(failure) = self.play_group(answers, setting) {
-                self.fail(&failure);
+            match answers.map(|answers| self.play_group(answers, setting)) {
+                Ok(Ok(())) => {}
+                Ok(Err(failure)) => self.fail(&failure),
+                Err(failure) => self.make_void(failure.kind.word(), failure.message),
             }
             if !self.is_waiting() {
                 break;

@@ -1,10 +1,11 @@
 //! Who plays which role.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::config::Roles;
 use crate::error::suggestion;
-use crate::policy::Policy;
+use crate::policy::{Policy, RemotePolicy};
 
 /// Why the roles cannot be filled.
 #[derive(Debug, thiserror::Error)]
@@ -37,9 +38,13 @@ pub enum CastError {
     },
 }
 
-/// Role → policy name, complete for a workflow.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cast(BTreeMap<String, String>);
+/// Role → policy name, complete for a workflow, and the policies among them
+/// that play from elsewhere.
+#[derive(Clone, Debug)]
+pub struct Cast {
+    roles: BTreeMap<String, String>,
+    guests: BTreeMap<String, Arc<RemotePolicy>>,
+}
 
 impl Cast {
     /// Fill the workflow's roles. With `roles = "shared"` or `"per-role"` the
@@ -54,18 +59,29 @@ impl Cast {
             Some(policy) => Ok((seat.clone(), policy.to_owned())),
             None => Err(CastError::Vacant { role: seat.clone() }),
         };
-        seats.iter().map(fill).collect::<Result<_, _>>().map(Cast)
+        let roles = seats.iter().map(fill).collect::<Result<_, _>>()?;
+        Ok(Cast { roles, guests: BTreeMap::new() })
+    }
+
+    /// Have a policy of the cast answered for by a server.
+    pub fn invite(&mut self, policy: &str, guest: Arc<RemotePolicy>) {
+        self.guests.insert(policy.to_owned(), guest);
+    }
+
+    /// The policies that servers answer for, by name.
+    pub fn guests(&self) -> &BTreeMap<String, Arc<RemotePolicy>> {
+        &self.guests
     }
 
     /// Name of the policy that plays `role`; every role of the workflow has one.
     pub fn policy_of(&self, role: &str) -> &str {
-        self.0.get(role).map_or("", String::as_str)
+        self.roles.get(role).map_or("", String::as_str)
     }
 
     /// The policies with the roles each plays.
     pub fn policies(&self) -> BTreeMap<String, Vec<String>> {
         let mut policies: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for (role, policy) in &self.0 {
+        for (role, policy) in &self.roles {
             policies.entry(policy.clone()).or_default().push(role.clone());
         }
         policies
@@ -92,7 +108,7 @@ fn check_entry(
     Ok(())
 }
 
-/// The policies of a run by name.
+/// The policies of a run that are in this process, by name.
 pub type Policies = BTreeMap<String, Policy>;
 
 #[cfg(test)]

@@ -12,13 +12,13 @@ use rayon::prelude::*;
 use super::attempt::{Attempt, Setting};
 use super::cast::{Cast, Policies};
 use super::overlap::overlapped;
-use super::players::Players;
+use super::players::{Answered, Players};
 use super::stage::Stage;
 use crate::config::{RolloutConfig, Scheduling};
 use crate::plugin::Split;
 use crate::policy::PolicyError;
 use crate::seed::Seed;
-use crate::trajectory::{Completion, Episode, Sample};
+use crate::trajectory::{Episode, Sample};
 
 /// A task of a step, and the seed for what is drawn at random in it.
 #[derive(Clone, Copy, Debug)]
@@ -70,8 +70,9 @@ pub enum RolloutError {
 
 impl Rollout {
     /// Count generated tokens.
-    pub(super) fn count_tokens(&mut self, completions: &[Completion]) {
-        self.generated_tokens += completions.iter().map(|one| one.tokens.len()).sum::<usize>();
+    pub(super) fn count_tokens(&mut self, answers: &Answered) {
+        let completions = answers.iter().flat_map(|answers| &answers.completions);
+        self.generated_tokens += completions.map(|one| one.tokens.len()).sum::<usize>();
     }
 }
 
@@ -116,12 +117,13 @@ fn in_lock_step(
     rollout.plugins += started.elapsed();
     while attempts.iter().any(Attempt::is_waiting) {
         let started = Instant::now();
-        let due = players.due(&mut attempts)?;
+        let mut due = Vec::new();
+        for (index, attempt) in attempts.iter_mut().enumerate() {
+            due.extend(players.due(index, attempt)?);
+        }
         let mut answers = players.answer(due)?;
         rollout.generation += started.elapsed();
-        for answers in answers.values().flatten() {
-            rollout.count_tokens(&answers.completions);
-        }
+        answers.values().flatten().for_each(|answers| rollout.count_tokens(answers));
         let started = Instant::now();
         let mut answered: Vec<_> = (attempts.iter_mut().enumerate())
             .filter_map(|(index, attempt)| Some((attempt, answers.remove(&index)?)))

@@ -6,14 +6,16 @@
 //! a GPU waits for graders nor a slow episode holds up the others.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Instant;
 
 use rayon::Scope;
 
-use super::attempt::{Answers, Attempt, Setting};
+use super::attempt::{Attempt, Setting};
 use super::collect::{Rollout, RolloutError};
-use super::players::{Due, Players};
+use super::players::{Answered, Ask, Due, Players};
+use crate::policy::{RemoteAnswers, RemoteFailure};
 
 /// Run attempts to their ends; they come back in the same order.
 pub(super) fn overlapped(
@@ -24,10 +26,10 @@ pub(super) fn overlapped(
 ) -> Result<Vec<Attempt>, RolloutError> {
     let count = attempts.len();
     let ended = rayon::in_place_scope(|scope| {
-        let (played, arrivals) = channel();
+        let (sender, arrivals) = channel();
         let mut desk = Desk {
             setting,
-            played,
+            sender,
             arrivals,
             playing: 0,
             asked: BTreeMap::new(),
@@ -44,24 +46,38 @@ pub(super) fn overlapped(
     Ok(ended.into_values().collect())
 }
 
+/// What arrives at the desk.
+enum Arrival {
+    /// An attempt was played as far as its answers went.
+    Played(usize, Attempt),
+    /// A server answered.
+    Heard(Slot, Result<RemoteAnswers, RemoteFailure>),
+}
+
+/// A request of an attempt, and its place among those due.
+struct Slot {
+    due: Due,
+    place: usize,
+}
+
+/// An attempt whose answers are being generated, with those that are there.
+struct Asked {
+    attempt: Attempt,
+    answers: Vec<Option<Answered>>,
+}
+
 /// Where attempts are between generation and play.
 struct Desk<'s> {
     setting: &'s Setting<'s>,
-    played: Sender<(usize, Attempt)>,
-    arrivals: Receiver<(usize, Attempt)>,
+    sender: Sender<Arrival>,
+    arrivals: Receiver<Arrival>,
     /// Attempts that are being played.
     playing: usize,
-    /// Attempts whose answers are being generated, with those that are there
-    /// already, and how many are still to come.
+    /// Attempts whose answers are being generated.
     asked: BTreeMap<usize, Asked>,
-    /// What was asked, by ticket: the attempt, the place among its requests.
-    open: BTreeMap<usize, (Due, usize)>,
+    /// What the engine was asked, by ticket.
+    open: BTreeMap<usize, (Slot, Arc<[u32]>)>,
     ended: BTreeMap<usize, Attempt>,
-}
-
-struct Asked {
-    attempt: Attempt,
-    answers: Vec<Option<Answers>>,
 }
 
 impl<'s> Desk<'s> {
@@ -76,20 +92,12 @@ impl<'s> Desk<'s> {
     {
         while self.playing > 0 || !self.asked.is_empty() {
             let started = Instant::now();
-            self.take_back(players)?;
+            self.take_arrivals(scope, players, rollout)?;
             rollout.plugins += started.elapsed();
             let started = Instant::now();
             for (ticket, completions) in players.engine.advance()? {
-                rollout.count_tokens(&completions);
-                let Some((due, place)) = self.open.remove(&ticket) else { continue };
-                let index = due.attempt;
-                let Some(asked) = self.asked.get_mut(&index) else { continue };
-                asked.answers[place] = Some(due.answered(completions));
-                if asked.answers.iter().all(Option::is_some)
-                    && let Some(Asked { attempt, answers }) = self.asked.remove(&index)
-                {
-                    let answers = answers.into_iter().flatten().collect();
-                    self.play(scope, index, attempt, Some(answers));
+                if let Some((slot, prompt)) = self.open.remove(&ticket) {
+                    self.hear(scope, slot, Ok(RemoteAnswers { prompt, completions }), rollout);
                 }
             }
             rollout.generation += started.elapsed();
@@ -97,34 +105,89 @@ impl<'s> Desk<'s> {
         Ok(())
     }
 
-    /// Take back what was played and ask what is due; waits if nothing else
-    /// is to be done.
-    fn take_back(&mut self, players: &mut Players) -> Result<(), RolloutError> {
+    /// Take what arrived and ask what is due; waits if nothing else is to be done.
+    fn take_arrivals<'scope>(
+        &mut self,
+        scope: &Scope<'scope>,
+        players: &mut Players,
+        rollout: &mut Rollout,
+    ) -> Result<(), RolloutError>
+    where
+        's: 'scope,
+    {
         let mut first = match players.engine.is_idle() {
             true => self.arrivals.recv().ok(),
             false => None,
         };
-        let mut questions = Vec::new();
-        let mut asked = Vec::new();
-        while let Some((index, mut attempt)) =
-            first.take().or_else(|| self.arrivals.try_recv().ok())
-        {
-            self.playing -= 1;
-            let due = players.due_in(index, &mut attempt)?;
-            if due.is_empty() {
-                self.ended.insert(index, attempt);
-                continue;
+        let mut due = Vec::new();
+        while let Some(arrival) = first.take().or_else(|| self.arrivals.try_recv().ok()) {
+            match arrival {
+                Arrival::Heard(slot, heard) => self.hear(scope, slot, heard, rollout),
+                Arrival::Played(index, mut attempt) => {
+                    self.playing -= 1;
+                    let own = players.due(index, &mut attempt)?;
+                    if own.is_empty() {
+                        self.ended.insert(index, attempt);
+                        continue;
+                    }
+                    let answers = own.iter().map(|_| None).collect();
+                    self.asked.insert(index, Asked { attempt, answers });
+                    due.extend(own.into_iter().enumerate());
+                }
             }
-            let answers = due.iter().map(|_| None).collect();
-            self.asked.insert(index, Asked { attempt, answers });
-            for (place, due) in due.into_iter().enumerate() {
-                questions.push(due.question().clone());
-                asked.push((due, place));
+        }
+        self.ask(players, due)
+    }
+
+    fn ask(
+        &mut self,
+        players: &mut Players,
+        due: Vec<(usize, (Due, Ask))>,
+    ) -> Result<(), RolloutError> {
+        let (mut questions, mut slots) = (Vec::new(), Vec::new());
+        for (place, (due, ask)) in due {
+            let slot = Slot { due, place };
+            match ask {
+                Ask::Engine(question) => {
+                    slots.push((slot, question.1.prompt.clone()));
+                    questions.push(question);
+                }
+                Ask::Guest(guest, request) => {
+                    let (sender, sampling) = (self.sender.clone(), players.sampling.clone());
+                    // It waits for a server most of the time, so it takes no core.
+                    std::thread::spawn(move || {
+                        let heard = guest.complete(&[request], &sampling).pop();
+                        // Nobody listens any more only if the rollout has failed.
+                        let _ = heard.map(|heard| sender.send(Arrival::Heard(slot, heard)));
+                    });
+                }
             }
         }
         let tickets = players.engine.submit(&questions)?;
-        self.open.extend(tickets.into_iter().zip(asked));
+        self.open.extend(tickets.into_iter().zip(slots));
         Ok(())
+    }
+
+    /// Take an answer; with the last one due, the attempt is played.
+    fn hear<'scope>(
+        &mut self,
+        scope: &Scope<'scope>,
+        Slot { due, place }: Slot,
+        heard: Result<RemoteAnswers, RemoteFailure>,
+        rollout: &mut Rollout,
+    ) where
+        's: 'scope,
+    {
+        let index = due.attempt;
+        let Some(asked) = self.asked.get_mut(&index) else { return };
+        let answered = due.answered(heard);
+        rollout.count_tokens(&answered);
+        asked.answers[place] = Some(answered);
+        if asked.answers.iter().all(Option::is_some)
+            && let Some(Asked { attempt, answers }) = self.asked.remove(&index)
+        {
+            self.play(scope, index, attempt, Some(answers.into_iter().flatten().collect()));
+        }
     }
 
     /// Lend an attempt to a player: with answers, or to begin.
@@ -133,19 +196,19 @@ impl<'s> Desk<'s> {
         scope: &Scope<'scope>,
         index: usize,
         mut attempt: Attempt,
-        answers: Option<Vec<Answers>>,
+        answers: Option<Vec<Answered>>,
     ) where
         's: 'scope,
     {
         self.playing += 1;
-        let (setting, played) = (self.setting, self.played.clone());
+        let (setting, sender) = (self.setting, self.sender.clone());
         scope.spawn(move |_| {
             match answers {
                 Some(answers) => attempt.play(answers, setting),
                 None => attempt.begin(setting),
             }
             // Nobody listens any more only if the rollout has failed.
-            let _ = played.send((index, attempt));
+            let _ = sender.send(Arrival::Played(index, attempt));
         });
     }
 }

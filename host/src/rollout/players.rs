@@ -2,17 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::thread;
 
 use super::attempt::{Answers, Attempt};
 use super::cast::{Cast, Policies};
 use super::collect::RolloutError;
 use crate::config::RolloutConfig;
 use crate::plugin::Request;
-use crate::policy::{Engine, Policy, PolicyError, Question, Request as Prompt, Sampling};
-use crate::trajectory::Completion;
+use crate::policy::{
+    Engine, Policy, PolicyError, Question, RemoteAnswers, RemoteFailure, RemotePolicy,
+    RemoteRequest, Request as Prompt, Sampling,
+};
 
 /// Bytes of a GiB.
-
 const GIB: f64 = (1_u64 << 30) as f64;
 
 /// The policies behind the roles, ready to be asked.
@@ -21,25 +23,40 @@ pub(super) struct Players<'p> {
     names: Vec<&'p str>,
     policies: Vec<&'p Policy>,
     pub(super) engine: Engine<'p>,
+    pub(super) sampling: Sampling,
 }
 
-/// A request that is due, as a policy is asked it.
+/// A request that is due.
 pub(super) struct Due {
     /// Which attempt it belongs to.
     pub(super) attempt: usize,
     request: Arc<Request>,
-    question: Question,
 }
+
+/// A request as a policy is asked it.
+pub(super) enum Ask {
+    /// By the engine.
+    Engine(Question),
+    /// By a server.
+    Guest(Arc<RemotePolicy>, RemoteRequest),
+}
+
+/// What came of it.
+pub(super) type Answered = Result<Answers, RemoteFailure>;
 
 impl Due {
     /// With its answers.
-    pub(super) fn answered(self, completions: Vec<Completion>) -> Answers {
-        Answers { request: self.request, prompt: self.question.1.prompt, completions }
+    pub(super) fn answered(self, heard: Result<RemoteAnswers, RemoteFailure>) -> Answered {
+        let RemoteAnswers { prompt, completions } = heard?;
+        Ok(Answers { request: self.request, prompt, completions })
     }
+}
 
-    pub(super) fn question(&self) -> &Question {
-        &self.question
-    }
+/// Requests that one server is asked, and their places among all that are due.
+struct Party {
+    guest: Arc<RemotePolicy>,
+    places: Vec<usize>,
+    requests: Vec<RemoteRequest>,
 }
 
 impl<'p> Players<'p> {
@@ -52,65 +69,126 @@ impl<'p> Players<'p> {
         let mut names = Vec::new();
         let mut players = Vec::new();
         for name in cast.policies().into_keys() {
+            if cast.guests().contains_key(&name) {
+                continue;
+            }
             let found = policies.get_key_value(&name);
             let (name, policy) = found.ok_or(RolloutError::Missing { policy: name })?;
             names.push(name.as_str());
             players.push(policy);
         }
         let cache_bytes = (config.cache_gib * GIB) as usize;
-        let engine = Engine::new(&players, Sampling::from(config), cache_bytes)?;
-        Ok(Players { cast, names, policies: players, engine })
+        let sampling = Sampling::from(config);
+        let engine = Engine::new(&players, sampling.clone(), cache_bytes)?;
+        Ok(Players { cast, names, policies: players, engine, sampling })
     }
 
-    /// What is due in the attempts, in their order. An attempt whose prompt is
-    /// too long for its policy ends void.
-    pub(super) fn due(&self, attempts: &mut [Attempt]) -> Result<Vec<Due>, RolloutError> {
-        let mut due = Vec::new();
-        for (index, attempt) in attempts.iter_mut().enumerate() {
-            due.extend(self.due_in(index, attempt)?);
-        }
-        Ok(due)
-    }
-
-    /// The same in one attempt.
-    pub(super) fn due_in(
+    /// What is due in an attempt. One whose prompt is too long for its policy
+    /// ends void.
+    pub(super) fn due(
         &self,
         index: usize,
         attempt: &mut Attempt,
-    ) -> Result<Vec<Due>, RolloutError> {
+    ) -> Result<Vec<(Due, Ask)>, RolloutError> {
         let Some(scene) = attempt.scene() else { return Ok(Vec::new()) };
         let mut due = Vec::new();
         for request in scene.due.clone() {
-            let name = self.cast.policy_of(&request.role);
-            let failed = |reason| RolloutError::Policy { policy: name.to_owned(), reason };
-            let player = self.names.binary_search(&name);
-            let player = player.map_err(|_| RolloutError::Missing { policy: name.to_owned() })?;
-            let prompt = self.policies[player].encode_prompt(&request.messages).map_err(failed)?;
-            let question = (player, Prompt { prompt, seeds: attempt.seeds(&request.role) });
-            match self.engine.check(&question) {
-                Ok(()) => due.push(Due { attempt: index, request, question }),
-                Err(reason @ PolicyError::PromptTooLong { .. }) => {
+            let ask = self.ask(&request, attempt);
+            match ask {
+                Ok(ask) => due.push((Due { attempt: index, request }, ask)),
+                Err(RolloutError::Policy {
+                    reason: reason @ PolicyError::PromptTooLong { .. },
+                    ..
+                }) => {
                     let message = format!("the role `{}`: {reason}", request.role);
                     attempt.make_void("prompt_too_long", message);
                     return Ok(Vec::new());
                 }
-                Err(reason) => return Err(failed(reason)),
+                Err(error) => return Err(error),
             }
         }
         Ok(due)
     }
 
-    /// Answers to everything due, by attempt.
+    fn ask(&self, request: &Request, attempt: &Attempt) -> Result<Ask, RolloutError> {
+        let name = self.cast.policy_of(&request.role);
+        let seeds = attempt.seeds(&request.role);
+        if let Some(guest) = self.cast.guests().get(name) {
+            let messages = request.messages.clone();
+            return Ok(Ask::Guest(guest.clone(), RemoteRequest { messages, seeds }));
+        }
+        let failed = |reason| RolloutError::Policy { policy: name.to_owned(), reason };
+        let player = self.names.binary_search(&name);
+        let player = player.map_err(|_| RolloutError::Missing { policy: name.to_owned() })?;
+        let prompt = self.policies[player].encode_prompt(&request.messages).map_err(failed)?;
+        let question = (player, Prompt { prompt, seeds });
+        self.engine.check(&question).map_err(failed)?;
+        Ok(Ask::Engine(question))
+    }
+
+    /// Answers to everything due, by attempt, in the order of its requests.
+    /// Servers are asked while the engine works.
     pub(super) fn answer(
         &mut self,
-        due: Vec<Due>,
-    ) -> Result<BTreeMap<usize, Vec<Answers>>, RolloutError> {
-        let questions: Vec<Question> = due.iter().map(|due| due.question.clone()).collect();
-        let completions = self.engine.generate(&questions)?;
-        let mut answers: BTreeMap<usize, Vec<Answers>> = BTreeMap::new();
-        for (due, completions) in due.into_iter().zip(completions) {
-            answers.entry(due.attempt).or_default().push(due.answered(completions));
+        due: Vec<(Due, Ask)>,
+    ) -> Result<BTreeMap<usize, Vec<Answered>>, RolloutError> {
+        let (mut places, mut questions) = (Vec::new(), Vec::new());
+        let mut parties: Vec<Party> = Vec::new();
+        let mut waiting = Vec::with_capacity(due.len());
+        for (place, (due, ask)) in due.into_iter().enumerate() {
+            waiting.push(due);
+            match ask {
+                Ask::Engine(question) => {
+                    places.push(place);
+                    questions.push(question);
+                }
+                Ask::Guest(guest, request) => join_party(&mut parties, guest, place, request),
+            }
+        }
+        let (completions, heard) = thread::scope(|scope| {
+            let sampling = &self.sampling;
+            let ask = |party| scope.spawn(move || ask_party(party, sampling));
+            let asked: Vec<_> = parties.into_iter().map(ask).collect();
+            let completions = self.engine.generate(&questions);
+            let join = |thread: thread::ScopedJoinHandle<'_, Vec<_>>| {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            };
+            (completions, asked.into_iter().flat_map(join).collect::<Vec<_>>())
+        });
+        let told = questions.into_iter().zip(completions?).map(|((_, prompt), completions)| {
+            Ok(RemoteAnswers { prompt: prompt.prompt, completions })
+        });
+        let mut all: BTreeMap<usize, _> = places.into_iter().zip(told).chain(heard).collect();
+        let mut answers: BTreeMap<usize, Vec<Answered>> = BTreeMap::new();
+        for (place, due) in waiting.into_iter().enumerate() {
+            if let Some(heard) = all.remove(&place) {
+                answers.entry(due.attempt).or_default().push(due.answered(heard));
+            }
         }
         Ok(answers)
     }
+}
+
+fn join_party(
+    parties: &mut Vec<Party>,
+    guest: Arc<RemotePolicy>,
+    place: usize,
+    request: RemoteRequest,
+) {
+    let known = parties.iter().position(|party| Arc::ptr_eq(&party.guest, &guest));
+    let party = known.unwrap_or_else(|| {
+        parties.push(Party { guest, places: Vec::new(), requests: Vec::new() });
+        parties.len() - 1
+    });
+    parties[party].places.push(place);
+    parties[party].requests.push(request);
+}
+
+/// A server's answers, by place.
+fn ask_party(
+    party: Party,
+    sampling: &Sampling,
+) -> Vec<(usize, Result<RemoteAnswers, RemoteFailure>)> {
+    let heard = party.guest.complete(&party.requests, sampling);
+    party.places.into_iter().zip(heard).collect()
 }

@@ -6,29 +6,13 @@
 
 use std::fmt;
 
+use super::base::{Base, Settings};
 use super::pack::CPU_MICRO_BATCH_TOKENS;
-use super::scores::chunk_targets;
 use crate::config::{Choice, RolloutConfig, TrainConfig};
-use crate::policy::{ModelConfig, Policy};
 
-/// Tensors of a chunk's logits that exist at once.
-const LOGITS: u64 = 7;
 /// Part of what is left that keys and values take if nothing is said.
 const CACHE_SHARE: u64 = 4;
 const GIB: f64 = (1_u64 << 30) as f64;
-
-/// Policies over one base.
-#[derive(Clone, Debug)]
-pub struct Base {
-    /// Its shape.
-    pub shape: ModelConfig,
-    /// Numbers in its weights.
-    pub parameters: u64,
-    /// Whether these are trained.
-    pub trained: bool,
-    /// Numbers in each adapter over it, and whether they are trained.
-    pub adapters: Vec<(u64, bool)>,
-}
 
 /// Where a run takes place.
 #[derive(Clone, Copy, Debug)]
@@ -80,15 +64,6 @@ pub struct DoesNotFit {
     pub memory: u64,
     /// Settings that would make it fit.
     pub advice: String,
-}
-
-/// The settings that decide what is needed.
-#[derive(Clone, Copy)]
-struct Settings {
-    checkpointing: bool,
-    offload: bool,
-    tokens: u64,
-    cache: Option<u64>,
 }
 
 impl Plan {
@@ -145,7 +120,7 @@ impl Plan {
         let references = if train.kl_coefficient == 0.0 { 0 } else { 1 };
         let mut plan = Plan {
             parameters: (sum(&Base::parameters), sum(&Base::trained)),
-            weights: sum(&|base| base.bytes() * (base.parameters() + references * base.trained())),
+            weights: sum(&|base| base.number * (base.parameters() + references * base.trained())),
             gradients: peak(&|base| 4 * base.trained() + threads * base.passing_gradients()),
             optimizer: sum(&|base| base.optimizer()),
             activations: peak(&|base| threads * base.activations(&settings, machine.gpu)),
@@ -238,85 +213,6 @@ fn micro_batch_tokens(limit: usize, rollout: &RolloutConfig, gpu: bool) -> u64 {
     (limit / group * group).max(group) as u64
 }
 
-impl Base {
-    /// What policies are over one base, in their order, and which are trained.
-    pub fn of_policies(policies: &[(&Policy, bool)]) -> Vec<Base> {
-        let mut bases: Vec<(&Policy, Base)> = Vec::new();
-        for &(policy, trained) in policies {
-            let own = policy.trainable().count() as u64;
-            if let Some((_, base)) = bases.iter_mut().find(|(first, _)| policy.shares_base(first)) {
-                base.adapters.push((own, trained));
-                continue;
-            }
-            let all = policy.parameter_count() as u64;
-            let adapters = if own < all { vec![(own, trained)] } else { Vec::new() };
-            let parameters = if adapters.is_empty() { all } else { all - own };
-            let trained = trained && adapters.is_empty();
-            let shape = policy.config().clone();
-            bases.push((policy, Base { shape, parameters, trained, adapters }));
-        }
-        bases.into_iter().map(|(_, base)| base).collect()
-    }
-
-    /// Bytes of its weights and its adapters'.
-    pub fn loaded(&self) -> u64 {
-        self.bytes() * self.parameters()
-    }
-
-    /// Bytes of a number in the weights.
-    fn bytes(&self) -> u64 {
-        if self.shape.torch_dtype == "float32" { 4 } else { 2 }
-    }
-
-    fn parameters(&self) -> u64 {
-        self.parameters + self.adapters.iter().map(|(own, _)| own).sum::<u64>()
-    }
-
-    fn trained(&self) -> u64 {
-        let adapters = self.adapters.iter().filter(|(_, trained)| *trained);
-        let base = if self.trained { self.parameters } else { 0 };
-        base + adapters.map(|(own, _)| own).sum::<u64>()
-    }
-
-    /// Two means, and a master copy of what is kept in fewer bits.
-    fn optimizer(&self) -> u64 {
-        let master = if self.bytes() == 4 { 0 } else { 4 };
-        (8 + master) * self.trained()
-    }
-
-    /// What a thread has of gradients before they are added to the others':
-    /// those of the head, twice, and of a layer.
-    fn passing_gradients(&self) -> u64 {
-        if !self.trained {
-            return 0;
-        }
-        let head = (self.shape.vocab_size * self.shape.hidden_size) as u64;
-        let layers = self.shape.num_hidden_layers as u64;
-        self.bytes() * (2 * head + self.parameters.saturating_sub(head) / layers.max(1))
-    }
-
-    /// What a thread keeps of a forward pass.
-    fn activations(&self, settings: &Settings, gpu: bool) -> u64 {
-        if self.trained() == 0 {
-            return 0;
-        }
-        let shape = &self.shape;
-        let (hidden, layers) = (shape.hidden_size as u64, shape.num_hidden_layers as u64);
-        let queries = (shape.num_attention_heads * shape.head_dim) as u64;
-        let keys = (shape.num_key_value_heads * shape.head_dim) as u64;
-        // Residual stream and norms; projections, their norms and rotations;
-        // keys and values of trunk and branches; SwiGLU.
-        let layer = 6 * hidden + 6 * queries + 9 * keys + 4 * shape.intermediate_size as u64;
-        let whole_layers = if settings.checkpointing { 1 } else { layers };
-        let rotation = 2 * (queries + keys);
-        let inputs = if settings.checkpointing { layers * hidden } else { 0 };
-        let per_token = whole_layers * layer + inputs + rotation + 3 * hidden;
-        let vocabulary = shape.vocab_size as u64;
-        let targets = settings.tokens.min(chunk_targets(vocabulary as usize, gpu) as u64);
-        settings.tokens * per_token * self.bytes() + LOGITS * targets * vocabulary * 4
-    }
-}
-
 /// Bytes with a unit.
 struct Bytes(u64);
 
@@ -369,21 +265,19 @@ impl fmt::Display for Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{LoraConfig, PolicyConfig};
-    use crate::policy::Device;
+    use crate::config::PolicyConfig;
+    use crate::policy::{Device, Policy};
     use crate::seed::Seed;
 
     /// Qwen3-1.7B in 16 bits.
     fn base() -> Base {
-        let shape = serde_json::json!({
-            "model_type": "qwen3", "hidden_size": 2048, "num_hidden_layers": 28,
-            "num_attention_heads": 16, "num_key_value_heads": 8, "head_dim": 128,
-            "intermediate_size": 6144, "rms_norm_eps": 1e-6, "rope_theta": 1e6,
-            "vocab_size": 151_936, "tie_word_embeddings": true,
-            "max_position_embeddings": 40_960, "torch_dtype": "bfloat16",
-        });
-        let shape = serde_json::from_value(shape).unwrap();
-        Base { shape, parameters: 1_720_574_976, trained: true, adapters: Vec::new() }
+        let policy = Policy::random(&PolicyConfig::default(), &[], Seed::new(1), Device::cpu());
+        let mut shape = policy.unwrap().config().clone();
+        (shape.hidden_size, shape.num_hidden_layers, shape.head_dim) = (2048, 28, 128);
+        (shape.num_attention_heads, shape.num_key_value_heads) = (16, 8);
+        (shape.intermediate_size, shape.vocab_size) = (6144, 151_936);
+        let parameters = 1_720_574_976;
+        Base { shape, number: 2, parameters, trained: true, adapters: Vec::new() }
     }
 
     fn rollout() -> RolloutConfig {
@@ -447,19 +341,5 @@ mod tests {
         assert!(message.contains("together"), "{message}");
         let message = refused(&TrainConfig::default(), 8_000_000_000);
         assert!(message.contains("adapter"), "{message}");
-    }
-
-    #[test]
-    fn policies_over_one_base_are_counted_once() {
-        let base = Policy::random(&PolicyConfig::default(), &[], Seed::new(1), Device::cpu());
-        let base = base.unwrap();
-        let config = LoraConfig { rank: 2, ..LoraConfig::default() };
-        let own = [1, 2].map(|seed| base.adapt(&config, Seed::new(seed)).unwrap());
-        let bases = Base::of_policies(&[(&own[0], true), (&own[1], false), (&base, true)]);
-        assert_eq!(bases.len(), 2);
-        assert_eq!(bases[0].adapters.len(), 2);
-        assert_eq!(bases[0].parameters, base.parameter_count() as u64);
-        assert_eq!(bases[0].trained(), bases[0].adapters[0].0);
-        assert_eq!(bases[1].trained(), bases[1].parameters());
     }
 }

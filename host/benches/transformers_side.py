@@ -1,0 +1,145 @@
+"""A language model in `transformers` and plain PyTorch, for `language_model.rs`.
+
+Reads a checkpoint and `work.json` from the folder given, and then a line at a
+time from standard input: `generate` (all prompts in one padded batch, each
+repeated by `num_return_sequences`), `generate_batch` (continuous batching), or
+`train` (one update). Answers each with a line of JSON: tokens, seconds and the
+largest resident memory of this process in MiB.
+
+The update is what one writes without a trainer's tricks: one row per sample,
+prompt and answer, padded on the right, in micro-batches of the same number of
+rows; logits only where answers are predicted; PyTorch's fused attention and
+fused AdamW.
+"""
+
+import json
+import sys
+import time
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from transformers import AutoModelForCausalLM, GenerationConfig
+
+
+def resident_mebibytes():
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) / 1024
+    return 0.0
+
+
+class Side:
+    def __init__(self, folder, device):
+        self.work = json.loads((folder / "work.json").read_text())
+        torch.set_num_threads(self.work["threads"])
+        self.device = device
+        kind = torch.bfloat16 if device == "cuda" else torch.float32
+        self.model = AutoModelForCausalLM.from_pretrained(
+            folder, dtype=kind, attn_implementation="sdpa"
+        ).to(device)
+        self.model.eval()
+        self.optimizer = None
+
+    def settings(self, **more):
+        return GenerationConfig(
+            do_sample=True,
+            temperature=1.0,
+            top_k=0,
+            top_p=1.0,
+            max_new_tokens=self.work["max_completion_tokens"],
+            eos_token_id=self.work["end"],
+            pad_token_id=self.work["pad"],
+            **more,
+        )
+
+    def count(self, answers):
+        """Sampled tokens, the end-of-text token included."""
+        total = 0
+        for answer in answers:
+            end = answer.index(self.work["end"]) + 1 if self.work["end"] in answer else len(answer)
+            total += end
+        return total
+
+    def generate(self):
+        prompts = self.work["prompts"]
+        longest = max(map(len, prompts))
+        pad = self.work["pad"]
+        tokens = torch.tensor([[pad] * (longest - len(p)) + p for p in prompts])
+        mask = torch.tensor([[0] * (longest - len(p)) + [1] * len(p) for p in prompts])
+        with torch.inference_mode():
+            out = self.model.generate(
+                input_ids=tokens.to(self.device),
+                attention_mask=mask.to(self.device),
+                generation_config=self.settings(num_return_sequences=self.work["answers"]),
+            )
+        return self.count(out[:, longest:].tolist())
+
+    def generate_batch(self):
+        prompts = [p for p in self.work["prompts"] for _ in range(self.work["answers"])]
+        with torch.inference_mode():
+            out = self.model.generate_batch(
+                inputs=prompts, generation_config=self.settings(), progress_bar=False
+            )
+        answers = [answer.generated_tokens for answer in out.values()]
+        if len(answers) != len(prompts):
+            raise RuntimeError(f"{len(answers)} of {len(prompts)} requests were answered")
+        return self.count(answers)
+
+    def train(self):
+        if self.optimizer is None:
+            self.model.train()
+            self.optimizer = torch.optim.AdamW(
+                self.model.parameters(), lr=1e-7, betas=(0.9, 0.98), weight_decay=0.0, fused=True
+            )
+        samples = sorted(self.work["samples"], key=lambda s: len(s["prompt"]) + len(s["tokens"]))
+        total = sum(len(sample["tokens"]) for sample in samples)
+        rows = self.work["rows_per_micro_batch"]
+        self.optimizer.zero_grad()
+        for start in range(0, len(samples), rows):
+            self.loss(samples[start : start + rows], total).backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.optimizer.step()
+        return sum(len(sample["prompt"]) + len(sample["tokens"]) for sample in samples)
+
+    def loss(self, samples, total):
+        longest = max(len(s["prompt"]) + len(s["tokens"]) for s in samples)
+        tokens, keep, targets, old, advantages = [], [], [], [], []
+        for row, sample in enumerate(samples):
+            own = sample["prompt"] + sample["tokens"]
+            first = row * longest + len(sample["prompt"]) - 1
+            tokens.append(own + [self.work["pad"]] * (longest - len(own)))
+            keep.extend(range(first, first + len(sample["tokens"])))
+            targets.extend(sample["tokens"])
+            old.extend(sample["logprobs"])
+            advantages.extend([sample["advantage"]] * len(sample["tokens"]))
+        move = lambda values: torch.tensor(values, device=self.device)
+        states = self.model.model(input_ids=move(tokens), use_cache=False).last_hidden_state
+        logits = self.model.lm_head(states.flatten(0, 1)[move(keep)]).float()
+        logprobs = F.log_softmax(logits, -1)
+        chosen = logprobs.gather(1, move(targets).unsqueeze(1)).squeeze(1)
+        ratio = (chosen - move(old)).exp()
+        gain = torch.minimum(
+            ratio * move(advantages), ratio.clamp(0.8, 1.28) * move(advantages)
+        )
+        return -gain.sum() / total
+
+
+def main():
+    folder = Path(sys.argv[1])
+    side = Side(folder, "cuda" if torch.cuda.is_available() else "cpu")
+    print(json.dumps({"ready": True}), flush=True)
+    for line in sys.stdin:
+        start = time.perf_counter()
+        try:
+            tokens = getattr(side, line.strip())()
+            if side.device == "cuda":
+                torch.cuda.synchronize()
+            answer = {"tokens": tokens, "seconds": time.perf_counter() - start}
+        except Exception as error:  # what it cannot do is an answer, too
+            answer = {"error": f"{type(error).__name__}: {error}".splitlines()[0]}
+        answer["resident"] = resident_mebibytes()
+        print(json.dumps(answer), flush=True)
+
+
+main()
