@@ -1,8 +1,24 @@
 //! Lets the binaries find libtorch at run time without `LD_LIBRARY_PATH`:
-//! beside the workspace they were built in, and where they were linked.
+//! beside the workspace they were built in, and where they were linked. And
+//! compiles what of libtorch `tch` does not hand out.
+
+use std::path::Path;
+
+const FUSED_ADAMW: &str = "src/trainer/fused_adamw.cpp";
 
 fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-changed={FUSED_ADAMW}");
     let Ok(linked) = std::env::var("DEP_TCH_LIBTORCH_LIB") else { return };
     let beside = "$ORIGIN/../../.deps/torch/lib:$ORIGIN/../../../.deps/torch/lib";
     println!("cargo:rustc-link-arg=-Wl,-rpath,{beside}:{linked}");
+    let include = Path::new(&linked).with_file_name("include");
+    cc::Build::new()
+        .cpp(true)
+        .std("c++17")
+        .warnings(false)
+        .include(include.join("torch/csrc/api/include"))
+        .include(&include)
+        .file(FUSED_ADAMW)
+        .compile("troupe_fused_adamw");
 }

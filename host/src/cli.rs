@@ -31,7 +31,7 @@ use crate::sandbox::{StartError, work};
 use crate::server::ServeError;
 use crate::storage::StorageError;
 use crate::team::TeamError;
-use crate::trainer::TrainerError;
+use crate::trainer::{DoesNotFit, TrainerError};
 use crate::training::TrainingError;
 
 /// Run the program.
@@ -151,6 +151,9 @@ fn of_training(cause: &(dyn std::error::Error + 'static)) -> Option<ExitCode> {
             TrainingError::Policy(_) => ExitCode::Policy,
             _ => ExitCode::Run,
         });
+    }
+    if cause.is::<DoesNotFit>() {
+        return Some(ExitCode::Usage);
     }
     let stopped =
         cause.is::<ImitationError>() || cause.is::<RolloutError>() || cause.is::<TrainerError>();

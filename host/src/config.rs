@@ -25,7 +25,8 @@ pub use rollout::{BranchChoice, RolloutConfig, SamplingScheme, Scheduling, Valid
 pub use run::{CheckpointConfig, RunConfig};
 pub use sandbox::SandboxConfig;
 pub use train::{
-    AdvantageConfig, Decay, Estimator, GroupFilter, ImitationConfig, LossAggregation, TrainConfig,
+    AdvantageConfig, Choice, Decay, Estimator, GroupFilter, ImitationConfig, LossAggregation,
+    TrainConfig,
 };
 
 use crate::error::suggestion;

@@ -29,6 +29,7 @@ mod family;
 mod generation_config;
 mod grid;
 mod kv_cache;
+mod memory;
 mod parameters;
 #[cfg(test)]
 mod parity;
@@ -55,20 +56,20 @@ use crate::storage::{create_folder, write_json};
 use crate::trajectory::{Completion, Message};
 
 pub use architecture::ModelConfig;
-pub(crate) use attention::SelfAttention;
+pub(crate) use attention::{Attention, SelfAttention, attend, bias_of, by_head};
 pub(crate) use batching::cut_evenly;
 pub use chat_template::ChatOptions;
-pub(crate) use decoder::{Decoder, Input};
+pub(crate) use decoder::{Decoder, Input, Rotation};
 pub use device::{Device, DeviceChoice};
 pub use engine::{Engine, Question};
-pub(crate) use ensemble::{Ensemble, Segment};
+pub(crate) use ensemble::{Ensemble, Mixture, Segment};
 pub use error::PolicyError;
 pub use family::Family;
 pub use parameters::Parameters;
 pub(crate) use parameters::Slot;
 pub use remote::{RemoteAnswers, RemoteFailure, RemoteFailureKind, RemotePolicy, RemoteRequest};
 pub use request::{Request, Sampling};
-pub(crate) use sampler::log_probabilities;
+pub(crate) use sampler::{log_probabilities, penalize};
 pub(crate) use weights::{read_tensors, write_tensors};
 
 use adapter::{Adapter, AdapterBlocks};

@@ -18,13 +18,16 @@ use crate::metrics::{
     measure_roles,
 };
 use crate::plugin::Split;
-use crate::policy::{PolicyError, Sampling};
+use crate::policy::{Device, Policy, PolicyError, Sampling};
 use crate::rollout::{Rollout, RolloutError, TaskSeed, collect};
 use crate::run::{RunFolder, Summary};
 use crate::seed::Seed;
 use crate::storage::StorageError;
 use crate::team::Team;
-use crate::trainer::{Row, Trainer, TrainerError, UpdateMetrics};
+use crate::trainer::{
+    Base, DoesNotFit, Machine, Member, Plan, Row, Trainer, TrainerError, UpdateMetrics, rescore,
+    update_together,
+};
 use crate::trajectory::{Ending, Sample};
 
 /// Why training stopped. What was saved before stays.
@@ -57,6 +60,25 @@ pub enum TrainingError {
         /// What happened in the first of them.
         first: String,
     },
+}
+
+/// What a run of this team will need of memory. Weights are there already.
+///
+/// # Errors
+/// If it does not fit.
+pub fn plan(config: &Config, team: &Team) -> Result<Plan, DoesNotFit> {
+    let policies: Vec<(&Policy, bool)> =
+        team.policies.iter().map(|(name, policy)| (policy, config.trains(name))).collect();
+    let bases = Base::of_policies(&policies);
+    let device = policies.first().map_or_else(Device::cpu, |(policy, _)| policy.device());
+    let loaded = bases.iter().map(Base::loaded).sum::<u64>();
+    let machine = Machine {
+        gpu: device.is_gpu(),
+        threads: policies.iter().map(|(policy, _)| policy.threads()).max().unwrap_or(1),
+        memory: device.free_memory().unwrap_or(u64::MAX).saturating_add(loaded),
+        host_memory: Device::cpu().free_memory().unwrap_or(u64::MAX),
+    };
+    Plan::of(&bases, &config.train, &config.rollout, &machine)
 }
 
 /// A line of `metrics.jsonl`.
@@ -249,17 +271,21 @@ impl Training {
         let started = Instant::now();
         let sampling = Sampling::from(&self.config.rollout);
         let seed = self.seed.at(self.progress.step as u64).named("update");
-        for (name, trainer) in &mut self.trainers {
-            let Some(policy) = self.team.policies.get_mut(name) else { continue };
-            let rows: Vec<Row> = samples
-                .iter()
-                .zip(advantages)
-                .filter(|(sample, _)| sample.policy == *name)
-                .filter_map(|(sample, advantage)| Some(Row { sample, advantage: (*advantage)? }))
-                .collect();
-            let metrics = trainer.update(policy, &rows, &sampling, seed.named(name))?;
-            record.updates.insert(name.clone(), metrics);
+        let row =
+            |(sample, advantage)| Some(Row { sample, advantage: Option::<f32>::clone(advantage)? });
+        let own = |name: &String| -> Vec<Row> {
+            let own = samples.iter().zip(advantages).filter(|(sample, _)| sample.policy == *name);
+            own.filter_map(row).collect()
+        };
+        let rows: Vec<Vec<Row>> = self.trainers.keys().map(own).collect();
+        let mut policies: BTreeMap<_, _> = self.team.policies.iter_mut().collect();
+        let (mut names, mut members) = (Vec::new(), Vec::new());
+        for ((name, trainer), rows) in self.trainers.iter_mut().zip(&rows) {
+            let Some(policy) = policies.remove(name) else { continue };
+            names.push(name.clone());
+            members.push(Member { trainer, policy, rows, seed: seed.named(name) });
         }
+        record.updates = names.into_iter().zip(update_together(members, &sampling)?).collect();
         let seconds = started.elapsed().as_secs_f64();
         let tokens: usize = record.updates.values().map(|update| update.tokens).sum();
         record.timing.trained_tokens_per_second = tokens as f64 / seconds.max(1e-9);
@@ -274,14 +300,16 @@ impl Training {
             return Ok(None);
         }
         let sampling = Sampling::from(&self.config.rollout);
+        let own = |name: &String| samples.iter().filter(|s| s.policy == *name).collect();
+        let policies: Vec<(&Policy, Vec<&Sample>)> = (self.trainers.keys())
+            .filter_map(|name| Some((self.team.policies.get(name)?, own(name))))
+            .collect();
+        let scores = rescore(&policies, &sampling, self.config.train.microbatch_tokens)?;
+        let own = policies.iter().flat_map(|(_, own)| own).zip(scores.iter().flatten());
         let mut largest = 0.0_f64;
-        for (name, trainer) in &self.trainers {
-            let Some(policy) = self.team.policies.get(name) else { continue };
-            let own: Vec<&Sample> = samples.iter().filter(|s| s.policy == *name).collect();
-            for (sample, rescored) in own.iter().zip(trainer.rescore(policy, &own, &sampling)?) {
-                for (there, here) in sample.completion.logprobs.iter().zip(rescored) {
-                    largest = largest.max(f64::from((there - here).abs()));
-                }
+        for (sample, rescored) in own {
+            for (there, here) in sample.completion.logprobs.iter().zip(rescored) {
+                largest = largest.max(f64::from((there - here).abs()));
             }
         }
         Ok(Some(largest))

@@ -12,7 +12,7 @@ use crate::plugin::Plugin;
 use crate::policy::{Device, PolicyError};
 use crate::run::{Manifest, PluginEntry, PolicyEntry, RunFolder, Summary};
 use crate::team::Team;
-use crate::training::{Record, Training};
+use crate::training::{Record, Training, plan};
 
 pub fn run(
     args: TrainArgs,
@@ -30,12 +30,15 @@ pub fn run(
         report::line(config.to_toml().trim_end());
         return Ok(ExitCode::Success);
     }
+    let plan = plan(&config, &team)?;
+    report::note(&plan.to_string());
     let folder = match resumed {
         Some(folder) => folder,
         None => RunFolder::create(&config, &derived_name(&team))?,
     };
     announce(&folder);
     folder.settle_manifest(&manifest(&config, &team, device)?)?;
+    let config = Config { train: plan.settle(&config.train), ..config };
     let mut training = match load_latest(&folder.checkpoints())? {
         Some(checkpoint) => Training::resume(config, team, folder, checkpoint)?,
         None => begin(config, team, folder)?,

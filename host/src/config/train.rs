@@ -79,6 +79,19 @@ pub enum Decay {
     Cosine,
 }
 
+/// Something that costs speed and saves memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Choice {
+    /// On if memory would not suffice without it.
+    #[default]
+    Auto,
+    /// On.
+    On,
+    /// Off.
+    Off,
+}
+
 /// `[train]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -117,6 +130,12 @@ pub struct TrainConfig {
     pub minibatch_samples: usize,
     /// Tokens per forward and backward pass; bounds memory, not the result.
     pub microbatch_tokens: usize,
+    /// Whether a layer's activations are dropped and computed again when its
+    /// gradient is: about a third slower, and far less memory per token.
+    pub gradient_checkpointing: Choice,
+    /// Whether the optimizer's state is kept in the CPU's memory, and steps
+    /// are made there. Changes nothing where policies are on the CPU.
+    pub offload_optimizer: Choice,
     /// How token losses become one number.
     pub loss_aggregation: LossAggregation,
 }
@@ -141,6 +160,8 @@ impl Default for TrainConfig {
             epochs: 1,
             minibatch_samples: 128,
             microbatch_tokens: 16_384,
+            gradient_checkpointing: Choice::Auto,
+            offload_optimizer: Choice::Auto,
             loss_aggregation: LossAggregation::TokenMean,
         }
     }

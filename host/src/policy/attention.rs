@@ -35,11 +35,6 @@ impl SelfAttention {
         let bias = bias_of(seen, kind).repeat_interleave_self_int(group, 1, None).unsqueeze(1);
         SelfAttention { batch, bias }
     }
-
-    /// Another handle on the same mask.
-    pub(crate) fn shallow_clone(&self) -> Self {
-        SelfAttention { batch: self.batch, bias: self.bias.shallow_clone() }
-    }
 }
 
 impl Attention for SelfAttention {
@@ -50,12 +45,12 @@ impl Attention for SelfAttention {
 }
 
 /// 0 where a key is seen, −∞ where it is not.
-pub(super) fn bias_of(seen: &Tensor, kind: Kind) -> Tensor {
+pub(crate) fn bias_of(seen: &Tensor, kind: Kind) -> Tensor {
     seen.zeros_like().to_kind(kind).masked_fill(&seen.logical_not(), f64::NEG_INFINITY)
 }
 
 /// `[batch · rows, heads, head_dim]` to `[batch, heads, rows, head_dim]`, as a view.
-pub(super) fn by_head(states: &Tensor, batch: i64) -> Tensor {
+pub(crate) fn by_head(states: &Tensor, batch: i64) -> Tensor {
     let size = states.size();
     states.view([batch, -1, size[1], size[2]]).transpose(1, 2)
 }
@@ -66,7 +61,7 @@ pub(super) fn by_head(states: &Tensor, batch: i64) -> Tensor {
 /// `[batch, key_value_heads, length, head_dim]` and a `bias` `[batch or 1, 1,
 /// rows · group, length]`; returns `[batch · rows, heads · head_dim]`. The
 /// group lies beside the rows, so that keys are never repeated.
-pub(super) fn attend(queries: &Tensor, keys: &Tensor, values: &Tensor, bias: &Tensor) -> Tensor {
+pub(crate) fn attend(queries: &Tensor, keys: &Tensor, values: &Tensor, bias: &Tensor) -> Tensor {
     let (batch, key_heads, _, width) = size4(keys);
     let heads = queries.size()[1];
     let group = heads / key_heads;

@@ -34,6 +34,11 @@ impl Slot {
         &self.shape
     }
 
+    /// Where it begins in the buffer, in numbers.
+    pub(crate) fn offset(&self) -> i64 {
+        self.offset
+    }
+
     /// The tensor's part of a buffer with this layout.
     pub(crate) fn view(&self, buffer: &Tensor) -> Tensor {
         let length: i64 = self.shape.iter().product();

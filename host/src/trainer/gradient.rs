@@ -1,14 +1,29 @@
 //! The gradient of a mini-batch, micro-batch by micro-batch.
 //!
-//! Micro-batches may run on several threads; their gradients are added up in
-//! the order of the micro-batches, so the sum does not depend on the threads.
+//! Micro-batches may run on several threads, but what they contribute to a
+//! weight's gradient is added in the order of the micro-batches: a thread
+//! waits for its turn, layer by layer. So the sum does not depend on the
+//! threads, and there is one gradient in memory and not one per thread.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use tch::{Kind, Tensor};
 
 use super::TrainerError;
 use super::loss::{Measured, Objective};
 use super::pack::MicroBatch;
-use crate::policy::{Ensemble, Policy};
+use super::pass::{self, Weights};
+use crate::policy::Policy;
+
+/// A policy that learns, and from what.
+#[derive(Clone, Copy)]
+pub(super) struct Learner<'a> {
+    pub(super) policy: &'a Policy,
+    /// For the KL penalty; all learners have one or none has.
+    pub(super) reference: Option<&'a Policy>,
+    pub(super) objective: &'a (dyn Objective + Sync),
+}
 
 /// The sum over a mini-batch.
 pub(super) struct Gradient {
@@ -17,73 +32,141 @@ pub(super) struct Gradient {
     pub(super) measured: Measured,
 }
 
-/// What one micro-batch adds.
-type Share = (Vec<Tensor>, Measured);
+/// Which micro-batch is adding.
+pub(super) type Turn = usize;
 
-/// Gradient of `objective` with respect to what of `policy` is trained.
-pub(super) fn gradient(
-    policy: &Policy,
-    reference: Option<&Policy>,
+/// Gradients of the learners' objectives with respect to what of each is
+/// trained. The learners share a base, or there is one.
+pub(super) fn gradients(
+    learners: &[Learner],
     batches: &[MicroBatch],
-    objective: &(impl Objective + Sync),
-) -> Result<Gradient, TrainerError> {
-    let parameters = policy.trainable();
-    let buffer = parameters.buffer().zeros_like().to_kind(Kind::Float);
-    let blocks = parameters.blocks(&buffer);
-    let mut measured = Measured::default();
+    checkpointing: bool,
+) -> Result<Vec<Gradient>, TrainerError> {
+    let policy = learners[0].policy;
     let threads = if policy.device().is_gpu() { 1 } else { policy.threads() };
-    for round in batches.chunks(threads) {
-        for (gradients, more) in shares(policy, reference, round, objective)? {
-            for (block, gradient) in blocks.iter().zip(gradients) {
-                let _ = block.shallow_clone().f_add_(&gradient)?;
-            }
-            measured.add(&more);
-        }
+    let sum = Sum::new(learners, policy.decoder().depth() + 2)?;
+    let measured = measure(learners, batches, checkpointing, threads.min(batches.len()), &sum)?;
+    let mut totals = vec![Measured::default(); learners.len()];
+    for batch in &measured {
+        totals.iter_mut().zip(batch).for_each(|(total, part)| total.add(part));
     }
-    Ok(Gradient { buffer, measured })
+    let gradients = sum.into_buffers().into_iter().zip(totals);
+    Ok(gradients.map(|(buffer, measured)| Gradient { buffer, measured }).collect())
 }
 
-/// One micro-batch per thread.
-fn shares(
-    policy: &Policy,
-    reference: Option<&Policy>,
+/// Run all micro-batches; returns what was measured in each.
+fn measure(
+    learners: &[Learner],
     batches: &[MicroBatch],
-    objective: &(impl Objective + Sync),
-) -> Result<Vec<Share>, TrainerError> {
-    std::thread::scope(|scope| {
-        let (first, others) = match batches {
-            [first, others @ ..] => (first, others),
-            [] => return Ok(Vec::new()),
-        };
-        let others: Vec<_> = others
-            .iter()
-            .map(|batch| {
-                let recording = Ensemble::recording(&[policy]);
-                let reference = reference.map(|reference| Ensemble::of(&[reference]));
-                scope.spawn(move || share(recording, reference, batch, objective))
-            })
-            .collect();
-        let recording = Ensemble::recording(&[policy]);
-        let reference = reference.map(|reference| Ensemble::of(&[reference]));
-        let mut shares = vec![share(recording, reference, first, objective)?];
-        for other in others {
-            shares.push(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+    checkpointing: bool,
+    threads: usize,
+    sum: &Sum,
+) -> Result<Vec<Vec<Measured>>, TrainerError> {
+    // Policies stay on this thread; only their objectives are shared.
+    let objectives: Vec<_> = learners.iter().map(|learner| learner.objective).collect();
+    let (objectives, next) = (&objectives[..], &AtomicUsize::new(0));
+    let work = move |weights: Weights| {
+        let alarm = Alarm(sum);
+        let mut measured = Vec::new();
+        while !sum.is_broken() {
+            let turn = next.fetch_add(1, Ordering::Relaxed);
+            let Some(batch) = batches.get(turn) else { break };
+            let found = pass::run(&weights, batch, objectives, checkpointing, sum, turn)?;
+            measured.push((turn, found));
         }
-        Ok(shares)
-    })
+        std::mem::forget(alarm);
+        Ok::<_, TrainerError>(measured)
+    };
+    let mut measured = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads)
+            .map(|_| Weights::of(learners))
+            .map(|weights| scope.spawn(move || work(weights)))
+            .collect();
+        let mut measured = work(Weights::of(learners))?;
+        for other in others {
+            let found = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            measured.extend(found);
+        }
+        Ok::<_, TrainerError>(measured)
+    })?;
+    measured.sort_by_key(|(turn, _)| *turn);
+    Ok(measured.into_iter().map(|(_, found)| found).collect())
 }
 
-fn share(
-    (recording, leaves): (Ensemble, Vec<Vec<Tensor>>),
-    reference: Option<Ensemble>,
-    batch: &MicroBatch,
-    objective: &impl Objective,
-) -> Result<Share, TrainerError> {
-    let pack = batch.pack(recording.decoder());
-    let reference = reference
-        .map(|reference| tch::no_grad(|| pack.score(&reference, objective.sampling()).chosen));
-    let scores = pack.score(&recording, objective.sampling());
-    let (loss, measures) = objective.loss(batch, &scores, reference.as_ref());
-    let gradients = Tensor::f_run_backward(&[loss], &leaves[0], false, false)?;
-    Ok((gradients, measures.read()?))
+/// Gradients that micro-batches add to, in their order.
+pub(super) struct Sum {
+    state: Mutex<State>,
+    moved: Condvar,
+}
+
+struct State {
+    buffers: Vec<Tensor>,
+    /// The blocks of all learners, views of the buffers.
+    blocks: Vec<Tensor>,
+    /// Whose turn it is at each stage of the model.
+    turns: Vec<Turn>,
+    /// A thread gave up, so turns no longer come.
+    broken: bool,
+}
+
+impl Sum {
+    fn new(learners: &[Learner], stages: usize) -> Result<Self, TrainerError> {
+        let (mut buffers, mut blocks) = (Vec::new(), Vec::new());
+        for learner in learners {
+            let parameters = learner.policy.trainable();
+            let like = parameters.buffer();
+            let buffer = Tensor::f_zeros(like.size(), (Kind::Float, like.device()))?;
+            blocks.extend(parameters.blocks(&buffer));
+            buffers.push(buffer);
+        }
+        let state = State { buffers, blocks, turns: vec![0; stages], broken: false };
+        Ok(Sum { state: Mutex::new(state), moved: Condvar::new() })
+    }
+
+    /// Add a stage's gradients once all earlier turns have added theirs. Weights
+    /// that the stage does not read have undefined ones.
+    pub(super) fn add(
+        &self,
+        turn: Turn,
+        stage: usize,
+        gradients: &[Tensor],
+    ) -> Result<(), TrainerError> {
+        let early = |state: &mut State| !state.broken && state.turns[stage] != turn;
+        let waited = self.moved.wait_while(self.lock(), early);
+        let mut state = waited.unwrap_or_else(PoisonError::into_inner);
+        if state.broken {
+            return Ok(());
+        }
+        for (block, gradient) in state.blocks.iter_mut().zip(gradients) {
+            if gradient.defined() {
+                let _ = block.f_add_(gradient)?;
+            }
+        }
+        state.turns[stage] += 1;
+        drop(state);
+        self.moved.notify_all();
+        Ok(())
+    }
+
+    fn is_broken(&self) -> bool {
+        self.lock().broken
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn into_buffers(self) -> Vec<Tensor> {
+        self.state.into_inner().unwrap_or_else(PoisonError::into_inner).buffers
+    }
+}
+
+/// Dropped when a thread fails or panics: nobody may wait for its turns.
+struct Alarm<'a>(&'a Sum);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        self.0.lock().broken = true;
+        self.0.moved.notify_all();
+    }
 }

@@ -7,7 +7,9 @@
 use tch::{Kind, Tensor};
 
 use super::Row;
-use super::pack::{Bundle, MicroBatch, Scores};
+use super::bundle::Bundle;
+use super::pack::Target;
+use super::scores::Scores;
 use crate::config::{LossAggregation, TrainConfig};
 use crate::policy::Sampling;
 
@@ -16,18 +18,18 @@ pub(super) trait Objective {
     /// The distribution under which answers are scored.
     fn sampling(&self) -> &Sampling;
 
-    /// Loss of a micro-batch (a sum, ready to be added up over micro-batches)
+    /// Loss of some targets (a sum, ready to be added up over the mini-batch)
     /// and what is measured on the way. `reference` are the targets'
     /// log-probabilities under the reference policy, if there is one.
     fn loss(
         &self,
-        batch: &MicroBatch,
+        targets: &[Target],
         scores: &Scores,
         reference: Option<&Tensor>,
     ) -> (Tensor, Measures);
 }
 
-/// Weighted sums over the tokens of a micro-batch.
+/// Weighted sums over some targets.
 pub(super) struct Measures {
     /// One number per entry of [`Measures::NAMES`], on the device.
     sums: Tensor,
@@ -127,13 +129,13 @@ impl<'a> Surrogate<'a> {
     }
 
     /// Log-probability as sampled, advantage and weight of every target: `[3, targets]`.
-    fn columns(&self, batch: &MicroBatch, like: &Tensor) -> Tensor {
+    fn columns(&self, targets: &[Target], like: &Tensor) -> Tensor {
         let (mut old, mut advantages, mut weights) = (Vec::new(), Vec::new(), Vec::new());
-        for place in batch.places() {
-            let row = &self.rows[place.row];
-            old.push(row.sample.completion.logprobs[place.token]);
+        for target in targets {
+            let row = &self.rows[target.row];
+            old.push(row.sample.completion.logprobs[target.token]);
             advantages.push(row.advantage);
-            weights.push(self.weight(place.row));
+            weights.push(self.weight(target.row));
         }
         let count = old.len() as i64;
         old.append(&mut advantages);
@@ -149,11 +151,11 @@ impl Objective for Surrogate<'_> {
 
     fn loss(
         &self,
-        batch: &MicroBatch,
+        targets: &[Target],
         scores: &Scores,
         reference: Option<&Tensor>,
     ) -> (Tensor, Measures) {
-        let columns = self.columns(batch, &scores.chosen);
+        let columns = self.columns(targets, &scores.chosen);
         let (old, advantages, weights) = (columns.get(0), columns.get(1), columns.get(2));
         let difference = &scores.chosen - old;
         let ratio = difference.exp();
@@ -190,7 +192,7 @@ impl Objective for Surrogate<'_> {
                     &(&ratio - &difference - 1.0).sum(Kind::Float),
                     &difference.abs().max(),
                 ],
-                batch.places().count(),
+                targets.len(),
             )
         });
         (loss, measures)
@@ -216,15 +218,12 @@ impl Objective for Imitation {
         &self.sampling
     }
 
-    fn loss(&self, batch: &MicroBatch, scores: &Scores, _: Option<&Tensor>) -> (Tensor, Measures) {
+    fn loss(&self, targets: &[Target], scores: &Scores, _: Option<&Tensor>) -> (Tensor, Measures) {
         let loss = scores.chosen.sum(Kind::Float) * -self.per_token;
         let measures = tch::no_grad(|| {
             let zero = loss.zeros_like();
             let entropy = scores.entropy().sum(Kind::Float);
-            Measures::new(
-                [&loss, &entropy, &zero, &zero, &zero, &zero, &zero],
-                batch.places().count(),
-            )
+            Measures::new([&loss, &entropy, &zero, &zero, &zero, &zero, &zero], targets.len())
         });
         (loss, measures)
     }
@@ -233,8 +232,11 @@ impl Objective for Imitation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::Device;
-    use crate::trainer::pack::{Answer, bundle, micro_batches};
+    use crate::config::PolicyConfig;
+    use crate::policy::{Device, Policy};
+    use crate::seed::Seed;
+    use crate::trainer::bundle::{Answer, bundle};
+    use crate::trainer::pack::micro_batches;
     use crate::trajectory::{Completion, Reward, Sample, StopReason};
 
     fn sample(logprobs: &[f32]) -> Sample {
@@ -269,14 +271,19 @@ mod tests {
             Row { sample: &samples[0], advantage: 2.0 },
             Row { sample: &samples[1], advantage: -1.0 },
         ];
-        // The second answer is a beginning of the first, so it comes first.
         let bundles = bundle(samples.iter().enumerate().map(|(row, sample)| {
             (&sample.prompt[..], Answer { row, tokens: &sample.completion.tokens })
         }));
         let bundles: Vec<&Bundle> = bundles.iter().collect();
-        let batches = micro_batches(&bundles, 100, Device::cpu());
+        let numbered: Vec<(usize, &Bundle)> = bundles.iter().map(|bundle| (0, *bundle)).collect();
+        let policy = Policy::random(&PolicyConfig::default(), &[], Seed::new(1), Device::cpu());
+        let batches = micro_batches(&numbered, 100, Device::cpu());
+        let (pack, _) = batches[0].pack(policy.unwrap().decoder());
+        let chunks = pack.chunks(100);
+        // The second answer is a beginning of the first, so it comes first.
+        let targets = chunks[0].targets;
         let order: Vec<(usize, usize)> =
-            batches[0].places().map(|place| (place.row, place.token)).collect();
+            targets.iter().map(|target| (target.row, target.token)).collect();
         assert_eq!(order, [(1, 0), (0, 0), (0, 1)]);
         let chosen = Tensor::from_slice(new).set_requires_grad(true);
         let scores = Scores {
@@ -287,7 +294,7 @@ mod tests {
         let sampling = Sampling::plain(2);
         let surrogate = Surrogate::new(config, &sampling, &rows, &bundles);
         let reference = reference.map(|reference| Tensor::from_slice(reference));
-        let (loss, _) = surrogate.loss(&batches[0], &scores, reference.as_ref());
+        let (loss, _) = surrogate.loss(targets, &scores, reference.as_ref());
         let gradient = Tensor::run_backward(&[&loss], &[chosen], false, false).remove(0);
         (loss.double_value(&[]), Vec::try_from(gradient).unwrap())
     }

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::bundle::Bundle;
 use super::gradient::Gradient;
 use super::loss::Measured;
 use super::optimizer::Step;
-use super::pack::Bundle;
 
 /// Figures of one [`super::Trainer::update`]. Means are over the tokens of
 /// all mini-batches and epochs unless said otherwise.

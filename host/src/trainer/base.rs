@@ -1,0 +1,128 @@
+//! What a base and what is trained of it need of memory.
+
+use super::scores::chunk_targets;
+use crate::policy::{ModelConfig, Policy};
+
+/// Tensors of a chunk's logits that exist at once.
+const LOGITS: u64 = 7;
+
+/// Policies over one base.
+#[derive(Clone, Debug)]
+pub struct Base {
+    /// Its shape.
+    pub shape: ModelConfig,
+    /// Bytes of a number in its weights.
+    pub number: u64,
+    /// Numbers in its weights.
+    pub parameters: u64,
+    /// Whether these are trained.
+    pub trained: bool,
+    /// Numbers in each adapter over it, and whether they are trained.
+    pub adapters: Vec<(u64, bool)>,
+}
+
+/// The settings that decide what is needed.
+#[derive(Clone, Copy)]
+pub(super) struct Settings {
+    pub(super) checkpointing: bool,
+    pub(super) offload: bool,
+    pub(super) tokens: u64,
+    pub(super) cache: Option<u64>,
+}
+
+impl Base {
+    /// What policies are over one base, in their order, and which are trained.
+    pub fn of_policies(policies: &[(&Policy, bool)]) -> Vec<Base> {
+        let mut bases: Vec<(&Policy, Base)> = Vec::new();
+        for &(policy, trained) in policies {
+            let own = policy.trainable().count() as u64;
+            if let Some((_, base)) = bases.iter_mut().find(|(first, _)| policy.shares_base(first)) {
+                base.adapters.push((own, trained));
+                continue;
+            }
+            let all = policy.parameter_count() as u64;
+            let adapters = if own < all { vec![(own, trained)] } else { Vec::new() };
+            let parameters = if adapters.is_empty() { all } else { all - own };
+            let trained = trained && adapters.is_empty();
+            let shape = policy.config().clone();
+            let number = policy.decoder().parameters().buffer().kind().elt_size_in_bytes() as u64;
+            bases.push((policy, Base { shape, number, parameters, trained, adapters }));
+        }
+        bases.into_iter().map(|(_, base)| base).collect()
+    }
+
+    /// Bytes of its weights and its adapters'.
+    pub fn loaded(&self) -> u64 {
+        self.number * self.parameters()
+    }
+
+    pub(super) fn parameters(&self) -> u64 {
+        self.parameters + self.adapters.iter().map(|(own, _)| own).sum::<u64>()
+    }
+
+    pub(super) fn trained(&self) -> u64 {
+        let adapters = self.adapters.iter().filter(|(_, trained)| *trained);
+        let base = if self.trained { self.parameters } else { 0 };
+        base + adapters.map(|(own, _)| own).sum::<u64>()
+    }
+
+    /// Two means, and a master copy of what is kept in fewer bits.
+    pub(super) fn optimizer(&self) -> u64 {
+        let master = if self.number == 4 { 0 } else { 4 };
+        (8 + master) * self.trained()
+    }
+
+    /// What a thread has of gradients before they are added to the others':
+    /// those of the head, twice, and of a layer.
+    pub(super) fn passing_gradients(&self) -> u64 {
+        if !self.trained {
+            return 0;
+        }
+        let head = (self.shape.vocab_size * self.shape.hidden_size) as u64;
+        let layers = self.shape.num_hidden_layers as u64;
+        self.number * (2 * head + self.parameters.saturating_sub(head) / layers.max(1))
+    }
+
+    /// What a thread keeps of a forward pass.
+    pub(super) fn activations(&self, settings: &Settings, gpu: bool) -> u64 {
+        if self.trained() == 0 {
+            return 0;
+        }
+        let shape = &self.shape;
+        let (hidden, layers) = (shape.hidden_size as u64, shape.num_hidden_layers as u64);
+        let queries = (shape.num_attention_heads * shape.head_dim) as u64;
+        let keys = (shape.num_key_value_heads * shape.head_dim) as u64;
+        // Residual stream and norms; projections, their norms and rotations;
+        // keys and values of trunk and branches; SwiGLU.
+        let layer = 6 * hidden + 6 * queries + 9 * keys + 4 * shape.intermediate_size as u64;
+        let whole_layers = if settings.checkpointing { 1 } else { layers };
+        let rotation = 2 * (queries + keys);
+        let inputs = if settings.checkpointing { layers * hidden } else { 0 };
+        let per_token = whole_layers * layer + inputs + rotation + 3 * hidden;
+        let vocabulary = shape.vocab_size as u64;
+        let targets = settings.tokens.min(chunk_targets(vocabulary as usize, gpu) as u64);
+        settings.tokens * per_token * self.number + LOGITS * targets * vocabulary * 4
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{LoraConfig, PolicyConfig};
+    use crate::policy::Device;
+    use crate::seed::Seed;
+
+    #[test]
+    fn policies_over_one_base_are_counted_once() {
+        let base = Policy::random(&PolicyConfig::default(), &[], Seed::new(1), Device::cpu());
+        let base = base.unwrap();
+        let config = LoraConfig { rank: 2, ..LoraConfig::default() };
+        let own = [1, 2].map(|seed| base.adapt(&config, Seed::new(seed)).unwrap());
+        let bases = Base::of_policies(&[(&own[0], true), (&own[1], false), (&base, true)]);
+        assert_eq!(bases.len(), 2);
+        assert_eq!(bases[0].adapters.len(), 2);
+        assert_eq!(bases[0].parameters, base.parameter_count() as u64);
+        assert_eq!(bases[0].trained(), bases[0].adapters[0].0);
+        assert_eq!(bases[1].trained(), bases[1].parameters());
+    }
+}

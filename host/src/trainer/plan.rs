@@ -1,0 +1,345 @@
+//! What a run will need of memory, before it needs it.
+//!
+//! Arithmetic on shapes and settings. Weights, gradients and the optimizer's
+//! state are exact; activations are counted operation by operation and come
+//! out within a quarter of what is measured.
+
+use std::fmt;
+
+use super::base::{Base, Settings};
+use super::pack::CPU_MICRO_BATCH_TOKENS;
+use crate::config::{Choice, RolloutConfig, TrainConfig};
+
+/// Part of what is left that keys and values take if nothing is said.
+const CACHE_SHARE: u64 = 4;
+const GIB: f64 = (1_u64 << 30) as f64;
+
+/// Where a run takes place.
+#[derive(Clone, Copy, Debug)]
+pub struct Machine {
+    /// Whether policies are on a GPU.
+    pub gpu: bool,
+    /// Threads over which micro-batches are split.
+    pub threads: usize,
+    /// Bytes for everything the plan names, weights included.
+    pub memory: u64,
+    /// Bytes of the CPU's memory for what is offloaded.
+    pub host_memory: u64,
+}
+
+/// What a run needs, in bytes, and what was chosen so that it fits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Numbers in all weights, and in those that are trained.
+    pub parameters: (u64, u64),
+    /// Weights, those of references included.
+    pub weights: u64,
+    /// Gradients, at the peak of an update.
+    pub gradients: u64,
+    /// The optimizer's state.
+    pub optimizer: u64,
+    /// Keys and values at most, in a rollout.
+    pub cache: u64,
+    /// What forward passes keep, at the peak of an update.
+    pub activations: u64,
+    /// Whether activations are computed again.
+    pub checkpointing: bool,
+    /// Whether the optimizer's state is in the CPU's memory.
+    pub offload: bool,
+    /// Bytes there are.
+    pub memory: u64,
+}
+
+/// A run that does not fit.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "training needs {} and there are {}: {advice}",
+    Bytes(*needed),
+    Bytes(*memory)
+)]
+pub struct DoesNotFit {
+    /// Bytes it needs with the settings as they are.
+    pub needed: u64,
+    /// Bytes there are.
+    pub memory: u64,
+    /// Settings that would make it fit.
+    pub advice: String,
+}
+
+impl Plan {
+    /// Plan a run. Where a setting is `auto`, the faster choice is taken if it fits.
+    ///
+    /// # Errors
+    /// If no choice fits, with what would.
+    pub fn of(
+        bases: &[Base],
+        train: &TrainConfig,
+        rollout: &RolloutConfig,
+        machine: &Machine,
+    ) -> Result<Plan, DoesNotFit> {
+        let plan = |settings| Plan::with(bases, train, rollout, machine, settings);
+        let options = |choice| match choice {
+            Choice::On => &[true][..],
+            Choice::Off => &[false],
+            Choice::Auto => &[false, true],
+        };
+        let given = Settings {
+            checkpointing: train.gradient_checkpointing == Choice::On,
+            offload: machine.gpu && train.offload_optimizer == Choice::On,
+            tokens: micro_batch_tokens(train.microbatch_tokens, rollout, machine.gpu),
+            cache: (rollout.cache_gib > 0.0).then_some((rollout.cache_gib * GIB) as u64),
+        };
+        let mut last = plan(given);
+        for &offload in options(train.offload_optimizer) {
+            for &checkpointing in options(train.gradient_checkpointing) {
+                let offload = offload && machine.gpu;
+                last = plan(Settings { checkpointing, offload, ..given });
+                if last.fits(machine) {
+                    return Ok(last);
+                }
+            }
+        }
+        let settings =
+            Settings { checkpointing: last.checkpointing, offload: last.offload, ..given };
+        let fits = |settings| plan(settings).fits(machine);
+        let advice = advice(settings, machine.gpu, rollout, fits);
+        Err(DoesNotFit { needed: last.needed(), memory: machine.memory, advice })
+    }
+
+    fn with(
+        bases: &[Base],
+        train: &TrainConfig,
+        rollout: &RolloutConfig,
+        machine: &Machine,
+        settings: Settings,
+    ) -> Plan {
+        let sum = |of: &dyn Fn(&Base) -> u64| bases.iter().map(of).sum::<u64>();
+        // One base is updated after the other.
+        let peak = |of: &dyn Fn(&Base) -> u64| bases.iter().map(of).max().unwrap_or_default();
+        let threads = if machine.gpu { 1 } else { machine.threads as u64 };
+        let references = if train.kl_coefficient == 0.0 { 0 } else { 1 };
+        let mut plan = Plan {
+            parameters: (sum(&Base::parameters), sum(&Base::trained)),
+            weights: sum(&|base| base.number * (base.parameters() + references * base.trained())),
+            gradients: peak(&|base| 4 * base.trained() + threads * base.passing_gradients()),
+            optimizer: sum(&|base| base.optimizer()),
+            activations: peak(&|base| threads * base.activations(&settings, machine.gpu)),
+            cache: settings.cache.unwrap_or_default(),
+            checkpointing: settings.checkpointing,
+            offload: settings.offload,
+            memory: machine.memory,
+        };
+        if settings.cache.is_none() && rollout.tasks_per_step > 0 {
+            plan.cache = machine.memory.saturating_sub(plan.resting()) / CACHE_SHARE;
+        }
+        plan
+    }
+
+    /// Bytes that are taken all the time.
+    fn resting(&self) -> u64 {
+        self.weights + if self.offload { 0 } else { self.optimizer }
+    }
+
+    /// Bytes at the peak: rollouts and updates take turns.
+    fn needed(&self) -> u64 {
+        self.resting() + self.cache.max(self.gradients + self.activations)
+    }
+
+    fn fits(&self, machine: &Machine) -> bool {
+        let offloaded = if self.offload { self.optimizer + self.gradients } else { 0 };
+        self.needed() <= machine.memory && offloaded <= machine.host_memory
+    }
+
+    /// The settings of a run with what this plan chose in the place of `auto`.
+    pub fn settle(&self, train: &TrainConfig) -> TrainConfig {
+        let choice = |on| if on { Choice::On } else { Choice::Off };
+        TrainConfig {
+            gradient_checkpointing: choice(self.checkpointing),
+            offload_optimizer: choice(self.offload),
+            ..train.clone()
+        }
+    }
+}
+
+/// Which settings would make it fit.
+fn advice(
+    settings: Settings,
+    gpu: bool,
+    rollout: &RolloutConfig,
+    fits: impl Fn(Settings) -> bool,
+) -> String {
+    let least = micro_batch_tokens(0, rollout, gpu);
+    let smaller = std::iter::successors(Some(settings.tokens / 2), |tokens| Some(tokens / 2))
+        .take_while(|tokens| *tokens >= least.max(1))
+        .find(|&tokens| fits(Settings { tokens, ..settings }));
+    let cache = settings.cache.filter(|_| fits(Settings { cache: Some(0), ..settings }));
+    let tokens = smaller.map(|tokens| format!("train.microbatch_tokens = {tokens}"));
+    let checkpointed = Settings { checkpointing: true, ..settings };
+    let offloaded = Settings { offload: true, ..settings };
+    let both = Settings { offload: true, ..checkpointed };
+    let on = |name: &str| format!("train.{name} = \"on\"");
+    let checkpointing = || on("gradient_checkpointing");
+    let offload = || on("offload_optimizer");
+    let single = [
+        (!settings.checkpointing && fits(checkpointed)).then(checkpointing),
+        (gpu && !settings.offload && fits(offloaded)).then(offload),
+        tokens,
+        cache.map(|_| "a smaller rollout.cache_gib".to_owned()),
+    ];
+    let single: Vec<String> = single.into_iter().flatten().collect();
+    if !single.is_empty() {
+        return format!("set {}", single.join(", or "));
+    }
+    let smallest = Settings { tokens: least, cache: settings.cache.map(|_| 0), ..both };
+    let smallest = Settings { offload: gpu, ..smallest };
+    if fits(smallest) {
+        let mut together = vec![checkpointing()];
+        together.extend(gpu.then(offload));
+        together.push(format!("train.microbatch_tokens = {least}"));
+        together.extend(settings.cache.map(|_| "a smaller rollout.cache_gib".to_owned()));
+        return format!("set {} together", together.join(", "));
+    }
+    "train an adapter (`base` and `lora` of the policy) instead of all weights, or take a smaller \
+     policy"
+        .to_owned()
+}
+
+/// Tokens of a forward and backward pass: whole groups, as many as the limit
+/// holds. How long prompts are is not known; they are taken to be a quarter
+/// of their answers.
+fn micro_batch_tokens(limit: usize, rollout: &RolloutConfig, gpu: bool) -> u64 {
+    let limit = if gpu { limit } else { limit.min(CPU_MICRO_BATCH_TOKENS) };
+    let group = (rollout.branches * rollout.max_completion_tokens * 5).div_ceil(4).max(1);
+    (limit / group * group).max(group) as u64
+}
+
+/// Bytes with a unit.
+struct Bytes(u64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = self.0 as f64;
+        match self.0 {
+            0..1_000_000 => write!(to, "{:.0} kB", bytes / 1e3),
+            1_000_000..1_000_000_000 => write!(to, "{:.0} MB", bytes / 1e6),
+            _ => write!(to, "{:.1} GB", bytes / 1e9),
+        }
+    }
+}
+
+/// A count in words.
+struct Count(u64);
+
+impl fmt::Display for Count {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = self.0 as f64;
+        match self.0 {
+            0..1_000_000 => write!(to, "{:.1} k", count / 1e3),
+            1_000_000..1_000_000_000 => write!(to, "{:.1} M", count / 1e6),
+            _ => write!(to, "{:.2} B", count / 1e9),
+        }
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let note = |on, note| if on { note } else { "" };
+        write!(
+            to,
+            "plan: {} parameters ({} trained) · weights {} · gradients {} · optimizer {}{} · \
+             cache up to {} · activations {}{} · {} of memory",
+            Count(self.parameters.0),
+            Count(self.parameters.1),
+            Bytes(self.weights),
+            Bytes(self.gradients),
+            Bytes(self.optimizer),
+            note(self.offload, " (on the CPU)"),
+            Bytes(self.cache),
+            Bytes(self.activations),
+            note(self.checkpointing, " (checkpointed)"),
+            Bytes(self.memory),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::PolicyConfig;
+    use crate::policy::{Device, Policy};
+    use crate::seed::Seed;
+
+    /// Qwen3-1.7B in 16 bits.
+    fn base() -> Base {
+        let policy = Policy::random(&PolicyConfig::default(), &[], Seed::new(1), Device::cpu());
+        let mut shape = policy.unwrap().config().clone();
+        (shape.hidden_size, shape.num_hidden_layers, shape.head_dim) = (2048, 28, 128);
+        (shape.num_attention_heads, shape.num_key_value_heads) = (16, 8);
+        (shape.intermediate_size, shape.vocab_size) = (6144, 151_936);
+        let parameters = 1_720_574_976;
+        Base { shape, number: 2, parameters, trained: true, adapters: Vec::new() }
+    }
+
+    fn rollout() -> RolloutConfig {
+        RolloutConfig {
+            branches: 8,
+            max_completion_tokens: 512,
+            cache_gib: 8.0,
+            ..RolloutConfig::default()
+        }
+    }
+
+    fn plan(base: &Base, train: &TrainConfig, memory: u64) -> Result<Plan, DoesNotFit> {
+        let machine = Machine { gpu: true, threads: 1, memory, host_memory: 1 << 40 };
+        Plan::of(std::slice::from_ref(base), train, &rollout(), &machine)
+    }
+
+    #[test]
+    fn the_fast_choice_is_taken_where_it_fits() {
+        let train = TrainConfig::default();
+        let roomy = plan(&base(), &train, 140_000_000_000).unwrap();
+        assert!(!roomy.checkpointing && !roomy.offload);
+        assert_eq!(roomy.weights, 2 * 1_720_574_976);
+        assert_eq!(roomy.optimizer, 12 * 1_720_574_976);
+        assert_eq!(roomy.settle(&train).gradient_checkpointing, Choice::Off);
+        let tight = plan(&base(), &train, 48_000_000_000).unwrap();
+        assert!(tight.checkpointing && !tight.offload, "{tight}");
+        assert!(tight.activations * 3 < roomy.activations);
+        let tighter = plan(&base(), &train, 24_000_000_000).unwrap();
+        assert!(tighter.checkpointing && tighter.offload, "{tighter}");
+        assert_eq!(tighter.settle(&train).offload_optimizer, Choice::On);
+    }
+
+    #[test]
+    fn adapters_share_the_weights_and_need_little_more() {
+        let adapters = vec![(17_000_000, true), (17_000_000, true)];
+        let shared = Base { trained: false, adapters, ..base() };
+        let plan = plan(&shared, &TrainConfig::default(), 140_000_000_000).unwrap();
+        assert_eq!(plan.weights, 2 * (1_720_574_976 + 34_000_000));
+        assert_eq!(plan.optimizer, 12 * 34_000_000);
+        let line = plan.to_string();
+        assert!(line.starts_with("plan: 1.75 B parameters (34.0 M trained) · weights 3.5 GB"));
+        assert!(
+            line.contains("gradients 136 MB · optimizer 408 MB · cache up to 8.6 GB"),
+            "{line}"
+        );
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_what_would() {
+        let off = TrainConfig {
+            gradient_checkpointing: Choice::Off,
+            offload_optimizer: Choice::Off,
+            ..TrainConfig::default()
+        };
+        let refused =
+            |train: &TrainConfig, memory| plan(&base(), train, memory).unwrap_err().to_string();
+        let message = refused(&off, 48_000_000_000);
+        assert!(message.contains("train.gradient_checkpointing = \"on\""), "{message}");
+        assert!(message.contains("and there are 48.0 GB"), "{message}");
+        let message = refused(&off, 24_000_000_000);
+        assert!(message.contains("together"), "{message}");
+        let message = refused(&TrainConfig::default(), 8_000_000_000);
+        assert!(message.contains("adapter"), "{message}");
+    }
+}

@@ -1,0 +1,60 @@
+//! A trainer on disk.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::optimizer::restore_tensor;
+use super::{Trainer, TrainerError};
+use crate::policy::{read_tensors, write_tensors};
+use crate::storage::{create_folder, read_json, write_json};
+
+/// What `trainer.json` says beside the tensors.
+#[derive(Serialize, Deserialize)]
+struct Progress {
+    step: usize,
+    optimizer_steps: u64,
+    rate_scale: f64,
+}
+
+impl Trainer {
+    /// Save everything the next update depends on, save the policy itself.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn save(&self, folder: &Path) -> Result<(), TrainerError> {
+        create_folder(folder)?;
+        write_tensors(&folder.join("optimizer.safetensors"), self.optimizer.state())?;
+        if let Some(reference) = &self.reference {
+            let tensors = reference.trainable().tensors();
+            let tensors = tensors.map(|(slot, tensor)| (slot.name().to_owned(), tensor));
+            write_tensors(&folder.join("reference.safetensors"), tensors)?;
+        }
+        let progress = Progress {
+            step: self.step,
+            optimizer_steps: self.optimizer.steps(),
+            rate_scale: self.rate_scale,
+        };
+        Ok(write_json(&folder.join("trainer.json"), &progress)?)
+    }
+
+    /// Take up what [`Trainer::save`] saved; on the CPU, training then goes
+    /// on as if it had never stopped, bit by bit.
+    ///
+    /// # Errors
+    /// If a file cannot be read or is of another policy.
+    pub fn load(&mut self, folder: &Path) -> Result<(), TrainerError> {
+        let unfit = |reason| TrainerError::State { folder: folder.display().to_string(), reason };
+        let progress: Progress = read_json(&folder.join("trainer.json"))?;
+        let state = read_tensors(&folder.join("optimizer.safetensors"))?;
+        self.optimizer.restore(&state, progress.optimizer_steps).map_err(unfit)?;
+        if let Some(reference) = &self.reference {
+            let state = read_tensors(&folder.join("reference.safetensors"))?;
+            for (slot, target) in reference.trainable().tensors() {
+                restore_tensor(&state, slot.name(), target).map_err(unfit)?;
+            }
+        }
+        (self.step, self.rate_scale) = (progress.step, progress.rate_scale);
+        Ok(())
+    }
+}

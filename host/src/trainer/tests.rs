@@ -1,0 +1,426 @@
+//! The trainer as a whole.
+
+mod together;
+
+use tch::{Kind, Tensor};
+
+use super::*;
+use crate::config::{LoraConfig, LossAggregation, PolicyConfig};
+use crate::policy::{Device, Request};
+use crate::trajectory::{Completion, Reward, StopReason};
+
+fn policy(seed: u64) -> Policy {
+    let words: Vec<String> = (0..30).map(|word| format!("w{word}")).collect();
+    Policy::random(&PolicyConfig::default(), &words, Seed::new(seed), Device::cpu()).unwrap()
+}
+
+fn sampling() -> Sampling {
+    Sampling::plain(6)
+}
+
+fn prompt(seed: Seed, length: usize) -> Arc<[u32]> {
+    (0..length as u64).map(|i| 4 + seed.at(i).index(30) as u32).collect()
+}
+
+/// `groups` prompts of different lengths with four answers each.
+fn samples(policy: &Policy, groups: u64, sampling: &Sampling) -> Vec<Sample> {
+    let requests: Vec<Request> = (0..groups)
+        .map(|group| {
+            let seed = Seed::new(group);
+            let seeds = (0..4).map(|branch| seed.named("branch").at(branch)).collect();
+            Request { prompt: prompt(seed, 5 + seed.index(9)), seeds }
+        })
+        .collect();
+    let answers = policy.generate(&requests, sampling).unwrap();
+    let sample = |(task, branch, prompt, completion)| Sample {
+        task,
+        episode: 0,
+        turn: 0,
+        role: "solver".to_owned(),
+        policy: "solo".to_owned(),
+        branch,
+        kept: branch == 0,
+        state: 0,
+        prompt,
+        completion,
+        reward: Reward::default(),
+        accepted: true,
+    };
+    let grouped = requests.iter().zip(answers).enumerate();
+    grouped
+        .flat_map(|(task, (request, answers))| {
+            let prompt = request.prompt.clone();
+            answers
+                .into_iter()
+                .enumerate()
+                .map(move |(branch, answer)| (task, branch, prompt.clone(), answer))
+        })
+        .map(sample)
+        .collect()
+}
+
+fn rows(samples: &[Sample]) -> Vec<Row<'_>> {
+    let advantage = |sample: &Sample| sample.branch as f32 - 1.5;
+    samples.iter().map(|sample| Row { sample, advantage: advantage(sample) }).collect()
+}
+
+fn config() -> TrainConfig {
+    TrainConfig { warmup_steps: 0, ..TrainConfig::default() }
+}
+
+fn weights(policy: &Policy) -> Vec<f32> {
+    Vec::try_from(policy.trainable().buffer()).unwrap()
+}
+
+/// Largest difference relative to the largest weight.
+fn distance(left: &Policy, right: &Policy) -> f32 {
+    weights(left).iter().zip(weights(right)).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
+}
+
+fn scores(policy: &Policy, samples: &[&Sample], sampling: &Sampling) -> Vec<Vec<f32>> {
+    rescore(&[(policy, samples.to_vec())], sampling, 16_384).unwrap().remove(0)
+}
+
+/// Two adapters over one base, moved off their start so that they differ.
+fn adapters(base: &Policy) -> [Policy; 2] {
+    let config = LoraConfig { rank: 4, ..LoraConfig::default() };
+    [1, 2].map(|seed| {
+        let policy = base.adapt(&config, Seed::new(seed)).unwrap();
+        for (slot, mut tensor) in policy.trainable().tensors() {
+            let wave = Tensor::arange(tensor.numel() as i64, (Kind::Float, tch::Device::Cpu));
+            tensor.copy_(&(((wave + seed as f64) * 0.7).sin() * 0.05).view(slot.shape()));
+        }
+        policy
+    })
+}
+
+/// A checkpoint whose head is not its embedding.
+fn untied(seed: u64) -> Policy {
+    let folder = tempfile::tempdir().unwrap();
+    policy(seed).save(folder.path()).unwrap();
+    let (path, file) = (folder.path().join("config.json"), folder.path().join("model.safetensors"));
+    let mut tensors = crate::policy::read_tensors(&file).unwrap();
+    let head = tensors["model.embed_tokens.weight"].copy() * 0.5;
+    tensors.insert("lm_head.weight".to_owned(), head);
+    crate::policy::write_tensors(&file, tensors).unwrap();
+    let config = std::fs::read_to_string(&path).unwrap();
+    let config = config.replace("\"tie_word_embeddings\": true", "\"tie_word_embeddings\": false");
+    std::fs::write(&path, config).unwrap();
+    Policy::load(folder.path(), Device::cpu()).unwrap()
+}
+
+#[test]
+fn checkpointing_changes_memory_and_no_gradient() {
+    let [adapted, _] = adapters(&policy(17));
+    for start in [policy(17), untied(17), adapted] {
+        let samples = samples(&start, 12, &sampling());
+        let run = |gradient_checkpointing| {
+            let mut policy = start.duplicate().unwrap();
+            // Without momentum or scaling, the weights are the gradient.
+            let config = TrainConfig { gradient_checkpointing, epsilon: 1e3, ..config() };
+            let mut trainer = Trainer::new(&policy, &config).unwrap();
+            let metrics =
+                trainer.update(&mut policy, &rows(&samples), &sampling(), Seed::new(1)).unwrap();
+            (policy, metrics)
+        };
+        let ((kept, left), (again, right)) = (run(Choice::Off), run(Choice::On));
+        assert!(distance(&kept, &start) > 0.0);
+        assert!(distance(&kept, &again) <= 1e-5 * distance(&kept, &start));
+        assert!((left.gradient_norm / right.gradient_norm - 1.0).abs() < 1e-5);
+    }
+}
+
+#[test]
+fn long_answers_score_as_each_alone() {
+    let policy = policy(18);
+    let mut samples = samples(&policy, 2, &sampling());
+    for (index, sample) in samples.iter_mut().enumerate() {
+        sample.prompt = prompt(Seed::new(index as u64 / 4), 300 + index / 4);
+        sample.completion.tokens = prompt(Seed::new(index as u64).named("long"), 150).to_vec();
+        sample.completion.tokens[0] = 5;
+        sample.completion.logprobs = vec![0.0; 150];
+    }
+    let together = scores(&policy, &samples.iter().collect::<Vec<_>>(), &sampling());
+    for (sample, together) in samples.iter().zip(&together) {
+        let alone = scores(&policy, &[sample], &sampling()).remove(0);
+        assert!(alone.iter().zip(together).all(|(a, b)| (a - b).abs() < 1e-4));
+    }
+}
+
+#[test]
+fn the_training_graph_scores_as_the_sampler_did() {
+    let policy = policy(1);
+    for (temperature, top_k, top_p, min_p) in
+        [(1.0, 0, 1.0, 0.0), (0.6, 4, 1.0, 0.0), (1.4, 0, 0.7, 0.0), (1.0, 12, 0.9, 0.1)]
+    {
+        let sampling = Sampling { temperature, top_k, top_p, min_p, ..sampling() };
+        let samples = samples(&policy, 30, &sampling);
+        let samples: Vec<&Sample> = samples.iter().collect();
+        let scores = scores(&policy, &samples, &sampling);
+        for (sample, scores) in samples.iter().zip(scores) {
+            assert_eq!(sample.completion.logprobs.len(), scores.len());
+            let pairs = sample.completion.logprobs.iter().zip(&scores);
+            let worst = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            assert!(worst < 1e-4, "{worst} at {sampling:?}");
+        }
+    }
+}
+
+#[test]
+fn what_was_said_before_counts_in_training_as_it_did_in_sampling() {
+    let policy = policy(19);
+    let sampling = Sampling { repetition_penalty: 1.7, temperature: 0.8, ..sampling() };
+    let samples = samples(&policy, 10, &sampling);
+    let found = scores(&policy, &samples.iter().collect::<Vec<_>>(), &sampling);
+    for (sample, found) in samples.iter().zip(found) {
+        let pairs = sample.completion.logprobs.iter().zip(&found);
+        let worst = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        assert!(worst < 1e-4, "{worst}");
+    }
+}
+
+#[test]
+fn packed_answers_score_as_each_alone() {
+    let policy = policy(2);
+    let mut samples = samples(&policy, 6, &sampling());
+    // Equal beginnings, one answer within another, and the same answer twice.
+    for (index, tokens) in
+        [&[5, 6, 7, 2][..], &[5, 6, 2], &[5, 6], &[5, 6, 7, 2]].into_iter().enumerate()
+    {
+        samples[index].completion.tokens = tokens.to_vec();
+        samples[index].completion.logprobs = vec![0.0; tokens.len()];
+    }
+    let together = scores(&policy, &samples.iter().collect::<Vec<_>>(), &sampling());
+    for (sample, together) in samples.iter().zip(&together) {
+        let alone = scores(&policy, &[sample], &sampling()).remove(0);
+        assert!(
+            alone.iter().zip(together).all(|(a, b)| (a - b).abs() < 1e-5),
+            "{alone:?} {together:?}"
+        );
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bits_on_any_number_of_threads() {
+    let run = |threads| {
+        let mut policy = policy(3);
+        policy.set_threads(threads);
+        let samples = samples(&policy, 120, &sampling());
+        let mut trainer =
+            Trainer::new(&policy, &TrainConfig { minibatch_samples: 100, ..config() }).unwrap();
+        let metrics =
+            trainer.update(&mut policy, &rows(&samples), &sampling(), Seed::new(1)).unwrap();
+        (policy.digest().unwrap(), metrics)
+    };
+    assert_eq!(run(1), run(1));
+    assert_eq!(run(1), run(3));
+}
+
+#[test]
+fn the_size_of_micro_batches_changes_nothing() {
+    for loss_aggregation in [
+        LossAggregation::TokenMean,
+        LossAggregation::SampleMeanTokenMean,
+        LossAggregation::SampleMeanTokenSum,
+    ] {
+        let run = |microbatch_tokens| {
+            let mut policy = policy(4);
+            let samples = samples(&policy, 20, &sampling());
+            let config = TrainConfig {
+                microbatch_tokens,
+                loss_aggregation,
+                kl_coefficient: 0.1,
+                ..config()
+            };
+            let mut trainer = Trainer::new(&policy, &config).unwrap();
+            for step in 0..3 {
+                trainer.update(&mut policy, &rows(&samples), &sampling(), Seed::new(step)).unwrap();
+            }
+            policy
+        };
+        let (whole, cut) = (run(16_384), run(40));
+        assert!(distance(&whole, &cut) < 1e-4, "{}", distance(&whole, &cut));
+        assert!(distance(&whole, &policy(4)) > 1e-3);
+    }
+}
+
+#[test]
+fn answers_with_positive_advantage_become_likelier() {
+    let mut policy = policy(5);
+    let samples = samples(&policy, 16, &sampling());
+    let all: Vec<&Sample> = samples.iter().collect();
+    let config = TrainConfig { entropy_coefficient: 0.0, kl_coefficient: 0.01, ..config() };
+    let mut trainer = Trainer::new(&policy, &config).unwrap();
+    let before = scores(&policy, &all, &sampling());
+    let mut metrics = UpdateMetrics::default();
+    for step in 0..4 {
+        metrics =
+            trainer.update(&mut policy, &rows(&samples), &sampling(), Seed::new(step)).unwrap();
+    }
+    let after = scores(&policy, &all, &sampling());
+    let gain: f32 = rows(&samples)
+        .iter()
+        .zip(before.iter().zip(&after))
+        .map(|(row, (before, after))| {
+            row.advantage * (after.iter().sum::<f32>() - before.iter().sum::<f32>())
+        })
+        .sum();
+    assert!(gain > 1.0, "{gain}");
+    assert!(
+        metrics.kl > 0.0 && metrics.movement > 0.0 && metrics.clip_high_share > 0.0,
+        "{metrics:?}"
+    );
+    assert_eq!((metrics.samples, metrics.optimizer_steps, metrics.skipped_steps), (64, 1, 0));
+}
+
+#[test]
+fn the_first_update_reports_no_mismatch() {
+    let mut policy = policy(6);
+    let sampling = Sampling { temperature: 0.8, top_p: 0.9, ..sampling() };
+    let samples = samples(&policy, 10, &sampling);
+    let mut trainer = Trainer::new(&policy, &config()).unwrap();
+    let metrics = trainer.update(&mut policy, &rows(&samples), &sampling, Seed::new(1)).unwrap();
+    assert!(metrics.largest_logprob_difference < 1e-4 && metrics.mismatch < 1e-6, "{metrics:?}");
+    assert_eq!((metrics.clip_low_share, metrics.clip_high_share), (0.0, 0.0));
+    let answers: usize = samples.iter().map(|sample| sample.completion.tokens.len()).sum();
+    let prompts: usize = samples.iter().step_by(4).map(|sample| sample.prompt.len()).sum();
+    assert_eq!(metrics.tokens, answers + prompts);
+}
+
+#[test]
+fn the_entropy_bonus_raises_entropy() {
+    let run = |entropy_coefficient| {
+        let mut policy = policy(7);
+        let samples = samples(&policy, 10, &sampling());
+        let flat: Vec<Row> = samples.iter().map(|sample| Row { sample, advantage: 0.0 }).collect();
+        let mut trainer =
+            Trainer::new(&policy, &TrainConfig { entropy_coefficient, ..config() }).unwrap();
+        let entropies: Vec<f64> = (0..3)
+            .map(|step| {
+                trainer.update(&mut policy, &flat, &sampling(), Seed::new(step)).unwrap().entropy
+            })
+            .collect();
+        entropies[2] - entropies[0]
+    };
+    assert!(run(0.0).abs() < 1e-5);
+    assert!(run(0.1) > 0.0);
+}
+
+#[test]
+fn a_small_policy_learns_answers_by_heart() {
+    let mut policy = policy(8);
+    let examples: Vec<Example> = (0..4)
+        .map(|index| Example {
+            prompt: prompt(Seed::new(index), 6),
+            answer: vec![5 + index as u32, 9, 5 + index as u32, 2],
+        })
+        .collect();
+    let config = TrainConfig {
+        learning_rate: 1e-2,
+        weight_decay: 0.01,
+        decay: crate::config::Decay::Constant,
+        ..config()
+    };
+    let mut trainer = Trainer::new(&policy, &config).unwrap();
+    let losses: Vec<f64> =
+        (0..60).map(|_| trainer.imitate(&mut policy, &examples).unwrap().loss).collect();
+    assert!(losses[0] > 2.5 && losses[59] < 0.05, "{losses:?}");
+    let requests: Vec<Request> = examples
+        .iter()
+        .map(|example| Request { prompt: example.prompt.clone(), seeds: vec![Seed::new(0)] })
+        .collect();
+    let answers = policy.generate(&requests, &Sampling::greedy(8)).unwrap();
+    for (example, answers) in examples.iter().zip(answers) {
+        assert_eq!(example.answer, answers[0].tokens);
+    }
+}
+
+#[test]
+fn weights_of_16_bits_learn_through_their_copy_in_32() {
+    let folder = tempfile::tempdir().unwrap();
+    policy(8).save(folder.path()).unwrap();
+    let path = folder.path().join("config.json");
+    let config_json = std::fs::read_to_string(&path).unwrap().replace("float32", "bfloat16");
+    std::fs::write(path, config_json).unwrap();
+    let mut policy = Policy::load(folder.path(), Device::cpu()).unwrap();
+    let example = Example { prompt: prompt(Seed::new(1), 6), answer: vec![5, 9, 7, 2] };
+    let mut trainer = Trainer::new(&policy, &config()).unwrap();
+    let before = trainer.imitate(&mut policy, std::slice::from_ref(&example)).unwrap().loss;
+    for _ in 0..30 {
+        trainer.imitate(&mut policy, std::slice::from_ref(&example)).unwrap();
+    }
+    trainer.save(folder.path()).unwrap();
+    policy.save(folder.path()).unwrap();
+    let mut resumed = Policy::load(folder.path(), Device::cpu()).unwrap();
+    let mut copy = Trainer::new(&resumed, &config()).unwrap();
+    copy.load(folder.path()).unwrap();
+    let after = trainer.imitate(&mut policy, std::slice::from_ref(&example)).unwrap();
+    assert!(before > 2.5 && after.loss < 0.5, "{before} {after:?}");
+    assert_eq!(copy.imitate(&mut resumed, &[example]).unwrap(), after);
+    assert_eq!(policy.digest().unwrap(), resumed.digest().unwrap());
+}
+
+#[test]
+fn saved_and_loaded_it_goes_on_bit_by_bit() {
+    let config = TrainConfig { kl_coefficient: 0.05, weight_decay: 0.1, ..config() };
+    let mut policy = policy(9);
+    let samples = samples(&policy, 12, &sampling());
+    let mut trainer = Trainer::new(&policy, &config).unwrap();
+    let learn = |trainer: &mut Trainer, policy: &mut Policy, step| {
+        trainer.update(policy, &rows(&samples), &sampling(), Seed::new(step)).unwrap()
+    };
+    learn(&mut trainer, &mut policy, 0);
+    trainer.halve_learning_rate();
+    let folder = tempfile::tempdir().unwrap();
+    trainer.save(&folder.path().join("optimizer")).unwrap();
+    policy.save(&folder.path().join("policy")).unwrap();
+    let mut copy = (trainer.duplicate().unwrap(), policy.duplicate().unwrap());
+    let expected = learn(&mut trainer, &mut policy, 1);
+
+    assert_eq!(learn(&mut copy.0, &mut copy.1, 1), expected);
+    let mut resumed = Policy::load(&folder.path().join("policy"), Device::cpu()).unwrap();
+    let mut trainer = Trainer::new(&resumed, &config).unwrap();
+    trainer.load(&folder.path().join("optimizer")).unwrap();
+    assert_eq!(learn(&mut trainer, &mut resumed, 1), expected);
+    assert_eq!(resumed.digest().unwrap(), policy.digest().unwrap());
+    assert_eq!(copy.1.digest().unwrap(), policy.digest().unwrap());
+}
+
+#[test]
+fn state_of_another_policy_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    Trainer::new(&policy(1), &config()).unwrap().save(folder.path()).unwrap();
+    let words = vec!["other".to_owned()];
+    let other =
+        Policy::random(&PolicyConfig::default(), &words, Seed::new(1), Device::cpu()).unwrap();
+    let error =
+        Trainer::new(&other, &config()).unwrap().load(folder.path()).unwrap_err().to_string();
+    assert!(error.contains("`first.model.embed_tokens.weight` has shape"), "{error}");
+}
+
+#[test]
+fn rows_that_cannot_be_learned_from_are_refused() {
+    let mut policy = policy(1);
+    let samples = samples(&policy, 1, &sampling());
+    let mut trainer = Trainer::new(&policy, &config()).unwrap();
+    let mut refuse = |change: &dyn Fn(&mut Sample, &mut f32, &mut Sampling)| {
+        let (mut sample, mut advantage, mut sampling) = (samples[0].clone(), 1.0, sampling());
+        change(&mut sample, &mut advantage, &mut sampling);
+        let rows = [Row { sample: &sample, advantage }];
+        trainer.update(&mut policy, &rows, &sampling, Seed::new(0)).unwrap_err().to_string()
+    };
+    assert!(
+        refuse(&|sample, _, _| sample.completion.logprobs.push(0.0)).contains("log-probabilities")
+    );
+    assert!(refuse(&|_, advantage, _| *advantage = f32::NAN).contains("advantage is NaN"));
+    assert!(refuse(&|_, _, sampling| sampling.temperature = 0.0).contains("sample above 0"));
+    let empty = Completion {
+        tokens: vec![],
+        logprobs: vec![],
+        text: String::new(),
+        stop: StopReason::Length,
+    };
+    assert!(refuse(&|sample, _, _| sample.completion = empty.clone()).contains("no tokens"));
+    let none = trainer.update(&mut policy, &[], &sampling(), Seed::new(0)).unwrap();
+    assert_eq!((none.samples, none.optimizer_steps), (0, 0));
+}

@@ -1,0 +1,130 @@
+//! Updates of several policies at once.
+
+use super::*;
+
+/// Take a step with both policies at once.
+fn update_both(
+    policies: &mut [Policy; 2],
+    trainers: &mut [Trainer; 2],
+    rows: [&[Row]; 2],
+    seed: u64,
+) -> Vec<UpdateMetrics> {
+    let members = policies.iter_mut().zip(trainers).zip(rows).zip(0..);
+    let member = |(((policy, trainer), rows), place)| Member {
+        trainer,
+        policy,
+        rows,
+        seed: Seed::new(seed).at(place),
+    };
+    update_together(members.map(member).collect(), &sampling()).unwrap()
+}
+
+#[test]
+fn adapters_that_learn_together_learn_as_each_would_alone() {
+    for kl_coefficient in [0.0, 0.1] {
+        let base = policy(11);
+        let before = base.digest().unwrap();
+        let config = TrainConfig { kl_coefficient, minibatch_samples: 16, epochs: 2, ..config() };
+        let mut together = adapters(&base);
+        let mut alone = adapters(&base);
+        let samples = [0, 1].map(|own| samples(&together[own], [9, 5][own], &sampling()));
+        let new = |policies: &[Policy; 2]| {
+            policies.each_ref().map(|policy| Trainer::new(policy, &config).unwrap())
+        };
+        let (mut joint, mut single) = (new(&together), new(&alone));
+        for step in 0..2 {
+            let both = [&rows(&samples[0])[..], &rows(&samples[1])];
+            let found = update_both(&mut together, &mut joint, both, step);
+            for own in [0, 1] {
+                let seed = Seed::new(step).at(own as u64);
+                let expected =
+                    single[own].update(&mut alone[own], both[own], &sampling(), seed).unwrap();
+                assert!((found[own].loss - expected.loss).abs() < 1e-5);
+                assert!((found[own].gradient_norm / expected.gradient_norm - 1.0).abs() < 1e-3);
+                assert_eq!(found[own].tokens, expected.tokens);
+                assert_eq!(found[own].optimizer_steps, expected.optimizer_steps);
+            }
+        }
+        for own in [0, 1] {
+            let difference = distance(&together[own], &alone[own]);
+            assert!(difference < 1e-4, "{difference}");
+            assert!(distance(&together[own], &adapters(&base)[own]) > 1e-3);
+        }
+        assert_ne!(together[0].digest().unwrap(), together[1].digest().unwrap());
+        assert_eq!(base.digest().unwrap(), before);
+    }
+}
+
+#[test]
+fn an_adapter_is_moved_by_its_own_samples_alone() {
+    let base = policy(12);
+    let mut policies = adapters(&base);
+    let config = TrainConfig { entropy_coefficient: 0.0, ..config() };
+    let mut trainers = policies.each_ref().map(|policy| Trainer::new(policy, &config).unwrap());
+    let before = policies.each_ref().map(|policy| policy.digest().unwrap());
+    let own = [0, 1].map(|own| samples(&policies[own], 6, &sampling()));
+    let worthless: Vec<Row> = own[1].iter().map(|s| Row { sample: s, advantage: 0.0 }).collect();
+    for others in [&[][..], &worthless] {
+        let digest = policies[0].digest().unwrap();
+        update_both(&mut policies, &mut trainers, [&rows(&own[0]), others], 3);
+        assert_ne!(policies[0].digest().unwrap(), digest);
+        assert_eq!(policies[1].digest().unwrap(), before[1]);
+    }
+    update_both(&mut policies, &mut trainers, [&[], &rows(&own[1])], 4);
+    assert_ne!(policies[1].digest().unwrap(), before[1]);
+}
+
+#[test]
+fn adapters_are_rescored_together_as_each_alone() {
+    let base = policy(13);
+    let policies = adapters(&base);
+    let own = [0, 1].map(|own| samples(&policies[own], 7, &sampling()));
+    let pairs = [0, 1].map(|index| (&policies[index], own[index].iter().collect()));
+    let together = rescore(&pairs, &sampling(), 100).unwrap();
+    for ((policy, samples), together) in pairs.iter().zip(together) {
+        for (sample, scores) in samples.iter().zip(together) {
+            let pairs = sample.completion.logprobs.iter().zip(&scores);
+            assert!(pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max) < 1e-4);
+        }
+        assert!(policy.shares_base(pairs[0].0));
+    }
+}
+
+#[test]
+fn an_adapters_trainer_is_saved_and_goes_on_bit_by_bit() {
+    let base = policy(14);
+    let config = TrainConfig { kl_coefficient: 0.05, ..config() };
+    let mut policies = adapters(&base);
+    let mut trainers = policies.each_ref().map(|policy| Trainer::new(policy, &config).unwrap());
+    let samples = samples(&policies[0], 6, &sampling());
+    let own = rows(&samples);
+    let rows = [&own[..]; 2];
+    update_both(&mut policies, &mut trainers, rows, 0);
+    let folder = tempfile::tempdir().unwrap();
+    let place = |own: usize| folder.path().join(own.to_string());
+    for own in [0, 1] {
+        trainers[own].save(&place(own).join("optimizer")).unwrap();
+        policies[own].save(&place(own).join("policy")).unwrap();
+    }
+    let mut resumed = [0, 1].map(|own| policies[own].restore(&place(own).join("policy")).unwrap());
+    let mut copies = [0, 1].map(|own| {
+        let mut trainer = Trainer::new(&resumed[own], &config).unwrap();
+        trainer.load(&place(own).join("optimizer")).unwrap();
+        trainer
+    });
+    let expected = update_both(&mut policies, &mut trainers, rows, 1);
+    assert_eq!(update_both(&mut resumed, &mut copies, rows, 1), expected);
+    for own in [0, 1] {
+        assert_eq!(resumed[own].digest().unwrap(), policies[own].digest().unwrap());
+    }
+}
+
+#[test]
+fn policies_of_their_own_are_updated_beside_each_other() {
+    let mut policies = [policy(15), policy(16)];
+    let samples = samples(&policies[0], 4, &sampling());
+    let mut trainers = policies.each_ref().map(|policy| Trainer::new(policy, &config()).unwrap());
+    update_both(&mut policies, &mut trainers, [&rows(&samples), &[]], 0);
+    assert_ne!(policies[0].digest().unwrap(), policy(15).digest().unwrap());
+    assert_eq!(policies[1].digest().unwrap(), policy(16).digest().unwrap());
+}

@@ -1,0 +1,152 @@
+//! Updates from scored answers.
+
+use super::bundle::{Answer, Bundle, bundle};
+use super::gradient::{Gradient, Learner};
+use super::loss::Surrogate;
+use super::metrics::{Tally, UpdateMetrics};
+use super::mini_batch::{mini_batches, shuffled};
+use super::{Row, Trainer, TrainerError};
+use crate::policy::{Policy, Sampling};
+use crate::seed::Seed;
+
+/// A policy in an update, and what it learns from.
+pub struct Member<'a> {
+    /// Its optimizer.
+    pub trainer: &'a mut Trainer,
+    /// The policy.
+    pub policy: &'a mut Policy,
+    /// Its own answers.
+    pub rows: &'a [Row<'a>],
+    /// Decides the order of its mini-batches.
+    pub seed: Seed,
+}
+
+/// Let each member learn from its own rows: `epochs` passes in mini-batches of
+/// whole groups (answers to one prompt stay together), in an order that its
+/// seed decides. `sampling` must be what the answers were drawn with.
+///
+/// Members that are adapters over one base take their steps together: the rows
+/// of all go through the base at once, forwards and backwards, and each
+/// adapter gets the gradient of its own. That saves time and changes nothing,
+/// up to the order of floating-point sums.
+///
+/// Without rows a policy stays as it is.
+///
+/// # Errors
+/// If a row's tokens and log-probabilities disagree in number, sampling was
+/// greedy, or libtorch fails.
+pub fn update_together(
+    members: Vec<Member>,
+    sampling: &Sampling,
+) -> Result<Vec<UpdateMetrics>, TrainerError> {
+    let count = members.len();
+    let mut groups: Vec<Vec<(usize, Member)>> = Vec::new();
+    for (index, member) in members.into_iter().enumerate() {
+        check(member.rows, sampling)?;
+        let fits = |group: &&mut Vec<(usize, Member)>| {
+            let (first, other) = (&group[0].1, &member);
+            first.policy.shares_base(other.policy) && first.trainer.config == other.trainer.config
+        };
+        match groups.iter_mut().find(fits) {
+            Some(group) => group.push((index, member)),
+            None => groups.push(vec![(index, member)]),
+        }
+    }
+    let mut metrics = vec![UpdateMetrics::default(); count];
+    for group in groups {
+        let (places, members): (Vec<usize>, Vec<Member>) = group.into_iter().unzip();
+        for (place, found) in places.into_iter().zip(update(members, sampling)?) {
+            metrics[place] = found;
+        }
+    }
+    Ok(metrics)
+}
+
+/// The same for members of one base.
+fn update(
+    mut members: Vec<Member>,
+    sampling: &Sampling,
+) -> Result<Vec<UpdateMetrics>, TrainerError> {
+    let bundles: Vec<Vec<Bundle>> = members.iter().map(|member| bundles(member.rows)).collect();
+    let batches: Vec<Vec<Vec<&Bundle>>> =
+        members.iter().zip(&bundles).map(|(member, bundles)| schedule(member, bundles)).collect();
+    let tally = |member: &Member| Tally::new(member.rows.len(), member.trainer.learning_rate());
+    let mut tallies: Vec<Tally> = members.iter().map(tally).collect();
+    let rounds = batches.iter().map(Vec::len).max().unwrap_or_default();
+    for round in 0..rounds {
+        let present: Vec<(usize, &[&Bundle])> = (batches.iter().enumerate())
+            .filter_map(|(index, batches)| Some((index, &batches.get(round)?[..])))
+            .collect();
+        let gradients = gradients(&members, &present, sampling)?;
+        for (gradient, (index, batch)) in gradients.into_iter().zip(present) {
+            let (member, tally) = (&mut members[index], &mut tallies[index]);
+            tally.add(&gradient, batch);
+            member.trainer.apply(member.policy, gradient, tally)?;
+        }
+    }
+    members.iter_mut().for_each(|member| member.trainer.step += 1);
+    Ok(tallies.iter().map(Tally::update_metrics).collect())
+}
+
+fn bundles<'a>(rows: &'a [Row<'a>]) -> Vec<Bundle<'a>> {
+    bundle(rows.iter().enumerate().map(|(row, Row { sample, .. })| {
+        (&sample.prompt[..], Answer { row, tokens: &sample.completion.tokens })
+    }))
+}
+
+/// A member's mini-batches of all epochs, in order.
+fn schedule<'b, 'a>(member: &Member, bundles: &'b [Bundle<'a>]) -> Vec<Vec<&'b Bundle<'a>>> {
+    let config = &member.trainer.config;
+    let epoch = |epoch| {
+        let order = shuffled(bundles, member.seed.at(epoch as u64));
+        let batches = mini_batches(&order, config.minibatch_samples);
+        batches.map(<[_]>::to_vec).collect::<Vec<_>>()
+    };
+    (0..config.epochs).flat_map(epoch).collect()
+}
+
+/// The gradient of one mini-batch of each member that is present.
+fn gradients(
+    members: &[Member],
+    present: &[(usize, &[&Bundle])],
+    sampling: &Sampling,
+) -> Result<Vec<Gradient>, TrainerError> {
+    let surrogates: Vec<Surrogate> = present
+        .iter()
+        .map(|&(index, batch)| {
+            let Member { trainer, rows, .. } = &members[index];
+            Surrogate::new(&trainer.config, sampling, rows, batch)
+        })
+        .collect();
+    let learners: Vec<Learner> = (present.iter().zip(&surrogates))
+        .map(|(&(index, _), objective)| {
+            let Member { trainer, policy, .. } = &members[index];
+            Learner { policy, reference: trainer.reference.as_ref(), objective }
+        })
+        .collect();
+    let numbered: Vec<(usize, &Bundle)> = (present.iter().enumerate())
+        .flat_map(|(learner, (_, batch))| batch.iter().map(move |bundle| (learner, *bundle)))
+        .collect();
+    members[present[0].0].trainer.gradients(&learners, &numbered)
+}
+
+fn check(rows: &[Row], sampling: &Sampling) -> Result<(), TrainerError> {
+    if sampling.temperature == 0.0 && !rows.is_empty() {
+        return Err(TrainerError::Greedy);
+    }
+    for (index, Row { sample, advantage }) in rows.iter().enumerate() {
+        let completion = &sample.completion;
+        let (tokens, logprobs) = (completion.tokens.len(), completion.logprobs.len());
+        let reason = if tokens != logprobs {
+            format!("it has {tokens} tokens, but {logprobs} log-probabilities")
+        } else if tokens == 0 || sample.prompt.is_empty() {
+            "its prompt or its answer has no tokens".to_owned()
+        } else if !advantage.is_finite() {
+            format!("its advantage is {advantage}")
+        } else {
+            continue;
+        };
+        return Err(TrainerError::Sample { index, reason });
+    }
+    Ok(())
+}
