@@ -80,6 +80,33 @@ fn each_role_trains_its_own_adapter_and_the_base_stays_as_it_is() {
 }
 
 #[test]
+fn the_trainer_agrees_with_rows_that_joined_late_and_prompts_read_in_parts() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = config(folder.path(), "");
+    // Everything is told, so prompts are long and begin alike.
+    let template = "{% for m in messages %}{{ m['content'] + ' ' }}{% endfor %}<|assistant|>";
+    fs::write(folder.path().join("base/chat_template.jinja"), template).unwrap();
+    for (name, setting, bound) in [
+        ("late", "rollout.cache_gib=0.0004", 1e-4),
+        ("overlapped", "rollout.scheduling=overlapped", 1e-4),
+        ("penalized", "rollout.repetition_penalty=1.2", 1e-4),
+        // Sixteen bits: reported, and no more than rounding.
+        ("short", "policies.base.dtype=bfloat16", 0.3),
+    ] {
+        let name = format!("run.name={name}");
+        train(
+            &config,
+            &["--verify-logprobs", "--set", "train.steps=2", "--set", setting, "--set", &name],
+        );
+        let run_folder = folder.path().join(&name["run.name=".len()..]);
+        for record in &metrics(&run_folder)[1..] {
+            let difference = record["largest_logprob_difference"].as_f64().unwrap();
+            assert!(difference > 0.0 && difference < bound, "{setting}: {difference}");
+        }
+    }
+}
+
+#[test]
 fn an_adapter_merged_into_its_base_scores_alike() {
     let folder = tempfile::tempdir().unwrap();
     let config = config(folder.path(), "");

@@ -31,7 +31,9 @@ const CPU_PROMPT_TOKENS: usize = 1024;
 const GPU_PROMPT_TOKENS: usize = 16_384;
 /// Products per token below which a second batch costs more than it saves.
 const SMALL_WORK: usize = 10_000_000;
-/// Memory for keys and values where nobody says.
+/// Part of the free memory that keys and values may take where nobody says.
+const FREE_SHARE: usize = 4;
+/// The same where the system does not say what is free.
 const CACHE_BYTES: usize = 2 << 30;
 /// Part of the cache that may hold prompts for those that begin alike.
 const PREFIX_SHARE: usize = 4;
@@ -87,7 +89,12 @@ impl<'p> Engine<'p> {
             seats.push((group, groups[group].len()));
             groups[group].push(policy);
         }
-        let cache_bytes = if cache_bytes == 0 { CACHE_BYTES } else { cache_bytes };
+        let cache_bytes = match (cache_bytes, policies.first()) {
+            (0, Some(policy)) => {
+                policy.device().free_memory().map_or(CACHE_BYTES, |free| free as usize / FREE_SHARE)
+            }
+            (bytes, _) => bytes,
+        };
         let share = cache_bytes / groups.len().max(1);
         let sections = groups.into_iter().map(|group| Section::new(group, share)).collect();
         let (open, tickets) = (BTreeMap::new(), 0);

@@ -156,9 +156,10 @@ impl<'s> Desk<'s> {
                     let (sender, sampling) = (self.sender.clone(), players.sampling.clone());
                     // It waits for a server most of the time, so it takes no core.
                     std::thread::spawn(move || {
-                        let heard = guest.complete(&[request], &sampling).pop();
-                        // Nobody listens any more only if the rollout has failed.
-                        let _ = heard.map(|heard| sender.send(Arrival::Heard(slot, heard)));
+                        if let Some(heard) = guest.complete(&[request], &sampling).pop() {
+                            // Nobody listens any more only if the rollout has failed.
+                            let _ = sender.send(Arrival::Heard(slot, heard));
+                        }
                     });
                 }
             }

@@ -326,6 +326,22 @@ mod tests {
     }
 
     #[test]
+    fn qwen3_8b_with_an_adapter_for_each_of_two_roles_fits_one_large_card() {
+        let mut shared = base();
+        (shared.shape.hidden_size, shared.shape.num_hidden_layers) = (4096, 36);
+        shared.shape.num_attention_heads = 32;
+        shared.shape.intermediate_size = 12_288;
+        (shared.parameters, shared.trained) = (8_190_735_360, false);
+        shared.adapters = vec![(43_646_976, true); 2];
+        // Groups of 8 answers of 2,048 tokens; 139 GiB.
+        let rollout = RolloutConfig { max_completion_tokens: 2048, ..rollout() };
+        let machine = Machine { gpu: true, threads: 1, memory: 139 << 30, host_memory: 1 << 37 };
+        let plan = Plan::of(&[shared], &TrainConfig::default(), &rollout, &machine).unwrap();
+        assert!(!plan.offload, "{plan}");
+        assert!(plan.needed() < 139 << 30, "{plan}");
+    }
+
+    #[test]
     fn what_does_not_fit_is_refused_with_what_would() {
         let off = TrainConfig {
             gradient_checkpointing: Choice::Off,
