@@ -19,7 +19,7 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as F
-from transformers import AutoModelForCausalLM, GenerationConfig
+from transformers import AutoModelForCausalLM, ContinuousBatchingConfig, GenerationConfig
 
 
 def resident_mebibytes():
@@ -77,14 +77,30 @@ class Side:
 
     def generate_batch(self):
         prompts = [p for p in self.work["prompts"] for _ in range(self.work["answers"])]
-        with torch.inference_mode():
-            out = self.model.generate_batch(
-                inputs=prompts, generation_config=self.settings(), progress_bar=False
-            )
+        # It works in a thread of its own, which does without gradients itself.
+        out = self.model.generate_batch(
+            inputs=prompts,
+            generation_config=self.settings(),
+            continuous_batching_config=self.batching(prompts),
+            progress_bar=False,
+        )
+        errors = [answer.error for answer in out.values() if answer.error]
+        if errors:
+            raise RuntimeError(errors[0])
         answers = [answer.generated_tokens for answer in out.values()]
         if len(answers) != len(prompts):
             raise RuntimeError(f"{len(answers)} of {len(prompts)} requests were answered")
         return self.count(answers)
+
+    def batching(self, prompts):
+        """Enough pages for all; it finds out by itself only on a GPU."""
+        if self.device == "cuda":
+            return None
+        page = 256
+        pages = [-(-(len(p) + self.work["max_completion_tokens"]) // page) for p in prompts]
+        return ContinuousBatchingConfig(
+            page_size=page, num_blocks=sum(pages) + len(prompts), max_batch_tokens=2048
+        )
 
     def train(self):
         if self.optimizer is None:

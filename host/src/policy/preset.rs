@@ -10,7 +10,7 @@ use super::architecture::ModelConfig;
 use super::family::Family;
 use super::tokenizer::{END, PAD, Tokenizer};
 use super::{Decoder, PolicyError};
-use crate::config::PolicyConfig;
+use crate::config::{Dtype, PolicyConfig};
 use crate::seed::Seed;
 
 /// Standard deviation of the embedding.
@@ -44,7 +44,7 @@ pub(super) fn model_config(
         "bos_token_id": null,
         "eos_token_id": tokenizer.id(END),
         "pad_token_id": tokenizer.id(PAD),
-        "torch_dtype": "float32",
+        "torch_dtype": config.dtype.unwrap_or(Dtype::Float32).name(),
     });
     let file = match file {
         Value::Object(file) => file,
