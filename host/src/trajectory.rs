@@ -166,8 +166,9 @@ pub enum Ending {
     Finished,
     /// A limit ended it.
     Truncated,
-    /// A plugin failed; the episode counts for nothing. The cause is a short
-    /// word such as `out_of_fuel`, the message says whose fault it was.
+    /// A plugin failed, or an answer could not be had; the episode counts for
+    /// nothing. The cause is a short word such as `out_of_fuel`, the message
+    /// says whose fault it was.
     Void {
         /// The kind of failure, for counting.
         cause: String,
