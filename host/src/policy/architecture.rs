@@ -153,6 +153,10 @@ impl ModelConfig {
         // A window that no prompt and answer outgrow limits nothing.
         match window.filter(|(_, size)| *size < self.max_position_embeddings) {
             None => Ok(()),
+            Some((key, 0)) => Err(format!(
+                "`{key}` limits attention to a window, which is not supported; use a checkpoint \
+                 with full attention"
+            )),
             Some((key, size)) => Err(format!(
                 "`{key}` limits attention to a window of {size} tokens, which is not supported; \
                  remove it and set `max_position_embeddings` to {size} to use the model up to there"

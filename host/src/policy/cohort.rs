@@ -176,7 +176,8 @@ impl Cohort {
         Ok(stopped)
     }
 
-    /// Let rows go that have stopped, once they are worth the copy of the others.
+    /// Let rows go that have stopped, once they are worth the copy of the
+    /// others; lanes, whose copy is larger, once half of them are empty.
     pub(super) fn shrink(&mut self) {
         let alive = self.rows.iter().filter(|row| row.draft.is_some()).count();
         if alive == 0 || (self.rows.len() - alive) * WORTH_A_COPY < self.rows.len() {
@@ -187,20 +188,26 @@ impl Cohort {
             .map(|row| row as i64)
             .collect();
         self.rows.retain(|row| row.draft.is_some());
-        let mut lanes: Vec<i64> = self.rows.iter().map(|row| row.lane as i64).collect();
-        lanes.dedup();
-        let place = |lane: usize| lanes.partition_point(|&kept| kept < lane as i64);
-        self.rows.iter_mut().for_each(|row| row.lane = place(row.lane));
+        let lanes = self.drop_lanes();
         let lane_of: Vec<usize> = self.rows.iter().map(|row| row.lane).collect();
-        let mut index = 0;
-        self.lanes.retain(|_| {
-            index += 1;
-            lanes.binary_search(&(index - 1)).is_ok()
-        });
         self.cache.select(&kept, &lanes, &lane_of);
         let kept = Tensor::from_slice(&kept).to_device(self.next.device());
         self.next = self.next.index_select(0, &kept);
         self.said = self.said.as_ref().map(|said| said.index_select(0, &kept));
+    }
+
+    /// Drop empty lanes if they are half of all; those that stay.
+    fn drop_lanes(&mut self) -> Vec<i64> {
+        let mut used: Vec<usize> = self.rows.iter().map(|row| row.lane).collect();
+        used.dedup();
+        if 2 * used.len() > self.lanes.len() {
+            return (0..self.lanes.len() as i64).collect();
+        }
+        let place = |lane: usize| used.partition_point(|&kept| kept < lane);
+        self.rows.iter_mut().for_each(|row| row.lane = place(row.lane));
+        let mut index = 0..self.lanes.len();
+        self.lanes.retain(|_| index.next().is_some_and(|lane| used.binary_search(&lane).is_ok()));
+        used.into_iter().map(|lane| lane as i64).collect()
     }
 
     /// Keys and values of the prompts of at least `shortest` tokens, by member.
@@ -214,7 +221,7 @@ impl Cohort {
 }
 
 /// Rows are let go when they are at least one in so many.
-const WORTH_A_COPY: usize = 8;
+const WORTH_A_COPY: usize = 4;
 
 /// Read prompts, sorted by member: their keys and values, and the hidden
 /// states `[prompts, hidden]` from which their answers' first tokens are drawn.

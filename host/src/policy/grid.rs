@@ -11,8 +11,15 @@ use tch::Tensor;
 pub(super) struct Grid {
     lanes: i64,
     width: i64,
-    lane_of: Tensor,       // [rows]
-    cells: Option<Tensor>, // [rows], lane · width + place; none if the rows fill the grid in order
+    lane_of: Tensor, // [rows]
+    holes: Option<Holes>,
+}
+
+/// The places of rows that do not fill the grid in order.
+#[derive(Debug)]
+struct Holes {
+    cells: Tensor, // [rows], lane · width + place
+    rows: Tensor,  // [lanes · width], the row in a cell; any, if it is empty
 }
 
 impl Grid {
@@ -29,11 +36,13 @@ impl Grid {
         let cells: Vec<i64> =
             lane_of.iter().zip(places).map(|(lane, place)| (lane * width + place) as i64).collect();
         let full = cells.len() == lanes * width && cells.is_sorted();
+        let mut rows = vec![0; lanes * width];
+        cells.iter().enumerate().for_each(|(row, &cell)| rows[cell as usize] = row as i64);
         Grid {
             lanes: lanes as i64,
             width: width as i64,
             lane_of: upload(lane_of.iter().map(|&lane| lane as i64).collect()),
-            cells: (!full).then(|| upload(cells)),
+            holes: (!full).then(|| Holes { cells: upload(cells), rows: upload(rows) }),
         }
     }
 
@@ -43,15 +52,12 @@ impl Grid {
     }
 
     /// `[rows, key_heads, group, n]` to `[lanes, key_heads, width · group, n]`;
-    /// empty cells are zero.
+    /// what is in empty cells means nothing.
     pub(super) fn spread(&self, rows: &Tensor) -> Tensor {
         let size = rows.size();
         let (key_heads, group, n) = (size[1], size[2], size[3]);
         let (lanes, width) = (self.lanes, self.width);
-        let filled = self.cells.as_ref().map(|cells| {
-            rows.new_zeros([lanes * width, key_heads, group, n], (rows.kind(), rows.device()))
-                .index_copy(0, cells, rows)
-        });
+        let filled = self.holes.as_ref().map(|holes| rows.index_select(0, &holes.rows));
         filled
             .as_ref()
             .unwrap_or(rows)
@@ -68,8 +74,8 @@ impl Grid {
             .view([self.lanes, key_heads, self.width, group, n])
             .transpose(1, 2)
             .reshape([self.lanes * self.width, key_heads, group, n]);
-        match &self.cells {
-            Some(own) => cells.index_select(0, own),
+        match &self.holes {
+            Some(holes) => cells.index_select(0, &holes.cells),
             None => cells,
         }
     }
@@ -97,6 +103,6 @@ mod tests {
         let grid = Grid::new(&[0, 2, 2], 3, tch::Device::Cpu);
         let rows = Tensor::from_slice(&[1.0_f32, 2.0, 3.0]).view([3, 1, 1, 1]);
         let spread = Vec::<f32>::try_from(grid.spread(&rows).view([-1])).unwrap();
-        assert_eq!(spread, [1.0, 0.0, 0.0, 0.0, 2.0, 3.0]);
+        assert_eq!((spread[0], &spread[4..]), (1.0, &[2.0, 3.0][..]));
     }
 }
