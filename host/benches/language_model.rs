@@ -18,9 +18,10 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Arc;
-use std::time::Instant;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
 
 use clap::Parser;
 use serde::{Deserialize, Serialize};
@@ -55,6 +56,9 @@ struct Arguments {
     /// Rounds; the medians are printed.
     #[arg(long, default_value_t = 1)]
     rounds: usize,
+    /// Seconds after which a side has no figure.
+    #[arg(long, default_value_t = 600)]
+    patience: u64,
     /// Which sides, by name; all, if none.
     #[arg(long, value_delimiter = ',')]
     sides: Vec<String>,
@@ -79,7 +83,7 @@ fn main() {
     let wanted =
         |name: &str| arguments.sides.is_empty() || arguments.sides.iter().any(|one| one == name);
     let sides: Vec<&str> =
-        ["generate", "generate_batch", "train"].into_iter().filter(|name| wanted(name)).collect();
+        ["generate", "train", "generate_batch"].into_iter().filter(|name| wanted(name)).collect();
     println!(
         "\n{} parameters, {} prompts of about {} tokens, {} answers of at most {} tokens each, \
          {} threads a side\n",
@@ -93,7 +97,7 @@ fn main() {
     println!("| tokens per second | troupe | other side | ratio | MiB troupe | MiB other |");
     println!("|---|---|---|---|---|---|");
     for side in sides {
-        compare(side, folder.path(), arguments.rounds);
+        compare(side, folder.path(), &arguments);
     }
     println!(
         "\nGenerated are sampled tokens. Trained are prompt and answer of every sample, on both \
@@ -104,13 +108,14 @@ fn main() {
 }
 
 /// One line of the table.
-fn compare(name: &str, folder: &Path, rounds: usize) {
-    let mut ours = Side::ours(folder);
-    let mut theirs = Side::theirs(folder);
+fn compare(name: &str, folder: &Path, arguments: &Arguments) {
+    let patience = Duration::from_secs(arguments.patience);
+    let mut ours = Side::ours(folder, patience);
+    let mut theirs = Side::theirs(folder, patience);
     let our_request = if name == "train" { "train" } else { "generate" };
     let (mut our_rates, mut their_rates) = (Vec::new(), Vec::new());
     let (mut our_memory, mut their_memory) = (0.0, 0.0);
-    for _ in 0..rounds {
+    for _ in 0..arguments.rounds {
         let our = ours.ask(our_request);
         let their = theirs.as_mut().map(|side| side.ask(name));
         if let Some(error) = their.as_ref().and_then(|answer| answer["error"].as_str()) {
@@ -315,17 +320,18 @@ fn resident() -> f64 {
 struct Side {
     process: Child,
     to: ChildStdin,
-    from: BufReader<ChildStdout>,
+    lines: Receiver<String>,
+    patience: Duration,
 }
 
 impl Side {
-    fn ours(folder: &Path) -> Self {
+    fn ours(folder: &Path, patience: Duration) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.arg("--side").arg(folder);
-        Side::start(command)
+        Side::start(command, patience)
     }
 
-    fn theirs(folder: &Path) -> Option<Self> {
+    fn theirs(folder: &Path, patience: Duration) -> Option<Self> {
         let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
         let mut probe = Command::new(&python);
         probe.args(["-c", "import torch, transformers"]).stderr(Stdio::null());
@@ -336,14 +342,19 @@ impl Side {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/transformers_side.py");
         let mut command = Command::new(python);
         command.arg(script).arg(folder).stderr(Stdio::null());
-        Some(Side::start(command))
+        Some(Side::start(command, patience))
     }
 
-    fn start(mut command: Command) -> Self {
+    fn start(mut command: Command, patience: Duration) -> Self {
         let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let to = process.stdin.take().unwrap();
         let from = BufReader::new(process.stdout.take().unwrap());
-        let mut side = Side { process, to, from };
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            // Nobody listens any more once the side's turn is over.
+            from.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)).ok();
+        });
+        let mut side = Side { process, to, lines, patience };
         side.answer();
         side
     }
@@ -356,9 +367,9 @@ impl Side {
     /// The next line of JSON; libraries may print others.
     fn answer(&mut self) -> Value {
         loop {
-            let mut line = String::new();
-            let read = self.from.read_line(&mut line).unwrap();
-            assert!(read > 0, "the side has ended");
+            let Ok(line) = self.lines.recv_timeout(self.patience) else {
+                return json!({ "error": format!("no answer in {} s", self.patience.as_secs()) });
+            };
             if let Ok(answer @ Value::Object(_)) = serde_json::from_str(&line) {
                 return answer;
             }
