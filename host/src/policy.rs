@@ -15,7 +15,6 @@ mod adapter_config;
 mod architecture;
 mod attention;
 mod batch;
-mod batching;
 mod chat_template;
 mod cohort;
 mod decoder;
@@ -59,7 +58,6 @@ use crate::trajectory::{Completion, Message};
 
 pub use architecture::ModelConfig;
 pub(crate) use attention::{Attention, SelfAttention, attend, bias_of, by_head};
-pub(crate) use batching::cut_evenly;
 pub use chat_template::ChatOptions;
 pub(crate) use decoder::{Decoder, Input, Rotation};
 pub use device::{Device, DeviceChoice};

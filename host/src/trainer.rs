@@ -7,6 +7,7 @@
 //! how weights follow in `optimizer`.
 
 mod base;
+mod batching;
 mod bundle;
 mod fused;
 mod gradient;

@@ -6,9 +6,10 @@
 
 use tch::{Kind, Tensor};
 
+use super::batching::cut_evenly;
 use super::bundle::{Bundle, Tree};
 use super::tree_attention::{TreeAttention, Trees};
-use crate::policy::{Decoder, Device, Segment, cut_evenly};
+use crate::policy::{Decoder, Device, Segment};
 
 /// Tokens that a CPU handles at once: more no longer fit its cache.
 pub(super) const CPU_MICRO_BATCH_TOKENS: usize = 2048;

@@ -11,7 +11,7 @@ use std::ops::Range;
 /// are padded to it; that stays within `limit`, unless one item alone exceeds
 /// it. When there are several runs, they are made an even number of about
 /// equal runs, so that the common numbers of cores are all kept busy.
-pub(crate) fn cut_evenly(sizes: &[usize], limit: usize) -> Vec<Range<usize>> {
+pub(super) fn cut_evenly(sizes: &[usize], limit: usize) -> Vec<Range<usize>> {
     let total: usize = sizes.iter().sum();
     let count = match total.div_ceil(limit.max(1)) {
         0 | 1 => 1,
