@@ -132,7 +132,7 @@ pub fn filter_groups(groups: Vec<Group>, config: &AdvantageConfig) -> Vec<Group>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trajectory::test_samples::{sample, tree_of};
+    use crate::test_samples::{sample, tree_of};
 
     #[test]
     fn at_grpo_groups_have_k_members_of_one_state() {

@@ -2,23 +2,22 @@
 //!
 //! The modules are listed in the order in which they depend on each other: a
 //! module uses only modules above it. `tests/it/layering.rs` holds us to it.
+//! What knows no tensors is the crate `runtime`, which lies below all of them.
 //!
 //! `config → plugins → policies → episodes → groups → advantages → update →
 //! checkpoint`; the loop itself is [`training::Training::step`].
 
-pub mod error;
-pub mod seed;
-pub mod storage;
-pub mod program;
-pub mod config;
-pub mod trajectory;
+pub use runtime::{
+    config, error, grading, interval, loading, plugin, program, sandbox, seed, server, storage,
+    trajectory,
+};
+
+#[cfg(test)]
+mod test_samples;
+
 pub mod group;
 pub mod advantage;
 pub mod metrics;
-pub mod plugin;
-pub mod sandbox;
-pub mod grading;
-pub mod server;
 pub mod policy;
 pub mod rollout;
 pub mod team;

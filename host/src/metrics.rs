@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::group::Group;
+use crate::interval::wilson;
 use crate::trajectory::{Ending, Episode, Sample, StopReason};
 
 /// A share of successes with its 95 % interval.
@@ -26,17 +27,11 @@ pub struct Success {
 }
 
 impl Success {
-    /// Wilson's score interval (J. Am. Stat. Assoc. 22, 1927) at 95 %.
+    /// Of `solved` among `tasks`.
     pub fn new(solved: usize, tasks: usize) -> Self {
-        if tasks == 0 {
-            return Success { success: 0.0, low: 0.0, high: 1.0, tasks };
-        }
-        let z = 1.959_964;
-        let n = tasks as f64;
-        let p = solved as f64 / n;
-        let center = (p + z * z / (2.0 * n)) / (1.0 + z * z / n);
-        let half = z / (1.0 + z * z / n) * (p * (1.0 - p) / n + z * z / (4.0 * n * n)).sqrt();
-        Success { success: p, low: (center - half).max(0.0), high: (center + half).min(1.0), tasks }
+        let success = solved as f64 / tasks.max(1) as f64;
+        let (low, high) = wilson(success, tasks);
+        Success { success, low, high, tasks }
     }
 }
 
@@ -208,7 +203,7 @@ pub fn measure_groups(formed: &[Group], kept: usize) -> GroupMetrics {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trajectory::test_samples::tree_of;
+    use crate::test_samples::tree_of;
 
     #[test]
     fn the_interval_agrees_with_wilsons_table() {

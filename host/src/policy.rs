@@ -60,7 +60,7 @@ pub use architecture::ModelConfig;
 pub(crate) use attention::{Attention, SelfAttention, attend, bias_of, by_head};
 pub use chat_template::ChatOptions;
 pub(crate) use decoder::{Decoder, Input, Rotation};
-pub use device::{Device, DeviceChoice};
+pub use device::Device;
 pub use engine::{Engine, Question};
 pub(crate) use ensemble::{Ensemble, Mixture, Segment};
 pub use error::PolicyError;

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::config::{Config, PolicyConfig};
-use crate::plugin::{Grants, PluginError, PluginFailure, PluginLibrary, SandboxGrant, Split};
+use crate::loading::{LoadError, load_plugins};
+use crate::plugin::{PluginError, PluginFailure, Split};
 use crate::policy::{Device, Policy, PolicyError, RemotePolicy};
 use crate::rollout::{Cast, CastError, Demonstrator, Policies, Progress, Stage};
-use crate::sandbox::{Sandbox, StartError};
 use crate::seed::Seed;
 use crate::trajectory::Author;
 
@@ -37,9 +37,9 @@ pub enum TeamError {
     /// A plugin failed while it was being looked at.
     #[error(transparent)]
     Failure(#[from] PluginFailure),
-    /// The sandbox cannot be set up.
+    /// The plugins cannot be loaded.
     #[error(transparent)]
-    Sandbox(#[from] StartError),
+    Load(#[from] LoadError),
     /// The roles cannot be filled.
     #[error(transparent)]
     Cast(#[from] CastError),
@@ -69,19 +69,6 @@ pub enum TeamError {
         /// A few of them.
         examples: String,
     },
-}
-
-/// Load the configuration's plugins; the sandbox serves those it is granted to.
-pub fn load_plugins(config: &Config) -> Result<(PluginLibrary, Sandbox), TeamError> {
-    let plugins = &config.plugins;
-    let sandbox = Sandbox::new(&config.sandbox, &plugins.path)?;
-    let grant = SandboxGrant { runner: Arc::new(sandbox.clone()), limits: config.sandbox.limits };
-    let grants = Grants { grant: Some(grant), plugins: config.sandbox.grant.clone() };
-    let library = PluginLibrary::load(&plugins.files, &plugins.path, &plugins.limits, grants)?;
-    for interpreter in library.interpreters() {
-        sandbox.offer(Some(interpreter.name()), interpreter.plugin().file())?;
-    }
-    Ok((library, sandbox))
 }
 
 /// Load the configuration's plugins and set them up with its settings.

@@ -10,46 +10,7 @@ use std::sync::Once;
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
 use super::PolicyError;
-
-/// Which device to take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DeviceChoice {
-    /// The first GPU if there is one that works, else the CPU.
-    Automatic,
-    /// The CPU.
-    Cpu,
-    /// The GPU with this index.
-    Cuda(usize),
-}
-
-impl DeviceChoice {
-    /// Read `TROUPE_DEVICE`: `cpu`, `cuda` or `cuda:<index>`; unset or empty
-    /// chooses by itself.
-    ///
-    /// # Errors
-    /// If it is something else.
-    pub fn from_environment() -> Result<Self, PolicyError> {
-        std::env::var("TROUPE_DEVICE").map_or(Ok(DeviceChoice::Automatic), |name| name.parse())
-    }
-}
-
-impl std::str::FromStr for DeviceChoice {
-    type Err = PolicyError;
-
-    fn from_str(name: &str) -> Result<Self, PolicyError> {
-        let unknown = || PolicyError::Device {
-            device: name.to_owned(),
-            reason: "say `cpu`, `cuda` or `cuda:<index>`".to_owned(),
-        };
-        match name.split_once(':') {
-            None if name.is_empty() => Ok(DeviceChoice::Automatic),
-            None if name == "cpu" => Ok(DeviceChoice::Cpu),
-            None if name == "cuda" => Ok(DeviceChoice::Cuda(0)),
-            Some(("cuda", index)) => index.parse().map(DeviceChoice::Cuda).map_err(|_| unknown()),
-            _ => Err(unknown()),
-        }
-    }
-}
+use crate::config::DeviceChoice;
 
 /// A device that works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,15 +143,6 @@ fn root_cause(error: &dyn std::error::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn devices_are_chosen_by_name() {
-        assert_eq!("cpu".parse::<DeviceChoice>().unwrap(), DeviceChoice::Cpu);
-        assert_eq!("cuda:3".parse::<DeviceChoice>().unwrap(), DeviceChoice::Cuda(3));
-        assert_eq!("".parse::<DeviceChoice>().unwrap(), DeviceChoice::Automatic);
-        let error = "tpu".parse::<DeviceChoice>().unwrap_err().to_string();
-        assert!(error.contains("`tpu`") && error.contains("cuda:<index>"), "{error}");
-    }
 
     #[test]
     fn a_missing_gpu_is_an_error_when_asked_for_and_the_cpu_otherwise() {

@@ -21,7 +21,8 @@ use crate::error::ExitCode;
 use crate::grading::{
     GradeOptions, Problem, Stop, Submission, VerdictLine, grade, read_problems, read_submissions,
 };
-use crate::plugin::{built_folders, find_plugin};
+use crate::installation::plugin_folders;
+use crate::plugin::find_plugin;
 use crate::program::Program;
 use crate::sandbox::Sandbox;
 use crate::storage::StorageError;
@@ -93,7 +94,7 @@ fn open_sandbox(args: &GradeArgs) -> anyhow::Result<Sandbox> {
     let sandbox = Sandbox::new(&config, &[])?;
     report::while_waiting("preparing the interpreter", || -> anyhow::Result<()> {
         if let Some(file) = &args.interpreter {
-            sandbox.offer(Some(&args.language), &find_plugin(file, &built_folders())?)?;
+            sandbox.offer(Some(&args.language), &find_plugin(file, &plugin_folders())?)?;
         }
         sandbox.interpreter(&args.language)?;
         Ok(())

@@ -11,14 +11,7 @@ use super::sandbox::Grants;
 use super::workflow::WorkflowPlugin;
 use crate::config::Limits;
 use crate::error::{nearest, suggestion};
-
-/// Where bare names are looked up last: what `cargo xtask plugins` builds, seen
-/// from the project's root and from the program itself, which lies in
-/// `target/<profile>` beside it.
-pub fn built_folders() -> Vec<PathBuf> {
-    let beside = || Some(std::env::current_exe().ok()?.parent()?.parent()?.join("plugins"));
-    [PathBuf::from("target/plugins")].into_iter().chain(beside()).collect()
-}
+use crate::installation::plugin_folders;
 
 /// The plugins of a run.
 #[derive(Debug)]
@@ -46,7 +39,7 @@ impl PluginLibrary {
             engine: PluginEngine::new()?,
             limits: limits.clone(),
             grants,
-            folders: path.iter().cloned().chain(built_folders()).collect(),
+            folders: path.iter().cloned().chain(plugin_folders()).collect(),
             plugins: Vec::new(),
             environments: Vec::new(),
             workflows: Vec::new(),

@@ -3,6 +3,7 @@
 //! Read once, checked once, never changed afterwards. What plugins and
 //! policies say about their own settings is checked where they are loaded.
 
+mod device;
 mod plugins;
 mod policies;
 mod remote;
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+pub use device::DeviceChoice;
 pub use plugins::{Limits, PluginsConfig};
 pub use policies::{ChatConfig, Dtype, LoraConfig, PolicyConfig};
 pub use remote::RemoteConfig;

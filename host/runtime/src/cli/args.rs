@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::config::DeviceChoice;
 use crate::grading::{Extraction, Rule};
 use crate::plugin::Split;
-use crate::policy::DeviceChoice;
 use crate::program::RunLimits;
 
 const AFTER_HELP: &str = "\

@@ -52,8 +52,8 @@ pub use episode::{EnvironmentState, LiveEpisode};
 pub use error::PluginError;
 pub use failure::{Cause, PluginFailure, Problem};
 pub use interpreter::InterpreterPlugin;
+pub use library::PluginLibrary;
 pub(crate) use library::find_plugin;
-pub use library::{PluginLibrary, built_folders};
 pub(crate) use limiter::Limiter;
 pub use log::{LogLevel, LogLine};
 #[cfg(test)]

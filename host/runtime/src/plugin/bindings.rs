@@ -5,7 +5,7 @@
 #![allow(missing_docs, reason = "generated from wit/, where everything is documented")]
 
 wasmtime::component::bindgen!({
-    path: "../wit",
+    path: "../../wit",
     inline: "
         package troupe:host;
 

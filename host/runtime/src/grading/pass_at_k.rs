@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::interval::wilson;
+
 /// What became of the samples of one problem.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
@@ -71,19 +73,6 @@ fn estimate(samples: usize, passed: usize, k: usize) -> f64 {
         return 1.0;
     }
     1.0 - (samples - passed + 1..=samples).map(|i| 1.0 - k as f64 / i as f64).product::<f64>()
-}
-
-/// Wilson's score interval (J. Am. Stat. Assoc. 22, 1927) at 95 %.
-fn wilson(share: f64, count: usize) -> (f64, f64) {
-    if count == 0 {
-        return (0.0, 1.0);
-    }
-    let z = 1.959_964_f64;
-    let n = count as f64;
-    let scale = 1.0 + z * z / n;
-    let center = (share + z * z / (2.0 * n)) / scale;
-    let half = z / scale * (share * (1.0 - share) / n + z * z / (4.0 * n * n)).sqrt();
-    ((center - half).max(0.0), (center + half).min(1.0))
 }
 
 #[cfg(test)]

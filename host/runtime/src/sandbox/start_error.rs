@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::installation::MissingPart;
 use crate::plugin::PluginError;
 
 /// Why programs cannot be run at all. Found before the first of them.
@@ -13,6 +14,9 @@ pub enum StartError {
         /// What wasmtime or the system said.
         reason: String,
     },
+    /// The program that runs them is missing.
+    #[error(transparent)]
+    Worker(#[from] MissingPart),
     /// The interpreter's file cannot be used.
     #[error(transparent)]
     Plugin(#[from] PluginError),

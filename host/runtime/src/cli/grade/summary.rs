@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use super::super::report;
 use crate::grading::{PassAtK, Tally, VerdictLine, pass_at_k};
-use crate::metrics::Success;
 
 /// Counts over verdicts; the verdicts themselves are not kept.
 pub struct Summary {
@@ -183,12 +182,7 @@ impl Summary {
 }
 
 fn interval(pass: &PassAtK) -> String {
-    report::success(&Success {
-        success: pass.value,
-        low: pass.low,
-        high: pass.high,
-        tasks: pass.problems,
-    })
+    report::share(pass.value, (pass.low, pass.high))
 }
 
 fn millions(fuel: u64) -> String {

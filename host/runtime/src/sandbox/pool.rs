@@ -10,7 +10,8 @@ use super::memo::Memo;
 use super::process::{Lost, WorkerProcess};
 use super::start_error::StartError;
 use crate::config::SandboxConfig;
-use crate::plugin::{built_folders, find_plugin};
+use crate::installation::{self, plugin_folders};
+use crate::plugin::find_plugin;
 use crate::program::{Execution, Program, RunLimits, Runner, SandboxError};
 
 /// Workers a run may lose before it is given up.
@@ -54,7 +55,7 @@ impl Sandbox {
     /// A sandbox for the configuration; `path` are folders to look interpreters
     /// up in, before `target/plugins`.
     pub fn new(config: &SandboxConfig, path: &[PathBuf]) -> Result<Self, StartError> {
-        let program = std::env::current_exe().map_err(StartError::engine)?;
+        let program = installation::worker()?;
         let sandbox = Sandbox::with_worker(&program, config.jobs, path);
         for file in &config.interpreters {
             let file = find_plugin(file, &sandbox.shared.folders)?;
@@ -69,7 +70,7 @@ impl Sandbox {
         let shared = Shared {
             program: program.to_owned(),
             jobs: if jobs == 0 { cores() } else { jobs },
-            folders: path.iter().cloned().chain(built_folders()).collect(),
+            folders: path.iter().cloned().chain(plugin_folders()).collect(),
             sources: Mutex::default(),
             workers: Mutex::default(),
             freed: Condvar::new(),

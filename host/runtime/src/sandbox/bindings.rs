@@ -3,6 +3,6 @@
 #![allow(missing_docs, reason = "generated from wit/, where everything is documented")]
 
 wasmtime::component::bindgen!({
-    path: "../wit",
+    path: "../../wit",
     world: "troupe:plugin/interpreter-plugin",
 });

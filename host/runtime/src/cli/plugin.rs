@@ -9,12 +9,13 @@ use super::args::{PluginCommand, PluginSubject};
 use super::report;
 use crate::config::{Config, Limits};
 use crate::error::ExitCode;
+use crate::installation::plugin_folders;
+use crate::loading::load_plugins;
 use crate::plugin::{
-    EnvironmentPlugin, Grants, PluginError, PluginLibrary, Setting, WorkflowPlugin, built_folders,
+    EnvironmentPlugin, Grants, PluginError, PluginLibrary, Setting, WorkflowPlugin,
 };
 use crate::sandbox::Sandbox;
 use crate::storage::list_folder;
-use crate::team::load_plugins;
 
 pub fn run(command: PluginCommand) -> anyhow::Result<ExitCode> {
     match command {
@@ -51,7 +52,7 @@ fn look_at(plugin: &Path) -> Result<PluginLibrary, PluginError> {
 
 fn list() -> anyhow::Result<()> {
     let mut rows = Vec::new();
-    let folders = built_folders();
+    let folders = plugin_folders();
     let folder = folders.iter().find(|folder| folder.is_dir()).unwrap_or(&folders[0]);
     for name in list_folder(folder)? {
         if !name.ends_with(".wasm") {

@@ -1,0 +1,142 @@
+//! The command line: parses, prints, turns errors into exit codes, and carries
+//! out the commands that need no policies. The others are `host-engine`'s.
+
+pub mod args;
+mod engine;
+mod grade;
+mod plugin;
+pub mod report;
+mod run;
+mod serve;
+
+use std::error::Error;
+use std::process;
+
+use clap::Parser;
+
+use args::{Cli, Command, ConfigArgs};
+
+use crate::config::{Config, ConfigError};
+use crate::error::ExitCode;
+use crate::grading::GradingError;
+use crate::loading::LoadError;
+use crate::plugin::{PluginError, PluginFailure, THREAD_STACK_BYTES};
+use crate::program::SandboxError;
+use crate::sandbox::{StartError, work};
+use crate::server::ServeError;
+use crate::storage::StorageError;
+
+/// What is asked for cannot be done as it was asked.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct UsageError(pub String);
+
+/// Run `host`.
+pub fn main() -> process::ExitCode {
+    perform(carry_out, code_of)
+}
+
+/// Parse the command line, carry it out, and say how that ended. `code_of` knows
+/// the exit code of an error, if it knows the error.
+pub fn perform(
+    carry_out: impl FnOnce(Cli) -> anyhow::Result<u8>,
+    code_of: impl Fn(&(dyn Error + 'static)) -> Option<ExitCode>,
+) -> process::ExitCode {
+    let code = match Cli::try_parse() {
+        Ok(cli) => carry_out(cli).unwrap_or_else(|error| {
+            report::error(&error);
+            error.chain().find_map(code_of).unwrap_or(ExitCode::Internal) as u8
+        }),
+        Err(error) => {
+            // Help and version come this way, too, and go to standard output.
+            let code = if error.use_stderr() { ExitCode::Usage } else { ExitCode::Success };
+            // If even the terminal is gone, there is nobody to tell.
+            let _ = error.print();
+            code as u8
+        }
+    };
+    process::ExitCode::from(code)
+}
+
+fn carry_out(cli: Cli) -> anyhow::Result<u8> {
+    let code = match cli.command {
+        Command::SandboxWorker => work().map(|()| ExitCode::Success).map_err(Into::into),
+        Command::Run(args) => return run::run(&args),
+        Command::Grade(args) => with_workers(|| grade::run(&args)),
+        Command::Serve(args) => with_workers(|| serve::run(&args)),
+        Command::Plugin(command) => with_workers(|| plugin::run(command)),
+        Command::Train(_)
+        | Command::Eval(_)
+        | Command::Imitate(_)
+        | Command::Policy(_)
+        | Command::Play(_) => Err(engine::become_engine().into()),
+    };
+    code.map(|code| code as u8)
+}
+
+/// Do something on a machine whose threads have room for the plugins' stack.
+///
+/// # Errors
+/// If there are no threads to be had, or it fails itself.
+pub fn with_workers<R>(work: impl FnOnce() -> anyhow::Result<R>) -> anyhow::Result<R> {
+    rayon::ThreadPoolBuilder::new().stack_size(THREAD_STACK_BYTES).build_global()?;
+    work()
+}
+
+/// The configuration that the flags describe.
+///
+/// # Errors
+/// If the file cannot be read, or a setting is wrong.
+pub fn load_config(args: &ConfigArgs) -> Result<Config, ConfigError> {
+    let mut config = Config::load(args.config.as_deref(), &args.set)?;
+    if !args.plugins.is_empty() {
+        config.plugins.files.clone_from(&args.plugins);
+    }
+    config.sandbox.grant.extend(args.grant_sandbox.iter().cloned());
+    Ok(config)
+}
+
+/// The exit code of the layer an error comes from, if it is one of these layers.
+pub fn code_of(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
+    if cause.is::<ConfigError>() || cause.is::<UsageError>() || cause.is::<GradingError>() {
+        return Some(ExitCode::Usage);
+    }
+    if cause.is::<grade::MostlyVoid>() {
+        return Some(ExitCode::Run);
+    }
+    if cause.is::<StorageError>() {
+        return Some(ExitCode::Storage);
+    }
+    of_plugins(cause).or_else(|| of_programs(cause))
+}
+
+fn of_plugins(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
+    let of = |error: &PluginError| match error {
+        PluginError::Setting { .. } => ExitCode::Usage,
+        _ => ExitCode::Plugin,
+    };
+    if let Some(error) = cause.downcast_ref::<LoadError>() {
+        return Some(match error {
+            LoadError::Plugin(error) => of(error),
+            LoadError::Sandbox(_) => ExitCode::Plugin,
+        });
+    }
+    let failed = || cause.is::<PluginFailure>().then_some(ExitCode::Plugin);
+    cause.downcast_ref().map(of).or_else(failed)
+}
+
+fn of_programs(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
+    if cause.is::<StartError>() {
+        return Some(ExitCode::Plugin);
+    }
+    if let Some(error) = cause.downcast_ref::<ServeError>() {
+        return match error {
+            ServeError::NotLoopback { .. } | ServeError::Bind { .. } => Some(ExitCode::Usage),
+            ServeError::System(_) => None,
+        };
+    }
+    cause.downcast_ref::<SandboxError>().map(|error| match error {
+        SandboxError::UnknownLanguage { .. } => ExitCode::Plugin,
+        SandboxError::Harness { .. } => ExitCode::Run,
+    })
+}

@@ -1,0 +1,36 @@
+//! Commands that work with policies: another program's, which links libtorch.
+
+use std::env;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::installation::{self, HOST, MissingPart};
+
+/// Why the engine does not run.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum EngineError {
+    /// It is not there.
+    #[error(transparent)]
+    Missing(#[from] MissingPart),
+    /// The system does not start it.
+    #[error("cannot start `{}`: {reason}", program.display())]
+    Start {
+        /// The program.
+        program: PathBuf,
+        /// What the system said.
+        reason: io::Error,
+    },
+}
+
+/// Become the engine: the same process, the same command line. Comes back only
+/// if that fails.
+pub(super) fn become_engine() -> EngineError {
+    let program = match installation::engine() {
+        Ok(program) => program,
+        Err(missing) => return missing.into(),
+    };
+    let reason = Command::new(&program).arg0(HOST).args(env::args_os().skip(1)).exec();
+    EngineError::Start { program, reason }
+}

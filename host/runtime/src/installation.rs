@@ -1,0 +1,152 @@
+//! Where the parts of an installation lie.
+//!
+//! ```text
+//! <prefix>/bin/host                          installed or unpacked
+//! <prefix>/lib/troupe/host-engine
+//! <prefix>/lib/troupe/plugins/*.wasm
+//! <prefix>/lib/troupe/torch/lib/
+//!
+//! target/<profile>/host, host-engine         built by cargo
+//! target/plugins/*.wasm
+//! ```
+//!
+//! A program that was copied out of its build falls back on the folder in which
+//! it was built.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// The program that people call; it is its own sandbox worker.
+pub const HOST: &str = "host";
+/// The program that works with policies.
+pub const ENGINE: &str = "host-engine";
+
+/// Where cargo put this build.
+const BUILT: &str = env!("TROUPE_BUILT");
+
+/// A part is nowhere to be found.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the program `{name}` is missing, which belongs to this one; looked in {searched}; put both \
+     where `cargo xtask install` or the package puts them"
+)]
+pub struct MissingPart {
+    name: &'static str,
+    searched: String,
+}
+
+/// The program that does what needs libtorch.
+///
+/// # Errors
+/// If it is not there.
+pub fn engine() -> Result<PathBuf, MissingPart> {
+    find(ENGINE, &program_folders(&here()))
+}
+
+/// The program that runs model-written programs: `host`, without libtorch.
+///
+/// # Errors
+/// If it is not there.
+pub fn worker() -> Result<PathBuf, MissingPart> {
+    match env::current_exe() {
+        // Whatever somebody renamed it to.
+        Ok(program) if program.file_name().is_none_or(|name| name != ENGINE) => Ok(program),
+        _ => find(HOST, &program_folders(&here())),
+    }
+}
+
+/// Where bare names of plugins are looked up last: in a project that one is
+/// working in, then in what belongs to this program.
+pub fn plugin_folders() -> Vec<PathBuf> {
+    plugin_folders_of(&here())
+}
+
+/// The folder of this program.
+fn here() -> PathBuf {
+    let program = env::current_exe().unwrap_or_default();
+    program.parent().map(Path::to_owned).unwrap_or_default()
+}
+
+fn program_folders(here: &Path) -> Vec<PathBuf> {
+    let mut folders = vec![here.to_owned()];
+    if let Some(prefix) = here.parent() {
+        folders.push(prefix.join("lib/troupe"));
+        folders.extend(prefix.parent().map(|prefix| prefix.join("bin")));
+    }
+    folders.push(PathBuf::from(BUILT));
+    distinct(folders)
+}
+
+fn plugin_folders_of(here: &Path) -> Vec<PathBuf> {
+    let mut folders = vec![PathBuf::from("target/plugins"), here.join("plugins")];
+    if let Some(prefix) = here.parent() {
+        folders.extend([prefix.join("plugins"), prefix.join("lib/troupe/plugins")]);
+    }
+    folders.extend(Path::new(BUILT).parent().map(|target| target.join("plugins")));
+    distinct(folders)
+}
+
+fn distinct(folders: Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut kept: Vec<PathBuf> = Vec::new();
+    for folder in folders {
+        if !kept.contains(&folder) {
+            kept.push(folder);
+        }
+    }
+    kept
+}
+
+fn find(name: &'static str, folders: &[PathBuf]) -> Result<PathBuf, MissingPart> {
+    let found = folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file());
+    found.ok_or_else(|| {
+        let shown: Vec<String> =
+            folders.iter().map(|folder| format!("`{}`", folder.display())).collect();
+        MissingPart { name, searched: shown.join(", ") }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// An empty file, with the folders it lies in.
+    fn touch(path: &Path) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "").unwrap();
+    }
+
+    #[test]
+    fn an_installed_program_finds_its_parts_below_its_prefix() {
+        let prefix = tempfile::tempdir().unwrap();
+        let engine = prefix.path().join("lib/troupe/host-engine");
+        let host = prefix.path().join("bin/host");
+        touch(&engine);
+        touch(&host);
+        let bin = program_folders(&prefix.path().join("bin"));
+        assert_eq!(find(ENGINE, &bin).unwrap(), engine);
+        let lib = program_folders(&prefix.path().join("lib/troupe"));
+        assert_eq!(find(HOST, &lib).unwrap(), host);
+        let plugins = prefix.path().join("lib/troupe/plugins");
+        for folder in ["bin", "lib/troupe"] {
+            assert!(plugin_folders_of(&prefix.path().join(folder)).contains(&plugins));
+        }
+    }
+
+    #[test]
+    fn a_built_program_finds_its_parts_in_the_target_folder_and_so_does_a_copy() {
+        let target = Path::new(BUILT).parent().unwrap();
+        for here in [Path::new(BUILT), Path::new("/nowhere/at/all")] {
+            assert!(program_folders(here).contains(&PathBuf::from(BUILT)));
+            assert!(plugin_folders_of(here).contains(&target.join("plugins")));
+        }
+    }
+
+    #[test]
+    fn a_part_that_is_missing_is_named_with_the_places_that_were_looked_in() {
+        let error = find(ENGINE, &[PathBuf::from("/a"), PathBuf::from("/b")]).unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("`host-engine`") && text.contains("`/a`, `/b`"), "{text}");
+    }
+}

@@ -1,0 +1,20 @@
+//! The part of Troupe that knows no tensors: it runs components and programs,
+//! and judges what programs did.
+//!
+//! The modules are listed in the order in which they depend on each other: a
+//! module uses only modules above it. `tests/it/layering.rs` holds us to it.
+
+pub mod error;
+pub mod interval;
+pub mod seed;
+pub mod storage;
+pub mod installation;
+pub mod program;
+pub mod config;
+pub mod trajectory;
+pub mod plugin;
+pub mod sandbox;
+pub mod loading;
+pub mod grading;
+pub mod server;
+pub mod cli;

@@ -1,0 +1,39 @@
+//! Samples made by hand, for the tests of everything that reads the table.
+
+use crate::trajectory::{Completion, Reward, Sample, StopReason};
+
+/// A sample of no worth.
+pub fn sample(task: usize, episode: usize, turn: usize, role: &str, branch: usize) -> Sample {
+    Sample {
+        task,
+        episode,
+        turn,
+        role: role.to_owned(),
+        policy: "shared".to_owned(),
+        branch,
+        kept: branch == 0,
+        state: (task * 1000 + turn * 10) as u64 + u64::from(role.as_bytes()[0]) * 7919,
+        prompt: vec![1, 2, 3].into(),
+        completion: Completion {
+            tokens: vec![4, 5],
+            logprobs: vec![-0.1, -0.2],
+            text: "a b".to_owned(),
+            stop: StopReason::EndOfText,
+        },
+        reward: Reward::default(),
+        accepted: true,
+    }
+}
+
+/// The table of a tree rollout.
+pub fn tree_of(tasks: usize, turns: usize, roles: &[&str], branches: usize) -> Vec<Sample> {
+    let mut samples = Vec::new();
+    for task in 0..tasks {
+        for turn in 0..turns {
+            for role in roles {
+                samples.extend((0..branches).map(|branch| sample(task, 0, turn, role, branch)));
+            }
+        }
+    }
+    samples
+}
