@@ -1,6 +1,6 @@
-//! Lets the binaries find libtorch at run time without `LD_LIBRARY_PATH`:
-//! beside the workspace they were built in, and where they were linked. And
-//! compiles what of libtorch `tch` does not hand out.
+//! Lets the binaries find libtorch at run time without `LD_LIBRARY_PATH`: where
+//! `cargo xtask install` puts it, beside the workspace they were built in, and
+//! where they were linked. And compiles what of libtorch `tch` does not hand out.
 
 use std::path::Path;
 
@@ -10,7 +10,8 @@ fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed={FUSED_ADAMW}");
     let Ok(linked) = std::env::var("DEP_TCH_LIBTORCH_LIB") else { return };
-    let beside = "$ORIGIN/../../.deps/torch/lib:$ORIGIN/../../../.deps/torch/lib";
+    let beside =
+        "$ORIGIN/torch/lib:$ORIGIN/../../.deps/torch/lib:$ORIGIN/../../../.deps/torch/lib";
     println!("cargo:rustc-link-arg=-Wl,-rpath,{beside}:{linked}");
     let include = Path::new(&linked).with_file_name("include");
     cc::Build::new()

@@ -8,9 +8,13 @@ mod checks;
 mod compiler;
 mod componentize_py;
 mod debian_rust;
+mod install;
 mod interpreters;
+mod layout;
 mod libtorch;
 mod node;
+#[cfg(feature = "package")]
+mod package;
 mod pins;
 mod pip;
 mod plugins;
@@ -22,12 +26,14 @@ mod wasm_target;
 mod wheel;
 mod workspace;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use crate::cache::Cache;
+use crate::layout::Layout;
 use crate::libtorch::Flavour;
 use crate::wasm_target::Toolchain;
 use crate::workspace::Workspace;
@@ -60,6 +66,14 @@ enum Task {
         #[arg(last = true)]
         host_args: Vec<String>,
     },
+    /// Set up, build and install: the program, libtorch, the plugins and interpreters
+    Install {
+        /// Folder to install below: <DIR>/bin/host and <DIR>/lib/troupe; by default ~/.local
+        #[arg(long, value_name = "DIR")]
+        prefix: Option<PathBuf>,
+    },
+    /// Set up, build and pack the same into target/package/troupe-<version>-<platform>.tar.zst
+    Package,
     /// Set up, build and run every check
     Test {
         /// Leave out `cargo fmt` and `cargo clippy`
@@ -95,6 +109,19 @@ fn perform(task: &Task) -> Result<()> {
             build_plugins(&workspace, &toolchain, false)?;
             quickstart::train(&workspace, host_args)
         }
+        Task::Install { prefix } => {
+            let prefix = install::prefix(prefix.as_deref())?;
+            install::install(&build_all(&workspace)?, &prefix)
+        }
+        #[cfg(feature = "package")]
+        Task::Package => package::write(&workspace, &build_all(&workspace)?),
+        // Only then is the compression built.
+        #[cfg(not(feature = "package"))]
+        Task::Package => {
+            let mut again = workspace.cargo();
+            again.args(["run", "--quiet", "--profile", "xtask", "--package", "xtask"]);
+            process::run(again.args(["--features", "package", "--", "package"]))
+        }
         Task::Test { skip_lints } => {
             let toolchain = set_up(&workspace, Flavour::Cpu)?;
             build_plugins(&workspace, &toolchain, true)?;
@@ -104,6 +131,14 @@ fn perform(task: &Task) -> Result<()> {
             checks::test(&workspace)
         }
     }
+}
+
+/// Everything that belongs into an installation.
+fn build_all(workspace: &Workspace) -> Result<Layout> {
+    let toolchain = set_up(workspace, Flavour::Cpu)?;
+    build_plugins(workspace, &toolchain, false)?;
+    process::run(workspace.cargo().args(["build", "--release", "--package", "host"]))?;
+    Layout::of(workspace)
 }
 
 /// Every part of the set-up; those that are there already take no time.

@@ -3,6 +3,7 @@
 //! Read once, checked once, never changed afterwards. What plugins and
 //! policies say about their own settings is checked where they are loaded.
 
+mod anchor;
 mod device;
 mod plugins;
 mod policies;

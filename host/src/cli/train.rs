@@ -30,6 +30,7 @@ pub fn run(
         report::line(config.to_toml().trim_end());
         return Ok(ExitCode::Success);
     }
+    let config = config.anchored();
     let plan = plan(&config, &team)?;
     report::note(&plan.to_string());
     let folder = match resumed {

@@ -17,6 +17,20 @@ pub enum PluginError {
         /// What wasmtime said.
         reason: String,
     },
+    /// None of the workflows an environment is made for is there.
+    #[error(
+        "the environment `{environment}` is played with one of the workflows {advice}, and none \
+         of them is there; looked in {searched}; put one beside the environment, or name one with \
+         `--plugins`"
+    )]
+    NoWorkflow {
+        /// The environment.
+        environment: String,
+        /// The workflows it names.
+        advice: String,
+        /// Where they were looked for.
+        searched: String,
+    },
     /// There is no such file.
     #[error("there is no plugin `{name}`; looked in {searched}{suggestion}")]
     Missing {

@@ -167,6 +167,13 @@ impl PluginLibrary {
                 return Ok(workflow);
             }
         }
+        if self.workflows.is_empty() && !advice.is_empty() {
+            return Err(PluginError::NoWorkflow {
+                environment: environment.name().to_owned(),
+                advice: quoted(advice.iter()),
+                searched: shown(&self.folders_beside(environment)),
+            });
+        }
         Err(PluginError::Unchosen {
             kind: "workflow",
             names: self.workflows.iter().map(|workflow| workflow.name().to_owned()).collect(),
@@ -179,12 +186,16 @@ impl PluginLibrary {
         name: &str,
         environment: &EnvironmentPlugin,
     ) -> Result<Option<WorkflowPlugin>, PluginError> {
-        let beside = environment.plugin().file().parent().map(Path::to_owned);
-        let folders: Vec<PathBuf> =
-            beside.into_iter().chain(self.folders.iter().cloned()).collect();
+        let folders = self.folders_beside(environment);
         let Ok(file) = find_plugin(Path::new(name), &folders) else { return Ok(None) };
         let plugin = self.read(&file)?;
         Ok(WorkflowPlugin::of(&plugin)?.filter(|workflow| workflow.name() == name))
+    }
+
+    /// Where an environment's workflows are looked up.
+    fn folders_beside(&self, environment: &EnvironmentPlugin) -> Vec<PathBuf> {
+        let beside = environment.plugin().file().parent().map(Path::to_owned);
+        beside.into_iter().chain(self.folders.iter().cloned()).collect()
     }
 }
 
@@ -219,22 +230,30 @@ pub(crate) fn find_plugin(file: &Path, folders: &[PathBuf]) -> Result<PathBuf, P
     }
     let name = file.to_string_lossy();
     let is_bare = file.components().count() == 1;
+    let mut searched = Vec::new();
     if is_bare {
+        let here = PathBuf::from(".");
+        searched.extend(std::iter::once(here).chain(folders.iter().cloned()));
         let with_suffix = format!("{name}.wasm");
         let candidates =
-            folders.iter().flat_map(|folder| [folder.join(file), folder.join(&with_suffix)]);
+            searched.iter().flat_map(|folder| [folder.join(file), folder.join(&with_suffix)]);
         if let Some(found) = candidates.into_iter().find(|path| path.is_file()) {
             return Ok(found);
         }
     }
-    let searched = if is_bare { folders } else { &[] };
-    let shown: Vec<String> =
-        searched.iter().map(|folder| format!("`{}`", folder.display())).collect();
     Err(PluginError::Missing {
-        suggestion: missing_hint(&name, searched),
-        searched: if shown.is_empty() { "the file system".to_owned() } else { shown.join(", ") },
+        suggestion: missing_hint(&name, &searched),
+        searched: if is_bare { shown(&searched) } else { "the file system".to_owned() },
         name: name.into_owned(),
     })
+}
+
+fn shown(folders: &[PathBuf]) -> String {
+    quoted(folders.iter().map(|folder| folder.display()))
+}
+
+fn quoted(names: impl Iterator<Item = impl std::fmt::Display>) -> String {
+    names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 fn missing_hint(name: &str, folders: &[PathBuf]) -> String {

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::interpreter::Interpreter;
 use super::memo::Memo;
 use super::process::{Lost, WorkerProcess};
 use super::start_error::StartError;
@@ -97,28 +96,28 @@ impl Sandbox {
             return Ok(source.clone());
         }
         let file = find_plugin(Path::new(language), &self.shared.folders)?;
-        let (_, source) = self.compile(Some(language), &file)?;
+        let (_, source) = self.load(Some(language), &file)?;
         sources.insert(language.to_owned(), source.clone());
         Ok(source)
     }
 
     /// Makes an interpreter known: for this language, or the one it says it runs.
     pub fn offer(&self, language: Option<&str>, file: &Path) -> Result<(), StartError> {
-        let (language, source) = self.compile(language, file)?;
+        let (language, source) = self.load(language, file)?;
         lock(&self.shared.sources).insert(language, source);
         Ok(())
     }
 
-    fn compile(&self, language: Option<&str>, file: &Path) -> Result<(String, Source), StartError> {
-        on_threads_of_its_own(|| {
-            let interpreter = Interpreter::load(file)?;
-            let language = match language {
-                Some(language) => language.to_owned(),
-                None => interpreter.language()?,
-            };
-            let digest = interpreter.digest().to_owned();
-            Ok((language, Source { file: interpreter.file().to_owned(), digest }))
-        })
+    /// Has a worker load it, and compile it if need be: this process runs nothing
+    /// of it. The worker is kept for the first run.
+    fn load(&self, language: Option<&str>, file: &Path) -> Result<(String, Source), StartError> {
+        let loaded = self.lease_and(|worker| {
+            worker.load(file, language.map(str::to_owned), None)
+        });
+        let loaded = loaded
+            .map_err(StartError::engine)?
+            .map_err(|reason| StartError::Interpreter { file: file.to_owned(), reason })?;
+        Ok((loaded.language, Source { file: file.to_owned(), digest: loaded.digest }))
     }
 
     fn run_anew(
@@ -129,13 +128,21 @@ impl Sandbox {
     ) -> Result<Execution, SandboxError> {
         let source =
             self.interpreter(&program.language).map_err(|error| unknown(program, &error))?;
+        self.lease_and(|worker| worker.run(&source, program, stdin, limits))?
+    }
+
+    /// Lets a worker do something; if it is lost over that, another.
+    fn lease_and<R>(
+        &self,
+        work: impl Fn(&mut WorkerProcess) -> Result<R, Lost>,
+    ) -> Result<R, SandboxError> {
         let mut lost = Lost(String::new());
         for _ in 0..ATTEMPTS {
             let mut worker = self.lease()?;
-            match worker.run(&source, program, stdin, limits) {
-                Ok(ran) => {
+            match work(&mut worker) {
+                Ok(done) => {
                     self.shared.release(Some(worker));
-                    return ran;
+                    return Ok(done);
                 }
                 Err(reason) => {
                     // Killed from outside, perhaps for the memory of somebody else.
@@ -199,16 +206,6 @@ impl Runner for Sandbox {
         let missing = || Err(SandboxError::harness("the run did not take place"));
         results.into_iter().map(|result| result.into_inner().unwrap_or_else(missing)).collect()
     }
-}
-
-/// wasmtime compiles on rayon's threads, and all of those that are there may be
-/// waiting for this very interpreter: a rollout's tasks run on them.
-fn on_threads_of_its_own<R: Send>(
-    work: impl FnOnce() -> Result<R, StartError> + Send,
-) -> Result<R, StartError> {
-    let pool = rayon::ThreadPoolBuilder::new().build().map_err(StartError::engine)?;
-    let worked = std::thread::scope(|scope| scope.spawn(|| pool.install(work)).join());
-    worked.unwrap_or_else(|_| Err(StartError::engine("compiling an interpreter panicked")))
 }
 
 fn take(next: &AtomicUsize, count: usize) -> Option<usize> {

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use super::pool::Source;
-use super::protocol::{Reply, Request, receive, send};
+use super::protocol::{Loaded, Reply, Request, receive, send};
 use crate::program::{Execution, Program, RunLimits, SandboxError};
 
 /// Loading an interpreter may include compiling it.
@@ -71,8 +71,11 @@ impl WorkerProcess {
         stdin: &Arc<[u8]>,
         limits: &RunLimits,
     ) -> Result<Result<Execution, SandboxError>, Lost> {
-        if let Err(reason) = self.load(&program.language, source)? {
-            return Ok(Err(SandboxError::harness(reason)));
+        if self.loaded.get(&program.language) != Some(&source.digest) {
+            let (language, digest) = (program.language.clone(), source.digest.clone());
+            if let Err(reason) = self.load(&source.file, Some(language), Some(digest))? {
+                return Ok(Err(SandboxError::harness(reason)));
+            }
         }
         if self.program.as_ref() != Some(program) {
             self.send(&Request::Program {
@@ -90,21 +93,23 @@ impl WorkerProcess {
         }
     }
 
-    fn load(&mut self, language: &str, source: &Source) -> Result<Result<(), String>, Lost> {
-        if self.loaded.get(language) == Some(&source.digest) {
-            return Ok(Ok(()));
-        }
-        self.send(&Request::Load {
-            language: language.to_owned(),
-            file: source.file.clone(),
-            digest: source.digest.clone(),
-        })?;
+    /// Loads an interpreter, compiling it if need be: for this language, or the
+    /// one it says it runs; of this digest, or whichever it has. The outer error
+    /// means that the worker is lost.
+    pub(super) fn load(
+        &mut self,
+        file: &Path,
+        language: Option<String>,
+        digest: Option<String>,
+    ) -> Result<Result<Loaded, String>, Lost> {
+        self.send(&Request::Load { file: file.to_owned(), language, digest })?;
         match self.reply(LOADING)? {
-            Reply::Loaded(Ok(())) => {
-                self.loaded.insert(language.to_owned(), source.digest.clone());
-                Ok(Ok(()))
+            Reply::Loaded(loaded) => {
+                if let Ok(Loaded { language, digest }) = &loaded {
+                    self.loaded.insert(language.clone(), digest.clone());
+                }
+                Ok(loaded)
             }
-            Reply::Loaded(Err(reason)) => Ok(Err(reason)),
             Reply::Ran(_) => Err(Lost("it answered another question".to_owned())),
         }
     }

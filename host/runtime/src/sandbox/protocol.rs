@@ -15,12 +15,13 @@ const LONGEST: u64 = 4 << 30;
 /// What a worker is told to do.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Request {
-    /// Load an interpreter. Answered with `Loaded`.
+    /// Load an interpreter, compiling it if need be. Answered with `Loaded`.
     Load {
-        language: String,
         file: PathBuf,
-        /// What the file must still be.
-        digest: String,
+        /// The language it is to run; without one, what it says itself.
+        language: Option<String>,
+        /// What the file must still be, if it was loaded before.
+        digest: Option<String>,
     },
     /// Remember a program for the runs that follow. Not answered.
     Program {
@@ -40,8 +41,17 @@ pub(super) enum Request {
 /// What a worker answers.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Reply {
-    Loaded(Result<(), String>),
+    Loaded(Result<Loaded, String>),
     Ran(Result<Execution, SandboxError>),
+}
+
+/// An interpreter that a worker has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Loaded {
+    /// The language it runs.
+    pub(super) language: String,
+    /// Digest of its component.
+    pub(super) digest: String,
 }
 
 /// Writes one frame.

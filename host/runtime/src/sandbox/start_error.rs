@@ -17,6 +17,14 @@ pub enum StartError {
     /// The program that runs them is missing.
     #[error(transparent)]
     Worker(#[from] MissingPart),
+    /// A worker cannot use the interpreter.
+    #[error("{reason}")]
+    Interpreter {
+        /// Its file.
+        file: PathBuf,
+        /// What the worker said; it names the file.
+        reason: String,
+    },
     /// The interpreter's file cannot be used.
     #[error(transparent)]
     Plugin(#[from] PluginError),

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, BufReader};
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::exit;
 use std::sync::mpsc::{Receiver, channel};
 
@@ -12,7 +12,7 @@ use bytes::Bytes;
 
 use super::engine::THREAD_STACK_BYTES;
 use super::interpreter::Interpreter;
-use super::protocol::{Reply, Request, receive, send};
+use super::protocol::{Loaded, Reply, Request, receive, send};
 use super::start_error::StartError;
 use crate::program::{Program, SandboxError};
 
@@ -55,8 +55,8 @@ struct Worker {
 impl Worker {
     fn answer(&mut self, request: Request) -> Option<Reply> {
         match request {
-            Request::Load { language, file, digest } => {
-                let loaded = self.load(language, file, &digest);
+            Request::Load { file, language, digest } => {
+                let loaded = self.load(&file, language, digest.as_deref());
                 Some(Reply::Loaded(loaded.map_err(|error| error.to_string())))
             }
             Request::Program { language, source, arguments } => {
@@ -75,13 +75,20 @@ impl Worker {
         }
     }
 
-    fn load(&mut self, language: String, file: PathBuf, digest: &str) -> Result<(), StartError> {
-        let interpreter = Interpreter::load(&file)?;
-        if interpreter.digest() != digest {
+    fn load(
+        &mut self,
+        file: &Path,
+        language: Option<String>,
+        digest: Option<&str>,
+    ) -> Result<Loaded, StartError> {
+        let interpreter = Interpreter::load(file)?;
+        if digest.is_some_and(|digest| digest != interpreter.digest()) {
             let file = file.display();
             return Err(StartError::engine(format!("`{file}` changed while it was in use")));
         }
-        self.interpreters.insert(language, interpreter);
-        Ok(())
+        let language = language.map_or_else(|| interpreter.language(), Ok)?;
+        let loaded = Loaded { language, digest: interpreter.digest().to_owned() };
+        self.interpreters.insert(loaded.language.clone(), interpreter);
+        Ok(loaded)
     }
 }

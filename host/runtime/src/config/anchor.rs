@@ -1,0 +1,64 @@
+//! Paths that mean the same in every folder.
+
+use std::path::{Path, PathBuf};
+
+use super::Config;
+
+impl Config {
+    /// The same configuration with its paths made absolute, so that a file of it
+    /// can be used from any folder. A bare name of a plugin stays a name, unless
+    /// a file of that name is there.
+    pub fn anchored(mut self) -> Self {
+        anchor(&mut self.run.dir);
+        self.plugins.path.iter_mut().for_each(anchor);
+        self.plugins.files.iter_mut().for_each(anchor_file);
+        self.sandbox.interpreters.iter_mut().for_each(anchor_file);
+        for policy in self.policies.values_mut() {
+            policy.path.as_mut().map(anchor);
+            policy.lora.as_mut().and_then(|lora| lora.path.as_mut()).map(anchor);
+        }
+        self
+    }
+}
+
+fn anchor(path: &mut PathBuf) {
+    // Without a current folder there is nothing it could be relative to.
+    if let Ok(absolute) = std::path::absolute(&*path) {
+        *path = absolute;
+    }
+}
+
+fn anchor_file(file: &mut PathBuf) {
+    if file.is_file() || Path::new(file).components().count() > 1 {
+        anchor(file);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_path_is_absolute_and_a_bare_name_stays_one() {
+        let text = "
+            run.dir = 'runs'
+            plugins = { files = ['sudoku', 'mine/solo.wasm'], path = ['more'] }
+            sandbox.interpreters = ['python', '../python.wasm']
+            [policies.base]
+            path = 'models/small'
+            [policies.player]
+            base = 'base'
+            lora = { path = 'adapters/player' }
+        ";
+        let config = Config::from_table(text.parse().unwrap()).unwrap().anchored();
+        let here = std::env::current_dir().unwrap();
+        assert_eq!(config.run.dir, here.join("runs"));
+        assert_eq!(config.plugins.path, [here.join("more")]);
+        assert_eq!(config.plugins.files, [PathBuf::from("sudoku"), here.join("mine/solo.wasm")]);
+        assert_eq!(config.sandbox.interpreters[0], PathBuf::from("python"));
+        assert!(config.sandbox.interpreters[1].is_absolute());
+        assert_eq!(config.policies["base"].path, Some(here.join("models/small")));
+        let lora = config.policies["player"].lora.as_ref().unwrap();
+        assert_eq!(lora.path, Some(here.join("adapters/player")));
+    }
+}
