@@ -41,6 +41,8 @@ fn group_relative(group: &Group, normalize: bool) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -48,7 +50,8 @@ mod tests {
 
     fn group(scores: &[f64]) -> Group {
         let unit = |(index, &score)| Unit { members: vec![index], score };
-        Group { units: scores.iter().enumerate().map(unit).collect() }
+        let units = scores.iter().enumerate().map(unit).collect();
+        Group { roles: BTreeSet::from(["solo".to_owned()]), units }
     }
 
     fn advantages_of(scores: &[f64], estimator: Estimator) -> Vec<f64> {

@@ -15,25 +15,30 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::metrics::Success;
+use crate::metrics::HeldOut;
 use crate::storage::{
     StorageError, beside, create_folder, digest_file, list_folder, read_json, remove_folder,
     write_json,
 };
+use crate::watch::Watch;
 
 /// How far a run has come.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// Training steps done.
     pub step: usize,
-    /// Held-out success before training.
-    pub before: Success,
+    /// Success on test tasks before training.
+    pub before: HeldOut,
+    /// The same after the last step, once that is done.
+    pub after: Option<HeldOut>,
     /// The step with the best held-out success during training, and that success.
     pub best: Option<(usize, f64)>,
     /// Void episodes so far.
     pub void_episodes: usize,
     /// Seconds of work so far.
     pub seconds: f64,
+    /// How long which role learned nothing.
+    pub watch: Watch,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -127,12 +132,15 @@ fn list_files(folder: &Path) -> Result<Vec<String>, StorageError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::Success;
     use crate::storage::write_file;
 
     fn progress(step: usize) -> Progress {
         Progress {
             step,
-            before: Success::new(1, 10),
+            before: HeldOut { greedy: Success::new(1, 10), sampled: None },
+            after: None,
+            watch: Watch::default(),
             best: Some((2, 0.5)),
             void_episodes: 3,
             seconds: 1.5,

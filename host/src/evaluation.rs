@@ -23,7 +23,7 @@ pub struct Exam {
 /// What an exam showed.
 #[derive(Debug)]
 pub struct Evaluation {
-    /// Solved tasks; void episodes do not count as tasks.
+    /// Solved tasks; those of void episodes count as not solved.
     pub success: Success,
     /// The episodes and samples.
     pub rollout: Rollout,
@@ -47,7 +47,5 @@ pub fn evaluate(
         .map(|task| TaskSeed { split: exam.split, task, seed: seed.at(u64::from(task)) })
         .collect();
     let rollout = collect(&team.stage, &team.cast, &team.policies, &tasks, &config, 1.0)?;
-    let counted = rollout.episodes.iter().filter(|episode| !episode.is_void()).count();
-    let solved = rollout.episodes.iter().filter(|episode| episode.solved()).count();
-    Ok(Evaluation { success: Success::new(solved, counted), rollout })
+    Ok(Evaluation { success: Success::of(&rollout.episodes), rollout })
 }

@@ -3,7 +3,7 @@
 //! Pure: a function of the sample table. What the groups are worth is said in
 //! `advantage`; how the table came about is `rollout`'s business.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::{AdvantageConfig, Estimator, GroupFilter};
 use crate::trajectory::Sample;
@@ -24,11 +24,18 @@ pub struct Unit {
 /// Units that are comparable with each other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
+    /// Whose answers are compared.
+    pub roles: BTreeSet<String>,
     /// The units, in the order of the sample table.
     pub units: Vec<Unit>,
 }
 
 impl Group {
+    fn of(units: Vec<Unit>, samples: &[Sample]) -> Self {
+        let members = units.iter().flat_map(|unit| &unit.members);
+        Group { roles: members.map(|&member| samples[member].role.clone()).collect(), units }
+    }
+
     /// The units' scores, in order.
     pub fn scores(&self) -> Vec<f64> {
         self.units.iter().map(|unit| unit.score).collect()
@@ -85,7 +92,7 @@ fn group_completions<K: Ord>(
         let unit = Unit { members: vec![index], score: sample.reward.total(alpha) };
         groups.entry(key(sample)).or_default().push(unit);
     }
-    groups.into_values().map(|units| Group { units }).collect()
+    groups.into_values().map(|units| Group::of(units, samples)).collect()
 }
 
 fn group_trajectories(samples: &[Sample], alpha: f64) -> Vec<Group> {
@@ -106,12 +113,28 @@ fn group_trajectories(samples: &[Sample], alpha: f64) -> Vec<Group> {
         unit.members.push(index);
         unit.score += sample.reward.local;
     }
-    groups.into_values().map(|units| Group { units: units.into_values().collect() }).collect()
+    let units = groups.into_values().map(|units| units.into_values().collect());
+    units.map(|units| Group::of(units, samples)).collect()
+}
+
+/// The groups without the answers of roles that do not learn. What those did
+/// still counts in the score of a trajectory they took part in.
+pub fn leave_out_frozen(
+    groups: Vec<Group>,
+    samples: &[Sample],
+    learns: impl Fn(&str) -> bool,
+) -> Vec<Group> {
+    let learning = |unit: &Unit| unit.members.iter().any(|&at| learns(&samples[at].role));
+    let groups = groups.into_iter().map(|group| {
+        Group::of(group.units.into_iter().filter(|unit| learning(unit)).collect(), samples)
+    });
+    groups.filter(|group| !group.units.is_empty()).collect()
 }
 
 /// Leave out the groups the filter names. The `std` and `mean` filters are the
-/// reference system's: the share `filter_ratio` with the smallest spread, or
-/// with the lowest mean, goes.
+/// reference system's: of each role's groups, the share `filter_ratio` with the
+/// smallest spread, or with the lowest mean, goes. Roles are not measured
+/// against each other, as their rewards are of different sizes.
 pub fn filter_groups(groups: Vec<Group>, config: &AdvantageConfig) -> Vec<Group> {
     let measure: fn(&Group) -> f64 = match config.filter {
         GroupFilter::Off => return groups,
@@ -121,11 +144,16 @@ pub fn filter_groups(groups: Vec<Group>, config: &AdvantageConfig) -> Vec<Group>
         GroupFilter::Std => Group::spread,
         GroupFilter::Mean => Group::mean,
     };
-    let mut order: Vec<usize> = (0..groups.len()).collect();
-    order.sort_by(|&a, &b| measure(&groups[a]).total_cmp(&measure(&groups[b])).then(a.cmp(&b)));
-    let dropped = (groups.len() as f64 * config.filter_ratio).floor() as usize;
+    let mut own: BTreeMap<&BTreeSet<String>, Vec<usize>> = BTreeMap::new();
+    for (index, group) in groups.iter().enumerate() {
+        own.entry(&group.roles).or_default().push(index);
+    }
     let mut keep = vec![true; groups.len()];
-    order.iter().take(dropped).for_each(|&index| keep[index] = false);
+    for mut order in own.into_values() {
+        order.sort_by(|&a, &b| measure(&groups[a]).total_cmp(&measure(&groups[b])).then(a.cmp(&b)));
+        let dropped = (order.len() as f64 * config.filter_ratio).floor() as usize;
+        order.iter().take(dropped).for_each(|&index| keep[index] = false);
+    }
     groups.into_iter().zip(keep).filter_map(|(group, keep)| keep.then_some(group)).collect()
 }
 
@@ -184,10 +212,48 @@ mod tests {
     }
 
     #[test]
-    fn filters_leave_out_what_their_names_say() {
-        let group = |scores: &[f64]| Group {
-            units: scores.iter().map(|&score| Unit { members: vec![0], score }).collect(),
+    fn roles_that_do_not_learn_are_in_no_group_but_count_for_their_team() {
+        let samples = tree_of(2, 1, &["planner", "executor"], 4);
+        let without = |estimator| {
+            let groups = form_groups(&samples, estimator, 1.0);
+            leave_out_frozen(groups, &samples, |role| role == "planner")
         };
+        let planner = BTreeSet::from(["planner".to_owned()]);
+        for (estimator, units) in [(Estimator::AtGrpo, 4), (Estimator::Naive, 4)] {
+            let groups = without(estimator);
+            assert_eq!(groups.len(), 2);
+            assert!(groups.iter().all(|group| group.roles == planner));
+            assert!(groups.iter().all(|group| group.units.len() == units));
+        }
+        let mut samples = vec![sample(0, 0, 0, "planner", 0), sample(0, 0, 0, "executor", 0)];
+        samples[1].reward.team = 2.0;
+        let groups = form_groups(&samples, Estimator::Grpo, 1.0);
+        let groups = leave_out_frozen(groups, &samples, |role| role == "planner");
+        assert_eq!((groups.len(), groups[0].units[0].score), (1, 2.0));
+    }
+
+    /// A group of the role with these scores.
+    fn group(role: &str, scores: &[f64]) -> Group {
+        let units = scores.iter().map(|&score| Unit { members: vec![0], score }).collect();
+        Group { roles: BTreeSet::from([role.to_owned()]), units }
+    }
+
+    #[test]
+    fn a_role_with_small_rewards_keeps_as_many_groups_as_one_with_large_ones() {
+        let loud = (1..5).map(|size| group("loud", &[0.0, f64::from(size)]));
+        let quiet = (1..5).map(|size| group("quiet", &[0.0, f64::from(size) / 100.0]));
+        let groups: Vec<Group> = loud.chain(quiet).collect();
+        for filter in [GroupFilter::Std, GroupFilter::Mean] {
+            let config = AdvantageConfig { filter, filter_ratio: 0.5, ..Default::default() };
+            let kept = filter_groups(groups.clone(), &config);
+            let expected = [&groups[2..4], &groups[6..8]].concat();
+            assert_eq!(kept, expected, "{filter:?}");
+        }
+    }
+
+    #[test]
+    fn filters_leave_out_what_their_names_say() {
+        let group = |scores: &[f64]| group("solo", scores);
         let groups = vec![group(&[1.0, 1.0]), group(&[0.0, 4.0]), group(&[-9.0, -8.0])];
         let filter = |filter| {
             let config = AdvantageConfig { filter, filter_ratio: 0.34, ..Default::default() };

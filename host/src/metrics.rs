@@ -22,8 +22,12 @@ pub struct Success {
     pub low: f64,
     /// Upper end of the 95 % Wilson interval.
     pub high: f64,
-    /// Tasks that count; those of void episodes do not.
+    /// Tasks that were tried.
     pub tasks: usize,
+    /// Those of them whose episode was void; they count as not solved, so that
+    /// nobody looks better by failing in another way.
+    #[serde(default)]
+    pub void: usize,
 }
 
 impl Success {
@@ -31,13 +35,20 @@ impl Success {
     pub fn new(solved: usize, tasks: usize) -> Self {
         let success = solved as f64 / tasks.max(1) as f64;
         let (low, high) = wilson(success, tasks);
-        Success { success, low, high, tasks }
+        Success { success, low, high, tasks, void: 0 }
+    }
+
+    /// Of some episodes, one for each task.
+    pub fn of(episodes: &[Episode]) -> Self {
+        let count = |holds: fn(&Episode) -> bool| episodes.iter().filter(|one| holds(one)).count();
+        let void = count(Episode::is_void);
+        Success { void, ..Success::new(count(Episode::solved), episodes.len()) }
     }
 }
 
-/// Held-out success after a step.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Validation {
+/// Success on tasks that are not trained on.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HeldOut {
     /// With the likeliest token each time.
     pub greedy: Success,
     /// Sampling at the rollout's temperature.
@@ -81,6 +92,9 @@ pub struct RoleMetrics {
     pub completion_tokens: Spread,
     /// Share of completions cut by the token limit.
     pub cut: f64,
+    /// The role's groups; nothing of a role that does not train.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub groups: Option<GroupMetrics>,
 }
 
 /// What the groups looked like.
@@ -97,7 +111,7 @@ pub struct GroupMetrics {
 /// Seconds and rates: the part of a record that no seed determines.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Timing {
-    /// Seconds by phase: `generation`, `plugins`, `update`, `validation`, `checkpoint`.
+    /// Seconds by phase: `generation`, `plugins`, `update`, `validation`, `test`.
     pub seconds: BTreeMap<String, f64>,
     /// Completion tokens per second of generation.
     pub generated_tokens_per_second: f64,
@@ -118,7 +132,7 @@ pub struct StepRecord<U> {
     pub void: BTreeMap<String, usize>,
     /// By role.
     pub roles: BTreeMap<String, RoleMetrics>,
-    /// Before the filter.
+    /// Those of all roles that train, before the filter.
     pub groups: GroupMetrics,
     /// By policy.
     pub updates: BTreeMap<String, U>,
@@ -126,9 +140,15 @@ pub struct StepRecord<U> {
     /// token's log-probability and the training graph's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub largest_logprob_difference: Option<f64>,
-    /// Held-out success, on the steps that measure it.
+    /// Success on validation tasks, on the steps that measure it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub validation: Option<Validation>,
+    pub validation: Option<HeldOut>,
+    /// Success on test tasks, before the first step and after the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test: Option<HeldOut>,
+    /// What somebody should know, in words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// What no seed determines.
     pub timing: Timing,
 }
@@ -187,22 +207,30 @@ fn measure_role(samples: &[&Sample], alpha: f64) -> RoleMetrics {
             samples.iter().map(|sample| sample.completion.tokens.len() as f64),
         ),
         cut: share(|sample| sample.completion.stop == StopReason::Length),
+        groups: None,
     }
 }
 
-/// What the groups looked like before and after the filter.
-pub fn measure_groups(formed: &[Group], kept: usize) -> GroupMetrics {
+/// What the groups of `role`, or of all roles, looked like before and after
+/// the filter.
+pub fn measure_groups(formed: &[Group], kept: &[Group], role: Option<&str>) -> GroupMetrics {
+    let counts = |group: &&Group| role.is_none_or(|role| group.roles.contains(role));
+    let formed: Vec<&Group> = formed.iter().filter(counts).collect();
+    let kept = kept.iter().filter(counts).count();
     let count = formed.len().max(1) as f64;
     GroupMetrics {
         groups: formed.len(),
         dropped: (formed.len() - kept) as f64 / count,
-        spread: formed.iter().map(Group::spread).sum::<f64>() / count,
+        spread: formed.iter().map(|group| group.spread()).sum::<f64>() / count,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+    use crate::group::Unit;
     use crate::test_samples::tree_of;
 
     #[test]
@@ -233,15 +261,39 @@ mod tests {
     }
 
     #[test]
-    fn void_episodes_are_counted_by_cause() {
-        let episode = |ending| Episode {
-            task: 0,
-            split: "train".to_owned(),
-            seed: 0,
-            episode: 0,
-            events: Vec::new(),
-            ending,
+    fn groups_are_measured_role_by_role() {
+        let group = |role: &str, scores: [f64; 2]| Group {
+            roles: BTreeSet::from([role.to_owned()]),
+            units: scores.map(|score| Unit { members: vec![0], score }).to_vec(),
         };
+        let formed = [
+            group("planner", [1.0, 1.0]),
+            group("planner", [1.0, 1.0]),
+            group("executor", [0.0, 2.0]),
+            group("executor", [0.0, 0.0]),
+        ];
+        let measure = |role| measure_groups(&formed, &formed[2..3], role);
+        let metrics = |groups, dropped, spread| GroupMetrics { groups, dropped, spread };
+        assert_eq!(measure(Some("planner")), metrics(2, 1.0, 0.0));
+        assert_eq!(measure(Some("executor")), metrics(2, 0.5, 2.0_f64.sqrt() / 2.0));
+        assert_eq!(measure(None), metrics(4, 0.75, 2.0_f64.sqrt() / 4.0));
+    }
+
+    #[test]
+    fn a_void_episode_counts_as_a_task_that_was_not_solved() {
+        let void = Ending::Void { cause: "trap".to_owned(), message: String::new() };
+        let success =
+            Success::of(&[Ending::Solved, void, Ending::Failed, Ending::Solved].map(episode));
+        assert_eq!((success.success, success.tasks, success.void), (0.5, 4, 1));
+    }
+
+    fn episode(ending: Ending) -> Episode {
+        let split = "train".to_owned();
+        Episode { task: 0, split, seed: 0, episode: 0, events: Vec::new(), ending }
+    }
+
+    #[test]
+    fn void_episodes_are_counted_by_cause() {
         let void = |cause: &str| Ending::Void { cause: cause.to_owned(), message: String::new() };
         let episodes = [episode(Ending::Solved), episode(void("trap")), episode(void("trap"))];
         let (endings, causes) = count_endings(&episodes);

@@ -337,6 +337,11 @@ impl Policy {
         self.decoder.parameters().count() + adapter
     }
 
+    /// Whether what is trained is an adapter.
+    pub fn is_adapter(&self) -> bool {
+        self.adapter.is_some()
+    }
+
     /// A copy that does not change when this policy is trained. The base of an
     /// adapter never changes and is not copied.
     ///

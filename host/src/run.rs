@@ -60,19 +60,31 @@ pub struct PolicyEntry {
     pub parameters: usize,
 }
 
-/// What a run came to.
+/// What a run came to, on tasks of the test split.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// Held-out greedy success before training.
+    /// Greedy success before training.
     pub before: Success,
-    /// Held-out greedy success after training.
+    /// Greedy success after training.
     pub after: Success,
+    /// The same two with answers drawn at the rollout's temperature.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sampled: Option<Sampled>,
     /// Training steps.
     pub steps: usize,
     /// Wall-clock seconds of all sessions of the run together.
     pub seconds: f64,
     /// Episodes in which a plugin failed.
     pub void_episodes: usize,
+}
+
+/// Success with sampled answers.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sampled {
+    /// Before training.
+    pub before: Success,
+    /// After training.
+    pub after: Success,
 }
 
 /// An open run folder. Only one process has it at a time.

@@ -104,6 +104,9 @@ impl Team {
         let mut policies = BTreeMap::new();
         for name in cast.policies().into_keys() {
             let failed = |reason| TeamError::Policy { name: name.clone(), reason };
+            if !config.trains(&name) {
+                cast.freeze(&name);
+            }
             if let Some(remote) = config.policies.get(&name).and_then(|p| p.remote.as_ref()) {
                 let guest = RemotePolicy::connect(&name, remote).map_err(failed)?;
                 cast.invite(&name, Arc::new(guest));

@@ -10,6 +10,7 @@ mod base;
 mod batching;
 mod bundle;
 mod fused;
+mod gauge;
 mod gradient;
 mod loss;
 mod metrics;
@@ -18,6 +19,7 @@ mod optimizer;
 mod pack;
 mod pass;
 mod plan;
+mod rate;
 mod rescoring;
 mod schedule;
 mod scores;
@@ -38,6 +40,7 @@ use crate::trajectory::Sample;
 pub use base::Base;
 pub use metrics::{ImitationMetrics, UpdateMetrics};
 pub use plan::{DoesNotFit, Machine, Plan};
+pub use rate::{destroys, suitable_rate};
 pub use rescoring::rescore;
 pub use update::{Member, update_together};
 
@@ -81,7 +84,8 @@ pub enum TrainerError {
     Torch(#[from] tch::TchError),
 }
 
-/// A sampled answer and what it was worth beyond its group's average.
+/// A sampled answer and what it was worth beyond its group's average: 0 where
+/// only entropy bonus and KL penalty act on it.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {
     /// The answer with its log-probabilities as sampled.
@@ -114,7 +118,8 @@ pub struct Trainer {
 
 impl Trainer {
     /// A fresh optimizer for `policy`. With a KL penalty, the policy as it is
-    /// now becomes the reference. What `config` leaves to a plan is off.
+    /// now becomes the reference. A learning rate of 0 is the one that suits the
+    /// policy; what `config` leaves to a plan is off.
     ///
     /// # Errors
     /// If the device has no memory for the optimizer's state.
@@ -124,10 +129,14 @@ impl Trainer {
             _ => Some(policy.duplicate()?),
         };
         let optimizer = AdamW::new(policy.trainable(), config)?;
-        Ok(Trainer { config: config.clone(), optimizer, step: 0, rate_scale: 1.0, reference })
+        let mut config = config.clone();
+        if config.learning_rate == 0.0 {
+            config.learning_rate = suitable_rate(policy);
+        }
+        Ok(Trainer { config, optimizer, step: 0, rate_scale: 1.0, reference })
     }
 
-    /// Learn from `rows`: [`update_together`] of one.
+    /// Learn from `rows`, and be measured on them: [`update_together`] of one.
     ///
     /// # Errors
     /// As there.
@@ -138,7 +147,8 @@ impl Trainer {
         sampling: &Sampling,
         seed: Seed,
     ) -> Result<UpdateMetrics, TrainerError> {
-        let member = Member { trainer: self, policy, rows, seed };
+        let samples: Vec<&Sample> = rows.iter().map(|row| row.sample).collect();
+        let member = Member { trainer: self, policy, rows, samples: &samples, seed };
         Ok(update_together(vec![member], sampling)?.remove(0))
     }
 
@@ -156,7 +166,7 @@ impl Trainer {
         if let Some(index) = examples.iter().position(empty) {
             return Err(TrainerError::Sample { index, reason: "it has no tokens".to_owned() });
         }
-        let mut tally = Tally::new(examples.len(), self.learning_rate());
+        let mut tally = Tally::new(self.learning_rate());
         let bundles =
             bundle(examples.iter().enumerate().map(|(row, example)| {
                 (&example.prompt[..], Answer { row, tokens: &example.answer })

@@ -4,31 +4,33 @@
 //! needs is derived from the configuration, the policies and the number of the
 //! step, so that a resumed run goes on as if it had never stopped.
 
+mod held_out;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::advantage::advantages;
 use crate::checkpoint::{Progress, remove_old, save_checkpoint};
-use crate::config::Config;
-use crate::evaluation::{Exam, evaluate};
-use crate::group::{filter_groups, form_groups};
+use crate::config::{Config, ConfigError};
+use crate::group::{filter_groups, form_groups, leave_out_frozen};
 use crate::metrics::{
-    GroupMetrics, StepRecord, Success, Timing, Validation, count_endings, measure_groups,
+    GroupMetrics, HeldOut, StepRecord, Success, Timing, count_endings, measure_groups,
     measure_roles,
 };
 use crate::plugin::Split;
 use crate::policy::{Device, Policy, PolicyError, Sampling};
 use crate::rollout::{Rollout, RolloutError, TaskSeed, collect};
-use crate::run::{RunFolder, Summary};
+use crate::run::{RunFolder, Sampled, Summary};
 use crate::seed::Seed;
 use crate::storage::StorageError;
 use crate::team::Team;
 use crate::trainer::{
-    Base, DoesNotFit, Machine, Member, Plan, Row, Trainer, TrainerError, UpdateMetrics, rescore,
-    update_together,
+    Base, DoesNotFit, Machine, Member, Plan, Row, Trainer, TrainerError, UpdateMetrics, destroys,
+    rescore, suitable_rate, update_together,
 };
 use crate::trajectory::{Ending, Sample};
+use crate::watch::{Alarm, Lesson, Watch};
 
 /// Why training stopped. What was saved before stays.
 #[derive(Debug, thiserror::Error)]
@@ -45,14 +47,19 @@ pub enum TrainingError {
     /// The run folder could not be written or read.
     #[error(transparent)]
     Storage(#[from] StorageError),
+    /// What the step did to the policies is not what training is for.
+    #[error(transparent)]
+    Alarm(#[from] Alarm),
     /// Plugins failed too often to go on.
     #[error(
-        "{void} of {episodes} episodes of step {step} were void, more than rollout.max_void_share \
+        "{void} of {episodes} {what} of step {step} were void, more than rollout.max_void_share \
          allows; the first: {first}"
     )]
     TooManyVoid {
         /// The step.
         step: usize,
+        /// Training episodes or held-out ones.
+        what: &'static str,
         /// Void episodes.
         void: usize,
         /// Episodes.
@@ -60,6 +67,33 @@ pub enum TrainingError {
         /// What happened in the first of them.
         first: String,
     },
+}
+
+/// The configuration with the learning rate that suits the policies, if none
+/// is set and one suits all that are trained.
+///
+/// # Errors
+/// If the one that is set is known to destroy a policy.
+pub fn settle_learning_rate(config: &Config, team: &Team) -> Result<Config, ConfigError> {
+    let trained = team.policies.iter().filter(|(name, _)| config.trains(name));
+    let rate = config.train.learning_rate;
+    if let Some((name, policy)) = trained.clone().find(|(_, policy)| destroys(policy, rate)) {
+        let reason = format!(
+            "{rate:e} on all weights of a language model such as the policy `{name}` destroys it \
+             within a few steps; leave it out for {:e}, or train an adapter: \
+             policies.{name}.base in place of path",
+            suitable_rate(policy)
+        );
+        return Err(ConfigError::Invalid { key: "train.learning_rate".to_owned(), reason });
+    }
+    let mut config = config.clone();
+    let mut suitable = trained.map(|(_, policy)| suitable_rate(policy));
+    if let Some(first) = suitable.next().filter(|_| rate == 0.0)
+        && suitable.all(|other| other == first)
+    {
+        config.train.learning_rate = first;
+    }
+    Ok(config)
 }
 
 /// What a run of this team will need of memory. Weights are there already.
@@ -101,18 +135,18 @@ impl Training {
     pub fn begin(config: Config, team: Team, folder: RunFolder) -> Result<Self, TrainingError> {
         let progress = Progress {
             step: 0,
-            before: Success::new(0, 0),
+            before: HeldOut { greedy: Success::new(0, 0), sampled: None },
+            after: None,
             best: None,
             void_episodes: 0,
             seconds: 0.0,
+            watch: Watch::default(),
         };
         folder.rewind(None)?;
         let mut training = Training::new(config, team, folder, progress)?;
-        let (validation, seconds) = training.validate(training.config.validation.tasks)?;
-        training.progress.before = validation.greedy;
         let mut record = training.record(&Rollout::default());
-        record.validation = Some(validation);
-        record.timing.seconds.insert("validation".to_owned(), seconds);
+        training.validate(&mut record)?;
+        training.progress.before = training.test(&mut record)?;
         training.folder.append_metrics(&record)?;
         training.save()?;
         Ok(training)
@@ -179,19 +213,20 @@ impl Training {
     pub fn step(&mut self) -> Result<Record, TrainingError> {
         self.progress.step += 1;
         let rollout = self.collect()?;
-        let (groups, advantages) = self.compare(&rollout.samples);
         let mut record = self.record(&rollout);
-        record.groups = groups;
+        let advantages = self.compare(&rollout.samples, &mut record);
         record.largest_logprob_difference = self.rescore(&rollout.samples)?;
         self.update(&rollout.samples, &advantages, &mut record)?;
-        if self.config.validation.every > 0
-            && self.progress.step.is_multiple_of(self.config.validation.every)
-        {
-            self.validate_during_training(&mut record)?;
+        record.warnings = self.look_back(&rollout, &advantages);
+        let limit = self.config.train.max_movement;
+        let alarm = self.progress.watch.check(self.progress.step, &record.updates, limit);
+        if alarm.is_ok() {
+            self.measure_success(&mut record)?;
         }
         let recorded = self.config.run.recorded_episodes.min(rollout.episodes.len());
         self.folder.write_episodes(self.progress.step, &rollout.episodes[..recorded])?;
         self.folder.append_metrics(&record)?;
+        alarm?;
         if self.is_due_for_a_checkpoint() {
             self.save()?;
         }
@@ -204,13 +239,17 @@ impl Training {
         step.is_multiple_of(self.config.checkpoint.every) || is_best || self.is_done()
     }
 
-    /// Measure the trained policies and write the summary.
+    /// Write the summary.
     pub fn finish(mut self) -> Result<(Summary, RunFolder), TrainingError> {
-        let (validation, _) = self.validate(self.config.validation.tasks)?;
         self.count_time();
+        // Without a step, nothing has changed.
+        let (before, after) = (self.progress.before, self.progress.after);
+        let after = after.unwrap_or(before);
+        let sampled = before.sampled.zip(after.sampled);
         let summary = Summary {
-            before: self.progress.before,
-            after: validation.greedy,
+            before: before.greedy,
+            after: after.greedy,
+            sampled: sampled.map(|(before, after)| Sampled { before, after }),
             steps: self.progress.step,
             seconds: self.progress.seconds,
             void_episodes: self.progress.void_episodes,
@@ -229,11 +268,12 @@ impl Training {
         let Team { stage, cast, policies } = &self.team;
         let (settings, alpha) = (&self.config.rollout, self.config.advantage.alpha);
         let rollout = collect(stage, cast, policies, &tasks, settings, alpha)?;
-        self.count_void(&rollout)?;
+        self.progress.void_episodes += self.count_void(&rollout, "episodes")?;
         Ok(rollout)
     }
 
-    fn count_void(&mut self, rollout: &Rollout) -> Result<(), TrainingError> {
+    /// How many episodes are void; an error if they are too many.
+    fn count_void(&self, rollout: &Rollout, what: &'static str) -> Result<usize, TrainingError> {
         let messages: Vec<&String> = rollout
             .episodes
             .iter()
@@ -243,22 +283,45 @@ impl Training {
             })
             .collect();
         let (void, episodes) = (messages.len(), rollout.episodes.len());
-        self.progress.void_episodes += void;
         match messages.first() {
             Some(first) if void as f64 > self.config.rollout.max_void_share * episodes as f64 => {
                 let (step, first) = (self.progress.step, (*first).clone());
-                Err(TrainingError::TooManyVoid { step, void, episodes, first })
+                Err(TrainingError::TooManyVoid { step, what, void, episodes, first })
             }
-            _ => Ok(()),
+            _ => Ok(void),
         }
     }
 
-    fn compare(&self, samples: &[Sample]) -> (GroupMetrics, Vec<Option<f32>>) {
-        let config = &self.config.advantage;
+    /// The advantages of the samples; those of groups that are left out have none.
+    fn compare(&self, samples: &[Sample], record: &mut Record) -> Vec<Option<f32>> {
+        let (config, cast) = (&self.config.advantage, &self.team.cast);
         let formed = form_groups(samples, config.estimator, config.alpha);
+        let formed = leave_out_frozen(formed, samples, |role| cast.learns(role));
         let kept = filter_groups(formed.clone(), config);
-        let metrics = measure_groups(&formed, kept.len());
-        (metrics, advantages(&kept, config.estimator, samples.len()))
+        record.groups = measure_groups(&formed, &kept, None);
+        for (role, metrics) in record.roles.iter_mut().filter(|(role, _)| cast.learns(role)) {
+            metrics.groups = Some(measure_groups(&formed, &kept, Some(role)));
+        }
+        advantages(&kept, config.estimator, samples.len())
+    }
+
+    /// What each role that trains has learned from; returns what somebody
+    /// should be told of it.
+    fn look_back(&mut self, rollout: &Rollout, advantages: &[Option<f32>]) -> Vec<String> {
+        let cast = &self.team.cast;
+        let roles = cast.policies().into_values().flatten().filter(|role| cast.learns(role));
+        let mut lessons: BTreeMap<String, Lesson> =
+            roles.map(|role| (role, Lesson::Silent)).collect();
+        for (sample, advantage) in rollout.samples.iter().zip(advantages) {
+            match (lessons.get_mut(&sample.role), advantage) {
+                (Some(lesson), Some(advantage)) if *advantage != 0.0 => *lesson = Lesson::Taught,
+                (Some(lesson), _) if *lesson == Lesson::Silent => *lesson = Lesson::Flat,
+                _ => {}
+            }
+        }
+        let solved = rollout.episodes.iter().filter(|episode| episode.solved()).count();
+        let solved = solved as f64 / rollout.episodes.len().max(1) as f64;
+        self.progress.watch.take_in(&lessons, solved)
     }
 
     /// Each policy learns from its own roles' samples.
@@ -271,19 +334,21 @@ impl Training {
         let started = Instant::now();
         let sampling = Sampling::from(&self.config.rollout);
         let seed = self.seed.at(self.progress.step as u64).named("update");
-        let row =
-            |(sample, advantage)| Some(Row { sample, advantage: Option::<f32>::clone(advantage)? });
-        let own = |name: &String| -> Vec<Row> {
+        let rest = self.config.train.regularizes_all().then_some(0.0);
+        let own = |name: &String| -> (Vec<Row>, Vec<&Sample>) {
             let own = samples.iter().zip(advantages).filter(|(sample, _)| sample.policy == *name);
-            own.filter_map(row).collect()
+            let row = |(sample, advantage): (_, &Option<f32>)| {
+                Some(Row { sample, advantage: advantage.or(rest)? })
+            };
+            (own.clone().filter_map(row).collect(), own.map(|(sample, _)| sample).collect())
         };
-        let rows: Vec<Vec<Row>> = self.trainers.keys().map(own).collect();
+        let own: Vec<(Vec<Row>, Vec<&Sample>)> = self.trainers.keys().map(own).collect();
         let mut policies: BTreeMap<_, _> = self.team.policies.iter_mut().collect();
         let (mut names, mut members) = (Vec::new(), Vec::new());
-        for ((name, trainer), rows) in self.trainers.iter_mut().zip(&rows) {
+        for ((name, trainer), (rows, samples)) in self.trainers.iter_mut().zip(&own) {
             let Some(policy) = policies.remove(name) else { continue };
             names.push(name.clone());
-            members.push(Member { trainer, policy, rows, seed: seed.named(name) });
+            members.push(Member { trainer, policy, rows, samples, seed: seed.named(name) });
         }
         record.updates = names.into_iter().zip(update_together(members, &sampling)?).collect();
         let seconds = started.elapsed().as_secs_f64();
@@ -315,28 +380,6 @@ impl Training {
         Ok(Some(largest))
     }
 
-    fn validate_during_training(&mut self, record: &mut Record) -> Result<(), TrainingError> {
-        let (validation, seconds) = self.validate(self.config.validation.tasks_during_training)?;
-        let success = validation.greedy.success;
-        if self.progress.best.is_none_or(|(_, best)| success > best) {
-            self.progress.best = Some((self.progress.step, success));
-        }
-        record.validation = Some(validation);
-        record.timing.seconds.insert("validation".to_owned(), seconds);
-        Ok(())
-    }
-
-    fn validate(&self, tasks: usize) -> Result<(Validation, f64), TrainingError> {
-        let started = Instant::now();
-        let run = |sampled| -> Result<Success, RolloutError> {
-            let exam = Exam { split: Split::Validation, tasks, sampled, seed: self.seed };
-            Ok(evaluate(&self.team, exam, &self.config.rollout)?.success)
-        };
-        let greedy = run(false)?;
-        let sampled = self.config.validation.sampled.then(|| run(true)).transpose()?;
-        Ok((Validation { greedy, sampled }, started.elapsed().as_secs_f64()))
-    }
-
     fn record(&self, rollout: &Rollout) -> Record {
         let (endings, void) = count_endings(&rollout.episodes);
         let generation = rollout.generation.as_secs_f64();
@@ -354,6 +397,8 @@ impl Training {
             updates: BTreeMap::new(),
             largest_logprob_difference: None,
             validation: None,
+            test: None,
+            warnings: Vec::new(),
             timing: Timing {
                 seconds,
                 generated_tokens_per_second: rollout.generated_tokens as f64 / generation.max(1e-9),

@@ -29,7 +29,7 @@ pub use run::{CheckpointConfig, RunConfig};
 pub use sandbox::SandboxConfig;
 pub use train::{
     AdvantageConfig, Choice, Decay, Estimator, GroupFilter, ImitationConfig, LossAggregation,
-    TrainConfig,
+    Regularize, TrainConfig,
 };
 
 use crate::error::suggestion;
@@ -232,6 +232,13 @@ impl Config {
             "`grpo` and `dr-grpo` compare whole trajectories; set rollout.sampling = \"trajectory\"",
         )?;
         require(
+            self.advantage.estimator != Estimator::AtGrpo
+                || rollout.sampling == SamplingScheme::Tree,
+            "advantage.estimator",
+            "`at-grpo` compares answers to one state, and independent trajectories share none but \
+             the first; set rollout.sampling = \"tree\", or the estimator to `grpo` or `dr-grpo`",
+        )?;
+        require(
             rollout.max_completion_tokens > 0,
             "rollout.max_completion_tokens",
             "it must be at least 1",
@@ -279,9 +286,9 @@ impl Config {
         let (train, imitation) = (&self.train, &self.imitation);
         let share = |value: f64| (0.0..=1.0).contains(&value);
         require(
-            train.learning_rate > 0.0 && train.learning_rate.is_finite(),
+            train.learning_rate >= 0.0 && train.learning_rate.is_finite(),
             "train.learning_rate",
-            "it must be above 0",
+            "it must be above 0, or 0 for one that suits the policy",
         )?;
         require(train.epochs > 0, "train.epochs", "it must be at least 1")?;
         require(train.microbatch_tokens > 0, "train.microbatch_tokens", "it must be at least 1")?;
@@ -407,6 +414,8 @@ mod tests {
         );
         assert!(message(&["rollout.branches=1"]).contains("group of one"));
         assert!(message(&["advantage.estimator=grpo"]).contains("sampling = \"trajectory\""));
+        let trajectory = message(&["rollout.sampling=trajectory"]);
+        assert!(trajectory.contains("set rollout.sampling = \"tree\""), "{trajectory}");
         assert!(
             message(&["rollout.sampling=bush"]).starts_with("`rollout.sampling` cannot be used")
         );

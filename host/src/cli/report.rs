@@ -9,12 +9,23 @@ pub fn success(success: &Success) -> String {
     share(success.success, (success.low, success.high))
 }
 
+/// `512`, or `512, 3 void`: void ones count as not solved.
+pub fn tasks(success: &Success) -> String {
+    match success.void {
+        0 => success.tasks.to_string(),
+        void => format!("{}, {void} void", success.tasks),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_success_is_shown_with_its_interval() {
-        assert_eq!(success(&Success::new(486, 512)), "94.9 % (92.7 to 96.5 %)");
+    fn a_success_is_shown_with_its_interval_and_its_void_tasks() {
+        let found = Success::new(486, 512);
+        assert_eq!(success(&found), "94.9 % (92.7 to 96.5 %)");
+        assert_eq!(tasks(&found), "512");
+        assert_eq!(tasks(&Success { void: 3, ..found }), "512, 3 void");
     }
 }

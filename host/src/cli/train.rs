@@ -8,11 +8,12 @@ use crate::checkpoint::load_latest;
 use crate::config::Config;
 use crate::error::ExitCode;
 use crate::imitation::imitate;
+use crate::metrics::Success;
 use crate::plugin::Plugin;
 use crate::policy::{Device, PolicyError};
 use crate::run::{Manifest, PluginEntry, PolicyEntry, RunFolder, Summary};
 use crate::team::Team;
-use crate::training::{Record, Training, plan};
+use crate::training::{Record, Training, plan, settle_learning_rate};
 
 pub fn run(
     args: TrainArgs,
@@ -25,7 +26,7 @@ pub fn run(
     };
     let device = device()?;
     let team = Team::assemble(&config, device)?;
-    let config = team.resolve(&config);
+    let config = settle_learning_rate(&team.resolve(&config), &team)?;
     if args.print_config {
         report::line(config.to_toml().trim_end());
         return Ok(ExitCode::Success);
@@ -55,8 +56,8 @@ fn train(mut training: Training) -> anyhow::Result<(Summary, RunFolder)> {
     let (done, steps) = (training.progress().step, training.steps());
     let bar = report::Bar::new("AT-GRPO", done, steps, "steps");
     bar.milestone(&format!(
-        "held-out success before training: {}",
-        report::success(&training.progress().before)
+        "test tasks solved before training: {}",
+        report::success(&training.progress().before.greedy)
     ));
     while !training.is_done() {
         let record = training.step()?;
@@ -103,6 +104,9 @@ fn describe(record: &Record) -> String {
 }
 
 fn milestones(bar: &report::Bar, record: &Record) {
+    for warning in &record.warnings {
+        bar.milestone(&format!("step {:4}: warning: {warning}", record.step));
+    }
     if let Some(validation) = &record.validation {
         let sampled = validation.sampled.as_ref().map_or(String::new(), |sampled| {
             format!(", sampled {}", report::percent(sampled.success))
@@ -176,11 +180,11 @@ fn manifest(config: &Config, team: &Team, device: Device) -> anyhow::Result<Mani
 
 fn conclude(summary: &Summary, folder: &Path) {
     report::line("");
-    let row = |what: &str, success| {
-        vec![what.to_owned(), report::success(success), summary.before.tasks.to_string()]
+    let row = |what: &str, success: &Success| {
+        vec![what.to_owned(), report::success(success), report::tasks(success)]
     };
     report::table(
-        &["held-out tasks", "solved (95 % interval)", "tasks"],
+        &["test split", "solved (95 % interval)", "tasks"],
         &[row("before", &summary.before), row("after", &summary.after)],
     );
     report::line("");

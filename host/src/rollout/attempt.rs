@@ -29,7 +29,7 @@ pub(super) struct Attempt {
     index: usize,
     episode: usize,
     task: TaskSeed,
-    /// How many completions are drawn in each state.
+    /// How many completions of a role that learns are drawn in each state.
     branches: usize,
     progress: Progress,
     events: Vec<Event>,
@@ -86,11 +86,12 @@ impl Attempt {
         self.scene().is_some()
     }
 
-    /// One seed for every completion of a request that is due.
-    pub(super) fn seeds(&self, role: &str) -> Vec<Seed> {
-        let turn = self.scene().map_or(0, |scene| scene.turn_of(role));
+    /// One seed for every completion that `role` gives at `turn`. A role that
+    /// does not learn is asked once: there is nothing to compare its answers for.
+    pub(super) fn seeds(&self, role: &str, turn: usize, learns: bool) -> Vec<Seed> {
         let seed = self.seed(role, turn);
-        (0..self.branches).map(|branch| seed.at(branch as u64)).collect()
+        let count = if learns { self.branches } else { 1 };
+        (0..count).map(|branch| seed.at(branch as u64)).collect()
     }
 
     /// Seed of everything drawn for `role` at `turn`.

@@ -1,6 +1,6 @@
 //! Who plays which role.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::config::Roles;
@@ -44,6 +44,8 @@ pub enum CastError {
 pub struct Cast {
     roles: BTreeMap<String, String>,
     guests: BTreeMap<String, Arc<RemotePolicy>>,
+    /// Policies that nothing changes.
+    frozen: BTreeSet<String>,
 }
 
 impl Cast {
@@ -60,12 +62,22 @@ impl Cast {
             None => Err(CastError::Vacant { role: seat.clone() }),
         };
         let roles = seats.iter().map(fill).collect::<Result<_, _>>()?;
-        Ok(Cast { roles, guests: BTreeMap::new() })
+        Ok(Cast { roles, guests: BTreeMap::new(), frozen: BTreeSet::new() })
     }
 
     /// Have a policy of the cast answered for by a server.
     pub fn invite(&mut self, policy: &str, guest: Arc<RemotePolicy>) {
         self.guests.insert(policy.to_owned(), guest);
+    }
+
+    /// Have a policy of the cast play without learning.
+    pub fn freeze(&mut self, policy: &str) {
+        self.frozen.insert(policy.to_owned());
+    }
+
+    /// Whether the policy that plays `role` learns from its answers.
+    pub fn learns(&self, role: &str) -> bool {
+        !self.frozen.contains(self.policy_of(role))
     }
 
     /// The policies that servers answer for, by name.

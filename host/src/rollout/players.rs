@@ -92,8 +92,8 @@ impl<'p> Players<'p> {
     ) -> Result<Vec<(Due, Ask)>, RolloutError> {
         let Some(scene) = attempt.scene() else { return Ok(Vec::new()) };
         let mut due = Vec::new();
-        for request in scene.due.clone() {
-            let ask = self.ask(&request, attempt);
+        for (request, turn) in scene.due_by_turn() {
+            let ask = self.ask(&request, turn, attempt);
             match ask {
                 Ok(ask) => due.push((Due { attempt: index, request }, ask)),
                 Err(RolloutError::Policy {
@@ -110,9 +110,9 @@ impl<'p> Players<'p> {
         Ok(due)
     }
 
-    fn ask(&self, request: &Request, attempt: &Attempt) -> Result<Ask, RolloutError> {
+    fn ask(&self, request: &Request, turn: usize, attempt: &Attempt) -> Result<Ask, RolloutError> {
         let name = self.cast.policy_of(&request.role);
-        let seeds = attempt.seeds(&request.role);
+        let seeds = attempt.seeds(&request.role, turn, self.cast.learns(&request.role));
         if let Some(guest) = self.cast.guests().get(name) {
             let messages = request.messages.clone();
             return Ok(Ask::Guest(guest.clone(), RemoteRequest { messages, seeds }));

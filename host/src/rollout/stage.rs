@@ -48,6 +48,18 @@ impl Scene {
         self.turns.get(role).copied().unwrap_or(0)
     }
 
+    /// The requests due, each with its role's turn: a role that stands in the
+    /// list twice has two turns there.
+    pub fn due_by_turn(&self) -> Vec<(Arc<Request>, usize)> {
+        let mut turns = self.turns.clone();
+        let mut count = |request: &Arc<Request>| {
+            let next = turns.entry(request.role.clone()).or_default();
+            *next += 1;
+            (request.clone(), *next - 1)
+        };
+        self.due.iter().map(&mut count).collect()
+    }
+
     /// Digest of the states of environment and session.
     pub fn digest(&self) -> u64 {
         self.environment.digest() ^ self.session.digest().rotate_left(32)

@@ -39,19 +39,14 @@ pub(super) struct Measures {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Measured {
     pub(super) loss: f64,
-    pub(super) entropy: f64,
-    pub(super) kl: f64,
     pub(super) clipped_low: f64,
     pub(super) clipped_high: f64,
-    pub(super) mismatch: f64,
-    /// A maximum, not a sum.
-    pub(super) largest_difference: f64,
     pub(super) tokens: f64,
 }
 
 impl Measures {
     /// From scalars in the order of the fields of [`Measured`].
-    fn new(scalars: [&Tensor; 7], tokens: usize) -> Self {
+    fn new(scalars: [&Tensor; 3], tokens: usize) -> Self {
         let tokens = scalars[0].full_like(tokens as f64);
         let detached: Vec<Tensor> = scalars
             .iter()
@@ -65,16 +60,7 @@ impl Measures {
     pub(super) fn read(&self) -> Result<Measured, tch::TchError> {
         let sums = Vec::<f32>::try_from(&self.sums)?;
         let at = |index: usize| f64::from(sums[index]);
-        Ok(Measured {
-            loss: at(0),
-            entropy: at(1),
-            kl: at(2),
-            clipped_low: at(3),
-            clipped_high: at(4),
-            mismatch: at(5),
-            largest_difference: at(6),
-            tokens: at(7),
-        })
+        Ok(Measured { loss: at(0), clipped_low: at(1), clipped_high: at(2), tokens: at(3) })
     }
 }
 
@@ -82,12 +68,8 @@ impl Measured {
     /// Take in another part of the mini-batch.
     pub(super) fn add(&mut self, other: &Measured) {
         self.loss += other.loss;
-        self.entropy += other.entropy;
-        self.kl += other.kl;
         self.clipped_low += other.clipped_low;
         self.clipped_high += other.clipped_high;
-        self.mismatch += other.mismatch;
-        self.largest_difference = self.largest_difference.max(other.largest_difference);
         self.tokens += other.tokens;
     }
 }
@@ -157,26 +139,17 @@ impl Objective for Surrogate<'_> {
     ) -> (Tensor, Measures) {
         let columns = self.columns(targets, &scores.chosen);
         let (old, advantages, weights) = (columns.get(0), columns.get(1), columns.get(2));
-        let difference = &scores.chosen - old;
-        let ratio = difference.exp();
+        let ratio = (&scores.chosen - old).exp();
         let (low, high) = (1.0 - self.config.clip_low, 1.0 + self.config.clip_high);
         let gain = (&ratio * &advantages).minimum(&(ratio.clamp(low, high) * &advantages)); // [targets]
         let bonus = self.config.entropy_coefficient;
-        let (entropy, gain) = if bonus == 0.0 {
-            (tch::no_grad(|| scores.entropy()), gain)
-        } else {
-            let entropy = scores.entropy();
-            let gain = gain + &entropy * bonus;
-            (entropy, gain)
-        };
-        let (kl, gain) = match reference {
-            None => (gain.new_zeros([1], (Kind::Float, gain.device())), gain),
+        let gain = if bonus == 0.0 { gain } else { gain + scores.entropy() * bonus };
+        let gain = match reference {
+            None => gain,
             Some(reference) => {
                 // The k3 estimator: http://joschu.net/blog/kl-approx.html
                 let log_ratio = reference - &scores.chosen;
-                let kl = log_ratio.exp() - log_ratio - 1.0;
-                let gain = gain - &kl * self.config.kl_coefficient;
-                (kl, gain)
+                gain - (log_ratio.exp() - log_ratio - 1.0) * self.config.kl_coefficient
             }
         };
         let loss = -gain.dot(&weights);
@@ -185,12 +158,8 @@ impl Objective for Surrogate<'_> {
             Measures::new(
                 [
                     &loss,
-                    &entropy.sum(Kind::Float),
-                    &kl.sum(Kind::Float),
                     &count(ratio.lt(low), advantages.lt(0.0)),
                     &count(ratio.gt(high), advantages.gt(0.0)),
-                    &(&ratio - &difference - 1.0).sum(Kind::Float),
-                    &difference.abs().max(),
                 ],
                 targets.len(),
             )
@@ -222,8 +191,7 @@ impl Objective for Imitation {
         let loss = scores.chosen.sum(Kind::Float) * -self.per_token;
         let measures = tch::no_grad(|| {
             let zero = loss.zeros_like();
-            let entropy = scores.entropy().sum(Kind::Float);
-            Measures::new([&loss, &entropy, &zero, &zero, &zero, &zero, &zero], targets.len())
+            Measures::new([&loss, &zero, &zero], targets.len())
         });
         (loss, measures)
     }

@@ -2,33 +2,39 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Row;
 use super::bundle::Bundle;
 use super::gradient::Gradient;
 use super::loss::Measured;
 use super::optimizer::Step;
 
-/// Figures of one [`super::Trainer::update`]. Means are over the tokens of
-/// all mini-batches and epochs unless said otherwise.
+/// Figures of one [`super::Trainer::update`]. Loss, clip shares and gradients
+/// are those of what was learned from, over all mini-batches and epochs;
+/// entropy, KL, mismatch and movement are means over the tokens of up to 256
+/// of all the policy's answers, see `gauge`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct UpdateMetrics {
     /// Mean over the mini-batches of what was minimized.
     pub loss: f64,
-    /// Entropy of the policy in nats per token.
+    /// Entropy of the policy before the update, in nats per token.
     pub entropy: f64,
-    /// KL divergence from the reference in nats per token; 0 without one.
+    /// KL divergence from the reference before the update, in nats per token;
+    /// 0 without one.
     pub kl: f64,
     /// Share of tokens whose ratio was held up by `clip_low`.
     pub clip_low_share: f64,
     /// Share of tokens whose ratio was held down by `clip_high`.
     pub clip_high_share: f64,
-    /// Mean of ρ − log ρ − 1 over the first mini-batch, where ρ is a token's
-    /// probability in training over that in sampling: the sampler's mismatch,
-    /// as no weight has changed yet.
+    /// Mean of ρ − log ρ − 1 before the update, where ρ is a token's
+    /// probability in training over that in sampling.
     pub mismatch: f64,
-    /// Largest |log ρ| of the first mini-batch.
+    /// Largest |log ρ| of these.
     pub largest_logprob_difference: f64,
-    /// Mean of ρ − log ρ − 1 over all mini-batches: how far the policy moved.
+    /// Mean of ρ − log ρ − 1, where ρ is a token's probability after the last
+    /// optimizer step over that before the first: how far the policy moved.
     pub movement: f64,
+    /// Whether any weight changed.
+    pub moved: bool,
     /// Mean L2 norm of the gradients before clipping, skipped ones left out.
     pub gradient_norm: f64,
     /// Learning rate.
@@ -39,6 +45,9 @@ pub struct UpdateMetrics {
     pub skipped_steps: usize,
     /// Answers learned from.
     pub samples: usize,
+    /// Those of them with an advantage other than 0; on the others only entropy
+    /// bonus and KL penalty act.
+    pub compared: usize,
     /// Prompt and answer tokens, a group's prompt counted once, times epochs.
     pub tokens: usize,
 }
@@ -48,8 +57,6 @@ pub struct UpdateMetrics {
 pub struct ImitationMetrics {
     /// Cross-entropy in nats per answer token, before the step.
     pub loss: f64,
-    /// Entropy of the policy in nats per token, before the step.
-    pub entropy: f64,
     /// L2 norm of the gradient before clipping; 0 if it was not finite.
     pub gradient_norm: f64,
     /// Learning rate.
@@ -62,11 +69,9 @@ pub struct ImitationMetrics {
 
 /// Figures as they come in.
 pub(super) struct Tally {
-    samples: usize,
     tokens: usize,
     learning_rate: f64,
     mini_batches: usize,
-    first: Measured,
     total: Measured,
     norms: f64,
     steps: usize,
@@ -74,13 +79,11 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) fn new(samples: usize, learning_rate: f64) -> Self {
+    pub(super) fn new(learning_rate: f64) -> Self {
         Tally {
-            samples,
             tokens: 0,
             learning_rate,
             mini_batches: 0,
-            first: Measured::default(),
             total: Measured::default(),
             norms: 0.0,
             steps: 0,
@@ -90,9 +93,6 @@ impl Tally {
 
     /// A mini-batch was measured.
     pub(super) fn add(&mut self, gradient: &Gradient, bundles: &[&Bundle]) {
-        if self.mini_batches == 0 {
-            self.first = gradient.measured;
-        }
         self.mini_batches += 1;
         self.total.add(&gradient.measured);
         self.tokens += bundles.iter().map(|bundle| bundle.tokens()).sum::<usize>();
@@ -109,31 +109,28 @@ impl Tally {
         }
     }
 
-    pub(super) fn update_metrics(&self) -> UpdateMetrics {
-        let (total, first) = (&self.total, &self.first);
+    /// What the optimizer's part in learning from `rows` was.
+    pub(super) fn update_metrics(&self, rows: &[Row]) -> UpdateMetrics {
+        let total = &self.total;
         let per_token = |sum: f64| sum / total.tokens.max(1.0);
         UpdateMetrics {
             loss: total.loss / self.mini_batches.max(1) as f64,
-            entropy: per_token(total.entropy),
-            kl: per_token(total.kl),
             clip_low_share: per_token(total.clipped_low),
             clip_high_share: per_token(total.clipped_high),
-            mismatch: first.mismatch / first.tokens.max(1.0),
-            largest_logprob_difference: first.largest_difference,
-            movement: per_token(total.mismatch),
             gradient_norm: self.norms / self.steps.max(1) as f64,
             learning_rate: self.learning_rate,
             optimizer_steps: self.steps,
             skipped_steps: self.skipped,
-            samples: self.samples,
+            samples: rows.len(),
+            compared: rows.iter().filter(|row| row.advantage != 0.0).count(),
             tokens: self.tokens,
+            ..UpdateMetrics::default()
         }
     }
 
     pub(super) fn imitation_metrics(&self) -> ImitationMetrics {
         ImitationMetrics {
             loss: self.total.loss,
-            entropy: self.total.entropy / self.total.tokens.max(1.0),
             gradient_norm: self.norms,
             learning_rate: self.learning_rate,
             skipped: self.skipped > 0,

@@ -154,6 +154,13 @@ impl AdamW {
         Ok(Step::Made { gradient_norm })
     }
 
+    /// A number that changes when any of the weights does: the sum of their bits.
+    pub(super) fn fingerprint(&self, parameters: &Parameters) -> Result<i64, TrainerError> {
+        let weights = self.master.as_ref().unwrap_or(parameters.buffer());
+        let bits = weights.f_view_dtype(Kind::Int)?;
+        Ok(bits.f_sum(Kind::Int64)?.f_int64_value(&[])?)
+    }
+
     /// L2 norm, piece by piece.
     fn norm(&self, gradient: &Tensor, threads: usize) -> Result<f64, TrainerError> {
         let parts = self.pieces.iter().map(|piece| piece.of(gradient)).collect();

@@ -52,7 +52,9 @@ pub(super) fn run(
     let (pack, mut attention) = batch.pack(weights.recording.decoder());
     let sampling = objectives[0].sampling();
     let reference = weights.reference.as_ref();
-    let reference = reference.map(|reference| chosen(reference, &pack, &mut attention, sampling));
+    let reference = reference.map(|reference| {
+        scored(reference, &pack, &mut attention, sampling, |scores| scores.chosen)
+    });
     let mut body = Body::forward(weights, &pack, attention, checkpointing);
     let head = Head { weights, pack: &pack, objectives, reference };
     let (gradient, mut own, measured) = head.backward(&body.states)?;
@@ -63,12 +65,13 @@ pub(super) fn run(
     Ok(measured)
 }
 
-/// Log-probabilities of all targets, chunk by chunk: `[targets]` each.
-pub(super) fn chosen(
+/// What `read` takes of the scores of all targets, chunk by chunk.
+pub(super) fn scored(
     ensemble: &Ensemble,
     pack: &Pack,
     attention: &mut TreeAttention,
     sampling: &Sampling,
+    read: impl Fn(Scores) -> Tensor,
 ) -> Vec<Tensor> {
     let _guard = tch::no_grad_guard();
     let decoder = ensemble.decoder();
@@ -78,7 +81,7 @@ pub(super) fn chosen(
     for index in 0..decoder.depth() {
         states = decoder.layer(index, &states, &rotation, &input(pack, &mixture), attention);
     }
-    let score = |chunk: Chunk| Scores::of(decoder, &chunk.states(&states), &chunk, sampling).chosen;
+    let score = |chunk: Chunk| read(Scores::of(decoder, &chunk.states(&states), &chunk, sampling));
     chunks(pack, ensemble).into_iter().map(score).collect()
 }
 

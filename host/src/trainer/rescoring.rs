@@ -1,9 +1,12 @@
 //! Samples scored again, as the training graph scores them.
 
+use tch::Tensor;
+
 use super::TrainerError;
 use super::bundle::{Answer, Bundle, bundle};
-use super::pack::micro_batches;
-use super::pass::{chosen, chunks};
+use super::pack::{Target, micro_batches};
+use super::pass::{chunks, scored};
+use super::scores::Scores;
 use crate::policy::{Ensemble, Policy, Sampling};
 use crate::trajectory::Sample;
 
@@ -24,6 +27,23 @@ pub fn rescore(
     if sampling.temperature == 0.0 {
         return Ok(scores);
     }
+    let chosen = |scores: Scores| scores.chosen;
+    read_scores(policies, sampling, microbatch_tokens, chosen, |policy, target, score| {
+        scores[policy][target.row][target.token] = score[0];
+    })?;
+    Ok(scores)
+}
+
+/// Have every policy score its samples; `read` makes rows of numbers of the
+/// scores, one row for each target, and `visit` is shown each row with the
+/// index of its policy. A target's `row` is the sample's place among the policy's.
+pub(super) fn read_scores(
+    policies: &[(&Policy, Vec<&Sample>)],
+    sampling: &Sampling,
+    microbatch_tokens: usize,
+    read: impl Fn(Scores) -> Tensor,
+    mut visit: impl FnMut(usize, &Target, &[f32]),
+) -> Result<(), TrainerError> {
     let bundles: Vec<Vec<Bundle>> = policies.iter().map(|(_, samples)| bundles(samples)).collect();
     let _guard = tch::no_grad_guard();
     for group in groups(policies) {
@@ -34,16 +54,17 @@ pub fn rescore(
             .collect();
         for batch in micro_batches(&numbered, microbatch_tokens, members[0].device()) {
             let (pack, mut attention) = batch.pack(ensemble.decoder());
-            let found = chosen(&ensemble, &pack, &mut attention, sampling);
+            let found = scored(&ensemble, &pack, &mut attention, sampling, &read);
             for (chunk, found) in chunks(&pack, &ensemble).into_iter().zip(found) {
-                let own = &mut scores[group[chunk.learner]];
-                for (target, score) in chunk.targets.iter().zip(Vec::<f32>::try_from(found)?) {
-                    own[target.row][target.token] = score;
+                let numbers = Vec::<f32>::try_from(found.f_view([-1])?)?;
+                let width = numbers.len() / chunk.targets.len().max(1);
+                for (target, row) in chunk.targets.iter().zip(numbers.chunks(width.max(1))) {
+                    visit(group[chunk.learner], target, row);
                 }
             }
         }
     }
-    Ok(scores)
+    Ok(())
 }
 
 fn bundles<'a>(samples: &[&'a Sample]) -> Vec<Bundle<'a>> {

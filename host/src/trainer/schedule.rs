@@ -53,7 +53,12 @@ mod tests {
 
     #[test]
     fn a_run_of_warm_up_alone_has_no_decay() {
-        let config = TrainConfig { steps: 3, warmup_steps: 5, ..TrainConfig::default() };
+        let config = TrainConfig {
+            steps: 3,
+            learning_rate: 1e-3,
+            warmup_steps: 5,
+            ..TrainConfig::default()
+        };
         assert!(learning_rate(&config, 2) < config.learning_rate);
         assert_eq!(learning_rate(&config, 5), config.learning_rate);
     }

@@ -1,6 +1,7 @@
 //! Updates from scored answers.
 
 use super::bundle::{Answer, Bundle, bundle};
+use super::gauge::{Gauge, Reading};
 use super::gradient::{Gradient, Learner};
 use super::loss::Surrogate;
 use super::metrics::{Tally, UpdateMetrics};
@@ -8,6 +9,7 @@ use super::mini_batch::{mini_batches, shuffled};
 use super::{Row, Trainer, TrainerError};
 use crate::policy::{Policy, Sampling};
 use crate::seed::Seed;
+use crate::trajectory::Sample;
 
 /// A policy in an update, and what it learns from.
 pub struct Member<'a> {
@@ -15,9 +17,11 @@ pub struct Member<'a> {
     pub trainer: &'a mut Trainer,
     /// The policy.
     pub policy: &'a mut Policy,
-    /// Its own answers.
+    /// Those of its answers that it learns from.
     pub rows: &'a [Row<'a>],
-    /// Decides the order of its mini-batches.
+    /// All its answers: what it is measured on.
+    pub samples: &'a [&'a Sample],
+    /// Decides the order of its mini-batches, and which answers are measured.
     pub seed: Seed,
 }
 
@@ -30,10 +34,11 @@ pub struct Member<'a> {
 /// adapter gets the gradient of its own. That saves time and changes nothing,
 /// up to the order of floating-point sums.
 ///
-/// Without rows a policy stays as it is.
+/// Without rows a policy stays as it is. Entropy, KL, mismatch and movement are
+/// measured on a share of all samples, whether or not they are among the rows.
 ///
 /// # Errors
-/// If a row's tokens and log-probabilities disagree in number, sampling was
+/// If a sample's tokens and log-probabilities disagree in number, sampling was
 /// greedy, or libtorch fails.
 pub fn update_together(
     members: Vec<Member>,
@@ -42,7 +47,7 @@ pub fn update_together(
     let count = members.len();
     let mut groups: Vec<Vec<(usize, Member)>> = Vec::new();
     for (index, member) in members.into_iter().enumerate() {
-        check(member.rows, sampling)?;
+        check(&member, sampling)?;
         let fits = |group: &&mut Vec<(usize, Member)>| {
             let (first, other) = (&group[0].1, &member);
             first.policy.shares_base(other.policy) && first.trainer.config == other.trainer.config
@@ -70,8 +75,10 @@ fn update(
     let bundles: Vec<Vec<Bundle>> = members.iter().map(|member| bundles(member.rows)).collect();
     let batches: Vec<Vec<Vec<&Bundle>>> =
         members.iter().zip(&bundles).map(|(member, bundles)| schedule(member, bundles)).collect();
-    let tally = |member: &Member| Tally::new(member.rows.len(), member.trainer.learning_rate());
+    let tally = |member: &Member| Tally::new(member.trainer.learning_rate());
     let mut tallies: Vec<Tally> = members.iter().map(tally).collect();
+    let gauge = Gauge::of(&members);
+    let before = Standing::of(&members, &gauge, sampling)?;
     let rounds = batches.iter().map(Vec::len).max().unwrap_or_default();
     for round in 0..rounds {
         let present: Vec<(usize, &[&Bundle])> = (batches.iter().enumerate())
@@ -85,7 +92,53 @@ fn update(
         }
     }
     members.iter_mut().for_each(|member| member.trainer.step += 1);
-    Ok(tallies.iter().map(Tally::update_metrics).collect())
+    let after = match rounds {
+        0 => before.clone(),
+        _ => Standing::of(&members, &gauge, sampling)?,
+    };
+    let references: Option<Vec<&Policy>> =
+        members.iter().map(|member| member.trainer.reference.as_ref()).collect();
+    let tokens = members[0].trainer.config.microbatch_tokens;
+    let references =
+        references.map(|policies| gauge.read(&policies, sampling, tokens)).transpose()?;
+    let sampled = gauge.sampled();
+    let metrics = tallies.iter().enumerate().map(|(index, tally)| {
+        let (here, there) = (&after.readings[index], &before.readings[index]);
+        UpdateMetrics {
+            entropy: there.entropy(),
+            kl: references.as_ref().map_or(0.0, |read| read[index].distance_from(there)),
+            mismatch: there.distance_from(&sampled[index]),
+            largest_logprob_difference: there.largest_difference(&sampled[index]),
+            movement: here.distance_from(there),
+            moved: after.fingerprints[index] != before.fingerprints[index],
+            ..tally.update_metrics(members[index].rows)
+        }
+    });
+    Ok(metrics.collect())
+}
+
+/// What the members' policies are at a moment of the update.
+#[derive(Clone)]
+struct Standing {
+    readings: Vec<Reading>,
+    /// Of the weights that the optimizers work on.
+    fingerprints: Vec<i64>,
+}
+
+impl Standing {
+    fn of(members: &[Member], gauge: &Gauge, sampling: &Sampling) -> Result<Self, TrainerError> {
+        let policies: Vec<&Policy> = members.iter().map(|member| &*member.policy).collect();
+        let fingerprint =
+            |member: &Member| member.trainer.optimizer.fingerprint(member.policy.trainable());
+        Ok(Standing {
+            readings: gauge.read(
+                &policies,
+                sampling,
+                members[0].trainer.config.microbatch_tokens,
+            )?,
+            fingerprints: members.iter().map(fingerprint).collect::<Result<_, _>>()?,
+        })
+    }
 }
 
 fn bundles<'a>(rows: &'a [Row<'a>]) -> Vec<Bundle<'a>> {
@@ -130,23 +183,27 @@ fn gradients(
     members[present[0].0].trainer.gradients(&learners, &numbered)
 }
 
-fn check(rows: &[Row], sampling: &Sampling) -> Result<(), TrainerError> {
-    if sampling.temperature == 0.0 && !rows.is_empty() {
+fn check(member: &Member, sampling: &Sampling) -> Result<(), TrainerError> {
+    if sampling.temperature == 0.0 && !member.samples.is_empty() {
         return Err(TrainerError::Greedy);
     }
-    for (index, Row { sample, advantage }) in rows.iter().enumerate() {
+    for (index, sample) in member.samples.iter().enumerate() {
         let completion = &sample.completion;
         let (tokens, logprobs) = (completion.tokens.len(), completion.logprobs.len());
         let reason = if tokens != logprobs {
             format!("it has {tokens} tokens, but {logprobs} log-probabilities")
         } else if tokens == 0 || sample.prompt.is_empty() {
             "its prompt or its answer has no tokens".to_owned()
-        } else if !advantage.is_finite() {
-            format!("its advantage is {advantage}")
         } else {
             continue;
         };
         return Err(TrainerError::Sample { index, reason });
     }
-    Ok(())
+    match member.rows.iter().position(|row| !row.advantage.is_finite()) {
+        None => Ok(()),
+        Some(index) => {
+            let reason = format!("its advantage is {}", member.rows[index].advantage);
+            Err(TrainerError::Sample { index, reason })
+        }
+    }
 }

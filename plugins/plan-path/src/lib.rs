@@ -33,7 +33,8 @@ pub struct PlanPath {
     here: Cell,
     /// Every cell the player has been in, the latest last.
     visited: Vec<Cell>,
-    /// What the plan is worth that nobody has acted on yet.
+    /// What the last plan was worth, and has been paid for. The next one is
+    /// paid for the difference, whatever happened in between.
     planned: f64,
     moves_per_turn: usize,
     view: View,
@@ -114,15 +115,11 @@ impl Environment for PlanPath {
 }
 
 impl PlanPath {
-    /// Make the moves. Whatever the plan was worth is taken back, so that
-    /// plans earn by being better than the last one, not by being many.
     fn carry_out(&mut self, text: &str) -> Outcome {
-        let planned = std::mem::take(&mut self.planned);
-        let outcome = match self.read(text) {
+        match self.read(text) {
             Ok(moves) => self.walk(&self.board.walk(self.here, &moves)),
             Err(feedback) => unreadable(feedback),
-        };
-        outcome.local("plan-used", -planned)
+        }
     }
 
     fn walk(&mut self, walk: &Walk) -> Outcome {
@@ -142,7 +139,9 @@ impl PlanPath {
         }
     }
 
-    /// Score a plan without moving.
+    /// Score a plan without moving. What plans earn in an episode adds up to
+    /// the worth of the last one, so they earn by being good, not by being
+    /// many; and only who plans is paid or charged for plans.
     fn consider(&mut self, text: &str) -> Outcome {
         let before = std::mem::take(&mut self.planned);
         let outcome = match self.read(text) {

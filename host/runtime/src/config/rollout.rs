@@ -73,7 +73,7 @@ pub struct RolloutConfig {
     pub branch_choice: BranchChoice,
     /// Temperature of the `softmax` branch choice, in units of reward.
     pub branch_temperature: f64,
-    /// Share of void episodes in a step above which the run stops.
+    /// Share of void episodes in a step, or in a validation, above which the run stops.
     pub max_void_share: f64,
 }
 
@@ -100,15 +100,16 @@ impl Default for RolloutConfig {
     }
 }
 
-/// Held-out tasks.
+/// Tasks that are not trained on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ValidationConfig {
-    /// Tasks of the validation split for the figures before and after training.
+    /// Tasks of the test split for the figures before and after training.
     pub tasks: usize,
-    /// Tasks used during training, where speed matters more than precision.
+    /// Tasks of the validation split, which say how training goes and which
+    /// checkpoint is the best.
     pub tasks_during_training: usize,
-    /// Validate every so many steps; 0 validates only before and after.
+    /// Validate every so many steps; 0 validates only before the first and after the last.
     pub every: usize,
     /// Also validate by sampling at the rollout's temperature, not only greedily.
     pub sampled: bool,

@@ -67,6 +67,16 @@ pub enum LossAggregation {
     SampleMeanTokenSum,
 }
 
+/// Whose answers entropy bonus and KL penalty act on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Regularize {
+    /// All that were sampled.
+    All,
+    /// Those of groups that were kept.
+    Kept,
+}
+
 /// How the learning rate goes down after the warm-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -98,7 +108,9 @@ pub enum Choice {
 pub struct TrainConfig {
     /// Training steps: one rollout and one update each.
     pub steps: usize,
-    /// Peak learning rate.
+    /// Peak learning rate; 0 takes 1e-3 for tiny policies (below ten million
+    /// parameters), 2e-4 for adapters over larger ones, and 2e-5 for all weights
+    /// of a larger one.
     pub learning_rate: f64,
     /// Steps over which the learning rate rises from 0.
     pub warmup_steps: usize,
@@ -116,6 +128,9 @@ pub struct TrainConfig {
     pub weight_decay: f64,
     /// Gradients are scaled down to this L2 norm.
     pub max_gradient_norm: f64,
+    /// Stop the run when an update moves a policy further than this, in nats
+    /// per token (`movement` in docs/metrics.md); 0 never stops it.
+    pub max_movement: f64,
     /// The ratio may fall to 1 − `clip_low`.
     pub clip_low: f64,
     /// The ratio may rise to 1 + `clip_high`.
@@ -124,6 +139,9 @@ pub struct TrainConfig {
     pub entropy_coefficient: f64,
     /// Weight of the KL penalty to the policy at the start of training; 0 keeps no reference.
     pub kl_coefficient: f64,
+    /// Whose answers the two act on. An answer of a group that was left out has
+    /// advantage 0 then, and counts in the means of `loss_aggregation`.
+    pub regularize: Regularize,
     /// Passes over the samples of a step.
     pub epochs: usize,
     /// Samples per optimizer step; 0 takes all of them in one.
@@ -140,11 +158,19 @@ pub struct TrainConfig {
     pub loss_aggregation: LossAggregation,
 }
 
+impl TrainConfig {
+    /// Whether an answer that was compared with nothing is learned from, too.
+    pub fn regularizes_all(&self) -> bool {
+        let regularizes = self.entropy_coefficient != 0.0 || self.kl_coefficient != 0.0;
+        regularizes && self.regularize == Regularize::All
+    }
+}
+
 impl Default for TrainConfig {
     fn default() -> Self {
         TrainConfig {
             steps: 100,
-            learning_rate: 1e-3,
+            learning_rate: 0.0,
             warmup_steps: 5,
             decay: Decay::Linear,
             final_learning_rate_share: 0.1,
@@ -153,10 +179,12 @@ impl Default for TrainConfig {
             epsilon: 1e-8,
             weight_decay: 0.0,
             max_gradient_norm: 1.0,
+            max_movement: 1.0,
             clip_low: 0.2,
             clip_high: 0.28,
             entropy_coefficient: 0.02,
             kl_coefficient: 0.0,
+            regularize: Regularize::All,
             epochs: 1,
             minibatch_samples: 128,
             microbatch_tokens: 16_384,

@@ -9,11 +9,13 @@ fn update_both(
     rows: [&[Row]; 2],
     seed: u64,
 ) -> Vec<UpdateMetrics> {
-    let members = policies.iter_mut().zip(trainers).zip(rows).zip(0..);
-    let member = |(((policy, trainer), rows), place)| Member {
+    let samples = rows.map(|rows| rows.iter().map(|row| row.sample).collect::<Vec<_>>());
+    let members = policies.iter_mut().zip(trainers).zip(rows).zip(&samples).zip(0..);
+    let member = |((((policy, trainer), rows), samples), place)| Member {
         trainer,
         policy,
         rows,
+        samples,
         seed: Seed::new(seed).at(place),
     };
     update_together(members.map(member).collect(), &sampling()).unwrap()

@@ -1,0 +1,139 @@
+//! How policies stand before and after an update.
+//!
+//! Measured on answers of all groups, whether or not a group taught anything:
+//! the states in which a policy has stopped exploring are exactly those whose
+//! groups teach nothing, so a mean over what was learned from would not see
+//! them. A share of the answers, chosen by seed, is enough and costs little.
+
+use tch::Tensor;
+
+use super::TrainerError;
+use super::rescoring::read_scores;
+use super::update::Member;
+use crate::policy::{Policy, Sampling};
+use crate::seed::Seed;
+use crate::trajectory::Sample;
+
+/// Answers of each policy that are measured, if it gave so many.
+const ANSWERS: usize = 256;
+
+/// The answers that each of some policies over one base is measured on.
+pub(super) struct Gauge<'a> {
+    samples: Vec<Vec<&'a Sample>>,
+}
+
+/// What one policy makes of its answers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Reading {
+    /// Log-probability of every token of every answer.
+    logprobs: Vec<f64>,
+    /// Entropy of each token's distribution in nats.
+    entropies: Vec<f64>,
+}
+
+impl<'a> Gauge<'a> {
+    /// Choose answers of each member, in an order that its seed decides.
+    pub(super) fn of(members: &[Member<'a>]) -> Self {
+        let choose = |member: &Member<'a>| choose(member.samples, member.seed.named("gauge"));
+        Gauge { samples: members.iter().map(choose).collect() }
+    }
+
+    /// Have the policies, one for each member, score the answers.
+    pub(super) fn read(
+        &self,
+        policies: &[&Policy],
+        sampling: &Sampling,
+        microbatch_tokens: usize,
+    ) -> Result<Vec<Reading>, TrainerError> {
+        let pairs = policies.iter().copied().zip(self.samples.iter().cloned());
+        let pairs: Vec<(&Policy, Vec<&Sample>)> = pairs.collect();
+        let starts: Vec<Vec<usize>> = self.samples.iter().map(|own| starts(own)).collect();
+        let blank = |own: &Vec<&Sample>| {
+            let zeros = vec![0.0; own.iter().map(|sample| sample.completion.tokens.len()).sum()];
+            Reading { logprobs: zeros.clone(), entropies: zeros }
+        };
+        let mut readings: Vec<Reading> = self.samples.iter().map(blank).collect();
+        read_scores(
+            &pairs,
+            sampling,
+            microbatch_tokens,
+            |scores| Tensor::stack(&[&scores.chosen, &scores.entropy()], 1),
+            |policy, target, numbers| {
+                let place = starts[policy][target.row] + target.token;
+                readings[policy].logprobs[place] = f64::from(numbers[0]);
+                readings[policy].entropies[place] = f64::from(numbers[1]);
+            },
+        )?;
+        Ok(readings)
+    }
+
+    /// The log-probabilities as sampled.
+    pub(super) fn sampled(&self) -> Vec<Reading> {
+        let tokens = |own: &Vec<&Sample>| Reading {
+            logprobs: own
+                .iter()
+                .flat_map(|sample| sample.completion.logprobs.iter().copied().map(f64::from))
+                .collect(),
+            entropies: Vec::new(),
+        };
+        self.samples.iter().map(tokens).collect()
+    }
+}
+
+impl Reading {
+    /// Entropy in nats per token.
+    pub(super) fn entropy(&self) -> f64 {
+        self.entropies.iter().sum::<f64>() / self.entropies.len().max(1) as f64
+    }
+
+    /// How far this policy is from `other`, which the tokens were drawn from:
+    /// the k3 estimate of the divergence (<http://joschu.net/blog/kl-approx.html>)
+    /// in nats per token. Exactly 0 between equal policies, and never below.
+    pub(super) fn distance_from(&self, other: &Reading) -> f64 {
+        let pairs = self.logprobs.iter().zip(&other.logprobs);
+        let sum: f64 = pairs.map(|(here, there)| k3(here - there)).sum();
+        sum / self.logprobs.len().max(1) as f64
+    }
+
+    /// The largest difference between log-probabilities.
+    pub(super) fn largest_difference(&self, other: &Reading) -> f64 {
+        let pairs = self.logprobs.iter().zip(&other.logprobs);
+        pairs.map(|(here, there)| (here - there).abs()).fold(0.0, f64::max)
+    }
+}
+
+/// ρ − log ρ − 1, to the last digit where ρ is near 1.
+fn k3(log_ratio: f64) -> f64 {
+    (log_ratio.exp_m1() - log_ratio).max(0.0)
+}
+
+/// Whole prompts with all their answers, at random, until there are enough.
+fn choose<'a>(samples: &'a [&'a Sample], seed: Seed) -> Vec<&'a Sample> {
+    let mut prompts: Vec<Vec<&Sample>> = Vec::new();
+    for &sample in samples {
+        match prompts.last_mut() {
+            Some(last) if last[0].prompt == sample.prompt => last.push(sample),
+            _ => prompts.push(vec![sample]),
+        }
+    }
+    let mut chosen = Vec::new();
+    for drawn in 0..prompts.len() {
+        if chosen.len() >= ANSWERS {
+            break;
+        }
+        let left = prompts.len() - drawn;
+        prompts.swap(drawn, drawn + seed.at(drawn as u64).index(left));
+        chosen.extend_from_slice(&prompts[drawn]);
+    }
+    chosen
+}
+
+/// Where each answer's tokens begin among those of all.
+fn starts(samples: &[&Sample]) -> Vec<usize> {
+    let lengths = samples.iter().map(|sample| sample.completion.tokens.len());
+    let start = |sum: &mut usize, length: usize| {
+        *sum += length;
+        Some(*sum - length)
+    };
+    lengths.scan(0, start).collect()
+}

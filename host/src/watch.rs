@@ -1,0 +1,240 @@
+//! What a run notices about itself: roles that learn nothing, policies that
+//! stand still, and policies that run away.
+//!
+//! Such a run would go on to its last step and end well, having trained nothing
+//! or destroyed what it was given.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::trainer::UpdateMetrics;
+
+/// Steps in a row without anything learned after which somebody is told.
+pub const PATIENCE: usize = 10;
+
+/// A share of solved episodes that is as good as none.
+const NEXT_TO_NOTHING: f64 = 0.01;
+
+/// What happened to a role in a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lesson {
+    /// It was not asked, or all its episodes were void.
+    Silent,
+    /// None of its answers was worth more or less than those it was compared with.
+    Flat,
+    /// Some of them were.
+    Taught,
+}
+
+/// How long nothing was learned; part of a run's progress.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Watch {
+    /// By role, the steps in a row in which it learned nothing.
+    idle: BTreeMap<String, usize>,
+    /// Roles that somebody was told of.
+    told: BTreeSet<String>,
+    /// The steps in a row in which no role learned and next to nothing was solved.
+    hopeless: usize,
+}
+
+/// Why a run does not go on. Its checkpoints stay.
+#[derive(Debug, PartialEq, thiserror::Error)]
+pub enum Alarm {
+    /// Answers were worth different amounts, and the policy is what it was.
+    #[error(
+        "step {step} changed no weight of the policy `{policy}`, though {compared} of its answers \
+         were better or worse than others ({made} optimizer steps were made, {skipped} left out \
+         because the gradient was not finite); {advice}"
+    )]
+    StandsStill {
+        /// The step.
+        step: usize,
+        /// The policy.
+        policy: String,
+        /// Answers with an advantage.
+        compared: usize,
+        /// Optimizer steps made.
+        made: usize,
+        /// Optimizer steps skipped.
+        skipped: usize,
+        /// What to do.
+        advice: &'static str,
+    },
+    /// The policy is no longer what it was.
+    #[error(
+        "step {step} moved the policy `{policy}` by {movement:.2} nats per token, more than \
+         train.max_movement = {limit} allows: it is hardly the policy that was trained so far; go \
+         on from an earlier checkpoint with a smaller train.learning_rate (it was {rate:e} in this \
+         step), or raise train.max_movement"
+    )]
+    RanAway {
+        /// The step.
+        step: usize,
+        /// The policy.
+        policy: String,
+        /// How far it moved.
+        movement: f64,
+        /// How far it may.
+        limit: f64,
+        /// The learning rate.
+        rate: f64,
+    },
+    /// There is nothing to learn from.
+    #[error(
+        "in the last {steps} steps no role learned anything and next to no task was solved: all \
+         answers to a state were worth the same; use easier tasks, rewards for coming nearer, or a \
+         policy that solves some (a warm start), and see that its answers can be read at all: \
+         `host play` shows them"
+    )]
+    Hopeless {
+        /// Steps in a row.
+        steps: usize,
+    },
+}
+
+impl Watch {
+    /// Take in a step: what each role that trains went through, and the share
+    /// of episodes that were solved. Returns what somebody should be told.
+    pub fn take_in(&mut self, lessons: &BTreeMap<String, Lesson>, solved: f64) -> Vec<String> {
+        let nobody = lessons.values().all(|lesson| *lesson != Lesson::Taught);
+        let hopeless = nobody && solved <= NEXT_TO_NOTHING && !lessons.is_empty();
+        self.hopeless = if hopeless { self.hopeless + 1 } else { 0 };
+        lessons.iter().filter_map(|(role, lesson)| self.warn(role, *lesson)).collect()
+    }
+
+    /// Said once for each role.
+    fn warn(&mut self, role: &str, lesson: Lesson) -> Option<String> {
+        let idle = self.idle.entry(role.to_owned()).or_default();
+        *idle = if lesson == Lesson::Taught { 0 } else { *idle + 1 };
+        if *idle < PATIENCE || !self.told.insert(role.to_owned()) {
+            return None;
+        }
+        let why = match lesson {
+            Lesson::Silent => "it was not asked",
+            Lesson::Flat | Lesson::Taught => {
+                "all answers to a state were worth the same; what one is worth is settled when the \
+                 next answer is due (docs/metrics.md says what to look at)"
+            }
+        };
+        Some(format!("the role `{role}` has learned nothing for {PATIENCE} steps: {why}"))
+    }
+
+    /// Whether the run should go on after the updates of `step`.
+    pub fn check(
+        &self,
+        step: usize,
+        updates: &BTreeMap<String, UpdateMetrics>,
+        limit: f64,
+    ) -> Result<(), Alarm> {
+        for (policy, update) in updates {
+            check_update(step, policy, update, limit)?;
+        }
+        match self.hopeless {
+            steps if steps >= PATIENCE => Err(Alarm::Hopeless { steps }),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn check_update(
+    step: usize,
+    policy: &str,
+    update: &UpdateMetrics,
+    limit: f64,
+) -> Result<(), Alarm> {
+    let policy = policy.to_owned();
+    if update.compared > 0 && !update.moved {
+        let advice = match update.optimizer_steps {
+            0 => "go on from an earlier checkpoint with a smaller train.learning_rate",
+            _ => "raise train.learning_rate or train.max_gradient_norm",
+        };
+        return Err(Alarm::StandsStill {
+            step,
+            policy,
+            compared: update.compared,
+            made: update.optimizer_steps,
+            skipped: update.skipped_steps,
+            advice,
+        });
+    }
+    // What is not a number is not small, either.
+    if limit > 0.0 && (update.movement > limit || update.movement.is_nan()) {
+        let (movement, rate) = (update.movement, update.learning_rate);
+        return Err(Alarm::RanAway { step, policy, movement, limit, rate });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lessons(singer: Lesson, speaker: Lesson) -> BTreeMap<String, Lesson> {
+        BTreeMap::from([("singer".to_owned(), singer), ("speaker".to_owned(), speaker)])
+    }
+
+    #[test]
+    fn a_role_that_learns_nothing_is_named_once() {
+        let mut watch = Watch::default();
+        let mut told = Vec::new();
+        for _ in 0..3 * PATIENCE {
+            told.extend(watch.take_in(&lessons(Lesson::Flat, Lesson::Taught), 0.0));
+        }
+        assert_eq!(told.len(), 1);
+        assert!(told[0].contains("`singer` has learned nothing for 10 steps"), "{told:?}");
+        assert_eq!(watch.check(1, &BTreeMap::new(), 1.0), Ok(()), "the speaker learns");
+    }
+
+    #[test]
+    fn a_lesson_between_starts_the_count_anew() {
+        let mut watch = Watch::default();
+        let mut told = Vec::new();
+        for step in 0..2 * PATIENCE - 1 {
+            let lesson = if step == PATIENCE - 1 { Lesson::Taught } else { Lesson::Silent };
+            told.extend(watch.take_in(&lessons(lesson, Lesson::Taught), 0.0));
+        }
+        assert!(told.is_empty(), "{told:?}");
+        let told = watch.take_in(&lessons(Lesson::Silent, Lesson::Taught), 0.0);
+        assert!(told[0].ends_with("it was not asked"), "{told:?}");
+    }
+
+    #[test]
+    fn nobody_learning_and_nothing_solved_ends_the_run_and_a_solved_task_does_not() {
+        for (solved, ends) in [(0.0, true), (1.0, false)] {
+            let mut watch = Watch::default();
+            for _ in 0..PATIENCE {
+                assert_eq!(watch.check(1, &BTreeMap::new(), 1.0), Ok(()));
+                watch.take_in(&lessons(Lesson::Flat, Lesson::Flat), solved);
+            }
+            let found = watch.check(1, &BTreeMap::new(), 1.0);
+            assert_eq!(found, if ends { Err(Alarm::Hopeless { steps: PATIENCE }) } else { Ok(()) });
+        }
+    }
+
+    #[test]
+    fn policies_that_stand_still_or_run_away_are_named() {
+        let well = UpdateMetrics {
+            compared: 3,
+            moved: true,
+            movement: 0.2,
+            optimizer_steps: 1,
+            ..UpdateMetrics::default()
+        };
+        let message = |update| {
+            let updates = BTreeMap::from([("shared".to_owned(), update)]);
+            let found = Watch::default().check(7, &updates, 0.5);
+            found.err().map(|alarm| alarm.to_string()).unwrap_or_default()
+        };
+        assert_eq!(message(well.clone()), "");
+        let still = UpdateMetrics { moved: false, ..well.clone() };
+        assert!(message(still.clone()).contains("`shared`, though 3 of its answers"));
+        let skipped = UpdateMetrics { optimizer_steps: 0, skipped_steps: 2, ..still.clone() };
+        assert!(message(skipped).contains("2 left out because the gradient was not finite"));
+        assert_eq!(message(UpdateMetrics { compared: 0, ..still }), "", "nothing to learn from");
+        for movement in [0.6, f64::NAN] {
+            let away = UpdateMetrics { movement, ..well.clone() };
+            assert!(message(away).contains("smaller train.learning_rate"), "{movement}");
+        }
+    }
+}
