@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use troupe::advantage::advantages;
-use troupe::config::{BranchChoice, Config, Estimator, Roles, RolloutConfig, Scheduling};
+use troupe::config::{
+    BranchChoice, Config, Estimator, PolicyConfig, Roles, RolloutConfig, SamplingScheme, Scheduling,
+};
 use troupe::group::{filter_groups, form_groups};
 use troupe::plugin::Split;
 use troupe::policy::Device;
@@ -99,6 +101,41 @@ fn the_second_role_has_its_own_rewards_and_saw_the_first_roles_kept_answer_in_th
         executors_with_a_choice += usize::from(role == "executor" && differ);
     }
     assert!(executors_with_a_choice > 0, "the executor's completions are scored one by one");
+}
+
+#[test]
+fn a_role_that_is_asked_twice_in_one_list_gives_two_answers_of_its_own() {
+    for sampling in [SamplingScheme::Tree, SamplingScheme::Trajectory] {
+        let mut config = config(&["plan-path", "fixtures/chorus-workflow"]);
+        config.rollout.sampling = sampling;
+        let rollout = roll_out(&config);
+        let key = |sample: &Sample| (sample.task, sample.episode, sample.branch, sample.turn);
+        let sung = rollout.samples.iter().filter(|sample| sample.role == "singer");
+        let sung: BTreeMap<_, &Sample> = sung.map(|sample| (key(sample), sample)).collect();
+        let (mut pairs, mut equal) = (0, 0);
+        for (&(task, episode, branch, turn), first) in &sung {
+            if turn % 2 == 1 {
+                continue;
+            }
+            let second = sung[&(task, episode, branch, turn + 1)];
+            assert_eq!(first.prompt, second.prompt, "they are told the same");
+            pairs += 1;
+            equal += usize::from(first.completion.tokens == second.completion.tokens);
+        }
+        assert!(pairs >= 4 * TASKS && equal * 4 < pairs, "{equal} of {pairs} in {sampling:?}");
+    }
+}
+
+#[test]
+fn only_roles_that_train_are_asked_k_times() {
+    let mut config = config(&["plan-path", "planner-executor"]);
+    config.roles = Roles::PerRole;
+    let frozen = PolicyConfig { train: false, ..PolicyConfig::default() };
+    config.policies.insert("executor".to_owned(), frozen);
+    for ((.., role), rows) in states(&roll_out(&config).samples) {
+        let expected = if role == "executor" { 1 } else { config.rollout.branches };
+        assert_eq!(rows.len(), expected, "{role}");
+    }
 }
 
 #[test]

@@ -141,12 +141,16 @@ fn a_run_folder_explains_itself_and_its_config_repeats_the_run() {
     assert_eq!(manifest["policies"][0]["roles"], serde_json::json!(["executor", "planner"]));
     let summary: Value =
         serde_json::from_str(&fs::read_to_string(path.join("summary.json")).unwrap()).unwrap();
-    for side in ["before", "after"] {
+    for (side, record) in [("before", &first[0]), ("after", &first[2])] {
         let low = summary[side]["low"].as_f64().unwrap();
         let success = summary[side]["success"].as_f64().unwrap();
         assert!(low <= success && success <= summary[side]["high"].as_f64().unwrap());
         assert_eq!(summary[side]["tasks"], 16);
+        assert_eq!(summary[side], record["test"]["greedy"], "the headline is of the test split");
+        assert_eq!(summary["sampled"][side], record["test"]["sampled"]);
+        assert_eq!(record["validation"]["greedy"]["tasks"], 8);
     }
+    assert!(first[1].get("test").is_none(), "nobody looks at test tasks on the way");
     let config = path.join("config.toml");
     let (code, _, stderr) = run(&["train", config.to_str().unwrap()]);
     assert_eq!(code, 0, "{stderr}");
@@ -192,6 +196,8 @@ fn void_episodes_are_counted_and_the_run_goes_on() {
         assert_eq!(records.len(), 3, "{mode}: the run went on");
         assert_eq!(records[2]["void"][cause], 8, "{mode}: {}", records[2]);
         assert_eq!(records[2]["groups"]["groups"], 0, "{mode}: void episodes are in no group");
+        let success = &records[0]["test"]["greedy"];
+        assert_eq!((&success["tasks"], &success["void"]), (&16.into(), &16.into()), "{mode}");
     }
 }
 
@@ -201,5 +207,121 @@ fn too_many_void_episodes_stop_the_run_and_say_whose_fault_it_is() {
     let flags = hostile_arguments(folder.path(), "run", "solo", &["environment.mode=trap-act"]);
     let (code, _, stderr) = run(&flags.iter().map(String::as_str).collect::<Vec<_>>());
     assert_eq!(code, 6, "{stderr}");
-    assert!(stderr.contains("void") && stderr.contains("hostile-environment"), "{stderr}");
+    let what = "8 of 8 held-out episodes of step 0 were void";
+    assert!(stderr.contains(what) && stderr.contains("hostile-environment"), "{stderr}");
+}
+
+/// Train a singer nobody listens to beside a speaker.
+fn sing(folder: &Path, name: &str, extra: &[&str]) -> (i32, Vec<Value>, String) {
+    let mut flags = arguments(folder, name, &["validation.every=0", "validation.tasks=4"]);
+    flags[2] = format!(
+        "{},{}",
+        plugins(&["plan-path"]),
+        crate::support::fixture("chorus-workflow").display()
+    );
+    flags.extend(extra.iter().flat_map(|set| ["--set".to_owned(), set.to_string()]));
+    let (code, _, stderr) = run(&flags.iter().map(String::as_str).collect::<Vec<_>>());
+    (code, metrics(&folder.join(name)), stderr)
+}
+
+#[test]
+fn a_role_that_learns_nothing_is_named_once_and_its_groups_are_counted_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let steps = ["train.steps=12", "rollout.tasks_per_step=2", "roles=per-role"];
+    let (code, records, stderr) = sing(folder.path(), "run", &steps);
+    assert_eq!(code, 0, "{stderr}");
+    let warning = "the role `singer` has learned nothing for 10 steps";
+    assert_eq!(stderr.matches(warning).count(), 1, "{stderr}");
+    for record in &records[1..] {
+        let told = record.get("warnings").is_some_and(|told| told.to_string().contains(warning));
+        assert_eq!(told, record["step"] == 10, "{record}");
+        assert_eq!(record["roles"]["singer"]["groups"]["dropped"], 1.0);
+        assert_eq!(record["updates"]["singer"]["compared"], 0);
+    }
+    let kept = |record: &&Value| record["roles"]["speaker"]["groups"]["dropped"] != 1.0;
+    assert!(records[1..].iter().filter(kept).count() > 6, "the speaker learns");
+}
+
+#[test]
+fn flat_groups_stay_in_the_update_for_entropy_and_kl_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let samples = |name: &str, extra: &[&str]| -> (u64, u64, u64) {
+        let (code, records, stderr) =
+            sing(folder.path(), name, &[&["train.steps=1"], extra].concat());
+        assert_eq!(code, 0, "{stderr}");
+        let number = |value: &Value| value.as_u64().unwrap();
+        let roles = &records[1]["roles"];
+        let sampled = number(&roles["singer"]["samples"]) + number(&roles["speaker"]["samples"]);
+        let update = &records[1]["updates"]["shared"];
+        (number(&update["samples"]), number(&update["compared"]), sampled)
+    };
+    let (all, compared, sampled) = samples("all", &[]);
+    assert!(all == sampled && 0 < compared && compared < all);
+    for extra in [&["train.regularize=kept"][..], &["train.entropy_coefficient=0.0"]] {
+        let (kept, compared, sampled) = samples(extra[0], extra);
+        assert!(kept < sampled && compared > 0, "{extra:?}: {kept} of {sampled}");
+    }
+    let (with_kl, _, sampled) =
+        samples("kl", &["train.entropy_coefficient=0.0", "train.kl_coefficient=0.1"]);
+    assert_eq!(with_kl, sampled);
+}
+
+/// A run that stops itself in step 2 at the latest: its message.
+fn stopped(extra: &[&str]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let flags = arguments(folder.path(), "run", extra);
+    let (code, _, stderr) = run(&flags.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(code, 6, "{stderr}");
+    let path = folder.path().join("run");
+    let last = metrics(&path).pop().unwrap()["step"].as_u64().unwrap();
+    assert!((1..=2).contains(&last), "the step that went wrong is in the metrics: {last}");
+    let saved = path.join(format!("checkpoints/step-{:06}", last - 1));
+    assert!(saved.is_dir() && !path.join(format!("checkpoints/step-{last:06}")).exists());
+    stderr
+}
+
+#[test]
+fn a_policy_that_runs_away_or_stands_still_stops_the_run_at_the_checkpoint_before() {
+    let stderr = stopped(&["train.learning_rate=0.5"]);
+    assert!(stderr.contains("moved the policy `shared` by"), "{stderr}");
+    let stderr = stopped(&["train.learning_rate=1e-30"]);
+    assert!(stderr.contains("changed no weight of the policy `shared`"), "{stderr}");
+}
+
+#[test]
+fn a_run_in_which_nobody_learns_and_nothing_is_solved_is_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let sets = ["environment.mode=trap-act", "rollout.max_void_share=1.0", "train.steps=12"];
+    let flags = hostile_arguments(folder.path(), "run", "solo", &sets);
+    let (code, _, stderr) = run(&flags.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(code, 6, "{stderr}");
+    assert!(stderr.contains("in the last 10 steps no role learned anything"), "{stderr}");
+    assert_eq!(metrics(&folder.path().join("run")).len(), 11);
+}
+
+#[test]
+fn a_learning_rate_that_destroys_a_large_policy_is_refused_and_a_tiny_one_gets_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let large = [
+        "policies.shared.hidden_size=512",
+        "policies.shared.layers=4",
+        "policies.shared.intermediate_size=1536",
+        "train.learning_rate=1e-3",
+    ];
+    let show = |extra: &[&str]| {
+        let mut flags = arguments(folder.path(), "run", extra);
+        flags.push("--print-config".to_owned());
+        run(&flags.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let (code, _, stderr) = show(&large);
+    assert_eq!(code, 2, "{stderr}");
+    assert!(stderr.contains("`train.learning_rate` cannot be used: 1e-3"), "{stderr}");
+    let rate = |extra| {
+        let (code, stdout, stderr) = show(extra);
+        assert_eq!(code, 0, "{stderr}");
+        let config: toml::Table = stdout.parse().unwrap();
+        config["train"]["learning_rate"].as_float().unwrap()
+    };
+    assert_eq!(rate(&large[..3]), 2e-5);
+    assert_eq!(rate(&[]), 1e-3);
 }

@@ -288,6 +288,76 @@ fn the_first_update_reports_no_mismatch() {
 }
 
 #[test]
+fn movement_is_that_of_all_steps_and_never_below_zero() {
+    for minibatch_samples in [0, 16] {
+        let mut policy = policy(20);
+        let samples = samples(&policy, 16, &sampling());
+        let all: Vec<&Sample> = samples.iter().collect();
+        let before = scores(&policy, &all, &sampling());
+        let mut trainer =
+            Trainer::new(&policy, &TrainConfig { minibatch_samples, ..config() }).unwrap();
+        let metrics =
+            trainer.update(&mut policy, &rows(&samples), &sampling(), Seed::new(1)).unwrap();
+        let after = scores(&policy, &all, &sampling());
+        let pairs = before.iter().flatten().zip(after.iter().flatten());
+        let k3 = |(before, after): (&f32, &f32)| {
+            let difference = f64::from(after - before);
+            difference.exp() - difference - 1.0
+        };
+        let tokens = before.iter().flatten().count() as f64;
+        let expected = pairs.map(k3).sum::<f64>() / tokens;
+        assert!(metrics.moved && (metrics.movement / expected - 1.0).abs() < 1e-3, "{metrics:?}");
+    }
+    let mut policy = policy(20);
+    let samples = samples(&policy, 16, &sampling());
+    let still = TrainConfig { max_gradient_norm: 0.0, ..config() };
+    let mut trainer = Trainer::new(&policy, &still).unwrap();
+    let metrics = trainer.update(&mut policy, &rows(&samples), &sampling(), Seed::new(1)).unwrap();
+    assert_eq!((metrics.movement, metrics.moved, metrics.compared), (0.0, false, 64));
+    assert_eq!(metrics.optimizer_steps, 1, "it believes to have made a step");
+}
+
+#[test]
+fn a_policy_is_measured_on_all_its_answers_and_not_on_those_it_learns_from() {
+    let mut policy = policy(21);
+    let samples = samples(&policy, 16, &sampling());
+    let all: Vec<&Sample> = samples.iter().collect();
+    let config = TrainConfig { kl_coefficient: 0.1, ..config() };
+    let mut measure = |kept: usize| {
+        let mut trainer = Trainer::new(&policy, &config).unwrap();
+        let mut copy = policy.duplicate().unwrap();
+        let (rows, seed) = (&rows(&samples)[..kept], Seed::new(1));
+        let samples = &all[..];
+        let member = Member { trainer: &mut trainer, policy: &mut copy, rows, samples, seed };
+        update_together(vec![member], &sampling()).unwrap().remove(0)
+    };
+    let (few, none, every) = (measure(4), measure(0), measure(64));
+    assert!(every.entropy > 1.0);
+    for metrics in [few, none] {
+        assert_eq!(metrics.entropy, every.entropy);
+        assert_eq!(metrics.mismatch, every.mismatch);
+    }
+}
+
+#[test]
+fn the_rate_that_suits_a_policy_depends_on_what_it_could_lose() {
+    let large = PolicyConfig {
+        hidden_size: 512,
+        layers: 4,
+        intermediate_size: 1536,
+        ..PolicyConfig::default()
+    };
+    let large = Policy::random(&large, &[], Seed::new(1), Device::cpu()).unwrap();
+    let [small, _] = adapters(&policy(1));
+    let [adapter, _] = adapters(&large);
+    let found = [&policy(1), &small, &adapter, &large].map(suitable_rate);
+    assert_eq!(found, [1e-3, 1e-3, 2e-4, 2e-5]);
+    let destroyed = [&policy(1), &small, &adapter, &large].map(|policy| destroys(policy, 1e-3));
+    assert_eq!(destroyed, [false, false, false, true]);
+    assert_eq!(Trainer::new(&large, &config()).unwrap().config.learning_rate, 2e-5);
+}
+
+#[test]
 fn the_entropy_bonus_raises_entropy() {
     let run = |entropy_coefficient| {
         let mut policy = policy(7);

@@ -243,13 +243,48 @@ mod tests {
     }
 
     #[test]
-    fn plans_are_paid_for_what_they_add_and_taken_back_when_used() {
+    fn plans_are_paid_for_what_they_add_to_the_last_one() {
         let mut game = game(&["....", ".#..", "....", "...G"]);
         let worths = ["D", "D D R", "D D R", "D D", "R R R"]
             .map(|plan| worth(&act(&mut game, "plan", plan)));
         assert_eq!(worths, [0.33, 0.67, 0.0, -0.33, 0.33]);
         assert_eq!(game.here, Cell { row: 0, column: 0 });
-        assert_eq!(worth(&act(&mut game, "moves", "D D R")), 0.0);
+        assert_eq!(worth(&act(&mut game, "moves", "D D R")), 1.0);
+        assert_eq!(worth(&act(&mut game, "plan", "R R D")), 0.0);
         assert_eq!(worth(&act(&mut game, "moves", "R R D")), 1.5);
+    }
+
+    /// What a planner and an executor have earned when they said this in every
+    /// turn: the team's reward and each one's own.
+    fn earnings(game: &mut PlanPath, turns: &[(&str, &str)]) -> [f64; 3] {
+        let [mut team, mut planner, mut executor] = [0.0; 3];
+        for (plan, moves) in turns {
+            let (planned, moved) = (act(game, "plan", plan), act(game, "moves", moves));
+            team += planned.team + moved.team;
+            planner += planned.local;
+            executor += moved.local;
+        }
+        [team, planner, executor].map(|sum| (100.0 * sum).round() / 100.0)
+    }
+
+    #[test]
+    fn whoever_plans_for_an_idle_executor_earns_one_plan_and_the_executor_pays_for_idling_alone() {
+        let board = ["....", "....", "....", "...G"];
+        let [team, planner, executor] = earnings(&mut game(&board), &[("D D R", ""); 10]);
+        assert_eq!([team, planner, executor], [0.0, 1.0, 10.0 * IDLE]);
+        // The worst that a solution pays: the goal is three moves away.
+        let solved = earnings(&mut game(&["...G", "....", "....", "...."]), &[("", "R R R")]);
+        assert_eq!(solved, [1.5, IDLE, 0.0]);
+        assert!(team + planner < solved[0] + solved[1] && team + executor < solved[0] + solved[2]);
+    }
+
+    #[test]
+    fn a_way_back_to_where_one_was_earns_nobody_anything() {
+        let mut game = game(&["....", "....", "....", "...G"]);
+        earnings(&mut game, &[("D", "D"), ("U", "U")]);
+        for _ in 0..3 {
+            let loops = earnings(&mut game, &[("D D R", "D D"), ("R R", "R"), ("U", "L U U")]);
+            assert!(loops[0] == 0.0 && loops[1] <= 0.0 && loops[2] < 0.0, "{loops:?}");
+        }
     }
 }
