@@ -5,6 +5,7 @@
 //! step, so that a resumed run goes on as if it had never stopped.
 
 mod held_out;
+mod preparation;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,25 +13,24 @@ use std::time::Instant;
 
 use crate::advantage::advantages;
 use crate::checkpoint::{Progress, remove_old, save_checkpoint};
-use crate::config::{Config, ConfigError};
+use crate::config::Config;
 use crate::group::{filter_groups, form_groups, leave_out_frozen};
 use crate::metrics::{
     GroupMetrics, HeldOut, StepRecord, Success, Timing, count_endings, measure_groups,
     measure_roles,
 };
 use crate::plugin::Split;
-use crate::policy::{Device, Policy, PolicyError, Sampling};
+use crate::policy::{Policy, PolicyError, Sampling};
 use crate::rollout::{Rollout, RolloutError, TaskSeed, collect};
 use crate::run::{RunFolder, Sampled, Summary};
 use crate::seed::Seed;
 use crate::storage::StorageError;
 use crate::team::Team;
-use crate::trainer::{
-    Base, DoesNotFit, Machine, Member, Plan, Row, Trainer, TrainerError, UpdateMetrics, destroys,
-    rescore, suitable_rate, update_together,
-};
+use crate::trainer::{Member, Row, Trainer, TrainerError, UpdateMetrics, rescore, update_together};
 use crate::trajectory::{Ending, Sample};
 use crate::watch::{Alarm, Lesson, Watch};
+
+pub use preparation::{plan, settle_learning_rate};
 
 /// Why training stopped. What was saved before stays.
 #[derive(Debug, thiserror::Error)]
@@ -67,52 +67,6 @@ pub enum TrainingError {
         /// What happened in the first of them.
         first: String,
     },
-}
-
-/// The configuration with the learning rate that suits the policies, if none
-/// is set and one suits all that are trained.
-///
-/// # Errors
-/// If the one that is set is known to destroy a policy.
-pub fn settle_learning_rate(config: &Config, team: &Team) -> Result<Config, ConfigError> {
-    let trained = team.policies.iter().filter(|(name, _)| config.trains(name));
-    let rate = config.train.learning_rate;
-    if let Some((name, policy)) = trained.clone().find(|(_, policy)| destroys(policy, rate)) {
-        let reason = format!(
-            "{rate:e} on all weights of a language model such as the policy `{name}` destroys it \
-             within a few steps; leave it out for {:e}, or train an adapter: \
-             policies.{name}.base in place of path",
-            suitable_rate(policy)
-        );
-        return Err(ConfigError::Invalid { key: "train.learning_rate".to_owned(), reason });
-    }
-    let mut config = config.clone();
-    let mut suitable = trained.map(|(_, policy)| suitable_rate(policy));
-    if let Some(first) = suitable.next().filter(|_| rate == 0.0)
-        && suitable.all(|other| other == first)
-    {
-        config.train.learning_rate = first;
-    }
-    Ok(config)
-}
-
-/// What a run of this team will need of memory. Weights are there already.
-///
-/// # Errors
-/// If it does not fit.
-pub fn plan(config: &Config, team: &Team) -> Result<Plan, DoesNotFit> {
-    let policies: Vec<(&Policy, bool)> =
-        team.policies.iter().map(|(name, policy)| (policy, config.trains(name))).collect();
-    let bases = Base::of_policies(&policies);
-    let device = policies.first().map_or_else(Device::cpu, |(policy, _)| policy.device());
-    let loaded = bases.iter().map(Base::loaded).sum::<u64>();
-    let machine = Machine {
-        gpu: device.is_gpu(),
-        threads: policies.iter().map(|(policy, _)| policy.threads()).max().unwrap_or(1),
-        memory: device.free_memory().unwrap_or(u64::MAX).saturating_add(loaded),
-        host_memory: Device::cpu().free_memory().unwrap_or(u64::MAX),
-    };
-    Plan::of(&bases, &config.train, &config.rollout, &machine)
 }
 
 /// A line of `metrics.jsonl`.

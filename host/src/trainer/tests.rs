@@ -319,11 +319,11 @@ fn movement_is_that_of_all_steps_and_never_below_zero() {
 
 #[test]
 fn a_policy_is_measured_on_all_its_answers_and_not_on_those_it_learns_from() {
-    let mut policy = policy(21);
+    let policy = policy(21);
     let samples = samples(&policy, 16, &sampling());
     let all: Vec<&Sample> = samples.iter().collect();
     let config = TrainConfig { kl_coefficient: 0.1, ..config() };
-    let mut measure = |kept: usize| {
+    let measure = |kept: usize| {
         let mut trainer = Trainer::new(&policy, &config).unwrap();
         let mut copy = policy.duplicate().unwrap();
         let (rows, seed) = (&rows(&samples)[..kept], Seed::new(1));

@@ -10,15 +10,15 @@ fn update_both(
     seed: u64,
 ) -> Vec<UpdateMetrics> {
     let samples = rows.map(|rows| rows.iter().map(|row| row.sample).collect::<Vec<_>>());
-    let members = policies.iter_mut().zip(trainers).zip(rows).zip(&samples).zip(0..);
-    let member = |((((policy, trainer), rows), samples), place)| Member {
+    let members = policies.iter_mut().zip(trainers).zip(rows).zip(&samples).zip(0_u64..);
+    let members = members.map(|((((policy, trainer), rows), samples), place)| Member {
         trainer,
         policy,
         rows,
         samples,
         seed: Seed::new(seed).at(place),
-    };
-    update_together(members.map(member).collect(), &sampling()).unwrap()
+    });
+    update_together(members.collect(), &sampling()).unwrap()
 }
 
 #[test]
