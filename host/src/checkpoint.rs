@@ -15,12 +15,12 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::guard::Guard;
 use crate::metrics::HeldOut;
 use crate::storage::{
     StorageError, beside, create_folder, digest_file, list_folder, read_json, remove_folder,
     write_json,
 };
-use crate::watch::Watch;
 
 /// How far a run has come.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,7 +38,7 @@ pub struct Progress {
     /// Seconds of work so far.
     pub seconds: f64,
     /// How long which role learned nothing.
-    pub watch: Watch,
+    pub guard: Guard,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -140,7 +140,7 @@ mod tests {
             step,
             before: HeldOut { greedy: Success::new(1, 10), sampled: None },
             after: None,
-            watch: Watch::default(),
+            guard: Guard::default(),
             best: Some((2, 0.5)),
             void_episodes: 3,
             seconds: 1.5,

@@ -24,7 +24,7 @@ pub mod team;
 pub mod evaluation;
 pub mod trainer;
 pub mod imitation;
-pub mod watch;
+pub mod guard;
 pub mod checkpoint;
 pub mod run;
 pub mod training;

@@ -15,6 +15,7 @@ use crate::advantage::advantages;
 use crate::checkpoint::{Progress, remove_old, save_checkpoint};
 use crate::config::Config;
 use crate::group::{filter_groups, form_groups, leave_out_frozen};
+use crate::guard::{Alarm, Guard, Lesson};
 use crate::metrics::{
     GroupMetrics, HeldOut, StepRecord, Success, Timing, count_endings, measure_groups,
     measure_roles,
@@ -28,7 +29,6 @@ use crate::storage::StorageError;
 use crate::team::Team;
 use crate::trainer::{Member, Row, Trainer, TrainerError, UpdateMetrics, rescore, update_together};
 use crate::trajectory::{Ending, Sample};
-use crate::watch::{Alarm, Lesson, Watch};
 
 pub use preparation::{plan, settle_learning_rate};
 
@@ -94,7 +94,7 @@ impl Training {
             best: None,
             void_episodes: 0,
             seconds: 0.0,
-            watch: Watch::default(),
+            guard: Guard::default(),
         };
         folder.rewind(None)?;
         let mut training = Training::new(config, team, folder, progress)?;
@@ -173,7 +173,7 @@ impl Training {
         self.update(&rollout.samples, &advantages, &mut record)?;
         record.warnings = self.look_back(&rollout, &advantages);
         let limit = self.config.train.max_movement;
-        let alarm = self.progress.watch.check(self.progress.step, &record.updates, limit);
+        let alarm = self.progress.guard.check(self.progress.step, &record.updates, limit);
         if alarm.is_ok() {
             self.measure_success(&mut record)?;
         }
@@ -275,7 +275,7 @@ impl Training {
         }
         let solved = rollout.episodes.iter().filter(|episode| episode.solved()).count();
         let solved = solved as f64 / rollout.episodes.len().max(1) as f64;
-        self.progress.watch.take_in(&lessons, solved)
+        self.progress.guard.take_in(&lessons, solved)
     }
 
     /// Each policy learns from its own roles' samples.

@@ -343,7 +343,7 @@ fn a_policy_is_measured_on_all_its_answers_and_not_on_those_it_learns_from() {
 fn the_rate_that_suits_a_policy_depends_on_what_it_could_lose() {
     let large = PolicyConfig {
         hidden_size: 512,
-        layers: 4,
+        layers: 6,
         intermediate_size: 1536,
         ..PolicyConfig::default()
     };

@@ -79,22 +79,11 @@ fn update(
     let mut tallies: Vec<Tally> = members.iter().map(tally).collect();
     let gauge = Gauge::of(&members);
     let before = Standing::of(&members, &gauge, sampling)?;
-    let rounds = batches.iter().map(Vec::len).max().unwrap_or_default();
-    for round in 0..rounds {
-        let present: Vec<(usize, &[&Bundle])> = (batches.iter().enumerate())
-            .filter_map(|(index, batches)| Some((index, &batches.get(round)?[..])))
-            .collect();
-        let gradients = gradients(&members, &present, sampling)?;
-        for (gradient, (index, batch)) in gradients.into_iter().zip(present) {
-            let (member, tally) = (&mut members[index], &mut tallies[index]);
-            tally.add(&gradient, batch);
-            member.trainer.apply(member.policy, gradient, tally)?;
-        }
-    }
+    learn(&mut members, &batches, &mut tallies, sampling)?;
     members.iter_mut().for_each(|member| member.trainer.step += 1);
-    let after = match rounds {
-        0 => before.clone(),
-        _ => Standing::of(&members, &gauge, sampling)?,
+    let after = match batches.iter().all(Vec::is_empty) {
+        true => before.clone(),
+        false => Standing::of(&members, &gauge, sampling)?,
     };
     let references: Option<Vec<&Policy>> =
         members.iter().map(|member| member.trainer.reference.as_ref()).collect();
@@ -115,6 +104,29 @@ fn update(
         }
     });
     Ok(metrics.collect())
+}
+
+/// Take the members' mini-batches, all their first ones together, then all
+/// their second ones.
+fn learn(
+    members: &mut [Member],
+    batches: &[Vec<Vec<&Bundle>>],
+    tallies: &mut [Tally],
+    sampling: &Sampling,
+) -> Result<(), TrainerError> {
+    let rounds = batches.iter().map(Vec::len).max().unwrap_or_default();
+    for round in 0..rounds {
+        let present: Vec<(usize, &[&Bundle])> = (batches.iter().enumerate())
+            .filter_map(|(index, batches)| Some((index, &batches.get(round)?[..])))
+            .collect();
+        let gradients = gradients(members, &present, sampling)?;
+        for (gradient, (index, batch)) in gradients.into_iter().zip(present) {
+            let (member, tally) = (&mut members[index], &mut tallies[index]);
+            tally.add(&gradient, batch);
+            member.trainer.apply(member.policy, gradient, tally)?;
+        }
+    }
+    Ok(())
 }
 
 /// What the members' policies are at a moment of the update.

@@ -29,7 +29,7 @@ pub enum Lesson {
 
 /// How long nothing was learned; part of a run's progress.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Watch {
+pub struct Guard {
     /// By role, the steps in a row in which it learned nothing.
     idle: BTreeMap<String, usize>,
     /// Roles that somebody was told of.
@@ -93,7 +93,7 @@ pub enum Alarm {
     },
 }
 
-impl Watch {
+impl Guard {
     /// Take in a step: what each role that trains went through, and the share
     /// of episodes that were solved. Returns what somebody should be told.
     pub fn take_in(&mut self, lessons: &BTreeMap<String, Lesson>, solved: f64) -> Vec<String> {
@@ -176,38 +176,38 @@ mod tests {
 
     #[test]
     fn a_role_that_learns_nothing_is_named_once() {
-        let mut watch = Watch::default();
+        let mut guard = Guard::default();
         let mut told = Vec::new();
         for _ in 0..3 * PATIENCE {
-            told.extend(watch.take_in(&lessons(Lesson::Flat, Lesson::Taught), 0.0));
+            told.extend(guard.take_in(&lessons(Lesson::Flat, Lesson::Taught), 0.0));
         }
         assert_eq!(told.len(), 1);
         assert!(told[0].contains("`singer` has learned nothing for 10 steps"), "{told:?}");
-        assert_eq!(watch.check(1, &BTreeMap::new(), 1.0), Ok(()), "the speaker learns");
+        assert_eq!(guard.check(1, &BTreeMap::new(), 1.0), Ok(()), "the speaker learns");
     }
 
     #[test]
     fn a_lesson_between_starts_the_count_anew() {
-        let mut watch = Watch::default();
+        let mut guard = Guard::default();
         let mut told = Vec::new();
         for step in 0..2 * PATIENCE - 1 {
             let lesson = if step == PATIENCE - 1 { Lesson::Taught } else { Lesson::Silent };
-            told.extend(watch.take_in(&lessons(lesson, Lesson::Taught), 0.0));
+            told.extend(guard.take_in(&lessons(lesson, Lesson::Taught), 0.0));
         }
         assert!(told.is_empty(), "{told:?}");
-        let told = watch.take_in(&lessons(Lesson::Silent, Lesson::Taught), 0.0);
+        let told = guard.take_in(&lessons(Lesson::Silent, Lesson::Taught), 0.0);
         assert!(told[0].ends_with("it was not asked"), "{told:?}");
     }
 
     #[test]
     fn nobody_learning_and_nothing_solved_ends_the_run_and_a_solved_task_does_not() {
         for (solved, ends) in [(0.0, true), (1.0, false)] {
-            let mut watch = Watch::default();
+            let mut guard = Guard::default();
             for _ in 0..PATIENCE {
-                assert_eq!(watch.check(1, &BTreeMap::new(), 1.0), Ok(()));
-                watch.take_in(&lessons(Lesson::Flat, Lesson::Flat), solved);
+                assert_eq!(guard.check(1, &BTreeMap::new(), 1.0), Ok(()));
+                guard.take_in(&lessons(Lesson::Flat, Lesson::Flat), solved);
             }
-            let found = watch.check(1, &BTreeMap::new(), 1.0);
+            let found = guard.check(1, &BTreeMap::new(), 1.0);
             assert_eq!(found, if ends { Err(Alarm::Hopeless { steps: PATIENCE }) } else { Ok(()) });
         }
     }
@@ -223,7 +223,7 @@ mod tests {
         };
         let message = |update| {
             let updates = BTreeMap::from([("shared".to_owned(), update)]);
-            let found = Watch::default().check(7, &updates, 0.5);
+            let found = Guard::default().check(7, &updates, 0.5);
             found.err().map(|alarm| alarm.to_string()).unwrap_or_default()
         };
         assert_eq!(message(well.clone()), "");
