@@ -16,7 +16,7 @@ mod players;
 mod stage;
 mod tool;
 
-pub use cast::{Cast, CastError, Policies};
+pub use cast::{Cast, CastError, Guest, Policies};
 pub use collect::{Rollout, RolloutError, TaskSeed, collect};
 pub use demonstration::{Demonstration, DemonstrationError, Demonstrator};
 pub use stage::{Answer, Consequence, Progress, Scene, Stage};

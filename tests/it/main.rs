@@ -3,11 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "a test that meets an error has failed")]
 
 mod components;
+mod script;
 mod support;
 
 mod adapters;
 mod bad_input;
 mod check;
+mod episodes;
 mod grade;
 mod granted;
 mod hostile;
@@ -20,3 +22,4 @@ mod sandbox;
 mod serve;
 mod teacher;
 mod training;
+mod wiring;

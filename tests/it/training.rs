@@ -1,5 +1,7 @@
-//! Whole runs of the real binary, small ones.
+//! Whole runs of the real binary, small ones in which something is learned: a
+//! short warm start on small boards, then a few steps.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -9,26 +11,38 @@ use serde_json::Value;
 use crate::support::{host, plugins, run};
 
 /// Flags of a run of a few seconds.
+fn flags(folder: &Path, name: &str, plugins: String, extra: &[&str]) -> Vec<String> {
+    let (dir, name) =
+        (format!("run.dir={:?}", folder.display().to_string()), format!("run.name={name}"));
+    let sets = [
+        &dir,
+        &name,
+        "train.steps=8",
+        "rollout.tasks_per_step=8",
+        "rollout.max_turns=3",
+        "validation.tasks=16",
+        "validation.tasks_during_training=8",
+        "validation.every=3",
+    ];
+    let mut flags = vec!["train".to_owned(), "--plugins".to_owned(), plugins];
+    for set in sets.iter().chain(extra) {
+        flags.extend(["--set".to_owned(), (*set).to_owned()]);
+    }
+    flags
+}
+
+/// The same on boards that a few steps of imitation make sense of.
 fn arguments(folder: &Path, name: &str, extra: &[&str]) -> Vec<String> {
     let sets = [
-        format!("run.dir={:?}", folder.display().to_string()),
-        format!("run.name={name}"),
-        "train.steps=8".to_owned(),
-        "rollout.tasks_per_step=8".to_owned(),
-        "rollout.max_turns=3".to_owned(),
-        "validation.tasks=16".to_owned(),
-        "validation.tasks_during_training=8".to_owned(),
-        "validation.every=3".to_owned(),
-        "imitation.success=0.0".to_owned(),
-        "imitation.ceiling=1.1".to_owned(),
-        "imitation.tasks=8".to_owned(),
+        "environment.size=5",
+        "environment.walls=2",
+        "environment.max_distance=5",
+        "imitation.success=0.25",
+        "imitation.ceiling=0.9",
+        "imitation.tasks=16",
     ];
-    let mut arguments = vec!["train".to_owned(), "--plugins".to_owned()];
-    arguments.push(plugins(&["plan-path", "planner-executor", "solo"]));
-    for set in sets.into_iter().chain(extra.iter().map(ToString::to_string)) {
-        arguments.extend(["--set".to_owned(), set]);
-    }
-    arguments
+    let files = plugins(&["plan-path", "planner-executor", "solo"]);
+    flags(folder, name, files, &[&sets, extra].concat())
 }
 
 fn train(folder: &Path, name: &str, extra: &[&str]) -> Vec<Value> {
@@ -47,6 +61,14 @@ fn metrics(run: &Path) -> Vec<Value> {
         record
     };
     text.lines().map(read).collect()
+}
+
+/// What a run came to, without what depends on the machine's speed.
+fn summary(run: &Path) -> Value {
+    let text = fs::read_to_string(run.join("summary.json")).unwrap();
+    let mut summary: Value = serde_json::from_str(&text).unwrap();
+    summary.as_object_mut().unwrap().remove("seconds").unwrap();
+    summary
 }
 
 #[test]
@@ -84,50 +106,79 @@ fn a_run_killed_in_the_middle_resumes_as_if_never_stopped() {
     let (code, _, stderr) = run(&["train", "--resume", killed.to_str().unwrap()]);
     assert_eq!(code, 0, "{stderr}");
     assert_eq!(metrics(&killed), whole);
-    let summary = |run: &str| -> Value {
-        let text = fs::read_to_string(folder.path().join(run).join("summary.json")).unwrap();
-        let mut summary: Value = serde_json::from_str(&text).unwrap();
-        summary.as_object_mut().unwrap().remove("seconds").unwrap();
-        summary
+    assert_eq!(summary(&killed), summary(&folder.path().join("whole")));
+}
+
+/// The weights of a run's policies after a step, by name.
+fn weights(run: &Path, step: usize) -> BTreeMap<String, Vec<u8>> {
+    let policies = run.join(format!("checkpoints/step-{step:06}/policies"));
+    let read = |entry: fs::DirEntry| {
+        let name = entry.file_name().into_string().unwrap();
+        (name, fs::read(entry.path().join("model.safetensors")).unwrap())
     };
-    assert_eq!(summary("killed"), summary("whole"));
+    fs::read_dir(policies).unwrap().map(|entry| read(entry.unwrap())).collect()
 }
 
 #[test]
-fn every_estimator_trains_and_the_sampler_agrees_with_the_trainer() {
+fn every_estimator_trains_every_policy_and_the_sampler_agrees_with_the_trainer() {
     let folder = tempfile::tempdir().unwrap();
-    for (name, extra) in [
-        ("at-grpo", &["advantage.estimator=at-grpo"][..]),
-        ("naive", &["advantage.estimator=naive", "rollout.branch_choice=greedy"]),
-        ("grpo", &["advantage.estimator=grpo", "rollout.sampling=trajectory"]),
+    for (name, policies, extra) in [
+        ("at-grpo", 2, &["advantage.estimator=at-grpo", "roles=per-role"][..]),
+        ("naive", 1, &["advantage.estimator=naive", "rollout.branch_choice=greedy"]),
+        ("grpo", 1, &["advantage.estimator=grpo", "rollout.sampling=trajectory"]),
         (
             "dr-grpo",
+            2,
             &[
                 "advantage.estimator=dr-grpo",
                 "rollout.sampling=trajectory",
                 "rollout.top_p=0.9",
                 "rollout.top_k=20",
+                "roles=per-role",
             ],
         ),
         (
             "solo",
+            1,
             &["plugins.workflow=solo", "rollout.branch_choice=softmax", "rollout.temperature=0.8"],
         ),
     ] {
-        let mut flags = arguments(folder.path(), name, extra);
-        flags.extend([
-            "--set".to_owned(),
-            "train.steps=2".to_owned(),
-            "--verify-logprobs".to_owned(),
-        ]);
+        let sets =
+            [extra, &["train.steps=2", "train.warmup_steps=0", "checkpoint.keep=3"]].concat();
+        let mut flags = arguments(folder.path(), name, &sets);
+        flags.push("--verify-logprobs".to_owned());
         let (code, _, stderr) = run(&flags.iter().map(String::as_str).collect::<Vec<_>>());
         assert_eq!(code, 0, "{name}: {stderr}");
-        for record in &metrics(&folder.path().join(name))[1..] {
+        let path = folder.path().join(name);
+        for record in &metrics(&path)[1..] {
             let difference = record["largest_logprob_difference"].as_f64().unwrap();
-            assert!(difference < 1e-4, "{name}: {difference}");
-            assert!(record["groups"]["groups"].as_u64().unwrap() > 0, "{name}");
+            assert!(difference > 0.0 && difference < 1e-4, "{name}: {difference}");
+            assert!(record["groups"]["dropped"].as_f64().unwrap() < 0.9, "{name}: {record}");
+            let updates = record["updates"].as_object().unwrap();
+            assert_eq!(updates.len(), policies, "{name}: {record}");
+            for update in updates.values() {
+                assert!(update["samples"].as_u64().unwrap() > 8, "{name}: {record}");
+                assert!(update["optimizer_steps"].as_u64().unwrap() > 0, "{name}: {record}");
+                assert!(update["gradient_norm"].as_f64().unwrap() > 0.0, "{name}: {record}");
+            }
+        }
+        let [start, middle, end] = [0, 1, 2].map(|step| weights(&path, step));
+        assert_eq!(start.len(), policies);
+        for policy in start.keys() {
+            let moved = start[policy] != middle[policy] && middle[policy] != end[policy];
+            assert!(moved, "{name}: `{policy}` did not move");
         }
     }
+}
+
+#[test]
+fn twenty_steps_raise_a_warm_policys_held_out_success_by_twenty_points() {
+    let folder = tempfile::tempdir().unwrap();
+    let sets = ["train.steps=20", "rollout.tasks_per_step=32", "validation.tasks=128"];
+    train(folder.path(), "run", &[&sets[..], &["imitation.tasks=64"]].concat());
+    let [before, after] = ["before", "after"]
+        .map(|side| summary(&folder.path().join("run"))[side]["success"].as_f64().unwrap());
+    assert!(after >= before + 0.2, "from {before} to {after}");
 }
 
 #[test]
@@ -139,8 +190,7 @@ fn a_run_folder_explains_itself_and_its_config_repeats_the_run() {
         serde_json::from_str(&fs::read_to_string(path.join("manifest.json")).unwrap()).unwrap();
     assert_eq!(manifest["plugins"][0]["name"], "plan-path");
     assert_eq!(manifest["policies"][0]["roles"], serde_json::json!(["executor", "planner"]));
-    let summary: Value =
-        serde_json::from_str(&fs::read_to_string(path.join("summary.json")).unwrap()).unwrap();
+    let summary = summary(&path);
     for (side, record) in [("before", &first[0]), ("after", &first[2])] {
         let low = summary[side]["low"].as_f64().unwrap();
         let success = summary[side]["success"].as_f64().unwrap();
@@ -170,9 +220,7 @@ fn hostile_arguments(folder: &Path, name: &str, workflow: &str, extra: &[&str]) 
         "plugins.limits.fuel=10000000",
     ];
     sets.extend(extra);
-    let mut flags = arguments(folder, name, &sets);
-    flags[2] = format!("{},{workflow_file}", fixture("hostile-environment"));
-    flags
+    flags(folder, name, format!("{},{workflow_file}", fixture("hostile-environment")), &sets)
 }
 
 #[test]

@@ -128,7 +128,8 @@ fn perform(task: &Task) -> Result<()> {
             if !skip_lints {
                 checks::lint(&workspace)?;
             }
-            checks::test(&workspace)
+            checks::test(&workspace)?;
+            quickstart::check(&workspace)
         }
     }
 }

@@ -158,7 +158,7 @@ fn manifest(config: &Config, team: &Team, device: Device) -> anyhow::Result<Mani
     let mut policies = Vec::new();
     for (name, roles) in team.cast.policies() {
         let (digest, parameters) = match team.cast.guests().get(&name) {
-            Some(guest) => (format!("{} at {}", guest.model(), guest.url()), 0),
+            Some(guest) => (guest.identity(), 0),
             None => {
                 let policy = &team.policies[&name];
                 (policy.digest()?, policy.parameter_count())

@@ -1,11 +1,12 @@
 //! Who plays which role.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::Arc;
 
 use crate::config::Roles;
 use crate::error::suggestion;
-use crate::policy::{Policy, RemotePolicy};
+use crate::policy::{Policy, RemoteAnswers, RemoteFailure, RemotePolicy, RemoteRequest, Sampling};
 
 /// Why the roles cannot be filled.
 #[derive(Debug, thiserror::Error)]
@@ -38,12 +39,40 @@ pub enum CastError {
     },
 }
 
+/// Somebody who answers for a policy without weights of ours: told messages,
+/// they give texts. May be asked from several threads.
+pub trait Guest: fmt::Debug + Send + Sync {
+    /// Who it is and where, for the record of a run.
+    fn identity(&self) -> String;
+
+    /// One list of answers per request, one answer per seed, in their order.
+    fn complete(
+        &self,
+        requests: &[RemoteRequest],
+        sampling: &Sampling,
+    ) -> Vec<Result<RemoteAnswers, RemoteFailure>>;
+}
+
+impl Guest for RemotePolicy {
+    fn identity(&self) -> String {
+        format!("{} at {}", self.model(), self.url())
+    }
+
+    fn complete(
+        &self,
+        requests: &[RemoteRequest],
+        sampling: &Sampling,
+    ) -> Vec<Result<RemoteAnswers, RemoteFailure>> {
+        RemotePolicy::complete(self, requests, sampling)
+    }
+}
+
 /// Role → policy name, complete for a workflow, and the policies among them
 /// that play from elsewhere.
 #[derive(Clone, Debug)]
 pub struct Cast {
     roles: BTreeMap<String, String>,
-    guests: BTreeMap<String, Arc<RemotePolicy>>,
+    guests: BTreeMap<String, Arc<dyn Guest>>,
     /// Policies that nothing changes.
     frozen: BTreeSet<String>,
 }
@@ -65,8 +94,8 @@ impl Cast {
         Ok(Cast { roles, guests: BTreeMap::new(), frozen: BTreeSet::new() })
     }
 
-    /// Have a policy of the cast answered for by a server.
-    pub fn invite(&mut self, policy: &str, guest: Arc<RemotePolicy>) {
+    /// Have a policy of the cast answered for by a guest, such as a server.
+    pub fn invite(&mut self, policy: &str, guest: Arc<dyn Guest>) {
         self.guests.insert(policy.to_owned(), guest);
     }
 
@@ -80,8 +109,8 @@ impl Cast {
         !self.frozen.contains(self.policy_of(role))
     }
 
-    /// The policies that servers answer for, by name.
-    pub fn guests(&self) -> &BTreeMap<String, Arc<RemotePolicy>> {
+    /// The policies that guests answer for, by name.
+    pub fn guests(&self) -> &BTreeMap<String, Arc<dyn Guest>> {
         &self.guests
     }
 

@@ -50,7 +50,7 @@ pub(super) fn overlapped(
 enum Arrival {
     /// An attempt was played as far as its answers went.
     Played(usize, Attempt),
-    /// A server answered.
+    /// A guest answered.
     Heard(Slot, Result<RemoteAnswers, RemoteFailure>),
 }
 
@@ -154,7 +154,7 @@ impl<'s> Desk<'s> {
                 }
                 Ask::Guest(guest, request) => {
                     let (sender, sampling) = (self.sender.clone(), players.sampling.clone());
-                    // It waits for a server most of the time, so it takes no core.
+                    // It mostly waits, for a server say, so it takes no core.
                     std::thread::spawn(move || {
                         if let Some(heard) = guest.complete(&[request], &sampling).pop() {
                             // Nobody listens any more only if the rollout has failed.

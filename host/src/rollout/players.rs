@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::thread;
 
 use super::attempt::{Answers, Attempt};
-use super::cast::{Cast, Policies};
+use super::cast::{Cast, Guest, Policies};
 use super::collect::RolloutError;
 use crate::config::RolloutConfig;
 use crate::plugin::Request;
 use crate::policy::{
-    Engine, Policy, PolicyError, Question, RemoteAnswers, RemoteFailure, RemotePolicy,
-    RemoteRequest, Request as Prompt, Sampling,
+    Engine, Policy, PolicyError, Question, RemoteAnswers, RemoteFailure, RemoteRequest,
+    Request as Prompt, Sampling,
 };
 
 /// Bytes of a GiB.
@@ -37,8 +37,8 @@ pub(super) struct Due {
 pub(super) enum Ask {
     /// By the engine.
     Engine(Question),
-    /// By a server.
-    Guest(Arc<RemotePolicy>, RemoteRequest),
+    /// By a guest.
+    Guest(Arc<dyn Guest>, RemoteRequest),
 }
 
 /// What came of it.
@@ -52,9 +52,9 @@ impl Due {
     }
 }
 
-/// Requests that one server is asked, and their places among all that are due.
+/// Requests that one guest is asked, and their places among all that are due.
 struct Party {
-    guest: Arc<RemotePolicy>,
+    guest: Arc<dyn Guest>,
     places: Vec<usize>,
     requests: Vec<RemoteRequest>,
 }
@@ -127,7 +127,7 @@ impl<'p> Players<'p> {
     }
 
     /// Answers to everything due, by attempt, in the order of its requests.
-    /// Servers are asked while the engine works.
+    /// Guests are asked while the engine works.
     pub(super) fn answer(
         &mut self,
         due: Vec<(Due, Ask)>,
@@ -171,7 +171,7 @@ impl<'p> Players<'p> {
 
 fn join_party(
     parties: &mut Vec<Party>,
-    guest: Arc<RemotePolicy>,
+    guest: Arc<dyn Guest>,
     place: usize,
     request: RemoteRequest,
 ) {
@@ -184,7 +184,7 @@ fn join_party(
     parties[party].requests.push(request);
 }
 
-/// A server's answers, by place.
+/// A guest's answers, by place.
 fn ask_party(
     party: Party,
     sampling: &Sampling,

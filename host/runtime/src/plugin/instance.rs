@@ -267,17 +267,32 @@ mod tests {
         assert!(instantiate().is_ok());
     }
 
-    #[test]
-    fn an_instance_that_failed_is_not_entered_again() {
-        let plugin = Probe::that("unreachable").load(&Limits::default()).unwrap();
+    /// What comes of calling one instance several times.
+    fn calls(instructions: &str, limits: &Limits, times: usize) -> Vec<Option<PluginFailure>> {
+        let plugin = Probe::that(instructions).load(limits).unwrap();
         let (mut instance, wasm) = plugin.instantiate(&plugin.unnamed(), Seed::new(1)).unwrap();
-        let mut describe = || {
-            instance.call("describe", 0, |store| {
+        let describe = |_| {
+            let answer = instance.call("describe", 0, |store| {
                 let indices = plugin.interpreter_indices().unwrap();
                 indices.load(&mut *store, &wasm)?.call_describe(store)
-            })
+            });
+            answer.err()
         };
-        let first = describe().unwrap_err();
-        assert_eq!(describe().unwrap_err(), first);
+        (0..times).map(describe).collect()
+    }
+
+    #[test]
+    fn an_instance_that_failed_is_not_entered_again() {
+        let failures = calls("unreachable", &Limits::default(), 2);
+        assert!(failures[0].is_some() && failures[0] == failures[1]);
+    }
+
+    #[test]
+    fn every_call_has_the_whole_fuel() {
+        let work = "(local $left i32) (local.set $left (i32.const 100000))
+            (loop (br_if 0 (local.tee $left (i32.sub (local.get $left) (i32.const 1)))))";
+        let limits = |fuel| Limits { fuel, ..Limits::default() };
+        assert!(calls(work, &limits(400_000), 1)[0].is_some(), "a call takes more than half");
+        assert_eq!(calls(work, &limits(800_000), 3), [None, None, None]);
     }
 }

@@ -1,0 +1,131 @@
+//! A scripted stand-in for a policy: it says what the test has it say, and
+//! remembers what it was asked. It plays in `relay-workflow`, where an answer
+//! says what is done, over `ledger-environment`, which pays what it is told.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::mem;
+use std::sync::{Arc, Mutex};
+
+use troupe::config::{Config, Roles};
+use troupe::plugin::Split;
+use troupe::policy::{Device, RemoteAnswers, RemoteFailure, RemoteRequest, Sampling};
+use troupe::rollout::{Guest, Rollout, TaskSeed, collect};
+use troupe::seed::Seed;
+use troupe::team::Team;
+use troupe::trajectory::{Completion, StopReason};
+
+use crate::support::fixture;
+
+/// The seats of `relay-workflow`.
+pub const SEATS: [&str; 2] = ["first", "second"];
+
+/// One answer that was asked for.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// What the player was told, message by message.
+    pub told: Vec<String>,
+    /// Which of the state's answers it is.
+    pub branch: usize,
+    /// Where its chance comes from.
+    pub seed: Seed,
+    /// 0 if the likeliest answer is wanted.
+    pub temperature: f64,
+}
+
+impl Asked {
+    /// Split and seed of the task, which only the first seat is shown.
+    pub fn task(&self) -> (&str, u32) {
+        let mut words = self.told[1].split(' ');
+        (words.next().unwrap(), words.next().unwrap().parse().unwrap())
+    }
+}
+
+/// A player that says what a function makes of what it is asked.
+pub struct Script {
+    line: Box<dyn Fn(&Asked) -> String + Send + Sync>,
+    asked: Mutex<Vec<Asked>>,
+}
+
+impl Script {
+    pub fn new<T: fmt::Display>(line: impl Fn(&Asked) -> T + Send + Sync + 'static) -> Arc<Script> {
+        let line = Box::new(move |asked: &Asked| line(asked).to_string());
+        Arc::new(Script { line, asked: Mutex::default() })
+    }
+
+    /// What it was asked since the last time.
+    pub fn take_asked(&self) -> Vec<Asked> {
+        mem::take(&mut self.asked.lock().unwrap())
+    }
+
+    fn answer(&self, asked: Asked) -> Completion {
+        let text = (self.line)(&asked);
+        self.asked.lock().unwrap().push(asked);
+        Completion { tokens: Vec::new(), logprobs: Vec::new(), text, stop: StopReason::EndOfText }
+    }
+}
+
+impl fmt::Debug for Script {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Script")
+    }
+}
+
+impl Guest for Script {
+    fn identity(&self) -> String {
+        "a script".to_owned()
+    }
+
+    fn complete(
+        &self,
+        requests: &[RemoteRequest],
+        sampling: &Sampling,
+    ) -> Vec<Result<RemoteAnswers, RemoteFailure>> {
+        let answers = |request: &RemoteRequest| {
+            let told: Vec<String> = request.messages.iter().map(|m| m.text.clone()).collect();
+            let asked = |(branch, &seed)| Asked {
+                told: told.clone(),
+                branch,
+                seed,
+                temperature: sampling.temperature,
+            };
+            let completions = request.seeds.iter().enumerate().map(|at| self.answer(asked(at)));
+            Ok(RemoteAnswers { prompt: Arc::default(), completions: completions.collect() })
+        };
+        requests.iter().map(answers).collect()
+    }
+}
+
+/// A small configuration of the two plugins, a policy for each seat.
+pub fn config() -> Config {
+    let mut config = Config::default();
+    config.plugins.files = ["ledger-environment", "relay-workflow"].map(fixture).to_vec();
+    config.roles = Roles::PerRole;
+    config.rollout.max_turns = 2;
+    config.rollout.tasks_per_step = 4;
+    config
+}
+
+/// The team of a configuration, with scripted players in some seats.
+pub fn team(config: &Config, players: &[(&str, &Arc<Script>)]) -> Team {
+    let mut team = Team::assemble(config, Device::cpu()).unwrap();
+    for (seat, script) in players {
+        team.cast.invite(seat, (*script).clone());
+        team.policies.remove(*seat);
+    }
+    team
+}
+
+/// Some training tasks with scripted players in both seats.
+pub fn play(config: &Config, first: &Arc<Script>, second: &Arc<Script>) -> Rollout {
+    let team = team(config, &[(SEATS[0], first), (SEATS[1], second)]);
+    let task = |task| TaskSeed { split: Split::Train, task, seed: Seed::new(5).at(task.into()) };
+    let tasks: Vec<TaskSeed> = (0..config.rollout.tasks_per_step as u32).map(task).collect();
+    let alpha = config.advantage.alpha;
+    collect(&team.stage, &team.cast, &team.policies, &tasks, &config.rollout, alpha).unwrap()
+}
+
+/// The tasks a first seat was asked about, split and seed.
+pub fn tasks<'a>(asked: impl IntoIterator<Item = &'a Asked>) -> BTreeSet<(&'a str, u32)> {
+    asked.into_iter().map(Asked::task).collect()
+}

@@ -1,0 +1,211 @@
+//! What reaches what in a run: splits, seeds, roles and settings. The first
+//! seat is scripted where that shows more, the second a small policy's.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use troupe::config::{Config, Estimator, GroupFilter, SamplingScheme};
+use troupe::imitation::imitate;
+use troupe::run::RunFolder;
+use troupe::training::{Record, Training};
+
+use crate::script::{Asked, SEATS, Script, config, tasks, team};
+
+/// A run of a few steps, scripted players in some seats.
+fn begin(folder: &Path, config: &Config, players: &[(&str, &Arc<Script>)]) -> Training {
+    let mut config = config.clone();
+    config.run.dir = folder.to_owned();
+    config.validation.tasks = 6;
+    config.validation.tasks_during_training = 3;
+    let team = team(&config, players);
+    let config = team.resolve(&config);
+    let folder = RunFolder::create(&config, "run").unwrap();
+    Training::begin(config, team, folder).unwrap()
+}
+
+/// The first step of a run.
+fn first_step(config: &Config, players: &[(&str, &Arc<Script>)]) -> Record {
+    let folder = tempfile::tempdir().unwrap();
+    begin(folder.path(), config, players).step().unwrap()
+}
+
+/// A first seat that never does anything.
+fn idle() -> Arc<Script> {
+    Script::new(|_| "first 0 0")
+}
+
+fn is_greedy(asked: &&Asked) -> bool {
+    asked.temperature == 0.0
+}
+
+#[test]
+fn success_is_measured_greedily_on_validation_tasks_that_no_seed_changes() {
+    let mut found = BTreeSet::new();
+    for seed in [1, 2] {
+        let (folder, first) = (tempfile::tempdir().unwrap(), idle());
+        let mut config = config();
+        config.run.seed = seed;
+        config.rollout.temperature = 0.7;
+        config.validation.every = 1;
+        let mut training = begin(folder.path(), &config, &[("first", &first)]);
+        let before = first.take_asked();
+        training.step().unwrap();
+        let during = first.take_asked();
+        training.finish().unwrap();
+        let after = first.take_asked();
+        for (asked, count) in [(&before, 6), (&during, 3), (&after, 6)] {
+            let held_out = (0..count).map(|task| ("validation", task)).collect();
+            assert_eq!(tasks(asked.iter().filter(is_greedy)), held_out);
+            let drawn = asked.iter().filter(|asked| asked.temperature == 0.7);
+            let (train, drawn): (BTreeSet<_>, BTreeSet<_>) =
+                tasks(drawn).into_iter().partition(|(split, _)| *split == "train");
+            assert_eq!(drawn, held_out, "`validation.sampled` draws at the rollout's temperature");
+            assert_eq!(train.len(), if count == 3 { 4 } else { 0 });
+            found.extend(train.into_iter().map(|(_, task)| task));
+        }
+    }
+    assert_eq!(found.len(), 8, "the training tasks of another seed are others");
+}
+
+#[test]
+fn no_two_steps_train_on_the_same_tasks() {
+    let (folder, first) = (tempfile::tempdir().unwrap(), idle());
+    let mut config = config();
+    config.validation.every = 0;
+    let mut training = begin(folder.path(), &config, &[("first", &first)]);
+    first.take_asked();
+    let mut all = BTreeSet::new();
+    for step in 1..=3 {
+        training.step().unwrap();
+        let asked = first.take_asked();
+        all.extend(tasks(&asked).into_iter().map(|(split, task)| (split.to_owned(), task)));
+        assert_eq!(all.len(), 4 * step);
+    }
+    assert!(all.iter().all(|(split, _)| split == "train"));
+}
+
+#[test]
+fn each_policy_learns_from_its_own_roles_answers_and_no_others() {
+    let mut config = config();
+    config.advantage.filter = GroupFilter::Off;
+    let record = first_step(&config, &[]);
+    assert_eq!(record.updates.keys().collect::<Vec<_>>(), SEATS.each_ref());
+    for (name, update) in &record.updates {
+        assert_eq!(update.samples, record.roles[name].samples);
+        // In the first mini-batch no weight has moved: what is learned from is
+        // as likely as it was when it was drawn, so it was this policy's.
+        assert!(update.largest_logprob_difference < 1e-4, "{name}: {update:?}");
+    }
+}
+
+#[test]
+fn alpha_weighs_the_team_in_the_groups_and_in_the_figures() {
+    let first = Script::new(|asked| ["first 1 -1", "first 0 0"][asked.branch % 2]);
+    let mut config = config();
+    config.rollout.branches = 2;
+    let mut measured = |alpha| {
+        config.advantage.alpha = alpha;
+        let record = first_step(&config, &[("first", &first)]);
+        (record.groups.spread, record.roles["first"].reward.std)
+    };
+    let (with, without) = (measured(1.0), measured(0.0));
+    // 1 − 1 is as good as nothing, −1 is not. Half of the groups are the first seat's.
+    assert_eq!((with.1, without.1), (0.0, 0.5));
+    let difference = without.0 - with.0;
+    assert!((difference - 0.5_f64.sqrt() / 2.0).abs() < 1e-12, "{difference}");
+}
+
+#[test]
+fn twice_the_epochs_are_twice_the_optimizer_steps() {
+    let steps = |epochs, minibatch_samples| {
+        let mut config = config();
+        config.advantage.filter = GroupFilter::Off;
+        config.train.epochs = epochs;
+        config.train.minibatch_samples = minibatch_samples;
+        let record = first_step(&config, &[("first", &idle())]);
+        record.updates["second"].optimizer_steps
+    };
+    assert_eq!((steps(1, 0), steps(2, 0)), (1, 2));
+    // 4 tasks, 2 turns, 4 answers.
+    assert_eq!((steps(1, 8), steps(3, 8)), (4, 12));
+}
+
+#[test]
+fn the_share_of_groups_that_a_filter_leaves_out_is_not_learned_from() {
+    for filter in [GroupFilter::Std, GroupFilter::Mean] {
+        for (ratio, learned) in [(0.25, 0.75), (0.5, 0.5)] {
+            let mut config = config();
+            config.advantage.filter = filter;
+            config.advantage.filter_ratio = ratio;
+            let record = first_step(&config, &[]);
+            assert_eq!(record.groups.dropped, ratio, "{filter:?}");
+            let drawn: usize = record.roles.values().map(|role| role.samples).sum();
+            let kept: usize = record.updates.values().map(|update| update.samples).sum();
+            assert_eq!(kept as f64, learned * drawn as f64, "{filter:?}");
+        }
+    }
+}
+
+#[test]
+fn the_estimator_decides_what_is_compared() {
+    // 4 tasks, 2 turns, 2 seats, 4 answers.
+    for (estimator, sampling, groups) in [
+        (Estimator::AtGrpo, SamplingScheme::Tree, 16),
+        (Estimator::Naive, SamplingScheme::Tree, 4),
+        (Estimator::Grpo, SamplingScheme::Trajectory, 8),
+        (Estimator::DrGrpo, SamplingScheme::Trajectory, 8),
+    ] {
+        let mut config = config();
+        (config.advantage.estimator, config.rollout.sampling) = (estimator, sampling);
+        assert_eq!(first_step(&config, &[]).groups.groups, groups, "{estimator:?}");
+    }
+}
+
+#[test]
+fn the_best_checkpoint_is_kept_and_replaced_only_by_a_better_one() {
+    let (folder, solves) = (tempfile::tempdir().unwrap(), Arc::new(AtomicBool::new(false)));
+    let at_its_best = solves.clone();
+    let first = Script::new(move |_| match at_its_best.load(Ordering::Relaxed) {
+        true => "first 1 0 solved",
+        false => "first 0 0",
+    });
+    let mut config = config();
+    config.validation.every = 1;
+    config.checkpoint.keep = 1;
+    config.train.steps = 4;
+    // A seat that solves at once leaves the other nothing to say.
+    config.workflow.insert("together".to_owned(), true.into());
+    let mut training = begin(folder.path(), &config, &[("first", &first)]);
+    for solved in [false, true, true, false] {
+        solves.store(solved, Ordering::Relaxed);
+        let validation = training.step().unwrap().validation.unwrap();
+        assert_eq!(validation.greedy.success, f64::from(u8::from(solved)));
+    }
+    assert_eq!(training.progress().best, Some((2, 1.0)));
+    let (summary, run) = training.finish().unwrap();
+    assert_eq!((summary.before.success, summary.after.success), (0.0, 0.0));
+    let kept = fs::read_dir(run.checkpoints()).unwrap().map(|entry| entry.unwrap().file_name());
+    let kept: BTreeSet<String> = kept.map(|name| name.into_string().unwrap()).collect();
+    assert_eq!(kept, ["step-000002", "step-000004"].map(str::to_owned).into());
+}
+
+#[test]
+fn an_interval_of_the_warm_start_that_overshoots_is_learned_again_at_half_the_rate() {
+    let mut config = config();
+    config.imitation.success = 0.0;
+    config.imitation.ceiling = 0.5;
+    config.imitation.every = 4;
+    config.imitation.tasks = 2;
+    config.imitation.warmup_steps = 0;
+    // It always overshoots: the first seat solves every task by itself.
+    let first = Script::new(|_| "first 1 0 solved");
+    let mut team = team(&config, &[("first", &first)]);
+    let mut losses = Vec::new();
+    let end = imitate(&mut team, &config, |now| losses.push(now.loss)).unwrap();
+    assert_eq!((losses.len(), end.step), (9, 4), "eight retreats, then it is taken as it is");
+    // What the second seat is told and should say never varies.
+    assert!(losses.is_sorted_by(|faster, slower| faster < slower), "{losses:?}");
+}
