@@ -7,6 +7,31 @@ use serde_json::Value;
 
 use crate::support::{plugins, run};
 
+/// Settings of boards that a few steps make sense of.
+const BOARD: [&str; 3] =
+    ["environment.size=5", "environment.walls=2", "environment.max_distance=5"];
+
+/// A base in `base/` that has learned a little, so that there is more to learn.
+fn warm_base(folder: &Path) {
+    let runs = format!("run.dir={:?}", folder.display().to_string());
+    let sets = [
+        runs.as_str(),
+        "run.name=warm",
+        "train.steps=1",
+        "validation.tasks=16",
+        "imitation.success=0.25",
+        "imitation.ceiling=0.9",
+        "imitation.tasks=16",
+    ];
+    let files = plugins(&["plan-path", "planner-executor"]);
+    let mut flags = vec!["train", "--plugins", &files];
+    flags.extend(sets.iter().chain(&BOARD).flat_map(|set| ["--set", set]));
+    let (code, _, stderr) = run(&flags);
+    assert_eq!(code, 0, "{stderr}");
+    let start = folder.join("warm/checkpoints/step-000000/policies/shared");
+    fs::rename(start, folder.join("base")).unwrap();
+}
+
 /// A configuration of a few seconds: a base in `base/`, an adapter per role.
 fn config(folder: &Path, extra: &str) -> String {
     let base = folder.join("base");
@@ -21,6 +46,7 @@ fn config(folder: &Path, extra: &str) -> String {
         "roles = \"per-role\"\n\
          [run]\ndir = {folder:?}\n\
          [plugins]\nfiles = [{}]\n\
+         [environment]\nsize = 5\nwalls = 2\nmax_distance = 5\n\
          [policies.base]\npath = {base:?}\n\
          [policies.planner]\nbase = \"base\"\nlora = {{ rank = 4 }}\n\
          [policies.executor]\nbase = \"base\"\nlora = {{ rank = 8, rank_stabilized = true }}\n\
@@ -52,7 +78,8 @@ fn metrics(run: &Path) -> Vec<Value> {
 #[test]
 fn each_role_trains_its_own_adapter_and_the_base_stays_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
-    let config = config(folder.path(), "");
+    warm_base(folder.path());
+    let config = config(folder.path(), "[checkpoint]\nkeep = 9\n");
     let weights = folder.path().join("base/model.safetensors");
     let before = fs::read(&weights).unwrap();
     train(&config, &["--set", "run.name=adapters", "--verify-logprobs"]);
@@ -60,7 +87,12 @@ fn each_role_trains_its_own_adapter_and_the_base_stays_as_it_is() {
     for record in &metrics(&run_folder)[1..] {
         let difference = record["largest_logprob_difference"].as_f64().unwrap();
         assert!(difference < 1e-4, "{difference}");
-        assert_eq!(record["updates"].as_object().unwrap().len(), 2);
+        assert!(record["groups"]["dropped"].as_f64().unwrap() < 0.9, "{record}");
+        for role in ["planner", "executor"] {
+            let update = &record["updates"][role];
+            assert!(update["samples"].as_u64().unwrap() > 8, "{role}: {record}");
+            assert!(update["optimizer_steps"].as_u64().unwrap() > 0, "{role}: {record}");
+        }
     }
     let adapter = |step: &str, role: &str| {
         let folder = run_folder.join("checkpoints").join(step).join("policies").join(role);
@@ -72,6 +104,9 @@ fn each_role_trains_its_own_adapter_and_the_base_stays_as_it_is() {
         (adapter("step-000004", "planner"), adapter("step-000004", "executor"));
     assert!(planner.0.contains("\"r\": 4") && executor.0.contains("\"use_rslora\": true"));
     assert_ne!(planner.1.len(), executor.1.len());
+    for (role, end) in [("planner", &planner), ("executor", &executor)] {
+        assert_ne!(adapter("step-000000", role).1, end.1, "the {role} has learned");
+    }
     assert_eq!(fs::read(&weights).unwrap(), before);
     let (code, stdout, stderr) =
         run(&["eval", "--run", run_folder.to_str().unwrap(), "--tasks", "8"]);
@@ -82,6 +117,7 @@ fn each_role_trains_its_own_adapter_and_the_base_stays_as_it_is() {
 #[test]
 fn the_trainer_agrees_with_rows_that_joined_late_and_prompts_read_in_parts() {
     let folder = tempfile::tempdir().unwrap();
+    warm_base(folder.path());
     let config = config(folder.path(), "");
     // Everything is told, so prompts are long and begin alike.
     let template = "{% for m in messages %}{{ m['content'] + ' ' }}{% endfor %}<|assistant|>";
@@ -109,6 +145,7 @@ fn the_trainer_agrees_with_rows_that_joined_late_and_prompts_read_in_parts() {
 #[test]
 fn an_adapter_merged_into_its_base_scores_alike() {
     let folder = tempfile::tempdir().unwrap();
+    warm_base(folder.path());
     let config = config(folder.path(), "");
     train(&config, &["--set", "run.name=short", "--set", "train.learning_rate=0.05"]);
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
@@ -136,6 +173,7 @@ fn an_adapter_merged_into_its_base_scores_alike() {
 #[test]
 fn a_run_with_adapters_resumes_as_if_never_stopped() {
     let folder = tempfile::tempdir().unwrap();
+    warm_base(folder.path());
     let config = config(folder.path(), "[checkpoint]\nkeep = 9\nevery = 1\n");
     train(&config, &["--set", "run.name=whole"]);
     train(&config, &["--set", "run.name=stopped"]);

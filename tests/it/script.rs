@@ -36,8 +36,9 @@ pub struct Asked {
 impl Asked {
     /// Split and seed of the task, which only the first seat is shown.
     pub fn task(&self) -> (&str, u32) {
-        let mut words = self.told[1].split(' ');
-        (words.next().unwrap(), words.next().unwrap().parse().unwrap())
+        let task = self.told[1].split(' ').next().unwrap();
+        let (split, seed) = task.split_once('-').unwrap();
+        (split, seed.parse().unwrap())
     }
 }
 
