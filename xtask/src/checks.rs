@@ -8,25 +8,33 @@ use crate::process;
 use crate::progress::Elapsed;
 use crate::workspace::Workspace;
 
+/// Our own crate, in the profile that it is built with.
+const OURS: &[&str] = &["--profile", "xtask", "--package", "xtask"];
+/// All others, in the profile in which they are used: what a program is built from is compiled
+/// once, for the program and for its tests.
+const REST: &[&str] = &["--release", "--workspace", "--exclude", "xtask"];
+
 /// Formatting and lints; a part that is not installed is left out, visibly.
 pub fn lint(workspace: &Workspace) -> Result<()> {
     if is_installed(workspace, "fmt") {
         phase("cargo fmt", workspace.cargo().args(["fmt", "--all", "--check"]))?;
     }
     if is_installed(workspace, "clippy") {
-        let mut clippy = workspace.cargo();
-        clippy.args(["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]);
-        phase("cargo clippy", &mut clippy)?;
+        for (name, crates) in [("cargo clippy, xtask", OURS), ("cargo clippy", REST)] {
+            let mut clippy = workspace.cargo();
+            clippy.arg("clippy").args(crates).args(["--all-targets", "--", "--deny", "warnings"]);
+            phase(name, &mut clippy)?;
+        }
     }
     Ok(())
 }
 
-/// Every test of the workspace; our own in the profile that we are built with.
+/// Every test of the workspace.
 pub fn test(workspace: &Workspace) -> Result<()> {
-    let mut own = workspace.cargo();
-    phase("cargo test, xtask", own.args(["test", "--profile", "xtask", "--package", "xtask"]))?;
-    let mut rest = workspace.cargo();
-    phase("cargo test", rest.args(["test", "--workspace", "--exclude", "xtask"]))
+    for (name, crates) in [("cargo test, xtask", OURS), ("cargo test", REST)] {
+        phase(name, workspace.cargo().arg("test").args(crates))?;
+    }
+    Ok(())
 }
 
 fn is_installed(workspace: &Workspace, tool: &str) -> bool {

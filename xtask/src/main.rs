@@ -8,6 +8,7 @@ mod checks;
 mod compiler;
 mod componentize_py;
 mod debian_rust;
+mod headline;
 mod install;
 mod interpreters;
 mod layout;
@@ -129,6 +130,7 @@ fn perform(task: &Task) -> Result<()> {
                 checks::lint(&workspace)?;
             }
             checks::test(&workspace)?;
+            headline::check(&workspace, &Layout::of(&workspace)?)?;
             quickstart::check(&workspace)
         }
     }
