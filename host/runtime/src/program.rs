@@ -49,8 +49,8 @@ pub struct RunLimits {
 impl Default for RunLimits {
     fn default() -> Self {
         RunLimits {
-            fuel: 100_000_000_000,
-            timeout_ms: 30_000,
+            fuel: 250_000_000_000,
+            timeout_ms: 300_000,
             memory_mib: 512,
             output_bytes: 16 << 20,
         }

@@ -75,6 +75,7 @@ fn in_words(execution: &Execution) -> String {
         Ending::OutOfMemory => "out of memory (--memory-mib)".to_owned(),
         Ending::OutputFlood => "too much output (--output-kib)".to_owned(),
         Ending::Crashed { message } => format!("crashed the interpreter: {message}"),
+        Ending::Unsupported { message } => format!("not supported here: {message}"),
     };
     format!(
         "[{outcome}; fuel {}, memory {} MiB, {:.1} ms]",
@@ -88,7 +89,9 @@ fn as_json(execution: &Execution) -> serde_json::Value {
     let (code, error, detail) = match &execution.ending {
         Ending::Exited { code } => (Some(code), None, None),
         Ending::Failed { error, trace } => (None, Some(error), Some(trace)),
-        Ending::Malformed { message } | Ending::Crashed { message } => (None, None, Some(message)),
+        Ending::Malformed { message }
+        | Ending::Crashed { message }
+        | Ending::Unsupported { message } => (None, None, Some(message)),
         _ => (None, None, None),
     };
     json!({

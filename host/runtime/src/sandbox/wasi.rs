@@ -53,8 +53,10 @@ type Context<'a> = StoreContextMut<'a, State>;
 /// Nanoseconds since the run began: fuel used and time slept.
 fn now(context: &mut Context<'_>) -> u64 {
     let left = context.get_fuel().unwrap_or_default();
+    let charged = context.data().meter.charged();
     let surroundings = &mut context.data_mut().surroundings;
-    let worked = surroundings.fuel.saturating_sub(left) / FUEL_PER_NANOSECOND;
+    let worked = surroundings.fuel.saturating_sub(left).saturating_add(charged);
+    let worked = worked / FUEL_PER_NANOSECOND;
     surroundings.seen = surroundings.slept.saturating_add(worked);
     surroundings.seen
 }
@@ -90,6 +92,7 @@ fn link_clocks(linker: &mut Linker<State>) -> wasmtime::Result<()> {
 
 fn sleep(context: &mut Context<'_>, duration: u64) -> wasmtime::Result<(Resource<DynPollable>,)> {
     let state = context.data_mut();
+    state.meter.charge(0)?;
     state.surroundings.sleep(duration);
     Ok((state.clocks().subscribe_duration(0)?,))
 }

@@ -137,6 +137,9 @@ impl Plan {
     }
 
     fn answer(&self, execution: &Execution) -> Answer {
+        if let Ending::Unsupported { message } = &execution.ending {
+            return Answer::impossible(format!("unsupported: {message}"));
+        }
         let result = self.result(execution);
         let error = match &execution.ending {
             Ending::Failed { error, .. } => Some(error.clone()),
@@ -185,6 +188,7 @@ impl Plan {
             Ending::OutOfMemory => format!("more than {} MiB of memory", limits.memory_mib),
             Ending::OutputFlood => format!("more than {} bytes of output", limits.output_bytes),
             Ending::Crashed { message } => format!("the interpreter crashed: {message}"),
+            Ending::Unsupported { message } => format!("the interpreter lacks something: {message}"),
         })
     }
 }
