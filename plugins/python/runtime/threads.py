@@ -160,14 +160,21 @@ def start_new_thread(function, args, kwargs={}, /):
     return handle.ident
 
 
-def _run_another():
-    """Lets a thread run that was started and has not begun, or a timer. False if there is none."""
-    if _deferred:
-        _run(*_deferred.pop(0))
-    elif _timers:
-        _run_next_timer()
-    else:
+def run_deferred():
+    """Lets a thread run that was started and has not begun. False if there is none."""
+    if not _deferred:
         return False
+    _run(*_deferred.pop(0))
+    return True
+
+
+def _run_another():
+    """Lets such a thread run, or else a timer. False if there is none."""
+    if run_deferred():
+        return True
+    if not _timers:
+        return False
+    _run_next_timer()
     return True
 
 
@@ -286,8 +293,8 @@ def _put(self, item, block=True, timeout=None):
 
 def sleep(seconds, /):
     """Delay execution for a given number of seconds."""
-    while _deferred:
-        _run_another()
+    while run_deferred():
+        pass
     if _timers:
         end = time.monotonic() + seconds
         while _timers and _timers[0].due <= end:

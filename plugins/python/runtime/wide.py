@@ -130,8 +130,23 @@ class _Longs(array):
     def typecode(self):
         return "l" if _array.typecode.__get__(self) == "q" else "L"
 
+    def __add__(self, other):
+        return _as_longs(_array.__add__(self, other))
+
+    def __mul__(self, count):
+        return _as_longs(_array.__mul__(self, count))
+
+    __rmul__ = __mul__
+
+    def __copy__(self):
+        return _as_longs(self)
+
     def __repr__(self):
         return f"array('{self.typecode}{_array.__repr__(self)[8:]}"
+
+
+def _as_longs(values):
+    return _array.__new__(_Longs, _array.typecode.__get__(values), values)
 
 
 _LONGS = {"l": "q", "L": "Q"}

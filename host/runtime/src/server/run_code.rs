@@ -101,6 +101,7 @@ impl RunCode {
         let Some((language, _)) = languages.find(&request.language) else {
             return Ok(RunCode::Impossible(languages.missing(&request.language)));
         };
+        languages.allow(language, &limits).map_err(Refusal::unprocessable)?;
         let fetches = request.fetch_files.is_some_and(|names| !names.is_empty());
         Ok(RunCode::Run(Box::new(Plan {
             program: Program::new(language, request.code.into_bytes()),
