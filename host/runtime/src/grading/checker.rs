@@ -110,7 +110,6 @@ mod tests {
         assert!(matches!(exited(3), Opinion::None(_)));
         for ending in [
             Ending::Failed { error: "ValueError".to_owned(), trace: String::new() },
-            Ending::Malformed { message: String::new() },
             Ending::OutOfTime,
             Ending::OutOfFuel,
             Ending::OutOfMemory,
@@ -119,6 +118,8 @@ mod tests {
         ] {
             assert!(matches!(ended(ending), Opinion::None(_)));
         }
+        let broken = ended(Ending::Malformed { message: String::new() });
+        assert!(matches!(broken, Opinion::Broken(_)));
     }
 
     #[test]
