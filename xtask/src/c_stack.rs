@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail, ensure};
 use wasmparser::{BinaryReader, ExternalKind, Operator, Parser, Payload};
 
 /// The new stack's size.
-pub const BYTES: u32 = 8 << 20;
+pub const BYTES: u32 = 6 << 20;
 const PAGE: u32 = 64 << 10;
 /// The old one's, and where CPython stops a recursion on it: softly, and in any case.
 const BEFORE: [u32; 3] = [1 << 20, 16 << 10, 8 << 10];
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(after.len(), before.len());
         let (base, top) = (543 * PAGE, 543 * PAGE + BYTES);
         let places = find(&after).unwrap().unwrap();
-        assert_eq!(places.pages.1, 543 + 128);
+        assert_eq!(places.pages.1, 543 + 96);
         assert!(after.ends_with(&bytes([top, base + (64 << 10), base + (32 << 10)])));
         let mut pointer = BinaryReader::new(&after[places.pointer..], 0);
         assert_eq!(pointer.read_var_i32().unwrap(), top as i32);

@@ -50,7 +50,7 @@ impl Default for RunLimits {
     fn default() -> Self {
         RunLimits {
             fuel: 250_000_000_000,
-            timeout_ms: 300_000,
+            timeout_ms: 360_000,
             memory_mib: 512,
             output_bytes: 16 << 20,
         }

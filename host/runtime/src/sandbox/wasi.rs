@@ -8,6 +8,7 @@ use wasmtime_wasi::p2::DynPollable;
 use wasmtime_wasi::p2::bindings::clocks::monotonic_clock::Host as _;
 use wasmtime_wasi::p2::bindings::clocks::wall_clock::Datetime;
 
+use super::meter::LOOK;
 use super::state::State;
 use crate::plugin::link_random;
 use crate::seed::Seed;
@@ -73,7 +74,10 @@ pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
 /// Sleeping advances the clock and returns at once.
 fn link_clocks(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     let mut clock = linker.instance("wasi:clocks/monotonic-clock@0.2.12")?;
-    clock.func_wrap("now", |mut context: Context<'_>, (): ()| Ok((now(&mut context),)))?;
+    clock.func_wrap("now", |mut context: Context<'_>, (): ()| {
+        context.data().meter.charge_units(LOOK)?;
+        Ok((now(&mut context),))
+    })?;
     clock.func_wrap("resolution", |_: Context<'_>, (): ()| Ok((1_u64,)))?;
     clock.func_wrap("subscribe-duration", |mut context: Context<'_>, (duration,): (u64,)| {
         sleep(&mut context, duration)
@@ -83,8 +87,10 @@ fn link_clocks(linker: &mut Linker<State>) -> wasmtime::Result<()> {
         sleep(&mut context, duration)
     })?;
     let mut clock = linker.instance("wasi:clocks/wall-clock@0.2.12")?;
-    clock
-        .func_wrap("now", |mut context: Context<'_>, (): ()| Ok((datetime(now(&mut context)),)))?;
+    clock.func_wrap("now", |mut context: Context<'_>, (): ()| {
+        context.data().meter.charge_units(LOOK)?;
+        Ok((datetime(now(&mut context)),))
+    })?;
     clock.func_wrap("resolution", |_: Context<'_>, (): ()| {
         Ok((Datetime { seconds: 0, nanoseconds: 1 },))
     })
