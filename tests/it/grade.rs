@@ -520,7 +520,7 @@ fn garbage_that_a_checker_dies_of_is_a_failure() {
             number = int(open(sys.argv[2]).read().split()[0])\nsys.exit(number % 2)" },
     });
     let programs = json!({ "id": "even", "programs": [
-        "print(8)", "print(7)", "print('abc')", "", "print('1' * 5000)",
+        "print(8)", "print(7)", "print('abc')", "pass", "print('1' * 5000)",
         "import sys\nsys.stdout.buffer.write(b'\\xff\\xfe')",
     ]});
     let desk = Desk::new(&problem.to_string(), &programs.to_string());
