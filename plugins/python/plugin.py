@@ -7,13 +7,16 @@ from runtime import library
 
 library.preload()
 
-from runtime import event_loop, executors, memoise, recursion, threads
+from runtime import callees, event_loop, executors, memoise, processes, recursion, threads, wide
 
 recursion.install()
 memoise.install()
 threads.install()
 executors.install()
+processes.install()
 event_loop.install()
+wide.install()
+callees.install()
 
 from runtime import program, startup
 from wit_world import exports

@@ -202,6 +202,59 @@ fn a_sandbox_whose_workers_cannot_work_says_so_and_never_judges() {
 }
 
 #[test]
+fn recursion_through_c_is_ten_thousand_levels_deep() {
+    let source = "import sys\nsys.setrecursionlimit(10**6)\n\
+        def a(n): return n and 1 + max(a(v) for v in (n - 1,))\n\
+        def b(n): return n and 1 + max(map(b, (n - 1,)))\n\
+        def c(n): return n and 1 + sorted(map(c, (n - 1,)))[0]\n\
+        def d(n): return n and max((n - 1,), key=lambda v: d(v)) * 0 + n\n\
+        class E:\n    def __init__(self, n): self.n = n\n\
+        \x20   def __repr__(self): return repr(E(self.n - 1)) if self.n else 'E'\n\
+        print(a(10000), b(10000), c(10000), d(10000), repr(E(10000)))";
+    let run = python(source);
+    let error = String::from_utf8_lossy(&run.stderr);
+    assert_eq!(run.stdout, b"10000 10000 10000 10000 E\n", "{:?} {error}", run.ending);
+}
+
+#[test]
+fn work_of_the_host_costs_a_program_fuel() {
+    let fuel = |source: &str| {
+        let run = python(source);
+        assert!(run.ending.is_success(), "{:?}", run.ending);
+        run.fuel
+    };
+    let sleeps = |count: u32| {
+        format!("import time\nfor _ in range({count}): time.sleep(1e-9)\n")
+    };
+    let (few, many) = (fuel(&sleeps(100)), fuel(&sleeps(1100)));
+    assert!(many - few > 1000 * 30_000, "{few} and {many}");
+    let grown = |mib: u32| format!("open('/tmp/x', 'wb').truncate({mib} << 20)\n");
+    let (small, large) = (fuel(&grown(1)), fuel(&grown(41)));
+    assert!(large - small > 3 * (40 << 20), "{small} and {large}");
+}
+
+#[test]
+fn work_of_the_host_alone_can_use_up_the_fuel() {
+    let source = "import os\nfor i in range(2000): open(f'/tmp/{i}', 'w').close()\n\
+                  while True: os.listdir('/tmp')";
+    let limits = RunLimits { fuel: 1_000_000_000, ..RunLimits::default() };
+    let run = run(source, b"", &limits);
+    assert_eq!((&run.ending, run.fuel), (&Ending::OutOfFuel, limits.fuel));
+}
+
+#[test]
+fn a_program_of_no_text_needs_what_the_interpreter_needs() {
+    for language in ["python", "javascript"] {
+        let needs = SANDBOX.needs(language).unwrap();
+        assert_eq!(RunLimits::default().too_low(&needs), None);
+        let low = RunLimits { fuel: needs.fuel - 1, ..RunLimits::default() };
+        assert!(low.too_low(&needs).is_some());
+        let empty = Program::new(language, *b"");
+        assert_eq!(SANDBOX.run(&empty, &Arc::from([]), &low).unwrap().ending, Ending::OutOfFuel);
+    }
+}
+
+#[test]
 fn javascript_runs_too() {
     let source = "const lines = require('fs').readFileSync(0, 'utf8').trim().split('\\n');\n\
                   console.log(lines.map(Number).reduce((a, b) => a + b), [1, { a: 2 }]);";

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+use crate::c_stack;
 use crate::cache::{Cache, fresh_dir, remove_dir};
 use crate::componentize_py::ComponentizePy;
 use crate::node::Node;
@@ -56,7 +57,7 @@ impl Interpreter {
     fn ensure(self, root: &Path, cache: &Cache, out: &Path) -> Result<Option<Bytes>> {
         let name = self.folder();
         let sources = Sources::read(&root.join("plugins").join(name), &root.join("wit"))?;
-        let digest = sources.digest(self.tool()?);
+        let digest = sources.digest(&self.tool()?);
         let placed = Placed { component: out.join(name).with_extension("wasm") };
         if placed.is_of(&digest) {
             return Ok(None);
@@ -69,13 +70,15 @@ impl Interpreter {
         placed.replace(&kept, &digest).map(Some)
     }
 
-    /// The tool whose version decides what the component is.
-    fn tool(self) -> Result<&'static str> {
-        match self {
-            Self::Python => ComponentizePy::requirement(),
+    /// What beside its sources decides what the component is.
+    fn tool(self) -> Result<String> {
+        Ok(match self {
+            Self::Python => {
+                format!("{}, stack {}", ComponentizePy::requirement()?, c_stack::BYTES)
+            }
             // Its tool is pinned by the lock file among its sources.
-            Self::JavaScript => Ok(""),
-        }
+            Self::JavaScript => String::new(),
+        })
     }
 
     /// Builds in a folder of its own: tools leave things beside the sources.
@@ -85,7 +88,12 @@ impl Interpreter {
         sources.write(&staging)?;
         let built = staging.join("built.wasm");
         match self {
-            Self::Python => ComponentizePy::find(cache)?.build(&staging, &built)?,
+            Self::Python => {
+                ComponentizePy::find(cache)?.build(&staging, &built)?;
+                let mut component = fs::read(&built)?;
+                c_stack::enlarge(&mut component)?;
+                fs::write(&built, component)?;
+            }
             Self::JavaScript => Node::find(cache)?.build(&staging, &built)?,
         }
         fs::rename(&built, kept)?;

@@ -3,6 +3,7 @@
 //! Plain `cargo build` and `cargo test` work once `cargo xtask setup` has run. Nothing here knows
 //! the host or links libtorch, so that it builds in a fresh clone.
 
+mod c_stack;
 mod cache;
 mod checks;
 mod compiler;

@@ -14,6 +14,7 @@ mod call;
 mod checker;
 mod compare;
 mod error;
+mod examination;
 mod excerpt;
 mod extraction;
 mod grade;

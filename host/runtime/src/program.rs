@@ -49,8 +49,8 @@ pub struct RunLimits {
 impl Default for RunLimits {
     fn default() -> Self {
         RunLimits {
-            fuel: 100_000_000_000,
-            timeout_ms: 30_000,
+            fuel: 250_000_000_000,
+            timeout_ms: 360_000,
             memory_mib: 512,
             output_bytes: 16 << 20,
         }
@@ -58,6 +58,19 @@ impl Default for RunLimits {
 }
 
 impl RunLimits {
+    /// Why a run within these limits says nothing about the program: which of
+    /// them is below what the interpreter itself needs.
+    pub fn too_low(&self, needs: &RunLimits) -> Option<String> {
+        let low = |limit: &str, given: u64, needed: u64, unit: &str| {
+            (given < needed).then(|| {
+                format!("a limit of {given} {unit} {limit} is below the {needed} that the interpreter itself needs")
+            })
+        };
+        low("of fuel", self.fuel, needs.fuel, "units")
+            .or_else(|| low("of time", self.timeout_ms, needs.timeout_ms, "ms"))
+            .or_else(|| low("of memory", self.memory_mib, needs.memory_mib, "MiB"))
+    }
+
     /// These limits, none above that of `cap`.
     #[must_use]
     pub fn capped(self, cap: &RunLimits) -> Self {
@@ -66,6 +79,25 @@ impl RunLimits {
             timeout_ms: self.timeout_ms.min(cap.timeout_ms),
             memory_mib: self.memory_mib.min(cap.memory_mib),
             output_bytes: self.output_bytes.min(cap.output_bytes),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_limit_below_what_is_needed_is_named() {
+        let needs = RunLimits { fuel: 10, timeout_ms: 20, memory_mib: 30, output_bytes: 0 };
+        assert_eq!(needs.too_low(&needs), None);
+        for (limits, word) in [
+            (RunLimits { fuel: 9, ..needs }, "9 units of fuel is below the 10"),
+            (RunLimits { timeout_ms: 0, ..needs }, "0 ms of time is below the 20"),
+            (RunLimits { memory_mib: 29, ..needs }, "29 MiB of memory is below the 30"),
+        ] {
+            let reason = limits.too_low(&needs).unwrap();
+            assert!(reason.contains(word), "{reason}");
         }
     }
 }

@@ -9,6 +9,7 @@ mod log;
 mod memo;
 #[expect(unsafe_code, reason = "a linear memory is made of the kernel's pages")]
 mod memory;
+mod meter;
 mod pool;
 mod process;
 mod protocol;

@@ -54,6 +54,7 @@ fn said(execution: &Execution, longest: usize) -> String {
         Ending::OutOfMemory => "the program used too much memory".to_owned(),
         Ending::OutputFlood => "the program wrote too much".to_owned(),
         Ending::Crashed { message } => format!("the program crashed: {message}"),
+        Ending::Unsupported { message } => format!("not supported here: {message}"),
     };
     if !said.is_empty() && !said.ends_with('\n') {
         said.push('\n');

@@ -2,8 +2,11 @@
 
 import asyncio
 import asyncio.selector_events
+import math
 import selectors
 import time
+
+from runtime import threads
 
 
 def install():
@@ -15,8 +18,11 @@ def install():
 
 class _NullSelector(selectors._BaseSelectorImpl):
     def select(self, timeout=None):
+        if threads.run_deferred():
+            return []
         if timeout is None:
             raise RuntimeError("deadlock: every task waits and no timer is set")
         if timeout > 0:
-            time.sleep(timeout)
+            # As the selectors of Linux, which wait for whole milliseconds.
+            time.sleep(math.ceil(timeout * 1e3) * 1e-3)
         return []

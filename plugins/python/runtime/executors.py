@@ -8,6 +8,8 @@ import multiprocessing.pool
 import threading
 from concurrent.futures import _base, thread
 
+from runtime import threads
+
 _counter = itertools.count()
 
 
@@ -41,7 +43,8 @@ class _InlineExecutor(_base.Executor):
         worker = threading.Thread(
             target=self._perform, args=(future, fn, args, kwargs), name=self._name, daemon=True
         )
-        worker.start()
+        with threads.at_once():
+            worker.start()
         return future
 
     def _perform(self, future, fn, args, kwargs):

@@ -26,6 +26,9 @@ _ELSEWHERE = frozenset(
 # Importing these does something, or they are no use here.
 _LEFT_OUT = frozenset("antigravity ensurepip idlelib test this turtledemo venv".split())
 
+# The names that parts of `re` had before 3.13, which old programs import.
+_RENAMED = {"sre_compile": "re._compiler", "sre_constants": "re._constants", "sre_parse": "re._parser"}
+
 
 def preload():
     """Imports every module there is."""
@@ -36,6 +39,8 @@ def preload():
             except ImportError as error:
                 if error.name not in _ABSENT:
                     raise
+    for name, part in _RENAMED.items():
+        sys.modules.setdefault(name, sys.modules[part])
 
 
 def _names():

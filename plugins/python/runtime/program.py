@@ -6,7 +6,7 @@ import gc
 import sys
 import types
 
-from runtime import recursion, startup, threads, trace
+from runtime import recursion, startup, threads, trace, unsupported
 
 # A program may break what all modules share; the runner's own names outlive that.
 __builtins__ = dict(vars(builtins))
@@ -42,7 +42,9 @@ def run(source, arguments):
         _modules["__main__"] = main
         ending = _execute(code, vars(main))
         del code, main
-        return _close(ending, streams)
+        ending = _close(ending, streams)
+        reason = unsupported.reason()
+        return ending if reason is None else ("failed", (unsupported.NAME, reason))
     except BaseException as error:
         return "failed", (trace.name_of(error), trace.describe(error, None))
 
@@ -63,8 +65,10 @@ def _malformed(error, streams):
 
 def _execute(code, namespace):
     try:
-        exec(code, namespace)
-        threads.finish()
+        try:
+            exec(code, namespace)
+        finally:
+            threads.finish()
     except SystemExit as error:
         return _exited(error)
     except BaseException as error:
@@ -95,6 +99,7 @@ def _exited(error):
 def _failed(error):
     _at_rest()
     frames = trace.own_traceback(error, _OWN_CODE)
+    lacks_memory = _lacks_memory(error, frames)
     error.__traceback__ = frames
     text = trace.describe(error, frames)
     hook = _sys.get("excepthook", _system_hook)
@@ -103,7 +108,14 @@ def _failed(error):
         _write(text)
     else:
         _call_hook(hook, error, frames, text)
-    return "failed", (trace.name_of(error), text)
+    return "failed", ("MemoryError" if lacks_memory else trace.name_of(error), text)
+
+
+def _lacks_memory(error, frames):
+    try:
+        return unsupported.look_at(error, frames)
+    except BaseException:
+        return False
 
 
 def _call_hook(hook, error, frames, text):

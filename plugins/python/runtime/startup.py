@@ -12,6 +12,8 @@ import site
 import sys
 import time
 
+from runtime import threads, wide
+
 __builtins__ = dict(vars(builtins))
 
 _SHARED = "/tmp"
@@ -93,6 +95,8 @@ def renew(source):
     # Every user of the shared generator names it; seeding is a tenth of the shortest run.
     if b"random" in source:
         random.seed()
+    threads.adapt(source)
+    wide.adapt(source)
     logging._startTime = time.time_ns()
     try:
         os.chdir(_SHARED)

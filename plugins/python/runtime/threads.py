@@ -1,24 +1,37 @@
-"""Threads without threads: one runs to its end when it is started.
+"""Threads without threads: one runs to its end when it is started, or when somebody waits.
 
-A wait that nothing can end any more raises instead of hanging.
+A thread that waits runs those that were started and have not begun, on top of itself. One that
+still has to wait then cannot be left and gone back to: it is abandoned, and if ever anything would
+have woken it, the run says nothing about the program.
 """
 
 import _thread
 import _threading_local
 import queue
+import re
 import sys
 import threading
 import time
 from contextlib import contextmanager
 
+from runtime import unsupported
+
 _real_sleep = time.sleep
 _MAIN = _thread.get_ident()
+
+# A program with any of these may start a thread that has to wait at once.
+_WAITING = re.compile(rb"Queue|Condition|Event|Semaphore|Barrier|\.acquire\b|\.wait\b|Pipe")
 
 # The identities of the threads that run now, the innermost last, and the last one given out.
 _running = [_MAIN]
 _last = _MAIN
+# Whether a thread begins only when somebody waits, and those that have not begun.
+_deferring = False
+_deferred = []
 # Timers that are started and not yet due, in the order of their time.
 _timers = []
+# Whether a thread was abandoned that the program's end would have to wait for, or any at all.
+_unfinished = _abandoned = False
 
 
 def install():
@@ -36,7 +49,14 @@ def install():
     threading.Timer.start = _start_timer
     threading.Timer.join = _join_timer
     queue.SimpleQueue = queue._PySimpleQueue
+    queue.Queue.put = _put
     time.sleep = sleep
+
+
+def adapt(source):
+    """Decides for this program when its threads begin."""
+    global _deferring
+    _deferring = _WAITING.search(source) is not None
 
 
 def get_ident():
@@ -44,12 +64,16 @@ def get_ident():
     return _running[-1]
 
 
+def _new_ident():
+    global _last
+    _last += 1
+    return _last
+
+
 @contextmanager
 def as_thread(ident=None):
     """Runs the block under another thread's identity, by default a new one."""
-    global _last
-    if ident is None:
-        ident = _last = _last + 1
+    ident = _new_ident() if ident is None else ident
     _running.append(ident)
     try:
         yield ident
@@ -57,21 +81,45 @@ def as_thread(ident=None):
         _running.pop()
 
 
+@contextmanager
+def at_once():
+    """What is started in the block runs when it is started."""
+    global _deferring
+    before, _deferring = _deferring, False
+    try:
+        yield
+    finally:
+        _deferring = before
+
+
 def start_joinable_thread(function, handle=None, daemon=True):
     """Stands in for the start that `threading.Thread` uses."""
     handle = handle if handle is not None else _Handle()
-    with as_thread() as handle.ident:
+    handle.ident, handle.daemon = _new_ident(), daemon
+    thread = getattr(function, "__self__", None)
+    if _deferring and isinstance(thread, threading.Thread):
+        # Its starter waits for this, and may ask for that.
+        thread._ident = handle.ident
+        thread._started.set()
+        _deferred.append((function, handle))
+    else:
+        _run(function, handle)
+    return handle
+
+
+def _run(function, handle):
+    with as_thread(handle.ident):
         try:
             function()
         finally:
             handle._set_done()
-    return handle
 
 
 class _Handle:
     """What a `threading.Thread` knows of its thread."""
 
     ident = 0
+    daemon = True
     _done = False
 
     def is_done(self):
@@ -81,10 +129,12 @@ class _Handle:
         self._done = True
 
     def join(self, timeout=None):
+        while not self._done and _run_another():
+            pass
         if self._done:
             return
         if timeout is None or timeout < 0:
-            raise _deadlock("a thread that waits for this one cannot be joined")
+            _stay_behind("a thread that waits for this one cannot be joined")
         sleep(timeout)
 
 
@@ -92,23 +142,62 @@ def start_new_thread(function, args, kwargs={}, /):
     """Start a new thread and return its identifier."""
     if not callable(function):
         raise TypeError("first arg must be callable")
-    with as_thread() as ident:
+
+    def body():
         try:
             function(*args, **kwargs)
         except SystemExit:
             pass
         except BaseException as error:
             sys.excepthook(type(error), error, error.__traceback__)
-    return ident
+
+    handle = _Handle()
+    handle.ident = _new_ident()
+    if _deferring:
+        _deferred.append((body, handle))
+    else:
+        _run(body, handle)
+    return handle.ident
+
+
+def run_deferred():
+    """Lets a thread run that was started and has not begun. False if there is none."""
+    if not _deferred:
+        return False
+    _run(*_deferred.pop(0))
+    return True
+
+
+def _run_another():
+    """Lets such a thread run, or else a timer. False if there is none."""
+    if run_deferred():
+        return True
+    if not _timers:
+        return False
+    _run_next_timer()
+    return True
+
+
+def _stay_behind(why):
+    """The innermost thread can never go on: it ends here without a word, so that those below it
+    may. The main thread has nobody below it."""
+    global _abandoned, _unfinished
+    if len(_running) == 1:
+        if _abandoned:
+            unsupported.note("threads that wait for each other in turn")
+        raise RuntimeError(f"deadlock: {why}")
+    _abandoned = True
+    _unfinished |= not getattr(threading.current_thread(), "daemon", True)
+    raise SystemExit
 
 
 class Lock:
-    """A lock; to acquire it twice is an error, as nobody could ever release it."""
+    """A lock; who waits for it lets others run."""
 
-    __slots__ = ("_held", "__weakref__")
+    __slots__ = ("_held", "_missed", "__weakref__")
 
     def __init__(self):
-        self._held = False
+        self._held = self._missed = False
 
     def acquire(self, blocking=True, timeout=-1):
         """Acquire the lock; false if it is held and the call may not wait for ever."""
@@ -119,17 +208,25 @@ class Lock:
             if timeout != -1:
                 raise ValueError("can't specify a timeout for a non-blocking call")
             return False
-        if timeout == -1 or timeout is None:
-            raise _deadlock("the lock is never released")
-        if timeout < 0:
+        if timeout is not None and timeout < 0 and timeout != -1:
             raise ValueError("timeout value must be a non-negative number")
-        sleep(timeout)
-        return False
+        while self._held and _run_another():
+            pass
+        if self._held:
+            if timeout == -1 or timeout is None:
+                self._missed = True
+                _stay_behind("the lock is never released")
+            sleep(timeout)
+            return False
+        self._held = True
+        return True
 
     def release(self):
         """Release the lock."""
         if not self._held:
             raise RuntimeError("release unlocked lock")
+        if self._missed:
+            unsupported.note("threads that wait for each other in turn")
         self._held = False
 
     def locked(self):
@@ -138,14 +235,12 @@ class Lock:
 
     def __enter__(self):
         if self._held:
-            raise _deadlock("the lock is never released")
+            return self.acquire()
         self._held = True
         return True
 
     def __exit__(self, *_):
-        if not self._held:
-            raise RuntimeError("release unlocked lock")
-        self._held = False
+        self.release()
 
     acquire_lock, release_lock, locked_lock = acquire, release, locked
 
@@ -164,28 +259,42 @@ def _wait(self, timeout=None):
     """Wait until notified or until a timeout occurs."""
     if not self._is_owned():
         raise RuntimeError("cannot wait on un-acquired lock")
-    if timeout is None and not _timers:
-        raise _deadlock("nothing can end this wait")
+    waiter = Lock()
+    waiter.acquire()
+    self._waiters.append(waiter)
     saved = self._release_save()
     try:
-        if timeout is None:
-            _run_next_timer()
-            return True
-        sleep(max(timeout, 0))
-        return False
+        # Whoever is abandoned here stays among the waiters, so that a later word to it is noticed.
+        woken = waiter.acquire(True, -1 if timeout is None else max(timeout, 0))
+        if not woken:
+            self._waiters.remove(waiter)
+        return woken
     finally:
         self._acquire_restore(saved)
 
 
-def _deadlock(why):
-    return RuntimeError(
-        f"deadlock: {why}; here a thread runs to its end when it is started, "
-        "before the thread that started it goes on"
-    )
+def _put(self, item, block=True, timeout=None):
+    """Put an item into the queue. Where it would wait for a free slot, others could not run."""
+    with self.not_full:
+        if self.is_shutdown:
+            raise queue.ShutDown
+        if block and timeout is not None and timeout < 0:
+            raise ValueError("'timeout' must be a non-negative number")
+        alone = _last == _MAIN
+        if 0 < self.maxsize <= self._qsize() and (alone or not block or timeout is not None):
+            if block:
+                self.not_full.wait(timeout)
+            if self._qsize() >= self.maxsize:
+                raise queue.Full
+        self._put(item)
+        self.unfinished_tasks += 1
+        self.not_empty.notify()
 
 
 def sleep(seconds, /):
     """Delay execution for a given number of seconds."""
+    while run_deferred():
+        pass
     if _timers:
         end = time.monotonic() + seconds
         while _timers and _timers[0].due <= end:
@@ -196,11 +305,18 @@ def sleep(seconds, /):
 
 def finish():
     """What remains to be run when the program's own code has ended."""
-    while _timers:
-        if _timers[0].daemon:
-            _timers.pop(0)
+    while _deferred or _timers:
+        if not _deferred:
+            if _timers[0].daemon:
+                _timers.pop(0)
+            else:
+                _run_next_timer()
+        elif _deferred[0][1].daemon:
+            _deferred.pop(0)
         else:
-            _run_next_timer()
+            _run_another()
+    if _unfinished:
+        unsupported.note("threads that wait for each other in turn")
 
 
 def _start_timer(self):
@@ -228,4 +344,5 @@ def _run_next_timer():
     if not timer.finished.is_set():
         _real_sleep(max(0, timer.due - time.monotonic()))
         timer.interval = 0
-    threading.Thread.start(timer)
+    with at_once():
+        threading.Thread.start(timer)

@@ -15,8 +15,8 @@ _TracebackException = traceback.TracebackException
 
 
 def name_of(error):
-    """The name of an exception's class."""
-    return printable(_name_of(type(error)))
+    """The name of an exception's class. A colon would mean that it is none."""
+    return printable(_name_of(type(error))).replace(":", "_")
 
 
 def own_traceback(error, runner_code):

@@ -15,7 +15,7 @@ use settings::Settings;
 use summary::{Pace, Summary};
 
 use super::args::GradeArgs;
-use super::report;
+use super::{UsageError, report};
 use crate::config::SandboxConfig;
 use crate::error::ExitCode;
 use crate::grading::{
@@ -45,6 +45,7 @@ pub fn run(args: &GradeArgs) -> anyhow::Result<ExitCode> {
     let submissions = read_submissions(&args.programs, &problems, &args.extraction())?;
     let sandbox = open_sandbox(args)?;
     let settings = Settings::new(args, &problems, &sandbox)?;
+    check_limits(args, &problems, &sandbox)?;
     let pairs: Vec<_> = submissions
         .iter()
         .map(|submission| (problems[submission.problem].id.as_str(), submission.sample))
@@ -100,6 +101,21 @@ fn open_sandbox(args: &GradeArgs) -> anyhow::Result<Sandbox> {
         Ok(())
     })?;
     Ok(sandbox)
+}
+
+/// Within limits that the interpreter itself does not get by with, every
+/// program would fail.
+fn check_limits(args: &GradeArgs, problems: &[Problem], sandbox: &Sandbox) -> anyhow::Result<()> {
+    let (limits, needs) = (args.limits.limits(), sandbox.needs(&args.language)?);
+    if let Some(reason) = limits.too_low(&needs) {
+        return Err(UsageError(reason).into());
+    }
+    for problem in problems {
+        if let Some(reason) = problem.limits.within(&limits).too_low(&needs) {
+            return Err(UsageError(format!("the problem `{}`: {reason}", problem.id)).into());
+        }
+    }
+    Ok(())
 }
 
 fn options(args: &GradeArgs) -> GradeOptions {

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::args::RunArgs;
 use super::{UsageError, report};
 use crate::config::SandboxConfig;
-use crate::program::{Ending, Execution, Program, Runner};
+use crate::program::{Ending, Execution, Program, RunLimits, Runner};
 use crate::sandbox::Sandbox;
 
 /// Runs it and passes its output on; the exit code is the program's.
@@ -26,7 +26,13 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
     let program = Program { language, source: source.into(), arguments: args.arguments.clone() };
     let sandbox = Sandbox::new(&SandboxConfig { jobs: 1, ..SandboxConfig::default() }, &[])?;
     report::while_waiting("preparing the interpreter", || sandbox.interpreter(&program.language))?;
-    let execution = sandbox.run(&program, &read_input()?, &args.limits.limits())?;
+    let limits = args.limits.limits();
+    if limits != RunLimits::default()
+        && let Some(reason) = limits.too_low(&sandbox.needs(&program.language)?)
+    {
+        return Err(UsageError(reason).into());
+    }
+    let execution = sandbox.run(&program, &read_input()?, &limits)?;
     pass_on(&execution);
     if args.json {
         report::note(&as_json(&execution).to_string());
@@ -75,6 +81,7 @@ fn in_words(execution: &Execution) -> String {
         Ending::OutOfMemory => "out of memory (--memory-mib)".to_owned(),
         Ending::OutputFlood => "too much output (--output-kib)".to_owned(),
         Ending::Crashed { message } => format!("crashed the interpreter: {message}"),
+        Ending::Unsupported { message } => format!("not supported here: {message}"),
     };
     format!(
         "[{outcome}; fuel {}, memory {} MiB, {:.1} ms]",
@@ -88,7 +95,9 @@ fn as_json(execution: &Execution) -> serde_json::Value {
     let (code, error, detail) = match &execution.ending {
         Ending::Exited { code } => (Some(code), None, None),
         Ending::Failed { error, trace } => (None, Some(error), Some(trace)),
-        Ending::Malformed { message } | Ending::Crashed { message } => (None, None, Some(message)),
+        Ending::Malformed { message }
+        | Ending::Crashed { message }
+        | Ending::Unsupported { message } => (None, None, Some(message)),
         _ => (None, None, None),
     };
     json!({

@@ -17,8 +17,9 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     }
     let config = SandboxConfig { jobs: args.jobs, ..SandboxConfig::default() };
     let sandbox = Sandbox::new(&config, &[])?;
-    let languages =
+    let mut languages =
         report::while_waiting("preparing the interpreters", || Languages::load(&sandbox))?;
+    languages.check(&sandbox, &args.limits.limits()).map_err(UsageError)?;
     let options = ServerOptions {
         listen: args.listen,
         public: args.public,

@@ -12,8 +12,8 @@ use crate::program::{Execution, Program};
 const PYTHON: &str = include_str!("call/harness.py");
 const JAVASCRIPT: &str = include_str!("call/harness.js");
 
-/// Begins the line with the result.
-const MARKER: &str = "\u{1}troupe-result ";
+/// Begins a line with a result.
+pub(super) const MARKER: &str = "\u{1}troupe-result ";
 
 /// The program that calls `function` of the program; the error says why there
 /// is none.

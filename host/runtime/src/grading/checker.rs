@@ -8,8 +8,10 @@
 //! in bytes, then one after the other) and writes them to the instance's own
 //! `/tmp`.
 //!
-//! A checker that ends in any other way is at fault itself and gives no verdict.
-//! So it has to expect anything in the contestant's output.
+//! A checker that ends in any other way died, as one that reads an integer dies
+//! of letters. If it can judge the reference output, the contestant's is at
+//! fault (testlib: a presentation error), else the checker, and there is no
+//! verdict.
 
 use std::sync::Arc;
 
@@ -29,7 +31,9 @@ pub(super) enum Opinion {
     Malformed(String),
     /// Exit code 7: worth some points, which is not enough.
     Partial(String),
-    /// Anything else: the checker failed.
+    /// It is no program, or the sandbox cannot run it.
+    Broken(String),
+    /// Anything else: it died, of this output or of any.
     None(String),
 }
 
@@ -62,7 +66,10 @@ pub(super) fn opinion(execution: &Execution) -> Opinion {
         }
         Ending::Failed { error, .. } => Opinion::None(format!("the checker failed with {error}")),
         Ending::Malformed { message } => {
-            Opinion::None(format!("the checker is no program: {message}"))
+            Opinion::Broken(format!("the checker is no program: {message}"))
+        }
+        Ending::Unsupported { message } => {
+            Opinion::Broken(format!("the checker cannot run: {message}"))
         }
         other => Opinion::None(format!("the checker ended as {}", other.word())),
     }
@@ -103,7 +110,6 @@ mod tests {
         assert!(matches!(exited(3), Opinion::None(_)));
         for ending in [
             Ending::Failed { error: "ValueError".to_owned(), trace: String::new() },
-            Ending::Malformed { message: String::new() },
             Ending::OutOfTime,
             Ending::OutOfFuel,
             Ending::OutOfMemory,
@@ -112,6 +118,8 @@ mod tests {
         ] {
             assert!(matches!(ended(ending), Opinion::None(_)));
         }
+        let broken = ended(Ending::Malformed { message: String::new() });
+        assert!(matches!(broken, Opinion::Broken(_)));
     }
 
     #[test]

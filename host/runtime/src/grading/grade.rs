@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::call;
 use super::checker::{self, Opinion};
 use super::compare::{Rule, call_matches, matches};
+use super::examination::{self, Dialogue, Examination, Report};
 use super::excerpt::{around_difference, beginning};
 use super::problem::{Problem, Test};
 use super::value::Value;
@@ -97,6 +98,7 @@ fn refused(cause: &'static str, detail: String) -> Outcome {
 }
 
 struct Grader<'a> {
+    problem: &'a Problem,
     rule: Rule,
     limits: RunLimits,
     program: &'a Program,
@@ -109,7 +111,7 @@ struct Grader<'a> {
 
 impl<'a> Grader<'a> {
     fn new(
-        problem: &Problem,
+        problem: &'a Problem,
         program: &'a Program,
         options: &GradeOptions,
         runner: &'a dyn Runner,
@@ -118,6 +120,10 @@ impl<'a> Grader<'a> {
         let rule = options.rule.or(problem.compare).or(own).unwrap_or_default();
         if rule == Rule::Checker && problem.checker.is_none() {
             return Err("the rule is `checker`, but the problem has none".to_owned());
+        }
+        let is_code = problem.tests.iter().any(|test| matches!(test, Test::Code { .. }));
+        if is_code && program.language != "python" {
+            return Err(format!("the tests are Python and cannot call `{}`", program.language));
         }
         let function = problem.function.as_deref();
         let calls = problem.tests.iter().any(|test| matches!(test, Test::Call { .. }));
@@ -129,6 +135,7 @@ impl<'a> Grader<'a> {
             None => None,
         };
         Ok(Grader {
+            problem,
             rule,
             limits: problem.limits.within(&options.limits),
             program,
@@ -162,6 +169,7 @@ impl<'a> Grader<'a> {
                     None => Ok(self.compare_result(expected, &execution)),
                 }
             }
+            Test::Code { code } => self.examine(code, graded),
         }
     }
 
@@ -176,6 +184,9 @@ impl<'a> Grader<'a> {
         graded.fuel = graded.fuel.saturating_add(execution.fuel);
         graded.memory_bytes = graded.memory_bytes.max(execution.memory_bytes);
         graded.wall += execution.wall;
+        if let Ending::Unsupported { message } = &execution.ending {
+            return Err(format!("unsupported: {message}"));
+        }
         Ok(execution)
     }
 
@@ -187,7 +198,9 @@ impl<'a> Grader<'a> {
                 last if last.contains(&**error) => beginning(last),
                 last => format!("{error}: {}", beginning(last)),
             },
-            Ending::Malformed { message } | Ending::Crashed { message } => beginning(message),
+            Ending::Malformed { message }
+            | Ending::Crashed { message }
+            | Ending::Unsupported { message } => beginning(message),
             Ending::OutOfFuel => format!("more than {} units of fuel", self.limits.fuel),
             Ending::OutOfTime => format!("more than {} ms", self.limits.timeout_ms),
             Ending::OutOfMemory => format!("more than {} MiB", self.limits.memory_mib),
@@ -209,10 +222,7 @@ impl<'a> Grader<'a> {
 
     fn compare_result(&self, expected: &Value, execution: &Execution) -> Outcome {
         let Some(returned) = call::returned(execution) else {
-            return refused(
-                "no_result",
-                "the program ended before the function returned".to_owned(),
-            );
+            return no_result();
         };
         if call_matches(self.rule, expected, &returned) {
             return Outcome::Accepted;
@@ -220,6 +230,63 @@ impl<'a> Grader<'a> {
         let (expected, actual) =
             around_difference(expected.to_string().as_bytes(), returned.to_string().as_bytes());
         refused("wrong_answer", format!("expected {expected}; returned {actual}"))
+    }
+
+    /// Lets test code ask the program until it has come to an end.
+    fn examine(&self, code: &str, graded: &mut Graded) -> Result<Outcome, String> {
+        let part = |text: &Option<String>| text.clone().unwrap_or_default();
+        let (prompt, entry) = (part(&self.problem.prompt), part(&self.problem.function));
+        let examination = Examination::new(self.program, &prompt, &entry, code);
+        let mut dialogue = Dialogue::default();
+        let mut end = None;
+        for _ in 0..examination::ROUNDS {
+            let said = match self.examiner(&examination, &dialogue, graded)? {
+                Ok(report) => report,
+                Err(outcome) => return Ok(outcome),
+            };
+            let (keep, calls) = match said {
+                Report::Ask { keep, calls } => (keep, calls),
+                Report::Passed { calls: false } => {
+                    return Err("the test code asks nothing of the program".to_owned());
+                }
+                Report::Passed { .. } => return Ok(Outcome::Accepted),
+                Report::Failed(detail) => return Ok(refused("wrong_answer", beginning(&detail))),
+                Report::Raised(detail) => return Ok(refused("error", beginning(&detail))),
+                Report::Gone => return Ok(end.unwrap_or_else(no_result)),
+                Report::Void(reason) => return Err(reason),
+            };
+            let stdin = dialogue.ask(keep, calls);
+            let execution = self.run(&examination.examinee, &stdin, graded)?;
+            dialogue.hear(&execution);
+            end = self.failed(&execution, false);
+        }
+        Ok(refused("wrong_answer", "the test came to no end".to_owned()))
+    }
+
+    /// What the test code says to the answers so far; or the outcome, if they
+    /// keep it from ending in good order.
+    fn examiner(
+        &self,
+        examination: &Examination,
+        dialogue: &Dialogue,
+        graded: &mut Graded,
+    ) -> Result<Result<Report, Outcome>, String> {
+        let mut last = None;
+        for guessing in [true, false] {
+            let stdin = dialogue.for_examiner(guessing);
+            let run = self.runner.run(&examination.examiner, &stdin, &self.limits);
+            let execution = run.map_err(|error| error.to_string())?;
+            graded.wall += execution.wall;
+            if let Some(report) = examination::report(&execution) {
+                return Ok(Ok(report));
+            }
+            // A guess may have led it astray.
+            last = self.failed(&execution, false);
+        }
+        match last {
+            Some(outcome) if !dialogue.is_empty() => Ok(Err(outcome)),
+            _ => Err("the test code ended before it had called the program".to_owned()),
+        }
     }
 
     fn consult(
@@ -231,18 +298,36 @@ impl<'a> Grader<'a> {
         graded: &mut Graded,
     ) -> Result<Outcome, String> {
         let answer = outputs.first().map_or(&[][..], Vec::as_slice);
-        let stdin = checker::stdin(input, actual, answer);
-        let execution =
-            self.runner.run(checker, &stdin, &self.limits).map_err(|error| error.to_string())?;
-        graded.wall += execution.wall;
-        match checker::opinion(&execution) {
+        let mut opinion = |output: &[u8]| {
+            let stdin = checker::stdin(input, output, answer);
+            let execution =
+                self.runner.run(checker, &stdin, &self.limits).map_err(|error| error.to_string())?;
+            graded.wall += execution.wall;
+            Ok::<_, String>(checker::opinion(&execution))
+        };
+        match opinion(actual)? {
             Opinion::Accepted => Ok(Outcome::Accepted),
             Opinion::Wrong(said) => Ok(refused("wrong_answer", beginning(&said))),
             Opinion::Malformed(said) => Ok(refused("presentation", beginning(&said))),
             Opinion::Partial(said) => Ok(refused("partial", beginning(&said))),
-            Opinion::None(reason) => Err(reason),
+            Opinion::Broken(reason) => Err(reason),
+            // Else whoever does not know the answer would print what the checker dies of, and
+            // have no verdict instead of a failure. Without a reference there is nothing to try.
+            Opinion::None(reason) if answer.trim_ascii().is_empty() => {
+                Ok(refused("presentation", format!("{reason}, of what the program wrote")))
+            }
+            Opinion::None(reason) => match opinion(answer)? {
+                Opinion::None(_) | Opinion::Broken(_) => {
+                    Err(format!("{reason}, and so it does on the expected output"))
+                }
+                _ => Ok(refused("presentation", format!("{reason}, of what the program wrote"))),
+            },
         }
     }
+}
+
+fn no_result() -> Outcome {
+    refused("no_result", "the program ended before the function returned".to_owned())
 }
 
 fn last_line(text: &str) -> &str {

@@ -1,6 +1,6 @@
 //! A problem: tests, and when an output is right.
 //!
-//! A file holds one record a line, in one of four layouts, told apart by a
+//! A file holds one record a line, in one of six layouts, told apart by a
 //! field only it has:
 //!
 //! | layout | told by | rule if none is named |
@@ -9,10 +9,14 @@
 //! | APPS, TACO | `input_output` | `apps` |
 //! | CodeContests | `public_tests`, `private_tests` or `generated_tests` | `tokens` |
 //! | LiveCodeBench | `public_test_cases` | `lcb` |
+//! | HumanEval | `entry_point` | none: its tests are code |
+//! | MBPP | `test_list` | none: its tests are code |
 
 mod apps;
 mod code_contests;
+mod human_eval;
 mod live_code_bench;
+mod mbpp;
 mod own;
 mod pickled;
 mod record;
@@ -42,6 +46,8 @@ pub struct Problem {
     pub checker: Option<Program>,
     /// The function that call-based tests call.
     pub function: Option<String>,
+    /// Code that programs go on from, for tests that are code.
+    pub prompt: Option<String>,
     /// What a run may use less than others.
     pub limits: LimitOverrides,
     /// What the dataset allows a native program. Nobody is held to it here:
@@ -59,6 +65,7 @@ impl Problem {
             compare: None,
             checker: None,
             function: None,
+            prompt: None,
             limits: LimitOverrides::default(),
             stated: StatedLimits::default(),
         }
@@ -81,6 +88,11 @@ pub enum Test {
         arguments: Arc<[u8]>,
         /// What it should return.
         expected: Value,
+    },
+    /// Code calls the program's functions and asserts what they return.
+    Code {
+        /// The code; Python.
+        code: String,
     },
 }
 
@@ -176,11 +188,16 @@ fn parse_problem(record: &Record<'_>) -> Result<Problem, GradingError> {
         code_contests::parse(record)
     } else if has("tests") {
         own::parse(record)
+    } else if has("entry_point") {
+        human_eval::parse(record)
+    } else if has("test_list") {
+        mbpp::parse(record)
     } else {
         Err(record.wrong(
             "tests",
             "the record is no problem: it has neither `tests` (our own layout) nor `input_output` \
-             (APPS), `public_tests` (CodeContests) or `public_test_cases` (LiveCodeBench)",
+             (APPS), `public_tests` (CodeContests), `public_test_cases` (LiveCodeBench), \
+             `entry_point` (HumanEval) or `test_list` (MBPP)",
         ))
     }
 }

@@ -79,7 +79,7 @@ pub fn parse_submissions(
                 hint,
             });
         };
-        for (number, source) in samples(&record, extraction)? {
+        for (number, source) in samples(&record, extraction, problems[problem].prompt.is_some())? {
             let sample = number.unwrap_or(counts[problem]);
             counts[problem] += 1;
             let second = record.line();
@@ -108,9 +108,17 @@ fn hint(id: &str, problems: &[Problem]) -> String {
 type Sample = (Option<usize>, Option<String>);
 
 /// The record's samples: their numbers, if given, and their programs.
-fn samples(record: &Record<'_>, extraction: &Extraction) -> Result<Vec<Sample>, GradingError> {
+fn samples(
+    record: &Record<'_>,
+    extraction: &Extraction,
+    continues: bool,
+) -> Result<Vec<Sample>, GradingError> {
     let plain = |text: &str| (!text.trim().is_empty()).then(|| text.to_owned());
-    let extracted = |text: &str| extraction.apply(text);
+    let extracted = |text: &str| match extraction.apply(text) {
+        // What goes on from a prompt is usually written as it is.
+        None if continues && !text.contains("```") => Extraction::WholeText.apply(text),
+        found => found,
+    };
     let find = |names: &[&'static str]| names.iter().copied().find(|name| record.has(name));
     let number = record.count("sample")?.map(|number| number as usize);
     if let Some(name) = find(&PROGRAM) {

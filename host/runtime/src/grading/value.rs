@@ -8,6 +8,7 @@
 mod parser;
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt;
 
 /// The key of an object that stands for what JSON has no notation for; see
@@ -31,7 +32,8 @@ pub enum Value {
     List(Vec<Value>),
     /// A tuple; never equal to a list.
     Tuple(Vec<Value>),
-    /// A dictionary, in the order of its text.
+    /// A dictionary, in the order of its text; made by [`Value::dict`] where
+    /// keys may repeat.
     Dict(Vec<(Value, Value)>),
     /// Something JSON cannot carry, by its type's name. Equal to nothing.
     Other(String),
@@ -87,9 +89,9 @@ impl Value {
             (Value::Str(a), Value::Str(b)) => a == b,
             (Value::List(a), Value::List(b)) | (Value::Tuple(a), Value::Tuple(b)) => all(a, b),
             (Value::Dict(a), Value::Dict(b)) => {
-                let b: BTreeMap<String, &Value> = b.iter().map(|(k, v)| (k.key(), v)).collect();
+                let (a, b) = (by_key(a), by_key(b));
                 a.len() == b.len()
-                    && a.iter().all(|(k, v)| b.get(&k.key()).is_some_and(|w| v.equals(w, close)))
+                    && a.iter().all(|(k, v)| b.get(k).is_some_and(|w| v.equals(w, close)))
             }
             (a, b) => match (a.number(), b.number()) {
                 (Some(a), Some(b)) => {
@@ -115,13 +117,35 @@ impl Value {
         }
     }
 
+    /// A dictionary of these pairs; of two equal keys the last value counts, in
+    /// the first one's place.
+    pub(super) fn dict(pairs: Vec<(Value, Value)>) -> Value {
+        let mut places: BTreeMap<String, usize> = BTreeMap::new();
+        let mut unique: Vec<(Value, Value)> = Vec::new();
+        for (key, value) in pairs {
+            match places.entry(key.key()) {
+                Entry::Occupied(place) => unique[*place.get()].1 = value,
+                Entry::Vacant(place) => {
+                    place.insert(unique.len());
+                    unique.push((key, value));
+                }
+            }
+        }
+        Value::Dict(unique)
+    }
+
     /// The same text for keys that Python takes for the same.
     fn key(&self) -> String {
-        match self.number() {
-            Some(number) => {
+        match (self, self.number()) {
+            (_, Some(number)) => {
                 format!("n{}", number.digits().unwrap_or_else(|| number.value().to_string()))
             }
-            None => format!("t{self}"),
+            (Value::Tuple(items), None) => {
+                // With lengths, so that no two can be taken for each other.
+                let parts = items.iter().map(Value::key).map(|key| format!("{}{key}", key.len()));
+                format!("p{}", parts.collect::<String>())
+            }
+            (other, None) => format!("t{other}"),
         }
     }
 
@@ -156,6 +180,10 @@ impl Value {
     }
 }
 
+fn by_key(pairs: &[(Value, Value)]) -> BTreeMap<String, &Value> {
+    pairs.iter().map(|(key, value)| (key.key(), value)).collect()
+}
+
 fn tagged(pairs: &[(Value, Value)]) -> Option<Value> {
     let [(Value::Str(key), Value::List(content))] = pairs else { return None };
     let [Value::Str(what), content] = content.as_slice() else { return None };
@@ -170,7 +198,7 @@ fn tagged(pairs: &[(Value, Value)]) -> Option<Value> {
                 }
                 _ => None,
             };
-            items.iter().map(pair).collect::<Option<_>>().map(Value::Dict)
+            items.iter().map(pair).collect::<Option<_>>().map(Value::dict)
         }
         (TAG, "other", Value::Str(name)) => Some(Value::Other(name.clone())),
         _ => None,

@@ -101,11 +101,11 @@ fn run(
     context.set_epoch_deadline(remaining);
     Ok(answers
         .into_iter()
-        .map(|answer| answer.map(|run| execution(&run)).map_err(problem))
+        .map(|answer| answer.map_err(problem).and_then(|run| execution(&run)))
         .collect())
 }
 
-fn execution(run: &Execution) -> contract::Execution {
+fn execution(run: &Execution) -> Answer {
     let ending = match run.ending.clone() {
         Ending::Exited { code } => contract::Ending::Exited(code),
         Ending::Failed { error, trace } => contract::Ending::Failed((error, trace)),
@@ -115,13 +115,17 @@ fn execution(run: &Execution) -> contract::Execution {
         Ending::OutOfMemory => contract::Ending::OutOfMemory,
         Ending::OutputFlood => contract::Ending::OutputFlood,
         Ending::Crashed { message } => contract::Ending::Crashed(message),
+        // It says nothing about the program, so there is nothing to reward.
+        Ending::Unsupported { message } => {
+            return Err(contract::Problem::Harness(format!("unsupported: {message}")));
+        }
     };
-    contract::Execution {
+    Ok(contract::Execution {
         ending,
         stdout: run.stdout.clone(),
         stderr: run.stderr.clone(),
         fuel: run.fuel,
-    }
+    })
 }
 
 fn problem(error: SandboxError) -> contract::Problem {

@@ -38,6 +38,12 @@ pub enum Ending {
         /// What the crash was.
         message: String,
     },
+    /// It met something that the interpreter lacks and its language has, so
+    /// that nothing can be said about it.
+    Unsupported {
+        /// What that is.
+        message: String,
+    },
 }
 
 impl Ending {
@@ -53,6 +59,7 @@ impl Ending {
             Ending::OutOfMemory => "out_of_memory",
             Ending::OutputFlood => "output_flood",
             Ending::Crashed { .. } => "crashed",
+            Ending::Unsupported { .. } => "unsupported",
         }
     }
 
@@ -65,7 +72,7 @@ impl Ending {
     pub fn shell_code(&self) -> u8 {
         match self {
             Ending::Exited { code } => (*code & 0xff) as u8,
-            Ending::Failed { .. } | Ending::Malformed { .. } => 1,
+            Ending::Failed { .. } | Ending::Malformed { .. } | Ending::Unsupported { .. } => 1,
             Ending::OutOfFuel | Ending::OutOfTime => 124,
             Ending::OutOfMemory => 137,
             Ending::OutputFlood => 141,

@@ -13,7 +13,7 @@ use crate::plugin::Ticker;
 /// Stack of guest code. Recursion in an interpreter's own machine code (a sort
 /// whose comparison sorts) ends at the interpreter's limit before it ends here;
 /// what frees a list nested a million deep has none.
-const WASM_STACK_BYTES: usize = 256 << 20;
+const WASM_STACK_BYTES: usize = 512 << 20;
 /// Stack of a thread that runs programs: the guest's and the host's frames.
 pub(super) const THREAD_STACK_BYTES: usize = WASM_STACK_BYTES + (8 << 20);
 

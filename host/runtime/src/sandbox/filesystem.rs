@@ -25,18 +25,24 @@ use descriptor::SharedTree;
 use host::Guest;
 use tree::Tree;
 
+use super::meter::Meter;
+
 /// The file system of one instance. Costs nothing until the guest touches it.
 pub(super) struct Filesystem {
     capacity: u64,
     tree: Option<SharedTree>,
+    meter: Meter,
+    /// Descriptors that the guest holds.
+    open: usize,
 }
 
 impl Filesystem {
     /// A file system whose files may hold `capacity` bytes together. The host
     /// uses at most about 45 MiB more than that: a file's memory comes in blocks of
     /// 4 KiB, and there are at most 10,000 files and directories.
-    pub(super) fn new(capacity: u64) -> Self {
-        Filesystem { capacity, tree: None }
+    /// The work is charged to the meter.
+    pub(super) fn new(capacity: u64, meter: Meter) -> Self {
+        Filesystem { capacity, tree: None, meter, open: 0 }
     }
 
     /// The tree; made at the first look, all of it at time `now`.
@@ -114,7 +120,7 @@ mod tests {
     impl State {
         fn new() -> Self {
             State {
-                files: Filesystem::new(100),
+                files: Filesystem::new(100, Meter::new(100_000_000)),
                 context: WasiCtx::builder().build(),
                 resources: ResourceTable::new(),
                 time: 0,

@@ -24,6 +24,9 @@ use crate::program::{Ending, Execution, Program, RunLimits, SandboxError};
 const MESSAGE_BYTES: usize = 4096;
 /// Letters of an error's name that are kept.
 const NAME_LETTERS: usize = 100;
+/// The error's name with which an interpreter says that it, and not the program,
+/// lacks something; what that is stands in place of the trace.
+const UNSUPPORTED: &str = "troupe:unsupported";
 /// What one call of the guest may make the host copy.
 const COPIED_BYTES: usize = 256 << 20;
 /// What describing itself may use.
@@ -119,11 +122,13 @@ impl Interpreter {
             Err(error) => of_error(&error, &store)?,
         };
         let (stdout, stderr) = store.data().streams.take();
+        let own = limits.fuel.saturating_sub(store.get_fuel().unwrap_or_default());
+        let fuel = own.saturating_add(store.data().meter.charged());
         Ok(Execution {
-            ending,
+            ending: if fuel > limits.fuel { Ending::OutOfFuel } else { ending },
             stdout,
             stderr,
-            fuel: limits.fuel.saturating_sub(store.get_fuel().unwrap_or_default()),
+            fuel: fuel.min(limits.fuel),
             memory_bytes: store.data().limiter.granted() as u64,
             wall: began.elapsed(),
         })
@@ -165,6 +170,9 @@ fn on_enough_stack<R>(body: impl FnOnce() -> R) -> R {
 fn of_guest(ending: interpreter::Ending, refused_memory: bool) -> Ending {
     match ending {
         interpreter::Ending::Exited(code) => Ending::Exited { code },
+        interpreter::Ending::Failed((error, trace)) if error == UNSUPPORTED => {
+            Ending::Unsupported { message: cut(trace) }
+        }
         interpreter::Ending::Failed((error, trace)) => {
             // Parts of CPython's library lose the exception when memory runs out.
             let lost = refused_memory && error == "SystemError";
@@ -191,6 +199,7 @@ fn is_memory_error(error: &str, trace: &str) -> bool {
 fn of_error(error: &wasmtime::Error, store: &Store<State>) -> Result<Ending, SandboxError> {
     match error.downcast_ref::<Stop>() {
         Some(Stop::OutputFlood) => return Ok(Ending::OutputFlood),
+        Some(Stop::OutOfFuel) => return Ok(Ending::OutOfFuel),
         Some(Stop::OutOfTime) => return Ok(Ending::OutOfTime),
         Some(stop @ Stop::Starved) => return Err(SandboxError::harness(stop.to_string())),
         None => {}

@@ -15,6 +15,8 @@ use crate::program::{Execution, Program, RunLimits, Runner, SandboxError};
 
 /// Workers a run may lose before it is given up.
 const ATTEMPTS: usize = 3;
+/// No interpreter is made ready in less on any machine.
+const LEAST_TIME_MS: u64 = 10;
 
 /// Runs model-written programs, each in a fresh instance in one of several
 /// worker processes. Clones share the workers, which start when first needed.
@@ -99,6 +101,19 @@ impl Sandbox {
         let (_, source) = self.load(Some(language), &file)?;
         sources.insert(language.to_owned(), source.clone());
         Ok(source)
+    }
+
+    /// What the interpreter itself needs: a program of no text within the
+    /// default limits.
+    pub fn needs(&self, language: &str) -> Result<RunLimits, SandboxError> {
+        let program = Program::new(language, *b"");
+        let run = self.run(&program, &Arc::from([]), &RunLimits::default())?;
+        Ok(RunLimits {
+            fuel: run.fuel,
+            timeout_ms: LEAST_TIME_MS,
+            memory_mib: run.memory_bytes.div_ceil(1 << 20),
+            output_bytes: 0,
+        })
     }
 
     /// Makes an interpreter known: for this language, or the one it says it runs.

@@ -9,6 +9,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
 use super::bindings::troupe::plugin::streams::Output;
 use super::filesystem::{Filesystem, FilesystemView};
+use super::meter::Meter;
 use super::streams::Streams;
 use super::wasi::Surroundings;
 use crate::plugin::Limiter;
@@ -19,14 +20,17 @@ const RESOURCES: usize = 10_000;
 /// Bytes in the files of the in-memory `/tmp`.
 const FILE_BYTES: u64 = 64 << 20;
 /// A run that has not had its processor time after so many times as long has
-/// met a starved machine.
-pub(super) const STARVED: u32 = 10;
+/// met a starved machine. The guard lies far behind the fuel, so this is more
+/// than it seems.
+pub(super) const STARVED: u32 = 4;
 
 /// Why the host stops a run, other than for fuel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Stop {
     #[error("it wrote more than it may")]
     OutputFlood,
+    #[error("the host worked more for it than it may use fuel")]
+    OutOfFuel,
     #[error("it used up its time")]
     OutOfTime,
     #[error("the machine gave the run too little processor time")]
@@ -38,6 +42,7 @@ pub(super) struct State {
     pub(super) limiter: Limiter,
     pub(super) streams: Streams,
     pub(super) surroundings: Surroundings,
+    pub(super) meter: Meter,
     filesystem: Filesystem,
     wasi: WasiCtx,
     resources: ResourceTable,
@@ -46,7 +51,8 @@ pub(super) struct State {
 
 impl State {
     pub(super) fn new(stdin: bytes::Bytes, limits: &RunLimits) -> Self {
-        let streams = Streams::new(stdin, limits.output_bytes);
+        let meter = Meter::new(limits.fuel);
+        let streams = Streams::new(stdin, limits.output_bytes, meter.clone());
         let wasi = WasiCtxBuilder::new()
             .stdin(streams.stdin.clone())
             .stdout(streams.sink(Output::Stdout))
@@ -60,7 +66,8 @@ impl State {
             limiter: Limiter::new(usize::try_from(limits.memory_mib).unwrap_or(usize::MAX)),
             streams,
             surroundings: Surroundings::new(limits.fuel),
-            filesystem: Filesystem::new(FILE_BYTES),
+            filesystem: Filesystem::new(FILE_BYTES, meter.clone()),
+            meter,
             wasi,
             resources,
             guard: Guard::new(Duration::from_millis(limits.timeout_ms)),

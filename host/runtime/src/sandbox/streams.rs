@@ -14,6 +14,7 @@ use wasmtime_wasi::p2::pipe::MemoryInputPipe;
 use wasmtime_wasi::p2::{InputStream, OutputStream, Pollable, StreamError};
 
 use super::bindings::troupe::plugin::streams::Output;
+use super::meter::Meter;
 use super::state::{State, Stop};
 
 /// Bytes a guest may hand over at a time; it comes back for more.
@@ -26,17 +27,18 @@ pub(super) struct Streams {
     written: Arc<Mutex<Written>>,
 }
 
-#[derive(Default)]
 struct Written {
     stdout: Vec<u8>,
     stderr: Vec<u8>,
     limit: usize,
+    meter: Meter,
 }
 
 impl Streams {
-    pub(super) fn new(stdin: Bytes, limit: u64) -> Self {
+    /// The work is charged to the meter.
+    pub(super) fn new(stdin: Bytes, limit: u64, meter: Meter) -> Self {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let written = Written { limit, ..Written::default() };
+        let written = Written { stdout: Vec::new(), stderr: Vec::new(), limit, meter };
         Streams { stdin: MemoryInputPipe::new(stdin), written: Arc::new(Mutex::new(written)) }
     }
 
@@ -61,7 +63,10 @@ impl Written {
             Output::Stdout => self.stdout.extend_from_slice(fitting),
             Output::Stderr => self.stderr.extend_from_slice(fitting),
         }
-        if fitting.len() < bytes.len() { Err(Stop::OutputFlood) } else { Ok(()) }
+        if fitting.len() < bytes.len() {
+            return Err(Stop::OutputFlood);
+        }
+        self.meter.charge(bytes.len() as u64)
     }
 }
 
@@ -139,8 +144,9 @@ pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     type Write = (Output, Vec<u8>);
     let mut streams = linker.instance("troupe:plugin/streams@0.1.0")?;
     streams.func_wrap("read", |mut context: StoreContextMut<'_, State>, (limit,): Read| {
-        let stdin = &mut context.data_mut().streams.stdin;
-        let bytes = stdin.read((limit as usize).min(PORTION)).unwrap_or_default();
+        let state = context.data_mut();
+        let bytes = state.streams.stdin.read((limit as usize).min(PORTION)).unwrap_or_default();
+        state.meter.charge(bytes.len() as u64)?;
         Ok((bytes.to_vec(),))
     })?;
     streams.func_wrap("write", |context: StoreContextMut<'_, State>, (to, bytes): Write| {
@@ -154,7 +160,7 @@ mod tests {
 
     #[test]
     fn both_outputs_share_one_limit_and_keep_what_fits() {
-        let streams = Streams::new(Bytes::new(), 10);
+        let streams = Streams::new(Bytes::new(), 10, Meter::new(1_000_000));
         let write = |output, bytes: &[u8]| lock(&streams.written).write(output, bytes);
         assert!(write(Output::Stdout, b"123456").is_ok());
         assert!(write(Output::Stderr, b"abcd").is_ok());

@@ -8,6 +8,7 @@ use wasmtime_wasi::p2::DynPollable;
 use wasmtime_wasi::p2::bindings::clocks::monotonic_clock::Host as _;
 use wasmtime_wasi::p2::bindings::clocks::wall_clock::Datetime;
 
+use super::meter::LOOK;
 use super::state::State;
 use crate::plugin::link_random;
 use crate::seed::Seed;
@@ -53,8 +54,10 @@ type Context<'a> = StoreContextMut<'a, State>;
 /// Nanoseconds since the run began: fuel used and time slept.
 fn now(context: &mut Context<'_>) -> u64 {
     let left = context.get_fuel().unwrap_or_default();
+    let charged = context.data().meter.charged();
     let surroundings = &mut context.data_mut().surroundings;
-    let worked = surroundings.fuel.saturating_sub(left) / FUEL_PER_NANOSECOND;
+    let worked = surroundings.fuel.saturating_sub(left).saturating_add(charged);
+    let worked = worked / FUEL_PER_NANOSECOND;
     surroundings.seen = surroundings.slept.saturating_add(worked);
     surroundings.seen
 }
@@ -71,7 +74,10 @@ pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
 /// Sleeping advances the clock and returns at once.
 fn link_clocks(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     let mut clock = linker.instance("wasi:clocks/monotonic-clock@0.2.12")?;
-    clock.func_wrap("now", |mut context: Context<'_>, (): ()| Ok((now(&mut context),)))?;
+    clock.func_wrap("now", |mut context: Context<'_>, (): ()| {
+        context.data().meter.charge_units(LOOK)?;
+        Ok((now(&mut context),))
+    })?;
     clock.func_wrap("resolution", |_: Context<'_>, (): ()| Ok((1_u64,)))?;
     clock.func_wrap("subscribe-duration", |mut context: Context<'_>, (duration,): (u64,)| {
         sleep(&mut context, duration)
@@ -81,8 +87,10 @@ fn link_clocks(linker: &mut Linker<State>) -> wasmtime::Result<()> {
         sleep(&mut context, duration)
     })?;
     let mut clock = linker.instance("wasi:clocks/wall-clock@0.2.12")?;
-    clock
-        .func_wrap("now", |mut context: Context<'_>, (): ()| Ok((datetime(now(&mut context)),)))?;
+    clock.func_wrap("now", |mut context: Context<'_>, (): ()| {
+        context.data().meter.charge_units(LOOK)?;
+        Ok((datetime(now(&mut context)),))
+    })?;
     clock.func_wrap("resolution", |_: Context<'_>, (): ()| {
         Ok((Datetime { seconds: 0, nanoseconds: 1 },))
     })
@@ -90,6 +98,7 @@ fn link_clocks(linker: &mut Linker<State>) -> wasmtime::Result<()> {
 
 fn sleep(context: &mut Context<'_>, duration: u64) -> wasmtime::Result<(Resource<DynPollable>,)> {
     let state = context.data_mut();
+    state.meter.charge(0)?;
     state.surroundings.sleep(duration);
     Ok((state.clocks().subscribe_duration(0)?,))
 }

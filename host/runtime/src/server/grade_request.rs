@@ -74,17 +74,20 @@ impl GradeRequest {
             return Err(Refusal::unprocessable(languages.missing(name)));
         };
         let (sources, is_batch) = fields.sources(language)?;
+        let (problem, limits) = (fields.problem()?, fields.limits().within(caps));
+        let allowed = languages.allow(language, &problem.limits.within(&limits));
+        allowed.map_err(Refusal::unprocessable)?;
         let program = |source: Option<String>| {
             let source = source.filter(|source| !source.trim().is_empty())?;
             Some(Program::new(language, source.into_bytes()))
         };
         Ok(GradeRequest {
-            problem: fields.problem()?,
+            problem,
             programs: sources.into_iter().map(program).collect(),
             is_batch,
             options: GradeOptions {
                 rule: fields.compare,
-                limits: fields.limits().within(caps),
+                limits,
                 stop: if fields.all_tests { Stop::AllTests } else { Stop::FirstFailure },
             },
             language,
@@ -226,6 +229,8 @@ mod tests {
             (r#""program": "a", "compare": "tolkens""#, "no compare rule `tolkens`"),
             (r#""program": "a", "language": "cobol""#, "`cobol`"),
             (r#""program": "a", "fuel": -1"#, "-1"),
+            (r#""program": "a", "fuel": 0"#, "0 units of fuel"),
+            (r#""program": "a", "memory_mib": 1"#, "1 MiB of memory"),
             (r#""program": "a", "problem": {}"#, "either `problem`"),
         ] {
             let error = parse(&format!("{{{TESTS}, {fields}}}")).unwrap_err();

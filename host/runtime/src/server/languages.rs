@@ -3,16 +3,19 @@
 use std::collections::BTreeMap;
 
 use crate::plugin::PluginError;
+use crate::program::RunLimits;
 use crate::sandbox::{Sandbox, StartError};
 
 /// What is looked for when the server starts. A request never names a file:
 /// what is not here does not exist for it.
 const LANGUAGES: [&str; 2] = ["python", "javascript"];
 
-/// The languages whose interpreters were found, with the digests of these.
+/// The languages whose interpreters were found, with the digests of these and
+/// what they need themselves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Languages {
     digests: BTreeMap<&'static str, String>,
+    needs: BTreeMap<&'static str, RunLimits>,
 }
 
 impl Languages {
@@ -36,8 +39,27 @@ impl Languages {
         }
         match missing {
             Some(error) if digests.is_empty() => Err(error),
-            _ => Ok(Languages { digests }),
+            _ => Ok(Languages { digests, needs: BTreeMap::new() }),
         }
+    }
+
+    /// Runs each interpreter once, to know what it needs itself.
+    ///
+    /// # Errors
+    /// One cannot be run, or the limits are below what it needs.
+    pub fn check(&mut self, sandbox: &Sandbox, limits: &RunLimits) -> Result<(), String> {
+        for &language in self.digests.keys() {
+            let needs = sandbox.needs(language).map_err(|error| error.to_string())?;
+            self.needs.insert(language, needs);
+        }
+        self.digests.keys().try_for_each(|language| self.allow(language, limits))
+    }
+
+    /// # Errors
+    /// The limits are below what the language's interpreter needs itself.
+    pub(super) fn allow(&self, language: &str, limits: &RunLimits) -> Result<(), String> {
+        let needs = self.needs.get(language);
+        needs.and_then(|needs| limits.too_low(needs)).map_or(Ok(()), Err)
     }
 
     /// Our name of a language, and its interpreter's digest. Other names in
@@ -63,12 +85,17 @@ impl Languages {
     }
 }
 
+/// What a made-up interpreter needs.
+#[cfg(test)]
+const NEEDS: RunLimits = RunLimits { fuel: 3, timeout_ms: 10, memory_mib: 32, output_bytes: 0 };
+
 #[cfg(test)]
 impl Languages {
     /// These languages with made-up digests.
     pub(super) fn pretended(names: &[&'static str]) -> Self {
         Languages {
             digests: names.iter().map(|name| (*name, format!("digest of {name}"))).collect(),
+            needs: names.iter().map(|name| (*name, NEEDS)).collect(),
         }
     }
 }

@@ -101,6 +101,7 @@ impl RunCode {
         let Some((language, _)) = languages.find(&request.language) else {
             return Ok(RunCode::Impossible(languages.missing(&request.language)));
         };
+        languages.allow(language, &limits).map_err(Refusal::unprocessable)?;
         let fetches = request.fetch_files.is_some_and(|names| !names.is_empty());
         Ok(RunCode::Run(Box::new(Plan {
             program: Program::new(language, request.code.into_bytes()),
@@ -137,6 +138,9 @@ impl Plan {
     }
 
     fn answer(&self, execution: &Execution) -> Answer {
+        if let Ending::Unsupported { message } = &execution.ending {
+            return Answer::impossible(format!("unsupported: {message}"));
+        }
         let result = self.result(execution);
         let error = match &execution.ending {
             Ending::Failed { error, .. } => Some(error.clone()),
@@ -185,6 +189,7 @@ impl Plan {
             Ending::OutOfMemory => format!("more than {} MiB of memory", limits.memory_mib),
             Ending::OutputFlood => format!("more than {} bytes of output", limits.output_bytes),
             Ending::Crashed { message } => format!("the interpreter crashed: {message}"),
+            Ending::Unsupported { message } => format!("the interpreter lacks something: {message}"),
         })
     }
 }

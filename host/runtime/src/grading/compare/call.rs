@@ -58,7 +58,7 @@ fn integer_keys(value: &Value) -> Option<Value> {
         _ => None,
     };
     let pair = |(key, value): &(Value, Value)| Some((integer(key)?, value.clone()));
-    pairs.iter().map(pair).collect::<Option<_>>().map(Value::Dict)
+    pairs.iter().map(pair).collect::<Option<_>>().map(Value::dict)
 }
 
 #[cfg(test)]
@@ -69,6 +69,8 @@ mod tests {
     const TUPLE: &str = r#"{"__troupe__": ["tuple", [1, 2]]}"#;
     const ROWS: &str = r#"[{"__troupe__": ["tuple", [1, 2]]}, {"__troupe__": ["tuple", [3, 4]]}]"#;
     const KEYS: &str = r#"{"__troupe__": ["dict", [[1, "a"]]]}"#;
+
+    const TWICE: &str = r#"{"__troupe__": ["dict", [["a", 7], ["a", 1]]]}"#;
 
     /// Expected, returned, and whether `lcb`, `apps` and our own rules accept.
     const CASES: &[(&str, &str, bool, bool, bool)] = &[
@@ -86,6 +88,8 @@ mod tests {
         (r#"{"1": "a"}"#, KEYS, false, true, false),
         (r#"[{"1": "a"}]"#, KEYS, false, true, false),
         (r#"{"a": 1}"#, r#"{"a": 1}"#, true, true, true),
+        (r#"{"a": 1, "b": 2}"#, TWICE, false, false, false),
+        (r#"{"a": 1}"#, TWICE, true, true, true),
         ("[]", "[]", true, true, true),
         ("null", "null", true, true, true),
         ("\"a\"", "\"a \"", false, false, false),

@@ -197,7 +197,95 @@ fn a_checker_decides_in_a_run_of_its_own_and_only_there_is_the_answer() {
     assert_eq!(failure(&verdict(1)), (Some(0), "wrong_answer"));
     assert_eq!(failure(&verdict(2)), (Some(0), "presentation"));
     assert_eq!(failure(&verdict(7)), (Some(0), "partial"));
-    assert_eq!(verdict(3).verdict.word(), "void");
+}
+
+#[test]
+fn a_checker_that_dies_of_the_output_fails_it_if_it_can_judge_the_answer() {
+    let died = || Ending::Failed { error: "ValueError".to_owned(), trace: String::new() };
+    let judge = |answer: &str, endings: Vec<Ending>| {
+        let mut problem = Problem::new("p", vec![Test::stdin("in", answer)]);
+        problem.checker = Some(Program::new("python", b"check()".as_slice()));
+        let runs = endings.into_iter().map(|ending| ended(ending, ""));
+        let runner = script([wrote("junk")].into_iter().chain(runs).collect());
+        let graded = grade(&problem, Some(&program()), &GradeOptions::default(), &runner);
+        let asked: Vec<Vec<u8>> =
+            runner.asked.into_inner().unwrap().into_iter().map(|(_, stdin, _)| stdin).collect();
+        (graded, asked)
+    };
+    for code in [0, 1, 2, 7] {
+        let (graded, asked) = judge("right", vec![died(), Ending::Exited { code }]);
+        assert_eq!(failure(&graded), (Some(0), "presentation"));
+        assert_eq!(asked[1], b"2 4 5\ninjunkright", "first the output");
+        assert_eq!(asked[2], b"2 5 5\ninrightright", "then the answer itself");
+    }
+    for again in [died(), Ending::Exited { code: 3 }, Ending::OutOfFuel] {
+        let (graded, _) = judge("right", vec![died(), again]);
+        assert_eq!(graded.verdict.word(), "void");
+    }
+    // Without a reference, or void would be for whoever wants it.
+    let (graded, asked) = judge(" \n", vec![died()]);
+    assert_eq!((failure(&graded), asked.len()), ((Some(0), "presentation"), 2));
+    let broken = Ending::Malformed { message: String::new() };
+    assert_eq!(judge("", vec![broken]).0.verdict.word(), "void");
+}
+
+#[test]
+fn what_the_interpreter_lacks_is_no_verdict() {
+    let lacks = Ending::Unsupported { message: "a 32-bit limit".to_owned() };
+    let runner = script(vec![ended(lacks, "a")]);
+    let graded = grade(&two_tests(), Some(&program()), &GradeOptions::default(), &runner);
+    let Verdict::Void { reason } = &graded.verdict else { panic!("{graded:?}") };
+    assert_eq!(reason, "test 0: unsupported: a 32-bit limit");
+    assert_eq!(graded.fuel, 10);
+}
+
+/// What the two sides of an examination write.
+fn said(line: &str) -> Result<Execution, SandboxError> {
+    wrote(&format!("\u{1}troupe-result {line}\n"))
+}
+
+fn examined(answers: Vec<Result<Execution, SandboxError>>) -> (Graded, Vec<(Program, Vec<u8>)>) {
+    let mut problem =
+        Problem::new("p", vec![Test::Code { code: "assert f(1) == 77777".to_owned() }]);
+    problem.function = Some("f".to_owned());
+    let runner = script(answers);
+    let graded = grade(&problem, Some(&program()), &GradeOptions::default(), &runner);
+    let asked = runner.asked.into_inner().unwrap();
+    (graded, asked.into_iter().map(|(program, stdin, _)| (program, stdin)).collect())
+}
+
+#[test]
+fn test_code_and_the_program_never_meet() {
+    let ask = "{\"ask\": [\"c\"], \"keep\": 0}";
+    let (graded, asked) =
+        examined(vec![said(ask), said("{\"value\": 5}"), said("{\"passed\": 1}")]);
+    assert_eq!(graded.verdict, Verdict::Passed);
+    assert_eq!(graded.fuel, 10, "the test code's work is not the program's");
+    let text = |index: usize| String::from_utf8_lossy(&asked[index].0.source).into_owned();
+    assert!(text(0).contains("77777") && !text(0).contains("solve()"));
+    assert!(text(1).contains("solve()") && !text(1).contains("77777"));
+    assert_eq!(asked[0].1, b"[true, []]\n");
+    assert_eq!(asked[1].1, b"[\"c\"]\n");
+    assert_eq!(asked[2].1, b"[true, [[\"c\", {\"value\": 5}]]]\n");
+}
+
+#[test]
+fn an_examination_ends_in_every_way() {
+    let ask = "{\"ask\": [\"c\"], \"keep\": 0}";
+    let end = |line: &str| examined(vec![said(ask), said("5"), said(line)]).0;
+    assert_eq!(failure(&end("{\"failed\": \"x\"}")), (Some(0), "wrong_answer"));
+    assert_eq!(failure(&end("{\"raised\": \"x\"}")), (Some(0), "error"));
+    assert_eq!(end("{\"void\": \"x\"}").verdict.word(), "void");
+    let gone = |run| examined(vec![said(ask), run, said("{\"gone\": true}")]).0;
+    assert_eq!(failure(&gone(wrote(""))), (Some(0), "no_result"));
+    assert_eq!(failure(&gone(ended(Ending::OutOfFuel, ""))), (Some(0), "out_of_fuel"));
+    let silent = || ended(Ending::OutOfMemory, "");
+    assert_eq!(examined(vec![silent(), silent()]).0.verdict.word(), "void");
+    let led_astray = examined(vec![said(ask), said("5"), silent(), said("{\"passed\": 1}")]);
+    assert_eq!(led_astray.0.verdict, Verdict::Passed);
+    let swamped = examined(vec![said(ask), said("5"), silent(), silent()]).0;
+    assert_eq!(failure(&swamped), (Some(0), "out_of_memory"));
+    assert_eq!(examined(vec![said("{\"passed\": 0}")]).0.verdict.word(), "void");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 use wasmtime_wasi::p2::bindings::sync::filesystem::types;
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 
+use super::super::meter::Meter;
 use super::FilesystemView;
 use super::descriptor::{Descriptor, Handle, Listing};
 use super::naming::Opening;
@@ -16,6 +17,9 @@ use super::stream::{Reader, TRANSFER_BYTES, Writer};
 use super::tree::{Inode, Kind, ROOT, Status, Tree};
 
 const NANOSECONDS: u64 = 1_000_000_000;
+/// Files and directories that may be open at a time, as on Linux. Each may
+/// have two streams, and there is room for those.
+const OPEN: usize = 1024;
 
 type Fd = Resource<types::Descriptor>;
 type Entries = Resource<types::DirectoryEntryStream>;
@@ -25,8 +29,17 @@ pub(super) struct Guest<'a, T>(pub(super) &'a mut T);
 
 impl<T: FilesystemView> Guest<'_, T> {
     fn descriptor(&mut self, fd: &Fd) -> FsResult<&mut Descriptor> {
+        self.charge(0)?;
         let own = Resource::<Descriptor>::new_borrow(fd.rep());
         Ok(self.0.filesystem().1.get_mut(&own)?)
+    }
+
+    fn meter(&mut self) -> Meter {
+        self.0.filesystem().0.meter.clone()
+    }
+
+    fn charge(&mut self, bytes: u64) -> FsResult<()> {
+        self.0.filesystem().0.meter.charge(bytes).map_err(FsError::trap)
     }
 
     /// Does something with a descriptor's node that changes nothing.
@@ -69,9 +82,13 @@ impl<T: FilesystemView> Guest<'_, T> {
     }
 
     fn push_descriptor(&mut self, handle: Handle, flags: types::DescriptorFlags) -> FsResult<Fd> {
+        if self.0.filesystem().0.open == OPEN {
+            return Err(ErrorCode::InsufficientMemory.into());
+        }
         let writable = flags.contains(types::DescriptorFlags::WRITE);
         let readable = flags.contains(types::DescriptorFlags::READ) || !writable;
         let own = self.push(Descriptor { handle, readable, writable })?;
+        self.0.filesystem().0.open += 1;
         Ok(Resource::new_own(own.rep()))
     }
 
@@ -112,6 +129,7 @@ impl<T: FilesystemView> types::HostDirectoryEntryStream for Guest<'_, T> {
         &mut self,
         entries: Entries,
     ) -> FsResult<Option<types::DirectoryEntry>> {
+        self.charge(0)?;
         let own = Resource::<Listing>::new_borrow(entries.rep());
         let entry = self.0.filesystem().1.get_mut(&own)?.next()?;
         Ok(entry.map(|(name, kind)| types::DirectoryEntry { type_: kind.into(), name }))
@@ -125,19 +143,19 @@ impl<T: FilesystemView> types::HostDirectoryEntryStream for Guest<'_, T> {
 impl<T: FilesystemView> types::HostDescriptor for Guest<'_, T> {
     fn read_via_stream(&mut self, fd: Fd, offset: u64) -> FsResult<Resource<DynInputStream>> {
         let handle = self.descriptor(&fd)?.for_reading()?.again()?;
-        let stream: DynInputStream = Box::new(Reader::new(handle, offset));
+        let stream: DynInputStream = Box::new(Reader::new(handle, offset, self.meter()));
         self.push(stream)
     }
 
     fn write_via_stream(&mut self, fd: Fd, offset: u64) -> FsResult<Resource<DynOutputStream>> {
         let handle = self.for_writing(&fd)?.again()?;
-        let stream: DynOutputStream = Box::new(Writer::at(handle, offset));
+        let stream: DynOutputStream = Box::new(Writer::at(handle, offset, self.meter()));
         self.push(stream)
     }
 
     fn append_via_stream(&mut self, fd: Fd) -> FsResult<Resource<DynOutputStream>> {
         let handle = self.for_writing(&fd)?.again()?;
-        let stream: DynOutputStream = Box::new(Writer::append(handle));
+        let stream: DynOutputStream = Box::new(Writer::append(handle, self.meter()));
         self.push(stream)
     }
 
@@ -173,6 +191,8 @@ impl<T: FilesystemView> types::HostDescriptor for Guest<'_, T> {
     }
 
     fn set_size(&mut self, fd: Fd, size: u64) -> FsResult<()> {
+        let before = self.look(&fd, Tree::status)?.size;
+        self.charge(before.abs_diff(size))?;
         let handle = self.for_writing(&fd)?;
         Ok(handle.tree().resize(handle.inode(), size)?)
     }
@@ -190,11 +210,13 @@ impl<T: FilesystemView> types::HostDescriptor for Guest<'_, T> {
         let length = length.min(TRANSFER_BYTES as u64) as usize;
         let handle = self.descriptor(&fd)?.for_reading()?;
         let bytes = handle.tree().read(handle.inode(), offset, length)?;
+        self.charge(bytes.len() as u64)?;
         let is_end = bytes.len() < length || length == 0;
         Ok((bytes, is_end))
     }
 
     fn write(&mut self, fd: Fd, bytes: Vec<u8>, offset: u64) -> FsResult<u64> {
+        self.charge(bytes.len() as u64)?;
         let handle = self.for_writing(&fd)?;
         handle.tree().write(handle.inode(), offset, &bytes)?;
         Ok(bytes.len() as u64)
@@ -267,7 +289,9 @@ impl<T: FilesystemView> types::HostDescriptor for Guest<'_, T> {
     }
 
     fn drop(&mut self, fd: Fd) -> wasmtime::Result<()> {
-        self.delete::<Descriptor>(fd.rep())
+        self.delete::<Descriptor>(fd.rep())?;
+        self.0.filesystem().0.open -= 1;
+        Ok(())
     }
 
     /// There are no links, so nothing that exists is one.

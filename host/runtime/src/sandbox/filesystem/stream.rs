@@ -5,6 +5,7 @@ use wasmtime_wasi::async_trait;
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 use wasmtime_wasi::p2::{InputStream, OutputStream, Pollable, StreamError, StreamResult};
 
+use super::super::meter::Meter;
 use super::descriptor::Handle;
 
 /// Bytes one call reads, or a stream takes, at most.
@@ -14,11 +15,12 @@ pub(super) const TRANSFER_BYTES: usize = 1 << 20;
 pub(super) struct Reader {
     handle: Handle,
     position: u64,
+    meter: Meter,
 }
 
 impl Reader {
-    pub(super) fn new(handle: Handle, position: u64) -> Self {
-        Reader { handle, position }
+    pub(super) fn new(handle: Handle, position: u64, meter: Meter) -> Self {
+        Reader { handle, position, meter }
     }
 }
 
@@ -28,6 +30,7 @@ impl InputStream for Reader {
         let length = size.min(TRANSFER_BYTES);
         let bytes = self.handle.tree().read(self.handle.inode(), self.position, length);
         let bytes = bytes.map_err(failed)?;
+        charge(&self.meter, bytes.len())?;
         if bytes.is_empty() && size > 0 {
             return Err(StreamError::Closed);
         }
@@ -40,21 +43,23 @@ impl InputStream for Reader {
 pub(super) struct Writer {
     handle: Handle,
     position: Option<u64>,
+    meter: Meter,
 }
 
 impl Writer {
-    pub(super) fn at(handle: Handle, position: u64) -> Self {
-        Writer { handle, position: Some(position) }
+    pub(super) fn at(handle: Handle, position: u64, meter: Meter) -> Self {
+        Writer { handle, position: Some(position), meter }
     }
 
-    pub(super) fn append(handle: Handle) -> Self {
-        Writer { handle, position: None }
+    pub(super) fn append(handle: Handle, meter: Meter) -> Self {
+        Writer { handle, position: None, meter }
     }
 }
 
 #[async_trait]
 impl OutputStream for Writer {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
+        charge(&self.meter, bytes.len())?;
         let inode = self.handle.inode();
         let mut tree = self.handle.tree();
         let end = tree.status(inode).map_err(failed)?.size;
@@ -70,6 +75,10 @@ impl OutputStream for Writer {
     fn check_write(&mut self) -> StreamResult<usize> {
         Ok(TRANSFER_BYTES)
     }
+}
+
+fn charge(meter: &Meter, bytes: usize) -> StreamResult<()> {
+    meter.charge(bytes as u64).map_err(|stop| StreamError::Trap(stop.into()))
 }
 
 /// The guest learns the code from `filesystem-error-code`.
@@ -95,6 +104,10 @@ mod tests {
     use super::super::tree::{ROOT, Tree};
     use super::*;
 
+    fn meter() -> Meter {
+        Meter::new(100_000_000)
+    }
+
     fn file() -> Handle {
         let tree = Arc::new(Mutex::new(Tree::new(10, 0)));
         let how = Opening { create: true, ..Opening::default() };
@@ -104,11 +117,11 @@ mod tests {
     #[test]
     fn what_is_written_can_be_read() {
         let file = file();
-        let mut writer = Writer::at(file.again().unwrap(), 1);
+        let mut writer = Writer::at(file.again().unwrap(), 1, meter());
         writer.write("ab".into()).unwrap();
-        Writer::append(file.again().unwrap()).write("!".into()).unwrap();
+        Writer::append(file.again().unwrap(), meter()).write("!".into()).unwrap();
         writer.write("cd".into()).unwrap();
-        let mut reader = Reader::new(file, 0);
+        let mut reader = Reader::new(file, 0, meter());
         assert_eq!(reader.read(3).unwrap(), "\0ab");
         assert_eq!(reader.read(9).unwrap(), "cd");
         assert!(matches!(reader.read(9), Err(StreamError::Closed)));
@@ -116,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_write_without_room_fails_with_its_code_and_the_next_may_succeed() {
-        let mut writer = Writer::append(file());
+        let mut writer = Writer::append(file(), meter());
         let Err(StreamError::LastOperationFailed(error)) = writer.write(vec![0; 11].into()) else {
             panic!("there was room")
         };

@@ -1,0 +1,179 @@
+# Answers calls of a program's functions: standard input holds them on one line
+# of JSON, and each answer is a line of JSON behind a marker.
+import ast
+import json
+import linecache
+import sys
+from collections import deque
+from contextlib import contextmanager
+from types import ModuleType
+
+MARKER = "@MARKER@"
+PROMPT = "@PROMPT@"
+ENTRY = "@ENTRY@"
+SOURCE = "@SOURCE@"
+
+NAME = "<program>"
+SPECIAL = {"list": list, "len": len, "bool": bool, "str": str, "repr": repr}
+
+
+def parsed(text):
+    try:
+        return ast.parse(text, NAME)
+    except SyntaxError:
+        return None
+
+
+def defines(tree, name):
+    named = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    for node in tree.body:
+        if isinstance(node, named) and node.name == name:
+            return True
+        if isinstance(node, ast.Assign) and any(getattr(t, "id", "") == name for t in node.targets):
+            return True
+    return False
+
+
+def texts():
+    """What is run: the program, if it is one by itself, behind what the prompt gives; else the
+    prompt with the program as its continuation."""
+    tree = parsed(SOURCE)
+    if not PROMPT:
+        return [SOURCE]
+    if tree is not None and (defines(tree, ENTRY) or parsed(PROMPT + SOURCE) is None):
+        given = [text for text in (PROMPT, PROMPT + "\n    pass\n") if parsed(text) is not None]
+        return [*given[:1], SOURCE]
+    return [PROMPT + SOURCE]
+
+
+objects, numbers = [], {}
+
+
+def number_of(value):
+    if id(value) not in numbers:
+        numbers[id(value)] = len(objects)
+        objects.append(value)
+    return numbers[id(value)]
+
+
+def encode(value, path=frozenset()):
+    if value is None or isinstance(value, bool):
+        return value
+    for kind in (int, float, str):
+        if isinstance(value, kind):
+            return kind(value) if type(value) is not kind else value
+    if isinstance(value, (bytes, bytearray)):
+        return tagged("bytes", value.decode("latin-1"))
+    if isinstance(value, complex):
+        return tagged("complex", [value.real, value.imag])
+    if isinstance(value, range):
+        return tagged("range", [value.start, value.stop, value.step])
+    if id(value) in path or len(path) > 300:
+        return tagged("object", [number_of(value), type(value).__name__])
+    path = path | {id(value)}
+    if isinstance(value, list):
+        return [encode(item, path) for item in value]
+    if isinstance(value, dict):
+        if all(type(key) is str for key in value) and "__troupe__" not in value:
+            return {key: encode(item, path) for key, item in value.items()}
+        return tagged("dict", [[encode(k, path), encode(v, path)] for k, v in value.items()])
+    for kind in (tuple, set, frozenset, deque):
+        if isinstance(value, kind):
+            return tagged(kind.__name__, [encode(item, path) for item in value])
+    return tagged("object", [number_of(value), type(value).__name__])
+
+
+def tagged(what, content):
+    return {"__troupe__": [what, content]}
+
+
+def decode(value):
+    if isinstance(value, list):
+        return [decode(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if list(value) != ["__troupe__"]:
+        return {key: decode(item) for key, item in value.items()}
+    what, content = value["__troupe__"]
+    if what == "dict":
+        return {decode(key): decode(item) for key, item in content}
+    if what == "bytes":
+        return content.encode("latin-1")
+    if what == "complex":
+        return complex(*content)
+    if what == "range":
+        return range(*content)
+    if what == "object":
+        return objects[content]
+    return COLLECTIONS[what](decode(item) for item in content)
+
+
+COLLECTIONS = {kind.__name__: kind for kind in (tuple, set, frozenset, deque)}
+
+
+def perform(module, operation, target, *content):
+    if operation == "call":
+        if not hasattr(module, target):
+            raise NameError(f"name {target!r} is not defined")
+        return called(getattr(module, target), *content)
+    thing = objects[target]
+    if operation == "apply":
+        return called(thing, *content)
+    if operation == "get":
+        return getattr(thing, content[0]), []
+    if operation == "set":
+        return setattr(thing, content[0], decode(content[1])), []
+    if operation == "item":
+        return thing[decode(content[0])], []
+    return SPECIAL[content[0]](thing), []
+
+
+def called(function, args, kwargs):
+    given = [decode(arg) for arg in args]
+    with unlimited_digits():
+        before = [json.dumps(encode(arg)) for arg in given]
+    result = function(*given, **decode(kwargs))
+    with unlimited_digits():
+        changed = [
+            [place, after]
+            for place, (arg, text) in enumerate(zip(given, before))
+            if isinstance(arg, (list, dict, set)) and json.dumps(after := encode(arg)) != text
+        ]
+    return result, changed
+
+
+@contextmanager
+def unlimited_digits():
+    """Lets numbers of any length through; programs meet Python's own limit."""
+    before = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)
+    try:
+        yield
+    finally:
+        sys.set_int_max_str_digits(before)
+
+
+def answer(module, request):
+    try:
+        result, changed = perform(module, *request)
+        with unlimited_digits():
+            return json.dumps({"value": encode(result), "changed": changed})
+    except Exception as error:
+        names = [kind.__name__ for kind in type(error).__mro__]
+        return json.dumps({"raised": [names, str(error)]})
+
+
+def main():
+    output = sys.stdout
+    with unlimited_digits():
+        requests = [json.loads(text) for text in json.loads(sys.stdin.readline())]
+    module = sys.modules["program"] = ModuleType("program")
+    for text in texts():
+        linecache.cache[NAME] = (len(text), None, text.splitlines(True), NAME)
+        exec(compile(text, NAME, "exec"), module.__dict__)
+    for request in requests:
+        output.write("\n" + MARKER + answer(module, request) + "\n")
+        output.flush()
+
+
+main()

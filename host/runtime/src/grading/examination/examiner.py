@@ -1,0 +1,316 @@
+# Runs test code that calls functions of a program which is not here. Standard
+# input holds, on one line of JSON, whether to guess ahead and the calls that
+# were answered so far with their answers. The last line behind the marker says
+# how the test ended, or which calls have to be answered before it can go on.
+import ast
+import builtins
+import json
+import linecache
+import sys
+import traceback
+from collections import deque
+
+MARKER = "@MARKER@"
+PROMPT = "@PROMPT@"
+TEST = "@TEST@"
+ENTRY = "@ENTRY@"
+
+MOST_GUESSES = 1000
+NAME = "<test>"
+
+
+class Stopped(BaseException):
+    """The test cannot go on for now."""
+
+
+class Hopeless(BaseException):
+    """The test cannot be carried out at all."""
+
+
+class Gone(BaseException):
+    """The program did not come back from a call."""
+
+
+class Guess:
+    """Stands for an answer that is not there yet. Tests mostly compare answers and go on, so the
+    calls that follow can be asked for together. What is guessed decides nothing."""
+
+    def _yes(self, *_):
+        return True
+
+    def _itself(self, *_, **__):
+        return self
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __contains__ = __bool__ = _yes
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _itself
+    __rtruediv__ = __floordiv__ = __mod__ = __pow__ = __neg__ = __abs__ = __round__ = _itself
+    __getitem__ = __call__ = _itself
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+    def __hash__(self):
+        return 0
+
+    def __float__(self):
+        return 0.0
+
+    def __int__(self):
+        return 0
+
+    def __len__(self):
+        return 0
+
+    def __iter__(self):
+        return iter(())
+
+
+class Remote:
+    """An object that stays with the program. It is equal to itself and to nothing else."""
+
+    def __init__(self, number, kind):
+        self.__dict__["_number"], self.__dict__["_kind"] = number, kind
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return ask("get", self._number, name)
+
+    def __setattr__(self, name, value):
+        ask("set", self._number, name, encode(value))
+
+    def __call__(self, *args, **kwargs):
+        return ask("apply", self._number, args, kwargs)
+
+    def __iter__(self):
+        return iter(ask("special", self._number, "list"))
+
+    def __len__(self):
+        return ask("special", self._number, "len")
+
+    def __bool__(self):
+        return ask("special", self._number, "bool")
+
+    def __str__(self):
+        return ask("special", self._number, "str")
+
+    def __repr__(self):
+        return ask("special", self._number, "repr")
+
+    def __getitem__(self, key):
+        return ask("item", self._number, encode(key))
+
+    def __eq__(self, other):
+        return isinstance(other, Remote) and other._number == self._number
+
+    def __hash__(self):
+        return self._number
+
+
+def encode(value):
+    kind = type(value)
+    if value is None or kind in (bool, int, str, float):
+        return value
+    if kind is list:
+        return [encode(item) for item in value]
+    if kind is dict and all(type(key) is str for key in value) and "__troupe__" not in value:
+        return {key: encode(item) for key, item in value.items()}
+    if isinstance(value, dict):
+        return tagged("dict", [[encode(k), encode(v)] for k, v in value.items()])
+    for known in (tuple, set, frozenset, deque):
+        if isinstance(value, known):
+            return tagged(known.__name__, [encode(item) for item in value])
+    if isinstance(value, (bytes, bytearray)):
+        return tagged("bytes", value.decode("latin-1"))
+    if isinstance(value, complex):
+        return tagged("complex", [value.real, value.imag])
+    if isinstance(value, range):
+        return tagged("range", [value.start, value.stop, value.step])
+    if isinstance(value, Remote):
+        return tagged("object", value._number)
+    for known in (int, str, float, list):
+        if isinstance(value, known):
+            return encode(known(value))
+    if isinstance(value, Guess):
+        raise Stopped
+    raise Hopeless(f"a {kind.__name__} cannot be given to a program")
+
+
+def tagged(what, content):
+    return {"__troupe__": [what, content]}
+
+
+def decode(value):
+    if isinstance(value, list):
+        return [decode(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if list(value) != ["__troupe__"]:
+        return {key: decode(item) for key, item in value.items()}
+    what, content = value["__troupe__"]
+    if what == "dict":
+        return {decode(key): decode(item) for key, item in content}
+    if what == "bytes":
+        return content.encode("latin-1")
+    if what == "complex":
+        return complex(*content)
+    if what == "range":
+        return range(*content)
+    if what == "object":
+        return Remote(*content)
+    return COLLECTIONS[what](decode(item) for item in content)
+
+
+COLLECTIONS = {kind.__name__: kind for kind in (tuple, set, frozenset, deque)}
+
+state = {"guessing": False, "answered": [], "at": 0, "wanted": [], "last": None}
+
+
+def ask(operation, *content):
+    given = content
+    if operation in ("call", "apply"):
+        target, args, kwargs = content
+        content = (target, [encode(arg) for arg in args], encode(kwargs))
+    text = json.dumps([operation, *content])
+    answered, wanted = state["answered"], state["wanted"]
+    if wanted or state["at"] == len(answered) or answered[state["at"]][0] != text:
+        wanted.append(text)
+        if not state["guessing"] or len(wanted) == MOST_GUESSES:
+            raise Stopped
+        return Guess()
+    reply = answered[state["at"]][1]
+    state["at"] += 1
+    if "gone" in reply:
+        raise Gone
+    for place, value in reply.get("changed", ()):
+        change(given[1][place], decode(value))
+    if "raised" in reply:
+        raise exception(*reply["raised"])
+    state["last"] = decode(reply["value"])
+    return state["last"]
+
+
+def change(argument, value):
+    """What the program did to an argument of its own is done here."""
+    if isinstance(argument, list):
+        argument[:] = value
+    elif isinstance(argument, (dict, set)):
+        argument.clear()
+        argument.update(value)
+
+
+def exception(names, message):
+    """An exception that the same clauses catch."""
+    for name in names:
+        known = getattr(builtins, str(name), None)
+        if isinstance(known, type) and issubclass(known, Exception):
+            break
+    else:
+        known = Exception
+    kind = type(str(names[0]), (known,), {}) if known.__name__ != names[0] else known
+    try:
+        error = kind(message)
+    except TypeError:
+        error = Exception(message)
+    state["raised"] = error
+    return error
+
+
+class Names(dict):
+    """The test's names. A function that nobody defines is the program's."""
+
+    def __missing__(self, name):
+        if name.startswith("__") or hasattr(builtins, name):
+            raise KeyError(name)
+        return function(name)
+
+
+def function(name):
+    def candidate(*args, **kwargs):
+        return ask("call", name, args, kwargs)
+
+    candidate.__name__ = name
+    return candidate
+
+
+def helpers(names):
+    """The functions that the problem itself gives beside the one that is asked for."""
+    for text in (PROMPT, PROMPT + "\n    pass\n"):
+        try:
+            code = compile(text, "<prompt>", "exec")
+        except SyntaxError:
+            continue
+        exec(code, names)
+        return
+
+
+class Lenient(ast.NodeTransformer):
+    """An assertion that fails while answers are guessed means nothing."""
+
+    def visit_Assert(self, node):
+        ahead = ast.Call(ast.Name("__ahead__", ast.Load()), [], [])
+        node.test = ast.BoolOp(ast.Or(), [node.test, ahead])
+        return node
+
+
+def compiled():
+    tree = Lenient().visit(ast.parse(TEST, NAME))
+    return compile(ast.fix_missing_locations(tree), NAME, "exec")
+
+
+def carry_out():
+    try:
+        code = compiled()
+    except SyntaxError as error:
+        return {"void": f"the test code is no program: {error}"}
+    names = Names(__name__="test", __ahead__=lambda: bool(state["wanted"]))
+    linecache.cache[NAME] = (len(TEST), None, TEST.splitlines(True), NAME)
+    try:
+        helpers(names)
+        if ENTRY:
+            names[ENTRY] = function(ENTRY)
+        exec(code, names)
+    except Hopeless as error:
+        end = {"void": str(error)}
+    except Gone:
+        end = {"gone": True}
+    except BaseException as error:
+        end = unhappy(error)
+    else:
+        end = {"passed": state["at"]}
+    if state["wanted"]:
+        return {"ask": state["wanted"], "keep": state["at"]}
+    return end
+
+
+def unhappy(error):
+    said = f"{type(error).__name__}: {error}".strip(": ")
+    if error is state.get("raised"):
+        return {"raised": said}
+    lines = [frame.line for frame in traceback.extract_tb(error.__traceback__) if frame.filename == NAME]
+    where = lines[-1] if lines else "the test code"
+    if isinstance(error, AssertionError):
+        return {"failed": f"{where}; the last call returned {short(state['last'])}"}
+    return {"failed": f"{where}: {said}"}
+
+
+def short(value):
+    try:
+        text = ascii(value)
+    except Exception:
+        text = type(value).__name__
+    return text if len(text) < 60 else text[:60] + "..."
+
+
+def main():
+    output = sys.stdout
+    sys.set_int_max_str_digits(0)
+    state["guessing"], state["answered"] = json.loads(sys.stdin.readline())
+    end = carry_out()
+    output.write("\n" + MARKER + json.dumps(end) + "\n")
+    output.flush()
+
+
+main()

@@ -1,0 +1,75 @@
+"""What the program asked for and this Python cannot do, though CPython on Linux can.
+
+Such a run says nothing about the program, so the host gives no verdict on it. What CPython cannot
+do either stays an error of the program's own, above all sequences too long for any memory.
+"""
+
+import ast
+import builtins
+import itertools
+import linecache
+import opcode
+import re
+
+__builtins__ = dict(vars(builtins))
+
+# No class is called so by accident: see `trace.name_of`.
+NAME = "troupe:unsupported"
+# What `OverflowError` and `ValueError` say where a C integer of 32 bits was too small. An `int` of
+# C is as small on Linux, and a `long long` as large here.
+_NARROW = re.compile(r"\bC (ssize_t|size_t|(unsigned )?long(?! long))\b|index-sized|<= sys\.maxsize")
+# Calls that make something as long as the number says: 64 bits would not help.
+_MAKERS = frozenset(
+    """bytearray bytes center combinations frozenset list ljust permutations print product range
+    rjust set sorted str tuple zfill""".split()
+)
+_OPCODES = opcode.opname
+
+_reason = None
+
+
+def note(reason):
+    """Remembers what this run cannot do; the first reason counts."""
+    global _reason
+    _reason = _reason or reason
+
+
+def reason():
+    """Why the run says nothing, or none."""
+    return _reason
+
+
+def look_at(error, trace):
+    """Notes an error that only a machine of 32 bits raises. True if it stands for a lack of
+    memory instead, which is what 64 bits would have made of it."""
+    if type(error) not in (OverflowError, ValueError) or not _NARROW.search(str(error)):
+        return False
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    code, at = trace.tb_frame.f_code, trace.tb_lasti
+    operation = _OPCODES[code.co_code[at]]
+    if operation == "RAISE_VARARGS" or operation == "RERAISE":
+        return False
+    if not operation.startswith("CALL") or _callee(code, at) in _MAKERS:
+        return type(error) is OverflowError
+    note(f"the interpreter's 32-bit limit ({error})")
+    return False
+
+
+def _callee(code, at):
+    """The last part of the name of what is called there, if the program's text says it."""
+    line, last_line, column, end = next(itertools.islice(code.co_positions(), at // 2, None))
+    if None in (line, last_line, column, end):
+        return None
+    lines = linecache.getlines(code.co_filename)[line - 1 : last_line]
+    lines = [line.rstrip("\n").encode() for line in lines]
+    if not lines:
+        return None
+    lines[-1] = lines[-1][:end]
+    lines[0] = lines[0][column:]
+    try:
+        call = ast.parse(b"(" + b"\n".join(lines) + b")", mode="eval").body
+    except SyntaxError:
+        return None
+    function = getattr(call, "func", None)
+    return getattr(function, "attr", None) or getattr(function, "id", None)
