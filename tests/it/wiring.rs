@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use troupe::config::{Config, Estimator, GroupFilter, SamplingScheme};
+use troupe::config::{Config, Estimator, GroupFilter, Regularize, SamplingScheme};
 use troupe::imitation::imitate;
 use troupe::run::RunFolder;
 use troupe::training::{Record, Training};
@@ -42,7 +42,7 @@ fn is_greedy(asked: &&Asked) -> bool {
 }
 
 #[test]
-fn success_is_measured_greedily_on_validation_tasks_that_no_seed_changes() {
+fn success_is_measured_greedily_on_held_out_tasks_that_no_seed_changes() {
     let mut found = BTreeSet::new();
     for seed in [1, 2] {
         let (folder, first) = (tempfile::tempdir().unwrap(), idle());
@@ -50,24 +50,28 @@ fn success_is_measured_greedily_on_validation_tasks_that_no_seed_changes() {
         config.run.seed = seed;
         config.rollout.temperature = 0.7;
         config.validation.every = 1;
+        config.train.steps = 2;
         let mut training = begin(folder.path(), &config, &[("first", &first)]);
         let before = first.take_asked();
         training.step().unwrap();
         let during = first.take_asked();
+        training.step().unwrap();
+        let last = first.take_asked();
         training.finish().unwrap();
-        let after = first.take_asked();
-        for (asked, count) in [(&before, 6), (&during, 3), (&after, 6)] {
-            let held_out = (0..count).map(|task| ("validation", task)).collect();
+        assert!(first.take_asked().is_empty(), "the last step has measured everything");
+        for (asked, tested, trained) in [(&before, 6, 0), (&during, 0, 4), (&last, 6, 4)] {
+            let test = (0..tested).map(|task| ("test", task));
+            let held_out = test.chain((0..3).map(|task| ("validation", task))).collect();
             assert_eq!(tasks(asked.iter().filter(is_greedy)), held_out);
             let drawn = asked.iter().filter(|asked| asked.temperature == 0.7);
             let (train, drawn): (BTreeSet<_>, BTreeSet<_>) =
                 tasks(drawn).into_iter().partition(|(split, _)| *split == "train");
             assert_eq!(drawn, held_out, "`validation.sampled` draws at the rollout's temperature");
-            assert_eq!(train.len(), if count == 3 { 4 } else { 0 });
+            assert_eq!(train.len(), trained);
             found.extend(train.into_iter().map(|(_, task)| task));
         }
     }
-    assert_eq!(found.len(), 8, "the training tasks of another seed are others");
+    assert_eq!(found.len(), 16, "the training tasks of another seed are others");
 }
 
 #[test]
@@ -139,6 +143,7 @@ fn the_share_of_groups_that_a_filter_leaves_out_is_not_learned_from() {
             let mut config = config();
             config.advantage.filter = filter;
             config.advantage.filter_ratio = ratio;
+            config.train.regularize = Regularize::Kept;
             let record = first_step(&config, &[]);
             assert_eq!(record.groups.dropped, ratio, "{filter:?}");
             let drawn: usize = record.roles.values().map(|role| role.samples).sum();
