@@ -67,6 +67,8 @@ fn success_is_measured_greedily_on_held_out_tasks_that_no_seed_changes() {
             [(&before, held_out(3, 6)), (&during, held_out(3, 0)), (&after, held_out(3, 6))]
         {
             assert_eq!(tasks(asked.iter().filter(is_greedy)), held_out);
+            let answers = asked.iter().filter(is_greedy).count();
+            assert_eq!(answers, 2 * held_out.len(), "one episode of each, two turns long");
             let drawn = asked.iter().filter(|asked| asked.temperature == 0.7);
             let (train, drawn): (BTreeSet<_>, BTreeSet<_>) =
                 tasks(drawn).into_iter().partition(|(split, _)| *split == "train");
