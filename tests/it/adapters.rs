@@ -90,7 +90,7 @@ fn each_role_trains_its_own_adapter_and_the_base_stays_as_it_is() {
         assert!(record["groups"]["dropped"].as_f64().unwrap() < 0.9, "{record}");
         for role in ["planner", "executor"] {
             let update = &record["updates"][role];
-            assert!(update["samples"].as_u64().unwrap() > 8, "{role}: {record}");
+            assert!(update["compared"].as_u64().unwrap() > 8, "{role}: {record}");
             assert!(update["optimizer_steps"].as_u64().unwrap() > 0, "{role}: {record}");
         }
     }

@@ -104,6 +104,7 @@ pub fn config() -> Config {
     config.roles = Roles::PerRole;
     config.rollout.max_turns = 2;
     config.rollout.tasks_per_step = 4;
+    config.train.learning_rate = 1e-3;
     config
 }
 

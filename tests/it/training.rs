@@ -157,7 +157,7 @@ fn every_estimator_trains_every_policy_and_the_sampler_agrees_with_the_trainer()
             let updates = record["updates"].as_object().unwrap();
             assert_eq!(updates.len(), policies, "{name}: {record}");
             for update in updates.values() {
-                assert!(update["samples"].as_u64().unwrap() > 8, "{name}: {record}");
+                assert!(update["compared"].as_u64().unwrap() > 8, "{name}: {record}");
                 assert!(update["optimizer_steps"].as_u64().unwrap() > 0, "{name}: {record}");
                 assert!(update["gradient_norm"].as_f64().unwrap() > 0.0, "{name}: {record}");
             }
