@@ -24,7 +24,12 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { fuel: 100_000_000_000, timeout_ms: 30_000, memory_mib: 512, output_bytes: 1 << 20 }
+        Limits {
+            fuel: 250_000_000_000,
+            timeout_ms: 360_000,
+            memory_mib: 512,
+            output_bytes: 1 << 20,
+        }
     }
 }
 

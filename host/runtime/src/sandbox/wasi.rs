@@ -66,7 +66,11 @@ fn now(context: &mut Context<'_>) -> u64 {
 pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     linker.allow_shadowing(true);
     link_clocks(linker)?;
-    link_random(linker, |state| state.surroundings.draw())?;
+    link_random(linker, |state| {
+        // More than it may use is noticed at the next charge, or at the end.
+        let _ = state.meter.charge_units(LOOK);
+        state.surroundings.draw()
+    })?;
     linker.allow_shadowing(false);
     Ok(())
 }
