@@ -6,8 +6,9 @@
 //!   policies/<name>/       Hugging Face layout, loadable on its own
 //!   optimizers/<name>/     AdamW's moments
 //! ```
-//! A checkpoint is written under another name and then renamed, so one that
-//! can be seen is whole. There is no generator state to keep: all randomness
+//! A checkpoint is written under another name and then renamed, and loses that
+//! name before it is removed, so one that can be seen is whole. One that was
+//! damaged later is passed over for the one before it. There is no generator state to keep: all randomness
 //! is derived from (run, step, …), see `seed`.
 
 use std::collections::BTreeMap;
@@ -18,8 +19,8 @@ use serde::{Deserialize, Serialize};
 use crate::guard::Guard;
 use crate::metrics::HeldOut;
 use crate::storage::{
-    StorageError, beside, create_folder, digest_file, list_folder, read_json, remove_folder,
-    write_json,
+    StorageError, beside, create_folder, digest, digest_file, list_folder, read_json,
+    remove_folder, rename, write_json,
 };
 
 /// How far a run has come.
@@ -44,6 +45,8 @@ pub struct Progress {
 #[derive(Serialize, Deserialize)]
 struct Contents {
     progress: Progress,
+    /// SHA-256 of the progress as JSON.
+    progress_digest: String,
     /// SHA-256 by path relative to the checkpoint.
     files: BTreeMap<String, String>,
 }
@@ -63,36 +66,87 @@ pub fn save_checkpoint<E: From<StorageError>>(
     for name in list_files(&unfinished)? {
         files.insert(name.clone(), digest_file(&unfinished.join(name))?);
     }
-    let contents = Contents { progress: progress.clone(), files };
+    let progress_digest = digest_json(progress);
+    let contents = Contents { progress: progress.clone(), progress_digest, files };
     write_json(&unfinished.join("checkpoint.json"), &contents)?;
     remove_folder(&path)?;
-    std::fs::rename(&unfinished, &path).map_err(StorageError::io("write", &path))?;
+    rename(&unfinished, &path).map_err(StorageError::io("write", &path))?;
     Ok(path)
 }
 
-/// The latest checkpoint in the folder, checked file by file.
-pub fn load_latest(folder: &Path) -> Result<Option<(PathBuf, Progress)>, StorageError> {
-    let Some(name) = checkpoint_names(folder)?.pop() else { return Ok(None) };
-    let path = folder.join(name);
+/// A checkpoint that was checked file by file.
+#[derive(Debug)]
+pub struct Found {
+    /// Its folder.
+    pub path: PathBuf,
+    /// How far the run had come.
+    pub progress: Progress,
+    /// What is wrong with the later ones, which were passed over.
+    pub passed_over: Vec<String>,
+}
+
+/// The latest whole checkpoint in the folder.
+///
+/// # Errors
+/// If there are checkpoints and none of them is whole.
+pub fn load_latest(folder: &Path) -> Result<Option<Found>, StorageError> {
+    let mut passed_over = Vec::new();
+    for name in checkpoint_names(folder)?.into_iter().rev() {
+        let path = folder.join(name);
+        match verify(&path) {
+            Ok(progress) => return Ok(Some(Found { path, progress, passed_over })),
+            Err(error) => passed_over.push(error.to_string()),
+        }
+    }
+    match passed_over.is_empty() {
+        true => Ok(None),
+        false => {
+            let reason = format!(
+                "none of its checkpoints is whole: {}; bring one back, or start a new run",
+                passed_over.join("; ")
+            );
+            Err(StorageError::Damaged { path: folder.to_owned(), reason })
+        }
+    }
+}
+
+/// The checkpoint of one step.
+///
+/// # Errors
+/// If there is none, with those there are, or if it is not whole.
+pub fn load_step(folder: &Path, step: usize) -> Result<Found, StorageError> {
+    let path = folder.join(checkpoint_name(step));
+    if !path.is_dir() {
+        let steps: Vec<String> = checkpoint_names(folder)?
+            .iter()
+            .filter_map(|name| step_of(name))
+            .map(|step| step.to_string())
+            .collect();
+        let reason =
+            format!("there is no checkpoint of step {step}; kept are {}", steps.join(", "));
+        return Err(StorageError::Unfit { path: folder.to_owned(), reason });
+    }
     let progress = verify(&path)?;
-    Ok(Some((path, progress)))
+    Ok(Found { path, progress, passed_over: Vec::new() })
 }
 
 /// Check every file of a checkpoint against its digest.
 pub fn verify(path: &Path) -> Result<Progress, StorageError> {
     let contents: Contents = read_json(&path.join("checkpoint.json"))?;
-    for (name, digest) in &contents.files {
-        if !digest_file(&path.join(name)).is_ok_and(|found| found == *digest) {
-            return Err(StorageError::Damaged {
-                path: path.to_owned(),
-                reason: format!(
-                    "`{name}` is not what was saved; remove this checkpoint's folder to resume \
-                     from the one before it"
-                ),
-            });
-        }
-    }
-    Ok(contents.progress)
+    let digest = |name: &String| digest_file(&path.join(name)).ok();
+    let changed = contents.files.iter().find(|(name, saved)| digest(name).as_ref() != Some(saved));
+    let changed = match changed {
+        Some((name, _)) => name.as_str(),
+        None if digest_json(&contents.progress) != contents.progress_digest => "checkpoint.json",
+        None => return Ok(contents.progress),
+    };
+    let reason = format!("`{changed}` is not what was saved");
+    Err(StorageError::Damaged { path: path.to_owned(), reason })
+}
+
+fn digest_json(progress: &Progress) -> String {
+    // Numbers and names, which JSON can always write.
+    digest(&serde_json::to_vec(progress).unwrap_or_default())
 }
 
 /// Remove all checkpoints but the latest `keep` and the step `best`.
@@ -110,9 +164,19 @@ fn checkpoint_name(step: usize) -> String {
     format!("step-{step:06}")
 }
 
+fn step_of(name: &str) -> Option<usize> {
+    name.strip_prefix("step-")?.parse().ok()
+}
+
+/// In the order of their steps.
 fn checkpoint_names(folder: &Path) -> Result<Vec<String>, StorageError> {
     let names = list_folder(folder)?;
-    Ok(names.into_iter().filter(|name| name.starts_with("step-")).collect())
+    let mut names: Vec<String> = names
+        .into_iter()
+        .filter(|name| step_of(name).is_some() && folder.join(name).is_dir())
+        .collect();
+    names.sort_by_key(|name| step_of(name));
+    Ok(names)
 }
 
 /// All files below a folder, by relative path, sorted.
@@ -161,18 +225,48 @@ mod tests {
         assert!(load_latest(folder.path()).unwrap().is_none());
         save(folder.path(), 2);
         save(folder.path(), 11);
-        let (path, found) = load_latest(folder.path()).unwrap().unwrap();
-        assert!(path.ends_with("step-000011"));
-        assert_eq!(found, progress(11));
+        let found = load_latest(folder.path()).unwrap().unwrap();
+        assert!(found.path.ends_with("step-000011") && found.passed_over.is_empty());
+        assert_eq!(found.progress, progress(11));
+        save(folder.path(), 1_000_000);
+        assert_eq!(load_latest(folder.path()).unwrap().unwrap().progress.step, 1_000_000);
+        assert_eq!(load_step(folder.path(), 2).unwrap().progress, progress(2));
+        let error = load_step(folder.path(), 3).unwrap_err().to_string();
+        assert!(error.contains("kept are 2, 11, 1000000"), "{error}");
     }
 
     #[test]
-    fn a_changed_file_is_noticed_and_named() {
+    fn a_number_is_read_as_it_was_written_to_the_last_bit() {
         let folder = tempfile::tempdir().unwrap();
+        let before = HeldOut { greedy: Success::new(7, 512), sampled: None };
+        let saved = Progress { before, best: Some((1, 0.1 + 0.2)), ..progress(1) };
+        save_checkpoint::<StorageError>(folder.path(), &saved, |_| Ok(())).unwrap();
+        assert_eq!(load_latest(folder.path()).unwrap().unwrap().progress, saved);
+    }
+
+    #[test]
+    fn a_damaged_checkpoint_is_named_and_passed_over_for_the_one_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = save(folder.path(), 3);
         let path = save(folder.path(), 4);
         std::fs::write(path.join("policies/shared/weights"), b"other").unwrap();
+        create_folder(&folder.path().join("step-000005")).unwrap();
+        std::fs::write(folder.path().join("step-000006"), b"a stray file").unwrap();
+        let found = load_latest(folder.path()).unwrap().unwrap();
+        assert_eq!(found.progress.step, 3);
+        let [empty, changed] = found.passed_over.try_into().unwrap();
+        assert!(empty.contains("step-000005/checkpoint.json"), "{empty}");
+        assert!(changed.contains("`policies/shared/weights` is not what was saved"), "{changed}");
+
+        let contents = std::fs::read_to_string(first.join("checkpoint.json")).unwrap();
+        std::fs::write(
+            first.join("checkpoint.json"),
+            contents.replace("\"void_episodes\": 3", "\"void_episodes\": 0"),
+        )
+        .unwrap();
         let error = load_latest(folder.path()).unwrap_err().to_string();
-        assert!(error.contains("`policies/shared/weights` is not what was saved"), "{error}");
+        assert!(error.contains("none of its checkpoints is whole"), "{error}");
+        assert!(error.contains("`checkpoint.json` is not what was saved"), "{error}");
     }
 
     #[test]
@@ -191,7 +285,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         save(folder.path(), 1);
         create_folder(&folder.path().join(".unfinished-step-000002")).unwrap();
-        assert!(load_latest(folder.path()).unwrap().unwrap().0.ends_with("step-000001"));
+        assert!(load_latest(folder.path()).unwrap().unwrap().path.ends_with("step-000001"));
         save(folder.path(), 2);
         assert_eq!(list_folder(folder.path()).unwrap(), ["step-000001", "step-000002"]);
     }

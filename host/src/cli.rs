@@ -5,6 +5,7 @@ mod imitate;
 mod play;
 mod policy;
 mod report;
+mod stop;
 mod train;
 
 use std::error::Error;
@@ -32,15 +33,17 @@ pub fn main() -> process::ExitCode {
 fn carry_out(cli: Cli) -> anyhow::Result<u8> {
     let choice = cli.device.unwrap_or(DeviceChoice::Automatic);
     let device = || Device::choose(choice);
-    let code = with_workers(|| match cli.command {
-        Command::Train(args) => train::run(args, device),
-        Command::Eval(args) => eval::run(args, device),
-        Command::Imitate(args) => imitate::run(args, device),
-        Command::Policy(command) => policy::run(command, device),
-        Command::Play(args) => play::run(args, device),
-        other => Err(anyhow::anyhow!("`host` does this without the engine: {other:?}")),
-    });
-    code.map(|code| code as u8)
+    with_workers(|| {
+        let code = match cli.command {
+            Command::Train(args) => return train::run(args, device),
+            Command::Eval(args) => eval::run(args, device),
+            Command::Imitate(args) => imitate::run(args, device),
+            Command::Policy(command) => policy::run(command, device),
+            Command::Play(args) => play::run(args, device),
+            other => Err(anyhow::anyhow!("`host` does this without the engine: {other:?}")),
+        };
+        code.map(|code| code as u8)
+    })
 }
 
 /// The exit code of the layer an error comes from.

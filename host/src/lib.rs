@@ -26,6 +26,7 @@ pub mod trainer;
 pub mod imitation;
 pub mod guard;
 pub mod checkpoint;
+pub mod manifest;
 pub mod run;
 pub mod training;
 pub mod cli;

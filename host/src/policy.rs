@@ -80,6 +80,9 @@ use generation_config::GenerationConfig;
 use special_tokens::check_tokenizer;
 use tokenizer::Tokenizer;
 
+/// The file that every checkpoint has.
+const CONFIG: &str = "config.json";
+
 /// A language model that can be asked, and with a `Trainer` be trained.
 ///
 /// Can be sent to another thread, but is not shared between threads: the
@@ -108,6 +111,13 @@ impl Policy {
         Policy::load_in(folder, None, device)
     }
 
+    /// Whether a folder holds a policy or an adapter.
+    pub fn is_in(folder: &Path) -> bool {
+        let files =
+            [CONFIG, "adapter_config.json", "model.safetensors", "adapter_model.safetensors"];
+        files.iter().any(|file| folder.join(file).exists())
+    }
+
     /// The same with weights of a given type, whatever the checkpoint has.
     ///
     /// # Errors
@@ -117,7 +127,10 @@ impl Policy {
         dtype: Option<Dtype>,
         device: Device,
     ) -> Result<Policy, PolicyError> {
-        let mut config = ModelConfig::load(&folder.join("config.json"))?;
+        if !folder.join(CONFIG).is_file() {
+            return Err(PolicyError::Missing(folder.to_owned()));
+        }
+        let mut config = ModelConfig::load(&folder.join(CONFIG))?;
         if let Some(dtype) = dtype {
             config = config.in_dtype(dtype);
         }

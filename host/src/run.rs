@@ -9,56 +9,19 @@
 //! summary.json    before and after
 //! ```
 
-use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
+use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Config, RunConfig};
+use crate::manifest::Manifest;
 use crate::metrics::Success;
-use crate::storage::{StorageError, create_folder, list_folder, read_json, write_file, write_json};
+use crate::storage::{
+    StorageError, append, create_folder, list_folder, read_json, tidy, write_file, write_json,
+};
 use crate::trajectory::Episode;
-
-/// What a run was made of. A resumed run must be made of the same.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Manifest {
-    /// Version of the host.
-    pub host: String,
-    /// Root of all randomness.
-    pub seed: u64,
-    /// Where tensors live: `cpu` or `cuda`.
-    pub device: String,
-    /// The plugins.
-    pub plugins: Vec<PluginEntry>,
-    /// The policies as training began.
-    pub policies: Vec<PolicyEntry>,
-}
-
-/// A plugin of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PluginEntry {
-    /// Its name.
-    pub name: String,
-    /// Its author's version.
-    pub version: String,
-    /// SHA-256 of the component.
-    pub digest: String,
-}
-
-/// A policy of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PolicyEntry {
-    /// Its name.
-    pub name: String,
-    /// The roles it plays.
-    pub roles: Vec<String>,
-    /// SHA-256 of its weights before the first step; of a remote one, its model
-    /// and address.
-    pub digest: String,
-    /// Number of parameters; 0 of a remote one.
-    pub parameters: usize,
-}
 
 /// What a run came to, on tasks of the test split.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -105,7 +68,7 @@ impl RunFolder {
             Some(name) => folder.join(name),
             None => free_name(folder, derived),
         };
-        if path.exists() {
+        if path.exists() && !is_stillborn(&path)? {
             let reason = format!(
                 "a run of this name is there already; resume it with `--resume {}`, or choose another run.name",
                 path.display()
@@ -124,7 +87,11 @@ impl RunFolder {
     /// Open a run folder to resume it.
     pub fn open(path: &Path) -> Result<Self, StorageError> {
         find_config(path)?;
-        Ok(RunFolder { _lock: lock(path)?, path: path.to_owned() })
+        let run = RunFolder { _lock: lock(path)?, path: path.to_owned() };
+        tidy(path)?;
+        tidy(&run.checkpoints())?;
+        create_folder(&path.join("episodes"))?;
+        Ok(run)
     }
 
     /// Where it is.
@@ -142,54 +109,99 @@ impl RunFolder {
         self.path.join("checkpoints")
     }
 
-    /// Write what the run is made of, or, if that was written before, check
-    /// that it is the same.
-    pub fn settle_manifest(&self, manifest: &Manifest) -> Result<(), StorageError> {
-        let path = self.path.join("manifest.json");
+    /// What the run was made of when it began; nothing if it did not get so far.
+    pub fn manifest(&self) -> Result<Option<Manifest>, StorageError> {
+        let path = self.manifest_path();
         if !path.exists() {
-            return write_json(&path, manifest);
+            return Ok(None);
         }
-        let earlier: Manifest = read_json(&path)?;
-        if earlier.plugins == manifest.plugins {
-            return Ok(());
+        let manifest = read_json(&path).map_err(|error| StorageError::Damaged {
+            path: path.clone(),
+            reason: format!("{error}; bring it back, or remove it to resume without comparing"),
+        })?;
+        Ok(Some(manifest))
+    }
+
+    /// Write what the run is made of, or, if that was written before, check
+    /// that it is the same. What was `accepted` to be different is written
+    /// anew. Returns what should be said.
+    ///
+    /// # Errors
+    /// If it is not the same, with all that is different.
+    pub fn settle_manifest(
+        &self,
+        manifest: &Manifest,
+        accepted: bool,
+    ) -> Result<Vec<String>, StorageError> {
+        let path = self.manifest_path();
+        let Some(earlier) = self.manifest()? else {
+            write_json(&path, manifest)?;
+            return Ok(Vec::new());
+        };
+        let found = earlier.compare(manifest);
+        if !found.grave.is_empty() && !accepted {
+            let reason = format!(
+                "the run was begun as something else: {}; put that back, start a new run, or \
+                 resume with `--accept-changes`",
+                found.grave.join("; ")
+            );
+            return Err(StorageError::Unfit { path, reason });
         }
-        let reason = "the run was begun with other plugins (names, versions or digests differ); \
-                      bring back the components it was begun with, or start a new run";
-        Err(StorageError::Unfit { path, reason: reason.to_owned() })
+        if !found.grave.is_empty() {
+            write_json(&path, manifest)?;
+        }
+        let slight = found.slight.into_iter().map(|what| format!("{what}: last digits may differ"));
+        Ok(found.grave.into_iter().chain(slight).collect())
     }
 
     /// Add a line to `metrics.jsonl`.
     pub fn append_metrics(&self, record: &impl Serialize) -> Result<(), StorageError> {
         let path = self.metrics_path();
-        let append = || {
-            let mut line = serde_json::to_vec(record)?;
-            line.push(b'\n');
-            OpenOptions::new().create(true).append(true).open(&path)?.write_all(&line)
-        };
-        append().map_err(StorageError::io("write", &path))
+        let mut line = serde_json::to_vec(record)
+            .map_err(|error| StorageError::io("write", &path)(error.into()))?;
+        line.push(b'\n');
+        append(&path, &line)
+    }
+
+    /// What is wrong with the metrics of the steps up to `step`: lines that
+    /// are none, steps that are missing.
+    pub fn check_metrics(&self, step: usize) -> Result<Vec<String>, StorageError> {
+        let text = self.read_metrics()?;
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let mut there = vec![false; step + 1];
+        let mut found = Vec::new();
+        for (index, line) in lines.iter().enumerate() {
+            match step_of(line) {
+                Some(step) => there.get_mut(step).into_iter().for_each(|there| *there = true),
+                // What breaks off at the end was being written.
+                None if index + 1 == lines.len() && !line.ends_with('\n') => {}
+                None => found.push(format!(
+                    "line {} of metrics.jsonl is no record and is dropped",
+                    index + 1
+                )),
+            }
+        }
+        let missing: Vec<usize> = (0..=step).filter(|&step| !there[step]).collect();
+        if let (Some(first), Some(last)) = (missing.first(), missing.last()) {
+            found.push(format!(
+                "metrics.jsonl lacks {} of the steps up to {step} (the first is {first}, the last \
+                 {last}); they cannot be had again, and the run goes on without them",
+                missing.len()
+            ));
+        }
+        Ok(found)
     }
 
     /// Drop metrics and episodes of steps after `step`, or all of them: they
     /// were written by a process that did not live to save a checkpoint, and
     /// will be written again.
     pub fn rewind(&self, step: Option<usize>) -> Result<(), StorageError> {
-        #[derive(Deserialize)]
-        struct Line {
-            step: usize,
-        }
-        let path = self.metrics_path();
-        if path.exists() {
-            let mut text = String::new();
-            File::open(&path)
-                .and_then(|mut file| file.read_to_string(&mut text))
-                .map_err(StorageError::io("read", &path))?;
-            let keep = text.split_inclusive('\n').filter(|line| {
-                // A half-written last line is no record.
-                line.ends_with('\n')
-                    && serde_json::from_str::<Line>(line).is_ok_and(|line| Some(line.step) <= step)
-            });
-            write_file(&path, keep.collect::<String>().as_bytes())?;
-        }
+        let text = self.read_metrics()?;
+        // A half-written last line is no record.
+        let keep = text.split_inclusive('\n').filter(|line| {
+            line.ends_with('\n') && step_of(line).is_some_and(|of_line| Some(of_line) <= step)
+        });
+        write_file(&self.metrics_path(), keep.collect::<String>().as_bytes())?;
         let episodes = self.path.join("episodes");
         for name in list_folder(&episodes)? {
             if step.is_none_or(|step| name > episode_file(step)) {
@@ -222,6 +234,20 @@ impl RunFolder {
         write_json(&self.path.join("summary.json"), summary)
     }
 
+    /// Whatever is no text in it is no record either.
+    fn read_metrics(&self) -> Result<String, StorageError> {
+        let path = self.metrics_path();
+        match std::fs::read(&path) {
+            Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
+            Err(error) => Err(StorageError::io("read", &path)(error)),
+        }
+    }
+
+    fn manifest_path(&self) -> PathBuf {
+        self.path.join("manifest.json")
+    }
+
     fn metrics_path(&self) -> PathBuf {
         self.path.join("metrics.jsonl")
     }
@@ -233,7 +259,11 @@ pub fn find_config(run: &Path) -> Result<PathBuf, StorageError> {
     if path.is_file() {
         return Ok(path);
     }
-    let reason = "there is no config.toml in it; name a folder that `host train` made".to_owned();
+    let reason = match is_stillborn(run)? && run.join(".lock").exists() {
+        true => "the run was killed before it began; start it again by the command that began it",
+        false => "there is no config.toml in it; name a folder that `host train` made",
+    };
+    let reason = reason.to_owned();
     Err(StorageError::Unfit { path: run.to_owned(), reason })
 }
 
@@ -247,6 +277,23 @@ pub fn read_episodes(path: &Path) -> Result<Vec<Episode>, StorageError> {
             reason: format!("an episode cannot be read ({error})"),
         },
     )
+}
+
+/// The step of a line of `metrics.jsonl`; nothing if it is no record.
+fn step_of(line: &str) -> Option<usize> {
+    #[derive(Deserialize)]
+    struct Line {
+        step: usize,
+    }
+    serde_json::from_str::<Line>(line).ok().map(|line| line.step)
+}
+
+/// Whether a run that was killed before it wrote its configuration is all
+/// there is; its folder can be used again.
+fn is_stillborn(path: &Path) -> Result<bool, StorageError> {
+    let begun =
+        |name: &String| name != ".lock" && name != "episodes" && !name.starts_with(".unfinished-");
+    Ok(path.is_dir() && !list_folder(path)?.iter().any(begun))
 }
 
 fn episode_file(step: usize) -> String {
@@ -296,6 +343,53 @@ mod tests {
         assert!(first.path().ends_with("game") && second.path().ends_with("game-2"));
         let error = RunFolder::create(&config(folder.path(), Some("game")), "x").unwrap_err();
         assert!(error.to_string().contains("--resume"), "{error}");
+    }
+
+    #[test]
+    fn a_run_that_was_killed_before_it_began_begins_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("game");
+        create_folder(&path.join("episodes")).unwrap();
+        std::fs::write(path.join(".lock"), b"").unwrap();
+        let error = RunFolder::open(&path).unwrap_err().to_string();
+        assert!(error.contains("killed before it began"), "{error}");
+        RunFolder::create(&config(folder.path(), Some("game")), "x").unwrap();
+        let error = RunFolder::create(&config(folder.path(), Some("game")), "x").unwrap_err();
+        assert!(error.to_string().contains("--resume"), "{error}");
+    }
+
+    #[test]
+    fn a_hole_and_garbage_in_the_metrics_are_named_and_half_a_line_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunFolder::create(&config(folder.path(), None), "game").unwrap();
+        let metrics = run.path().join("metrics.jsonl");
+        let write = |text: &[u8]| std::fs::write(&metrics, text).unwrap();
+        write(b"{\"step\":0}\n{\"step\":1}\n{\"step\":2}\n{\"st");
+        assert!(run.check_metrics(2).unwrap().is_empty());
+        write(b"{\"step\":0}\ngarb\xffage\n{\"step\":3}\n");
+        let [garbage, hole] = run.check_metrics(3).unwrap().try_into().unwrap();
+        assert!(garbage.starts_with("line 2 of metrics.jsonl is no record"), "{garbage}");
+        assert!(
+            hole.contains("lacks 2 of the steps up to 3 (the first is 1, the last 2)"),
+            "{hole}"
+        );
+        run.rewind(Some(3)).unwrap();
+        let text = std::fs::read_to_string(&metrics).unwrap();
+        assert_eq!(text, "{\"step\":0}\n{\"step\":3}\n");
+    }
+
+    #[test]
+    fn opening_a_run_tidies_it_and_brings_back_its_folder_of_episodes() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunFolder::create(&config(folder.path(), None), "game").unwrap();
+        let path = run.path().to_owned();
+        drop(run);
+        std::fs::remove_dir_all(path.join("episodes")).unwrap();
+        create_folder(&path.join("checkpoints/.unfinished-.unfinished-step-000010/policies"))
+            .unwrap();
+        RunFolder::open(&path).unwrap();
+        assert!(path.join("episodes").is_dir());
+        assert!(list_folder(&path.join("checkpoints")).unwrap().is_empty());
     }
 
     #[test]

@@ -8,11 +8,11 @@ mod held_out;
 mod preparation;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use crate::advantage::advantages;
-use crate::checkpoint::{Progress, remove_old, save_checkpoint};
+use crate::checkpoint::{Found, Progress, remove_old, save_checkpoint};
 use crate::config::Config;
 use crate::group::{filter_groups, form_groups, leave_out_frozen};
 use crate::guard::{Alarm, Guard, Lesson};
@@ -111,7 +111,7 @@ impl Training {
         config: Config,
         mut team: Team,
         folder: RunFolder,
-        (path, progress): (PathBuf, Progress),
+        Found { path, progress, .. }: Found,
     ) -> Result<Self, TrainingError> {
         folder.rewind(Some(progress.step))?;
         for (name, policy) in &mut team.policies {
@@ -191,6 +191,14 @@ impl Training {
         let step = self.progress.step;
         let is_best = self.progress.best.is_some_and(|(best, _)| best == step);
         step.is_multiple_of(self.config.checkpoint.every) || is_best || self.is_done()
+    }
+
+    /// Stop before the last step, with what was done so far saved.
+    pub fn stop(mut self) -> Result<RunFolder, TrainingError> {
+        if !self.is_due_for_a_checkpoint() {
+            self.save()?;
+        }
+        Ok(self.folder)
     }
 
     /// Write the summary.

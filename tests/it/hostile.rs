@@ -57,6 +57,9 @@ fn every_hostile_mode_is_contained_and_attributed() {
         ("trap-resume", "resume", "trap"),
         ("huge-string", "observe", "out_of_memory"),
         ("long-feedback", "act", "text_too_long"),
+        ("long-demonstration", "demonstrate", "invalid_answer"),
+        ("many-parts", "act", "invalid_answer"),
+        ("long-part", "act", "invalid_answer"),
         ("nan-reward", "act", "invalid_answer"),
         ("infinite-reward", "act", "invalid_answer"),
         ("problem", "act", "internal"),
@@ -67,6 +70,20 @@ fn every_hostile_mode_is_contained_and_attributed() {
         assert_eq!(failure, run(&environment, mode).unwrap_err(), "{mode}");
         assert_eq!(fine, run(&environment, "fine").unwrap(), "after {mode}");
     }
+}
+
+#[test]
+fn what_there_is_too_much_of_is_named_with_its_limit() {
+    let environment = environment(&Limits::default());
+    let message = |mode| run(&environment, mode).unwrap_err().to_string();
+    let parts = message("many-parts");
+    assert!(parts.ends_with("the parts of its reward come to 1001; 64 is the most"), "{parts}");
+    let settings = task(&environment, "many-words").settings;
+    let words = environment.vocabulary(&settings).unwrap_err().to_string();
+    assert!(words.contains("`hostile-environment`"), "{words}");
+    assert!(words.ends_with("the words of its vocabulary come to 100000; 65536 is the most"));
+    let requests = first_directive_after_an_answer("many-requests").unwrap_err().to_string();
+    assert!(requests.contains("its requests come to"), "{requests}");
 }
 
 #[test]
@@ -162,6 +179,9 @@ fn a_hostile_workflow_is_contained_too() {
         ("wrong-role-action", "invalid_answer"),
         ("spin", "out_of_fuel"),
         ("huge-prompt", "out_of_memory"),
+        ("many-requests", "invalid_answer"),
+        ("many-messages", "invalid_answer"),
+        ("many-long-messages", "invalid_answer"),
         ("trap", "trap"),
         ("problem", "internal"),
     ] {

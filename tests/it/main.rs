@@ -17,6 +17,7 @@ mod layering;
 mod plugins;
 mod remote;
 mod replay;
+mod resume;
 mod rollout;
 mod sandbox;
 mod serve;

@@ -20,7 +20,7 @@ use crate::config::{Config, ConfigError};
 use crate::error::ExitCode;
 use crate::grading::GradingError;
 use crate::loading::LoadError;
-use crate::plugin::{PluginError, PluginFailure, THREAD_STACK_BYTES};
+use crate::plugin::{PluginError, PluginFailure, THREAD_STACK_BYTES, announce_compilations};
 use crate::program::SandboxError;
 use crate::sandbox::{StartError, work};
 use crate::server::ServeError;
@@ -42,6 +42,7 @@ pub fn perform(
     carry_out: impl FnOnce(Cli) -> anyhow::Result<u8>,
     code_of: impl Fn(&(dyn Error + 'static)) -> Option<ExitCode>,
 ) -> process::ExitCode {
+    announce_compilations(report::note);
     let code = match Cli::try_parse() {
         Ok(cli) => carry_out(cli).unwrap_or_else(|error| {
             report::error(&error);

@@ -12,12 +12,13 @@ mod roles;
 mod rollout;
 mod run;
 mod sandbox;
+mod table;
 mod train;
+#[cfg(test)]
+mod reference;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-
-use serde::{Deserialize, Serialize};
 
 pub use device::DeviceChoice;
 pub use plugins::{Limits, PluginsConfig};
@@ -32,38 +33,39 @@ pub use train::{
     Regularize, TrainConfig,
 };
 
+use self::table::{Kind, table};
 use crate::error::suggestion;
 
-/// Everything a run depends on.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Config {
-    /// Which role is played by which policy.
-    pub roles: Roles,
-    /// Where the run lives.
-    pub run: RunConfig,
-    /// Which plugins it uses.
-    pub plugins: PluginsConfig,
-    /// Who may run model-written programs.
-    pub sandbox: SandboxConfig,
-    /// The environment's own settings, checked against its description.
-    pub environment: toml::Table,
-    /// The workflow's own settings, checked against its description.
-    pub workflow: toml::Table,
-    /// The policies by name.
-    pub policies: BTreeMap<String, PolicyConfig>,
-    /// How episodes are produced.
-    pub rollout: RolloutConfig,
-    /// How advantages come from rewards.
-    pub advantage: AdvantageConfig,
-    /// The warm start.
-    pub imitation: ImitationConfig,
-    /// The update.
-    pub train: TrainConfig,
-    /// Held-out tasks.
-    pub validation: ValidationConfig,
-    /// What is saved.
-    pub checkpoint: CheckpointConfig,
+table! {
+    /// Everything a run depends on.
+    pub struct Config {
+        /// Which role is played by which policy.
+        pub roles: Roles = Roles::Shared;
+        /// Where the run lives.
+        pub run: RunConfig = RunConfig::default();
+        /// Which plugins it uses.
+        pub plugins: PluginsConfig = PluginsConfig::default();
+        /// Who may run model-written programs.
+        pub sandbox: SandboxConfig = SandboxConfig::default();
+        /// The environment's own settings; `host plugin inspect` shows them.
+        pub environment: toml::Table = toml::Table::new();
+        /// The workflow's own settings; `host plugin inspect` shows them.
+        pub workflow: toml::Table = toml::Table::new();
+        /// The policies by name.
+        pub policies: BTreeMap<String, PolicyConfig> = BTreeMap::new();
+        /// How episodes are produced.
+        pub rollout: RolloutConfig = RolloutConfig::default();
+        /// How advantages come from rewards.
+        pub advantage: AdvantageConfig = AdvantageConfig::default();
+        /// The warm start.
+        pub imitation: ImitationConfig = ImitationConfig::default();
+        /// The update.
+        pub train: TrainConfig = TrainConfig::default();
+        /// Held-out tasks.
+        pub validation: ValidationConfig = ValidationConfig::default();
+        /// What is saved.
+        pub checkpoint: CheckpointConfig = CheckpointConfig::default();
+    }
 }
 
 /// Why a configuration cannot be used.
@@ -122,8 +124,10 @@ impl Config {
 
     /// Check a parsed table.
     pub fn from_table(table: toml::Table) -> Result<Config, ConfigError> {
-        let config: Config = serde_path_to_error::deserialize(toml::Value::Table(table))
-            .map_err(|error| explain(&error.path().to_string(), &error.inner().to_string()))?;
+        let given = toml::Value::Table(table);
+        let config: Config = serde_path_to_error::deserialize(given.clone()).map_err(|error| {
+            explain(&given, &error.path().to_string(), &error.inner().to_string())
+        })?;
         config.check()?;
         Ok(config)
     }
@@ -157,16 +161,25 @@ impl Config {
     }
 
     fn check(&self) -> Result<(), ConfigError> {
+        self.check_ranges("")?;
+        require(
+            self.run.name.as_deref().is_none_or(is_folder_name),
+            "run.name",
+            "it must be the plain name of a folder, without `/` and not beginning with a dot; \
+             `run.dir` says where that folder is made",
+        )?;
         self.check_rollout()?;
-        self.check_training()?;
+        require(
+            self.imitation.ceiling > self.imitation.success,
+            "imitation.ceiling",
+            "it must be above imitation.success",
+        )?;
         for (name, policy) in &self.policies {
             self.check_adapter(name, policy)?;
-            let sizes = [policy.hidden_size, policy.layers, policy.heads, policy.key_value_heads];
-            let even_head = policy.head_size > 0 && policy.head_size % 2 == 0;
             require(
-                sizes.iter().all(|&size| size > 0) && even_head && policy.intermediate_size > 0,
-                &format!("policies.{name}"),
-                "sizes must be at least 1, and head_size even",
+                policy.head_size % 2 == 0,
+                &format!("policies.{name}.head_size"),
+                "it must be even",
             )?;
             require(
                 policy.heads % policy.key_value_heads == 0,
@@ -218,9 +231,6 @@ impl Config {
         let rollout = &self.rollout;
         let compares = !matches!(self.advantage.estimator, Estimator::Naive);
         let by_trajectory = matches!(self.advantage.estimator, Estimator::Grpo | Estimator::DrGrpo);
-        let top_p = rollout.top_p > 0.0 && rollout.top_p <= 1.0;
-        require(rollout.tasks_per_step > 0, "rollout.tasks_per_step", "it must be at least 1")?;
-        require(rollout.branches > 0, "rollout.branches", "it must be at least 1")?;
         require(
             rollout.branches > 1 || !compares,
             "rollout.branches",
@@ -239,81 +249,10 @@ impl Config {
              the first; set rollout.sampling = \"tree\", or the estimator to `grpo` or `dr-grpo`",
         )?;
         require(
-            rollout.max_completion_tokens > 0,
-            "rollout.max_completion_tokens",
-            "it must be at least 1",
-        )?;
-        require(
-            rollout.temperature > 0.0 && rollout.temperature.is_finite(),
-            "rollout.temperature",
-            "it must be above 0, as training needs samples that differ",
-        )?;
-        require(top_p, "rollout.top_p", "it must be above 0 and at most 1")?;
-        require(
-            (0.0..=1.0).contains(&rollout.min_p),
-            "rollout.min_p",
-            "it must be between 0 and 1",
-        )?;
-        require(
-            rollout.repetition_penalty > 0.0 && rollout.repetition_penalty.is_finite(),
-            "rollout.repetition_penalty",
-            "it must be above 0",
-        )?;
-        require(
             rollout.stop.iter().all(|stop| !stop.is_empty()),
             "rollout.stop",
             "an empty text would end every answer at once",
-        )?;
-        require(
-            rollout.cache_gib >= 0.0 && rollout.cache_gib.is_finite(),
-            "rollout.cache_gib",
-            "it must be 0 or more",
-        )?;
-        require(
-            rollout.branch_temperature > 0.0,
-            "rollout.branch_temperature",
-            "it must be above 0",
-        )?;
-        require(self.validation.tasks > 0, "validation.tasks", "it must be at least 1")?;
-        require(
-            self.validation.tasks_during_training > 0,
-            "validation.tasks_during_training",
-            "it must be at least 1",
         )
-    }
-
-    fn check_training(&self) -> Result<(), ConfigError> {
-        let (train, imitation) = (&self.train, &self.imitation);
-        let share = |value: f64| (0.0..=1.0).contains(&value);
-        require(
-            train.learning_rate >= 0.0 && train.learning_rate.is_finite(),
-            "train.learning_rate",
-            "it must be above 0, or 0 for one that suits the policy",
-        )?;
-        require(train.epochs > 0, "train.epochs", "it must be at least 1")?;
-        require(train.microbatch_tokens > 0, "train.microbatch_tokens", "it must be at least 1")?;
-        require(
-            train.clip_low > 0.0 && train.clip_low < 1.0 && train.clip_high > 0.0,
-            "train.clip_low",
-            "clipping needs 0 < clip_low < 1 and clip_high > 0",
-        )?;
-        require(
-            share(self.advantage.filter_ratio),
-            "advantage.filter_ratio",
-            "it is a share between 0 and 1",
-        )?;
-        require(
-            share(imitation.success) && imitation.ceiling > imitation.success,
-            "imitation.ceiling",
-            "it must be above imitation.success, which is a share between 0 and 1",
-        )?;
-        require(
-            imitation.every > 0 && imitation.answers_per_role > 0 && imitation.tasks > 0,
-            "imitation",
-            "`every`, `answers_per_role` and `tasks` must be at least 1",
-        )?;
-        require(self.checkpoint.every > 0, "checkpoint.every", "it must be at least 1")?;
-        require(self.checkpoint.keep > 0, "checkpoint.keep", "it must be at least 1")
     }
 }
 
@@ -322,6 +261,11 @@ fn require(holds: bool, key: &str, reason: &str) -> Result<(), ConfigError> {
         return Ok(());
     }
     Err(ConfigError::Invalid { key: key.to_owned(), reason: reason.to_owned() })
+}
+
+fn is_folder_name(name: &str) -> bool {
+    let fits = |c: char| !c.is_control() && !"/\\".contains(c);
+    (1..=200).contains(&name.len()) && !name.starts_with('.') && name.chars().all(fits)
 }
 
 fn parse_table(text: &str, origin: &str) -> Result<toml::Table, ConfigError> {
@@ -361,11 +305,11 @@ fn apply_override(table: &mut toml::Table, text: &str) -> Result<(), ConfigError
     Ok(())
 }
 
-/// Serde's message about an unknown field, turned into the nearest right key.
-fn explain(path: &str, message: &str) -> ConfigError {
-    let message = message.trim();
+/// Serde's message about an unknown field, turned into the nearest right key;
+/// any other into what the setting accepts.
+fn explain(given: &toml::Value, path: &str, message: &str) -> ConfigError {
     let mut quoted = message.split('`').skip(1).step_by(2);
-    if message.starts_with("unknown field")
+    if message.trim().starts_with("unknown field")
         && let Some(field) = quoted.next()
     {
         let table = path.rsplit_once('.').map_or("", |(table, _)| table);
@@ -373,7 +317,24 @@ fn explain(path: &str, message: &str) -> ConfigError {
         let candidates: Vec<&str> = quoted.collect();
         return ConfigError::UnknownKey { key, suggestion: suggestion(field, candidates) };
     }
-    ConfigError::Invalid { key: path.to_owned(), reason: message.to_owned() }
+    let key = path.split('[').next().unwrap_or(path);
+    let settings = Config::settings();
+    let setting = settings.iter().find(|setting| setting.is(key));
+    let accepts = setting.map_or("a table", |setting| &setting.accepts);
+    let value = key.split('.').try_fold(given, |value, part| value.get(part));
+    let reason = value.map_or_else(
+        || format!("it must be {accepts}"),
+        |value| format!("it is {}, but must be {accepts}", brief(&value.to_string())),
+    );
+    ConfigError::Invalid { key: key.to_owned(), reason }
+}
+
+/// As much of a value as an error message should carry.
+fn brief(value: &str) -> String {
+    match value.char_indices().nth(60) {
+        None => value.to_owned(),
+        Some((end, _)) => format!("{}…", &value[..end]),
+    }
 }
 
 #[cfg(test)]
@@ -410,17 +371,92 @@ mod tests {
     fn values_that_cannot_be_are_refused_by_name() {
         assert_eq!(
             message(&["rollout.branches=0"]),
-            "`rollout.branches` cannot be used: it must be at least 1"
+            "`rollout.branches` cannot be used: it is 0, but must be a whole number from 1 to 1024"
         );
         assert!(message(&["rollout.branches=1"]).contains("group of one"));
         assert!(message(&["advantage.estimator=grpo"]).contains("sampling = \"trajectory\""));
         let trajectory = message(&["rollout.sampling=trajectory"]);
         assert!(trajectory.contains("set rollout.sampling = \"tree\""), "{trajectory}");
-        assert!(
-            message(&["rollout.sampling=bush"]).starts_with("`rollout.sampling` cannot be used")
-        );
-        assert!(message(&["train.steps=many"]).starts_with("`train.steps` cannot be used"));
         assert!(message(&["nonsense"]).contains("write key=value"));
+    }
+
+    #[test]
+    fn what_is_no_number_and_what_is_out_of_range_is_refused_by_name() {
+        for setting in [
+            "advantage.alpha=nan",
+            "train.max_gradient_norm=0",
+            "train.max_gradient_norm=-1",
+            "train.beta1=1.5",
+            "train.beta2=nan",
+            "train.epsilon=-1",
+            "train.kl_coefficient=nan",
+            "train.entropy_coefficient=nan",
+            "train.final_learning_rate_share=-3",
+            "train.learning_rate=inf",
+            "train.weight_decay=nan",
+            "rollout.max_void_share=nan",
+            "rollout.tasks_per_step=1000000000000",
+            "rollout.branches=1000000000",
+            "rollout.max_completion_tokens=1000000000000",
+            "validation.tasks=1000000000000",
+            "imitation.tasks=1000000000000",
+            "imitation.answers_per_role=1000000000000",
+            "imitation.exploration=7",
+            "imitation.learning_rate=nan",
+            "policies.shared.rope_theta=nan",
+            "policies.shared.layers=100000000",
+            "policies.shared.hidden_size=100000000",
+            "policies.shared.lora.alpha=nan",
+            "sandbox.limits.memory_mib=0",
+            "plugins.limits.fuel=0",
+        ] {
+            let (key, value) = setting.split_once('=').unwrap();
+            let value = if value == "inf" || value == "nan" { value } else { "" };
+            let (message, expected) =
+                (message(&[setting]), format!("`{key}` cannot be used: it is {value}"));
+            assert!(message.starts_with(&expected) && message.contains("must be"), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_value_of_another_type_is_answered_with_what_would_be_right() {
+        let cases = [
+            (
+                "train.steps=many",
+                "`train.steps` cannot be used: it is \"many\", but must be a whole number from 0 to 1_000_000_000",
+            ),
+            (
+                "train.steps=1.5",
+                "`train.steps` cannot be used: it is 1.5, but must be a whole number from 0 to 1_000_000_000",
+            ),
+            (
+                "rollout.sampling=bush",
+                "`rollout.sampling` cannot be used: it is \"bush\", but must be \"tree\" or \"trajectory\"",
+            ),
+            ("rollout=3", "`rollout` cannot be used: it is 3, but must be a table"),
+            (
+                "policies.a.layers=few",
+                "`policies.a.layers` cannot be used: it is \"few\", but must be a whole number from 1 to 1024",
+            ),
+            (
+                "roles=all",
+                "`roles` cannot be used: it is \"all\", but must be \"shared\", \"per-role\" or a table of role = \"policy\"",
+            ),
+        ];
+        for (setting, expected) in cases {
+            assert_eq!(message(&[setting]), expected);
+        }
+        let long = message(&[&format!("train.steps={}", "x".repeat(5000))]);
+        assert!(long.len() < 300, "{long}");
+    }
+
+    #[test]
+    fn a_run_is_named_and_not_placed() {
+        for name in ["../../escape", "a/b", "", ".", "..", ".hidden", "a\u{1b}b"] {
+            let message = message(&[&format!("run.name={}", toml::Value::from(name))]);
+            assert!(message.starts_with("`run.name` cannot be used"), "{message}");
+        }
+        Config::load(None, &["run.name=my run-2.b".to_owned()]).unwrap();
     }
 
     #[test]

@@ -1,11 +1,15 @@
 //! The plugins that a configuration names, loaded, with the sandbox for those
 //! that may use it.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::config::Config;
-use crate::plugin::{Grants, PluginError, PluginLibrary, SandboxGrant};
+use crate::installation::plugin_folders;
+use crate::plugin::{Grants, PluginError, PluginLibrary, SandboxGrant, find_plugin};
 use crate::sandbox::{Sandbox, StartError};
+use crate::storage::{StorageError, digest_file};
 
 /// Why the plugins cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -32,4 +36,29 @@ pub fn load_plugins(config: &Config) -> Result<(PluginLibrary, Sandbox), LoadErr
         sandbox.offer(Some(interpreter.name()), interpreter.plugin().file())?;
     }
     Ok((library, sandbox))
+}
+
+/// SHA-256 of the interpreters that granted plugins can reach, by file name;
+/// none if nobody was granted the sandbox.
+///
+/// # Errors
+/// If one that is there cannot be read.
+pub fn interpreters(config: &Config) -> Result<BTreeMap<String, String>, StorageError> {
+    let mut digests = BTreeMap::new();
+    if config.sandbox.grant.is_empty() {
+        return Ok(digests);
+    }
+    let folders: Vec<PathBuf> =
+        config.plugins.path.iter().cloned().chain(plugin_folders()).collect();
+    // What is not named is looked up when a program in that language is to be run.
+    let standard = ["python", "javascript"].map(PathBuf::from);
+    let named = config.plugins.files.iter().chain(&config.sandbox.interpreters);
+    for name in named.chain(&standard) {
+        let Ok(file) = find_plugin(name, &folders) else { continue };
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if !digests.contains_key(&stem) {
+            digests.insert(stem, digest_file(&file)?);
+        }
+    }
+    Ok(digests)
 }

@@ -24,6 +24,8 @@ mod limiter;
 mod ticker;
 mod engine;
 mod cache;
+mod survey;
+mod compilation;
 mod contract;
 mod sandbox;
 mod wasi;
@@ -39,6 +41,7 @@ mod workflow;
 mod interpreter;
 mod library;
 
+pub use compilation::announce_compilations;
 pub(crate) use component::ComponentFile;
 pub use component::Plugin;
 pub use contract::{CONTRACT, CONTRACT_VERSION, Offer};

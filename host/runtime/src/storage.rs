@@ -9,6 +9,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
+/// What the names of unfinished files and folders begin with.
+const UNFINISHED: &str = ".unfinished-";
+
 /// Why a run folder, checkpoint or other file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StorageError {
@@ -55,9 +58,26 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), StorageError> {
         let mut file = File::create(&temporary)?;
         file.write_all(bytes)?;
         file.sync_all()?;
-        fs::rename(&temporary, path)
+        rename(&temporary, path)
     };
     write().map_err(StorageError::io("write", path))
+}
+
+/// Give a file or folder its name so that it has it after a power cut, too.
+pub fn rename(from: &Path, to: &Path) -> std::io::Result<()> {
+    fs::rename(from, to)?;
+    let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty());
+    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+/// Add to the end of a file, so that it is there after a power cut, too.
+pub fn append(path: &Path, bytes: &[u8]) -> Result<(), StorageError> {
+    let append = || {
+        let mut file = File::options().create(true).append(true).open(path)?;
+        file.write_all(bytes)?;
+        file.sync_data()
+    };
+    append().map_err(StorageError::io("write", path))
 }
 
 /// Replace a file by a value written as indented JSON.
@@ -82,14 +102,33 @@ pub fn create_folder(path: &Path) -> Result<(), StorageError> {
     fs::create_dir_all(path).map_err(StorageError::io("create the folder", path))
 }
 
-/// Remove a folder and all in it, if it is there.
+/// Remove a folder and all in it, if it is there. It loses its name first: one
+/// of which half is gone is never seen.
 pub fn remove_folder(path: &Path) -> Result<(), StorageError> {
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(StorageError::io("remove", path)(error))
-        }
-        _ => Ok(()),
+    let doomed = beside(&beside(path));
+    let remove = |path: &Path| match fs::remove_dir_all(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    };
+    let rename = || match fs::rename(path, &doomed) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        renamed => renamed,
+    };
+    remove(&doomed)
+        .and_then(|()| rename())
+        .and_then(|()| remove(&doomed))
+        .map_err(StorageError::io("remove", path))
+}
+
+/// Remove what a process that was killed left unfinished in a folder.
+pub fn tidy(folder: &Path) -> Result<(), StorageError> {
+    for name in list_folder(folder)?.iter().filter(|name| name.starts_with(UNFINISHED)) {
+        let path = folder.join(name);
+        let removed =
+            if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+        removed.map_err(StorageError::io("remove", &path))?;
     }
+    Ok(())
 }
 
 /// Names of the entries of a folder, sorted; none if it is not there.
@@ -112,12 +151,21 @@ pub fn digest_file(path: &Path) -> Result<String, StorageError> {
     let mut file = File::open(path).map_err(StorageError::io("read", path))?;
     let mut hasher = Sha256::new();
     std::io::copy(&mut file, &mut hasher).map_err(StorageError::io("read", path))?;
-    Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hexadecimal(&hasher.finalize()))
+}
+
+/// SHA-256 of some bytes, in hexadecimal.
+pub fn digest(bytes: &[u8]) -> String {
+    hexadecimal(&Sha256::digest(bytes))
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A name beside `path` that no finished file has.
 pub fn beside(path: &Path) -> PathBuf {
-    let mut name = std::ffi::OsString::from(".unfinished-");
+    let mut name = std::ffi::OsString::from(UNFINISHED);
     name.push(path.file_name().unwrap_or_default());
     path.with_file_name(name)
 }
@@ -134,6 +182,18 @@ mod tests {
         write_json(&path, &[3]).unwrap();
         assert_eq!(read_json::<Vec<u32>>(&path).unwrap(), [3]);
         assert_eq!(list_folder(folder.path()).unwrap(), ["a.json"]);
+    }
+
+    #[test]
+    fn what_was_left_unfinished_is_tidied_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        create_folder(&path(".unfinished-step-000002/policies")).unwrap();
+        std::fs::write(path(".unfinished-summary.json"), b"{").unwrap();
+        write_file(&path("config.toml"), b"").unwrap();
+        tidy(folder.path()).unwrap();
+        assert_eq!(list_folder(folder.path()).unwrap(), ["config.toml"]);
+        remove_folder(&path("nothing")).unwrap();
     }
 
     #[test]

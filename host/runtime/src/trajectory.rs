@@ -229,6 +229,20 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// Bytes of all its texts.
+    pub fn text_bytes(&self) -> usize {
+        match self {
+            Event::Observed { text } => text.len(),
+            Event::Replied { prompt, text, .. } => {
+                text.len() + prompt.iter().map(|message| message.text.len()).sum::<usize>()
+            }
+            Event::Acted { action, feedback, .. } => action.text.len() + feedback.len(),
+            Event::Ran { source, stdout, stderr, .. } => source.len() + stdout.len() + stderr.len(),
+        }
+    }
+}
+
 /// One run of a task with all roles; of a tree, the kept branch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Episode {

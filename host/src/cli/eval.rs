@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use super::args::{ConfigArgs, EvalArgs};
+use super::args::{CheckpointName, ConfigArgs, EvalArgs};
 use super::{load_config, report};
-use crate::checkpoint::load_latest;
+use crate::checkpoint::{Found, load_latest, load_step};
 use crate::config::Config;
 use crate::error::ExitCode;
 use crate::evaluation::{Exam, evaluate};
@@ -14,15 +14,15 @@ use crate::run::find_config;
 use crate::seed::Seed;
 use crate::storage::{StorageError, write_file};
 use crate::team::Team;
-use crate::trajectory::Episode;
+use crate::trajectory::{Ending, Episode};
 
 pub fn run(
     args: EvalArgs,
     device: impl Fn() -> Result<Device, PolicyError>,
 ) -> anyhow::Result<ExitCode> {
-    let config = config_of(&args.config, args.run.as_deref())?;
+    let config = config_of(&args.config, args.run.as_deref(), args.step)?;
     let team = Team::assemble(&config, device()?)?;
-    let tasks = args.tasks.unwrap_or(config.validation.tasks);
+    let tasks = args.tasks.map_or(config.validation.tasks, |tasks| tasks as usize);
     let seed = Seed::new(config.run.seed).named("evaluation");
     let exam = Exam { split: args.split.into(), tasks, sampled: args.sampled, seed };
     let evaluation = evaluate(&team, exam, &config.rollout)?;
@@ -48,8 +48,13 @@ pub fn run(
             show(&endings),
         ]],
     );
-    if !void.is_empty() {
-        report::line(&format!("  void episodes by cause: {}", show(&void)));
+    for (cause, count) in &void {
+        let first = evaluation.rollout.episodes.iter().find_map(|episode| match &episode.ending {
+            Ending::Void { cause: other, message } if other == cause => Some(message),
+            _ => None,
+        });
+        let first = first.map(String::as_str).unwrap_or_default();
+        report::line(&format!("  void: {count} by {cause}, the first: {first}"));
     }
     Ok(ExitCode::Success)
 }
@@ -68,27 +73,57 @@ fn record(path: &Path, episodes: &[Episode]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The configuration of the flags, or of a run with its latest policies.
-pub fn config_of(args: &ConfigArgs, run: Option<&Path>) -> anyhow::Result<Config> {
+/// The configuration of the flags, or of a run with the policies of one of its
+/// checkpoints.
+pub fn config_of(
+    args: &ConfigArgs,
+    run: Option<&Path>,
+    step: CheckpointName,
+) -> anyhow::Result<Config> {
     let Some(run) = run else { return Ok(load_config(args)?) };
     let mut config = Config::load(Some(&find_config(run)?), &args.set)?;
     if !args.plugins.is_empty() {
         config.plugins.files.clone_from(&args.plugins);
     }
     config.sandbox.grant.extend(args.grant_sandbox.iter().cloned());
-    use_latest_policies(&mut config, run)?;
+    let checkpoint = checkpoint_of(run, step)?;
+    use_policies(&mut config, &checkpoint.path, &args.set);
     Ok(config)
 }
 
-fn use_latest_policies(config: &mut Config, run: &Path) -> Result<(), StorageError> {
+fn checkpoint_of(run: &Path, step: CheckpointName) -> Result<Found, StorageError> {
     let checkpoints = run.join("checkpoints");
-    let Some((checkpoint, _)) = load_latest(&checkpoints)? else {
-        let reason = "the run has no checkpoint yet".to_owned();
-        return Err(StorageError::Unfit { path: run.to_owned(), reason });
-    };
+    let unfit =
+        |reason: &str| StorageError::Unfit { path: run.to_owned(), reason: reason.to_owned() };
+    if let CheckpointName::Step(step) = step {
+        return load_step(&checkpoints, step);
+    }
+    let latest =
+        load_latest(&checkpoints)?.ok_or_else(|| unfit("the run has no checkpoint yet"))?;
+    for damage in &latest.passed_over {
+        report::note(&format!("note: {damage}; taking step {}", latest.progress.step));
+    }
+    match (step, latest.progress.best) {
+        (CheckpointName::Best, Some((best, _))) => load_step(&checkpoints, best),
+        (CheckpointName::Best, None) => {
+            Err(unfit("no step of it was validated, so none is known to be the best"))
+        }
+        _ => Ok(latest),
+    }
+}
+
+/// What was trained is taken from the checkpoint, unless the user says where
+/// it is to be taken from.
+fn use_policies(config: &mut Config, checkpoint: &Path, set: &[String]) {
     let trained: Vec<String> =
         config.policies.keys().filter(|name| config.trains(name)).cloned().collect();
     for name in trained {
+        let table = format!("policies.{name}");
+        let places = [table.clone(), format!("{table}.path"), format!("{table}.lora.path")];
+        let key = |text: &String| text.split_once('=').map(|(key, _)| key.trim().to_owned());
+        if set.iter().filter_map(key).any(|key| places.contains(&key)) {
+            continue;
+        }
         let Some(policy) = config.policies.get_mut(&name) else { continue };
         let saved = Some(checkpoint.join("policies").join(name));
         match policy.base {
@@ -96,5 +131,4 @@ fn use_latest_policies(config: &mut Config, run: &Path) -> Result<(), StorageErr
             None => policy.path = saved,
         }
     }
-    Ok(())
 }

@@ -2,6 +2,7 @@
 //! as another policy did.
 
 use super::args::ImitateArgs;
+use super::policy::check_free;
 use super::{load_config, report, train};
 use crate::config::Config;
 use crate::error::ExitCode;
@@ -17,6 +18,7 @@ pub fn run(
     // Read before anything that takes long.
     let recording = (!args.from.is_empty()).then(|| Recording::read(&args.from)).transpose()?;
     let mut team = Team::assemble(&config, device()?)?;
+    team.policies.keys().try_for_each(|name| check_free(&args.out.join(name), args.force))?;
     match recording {
         None => train::warm_start(&config, &mut team)?,
         Some(recording) => learn_from(&recording, &config, &mut team)?,
@@ -38,7 +40,7 @@ fn learn_from(recording: &Recording, config: &Config, team: &mut Team) -> anyhow
          learn, {} duplicates dropped",
         found.episodes, found.held_out, found.solved, found.answers, found.duplicates
     ));
-    let bar = report::Bar::new("imitation", 0, config.imitation.max_steps, "steps at most");
+    let bar = report::Bar::at_most("imitation", config.imitation.max_steps, "steps");
     let end = imitate_recording(team, config, recording, |now| {
         let line = format!("loss {:.3}, solved {}", now.loss, report::percent(now.success.success));
         bar.step_to(now.step, line);

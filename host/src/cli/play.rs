@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::BufRead;
 
-use super::args::PlayArgs;
+use super::args::{CheckpointName, PlayArgs};
 use super::{eval, report};
 use crate::config::Config;
 use crate::error::ExitCode;
@@ -18,7 +18,7 @@ pub fn run(
     args: PlayArgs,
     device: impl Fn() -> Result<Device, PolicyError>,
 ) -> anyhow::Result<ExitCode> {
-    let mut config = eval::config_of(&args.config, args.run.as_deref())?;
+    let mut config = eval::config_of(&args.config, args.run.as_deref(), CheckpointName::Last)?;
     if args.workflow.is_some() {
         config.plugins.workflow.clone_from(&args.workflow);
     }
@@ -130,7 +130,7 @@ fn ask_person(request: &Request, first: bool) -> anyhow::Result<Option<String>> 
         };
         report::line(&format!("\n[{}: {title}]\n{}", request.role, message.text));
     }
-    report::prompt(&format!("{}> ", request.role))?;
+    report::prompt(&format!("{}> ", request.role));
     let mut line = String::new();
     let read = std::io::stdin().lock().read_line(&mut line)?;
     Ok((read > 0).then(|| line.trim().to_owned()))

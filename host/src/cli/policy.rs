@@ -1,5 +1,7 @@
 //! `host policy`: make small policies, look at any.
 
+use std::path::Path;
+
 use super::args::{
     CheckpointArgs, DtypeName, PolicyCommand, PolicyNewArgs, PolicyScoreArgs, PresetName,
 };
@@ -8,6 +10,7 @@ use crate::config::{Dtype, LoraConfig};
 use crate::error::ExitCode;
 use crate::policy::{Device, Policy, PolicyError};
 use crate::seed::Seed;
+use crate::storage::StorageError;
 use crate::team::{set_stage, vocabulary};
 
 pub fn run(
@@ -19,6 +22,7 @@ pub fn run(
         PolicyCommand::Inspect { folder } => describe(&Policy::load(&folder, device()?)?)?,
         PolicyCommand::Score(args) => score(&args, device()?)?,
         PolicyCommand::Export(args) => {
+            check_free(&args.out, args.force)?;
             let policy = load(&args.checkpoint, device()?)?.merged()?;
             policy.save(&args.out)?;
             describe(&policy)?;
@@ -54,7 +58,17 @@ fn score(args: &PolicyScoreArgs, device: Device) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// What was earned is kept: a policy is replaced only by who says so.
+pub fn check_free(folder: &Path, force: bool) -> Result<(), StorageError> {
+    if force || !Policy::is_in(folder) {
+        return Ok(());
+    }
+    let reason = "a policy is there already; choose another folder, or replace it with `--force`";
+    Err(StorageError::Unfit { path: folder.to_owned(), reason: reason.to_owned() })
+}
+
 fn new(args: &PolicyNewArgs, device: Device) -> anyhow::Result<()> {
+    check_free(&args.out, args.force)?;
     let config = load_config(&args.config)?;
     let words = vocabulary(&set_stage(&config)?, &config)?;
     // The preset's sizes are the defaults of [policies.<name>].

@@ -3,23 +3,27 @@
 use std::path::Path;
 
 use super::args::TrainArgs;
+use super::stop::Stop;
 use super::{load_config, report};
-use crate::checkpoint::load_latest;
-use crate::config::Config;
+use crate::checkpoint::{Found, load_latest};
+use crate::config::{Config, Estimator, LossAggregation};
 use crate::error::ExitCode;
 use crate::imitation::imitate;
+use crate::loading::interpreters;
+use crate::manifest::{Manifest, PluginEntry, PolicyEntry, Settled, processor};
 use crate::metrics::Success;
 use crate::plugin::Plugin;
 use crate::policy::{Device, PolicyError};
-use crate::run::{Manifest, PluginEntry, PolicyEntry, RunFolder, Summary};
+use crate::run::{RunFolder, Summary};
 use crate::team::Team;
 use crate::training::{Record, Training, plan, settle_learning_rate};
 
 pub fn run(
     args: TrainArgs,
     device: impl Fn() -> Result<Device, PolicyError>,
-) -> anyhow::Result<ExitCode> {
+) -> anyhow::Result<u8> {
     let resumed = args.resume.as_deref().map(RunFolder::open).transpose()?;
+    let earlier = resumed.as_ref().map(RunFolder::manifest).transpose()?.flatten();
     let config = match &resumed {
         Some(folder) => Config::load(Some(&folder.config_path()), &[])?,
         None => load_config(&args.config)?,
@@ -29,43 +33,81 @@ pub fn run(
     let config = settle_learning_rate(&team.resolve(&config), &team)?;
     if args.print_config {
         report::line(config.to_toml().trim_end());
-        return Ok(ExitCode::Success);
+        return Ok(ExitCode::Success as u8);
     }
     let config = config.anchored();
-    let plan = plan(&config, &team)?;
+    let planned = match &earlier {
+        Some(earlier) => earlier.settled.apply(config.clone()),
+        None => config.clone(),
+    };
+    let plan = plan(&planned, &team)?;
     report::note(&plan.to_string());
     let folder = match resumed {
         Some(folder) => folder,
         None => RunFolder::create(&config, &derived_name(&team))?,
     };
     announce(&folder);
-    folder.settle_manifest(&manifest(&config, &team, device)?)?;
-    let config = Config { train: plan.settle(&config.train), ..config };
+    advise(&config);
+    let settled = plan.settle(planned);
+    let manifest = manifest(&config, Settled::of(&settled), &team, device)?;
+    for difference in folder.settle_manifest(&manifest, args.accept_changes)? {
+        report::note(&format!("note: {difference}"));
+    }
+    let stop = Stop::listen(format!("stopped; go on with {}", resume_command(folder.path())))?;
     let mut training = match load_latest(&folder.checkpoints())? {
-        Some(checkpoint) => Training::resume(config, team, folder, checkpoint)?,
-        None => begin(config, team, folder)?,
+        Some(checkpoint) => go_on(settled, team, folder, checkpoint)?,
+        None => begin(settled, team, folder)?,
     };
     training.verify_logprobs(args.verify_logprobs);
-    let (summary, folder) = train(training)?;
-    conclude(&summary, folder.path());
-    Ok(ExitCode::Success)
+    train(training, &stop)
 }
 
-/// The loop, with a bar.
-fn train(mut training: Training) -> anyhow::Result<(Summary, RunFolder)> {
+/// The loop, with a bar; until it is done, or somebody wants it to stop.
+fn train(mut training: Training, stop: &Stop) -> anyhow::Result<u8> {
     let (done, steps) = (training.progress().step, training.steps());
     let bar = report::Bar::new("AT-GRPO", done, steps, "steps");
     bar.milestone(&format!(
         "test tasks solved before training: {}",
         report::success(&training.progress().before.greedy)
     ));
+    stop.heed();
     while !training.is_done() {
+        if let Some(code) = stop.asked() {
+            bar.finish();
+            let step = training.progress().step;
+            let folder = training.stop()?;
+            let resume = resume_command(folder.path());
+            report::note(&format!("stopped and saved after step {step}; go on with {resume}"));
+            return Ok(code);
+        }
         let record = training.step()?;
         bar.step_to(record.step, describe(&record));
         milestones(&bar, &record);
     }
     bar.finish();
-    Ok(training.finish()?)
+    let (summary, folder) = training.finish()?;
+    conclude(&summary, folder.path());
+    Ok(ExitCode::Success as u8)
+}
+
+fn resume_command(folder: &Path) -> String {
+    format!("`host train --resume {}`", folder.display())
+}
+
+/// Go on from a checkpoint, and say what is amiss in the folder.
+fn go_on(
+    config: Config,
+    team: Team,
+    folder: RunFolder,
+    checkpoint: Found,
+) -> anyhow::Result<Training> {
+    for damage in &checkpoint.passed_over {
+        report::note(&format!("note: {damage}; going back to step {}", checkpoint.progress.step));
+    }
+    for damage in folder.check_metrics(checkpoint.progress.step)? {
+        report::note(&format!("note: {damage}"));
+    }
+    Ok(Training::resume(config, team, folder, checkpoint)?)
 }
 
 /// Warm-start the policies that ask for it and begin.
@@ -79,7 +121,7 @@ fn begin(config: Config, mut team: Team, folder: RunFolder) -> anyhow::Result<Tr
 
 /// Imitate the expert, with a bar.
 pub fn warm_start(config: &Config, team: &mut Team) -> anyhow::Result<()> {
-    let bar = report::Bar::new("warm start", 0, config.imitation.max_steps, "steps at most");
+    let bar = report::Bar::at_most("warm start", config.imitation.max_steps, "steps");
     let end = imitate(team, config, |now| {
         bar.step_to(
             now.step,
@@ -136,6 +178,17 @@ fn milestones(bar: &report::Bar, record: &Record) {
     }
 }
 
+/// What is allowed and seldom meant.
+fn advise(config: &Config) {
+    let by_tokens = config.train.loss_aggregation == LossAggregation::TokenMean;
+    if config.advantage.estimator == Estimator::DrGrpo && by_tokens {
+        report::note(
+            "note: `dr-grpo` without train.loss_aggregation = \"sample-mean-token-sum\" is half of \
+             Dr. GRPO: advantages are not divided by their spread, but losses still by lengths",
+        );
+    }
+}
+
 fn derived_name(team: &Team) -> String {
     format!("{}-{}", team.stage.environment.name(), team.stage.workflow.name())
 }
@@ -148,7 +201,12 @@ fn announce(folder: &RunFolder) {
     ));
 }
 
-fn manifest(config: &Config, team: &Team, device: Device) -> anyhow::Result<Manifest> {
+fn manifest(
+    config: &Config,
+    settled: Settled,
+    team: &Team,
+    device: Device,
+) -> anyhow::Result<Manifest> {
     let entry = |name: &str, version: &str, plugin: &Plugin| PluginEntry {
         name: name.to_owned(),
         version: version.to_owned(),
@@ -166,15 +224,22 @@ fn manifest(config: &Config, team: &Team, device: Device) -> anyhow::Result<Mani
         };
         policies.push(PolicyEntry { name, roles, digest, parameters });
     }
+    let plugins = vec![
+        entry(environment.name(), &environment.description().version, environment.plugin()),
+        entry(workflow.name(), &workflow.description().version, workflow.plugin()),
+    ];
+    let mut interpreters = interpreters(config)?;
+    interpreters.retain(|_, digest| plugins.iter().all(|plugin| plugin.digest != *digest));
     Ok(Manifest {
         host: env!("CARGO_PKG_VERSION").to_owned(),
         seed: config.run.seed,
         device: device.to_string(),
-        plugins: vec![
-            entry(environment.name(), &environment.description().version, environment.plugin()),
-            entry(workflow.name(), &workflow.description().version, workflow.plugin()),
-        ],
+        processor: processor(),
+        plugins,
+        interpreters,
         policies,
+        settled,
+        config: serde_json::to_value(config)?,
     })
 }
 

@@ -79,7 +79,7 @@ impl Adapter {
         seed: Seed,
         device: Device,
     ) -> Result<Self, PolicyError> {
-        let parameters = Parameters::zeros(layout(&config, shape), shape.kind(), device.torch())?;
+        let parameters = Parameters::zeros(layout(&config, shape), shape.kind(), device)?;
         for (slot, mut target) in parameters.tensors() {
             if slot.name().contains("lora_A") {
                 let bound = 1.0 / (slot.shape()[1] as f64).sqrt();
@@ -100,7 +100,7 @@ impl Adapter {
         device: Device,
     ) -> Result<Self, PolicyError> {
         let config = AdapterConfig::load(folder)?;
-        let parameters = Parameters::zeros(layout(&config, shape), shape.kind(), device.torch())?;
+        let parameters = Parameters::zeros(layout(&config, shape), shape.kind(), device)?;
         let path = folder.join("adapter_model.safetensors");
         let refuse = |reason| PolicyError::Weights { path: path.clone(), reason };
         let mut found = read_tensors(&path)?;

@@ -14,6 +14,9 @@ use super::special_tokens::SpecialTokens;
 use crate::config::Dtype;
 use crate::storage::read_json;
 
+/// Layers of a model; ten times what the largest have.
+const MAX_LAYERS: i64 = 4096;
+
 /// The shape of a model, in the words of its `config.json`.
 ///
 /// Keys we do not know are kept but not looked at, as other libraries add
@@ -118,6 +121,12 @@ impl ModelConfig {
             ("vocab_size", self.vocab_size),
             ("max_position_embeddings", self.max_position_embeddings),
         ];
+        if self.num_hidden_layers > MAX_LAYERS {
+            return Err(format!(
+                "`num_hidden_layers` is {}, but must be at most {MAX_LAYERS}",
+                self.num_hidden_layers
+            ));
+        }
         if let Some((name, size)) = sizes.iter().find(|(_, size)| !(1..1 << 31).contains(size)) {
             return Err(format!("`{name}` is {size}, but must be between 1 and 2³¹"));
         }
@@ -341,6 +350,7 @@ mod tests {
             ("llama", json!({ "num_key_value_heads": 3 }), "evenly"),
             ("llama", json!({ "head_dim": 7 }), "`head_dim` is 7"),
             ("llama", json!({ "vocab_size": 0 }), "`vocab_size` is 0"),
+            ("llama", json!({ "num_hidden_layers": 1_000_000 }), "`num_hidden_layers` is 1000000"),
             ("llama", json!({ "rms_norm_eps": -1.0 }), "`rms_norm_eps` is -1"),
             ("llama", json!({ "dtype": "float16" }), "`dtype` is `float16`; set it to"),
             ("qwen2", json!({ "quantization_config": { "bits": 4 } }), "`quantization_config`"),

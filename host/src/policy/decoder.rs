@@ -90,7 +90,7 @@ impl Decoder {
     /// A model of this shape with all weights zero.
     pub(crate) fn new(config: ModelConfig, device: Device) -> Result<Self, PolicyError> {
         let kind = config.kind();
-        let parameters = Parameters::zeros(layout(&config), kind, device.torch())?;
+        let parameters = Parameters::zeros(layout(&config), kind, device)?;
         Ok(Decoder::over(config, parameters, device))
     }
 

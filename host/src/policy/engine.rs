@@ -67,8 +67,10 @@ impl<'p> Engine<'p> {
             groups[group].push(policy);
         }
         let cache_bytes = match (cache_bytes, policies.first()) {
+            // Not by the last byte: who shares a batch depends on it.
             (0, Some(policy)) => {
-                policy.device().free_memory().map_or(CACHE_BYTES, |free| free as usize / FREE_SHARE)
+                let free = policy.device().free_memory().map(|free| free as usize / FREE_SHARE);
+                free.and_then(usize::checked_ilog2).map_or(CACHE_BYTES, |power| 1 << power)
             }
             (bytes, _) => bytes,
         };

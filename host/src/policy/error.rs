@@ -10,6 +10,12 @@ pub enum PolicyError {
     /// A file cannot be read or written.
     #[error(transparent)]
     Storage(#[from] StorageError),
+    /// There is no policy.
+    #[error(
+        "there is no policy in `{}`: it has no config.json; name a folder in the Hugging Face \
+         layout", .0.display()
+    )]
+    Missing(PathBuf),
     /// `config.json` is not one of a model we can run.
     #[error("cannot use `{}`: {reason}", path.display())]
     Architecture {
@@ -25,6 +31,18 @@ pub enum PolicyError {
         path: PathBuf,
         /// Which tensor, what is wrong and what was expected.
         reason: String,
+    },
+    /// There is no room for the weights.
+    #[error(
+        "its weights would take {} and {} are free; take a smaller model or a narrower type of \
+         weights",
+        gigabytes(*needed), gigabytes(*free)
+    )]
+    TooLarge {
+        /// Bytes of the weights.
+        needed: u64,
+        /// Bytes there are.
+        free: u64,
     },
     /// An adapter cannot be made or does not fit its base.
     #[error("cannot use the adapter: {0}")]
@@ -89,6 +107,10 @@ pub enum PolicyError {
     /// libtorch reported an error.
     #[error("libtorch: {}", first_line(.0))]
     Torch(#[from] tch::TchError),
+}
+
+fn gigabytes(bytes: u64) -> String {
+    format!("{:.1} GB", bytes as f64 / 1e9)
 }
 
 /// Wrap words in backticks for an error message.

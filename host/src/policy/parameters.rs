@@ -9,7 +9,7 @@
 
 use tch::{Kind, Tensor};
 
-use super::PolicyError;
+use super::{Device, PolicyError};
 
 /// Every block begins at a multiple of this many numbers, so that vector
 /// instructions find it aligned however the blocks before it are shaped.
@@ -75,10 +75,12 @@ impl Layout {
         shape[0] = slots.iter().map(|(_, shape)| shape[0]).sum();
         for (name, shape) in slots {
             self.slots.push(Slot { name: name.clone(), shape: shape.clone(), offset: self.length });
-            self.length += shape.iter().product::<i64>();
+            // A shape that no machine has room for is refused where memory is taken.
+            let numbers = shape.iter().fold(1_i64, |product, &size| product.saturating_mul(size));
+            self.length = self.length.saturating_add(numbers);
         }
         self.blocks.push(Block { shape, offset });
-        self.length = (self.length + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        self.length = self.length.saturating_add(ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     }
 }
 
@@ -90,13 +92,13 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Zeros in the given layout.
-    pub(crate) fn zeros(
-        layout: Layout,
-        kind: Kind,
-        device: tch::Device,
-    ) -> Result<Self, PolicyError> {
-        let buffer = Tensor::f_zeros([layout.length], (kind, device))?;
+    /// Zeros in the given layout, if there is room for them.
+    pub(crate) fn zeros(layout: Layout, kind: Kind, device: Device) -> Result<Self, PolicyError> {
+        let needed = (layout.length as u64).saturating_mul(kind.elt_size_in_bytes() as u64);
+        if let Some(free) = device.free_memory().filter(|free| *free < needed) {
+            return Err(PolicyError::TooLarge { needed, free });
+        }
+        let buffer = Tensor::f_zeros([layout.length], (kind, device.torch()))?;
         Ok(Parameters { buffer, layout })
     }
 

@@ -14,6 +14,10 @@ use crate::plugin::{PluginFailure, Request};
 use crate::seed::Seed;
 use crate::trajectory::{Completion, Ending, Episode, Event, Sample};
 
+/// Bytes of text that the record of one episode may hold; a run has hundreds
+/// of episodes in memory at once.
+const EPISODE_TEXT_BYTES: usize = 16 << 20;
+
 /// What all attempts of a rollout have in common.
 #[derive(Clone, Copy)]
 pub(super) struct Setting<'a> {
@@ -147,6 +151,11 @@ impl Attempt {
             text: answers.completions[kept].text.clone(),
         });
         self.events.extend(forks[kept].events.iter().cloned());
+        if self.events.iter().map(Event::text_bytes).sum::<usize>() > EPISODE_TEXT_BYTES {
+            let mib = EPISODE_TEXT_BYTES >> 20;
+            let message = format!("the texts of its episode come to more than {mib} MiB");
+            return Err(stage.workflow.failure("advance", message));
+        }
         self.progress = forks[kept].progress.clone();
         let state = scene.digest();
         let rows = answers.completions.into_iter().zip(forks).enumerate();

@@ -8,9 +8,10 @@ use std::fmt;
 
 use super::base::{Base, Settings};
 use super::pack::CPU_MICRO_BATCH_TOKENS;
-use crate::config::{Choice, RolloutConfig, TrainConfig};
+use crate::config::{Choice, Config, RolloutConfig, TrainConfig};
 
-/// Part of what is left that keys and values take if nothing is said.
+/// Part of what is left that keys and values take if nothing is said, rounded
+/// down to a power of two: how much is free changes all the time.
 const CACHE_SHARE: u64 = 4;
 const GIB: f64 = (1_u64 << 30) as f64;
 
@@ -130,7 +131,8 @@ impl Plan {
             memory: machine.memory,
         };
         if settings.cache.is_none() && rollout.tasks_per_step > 0 {
-            plan.cache = machine.memory.saturating_sub(plan.resting()) / CACHE_SHARE;
+            let share = machine.memory.saturating_sub(plan.resting()) / CACHE_SHARE;
+            plan.cache = share.checked_ilog2().map_or(0, |power| 1 << power);
         }
         plan
     }
@@ -150,14 +152,13 @@ impl Plan {
         self.needed() <= machine.memory && offloaded <= machine.host_memory
     }
 
-    /// The settings of a run with what this plan chose in the place of `auto`.
-    pub fn settle(&self, train: &TrainConfig) -> TrainConfig {
+    /// The configuration with what this plan chose in the place of `auto`.
+    pub fn settle(&self, mut config: Config) -> Config {
         let choice = |on| if on { Choice::On } else { Choice::Off };
-        TrainConfig {
-            gradient_checkpointing: choice(self.checkpointing),
-            offload_optimizer: choice(self.offload),
-            ..train.clone()
-        }
+        config.train.gradient_checkpointing = choice(self.checkpointing);
+        config.train.offload_optimizer = choice(self.offload);
+        config.rollout.cache_gib = self.cache as f64 / GIB;
+        config
     }
 }
 
@@ -301,13 +302,28 @@ mod tests {
         assert!(!roomy.checkpointing && !roomy.offload);
         assert_eq!(roomy.weights, 2 * 1_720_574_976);
         assert_eq!(roomy.optimizer, 12 * 1_720_574_976);
-        assert_eq!(roomy.settle(&train).gradient_checkpointing, Choice::Off);
+        let settled = |plan: &Plan| plan.settle(Config::default()).train;
+        assert_eq!(settled(&roomy).gradient_checkpointing, Choice::Off);
         let tight = plan(&base(), &train, 48_000_000_000).unwrap();
         assert!(tight.checkpointing && !tight.offload, "{tight}");
         assert!(tight.activations * 3 < roomy.activations);
         let tighter = plan(&base(), &train, 24_000_000_000).unwrap();
         assert!(tighter.checkpointing && tighter.offload, "{tighter}");
-        assert_eq!(tighter.settle(&train).offload_optimizer, Choice::On);
+        assert_eq!(settled(&tighter).offload_optimizer, Choice::On);
+    }
+
+    #[test]
+    fn a_cache_that_is_left_to_the_machine_is_settled_to_a_power_of_two() {
+        let rollout = RolloutConfig { cache_gib: 0.0, ..rollout() };
+        let train = TrainConfig::default();
+        let cache = |memory| {
+            let machine = Machine { gpu: true, threads: 1, memory, host_memory: 1 << 40 };
+            let plan = Plan::of(&[base()], &train, &rollout, &machine).unwrap();
+            plan.settle(Config::default()).rollout.cache_gib
+        };
+        assert_eq!(cache(140_000_000_000), 16.0);
+        assert_eq!(cache(139_000_000_000), 16.0);
+        assert_eq!(cache(60_000_000_000), 8.0);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -93,6 +94,10 @@ pub struct TrainArgs {
     /// Go on with a run that was stopped.
     #[arg(long, value_name = "RUN", conflicts_with_all = ["config", "plugins", "grant_sandbox", "set"])]
     pub resume: Option<PathBuf>,
+    /// Resume although the run was begun with other settings, plugins, policies
+    /// or another device; they are its own from then on.
+    #[arg(long, requires = "resume")]
+    pub accept_changes: bool,
     /// Print the resolved configuration and stop.
     #[arg(long)]
     pub print_config: bool,
@@ -108,6 +113,7 @@ pub struct TrainArgs {
 Examples:
   host eval --run runs/quickstart
   host eval --run runs/quickstart --split test --tasks 2000 --sampled
+  host eval --run runs/quickstart --step best
   host eval --run runs/teacher --split train --tasks 500 --record teacher.jsonl
   host eval configs/plan-path/quickstart.toml --set policies.shared.path=policies/mine")]
 pub struct EvalArgs {
@@ -117,12 +123,16 @@ pub struct EvalArgs {
     /// Take the configuration and the policies from this run.
     #[arg(long, value_name = "RUN", conflicts_with = "config")]
     pub run: Option<PathBuf>,
+    /// Which checkpoint of the run: last, best, or the number of a step. A policy
+    /// whose path is given with --set is taken from there.
+    #[arg(long, value_name = "STEP", default_value = "last", requires = "run")]
+    pub step: CheckpointName,
     /// The tasks to measure on.
     #[arg(long, value_enum, default_value = "validation")]
     pub split: SplitName,
     /// How many tasks; by default validation.tasks.
-    #[arg(long)]
-    pub tasks: Option<usize>,
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub tasks: Option<u32>,
     /// Sample at rollout.temperature instead of taking the likeliest token.
     #[arg(long)]
     pub sampled: bool,
@@ -132,6 +142,32 @@ pub struct EvalArgs {
     /// Print JSON instead of a table.
     #[arg(long)]
     pub json: bool,
+}
+
+/// A checkpoint of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckpointName {
+    /// The latest.
+    Last,
+    /// The one that solved most during training.
+    Best,
+    /// The one after this many steps.
+    Step(usize),
+}
+
+impl FromStr for CheckpointName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "last" => Ok(CheckpointName::Last),
+            "best" => Ok(CheckpointName::Best),
+            step => step
+                .parse()
+                .map(CheckpointName::Step)
+                .map_err(|_| "it is neither `last` nor `best` nor the number of a step".to_owned()),
+        }
+    }
 }
 
 /// A part of an environment's tasks.
@@ -173,6 +209,9 @@ pub struct ImitateArgs {
     /// Folder to write the policies into, one folder each.
     #[arg(long, value_name = "FOLDER")]
     pub out: PathBuf,
+    /// Replace policies that are there already.
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// `host policy`.
@@ -241,6 +280,9 @@ pub struct PolicyExportArgs {
     /// Folder to write.
     #[arg(long, value_name = "FOLDER")]
     pub out: PathBuf,
+    /// Replace a policy that is there already.
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// A type of weights.
@@ -264,6 +306,9 @@ pub struct PolicyNewArgs {
     /// Folder to write.
     #[arg(long, value_name = "FOLDER")]
     pub out: PathBuf,
+    /// Replace a policy that is there already.
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// A shape of a small policy.

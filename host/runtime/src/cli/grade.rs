@@ -93,13 +93,10 @@ fn conclude(args: &GradeArgs, summary: Summary, pace: &Pace) -> anyhow::Result<E
 fn open_sandbox(args: &GradeArgs) -> anyhow::Result<Sandbox> {
     let config = SandboxConfig { jobs: args.jobs, ..SandboxConfig::default() };
     let sandbox = Sandbox::new(&config, &[])?;
-    report::while_waiting("preparing the interpreter", || -> anyhow::Result<()> {
-        if let Some(file) = &args.interpreter {
-            sandbox.offer(Some(&args.language), &find_plugin(file, &plugin_folders())?)?;
-        }
-        sandbox.interpreter(&args.language)?;
-        Ok(())
-    })?;
+    if let Some(file) = &args.interpreter {
+        sandbox.offer(Some(&args.language), &find_plugin(file, &plugin_folders())?)?;
+    }
+    sandbox.interpreter(&args.language)?;
     Ok(sandbox)
 }
 

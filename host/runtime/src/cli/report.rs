@@ -2,14 +2,18 @@
 //!
 //! Bars are drawn only on a terminal. Elsewhere the same milestones are
 //! printed as lines, so that a log says how a run went.
-
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is where printing happens")]
+//!
+//! Everything that is printed goes through [`visible`]: much of it was written
+//! by plugins and models, who must not be able to move the cursor, erase a
+//! line or turn the direction of writing.
 
 use std::borrow::Cow;
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::error::ExitCode;
 
 /// A bar over a known number of steps.
 pub struct Bar {
@@ -20,6 +24,15 @@ pub struct Bar {
 impl Bar {
     /// A bar that stands at `done` of `total` `unit`s.
     pub fn new(title: &'static str, done: usize, total: usize, unit: &str) -> Self {
+        Bar::with(title, done, total, &format!("{unit}  {{per_sec}}  ETA {{eta}}"))
+    }
+
+    /// A bar over what ends sooner than after `most` `unit`s, nobody knows when.
+    pub fn at_most(title: &'static str, most: usize, unit: &str) -> Self {
+        Bar::with(title, 0, most, &format!("{unit} at most"))
+    }
+
+    fn with(title: &'static str, done: usize, total: usize, rest: &str) -> Self {
         let visible = std::io::stderr().is_terminal();
         let bar = ProgressBar::new(total as u64).with_position(done as u64);
         bar.set_draw_target(if visible {
@@ -27,9 +40,8 @@ impl Bar {
         } else {
             ProgressDrawTarget::hidden()
         });
-        let template = format!(
-            "{title:>12} {{bar:32}} {{pos}}/{{len}} {unit}  {{per_sec}}  ETA {{eta}}  {{msg}}"
-        );
+        // What does not fit on the line is cut, so that it is always one line.
+        let template = format!("{title:>10} {{bar:20}} {{pos}}/{{len}} {rest}  {{wide_msg}}");
         bar.set_style(
             ProgressStyle::with_template(&template)
                 .unwrap_or_else(|_| ProgressStyle::default_bar()),
@@ -42,22 +54,22 @@ impl Bar {
     /// One more is done.
     pub fn step_to(&self, position: usize, message: String) {
         self.bar.set_position(position as u64);
-        self.bar.set_message(message);
+        self.bar.set_message(visible(&message).into_owned());
     }
 
     /// Something worth a line, above the bar or in the log.
     pub fn milestone(&self, line: &str) {
         if self.visible {
-            self.bar.println(line);
+            self.bar.println(visible(line));
         } else {
-            eprintln!("{line}");
+            note(line);
         }
     }
 
     /// Something that the bar shows, for a log without one.
     pub fn log(&self, line: &str) {
         if !self.visible {
-            eprintln!("{line}");
+            note(line);
         }
     }
 
@@ -67,40 +79,62 @@ impl Bar {
     }
 }
 
-/// Does something that takes a while the first time and says so if it does.
-pub fn while_waiting<R>(what: impl Into<Cow<'static, str>>, work: impl FnOnce() -> R) -> R {
-    let spinner = ProgressBar::new_spinner().with_message(what);
-    let visible = std::io::stderr().is_terminal();
-    spinner.set_draw_target(if visible {
-        ProgressDrawTarget::stderr()
-    } else {
-        ProgressDrawTarget::hidden()
-    });
-    spinner.enable_steady_tick(Duration::from_millis(500));
-    let result = work();
-    spinner.finish_and_clear();
-    result
-}
-
 /// A line about what is going on.
 pub fn note(line: &str) {
-    eprintln!("{line}");
+    // A run whose log nobody reads any more goes on.
+    let _ = writeln!(std::io::stderr(), "{}", visible(line));
 }
 
-/// A line of the result.
+/// A line of the result. If nobody reads it any more, as behind `| head`, the
+/// program is done.
 pub fn line(line: &str) {
-    println!("{line}");
+    print(&format!("{}\n", visible(line)));
 }
 
 /// A prompt for somebody to type after.
-pub fn prompt(text: &str) -> std::io::Result<()> {
-    print!("{text}");
-    std::io::stdout().flush()
+pub fn prompt(text: &str) {
+    print(&visible(text));
+}
+
+fn print(text: &str) {
+    let mut stdout = std::io::stdout().lock();
+    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    match written {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => {
+            std::process::exit(ExitCode::Success as i32)
+        }
+        Err(error) => {
+            note(&format!("error: cannot write to standard output: {error}"));
+            std::process::exit(ExitCode::Internal as i32)
+        }
+    }
 }
 
 /// An error with its causes; never a backtrace.
 pub fn error(error: &anyhow::Error) {
-    eprintln!("error: {error:#}");
+    note(&format!("error: {error:#}"));
+}
+
+/// The text with what a terminal would obey, or would not show, written out as
+/// `\\u001b`, which JSON reads as the same. Lines stay lines.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    let is_hidden = |c: char| {
+        let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        (c.is_control() && c != '\n' && c != '\t')
+            || turns
+            || c == '\u{61c}'
+            || c == '\u{2028}'
+            || c == '\u{2029}'
+    };
+    if !text.contains(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let write = |c: char| match is_hidden(c) {
+        true => format!("\\u{:04x}", u32::from(c)),
+        false => c.to_string(),
+    };
+    Cow::Owned(text.chars().map(write).collect())
 }
 
 /// `93.4 %`.
@@ -124,6 +158,8 @@ pub fn duration(seconds: f64) -> String {
 
 /// A table with a header, columns as wide as their widest cell.
 pub fn table(header: &[&str], rows: &[Vec<String>]) {
+    let rows: Vec<Vec<String>> =
+        rows.iter().map(|row| row.iter().map(|cell| on_one_line(cell)).collect()).collect();
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));
         cells.map(|cell| cell.chars().count()).chain([header[column].len()]).max().unwrap_or(0)
@@ -135,16 +171,31 @@ pub fn table(header: &[&str], rows: &[Vec<String>]) {
             .zip(&widths)
             .map(|(cell, &width)| format!("{cell}{}", " ".repeat(width - cell.chars().count())))
             .collect();
-        println!("  {}", padded.join("  ").trim_end());
+        line(format!("  {}", padded.join("  ")).trim_end());
     };
     print(&header.iter().map(ToString::to_string).collect::<Vec<_>>());
     print(&widths.iter().map(|&width| "─".repeat(width)).collect::<Vec<_>>());
     rows.iter().for_each(|row| print(row));
 }
 
+fn on_one_line(cell: &str) -> String {
+    visible(cell).replace('\n', "\\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_terminal_would_obey_is_shown_and_not_done() {
+        let hostile = "a\u{1b}[2J\u{7}b\u{8}\0\u{9b}31m\u{202e}c\r\nd\te";
+        let shown = visible(hostile);
+        assert_eq!(shown, "a\\u001b[2J\\u0007b\\u0008\\u0000\\u009b31m\\u202ec\\u000d\nd\te");
+        assert_eq!(visible("naïve “text” 漢字 √\n"), "naïve “text” 漢字 √\n");
+        assert_eq!(on_one_line("a\nb"), "a\\nb");
+        let json = serde_json::to_string("\u{202e}\u{9b}").unwrap();
+        assert_eq!(serde_json::from_str::<String>(&visible(&json)).unwrap(), "\u{202e}\u{9b}");
+    }
 
     #[test]
     fn durations_and_shares_read_well() {

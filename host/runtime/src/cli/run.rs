@@ -25,7 +25,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
     };
     let program = Program { language, source: source.into(), arguments: args.arguments.clone() };
     let sandbox = Sandbox::new(&SandboxConfig { jobs: 1, ..SandboxConfig::default() }, &[])?;
-    report::while_waiting("preparing the interpreter", || sandbox.interpreter(&program.language))?;
+    sandbox.interpreter(&program.language)?;
     let limits = args.limits.limits();
     if limits != RunLimits::default()
         && let Some(reason) = limits.too_low(&sandbox.needs(&program.language)?)

@@ -17,9 +17,6 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     }
     let config = SandboxConfig { jobs: args.jobs, ..SandboxConfig::default() };
     let sandbox = Sandbox::new(&config, &[])?;
-    let mut languages =
-        report::while_waiting("preparing the interpreters", || Languages::load(&sandbox))?;
-    languages.check(&sandbox, &args.limits.limits()).map_err(UsageError)?;
     let options = ServerOptions {
         listen: args.listen,
         public: args.public,
@@ -28,7 +25,10 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
         body_bytes: args.max_body_mib << 20,
         patience: Duration::from_millis(args.receive_timeout_ms),
     };
-    let server = HttpServer::bind(&sandbox, languages, options)?;
+    let listener = HttpServer::listen(&options)?;
+    let mut languages = Languages::load(&sandbox)?;
+    languages.check(&sandbox, &args.limits.limits()).map_err(UsageError)?;
+    let server = HttpServer::new(listener, &sandbox, languages, options)?;
     report::line(&format!("listening on http://{}", server.address()));
     server.serve()?;
     Ok(ExitCode::Success)

@@ -1,48 +1,30 @@
 //! `[policies.<name>.remote]`: a policy that a server answers for.
 
-use serde::{Deserialize, Serialize};
-
+use super::table::table;
 use super::{ConfigError, require};
 
-/// The longest wait for one answer, in seconds: a day.
-const LONGEST_WAIT: u64 = 86_400;
-
-/// A server with OpenAI's chat interface, such as vLLM or SGLang. What it
-/// serves can be asked, but not trained.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct RemoteConfig {
-    /// Where the interface begins, such as `http://127.0.0.1:8000/v1`.
-    pub url: String,
-    /// Which of the server's models; without it the only one there is.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// Name of the environment variable that holds the key; the key itself
-    /// has no place in a configuration.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub api_key_env: Option<String>,
-    /// How long one answer may take, in seconds.
-    pub timeout_seconds: u64,
-    /// How often an answer that could not be had is asked for again.
-    pub retries: u32,
-    /// Answers asked for at a time.
-    pub concurrency: usize,
-    /// Passed on to the server's chat template, such as `enable_thinking`.
-    #[serde(skip_serializing_if = "toml::Table::is_empty")]
-    pub chat_template_kwargs: toml::Table,
-}
-
-impl Default for RemoteConfig {
-    fn default() -> Self {
-        RemoteConfig {
-            url: String::new(),
-            model: None,
-            api_key_env: None,
-            timeout_seconds: 600,
-            retries: 3,
-            concurrency: 32,
-            chat_template_kwargs: toml::Table::new(),
-        }
+table! {
+    /// A server with OpenAI's chat interface, such as vLLM or SGLang. What it
+    /// serves can be asked, but not trained.
+    pub struct RemoteConfig {
+        /// Where the interface begins, such as `http://127.0.0.1:8000/v1`.
+        pub url: String = String::new();
+        /// Which of the server's models; without it the only one there is.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub model: Option<String> = None;
+        /// Name of the environment variable that holds the key; the key itself
+        /// has no place in a configuration.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub api_key_env: Option<String> = None;
+        /// How long one answer may take, in seconds.
+        pub timeout_seconds: u64 = 600, 1..=86_400;
+        /// How often an answer that could not be had is asked for again.
+        pub retries: u32 = 3, 0..=100;
+        /// Answers asked for at a time.
+        pub concurrency: usize = 32, 1..=1024;
+        /// Passed on to the server's chat template, such as `enable_thinking`.
+        #[serde(skip_serializing_if = "toml::Table::is_empty")]
+        pub chat_template_kwargs: toml::Table = toml::Table::new();
     }
 }
 
@@ -64,17 +46,6 @@ impl RemoteConfig {
             &key("api_key_env"),
             "it must be the name of an environment variable (letters, digits and `_`), such as \
              \"MY_API_KEY\"; put the key into that variable, not into the configuration",
-        )?;
-        require(
-            (1..=LONGEST_WAIT).contains(&self.timeout_seconds),
-            &key("timeout_seconds"),
-            "it must be from 1 to 86400 (a day)",
-        )?;
-        require(self.retries <= 100, &key("retries"), "it must be at most 100")?;
-        require(
-            (1..=1024).contains(&self.concurrency),
-            &key("concurrency"),
-            "it must be from 1 to 1024",
         )
     }
 }

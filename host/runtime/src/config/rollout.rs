@@ -1,122 +1,93 @@
 //! `[rollout]` and `[validation]`: how episodes are produced.
 
-use serde::{Deserialize, Serialize};
+use super::table::{above, choices, table};
 
-/// How the episodes of a step are sampled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SamplingScheme {
-    /// K completions at every state, each tried in its own fork; one is kept
-    /// (AT-GRPO, arXiv 2510.11062, section 4).
-    Tree,
-    /// K independent episodes of every task (the GRPO baselines).
-    Trajectory,
-}
-
-/// Which completion of a group the episode goes on from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum BranchChoice {
-    /// The one with the highest reward; ties are broken by seed.
-    Greedy,
-    /// Any, with equal probability.
-    Random,
-    /// With probability proportional to exp(reward / `branch_temperature`).
-    Softmax,
-}
-
-/// What generation and plugins do while the other works.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Scheduling {
-    /// `overlapped` on a GPU, `lock-step` on a CPU.
-    Auto,
-    /// All answers are generated, then all are played: the same batches every
-    /// time, and so the same bits.
-    LockStep,
-    /// Answers are played as they come in, while others are generated. Who
-    /// shares a batch depends on time, so sums may be rounded differently.
-    Overlapped,
-}
-
-/// Training rollouts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct RolloutConfig {
-    /// Tasks per training step.
-    pub tasks_per_step: usize,
-    /// Completions per state (tree) or episodes per task (trajectory): the K of GRPO.
-    pub branches: usize,
-    /// Turns per role after which an episode is truncated; 0 takes the environment's advice.
-    pub max_turns: usize,
-    /// Tokens per completion, the end-of-text token included.
-    pub max_completion_tokens: usize,
-    /// Softmax temperature of sampling.
-    pub temperature: f64,
-    /// Nucleus: keep the smallest set of tokens with at least this probability; 1 keeps all.
-    pub top_p: f64,
-    /// Keep this many of the likeliest tokens; 0 keeps all.
-    pub top_k: usize,
-    /// Leave out tokens with less than this share of the likeliest token's probability; 0 keeps all.
-    pub min_p: f64,
-    /// Makes tokens that were said before less likely; 1 changes nothing.
-    pub repetition_penalty: f64,
-    /// Texts that end a completion; they are not part of its text.
-    pub stop: Vec<String>,
-    /// Whether all answers are waited for before any is played.
-    pub scheduling: Scheduling,
-    /// Memory for keys and values in GiB; 0 takes a part of what is free.
-    pub cache_gib: f64,
-    /// Tree or trajectory sampling.
-    pub sampling: SamplingScheme,
-    /// Which completion the episode goes on from, in tree sampling.
-    pub branch_choice: BranchChoice,
-    /// Temperature of the `softmax` branch choice, in units of reward.
-    pub branch_temperature: f64,
-    /// Share of void episodes in a step, or in a validation, above which the run stops.
-    pub max_void_share: f64,
-}
-
-impl Default for RolloutConfig {
-    fn default() -> Self {
-        RolloutConfig {
-            tasks_per_step: 64,
-            branches: 4,
-            max_turns: 0,
-            max_completion_tokens: 8,
-            temperature: 1.0,
-            top_p: 1.0,
-            top_k: 0,
-            min_p: 0.0,
-            repetition_penalty: 1.0,
-            stop: Vec::new(),
-            scheduling: Scheduling::Auto,
-            cache_gib: 0.0,
-            sampling: SamplingScheme::Tree,
-            branch_choice: BranchChoice::Random,
-            branch_temperature: 0.25,
-            max_void_share: 0.5,
-        }
+choices! {
+    /// How the episodes of a step are sampled.
+    pub enum SamplingScheme {
+        /// K completions at every state, each tried in its own fork; one is kept
+        /// (AT-GRPO, arXiv 2510.11062, section 4).
+        Tree,
+        /// K independent episodes of every task (the GRPO baselines).
+        Trajectory,
     }
 }
 
-/// Tasks that are not trained on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct ValidationConfig {
-    /// Tasks of the test split for the figures before and after training.
-    pub tasks: usize,
-    /// Tasks of the validation split, which say how training goes and which
-    /// checkpoint is the best.
-    pub tasks_during_training: usize,
-    /// Validate every so many steps; 0 validates only before the first and after the last.
-    pub every: usize,
-    /// Also validate by sampling at the rollout's temperature, not only greedily.
-    pub sampled: bool,
+choices! {
+    /// Which completion of a group the episode goes on from.
+    pub enum BranchChoice {
+        /// The one with the highest reward; ties are broken by seed.
+        Greedy,
+        /// Any, with equal probability.
+        Random,
+        /// With probability proportional to exp(reward / `branch_temperature`).
+        Softmax,
+    }
 }
 
-impl Default for ValidationConfig {
-    fn default() -> Self {
-        ValidationConfig { tasks: 512, tasks_during_training: 256, every: 20, sampled: true }
+choices! {
+    /// What generation and plugins do while the other works.
+    pub enum Scheduling {
+        /// `overlapped` on a GPU, `lock-step` on a CPU.
+        Auto,
+        /// All answers are generated, then all are played: the same batches every
+        /// time, and so the same bits.
+        LockStep,
+        /// Answers are played as they come in, while others are generated. Who
+        /// shares a batch depends on time, so sums may be rounded differently.
+        Overlapped,
+    }
+}
+
+table! {
+    /// Training rollouts.
+    pub struct RolloutConfig {
+        /// Tasks per training step.
+        pub tasks_per_step: usize = 64, 1..=65_536;
+        /// Completions per state (tree) or episodes per task (trajectory): the K of GRPO.
+        pub branches: usize = 4, 1..=1024;
+        /// Turns per role after which an episode is truncated; 0 takes the environment's advice.
+        pub max_turns: usize = 0, 0..=10_000;
+        /// Tokens per completion, the end-of-text token included.
+        pub max_completion_tokens: usize = 8, 1..=1_048_576;
+        /// Softmax temperature of sampling.
+        pub temperature: f64 = 1.0, above(0.0, 100.0);
+        /// Nucleus: keep the smallest set of tokens with at least this probability; 1 keeps all.
+        pub top_p: f64 = 1.0, above(0.0, 1.0);
+        /// Keep this many of the likeliest tokens; 0 keeps all.
+        pub top_k: usize = 0, 0..=1_000_000;
+        /// Leave out tokens with less than this share of the likeliest token's probability; 0 keeps all.
+        pub min_p: f64 = 0.0, 0.0..=1.0;
+        /// Makes tokens that were said before less likely; 1 changes nothing.
+        pub repetition_penalty: f64 = 1.0, above(0.0, 100.0);
+        /// Texts that end a completion; they are not part of its text.
+        pub stop: Vec<String> = Vec::new();
+        /// Whether all answers are waited for before any is played.
+        pub scheduling: Scheduling = Scheduling::Auto;
+        /// Memory for keys and values in GiB; 0 takes a part of what is free.
+        pub cache_gib: f64 = 0.0, 0.0..=65_536.0;
+        /// Tree or trajectory sampling.
+        pub sampling: SamplingScheme = SamplingScheme::Tree;
+        /// Which completion the episode goes on from, in tree sampling.
+        pub branch_choice: BranchChoice = BranchChoice::Random;
+        /// Temperature of the `softmax` branch choice, in units of reward.
+        pub branch_temperature: f64 = 0.25, above(0.0, 1e12);
+        /// Share of void episodes in a step, or in a validation, above which the run stops.
+        pub max_void_share: f64 = 0.5, 0.0..=1.0;
+    }
+}
+
+table! {
+    /// Tasks that are not trained on.
+    pub struct ValidationConfig {
+        /// Tasks of the test split for the figures before and after training.
+        pub tasks: usize = 512, 1..=1_000_000;
+        /// Tasks of the validation split, which say how training goes and which
+        /// checkpoint is the best.
+        pub tasks_during_training: usize = 256, 1..=1_000_000;
+        /// Validate every so many steps; 0 validates only before the first and after the last.
+        pub every: usize = 20, 0..=1_000_000_000;
+        /// Also validate by sampling at the rollout's temperature, not only greedily.
+        pub sampled: bool = true;
     }
 }

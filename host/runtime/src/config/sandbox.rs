@@ -1,22 +1,75 @@
 //! `[sandbox]`: who may run model-written programs, and what a run may use.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
-
+use super::ConfigError;
+use super::table::{Kind, Setting, describe_range, in_range, join, table};
 use crate::program::RunLimits;
 
-/// How model-written programs are run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Default)]
-#[serde(deny_unknown_fields, default)]
-pub struct SandboxConfig {
-    /// Plugins that may run programs: names of their files, without `.wasm`.
-    pub grant: Vec<String>,
-    /// Interpreters' components, or bare names looked up in the plugin path. A
-    /// language that is not among them is looked up under its own name.
-    pub interpreters: Vec<PathBuf>,
-    /// Worker processes, and so runs at a time; 0 means one per core.
-    pub jobs: usize,
-    /// What one run may use at most, whatever a plugin asks for.
-    pub limits: RunLimits,
+table! {
+    /// How model-written programs are run.
+    pub struct SandboxConfig {
+        /// Plugins that may run programs: names of their files, without `.wasm`.
+        pub grant: Vec<String> = Vec::new();
+        /// Interpreters' components, or bare names looked up in the plugin path. A
+        /// language that is not among them is looked up under its own name.
+        pub interpreters: Vec<PathBuf> = Vec::new();
+        /// Worker processes, and so runs at a time; 0 means one per core.
+        pub jobs: usize = 0, 0..=1024;
+        /// What one run may use at most, whatever a plugin asks for.
+        pub limits: RunLimits = RunLimits::default();
+    }
+}
+
+/// What one run of a program may be given. The struct itself belongs to
+/// `program`, which knows nothing of configurations.
+const RUN_LIMITS: [(&str, fn(&RunLimits) -> u64, RangeInclusive<u64>, &str); 4] = [
+    (
+        "fuel",
+        |limits| limits.fuel,
+        1..=1_000_000_000_000_000,
+        "Units of deterministic work; about one per WebAssembly instruction.",
+    ),
+    (
+        "timeout_ms",
+        |limits| limits.timeout_ms,
+        1..=86_400_000,
+        "Guard against a slow machine, in milliseconds of processor time; ten times as much in \
+         wall-clock time makes the run a harness failure.",
+    ),
+    (
+        "memory_mib",
+        |limits| limits.memory_mib,
+        1..=4096,
+        "Memory, the interpreter's included, in MiB.",
+    ),
+    (
+        "output_bytes",
+        |limits| limits.output_bytes,
+        0..=1 << 30,
+        "Bytes of standard output and standard error together.",
+    ),
+];
+
+impl Kind for RunLimits {
+    fn accepts() -> String {
+        "a table".to_owned()
+    }
+
+    fn settings() -> Vec<Setting> {
+        let default = RunLimits::default();
+        let setting = |(name, value, range, meaning): (&str, fn(&RunLimits) -> u64, _, &str)| {
+            Setting::of(name, &value(&default), &describe_range::<u64>(&range), &[meaning])
+        };
+        RUN_LIMITS.into_iter().flat_map(setting).collect()
+    }
+
+    fn check_ranges(&self, key: &str) -> Result<(), ConfigError> {
+        let check =
+            |(name, value, range, _): (&str, fn(&RunLimits) -> u64, RangeInclusive<u64>, &str)| {
+                in_range(value(self), &range, join(key, name))
+            };
+        RUN_LIMITS.into_iter().try_for_each(check)
+    }
 }

@@ -1,9 +1,10 @@
 //! Compiled plugins, kept so that a component is compiled once per machine.
 //!
 //! An entry is named for the component's digest and everything its machine
-//! code depends on, and begins with the digest of the code it holds. A folder
-//! that others may write to is not used, and an entry that does not fit its
-//! digest is thrown away: machine code is run without further checks.
+//! code depends on, and begins with the digest of that name and of the code it
+//! holds: an entry under another's name is none. A folder that others may write
+//! to is not used, and an entry that does not fit its digest is thrown away:
+//! machine code is run without further checks.
 
 use std::fs::{self, File, OpenOptions};
 use std::hash::{Hash, Hasher};
@@ -46,15 +47,21 @@ impl Cache {
     }
 
     /// The component, compiled now or earlier.
-    pub(super) fn compile(&self, engine: &Engine, bytes: &[u8]) -> wasmtime::Result<Component> {
-        let Some(folder) = &self.folder else { return Component::new(engine, bytes) };
-        let entry = folder.join(format!("{}.cwasm", key(engine, bytes)));
-        if let Some(component) = read(engine, &entry) {
+    pub(super) fn compiled<E>(
+        &self,
+        engine: &Engine,
+        bytes: &[u8],
+        compile: impl FnOnce() -> Result<Component, E>,
+    ) -> Result<Component, E> {
+        let Some(folder) = &self.folder else { return compile() };
+        let key = key(engine, bytes);
+        let entry = folder.join(format!("{key}.cwasm"));
+        if let Some(component) = read(engine, &entry, &key) {
             return Ok(component);
         }
-        let component = Component::new(engine, bytes)?;
+        let component = compile()?;
         // The cache saves time and nothing else: a full disk is no failure.
-        let _ = component.serialize().map(|code| write(&entry, &code));
+        let _ = component.serialize().map(|code| write(&entry, &key, &code));
         let _ = forget_unused(folder);
         Ok(component)
     }
@@ -82,10 +89,17 @@ fn key(engine: &Engine, bytes: &[u8]) -> String {
     super::digest::hex(&hasher.0.finalize())
 }
 
-fn read(engine: &Engine, entry: &Path) -> Option<Component> {
+/// The digest of an entry: of what it is compiled from, and of the code.
+fn seal(key: &str, code: &[u8]) -> [u8; DIGEST_BYTES] {
+    let mut hasher = Sha256::new_with_prefix(key);
+    hasher.update(code);
+    hasher.finalize().into()
+}
+
+fn read(engine: &Engine, entry: &Path, key: &str) -> Option<Component> {
     let content = fs::read(entry).ok()?;
     let component = content.split_at_checked(DIGEST_BYTES).and_then(|(digest, code)| {
-        if Sha256::digest(code).as_slice() != digest {
+        if seal(key, code) != digest {
             return None;
         }
         deserialize(engine, code)
@@ -120,18 +134,18 @@ fn forget_unused(folder: &Path) -> io::Result<()> {
 fn deserialize(engine: &Engine, code: &[u8]) -> Option<Component> {
     // SAFETY: the bytes are what `Component::serialize` gave an engine of the
     // same version and settings: the file lies in a folder only this user can
-    // write to, carries the name of component and engine, and was checked
-    // against its digest in memory, after which nobody can change it.
+    // write to, and was checked in memory against the digest of its code and of
+    // component and engine, after which nobody can change it.
     unsafe { Component::deserialize(engine, code) }.ok()
 }
 
 /// Writes an entry so that others see all of it or nothing.
-fn write(entry: &Path, code: &[u8]) -> io::Result<()> {
+fn write(entry: &Path, key: &str, code: &[u8]) -> io::Result<()> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let temporary = entry.with_extension(format!("{}-{count}.tmp", std::process::id()));
     let written = private_file(&temporary).and_then(|mut file| {
-        file.write_all(&Sha256::digest(code))?;
+        file.write_all(&seal(key, code))?;
         file.write_all(code)?;
         file.sync_all()?;
         fs::rename(&temporary, entry)
@@ -200,30 +214,52 @@ mod tests {
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
     }
 
+    fn compile(cache: &Cache, engine: &PluginEngine, bytes: &[u8]) {
+        let engine = engine.wasmtime();
+        cache.compiled(engine, bytes, || Component::new(engine, bytes)).unwrap();
+    }
+
     #[test]
     fn a_component_is_compiled_once_and_a_damaged_entry_is_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::in_folder(&folder.path().join("plugins"));
         let engine = PluginEngine::new().unwrap();
         let bytes = Probe::that("").bytes();
-        cache.compile(engine.wasmtime(), &bytes).unwrap();
+        let key = key(engine.wasmtime(), &bytes);
+        let read = |entry: &Path| read(engine.wasmtime(), entry, &key);
+        compile(&cache, &engine, &bytes);
         let [entry] = entries(&folder.path().join("plugins")).try_into().unwrap();
         let whole = fs::read(&entry).unwrap();
-        assert!(read(engine.wasmtime(), &entry).is_some());
+        assert!(read(&entry).is_some());
 
         for position in [0, DIGEST_BYTES, whole.len() - 1] {
             let mut damaged = whole.clone();
             damaged[position] ^= 1;
             fs::write(&entry, damaged).unwrap();
-            assert!(read(engine.wasmtime(), &entry).is_none());
+            assert!(read(&entry).is_none());
             assert!(!entry.exists());
-            cache.compile(engine.wasmtime(), &bytes).unwrap();
-            assert!(read(engine.wasmtime(), &entry).is_some());
+            compile(&cache, &engine, &bytes);
+            assert!(read(&entry).is_some());
         }
         fs::write(&entry, b"short").unwrap();
-        cache.compile(engine.wasmtime(), &bytes).unwrap();
-        assert!(read(engine.wasmtime(), &entry).is_some());
+        compile(&cache, &engine, &bytes);
+        assert!(read(&entry).is_some());
         assert_eq!(entries(&folder.path().join("plugins")), [entry]);
+    }
+
+    #[test]
+    fn another_components_entry_is_not_taken_for_this_ones() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::in_folder(&folder.path().join("plugins"));
+        let engine = PluginEngine::new().unwrap();
+        let [one, other] = ["", "(drop (i32.const 1))"].map(|guest| Probe::that(guest).bytes());
+        compile(&cache, &engine, &one);
+        let [entry] = entries(&folder.path().join("plugins")).try_into().unwrap();
+        let code = fs::read(&entry).unwrap();
+        let key = key(engine.wasmtime(), &other);
+        let mistaken = entry.with_file_name(format!("{key}.cwasm"));
+        fs::write(&mistaken, code).unwrap();
+        assert!(read(engine.wasmtime(), &mistaken, &key).is_none());
     }
 
     #[test]
@@ -248,7 +284,7 @@ mod tests {
         fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
         let cache = Cache::in_folder(&open);
         let engine = PluginEngine::new().unwrap();
-        cache.compile(engine.wasmtime(), &Probe::that("").bytes()).unwrap();
+        compile(&cache, &engine, &Probe::that("").bytes());
         assert!(entries(&open).is_empty());
     }
 }

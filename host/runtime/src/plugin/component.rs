@@ -9,12 +9,14 @@ use wasmtime::component::{Component, Instance as WasmInstance, InstancePre, Link
 
 use super::bindings::exports::troupe::plugin::{environment, interpreter, workflow};
 use super::cache::Cache;
-use super::contract::Offer;
+use super::compilation::{self, Budget};
+use super::contract::{Offer, check_names};
 use super::engine::PluginEngine;
 use super::error::PluginError;
 use super::failure::{Identity, PluginFailure};
 use super::instance::{HostState, Instance};
 use super::sandbox::{self, SandboxGrant};
+use super::survey::{self, Fault, Names};
 use super::{log, streams, wasi};
 use crate::config::Limits;
 use crate::seed::Seed;
@@ -22,6 +24,9 @@ use crate::seed::Seed;
 /// First bytes of a core module and of a component: magic number, version and layer.
 const MODULE: &[u8] = b"\0asm\x01\0\0\0";
 const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
+
+/// The largest file; six times the interpreter of Python.
+const FILE_BYTES: u64 = 256 << 20;
 
 /// A loaded plugin file. Clones share it.
 #[derive(Clone)]
@@ -58,8 +63,13 @@ pub(crate) struct ComponentFile<'a> {
 
 impl<'a> ComponentFile<'a> {
     pub(crate) fn read(file: &'a Path) -> Result<Self, PluginError> {
-        let bytes = std::fs::read(file)
-            .map_err(|reason| PluginError::Io { file: file.to_owned(), reason })?;
+        let io = |reason| PluginError::Io { file: file.to_owned(), reason };
+        let length = std::fs::metadata(file).map_err(io)?.len();
+        if length > FILE_BYTES {
+            let reason = format!("its file has {length} bytes, more than {} MiB", FILE_BYTES >> 20);
+            return Err(PluginError::TooLarge { file: file.to_owned(), reason });
+        }
+        let bytes = std::fs::read(file).map_err(io)?;
         check_header(&bytes, file)?;
         Ok(ComponentFile { file, bytes })
     }
@@ -78,12 +88,31 @@ impl<'a> ComponentFile<'a> {
         engine: &Engine,
         bytes: &[u8],
     ) -> Result<Compiled, PluginError> {
-        let component = Cache::of_user().compile(engine, bytes).map_err(|error| {
-            PluginError::Damaged { file: self.file.to_owned(), reason: one_line(&error) }
-        })?;
+        let component = Cache::of_user()
+            .compiled(engine, bytes, || self.compile_within_bounds(engine, bytes))?;
         let offer = Offer::of(engine, &component, self.file)?;
         let digest = super::digest::hex(&Sha256::digest(&self.bytes));
         Ok(Compiled { component, digest, offer })
+    }
+
+    /// What is no plugin, or would take too long, is not compiled at all.
+    fn compile_within_bounds(
+        &self,
+        engine: &Engine,
+        bytes: &[u8],
+    ) -> Result<Component, PluginError> {
+        let file = self.file.to_owned();
+        let fault = |fault| match fault {
+            Fault::Invalid(error) => {
+                PluginError::Damaged { file: file.clone(), reason: error.to_string() }
+            }
+            Fault::TooLarge(reason) => PluginError::TooLarge { file: file.clone(), reason },
+        };
+        check_names(&Names::of(bytes).map_err(fault)?, self.file)?;
+        survey::check(bytes).map_err(fault)?;
+        compilation::compile(engine, bytes, Budget::of(bytes), self.file)
+            .map_err(|reason| PluginError::TooLarge { file: file.clone(), reason })?
+            .map_err(|error| PluginError::Damaged { file: file.clone(), reason: one_line(&error) })
     }
 }
 

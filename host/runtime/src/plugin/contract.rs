@@ -7,6 +7,7 @@ use wasmtime::component::Component;
 use wasmtime::component::types::{ComponentInstance, ComponentItem};
 
 use super::error::PluginError;
+use super::survey::Names;
 
 /// The version of the contract in `wit/`.
 pub const CONTRACT_VERSION: &str = "0.1.0";
@@ -60,18 +61,40 @@ impl Offer {
             }
         }
         if !(offer.environment || offer.workflow || offer.interpreter) {
-            let exports: Vec<String> =
-                kind.exports(engine).map(|(name, _)| format!("`{name}`")).collect();
-            let exports =
-                if exports.is_empty() { "nothing".to_owned() } else { exports.join(", ") };
-            return Err(PluginError::NoContract {
-                file: file.to_owned(),
-                contract: CONTRACT,
-                exports,
-            });
+            return Err(no_contract(kind.exports(engine).map(|(name, _)| name), file));
         }
         Ok(offer)
     }
+}
+
+/// Refuses by its names alone, before it is compiled, what [`Offer::of`] would
+/// refuse afterwards.
+pub(super) fn check_names(names: &Names, file: &Path) -> Result<(), PluginError> {
+    for name in &names.imports {
+        let interface = Interface::parse(name);
+        match interface.package {
+            PACKAGE => interface.check_version(file)?,
+            _ if interface.is_wasi() => {}
+            _ => return Err(not_importable(name, file)),
+        }
+    }
+    let mut offers = names.exports.iter().map(|name| Interface::parse(name).is_offered());
+    if offers.any(|offered| offered) {
+        return Ok(());
+    }
+    Err(no_contract(names.exports.iter().map(String::as_str), file))
+}
+
+fn no_contract<'a>(exports: impl Iterator<Item = &'a str>, file: &Path) -> PluginError {
+    let exports: Vec<String> = exports.map(|name| format!("`{name}`")).collect();
+    let exports = if exports.is_empty() { "nothing".to_owned() } else { exports.join(", ") };
+    PluginError::NoContract { file: file.to_owned(), contract: CONTRACT, exports }
+}
+
+fn not_importable(import: &str, file: &Path) -> PluginError {
+    let hint = "a plugin may import `log`, `streams` and, when granted, `sandbox` of `troupe:plugin`, \
+                and a WASI 0.2 without http, in which there is nothing to find";
+    PluginError::Import { file: file.to_owned(), import: import.to_owned(), hint: hint.to_owned() }
 }
 
 /// What an import that is allowed asks for.
@@ -89,7 +112,7 @@ fn admit(
     file: &Path,
 ) -> Result<Import, PluginError> {
     let interface = Interface::parse(import);
-    if WASI.contains(&interface.package) && interface.version.starts_with("0.2.") {
+    if interface.is_wasi() {
         return Ok(Import::Wasi);
     }
     if interface.package == PACKAGE {
@@ -102,13 +125,7 @@ fn admit(
             _ => {}
         }
     }
-    let hint = "a plugin may import `log`, `streams` and, when granted, `sandbox` of `troupe:plugin`, \
-                and a WASI 0.2 without http, in which there is nothing to find";
-    Err(PluginError::Import {
-        file: file.to_owned(),
-        import: import.to_owned(),
-        hint: hint.to_owned(),
-    })
+    Err(not_importable(import, file))
 }
 
 /// Whether an instance brings types without anything to call.
@@ -128,6 +145,15 @@ impl<'a> Interface<'a> {
         let (path, version) = whole.split_once('@').unwrap_or((whole, ""));
         let (package, name) = path.split_once('/').unwrap_or((path, ""));
         Interface { package, name, version }
+    }
+
+    fn is_wasi(&self) -> bool {
+        WASI.contains(&self.package) && self.version.starts_with("0.2.")
+    }
+
+    /// Whether it is something that the host can use.
+    fn is_offered(&self) -> bool {
+        self.package == PACKAGE && ["environment", "workflow", "interpreter"].contains(&self.name)
     }
 
     /// Versions that differ only behind the second point understand each other.
@@ -205,6 +231,27 @@ mod tests {
         let imports = r#"(import "wasi:cli/environment@0.2.0" (instance (export "go" (func))))"#;
         let error = refusal(&Probe { imports, ..Probe::that("") }.bytes());
         assert!(error.contains("wasi:cli/environment@0.2.0"), "{error}");
+    }
+
+    #[test]
+    fn what_has_no_contract_is_refused_before_it_is_compiled() {
+        let live = "(i32.load (i32.const 0)) ".repeat(20_000) + &"i32.add ".repeat(19_999);
+        let guest = |rest: &str| {
+            let module = format!("(memory 1) (func (result i32) {live})");
+            let text = format!("(component (core module {module}) (instance $empty) {rest})");
+            refusal(&wat::parse_str(text).unwrap())
+        };
+        assert!(guest("").ends_with("(it exports nothing)"));
+        let foreign = guest(
+            r#"(import "host:secrets/read" (instance))
+               (export "troupe:plugin/environment@0.1.0" (instance $empty))"#,
+        );
+        assert!(foreign.contains("imports `host:secrets/read`"), "{foreign}");
+        let offered = guest(r#"(export "troupe:plugin/environment@0.1.0" (instance $empty))"#);
+        assert!(
+            offered.starts_with("plugin `` is not compiled: one of its functions"),
+            "{offered}"
+        );
     }
 
     #[test]

@@ -11,6 +11,27 @@ use super::setting::{Domain, Setting, Settings, Value};
 use super::task::{Outcome, Split, Task};
 use crate::trajectory::{Action, Author, Message, Reward, Status};
 
+/// How much of each thing one answer may hold; a text is bounded by
+/// `plugins.limits.text_kib`, and these keep many short ones from adding up.
+const REWARD_PARTS: usize = 64;
+const NAME_BYTES: usize = 64;
+const WORDS: usize = 65_536;
+const WORD_BYTES: usize = 256;
+const REQUESTS: usize = 64;
+const MESSAGES: usize = 256;
+/// Bytes of an answer that the expert demonstrates: policies are to say such.
+const DEMONSTRATION_BYTES: usize = 64 << 10;
+/// Texts of `plugins.limits.text_kib` that all messages of a directive may come to.
+const TEXTS_PER_DIRECTIVE: usize = 4;
+
+/// Refuses more than `most` of something.
+pub(super) fn at_most(what: &str, count: usize, most: usize) -> Result<(), Cause> {
+    if count <= most {
+        return Ok(());
+    }
+    Err(Cause::invalid(format!("{what} come to {count}; {most} is the most")))
+}
+
 /// Checks what a guest returns against the limit on one text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TextLimit {
@@ -28,6 +49,12 @@ impl TextLimit {
     pub(super) fn text(self, what: &str, text: String) -> Result<String, Cause> {
         self.bytes(what, text.as_bytes())?;
         Ok(text)
+    }
+
+    /// What the expert says.
+    pub(super) fn demonstration(self, what: &str, text: String) -> Result<String, Cause> {
+        at_most(&format!("the bytes of {what}"), text.len(), DEMONSTRATION_BYTES)?;
+        self.text(what, text)
     }
 
     fn texts<const N: usize>(self, texts: [(&str, &String); N]) -> Result<(), Cause> {
@@ -153,9 +180,10 @@ pub(super) fn interpreter_description(
     Ok(InterpreterDescription { language, version, summary })
 }
 
-pub(super) fn words(words: Vec<String>, limit: TextLimit) -> Result<Vec<String>, Cause> {
+pub(super) fn words(words: Vec<String>) -> Result<Vec<String>, Cause> {
+    at_most("the words of its vocabulary", words.len(), WORDS)?;
     for word in &words {
-        limit.bytes("a word of its vocabulary", word.as_bytes())?;
+        at_most("the bytes of a word of its vocabulary", word.len(), WORD_BYTES)?;
         if word.is_empty() || word.contains(char::is_whitespace) {
             let word = brief(word);
             return Err(Cause::invalid(format!("{word:?} in its vocabulary is not one word")));
@@ -197,8 +225,9 @@ pub(super) fn outcome(from: env::Outcome, limit: TextLimit) -> Result<Outcome, C
         local: worth("the local reward", from.local)?,
         ..Reward::default()
     };
+    at_most("the parts of its reward", from.parts.len(), REWARD_PARTS)?;
     for part in from.parts {
-        limit.bytes("a reward part's name", part.name.as_bytes())?;
+        at_most("the bytes of a reward part's name", part.name.len(), NAME_BYTES)?;
         let value = worth(&format!("the reward part `{}`", brief(&part.name)), part.value)?;
         *reward.parts.entry(part.name).or_default() += value;
     }
@@ -241,8 +270,9 @@ const PROBLEM_BYTES: usize = 4096;
 fn problem(make: fn(String) -> Problem, text: String, limit: TextLimit) -> Cause {
     match limit.text("its problem", text) {
         Err(too_long) => too_long,
-        Ok(mut text) => {
-            text.truncate(text.floor_char_boundary(PROBLEM_BYTES));
+        Ok(text) => {
+            // One line: it must not look like several messages of ours.
+            let text = text[..text.floor_char_boundary(PROBLEM_BYTES)].replace(['\n', '\r'], " ");
             make(text).into()
         }
     }
@@ -288,12 +318,7 @@ pub(super) fn directive(
         flow::Directive::Ask(requests) if requests.is_empty() => {
             return Err(Cause::invalid("it asks nobody"));
         }
-        flow::Directive::Ask(requests) => Directive::Ask(
-            requests
-                .into_iter()
-                .map(|from| request(from, roles, limit))
-                .collect::<Result<_, _>>()?,
-        ),
+        flow::Directive::Ask(requests) => Directive::Ask(ask(requests, roles, limit)?),
         flow::Directive::Act(flow::Move { role, kind, text }) => {
             check_role(&role, roles)?;
             limit.texts([("an action's kind", &kind), ("an action", &text)])?;
@@ -311,6 +336,17 @@ pub(super) fn directive(
         flow::Directive::Wait => Directive::Wait,
         flow::Directive::Finish => Directive::Finish,
     })
+}
+
+fn ask(from: Vec<flow::Request>, roles: &[Role], limit: TextLimit) -> Result<Vec<Request>, Cause> {
+    at_most("its requests", from.len(), REQUESTS)?;
+    let messages = || from.iter().flat_map(|request| &request.messages);
+    let longest = from.iter().map(|request| request.messages.len()).max().unwrap_or(0);
+    at_most("the messages of a request", longest, MESSAGES)?;
+    let bytes = messages().map(|message| message.text.len()).sum();
+    let most = TEXTS_PER_DIRECTIVE * limit.text_kib.saturating_mul(1 << 10);
+    at_most("the bytes of its messages", bytes, most)?;
+    from.into_iter().map(|from| request(from, roles, limit)).collect()
 }
 
 fn request(from: flow::Request, roles: &[Role], limit: TextLimit) -> Result<Request, Cause> {

@@ -74,13 +74,27 @@ pub struct InterpreterDescription {
 const MAX_TURNS: u32 = 10_000;
 /// Bytes a name may have.
 const NAME_BYTES: usize = 64;
+/// Characters of what is said about a plugin, a role or a setting, and of what
+/// is said about an action, which policies are told.
+const SUMMARY_CHARACTERS: usize = 200;
+const FORMAT_CHARACTERS: usize = 2000;
+/// Settings, kinds of action, choices of a setting or recommended workflows.
+const ENTRIES: usize = 256;
+const ROLES: usize = 64;
 
 impl EnvironmentDescription {
     pub(super) fn check(&self) -> Result<(), String> {
         check_name("the name", &self.name, '-')?;
         check_version(&self.version)?;
+        check_summary("the summary", &self.summary)?;
         check_settings(&self.settings)?;
+        check_count("kinds of action", self.actions.len(), ENTRIES)?;
         check_names("action kind", self.actions.iter().map(|kind| &kind.name))?;
+        for kind in &self.actions {
+            let what = format!("what is said about the action `{}`", kind.name);
+            check_length(&what, &kind.summary, FORMAT_CHARACTERS)?;
+        }
+        check_count("recommended workflows", self.workflows.len(), ENTRIES)?;
         for workflow in &self.workflows {
             check_name("the recommended workflow", workflow, '-')?;
         }
@@ -98,7 +112,13 @@ impl WorkflowDescription {
     pub(super) fn check(&self) -> Result<(), String> {
         check_name("the name", &self.name, '-')?;
         check_version(&self.version)?;
+        check_summary("the summary", &self.summary)?;
         check_settings(&self.settings)?;
+        check_count("roles", self.roles.len(), ROLES)?;
+        check_count("kinds of action", self.actions.len(), ENTRIES)?;
+        for role in &self.roles {
+            check_summary("what is said about a role", &role.summary)?;
+        }
         check_names("role", self.roles.iter().map(|role| &role.name))?;
         check_names("action kind", self.actions.iter())?;
         if self.roles.is_empty() { Err("it describes no role".to_owned()) } else { Ok(()) }
@@ -108,6 +128,8 @@ impl WorkflowDescription {
 impl InterpreterDescription {
     pub(super) fn check(&self) -> Result<(), String> {
         check_name("the language", &self.language, '-')?;
+        check_summary("the version", &self.version)?;
+        check_summary("the summary", &self.summary)?;
         if self.version.trim().is_empty() { Err("the version is empty".to_owned()) } else { Ok(()) }
     }
 }
@@ -148,11 +170,29 @@ fn check_version(version: &str) -> Result<(), String> {
     if fits { Ok(()) } else { Err(format!("the version {version:?} is not one like 1.2.0")) }
 }
 
+fn check_count(what: &str, count: usize, most: usize) -> Result<(), String> {
+    if count <= most { Ok(()) } else { Err(format!("it has {count} {what}; {most} is the most")) }
+}
+
+fn check_summary(what: &str, text: &str) -> Result<(), String> {
+    check_length(what, text, SUMMARY_CHARACTERS)
+}
+
+fn check_length(what: &str, text: &str, most: usize) -> Result<(), String> {
+    let length = text.chars().count();
+    if length <= most {
+        return Ok(());
+    }
+    Err(format!("{what} has {length} characters; {most} is the most"))
+}
+
 fn check_settings(settings: &[Setting]) -> Result<(), String> {
+    check_count("settings", settings.len(), ENTRIES)?;
     let mut seen = BTreeSet::new();
     for setting in settings {
         let name = &setting.name;
         check_name("the setting", name, '_')?;
+        check_summary(&format!("what is said about the setting `{name}`"), &setting.summary)?;
         if !seen.insert(name) {
             return Err(format!("the setting `{name}` is described twice"));
         }
@@ -163,6 +203,13 @@ fn check_settings(settings: &[Setting]) -> Result<(), String> {
 
 fn check_domain(setting: &Setting) -> Result<(), String> {
     let Setting { domain, default, .. } = setting;
+    if let Value::Text(text) = default {
+        check_length("has a default that", text, FORMAT_CHARACTERS)?;
+    }
+    if let Domain::Choice(words) = domain {
+        check_count("choices", words.len(), ENTRIES)?;
+        words.iter().try_for_each(|word| check_summary("has a choice that", word))?;
+    }
     let sound = match domain {
         Domain::Integer(low, high) => low <= high,
         Domain::Number(low, high) => low.is_finite() && high.is_finite() && low <= high,
@@ -204,6 +251,43 @@ mod tests {
         let mut description = environment();
         change(&mut description);
         description.check().unwrap_err()
+    }
+
+    #[test]
+    fn a_description_is_short() {
+        assert_eq!(
+            fault(|d| d.summary = "ä".repeat(201)),
+            "the summary has 201 characters; 200 is the most"
+        );
+        assert_eq!(
+            fault(|d| d.settings[0].summary = "x".repeat(1 << 20)),
+            "what is said about the setting `grid_size` has 1048576 characters; 200 is the most"
+        );
+        let setting = |index: usize| Setting {
+            name: format!("s{index}"),
+            summary: String::new(),
+            domain: Domain::Flag,
+            default: Value::Flag(true),
+        };
+        assert_eq!(
+            fault(|d| d.settings = (0..100_000).map(setting).collect()),
+            "it has 100000 settings; 256 is the most"
+        );
+        let action = |index| ActionKind { name: format!("a{index}"), summary: String::new() };
+        assert_eq!(
+            fault(|d| d.actions = (0..257).map(action).collect()),
+            "it has 257 kinds of action; 256 is the most"
+        );
+        let role = |index| Role { name: format!("r{index}"), summary: String::new() };
+        let workflow = WorkflowDescription {
+            name: "crowd".into(),
+            version: "1.0".into(),
+            summary: String::new(),
+            settings: Vec::new(),
+            roles: (0..65).map(role).collect(),
+            actions: Vec::new(),
+        };
+        assert_eq!(workflow.check().unwrap_err(), "it has 65 roles; 64 is the most");
     }
 
     #[test]

@@ -80,7 +80,7 @@ impl EnvironmentPlugin {
         })?;
         answer
             .map_err(|problem| conversion::environment_problem(problem, limit))
-            .and_then(|words| conversion::words(words, limit))
+            .and_then(conversion::words)
             .map_err(|cause| instance.condemn("vocabulary", cause))
     }
 

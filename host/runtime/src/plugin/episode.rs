@@ -186,8 +186,8 @@ impl LiveEpisode {
         self.checked("demonstrate", |limit| match answer {
             None => Ok(None),
             Some(action) => Ok(Some((
-                limit.text("the expert's action", action.kind)?,
-                limit.text("the expert's action", action.text)?,
+                limit.demonstration("the expert's action", action.kind)?,
+                limit.demonstration("the expert's action", action.text)?,
             ))),
         })
     }

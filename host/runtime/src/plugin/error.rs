@@ -65,6 +65,14 @@ pub enum PluginError {
         /// What is wrong with it.
         reason: String,
     },
+    /// Compiling it would take, or took, too long or too much memory.
+    #[error("plugin `{}` is not compiled: {reason}; honest plugins need far less", file.display())]
+    TooLarge {
+        /// The file.
+        file: PathBuf,
+        /// What there is too much of.
+        reason: String,
+    },
     /// It is built for another version of the contract.
     #[error("plugin `{}` speaks contract {theirs} in `{interface}`; this host speaks {ours}; \
              rebuild it against this host's `wit` folder", file.display())]

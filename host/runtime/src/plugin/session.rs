@@ -173,7 +173,7 @@ impl LiveSession {
             guest.session().call_demonstrate(store, *session, role, kind, text)
         })?;
         self.checked("demonstrate", |limit| {
-            answer.map(|text| limit.text("a demonstrated answer", text)).transpose()
+            answer.map(|text| limit.demonstration("a demonstrated answer", text)).transpose()
         })
     }
 

@@ -95,8 +95,7 @@ impl WorkflowPlugin {
             let guest = self.indices().load(&mut *store, &wasm)?;
             guest.call_vocabulary(store, &conversion::workflow_configured(settings))
         })?;
-        conversion::words(words, self.text_limit())
-            .map_err(|cause| instance.condemn("vocabulary", cause))
+        conversion::words(words).map_err(|cause| instance.condemn("vocabulary", cause))
     }
 
     /// Begins a session.

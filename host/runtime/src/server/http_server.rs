@@ -39,17 +39,13 @@ pub struct HttpServer {
 }
 
 impl HttpServer {
-    /// Takes the address. The programs run in this sandbox, as many at a time
-    /// as it has workers.
+    /// Takes the address, and nothing else yet: whether that can be had should
+    /// be known before an interpreter is compiled.
     ///
     /// # Errors
     /// The address is not loopback and the server not public, or the system
     /// refuses it.
-    pub fn bind(
-        sandbox: &Sandbox,
-        languages: Languages,
-        options: ServerOptions,
-    ) -> Result<Self, ServeError> {
+    pub fn listen(options: &ServerOptions) -> Result<StdListener, ServeError> {
         let address = options.listen;
         if !options.public && !address.ip().is_loopback() {
             return Err(ServeError::NotLoopback { address });
@@ -57,6 +53,20 @@ impl HttpServer {
         let listener =
             StdListener::bind(address).map_err(|reason| ServeError::Bind { address, reason })?;
         listener.set_nonblocking(true)?;
+        Ok(listener)
+    }
+
+    /// A server at the address that was taken. The programs run in this
+    /// sandbox, as many at a time as it has workers.
+    ///
+    /// # Errors
+    /// The system refuses something.
+    pub fn new(
+        listener: StdListener,
+        sandbox: &Sandbox,
+        languages: Languages,
+        options: ServerOptions,
+    ) -> Result<Self, ServeError> {
         Ok(HttpServer {
             runtime: Builder::new_current_thread().enable_all().build()?,
             address: listener.local_addr()?,

@@ -12,7 +12,7 @@ use tch::Tensor;
 
 use super::{INDEX, SINGLE, TYPES, bytes};
 use crate::policy::{Parameters, PolicyError, Slot};
-use crate::storage::{StorageError, beside, list_folder, write_json};
+use crate::storage::{StorageError, beside, list_folder, rename, write_json};
 
 /// Bytes of tensors in a file beyond which another one is begun, where a
 /// single tensor is not larger: 5 GB.
@@ -109,7 +109,7 @@ pub(crate) fn write_tensors(
     }
     let publish = || {
         File::open(&temporary)?.sync_all()?;
-        std::fs::rename(&temporary, path)
+        rename(&temporary, path)
     };
     publish().map_err(StorageError::io("write", path))?;
     Ok(())

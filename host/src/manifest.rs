@@ -1,0 +1,303 @@
+//! What a run is made of, written down when it begins and compared when it is
+//! resumed: a run goes on as what it was, or says what is different.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::config::{Choice, Config};
+
+/// Settings that may change while a run is stopped: they say how long it goes
+/// on, where it is and what it leaves. Files are judged by their digests.
+const FREE: [&str; 12] = [
+    "run.name",
+    "run.dir",
+    "run.recorded_episodes",
+    "plugins.files",
+    "plugins.path",
+    "sandbox.interpreters",
+    "sandbox.jobs",
+    "policies.*.path",
+    "policies.*.lora.path",
+    "train.steps",
+    "checkpoint.every",
+    "checkpoint.keep",
+];
+
+/// What a run is made of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Version of the host.
+    pub host: String,
+    /// Root of all randomness.
+    pub seed: u64,
+    /// Where tensors live: `cpu` or `cuda`.
+    pub device: String,
+    /// What the last digits of a sum depend on: the processor's instructions.
+    pub processor: String,
+    /// The plugins.
+    pub plugins: Vec<PluginEntry>,
+    /// SHA-256 of the interpreters that granted plugins can reach, by file name.
+    pub interpreters: BTreeMap<String, String>,
+    /// The policies as training began.
+    pub policies: Vec<PolicyEntry>,
+    /// What was chosen where the configuration leaves it to the machine.
+    pub settled: Settled,
+    /// The resolved configuration.
+    pub config: Value,
+}
+
+/// What is chosen by the memory there is, once for the whole run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Settled {
+    /// `train.gradient_checkpointing`.
+    pub gradient_checkpointing: Choice,
+    /// `train.offload_optimizer`.
+    pub offload_optimizer: Choice,
+    /// `rollout.cache_gib`.
+    pub cache_gib: f64,
+}
+
+impl Settled {
+    /// What a configuration says that leaves nothing to the machine.
+    pub fn of(config: &Config) -> Self {
+        Settled {
+            gradient_checkpointing: config.train.gradient_checkpointing,
+            offload_optimizer: config.train.offload_optimizer,
+            cache_gib: config.rollout.cache_gib,
+        }
+    }
+
+    /// The configuration with what was chosen before.
+    #[must_use]
+    pub fn apply(&self, mut config: Config) -> Config {
+        config.train.gradient_checkpointing = self.gradient_checkpointing;
+        config.train.offload_optimizer = self.offload_optimizer;
+        config.rollout.cache_gib = self.cache_gib;
+        config
+    }
+}
+
+/// A plugin of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PluginEntry {
+    /// Its name.
+    pub name: String,
+    /// Its author's version.
+    pub version: String,
+    /// SHA-256 of the component.
+    pub digest: String,
+}
+
+/// A policy of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PolicyEntry {
+    /// Its name.
+    pub name: String,
+    /// The roles it plays.
+    pub roles: Vec<String>,
+    /// SHA-256 of its weights before the first step, those of its base
+    /// included; of a remote one, its model and address.
+    pub digest: String,
+    /// Number of parameters; 0 of a remote one.
+    pub parameters: usize,
+}
+
+/// How a run that is resumed differs from what it was.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Differences {
+    /// With these it is another run.
+    pub grave: Vec<String>,
+    /// With these its numbers may differ in the last digits.
+    pub slight: Vec<String>,
+}
+
+impl Manifest {
+    /// What is different now.
+    pub fn compare(&self, now: &Manifest) -> Differences {
+        let mut grave = Vec::new();
+        compare_values("", &self.config, &now.config, &mut grave);
+        if self.device != now.device {
+            grave.push(format!("the device was {} and is {}", self.device, now.device));
+        }
+        let digests = |entries: &[PluginEntry]| -> BTreeMap<String, String> {
+            entries.iter().map(|entry| (entry.name.clone(), entry.digest.clone())).collect()
+        };
+        compare_digests("plugin", &digests(&self.plugins), &digests(&now.plugins), &mut grave);
+        compare_digests("interpreter", &self.interpreters, &now.interpreters, &mut grave);
+        let digests = |entries: &[PolicyEntry]| -> BTreeMap<String, String> {
+            entries.iter().map(|entry| (entry.name.clone(), entry.digest.clone())).collect()
+        };
+        let policies = "policy it began with (its base included)";
+        compare_digests(policies, &digests(&self.policies), &digests(&now.policies), &mut grave);
+        let mut slight = Vec::new();
+        for (what, then, now) in [
+            ("processor", &self.processor, &now.processor),
+            ("host's version", &self.host, &now.host),
+        ] {
+            if then != now {
+                slight.push(format!("the {what} was {then} and is {now}"));
+            }
+        }
+        Differences { grave, slight }
+    }
+}
+
+fn compare_digests(
+    what: &str,
+    then: &BTreeMap<String, String>,
+    now: &BTreeMap<String, String>,
+    found: &mut Vec<String>,
+) {
+    for (name, digest) in then {
+        match now.get(name) {
+            None => found.push(format!("the {what} `{name}` is not there")),
+            Some(other) if other != digest => {
+                found.push(format!("the {what} `{name}` has another digest"));
+            }
+            Some(_) => {}
+        }
+    }
+    let new = now.keys().filter(|name| !then.contains_key(*name));
+    found.extend(new.map(|name| format!("the {what} `{name}` is new")));
+}
+
+fn compare_values(key: &str, then: &Value, now: &Value, found: &mut Vec<String>) {
+    if then == now || is_free(key) {
+        return;
+    }
+    if let (Value::Object(then), Value::Object(now)) = (then, now) {
+        let names = then.keys().chain(now.keys().filter(|name| !then.contains_key(*name)));
+        for name in names {
+            let key = if key.is_empty() { name.clone() } else { format!("{key}.{name}") };
+            let of = |table: &serde_json::Map<String, Value>| table.get(name).cloned();
+            let (then, now) = (of(then).unwrap_or_default(), of(now).unwrap_or_default());
+            compare_values(&key, &then, &now, found);
+        }
+        return;
+    }
+    let shown = |value: &Value| match value {
+        Value::Null => "not set".to_owned(),
+        value => value.to_string(),
+    };
+    found.push(format!("`{key}` was {} and is {}", shown(then), shown(now)));
+}
+
+fn is_free(key: &str) -> bool {
+    FREE.iter().any(|free| {
+        let (mut free, mut key) = (free.split('.'), key.split('.'));
+        loop {
+            match (free.next(), key.next()) {
+                (None, None) => return true,
+                (Some(free), Some(part)) if free == part || free == "*" => {}
+                _ => return false,
+            }
+        }
+    })
+}
+
+/// The instructions that libtorch chooses its code by, and what is set to
+/// choose it otherwise.
+pub fn processor() -> String {
+    let mut features = vec![std::env::consts::ARCH.to_owned()];
+    #[cfg(target_arch = "x86_64")]
+    for (there, name) in [
+        (is_x86_feature_detected!("avx2"), "avx2"),
+        (is_x86_feature_detected!("fma"), "fma"),
+        (is_x86_feature_detected!("avx512f"), "avx512f"),
+        (is_x86_feature_detected!("avx512vnni"), "avx512vnni"),
+        (is_x86_feature_detected!("avx512bf16"), "avx512bf16"),
+    ] {
+        if there {
+            features.push(name.to_owned());
+        }
+    }
+    for name in ["ATEN_CPU_CAPABILITY", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS"] {
+        if let Ok(value) = std::env::var(name) {
+            features.push(format!("{name}={value}"));
+        }
+    }
+    features.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manifest(overrides: &[&str]) -> Manifest {
+        let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
+        let config = Config::load(None, &overrides).unwrap();
+        Manifest {
+            host: "0.1.0".to_owned(),
+            seed: config.run.seed,
+            device: "cpu".to_owned(),
+            processor: processor(),
+            plugins: vec![PluginEntry {
+                name: "plan-path".to_owned(),
+                version: "1.0.0".to_owned(),
+                digest: "aa".to_owned(),
+            }],
+            interpreters: BTreeMap::from([("python.wasm".to_owned(), "bb".to_owned())]),
+            policies: vec![PolicyEntry {
+                name: "planner".to_owned(),
+                roles: vec!["planner".to_owned()],
+                digest: "cc".to_owned(),
+                parameters: 7,
+            }],
+            settled: Settled::of(&config),
+            config: serde_json::to_value(&config).unwrap(),
+        }
+    }
+
+    #[test]
+    fn what_says_how_long_and_where_may_change_and_all_else_is_named() {
+        let before = manifest(&["policies.a.path=x", "environment.walls=3"]);
+        let free = [
+            "policies.a.path=y",
+            "environment.walls=3",
+            "train.steps=7",
+            "checkpoint.every=2",
+            "run.name=other",
+            "plugins.files=[\"b\"]",
+        ];
+        assert_eq!(before.compare(&manifest(&free)), Differences::default());
+        let changed = ["run.seed=999", "train.learning_rate=0.5", "policies.a.path=x"];
+        assert_eq!(
+            before.compare(&manifest(&changed)).grave,
+            [
+                "`run.seed` was 1 and is 999",
+                "`environment.walls` was 3 and is not set",
+                "`train.learning_rate` was 0.001 and is 0.5",
+            ]
+        );
+    }
+
+    #[test]
+    fn other_weights_plugins_interpreters_and_devices_are_named() {
+        let (before, mut now) = (manifest(&[]), manifest(&[]));
+        now.plugins[0].digest = "xx".to_owned();
+        now.policies[0].digest = "xx".to_owned();
+        now.interpreters.clear();
+        now.device = "cuda".to_owned();
+        now.processor = "abacus".to_owned();
+        let differences = before.compare(&now);
+        assert_eq!(
+            differences.grave,
+            [
+                "the device was cpu and is cuda",
+                "the plugin `plan-path` has another digest",
+                "the interpreter `python.wasm` is not there",
+                "the policy it began with (its base included) `planner` has another digest",
+            ]
+        );
+        assert!(differences.slight[0].ends_with("and is abacus"));
+    }
+
+    #[test]
+    fn what_was_left_to_the_machine_is_not_chosen_anew() {
+        let overrides = ["train.gradient_checkpointing=on", "rollout.cache_gib=0.5"];
+        let chosen = Config::load(None, &overrides.map(str::to_owned)).unwrap();
+        assert_eq!(Settled::of(&chosen).apply(Config::default()), chosen);
+    }
+}
