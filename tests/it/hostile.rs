@@ -44,7 +44,7 @@ fn run(environment: &EnvironmentPlugin, mode: &str) -> Result<(String, Outcome),
 fn every_hostile_mode_is_contained_and_attributed() {
     let environment = environment(&limits());
     let fine = run(&environment, "fine").unwrap();
-    assert_eq!((fine.0.as_str(), fine.1.status), ("train-5", Status::Solved));
+    assert!(fine.0.starts_with("name") && fine.1.status == Status::Solved, "{fine:?}");
     for (mode, call, word) in [
         ("spin", "act", "out_of_fuel"),
         ("memory-hog", "act", "out_of_memory"),

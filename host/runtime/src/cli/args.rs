@@ -290,6 +290,7 @@ Examples:
   host plugin check sudoku
   host plugin check plan-path --tasks 5 --set environment.walls=0
   host plugin check my.wasm --set plugins.limits.memory_mib=256
+  host plugin check my.wasm --strict --json > report.json
 
 Exit code 7 if a check fails.")]
     Check {
@@ -299,6 +300,12 @@ Exit code 7 if a check fails.")]
         /// Tasks to try of each split; three times as many sessions.
         #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
         tasks: u32,
+        /// A check that had to be skipped counts as failed.
+        #[arg(long)]
+        strict: bool,
+        /// Print the findings as one JSON object.
+        #[arg(long)]
+        json: bool,
         /// Override a setting, such as environment.walls=0.
         #[arg(long, value_name = "KEY=VALUE")]
         set: Vec<String>,
