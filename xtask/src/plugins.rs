@@ -40,6 +40,15 @@ pub fn build_fixtures(workspace: &Workspace, toolchain: &Toolchain) -> Result<()
     set.build(&workspace.target_dir, toolchain)
 }
 
+/// Makes a component of a core module that was compiled outside of this workspace.
+pub fn wrap(module: &Path, component: &Path) -> Result<()> {
+    let update = update_component(module, component)
+        .with_context(|| format!("cannot make a component of `{}`", module.display()))?;
+    let size = update.map_or_else(|| "as it was".to_owned(), |size| size.to_string());
+    eprintln!("{}: ready ({size})", component.display());
+    Ok(())
+}
+
 impl Set<'_> {
     fn build(&self, target_dir: &Path, toolchain: &Toolchain) -> Result<()> {
         let elapsed = Elapsed::start();
