@@ -227,6 +227,15 @@ pub enum Event {
         /// The fuel it used.
         fuel: u64,
     },
+    /// A plugin wrote to its log, for whoever debugs it.
+    Logged {
+        /// The plugin.
+        plugin: String,
+        /// How much the line matters: `debug`, `info` or `warning`.
+        level: String,
+        /// The line, perhaps cut.
+        text: String,
+    },
 }
 
 /// One run of a task with all roles; of a tree, the kept branch.
