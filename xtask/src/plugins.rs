@@ -13,7 +13,7 @@ use crate::progress::{Bytes, Elapsed};
 use crate::wasm_target::{TARGET, Toolchain};
 use crate::workspace::{Plugin, Workspace};
 
-/// The profile in `Cargo.toml` that plugins are compiled with: always optimised.
+/// The profile in `Cargo.toml` that plugins are compiled with: always optimized.
 const PROFILE: &str = "plugin";
 
 /// Plugin crates that lie together, and the folder that receives their components.

@@ -121,7 +121,7 @@ mod tests {
             Puzzle::draw(&task).map(|_| ()).map_err(|problem| problem.to_string())
         };
         assert_eq!(draw(5, 0), Err("invalid settings: a board has 4 or 9 rows, not 5".to_owned()));
-        assert!(draw(4, 5).is_err_and(|message| message.contains("6 is the least")));
+        assert!(draw(4, 5).is_err_and(|message| message.contains("it takes 6 to 16")));
         assert!(draw(4, 13).is_err_and(|message| message.contains("no puzzle with 13 blanks")));
         assert_eq!(draw(9, 45), Ok(()));
     }

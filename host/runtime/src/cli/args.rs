@@ -191,7 +191,7 @@ pub enum PolicyCommand {
         /// A folder in the Hugging Face layout.
         folder: PathBuf,
     },
-    /// Say how likely a checkpoint finds each token of a text, as JSON.
+    /// Print how likely a checkpoint thinks each token of a text is, as JSON.
     #[command(after_help = "\
 Examples:
   host policy score models/Qwen3-0.6B --text 'The capital of France is Paris'
