@@ -63,7 +63,7 @@ fn tasks_of_two_splits_are_found_under_any_number() {
 
 #[test]
 fn a_few_shared_tasks_among_half_a_million_are_found_with_enough_seeds() {
-    let scope = Scope { tasks: 20, ..Scope::default() }.with("disks", 6);
+    let scope = Scope { tasks: 14, steps: 4, ..Scope::default() }.with("disks", 6);
     let report = scope.check_environment(&Native::<Hanoi<OWNS_NO_TASKS>>::default());
     assert_eq!(report.finding("splits").map(|found| found.verdict), Some(Verdict::Failed));
 }

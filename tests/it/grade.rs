@@ -505,8 +505,14 @@ fn assertions_are_tests_of_their_own_and_objects_stay_with_the_program() {
     let verdicts = desk.verdicts("v.jsonl");
     let lines: Vec<Value> = verdicts.iter().map(|v| serde_json::from_str(v).unwrap()).collect();
     for pair in lines.chunks(2) {
-        assert_eq!((&pair[0]["verdict"], &pair[0]["passed"]), (&json!("passed"), &pair[0]["total"]));
-        assert_eq!((&pair[1]["verdict"], &pair[1]["cause"]), (&json!("failed"), &json!("no_result")));
+        assert_eq!(
+            (&pair[0]["verdict"], &pair[0]["passed"]),
+            (&json!("passed"), &pair[0]["total"])
+        );
+        assert_eq!(
+            (&pair[1]["verdict"], &pair[1]["cause"]),
+            (&json!("failed"), &json!("no_result"))
+        );
     }
     assert_eq!(lines[0]["total"], 3);
 }

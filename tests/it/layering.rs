@@ -65,7 +65,7 @@ fn without_tests(text: &str) -> (String, Vec<String>) {
         match words.as_slice() {
             [.., "mod", name] if item.ends_with(';') => modules.push((*name).to_owned()),
             _ if item.ends_with(';') || item.ends_with('}') => {}
-            _ => drop(lines.find(|line| *line == end)),
+            _ => while lines.next().is_some_and(|line| line != end) {},
         }
     }
     (code, modules)

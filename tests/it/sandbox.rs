@@ -223,9 +223,7 @@ fn work_of_the_host_costs_a_program_fuel() {
         assert!(run.ending.is_success(), "{:?}", run.ending);
         run.fuel
     };
-    let sleeps = |count: u32| {
-        format!("import time\nfor _ in range({count}): time.sleep(1e-9)\n")
-    };
+    let sleeps = |count: u32| format!("import time\nfor _ in range({count}): time.sleep(1e-9)\n");
     let (few, many) = (fuel(&sleeps(100)), fuel(&sleeps(1100)));
     assert!(many - few > 1000 * 30_000, "{few} and {many}");
     let grown = |mib: u32| format!("open('/tmp/x', 'wb').truncate({mib} << 20)\n");

@@ -300,8 +300,10 @@ impl<'a> Grader<'a> {
         let answer = outputs.first().map_or(&[][..], Vec::as_slice);
         let mut opinion = |output: &[u8]| {
             let stdin = checker::stdin(input, output, answer);
-            let execution =
-                self.runner.run(checker, &stdin, &self.limits).map_err(|error| error.to_string())?;
+            let execution = self
+                .runner
+                .run(checker, &stdin, &self.limits)
+                .map_err(|error| error.to_string())?;
             graded.wall += execution.wall;
             Ok::<_, String>(checker::opinion(&execution))
         };

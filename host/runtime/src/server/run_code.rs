@@ -189,7 +189,9 @@ impl Plan {
             Ending::OutOfMemory => format!("more than {} MiB of memory", limits.memory_mib),
             Ending::OutputFlood => format!("more than {} bytes of output", limits.output_bytes),
             Ending::Crashed { message } => format!("the interpreter crashed: {message}"),
-            Ending::Unsupported { message } => format!("the interpreter lacks something: {message}"),
+            Ending::Unsupported { message } => {
+                format!("the interpreter lacks something: {message}")
+            }
         })
     }
 }
