@@ -10,8 +10,7 @@ fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed={FUSED_ADAMW}");
     let Ok(linked) = std::env::var("DEP_TCH_LIBTORCH_LIB") else { return };
-    let beside =
-        "$ORIGIN/torch/lib:$ORIGIN/../../.deps/torch/lib:$ORIGIN/../../../.deps/torch/lib";
+    let beside = "$ORIGIN/torch/lib:$ORIGIN/../../.deps/torch/lib:$ORIGIN/../../../.deps/torch/lib";
     println!("cargo:rustc-link-arg=-Wl,-rpath,{beside}:{linked}");
     let include = Path::new(&linked).with_file_name("include");
     cc::Build::new()

@@ -4,7 +4,7 @@
 /// The world of a component that brings an environment.
 pub mod environment_plugin {
     wit_bindgen::generate!({
-        path: "../wit",
+        path: "wit",
         world: "environment-plugin",
         pub_export_macro: true,
         export_macro_name: "export_environment_plugin",
@@ -14,7 +14,7 @@ pub mod environment_plugin {
 /// The world of a component that brings a workflow.
 pub mod workflow_plugin {
     wit_bindgen::generate!({
-        path: "../wit",
+        path: "wit",
         world: "workflow-plugin",
         pub_export_macro: true,
         export_macro_name: "export_workflow_plugin",
@@ -24,7 +24,7 @@ pub mod workflow_plugin {
 /// The world of a component that brings an interpreter.
 pub mod interpreter_plugin {
     wit_bindgen::generate!({
-        path: "../wit",
+        path: "wit",
         world: "interpreter-plugin",
         pub_export_macro: true,
         export_macro_name: "export_interpreter_plugin",
@@ -36,7 +36,7 @@ pub mod interpreter_plugin {
 /// of it.
 pub mod sandbox_user {
     wit_bindgen::generate!({
-        path: "../wit",
+        path: "wit",
         inline: "
             package troupe:sdk;
 

@@ -73,6 +73,15 @@ impl Split {
     /// Every split.
     pub const ALL: [Split; 3] = [Split::Train, Split::Validation, Split::Test];
 
+    /// Its name in the contract, such as `train`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Split::Train => "train",
+            Split::Validation => "validation",
+            Split::Test => "test",
+        }
+    }
+
     /// The split that a generated problem belongs to: eight in ten belong to
     /// `Train`, one each to the others. An environment that draws problems
     /// until one belongs to its task's split has disjoint splits by construction.

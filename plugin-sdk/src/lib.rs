@@ -4,7 +4,9 @@
 //! one. Here is a complete environment:
 //!
 //! ```
-//! use plugin_sdk::environment::{Action, Description, Environment, Outcome, Problem, Task};
+//! use plugin_sdk::environment::{
+//!     Action, Description, Environment, Outcome, Problem, Split, Task,
+//! };
 //! use plugin_sdk::{Random, Setting, state};
 //! use serde::{Deserialize, Serialize};
 //!
@@ -25,7 +27,12 @@
 //!
 //!     fn start(task: &Task) -> Result<Self, Problem> {
 //!         let most = task.settings.integer("most")?;
-//!         let secret = Random::new(task.split, task.seed, "secret").below(most as usize) as u32 + 1;
+//!         let mut random = Random::new(task.split, task.seed, "secret");
+//!         // A secret belongs to one split, so that no task is in two of them.
+//!         let secret = (0..1000)
+//!             .map(|_| random.below(most as usize) as u32 + 1)
+//!             .find(|secret| Split::owning(&secret.to_le_bytes()) == task.split)
+//!             .ok_or_else(|| Problem::InvalidSettings("too few secrets to split".to_owned()))?;
 //!         Ok(Guess { most, secret, hint: "guess".to_owned() })
 //!     }
 //!
@@ -62,6 +69,7 @@
 //! }
 //!
 //! plugin_sdk::export!(environment: Guess);
+//! # plugin_sdk::testing::check_environment::<Guess>().assert_passed();
 //! ```
 //!
 //! The crate's own tests check it the way `host plugin check` checks the

@@ -3,24 +3,36 @@
 //! A plugin's own tests run it natively:
 //!
 //! ```
-//! # use plugin_sdk::environment::{Action, Description, Environment, Outcome, Problem, Task};
-//! # struct Coin;
-//! # impl Environment for Coin {
+//! # use plugin_sdk::Random;
+//! # use plugin_sdk::environment::{Action, Description, Environment, Outcome, Problem, Split, Task};
+//! # struct Sum(usize, usize);
+//! # impl Environment for Sum {
 //! #     fn describe() -> Description {
-//! #         Description::new("coin", "0.1.0", "Say heads.").action("side", "`heads` or `tails`")
+//! #         Description::new("sum", "0.1.0", "Add two numbers.").action("sum", "a number")
 //! #     }
-//! #     fn start(_: &Task) -> Result<Self, Problem> { Ok(Coin) }
-//! #     fn rules(&self) -> String { "Say `heads`.".to_owned() }
-//! #     fn observe(&self) -> String { "a coin".to_owned() }
+//! #     fn start(task: &Task) -> Result<Self, Problem> {
+//! #         let mut random = Random::new(task.split, task.seed, "sum");
+//! #         loop {
+//! #             let sum = Sum(random.below(1000), random.below(1000));
+//! #             if Split::owning(sum.observe().as_bytes()) == task.split {
+//! #                 return Ok(sum);
+//! #             }
+//! #         }
+//! #     }
+//! #     fn rules(&self) -> String { "Add the numbers.".to_owned() }
+//! #     fn observe(&self) -> String { format!("{} + {}", self.0, self.1) }
 //! #     fn act(&mut self, _: &str, action: &Action) -> Result<Outcome, Problem> {
-//! #         Ok(match action.text.as_str() {
-//! #             "heads" => Outcome::accepted().team("won", 1.0).solved(),
-//! #             "tails" => Outcome::accepted().failed(),
-//! #             _ => Outcome::rejected("That is no side of a coin."),
+//! #         Ok(match action.text.parse::<usize>() {
+//! #             Ok(sum) if sum == self.0 + self.1 => Outcome::accepted().team("right", 1.0).solved(),
+//! #             Ok(_) => Outcome::accepted().failed(),
+//! #             Err(_) => Outcome::rejected("That is no number."),
 //! #         })
 //! #     }
+//! #     fn demonstrate(&self) -> Option<Action> {
+//! #         Some(Action::new("sum", (self.0 + self.1).to_string()))
+//! #     }
 //! # }
-//! let report = plugin_sdk::testing::check_environment::<Coin>();
+//! let report = plugin_sdk::testing::check_environment::<Sum>();
 //! report.assert_passed();
 //! println!("{report}");
 //! ```
@@ -29,15 +41,17 @@
 //! [`WorkflowUnderTest`], so that a host can put a finished component under the
 //! same checks.
 
+mod description;
 mod environment;
 mod native;
+mod phrasebook;
 mod report;
 mod walk;
 mod workflow;
 
 pub use environment::{EnvironmentUnderTest, EpisodeUnderTest};
 pub use native::Native;
-pub use report::{Finding, Report, Verdict};
+pub use report::{Finding, Report, Reproducer, Verdict};
 pub use workflow::{SessionUnderTest, WorkflowUnderTest};
 
 use crate::settings::{Setting, Settings, Value};
@@ -52,6 +66,9 @@ pub fn check_environment<E: Environment + 'static>() -> Report {
 pub fn check_workflow<W: Workflow + 'static>() -> Report {
     Scope::default().check_workflow(&Native::<W>::default())
 }
+
+/// Told before each check how many are done, how many there are, and which one begins.
+pub type Watch<'w> = &'w dyn Fn(usize, usize, &'static str);
 
 /// How much is tried, and with which settings.
 #[derive(Clone, Debug)]
@@ -83,12 +100,27 @@ impl Scope {
 
     /// Check an environment.
     pub fn check_environment(&self, environment: &dyn EnvironmentUnderTest) -> Report {
-        environment::check(environment, self)
+        self.watch_environment(environment, &|_, _, _| {})
+    }
+
+    /// Check an environment, and say before each check which it is.
+    pub fn watch_environment(
+        &self,
+        environment: &dyn EnvironmentUnderTest,
+        watch: Watch<'_>,
+    ) -> Report {
+        environment::check(environment, self, watch)
     }
 
     /// Check a workflow.
     pub fn check_workflow(&self, workflow: &dyn WorkflowUnderTest) -> Report {
         workflow::check(workflow, self)
+    }
+
+    /// The dataset record of a task.
+    fn entry(&self, seed: u32) -> Option<String> {
+        let count = self.entries.len().max(1);
+        self.entries.get(seed as usize % count).cloned()
     }
 
     fn settings(&self, declared: &[Setting]) -> Settings {

@@ -164,7 +164,7 @@ pub struct Message {
 
 /// A role to ask and what to tell it.
 ///
-/// For small policies: what varies belongs into the `user` messages, what
+/// For small policies: what varies belongs in the `user` messages, what
 /// explains into the `system` message, which a policy too small to read prose
 /// may leave out.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,6 +5,8 @@
 use std::fs;
 use std::path::Path;
 
+use serde_json::Value;
+
 use crate::support::{fixture, plugin, run};
 
 /// Exit code and standard output of a short check.
@@ -55,6 +57,35 @@ fn an_environment_that_breaks_the_contract_is_found_out() {
         assert!(names.iter().any(|name| name == finding), "{mode}: {text}");
         assert!(text.contains(reason), "{mode}: {text}");
     }
+}
+
+#[test]
+fn a_finding_for_programs_says_how_to_see_it_and_strictly_a_skip_fails() {
+    let file = fixture("hostile-environment").display().to_string();
+    let check = |more: &[&str]| {
+        let flags = [&["plugin", "check", &file, "--tasks", "2", "--json"], more].concat();
+        let (code, stdout, stderr) = run(&flags);
+        let report: Value = serde_json::from_str(&stdout).expect(&stderr);
+        (code, report)
+    };
+    let (code, report) = check(&["--set", "environment.mode=loop-earns"]);
+    assert_eq!((code, &report["passed"]), (7, &Value::Bool(false)), "{report:#}");
+    let findings = report["reports"][0]["findings"].as_array().unwrap();
+    let loops = findings.iter().find(|finding| finding["check"] == "loops").unwrap();
+    let seen = &loops["reproducer"];
+    assert_eq!((&loops["verdict"], &seen["split"]), (&"failed".into(), &"train".into()));
+    assert_eq!(seen["settings"]["mode"], "loop-earns");
+    assert!(seen["seed"].is_u64() && seen["actions"][0]["kind"] == "answer", "{seen:#}");
+    // Its language is open-ended, so its words cannot be checked.
+    assert_eq!(check(&[]).0, 0);
+    let (code, report) = check(&["--strict"]);
+    assert_eq!((code, &report["strict"]), (7, &Value::Bool(true)), "{report:#}");
+    let (code, text) = {
+        let file = plugin("plan-path").display().to_string();
+        let (code, stdout, stderr) = run(&["plugin", "check", &file, "--tasks", "5", "--strict"]);
+        (code, stdout + &stderr)
+    };
+    assert_eq!(code, 0, "{text}");
 }
 
 #[test]

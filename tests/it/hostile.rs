@@ -13,6 +13,7 @@ use troupe::plugin::{
 use troupe::trajectory::Status;
 
 use crate::components::{folder, library_within};
+use crate::support::{self, fixture, plugin};
 
 const ROLE: &str = "player";
 
@@ -44,7 +45,7 @@ fn run(environment: &EnvironmentPlugin, mode: &str) -> Result<(String, Outcome),
 fn every_hostile_mode_is_contained_and_attributed() {
     let environment = environment(&limits());
     let fine = run(&environment, "fine").unwrap();
-    assert_eq!((fine.0.as_str(), fine.1.status), ("train-5", Status::Solved));
+    assert!(fine.0.starts_with("name") && fine.1.status == Status::Solved, "{fine:?}");
     for (mode, call, word) in [
         ("spin", "act", "out_of_fuel"),
         ("memory-hog", "act", "out_of_memory"),
@@ -110,6 +111,20 @@ fn a_flood_of_log_lines_is_cut() {
     let lines = episode.take_log();
     assert!(!lines.is_empty() && lines.len() <= 256, "{} lines", lines.len());
     assert!(lines.iter().all(|line| line.text.len() <= 1024));
+}
+
+#[test]
+fn the_first_lines_that_a_plugin_logs_are_shown_with_its_name() {
+    let plugins =
+        format!("{},{}", fixture("hostile-environment").display(), plugin("solo").display());
+    let set = ["--set", "environment.mode=logs"];
+    let (code, shown, stderr) =
+        support::run(&[&["play", "--plugins", &plugins, "--oracle"][..], &set].concat());
+    assert_eq!(code, 0, "{stderr}");
+    assert!(shown.contains("hostile-environment logged (warning): careful"), "{shown}");
+    let lines: Vec<&str> = shown.lines().filter(|line| line.contains("logged (info)")).collect();
+    assert_eq!(lines.len(), 7, "a line of eight was the warning: {shown}");
+    assert!(lines.iter().all(|line| line.len() < 320), "{shown}");
 }
 
 #[test]

@@ -39,7 +39,11 @@ impl Layout {
         layout.add(built.join("host"), PROGRAM.into());
         layout.add(built.join("host-engine"), parts.join("host-engine"));
         let component = |name: &str| name.ends_with(".wasm");
-        layout.add_folder(&workspace.target_dir.join("plugins"), &parts.join("plugins"), component)?;
+        layout.add_folder(
+            &workspace.target_dir.join("plugins"),
+            &parts.join("plugins"),
+            component,
+        )?;
         let library = |name: &str| name.contains(".so");
         layout.add_folder(&libtorch.join("lib"), &parts.join("torch/lib"), library)?;
         layout.add_neighbours(&libtorch, parts)?;

@@ -1,7 +1,7 @@
 //! libtorch in `.deps`, from the wheels that PyPI has of it.
 //!
 //! The folder appears under its name only when complete, with a stamp that names the pins. Of the
-//! wheels only libraries, headers and licences are kept: no Python ever imports them.
+//! wheels only libraries, headers and licenses are kept: no Python ever imports them.
 
 use std::env;
 use std::fs;

@@ -62,6 +62,13 @@ enum Task {
         #[arg(long)]
         fixtures: bool,
     },
+    /// Make a component of a plugin that was built elsewhere
+    Component {
+        /// The core module that `cargo build --target wasm32-unknown-unknown` left
+        module: PathBuf,
+        /// The component to write
+        out: PathBuf,
+    },
     /// Set up, build and train for a few minutes with configs/plan-path/quickstart.toml
     Quickstart {
         /// More arguments for `host train`
@@ -106,6 +113,7 @@ fn perform(task: &Task) -> Result<()> {
             interpreters::ensure(&workspace, &cache)?;
             build_plugins(&workspace, &toolchain, *fixtures)
         }
+        Task::Component { module, out } => plugins::wrap(module, out),
         Task::Quickstart { host_args } => {
             let toolchain = set_up(&workspace, Flavour::Cpu)?;
             build_plugins(&workspace, &toolchain, false)?;

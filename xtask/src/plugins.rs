@@ -13,7 +13,7 @@ use crate::progress::{Bytes, Elapsed};
 use crate::wasm_target::{TARGET, Toolchain};
 use crate::workspace::{Plugin, Workspace};
 
-/// The profile in `Cargo.toml` that plugins are compiled with: always optimised.
+/// The profile in `Cargo.toml` that plugins are compiled with: always optimized.
 const PROFILE: &str = "plugin";
 
 /// Plugin crates that lie together, and the folder that receives their components.
@@ -38,6 +38,15 @@ pub fn build_fixtures(workspace: &Workspace, toolchain: &Toolchain) -> Result<()
     let out = workspace.target_dir.join("plugins/fixtures");
     let set = Set { what: "fixture plugins", workspace: &fixtures, plugins, out };
     set.build(&workspace.target_dir, toolchain)
+}
+
+/// Makes a component of a core module that was compiled outside of this workspace.
+pub fn wrap(module: &Path, component: &Path) -> Result<()> {
+    let update = update_component(module, component)
+        .with_context(|| format!("cannot make a component of `{}`", module.display()))?;
+    let size = update.map_or_else(|| "as it was".to_owned(), |size| size.to_string());
+    eprintln!("{}: ready ({size})", component.display());
+    Ok(())
 }
 
 impl Set<'_> {

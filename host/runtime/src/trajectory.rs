@@ -80,7 +80,7 @@ pub enum StopReason {
 /// the text and why it ended; the rest only if it can.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Completion {
-    /// Token ids as sampled, the end-of-text token included; never re-tokenised.
+    /// Token ids as sampled, the end-of-text token included; never re-tokenized.
     /// Of a remote policy: as the server gave them, or empty if it gave none.
     pub tokens: Vec<u32>,
     /// Natural log-probability of each token under the very distribution it
@@ -226,6 +226,15 @@ pub enum Event {
         stderr: String,
         /// The fuel it used.
         fuel: u64,
+    },
+    /// A plugin wrote to its log, for whoever debugs it.
+    Logged {
+        /// The plugin.
+        plugin: String,
+        /// How much the line matters: `debug`, `info` or `warning`.
+        level: String,
+        /// The line, perhaps cut.
+        text: String,
     },
 }
 

@@ -99,6 +99,9 @@ fn print_events(now: &Consequence) {
             Event::Ran { language, ending, stdout, stderr, .. } => {
                 report::line(&format!("  ran {language}: {ending}\n{stdout}{stderr}"));
             }
+            Event::Logged { plugin, level, text } => {
+                report::line(&format!("  {plugin} logged ({level}): {text}"));
+            }
             Event::Replied { .. } => {}
         }
     }

@@ -21,7 +21,7 @@ const MAX_LAYERS: i64 = 4096;
 ///
 /// Keys we do not know are kept but not looked at, as other libraries add
 /// many that change nothing; options that would change the result are
-/// honoured or refused by name. Written as it was read, key by key.
+/// honored or refused by name. Written as it was read, key by key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelConfig {
     /// Class names in `transformers`; informative.
@@ -68,7 +68,7 @@ impl ModelConfig {
             .map_err(|reason| PolicyError::Architecture { path: path.to_owned(), reason })
     }
 
-    /// Check the content of a `config.json`; says which entry cannot be honoured.
+    /// Check the content of a `config.json`; says which entry cannot be honored.
     pub(super) fn read(original: Map<String, Value>) -> Result<Self, String> {
         let entries = Entries::of(&original);
         let family = Family::of(&entries)?;
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_honoured_is_refused_by_name() {
+    fn what_cannot_be_honored_is_refused_by_name() {
         for (family, entries, expected) in [
             (
                 "mamba",

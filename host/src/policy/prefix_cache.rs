@@ -54,7 +54,7 @@ impl PrefixCache {
     /// token, which must be read again for what follows it.
     pub(super) fn find(&self, member: usize, prompt: &Arc<[u32]>) -> Option<Prefix> {
         let key = (member, prompt.clone());
-        // The longest common beginning is with a neighbour in the order.
+        // The longest common beginning is with a neighbor in the order.
         let before = self.entries.range(..&key).next_back();
         let after = self.entries.range(&key..).next();
         let (tokens, entry) = [before, after]

@@ -107,7 +107,7 @@ impl RemotePolicy {
 
     /// Ask for answers: one list per request, one answer per seed, in the
     /// order of the requests. Every answer is asked for by itself, as many at
-    /// a time as `concurrency` says, so that none depends on its neighbours as
+    /// a time as `concurrency` says, so that none depends on its neighbors as
     /// far as it is up to us. Takes no more answers for a request than all of
     /// them or none: with one missing, the rest could not be compared.
     pub fn complete(

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_honoured_is_refused_by_name() {
+    fn what_cannot_be_honored_is_refused_by_name() {
         for (file, expected) in [
             (json!({ "rope_theta": 1.0 }), "`rope_theta` is 1, but must be a number above 1"),
             (json!({ "rope_theta": "big" }), "`rope_theta` is `\"big\"`"),

@@ -61,7 +61,7 @@ fn a_duplicate_has_weights_of_its_own() {
 }
 
 #[test]
-fn a_config_that_cannot_be_honoured_is_refused_by_option() {
+fn a_config_that_cannot_be_honored_is_refused_by_option() {
     let folder = tempfile::tempdir().unwrap();
     policy().save(folder.path()).unwrap();
     let path = folder.path().join("config.json");

@@ -1,7 +1,7 @@
 //! Episodes played while others' answers are generated.
 //!
 //! One thread generates; every other core plays what was answered. An attempt
-//! moves to and fro: it is lent to a player with its answers, and comes back
+//! moves back and forth: it is lent to a player with its answers, and comes back
 //! with its next requests, which join the running batch at once. So neither
 //! a GPU waits for graders nor a slow episode holds up the others.
 

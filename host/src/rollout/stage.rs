@@ -15,6 +15,10 @@ use crate::plugin::{
 };
 use crate::trajectory::{Action, Completion, Ending, Event, Reward, Status, StopReason};
 
+/// Lines of a plugin's log that are kept of an answer, and bytes of a line.
+const LOG_LINES: usize = 8;
+const LOG_BYTES: usize = 256;
+
 /// An environment and a workflow, configured for a run.
 #[derive(Clone)]
 pub struct Stage {
@@ -132,10 +136,15 @@ impl Stage {
         };
         let mut turns = scene.turns.clone();
         *turns.entry(request.role.clone()).or_default() += 1;
+        let mut episode = self.environment.resume(&scene.environment)?;
+        let mut session = self.workflow.resume(&scene.session)?;
+        // What was written while actions were replayed was kept when they were new.
+        episode.take_log();
+        session.take_log();
         let mut play = Play {
             stage: self,
-            episode: self.environment.resume(&scene.environment)?,
-            session: self.workflow.resume(&scene.session)?,
+            episode,
+            session,
             acting: Some(request.role.clone()),
             reward: Reward::default(),
             accepted: true,
@@ -281,8 +290,25 @@ impl Play<'_> {
         Ok(Progress::Asked(Scene { environment, session, due, turns }))
     }
 
-    fn ended_with(self, progress: Progress) -> Consequence {
+    fn ended_with(mut self, progress: Progress) -> Consequence {
+        self.keep_logs();
         let Play { reward, accepted, events, .. } = self;
         Consequence { reward, accepted, events, progress }
+    }
+
+    /// The first lines that each plugin logged become part of what happened.
+    fn keep_logs(&mut self) {
+        let stage = self.stage;
+        let logs = [
+            (stage.environment.name(), self.episode.take_log()),
+            (stage.workflow.name(), self.session.take_log()),
+        ];
+        for (plugin, lines) in logs {
+            self.events.extend(lines.into_iter().take(LOG_LINES).map(|line| Event::Logged {
+                plugin: plugin.to_owned(),
+                level: line.level.word().to_owned(),
+                text: line.text[..line.text.floor_char_boundary(LOG_BYTES)].to_owned(),
+            }));
+        }
     }
 }

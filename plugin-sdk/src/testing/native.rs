@@ -1,9 +1,11 @@
 //! Types that implement the SDK's traits, put under test without WebAssembly.
 
+use std::any::Any;
 use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{EnvironmentUnderTest, EpisodeUnderTest, SessionUnderTest, WorkflowUnderTest};
-use crate::environment::{self, Action, Environment, Episode, Outcome, Task};
+use crate::environment::{self, Action, Environment, Episode, Outcome, Problem, Task};
 use crate::settings::Settings;
 use crate::workflow::{self, Briefing, Directive, Event, Workflow};
 
@@ -16,43 +18,53 @@ impl<T> Default for Native<T> {
     }
 }
 
+/// A panic is the plugin's own fault, as a trap is in a component.
+fn caught<R>(call: impl FnOnce() -> Result<R, Problem>) -> Result<R, Problem> {
+    let panicked = |payload: Box<dyn Any + Send>| {
+        let literal = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let words = literal.or_else(|| payload.downcast_ref::<String>().cloned());
+        Problem::Internal(format!("it panicked: {}", words.unwrap_or_default()))
+    };
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|payload| Err(panicked(payload)))
+}
+
 impl<E: Environment + 'static> EnvironmentUnderTest for Native<E> {
-    fn describe(&self) -> Result<environment::Description, environment::Problem> {
-        Ok(E::describe())
+    fn describe(&self) -> Result<environment::Description, Problem> {
+        caught(|| Ok(E::describe()))
     }
 
-    fn vocabulary(&self, settings: &Settings) -> Result<Vec<String>, environment::Problem> {
-        E::vocabulary(settings)
+    fn vocabulary(&self, settings: &Settings) -> Result<Vec<String>, Problem> {
+        caught(|| E::vocabulary(settings))
     }
 
-    fn start(&self, task: &Task) -> Result<Box<dyn EpisodeUnderTest>, environment::Problem> {
-        Ok(Box::new(Episode::<E>::start(task)?))
+    fn start(&self, task: &Task) -> Result<Box<dyn EpisodeUnderTest>, Problem> {
+        caught(|| Ok(Box::new(Episode::<E>::start(task)?) as Box<dyn EpisodeUnderTest>))
     }
 
-    fn resume(&self, state: &[u8]) -> Result<Box<dyn EpisodeUnderTest>, environment::Problem> {
-        Ok(Box::new(Episode::<E>::resume(state)?))
+    fn resume(&self, state: &[u8]) -> Result<Box<dyn EpisodeUnderTest>, Problem> {
+        caught(|| Ok(Box::new(Episode::<E>::resume(state)?) as Box<dyn EpisodeUnderTest>))
     }
 }
 
 impl<E: Environment> EpisodeUnderTest for Episode<E> {
-    fn rules(&mut self) -> Result<String, environment::Problem> {
-        Ok(self.environment().rules())
+    fn rules(&mut self) -> Result<String, Problem> {
+        caught(|| Ok(self.environment().rules()))
     }
 
-    fn observe(&mut self) -> Result<String, environment::Problem> {
-        Ok(self.environment().observe())
+    fn observe(&mut self) -> Result<String, Problem> {
+        caught(|| Ok(self.environment().observe()))
     }
 
-    fn act(&mut self, role: &str, action: &Action) -> Result<Outcome, environment::Problem> {
-        Episode::act(self, role, action)
+    fn act(&mut self, role: &str, action: &Action) -> Result<Outcome, Problem> {
+        caught(|| Episode::act(self, role, action))
     }
 
-    fn demonstrate(&mut self) -> Result<Option<Action>, environment::Problem> {
-        Ok(Episode::demonstrate(self))
+    fn demonstrate(&mut self) -> Result<Option<Action>, Problem> {
+        caught(|| Ok(Episode::demonstrate(self)))
     }
 
-    fn save(&mut self) -> Result<Option<Vec<u8>>, environment::Problem> {
-        Ok(Episode::save(self))
+    fn save(&mut self) -> Result<Option<Vec<u8>>, Problem> {
+        caught(|| Ok(Episode::save(self)))
     }
 }
 

@@ -2,6 +2,12 @@
 
 use std::fmt;
 
+use crate::environment::{Action, Split, Task};
+use crate::settings::{Settings, Value};
+
+/// Actions of a reproducer that are printed; `Reproducer::actions` has all.
+const SHOWN_ACTIONS: usize = 12;
+
 /// How a check ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -14,7 +20,7 @@ pub enum Verdict {
 }
 
 /// The result of one check.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// What was checked, in a word.
     pub check: &'static str,
@@ -22,10 +28,38 @@ pub struct Finding {
     pub verdict: Verdict,
     /// Why, in a sentence.
     pub sentence: String,
+    /// How to see it again, where a task shows it.
+    pub reproducer: Option<Reproducer>,
+}
+
+/// A task, and what has to be done in it to see a fault.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reproducer {
+    /// The task's split.
+    pub split: Split,
+    /// The task's seed.
+    pub seed: u32,
+    /// All settings.
+    pub settings: Settings,
+    /// Role and action, in order.
+    pub actions: Vec<(String, Action)>,
+}
+
+impl Reproducer {
+    /// The task alone, before anything is done in it.
+    pub(super) fn of(task: &Task) -> Self {
+        let Task { split, seed, settings, .. } = task.clone();
+        Reproducer { split, seed, settings, actions: Vec::new() }
+    }
+
+    /// The task and these actions.
+    pub(super) fn with(self, actions: Vec<(String, Action)>) -> Self {
+        Reproducer { actions, ..self }
+    }
 }
 
 /// The results of all checks of one plugin.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// The plugin's name.
     pub subject: String,
@@ -37,6 +71,11 @@ impl Report {
     /// Whether no check failed.
     pub fn passed(&self) -> bool {
         self.findings.iter().all(|finding| finding.verdict != Verdict::Failed)
+    }
+
+    /// Whether every check passed and none was skipped.
+    pub fn passed_strictly(&self) -> bool {
+        self.findings.iter().all(|finding| finding.verdict == Verdict::Passed)
     }
 
     /// The finding of one check, if it was made.
@@ -65,32 +104,98 @@ impl fmt::Display for Finding {
             Verdict::Failed => "FAILED",
             Verdict::Skipped => "skipped",
         };
-        write!(formatter, "  {verdict:<8} {:<12} {}", self.check, self.sentence)
+        write!(formatter, "  {verdict:<8} {:<12} {}", self.check, self.sentence)?;
+        match &self.reproducer {
+            Some(reproducer) => write!(formatter, "\n{:24}to see it: {reproducer}", ""),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Reproducer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} task {}", self.split.name(), self.seed)?;
+        for (name, value) in self.settings.iter() {
+            match value {
+                Value::Integer(value) => write!(formatter, ", {name}={value}")?,
+                Value::Number(value) => write!(formatter, ", {name}={value}")?,
+                Value::Flag(value) => write!(formatter, ", {name}={value}")?,
+                Value::Text(value) => write!(formatter, ", {name}={value:?}")?,
+            }
+        }
+        let actions = self.actions.iter().enumerate();
+        for (index, (role, action)) in actions.clone().take(SHOWN_ACTIONS) {
+            let mark = if index == 0 { ":" } else { ";" };
+            write!(formatter, "{mark} {role} {} {:?}", action.kind, action.text)?;
+        }
+        match actions.len().saturating_sub(SHOWN_ACTIONS) {
+            0 => Ok(()),
+            more => write!(formatter, "; and {more} more"),
+        }
     }
 }
 
 /// Why a check did not pass.
 pub(super) enum Objection {
-    Failed(String),
+    Failed(String, Option<Box<Reproducer>>),
     Skipped(String),
+}
+
+impl Objection {
+    /// The same objection, with the walk it was seen in.
+    pub fn placed(self, place: &str) -> Self {
+        match self {
+            Objection::Failed(sentence, seen) => {
+                Objection::Failed(format!("{sentence}, in {place}"), seen)
+            }
+            other => other,
+        }
+    }
+
+    /// The same objection with how to see it again, unless that is said already.
+    fn seen(self, reproducer: impl FnOnce() -> Reproducer) -> Self {
+        match self {
+            Objection::Failed(sentence, None) => {
+                Objection::Failed(sentence, Some(Box::new(reproducer())))
+            }
+            other => other,
+        }
+    }
 }
 
 /// What a check returns: a sentence in either case.
 pub(super) type Checked = Result<String, Objection>;
 
+/// Where a fault was seen.
+pub(super) trait Seen {
+    /// Say how to see the fault again.
+    fn seen(self, reproducer: impl FnOnce() -> Reproducer) -> Self;
+}
+
+impl<T> Seen for Result<T, Objection> {
+    fn seen(self, reproducer: impl FnOnce() -> Reproducer) -> Self {
+        self.map_err(|objection| objection.seen(reproducer))
+    }
+}
+
 /// A finding from what a check returned.
 pub(super) fn finding(check: &'static str, checked: Checked) -> Finding {
-    let (verdict, sentence) = match checked {
-        Ok(sentence) => (Verdict::Passed, sentence),
-        Err(Objection::Failed(sentence)) => (Verdict::Failed, sentence),
-        Err(Objection::Skipped(sentence)) => (Verdict::Skipped, sentence),
+    let (verdict, sentence, reproducer) = match checked {
+        Ok(sentence) => (Verdict::Passed, sentence, None),
+        Err(Objection::Failed(sentence, seen)) => (Verdict::Failed, sentence, seen),
+        Err(Objection::Skipped(sentence)) => (Verdict::Skipped, sentence, None),
     };
-    Finding { check, verdict, sentence }
+    Finding { check, verdict, sentence, reproducer: reproducer.map(|boxed| *boxed) }
 }
 
 /// Fail with a sentence unless something holds.
 pub(super) fn require(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), Objection> {
-    if holds { Ok(()) } else { Err(Objection::Failed(otherwise())) }
+    if holds { Ok(()) } else { fail(otherwise()) }
+}
+
+/// Fail with a sentence.
+pub(super) fn fail<T>(sentence: impl Into<String>) -> Result<T, Objection> {
+    Err(Objection::Failed(sentence.into(), None))
 }
 
 /// Skip with a sentence.
@@ -100,12 +205,12 @@ pub(super) fn skip<T>(sentence: &str) -> Result<T, Objection> {
 
 impl From<crate::environment::Problem> for Objection {
     fn from(problem: crate::environment::Problem) -> Self {
-        Objection::Failed(format!("there was a problem: {problem}"))
+        Objection::Failed(format!("there was a problem: {problem}"), None)
     }
 }
 
 impl From<crate::workflow::Problem> for Objection {
     fn from(problem: crate::workflow::Problem) -> Self {
-        Objection::Failed(format!("there was a problem: {problem}"))
+        Objection::Failed(format!("there was a problem: {problem}"), None)
     }
 }

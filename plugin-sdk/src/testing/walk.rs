@@ -1,17 +1,14 @@
 //! Walks: episodes played by the expert or by chance, and written down.
 
-use std::collections::BTreeSet;
-
 use super::environment::{EnvironmentUnderTest, EpisodeUnderTest};
-use crate::Random;
+use super::report::{Objection, Reproducer, Seen};
 use crate::environment::{Action, Outcome, Problem, Status, Task};
 
-/// The role that acts in walks.
-const ROLE: &str = "tester";
+/// The role that acts where one role does everything.
+pub(super) const TESTER: &str = "tester";
 
-/// Texts that no language with a vocabulary contains.
-pub(super) const GARBAGE: [&str; 6] =
-    ["", " ", "\u{0}", "⊥ \u{1F9E8} ¬", "lorem ipsum dolor sit amet", "-1e999 [[[ {\"a\": NaN}"];
+/// Somebody of the team who does nothing, and shares in its rewards.
+pub(super) const BYSTANDER: &str = "a bystander";
 
 /// Everything that can be seen of a moment in an episode.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,12 +28,44 @@ impl Moment {
     }
 }
 
+/// What somebody does.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Deed {
+    pub role: String,
+    pub action: Action,
+}
+
+impl Deed {
+    /// The only role does it.
+    pub fn of_tester(action: Action) -> Self {
+        Deed { role: TESTER.to_owned(), action }
+    }
+
+    /// Every kind of action has a role of its own, as in a team.
+    pub fn of_kind(kind: &str, text: &str) -> Self {
+        Deed { role: kind.to_owned(), action: Action::new(kind, text) }
+    }
+
+    /// Do it.
+    pub fn carry_out(&self, episode: &mut dyn EpisodeUnderTest) -> Result<Outcome, Problem> {
+        episode.act(&self.role, &self.action)
+    }
+}
+
 /// One action, what it led to, and the moment after it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Step {
-    pub action: Action,
+    pub deed: Deed,
     pub outcome: Outcome,
     pub after: Moment,
+}
+
+impl Step {
+    /// What the step is worth to a role.
+    pub fn worth(&self, role: &str) -> f64 {
+        let local = if self.deed.role == role { self.outcome.local } else { 0.0 };
+        self.outcome.team + local
+    }
 }
 
 /// A task and all that was done in it.
@@ -48,33 +77,50 @@ pub(super) struct Walk {
 }
 
 impl Walk {
-    /// Take at most `limit` steps, each chosen from the moment before it; stop
-    /// at the end of the episode or when nothing is chosen.
+    /// Take at most `limit` steps, each chosen from the walk so far; stop at
+    /// the end of the episode or when nothing is chosen.
     pub fn take(
         environment: &dyn EnvironmentUnderTest,
         task: &Task,
         limit: usize,
-        mut choose: impl FnMut(&Moment) -> Option<Action>,
-    ) -> Result<Self, Problem> {
-        let mut episode = environment.start(task)?;
-        let start = Moment::of(&mut *episode)?;
+        mut choose: impl FnMut(&Walk) -> Option<Deed>,
+    ) -> Result<Self, Objection> {
+        let alone = || Reproducer::of(task);
+        let mut episode = environment.start(task).map_err(Objection::from).seen(alone)?;
+        let start = Moment::of(&mut *episode).map_err(Objection::from).seen(alone)?;
         let mut walk = Walk { task: task.clone(), start, steps: Vec::new() };
         while walk.steps.len() < limit && walk.status() == Status::Ongoing {
-            let Some(action) = choose(walk.now()) else { break };
-            let outcome = episode.act(ROLE, &action)?;
-            let after = Moment::of(&mut *episode)?;
-            walk.steps.push(Step { action, outcome, after });
+            let Some(deed) = choose(&walk) else { break };
+            let step = walk.step(&mut *episode, deed.clone()).map_err(Objection::from);
+            let step = step.seen(|| walk.reproducer_with(Some(&deed)))?;
+            walk.steps.push(step);
         }
         Ok(walk)
     }
 
-    /// Let the expert play.
+    /// Let the expert play, as the only role.
     pub fn of_expert(
         environment: &dyn EnvironmentUnderTest,
         task: &Task,
         limit: usize,
-    ) -> Result<Self, Problem> {
-        Walk::take(environment, task, limit, |moment| moment.expert.clone())
+    ) -> Result<Self, Objection> {
+        Walk::take(environment, task, limit, |walk| walk.now().expert.clone().map(Deed::of_tester))
+    }
+
+    /// Do the same things in another task, or in the same once more.
+    pub fn retrace(
+        &self,
+        environment: &dyn EnvironmentUnderTest,
+        task: &Task,
+    ) -> Result<Self, Objection> {
+        let mut deeds = self.steps.iter().map(|step| step.deed.clone());
+        Walk::take(environment, task, self.steps.len(), |_| deeds.next())
+    }
+
+    fn step(&self, episode: &mut dyn EpisodeUnderTest, deed: Deed) -> Result<Step, Problem> {
+        let outcome = deed.carry_out(episode)?;
+        let after = Moment::of(episode)?;
+        Ok(Step { deed, outcome, after })
     }
 
     /// The latest moment.
@@ -92,69 +138,49 @@ impl Walk {
         self.steps.last().map_or(Status::Ongoing, |step| step.outcome.status)
     }
 
-    /// All that was earned after each moment, the start first.
-    pub fn earnings(&self) -> Vec<f64> {
+    /// Who acted, and a role that did not: it shares in the team's rewards.
+    pub fn roles(&self) -> Vec<&str> {
+        let mut roles: Vec<&str> = self.steps.iter().map(|step| step.deed.role.as_str()).collect();
+        roles.push(BYSTANDER);
+        roles.sort_unstable();
+        roles.dedup();
+        roles
+    }
+
+    /// All that a role had earned at each moment, the start first.
+    pub fn earnings(&self, role: &str) -> Vec<f64> {
         let earn = |sum: &mut f64, step: &Step| {
-            *sum += step.outcome.team + step.outcome.local;
+            *sum += step.worth(role);
             Some(*sum)
         };
         std::iter::once(0.0).chain(self.steps.iter().scan(0.0, earn)).collect()
     }
 
+    /// All that a role earned.
+    pub fn total(&self, role: &str) -> f64 {
+        self.steps.iter().map(|step| step.worth(role)).sum()
+    }
+
     /// How a reader can find the walk.
     pub fn place(&self) -> String {
-        format!("{:?} task {}", self.task.split, self.task.seed).to_lowercase()
-    }
-}
-
-/// Act again as somebody did before; used to go on from saved states.
-pub(super) fn act(episode: &mut dyn EpisodeUnderTest, action: &Action) -> Result<Outcome, Problem> {
-    episode.act(ROLE, action)
-}
-
-/// What could be said in an environment's language, as far as its expert and
-/// its vocabulary show.
-pub(super) struct Phrasebook {
-    kinds: Vec<String>,
-    phrases: Vec<String>,
-    /// Words that the expert uses.
-    usual: Vec<String>,
-    /// All words.
-    words: Vec<String>,
-}
-
-impl Phrasebook {
-    pub fn new(kinds: Vec<String>, vocabulary: &[String], walks: &[Walk]) -> Self {
-        let moments = walks.iter().flat_map(Walk::moments);
-        let experts = moments.filter_map(|moment| moment.expert.as_ref());
-        let phrases: BTreeSet<String> = experts.map(|action| action.text.clone()).collect();
-        let usual: BTreeSet<&str> =
-            phrases.iter().flat_map(|phrase| phrase.split_whitespace()).collect();
-        Phrasebook {
-            kinds,
-            usual: usual.into_iter().map(str::to_owned).collect(),
-            phrases: phrases.into_iter().collect(),
-            words: vocabulary.to_vec(),
-        }
+        format!("{} task {}", self.task.split.name(), self.task.seed)
     }
 
-    /// Any action: words of the language in any order, sometimes garbage. A
-    /// tame one prefers what the expert says.
-    pub fn action(&self, tame: bool, random: &mut Random) -> Option<Action> {
-        let kind = random.choose(&self.kinds)?;
-        let text = match random.below(10) {
-            0 => random.choose(&GARBAGE)?.to_string(),
-            1..=3 if tame => random.choose(&self.phrases).cloned().unwrap_or_default(),
-            4..=9 if tame || self.words.is_empty() => jumble(&self.usual, random),
-            _ => jumble(&self.words, random),
-        };
-        Some(Action::new(kind, text))
+    /// How to walk it again.
+    pub fn reproducer(&self) -> Reproducer {
+        self.reproducer_with(None)
     }
-}
 
-/// Up to three words in any order.
-fn jumble(words: &[String], random: &mut Random) -> String {
-    let count = 1 + random.below(3);
-    let chosen = (0..count).filter_map(|_| random.choose(words));
-    chosen.map(String::as_str).collect::<Vec<_>>().join(" ")
+    /// How to walk its first steps again.
+    pub fn reproducer_to(&self, steps: usize) -> Reproducer {
+        let deeds = self.steps.iter().take(steps).map(|step| step.deed.clone());
+        let actions = deeds.map(|deed| (deed.role, deed.action)).collect();
+        Reproducer::of(&self.task).with(actions)
+    }
+
+    fn reproducer_with(&self, last: Option<&Deed>) -> Reproducer {
+        let mut reproducer = self.reproducer_to(self.steps.len());
+        reproducer.actions.extend(last.map(|deed| (deed.role.clone(), deed.action.clone())));
+        reproducer
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::{HashSet, VecDeque};
 
 use super::Scope;
-use super::environment::{check_name, check_settings, check_unique};
+use super::description::{check_name, check_settings, check_unique};
 use super::report::{Checked, Finding, Objection, Report, finding, require, skip};
 use crate::Random;
 use crate::environment::{Action, ActionKind, Split};

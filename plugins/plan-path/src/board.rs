@@ -15,7 +15,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// The neighbouring cell, which may lie off the board.
+    /// The neighboring cell, which may lie off the board.
     pub fn after(self, step: Move) -> Cell {
         let (rows, columns) = step.offset();
         Cell { row: self.row + rows, column: self.column + columns }

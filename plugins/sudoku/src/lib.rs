@@ -64,7 +64,9 @@ impl Environment for Sudoku {
     }
 
     fn vocabulary(settings: &Settings) -> Result<Vec<String>, Problem> {
-        Ok(view::vocabulary(settings.integer("size")?))
+        let size = settings.integer("size")?;
+        puzzle::blanks_of(size)?;
+        Ok(view::vocabulary(size))
     }
 
     fn start(task: &Task) -> Result<Self, Problem> {

@@ -1,5 +1,7 @@
 //! A puzzle: clues with one solution, and how to draw one for a task.
 
+use std::ops::RangeInclusive;
+
 use plugin_sdk::Random;
 use plugin_sdk::environment::{Problem, Split, Task};
 use serde::{Deserialize, Serialize};
@@ -62,19 +64,23 @@ impl Puzzle {
     }
 }
 
+/// The fewest and the most blanks of a board with so many rows, if there is one.
+pub fn blanks_of(size: usize) -> Result<RangeInclusive<usize>, Problem> {
+    match size {
+        4 => Ok(6..=16),
+        // More leave so few puzzles that the search for one has no end.
+        9 => Ok(20..=54),
+        _ => Err(Problem::InvalidSettings(format!("a board has 4 or 9 rows, not {size}"))),
+    }
+}
+
 fn check(size: usize, blanks: usize) -> Result<(), Problem> {
-    let fewest = match size {
-        4 => 6,
-        9 => 20,
-        _ => {
-            let message = format!("a board has 4 or 9 rows, not {size}");
-            return Err(Problem::InvalidSettings(message));
-        }
-    };
-    if blanks < fewest || blanks > size * size {
-        let message =
-            format!("{blanks} blanks do not make a puzzle of size {size}; {fewest} is the least");
-        return Err(Problem::InvalidSettings(message));
+    let possible = blanks_of(size)?;
+    if !possible.contains(&blanks) {
+        let (fewest, most) = (possible.start(), possible.end());
+        return Err(Problem::InvalidSettings(format!(
+            "{blanks} blanks do not make a puzzle of size {size}; it takes {fewest} to {most}"
+        )));
     }
     Ok(())
 }
@@ -115,7 +121,7 @@ mod tests {
             Puzzle::draw(&task).map(|_| ()).map_err(|problem| problem.to_string())
         };
         assert_eq!(draw(5, 0), Err("invalid settings: a board has 4 or 9 rows, not 5".to_owned()));
-        assert!(draw(4, 5).is_err_and(|message| message.contains("6 is the least")));
+        assert!(draw(4, 5).is_err_and(|message| message.contains("it takes 6 to 16")));
         assert!(draw(4, 13).is_err_and(|message| message.contains("no puzzle with 13 blanks")));
         assert_eq!(draw(9, 45), Ok(()));
     }

@@ -15,7 +15,7 @@ const AFTER_HELP: &str = "\
 Examples:
   host train --plugins sudoku.wasm
   host train configs/plan-path/quickstart.toml --set roles=per-role
-  host train --resume runs/quickstart
+  host train --resume runs/plan-path-planner-executor
   host play --plugins plan-path --oracle
   host run solution.py < input.txt
   host grade --problems problems.jsonl --programs samples.jsonl --out verdicts.jsonl
@@ -86,7 +86,7 @@ Examples:
   host train --plugins sudoku.wasm
   host train configs/plan-path/quickstart.toml --set run.seed=7 --set train.steps=50
   host train --plugins plan-path --set roles=per-role --print-config
-  host train --resume runs/quickstart")]
+  host train --resume runs/plan-path-planner-executor")]
 pub struct TrainArgs {
     /// The configuration.
     #[command(flatten)]
@@ -111,10 +111,10 @@ pub struct TrainArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  host eval --run runs/quickstart
-  host eval --run runs/quickstart --split test --tasks 2000 --sampled
-  host eval --run runs/quickstart --step best
-  host eval --run runs/teacher --split train --tasks 500 --record teacher.jsonl
+  host eval --run runs/plan-path-planner-executor
+  host eval --run runs/plan-path-planner-executor --split test --tasks 2000 --sampled
+  host eval --run runs/plan-path-planner-executor --step best
+  host eval --run runs/plan-path-planner-executor --split train --tasks 500 --record teacher.jsonl
   host eval configs/plan-path/quickstart.toml --set policies.shared.path=policies/mine")]
 pub struct EvalArgs {
     /// The configuration.
@@ -197,7 +197,7 @@ impl From<SplitName> for Split {
 Examples:
   host imitate --plugins plan-path --out policies/warm
   host imitate --plugins sudoku --set imitation.success=0.8 --set imitation.ceiling=1.01 --out policies/good
-  host imitate --plugins plan-path --from teacher.jsonl --from runs/teacher --out policies/pupil")]
+  host imitate --plugins plan-path --from teacher.jsonl --from runs/plan-path-planner-executor --out policies/pupil")]
 pub struct ImitateArgs {
     /// The configuration.
     #[command(flatten)]
@@ -224,13 +224,13 @@ pub enum PolicyCommand {
     New(PolicyNewArgs),
     /// Say what a checkpoint holds.
     #[command(
-        after_help = "Example:\n  host policy inspect runs/quickstart/checkpoints/step-000100/policies/shared"
+        after_help = "Example:\n  host policy inspect runs/plan-path-planner-executor/checkpoints/step-000200/policies/shared"
     )]
     Inspect {
         /// A folder in the Hugging Face layout.
         folder: PathBuf,
     },
-    /// Say how likely a checkpoint finds each token of a text, as JSON.
+    /// Print how likely a checkpoint thinks each token of a text is, as JSON.
     #[command(after_help = "\
 Examples:
   host policy score models/Qwen3-0.6B --text 'The capital of France is Paris'
@@ -335,6 +335,7 @@ Examples:
   host plugin check sudoku
   host plugin check plan-path --tasks 5 --set environment.walls=0
   host plugin check my.wasm --set plugins.limits.memory_mib=256
+  host plugin check my.wasm --strict --json > report.json
 
 Exit code 7 if a check fails.")]
     Check {
@@ -344,6 +345,12 @@ Exit code 7 if a check fails.")]
         /// Tasks to try of each split; three times as many sessions.
         #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
         tasks: u32,
+        /// A check that had to be skipped counts as failed.
+        #[arg(long)]
+        strict: bool,
+        /// Print the findings as one JSON object.
+        #[arg(long)]
+        json: bool,
         /// Override a setting, such as environment.walls=0.
         #[arg(long, value_name = "KEY=VALUE")]
         set: Vec<String>,
@@ -372,7 +379,7 @@ pub struct PluginSubject {
 Examples:
   host play --plugins sudoku --oracle
   host play --plugins plan-path --workflow solo --human
-  host play --run runs/quickstart --task 3")]
+  host play --run runs/plan-path-planner-executor --task 3")]
 pub struct PlayArgs {
     /// The configuration.
     #[command(flatten)]

@@ -21,9 +21,10 @@ pub fn run(command: PluginCommand) -> anyhow::Result<ExitCode> {
     match command {
         PluginCommand::List => list()?,
         PluginCommand::Inspect { subject } => inspect(&load(&subject, &[])?.1),
-        PluginCommand::Check { subject, tasks, set } => {
+        PluginCommand::Check { subject, tasks, strict, json, set } => {
             let (config, library, sandbox) = load(&subject, &set)?;
-            return check::run(&library, &sandbox, &config, tasks);
+            let reports = check::run(&library, &sandbox, &config, tasks)?;
+            return Ok(check::tell(&reports, strict, json));
         }
         PluginCommand::Bench { subject } => bench::run(&load(&subject, &[])?.1)?,
     }

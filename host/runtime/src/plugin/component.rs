@@ -214,7 +214,8 @@ fn check_header(bytes: &[u8], file: &Path) -> Result<(), PluginError> {
         return Ok(());
     }
     let reason = if bytes.starts_with(MODULE) {
-        "it is a core module, not a component; wrap it with `cargo xtask plugins` or `wasm-tools component new`"
+        "it is a core module, not a component; wrap it with `cargo xtask component IN.wasm OUT.wasm` in \
+         a clone of Troupe, or with `wasm-tools component new IN.wasm -o OUT.wasm`"
     } else if bytes.is_empty() {
         "it is empty"
     } else if bytes.starts_with(b"(") {

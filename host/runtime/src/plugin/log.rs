@@ -28,6 +28,17 @@ pub enum LogLevel {
     Warning,
 }
 
+impl LogLevel {
+    /// Its name, such as `info`.
+    pub fn word(self) -> &'static str {
+        match self {
+            LogLevel::Debug => "debug",
+            LogLevel::Info => "info",
+            LogLevel::Warning => "warning",
+        }
+    }
+}
+
 /// One line a plugin wrote.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LogLine {

@@ -25,7 +25,7 @@ const MEMORIES: u8 = 5;
 const DATA: u8 = 11;
 const DATA_COUNT: u8 = 12;
 
-/// The initial contents of one memory, and how the memory is recognised.
+/// The initial contents of one memory, and how the memory is recognized.
 pub(super) struct Image {
     /// From address zero; zeros follow.
     pub(super) bytes: Vec<u8>,

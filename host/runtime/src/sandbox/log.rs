@@ -1,5 +1,5 @@
 //! The contract's `log`: an interpreter's lines go nowhere. What a program
-//! says belongs into its streams.
+//! says belongs in its streams.
 
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, WasmStr};

@@ -1,6 +1,6 @@
 //! The linear memory of an interpreter, made ready for the next run in place.
 //!
-//! A run of CPython writes to some hundred pages all over its memory. To give
+//! A run of CPython writes to several hundred pages all over its memory. To give
 //! them back and to fault them in again costs several times what a short
 //! program does. So they stay, and what the run wrote is overwritten with what
 //! was there before.

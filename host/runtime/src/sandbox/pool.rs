@@ -126,9 +126,7 @@ impl Sandbox {
     /// Has a worker load it, and compile it if need be: this process runs nothing
     /// of it. The worker is kept for the first run.
     fn load(&self, language: Option<&str>, file: &Path) -> Result<(String, Source), StartError> {
-        let loaded = self.lease_and(|worker| {
-            worker.load(file, language.map(str::to_owned), None)
-        });
+        let loaded = self.lease_and(|worker| worker.load(file, language.map(str::to_owned), None));
         let loaded = loaded
             .map_err(StartError::engine)?
             .map_err(|reason| StartError::Interpreter { file: file.to_owned(), reason })?;

@@ -2,16 +2,17 @@
 //! the SDK's conformance suite, and every interpreter under some programs.
 
 mod environment;
+mod findings;
 mod interpreter;
 mod settings;
 mod workflow;
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 
-use plugin_sdk::testing::Scope;
+use plugin_sdk::testing::{Report, Scope};
 
-use super::super::report;
+use super::super::report::{self, Bar};
 use crate::config::{Config, ConfigError};
 use crate::error::ExitCode;
 use crate::plugin::{PluginLibrary, Settings};
@@ -21,20 +22,29 @@ use environment::ComponentEnvironment;
 use workflow::ComponentWorkflow;
 
 /// Check the library's environments, workflows and interpreters with the configuration's
-/// settings, and print what was found.
+/// settings.
 pub fn run(
     library: &PluginLibrary,
     sandbox: &Sandbox,
     config: &Config,
     tasks: u32,
-) -> anyhow::Result<ExitCode> {
+) -> anyhow::Result<Vec<Report>> {
     refuse_useless(library, config)?;
     let scope =
         |given: Settings| Scope { settings: settings::chosen(&given), tasks, ..Scope::default() };
     let mut reports = Vec::new();
     for environment in library.environments() {
         let scope = scope(environment.configure(&config.environment)?);
-        reports.push(scope.check_environment(&ComponentEnvironment::new(environment)));
+        let bar: OnceCell<Bar> = OnceCell::new();
+        let watch = |done: usize, all: usize, check: &str| {
+            let bar = bar.get_or_init(|| Bar::new("check", 0, all, "checks"));
+            bar.step_to(done, check.to_owned());
+        };
+        let environment = ComponentEnvironment::new(environment);
+        reports.push(scope.watch_environment(&environment, &watch));
+        if let Some(bar) = bar.into_inner() {
+            bar.finish();
+        }
     }
     for workflow in library.workflows() {
         let scope = scope(workflow.configure(&config.workflow)?);
@@ -43,9 +53,22 @@ pub fn run(
     for interpreter in library.interpreters() {
         reports.push(interpreter::check(interpreter.name(), sandbox)?);
     }
-    reports.iter().for_each(|report| report::line(&report.to_string()));
-    let passed = reports.iter().all(|report| report.passed());
-    Ok(if passed { ExitCode::Success } else { ExitCode::Check })
+    Ok(reports)
+}
+
+/// Print what was found, for people or for programs.
+pub fn tell(reports: &[Report], strict: bool, json: bool) -> ExitCode {
+    let good = |report: &Report| if strict { report.passed_strictly() } else { report.passed() };
+    let passed = reports.iter().all(good);
+    if json {
+        report::line(&findings::json(reports, strict, passed).to_string());
+    } else {
+        reports.iter().for_each(|report| report::line(&report.to_string()));
+        if strict && !passed && reports.iter().all(Report::passed) {
+            report::note("nothing failed, but with --strict nothing may be skipped either");
+        }
+    }
+    if passed { ExitCode::Success } else { ExitCode::Check }
 }
 
 /// Settings of what the component does not bring would silently do nothing.

@@ -51,7 +51,7 @@ pub fn check(language: &str, sandbox: &Sandbox) -> Result<Report, SandboxError> 
 
 fn finding(check: &'static str, holds: bool, sentence: &str) -> Finding {
     let verdict = if holds { Verdict::Passed } else { Verdict::Failed };
-    Finding { check, verdict, sentence: sentence.to_owned() }
+    Finding { check, verdict, sentence: sentence.to_owned(), reproducer: None }
 }
 
 fn same(one: &Execution, other: &Execution) -> bool {

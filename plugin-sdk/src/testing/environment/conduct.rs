@@ -1,0 +1,150 @@
+//! Calls that answer as they did before: the same actions, looked at or not,
+//! in this instance or in another, lead to the same.
+
+use super::Examination;
+use crate::environment::{Action, Problem, Status};
+use crate::testing::report::{Checked, Objection, Reproducer, Seen, fail, require, skip};
+use crate::testing::walk::{Moment, Step, Walk};
+
+/// How often everything is asked between two actions, beside once.
+const LOOKS: [usize; 2] = [0, 3];
+
+/// Every task begins and says its rules.
+pub fn check_start(examination: &Examination) -> Checked {
+    for task in &examination.tasks {
+        let said = examination.environment.start(task).and_then(|mut episode| episode.rules());
+        let rules = said.map_err(Objection::from).seen(|| Reproducer::of(task))?;
+        require(!rules.trim().is_empty(), || "the rules are empty".to_owned())
+            .seen(|| Reproducer::of(task))?;
+    }
+    Ok(format!("{} tasks begin and say their rules", examination.tasks.len()))
+}
+
+/// The walks are taken again, after all others, and must come out the same.
+pub fn check_determinism(examination: &Examination) -> Checked {
+    for walk in examination.walks() {
+        let again = walk.retrace(examination.environment, &walk.task)?;
+        let same = walk.moments().zip(again.moments()).all(|(one, other)| one == other);
+        require(same && walk.steps == again.steps, || {
+            format!("the same actions led elsewhere the second time, in {}", walk.place())
+        })
+        .seen(|| walk.reproducer())?;
+    }
+    Ok("the same task and actions give the same bytes".to_owned())
+}
+
+/// The walks are taken without a look at the episode, as when a host replays
+/// actions, and with many: to look must change nothing.
+pub fn check_pure(examination: &Examination) -> Checked {
+    for walk in examination.walks() {
+        for looks in LOOKS {
+            let gone = retrace_looking(examination, walk, looks);
+            gone.seen(|| walk.reproducer())?;
+        }
+    }
+    Ok("`observe`, `rules`, `demonstrate` and `save` change nothing, however often".to_owned())
+}
+
+fn retrace_looking(examination: &Examination, walk: &Walk, looks: usize) -> Result<(), Objection> {
+    let mut episode = examination.environment.start(&walk.task)?;
+    let place = || format!("{looks} times between two actions, in {}", walk.place());
+    for (moment, Step { deed, outcome, .. }) in walk.moments().zip(&walk.steps) {
+        for _ in 0..looks {
+            let seen = Moment::of(&mut *episode)?;
+            episode.rules()?;
+            require(seen == *moment, || {
+                format!("an episode looks different when it is looked at {}", place())
+            })?;
+        }
+        require(deed.carry_out(&mut *episode)? == *outcome, || {
+            let text = &deed.action.text;
+            format!("`{text}` leads elsewhere when an episode is looked at {}", place())
+        })?;
+    }
+    require(Moment::of(&mut *episode)? == *walk.now(), || {
+        format!("an episode ends elsewhere when it is looked at {}", place())
+    })
+}
+
+/// At every moment, a saved and resumed episode looks and goes on the same.
+pub fn check_resume(examination: &Examination) -> Checked {
+    let mut resumed = 0;
+    for walk in examination.walks() {
+        for (index, (moment, step)) in walk.moments().zip(&walk.steps).enumerate() {
+            let Some(saved) = &moment.saved else {
+                return skip("it saves no state, so the host replays actions instead");
+            };
+            resume(examination, saved, moment, step)
+                .map_err(|objection| objection.placed(&walk.place()))
+                .seen(|| walk.reproducer_to(index + 1))?;
+            resumed += 1;
+        }
+    }
+    Ok(format!("{resumed} resumed episodes went on like the saved ones"))
+}
+
+fn resume(
+    examination: &Examination,
+    saved: &[u8],
+    moment: &Moment,
+    step: &Step,
+) -> Result<(), Objection> {
+    let mut episode = examination.environment.resume(saved)?;
+    if Moment::of(&mut *episode)? != *moment {
+        return fail("a resumed episode does not look like the saved one");
+    }
+    let outcome = step.deed.carry_out(&mut *episode)?;
+    if outcome != step.outcome || Moment::of(&mut *episode)? != step.after {
+        return fail("a resumed episode goes on differently");
+    }
+    Ok(())
+}
+
+/// What has ended refuses to go on.
+pub fn check_end(examination: &Examination) -> Checked {
+    let mut ended = 0;
+    for walk in examination.walks().filter(|walk| walk.status() != Status::Ongoing) {
+        let mut episode = examination.environment.start(&walk.task)?;
+        for step in &walk.steps {
+            step.deed.carry_out(&mut *episode)?;
+        }
+        let Some(last) = walk.steps.last() else { continue };
+        require(last.deed.carry_out(&mut *episode) == Err(Problem::Finished), || {
+            let place = walk.place();
+            format!("an action after the end was not refused with `finished`, in {place}")
+        })
+        .seen(|| walk.reproducer())?;
+        ended += 1;
+    }
+    match ended {
+        0 => skip("no walk came to an end"),
+        _ => Ok(format!("{ended} ended episodes refuse further actions")),
+    }
+}
+
+/// The expert, if there is one, solves every task.
+pub fn check_expert(examination: &Examination) -> Checked {
+    let experts = &examination.experts;
+    if experts.iter().all(|walk| walk.start.expert.is_none()) {
+        return skip("there is no expert");
+    }
+    let described = &examination.description.actions;
+    let known = |action: &Action| described.iter().any(|kind| kind.name == action.kind);
+    for walk in experts {
+        for (index, Step { deed, outcome, .. }) in walk.steps.iter().enumerate() {
+            let Action { kind, text } = &deed.action;
+            require(known(&deed.action), || format!("the expert's `{kind}` is not described"))?;
+            require(outcome.accepted, || {
+                format!("the expert's `{text}` was not accepted, in {}", walk.place())
+            })
+            .seen(|| walk.reproducer_to(index + 1))?;
+        }
+        require(walk.status() == Status::Solved, || {
+            let actions = walk.steps.len();
+            format!("the expert had not solved {} after {actions} actions", walk.place())
+        })
+        .seen(|| walk.reproducer())?;
+    }
+    let longest = experts.iter().map(|walk| walk.steps.len()).max().unwrap_or(0);
+    Ok(format!("the expert solves every task, within {longest} actions"))
+}

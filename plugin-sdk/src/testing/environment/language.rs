@@ -1,0 +1,72 @@
+//! What can be said and what is said: unreadable text, and the vocabulary.
+
+use std::collections::HashSet;
+
+use super::Examination;
+use crate::environment::{Action, Task};
+use crate::testing::phrasebook::GARBAGE;
+use crate::testing::report::{Checked, Objection, Reproducer, Seen, require, skip};
+use crate::testing::walk::{Deed, Walk};
+
+/// Text that cannot be read is an outcome, and worth nothing.
+pub fn check_unreadable(examination: &Examination) -> Checked {
+    let Some(task) = examination.tasks.first() else { return skip("there is no task") };
+    for kind in &examination.description.actions {
+        for garbage in GARBAGE {
+            let deed = Deed::of_tester(Action::new(&kind.name, garbage));
+            say(examination, task, &deed).seen(|| {
+                Reproducer::of(task).with(vec![(deed.role.clone(), deed.action.clone())])
+            })?;
+        }
+    }
+    Ok("unreadable text is an outcome, not a problem".to_owned())
+}
+
+fn say(examination: &Examination, task: &Task, deed: &Deed) -> Result<(), Objection> {
+    let mut episode = examination.environment.start(task)?;
+    let outcome = deed.carry_out(&mut *episode)?;
+    let Action { kind, text } = &deed.action;
+    let text = text.escape_debug();
+    // An open-ended language may well accept anything.
+    require(!outcome.accepted || examination.vocabulary.is_empty(), || {
+        format!("`{kind}` accepted \"{text}\"")
+    })?;
+    require(outcome.team + outcome.local <= 0.0 && outcome.team <= 0.0, || {
+        format!("`{kind}` paid for \"{text}\", which nobody can read")
+    })
+}
+
+/// The vocabulary covers what was seen and shown.
+pub fn check_vocabulary(examination: &Examination) -> Checked {
+    if examination.vocabulary.is_empty() {
+        return skip("the language is open-ended");
+    }
+    let words = words_of(&examination.vocabulary)?;
+    for walk in examination.all_walks() {
+        check_covered(&words, walk)?;
+    }
+    Ok(format!("{} words cover everything that was seen and shown", words.len()))
+}
+
+/// The vocabulary as a set; no word may be listed twice, be empty or have a
+/// space in it.
+pub fn words_of(vocabulary: &[String]) -> Result<HashSet<&str>, Objection> {
+    let words: HashSet<&str> = vocabulary.iter().map(String::as_str).collect();
+    require(words.len() == vocabulary.len(), || "a word is listed twice".to_owned())?;
+    let is_word = |word: &&str| !word.is_empty() && !word.contains(char::is_whitespace);
+    require(words.iter().all(is_word), || "a word is empty or has a space in it".to_owned())?;
+    Ok(words)
+}
+
+/// Every word of the walk's observations and of its expert is in the vocabulary.
+pub fn check_covered(words: &HashSet<&str>, walk: &Walk) -> Result<(), Objection> {
+    for (index, moment) in walk.moments().enumerate() {
+        let expert = moment.expert.as_ref().map_or("", |action| action.text.as_str());
+        let said = moment.observation.split_whitespace().chain(expert.split_whitespace());
+        for word in said {
+            require(words.contains(word), || format!("`{word}` is not in the vocabulary"))
+                .seen(|| walk.reproducer_to(index))?;
+        }
+    }
+    Ok(())
+}

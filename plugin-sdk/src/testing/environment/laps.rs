@@ -1,0 +1,173 @@
+//! Walks that look for an income without a solution: short sequences of
+//! actions over and over, and whatever pays best at once.
+
+use super::{EnvironmentUnderTest, ROUNDING};
+use crate::environment::{Action, Problem, Status};
+use crate::testing::Scope;
+use crate::testing::phrasebook::Phrasebook;
+use crate::testing::report::{Objection, Seen};
+use crate::testing::walk::{Deed, Walk};
+
+/// Sequences that are tried in a task, for every task per split of the scope.
+const SEQUENCES_PER_TASK: usize = 24;
+/// Texts among which a greedy walk chooses, for every kind of action.
+const GREEDY_TEXTS: usize = 6;
+
+/// Search the first task of every split.
+pub fn search(
+    environment: &dyn EnvironmentUnderTest,
+    scope: &Scope,
+    phrasebook: &Phrasebook,
+    experts: &[Walk],
+) -> Result<Vec<Walk>, Objection> {
+    let texts = phrasebook.short_texts();
+    let patterns = patterns(&phrasebook.kinds);
+    let budget = (SEQUENCES_PER_TASK * scope.tasks as usize).div_ceil(patterns.len().max(1));
+    let mut walks = Vec::new();
+    for expert in experts.iter().step_by(scope.tasks.max(1) as usize) {
+        let limit = scope.steps.max(2 * expert.steps.len());
+        let search = Search { environment, texts: &texts, expert, limit };
+        for pattern in &patterns {
+            walks.extend(search.laps(pattern, budget)?);
+        }
+        walks.push(search.greedy(&phrasebook.kinds, scope.steps / 2)?);
+    }
+    Ok(walks)
+}
+
+/// Who speaks when: one kind of action alone, or two by turns.
+fn patterns(kinds: &[String]) -> Vec<Vec<&str>> {
+    let alone = kinds.iter().map(|kind| vec![kind.as_str()]);
+    let pairs = kinds.iter().flat_map(|one| {
+        let others = kinds.iter().filter(move |other| *other != one);
+        others.map(move |other| vec![one.as_str(), other.as_str()])
+    });
+    alone.chain(pairs).collect()
+}
+
+/// How a sequence goes on after its first action.
+enum Tail<'t> {
+    /// Not at all.
+    Nothing,
+    /// As the expert says there: often by taking it back.
+    Advice,
+    /// With the first action's words in reverse.
+    Reverse,
+    /// With another text, said in all kinds of the pattern or in its last alone.
+    Text(&'t str, bool),
+}
+
+struct Search<'s> {
+    environment: &'s dyn EnvironmentUnderTest,
+    texts: &'s [String],
+    expert: &'s Walk,
+    limit: usize,
+}
+
+impl Search<'_> {
+    /// Sequences of two texts, each repeated as long as somebody earns by it.
+    fn laps(&self, pattern: &[&str], budget: usize) -> Result<Vec<Walk>, Objection> {
+        let mut walks = Vec::new();
+        let mut heads = Vec::new();
+        for text in self.texts {
+            let walk = self.lap(pattern, text, &Tail::Nothing)?;
+            let begun = walk.steps.get(pattern.len() - 1).is_some_and(|step| step.outcome.accepted);
+            heads.extend(begun.then_some(text.as_str()));
+            walks.push(walk);
+        }
+        for tail in self.tails() {
+            for head in &heads {
+                if walks.len() >= budget {
+                    return Ok(walks);
+                }
+                walks.push(self.lap(pattern, head, &tail)?);
+            }
+        }
+        Ok(walks)
+    }
+
+    fn tails(&self) -> Vec<Tail<'_>> {
+        let fully = self.texts.iter().map(|text| Tail::Text(text, true));
+        let briefly = self.texts.iter().map(|text| Tail::Text(text, false));
+        let others = briefly.zip(fully).flat_map(|(brief, full)| [brief, full]);
+        [Tail::Advice, Tail::Reverse].into_iter().chain(others).collect()
+    }
+
+    fn lap(&self, pattern: &[&str], head: &str, tail: &Tail) -> Result<Walk, Objection> {
+        let mut cycle: Vec<Deed> = pattern.iter().map(|kind| Deed::of_kind(kind, head)).collect();
+        Walk::take(self.environment, &self.expert.task, self.limit, |walk| {
+            let steps = walk.steps.len();
+            if steps == pattern.len() {
+                if !walk.steps.last().is_some_and(|step| step.outcome.accepted) {
+                    return None;
+                }
+                cycle.extend(tail.deeds(pattern, head, walk));
+            }
+            let pays = steps < 3 * cycle.len() || has_income(walk, 2 * cycle.len());
+            pays.then(|| cycle[steps % cycle.len()].clone())
+        })
+    }
+
+    /// Always what pays best at once, but for solving the task.
+    fn greedy(&self, kinds: &[String], limit: usize) -> Result<Walk, Objection> {
+        let mut trouble = None;
+        let walk = Walk::take(self.environment, &self.expert.task, limit, |walk| {
+            self.best(kinds, walk).unwrap_or_else(|problem| {
+                trouble = Some(problem);
+                None
+            })
+        })?;
+        match trouble {
+            None => Ok(walk),
+            Some(problem) => Err(Objection::from(problem)).seen(|| walk.reproducer()),
+        }
+    }
+
+    fn best(&self, kinds: &[String], walk: &Walk) -> Result<Option<Deed>, Problem> {
+        let Some(saved) = &walk.now().saved else { return Ok(None) };
+        let mut best: Option<(f64, Deed)> = None;
+        // The first texts come last and first by turns, so that equals alternate.
+        let count = self.texts.len().max(1);
+        let texts = self.texts.iter().cycle().skip(walk.steps.len() % count);
+        for text in texts.take(GREEDY_TEXTS.min(self.texts.len())) {
+            for kind in kinds {
+                let deed = Deed::of_tester(Action::new(kind, text));
+                let outcome = deed.carry_out(&mut *self.environment.resume(saved)?)?;
+                let worth = outcome.team + outcome.local;
+                let better = best.as_ref().is_none_or(|(most, _)| worth > *most);
+                if outcome.status == Status::Ongoing && better {
+                    best = Some((worth, deed));
+                }
+            }
+        }
+        Ok(best.map(|(_, deed)| deed))
+    }
+}
+
+impl Tail<'_> {
+    fn deeds(&self, pattern: &[&str], head: &str, walk: &Walk) -> Vec<Deed> {
+        let last = &pattern[pattern.len() - 1..];
+        let say = |kinds: &[&str], text: &str| -> Vec<Deed> {
+            kinds.iter().map(|kind| Deed::of_kind(kind, text)).collect()
+        };
+        match self {
+            Tail::Nothing => Vec::new(),
+            Tail::Advice => {
+                let advice = walk.now().expert.iter();
+                advice.map(|action| Deed::of_kind(&action.kind, &action.text)).collect()
+            }
+            Tail::Reverse => {
+                let words: Vec<&str> = head.split_whitespace().rev().collect();
+                say(last, &words.join(" "))
+            }
+            Tail::Text(text, fully) => say(if *fully { pattern } else { last }, text),
+        }
+    }
+}
+
+/// Whether a role earned something in the last steps.
+fn has_income(walk: &Walk, steps: usize) -> bool {
+    let recent = &walk.steps[walk.steps.len().saturating_sub(steps)..];
+    let income = |role: &str| recent.iter().map(|step| step.worth(role)).sum::<f64>();
+    walk.roles().into_iter().any(|role| income(role) > ROUNDING)
+}

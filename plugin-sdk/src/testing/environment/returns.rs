@@ -1,0 +1,113 @@
+//! Ways back to an earlier moment, and what they earned.
+//!
+//! Two moments with the same observation and the same saved state are one
+//! state. An environment that counts its turns has no such moments; there,
+//! moments that look the same but for the counter are taken for a return if
+//! the way between them can be gone again and again and pays every time.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::ROUNDING;
+use super::words::{Mask, Place, pieces};
+use crate::environment::Status;
+use crate::testing::walk::Walk;
+
+/// Steps of a walk that shows whether a number is a counter.
+const TELLING_STEPS: usize = 4;
+/// Walks that are needed to tell.
+const TELLING_WALKS: usize = 3;
+/// Times a way must have been gone and paid, to be called a loop by its looks.
+const LAPS: usize = 2;
+
+/// A way back that paid.
+pub struct Gain<'w> {
+    pub role: &'w str,
+    pub value: f64,
+    /// Steps of the walk up to its end.
+    pub steps: usize,
+}
+
+/// Places of counters: numbers that only ever grow, or only ever shrink, in
+/// every walk, whatever is done.
+pub fn counters(walks: &[Walk]) -> Mask {
+    let long: Vec<Vec<Vec<&str>>> = walks
+        .iter()
+        .filter(|walk| walk.steps.len() >= TELLING_STEPS)
+        .map(|walk| walk.moments().map(|moment| pieces(&moment.observation)).collect())
+        .collect();
+    if long.len() < TELLING_WALKS {
+        return Mask::default();
+    }
+    let shortest = long.iter().flatten().map(Vec::len).min().unwrap_or(0);
+    Mask(Place::all(shortest).filter(|place| counts(*place, &long)).collect())
+}
+
+fn counts(place: Place, walks: &[Vec<Vec<&str>>]) -> bool {
+    let (mut grows, mut shrinks, mut moving) = (true, true, 0);
+    for walk in walks {
+        let numbers = walk.iter().map(|pieces| place.of(pieces)?.parse::<u64>().ok());
+        let Some(numbers) = numbers.collect::<Option<Vec<u64>>>() else { return false };
+        grows &= numbers.is_sorted();
+        shrinks &= numbers.iter().rev().is_sorted();
+        moving += usize::from(numbers.first() != numbers.last());
+    }
+    // A number that often stands still says something else than the turn.
+    (grows || shrinks) && moving * 10 >= walks.len() * 9
+}
+
+/// How often the walk came back, by an action that was accepted, to a moment
+/// that looked the same.
+pub fn count(walk: &Walk, counters: &Mask) -> usize {
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    let mut accepted = 0;
+    let mut returns = 0;
+    for (index, moment) in walk.moments().enumerate() {
+        let outcome = index.checked_sub(1).map(|before| &walk.steps[before].outcome);
+        accepted += usize::from(outcome.is_some_and(|outcome| outcome.accepted));
+        let before = seen.insert(counters.apply(&moment.observation), accepted);
+        returns += usize::from(before.is_some_and(|before| before < accepted));
+    }
+    returns
+}
+
+/// A way back to the same state that earned something for a role.
+pub fn gain(walk: &Walk) -> Option<Gain<'_>> {
+    walk.roles().into_iter().find_map(|role| {
+        let mut lowest: HashMap<(&str, &[u8]), f64> = HashMap::new();
+        let moments = walk.moments().zip(walk.earnings(role)).enumerate();
+        moments.into_iter().find_map(|(steps, (moment, earned))| {
+            let saved = moment.saved.as_deref()?;
+            let before = lowest.entry((&moment.observation, saved)).or_insert(f64::INFINITY);
+            let value = earned - *before;
+            *before = before.min(earned);
+            (value.is_finite() && value > ROUNDING).then_some(Gain { role, value, steps })
+        })
+    })
+}
+
+/// A way back to the same look that was gone to the end of the walk, paid a
+/// role every time and led to no solution.
+pub fn steady_gain<'w>(walk: &'w Walk, counters: &Mask) -> Option<Gain<'w>> {
+    if walk.status() == Status::Solved {
+        return None;
+    }
+    let mut looks: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (index, moment) in walk.moments().enumerate() {
+        looks.entry(counters.apply(&moment.observation)).or_default().push(index);
+    }
+    let repeated: Vec<_> = looks.into_values().filter(|times| times.len() > LAPS).collect();
+    walk.roles().into_iter().find_map(|role| {
+        let earned = walk.earnings(role);
+        let income = |times: &Vec<usize>| -> Option<f64> {
+            let gaps = times.windows(2).map(|pair| earned[pair[1]] - earned[pair[0]]);
+            let least = gaps.fold(f64::INFINITY, f64::min);
+            let [first, .., before, last] = times[..] else { return None };
+            // The walk must not have left the loop, nor lost what it had at the end.
+            let stayed = walk.steps.len() - last <= last - before;
+            let kept = earned[walk.steps.len()] - earned[first] > ROUNDING;
+            (stayed && kept && least > ROUNDING).then_some(least)
+        };
+        let value = repeated.iter().find_map(income)?;
+        Some(Gain { role, value, steps: walk.steps.len() })
+    })
+}

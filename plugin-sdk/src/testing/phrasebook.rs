@@ -1,0 +1,78 @@
+//! What could be said in an environment's language, as far as its expert and
+//! its vocabulary show.
+
+use std::collections::BTreeSet;
+
+use super::walk::{Deed, Walk};
+use crate::Random;
+use crate::environment::Action;
+
+/// Texts that no language with a vocabulary contains.
+pub(super) const GARBAGE: [&str; 6] =
+    ["", " ", "\u{0}", "⊥ \u{1F9E8} ¬", "lorem ipsum dolor sit amet", "-1e999 [[[ {\"a\": NaN}"];
+
+/// Texts that a search tries: so many of the shortest, and so many others.
+const SHORT_TEXTS: usize = 10;
+const OTHER_TEXTS: usize = 4;
+
+/// An environment's kinds of action, and texts for them.
+pub(super) struct Phrasebook {
+    pub kinds: Vec<String>,
+    phrases: Vec<String>,
+    /// Words that the expert uses.
+    usual: Vec<String>,
+    /// All words.
+    words: Vec<String>,
+}
+
+impl Phrasebook {
+    pub fn new(kinds: Vec<String>, vocabulary: &[String], walks: &[Walk]) -> Self {
+        let moments = walks.iter().flat_map(Walk::moments);
+        let experts = moments.filter_map(|moment| moment.expert.as_ref());
+        let phrases: BTreeSet<String> = experts.map(|action| action.text.clone()).collect();
+        let usual: BTreeSet<&str> =
+            phrases.iter().flat_map(|phrase| phrase.split_whitespace()).collect();
+        Phrasebook {
+            kinds,
+            usual: usual.into_iter().map(str::to_owned).collect(),
+            phrases: phrases.into_iter().collect(),
+            words: vocabulary.to_vec(),
+        }
+    }
+
+    /// What somebody may do: words of the language in any order, sometimes
+    /// garbage. A tame one prefers what the expert says, and then every kind
+    /// of action has a role of its own.
+    pub fn deed(&self, tame: bool, random: &mut Random) -> Option<Deed> {
+        let kind = random.choose(&self.kinds)?;
+        let text = match random.below(10) {
+            0 => random.choose(&GARBAGE)?.to_string(),
+            1..=3 if tame => random.choose(&self.phrases).cloned().unwrap_or_default(),
+            4..=9 if tame || self.words.is_empty() => jumble(&self.usual, random),
+            _ => jumble(&self.words, random),
+        };
+        Some(match tame {
+            true => Deed::of_kind(kind, &text),
+            false => Deed::of_tester(Action::new(kind, text)),
+        })
+    }
+
+    /// A few texts to search with: the shortest, and some of the others; the
+    /// vocabulary's words where there is no expert.
+    pub fn short_texts(&self) -> Vec<String> {
+        let said = if self.phrases.is_empty() { &self.words } else { &self.phrases };
+        let by_length = |text: &String| (text.split_whitespace().count(), text.clone());
+        let texts: BTreeSet<_> = self.usual.iter().chain(said).map(by_length).collect();
+        let texts: Vec<String> = texts.into_iter().map(|(_, text)| text).collect();
+        let (shortest, others) = texts.split_at(texts.len().min(SHORT_TEXTS));
+        let spread = others.iter().step_by(others.len().div_ceil(OTHER_TEXTS).max(1));
+        shortest.iter().chain(spread).cloned().collect()
+    }
+}
+
+/// Up to three words in any order.
+fn jumble(words: &[String], random: &mut Random) -> String {
+    let count = 1 + random.below(3);
+    let chosen = (0..count).filter_map(|_| random.choose(words));
+    chosen.map(String::as_str).collect::<Vec<_>>().join(" ")
+}
