@@ -50,8 +50,6 @@ struct Loaded {
 /// A component file, compiled and checked against the contract.
 pub(crate) struct Compiled {
     pub(crate) component: Component,
-    /// SHA-256 of the file, in hexadecimal.
-    pub(crate) digest: String,
     pub(crate) offer: Offer,
 }
 
@@ -91,8 +89,17 @@ impl<'a> ComponentFile<'a> {
         let component = Cache::of_user()
             .compiled(engine, bytes, || self.compile_within_bounds(engine, bytes))?;
         let offer = Offer::of(engine, &component, self.file)?;
-        let digest = super::digest::hex(&Sha256::digest(&self.bytes));
-        Ok(Compiled { component, digest, offer })
+        Ok(Compiled { component, offer })
+    }
+
+    /// SHA-256 of the file, in hexadecimal: what people and manifests know it by.
+    fn digest(&self) -> String {
+        super::digest::hex(&Sha256::digest(&self.bytes))
+    }
+
+    /// Tells two files apart as surely, in a tenth of the time.
+    pub(crate) fn fingerprint(&self) -> String {
+        blake3::hash(&self.bytes).to_hex().to_string()
     }
 
     /// What is no plugin, or would take too long, is not compiled at all.
@@ -125,8 +132,9 @@ impl Plugin {
         limits: &Limits,
         grant: Option<SandboxGrant>,
     ) -> Result<Self, PluginError> {
-        let Compiled { component, digest, offer } =
-            ComponentFile::read(file)?.compile(engine.wasmtime())?;
+        let component_file = ComponentFile::read(file)?;
+        let Compiled { component, offer } = component_file.compile(engine.wasmtime())?;
+        let digest = component_file.digest();
         if offer.sandbox && grant.is_none() {
             return Err(PluginError::not_granted(file));
         }

@@ -73,7 +73,7 @@ impl Interpreter {
             .map_err(shape)?;
         let indices = GuestIndices::new(&component).map_err(shape)?;
         let file = file.to_owned();
-        let digest = compiled.digest;
+        let digest = original.fingerprint();
         let loaded = Loaded { engine, component, indices, file, digest };
         Ok(Interpreter { loaded: Arc::new(loaded) })
     }
@@ -83,7 +83,7 @@ impl Interpreter {
         &self.loaded.file
     }
 
-    /// SHA-256 of the component, in hexadecimal.
+    /// BLAKE3 of the component, in hexadecimal.
     pub(super) fn digest(&self) -> &str {
         &self.loaded.digest
     }

@@ -48,7 +48,7 @@ struct Workers {
 pub struct Source {
     /// Its component.
     pub file: PathBuf,
-    /// SHA-256 of the component, in hexadecimal.
+    /// BLAKE3 of the component, in hexadecimal.
     pub digest: String,
 }
 
