@@ -5,8 +5,9 @@ use plugin_sdk::{Random, SettingError, Settings};
 
 use crate::board::{Board, Cell};
 
-/// Boards to try before the settings are called impossible.
-const ATTEMPTS: usize = 5000;
+/// Cells to draw before the settings are called impossible: 5000 boards of the
+/// usual size, fewer large ones.
+const DRAWN_CELLS: usize = 500_000;
 
 /// What the settings ask of a board.
 struct Wanted {
@@ -22,12 +23,13 @@ pub fn draw(task: &Task) -> Result<(Board, Cell), Problem> {
     let wanted = Wanted::read(&task.settings)?;
     wanted.check()?;
     let mut random = Random::new(task.split, task.seed, "maze");
-    (0..ATTEMPTS)
+    let attempts = DRAWN_CELLS / (wanted.size as usize).pow(2);
+    (0..attempts)
         .map(|_| wanted.draw(&mut random))
         .find(|(board, start)| wanted.suits(board, *start) && owner(board, *start) == task.split)
         .ok_or_else(|| {
             Problem::InvalidSettings(format!(
-                "no board with {} walls and a distance from {} to {} turned up in {ATTEMPTS} attempts",
+                "no board with {} walls and a distance from {} to {} turned up in {attempts} attempts",
                 wanted.walls, wanted.min_distance, wanted.max_distance
             ))
         })
