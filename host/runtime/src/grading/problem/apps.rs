@@ -154,6 +154,7 @@ mod tests {
                     format!("{} {expected}", String::from_utf8_lossy(arguments))
                 }
                 Test::Stdin { .. } => "stdin".to_owned(),
+                Test::Code { .. } => "code".to_owned(),
             })
             .collect();
         assert_eq!(shown, ["[1, [2]] [5]", "[3, \"x\"] [6]"]);

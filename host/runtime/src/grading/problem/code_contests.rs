@@ -99,7 +99,7 @@ mod tests {
             .iter()
             .map(|test| match test {
                 Test::Stdin { input, .. } => input.to_vec(),
-                Test::Call { .. } => Vec::new(),
+                Test::Call { .. } | Test::Code { .. } => Vec::new(),
             })
             .collect();
         assert_eq!(inputs, [b"1", b"2", b"3"]);
