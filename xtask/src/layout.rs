@@ -57,6 +57,7 @@ impl Layout {
     }
 
     /// The files.
+    #[cfg(feature = "package")]
     pub fn files(&self) -> &[Placed] {
         &self.files
     }
