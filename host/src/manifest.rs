@@ -268,7 +268,7 @@ mod tests {
             [
                 "`run.seed` was 1 and is 999",
                 "`environment.walls` was 3 and is not set",
-                "`train.learning_rate` was 0.001 and is 0.5",
+                "`train.learning_rate` was 0.0 and is 0.5",
             ]
         );
     }

@@ -50,7 +50,7 @@ fn an_environment_that_breaks_the_contract_is_found_out() {
         ("loop-earns", "loops", "a way back to an earlier state earned 0.100"),
         ("hidden-state", "resume", "does not look like the saved one"),
         ("nan-reward", "start", "the team reward is NaN"),
-        ("trap-resume", "resume", "failed in `resume`: it crashed"),
+        ("trap-resume", "start", "failed in `resume`: it crashed"),
         ("trap-observe", "start", "failed in `observe`: it crashed"),
     ] {
         let (names, text) = faults(&file, &format!("environment.mode={mode}"));

@@ -248,6 +248,7 @@ impl Event {
             }
             Event::Acted { action, feedback, .. } => action.text.len() + feedback.len(),
             Event::Ran { source, stdout, stderr, .. } => source.len() + stdout.len() + stderr.len(),
+            Event::Logged { text, .. } => text.len(),
         }
     }
 }

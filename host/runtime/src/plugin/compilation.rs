@@ -15,8 +15,8 @@ use wasmtime::component::Component;
 
 /// Processor time and memory for a small component, and for each MiB of a
 /// larger one: several times what honest ones take.
-const TIME: Duration = Duration::from_secs(10);
-const TIME_PER_MIB: Duration = Duration::from_secs(3);
+const TIME: Duration = Duration::from_secs(20);
+const TIME_PER_MIB: Duration = Duration::from_secs(20);
 const MEMORY_BYTES: u64 = 1 << 30;
 const MEMORY_BYTES_PER_MIB: u64 = 64 << 20;
 /// How often that is looked at.
