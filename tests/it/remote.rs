@@ -112,7 +112,7 @@ fn an_answer_that_cannot_be_had_makes_the_episode_void_and_never_a_failure() {
     for scheduling in ["rollout.scheduling=lock-step", "rollout.scheduling=overlapped"] {
         let (code, stdout, stderr) = evaluate(&server, &["--set", scheduling]);
         assert_eq!(code, 0, "{stderr}");
-        assert!(stdout.contains("12 remote_unreachable"), "{stdout}");
+        assert!(stdout.contains("12 by remote_unreachable"), "{stdout}");
     }
 }
 

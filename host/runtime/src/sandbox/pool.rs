@@ -15,6 +15,8 @@ use crate::program::{Execution, Program, RunLimits, Runner, SandboxError};
 
 /// Workers a run may lose before it is given up.
 const ATTEMPTS: usize = 3;
+/// Loading takes longer than most runs, and without it there is no run at all.
+const ATTEMPTS_TO_LOAD: usize = 10;
 /// No interpreter is made ready in less on any machine.
 const LEAST_TIME_MS: u64 = 10;
 
@@ -126,7 +128,9 @@ impl Sandbox {
     /// Has a worker load it, and compile it if need be: this process runs nothing
     /// of it. The worker is kept for the first run.
     fn load(&self, language: Option<&str>, file: &Path) -> Result<(String, Source), StartError> {
-        let loaded = self.lease_and(|worker| worker.load(file, language.map(str::to_owned), None));
+        let load =
+            |worker: &mut WorkerProcess| worker.load(file, language.map(str::to_owned), None);
+        let loaded = self.lease_and(ATTEMPTS_TO_LOAD, load);
         let loaded = loaded
             .map_err(StartError::engine)?
             .map_err(|reason| StartError::Interpreter { file: file.to_owned(), reason })?;
@@ -141,16 +145,17 @@ impl Sandbox {
     ) -> Result<Execution, SandboxError> {
         let source =
             self.interpreter(&program.language).map_err(|error| unknown(program, &error))?;
-        self.lease_and(|worker| worker.run(&source, program, stdin, limits))?
+        self.lease_and(ATTEMPTS, |worker| worker.run(&source, program, stdin, limits))?
     }
 
     /// Lets a worker do something; if it is lost over that, another.
     fn lease_and<R>(
         &self,
+        attempts: usize,
         work: impl Fn(&mut WorkerProcess) -> Result<R, Lost>,
     ) -> Result<R, SandboxError> {
         let mut lost = Lost(String::new());
-        for _ in 0..ATTEMPTS {
+        for _ in 0..attempts {
             let mut worker = self.lease()?;
             match work(&mut worker) {
                 Ok(done) => {
@@ -165,7 +170,7 @@ impl Sandbox {
                 }
             }
         }
-        Err(SandboxError::harness(format!("{ATTEMPTS} workers were lost: {}", lost.0)))
+        Err(SandboxError::harness(format!("{attempts} workers were lost: {}", lost.0)))
     }
 
     /// A worker for this run alone; waits until there is one.
