@@ -272,7 +272,7 @@ fn children(parent: u32) -> Vec<String> {
 
 #[test]
 fn a_right_program_never_fails_because_a_worker_was_killed() {
-    let program = |index| json!({"id": "double", "program": format!("n = int(input())\nfor i in range(1500000 + {index}): pass\nprint(2 * n)")});
+    let program = |index| json!({"id": "double", "program": format!("n = int(input())\nfor i in range(700000 + {index}): pass\nprint(2 * n)")});
     let programs: Vec<String> = (0..40).map(|index| program(index).to_string()).collect();
     let desk = Desk::new(&varied(0).0, &programs.join("\n"));
     desk.grade("calm.jsonl", &["--jobs", "2"]);
