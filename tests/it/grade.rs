@@ -272,7 +272,7 @@ fn children(parent: u32) -> Vec<String> {
 
 #[test]
 fn a_right_program_never_fails_because_a_worker_was_killed() {
-    let program = |index| json!({"id": "double", "program": format!("n = int(input())\nfor i in range(700000 + {index}): pass\nprint(2 * n)")});
+    let program = |index| json!({"id": "double", "program": format!("n = int(input())\nfor i in range(250000 + {index}): pass\nprint(2 * n)")});
     let programs: Vec<String> = (0..40).map(|index| program(index).to_string()).collect();
     let desk = Desk::new(&varied(0).0, &programs.join("\n"));
     desk.grade("calm.jsonl", &["--jobs", "2"]);
@@ -280,7 +280,7 @@ fn a_right_program_never_fails_because_a_worker_was_killed() {
     let mut killed = 0;
     while child.try_wait().unwrap().is_none() {
         // Long enough for its successor to load the interpreter on a busy machine.
-        thread::sleep(Duration::from_millis(600));
+        thread::sleep(Duration::from_millis(400));
         if let Some(worker) = children(child.id()).first() {
             // It may have ended by itself; then there is nothing to kill.
             let kill = Command::new("kill").args(["-9", worker]).stderr(Stdio::null()).status();
