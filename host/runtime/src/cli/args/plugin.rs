@@ -1,0 +1,60 @@
+//! Arguments of `host plugin`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+/// `host plugin`.
+#[derive(Debug, Subcommand)]
+pub enum PluginCommand {
+    /// List the components in the plugin path.
+    List,
+    /// Say what a component offers: roles, actions, settings, imports.
+    Inspect {
+        /// Which one.
+        #[command(flatten)]
+        subject: PluginSubject,
+    },
+    /// Test a component against the contract.
+    #[command(after_help = "\
+Examples:
+  host plugin check sudoku
+  host plugin check plan-path --tasks 5 --set environment.walls=0
+  host plugin check my.wasm --set plugins.limits.memory_mib=256
+  host plugin check my.wasm --strict --json > report.json
+
+Exit code 7 if a check fails.")]
+    Check {
+        /// Which one.
+        #[command(flatten)]
+        subject: PluginSubject,
+        /// Tasks to try of each split; three times as many sessions.
+        #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+        tasks: u32,
+        /// A check that had to be skipped counts as failed.
+        #[arg(long)]
+        strict: bool,
+        /// Print the findings as one JSON object.
+        #[arg(long)]
+        json: bool,
+        /// Override a setting, such as environment.walls=0.
+        #[arg(long, value_name = "KEY=VALUE")]
+        set: Vec<String>,
+    },
+    /// Measure instances, calls and forks per second.
+    Bench {
+        /// Which one.
+        #[command(flatten)]
+        subject: PluginSubject,
+    },
+}
+
+/// A component to look at.
+#[derive(Debug, Args)]
+pub struct PluginSubject {
+    /// A file, or a bare name.
+    pub plugin: PathBuf,
+    /// Let it run model-written programs in the sandbox.
+    #[arg(long)]
+    pub grant_sandbox: bool,
+}

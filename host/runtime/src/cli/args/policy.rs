@@ -1,0 +1,111 @@
+//! Arguments of `host policy`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::ConfigArgs;
+
+/// `host policy`.
+#[derive(Debug, Subcommand)]
+pub enum PolicyCommand {
+    /// Make a small random policy whose words are the plugins' words.
+    #[command(
+        after_help = "Example:\n  host policy new --preset tiny --plugins sudoku --out policies/new"
+    )]
+    New(PolicyNewArgs),
+    /// Say what a checkpoint holds.
+    #[command(
+        after_help = "Example:\n  host policy inspect runs/plan-path-planner-executor/checkpoints/step-000200/policies/shared"
+    )]
+    Inspect {
+        /// A folder in the Hugging Face layout.
+        folder: PathBuf,
+    },
+    /// Print how likely a checkpoint thinks each token of a text is, as JSON.
+    #[command(after_help = "\
+Examples:
+  host policy score models/Qwen3-0.6B --text 'The capital of France is Paris'
+  host policy score models/Qwen3-0.6B --adapter adapters/planner --tokens 785,6722,315")]
+    Score(PolicyScoreArgs),
+    /// Write a checkpoint again: with an adapter merged in, or in another type.
+    #[command(after_help = "\
+Examples:
+  host policy export models/Qwen3-0.6B --adapter adapters/planner --out merged
+  host policy export models/Qwen3-0.6B --dtype float32 --out models/float")]
+    Export(PolicyExportArgs),
+}
+
+/// Which policy.
+#[derive(Debug, Args)]
+pub struct CheckpointArgs {
+    /// A folder in the Hugging Face layout.
+    pub folder: PathBuf,
+    /// An adapter over it, in the layout of `peft`.
+    #[arg(long, value_name = "FOLDER")]
+    pub adapter: Option<PathBuf>,
+    /// Type of the weights; by default the checkpoint's.
+    #[arg(long, value_enum)]
+    pub dtype: Option<DtypeName>,
+}
+
+/// `host policy score`.
+#[derive(Debug, Args)]
+pub struct PolicyScoreArgs {
+    /// The policy.
+    #[command(flatten)]
+    pub checkpoint: CheckpointArgs,
+    /// Token ids.
+    #[arg(long, value_delimiter = ',', required_unless_present = "text")]
+    pub tokens: Vec<u32>,
+    /// A text, taken as it stands.
+    #[arg(long, conflicts_with = "tokens")]
+    pub text: Option<String>,
+}
+
+/// `host policy export`.
+#[derive(Debug, Args)]
+pub struct PolicyExportArgs {
+    /// The policy.
+    #[command(flatten)]
+    pub checkpoint: CheckpointArgs,
+    /// Folder to write.
+    #[arg(long, value_name = "FOLDER")]
+    pub out: PathBuf,
+    /// Replace a policy that is there already.
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// A type of weights.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum DtypeName {
+    /// 32 bits.
+    Float32,
+    /// 16 bits with the range of 32.
+    Bfloat16,
+}
+
+/// `host policy new`.
+#[derive(Debug, Args)]
+pub struct PolicyNewArgs {
+    /// The configuration.
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    /// The shape; policies.shared.* override its sizes.
+    #[arg(long, value_enum, default_value = "tiny")]
+    pub preset: PresetName,
+    /// Folder to write.
+    #[arg(long, value_name = "FOLDER")]
+    pub out: PathBuf,
+    /// Replace a policy that is there already.
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// A shape of a small policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PresetName {
+    /// Two layers of width 64: learns a word-level game on a CPU in minutes.
+    Tiny,
+}

@@ -1,0 +1,58 @@
+//! Arguments of the commands that train policies.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::ConfigArgs;
+
+/// `host train`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  host train --plugins sudoku.wasm
+  host train configs/plan-path/quickstart.toml --set run.seed=7 --set train.steps=50
+  host train --plugins plan-path --set roles=per-role --print-config
+  host train --resume runs/plan-path-planner-executor")]
+pub struct TrainArgs {
+    /// The configuration.
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    /// Go on with a run that was stopped.
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["config", "plugins", "grant_sandbox", "set"])]
+    pub resume: Option<PathBuf>,
+    /// Resume although the run was begun with other settings, plugins, policies
+    /// or another device; they are its own from then on.
+    #[arg(long, requires = "resume")]
+    pub accept_changes: bool,
+    /// Print the resolved configuration and stop.
+    #[arg(long)]
+    pub print_config: bool,
+    /// Rescore every sampled token with the training graph and print the
+    /// largest difference of log-probabilities.
+    #[arg(long)]
+    pub verify_logprobs: bool,
+}
+
+/// `host imitate`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  host imitate --plugins plan-path --out policies/warm
+  host imitate --plugins sudoku --set imitation.success=0.8 --set imitation.ceiling=1.01 --out policies/good
+  host imitate --plugins plan-path --from teacher.jsonl --from runs/plan-path-planner-executor --out policies/pupil")]
+pub struct ImitateArgs {
+    /// The configuration.
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    /// Imitate the solved training episodes recorded in these runs or files
+    /// instead of the environment's expert.
+    #[arg(long, value_name = "RUN|FILE")]
+    pub from: Vec<PathBuf>,
+    /// Folder to write the policies into, one folder each.
+    #[arg(long, value_name = "FOLDER")]
+    pub out: PathBuf,
+    /// Replace policies that are there already.
+    #[arg(long)]
+    pub force: bool,
+}
