@@ -2,87 +2,16 @@
 //! workers, and nothing that was graded is graded again.
 
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
-use crate::support::{host, plugin, run};
-
-/// About 30 ms of an endless loop.
-const FUEL: &str = "300000000";
-
-/// A folder with problems and programs, and the commands on them.
-struct Desk {
-    folder: TempDir,
-}
-
-impl Desk {
-    fn new(problems: &str, programs: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("problems.jsonl"), problems).unwrap();
-        fs::write(folder.path().join("programs.jsonl"), programs).unwrap();
-        Desk { folder }
-    }
-
-    fn file(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn arguments(&self, out: &str, more: &[&str]) -> Vec<String> {
-        let path = |name: &str| self.file(name).display().to_string();
-        let python = plugin("python").display().to_string();
-        let mut arguments = vec!["grade".to_owned()];
-        for (flag, value) in [
-            ("--problems", path("problems.jsonl")),
-            ("--programs", path("programs.jsonl")),
-            ("--out", path(out)),
-            ("--interpreter", python),
-        ] {
-            arguments.extend([flag.to_owned(), value]);
-        }
-        if !more.contains(&"--fuel") {
-            arguments.extend(["--fuel", FUEL].map(str::to_owned));
-        }
-        arguments.extend(more.iter().map(ToString::to_string));
-        arguments
-    }
-
-    /// Exit code, standard output, standard error.
-    fn grade(&self, out: &str, more: &[&str]) -> (i32, String, String) {
-        let arguments = self.arguments(out, more);
-        run(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
-    }
-
-    fn start(&self, out: &str, more: &[&str]) -> Child {
-        let arguments = self.arguments(out, more);
-        let mut command = host(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
-        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
-    }
-
-    /// The lines of the verdict file without what no two gradings share.
-    fn verdicts(&self, out: &str) -> Vec<String> {
-        let text = fs::read_to_string(self.file(out)).unwrap();
-        let without_time = |line: &str| {
-            let mut line: Value = serde_json::from_str(line).unwrap();
-            line["wall_ms"] = json!(0);
-            line.to_string()
-        };
-        text.lines().map(without_time).collect()
-    }
-
-    /// Exit code and message, with the parts that differ from machine to machine taken out.
-    fn refusal(&self, out: &str, more: &[&str]) -> String {
-        let (code, stdout, stderr) = self.grade(out, more);
-        assert_eq!(stdout, "", "a refusal prints no result");
-        let text = stderr.replace(&self.folder.path().display().to_string(), "[FOLDER]");
-        format!("exit code {code}\n{text}")
-    }
-}
+use crate::desk::Desk;
+use crate::support::{plugin, run};
 
 const LAYOUTS: &str = r#"{"id": "own", "tests": [{"input": "1 2\n", "output": "3\n"}, {"input": "5 6\n", "output": ["eleven", "11"]}]}
 {"id": "call", "function": "add", "tests": [{"arguments": [1, 2], "expected": 3}, {"arguments": [[1], [2]], "expected": [1, 2]}]}
@@ -429,93 +358,6 @@ fn no_program_finds_the_expected_output_wherever_it_looks() {
         assert_eq!(verdict["passed"], 0, "{verdict}");
         assert_eq!(verdict["cause"], "wrong_answer", "{verdict}");
     }
-}
-
-fn fixture(name: &str) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/test_code");
-    fs::read_to_string(folder.join(name)).unwrap()
-}
-
-/// An object that says yes to everything.
-const YES: &str = "class Yes:
-    def __eq__(self, other): return True
-    __ne__ = __lt__ = __gt__ = __le__ = __ge__ = __contains__ = __bool__ = __eq__
-    def __hash__(self): return 0
-    def __getattr__(self, name): return self
-    def __getitem__(self, key): return self
-    def __call__(self, *args, **kwargs): return self
-    def __iter__(self): return iter(())
-    def __len__(self): return 0
-    def __float__(self): return 0.0
-    def __abs__(self): return self
-    __sub__ = __rsub__ = __add__ = __radd__ = __mul__ = __rmul__ = __round__ = __getitem__
-";
-
-#[test]
-fn test_code_passes_every_solution_and_no_pretender() {
-    let problems = fixture("human_eval.jsonl");
-    let mut programs = Vec::new();
-    for line in problems.lines() {
-        let problem: Value = serde_json::from_str(line).unwrap();
-        let field = |name: &str| problem[name].as_str().unwrap().to_owned();
-        let (entry, solution) = (field("entry_point"), field("canonical_solution"));
-        let whole = field("prompt") + &solution;
-        programs.push(json!({ "task_id": problem["task_id"], "completion": solution }));
-        let fenced = format!("So:\n```python\n{whole}```\n");
-        programs.push(json!({ "task_id": problem["task_id"], "completion": fenced }));
-        for pretender in [
-            "    pass\n".to_owned(),
-            format!("{YES}\ndef {entry}(*args): return Yes()\n"),
-            format!("import os\ndef {entry}(*args): os._exit(0)\n"),
-            "import os\nos._exit(0)\n".to_owned(),
-            "    raise AssertionError\n".to_owned(),
-            format!(
-                "import os\ndef {entry}(*args):\n    \
-                 print('\\1troupe-result {{\"passed\": 9}}', flush=True)\n    os._exit(0)\n"
-            ),
-        ] {
-            programs.push(json!({ "task_id": problem["task_id"], "program": pretender }));
-        }
-    }
-    let lines: Vec<String> = programs.iter().map(Value::to_string).collect();
-    let desk = Desk::new(&problems, &lines.join("\n"));
-    let (code, _, stderr) = desk.grade("v.jsonl", &["--fuel", "20000000000"]);
-    assert_eq!(code, 0, "{stderr}");
-    let verdicts = desk.verdicts("v.jsonl");
-    assert_eq!(verdicts.len(), 8 * 15);
-    for (index, verdict) in verdicts.iter().enumerate() {
-        let line: Value = serde_json::from_str(verdict).unwrap();
-        let expected = if index % 8 < 2 { "passed" } else { "failed" };
-        assert_eq!(line["verdict"], expected, "{} of {verdict}", index % 8);
-    }
-}
-
-#[test]
-fn assertions_are_tests_of_their_own_and_objects_stay_with_the_program() {
-    let problems = fixture("mbpp.jsonl");
-    let mut programs = Vec::new();
-    for line in problems.lines() {
-        let problem: Value = serde_json::from_str(line).unwrap();
-        for program in [problem["code"].as_str().unwrap(), "import os\nos._exit(0)"] {
-            programs.push(json!({ "task_id": problem["task_id"], "program": program }).to_string());
-        }
-    }
-    let desk = Desk::new(&problems, &programs.join("\n"));
-    let (code, _, stderr) = desk.grade("v.jsonl", &["--fuel", "20000000000"]);
-    assert_eq!(code, 0, "{stderr}");
-    let verdicts = desk.verdicts("v.jsonl");
-    let lines: Vec<Value> = verdicts.iter().map(|v| serde_json::from_str(v).unwrap()).collect();
-    for pair in lines.chunks(2) {
-        assert_eq!(
-            (&pair[0]["verdict"], &pair[0]["passed"]),
-            (&json!("passed"), &pair[0]["total"])
-        );
-        assert_eq!(
-            (&pair[1]["verdict"], &pair[1]["cause"]),
-            (&json!("failed"), &json!("no_result"))
-        );
-    }
-    assert_eq!(lines[0]["total"], 3);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that meets an error has failed")]
 
 mod components;
+mod desk;
 mod script;
 mod support;
 
@@ -10,6 +11,7 @@ mod adapters;
 mod bad_input;
 mod check;
 mod episodes;
+mod examination;
 mod grade;
 mod granted;
 mod hostile;

@@ -120,7 +120,7 @@ impl Layout {
     }
 
     /// The libraries of CUDA that ours of libtorch links, which its wheels have beside it, and
-    /// the licences of all of them.
+    /// the licenses of all of them.
     fn add_neighbours(&mut self, libtorch: &Path, parts: &Path) -> Result<()> {
         let Some(beside) = libtorch.parent() else { return Ok(()) };
         for entry in fs::read_dir(beside)? {

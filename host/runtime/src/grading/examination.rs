@@ -15,8 +15,10 @@ use super::call::{MARKER, literal};
 use super::value::Value;
 use crate::program::{Execution, Program};
 
-const EXAMINER: &str = include_str!("examination/examiner.py");
-const EXAMINEE: &str = include_str!("examination/examinee.py");
+const EXAMINER: &str =
+    concat!(include_str!("examination/values.py"), include_str!("examination/examiner.py"));
+const EXAMINEE: &str =
+    concat!(include_str!("examination/values.py"), include_str!("examination/examinee.py"));
 
 /// How often the examiner is begun anew; a program can have it ask for ever.
 pub(super) const ROUNDS: usize = 2_000;

@@ -4,7 +4,6 @@ import ast
 import json
 import linecache
 import sys
-from collections import deque
 from contextlib import contextmanager
 from types import ModuleType
 
@@ -83,32 +82,8 @@ def encode(value, path=frozenset()):
     return tagged("object", [number_of(value), type(value).__name__])
 
 
-def tagged(what, content):
-    return {"__troupe__": [what, content]}
-
-
-def decode(value):
-    if isinstance(value, list):
-        return [decode(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if list(value) != ["__troupe__"]:
-        return {key: decode(item) for key, item in value.items()}
-    what, content = value["__troupe__"]
-    if what == "dict":
-        return {decode(key): decode(item) for key, item in content}
-    if what == "bytes":
-        return content.encode("latin-1")
-    if what == "complex":
-        return complex(*content)
-    if what == "range":
-        return range(*content)
-    if what == "object":
-        return objects[content]
-    return COLLECTIONS[what](decode(item) for item in content)
-
-
-COLLECTIONS = {kind.__name__: kind for kind in (tuple, set, frozenset, deque)}
+def object_of(number):
+    return objects[number]
 
 
 def perform(module, operation, target, *content):

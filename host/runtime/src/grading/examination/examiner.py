@@ -8,7 +8,6 @@ import json
 import linecache
 import sys
 import traceback
-from collections import deque
 
 MARKER = "@MARKER@"
 PROMPT = "@PROMPT@"
@@ -138,32 +137,9 @@ def encode(value):
     raise Hopeless(f"a {kind.__name__} cannot be given to a program")
 
 
-def tagged(what, content):
-    return {"__troupe__": [what, content]}
+def object_of(content):
+    return Remote(*content)
 
-
-def decode(value):
-    if isinstance(value, list):
-        return [decode(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if list(value) != ["__troupe__"]:
-        return {key: decode(item) for key, item in value.items()}
-    what, content = value["__troupe__"]
-    if what == "dict":
-        return {decode(key): decode(item) for key, item in content}
-    if what == "bytes":
-        return content.encode("latin-1")
-    if what == "complex":
-        return complex(*content)
-    if what == "range":
-        return range(*content)
-    if what == "object":
-        return Remote(*content)
-    return COLLECTIONS[what](decode(item) for item in content)
-
-
-COLLECTIONS = {kind.__name__: kind for kind in (tuple, set, frozenset, deque)}
 
 state = {"guessing": False, "answered": [], "at": 0, "wanted": [], "last": None}
 
