@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::desk::Desk;
-use crate::support::{plugin, run};
+use crate::support::run;
 
 const LAYOUTS: &str = r#"{"id": "own", "tests": [{"input": "1 2\n", "output": "3\n"}, {"input": "5 6\n", "output": ["eleven", "11"]}]}
 {"id": "call", "function": "add", "tests": [{"arguments": [1, 2], "expected": 3}, {"arguments": [[1], [2]], "expected": [1, 2]}]}
