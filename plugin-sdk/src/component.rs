@@ -5,15 +5,15 @@ use std::cell::RefCell;
 use std::io::{self, Read, Write};
 use std::marker::PhantomData;
 
-use crate::bindings::environment_plugin::exports::troupe::plugin::environment as wit_environment;
-use crate::bindings::interpreter_plugin::exports::troupe::plugin::interpreter as wit_interpreter;
+use crate::bindings::environment_plugin::exports::troupe::plugin::environment as exported_environment;
+use crate::bindings::interpreter_plugin::exports::troupe::plugin::interpreter as exported_interpreter;
 use crate::bindings::interpreter_plugin::troupe::plugin::streams::{self, Output};
-use crate::bindings::workflow_plugin::exports::troupe::plugin::workflow as wit_workflow;
-use crate::environment::{Environment, Episode};
-use crate::interpreter::{Interpreter, Streams};
+use crate::bindings::workflow_plugin::exports::troupe::plugin::workflow as exported_workflow;
+use crate::environment::{self, Environment, Episode};
+use crate::interpreter::{self, Interpreter, Streams};
 use crate::log::log_panics;
-use crate::settings::Settings;
-use crate::workflow::Workflow;
+use crate::types::{Action, ActionKind, Configured, Part, Problem, Seat};
+use crate::workflow::{self, Workflow};
 
 /// The component that brings environment `E`.
 pub struct EnvironmentComponent<E>(PhantomData<E>);
@@ -21,62 +21,63 @@ pub struct EnvironmentComponent<E>(PhantomData<E>);
 /// The component's `episode` resource.
 pub struct EpisodeResource<E>(RefCell<Episode<E>>);
 
-impl<E: Environment + 'static> wit_environment::Guest for EnvironmentComponent<E> {
-    type Episode = EpisodeResource<E>;
-
-    fn describe() -> wit_environment::Description {
-        E::describe().into()
-    }
-
-    fn vocabulary(
-        settings: Vec<wit_environment::Configured>,
-    ) -> Result<Vec<String>, wit_environment::Problem> {
-        let settings: Settings = settings.into_iter().map(Into::into).collect();
-        Ok(E::vocabulary(&settings)?)
+impl<E: Environment + 'static> EpisodeResource<E> {
+    /// Writes panics to the log, if the author wants that, and hands out what
+    /// was begun or resumed.
+    fn open(
+        begin: impl FnOnce() -> Result<Episode<E>, Problem>,
+    ) -> Result<exported_environment::Episode, Problem> {
+        if E::LOG_PANICS {
+            log_panics();
+        }
+        let resource = EpisodeResource(RefCell::new(begin()?));
+        Ok(exported_environment::Episode::new(resource))
     }
 }
 
-impl<E: Environment + 'static> wit_environment::GuestEpisode for EpisodeResource<E> {
-    fn start(
-        task: wit_environment::Task,
-    ) -> Result<wit_environment::Episode, wit_environment::Problem> {
-        if E::LOG_PANICS {
-            log_panics();
-        }
-        let episode = Episode::<E>::start(&task.into())?;
-        Ok(wit_environment::Episode::new(EpisodeResource(RefCell::new(episode))))
+impl<E: Environment + 'static> exported_environment::Guest for EnvironmentComponent<E> {
+    type Episode = EpisodeResource<E>;
+
+    fn describe() -> environment::Description {
+        E::describe()
     }
 
-    fn rules(&self) -> String {
-        self.0.borrow().environment().rules()
+    fn configure(settings: Vec<Configured>) -> Result<environment::Configuration, Problem> {
+        E::configure(&settings)
+    }
+}
+
+impl<E: Environment + 'static> exported_environment::GuestEpisode for EpisodeResource<E> {
+    fn start(task: environment::Task) -> Result<exported_environment::Episode, Problem> {
+        Self::open(|| Episode::start(&task))
     }
 
-    fn observe(&self) -> Result<String, wit_environment::Problem> {
-        Ok(self.0.borrow().environment().observe())
+    fn rules(&self, seat: Seat) -> Result<String, Problem> {
+        Ok(self.0.borrow().environment().rules(&seat))
     }
 
-    fn act(
-        &self,
-        role: String,
-        action: wit_environment::Action,
-    ) -> Result<wit_environment::Outcome, wit_environment::Problem> {
-        Ok(self.0.borrow_mut().act(&role, &action.into())?.into())
+    fn observe(&self, seat: Seat) -> Result<Vec<Part>, Problem> {
+        Ok(self.0.borrow().observe(&seat))
     }
 
-    fn demonstrate(&self) -> Option<wit_environment::Action> {
-        self.0.borrow().demonstrate().map(Into::into)
+    fn act(&self, moves: Vec<environment::Move>) -> Result<environment::Outcome, Problem> {
+        self.0.borrow_mut().act(&moves)
     }
 
-    fn save(&self) -> Option<Vec<u8>> {
-        self.0.borrow().save()
+    fn demonstrate(&self, seat: Seat) -> Result<Option<Action>, Problem> {
+        Ok(self.0.borrow().demonstrate(&seat))
     }
 
-    fn resume(state: Vec<u8>) -> Result<wit_environment::Episode, wit_environment::Problem> {
-        if E::LOG_PANICS {
-            log_panics();
-        }
-        let episode = Episode::<E>::resume(&state)?;
-        Ok(wit_environment::Episode::new(EpisodeResource(RefCell::new(episode))))
+    fn reveal(&self) -> Result<Option<String>, Problem> {
+        Ok(self.0.borrow().environment().reveal())
+    }
+
+    fn save(&self) -> Result<Option<Vec<u8>>, Problem> {
+        Ok(self.0.borrow().save())
+    }
+
+    fn resume(state: Vec<u8>) -> Result<exported_environment::Episode, Problem> {
+        Self::open(|| Episode::resume(&state))
     }
 }
 
@@ -86,66 +87,67 @@ pub struct WorkflowComponent<W>(PhantomData<W>);
 /// The component's `session` resource.
 pub struct SessionResource<W>(RefCell<W>);
 
-impl<W: Workflow + 'static> wit_workflow::Guest for WorkflowComponent<W> {
-    type Session = SessionResource<W>;
-
-    fn describe() -> wit_workflow::Description {
-        W::describe().into()
-    }
-
-    fn vocabulary(settings: Vec<wit_workflow::Configured>) -> Vec<String> {
-        W::vocabulary(&settings.into_iter().map(Into::into).collect())
+impl<W: Workflow + 'static> SessionResource<W> {
+    fn open(
+        begin: impl FnOnce() -> Result<W, Problem>,
+    ) -> Result<exported_workflow::Session, Problem> {
+        if W::LOG_PANICS {
+            log_panics();
+        }
+        Ok(exported_workflow::Session::new(SessionResource(RefCell::new(begin()?))))
     }
 }
 
-impl<W: Workflow + 'static> wit_workflow::GuestSession for SessionResource<W> {
-    fn start(
-        briefing: wit_workflow::Briefing,
-    ) -> Result<wit_workflow::Session, wit_workflow::Problem> {
-        if W::LOG_PANICS {
-            log_panics();
-        }
-        let session = W::start(&briefing.into())?;
-        Ok(wit_workflow::Session::new(SessionResource(RefCell::new(session))))
+impl<W: Workflow + 'static> exported_workflow::Guest for WorkflowComponent<W> {
+    type Session = SessionResource<W>;
+
+    fn describe() -> workflow::Description {
+        W::describe()
     }
 
-    fn advance(
-        &self,
-        event: wit_workflow::Event,
-    ) -> Result<wit_workflow::Directive, wit_workflow::Problem> {
-        Ok(self.0.borrow_mut().advance(event.into())?.into())
+    fn configure(
+        settings: Vec<Configured>,
+        environment: Vec<ActionKind>,
+    ) -> Result<workflow::Configuration, Problem> {
+        W::configure(&settings, &environment)
+    }
+}
+
+impl<W: Workflow + 'static> exported_workflow::GuestSession for SessionResource<W> {
+    fn start(briefing: workflow::Briefing) -> Result<exported_workflow::Session, Problem> {
+        Self::open(|| W::start(&briefing))
     }
 
-    fn demonstrate(&self, role: String, kind: String, text: String) -> Option<String> {
-        self.0.borrow().demonstrate(&role, &crate::environment::Action { kind, text })
+    fn advance(&self, event: workflow::Event) -> Result<workflow::Step, Problem> {
+        self.0.borrow_mut().advance(event)
     }
 
-    fn save(&self) -> Option<Vec<u8>> {
-        self.0.borrow().save()
+    fn demonstrate(&self, seat: Seat, expert: Action) -> Result<Option<String>, Problem> {
+        Ok(self.0.borrow().demonstrate(&seat, &expert))
     }
 
-    fn resume(state: Vec<u8>) -> Result<wit_workflow::Session, wit_workflow::Problem> {
-        if W::LOG_PANICS {
-            log_panics();
-        }
-        let session = W::resume(&state)?;
-        Ok(wit_workflow::Session::new(SessionResource(RefCell::new(session))))
+    fn save(&self) -> Result<Option<Vec<u8>>, Problem> {
+        Ok(self.0.borrow().save())
+    }
+
+    fn resume(state: Vec<u8>) -> Result<exported_workflow::Session, Problem> {
+        Self::open(|| W::resume(&state))
     }
 }
 
 /// The component that brings interpreter `I`.
 pub struct InterpreterComponent<I>(PhantomData<I>);
 
-impl<I: Interpreter + 'static> wit_interpreter::Guest for InterpreterComponent<I> {
-    fn describe() -> wit_interpreter::Description {
-        I::describe().into()
+impl<I: Interpreter + 'static> exported_interpreter::Guest for InterpreterComponent<I> {
+    fn describe() -> interpreter::Description {
+        I::describe()
     }
 
-    fn run(program: Vec<u8>, arguments: Vec<String>) -> wit_interpreter::Ending {
+    fn run(program: Vec<u8>, arguments: Vec<String>) -> interpreter::Ending {
         let (mut stdin, mut stdout) = (HostInput, HostOutput(Output::Stdout));
         let mut stderr = HostOutput(Output::Stderr);
         let streams = Streams { stdin: &mut stdin, stdout: &mut stdout, stderr: &mut stderr };
-        I::run(&program, &arguments, streams).into()
+        I::run(&program, &arguments, streams)
     }
 }
 

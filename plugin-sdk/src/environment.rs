@@ -1,8 +1,13 @@
 //! Environments: the rules of a task and what its outcomes are worth.
 
-use crate::random::hash;
-use crate::settings::{Setting, SettingError, Settings, Value};
+pub use crate::bindings::environment_plugin::exports::troupe::plugin::environment::{
+    Award, Configuration, Description, Effect, Move, Outcome, Recipient, Task,
+};
+pub use crate::types::{Action, ActionKind, Configured, Image, Part, Problem, Seat, Split, Status};
+
+use crate::settings;
 use crate::state::StateError;
+use crate::types::{Needs, Setting, Value};
 
 /// One task being worked on, and everything a component says about its tasks.
 ///
@@ -12,35 +17,59 @@ use crate::state::StateError;
 pub trait Environment: Sized {
     /// Whether a panic is written to the run's log before it ends the call, so
     /// that the host can say why the plugin crashed. The component then imports
-    /// `log`; by default it imports nothing.
+    /// `log`; by default it imports nothing that can be called.
     const LOG_PANICS: bool = false;
 
     /// Say what this environment is.
     fn describe() -> Description;
 
-    /// Every word that observations and actions may contain under these
-    /// settings, split at white space, so that a small policy can have one
-    /// token per word. Empty, as by default, when the language is open-ended.
-    fn vocabulary(_settings: &Settings) -> Result<Vec<String>, Problem> {
-        Ok(Vec::new())
+    /// Check settings, before anything else is called with them, and say what
+    /// follows from them: the vocabulary, the turns. By default every setting
+    /// suits and nothing follows.
+    fn configure(_settings: &[Configured]) -> Result<Configuration, Problem> {
+        Ok(Configuration::default())
     }
 
     /// Begin a task.
     fn start(task: &Task) -> Result<Self, Problem>;
 
-    /// What the rules and the notation are, for a reader who knows neither.
-    fn rules(&self) -> String;
+    /// What the rules and the notation are, for a seat that knows neither.
+    fn rules(&self, seat: &Seat) -> String;
 
-    /// What can be seen now.
-    fn observe(&self) -> String;
+    /// What the seat can see now. An environment that shows or tells one seat
+    /// what another must not know says so by [`Configuration::private`].
+    fn observe(&self, seat: &Seat) -> String;
+
+    /// The pictures that the seat can see now, behind the text. By default none.
+    fn images(&self, _seat: &Seat) -> Vec<Image> {
+        Vec::new()
+    }
 
     /// Carry out an action. Text that cannot be read is an
     /// [`Outcome::rejected`], not a problem. Not called after the end: the SDK
-    /// answers with [`Problem::Finished`] itself.
-    fn act(&mut self, role: &str, action: &Action) -> Result<Outcome, Problem>;
+    /// refuses by itself.
+    fn act(&mut self, seat: &Seat, action: &Action) -> Result<Outcome, Problem>;
 
-    /// The expert's next action from here. By default there is no expert.
-    fn demonstrate(&self) -> Option<Action> {
+    /// Carry out moves at the same time. By default one after the other, until
+    /// one ends the episode.
+    fn act_together(&mut self, moves: &[Move]) -> Result<Outcome, Problem> {
+        let mut all = Outcome { effects: Vec::new(), awards: Vec::new(), status: Status::Ongoing };
+        for (index, Move { seat, action }) in moves.iter().enumerate() {
+            match all.status {
+                Status::Ongoing => all.append(self.act(seat, action)?, index),
+                Status::Solved | Status::Failed => all.effects.push(Effect::came_too_late()),
+            }
+        }
+        Ok(all)
+    }
+
+    /// The expert's next action for the seat. By default there is no expert.
+    fn demonstrate(&self, _seat: &Seat) -> Option<Action> {
+        None
+    }
+
+    /// What only a critic may see, such as the solution. By default nothing.
+    fn reveal(&self) -> Option<String> {
         None
     }
 
@@ -54,95 +83,26 @@ pub trait Environment: Sized {
     /// Go on from a saved state, most easily by
     /// [`state::load`](crate::state::load).
     fn resume(_state: &[u8]) -> Result<Self, Problem> {
-        Err(Problem::InvalidState("this environment saves no states".to_owned()))
+        Err(Problem::state("this environment saves no states"))
     }
-}
-
-/// Which part of the tasks is meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Split {
-    /// Tasks to learn from.
-    Train,
-    /// Tasks to choose settings by.
-    Validation,
-    /// Tasks for the final figures.
-    Test,
-}
-
-impl Split {
-    /// Every split.
-    pub const ALL: [Split; 3] = [Split::Train, Split::Validation, Split::Test];
-
-    /// Its name in the contract, such as `train`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Split::Train => "train",
-            Split::Validation => "validation",
-            Split::Test => "test",
-        }
-    }
-
-    /// The split that a generated problem belongs to: eight in ten belong to
-    /// `Train`, one each to the others. An environment that draws problems
-    /// until one belongs to its task's split has disjoint splits by construction.
-    pub fn owning(problem: &[u8]) -> Split {
-        match hash(problem) % 10 {
-            0 => Split::Validation,
-            1 => Split::Test,
-            _ => Split::Train,
-        }
-    }
-}
-
-/// One problem instance.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Task {
-    /// The part of the tasks it comes from.
-    pub split: Split,
-    /// Which task of the split.
-    pub seed: u32,
-    /// All settings.
-    pub settings: Settings,
-    /// A record of a dataset, for environments that are built on one.
-    pub entry: Option<String>,
 }
 
 impl Task {
-    /// A task of `E` with default settings, for tests.
+    /// A task of `E` with default settings and one seat, for tests.
     pub fn of<E: Environment>(split: Split, seed: u32) -> Self {
-        let settings = Settings::defaults(&E::describe().settings);
-        Task { split, seed, settings, entry: None }
+        let settings = settings::defaults(&E::describe().settings);
+        Task { split, seed, settings, seats: vec![Seat::new("player")], entry: None }
     }
 
     /// The same task with another value for one setting.
     #[must_use]
     pub fn with(self, name: &str, value: impl Into<Value>) -> Self {
-        Task { settings: self.settings.with(name, value), ..self }
+        Task { settings: settings::with(self.settings, name, value), ..self }
     }
 }
 
-/// What an environment is.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Description {
-    /// A short name in kebab-case.
-    pub name: String,
-    /// The author's version of the environment.
-    pub version: String,
-    /// One sentence for a list of plugins.
-    pub summary: String,
-    /// The settings it accepts.
-    pub settings: Vec<Setting>,
-    /// The actions it understands. A single role sends the first kind, so that
-    /// one should be able to say whatever the expert says.
-    pub actions: Vec<ActionKind>,
-    /// Workflows that suit it, best first.
-    pub workflows: Vec<String>,
-    /// How many turns per role an episode needs at most, in the author's view.
-    pub max_turns: u32,
-}
-
 impl Description {
-    /// A description without settings and actions, for `solo` and 10 turns.
+    /// A description without settings and actions, for `solo`.
     pub fn new(name: &str, version: &str, summary: &str) -> Self {
         Description {
             name: name.to_owned(),
@@ -151,7 +111,8 @@ impl Description {
             settings: Vec::new(),
             actions: Vec::new(),
             workflows: vec!["solo".to_owned()],
-            max_turns: 10,
+            needs: Needs::NOTHING,
+            extras: Vec::new(),
         }
     }
 
@@ -162,7 +123,8 @@ impl Description {
         self
     }
 
-    /// Understand one more kind of action.
+    /// Understand one more kind of action. A single role sends the first kind,
+    /// so that one should be able to say whatever the expert says.
     #[must_use]
     pub fn action(mut self, name: &str, summary: &str) -> Self {
         self.actions.push(ActionKind { name: name.to_owned(), summary: summary.to_owned() });
@@ -176,123 +138,116 @@ impl Description {
         self
     }
 
-    /// Advise this many turns per role.
+    /// Need more than the usual limits.
+    #[must_use]
+    pub fn needs(mut self, needs: Needs) -> Self {
+        self.needs = needs;
+        self
+    }
+}
+
+/// An open-ended language, 10 turns, the same view for all.
+impl Default for Configuration {
+    fn default() -> Self {
+        Configuration {
+            vocabulary: Vec::new(),
+            max_turns: 10,
+            is_private: false,
+            needs_records: false,
+            extras: Vec::new(),
+        }
+    }
+}
+
+impl Configuration {
+    /// These are all the words that observations and actions may contain.
+    #[must_use]
+    pub fn vocabulary(mut self, words: Vec<String>) -> Self {
+        self.vocabulary = words;
+        self
+    }
+
+    /// Advise this many turns per seat.
     #[must_use]
     pub fn max_turns(mut self, turns: u32) -> Self {
         self.max_turns = turns;
         self
     }
-}
 
-/// A form of action an environment understands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ActionKind {
-    /// The word that [`Action::kind`] carries.
-    pub name: String,
-    /// What the text of such an action must look like.
-    pub summary: String,
-}
+    /// Rules or observations depend on the seat.
+    #[must_use]
+    pub fn private(mut self) -> Self {
+        self.is_private = true;
+        self
+    }
 
-/// What a role does.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Action {
-    /// One of the described kinds.
-    pub kind: String,
-    /// The action itself.
-    pub text: String,
-}
-
-impl Action {
-    /// An action of this kind.
-    pub fn new(kind: impl Into<String>, text: impl Into<String>) -> Self {
-        Action { kind: kind.into(), text: text.into() }
+    /// Tasks are built from records of a data set.
+    #[must_use]
+    pub fn needs_records(mut self) -> Self {
+        self.needs_records = true;
+        self
     }
 }
 
-/// Where an episode stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// It goes on.
-    Ongoing,
-    /// The rules ended it and the task is solved.
-    Solved,
-    /// The rules ended it and the task can no longer be solved.
-    Failed,
-}
-
-/// A named share of a reward.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RewardPart {
-    /// What was rewarded, such as `progress`.
-    pub name: String,
-    /// How much it contributed to `team + local`.
-    pub value: f64,
-}
-
-/// What an action led to.
-///
-/// Rewards are summed without discount, so shaping must be a difference of
-/// potentials: no sequence of actions that returns to a state may earn.
+/// Awards are summed without discount, so shaping must be a difference of
+/// potentials: no sequence of moves that returns to a state may earn.
 ///
 /// ```
 /// use plugin_sdk::environment::Outcome;
 ///
 /// let outcome = Outcome::accepted().team("progress", 0.5).local("slow", -0.1).solved();
-/// assert_eq!((outcome.team, outcome.local, outcome.parts.len()), (0.5, -0.1, 2));
+/// assert_eq!((outcome.for_team(), outcome.for_mover(0), outcome.awards.len()), (0.5, -0.1, 2));
 /// ```
-#[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
-    /// What the actor is told, in a sentence; may be empty.
-    pub feedback: String,
-    /// Whether the action was understood and carried out in full.
-    pub accepted: bool,
-    /// What the outcome is worth to every role.
-    pub team: f64,
-    /// What it is worth to the acting role alone.
-    pub local: f64,
-    /// The named shares of `team` and `local`; their sum is `team + local`.
-    pub parts: Vec<RewardPart>,
-    /// Where the episode stands now.
-    pub status: Status,
-}
-
 impl Outcome {
     /// The action was understood and carried out in full.
     pub fn accepted() -> Self {
-        Outcome {
-            feedback: String::new(),
-            accepted: true,
-            team: 0.0,
-            local: 0.0,
-            parts: Vec::new(),
-            status: Status::Ongoing,
-        }
+        Outcome::of(true, String::new())
     }
 
     /// The action was not understood, or not carried out in full.
     pub fn rejected(feedback: impl Into<String>) -> Self {
-        Outcome { feedback: feedback.into(), accepted: false, ..Outcome::accepted() }
+        Outcome::of(false, feedback.into())
+    }
+
+    fn of(accepted: bool, feedback: String) -> Self {
+        let effects = vec![Effect { accepted, feedback }];
+        Outcome { effects, awards: Vec::new(), status: Status::Ongoing }
     }
 
     /// Say this to the actor.
     #[must_use]
     pub fn feedback(mut self, feedback: impl Into<String>) -> Self {
-        self.feedback = feedback.into();
+        let feedback = feedback.into();
+        self.effects.iter_mut().take(1).for_each(|effect| effect.feedback.clone_from(&feedback));
         self
     }
 
-    /// Reward every role, under this name. A reward of 0 leaves no trace.
+    /// Reward everybody, under this name. A reward of 0 leaves no trace.
     #[must_use]
-    pub fn team(mut self, name: &str, value: f64) -> Self {
-        self.team += value;
-        self.part(name, value)
+    pub fn team(self, name: &str, value: f64) -> Self {
+        self.award(Recipient::Team, name, value)
     }
 
-    /// Reward the acting role alone, under this name. A reward of 0 leaves no trace.
+    /// Reward the acting seat alone, under this name. A reward of 0 leaves no trace.
     #[must_use]
-    pub fn local(mut self, name: &str, value: f64) -> Self {
-        self.local += value;
-        self.part(name, value)
+    pub fn local(self, name: &str, value: f64) -> Self {
+        self.award(Recipient::Mover(0), name, value)
+    }
+
+    /// Reward one seat, under this name, whether it acted or not. A reward of
+    /// 0 leaves no trace.
+    #[must_use]
+    pub fn seat(self, seat: &Seat, name: &str, value: f64) -> Self {
+        self.award(Recipient::Seat(seat.clone()), name, value)
+    }
+
+    /// Reward somebody, under this name. A reward of 0 leaves no trace.
+    #[must_use]
+    pub fn award(mut self, to: Recipient, name: &str, value: f64) -> Self {
+        if value != 0.0 {
+            self.awards.push(Award { to, name: name.to_owned(), value });
+        }
+        self
     }
 
     /// The task is solved.
@@ -309,51 +264,50 @@ impl Outcome {
         self
     }
 
-    fn part(mut self, name: &str, value: f64) -> Self {
-        if value != 0.0 {
-            self.parts.push(RewardPart { name: name.to_owned(), value });
-        }
-        self
+    /// What everybody gets.
+    pub fn for_team(&self) -> f64 {
+        self.sum(&Recipient::Team)
+    }
+
+    /// What the seat of this move gets as such.
+    pub fn for_mover(&self, index: u32) -> f64 {
+        self.sum(&Recipient::Mover(index))
+    }
+
+    /// What a seat gets by its name.
+    pub fn for_seat(&self, seat: &Seat) -> f64 {
+        self.sum(&Recipient::Seat(seat.clone()))
+    }
+
+    /// Whether every move was carried out in full.
+    pub fn is_accepted(&self) -> bool {
+        self.effects.iter().all(|effect| effect.accepted)
+    }
+
+    /// What the seat of the first move is told.
+    pub fn told(&self) -> &str {
+        self.effects.first().map_or("", |effect| &effect.feedback)
+    }
+
+    fn sum(&self, to: &Recipient) -> f64 {
+        self.awards.iter().filter(|award| award.to == *to).map(|award| award.value).sum()
+    }
+
+    /// Add the outcome of one more move, which has this place among all.
+    fn append(&mut self, other: Outcome, index: usize) {
+        self.effects.extend(other.effects);
+        self.status = other.status;
+        let place = u32::try_from(index).unwrap_or(u32::MAX);
+        self.awards.extend(other.awards.into_iter().map(|award| match award.to {
+            Recipient::Mover(_) => Award { to: Recipient::Mover(place), ..award },
+            Recipient::Team | Recipient::Seat(_) => award,
+        }));
     }
 }
 
-/// Why a call could not be served. A problem is never a reward: the host
-/// counts the episode as void and keeps it out of training.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Problem {
-    /// The settings contradict each other or cannot be met.
-    #[error("invalid settings: {0}")]
-    InvalidSettings(String),
-    /// The task cannot be built: a bad dataset entry, say.
-    #[error("invalid task: {0}")]
-    InvalidTask(String),
-    /// The saved state is not one of this version's.
-    #[error("invalid state: {0}")]
-    InvalidState(String),
-    /// The episode is over; nothing more can be done in it.
-    #[error("the episode is over")]
-    Finished,
-    /// The plugin itself went wrong.
-    #[error("the plugin went wrong: {0}")]
-    Internal(String),
-}
-
-impl Problem {
-    /// The workflow sent a kind of action that the environment never described.
-    pub fn unknown_kind(action: &Action) -> Self {
-        Problem::Internal(format!("there is no action of kind `{}` here", action.kind))
-    }
-}
-
-impl From<SettingError> for Problem {
-    fn from(error: SettingError) -> Self {
-        Problem::InvalidSettings(error.to_string())
-    }
-}
-
-impl From<StateError> for Problem {
-    fn from(error: StateError) -> Self {
-        Problem::InvalidState(error.to_string())
+impl Effect {
+    fn came_too_late() -> Self {
+        Effect { accepted: false, feedback: "The episode is over.".to_owned() }
     }
 }
 
@@ -369,19 +323,30 @@ impl<E: Environment> Episode<E> {
         Ok(Episode { environment: E::start(task)?, over: false })
     }
 
-    /// Carry out an action, unless the episode is over.
-    pub fn act(&mut self, role: &str, action: &Action) -> Result<Outcome, Problem> {
+    /// Carry out moves, unless the episode is over.
+    pub fn act(&mut self, moves: &[Move]) -> Result<Outcome, Problem> {
         if self.over {
-            return Err(Problem::Finished);
+            return Err(Problem::order("the episode is over"));
         }
-        let outcome = self.environment.act(role, action)?;
+        let outcome = match moves {
+            [] => return Err(Problem::order("nobody moves")),
+            [Move { seat, action }] => self.environment.act(seat, action)?,
+            moves => self.environment.act_together(moves)?,
+        };
         self.over = outcome.status != Status::Ongoing;
         Ok(outcome)
     }
 
+    /// What the seat can see now.
+    pub fn observe(&self, seat: &Seat) -> Vec<Part> {
+        let text = Part::Text(self.environment.observe(seat));
+        let images = self.environment.images(seat).into_iter().map(Part::Image);
+        std::iter::once(text).chain(images).collect()
+    }
+
     /// The expert's next action, unless the episode is over.
-    pub fn demonstrate(&self) -> Option<Action> {
-        if self.over { None } else { self.environment.demonstrate() }
+    pub fn demonstrate(&self, seat: &Seat) -> Option<Action> {
+        if self.over { None } else { self.environment.demonstrate(seat) }
     }
 
     /// The environment's state, and whether it is over.

@@ -1,5 +1,9 @@
 //! Interpreters: what runs the programs of one language.
 
+pub use crate::bindings::interpreter_plugin::exports::troupe::plugin::interpreter::{
+    Description, Ending,
+};
+
 use std::io::{Read, Write};
 
 /// Runs programs. The host makes a fresh instance for every run, with no
@@ -22,27 +26,4 @@ pub struct Streams<'a> {
     pub stdout: &'a mut dyn Write,
     /// Its standard error.
     pub stderr: &'a mut dyn Write,
-}
-
-/// What an interpreter is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Description {
-    /// The language, such as `python`.
-    pub language: String,
-    /// The interpreter and its version, such as `CPython 3.14.0`.
-    pub version: String,
-    /// One sentence for a list of plugins.
-    pub summary: String,
-}
-
-/// How a program ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// It ended by itself with this exit code.
-    Exited(i32),
-    /// It was ended by an error it did not handle: the error's name and a
-    /// short trace.
-    Failed(String, String),
-    /// It is not a program of the language: the parser's message.
-    Malformed(String),
 }

@@ -5,9 +5,9 @@
 //!
 //! ```
 //! use plugin_sdk::environment::{
-//!     Action, Description, Environment, Outcome, Problem, Split, Task,
+//!     Action, Description, Environment, Outcome, Problem, Seat, Split, Task,
 //! };
-//! use plugin_sdk::{Random, Setting, state};
+//! use plugin_sdk::{Random, Setting, Settings, state};
 //! use serde::{Deserialize, Serialize};
 //!
 //! /// Guess a number; every wrong guess is answered with `higher` or `lower`.
@@ -32,19 +32,19 @@
 //!         let secret = (0..1000)
 //!             .map(|_| random.below(most as usize) as u32 + 1)
 //!             .find(|secret| Split::owning(&secret.to_le_bytes()) == task.split)
-//!             .ok_or_else(|| Problem::InvalidSettings("too few secrets to split".to_owned()))?;
+//!             .ok_or_else(|| Problem::settings("too few secrets to split"))?;
 //!         Ok(Guess { most, secret, hint: "guess".to_owned() })
 //!     }
 //!
-//!     fn rules(&self) -> String {
+//!     fn rules(&self, _seat: &Seat) -> String {
 //!         format!("Find the secret number between 1 and {}.", self.most)
 //!     }
 //!
-//!     fn observe(&self) -> String {
+//!     fn observe(&self, _seat: &Seat) -> String {
 //!         self.hint.clone()
 //!     }
 //!
-//!     fn act(&mut self, _role: &str, action: &Action) -> Result<Outcome, Problem> {
+//!     fn act(&mut self, _seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
 //!         let Ok(number) = action.text.trim().parse::<u32>() else {
 //!             return Ok(Outcome::rejected("This is not a number.").local("unreadable", -0.3));
 //!         };
@@ -55,7 +55,7 @@
 //!         Ok(Outcome::accepted().feedback(&self.hint))
 //!     }
 //!
-//!     fn demonstrate(&self) -> Option<Action> {
+//!     fn demonstrate(&self, _seat: &Seat) -> Option<Action> {
 //!         Some(Action::new("number", self.secret.to_string()))
 //!     }
 //!
@@ -90,20 +90,22 @@
 pub mod bindings;
 #[doc(hidden)]
 pub mod component;
-mod conversions;
 pub mod environment;
 mod export;
 pub mod interpreter;
 pub mod log;
 mod random;
+pub mod retrieval;
 pub mod sandbox;
-mod settings;
+pub mod settings;
 pub mod state;
 pub mod testing;
+pub mod types;
 pub mod workflow;
 
 pub use environment::Environment;
 pub use interpreter::Interpreter;
 pub use random::Random;
-pub use settings::{Domain, Setting, SettingError, Settings, Value};
+pub use settings::{SettingError, Settings};
+pub use types::{Domain, Seat, Setting, Value};
 pub use workflow::Workflow;

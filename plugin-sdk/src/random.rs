@@ -1,6 +1,6 @@
 //! Chance that can be repeated: numbers that follow from a task alone.
 
-use crate::environment::Split;
+use crate::types::Split;
 
 /// A small deterministic generator (SplitMix64, <https://prng.di.unimi.it/splitmix64.c>).
 ///

@@ -2,40 +2,14 @@
 
 use std::ops::RangeInclusive;
 
-/// The value of one setting.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Value {
-    /// A whole number.
-    Integer(i64),
-    /// A real number.
-    Number(f64),
-    /// Yes or no.
-    Flag(bool),
-    /// A string, or one of the words of a choice.
-    Text(String),
-}
-
-/// What a setting accepts.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Domain {
-    /// Whole numbers from the first to the second, both included.
-    Integer(i64, i64),
-    /// Real numbers from the first to the second, both included.
-    Number(f64, f64),
-    /// Yes or no.
-    Flag,
-    /// One of these words.
-    Choice(Vec<String>),
-    /// Any string.
-    Text,
-}
+use crate::types::{Configured, Domain, Setting, Value};
 
 impl Domain {
     /// Whether `value` is of the right type and within bounds.
     pub fn contains(&self, value: &Value) -> bool {
         match (self, value) {
-            (Domain::Integer(low, high), Value::Integer(value)) => (low..=high).contains(&value),
-            (Domain::Number(low, high), Value::Number(value)) => (low..=high).contains(&value),
+            (Domain::Integer((low, high)), Value::Integer(value)) => (low..=high).contains(&value),
+            (Domain::Number((low, high)), Value::Number(value)) => (low..=high).contains(&value),
             (Domain::Choice(words), Value::Text(word)) => words.contains(word),
             (Domain::Flag, Value::Flag(_)) | (Domain::Text, Value::Text(_)) => true,
             _ => false,
@@ -43,29 +17,16 @@ impl Domain {
     }
 }
 
-/// One setting that a plugin declares.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Setting {
-    /// Its key, in snake_case.
-    pub name: String,
-    /// What it does, in one sentence.
-    pub summary: String,
-    /// What it accepts.
-    pub domain: Domain,
-    /// Its value when the user says nothing.
-    pub default: Value,
-}
-
 impl Setting {
     /// A whole number within `range`.
-    pub fn integer(name: &str, summary: &str, range: RangeInclusive<i64>, default: i64) -> Self {
-        let domain = Domain::Integer(*range.start(), *range.end());
+    pub fn integer(name: &str, summary: &str, range: RangeInclusive<i32>, default: i32) -> Self {
+        let domain = Domain::Integer((*range.start(), *range.end()));
         Setting::new(name, summary, domain, Value::Integer(default))
     }
 
     /// A real number within `range`.
     pub fn number(name: &str, summary: &str, range: RangeInclusive<f64>, default: f64) -> Self {
-        let domain = Domain::Number(*range.start(), *range.end());
+        let domain = Domain::Number((*range.start(), *range.end()));
         Setting::new(name, summary, domain, Value::Number(default))
     }
 
@@ -91,38 +52,49 @@ impl Setting {
     }
 }
 
-/// The settings of one run. The host has checked every value against its
-/// domain and filled in the defaults.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Settings {
-    values: Vec<(String, Value)>,
+/// The default of every declared setting.
+pub fn defaults(declared: &[Setting]) -> Vec<Configured> {
+    let configured = |setting: &Setting| Configured {
+        name: setting.name.clone(),
+        value: setting.default.clone(),
+    };
+    declared.iter().map(configured).collect()
 }
 
-impl Settings {
-    /// The default of every declared setting.
-    pub fn defaults(declared: &[Setting]) -> Self {
-        declared.iter().map(|setting| (setting.name.clone(), setting.default.clone())).collect()
+/// The same settings but for one.
+#[must_use]
+pub fn with(
+    mut settings: Vec<Configured>,
+    name: &str,
+    value: impl Into<Value>,
+) -> Vec<Configured> {
+    let value = value.into();
+    match settings.iter_mut().find(|configured| configured.name == name) {
+        Some(configured) => configured.value = value,
+        None => settings.push(Configured { name: name.to_owned(), value }),
     }
+    settings
+}
 
-    /// The same settings but for one.
-    #[must_use]
-    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
-        let value = value.into();
-        match self.values.iter_mut().find(|(known, _)| known == name) {
-            Some(entry) => entry.1 = value,
-            None => self.values.push((name.to_owned(), value)),
-        }
-        self
-    }
-
-    /// All settings, in the order in which they were declared.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
-        self.values.iter().map(|(name, value)| (name.as_str(), value))
-    }
-
+/// Reads the settings of a run. The host has checked every value against its
+/// domain and filled in the defaults.
+pub trait Settings {
     /// A whole number, as whichever integer type is wanted.
-    pub fn integer<T: TryFrom<i64>>(&self, name: &str) -> Result<T, SettingError> {
-        match self.get(name)? {
+    fn integer<T: TryFrom<i32>>(&self, name: &str) -> Result<T, SettingError>;
+
+    /// A real number.
+    fn number(&self, name: &str) -> Result<f64, SettingError>;
+
+    /// Yes or no.
+    fn flag(&self, name: &str) -> Result<bool, SettingError>;
+
+    /// A string, or the chosen word of a choice.
+    fn text(&self, name: &str) -> Result<&str, SettingError>;
+}
+
+impl Settings for [Configured] {
+    fn integer<T: TryFrom<i32>>(&self, name: &str) -> Result<T, SettingError> {
+        match value(self, name)? {
             Value::Integer(value) => {
                 T::try_from(*value).map_err(|_| SettingError::Range(name.to_owned(), *value))
             }
@@ -130,44 +102,35 @@ impl Settings {
         }
     }
 
-    /// A real number.
-    pub fn number(&self, name: &str) -> Result<f64, SettingError> {
-        match self.get(name)? {
+    fn number(&self, name: &str) -> Result<f64, SettingError> {
+        match value(self, name)? {
             Value::Number(value) => Ok(*value),
             _ => Err(SettingError::Type(name.to_owned(), "a real number")),
         }
     }
 
-    /// Yes or no.
-    pub fn flag(&self, name: &str) -> Result<bool, SettingError> {
-        match self.get(name)? {
+    fn flag(&self, name: &str) -> Result<bool, SettingError> {
+        match value(self, name)? {
             Value::Flag(value) => Ok(*value),
             _ => Err(SettingError::Type(name.to_owned(), "yes or no")),
         }
     }
 
-    /// A string, or the chosen word of a choice.
-    pub fn text(&self, name: &str) -> Result<&str, SettingError> {
-        match self.get(name)? {
+    fn text(&self, name: &str) -> Result<&str, SettingError> {
+        match value(self, name)? {
             Value::Text(value) => Ok(value),
             _ => Err(SettingError::Type(name.to_owned(), "a string")),
         }
     }
-
-    fn get(&self, name: &str) -> Result<&Value, SettingError> {
-        let entry = self.values.iter().find(|(known, _)| known == name);
-        entry.map(|(_, value)| value).ok_or_else(|| SettingError::Missing(name.to_owned()))
-    }
 }
 
-impl FromIterator<(String, Value)> for Settings {
-    fn from_iter<I: IntoIterator<Item = (String, Value)>>(values: I) -> Self {
-        Settings { values: values.into_iter().collect() }
-    }
+fn value<'s>(settings: &'s [Configured], name: &str) -> Result<&'s Value, SettingError> {
+    let entry = settings.iter().find(|configured| configured.name == name);
+    entry.map(|entry| &entry.value).ok_or_else(|| SettingError::Missing(name.to_owned()))
 }
 
-impl From<i64> for Value {
-    fn from(value: i64) -> Self {
+impl From<i32> for Value {
+    fn from(value: i32) -> Self {
         Value::Integer(value)
     }
 }
@@ -190,8 +153,7 @@ impl From<&str> for Value {
     }
 }
 
-/// Why a setting could not be read. `?` turns it into the `Problem` of an
-/// environment or a workflow.
+/// Why a setting could not be read. `?` turns it into a [`Problem`](crate::types::Problem).
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SettingError {
     /// The plugin asked for a setting that it does not declare.
@@ -202,7 +164,7 @@ pub enum SettingError {
     Type(String, &'static str),
     /// The number does not fit the type the plugin wants it in.
     #[error("setting `{0}` cannot be {1}")]
-    Range(String, i64),
+    Range(String, i32),
 }
 
 #[cfg(test)]
@@ -228,7 +190,7 @@ mod tests {
 
     #[test]
     fn values_are_read_by_type() {
-        let settings = Settings::defaults(&declared()).with("walls", 7);
+        let settings = with(defaults(&declared()), "walls", 7);
         assert_eq!(settings.integer::<usize>("walls"), Ok(7));
         assert_eq!(settings.number("slip"), Ok(0.5));
         assert_eq!(settings.flag("fog"), Ok(true));
@@ -238,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_wrong_read_names_the_setting() {
-        let settings = Settings::defaults(&declared()).with("walls", -1);
+        let settings = with(defaults(&declared()), "walls", -1);
         let message = |error: SettingError| error.to_string();
         assert_eq!(
             settings.integer::<usize>("walls").map_err(message),

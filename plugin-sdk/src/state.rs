@@ -31,7 +31,8 @@ pub fn load<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, StateError> {
     }
 }
 
-/// Why saved bytes could not be read. `?` turns it into `Problem::InvalidState`.
+/// Why saved bytes could not be read. `?` turns it into a
+/// [`Problem`](crate::types::Problem).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a saved state of this version: {0}")]
 pub struct StateError(pub String);

@@ -4,7 +4,7 @@
 //!
 //! ```
 //! # use plugin_sdk::Random;
-//! # use plugin_sdk::environment::{Action, Description, Environment, Outcome, Problem, Split, Task};
+//! # use plugin_sdk::environment::{Action, Description, Environment, Outcome, Problem, Seat, Split, Task};
 //! # struct Sum(usize, usize);
 //! # impl Environment for Sum {
 //! #     fn describe() -> Description {
@@ -14,21 +14,21 @@
 //! #         let mut random = Random::new(task.split, task.seed, "sum");
 //! #         loop {
 //! #             let sum = Sum(random.below(1000), random.below(1000));
-//! #             if Split::owning(sum.observe().as_bytes()) == task.split {
+//! #             if Split::owning(sum.observe(&task.seats[0]).as_bytes()) == task.split {
 //! #                 return Ok(sum);
 //! #             }
 //! #         }
 //! #     }
-//! #     fn rules(&self) -> String { "Add the numbers.".to_owned() }
-//! #     fn observe(&self) -> String { format!("{} + {}", self.0, self.1) }
-//! #     fn act(&mut self, _: &str, action: &Action) -> Result<Outcome, Problem> {
+//! #     fn rules(&self, _: &Seat) -> String { "Add the numbers.".to_owned() }
+//! #     fn observe(&self, _: &Seat) -> String { format!("{} + {}", self.0, self.1) }
+//! #     fn act(&mut self, _: &Seat, action: &Action) -> Result<Outcome, Problem> {
 //! #         Ok(match action.text.parse::<usize>() {
 //! #             Ok(sum) if sum == self.0 + self.1 => Outcome::accepted().team("right", 1.0).solved(),
 //! #             Ok(_) => Outcome::accepted().failed(),
 //! #             Err(_) => Outcome::rejected("That is no number."),
 //! #         })
 //! #     }
-//! #     fn demonstrate(&self) -> Option<Action> {
+//! #     fn demonstrate(&self, _: &Seat) -> Option<Action> {
 //! #         Some(Action::new("sum", (self.0 + self.1).to_string()))
 //! #     }
 //! # }
@@ -54,7 +54,8 @@ pub use native::Native;
 pub use report::{Finding, Report, Reproducer, Verdict};
 pub use workflow::{SessionUnderTest, WorkflowUnderTest};
 
-use crate::settings::{Setting, Settings, Value};
+use crate::settings;
+use crate::types::{Configured, Setting, Value};
 use crate::{Environment, Workflow};
 
 /// Check an environment with its default settings.
@@ -123,8 +124,10 @@ impl Scope {
         self.entries.get(seed as usize % count).cloned()
     }
 
-    fn settings(&self, declared: &[Setting]) -> Settings {
-        let defaults = Settings::defaults(declared);
-        self.settings.iter().fold(defaults, |all, (name, value)| all.with(name, value.clone()))
+    fn settings(&self, declared: &[Setting]) -> Vec<Configured> {
+        let given = self.settings.iter();
+        given.fold(settings::defaults(declared), |all, (name, value)| {
+            settings::with(all, name, value.clone())
+        })
     }
 }

@@ -1,38 +1,42 @@
 //! Workflows: who speaks when, what they are told, and what becomes of their
 //! answers.
 
-use crate::environment::{Action, ActionKind};
-use crate::settings::{Setting, SettingError, Settings};
-use crate::state::StateError;
+pub use crate::bindings::workflow_plugin::exports::troupe::plugin::workflow::{
+    Author, Briefing, Call, Configuration, Consequence, Credit, Description, Directive, Event,
+    Message, Move, Reply, Request, ResultOfMove, Returned, Role, Step, Tool, View,
+};
+pub use crate::types::{Action, ActionKind, Configured, Part, Problem, Seat, Status};
 
-pub use crate::environment::Status;
+use crate::types::{Image, Needs, Setting, text_of};
 
 /// A state machine beside one episode: the host reports an event, the session
-/// answers with a directive.
+/// answers with a step.
 pub trait Workflow: Sized {
     /// Whether a panic is written to the run's log before it ends the call, so
     /// that the host can say why the plugin crashed. The component then imports
-    /// `log`; by default it imports nothing.
+    /// `log`; by default it imports nothing that can be called.
     const LOG_PANICS: bool = false;
 
     /// Say what this workflow is.
     fn describe() -> Description;
 
-    /// Every word it adds to the user messages and to demonstrated answers,
-    /// split at white space. Empty, as by default, when it adds none.
-    fn vocabulary(_settings: &Settings) -> Vec<String> {
-        Vec::new()
-    }
+    /// Check settings and whether the environment's actions suit, before
+    /// anything else is called with them, and say what follows: the roles, and
+    /// every word it adds to user messages and demonstrated answers.
+    fn configure(
+        settings: &[Configured],
+        environment: &[ActionKind],
+    ) -> Result<Configuration, Problem>;
 
     /// Take the seats. The first event is [`Event::Begun`].
     fn start(briefing: &Briefing) -> Result<Self, Problem>;
 
     /// Take in what happened and say what to do next.
-    fn advance(&mut self, event: Event) -> Result<Directive, Problem>;
+    fn advance(&mut self, event: Event) -> Result<Step, Problem>;
 
-    /// How `role`, which has just been asked, would phrase the expert's
+    /// How the seat, which has just been asked, would phrase the expert's
     /// action; nothing, as by default, if it would not speak to it.
-    fn demonstrate(&self, _role: &str, _expert: &Action) -> Option<String> {
+    fn demonstrate(&self, _seat: &Seat, _expert: &Action) -> Option<String> {
         None
     }
 
@@ -46,38 +50,21 @@ pub trait Workflow: Sized {
     /// Go on from a saved state, most easily by
     /// [`state::load`](crate::state::load).
     fn resume(_state: &[u8]) -> Result<Self, Problem> {
-        Err(Problem::InvalidState("this workflow saves no states".to_owned()))
+        Err(Problem::state("this workflow saves no states"))
     }
 }
 
-/// What a workflow is.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Description {
-    /// A short name in kebab-case.
-    pub name: String,
-    /// The author's version of the workflow.
-    pub version: String,
-    /// One sentence for a list of plugins.
-    pub summary: String,
-    /// The settings it accepts.
-    pub settings: Vec<Setting>,
-    /// The seats it has. Requests and actions may name no others.
-    pub roles: Vec<Role>,
-    /// The kinds of action it sends; empty when it takes what the environment
-    /// offers first.
-    pub actions: Vec<String>,
-}
-
 impl Description {
-    /// A description without settings, roles and actions.
+    /// A description without settings and actions.
     pub fn new(name: &str, version: &str, summary: &str) -> Self {
         Description {
             name: name.to_owned(),
             version: version.to_owned(),
             summary: summary.to_owned(),
             settings: Vec::new(),
-            roles: Vec::new(),
             actions: Vec::new(),
+            needs: Needs::NOTHING,
+            extras: Vec::new(),
         }
     }
 
@@ -85,13 +72,6 @@ impl Description {
     #[must_use]
     pub fn setting(mut self, setting: Setting) -> Self {
         self.settings.push(setting);
-        self
-    }
-
-    /// Have one more seat.
-    #[must_use]
-    pub fn role(mut self, name: &str, summary: &str) -> Self {
-        self.roles.push(Role { name: name.to_owned(), summary: summary.to_owned() });
         self
     }
 
@@ -103,130 +83,185 @@ impl Description {
     }
 }
 
-/// A seat in a workflow.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Role {
-    /// Its name, such as `planner`.
-    pub name: String,
-    /// What it is for, in one sentence.
-    pub summary: String,
-}
-
-/// What a session is told at its start.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Briefing {
-    /// The environment's name.
-    pub environment: String,
-    /// The environment's rules and notation.
-    pub rules: String,
-    /// The kinds of action the environment understands, in its order.
-    pub actions: Vec<ActionKind>,
-    /// All settings of the workflow.
-    pub settings: Settings,
-    /// How many turns each role has at most.
-    pub max_turns: u32,
-}
-
-impl Briefing {
-    /// The kind of action with this name, or a problem that names those there are.
-    pub fn action(&self, name: &str) -> Result<&ActionKind, Problem> {
-        self.actions.iter().find(|kind| kind.name == name).ok_or_else(|| {
-            let known: Vec<_> =
-                self.actions.iter().map(|kind| format!("`{}`", kind.name)).collect();
-            Problem::InvalidSettings(format!(
-                "environment `{}` understands no action `{name}`, only {}",
-                self.environment,
-                known.join(", ")
-            ))
-        })
+/// No roles and no words.
+impl Default for Configuration {
+    fn default() -> Self {
+        Configuration { roles: Vec::new(), vocabulary: Vec::new(), extras: Vec::new() }
     }
 }
 
-/// Who wrote a message of a prompt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Author {
-    /// Standing instructions.
-    System,
-    /// What the role is told now.
-    User,
-    /// What the role itself said before.
-    Assistant,
+impl Configuration {
+    /// Have one more role, with one seat.
+    #[must_use]
+    pub fn role(self, name: &str, summary: &str) -> Self {
+        self.seats(name, summary, 1)
+    }
+
+    /// Have one more role, with so many seats.
+    #[must_use]
+    pub fn seats(mut self, name: &str, summary: &str, seats: u32) -> Self {
+        let (name, summary) = (name.to_owned(), summary.to_owned());
+        self.roles.push(Role { name, summary, seats });
+        self
+    }
+
+    /// Add these words to user messages and demonstrated answers.
+    #[must_use]
+    pub fn words(mut self, words: &[&str]) -> Self {
+        self.vocabulary.extend(words.iter().map(|&word| word.to_owned()));
+        self
+    }
 }
 
-/// One message of a prompt.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message {
-    /// Who wrote it.
-    pub author: Author,
-    /// What it says.
-    pub text: String,
+/// The kind of action with this name, or a problem that names those there are.
+pub fn action_kind<'k>(kinds: &'k [ActionKind], name: &str) -> Result<&'k ActionKind, Problem> {
+    kinds.iter().find(|kind| kind.name == name).ok_or_else(|| {
+        let known: Vec<_> = kinds.iter().map(|kind| format!("`{}`", kind.name)).collect();
+        let known = known.join(", ");
+        Problem::settings(format!("the environment understands no action `{name}`, only {known}"))
+    })
 }
 
-/// A role to ask and what to tell it.
-///
-/// For small policies: what varies belongs in the `user` messages, what
-/// explains into the `system` message, which a policy too small to read prose
-/// may leave out.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
-    /// The seat.
-    pub role: String,
-    /// Its prompt.
-    pub messages: Vec<Message>,
+impl Briefing {
+    /// The environment's rules and notation, as the seat is told them.
+    pub fn rules_for(&self, seat: &Seat) -> &str {
+        let found = self.rules.iter().find(|(whose, _)| whose.as_ref().is_none_or(|w| w == seat));
+        found.map_or("", |(_, rules)| rules)
+    }
+
+    /// The kind of action with this name, or a problem that names those there are.
+    pub fn action(&self, name: &str) -> Result<&ActionKind, Problem> {
+        action_kind(&self.actions, name)
+    }
+}
+
+/// What the seat sees, as text; nothing if it sees nothing.
+pub fn seen_by(views: &[View], seat: &Seat) -> String {
+    parts_for(views, seat).map(text_of).unwrap_or_default()
+}
+
+/// What the seat sees.
+pub fn parts_for<'v>(views: &'v [View], seat: &Seat) -> Option<&'v [Part]> {
+    let mine = |view: &&View| view.seat.as_ref().is_none_or(|whose| whose == seat);
+    views.iter().find(mine).map(|view| view.parts.as_slice())
+}
+
+impl Consequence {
+    /// What the seat sees now, as text.
+    pub fn seen_by(&self, seat: &Seat) -> String {
+        seen_by(&self.views, seat)
+    }
+
+    /// The seat of the first move.
+    pub fn mover(&self) -> Option<&Seat> {
+        self.results.first().map(|result| &result.seat)
+    }
+
+    /// What the seat of the first move is told.
+    pub fn feedback(&self) -> &str {
+        self.results.first().map_or("", |result| &result.feedback)
+    }
+
+    /// Whether the episode goes on.
+    pub fn is_ongoing(&self) -> bool {
+        self.status == Status::Ongoing
+    }
+}
+
+impl Message {
+    /// A message of text.
+    pub fn new(author: Author, text: impl Into<String>) -> Self {
+        Message { author, parts: vec![Part::Text(text.into())] }
+    }
+
+    /// It as text.
+    pub fn text(&self) -> String {
+        text_of(&self.parts)
+    }
 }
 
 impl Request {
-    /// A request to this role, without messages.
-    pub fn new(role: &str) -> Self {
-        Request { role: role.to_owned(), messages: Vec::new() }
+    /// A request to this seat, without messages, in the main conversation.
+    pub fn new(seat: impl Into<Seat>) -> Self {
+        Request {
+            seat: seat.into(),
+            messages: Vec::new(),
+            tools: Vec::new(),
+            thread: String::new(),
+            caller: None,
+            is_open: false,
+            situation: None,
+        }
     }
 
     /// Add standing instructions.
     #[must_use]
     pub fn system(self, text: impl Into<String>) -> Self {
-        self.message(Author::System, text)
+        self.message(Message::new(Author::System, text))
     }
 
     /// Add what the role is told now.
     #[must_use]
     pub fn user(self, text: impl Into<String>) -> Self {
-        self.message(Author::User, text)
+        self.message(Message::new(Author::User, text))
     }
 
     /// Add what the role itself said before.
     #[must_use]
     pub fn assistant(self, text: impl Into<String>) -> Self {
-        self.message(Author::Assistant, text)
+        self.message(Message::new(Author::Assistant, text))
     }
 
-    fn message(mut self, author: Author, text: impl Into<String>) -> Self {
-        self.messages.push(Message { author, text: text.into() });
+    /// Add what a tool answered.
+    #[must_use]
+    pub fn tool(self, text: impl Into<String>) -> Self {
+        self.message(Message::new(Author::Tool, text))
+    }
+
+    /// Add a picture to the last message.
+    #[must_use]
+    pub fn image(mut self, image: Image) -> Self {
+        self.messages.iter_mut().last().into_iter().for_each(|message| {
+            message.parts.push(Part::Image(image.clone()));
+        });
         self
     }
-}
 
-/// What happened.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// The episode begins; this can be seen.
-    Begun(String),
-    /// A role answered.
-    Replied(Reply),
-    /// The environment carried out an action.
-    Acted(Effect),
-    /// A program ran.
-    Ran(Execution),
-}
+    /// Add a message.
+    #[must_use]
+    pub fn message(mut self, message: Message) -> Self {
+        self.messages.push(message);
+        self
+    }
 
-/// What a role answered.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reply {
-    /// The seat.
-    pub role: String,
-    /// The whole answer.
-    pub text: String,
-    /// Whether the answer ended by itself, not by the length limit.
-    pub complete: bool,
+    /// Tell it of these tools.
+    #[must_use]
+    pub fn tools(mut self, names: &[&str]) -> Self {
+        self.tools.extend(names.iter().map(|&name| name.to_owned()));
+        self
+    }
+
+    /// Ask it in a conversation of its own, perhaps because of an answer.
+    #[must_use]
+    pub fn thread(mut self, thread: &str, caller: Option<u32>) -> Self {
+        self.thread = thread.to_owned();
+        self.caller = caller;
+        self
+    }
+
+    /// What the answer is worth shows only later: in credits, or at the end.
+    #[must_use]
+    pub fn open(mut self) -> Self {
+        self.is_open = true;
+        self
+    }
+
+    /// The situation is like others of this name.
+    #[must_use]
+    pub fn situation(mut self, name: &str) -> Self {
+        self.situation = Some(name.to_owned());
+        self
+    }
 }
 
 impl Reply {
@@ -237,119 +272,61 @@ impl Reply {
     }
 }
 
-/// What an action led to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Effect {
-    /// The seat that acted.
-    pub role: String,
-    /// Whether the environment carried the action out in full.
-    pub accepted: bool,
-    /// What the environment said about it.
-    pub feedback: String,
-    /// What can be seen now.
-    pub observation: String,
-    /// Where the episode stands.
-    pub status: Status,
-}
-
-/// How a program ended that the session had asked to be run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Execution {
-    /// The seat it was run for.
-    pub role: String,
-    /// Whether it ended by itself with exit code 0.
-    pub succeeded: bool,
-    /// What it wrote to standard output, perhaps cut.
-    pub stdout: String,
-    /// What it wrote to standard error, or how it was stopped.
-    pub stderr: String,
-}
-
-/// A program for the sandbox.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
-    /// The seat it is run for.
-    pub role: String,
-    /// The language it is written in, such as `python`.
-    pub language: String,
-    /// The program.
-    pub source: String,
-    /// Its standard input.
-    pub stdin: String,
-}
-
-/// What the host is to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Directive {
-    /// Ask these roles. Their answers do not depend on each other; the host
-    /// reports them one at a time, in the order of the list.
-    Ask(Vec<Request>),
-    /// Let the role carry out an action in the environment.
-    Act(String, Action),
-    /// Run a program in the sandbox.
-    Run(Program),
-    /// Nothing until the next of the answers that are still due.
-    Wait,
-    /// The session is over.
-    Finish,
-}
-
-impl Directive {
-    /// Ask one role.
+impl Step {
+    /// Ask one seat.
     pub fn ask(request: Request) -> Self {
-        Directive::Ask(vec![request])
+        Step::ask_all(vec![request])
     }
 
-    /// Let `role` carry out an action in the environment.
-    pub fn act(role: &str, kind: &str, text: &str) -> Self {
-        Directive::Act(role.to_owned(), Action::new(kind, text))
+    /// Ask several seats, whose answers do not depend on each other.
+    pub fn ask_all(requests: Vec<Request>) -> Self {
+        Directive::Ask(requests).into()
     }
 
-    /// Have one program run for a role.
-    pub fn run(role: &str, language: &str, source: &str, stdin: &str) -> Self {
-        let [role, language, source, stdin] = [role, language, source, stdin].map(str::to_owned);
-        Directive::Run(Program { role, language, source, stdin })
+    /// Let the seat carry out an action in the environment.
+    pub fn act(seat: impl Into<Seat>, kind: &str, text: &str) -> Self {
+        Directive::Act(vec![Move { seat: seat.into(), action: Action::new(kind, text) }]).into()
+    }
+
+    /// Have a tool called for the seat.
+    pub fn call(seat: impl Into<Seat>, tool: &str, arguments: &str) -> Self {
+        let [tool, arguments] = [tool, arguments].map(str::to_owned);
+        Directive::Call(vec![Call { seat: seat.into(), tool, arguments }]).into()
+    }
+
+    /// Nothing until the next of the answers that are still due.
+    pub fn wait() -> Self {
+        Directive::Wait.into()
+    }
+
+    /// The session is over.
+    pub fn finish() -> Self {
+        Directive::Finish.into()
+    }
+
+    /// And the answer with this number was worth this much; nothing more will
+    /// be said of it.
+    #[must_use]
+    pub fn credit(mut self, answer: u32, name: &str, value: f64) -> Self {
+        self.credits.push(Credit { answer, name: name.to_owned(), value, is_last: true });
+        self
     }
 }
 
-/// Why a call could not be served. A problem is never a reward: the host
-/// counts the episode as void and keeps it out of training.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Problem {
-    /// The settings contradict each other, or do not fit the environment.
-    #[error("invalid settings: {0}")]
-    InvalidSettings(String),
-    /// The saved state is not one of this version's.
-    #[error("invalid state: {0}")]
-    InvalidState(String),
-    /// The event cannot follow the last directive.
-    #[error("unexpected event: {0}")]
-    UnexpectedEvent(String),
-    /// The plugin itself went wrong.
-    #[error("the plugin went wrong: {0}")]
-    Internal(String),
+impl From<Directive> for Step {
+    fn from(directive: Directive) -> Self {
+        Step { credits: Vec::new(), directive }
+    }
 }
 
 impl Problem {
     /// `event` cannot follow the last directive.
     pub fn unexpected(event: &Event) -> Self {
-        Problem::UnexpectedEvent(match event {
+        Problem::order(match event {
             Event::Begun(_) => "the session has already begun".to_owned(),
-            Event::Replied(reply) => format!("`{}` was not asked", reply.role),
-            Event::Acted(effect) => format!("`{}` did not act", effect.role),
-            Event::Ran(execution) => format!("nothing was run for `{}`", execution.role),
+            Event::Replied(reply) => format!("`{}` was not asked", reply.seat),
+            Event::Acted(_) => "nobody was to act".to_owned(),
+            Event::Returned(_) => "no tool was called".to_owned(),
         })
-    }
-}
-
-impl From<SettingError> for Problem {
-    fn from(error: SettingError) -> Self {
-        Problem::InvalidSettings(error.to_string())
-    }
-}
-
-impl From<StateError> for Problem {
-    fn from(error: StateError) -> Self {
-        Problem::InvalidState(error.to_string())
     }
 }

@@ -3,9 +3,12 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use plugin_sdk::environment::{self, Action, Environment, Outcome, Task};
+use plugin_sdk::environment::{
+    self, Action, ActionKind, Configured, Environment, Outcome, Problem, Seat, Task,
+};
 use plugin_sdk::testing::{Report, Verdict, check_environment, check_workflow};
-use plugin_sdk::workflow::{self, Briefing, Directive, Event, Request, Workflow};
+use plugin_sdk::workflow::{self, Briefing, Event, Request, Step, Workflow, seen_by};
+use plugin_sdk::environment::Recipient;
 use plugin_sdk::{Random, Setting, Settings, state};
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +17,7 @@ const EARNS_BY_LOOPS: u8 = 1;
 const PAYS_FOR_LOITERING: u8 = 2;
 const HIDES_STATE: u8 = 3;
 const FORGETS_STATE: u8 = 4;
-const NAMES_PARTS_WRONGLY: u8 = 5;
+const PAYS_A_GHOST: u8 = 5;
 const PAYS_INFINITY: u8 = 6;
 const STOPS_AT_GARBAGE: u8 = 7;
 const MISLEADS: u8 = 8;
@@ -39,16 +42,16 @@ impl<const FAULT: u8> Environment for Corridor<FAULT> {
         environment::Description::new("corridor", "1.0.0", "Leave the corridor.")
             .setting(Setting::integer("length", "Cells of the corridor.", 2..=9, 9))
             .action("step", "`on` or `back`")
-            .max_turns(9)
     }
 
-    fn vocabulary(_settings: &Settings) -> Result<Vec<String>, environment::Problem> {
+    fn configure(_settings: &[Configured]) -> Result<environment::Configuration, Problem> {
         let digits = if FAULT == KEEPS_WORDS_BACK { 0..4 } else { 0..10 };
         let names = digits.flat_map(|digit| [format!("{digit}"), format!("name{digit}")]);
-        Ok(["on", "back"].map(str::to_owned).into_iter().chain(names).collect())
+        let words = ["on", "back"].map(str::to_owned).into_iter().chain(names).collect();
+        Ok(environment::Configuration::default().vocabulary(words).max_turns(9))
     }
 
-    fn start(task: &Task) -> Result<Self, environment::Problem> {
+    fn start(task: &Task) -> Result<Self, Problem> {
         let split = if FAULT == SHARES_TASKS { environment::Split::Train } else { task.split };
         let mut random = Random::new(split, task.seed, "name");
         let name = loop {
@@ -60,11 +63,11 @@ impl<const FAULT: u8> Environment for Corridor<FAULT> {
         Ok(Corridor { length: task.settings.integer("length")?, here: 0, name, actions: 0 })
     }
 
-    fn rules(&self) -> String {
+    fn rules(&self, _seat: &Seat) -> String {
         "Go on until you are out.".to_owned()
     }
 
-    fn observe(&self) -> String {
+    fn observe(&self, _seat: &Seat) -> String {
         let shown = match FAULT {
             HIDES_STATE => HIDDEN.fetch_add(1, Ordering::Relaxed) as usize % 7,
             FORGETS_STATE => self.actions as usize % 10,
@@ -73,14 +76,14 @@ impl<const FAULT: u8> Environment for Corridor<FAULT> {
         format!("{shown}{}", self.name)
     }
 
-    fn act(&mut self, _role: &str, action: &Action) -> Result<Outcome, environment::Problem> {
+    fn act(&mut self, _seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
         self.actions += 1;
         let before = self.here;
         match action.text.as_str() {
             "on" => self.here += 1,
             "back" => self.here = self.here.saturating_sub(1),
             text if FAULT == STOPS_AT_GARBAGE => {
-                return Err(environment::Problem::Internal(format!("cannot read {text}")));
+                return Err(Problem::internal(format!("cannot read {text}")));
             }
             _ => return Ok(Outcome::rejected("Say `on` or `back`.").local("unreadable", -0.1)),
         }
@@ -88,14 +91,14 @@ impl<const FAULT: u8> Environment for Corridor<FAULT> {
         match FAULT {
             EARNS_BY_LOOPS => outcome = outcome.local("busy", 0.1),
             PAYS_FOR_LOITERING if self.here < before => outcome = outcome.local("rest", 9.0),
-            NAMES_PARTS_WRONGLY => outcome.local += 0.5,
-            PAYS_INFINITY => outcome.team = f64::INFINITY,
+            PAYS_A_GHOST => outcome = outcome.award(Recipient::Mover(1), "ghost", 0.5),
+            PAYS_INFINITY => outcome = outcome.team("much", f64::INFINITY),
             _ => {}
         }
         Ok(if self.here == self.length { outcome.solved() } else { outcome })
     }
 
-    fn demonstrate(&self) -> Option<Action> {
+    fn demonstrate(&self, _seat: &Seat) -> Option<Action> {
         let word = if FAULT == MISLEADS && self.here == 2 { "back" } else { "on" };
         Some(Action::new("step", word))
     }
@@ -104,7 +107,7 @@ impl<const FAULT: u8> Environment for Corridor<FAULT> {
         if FAULT == SAVES_NOTHING { None } else { state::save(self) }
     }
 
-    fn resume(bytes: &[u8]) -> Result<Self, environment::Problem> {
+    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
         Ok(state::load(bytes)?)
     }
 }
@@ -132,7 +135,7 @@ fn the_fault_of_an_environment_is_found() {
     assert_eq!(faults(&loitering), ["loops", "loitering"], "{loitering}");
     let forgetful = check_environment::<Corridor<FORGETS_STATE>>();
     assert_eq!(faults(&forgetful), ["resume"], "{forgetful}");
-    let misnamed = check_environment::<Corridor<NAMES_PARTS_WRONGLY>>();
+    let misnamed = check_environment::<Corridor<PAYS_A_GHOST>>();
     assert!(faults(&misnamed).contains(&"rewards"), "{misnamed}");
     let infinite = check_environment::<Corridor<PAYS_INFINITY>>();
     assert!(faults(&infinite).contains(&"rewards"), "{infinite}");
@@ -183,37 +186,39 @@ struct Vote<const FAULT: u8> {
 impl<const FAULT: u8> Workflow for Vote<FAULT> {
     fn describe() -> workflow::Description {
         workflow::Description::new("vote", "1.0.0", "Two answer, one counts.")
-            .role("first", "Answers in vain.")
-            .role("second", "Answers.")
             .action("answer")
     }
 
-    fn vocabulary(_settings: &Settings) -> Vec<String> {
-        vec!["first".to_owned(), "second".to_owned()]
+    fn configure(
+        _settings: &[Configured],
+        _environment: &[ActionKind],
+    ) -> Result<workflow::Configuration, Problem> {
+        Ok(workflow::Configuration::default()
+            .role("first", "Answers in vain.")
+            .role("second", "Answers.")
+            .words(&["first", "second"]))
     }
 
-    fn start(_briefing: &Briefing) -> Result<Self, workflow::Problem> {
+    fn start(_briefing: &Briefing) -> Result<Self, Problem> {
         Ok(Vote { due: 0, observation: String::new() })
     }
 
-    fn advance(&mut self, event: Event) -> Result<Directive, workflow::Problem> {
+    fn advance(&mut self, event: Event) -> Result<Step, Problem> {
         match event {
-            Event::Begun(observation) => Ok(self.ask(observation)),
-            Event::Replied(_) if FAULT == WAITS_FOR_NOBODY => Ok(Directive::Wait),
+            Event::Begun(views) => Ok(self.ask(seen_by(&views, &Seat::new("first")))),
+            Event::Replied(_) if FAULT == WAITS_FOR_NOBODY => Ok(Step::wait()),
             Event::Replied(_) if self.due == 2 => {
                 self.due = 1;
-                Ok(Directive::Wait)
+                Ok(Step::wait())
             }
             Event::Replied(reply) => {
                 let kind = if FAULT == UNKNOWN_KIND { "vote" } else { "answer" };
-                Ok(Directive::act("second", kind, &reply.text))
+                Ok(Step::act("second", kind, &reply.text))
             }
-            Event::Acted(_) if FAULT == NEVER_ASKS => Ok(Directive::act("second", "answer", "")),
-            Event::Acted(effect) if effect.status != workflow::Status::Ongoing => {
-                Ok(Directive::Finish)
-            }
-            Event::Acted(effect) => Ok(self.ask(effect.observation)),
-            Event::Ran(_) => Err(workflow::Problem::unexpected(&event)),
+            Event::Acted(_) if FAULT == NEVER_ASKS => Ok(Step::act("second", "answer", "")),
+            Event::Acted(seen) if !seen.is_ongoing() => Ok(Step::finish()),
+            Event::Acted(seen) => Ok(self.ask(seen.seen_by(&Seat::new("first")))),
+            Event::Returned(_) => Err(Problem::unexpected(&event)),
         }
     }
 
@@ -221,21 +226,21 @@ impl<const FAULT: u8> Workflow for Vote<FAULT> {
         state::save(self)
     }
 
-    fn resume(bytes: &[u8]) -> Result<Self, workflow::Problem> {
+    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
         let vote: Self = state::load(bytes)?;
         Ok(if FAULT == RESUMES_ELSEWHERE { Vote { due: 1, ..vote } } else { vote })
     }
 }
 
 impl<const FAULT: u8> Vote<FAULT> {
-    fn ask(&mut self, observation: String) -> Directive {
+    fn ask(&mut self, observation: String) -> Step {
         self.due = 2;
         self.observation = observation;
         let second = if FAULT == UNKNOWN_ROLE { "third" } else { "second" };
         let word = if FAULT == UNLISTED_WORD { "hello" } else { "second" };
         let told = format!("{word} {}", self.observation);
         let request = Request::new(second).system("Answer.");
-        Directive::Ask(vec![
+        Step::ask_all(vec![
             Request::new("first").user(format!("first {}", self.observation)),
             if FAULT == MUTE_PROMPT { request } else { request.user(told) },
         ])
@@ -259,10 +264,10 @@ fn the_fault_of_a_workflow_is_named() {
     ]
     .map(|report| report.finding("rehearsal").map(|finding| finding.sentence.clone()));
     let expected = [
-        "there is no role `third`",
+        "there is no seat `third`",
         "it acts after the end of the episode",
         "it acts with unknown kind `vote`",
-        "the prompt of `second` does not end with a user message",
+        "the prompt of `second` does not end with what it is told",
         "it waits although no answer is due",
     ];
     assert_eq!(sentences, expected.map(|sentence| Some(sentence.to_owned())));

@@ -6,7 +6,7 @@ mod hanoi;
 use hanoi::*;
 use plugin_sdk::testing::{Native, Report, Scope, Verdict};
 
-fn check<const FAULT: u8>(disks: i64) -> Report {
+fn check<const FAULT: u8>(disks: i32) -> Report {
     let scope = Scope { tasks: 4, ..Scope::default() }.with("disks", disks);
     scope.check_environment(&Native::<Hanoi<FAULT>>::default())
 }

@@ -4,18 +4,17 @@ use std::collections::HashSet;
 
 use super::report::{Checked, Objection, require};
 use crate::environment::Description;
-use crate::settings::Setting;
+use crate::types::Setting;
 
 /// The description of an environment.
 pub(super) fn check(description: &Description) -> Checked {
-    let Description { name, version, settings, actions, workflows, max_turns, .. } = description;
+    let Description { name, version, settings, actions, workflows, .. } = description;
     check_name(name)?;
     require(!version.is_empty(), || "there is no version".to_owned())?;
     check_settings(settings)?;
     require(!actions.is_empty(), || "no kind of action is described".to_owned())?;
     check_unique("kind of action", actions.iter().map(|kind| kind.name.as_str()))?;
     require(!workflows.is_empty(), || "no workflow is recommended".to_owned())?;
-    require(*max_turns > 0, || "an episode has no turns".to_owned())?;
     Ok(format!("{} settings, {} kinds of action", settings.len(), actions.len()))
 }
 

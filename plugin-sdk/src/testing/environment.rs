@@ -13,20 +13,20 @@ mod words;
 use super::description;
 use super::phrasebook::Phrasebook;
 use super::report::{Checked, Objection, Report, finding};
-use super::walk::Walk;
+use super::walk::{TESTER, Walk};
 use super::{Scope, Watch};
 use crate::Random;
-use crate::environment::{Action, Description, Outcome, Problem, Split, Task};
-use crate::settings::Settings;
+use crate::environment::{Configuration, Description, Move, Outcome, Task};
+use crate::types::{Action, Configured, Part, Problem, Seat, Split};
 
 /// An environment as the suite sees it: a type of this program
 /// ([`Native`](super::Native)) or a component in a host. A host reports a trap
-/// or a met limit as [`Problem::Internal`].
+/// or a met limit as [`Problem::internal`].
 pub trait EnvironmentUnderTest {
     /// Say what it is.
     fn describe(&self) -> Result<Description, Problem>;
-    /// List its words.
-    fn vocabulary(&self, settings: &Settings) -> Result<Vec<String>, Problem>;
+    /// Check settings and say what follows from them.
+    fn configure(&self, settings: &[Configured]) -> Result<Configuration, Problem>;
     /// Begin a task.
     fn start(&self, task: &Task) -> Result<Box<dyn EpisodeUnderTest + '_>, Problem>;
     /// Go on from a saved state, in a fresh instance if there are instances.
@@ -36,13 +36,13 @@ pub trait EnvironmentUnderTest {
 /// An episode as the suite sees it.
 pub trait EpisodeUnderTest {
     /// The rules and the notation.
-    fn rules(&mut self) -> Result<String, Problem>;
+    fn rules(&mut self, seat: &Seat) -> Result<String, Problem>;
     /// What can be seen now.
-    fn observe(&mut self) -> Result<String, Problem>;
-    /// Carry out an action.
-    fn act(&mut self, role: &str, action: &Action) -> Result<Outcome, Problem>;
+    fn observe(&mut self, seat: &Seat) -> Result<Vec<Part>, Problem>;
+    /// Carry out moves.
+    fn act(&mut self, moves: &[Move]) -> Result<Outcome, Problem>;
     /// The expert's next action.
-    fn demonstrate(&mut self) -> Result<Option<Action>, Problem>;
+    fn demonstrate(&mut self, seat: &Seat) -> Result<Option<Action>, Problem>;
     /// The state, if it can be saved.
     fn save(&mut self) -> Result<Option<Vec<u8>>, Problem>;
 }
@@ -109,8 +109,8 @@ struct Examination<'a> {
     environment: &'a dyn EnvironmentUnderTest,
     scope: &'a Scope,
     description: Description,
-    settings: Settings,
-    vocabulary: Vec<String>,
+    settings: Vec<Configured>,
+    configuration: Configuration,
     phrasebook: Phrasebook,
     tasks: Vec<Task>,
     /// The expert's walk through every task.
@@ -128,13 +128,14 @@ impl<'a> Examination<'a> {
         scope: &'a Scope,
     ) -> Result<Self, Objection> {
         let settings = scope.settings(&description.settings);
-        let vocabulary = environment.vocabulary(&settings)?;
-        let tasks = tasks(&settings, scope);
-        let patience = patience(&description);
+        let configuration = environment.configure(&settings)?;
+        let seats = seats(&description);
+        let tasks = tasks(&settings, &seats, scope);
+        let patience = patience(&configuration);
         let experts = tasks.iter().map(|task| Walk::of_expert(environment, task, patience));
         let experts: Vec<Walk> = experts.collect::<Result<_, _>>()?;
         let kinds = description.actions.iter().map(|kind| kind.name.clone()).collect();
-        let phrasebook = Phrasebook::new(kinds, &vocabulary, &experts);
+        let phrasebook = Phrasebook::new(kinds, &configuration.vocabulary, &experts);
         let stroll = |(task, tame): (&Task, bool)| {
             let mut random = Random::new(task.split, task.seed, "stroll");
             Walk::take(environment, task, scope.steps, |_| phrasebook.deed(tame, &mut random))
@@ -147,7 +148,7 @@ impl<'a> Examination<'a> {
             scope,
             description,
             settings,
-            vocabulary,
+            configuration,
             phrasebook,
             tasks,
             experts,
@@ -167,19 +168,31 @@ impl<'a> Examination<'a> {
     }
 
     fn task(&self, split: Split, seed: u32) -> Task {
-        Task { split, seed, settings: self.settings.clone(), entry: self.scope.entry(seed) }
+        let (settings, seats) = (self.settings.clone(), seats(&self.description));
+        Task { split, seed, settings, seats, entry: self.scope.entry(seed) }
     }
 }
 
 /// Actions after which an expert should have solved a task.
-fn patience(description: &Description) -> usize {
-    EXPERT_PATIENCE * description.max_turns as usize
+fn patience(configuration: &Configuration) -> usize {
+    EXPERT_PATIENCE * configuration.max_turns as usize
+}
+
+/// Who plays: somebody who does everything, and somebody for every kind of action.
+fn seats(description: &Description) -> Vec<Seat> {
+    let kinds = description.actions.iter().map(|kind| Seat::new(&kind.name));
+    std::iter::once(Seat::new(TESTER)).chain(kinds).collect()
 }
 
 /// A few tasks of every split.
-fn tasks(settings: &Settings, scope: &Scope) -> Vec<Task> {
-    let task =
-        |split, seed| Task { split, seed, settings: settings.clone(), entry: scope.entry(seed) };
+fn tasks(settings: &[Configured], seats: &[Seat], scope: &Scope) -> Vec<Task> {
+    let task = |split, seed| Task {
+        split,
+        seed,
+        settings: settings.to_vec(),
+        seats: seats.to_vec(),
+        entry: scope.entry(seed),
+    };
     let of_split = |split| (0..scope.tasks).map(move |seed| (split, seed));
     Split::ALL.into_iter().flat_map(of_split).map(|(split, seed)| task(split, seed)).collect()
 }

@@ -5,9 +5,9 @@ use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{EnvironmentUnderTest, EpisodeUnderTest, SessionUnderTest, WorkflowUnderTest};
-use crate::environment::{self, Action, Environment, Episode, Outcome, Problem, Task};
-use crate::settings::Settings;
-use crate::workflow::{self, Briefing, Directive, Event, Workflow};
+use crate::environment::{self, Environment, Episode, Move, Outcome, Task};
+use crate::types::{Action, ActionKind, Configured, Part, Problem, Seat};
+use crate::workflow::{self, Briefing, Event, Step, Workflow};
 
 /// An environment or a workflow in this very program.
 pub struct Native<T>(PhantomData<T>);
@@ -23,7 +23,7 @@ fn caught<R>(call: impl FnOnce() -> Result<R, Problem>) -> Result<R, Problem> {
     let panicked = |payload: Box<dyn Any + Send>| {
         let literal = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
         let words = literal.or_else(|| payload.downcast_ref::<String>().cloned());
-        Problem::Internal(format!("it panicked: {}", words.unwrap_or_default()))
+        Problem::internal(format!("it panicked: {}", words.unwrap_or_default()))
     };
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|payload| Err(panicked(payload)))
 }
@@ -33,8 +33,8 @@ impl<E: Environment + 'static> EnvironmentUnderTest for Native<E> {
         caught(|| Ok(E::describe()))
     }
 
-    fn vocabulary(&self, settings: &Settings) -> Result<Vec<String>, Problem> {
-        caught(|| E::vocabulary(settings))
+    fn configure(&self, settings: &[Configured]) -> Result<environment::Configuration, Problem> {
+        caught(|| E::configure(settings))
     }
 
     fn start(&self, task: &Task) -> Result<Box<dyn EpisodeUnderTest>, Problem> {
@@ -47,20 +47,20 @@ impl<E: Environment + 'static> EnvironmentUnderTest for Native<E> {
 }
 
 impl<E: Environment> EpisodeUnderTest for Episode<E> {
-    fn rules(&mut self) -> Result<String, Problem> {
-        caught(|| Ok(self.environment().rules()))
+    fn rules(&mut self, seat: &Seat) -> Result<String, Problem> {
+        caught(|| Ok(self.environment().rules(seat)))
     }
 
-    fn observe(&mut self) -> Result<String, Problem> {
-        caught(|| Ok(self.environment().observe()))
+    fn observe(&mut self, seat: &Seat) -> Result<Vec<Part>, Problem> {
+        caught(|| Ok(Episode::observe(self, seat)))
     }
 
-    fn act(&mut self, role: &str, action: &Action) -> Result<Outcome, Problem> {
-        caught(|| Episode::act(self, role, action))
+    fn act(&mut self, moves: &[Move]) -> Result<Outcome, Problem> {
+        caught(|| Episode::act(self, moves))
     }
 
-    fn demonstrate(&mut self) -> Result<Option<Action>, Problem> {
-        caught(|| Ok(Episode::demonstrate(self)))
+    fn demonstrate(&mut self, seat: &Seat) -> Result<Option<Action>, Problem> {
+        caught(|| Ok(Episode::demonstrate(self, seat)))
     }
 
     fn save(&mut self) -> Result<Option<Vec<u8>>, Problem> {
@@ -69,39 +69,39 @@ impl<E: Environment> EpisodeUnderTest for Episode<E> {
 }
 
 impl<W: Workflow + 'static> WorkflowUnderTest for Native<W> {
-    fn describe(&self) -> Result<workflow::Description, workflow::Problem> {
-        Ok(W::describe())
+    fn describe(&self) -> Result<workflow::Description, Problem> {
+        caught(|| Ok(W::describe()))
     }
 
-    fn vocabulary(&self, settings: &Settings) -> Result<Vec<String>, workflow::Problem> {
-        Ok(W::vocabulary(settings))
+    fn configure(
+        &self,
+        settings: &[Configured],
+        environment: &[ActionKind],
+    ) -> Result<workflow::Configuration, Problem> {
+        caught(|| W::configure(settings, environment))
     }
 
-    fn start(&self, briefing: &Briefing) -> Result<Box<dyn SessionUnderTest>, workflow::Problem> {
-        Ok(Box::new(NativeSession(W::start(briefing)?)))
+    fn start(&self, briefing: &Briefing) -> Result<Box<dyn SessionUnderTest>, Problem> {
+        caught(|| Ok(Box::new(NativeSession(W::start(briefing)?)) as Box<dyn SessionUnderTest>))
     }
 
-    fn resume(&self, state: &[u8]) -> Result<Box<dyn SessionUnderTest>, workflow::Problem> {
-        Ok(Box::new(NativeSession(W::resume(state)?)))
+    fn resume(&self, state: &[u8]) -> Result<Box<dyn SessionUnderTest>, Problem> {
+        caught(|| Ok(Box::new(NativeSession(W::resume(state)?)) as Box<dyn SessionUnderTest>))
     }
 }
 
 struct NativeSession<W>(W);
 
 impl<W: Workflow> SessionUnderTest for NativeSession<W> {
-    fn advance(&mut self, event: Event) -> Result<Directive, workflow::Problem> {
-        self.0.advance(event)
+    fn advance(&mut self, event: Event) -> Result<Step, Problem> {
+        caught(|| self.0.advance(event))
     }
 
-    fn demonstrate(
-        &mut self,
-        role: &str,
-        expert: &Action,
-    ) -> Result<Option<String>, workflow::Problem> {
-        Ok(self.0.demonstrate(role, expert))
+    fn demonstrate(&mut self, seat: &Seat, expert: &Action) -> Result<Option<String>, Problem> {
+        caught(|| Ok(self.0.demonstrate(seat, expert)))
     }
 
-    fn save(&mut self) -> Result<Option<Vec<u8>>, workflow::Problem> {
-        Ok(self.0.save())
+    fn save(&mut self) -> Result<Option<Vec<u8>>, Problem> {
+        caught(|| Ok(self.0.save()))
     }
 }

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::environment::{Action, Split, Task};
-use crate::settings::{Settings, Value};
+use crate::environment::Task;
+use crate::types::{Action, Configured, Problem, Split, Value};
 
 /// Actions of a reproducer that are printed; `Reproducer::actions` has all.
 const SHOWN_ACTIONS: usize = 12;
@@ -40,7 +40,7 @@ pub struct Reproducer {
     /// The task's seed.
     pub seed: u32,
     /// All settings.
-    pub settings: Settings,
+    pub settings: Vec<Configured>,
     /// Role and action, in order.
     pub actions: Vec<(String, Action)>,
 }
@@ -115,7 +115,7 @@ impl fmt::Display for Finding {
 impl fmt::Display for Reproducer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{} task {}", self.split.name(), self.seed)?;
-        for (name, value) in self.settings.iter() {
+        for Configured { name, value } in &self.settings {
             match value {
                 Value::Integer(value) => write!(formatter, ", {name}={value}")?,
                 Value::Number(value) => write!(formatter, ", {name}={value}")?,
@@ -203,14 +203,8 @@ pub(super) fn skip<T>(sentence: &str) -> Result<T, Objection> {
     Err(Objection::Skipped(sentence.to_owned()))
 }
 
-impl From<crate::environment::Problem> for Objection {
-    fn from(problem: crate::environment::Problem) -> Self {
-        Objection::Failed(format!("there was a problem: {problem}"), None)
-    }
-}
-
-impl From<crate::workflow::Problem> for Objection {
-    fn from(problem: crate::workflow::Problem) -> Self {
-        Objection::Failed(format!("there was a problem: {problem}"), None)
+impl From<Problem> for Objection {
+    fn from(problem: Problem) -> Self {
+        Objection::Failed(format!("there was a problem: {}", problem.sentence()), None)
     }
 }

@@ -2,13 +2,19 @@
 
 use super::environment::{EnvironmentUnderTest, EpisodeUnderTest};
 use super::report::{Objection, Reproducer, Seen};
-use crate::environment::{Action, Outcome, Problem, Status, Task};
+use crate::environment::{Move, Outcome, Recipient, Task};
+use crate::types::{Action, Problem, Seat, Status, text_of};
 
 /// The role that acts where one role does everything.
 pub(super) const TESTER: &str = "tester";
 
 /// Somebody of the team who does nothing, and shares in its rewards.
 pub(super) const BYSTANDER: &str = "a bystander";
+
+/// The seat of the tester.
+pub(super) fn tester() -> Seat {
+    Seat::new(TESTER)
+}
 
 /// Everything that can be seen of a moment in an episode.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,8 +27,8 @@ pub(super) struct Moment {
 impl Moment {
     pub fn of(episode: &mut dyn EpisodeUnderTest) -> Result<Self, Problem> {
         Ok(Moment {
-            observation: episode.observe()?,
-            expert: episode.demonstrate()?,
+            observation: text_of(&episode.observe(&tester())?),
+            expert: episode.demonstrate(&tester())?,
             saved: episode.save()?,
         })
     }
@@ -48,7 +54,7 @@ impl Deed {
 
     /// Do it.
     pub fn carry_out(&self, episode: &mut dyn EpisodeUnderTest) -> Result<Outcome, Problem> {
-        episode.act(&self.role, &self.action)
+        episode.act(&[Move { seat: Seat::new(&self.role), action: self.action.clone() }])
     }
 }
 
@@ -63,8 +69,13 @@ pub(super) struct Step {
 impl Step {
     /// What the step is worth to a role.
     pub fn worth(&self, role: &str) -> f64 {
-        let local = if self.deed.role == role { self.outcome.local } else { 0.0 };
-        self.outcome.team + local
+        let for_role = |to: &Recipient| match to {
+            Recipient::Team => true,
+            Recipient::Mover(_) => self.deed.role == role,
+            Recipient::Seat(seat) => seat.role == role,
+        };
+        let awards = self.outcome.awards.iter().filter(|award| for_role(&award.to));
+        awards.map(|award| award.value).sum()
     }
 }
 
@@ -138,9 +149,15 @@ impl Walk {
         self.steps.last().map_or(Status::Ongoing, |step| step.outcome.status)
     }
 
-    /// Who acted, and a role that did not: it shares in the team's rewards.
+    /// Who acted or was rewarded, and a role that was not: it shares in the team's rewards.
     pub fn roles(&self) -> Vec<&str> {
-        let mut roles: Vec<&str> = self.steps.iter().map(|step| step.deed.role.as_str()).collect();
+        let acted = self.steps.iter().map(|step| step.deed.role.as_str());
+        let awards = self.steps.iter().flat_map(|step| &step.outcome.awards);
+        let named = awards.filter_map(|award| match &award.to {
+            Recipient::Seat(seat) => Some(seat.role.as_str()),
+            Recipient::Team | Recipient::Mover(_) => None,
+        });
+        let mut roles: Vec<&str> = acted.chain(named).collect();
         roles.push(BYSTANDER);
         roles.sort_unstable();
         roles.dedup();

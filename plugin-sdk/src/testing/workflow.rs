@@ -6,21 +6,24 @@ use super::Scope;
 use super::description::{check_name, check_settings, check_unique};
 use super::report::{Checked, Finding, Objection, Report, finding, require, skip};
 use crate::Random;
-use crate::environment::{Action, ActionKind, Split};
-use crate::settings::Settings;
+use crate::types::{Action, ActionKind, Configured, Part, Problem, Seat, Split, Status};
 use crate::workflow::{
-    Author, Briefing, Description, Directive, Effect, Event, Execution, Problem, Reply, Request,
-    Status,
+    Author, Briefing, Configuration, Consequence, Description, Directive, Event, Message, Move,
+    Reply, Request, ResultOfMove, Returned, Step, Tool, View,
 };
 
 /// A workflow as the suite sees it: a type of this program
 /// ([`Native`](super::Native)) or a component in a host. A host reports a trap
-/// or a met limit as [`Problem::Internal`].
+/// or a met limit as [`Problem::internal`].
 pub trait WorkflowUnderTest {
     /// Say what it is.
     fn describe(&self) -> Result<Description, Problem>;
-    /// List the words it adds.
-    fn vocabulary(&self, settings: &Settings) -> Result<Vec<String>, Problem>;
+    /// Check settings and say what follows from them.
+    fn configure(
+        &self,
+        settings: &[Configured],
+        environment: &[ActionKind],
+    ) -> Result<Configuration, Problem>;
     /// Take the seats.
     fn start(&self, briefing: &Briefing) -> Result<Box<dyn SessionUnderTest + '_>, Problem>;
     /// Go on from a saved state, in a fresh instance if there are instances.
@@ -30,9 +33,9 @@ pub trait WorkflowUnderTest {
 /// A session as the suite sees it.
 pub trait SessionUnderTest {
     /// Take in what happened and say what to do next.
-    fn advance(&mut self, event: Event) -> Result<Directive, Problem>;
+    fn advance(&mut self, event: Event) -> Result<Step, Problem>;
     /// Phrase the expert's action.
-    fn demonstrate(&mut self, role: &str, expert: &Action) -> Result<Option<String>, Problem>;
+    fn demonstrate(&mut self, seat: &Seat, expert: &Action) -> Result<Option<String>, Problem>;
     /// The state, if it can be saved.
     fn save(&mut self) -> Result<Option<Vec<u8>>, Problem>;
 }
@@ -56,17 +59,18 @@ pub(super) fn check(workflow: &dyn WorkflowUnderTest, scope: &Scope) -> Report {
     };
     let subject = format!("workflow `{}` {}", description.name, description.version);
     let mut findings = vec![finding("description", check_description(&description))];
-    let settings = scope.settings(&description.settings);
-    let examination = Examination { workflow, scope, description, settings };
-    findings.extend(examination.findings());
+    match Examination::prepare(workflow, scope, &description) {
+        Ok(examination) => findings.extend(examination.findings()),
+        Err(objection) => findings.push(finding("configure", Err(objection))),
+    }
     Report { subject, findings }
 }
 
-/// A directive and what led to it.
+/// A step and what led to it.
 #[derive(Clone, Debug, PartialEq)]
 struct Exchange {
     event: Event,
-    directive: Directive,
+    step: Step,
     /// The state after it.
     saved: Option<Vec<u8>>,
 }
@@ -74,11 +78,28 @@ struct Exchange {
 struct Examination<'a> {
     workflow: &'a dyn WorkflowUnderTest,
     scope: &'a Scope,
-    description: Description,
-    settings: Settings,
+    settings: Vec<Configured>,
+    kinds: Vec<ActionKind>,
+    configuration: Configuration,
 }
 
-impl Examination<'_> {
+impl<'a> Examination<'a> {
+    fn prepare(
+        workflow: &'a dyn WorkflowUnderTest,
+        scope: &'a Scope,
+        description: &Description,
+    ) -> Result<Self, Objection> {
+        let settings = scope.settings(&description.settings);
+        let kinds = match description.actions.as_slice() {
+            [] => vec!["answer".to_owned()],
+            kinds => kinds.to_vec(),
+        };
+        let kind = |name| ActionKind { name, summary: "a text".to_owned() };
+        let kinds: Vec<ActionKind> = kinds.into_iter().map(kind).collect();
+        let configuration = workflow.configure(&settings, &kinds)?;
+        Ok(Examination { workflow, scope, settings, kinds, configuration })
+    }
+
     fn findings(&self) -> Vec<Finding> {
         let seeds = 0..3 * self.scope.tasks;
         let rehearsals: Result<Vec<_>, _> = seeds.map(|seed| self.rehearse(seed)).collect();
@@ -89,6 +110,7 @@ impl Examination<'_> {
         let exchanges: usize = rehearsals.iter().map(Vec::len).sum();
         let rehearsed = format!("{exchanges} directives keep to the roles, kinds and limits");
         vec![
+            finding("configure", self.check_roles()),
             finding("rehearsal", Ok(rehearsed)),
             finding("determinism", self.check_determinism(&rehearsals)),
             finding("resume", self.check_resume(&rehearsals)),
@@ -96,18 +118,30 @@ impl Examination<'_> {
         ]
     }
 
+    fn check_roles(&self) -> Checked {
+        let roles = &self.configuration.roles;
+        require(!roles.is_empty(), || "there is no role".to_owned())?;
+        check_unique("role", roles.iter().map(|role| role.name.as_str()))?;
+        for role in roles {
+            check_name(&role.name)?;
+            require(role.seats > 0, || format!("the role `{}` has no seat", role.name))?;
+        }
+        Ok(format!("{} roles", roles.len()))
+    }
+
     fn briefing(&self) -> Briefing {
-        let kinds = match self.description.actions.as_slice() {
-            [] => vec!["answer".to_owned()],
-            kinds => kinds.to_vec(),
+        let tool = |name: &str| Tool {
+            name: name.to_owned(),
+            summary: "A tool.".to_owned(),
+            parameters: "{\"type\": \"object\"}".to_owned(),
         };
-        let kind = |name| ActionKind { name, summary: "a text".to_owned() };
         Briefing {
             environment: "rehearsal".to_owned(),
-            rules: "There are no rules.".to_owned(),
-            actions: kinds.into_iter().map(kind).collect(),
+            rules: vec![(None, "There are no rules.".to_owned())],
+            actions: self.kinds.clone(),
             settings: self.settings.clone(),
             max_turns: ANSWERS as u32,
+            tools: ["run", "search"].map(tool).to_vec(),
         }
     }
 
@@ -116,48 +150,67 @@ impl Examination<'_> {
         let briefing = self.briefing();
         let mut session = self.workflow.start(&briefing)?;
         let mut stage = Stage::new(seed, briefing.actions);
-        let mut event = Event::Begun(stage.observe());
+        let mut event = Event::Begun(vec![stage.view()]);
         let mut exchanges = Vec::new();
         loop {
-            let directive = session.advance(event.clone())?;
-            self.check_directive(&directive, &stage)?;
+            let step = session.advance(event.clone())?;
+            self.check_step(&step, &stage)?;
             let saved = session.save()?;
-            exchanges.push(Exchange { event, directive: directive.clone(), saved });
-            match stage.respond(&mut *session, directive)? {
+            exchanges.push(Exchange { event, step: step.clone(), saved });
+            match stage.respond(&mut *session, step.directive)? {
                 Some(next) => event = next,
                 None => return Ok(exchanges),
             }
         }
     }
 
-    fn check_directive(&self, directive: &Directive, stage: &Stage) -> Result<(), Objection> {
-        let roles = match directive {
+    fn check_step(&self, step: &Step, stage: &Stage) -> Result<(), Objection> {
+        for credit in &step.credits {
+            let known = (credit.answer as usize) < stage.answers;
+            require(known, || format!("it credits answer {}, which nobody gave", credit.answer))?;
+            require(credit.value.is_finite(), || "a credit is not a finite number".to_owned())?;
+        }
+        self.check_seats(&step.directive)?;
+        match &step.directive {
             Directive::Ask(requests) => {
                 require(!requests.is_empty(), || "it asks nobody".to_owned())?;
-                require(stage.due.is_empty(), || "it asks while answers are due".to_owned())?;
                 requests.iter().try_for_each(check_request)?;
-                requests.iter().map(|request| request.role.as_str()).collect()
             }
-            Directive::Act(role, action) => {
-                let known = stage.kinds.iter().any(|kind| kind.name == action.kind);
-                require(known, || format!("it acts with unknown kind `{}`", action.kind))?;
+            Directive::Act(moves) => {
+                require(!moves.is_empty(), || "it acts for nobody".to_owned())?;
                 require(!stage.is_over(), || "it acts after the end of the episode".to_owned())?;
-                vec![role.as_str()]
+                for Move { action, .. } in moves {
+                    let known = stage.kinds.iter().any(|kind| kind.name == action.kind);
+                    require(known, || format!("it acts with unknown kind `{}`", action.kind))?;
+                }
             }
-            Directive::Run(program) => vec![program.role.as_str()],
+            Directive::Call(calls) => {
+                require(!calls.is_empty(), || "it calls nothing".to_owned())?;
+            }
             Directive::Wait => {
                 require(!stage.due.is_empty(), || "it waits although no answer is due".to_owned())?;
-                Vec::new()
             }
-            Directive::Finish => Vec::new(),
-        };
-        for name in roles {
-            let known = self.description.roles.iter().any(|role| role.name == name);
-            require(known, || format!("there is no role `{name}`"))?;
+            Directive::Finish => {}
         }
         require(stage.unasked <= DIRECTIVES_PER_ANSWER, || {
             format!("{} directives in a row ask nobody", stage.unasked)
         })
+    }
+
+    /// Every seat that it names is one of its roles'.
+    fn check_seats(&self, directive: &Directive) -> Result<(), Objection> {
+        let seats: Vec<&Seat> = match directive {
+            Directive::Ask(requests) => requests.iter().map(|request| &request.seat).collect(),
+            Directive::Act(moves) => moves.iter().map(|one| &one.seat).collect(),
+            Directive::Call(calls) => calls.iter().map(|call| &call.seat).collect(),
+            Directive::Wait | Directive::Finish => Vec::new(),
+        };
+        for seat in seats {
+            let role = self.configuration.roles.iter().find(|role| role.name == seat.role);
+            let known = role.is_some_and(|role| seat.instance < role.seats);
+            require(known, || format!("there is no seat `{seat}`"))?;
+        }
+        Ok(())
     }
 
     fn check_determinism(&self, rehearsals: &[Vec<Exchange>]) -> Checked {
@@ -177,8 +230,8 @@ impl Examination<'_> {
                 return skip("it saves no state, so the host replays events instead");
             };
             let mut session = self.workflow.resume(saved)?;
-            let directive = session.advance(after.event.clone())?;
-            require(directive == after.directive && session.save()? == after.saved, || {
+            let step = session.advance(after.event.clone())?;
+            require(step == after.step && session.save()? == after.saved, || {
                 "a resumed session goes on differently".to_owned()
             })?;
             resumed += 1;
@@ -187,10 +240,10 @@ impl Examination<'_> {
     }
 
     fn check_vocabulary(&self, rehearsals: &[Vec<Exchange>]) -> Checked {
-        let vocabulary = self.workflow.vocabulary(&self.settings)?;
+        let vocabulary = &self.configuration.vocabulary;
         check_unique("word", vocabulary.iter().map(String::as_str))?;
         let known: HashSet<&str> = vocabulary.iter().map(String::as_str).collect();
-        let directives = rehearsals.iter().flatten().map(|exchange| &exchange.directive);
+        let directives = rehearsals.iter().flatten().map(|exchange| &exchange.step.directive);
         for message in directives.flat_map(messages) {
             for word in message.split_whitespace().filter(|word| !Stage::says(word)) {
                 require(known.contains(word), || {
@@ -202,39 +255,35 @@ impl Examination<'_> {
     }
 }
 
-/// The user messages of a directive.
-fn messages(directive: &Directive) -> Vec<&str> {
+/// The texts of a directive's user messages.
+fn messages(directive: &Directive) -> Vec<String> {
     let Directive::Ask(requests) = directive else { return Vec::new() };
     let messages = requests.iter().flat_map(|request| &request.messages);
-    let of_user = messages.filter(|message| message.author == Author::User);
-    of_user.map(|message| message.text.as_str()).collect()
+    messages.filter(|message| message.author == Author::User).map(Message::text).collect()
 }
 
 fn check_request(request: &Request) -> Result<(), Objection> {
-    let last = request.messages.last();
-    require(last.is_some_and(|message| message.author == Author::User), || {
-        format!("the prompt of `{}` does not end with a user message", request.role)
+    let last = request.messages.last().map(|message| message.author);
+    require(matches!(last, Some(Author::User | Author::Tool)), || {
+        format!("the prompt of `{}` does not end with what it is told", request.seat)
     })
 }
 
 fn check_description(description: &Description) -> Checked {
-    let Description { name, version, settings, roles, actions, .. } = description;
+    let Description { name, version, settings, actions, .. } = description;
     check_name(name)?;
     require(!version.is_empty(), || "there is no version".to_owned())?;
     check_settings(settings)?;
-    require(!roles.is_empty(), || "there is no role".to_owned())?;
-    check_unique("role", roles.iter().map(|role| role.name.as_str()))?;
-    roles.iter().try_for_each(|role| check_name(&role.name))?;
     check_unique("kind of action", actions.iter().map(String::as_str))?;
-    Ok(format!("{} roles, {} kinds of action", roles.len(), actions.len()))
+    Ok(format!("{} settings, {} kinds of action", settings.len(), actions.len()))
 }
 
 /// Stand-ins for the environment, the sandbox and the roles.
 struct Stage {
     random: Random,
     kinds: Vec<ActionKind>,
-    /// Roles whose answers are due.
-    due: VecDeque<String>,
+    /// Requests whose answers are due.
+    due: VecDeque<Request>,
     answers: usize,
     /// Directives since the last answer.
     unasked: usize,
@@ -264,9 +313,10 @@ impl Stage {
         self.status != Status::Ongoing
     }
 
-    fn observe(&mut self) -> String {
+    fn view(&mut self) -> View {
         self.moments += 1;
-        format!("{SEEN} {SEEN}{}", self.moments)
+        let text = format!("{SEEN} {SEEN}{}", self.moments);
+        View { seat: None, parts: vec![Part::Text(text)] }
     }
 
     /// The next event; nothing when the session is over or the host would end it.
@@ -278,51 +328,55 @@ impl Stage {
         self.unasked += 1;
         match directive {
             Directive::Ask(requests) => {
-                self.due = requests.into_iter().map(|request| request.role).collect();
+                self.due.extend(requests);
                 self.answer(session)
             }
             Directive::Wait => self.answer(session),
-            Directive::Act(role, _) => Ok(Some(Event::Acted(self.effect(role)))),
-            Directive::Run(program) => Ok(Some(Event::Ran(Execution {
-                role: program.role,
-                succeeded: self.random.below(2) == 0,
-                stdout: SEEN.to_owned(),
-                stderr: String::new(),
-            }))),
+            Directive::Act(moves) => Ok(Some(Event::Acted(self.consequence(moves)))),
+            Directive::Call(calls) => {
+                let returned = calls.into_iter().map(|call| Returned {
+                    seat: call.seat,
+                    tool: call.tool,
+                    succeeded: self.random.below(2) == 0,
+                    answer: format!("{{\"stdout\": \"{SEEN}\"}}"),
+                });
+                Ok(Some(Event::Returned(returned.collect())))
+            }
             Directive::Finish => Ok(None),
         }
     }
 
-    fn effect(&mut self, role: String) -> Effect {
+    fn consequence(&mut self, moves: Vec<Move>) -> Consequence {
         // Half of the rehearsals come to a good end before the host's limit.
         if self.moments > ANSWERS / 2 && self.random.below(8) == 0 {
             self.status = Status::Solved;
         }
-        Effect {
-            role,
-            accepted: self.random.below(4) > 0,
-            feedback: SAID.to_owned(),
-            observation: self.observe(),
-            status: self.status,
-        }
+        let mut result = |Move { seat, .. }| {
+            let accepted = self.random.below(4) > 0;
+            ResultOfMove { seat, accepted, feedback: SAID.to_owned() }
+        };
+        let results = moves.into_iter().map(&mut result).collect();
+        Consequence { results, views: vec![self.view()], revealed: None, status: self.status }
     }
 
     /// The next answer that is due: an expert's, an ordinary one, an empty one
     /// or one that was cut.
     fn answer(&mut self, session: &mut dyn SessionUnderTest) -> Result<Option<Event>, Problem> {
-        let Some(role) = self.due.pop_front().filter(|_| self.answers < ANSWERS) else {
+        let Some(request) = self.due.pop_front().filter(|_| self.answers < ANSWERS) else {
             return Ok(None);
         };
+        let Request { seat, thread, .. } = request;
+        let answer = self.answers as u32;
         self.answers += 1;
         self.unasked = 0;
         let kind = self.random.choose(&self.kinds).map_or("", |kind| kind.name.as_str());
-        let demonstrated = session.demonstrate(&role, &Action::new(kind, SAID))?;
+        let demonstrated = session.demonstrate(&seat, &Action::new(kind, SAID))?;
         let text = match (self.random.below(4), demonstrated) {
             (0, _) => String::new(),
             (1 | 2, Some(text)) => text,
             _ => format!("{SAID} {SAID}{}", self.answers),
         };
         let complete = self.random.below(4) > 0;
-        Ok(Some(Event::Replied(Reply { role, text, complete })))
+        Ok(Some(Event::Replied(Reply { seat, answer, thread, text, complete })))
     }
 }

@@ -4,7 +4,9 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 
-use plugin_sdk::environment::{Action, Description, Environment, Outcome, Problem, Split, Task};
+use plugin_sdk::environment::{
+    Action, Configuration, Configured, Description, Environment, Outcome, Problem, Seat, Split, Task,
+};
 use plugin_sdk::{Random, Setting, Settings, state};
 use serde::{Deserialize, Serialize};
 
@@ -69,13 +71,13 @@ impl<const FAULT: u8> Environment for Hanoi<FAULT> {
             .setting(Setting::integer("disks", "Disks of the tower.", 2..=6, 3))
             .action("move", "two pegs, such as `A C`");
         if FAULT == PAYS_THE_TALKER {
-            return description.action("talk", "two pegs, such as `A C`").max_turns(40);
+            return description.action("talk", "two pegs, such as `A C`");
         }
-        description.max_turns(40)
+        description
     }
 
-    fn vocabulary(_: &Settings) -> Result<Vec<String>, Problem> {
-        Ok(Vec::new())
+    fn configure(_: &[Configured]) -> Result<Configuration, Problem> {
+        Ok(Configuration::default().max_turns(40))
     }
 
     fn start(task: &Task) -> Result<Self, Problem> {
@@ -120,7 +122,7 @@ impl<const FAULT: u8> Environment for Hanoi<FAULT> {
         })
     }
 
-    fn rules(&self) -> String {
+    fn rules(&self, _seat: &Seat) -> String {
         let solution = self.solution();
         match FAULT {
             TELLS_THE_SOLUTION_IN_THE_RULES => {
@@ -130,7 +132,7 @@ impl<const FAULT: u8> Environment for Hanoi<FAULT> {
         }
     }
 
-    fn observe(&self) -> String {
+    fn observe(&self, _seat: &Seat) -> String {
         self.looks.set(self.looks.get() + 1);
         let shown = |tower: &Tower| -> String {
             let on = |peg: usize| -> String {
@@ -168,7 +170,7 @@ impl<const FAULT: u8> Environment for Hanoi<FAULT> {
         }
     }
 
-    fn act(&mut self, _role: &str, action: &Action) -> Result<Outcome, Problem> {
+    fn act(&mut self, _seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
         if [PAYS_AND_COUNTS_ACTIONS, PAYS_AND_SHOWS_A_CLOCK, COUNTS_HINTS].contains(&FAULT) {
             self.actions += 1;
         }
@@ -207,7 +209,7 @@ impl<const FAULT: u8> Environment for Hanoi<FAULT> {
         Ok(if self.tower == self.goal { outcome.team("solved", 9.0).solved() } else { outcome })
     }
 
-    fn demonstrate(&self) -> Option<Action> {
+    fn demonstrate(&self, _seat: &Seat) -> Option<Action> {
         Some(Action::new("move", self.solution().first()?))
     }
 

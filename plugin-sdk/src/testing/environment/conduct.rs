@@ -2,9 +2,10 @@
 //! in this instance or in another, lead to the same.
 
 use super::Examination;
-use crate::environment::{Action, Problem, Status};
+
 use crate::testing::report::{Checked, Objection, Reproducer, Seen, fail, require, skip};
-use crate::testing::walk::{Moment, Step, Walk};
+use crate::testing::walk::{Moment, Step, Walk, tester};
+use crate::types::{Action, Fault, Status};
 
 /// How often everything is asked between two actions, beside once.
 const LOOKS: [usize; 2] = [0, 3];
@@ -12,7 +13,7 @@ const LOOKS: [usize; 2] = [0, 3];
 /// Every task begins and says its rules.
 pub fn check_start(examination: &Examination) -> Checked {
     for task in &examination.tasks {
-        let said = examination.environment.start(task).and_then(|mut episode| episode.rules());
+        let said = examination.environment.start(task).and_then(|mut episode| episode.rules(&tester()));
         let rules = said.map_err(Objection::from).seen(|| Reproducer::of(task))?;
         require(!rules.trim().is_empty(), || "the rules are empty".to_owned())
             .seen(|| Reproducer::of(task))?;
@@ -51,7 +52,7 @@ fn retrace_looking(examination: &Examination, walk: &Walk, looks: usize) -> Resu
     for (moment, Step { deed, outcome, .. }) in walk.moments().zip(&walk.steps) {
         for _ in 0..looks {
             let seen = Moment::of(&mut *episode)?;
-            episode.rules()?;
+            episode.rules(&tester())?;
             require(seen == *moment, || {
                 format!("an episode looks different when it is looked at {}", place())
             })?;
@@ -109,9 +110,10 @@ pub fn check_end(examination: &Examination) -> Checked {
             step.deed.carry_out(&mut *episode)?;
         }
         let Some(last) = walk.steps.last() else { continue };
-        require(last.deed.carry_out(&mut *episode) == Err(Problem::Finished), || {
+        let refused = last.deed.carry_out(&mut *episode);
+        require(refused.is_err_and(|problem| problem.fault == Fault::Order), || {
             let place = walk.place();
-            format!("an action after the end was not refused with `finished`, in {place}")
+            format!("an action after the end was not refused as out of order, in {place}")
         })
         .seen(|| walk.reproducer())?;
         ended += 1;
@@ -134,7 +136,7 @@ pub fn check_expert(examination: &Examination) -> Checked {
         for (index, Step { deed, outcome, .. }) in walk.steps.iter().enumerate() {
             let Action { kind, text } = &deed.action;
             require(known(&deed.action), || format!("the expert's `{kind}` is not described"))?;
-            require(outcome.accepted, || {
+            require(outcome.is_accepted(), || {
                 format!("the expert's `{text}` was not accepted, in {}", walk.place())
             })
             .seen(|| walk.reproducer_to(index + 1))?;

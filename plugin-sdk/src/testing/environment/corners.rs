@@ -3,13 +3,13 @@
 use super::language::{check_covered, words_of};
 use super::{Examination, patience};
 use crate::Random;
-use crate::environment::{Problem, Split};
-use crate::settings::{Domain, Setting, Settings, Value};
+use crate::settings;
 use crate::testing::report::{Checked, Objection, Reproducer, Seen, require};
-use crate::testing::walk::Walk;
+use crate::testing::walk::{Walk, tester};
+use crate::types::{Configured, Domain, Fault, Problem, Setting, Split, Value};
 
 /// A range of whole numbers up to this long is tried from end to end.
-const SHORT_RANGE: i64 = 8;
+const SHORT_RANGE: i32 = 8;
 /// Combinations drawn by chance that are to work, and draws for them.
 const COMBINATIONS: u32 = 2;
 const DRAWS: u32 = 12;
@@ -23,7 +23,7 @@ pub fn check(examination: &Examination) -> Checked {
     let mut refused = 0;
     for Setting { name, domain, .. } in declared {
         for value in ends(domain) {
-            match works(examination, &examination.settings.clone().with(name, value))? {
+            match works(examination, &settings::with(examination.settings.clone(), name, value))? {
                 true => tried += 1,
                 false => refused += 1,
             }
@@ -50,11 +50,11 @@ pub fn check(examination: &Examination) -> Checked {
 /// The values at the ends of a domain; all of them where they are few.
 fn ends(domain: &Domain) -> Vec<Value> {
     match domain {
-        Domain::Integer(low, high) if high.saturating_sub(*low) < SHORT_RANGE => {
+        Domain::Integer((low, high)) if high.saturating_sub(*low) < SHORT_RANGE => {
             (*low..=*high).map(Value::Integer).collect()
         }
-        Domain::Integer(low, high) => vec![Value::Integer(*low), Value::Integer(*high)],
-        Domain::Number(low, high) => vec![Value::Number(*low), Value::Number(*high)],
+        Domain::Integer((low, high)) => vec![Value::Integer(*low), Value::Integer(*high)],
+        Domain::Number((low, high)) => vec![Value::Number(*low), Value::Number(*high)],
         Domain::Flag => vec![Value::Flag(false), Value::Flag(true)],
         Domain::Choice(words) => words.iter().cloned().map(Value::Text).collect(),
         Domain::Text => vec![Value::Text(String::new())],
@@ -62,46 +62,48 @@ fn ends(domain: &Domain) -> Vec<Value> {
 }
 
 /// Any values of all settings.
-fn combination(declared: &[Setting], draw: u32) -> Settings {
+fn combination(declared: &[Setting], draw: u32) -> Vec<Configured> {
     let mut random = Random::new(Split::Train, draw, "settings");
     let mut value = |setting: &Setting| match &setting.domain {
-        Domain::Integer(low, high) => {
-            let span = high.abs_diff(*low).saturating_add(1);
+        Domain::Integer((low, high)) => {
+            let span = u64::from(high.abs_diff(*low)) + 1;
             let above = random.below(usize::try_from(span).unwrap_or(usize::MAX));
-            Value::Integer(low.saturating_add_unsigned(above as u64))
+            Value::Integer(low.saturating_add_unsigned(u32::try_from(above).unwrap_or(u32::MAX)))
         }
-        Domain::Number(low, high) => {
+        Domain::Number((low, high)) => {
             let share = random.below(1001) as f64 / 1000.0;
             Value::Number(low + share * (high - low))
         }
         domain => random.choose(&ends(domain)).cloned().unwrap_or(setting.default.clone()),
     };
-    declared.iter().map(|setting| (setting.name.clone(), value(setting))).collect()
+    let configured =
+        |setting: &Setting| Configured { name: setting.name.clone(), value: value(setting) };
+    declared.iter().map(configured).collect()
 }
 
 /// Play a little under these settings; whether they were not refused.
-fn works(examination: &Examination, settings: &Settings) -> Result<bool, Objection> {
+fn works(examination: &Examination, settings: &[Configured]) -> Result<bool, Objection> {
     let environment = examination.environment;
     let task = |split| {
         let task = examination.task(split, 0);
-        crate::environment::Task { settings: settings.clone(), ..task }
+        crate::environment::Task { settings: settings.to_vec(), ..task }
     };
     let seen = || Reproducer::of(&task(Split::Train));
-    let refused = |problem: &Problem| matches!(problem, Problem::InvalidSettings(_));
-    let vocabulary = match environment.vocabulary(settings) {
+    let refused = |problem: &Problem| problem.fault == Fault::Settings;
+    let configuration = match environment.configure(settings) {
         Err(problem) if refused(&problem) => return Ok(false),
         other => other.map_err(Objection::from).seen(seen)?,
     };
-    let words = words_of(&vocabulary).seen(seen)?;
+    let words = words_of(&configuration.vocabulary).seen(seen)?;
     for split in Split::ALL {
         let task = task(split);
         match environment.start(&task) {
             Err(problem) if refused(&problem) => return Ok(false),
-            other => other.and_then(|mut episode| episode.rules()),
+            other => other.and_then(|mut episode| episode.rules(&tester())),
         }
         .map_err(Objection::from)
         .seen(|| Reproducer::of(&task))?;
-        let limit = STEPS.min(patience(&examination.description));
+        let limit = STEPS.min(patience(&configuration));
         let mut random = Random::new(split, 0, "corner");
         let stroll = |_: &Walk| examination.phrasebook.deed(true, &mut random);
         let walks = [
@@ -120,7 +122,7 @@ fn check_walk(words: &std::collections::HashSet<&str>, walk: &Walk) -> Result<()
         check_covered(words, walk)?;
     }
     let finite = |step: &super::super::walk::Step| {
-        step.outcome.team.is_finite() && step.outcome.local.is_finite()
+        step.outcome.awards.iter().all(|award| award.value.is_finite())
     };
     require(walk.steps.iter().all(finite), || "a reward is not a finite number".to_owned())
         .seen(|| walk.reproducer())

@@ -1,29 +1,32 @@
 //! Rewards: numbers that add up, no paid loop, nothing better than a solution.
 
 use super::{Examination, returns};
-use crate::environment::{Outcome, Status};
+use crate::environment::{Award, Recipient, Status};
 use crate::testing::report::{Checked, Objection, Seen, fail, require, skip};
 use crate::testing::walk::{BYSTANDER, TESTER, Walk};
 
-/// Rewards are finite and explained.
+/// Rewards are finite and belong to somebody.
 pub fn check_rewards(examination: &Examination) -> Checked {
     for walk in examination.all_walks() {
         for (index, step) in walk.steps.iter().enumerate() {
             let seen = || walk.reproducer_to(index + 1);
-            let Outcome { team, local, parts, .. } = &step.outcome;
             let place = || format!("of `{}`, in {}", step.deed.action.text, walk.place());
-            require(team.is_finite() && local.is_finite(), || {
-                format!("the reward is not a finite number: {team} + {local} {}", place())
-            })
-            .seen(seen)?;
-            let sum: f64 = parts.iter().map(|part| part.value).sum();
-            require((sum - team - local).abs() < 1e-6, || {
-                format!("the parts add up to {sum}, not to {} {}", team + local, place())
-            })
-            .seen(seen)?;
+            let effects = step.outcome.effects.len();
+            require(effects == 1, || format!("one move had {effects} effects {}", place()))
+                .seen(seen)?;
+            for Award { to, name, value } in &step.outcome.awards {
+                require(value.is_finite(), || {
+                    format!("the reward `{name}` is not a finite number: {value} {}", place())
+                })
+                .seen(seen)?;
+                require(!matches!(to, Recipient::Mover(1..)), || {
+                    format!("the reward `{name}` is for a move that was not made {}", place())
+                })
+                .seen(seen)?;
+            }
         }
     }
-    Ok("rewards are finite and their parts add up".to_owned())
+    Ok("rewards are finite and somebody's".to_owned())
 }
 
 /// Whoever comes back to where it was must not have earned on the way, nor
@@ -53,7 +56,7 @@ pub fn check_loops(examination: &Examination) -> Checked {
     }
     let goes_on = |walk: &Walk| {
         let outcomes = walk.steps.iter().map(|step| &step.outcome);
-        outcomes.into_iter().any(|outcome| outcome.accepted && outcome.status == Status::Ongoing)
+        outcomes.into_iter().any(|outcome| outcome.is_accepted() && outcome.status == Status::Ongoing)
     };
     match count {
         0 if examination.all_walks().any(goes_on) => {

@@ -28,20 +28,20 @@ fn say(examination: &Examination, task: &Task, deed: &Deed) -> Result<(), Object
     let Action { kind, text } = &deed.action;
     let text = text.escape_debug();
     // An open-ended language may well accept anything.
-    require(!outcome.accepted || examination.vocabulary.is_empty(), || {
+    require(!outcome.is_accepted() || examination.configuration.vocabulary.is_empty(), || {
         format!("`{kind}` accepted \"{text}\"")
     })?;
-    require(outcome.team + outcome.local <= 0.0 && outcome.team <= 0.0, || {
+    require(outcome.for_team() + outcome.for_mover(0) <= 0.0 && outcome.for_team() <= 0.0, || {
         format!("`{kind}` paid for \"{text}\", which nobody can read")
     })
 }
 
 /// The vocabulary covers what was seen and shown.
 pub fn check_vocabulary(examination: &Examination) -> Checked {
-    if examination.vocabulary.is_empty() {
+    if examination.configuration.vocabulary.is_empty() {
         return skip("the language is open-ended");
     }
-    let words = words_of(&examination.vocabulary)?;
+    let words = words_of(&examination.configuration.vocabulary)?;
     for walk in examination.all_walks() {
         check_covered(&words, walk)?;
     }

@@ -71,7 +71,7 @@ impl Search<'_> {
         let mut heads = Vec::new();
         for text in self.texts {
             let walk = self.lap(pattern, text, &Tail::Nothing)?;
-            let begun = walk.steps.get(pattern.len() - 1).is_some_and(|step| step.outcome.accepted);
+            let begun = walk.steps.get(pattern.len() - 1).is_some_and(|step| step.outcome.is_accepted());
             heads.extend(begun.then_some(text.as_str()));
             walks.push(walk);
         }
@@ -98,7 +98,7 @@ impl Search<'_> {
         Walk::take(self.environment, &self.expert.task, self.limit, |walk| {
             let steps = walk.steps.len();
             if steps == pattern.len() {
-                if !walk.steps.last().is_some_and(|step| step.outcome.accepted) {
+                if !walk.steps.last().is_some_and(|step| step.outcome.is_accepted()) {
                     return None;
                 }
                 cycle.extend(tail.deeds(pattern, head, walk));
@@ -133,7 +133,7 @@ impl Search<'_> {
             for kind in kinds {
                 let deed = Deed::of_tester(Action::new(kind, text));
                 let outcome = deed.carry_out(&mut *self.environment.resume(saved)?)?;
-                let worth = outcome.team + outcome.local;
+                let worth = outcome.for_team() + outcome.for_mover(0);
                 let better = best.as_ref().is_none_or(|(most, _)| worth > *most);
                 if outcome.status == Status::Ongoing && better {
                     best = Some((worth, deed));

@@ -10,7 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Examination;
 use crate::environment::{Split, Status, Task};
 use crate::testing::report::{Checked, Objection, Reproducer, Seen, fail, require, skip};
-use crate::testing::walk::Walk;
+use crate::testing::walk::{Walk, tester};
+use crate::types::text_of;
 
 /// Answers that have to be copied before it is called copying, and how many of
 /// them must differ.
@@ -53,7 +54,7 @@ pub fn check_solution(examination: &Examination) -> Checked {
     }
     let rules: Result<Vec<String>, Objection> = experts
         .iter()
-        .map(|walk| Ok(examination.environment.start(&walk.task)?.rules()?))
+        .map(|walk| Ok(examination.environment.start(&walk.task)?.rules(&tester())?))
         .collect();
     let rules = rules?;
     let of_rules = experts.iter().zip(&rules).map(|(walk, rules)| (rules.as_str(), walk));
@@ -190,7 +191,8 @@ pub fn check_seed(examination: &Examination) -> Checked {
 fn check_told(examination: &Examination, task: &Task) -> Result<(), Objection> {
     let mut episode = examination.environment.start(task)?;
     let seed = task.seed;
-    for (what, text) in [("observation", episode.observe()?), ("rules", episode.rules()?)] {
+    let seen = text_of(&episode.observe(&tester())?);
+    for (what, text) in [("observation", seen), ("rules", episode.rules(&tester())?)] {
         let text = text.to_lowercase();
         let told = [seed.to_string(), format!("{seed:x}")].into_iter().find(|t| text.contains(t));
         require(told.is_none(), || format!("the {what} names the task's seed, {seed}"))?;

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::ROUNDING;
 use super::words::{Mask, Place, pieces};
-use crate::environment::Status;
+use crate::environment::{Outcome, Status};
 use crate::testing::walk::Walk;
 
 /// Steps of a walk that shows whether a number is a counter.
@@ -63,7 +63,7 @@ pub fn count(walk: &Walk, counters: &Mask) -> usize {
     let mut returns = 0;
     for (index, moment) in walk.moments().enumerate() {
         let outcome = index.checked_sub(1).map(|before| &walk.steps[before].outcome);
-        accepted += usize::from(outcome.is_some_and(|outcome| outcome.accepted));
+        accepted += usize::from(outcome.is_some_and(Outcome::is_accepted));
         let before = seen.insert(counters.apply(&moment.observation), accepted);
         returns += usize::from(before.is_some_and(|before| before < accepted));
     }

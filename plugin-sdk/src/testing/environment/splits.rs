@@ -9,7 +9,8 @@ use crate::Random;
 use crate::environment::{Action, Outcome, Split, Status, Task};
 use crate::random::hash;
 use crate::testing::report::{Checked, Objection, Reproducer, Seen, fail, skip};
-use crate::testing::walk::{Deed, Walk};
+use crate::testing::walk::{Deed, Walk, tester};
+use crate::types::text_of;
 
 /// Tasks per split that are begun, and whose looks are compared word by word,
 /// each for every task per split of the scope.
@@ -79,7 +80,7 @@ fn check_states(examination: &Examination, seeds: u32, kept: u32) -> Result<Vec<
 
 fn begin(examination: &Examination, task: &Task) -> Result<(String, Option<Vec<u8>>), Objection> {
     let mut episode = examination.environment.start(task)?;
-    Ok((episode.observe()?, episode.save()?))
+    Ok((text_of(&episode.observe(&tester())?), episode.save()?))
 }
 
 fn in_common<T>(one: &Task, other: &Task, how: &str) -> Result<T, Objection> {
@@ -192,7 +193,7 @@ fn is_serial(place: Place, texts: &[(Split, Vec<&str>)]) -> bool {
 impl Play {
     fn of(examination: &Examination, task: &Task) -> Result<Self, Objection> {
         let environment = examination.environment;
-        let patience = patience(&examination.description);
+        let patience = patience(&examination.configuration);
         let expert = Walk::of_expert(environment, task, patience)?;
         // The same chance in every task, whatever its split and seed.
         let mut random = Random::new(Split::Train, 0, "play");
@@ -210,5 +211,5 @@ impl Play {
 }
 
 fn told(deed: Deed, outcome: &Outcome) -> (Action, bool, f64, f64, Status) {
-    (deed.action, outcome.accepted, outcome.team, outcome.local, outcome.status)
+    (deed.action, outcome.is_accepted(), outcome.for_team(), outcome.for_mover(0), outcome.status)
 }
