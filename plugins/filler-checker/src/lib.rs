@@ -4,11 +4,11 @@
 //! Every turn begins afresh with one system and one user message, so that the
 //! prompt stays as short as what there is to see.
 
-use plugin_sdk::environment::Action;
+use plugin_sdk::state;
 use plugin_sdk::workflow::{
-    Briefing, Description, Directive, Event, Problem, Request, Status, Workflow,
+    Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Problem, Request,
+    Seat, Step, Workflow, action_kind, seen_by,
 };
-use plugin_sdk::{Settings, state};
 use serde::{Deserialize, Serialize};
 
 const FILLER: &str = "filler";
@@ -27,53 +27,57 @@ impl Workflow for FillerChecker {
     fn describe() -> Description {
         let summary = "A filler fills in what is missing, a checker erases mistakes.";
         Description::new("filler-checker", env!("CARGO_PKG_VERSION"), summary)
-            .role(FILLER, "Fills in what is missing.")
-            .role(CHECKER, "Sees what was filled in and erases mistakes.")
             .action("fill")
             .action("erase")
     }
 
-    fn vocabulary(_settings: &Settings) -> Vec<String> {
-        [FILLER, CHECKER, PASS].map(str::to_owned).to_vec()
+    fn configure(
+        _settings: &[Configured],
+        environment: &[ActionKind],
+    ) -> Result<Configuration, Problem> {
+        ["fill", "erase"].iter().try_for_each(|kind| action_kind(environment, kind).map(drop))?;
+        Ok(Configuration::default()
+            .role(FILLER, "Fills in what is missing.")
+            .role(CHECKER, "Sees what was filled in and erases mistakes.")
+            .words(&[FILLER, CHECKER, PASS]))
     }
 
     fn start(briefing: &Briefing) -> Result<Self, Problem> {
-        let system = |task: &str, kind: &str| -> Result<String, Problem> {
+        let system = |role: &str, task: &str, kind: &str| -> Result<String, Problem> {
             let format = &briefing.action(kind)?.summary;
+            let rules = briefing.rules_for(&Seat::new(role));
             let end = "You may think first. End your answer with a line that holds nothing but";
-            Ok(format!("{}\n\n{task} {end} {format}.", briefing.rules))
+            Ok(format!("{rules}\n\n{task} {end} {format}."))
         };
         let filler_task = "You are the filler: fill in what you are sure of, or `pass` if \
                            something has to be erased first.";
         let checker_task = "You are the checker: erase what is wrong, or `pass` if nothing is.";
         Ok(FillerChecker {
-            filler_system: system(filler_task, "fill")?,
-            checker_system: system(checker_task, "erase")?,
+            filler_system: system(FILLER, filler_task, "fill")?,
+            checker_system: system(CHECKER, checker_task, "erase")?,
         })
     }
 
-    fn advance(&mut self, event: Event) -> Result<Directive, Problem> {
+    fn advance(&mut self, event: Event) -> Result<Step, Problem> {
         match event {
-            Event::Begun(observation) => Ok(self.ask_filler(&observation)),
-            Event::Replied(reply) if reply.role == FILLER => {
-                Ok(Directive::act(FILLER, "fill", reply.last_line()))
+            Event::Begun(views) => Ok(self.ask_filler(&seen_by(&views, &Seat::new(FILLER)))),
+            Event::Replied(reply) if reply.seat.role == FILLER => {
+                Ok(Step::act(FILLER, "fill", reply.last_line()))
             }
-            Event::Replied(reply) if reply.role == CHECKER => {
-                Ok(Directive::act(CHECKER, "erase", reply.last_line()))
+            Event::Replied(reply) if reply.seat.role == CHECKER => {
+                Ok(Step::act(CHECKER, "erase", reply.last_line()))
             }
-            Event::Acted(effect) if effect.status != Status::Ongoing => Ok(Directive::Finish),
-            Event::Acted(effect) if effect.role == FILLER => {
-                Ok(self.ask_checker(&effect.observation))
+            Event::Acted(seen) if !seen.is_ongoing() => Ok(Step::finish()),
+            Event::Acted(seen) if seen.mover().is_some_and(|seat| seat.role == FILLER) => {
+                Ok(self.ask_checker(&seen.seen_by(&Seat::new(CHECKER))))
             }
-            Event::Acted(effect) if effect.role == CHECKER => {
-                Ok(self.ask_filler(&effect.observation))
-            }
+            Event::Acted(seen) => Ok(self.ask_filler(&seen.seen_by(&Seat::new(FILLER)))),
             _ => Err(Problem::unexpected(&event)),
         }
     }
 
-    fn demonstrate(&self, role: &str, expert: &Action) -> Option<String> {
-        let kind = if role == FILLER { "fill" } else { "erase" };
+    fn demonstrate(&self, seat: &Seat, expert: &Action) -> Option<String> {
+        let kind = if seat.role == FILLER { "fill" } else { "erase" };
         Some(if expert.kind == kind { expert.text.clone() } else { PASS.to_owned() })
     }
 
@@ -87,14 +91,14 @@ impl Workflow for FillerChecker {
 }
 
 impl FillerChecker {
-    fn ask_filler(&self, observation: &str) -> Directive {
+    fn ask_filler(&self, observation: &str) -> Step {
         let told = format!("{FILLER} {observation}");
-        Directive::ask(Request::new(FILLER).system(&self.filler_system).user(told))
+        Step::ask(Request::new(FILLER).system(&self.filler_system).user(told))
     }
 
-    fn ask_checker(&self, observation: &str) -> Directive {
+    fn ask_checker(&self, observation: &str) -> Step {
         let told = format!("{CHECKER} {observation}");
-        Directive::ask(Request::new(CHECKER).system(&self.checker_system).user(told))
+        Step::ask(Request::new(CHECKER).system(&self.checker_system).user(told))
     }
 }
 

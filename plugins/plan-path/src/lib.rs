@@ -8,7 +8,9 @@ pub mod board;
 pub mod maze;
 pub mod view;
 
-use plugin_sdk::environment::{Action, Description, Environment, Outcome, Problem, Task};
+use plugin_sdk::environment::{
+    Action, Configuration, Configured, Description, Environment, Outcome, Problem, Seat, Task,
+};
 use plugin_sdk::{Setting, Settings, state};
 use serde::{Deserialize, Serialize};
 
@@ -56,12 +58,13 @@ impl Environment for PlanPath {
         .action("moves", "moves out of `U`, `D`, `L` and `R`, such as `D D R`")
         .action("plan", "the moves to be made, such as `D D R`")
         .workflows(&["planner-executor", "solo"])
-        .max_turns(10)
     }
 
-    fn vocabulary(settings: &Settings) -> Result<Vec<String>, Problem> {
+    fn configure(settings: &[Configured]) -> Result<Configuration, Problem> {
+        maze::check(settings)?;
         let view = View::from_word(settings.text("observation")?);
-        Ok(view.vocabulary(settings.integer("size")?))
+        let words = view.vocabulary(settings.integer("size")?);
+        Ok(Configuration::default().vocabulary(words).max_turns(10))
     }
 
     fn start(task: &Task) -> Result<Self, Problem> {
@@ -76,7 +79,7 @@ impl Environment for PlanPath {
         })
     }
 
-    fn rules(&self) -> String {
+    fn rules(&self, _seat: &Seat) -> String {
         format!(
             "You are on a board of {size} rows and {size} columns and want to reach the goal. The \
              moves are `U` (up), `D` (down), `L` (left) and `R` (right), at most {moves} in a \
@@ -87,11 +90,11 @@ impl Environment for PlanPath {
         )
     }
 
-    fn observe(&self) -> String {
+    fn observe(&self, _seat: &Seat) -> String {
         self.view.show(&self.board, self.here, &self.visited)
     }
 
-    fn act(&mut self, _role: &str, action: &Action) -> Result<Outcome, Problem> {
+    fn act(&mut self, _seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
         match action.kind.as_str() {
             "moves" => Ok(self.carry_out(&action.text)),
             "plan" => Ok(self.consider(&action.text)),
@@ -99,7 +102,7 @@ impl Environment for PlanPath {
         }
     }
 
-    fn demonstrate(&self) -> Option<Action> {
+    fn demonstrate(&self, _seat: &Seat) -> Option<Action> {
         let path = self.board.shortest_path(self.here, self.moves_per_turn);
         let words: Vec<&str> = path.into_iter().map(Move::word).collect();
         Some(Action::new("moves", words.join(" ")))
@@ -205,11 +208,11 @@ mod tests {
     }
 
     fn act(game: &mut PlanPath, kind: &str, text: &str) -> Outcome {
-        game.act("player", &Action::new(kind, text)).expect("a known kind")
+        game.act(&Seat::new("player"), &Action::new(kind, text)).expect("a known kind")
     }
 
     fn worth(outcome: &Outcome) -> f64 {
-        (100.0 * (outcome.team + outcome.local)).round() / 100.0
+        (100.0 * (outcome.for_team() + outcome.for_mover(0))).round() / 100.0
     }
 
     #[test]
@@ -234,11 +237,11 @@ mod tests {
         ] {
             let outcome = act(&mut game, "moves", text);
             assert_eq!(
-                (worth(&outcome), outcome.feedback.as_str()),
+                (worth(&outcome), outcome.told()),
                 (worth_of_it, feedback),
                 "{text}"
             );
-            assert_eq!(outcome.accepted, feedback.is_empty());
+            assert_eq!(outcome.is_accepted(), feedback.is_empty());
         }
     }
 
@@ -260,9 +263,9 @@ mod tests {
         let [mut team, mut planner, mut executor] = [0.0; 3];
         for (plan, moves) in turns {
             let (planned, moved) = (act(game, "plan", plan), act(game, "moves", moves));
-            team += planned.team + moved.team;
-            planner += planned.local;
-            executor += moved.local;
+            team += planned.for_team() + moved.for_team();
+            planner += planned.for_mover(0);
+            executor += moved.for_mover(0);
         }
         [team, planner, executor].map(|sum| (100.0 * sum).round() / 100.0)
     }

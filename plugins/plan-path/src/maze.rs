@@ -1,6 +1,6 @@
 //! Drawing a board and a start for a task.
 
-use plugin_sdk::environment::{Problem, Split, Task};
+use plugin_sdk::environment::{Configured, Problem, Split, Task};
 use plugin_sdk::{Random, SettingError, Settings};
 
 use crate::board::{Board, Cell};
@@ -17,6 +17,11 @@ struct Wanted {
     max_distance: u16,
 }
 
+/// Say which settings no board could meet.
+pub fn check(settings: &[Configured]) -> Result<(), Problem> {
+    Wanted::read(settings)?.check()
+}
+
 /// Draw the board and the start of a task. No board is in two splits: a board
 /// belongs to the split that its walls, goal and start decide.
 pub fn draw(task: &Task) -> Result<(Board, Cell), Problem> {
@@ -28,7 +33,7 @@ pub fn draw(task: &Task) -> Result<(Board, Cell), Problem> {
         .map(|_| wanted.draw(&mut random))
         .find(|(board, start)| wanted.suits(board, *start) && owner(board, *start) == task.split)
         .ok_or_else(|| {
-            Problem::InvalidSettings(format!(
+            Problem::settings(format!(
                 "no board with {} walls and a distance from {} to {} turned up in {attempts} attempts",
                 wanted.walls, wanted.min_distance, wanted.max_distance
             ))
@@ -36,7 +41,7 @@ pub fn draw(task: &Task) -> Result<(Board, Cell), Problem> {
 }
 
 impl Wanted {
-    fn read(settings: &Settings) -> Result<Self, SettingError> {
+    fn read(settings: &[Configured]) -> Result<Self, SettingError> {
         Ok(Wanted {
             size: settings.integer("size")?,
             walls: settings.integer("walls")?,
@@ -49,11 +54,11 @@ impl Wanted {
         let cells = self.size as usize * self.size as usize;
         if self.walls + 2 > cells {
             let message = format!("{} walls leave no room on a board of {cells} cells", self.walls);
-            return Err(Problem::InvalidSettings(message));
+            return Err(Problem::settings(message));
         }
         if self.min_distance > self.max_distance {
             let message = "`min_distance` is greater than `max_distance`".to_owned();
-            return Err(Problem::InvalidSettings(message));
+            return Err(Problem::settings(message));
         }
         Ok(())
     }
@@ -92,7 +97,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn problem(task: &Task) -> String {
-        draw(task).expect_err("impossible settings").to_string()
+        draw(task).expect_err("impossible settings").sentence()
     }
 
     #[test]
@@ -112,13 +117,13 @@ mod tests {
         fn boards_meet_the_settings_and_belong_to_their_split(
             seed: u32,
             split in prop::sample::select(Split::ALL.to_vec()),
-            size in 5_i64..12,
-            walls in 0_i64..8,
+            size in 5_i32..12,
+            walls in 0_i32..8,
         ) {
             let task = Task::of::<PlanPath>(split, seed).with("size", size).with("walls", walls);
             let (board, start) = draw(&task).expect("possible settings");
             let free = board.cells().filter(|&cell| board.is_free(cell)).count();
-            prop_assert_eq!(free as i64, size * size - walls);
+            prop_assert_eq!(free as i32, size * size - walls);
             let distance = board.distances().from(start).expect("a way");
             prop_assert!((3..=14).contains(&distance));
             prop_assert_eq!(owner(&board, start), split);

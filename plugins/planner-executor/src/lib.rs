@@ -4,11 +4,11 @@
 //! Every turn begins afresh with one system and one user message, so that the
 //! prompt stays as short as what there is to see.
 
-use plugin_sdk::environment::Action;
+use plugin_sdk::state;
 use plugin_sdk::workflow::{
-    Briefing, Description, Directive, Event, Problem, Request, Status, Workflow,
+    Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Problem, Request,
+    Seat, Step, Workflow, action_kind, seen_by,
 };
-use plugin_sdk::{Settings, state};
 use serde::{Deserialize, Serialize};
 
 const PLANNER: &str = "planner";
@@ -30,55 +30,59 @@ impl Workflow for PlannerExecutor {
     fn describe() -> Description {
         let summary = "A planner proposes moves, an executor makes them.";
         Description::new("planner-executor", env!("CARGO_PKG_VERSION"), summary)
-            .role(PLANNER, "Proposes the next moves.")
-            .role(EXECUTOR, "Sees the plan and moves.")
             .action("plan")
             .action("moves")
     }
 
-    fn vocabulary(_settings: &Settings) -> Vec<String> {
-        [PLANNER, EXECUTOR, PLAN].map(str::to_owned).to_vec()
+    fn configure(
+        _settings: &[Configured],
+        environment: &[ActionKind],
+    ) -> Result<Configuration, Problem> {
+        ["plan", "moves"].iter().try_for_each(|kind| action_kind(environment, kind).map(drop))?;
+        Ok(Configuration::default()
+            .role(PLANNER, "Proposes the next moves.")
+            .role(EXECUTOR, "Sees the plan and moves.")
+            .words(&[PLANNER, EXECUTOR, PLAN]))
     }
 
     fn start(briefing: &Briefing) -> Result<Self, Problem> {
-        let system = |task: &str, kind: &str| -> Result<String, Problem> {
+        let system = |role: &str, task: &str, kind: &str| -> Result<String, Problem> {
             let format = &briefing.action(kind)?.summary;
+            let rules = briefing.rules_for(&Seat::new(role));
             let end = "You may think first. End your answer with a line that holds nothing but";
-            Ok(format!("{}\n\n{task} {end} {format}.", briefing.rules))
+            Ok(format!("{rules}\n\n{task} {end} {format}."))
         };
         let planner_task = "You are the planner: propose the executor's moves.";
         let executor_task = "You are the executor: make the moves. The planner's proposal stands \
                              after the word `plan`; follow it unless it is wrong.";
         Ok(PlannerExecutor {
-            planner_system: system(planner_task, "plan")?,
-            executor_system: system(executor_task, "moves")?,
+            planner_system: system(PLANNER, planner_task, "plan")?,
+            executor_system: system(EXECUTOR, executor_task, "moves")?,
             plan: String::new(),
         })
     }
 
-    fn advance(&mut self, event: Event) -> Result<Directive, Problem> {
+    fn advance(&mut self, event: Event) -> Result<Step, Problem> {
         match event {
-            Event::Begun(observation) => Ok(self.ask_planner(&observation)),
-            Event::Replied(reply) if reply.role == PLANNER => {
+            Event::Begun(views) => Ok(self.ask_planner(&seen_by(&views, &Seat::new(PLANNER)))),
+            Event::Replied(reply) if reply.seat.role == PLANNER => {
                 let words = reply.last_line().split_whitespace().take(PLAN_WORDS);
                 self.plan = words.collect::<Vec<_>>().join(" ");
-                Ok(Directive::act(PLANNER, "plan", reply.last_line()))
+                Ok(Step::act(PLANNER, "plan", reply.last_line()))
             }
-            Event::Replied(reply) if reply.role == EXECUTOR => {
-                Ok(Directive::act(EXECUTOR, "moves", reply.last_line()))
+            Event::Replied(reply) if reply.seat.role == EXECUTOR => {
+                Ok(Step::act(EXECUTOR, "moves", reply.last_line()))
             }
-            Event::Acted(effect) if effect.status != Status::Ongoing => Ok(Directive::Finish),
-            Event::Acted(effect) if effect.role == PLANNER => {
-                Ok(self.ask_executor(&effect.observation))
+            Event::Acted(seen) if !seen.is_ongoing() => Ok(Step::finish()),
+            Event::Acted(seen) if seen.mover().is_some_and(|seat| seat.role == PLANNER) => {
+                Ok(self.ask_executor(&seen.seen_by(&Seat::new(EXECUTOR))))
             }
-            Event::Acted(effect) if effect.role == EXECUTOR => {
-                Ok(self.ask_planner(&effect.observation))
-            }
+            Event::Acted(seen) => Ok(self.ask_planner(&seen.seen_by(&Seat::new(PLANNER)))),
             _ => Err(Problem::unexpected(&event)),
         }
     }
 
-    fn demonstrate(&self, _role: &str, expert: &Action) -> Option<String> {
+    fn demonstrate(&self, _seat: &Seat, expert: &Action) -> Option<String> {
         // A plan and moves are written alike: the expert's moves are its plan.
         (expert.kind == "moves").then(|| expert.text.clone())
     }
@@ -93,14 +97,14 @@ impl Workflow for PlannerExecutor {
 }
 
 impl PlannerExecutor {
-    fn ask_planner(&self, observation: &str) -> Directive {
+    fn ask_planner(&self, observation: &str) -> Step {
         let told = format!("{PLANNER} {observation}");
-        Directive::ask(Request::new(PLANNER).system(&self.planner_system).user(told))
+        Step::ask(Request::new(PLANNER).system(&self.planner_system).user(told))
     }
 
-    fn ask_executor(&self, observation: &str) -> Directive {
+    fn ask_executor(&self, observation: &str) -> Step {
         let told = format!("{EXECUTOR} {observation} {PLAN} {}", self.plan);
-        Directive::ask(Request::new(EXECUTOR).system(&self.executor_system).user(told.trim_end()))
+        Step::ask(Request::new(EXECUTOR).system(&self.executor_system).user(told.trim_end()))
     }
 }
 

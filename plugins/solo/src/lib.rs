@@ -3,9 +3,9 @@
 //! Every turn begins afresh with one system and one user message, so that the
 //! prompt stays as short as what there is to see.
 
-use plugin_sdk::environment::Action;
 use plugin_sdk::workflow::{
-    Briefing, Description, Directive, Event, Problem, Request, Status, Workflow,
+    Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Part, Problem,
+    Request, Seat, Step, View, Workflow, action_kind, parts_for,
 };
 use plugin_sdk::{Setting, Settings, state};
 use serde::{Deserialize, Serialize};
@@ -29,40 +29,38 @@ impl Workflow for Solo {
                 "Kind of action to send; empty for the first that the environment understands.",
                 "",
             ))
-            .role(PLAYER, "Sees, answers and acts.")
     }
 
-    fn vocabulary(_settings: &Settings) -> Vec<String> {
-        vec![PLAYER.to_owned()]
+    fn configure(
+        settings: &[Configured],
+        environment: &[ActionKind],
+    ) -> Result<Configuration, Problem> {
+        kind(settings, environment)?;
+        Ok(Configuration::default().role(PLAYER, "Sees, answers and acts.").words(&[PLAYER]))
     }
 
     fn start(briefing: &Briefing) -> Result<Self, Problem> {
-        let chosen = briefing.settings.text("kind")?;
-        let first = || Problem::InvalidSettings("the environment understands no action".to_owned());
-        let kind = match chosen {
-            "" => briefing.actions.first().ok_or_else(first)?,
-            name => briefing.action(name)?,
-        };
+        let kind = kind(&briefing.settings, &briefing.actions)?;
         let system = format!(
             "{}\n\nYou may think first. End your answer with a line that holds nothing but {}.",
-            briefing.rules, kind.summary
+            briefing.rules_for(&Seat::new(PLAYER)),
+            kind.summary
         );
-        Ok(Solo { kind: kind.name.clone(), chosen: !chosen.is_empty(), system })
+        let chosen = !briefing.settings.text("kind")?.is_empty();
+        Ok(Solo { kind: kind.name.clone(), chosen, system })
     }
 
-    fn advance(&mut self, event: Event) -> Result<Directive, Problem> {
+    fn advance(&mut self, event: Event) -> Result<Step, Problem> {
         match event {
-            Event::Begun(observation) => Ok(self.ask(&observation)),
-            Event::Replied(reply) => Ok(Directive::act(PLAYER, &self.kind, reply.last_line())),
-            Event::Acted(effect) if effect.status == Status::Ongoing => {
-                Ok(self.ask(&effect.observation))
-            }
-            Event::Acted(_) => Ok(Directive::Finish),
-            Event::Ran(_) => Err(Problem::unexpected(&event)),
+            Event::Begun(views) => Ok(self.ask(&views)),
+            Event::Replied(reply) => Ok(Step::act(PLAYER, &self.kind, reply.last_line())),
+            Event::Acted(seen) if seen.is_ongoing() => Ok(self.ask(&seen.views)),
+            Event::Acted(_) => Ok(Step::finish()),
+            Event::Returned(_) => Err(Problem::unexpected(&event)),
         }
     }
 
-    fn demonstrate(&self, _role: &str, expert: &Action) -> Option<String> {
+    fn demonstrate(&self, _seat: &Seat, expert: &Action) -> Option<String> {
         // The first kind can say whatever the expert says; another may not.
         (!self.chosen || expert.kind == self.kind).then(|| expert.text.clone())
     }
@@ -77,9 +75,37 @@ impl Workflow for Solo {
 }
 
 impl Solo {
-    fn ask(&self, observation: &str) -> Directive {
-        let told = format!("{PLAYER} {observation}");
-        Directive::ask(Request::new(PLAYER).system(&self.system).user(told))
+    fn ask(&self, views: &[View]) -> Step {
+        let parts = parts_for(views, &Seat::new(PLAYER)).unwrap_or_default();
+        let text: Vec<&str> = parts.iter().filter_map(as_text).collect();
+        let told = format!("{PLAYER} {}", text.join("\n"));
+        let request = Request::new(PLAYER).system(&self.system).user(told);
+        let images = parts.iter().filter_map(|part| match part {
+            Part::Image(image) => Some(image.clone()),
+            Part::Text(_) => None,
+        });
+        Step::ask(images.fold(request, Request::image))
+    }
+}
+
+fn as_text(part: &Part) -> Option<&str> {
+    match part {
+        Part::Text(text) => Some(text),
+        Part::Image(_) => None,
+    }
+}
+
+/// The kind of action that is sent.
+fn kind<'k>(
+    settings: &[Configured],
+    environment: &'k [ActionKind],
+) -> Result<&'k ActionKind, Problem> {
+    match settings.text("kind")? {
+        "" => {
+            let none = || Problem::settings("the environment understands no action");
+            environment.first().ok_or_else(none)
+        }
+        name => action_kind(environment, name),
     }
 }
 

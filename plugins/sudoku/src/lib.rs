@@ -11,7 +11,9 @@ pub mod puzzle;
 pub mod solver;
 pub mod view;
 
-use plugin_sdk::environment::{Action, Description, Environment, Outcome, Problem, Task};
+use plugin_sdk::environment::{
+    Action, Configuration, Configured, Description, Environment, Outcome, Problem, Seat, Task,
+};
 use plugin_sdk::{Setting, Settings, state};
 use serde::{Deserialize, Serialize};
 
@@ -60,13 +62,11 @@ impl Environment for Sudoku {
         .action("erase", "erasures such as `r1c2-`, or `pass`")
         .action("grid", "all digits of the board, row by row, in one line")
         .workflows(&["filler-checker", "solo"])
-        .max_turns(10)
     }
 
-    fn vocabulary(settings: &Settings) -> Result<Vec<String>, Problem> {
-        let size = settings.integer("size")?;
-        puzzle::blanks_of(size)?;
-        Ok(view::vocabulary(size))
+    fn configure(settings: &[Configured]) -> Result<Configuration, Problem> {
+        let (size, _) = puzzle::wanted(settings)?;
+        Ok(Configuration::default().vocabulary(view::vocabulary(size)).max_turns(10))
     }
 
     fn start(task: &Task) -> Result<Self, Problem> {
@@ -77,7 +77,7 @@ impl Environment for Sudoku {
         })
     }
 
-    fn rules(&self) -> String {
+    fn rules(&self, _seat: &Seat) -> String {
         format!(
             "Fill a sudoku of {size} rows and {size} columns with the digits 1 to {size}, so that \
              every row, column and box has each digit once. A digit that its row, column or box \
@@ -90,11 +90,11 @@ impl Environment for Sudoku {
         )
     }
 
-    fn observe(&self) -> String {
+    fn observe(&self, _seat: &Seat) -> String {
         self.view.show(&self.game)
     }
 
-    fn act(&mut self, _role: &str, action: &Action) -> Result<Outcome, Problem> {
+    fn act(&mut self, _seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
         let before = self.game.clone();
         let outcome = match action.kind.as_str() {
             "fill" => self.fill(&action.text),
@@ -106,7 +106,7 @@ impl Environment for Sudoku {
         Ok(if self.game.is_solved() { outcome.team("solved", SOLVED).solved() } else { outcome })
     }
 
-    fn demonstrate(&self) -> Option<Action> {
+    fn demonstrate(&self, _seat: &Seat) -> Option<Action> {
         let edits = self.game.expert(self.edits_per_turn);
         let erases = matches!(edits.first(), Some(Edit::Erase(_)));
         let words: Vec<String> =
@@ -210,11 +210,11 @@ mod tests {
     }
 
     fn act(sudoku: &mut Sudoku, kind: &str, text: &str) -> Outcome {
-        sudoku.act("player", &Action::new(kind, text)).expect("a known kind")
+        sudoku.act(&Seat::new("player"), &Action::new(kind, text)).expect("a known kind")
     }
 
     fn worth(outcome: &Outcome) -> f64 {
-        (100.0 * (outcome.team + outcome.local)).round() / 100.0
+        (100.0 * (outcome.for_team() + outcome.for_mover(0))).round() / 100.0
     }
 
     #[test]
@@ -234,11 +234,11 @@ mod tests {
         assert_eq!(worth(&act(&mut sudoku, "fill", "pass")), -0.3);
         assert_eq!(worth(&act(&mut sudoku, "fill", "r2c3=2")), -0.17);
         assert_eq!(worth(&act(&mut sudoku, "fill", "pass")), 0.0);
-        assert_eq!(sudoku.demonstrate(), Some(Action::new("erase", "r2c3-")));
+        assert_eq!(sudoku.demonstrate(&Seat::new("player")), Some(Action::new("erase", "r2c3-")));
         assert_eq!(worth(&act(&mut sudoku, "erase", "pass")), 0.0);
         assert_eq!(worth(&act(&mut sudoku, "erase", "r2c3-")), 0.17);
         assert_eq!(worth(&act(&mut sudoku, "erase", "pass")), 0.0);
-        assert_eq!(sudoku.demonstrate(), Some(Action::new("fill", "r1c3=3 r1c4=4")));
+        assert_eq!(sudoku.demonstrate(&Seat::new("player")), Some(Action::new("fill", "r1c3=3 r1c4=4")));
     }
 
     #[test]
@@ -255,8 +255,8 @@ mod tests {
             ("grid", "2234 3412 2143 4321", -0.1, "`r1c1` is given as 1."),
         ] {
             let outcome = act(&mut start(), kind, text);
-            assert_eq!((worth(&outcome), outcome.feedback.as_str()), (worth_of_it, feedback));
-            assert!(!outcome.accepted);
+            assert_eq!((worth(&outcome), outcome.told()), (worth_of_it, feedback));
+            assert!(!outcome.is_accepted());
         }
     }
 

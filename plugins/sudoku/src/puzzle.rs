@@ -2,8 +2,8 @@
 
 use std::ops::RangeInclusive;
 
-use plugin_sdk::Random;
-use plugin_sdk::environment::{Problem, Split, Task};
+use plugin_sdk::{Random, Settings};
+use plugin_sdk::environment::{Configured, Problem, Split, Task};
 use serde::{Deserialize, Serialize};
 
 use crate::board::{Board, Cell, Digit};
@@ -25,14 +25,11 @@ impl Puzzle {
     /// Draw the puzzle of a task. No puzzle is in two splits, whatever its
     /// digits are called.
     pub fn draw(task: &Task) -> Result<Self, Problem> {
-        let size: usize = task.settings.integer("size")?;
-        let blanks: usize = task.settings.integer("blanks")?;
-        let blanks = if blanks == 0 { size * size / 2 } else { blanks };
-        check(size, blanks)?;
+        let (size, blanks) = wanted(&task.settings)?;
         let mut random = Random::new(task.split, task.seed, "puzzle");
         let mut drawn = (0..ATTEMPTS).filter_map(|_| dig(size, blanks, &mut random));
         drawn.find(|puzzle| puzzle.owner() == task.split).ok_or_else(|| {
-            Problem::InvalidSettings(format!(
+            Problem::settings(format!(
                 "no puzzle with {blanks} blanks turned up in {ATTEMPTS} attempts"
             ))
         })
@@ -70,19 +67,23 @@ pub fn blanks_of(size: usize) -> Result<RangeInclusive<usize>, Problem> {
         4 => Ok(6..=16),
         // With more, the search for a puzzle is longer than a plugin's call may be.
         9 => Ok(20..=40),
-        _ => Err(Problem::InvalidSettings(format!("a board has 4 or 9 rows, not {size}"))),
+        _ => Err(Problem::settings(format!("a board has 4 or 9 rows, not {size}"))),
     }
 }
 
-fn check(size: usize, blanks: usize) -> Result<(), Problem> {
+/// The size of the board and the cells to fill in, if there are such puzzles.
+pub fn wanted(settings: &[Configured]) -> Result<(usize, usize), Problem> {
+    let size: usize = settings.integer("size")?;
+    let blanks: usize = settings.integer("blanks")?;
+    let blanks = if blanks == 0 { size * size / 2 } else { blanks };
     let possible = blanks_of(size)?;
     if !possible.contains(&blanks) {
         let (fewest, most) = (possible.start(), possible.end());
-        return Err(Problem::InvalidSettings(format!(
+        return Err(Problem::settings(format!(
             "{blanks} blanks do not make a puzzle of size {size}; it takes {fewest} to {most}"
         )));
     }
-    Ok(())
+    Ok((size, blanks))
 }
 
 /// Take digits off a full board, in random order, as long as one solution is
@@ -115,10 +116,10 @@ mod tests {
 
     #[test]
     fn settings_that_cannot_be_met_are_named() {
-        let draw = |size: i64, blanks: i64| {
+        let draw = |size: i32, blanks: i32| {
             let task =
                 Task::of::<Sudoku>(Split::Train, 0).with("size", size).with("blanks", blanks);
-            Puzzle::draw(&task).map(|_| ()).map_err(|problem| problem.to_string())
+            Puzzle::draw(&task).map(|_| ()).map_err(|problem| problem.sentence())
         };
         assert_eq!(draw(5, 0), Err("invalid settings: a board has 4 or 9 rows, not 5".to_owned()));
         assert!(draw(4, 5).is_err_and(|message| message.contains("it takes 6 to 16")));
@@ -145,11 +146,11 @@ mod tests {
         fn puzzles_have_one_solution_and_belong_to_their_split(
             seed: u32,
             split in prop::sample::select(Split::ALL.to_vec()),
-            blanks in 6_i64..=10,
+            blanks in 6_i32..=10,
         ) {
             let task = Task::of::<Sudoku>(split, seed).with("blanks", blanks);
             let puzzle = Puzzle::draw(&task).expect("possible settings");
-            prop_assert_eq!(puzzle.blanks() as i64, blanks);
+            prop_assert_eq!(puzzle.blanks() as i32, blanks);
             prop_assert!(is_unique(&puzzle.clues));
             prop_assert_eq!(puzzle.owner(), split);
             for cell in puzzle.clues.cells() {
