@@ -290,7 +290,7 @@ impl Outcome {
     }
 
     fn sum(&self, to: &Recipient) -> f64 {
-        self.awards.iter().filter(|award| award.to == *to).map(|award| award.value).sum()
+        self.awards.iter().filter(|award| award.to == *to).fold(0.0, |sum, award| sum + award.value)
     }
 
     /// Add the outcome of one more move, which has this place among all.

@@ -1,5 +1,6 @@
 //! Settings: what a plugin lets its users choose, and what they chose.
 
+use std::fmt;
 use std::ops::RangeInclusive;
 
 use crate::types::{Configured, Domain, Setting, Value};
@@ -13,6 +14,32 @@ impl Domain {
             (Domain::Choice(words), Value::Text(word)) => words.contains(word),
             (Domain::Flag, Value::Flag(_)) | (Domain::Text, Value::Text(_)) => true,
             _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Integer(value) => write!(out, "{value}"),
+            Value::Number(value) => write!(out, "{value:?}"),
+            Value::Flag(value) => write!(out, "{value}"),
+            Value::Text(value) => write!(out, "{value:?}"),
+        }
+    }
+}
+
+impl fmt::Display for Domain {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Domain::Integer((low, high)) => write!(out, "a whole number from {low} to {high}"),
+            Domain::Number((low, high)) => write!(out, "a number from {low} to {high}"),
+            Domain::Flag => write!(out, "true or false"),
+            Domain::Choice(words) => {
+                let words: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
+                write!(out, "one of {}", words.join(", "))
+            }
+            Domain::Text => write!(out, "a string"),
         }
     }
 }

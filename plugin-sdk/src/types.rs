@@ -36,6 +36,12 @@ impl Split {
     }
 }
 
+impl fmt::Display for Split {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.name())
+    }
+}
+
 impl Seat {
     /// The first, or only, seat of a role.
     pub fn new(role: &str) -> Self {
@@ -136,6 +142,17 @@ impl Problem {
 }
 
 impl Fault {
+    /// Its name in files, such as `invalid_settings`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Fault::Settings => "invalid_settings",
+            Fault::Task => "invalid_task",
+            Fault::State => "invalid_state",
+            Fault::Order => "out_of_order",
+            Fault::Internal => "internal",
+        }
+    }
+
     /// The fault in words.
     pub fn words(self) -> &'static str {
         match self {
@@ -143,7 +160,7 @@ impl Fault {
             Fault::Task => "invalid task",
             Fault::State => "invalid state",
             Fault::Order => "out of order",
-            Fault::Internal => "the plugin went wrong",
+            Fault::Internal => "internal problem",
         }
     }
 }

@@ -264,6 +264,13 @@ impl Request {
     }
 }
 
+impl Move {
+    /// The seat carries out this action.
+    pub fn new(seat: impl Into<Seat>, kind: &str, text: &str) -> Self {
+        Move { seat: seat.into(), action: Action::new(kind, text) }
+    }
+}
+
 impl Reply {
     /// The last line that is not blank: what a role that may think aloud first
     /// finally says.
@@ -285,7 +292,12 @@ impl Step {
 
     /// Let the seat carry out an action in the environment.
     pub fn act(seat: impl Into<Seat>, kind: &str, text: &str) -> Self {
-        Directive::Act(vec![Move { seat: seat.into(), action: Action::new(kind, text) }]).into()
+        Step::act_together(vec![Move::new(seat, kind, text)])
+    }
+
+    /// Let several seats act at the same time.
+    pub fn act_together(moves: Vec<Move>) -> Self {
+        Directive::Act(moves).into()
     }
 
     /// Have a tool called for the seat.

@@ -13,7 +13,6 @@
 mod digest;
 mod setting;
 mod task;
-mod dialogue;
 mod description;
 mod failure;
 mod error;
@@ -41,19 +40,29 @@ mod workflow;
 mod interpreter;
 mod library;
 
+pub use plugin_sdk::environment::{Move, Outcome, Task};
+pub use plugin_sdk::types::{
+    Action, ActionKind, Configured, Domain, Fault, Part, Problem, Seat, Setting, Split, Status,
+    Value, text_of,
+};
+pub use plugin_sdk::workflow::{
+    Author, Briefing, Call, Consequence, Credit, Directive, Event, Message, Reply, Request,
+    ResultOfMove, Returned, Role, Step, Tool, View,
+};
+
 pub use compilation::announce_compilations;
 pub(crate) use component::ComponentFile;
 pub use component::Plugin;
 pub use contract::{CONTRACT, CONTRACT_VERSION, Offer};
 pub use description::{
-    ActionKind, EnvironmentDescription, InterpreterDescription, Role, WorkflowDescription,
+    EnvironmentConfiguration, EnvironmentDescription, InterpreterDescription,
+    WorkflowConfiguration, WorkflowDescription,
 };
-pub use dialogue::{Briefing, Directive, Event, Program, Request};
 pub use engine::{PluginEngine, THREAD_STACK_BYTES, WASM_STACK_BYTES};
 pub use environment::EnvironmentPlugin;
 pub use episode::{EnvironmentState, LiveEpisode};
 pub use error::PluginError;
-pub use failure::{Cause, PluginFailure, Problem};
+pub use failure::{Cause, PluginFailure};
 pub use interpreter::InterpreterPlugin;
 pub use library::PluginLibrary;
 pub(crate) use library::find_plugin;
@@ -63,8 +72,8 @@ pub use log::{LogLevel, LogLine};
 pub(crate) use probe::Probe;
 pub use sandbox::{Grants, SandboxGrant};
 pub use session::{LiveSession, SessionState};
-pub use setting::{Domain, Setting, SettingError, Settings, Value};
-pub use task::{Outcome, Split, Task};
+pub use setting::{SettingError, Settings};
+pub use task::reward_of;
 pub(crate) use ticker::Ticker;
 pub(crate) use wasi::link_random;
 pub use workflow::WorkflowPlugin;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::environment::Task;
-use crate::types::{Action, Configured, Problem, Split, Value};
+use crate::types::{Action, Configured, Problem, Split};
 
 /// Actions of a reproducer that are printed; `Reproducer::actions` has all.
 const SHOWN_ACTIONS: usize = 12;
@@ -116,12 +116,7 @@ impl fmt::Display for Reproducer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{} task {}", self.split.name(), self.seed)?;
         for Configured { name, value } in &self.settings {
-            match value {
-                Value::Integer(value) => write!(formatter, ", {name}={value}")?,
-                Value::Number(value) => write!(formatter, ", {name}={value}")?,
-                Value::Flag(value) => write!(formatter, ", {name}={value}")?,
-                Value::Text(value) => write!(formatter, ", {name}={value:?}")?,
-            }
+            write!(formatter, ", {name}={value}")?;
         }
         let actions = self.actions.iter().enumerate();
         for (index, (role, action)) in actions.clone().take(SHOWN_ACTIONS) {

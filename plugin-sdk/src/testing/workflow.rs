@@ -142,6 +142,7 @@ impl<'a> Examination<'a> {
             settings: self.settings.clone(),
             max_turns: ANSWERS as u32,
             tools: ["run", "search"].map(tool).to_vec(),
+            revealed: None,
         }
     }
 

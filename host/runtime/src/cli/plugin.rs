@@ -12,7 +12,7 @@ use crate::error::ExitCode;
 use crate::installation::plugin_folders;
 use crate::loading::load_plugins;
 use crate::plugin::{
-    EnvironmentPlugin, Grants, PluginError, PluginLibrary, Setting, WorkflowPlugin,
+    ActionKind, EnvironmentPlugin, Grants, PluginError, PluginLibrary, Setting, WorkflowPlugin,
 };
 use crate::sandbox::Sandbox;
 use crate::storage::list_folder;
@@ -20,7 +20,7 @@ use crate::storage::list_folder;
 pub fn run(command: PluginCommand) -> anyhow::Result<ExitCode> {
     match command {
         PluginCommand::List => list()?,
-        PluginCommand::Inspect { subject } => inspect(&load(&subject, &[])?.1),
+        PluginCommand::Inspect { subject } => inspect(&load(&subject, &[])?.1)?,
         PluginCommand::Check { subject, tasks, strict, json, set } => {
             let (config, library, sandbox) = load(&subject, &set)?;
             let reports = check::run(&library, &sandbox, &config, tasks)?;
@@ -83,7 +83,7 @@ fn offers(library: &PluginLibrary) -> Vec<Vec<String>> {
         .collect()
 }
 
-fn inspect(library: &PluginLibrary) {
+fn inspect(library: &PluginLibrary) -> anyhow::Result<()> {
     for plugin in library.plugins() {
         report::line(&format!("{}", plugin.file().display()));
         report::line(&format!("  sha256 {}", plugin.digest()));
@@ -92,40 +92,51 @@ fn inspect(library: &PluginLibrary) {
         }
     }
     for environment in library.environments() {
-        inspect_environment(environment);
+        inspect_environment(environment)?;
     }
     for workflow in library.workflows() {
-        inspect_workflow(workflow);
+        inspect_workflow(workflow)?;
     }
     for interpreter in library.interpreters() {
         let description = interpreter.description();
         report::line(&format!("\ninterpreter {} ({})", description.language, description.version));
         report::line(&format!("  {}", description.summary));
     }
+    Ok(())
 }
 
-fn inspect_environment(environment: &EnvironmentPlugin) {
+fn inspect_environment(environment: &EnvironmentPlugin) -> anyhow::Result<()> {
     let description = environment.description();
     report::line(&format!("\nenvironment {} {}", description.name, description.version));
     report::line(&format!("  {}", description.summary));
     report::line(&format!("  workflows: {}", description.workflows.join(", ")));
-    report::line(&format!("  turns: {} per role at most\n", description.max_turns));
+    let configuration = environment.configure(&environment.settings(&toml::Table::new())?)?;
+    report::line(&format!("  turns: {} per seat at most\n", configuration.max_turns));
     let actions = description.actions.iter();
     let rows: Vec<Vec<String>> =
         actions.map(|kind| vec![kind.name.clone(), kind.summary.clone()]).collect();
     report::table(&["action", "text"], &rows);
     inspect_settings("environment", &description.settings);
+    Ok(())
 }
 
-fn inspect_workflow(workflow: &WorkflowPlugin) {
+fn inspect_workflow(workflow: &WorkflowPlugin) -> anyhow::Result<()> {
     let description = workflow.description();
     report::line(&format!("\nworkflow {} {}", description.name, description.version));
     report::line(&format!("  {}\n", description.summary));
-    let roles = description.roles.iter();
+    let kind = |name: &String| ActionKind { name: name.clone(), summary: String::new() };
+    let kinds: Vec<ActionKind> = match description.actions.as_slice() {
+        [] => vec![kind(&"answer".to_owned())],
+        kinds => kinds.iter().map(kind).collect(),
+    };
+    let settings = workflow.settings(&toml::Table::new())?;
+    let configuration = workflow.configure(&settings, &kinds)?;
+    let roles = configuration.roles.iter();
     let rows: Vec<Vec<String>> =
-        roles.map(|role| vec![role.name.clone(), role.summary.clone()]).collect();
-    report::table(&["role", "task"], &rows);
+        roles.map(|role| vec![role.name.clone(), role.seats.to_string(), role.summary.clone()]).collect();
+    report::table(&["role", "seats", "task"], &rows);
     inspect_settings("workflow", &description.settings);
+    Ok(())
 }
 
 fn inspect_settings(table: &str, settings: &[Setting]) {

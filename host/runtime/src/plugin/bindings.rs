@@ -10,12 +10,14 @@ wasmtime::component::bindgen!({
         package troupe:host;
 
         world plugin {
-            import troupe:plugin/log@0.1.0;
-            import troupe:plugin/streams@0.1.0;
-            import troupe:plugin/sandbox@0.1.0;
-            export troupe:plugin/environment@0.1.0;
-            export troupe:plugin/workflow@0.1.0;
-            export troupe:plugin/interpreter@0.1.0;
+            import troupe:plugin/types@0.2.0;
+            import troupe:plugin/log@0.2.0;
+            import troupe:plugin/streams@0.2.0;
+            import troupe:plugin/sandbox@0.2.0;
+            import troupe:plugin/retrieval@0.2.0;
+            export troupe:plugin/environment@0.2.0;
+            export troupe:plugin/workflow@0.2.0;
+            export troupe:plugin/interpreter@0.2.0;
         }
     ",
     world: "troupe:host/plugin",

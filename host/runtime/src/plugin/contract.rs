@@ -10,9 +10,9 @@ use super::error::PluginError;
 use super::survey::Names;
 
 /// The version of the contract in `wit/`.
-pub const CONTRACT_VERSION: &str = "0.1.0";
+pub const CONTRACT_VERSION: &str = "0.2.0";
 /// The contract's package.
-pub const CONTRACT: &str = "troupe:plugin@0.1.0";
+pub const CONTRACT: &str = "troupe:plugin@0.2.0";
 
 const PACKAGE: &str = "troupe:plugin";
 const WASI: [&str; 6] =
@@ -31,6 +31,8 @@ pub struct Offer {
     pub wasi: bool,
     /// It wants to run model-written programs, which has to be granted.
     pub sandbox: bool,
+    /// It wants to search a corpus, which has to be granted.
+    pub retrieval: bool,
 }
 
 impl Offer {
@@ -58,6 +60,7 @@ impl Offer {
                 Import::Harmless => {}
                 Import::Wasi => offer.wasi = true,
                 Import::Sandbox => offer.sandbox = true,
+                Import::Retrieval => offer.retrieval = true,
             }
         }
         if !(offer.environment || offer.workflow || offer.interpreter) {
@@ -92,8 +95,9 @@ fn no_contract<'a>(exports: impl Iterator<Item = &'a str>, file: &Path) -> Plugi
 }
 
 fn not_importable(import: &str, file: &Path) -> PluginError {
-    let hint = "a plugin may import `log`, `streams` and, when granted, `sandbox` of `troupe:plugin`, \
-                and a WASI 0.2 without http, in which there is nothing to find";
+    let hint = "a plugin may import `types`, `log`, `streams` and, when granted, `sandbox` and \
+                `retrieval` of `troupe:plugin`, and a WASI 0.2 without http, in which there is \
+                nothing to find";
     PluginError::Import { file: file.to_owned(), import: import.to_owned(), hint: hint.to_owned() }
 }
 
@@ -102,6 +106,7 @@ enum Import {
     Harmless,
     Wasi,
     Sandbox,
+    Retrieval,
 }
 
 /// What the import asks for; an error if nobody gets it.
@@ -122,6 +127,7 @@ fn admit(
             _ if types_only => return Ok(Import::Harmless),
             "log" | "streams" => return Ok(Import::Harmless),
             "sandbox" => return Ok(Import::Sandbox),
+            "retrieval" => return Ok(Import::Retrieval),
             _ => {}
         }
     }
@@ -156,10 +162,10 @@ impl<'a> Interface<'a> {
         self.package == PACKAGE && ["environment", "workflow", "interpreter"].contains(&self.name)
     }
 
-    /// Versions that differ only behind the second point understand each other.
+    /// A host understands what was built against its own version of the
+    /// contract or an earlier compatible one; semantic versioning says which are.
     fn check_version(&self, file: &Path) -> Result<(), PluginError> {
-        let line = |version: &'a str| version.rsplit_once('.').map(|(line, _)| line);
-        if line(self.version) == line(CONTRACT_VERSION) {
+        if is_compatible(self.version, CONTRACT_VERSION) {
             return Ok(());
         }
         Err(PluginError::ContractVersion {
@@ -171,9 +177,24 @@ impl<'a> Interface<'a> {
     }
 }
 
+/// Whether something of version `theirs` works where `ours` is offered: the
+/// same major version, before 1.0 the same minor one, and nothing newer.
+fn is_compatible(theirs: &str, ours: &str) -> bool {
+    let (Some(theirs), Some(ours)) = (numbers(theirs), numbers(ours)) else { return false };
+    let line = |[major, minor, _]: [u64; 3]| (major, if major == 0 { minor } else { 0 });
+    line(theirs) == line(ours) && theirs <= ours
+}
+
+fn numbers(version: &str) -> Option<[u64; 3]> {
+    let mut parts = version.split('.').map(|part| part.parse().ok());
+    let numbers = [parts.next()??, parts.next()??, parts.next()??];
+    parts.next().is_none().then_some(numbers)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::probe::{Probe, load};
+    use super::is_compatible;
     use crate::config::Limits;
 
     /// What is said of a file with this content, without the folder it was in.
@@ -201,17 +222,26 @@ mod tests {
     }
 
     #[test]
+    fn what_semantic_versioning_calls_compatible_is() {
+        let works = |theirs, ours| is_compatible(theirs, ours);
+        assert!(works("0.2.0", "0.2.0") && works("0.2.1", "0.2.3") && works("1.0.4", "1.7.0"));
+        assert!(!works("0.1.9", "0.2.0") && !works("0.3.0", "0.2.0") && !works("2.0.0", "1.9.0"));
+        assert!(!works("0.2.4", "0.2.3") && !works("1.8.0", "1.7.0"), "newer than the host");
+        assert!(!works("0.2", "0.2.0") && !works("", "0.2.0") && !works("0.2.0.1", "0.2.0"));
+    }
+
+    #[test]
     fn another_contract_version_is_named() {
         let error =
             refusal(&component(r#"(export "troupe:plugin/environment@9.0.0" (instance $empty))"#));
         assert!(
             error.starts_with(
-                "plugin `` speaks contract 9.0.0 in `environment`; this host speaks 0.1.0"
+                "plugin `` speaks contract 9.0.0 in `environment`; this host speaks 0.2.0"
             ),
             "{error}"
         );
-        let error = refusal(&component(r#"(import "troupe:plugin/log@0.2.0" (instance))"#));
-        assert!(error.contains("speaks contract 0.2.0 in `log`"), "{error}");
+        let error = refusal(&component(r#"(import "troupe:plugin/log@0.3.0" (instance))"#));
+        assert!(error.contains("speaks contract 0.3.0 in `log`"), "{error}");
     }
 
     #[test]
@@ -244,10 +274,10 @@ mod tests {
         assert!(guest("").ends_with("(it exports nothing)"));
         let foreign = guest(
             r#"(import "host:secrets/read" (instance))
-               (export "troupe:plugin/environment@0.1.0" (instance $empty))"#,
+               (export "troupe:plugin/environment@0.2.0" (instance $empty))"#,
         );
         assert!(foreign.contains("imports `host:secrets/read`"), "{foreign}");
-        let offered = guest(r#"(export "troupe:plugin/environment@0.1.0" (instance $empty))"#);
+        let offered = guest(r#"(export "troupe:plugin/environment@0.2.0" (instance $empty))"#);
         assert!(
             offered.starts_with("plugin `` is not compiled: one of its functions"),
             "{offered}"
@@ -258,7 +288,7 @@ mod tests {
     fn a_component_without_or_with_a_wrong_shape_is_refused() {
         assert!(refusal(&component("")).ends_with("(it exports nothing)"));
         let hollow =
-            refusal(&component(r#"(export "troupe:plugin/environment@0.1.0" (instance $empty))"#));
-        assert!(hollow.starts_with("plugin `` does not fit contract 0.1.0: "), "{hollow}");
+            refusal(&component(r#"(export "troupe:plugin/environment@0.2.0" (instance $empty))"#));
+        assert!(hollow.starts_with("plugin `` does not fit contract 0.2.0: "), "{hollow}");
     }
 }

@@ -2,73 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use super::setting::{Domain, Setting, Value};
+use plugin_sdk::types::{Domain, Setting, Value};
 
-/// A form of action an environment understands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ActionKind {
-    /// The word an action carries, such as `moves`.
-    pub name: String,
-    /// What the text of such an action must look like.
-    pub summary: String,
-}
-
-/// What an environment is.
-#[derive(Clone, Debug, PartialEq)]
-pub struct EnvironmentDescription {
-    /// Its name, in kebab-case.
-    pub name: String,
-    /// The author's version of it.
-    pub version: String,
-    /// One sentence for a list of plugins.
-    pub summary: String,
-    /// The settings it accepts.
-    pub settings: Vec<Setting>,
-    /// The actions it understands; at least one.
-    pub actions: Vec<ActionKind>,
-    /// Workflows that suit it, best first.
-    pub workflows: Vec<String>,
-    /// How many turns per role an episode needs at most, in the author's view.
-    pub max_turns: u32,
-}
-
-/// A seat in a workflow.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Role {
-    /// Its name, such as `planner`.
-    pub name: String,
-    /// What it is for, in one sentence.
-    pub summary: String,
-}
-
-/// What a workflow is.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WorkflowDescription {
-    /// Its name, in kebab-case.
-    pub name: String,
-    /// The author's version of it.
-    pub version: String,
-    /// One sentence for a list of plugins.
-    pub summary: String,
-    /// The settings it accepts.
-    pub settings: Vec<Setting>,
-    /// The seats it has; at least one.
-    pub roles: Vec<Role>,
-    /// The kinds of action it sends; empty when it takes what the environment
-    /// offers first.
-    pub actions: Vec<String>,
-}
-
-/// What an interpreter is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InterpreterDescription {
-    /// The language, such as `python`.
-    pub language: String,
-    /// The interpreter and its version, such as `CPython 3.14.0`.
-    pub version: String,
-    /// One sentence for a list of plugins.
-    pub summary: String,
-}
+pub use plugin_sdk::environment::{
+    Configuration as EnvironmentConfiguration, Description as EnvironmentDescription,
+};
+pub use plugin_sdk::interpreter::Description as InterpreterDescription;
+pub use plugin_sdk::workflow::{
+    Configuration as WorkflowConfiguration, Description as WorkflowDescription,
+};
 
 /// Turns per role an environment may ask for.
 const MAX_TURNS: u32 = 10_000;
@@ -81,61 +23,82 @@ const FORMAT_CHARACTERS: usize = 2000;
 /// Settings, kinds of action, choices of a setting or recommended workflows.
 const ENTRIES: usize = 256;
 const ROLES: usize = 64;
+/// Seats of a role.
+const SEATS: u32 = 64;
 
-impl EnvironmentDescription {
-    pub(super) fn check(&self) -> Result<(), String> {
-        check_name("the name", &self.name, '-')?;
-        check_version(&self.version)?;
-        check_summary("the summary", &self.summary)?;
-        check_settings(&self.settings)?;
-        check_count("kinds of action", self.actions.len(), ENTRIES)?;
-        check_names("action kind", self.actions.iter().map(|kind| &kind.name))?;
-        for kind in &self.actions {
-            let what = format!("what is said about the action `{}`", kind.name);
-            check_length(&what, &kind.summary, FORMAT_CHARACTERS)?;
-        }
-        check_count("recommended workflows", self.workflows.len(), ENTRIES)?;
-        for workflow in &self.workflows {
-            check_name("the recommended workflow", workflow, '-')?;
-        }
-        if self.actions.is_empty() {
-            return Err("it describes no kind of action".to_owned());
-        }
-        if !(1..=MAX_TURNS).contains(&self.max_turns) {
-            return Err(format!("max-turns is {}, not 1 to {MAX_TURNS}", self.max_turns));
-        }
-        Ok(())
+/// What is wrong with an environment's description, if something is.
+pub(super) fn check_environment(description: &EnvironmentDescription) -> Result<(), String> {
+    let EnvironmentDescription { name, version, summary, settings, actions, workflows, .. } =
+        description;
+    check_heading(name, version, summary)?;
+    check_settings(settings)?;
+    check_count("kinds of action", actions.len(), ENTRIES)?;
+    check_names("action kind", actions.iter().map(|kind| &kind.name))?;
+    for kind in actions {
+        let what = format!("what is said about the action `{}`", kind.name);
+        check_length(&what, &kind.summary, FORMAT_CHARACTERS)?;
     }
+    check_count("recommended workflows", workflows.len(), ENTRIES)?;
+    for workflow in workflows {
+        check_name("the recommended workflow", workflow, '-')?;
+    }
+    if actions.is_empty() { Err("it describes no kind of action".to_owned()) } else { Ok(()) }
 }
 
-impl WorkflowDescription {
-    pub(super) fn check(&self) -> Result<(), String> {
-        check_name("the name", &self.name, '-')?;
-        check_version(&self.version)?;
-        check_summary("the summary", &self.summary)?;
-        check_settings(&self.settings)?;
-        check_count("roles", self.roles.len(), ROLES)?;
-        check_count("kinds of action", self.actions.len(), ENTRIES)?;
-        for role in &self.roles {
-            check_summary("what is said about a role", &role.summary)?;
+/// What is wrong with what follows from an environment's settings.
+pub(super) fn check_environment_configuration(
+    configuration: &EnvironmentConfiguration,
+) -> Result<(), String> {
+    let turns = configuration.max_turns;
+    if (1..=MAX_TURNS).contains(&turns) {
+        return Ok(());
+    }
+    Err(format!("max-turns is {turns}, not 1 to {MAX_TURNS}"))
+}
+
+/// What is wrong with a workflow's description, if something is.
+pub(super) fn check_workflow(description: &WorkflowDescription) -> Result<(), String> {
+    let WorkflowDescription { name, version, summary, settings, actions, .. } = description;
+    check_heading(name, version, summary)?;
+    check_settings(settings)?;
+    check_count("kinds of action", actions.len(), ENTRIES)?;
+    check_names("action kind", actions.iter())
+}
+
+/// What is wrong with what follows from a workflow's settings.
+pub(super) fn check_workflow_configuration(
+    configuration: &WorkflowConfiguration,
+) -> Result<(), String> {
+    let roles = &configuration.roles;
+    check_count("roles", roles.len(), ROLES)?;
+    check_names("role", roles.iter().map(|role| &role.name))?;
+    for role in roles {
+        check_summary("what is said about a role", &role.summary)?;
+        if !(1..=SEATS).contains(&role.seats) {
+            return Err(format!(
+                "the role `{}` has {} seats, not 1 to {SEATS}",
+                role.name, role.seats
+            ));
         }
-        check_names("role", self.roles.iter().map(|role| &role.name))?;
-        check_names("action kind", self.actions.iter())?;
-        if self.roles.is_empty() { Err("it describes no role".to_owned()) } else { Ok(()) }
     }
+    if roles.is_empty() { Err("it has no role".to_owned()) } else { Ok(()) }
 }
 
-impl InterpreterDescription {
-    pub(super) fn check(&self) -> Result<(), String> {
-        check_name("the language", &self.language, '-')?;
-        check_summary("the version", &self.version)?;
-        check_summary("the summary", &self.summary)?;
-        if self.version.trim().is_empty() { Err("the version is empty".to_owned()) } else { Ok(()) }
-    }
+/// What is wrong with an interpreter's description, if something is.
+pub(super) fn check_interpreter(description: &InterpreterDescription) -> Result<(), String> {
+    let InterpreterDescription { language, version, summary } = description;
+    check_name("the language", language, '-')?;
+    check_summary("the version", version)?;
+    check_summary("the summary", summary)?;
+    if version.trim().is_empty() { Err("the version is empty".to_owned()) } else { Ok(()) }
 }
 
-/// Lowercase words of ASCII letters and digits, joined by `joint`, with a
-/// letter in front.
+fn check_heading(name: &str, version: &str, summary: &str) -> Result<(), String> {
+    check_name("the name", name, '-')?;
+    check_version(version)?;
+    check_summary("the summary", summary)
+}
+
 fn check_name(what: &str, name: &str, joint: char) -> Result<(), String> {
     if name.len() > NAME_BYTES {
         return Err(format!("{what} is longer than {NAME_BYTES} bytes"));
@@ -211,8 +174,8 @@ fn check_domain(setting: &Setting) -> Result<(), String> {
         words.iter().try_for_each(|word| check_summary("has a choice that", word))?;
     }
     let sound = match domain {
-        Domain::Integer(low, high) => low <= high,
-        Domain::Number(low, high) => low.is_finite() && high.is_finite() && low <= high,
+        Domain::Integer((low, high)) => low <= high,
+        Domain::Number((low, high)) => low.is_finite() && high.is_finite() && low <= high,
         Domain::Choice(words) => !words.is_empty(),
         Domain::Flag | Domain::Text => true,
     };
@@ -220,7 +183,7 @@ fn check_domain(setting: &Setting) -> Result<(), String> {
         return Err("accepts no value".to_owned());
     }
     let finite = !matches!(default, Value::Number(value) if !value.is_finite());
-    if finite && domain.accepts(default) {
+    if finite && domain.contains(default) {
         return Ok(());
     }
     Err(format!("has the default {default}, but must be {domain}"))
@@ -228,6 +191,9 @@ fn check_domain(setting: &Setting) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    use plugin_sdk::types::{ActionKind, Needs};
+    use plugin_sdk::workflow::Role;
+
     use super::*;
 
     fn environment() -> EnvironmentDescription {
@@ -238,19 +204,20 @@ mod tests {
             settings: vec![Setting {
                 name: "grid_size".into(),
                 summary: String::new(),
-                domain: Domain::Integer(2, 9),
+                domain: Domain::Integer((2, 9)),
                 default: Value::Integer(4),
             }],
             actions: vec![ActionKind { name: "moves".into(), summary: String::new() }],
             workflows: vec!["solo".into()],
-            max_turns: 3,
+            needs: Needs::NOTHING,
+            extras: Vec::new(),
         }
     }
 
     fn fault(change: impl FnOnce(&mut EnvironmentDescription)) -> String {
         let mut description = environment();
         change(&mut description);
-        description.check().unwrap_err()
+        check_environment(&description).unwrap_err()
     }
 
     #[test]
@@ -278,21 +245,21 @@ mod tests {
             fault(|d| d.actions = (0..257).map(action).collect()),
             "it has 257 kinds of action; 256 is the most"
         );
-        let role = |index| Role { name: format!("r{index}"), summary: String::new() };
-        let workflow = WorkflowDescription {
-            name: "crowd".into(),
-            version: "1.0".into(),
-            summary: String::new(),
-            settings: Vec::new(),
-            roles: (0..65).map(role).collect(),
-            actions: Vec::new(),
+        let role = |index| Role { name: format!("r{index}"), summary: String::new(), seats: 1 };
+        let roles = |count: usize| WorkflowConfiguration {
+            roles: (0..count).map(role).collect(),
+            ..WorkflowConfiguration::default()
         };
-        assert_eq!(workflow.check().unwrap_err(), "it has 65 roles; 64 is the most");
+        let fault = |configuration| check_workflow_configuration(&configuration).unwrap_err();
+        assert_eq!(fault(roles(65)), "it has 65 roles; 64 is the most");
+        assert_eq!(fault(roles(0)), "it has no role");
+        let crowd = WorkflowConfiguration::default().seats("crowd", "", 65);
+        assert_eq!(fault(crowd), "the role `crowd` has 65 seats, not 1 to 64");
     }
 
     #[test]
     fn a_description_is_refused_for_what_is_wrong_with_it() {
-        environment().check().unwrap();
+        check_environment(&environment()).unwrap();
         assert_eq!(
             fault(|d| d.name = "Plan Path".into()),
             "the name \"Plan Path\" is not in kebab-case"
@@ -301,7 +268,11 @@ mod tests {
             fault(|d| d.version = "new".into()),
             "the version \"new\" is not one like 1.2.0"
         );
-        assert_eq!(fault(|d| d.max_turns = 0), "max-turns is 0, not 1 to 10000");
+        let endless = EnvironmentConfiguration::default().max_turns(0);
+        assert_eq!(
+            check_environment_configuration(&endless).unwrap_err(),
+            "max-turns is 0, not 1 to 10000"
+        );
         assert_eq!(fault(|d| d.actions.clear()), "it describes no kind of action");
         assert_eq!(
             fault(|d| d.actions.push(d.actions[0].clone())),
@@ -312,7 +283,7 @@ mod tests {
             "the setting `grid_size` has the default 1, but must be a whole number from 2 to 9"
         );
         assert_eq!(
-            fault(|d| d.settings[0].domain = Domain::Integer(3, 2)),
+            fault(|d| d.settings[0].domain = Domain::Integer((3, 2))),
             "the setting `grid_size` accepts no value"
         );
         assert_eq!(

@@ -2,16 +2,19 @@
 
 use std::sync::Arc;
 
+use plugin_sdk::environment::Task;
+
 use super::bindings::exports::troupe::plugin::environment::GuestIndices;
 use super::component::Plugin;
 use super::conversion::{self, TextLimit};
-use super::description::EnvironmentDescription;
+use super::description::{
+    self, EnvironmentConfiguration, EnvironmentDescription,
+};
 use super::episode::{EnvironmentState, LiveEpisode};
 use super::error::PluginError;
-use super::failure::{Identity, PluginFailure};
+use super::failure::{Cause, Identity, PluginFailure};
 use super::instance::Instance;
 use super::setting::Settings;
-use super::task::Task;
 use crate::seed::Seed;
 
 /// An environment of a loaded plugin. Clones are handles to the same.
@@ -37,7 +40,7 @@ impl EnvironmentPlugin {
             .call("describe", 0, |store| indices.load(&mut *store, &wasm)?.call_describe(store))?;
         let description = conversion::environment_description(described, limit)
             .map_err(|cause| instance.condemn("describe", cause))?;
-        description.check().map_err(|reason| PluginError::Description {
+        description::check_environment(&description).map_err(|reason| PluginError::Description {
             file: plugin.file().to_owned(),
             kind: "environment",
             reason,
@@ -63,25 +66,27 @@ impl EnvironmentPlugin {
     }
 
     /// The user's `[environment]` table, checked and completed.
-    pub fn configure(&self, table: &toml::Table) -> Result<Settings, PluginError> {
+    pub fn settings(&self, table: &toml::Table) -> Result<Settings, PluginError> {
         Settings::resolve(&self.description().settings, table).map_err(|error| {
             PluginError::Setting { kind: "environment", plugin: self.name().to_owned(), error }
         })
     }
 
-    /// Every word of its observations and actions under these settings; none
-    /// when the language is open-ended.
-    pub fn vocabulary(&self, settings: &Settings) -> Result<Vec<String>, PluginFailure> {
+    /// What follows from the settings, if the environment accepts them.
+    pub fn configure(&self, settings: &Settings) -> Result<EnvironmentConfiguration, PluginFailure> {
         let limit = self.text_limit();
+        let given = conversion::configured(settings.configured());
         let (mut instance, wasm) = self.instantiate(Seed::new(0))?;
-        let answer = instance.call("vocabulary", 0, |store| {
-            let guest = self.indices().load(&mut *store, &wasm)?;
-            guest.call_vocabulary(store, &conversion::environment_configured(settings))
+        let answer = instance.call("configure", 0, |store| {
+            self.indices().load(&mut *store, &wasm)?.call_configure(store, &given)
         })?;
-        answer
-            .map_err(|problem| conversion::environment_problem(problem, limit))
-            .and_then(conversion::words)
-            .map_err(|cause| instance.condemn("vocabulary", cause))
+        conversion::environment_configuration(answer, limit)
+            .and_then(|configuration| {
+                description::check_environment_configuration(&configuration)
+                    .map_err(Cause::invalid)?;
+                Ok(configuration)
+            })
+            .map_err(|cause| instance.condemn("configure", cause))
     }
 
     /// Begins a task.

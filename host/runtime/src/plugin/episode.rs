@@ -6,22 +6,24 @@ use std::sync::Arc;
 use wasmtime::Store;
 use wasmtime::component::ResourceAny;
 
-use super::bindings::exports::troupe::plugin::environment::{Guest, Problem};
+use plugin_sdk::environment::{Move, Outcome, Task};
+use plugin_sdk::types::{Action, Part, Seat};
+
+use super::bindings::exports::troupe::plugin::environment::Guest;
+use super::bindings::troupe::plugin::types::Problem;
 use super::conversion;
 use super::environment::EnvironmentPlugin;
 use super::failure::{Cause, PluginFailure};
 use super::instance::{HostState, Instance};
 use super::log::LogLine;
-use super::task::{Outcome, Task};
 use crate::seed::Seed;
-use crate::trajectory::Action;
 
-/// An episode between calls, without an instance: its task and the actions so
-/// far, and what the guest saved, if it did.
+/// An episode between calls, without an instance: its task and the moves so
+/// far, those of one call together, and what the guest saved, if it did.
 #[derive(Clone, Debug)]
 pub struct EnvironmentState {
     task: Arc<Task>,
-    actions: Vec<Arc<Action>>,
+    moves: Vec<Arc<[Move]>>,
     saved: Option<Arc<[u8]>>,
 }
 
@@ -31,9 +33,9 @@ impl EnvironmentState {
         &self.task
     }
 
-    /// The actions so far.
-    pub fn actions(&self) -> impl ExactSizeIterator<Item = &Action> {
-        self.actions.iter().map(|action| &**action)
+    /// The moves so far.
+    pub fn moves(&self) -> impl ExactSizeIterator<Item = &[Move]> {
+        self.moves.iter().map(|moves| &**moves)
     }
 
     /// What the guest saved.
@@ -42,19 +44,23 @@ impl EnvironmentState {
     }
 
     /// The same state without what the guest saved: it is resumed by replaying
-    /// the actions.
+    /// the moves.
     #[must_use]
     pub fn as_replay(&self) -> Self {
         EnvironmentState { saved: None, ..self.clone() }
     }
 
-    /// A number for the state: the same task and actions give the same number.
+    /// A number for the state: the same task and moves give the same number.
     pub fn digest(&self) -> u64 {
+        let mix = |seed: Seed, Move { seat, action }: &Move| {
+            seed.named(&seat.role)
+                .at(seat.instance.into())
+                .named(&action.kind)
+                .named(&action.text)
+        };
         let start = task_seed(&self.task);
-        let end = self.actions.iter().fold(start, |seed, action| {
-            seed.named(&action.role).named(&action.kind).named(&action.text)
-        });
-        end.value()
+        let calls = self.moves.iter().map(|moves| moves.iter());
+        calls.fold(start, |seed, moves| moves.fold(seed.named("act"), mix)).value()
     }
 }
 
@@ -71,7 +77,7 @@ pub struct LiveEpisode {
     guest: Guest,
     episode: ResourceAny,
     task: Arc<Task>,
-    actions: Vec<Arc<Action>>,
+    moves: Vec<Arc<[Move]>>,
 }
 
 impl LiveEpisode {
@@ -79,7 +85,7 @@ impl LiveEpisode {
         environment: &EnvironmentPlugin,
         task: Arc<Task>,
     ) -> Result<Self, PluginFailure> {
-        let given = conversion::task(&task);
+        let given = conversion::to_task(&task);
         Self::open(environment, task, Vec::new(), "start", |guest, store| {
             guest.episode().call_start(store, &given)
         })
@@ -94,14 +100,14 @@ impl LiveEpisode {
             return Self::open(
                 environment,
                 task,
-                state.actions.clone(),
+                state.moves.clone(),
                 "resume",
                 |guest, store| guest.episode().call_resume(store, saved),
             );
         }
         let mut live = Self::start(environment, task)?;
-        for action in &state.actions {
-            live.carry_out(action.clone())?;
+        for moves in &state.moves {
+            live.carry_out(moves.clone())?;
         }
         Ok(live)
     }
@@ -109,7 +115,7 @@ impl LiveEpisode {
     fn open(
         environment: &EnvironmentPlugin,
         task: Arc<Task>,
-        actions: Vec<Arc<Action>>,
+        moves: Vec<Arc<[Move]>>,
         function: &'static str,
         call: impl FnOnce(
             &Guest,
@@ -117,13 +123,13 @@ impl LiveEpisode {
         ) -> wasmtime::Result<Result<ResourceAny, Problem>>,
     ) -> Result<Self, PluginFailure> {
         let (mut instance, wasm) = environment.instantiate(task_seed(&task))?;
-        let (guest, answer) = instance.call(function, actions.len(), |store| {
+        let (guest, answer) = instance.call(function, moves.len(), |store| {
             let guest = environment.indices().load(&mut *store, &wasm)?;
             let answer = call(&guest, store)?;
             Ok((guest, answer))
         })?;
         let episode = answer.map_err(|problem| {
-            let cause = conversion::environment_problem(problem, environment.text_limit());
+            let cause = conversion::problem(problem, environment.text_limit());
             instance.condemn(function, cause)
         })?;
         Ok(LiveEpisode {
@@ -132,76 +138,84 @@ impl LiveEpisode {
             guest,
             episode,
             task,
-            actions,
+            moves,
         })
     }
 
-    /// What the rules and the notation are.
-    pub fn rules(&mut self) -> Result<String, PluginFailure> {
+    /// What the rules and the notation are, as the seat is told them.
+    pub fn rules(&mut self, seat: &Seat) -> Result<String, PluginFailure> {
         let Self { instance, guest, episode, .. } = self;
-        let text = instance.call("rules", self.actions.len(), |store| {
-            guest.episode().call_rules(store, *episode)
+        let seat = conversion::to_seat(seat);
+        let answer = instance.call("rules", self.moves.len(), |store| {
+            guest.episode().call_rules(store, *episode, &seat)
         })?;
-        self.checked("rules", |limit| limit.text("its rules", text))
+        self.checked("rules", |limit| match answer {
+            Ok(text) => limit.text("its rules", text),
+            Err(problem) => Err(conversion::problem(problem, limit)),
+        })
     }
 
-    /// What can be seen now.
-    pub fn observe(&mut self) -> Result<String, PluginFailure> {
+    /// What the seat can see now.
+    pub fn observe(&mut self, seat: &Seat) -> Result<Vec<Part>, PluginFailure> {
         let Self { instance, guest, episode, .. } = self;
-        let answer = instance.call("observe", self.actions.len(), |store| {
-            guest.episode().call_observe(store, *episode)
+        let seat = conversion::to_seat(seat);
+        let answer = instance.call("observe", self.moves.len(), |store| {
+            guest.episode().call_observe(store, *episode, &seat)
         })?;
         self.checked("observe", |limit| match answer {
-            Ok(text) => limit.text("its observation", text),
-            Err(problem) => Err(conversion::environment_problem(problem, limit)),
+            Ok(parts) => limit.parts("its observation", parts),
+            Err(problem) => Err(conversion::problem(problem, limit)),
         })
     }
 
-    /// Carries out an action.
-    pub fn act(&mut self, role: &str, kind: &str, text: &str) -> Result<Outcome, PluginFailure> {
-        let (role, kind, text) = (role.to_owned(), kind.to_owned(), text.to_owned());
-        self.carry_out(Arc::new(Action { role, kind, text }))
+    /// Carries out moves, all at the same time.
+    pub fn act(&mut self, moves: Vec<Move>) -> Result<Outcome, PluginFailure> {
+        self.carry_out(moves.into())
     }
 
-    fn carry_out(&mut self, action: Arc<Action>) -> Result<Outcome, PluginFailure> {
+    fn carry_out(&mut self, moves: Arc<[Move]>) -> Result<Outcome, PluginFailure> {
         let Self { instance, guest, episode, .. } = self;
-        let given = conversion::action(&action);
-        let answer = instance.call("act", self.actions.len(), |store| {
-            guest.episode().call_act(store, *episode, &action.role, &given)
+        let given = conversion::to_moves(&moves);
+        let answer = instance.call("act", self.moves.len(), |store| {
+            guest.episode().call_act(store, *episode, &given)
         })?;
         let outcome = self.checked("act", |limit| match answer {
-            Ok(outcome) => conversion::outcome(outcome, limit),
-            Err(problem) => Err(conversion::environment_problem(problem, limit)),
+            Ok(outcome) => conversion::outcome(outcome, moves.len(), limit),
+            Err(problem) => Err(conversion::problem(problem, limit)),
         })?;
-        self.actions.push(action);
+        self.moves.push(moves);
         Ok(outcome)
     }
 
-    /// Kind and text of the expert's next action; nothing if there is no expert.
-    pub fn demonstrate(&mut self) -> Result<Option<(String, String)>, PluginFailure> {
+    /// The expert's next action for the seat; nothing if there is no expert.
+    pub fn demonstrate(&mut self, seat: &Seat) -> Result<Option<Action>, PluginFailure> {
         let Self { instance, guest, episode, .. } = self;
-        let answer = instance.call("demonstrate", self.actions.len(), |store| {
-            guest.episode().call_demonstrate(store, *episode)
+        let seat = conversion::to_seat(seat);
+        let answer = instance.call("demonstrate", self.moves.len(), |store| {
+            guest.episode().call_demonstrate(store, *episode, &seat)
         })?;
-        self.checked("demonstrate", |limit| match answer {
-            None => Ok(None),
-            Some(action) => Ok(Some((
-                limit.demonstration("the expert's action", action.kind)?,
-                limit.demonstration("the expert's action", action.text)?,
-            ))),
+        self.checked("demonstrate", |limit| conversion::expert(answer, limit))
+    }
+
+    /// What only a critic may see, if there is such.
+    pub fn reveal(&mut self) -> Result<Option<String>, PluginFailure> {
+        let Self { instance, guest, episode, .. } = self;
+        let answer = instance.call("reveal", self.moves.len(), |store| {
+            guest.episode().call_reveal(store, *episode)
+        })?;
+        self.checked("reveal", |limit| match answer {
+            Ok(text) => text.map(|text| limit.text("what it reveals", text)).transpose(),
+            Err(problem) => Err(conversion::problem(problem, limit)),
         })
     }
 
     /// The episode as a value.
     pub fn save(&mut self) -> Result<EnvironmentState, PluginFailure> {
         let Self { instance, guest, episode, .. } = self;
-        let saved = instance
-            .call("save", self.actions.len(), |store| guest.episode().call_save(store, *episode))?;
-        let saved = self.checked("save", |limit| match saved {
-            None => Ok(None),
-            Some(bytes) => limit.bytes("its saved state", &bytes).map(|()| Some(bytes.into())),
-        })?;
-        Ok(EnvironmentState { task: self.task.clone(), actions: self.actions.clone(), saved })
+        let answer = instance
+            .call("save", self.moves.len(), |store| guest.episode().call_save(store, *episode))?;
+        let saved = self.checked("save", |limit| limit.saved(answer))?;
+        Ok(EnvironmentState { task: self.task.clone(), moves: self.moves.clone(), saved })
     }
 
     /// The lines the plugin logged since the last time.

@@ -7,6 +7,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use plugin_sdk::types::Fault;
+
 /// A plugin's name and version, as it describes itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
@@ -108,10 +110,12 @@ pub enum Cause {
         message: String,
     },
     /// It said itself why it cannot serve the call.
-    #[error("{problem}")]
+    #[error("{}: {message}", .fault.words())]
     Problem {
+        /// Whose fault it is, in its view.
+        fault: Fault,
         /// What it said.
-        problem: Problem,
+        message: String,
     },
     /// It ended its own process.
     #[error("it exited with code {code}; a plugin must return instead")]
@@ -144,7 +148,7 @@ impl Cause {
             Cause::StackOverflow => "stack_overflow",
             Cause::TextTooLong { .. } => "text_too_long",
             Cause::InvalidAnswer { .. } => "invalid_answer",
-            Cause::Problem { problem } => problem.word(),
+            Cause::Problem { fault, .. } => fault.name(),
             Cause::Exit { .. } => "exit",
             Cause::Sandbox { .. } => "sandbox",
             Cause::NoInstance { .. } => "no_instance",
@@ -153,48 +157,6 @@ impl Cause {
 
     pub(super) fn invalid(message: impl Into<String>) -> Self {
         Cause::InvalidAnswer { message: message.into() }
-    }
-}
-
-impl From<Problem> for Cause {
-    fn from(problem: Problem) -> Self {
-        Cause::Problem { problem }
-    }
-}
-
-/// Why a plugin says it cannot serve a call.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Problem {
-    /// The settings contradict each other or cannot be met.
-    #[error("invalid settings: {0}")]
-    InvalidSettings(String),
-    /// The task cannot be built.
-    #[error("invalid task: {0}")]
-    InvalidTask(String),
-    /// The saved state is not one of this version's.
-    #[error("invalid state: {0}")]
-    InvalidState(String),
-    /// The episode is over.
-    #[error("the episode is over")]
-    Finished,
-    /// The event cannot follow the last directive.
-    #[error("unexpected event: {0}")]
-    UnexpectedEvent(String),
-    /// The plugin itself went wrong.
-    #[error("internal problem: {0}")]
-    Internal(String),
-}
-
-impl Problem {
-    fn word(&self) -> &'static str {
-        match self {
-            Problem::InvalidSettings(_) => "invalid_settings",
-            Problem::InvalidTask(_) => "invalid_task",
-            Problem::InvalidState(_) => "invalid_state",
-            Problem::Finished => "finished",
-            Problem::UnexpectedEvent(_) => "unexpected_event",
-            Problem::Internal(_) => "internal",
-        }
     }
 }
 

@@ -94,7 +94,7 @@ impl Log {
 /// would copy every line out of the guest, also those that are dropped.
 pub(super) fn link(linker: &mut Linker<HostState>) -> wasmtime::Result<()> {
     type Line = (Level, WasmStr);
-    let mut log = linker.instance("troupe:plugin/log@0.1.0")?;
+    let mut log = linker.instance("troupe:plugin/log@0.2.0")?;
     log.func_wrap("write", |mut context: StoreContextMut<'_, HostState>, (level, line): Line| {
         if context.data().log.is_full() {
             return Ok(());

@@ -92,4 +92,4 @@ const TEMPLATE: &str = r#"(component
   (instance $interpreter (instantiate $shape
     (with "description" (type $description)) (with "ending" (type $ending))
     (with "describe" (func $describe)) (with "run" (func $run))))
-  (export "troupe:plugin/interpreter@0.1.0" (instance $interpreter)))"#;
+  (export "troupe:plugin/interpreter@0.2.0" (instance $interpreter)))"#;

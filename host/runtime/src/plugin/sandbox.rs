@@ -55,7 +55,7 @@ type Answer = Result<contract::Execution, contract::Problem>;
 pub(super) fn link(linker: &mut Linker<HostState>) -> wasmtime::Result<()> {
     type Run = (String, String, Vec<u8>, contract::Limits);
     type Batch = (String, String, Vec<Vec<u8>>, contract::Limits);
-    let mut sandbox = linker.instance("troupe:plugin/sandbox@0.1.0")?;
+    let mut sandbox = linker.instance("troupe:plugin/sandbox@0.2.0")?;
     sandbox.func_wrap(
         "run",
         |mut context: Context<'_>, (language, program, stdin, limits): Run| {
@@ -91,7 +91,8 @@ fn run(
     let program = Program::new(language, program.into_bytes());
     let stdins: Vec<Arc<[u8]>> = stdins.into_iter().map(Into::into).collect();
     let limits = RunLimits {
-        fuel: limits.fuel,
+        // What is no number is none.
+        fuel: limits.fuel as u64,
         timeout_ms: limits.timeout_ms.into(),
         memory_mib: limits.memory_mib.into(),
         output_bytes: limits.output_bytes.into(),
@@ -124,7 +125,7 @@ fn execution(run: &Execution) -> Answer {
         ending,
         stdout: run.stdout.clone(),
         stderr: run.stderr.clone(),
-        fuel: run.fuel,
+        fuel: run.fuel as f64,
     })
 }
 

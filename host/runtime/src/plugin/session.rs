@@ -6,9 +6,12 @@ use std::sync::Arc;
 use wasmtime::Store;
 use wasmtime::component::ResourceAny;
 
-use super::bindings::exports::troupe::plugin::workflow::{Guest, Problem};
-use super::conversion::{self, TextLimit};
-use super::dialogue::{Briefing, Directive, Event};
+use plugin_sdk::types::{Action, Part, Seat};
+use plugin_sdk::workflow::{Briefing, Event, Role, Step, View};
+
+use super::bindings::exports::troupe::plugin::workflow::Guest;
+use super::bindings::troupe::plugin::types::Problem;
+use super::conversion::{self, Casting, TextLimit};
 use super::failure::{Cause, PluginFailure};
 use super::instance::{HostState, Instance};
 use super::log::LogLine;
@@ -19,6 +22,7 @@ use crate::seed::Seed;
 /// so far, and what the guest saved, if it did.
 #[derive(Clone, Debug)]
 pub struct SessionState {
+    roles: Arc<[Role]>,
     briefing: Arc<Briefing>,
     events: Vec<Arc<Event>>,
     saved: Option<Arc<[u8]>>,
@@ -49,29 +53,42 @@ impl SessionState {
 
     /// A number for the state: the same briefing and events give the same number.
     pub fn digest(&self) -> u64 {
-        let start = Seed::new(u64::from(self.briefing.max_turns))
-            .named(&self.briefing.environment)
-            .named(&self.briefing.rules);
+        let start =
+            Seed::new(self.briefing.max_turns.into()).named(&self.briefing.environment);
+        let start = self.briefing.rules.iter().fold(start, |seed, (_, rules)| seed.named(rules));
         self.events.iter().fold(start, |seed, event| mix(seed, event)).value()
     }
 }
 
 fn mix(seed: Seed, event: &Event) -> Seed {
     match event {
-        Event::Begun(observation) => seed.at(0).named(observation),
-        Event::Replied { role, text, complete } => {
-            seed.at(1 + u64::from(*complete)).named(role).named(text)
+        Event::Begun(views) => views.iter().fold(seed.at(0), mix_view),
+        Event::Replied(reply) => mix_seat(seed.at(1 + u64::from(reply.complete)), &reply.seat)
+            .named(&reply.thread)
+            .named(&reply.text),
+        Event::Acted(seen) => {
+            let start = seed.at(3).at(seen.status as u64);
+            let start = seen.results.iter().fold(start, |seed, result| {
+                mix_seat(seed.at(result.accepted.into()), &result.seat).named(&result.feedback)
+            });
+            seen.views.iter().fold(start, mix_view)
         }
-        Event::Acted { role, accepted, feedback, observation, status } => seed
-            .at(3 + u64::from(*accepted))
-            .at(*status as u64)
-            .named(role)
-            .named(feedback)
-            .named(observation),
-        Event::Ran { role, succeeded, stdout, stderr } => {
-            seed.at(5 + u64::from(*succeeded)).named(role).named(stdout).named(stderr)
-        }
+        Event::Returned(returned) => returned.iter().fold(seed.at(5), |seed, one| {
+            mix_seat(seed.at(one.succeeded.into()), &one.seat).named(&one.tool).named(&one.answer)
+        }),
     }
+}
+
+fn mix_seat(seed: Seed, seat: &Seat) -> Seed {
+    seed.named(&seat.role).at(seat.instance.into())
+}
+
+fn mix_view(seed: Seed, view: &View) -> Seed {
+    let seed = view.seat.as_ref().map_or(seed, |seat| mix_seat(seed, seat));
+    view.parts.iter().fold(seed, |seed, part| match part {
+        Part::Text(text) => seed.named(text),
+        Part::Image(image) => seed.named(&blake3::hash(&image.data).to_hex()),
+    })
 }
 
 /// A session alive in an instance of its own.
@@ -80,6 +97,7 @@ pub struct LiveSession {
     instance: Instance,
     guest: Guest,
     session: ResourceAny,
+    roles: Arc<[Role]>,
     briefing: Arc<Briefing>,
     events: Vec<Arc<Event>>,
 }
@@ -87,10 +105,11 @@ pub struct LiveSession {
 impl LiveSession {
     pub(super) fn start(
         workflow: &WorkflowPlugin,
+        roles: Arc<[Role]>,
         briefing: Arc<Briefing>,
     ) -> Result<Self, PluginFailure> {
-        let given = conversion::briefing(&briefing);
-        Self::open(workflow, briefing, Vec::new(), "start", |guest, store| {
+        let given = conversion::to_briefing(&briefing);
+        Self::open(workflow, (roles, briefing), Vec::new(), "start", |guest, store| {
             guest.session().call_start(store, &given)
         })
     }
@@ -99,17 +118,17 @@ impl LiveSession {
         workflow: &WorkflowPlugin,
         state: &SessionState,
     ) -> Result<Self, PluginFailure> {
-        let briefing = state.briefing.clone();
+        let (roles, briefing) = (state.roles.clone(), state.briefing.clone());
         if let Some(saved) = &state.saved {
             return Self::open(
                 workflow,
-                briefing,
+                (roles, briefing),
                 state.events.clone(),
                 "resume",
                 |guest, store| guest.session().call_resume(store, saved),
             );
         }
-        let mut live = Self::start(workflow, briefing)?;
+        let mut live = Self::start(workflow, roles, briefing)?;
         for event in &state.events {
             live.take_in(event.clone())?;
         }
@@ -118,7 +137,7 @@ impl LiveSession {
 
     fn open(
         workflow: &WorkflowPlugin,
-        briefing: Arc<Briefing>,
+        (roles, briefing): (Arc<[Role]>, Arc<Briefing>),
         events: Vec<Arc<Event>>,
         function: &'static str,
         call: impl FnOnce(
@@ -133,60 +152,59 @@ impl LiveSession {
             Ok((guest, answer))
         })?;
         let session = answer.map_err(|problem| {
-            let cause = conversion::workflow_problem(problem, workflow.text_limit());
+            let cause = conversion::problem(problem, workflow.text_limit());
             instance.condemn(function, cause)
         })?;
-        Ok(LiveSession { workflow: workflow.clone(), instance, guest, session, briefing, events })
+        let workflow = workflow.clone();
+        Ok(LiveSession { workflow, instance, guest, session, roles, briefing, events })
     }
 
     /// Reports what happened; the answer is what to do next.
-    pub fn advance(&mut self, event: Event) -> Result<Directive, PluginFailure> {
+    pub fn advance(&mut self, event: Event) -> Result<Step, PluginFailure> {
         self.take_in(Arc::new(event))
     }
 
-    fn take_in(&mut self, event: Arc<Event>) -> Result<Directive, PluginFailure> {
+    fn take_in(&mut self, event: Arc<Event>) -> Result<Step, PluginFailure> {
         let Self { instance, guest, session, .. } = self;
-        let given = conversion::event(&event);
+        let given = conversion::to_event(&event);
         let answer = instance.call("advance", self.events.len(), |store| {
             guest.session().call_advance(store, *session, &given)
         })?;
-        let workflow = self.workflow.clone();
-        let roles = &workflow.description().roles;
-        let directive = self.checked("advance", |limit| match answer {
-            Ok(directive) => conversion::directive(directive, roles, limit),
-            Err(problem) => Err(conversion::workflow_problem(problem, limit)),
-        })?;
+        let roles = self.roles.clone();
+        let step =
+            self.checked("advance", |limit| Casting { roles: &roles, limit }.step(answer))?;
         self.events.push(event);
-        Ok(directive)
+        Ok(step)
     }
 
-    /// How `role`, which has just been asked, would phrase the expert's
+    /// How the seat, which has just been asked, would phrase the expert's
     /// action; nothing if it would not speak to it.
     pub fn demonstrate(
         &mut self,
-        role: &str,
-        kind: &str,
-        text: &str,
+        seat: &Seat,
+        expert: &Action,
     ) -> Result<Option<String>, PluginFailure> {
         let Self { instance, guest, session, .. } = self;
+        let (seat, expert) = (conversion::to_seat(seat), conversion::to_action(expert));
         let answer = instance.call("demonstrate", self.events.len(), |store| {
-            guest.session().call_demonstrate(store, *session, role, kind, text)
+            guest.session().call_demonstrate(store, *session, &seat, &expert)
         })?;
-        self.checked("demonstrate", |limit| {
-            answer.map(|text| limit.demonstration("a demonstrated answer", text)).transpose()
+        self.checked("demonstrate", |limit| match answer {
+            Ok(text) => {
+                text.map(|text| limit.demonstration("a demonstrated answer", text)).transpose()
+            }
+            Err(problem) => Err(conversion::problem(problem, limit)),
         })
     }
 
     /// The session as a value.
     pub fn save(&mut self) -> Result<SessionState, PluginFailure> {
         let Self { instance, guest, session, .. } = self;
-        let saved = instance
+        let answer = instance
             .call("save", self.events.len(), |store| guest.session().call_save(store, *session))?;
-        let saved = self.checked("save", |limit| match saved {
-            None => Ok(None),
-            Some(bytes) => limit.bytes("its saved state", &bytes).map(|()| Some(bytes.into())),
-        })?;
-        Ok(SessionState { briefing: self.briefing.clone(), events: self.events.clone(), saved })
+        let saved = self.checked("save", |limit| limit.saved(answer))?;
+        let (roles, briefing) = (self.roles.clone(), self.briefing.clone());
+        Ok(SessionState { roles, briefing, events: self.events.clone(), saved })
     }
 
     /// The lines the plugin logged since the last time.

@@ -1,110 +1,14 @@
 //! Settings: what a plugin lets the user choose, and what the user chose.
 
-use std::fmt;
-
+use plugin_sdk::settings;
+use plugin_sdk::types::{Configured, Domain, Setting, Value};
 use serde::{Deserialize, Serialize};
 
 use crate::error::suggestion;
 
-/// The value of a setting.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Value {
-    /// A whole number.
-    Integer(i64),
-    /// A real number, never NaN or infinite.
-    Number(f64),
-    /// Yes or no.
-    Flag(bool),
-    /// A string.
-    Text(String),
-}
-
-impl fmt::Display for Value {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Value::Integer(value) => write!(out, "{value}"),
-            Value::Number(value) => write!(out, "{value:?}"),
-            Value::Flag(value) => write!(out, "{value}"),
-            Value::Text(value) => write!(out, "{value:?}"),
-        }
-    }
-}
-
-/// What a setting accepts.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Domain {
-    /// Whole numbers from the first to the second, both included.
-    Integer(i64, i64),
-    /// Real numbers from the first to the second, both included.
-    Number(f64, f64),
-    /// Yes or no.
-    Flag,
-    /// One of these words.
-    Choice(Vec<String>),
-    /// Any string.
-    Text,
-}
-
-impl Domain {
-    /// Whether the value lies in the domain.
-    pub fn accepts(&self, value: &Value) -> bool {
-        match (self, value) {
-            (Domain::Integer(low, high), Value::Integer(value)) => (low..=high).contains(&value),
-            (Domain::Number(low, high), Value::Number(value)) => (low..=high).contains(&value),
-            (Domain::Flag, Value::Flag(_)) | (Domain::Text, Value::Text(_)) => true,
-            (Domain::Choice(words), Value::Text(value)) => words.contains(value),
-            _ => false,
-        }
-    }
-
-    /// The TOML value as a value of this domain's type; a whole number will do
-    /// for a real one.
-    fn read(&self, value: &toml::Value) -> Option<Value> {
-        match (self, value) {
-            (Domain::Integer(..), toml::Value::Integer(value)) => Some(Value::Integer(*value)),
-            (Domain::Number(..), toml::Value::Float(value)) => Some(Value::Number(*value)),
-            (Domain::Number(..), toml::Value::Integer(value)) => Some(Value::Number(*value as f64)),
-            (Domain::Flag, toml::Value::Boolean(value)) => Some(Value::Flag(*value)),
-            (Domain::Choice(_) | Domain::Text, toml::Value::String(value)) => {
-                Some(Value::Text(value.clone()))
-            }
-            _ => None,
-        }
-    }
-}
-
-impl fmt::Display for Domain {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Domain::Integer(low, high) => write!(out, "a whole number from {low} to {high}"),
-            Domain::Number(low, high) => write!(out, "a number from {low} to {high}"),
-            Domain::Flag => write!(out, "true or false"),
-            Domain::Choice(words) => {
-                let words: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
-                write!(out, "one of {}", words.join(", "))
-            }
-            Domain::Text => write!(out, "a string"),
-        }
-    }
-}
-
-/// One setting a plugin accepts.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Setting {
-    /// Its key, in snake_case.
-    pub name: String,
-    /// What it does, in one sentence.
-    pub summary: String,
-    /// What it accepts.
-    pub domain: Domain,
-    /// Its value when the user says nothing.
-    pub default: Value,
-}
-
 /// All settings of a plugin with their values, in the plugin's order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Settings(Vec<(String, Value)>);
+pub struct Settings(Vec<Configured>);
 
 impl Settings {
     /// The user's table checked against what the plugin accepts, with the
@@ -124,7 +28,7 @@ impl Settings {
                 None => setting.default.clone(),
                 Some(given) => read(setting, given)?,
             };
-            Ok((setting.name.clone(), value))
+            Ok(Configured { name: setting.name.clone(), value })
         };
         Ok(Settings(accepted.iter().map(resolve).collect::<Result<_, _>>()?))
     }
@@ -136,13 +40,24 @@ impl Settings {
 
     /// Every setting with its value.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
-        self.0.iter().map(|(name, value)| (name.as_str(), value))
+        self.0.iter().map(|configured| (configured.name.as_str(), &configured.value))
+    }
+
+    /// As a plugin is told them.
+    pub fn configured(&self) -> &[Configured] {
+        &self.0
+    }
+
+    /// The same settings but for one, which the plugin has.
+    #[must_use]
+    pub fn with(self, name: &str, value: Value) -> Self {
+        Settings(settings::with(self.0, name, value))
     }
 
     /// The settings as a TOML table, defaults included.
     pub fn to_table(&self) -> toml::Table {
         let value = |value: &Value| match value {
-            Value::Integer(value) => toml::Value::Integer(*value),
+            Value::Integer(value) => toml::Value::Integer((*value).into()),
             Value::Number(value) => toml::Value::Float(*value),
             Value::Flag(value) => toml::Value::Boolean(*value),
             Value::Text(value) => toml::Value::String(value.clone()),
@@ -157,8 +72,31 @@ fn read(setting: &Setting, given: &toml::Value) -> Result<Value, SettingError> {
         given: given.to_string().trim().to_owned(),
         domain: setting.domain.to_string(),
     };
-    let value = setting.domain.read(given).ok_or_else(refuse)?;
-    if setting.domain.accepts(&value) { Ok(value) } else { Err(refuse()) }
+    let value = value_of(&setting.domain, given).ok_or_else(refuse)?;
+    if setting.domain.contains(&value) { Ok(value) } else { Err(refuse()) }
+}
+
+/// The TOML value as a value of this domain's type; a whole number will do for
+/// a real one.
+fn value_of(domain: &Domain, given: &toml::Value) -> Option<Value> {
+    match (domain, given) {
+        (Domain::Integer(_), toml::Value::Integer(value)) => {
+            i32::try_from(*value).ok().map(Value::Integer)
+        }
+        (Domain::Number(_), toml::Value::Float(value)) => Some(Value::Number(*value)),
+        (Domain::Number(_), toml::Value::Integer(value)) => Some(Value::Number(*value as f64)),
+        (Domain::Flag, toml::Value::Boolean(value)) => Some(Value::Flag(*value)),
+        (Domain::Choice(_) | Domain::Text, toml::Value::String(value)) => {
+            Some(Value::Text(value.clone()))
+        }
+        _ => None,
+    }
+}
+
+impl From<&[Configured]> for Settings {
+    fn from(settings: &[Configured]) -> Self {
+        Settings(settings.to_vec())
+    }
 }
 
 /// What is wrong with the user's table.
@@ -196,8 +134,8 @@ mod tests {
             default,
         };
         vec![
-            setting("size", Domain::Integer(2, 9), Value::Integer(4)),
-            setting("share", Domain::Number(0.0, 1.0), Value::Number(0.5)),
+            setting("size", Domain::Integer((2, 9)), Value::Integer(4)),
+            setting("share", Domain::Number((0.0, 1.0)), Value::Number(0.5)),
             setting("hints", Domain::Flag, Value::Flag(false)),
             setting(
                 "style",

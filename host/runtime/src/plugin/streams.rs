@@ -10,7 +10,7 @@ use super::instance::HostState;
 /// Adds `troupe:plugin/streams` to a linker.
 pub(super) fn link(linker: &mut Linker<HostState>) -> wasmtime::Result<()> {
     type Context<'a> = StoreContextMut<'a, HostState>;
-    let mut streams = linker.instance("troupe:plugin/streams@0.1.0")?;
+    let mut streams = linker.instance("troupe:plugin/streams@0.2.0")?;
     streams.func_wrap("read", |_: Context<'_>, _: (u32,)| Ok((Vec::<u8>::new(),)))?;
     streams.func_wrap("write", |_: Context<'_>, _: (Output, Vec<u8>)| Ok(()))
 }

@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn only_the_components_own_names_are_read() {
         let names = Names::of(&Probe::that("").bytes()).unwrap();
-        assert_eq!(names.exports, ["troupe:plugin/interpreter@0.1.0"]);
+        assert_eq!(names.exports, ["troupe:plugin/interpreter@0.2.0"]);
         assert!(names.imports.is_empty());
     }
 }

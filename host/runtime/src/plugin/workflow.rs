@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use plugin_sdk::types::ActionKind;
+use plugin_sdk::workflow::{Briefing, Role};
+
 use super::bindings::exports::troupe::plugin::workflow::GuestIndices;
 use super::component::Plugin;
 use super::conversion::{self, TextLimit};
-use super::description::WorkflowDescription;
-use super::dialogue::Briefing;
+use super::description::{self, WorkflowConfiguration, WorkflowDescription};
 use super::environment::EnvironmentPlugin;
 use super::error::PluginError;
 use super::failure::{Cause, Identity, PluginFailure};
@@ -38,7 +40,7 @@ impl WorkflowPlugin {
             .call("describe", 0, |store| indices.load(&mut *store, &wasm)?.call_describe(store))?;
         let description = conversion::workflow_description(described, limit)
             .map_err(|cause| instance.condemn("describe", cause))?;
-        description.check().map_err(|reason| PluginError::Description {
+        description::check_workflow(&description).map_err(|reason| PluginError::Description {
             file: plugin.file().to_owned(),
             kind: "workflow",
             reason,
@@ -64,7 +66,7 @@ impl WorkflowPlugin {
     }
 
     /// The user's `[workflow]` table, checked and completed.
-    pub fn configure(&self, table: &toml::Table) -> Result<Settings, PluginError> {
+    pub fn settings(&self, table: &toml::Table) -> Result<Settings, PluginError> {
         Settings::resolve(&self.description().settings, table).map_err(|error| {
             PluginError::Setting { kind: "workflow", plugin: self.name().to_owned(), error }
         })
@@ -87,20 +89,36 @@ impl WorkflowPlugin {
         })
     }
 
-    /// Every word it adds to messages and demonstrated answers; none when it
-    /// adds none or is open-ended.
-    pub fn vocabulary(&self, settings: &Settings) -> Result<Vec<String>, PluginFailure> {
+    /// What follows from the settings beside an environment with these kinds of
+    /// action, if the workflow accepts both.
+    pub fn configure(
+        &self,
+        settings: &Settings,
+        environment: &[ActionKind],
+    ) -> Result<WorkflowConfiguration, PluginFailure> {
+        let limit = self.text_limit();
+        let given = conversion::configured(settings.configured());
+        let kinds = conversion::to_kinds(environment);
         let (mut instance, wasm) = self.instantiate()?;
-        let words = instance.call("vocabulary", 0, |store| {
-            let guest = self.indices().load(&mut *store, &wasm)?;
-            guest.call_vocabulary(store, &conversion::workflow_configured(settings))
+        let answer = instance.call("configure", 0, |store| {
+            self.indices().load(&mut *store, &wasm)?.call_configure(store, &given, &kinds)
         })?;
-        conversion::words(words).map_err(|cause| instance.condemn("vocabulary", cause))
+        conversion::workflow_configuration(answer, limit)
+            .and_then(|configuration| {
+                description::check_workflow_configuration(&configuration)
+                    .map_err(Cause::invalid)?;
+                Ok(configuration)
+            })
+            .map_err(|cause| instance.condemn("configure", cause))
     }
 
-    /// Begins a session.
-    pub fn start(&self, briefing: &Briefing) -> Result<LiveSession, PluginFailure> {
-        LiveSession::start(self, Arc::new(briefing.clone()))
+    /// Begins a session of these roles.
+    pub fn start(
+        &self,
+        roles: &Arc<[Role]>,
+        briefing: &Briefing,
+    ) -> Result<LiveSession, PluginFailure> {
+        LiveSession::start(self, roles.clone(), Arc::new(briefing.clone()))
     }
 
     /// Goes on from a state, in a fresh instance: from what the guest saved,

@@ -9,6 +9,6 @@ use super::state::State;
 
 /// Adds `troupe:plugin/log` to a linker.
 pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
-    let mut log = linker.instance("troupe:plugin/log@0.1.0")?;
+    let mut log = linker.instance("troupe:plugin/log@0.2.0")?;
     log.func_wrap("write", |_: StoreContextMut<'_, State>, _: (Level, WasmStr)| Ok(()))
 }

@@ -142,7 +142,7 @@ impl AsyncWrite for Sink {
 pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     type Read = (u32,);
     type Write = (Output, Vec<u8>);
-    let mut streams = linker.instance("troupe:plugin/streams@0.1.0")?;
+    let mut streams = linker.instance("troupe:plugin/streams@0.2.0")?;
     streams.func_wrap("read", |mut context: StoreContextMut<'_, State>, (limit,): Read| {
         let state = context.data_mut();
         let bytes = state.streams.stdin.read((limit as usize).min(PORTION)).unwrap_or_default();

@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use super::super::report;
-use crate::plugin::{EnvironmentPlugin, PluginFailure, PluginLibrary, Split, Task};
+use crate::plugin::{
+    EnvironmentPlugin, Move, PluginFailure, PluginLibrary, Seat, Split, Task,
+};
 
 /// How long each figure is measured.
 const BUDGET: Duration = Duration::from_millis(700);
@@ -20,20 +22,23 @@ pub fn run(library: &PluginLibrary) -> anyhow::Result<()> {
 }
 
 fn bench_environment(environment: &EnvironmentPlugin) -> anyhow::Result<()> {
-    let settings = environment.configure(&toml::Table::new())?;
-    let task = Task { split: Split::Train, seed: 0, settings, entry: None };
+    let settings = environment.settings(&toml::Table::new())?.configured().to_vec();
+    let seat = Seat::new("player");
+    let seats = vec![seat.clone()];
+    let task = Task { split: Split::Train, seed: 0, settings, seats, entry: None };
     let state = environment.start(&task)?.save()?;
-    let expert = environment.resume(&state)?.demonstrate()?;
+    let expert = environment.resume(&state)?.demonstrate(&seat)?;
     let mut rows = vec![
         measure("start a task, save it", || environment.start(&task)?.save().map(drop))?,
         measure("resume it in a fresh instance", || environment.resume(&state).map(drop))?,
-        measure("resume, observe", || environment.resume(&state)?.observe().map(drop))?,
+        measure("resume, observe", || environment.resume(&state)?.observe(&seat).map(drop))?,
     ];
-    if let Some((kind, text)) = expert {
+    if let Some(action) = expert {
+        let moves = vec![Move { seat: seat.clone(), action }];
         rows.push(measure("fork: resume, act, observe, save", || {
             let mut live = environment.resume(&state)?;
-            live.act("player", &kind, &text)?;
-            live.observe()?;
+            live.act(moves.clone())?;
+            live.observe(&seat)?;
             live.save().map(drop)
         })?);
     }

@@ -4,7 +4,6 @@
 mod environment;
 mod findings;
 mod interpreter;
-mod settings;
 mod workflow;
 
 use std::cell::{OnceCell, RefCell};
@@ -15,7 +14,7 @@ use plugin_sdk::testing::{Report, Scope};
 use super::super::report::{self, Bar};
 use crate::config::{Config, ConfigError};
 use crate::error::ExitCode;
-use crate::plugin::{PluginLibrary, Settings};
+use crate::plugin::{Cause, Fault, PluginFailure, PluginLibrary, Problem, Settings, Value};
 use crate::sandbox::Sandbox;
 
 use environment::ComponentEnvironment;
@@ -31,10 +30,10 @@ pub fn run(
 ) -> anyhow::Result<Vec<Report>> {
     refuse_useless(library, config)?;
     let scope =
-        |given: Settings| Scope { settings: settings::chosen(&given), tasks, ..Scope::default() };
+        |given: Settings| Scope { settings: chosen(&given), tasks, ..Scope::default() };
     let mut reports = Vec::new();
     for environment in library.environments() {
-        let scope = scope(environment.configure(&config.environment)?);
+        let scope = scope(environment.settings(&config.environment)?);
         let bar: OnceCell<Bar> = OnceCell::new();
         let watch = |done: usize, all: usize, check: &str| {
             let bar = bar.get_or_init(|| Bar::new("check", 0, all, "checks"));
@@ -47,7 +46,7 @@ pub fn run(
         }
     }
     for workflow in library.workflows() {
-        let scope = scope(workflow.configure(&config.workflow)?);
+        let scope = scope(workflow.settings(&config.workflow)?);
         reports.push(scope.check_workflow(&ComponentWorkflow::new(workflow)));
     }
     for interpreter in library.interpreters() {
@@ -83,6 +82,21 @@ fn refuse_useless(library: &PluginLibrary, config: &Config) -> Result<(), Config
             key: kind.to_owned(),
             reason: format!("the component brings no {kind}"),
         }),
+    }
+}
+
+fn chosen(settings: &Settings) -> Vec<(String, Value)> {
+    settings.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect()
+}
+
+/// What the guest said is wrong; every other failure, and what the guest calls
+/// its own fault, with the call it happened in.
+fn problem(failure: PluginFailure) -> Problem {
+    match &failure.cause {
+        Cause::Problem { fault, message } if *fault != Fault::Internal => {
+            Problem { fault: *fault, message: message.clone() }
+        }
+        _ => Problem::internal(failure.to_string()),
     }
 }
 
