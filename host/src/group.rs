@@ -75,7 +75,9 @@ impl Group {
 pub fn form_groups(samples: &[Sample], estimator: Estimator, alpha: f64) -> Vec<Group> {
     match estimator {
         Estimator::AtGrpo => {
-            group_completions(samples, alpha, |s| (s.task, s.turn, s.role.clone(), s.state))
+            group_completions(samples, alpha, |s| {
+                (s.task, s.turn, s.role.clone(), s.instance, s.thread.clone(), s.state)
+            })
         }
         Estimator::Naive => group_completions(samples, alpha, |s| s.task),
         Estimator::Grpo | Estimator::DrGrpo => group_trajectories(samples, alpha),
@@ -97,13 +99,17 @@ fn group_completions<K: Ord>(
 
 fn group_trajectories(samples: &[Sample], alpha: f64) -> Vec<Group> {
     let mut team: BTreeMap<(usize, usize), f64> = BTreeMap::new();
+    let mut rounds = BTreeSet::new();
     for sample in samples {
-        *team.entry((sample.task, sample.episode)).or_default() += alpha * sample.reward.team;
+        // The answers of a round share its team reward.
+        if rounds.insert((sample.task, sample.episode, sample.round)) {
+            *team.entry((sample.task, sample.episode)).or_default() += alpha * sample.reward.team;
+        }
     }
-    let mut groups: BTreeMap<(usize, &str), BTreeMap<usize, Unit>> = BTreeMap::new();
+    let mut groups: BTreeMap<(usize, &str, u32), BTreeMap<usize, Unit>> = BTreeMap::new();
     for (index, sample) in samples.iter().enumerate() {
         let unit = groups
-            .entry((sample.task, &sample.role))
+            .entry((sample.task, &sample.role, sample.instance))
             .or_default()
             .entry(sample.episode)
             .or_insert_with(|| Unit {

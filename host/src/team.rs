@@ -9,7 +9,9 @@ use crate::config::{Config, PolicyConfig};
 use crate::loading::{LoadError, load_plugins};
 use crate::plugin::{PluginError, PluginFailure, Split};
 use crate::policy::{Device, Policy, PolicyError, RemotePolicy};
-use crate::rollout::{Cast, CastError, Demonstrator, Policies, Progress, Stage};
+use crate::rollout::{
+    Cast, CastError, Demonstrator, Policies, Progress, Stage, offered_tools,
+};
 use crate::seed::Seed;
 use crate::trajectory::Author;
 
@@ -77,13 +79,21 @@ pub fn set_stage(config: &Config) -> Result<Stage, TeamError> {
     let (library, _) = load_plugins(config)?;
     let environment = library.environment(plugins.environment.as_deref())?.clone();
     let workflow = library.workflow(plugins.workflow.as_deref(), &environment)?;
+    let environment_settings = environment.settings(&config.environment)?;
+    let environment_configuration = environment.configure(&environment_settings)?;
+    let workflow_settings = workflow.settings(&config.workflow)?;
+    let workflow_configuration =
+        workflow.configure(&workflow_settings, &environment.description().actions)?;
     let max_turns = match config.rollout.max_turns {
-        0 => environment.description().max_turns as usize,
+        0 => environment_configuration.max_turns as usize,
         turns => turns,
     };
     Ok(Stage {
-        environment_settings: environment.configure(&config.environment)?,
-        workflow_settings: workflow.configure(&config.workflow)?,
+        environment_settings,
+        environment_configuration,
+        workflow_settings,
+        workflow_configuration,
+        tools: offered_tools(&workflow),
         environment,
         workflow,
         max_turns,
@@ -95,8 +105,7 @@ impl Team {
     /// Load everything.
     pub fn assemble(config: &Config, device: Device) -> Result<Team, TeamError> {
         let stage = set_stage(config)?;
-        let roles = &stage.workflow.description().roles;
-        let seats: Vec<String> = roles.iter().map(|role| role.name.clone()).collect();
+        let seats: Vec<String> = stage.roles().iter().map(|role| role.name.clone()).collect();
         let named: Vec<String> = config.policies.keys().cloned().collect();
         let mut cast = Cast::new(&config.roles, &seats, &named)?;
         let words = vocabulary(&stage, config)?;
@@ -202,14 +211,14 @@ impl Loader<'_> {
 /// and those found in the texts of some training tasks.
 pub fn vocabulary(stage: &Stage, config: &Config) -> Result<Vec<String>, TeamError> {
     let mut words: BTreeSet<String> = BTreeSet::new();
-    words.extend(stage.environment.vocabulary(&stage.environment_settings)?);
-    words.extend(stage.workflow.vocabulary(&stage.workflow_settings)?);
+    words.extend(stage.environment_configuration.vocabulary.iter().cloned());
+    words.extend(stage.workflow_configuration.vocabulary.iter().cloned());
     let mut read = |text: &str| words.extend(text.split_whitespace().map(str::to_owned));
     for task in 0..TASKS_FOR_WORDS {
         // A task that fails will be void in the run, too; here it only has no words.
-        let Ok(start) = stage.begin(Split::Train, task) else { continue };
+        let Ok(start) = stage.begin(Split::Train, task, None) else { continue };
         let Progress::Asked(scene) = start.progress else { continue };
-        let told = scene.due.iter().flat_map(|request| &request.messages);
+        let told = scene.due.iter().flat_map(|due| due.messages.iter());
         told.filter(|message| message.author == Author::User).for_each(|m| read(&m.text));
     }
     let seed = Seed::new(config.run.seed).named("vocabulary");

@@ -1,9 +1,9 @@
 //! Environments: the rules of a task and what its outcomes are worth.
 
 pub use crate::bindings::environment_plugin::exports::troupe::plugin::environment::{
-    Award, Configuration, Description, Effect, Move, Outcome, Recipient, Task,
+    Award, Configuration, Description, Effect, Outcome, Recipient, Task,
 };
-pub use crate::types::{Action, ActionKind, Configured, Image, Part, Problem, Seat, Split, Status};
+pub use crate::types::{Action, ActionKind, Configured, Image, Move, Part, Problem, Seat, Split, Status};
 
 use crate::settings;
 use crate::state::StateError;

@@ -1,7 +1,7 @@
 //! The nouns that environments and workflows share.
 
 pub use crate::bindings::shared::troupe::plugin::types::{
-    Action, ActionKind, Configured, Domain, Extra, Fault, Image, Needs, Part, Problem, Seat,
+    Action, ActionKind, Configured, Domain, Extra, Fault, Image, Move, Needs, Part, Problem, Seat,
     Setting, Split, Status, Value,
 };
 
@@ -80,6 +80,13 @@ impl Action {
     /// An action of this kind.
     pub fn new(kind: impl Into<String>, text: impl Into<String>) -> Self {
         Action { kind: kind.into(), text: text.into() }
+    }
+}
+
+impl Move {
+    /// The seat carries out this action.
+    pub fn new(seat: impl Into<Seat>, kind: &str, text: &str) -> Self {
+        Move { seat: seat.into(), action: Action::new(kind, text) }
     }
 }
 

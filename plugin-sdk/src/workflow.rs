@@ -3,9 +3,9 @@
 
 pub use crate::bindings::workflow_plugin::exports::troupe::plugin::workflow::{
     Author, Briefing, Call, Configuration, Consequence, Credit, Description, Directive, Event,
-    Message, Move, Reply, Request, ResultOfMove, Returned, Role, Step, Tool, View,
+    Message, Reply, Request, ResultOfMove, Returned, Role, Step, Tool, View,
 };
-pub use crate::types::{Action, ActionKind, Configured, Part, Problem, Seat, Status};
+pub use crate::types::{Action, ActionKind, Configured, Move, Part, Problem, Seat, Status};
 
 use crate::types::{Image, Needs, Setting, text_of};
 
@@ -261,13 +261,6 @@ impl Request {
     pub fn situation(mut self, name: &str) -> Self {
         self.situation = Some(name.to_owned());
         self
-    }
-}
-
-impl Move {
-    /// The seat carries out this action.
-    pub fn new(seat: impl Into<Seat>, kind: &str, text: &str) -> Self {
-        Move { seat: seat.into(), action: Action::new(kind, text) }
     }
 }
 

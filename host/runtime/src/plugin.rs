@@ -40,9 +40,9 @@ mod workflow;
 mod interpreter;
 mod library;
 
-pub use plugin_sdk::environment::{Move, Outcome, Task};
+pub use plugin_sdk::environment::{Outcome, Task};
 pub use plugin_sdk::types::{
-    Action, ActionKind, Configured, Domain, Fault, Part, Problem, Seat, Setting, Split, Status,
+    Action, ActionKind, Configured, Domain, Fault, Move, Part, Problem, Seat, Setting, Split, Status,
     Value, text_of,
 };
 pub use plugin_sdk::workflow::{

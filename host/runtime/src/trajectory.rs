@@ -16,6 +16,8 @@ pub enum Author {
     User,
     /// What the role itself said before.
     Assistant,
+    /// What a tool answered.
+    Tool,
 }
 
 impl Author {
@@ -25,6 +27,7 @@ impl Author {
             Author::System => "system",
             Author::User => "user",
             Author::Assistant => "assistant",
+            Author::Tool => "tool",
         }
     }
 }
@@ -41,8 +44,11 @@ pub struct Message {
 /// What a role does to the environment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Action {
-    /// The seat that acts.
+    /// The role that acts.
     pub role: String,
+    /// Which of the role's seats.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub instance: u32,
     /// One of the kinds the environment declares.
     pub kind: String,
     /// The action itself.
@@ -131,10 +137,23 @@ pub struct Sample {
     pub task: usize,
     /// Which of the task's episodes it belongs to; 0 in tree sampling.
     pub episode: usize,
-    /// How often the role had been asked before in the episode.
+    /// How often the seat had been asked before in the conversation.
     pub turn: usize,
-    /// The seat that answered.
+    /// The role that answered.
     pub role: String,
+    /// Which of the role's seats.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub instance: u32,
+    /// The conversation it belongs to; empty for the main one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub thread: String,
+    /// A word for situations that are alike, if the workflow gave one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub situation: Option<String>,
+    /// Which of the episode's rounds: the answers of a round were asked for
+    /// together, and its team reward is that of all of them.
+    #[serde(default)]
+    pub round: usize,
     /// The policy that played the seat.
     pub policy: String,
     /// Which of the state's completions it is, `0..K`.
@@ -188,9 +207,15 @@ pub enum Event {
     },
     /// A role answered; of a group, the kept completion.
     Replied {
-        /// The seat.
+        /// The role.
         role: String,
-        /// Its turn.
+        /// Which of its seats.
+        #[serde(default, skip_serializing_if = "is_first")]
+        instance: u32,
+        /// The conversation; empty for the main one.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        thread: String,
+        /// Its turn in it.
         turn: usize,
         /// What it was told.
         prompt: Vec<Message>,
@@ -210,22 +235,27 @@ pub enum Event {
         /// Where the episode stood then.
         status: Status,
     },
-    /// A program was run for a role.
-    Ran {
-        /// The seat it was run for.
+    /// A tool was called for a role.
+    Called {
+        /// The role it was called for.
         role: String,
-        /// The language it is written in.
-        language: String,
-        /// The program.
-        source: String,
-        /// How it ended, in a word.
-        ending: String,
-        /// What it wrote to standard output, perhaps cut.
-        stdout: String,
-        /// What it wrote to standard error, or how it was stopped.
-        stderr: String,
-        /// The fuel it used.
-        fuel: u64,
+        /// The tool.
+        tool: String,
+        /// Its arguments: a JSON object.
+        arguments: String,
+        /// Whether it did what was asked.
+        succeeded: bool,
+        /// What it answered: a JSON object.
+        answer: String,
+    },
+    /// The workflow said what an answer had been worth.
+    Credited {
+        /// The answer's number in the episode.
+        answer: u32,
+        /// What was rewarded.
+        name: String,
+        /// How much.
+        value: f64,
     },
     /// A plugin wrote to its log, for whoever debugs it.
     Logged {
@@ -247,7 +277,8 @@ impl Event {
                 text.len() + prompt.iter().map(|message| message.text.len()).sum::<usize>()
             }
             Event::Acted { action, feedback, .. } => action.text.len() + feedback.len(),
-            Event::Ran { source, stdout, stderr, .. } => source.len() + stdout.len() + stderr.len(),
+            Event::Called { arguments, answer, .. } => arguments.len() + answer.len(),
+            Event::Credited { name, .. } => name.len(),
             Event::Logged { text, .. } => text.len(),
         }
     }
@@ -280,6 +311,12 @@ impl Episode {
     pub fn is_void(&self) -> bool {
         matches!(self.ending, Ending::Void { .. })
     }
+}
+
+/// Whether it is a role's first seat, which most roles have no other beside.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_first(instance: &u32) -> bool {
+    *instance == 0
 }
 
 mod shared_tokens {

@@ -7,9 +7,9 @@ use super::args::{CheckpointName, PlayArgs};
 use super::{eval, report};
 use crate::config::Config;
 use crate::error::ExitCode;
-use crate::plugin::{Request, Split};
+use crate::plugin::Split;
 use crate::policy::{Device, PolicyError, Request as Prompt, Sampling};
-use crate::rollout::{Answer, Consequence, Progress, Scene, Stage};
+use crate::rollout::{Answer, Consequence, Due, Progress, Scene, Stage};
 use crate::seed::Seed;
 use crate::team::{Team, set_stage};
 use crate::trajectory::{Author, Event, Message};
@@ -25,17 +25,17 @@ pub fn run(
     let (split, task) = (args.split.into(), args.task);
     if args.oracle {
         let stage = set_stage(&config)?;
-        return show(&stage, split, task, |scene, _| Ok(stage.demonstrate(scene)?));
+        return show(&stage, split, task, |scene, due| Ok(stage.demonstrate(scene, due)?));
     }
     if args.human {
         let mut explained = BTreeSet::new();
-        return show(&set_stage(&config)?, split, task, |_, request| {
-            ask_person(request, explained.insert(request.role.clone()))
+        return show(&set_stage(&config)?, split, task, |_, due| {
+            ask_person(due, explained.insert(due.request.seat.to_string()))
         });
     }
     let team = Team::assemble(&config, device()?)?;
-    show(&team.stage, split, task, |scene, request| {
-        ask_policy(&team, &config, scene, request).map(Some)
+    show(&team.stage, split, task, |scene, due| {
+        ask_policy(&team, &config, scene, due).map(Some)
     })
 }
 
@@ -44,17 +44,18 @@ fn show(
     stage: &Stage,
     split: Split,
     task: u32,
-    mut answer: impl FnMut(&Scene, &Request) -> anyhow::Result<Option<String>>,
+    mut answer: impl FnMut(&Scene, &Due) -> anyhow::Result<Option<String>>,
 ) -> anyhow::Result<ExitCode> {
     report::line(&format!(
         "{} with {}, {split} task {task}",
         stage.environment.name(),
         stage.workflow.name()
     ));
-    let mut now = stage.begin(split, task)?;
+    let mut now = stage.begin(split, task, None)?;
     let mut total = 0.0;
     loop {
-        total += now.reward.total(1.0);
+        let own = now.rewards.iter().chain(now.others.iter().map(|(_, reward)| reward));
+        total += now.team() + own.map(|reward| reward.local).sum::<f64>();
         print_events(&now);
         let scene = match now.progress {
             Progress::Asked(scene) => scene,
@@ -63,18 +64,19 @@ fn show(
                 return Ok(ExitCode::Success);
             }
         };
-        // A scene always has a request due.
-        let Some(request) = scene.due.front().cloned() else { return Ok(ExitCode::Internal) };
-        let Some(text) = answer(&scene, &request)? else {
-            report::line(&format!("\nnobody answers for `{}`; the end", request.role));
-            return Ok(ExitCode::Success);
-        };
-        report::line(&format!(
-            "\n{} (turn {}): {text}",
-            request.role,
-            scene.turn_of(&request.role) + 1
-        ));
-        now = stage.answer(&scene, Answer { text: &text, complete: true })?;
+        let mut texts = Vec::new();
+        for due in &scene.due {
+            let seat = &due.request.seat;
+            let Some(text) = answer(&scene, due)? else {
+                report::line(&format!("\nnobody answers for `{seat}`; the end"));
+                return Ok(ExitCode::Success);
+            };
+            report::line(&format!("\n{seat} (turn {}): {text}", due.turn + 1));
+            texts.push(text);
+        }
+        let answers: Vec<Answer> =
+            texts.iter().map(|text| Answer { text, complete: true }).collect();
+        now = stage.answer(&scene, &answers)?;
     }
 }
 
@@ -96,8 +98,12 @@ fn print_events(now: &Consequence) {
                     parts.join(", ")
                 ));
             }
-            Event::Ran { language, ending, stdout, stderr, .. } => {
-                report::line(&format!("  ran {language}: {ending}\n{stdout}{stderr}"));
+            Event::Called { tool, succeeded, answer, .. } => {
+                let verdict = if *succeeded { "succeeded" } else { "failed" };
+                report::line(&format!("  called {tool}, which {verdict}: {answer}"));
+            }
+            Event::Credited { answer, name, value } => {
+                report::line(&format!("  answer {answer} was worth {name} {value:+.2}"));
             }
             Event::Logged { plugin, level, text } => {
                 report::line(&format!("  {plugin} logged ({level}): {text}"));
@@ -111,10 +117,10 @@ fn ask_policy(
     team: &Team,
     config: &Config,
     scene: &Scene,
-    request: &Request,
+    due: &Due,
 ) -> anyhow::Result<String> {
-    let policy = &team.policies[team.cast.policy_of(&request.role)];
-    let prompt = policy.encode_prompt(&request.messages)?;
+    let policy = &team.policies[team.cast.policy_of(due.role())];
+    let prompt = policy.encode_prompt(&due.messages)?;
     let seeds = vec![Seed::new(scene.digest())];
     let sampling = Sampling::greedy(config.rollout.max_completion_tokens);
     let answers = policy.generate(&[Prompt { prompt, seeds }], &sampling)?;
@@ -123,17 +129,19 @@ fn ask_policy(
 
 /// The prompt on standard output, the answer from standard input; its end ends
 /// the episode. The rules are shown when a role is asked for the first time.
-fn ask_person(request: &Request, first: bool) -> anyhow::Result<Option<String>> {
+fn ask_person(due: &Due, first: bool) -> anyhow::Result<Option<String>> {
     let shown = |message: &&Message| first || message.author != Author::System;
-    for message in request.messages.iter().filter(shown) {
+    let seat = &due.request.seat;
+    for message in due.messages.iter().filter(shown) {
         let title = match message.author {
             Author::System => "rules",
             Author::User => "you are told",
             Author::Assistant => "you said",
+            Author::Tool => "a tool says",
         };
-        report::line(&format!("\n[{}: {title}]\n{}", request.role, message.text));
+        report::line(&format!("\n[{seat}: {title}]\n{}", message.text));
     }
-    report::prompt(&format!("{}> ", request.role));
+    report::prompt(&format!("{seat}> "));
     let mut line = String::new();
     let read = std::io::stdin().lock().read_line(&mut line)?;
     Ok((read > 0).then(|| line.trim().to_owned()))

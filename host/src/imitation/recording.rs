@@ -132,7 +132,7 @@ impl Recording {
     /// to learn.
     pub fn check(&self, team: &Team, config: &Config) -> Result<(), RecordingError> {
         let seats: Vec<&str> =
-            team.stage.workflow.description().roles.iter().map(|role| role.name.as_str()).collect();
+            team.stage.roles().iter().map(|role| role.name.as_str()).collect();
         if let Some(role) = self.answers.keys().find(|role| !seats.contains(&role.as_str())) {
             let suggestion = suggestion(role, seats);
             return Err(RecordingError::UnknownRole { role: role.clone(), suggestion });

@@ -1,18 +1,17 @@
 //! One episode on its way.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
-use rayon::prelude::*;
-
-use super::branch::choose_branch;
 use super::cast::Cast;
 use super::collect::TaskSeed;
 use super::players::Answered;
-use super::stage::{Consequence, Progress, Scene, Stage};
+use super::request::Due;
+use super::stage::{Progress, Scene, Stage};
+use super::weighing::{Drawn, Weighing};
 use crate::config::{RolloutConfig, SamplingScheme};
-use crate::plugin::{PluginFailure, Request};
+use crate::plugin::{PluginFailure, Seat};
 use crate::seed::Seed;
-use crate::trajectory::{Completion, Ending, Episode, Event, Sample};
+use crate::trajectory::{Ending, Episode, Event, Reward, Sample};
 
 /// Bytes of text that the record of one episode may hold; a run has hundreds
 /// of episodes in memory at once.
@@ -35,16 +34,28 @@ pub(super) struct Attempt {
     task: TaskSeed,
     /// How many completions of a role that learns are drawn in each state.
     branches: usize,
-    progress: Progress,
+    phase: Phase,
     events: Vec<Event>,
     samples: Vec<Sample>,
+    rounds: usize,
+    /// Of every answer, which sample it is, if the whole episode is one branch.
+    numbers: BTreeMap<u32, usize>,
 }
 
-/// A request with its completions.
-pub(super) struct Answers {
-    pub(super) request: Arc<Request>,
-    pub(super) prompt: Arc<[u32]>,
-    pub(super) completions: Vec<Completion>,
+/// What an episode waits for.
+enum Phase {
+    /// The answers that are due.
+    Asking(Box<Scene>),
+    /// What branches are worth whose answers were asked for as open.
+    Weighing(Box<Weighing>),
+    /// Nothing more.
+    Ended(Ending),
+}
+
+/// A request that is due, and a seed for every answer to it.
+pub(super) struct Asked {
+    pub(super) due: Due,
+    pub(super) seeds: Vec<Seed>,
 }
 
 impl Attempt {
@@ -59,48 +70,73 @@ impl Attempt {
             episode,
             task: tasks[index],
             branches,
-            progress: Progress::Ended(Ending::Truncated),
+            phase: Phase::Ended(Ending::Truncated),
             events: Vec::new(),
             samples: Vec::new(),
+            rounds: 0,
+            numbers: BTreeMap::new(),
         };
         (0..tasks.len())
             .flat_map(|index| (0..episodes).map(move |episode| attempt(index, episode)))
             .collect()
     }
 
-    /// Play up to the first answer that is due.
+    /// Play up to the first answers that are due.
     pub(super) fn begin(&mut self, setting: &Setting) {
-        match setting.stage.begin(self.task.split, self.task.task) {
+        match setting.stage.begin(self.task.split, self.task.task, None) {
             Ok(consequence) => {
                 self.events = consequence.events;
-                self.progress = consequence.progress;
+                self.go_on(consequence.progress);
             }
             Err(failure) => self.fail(&failure),
         }
     }
 
-    pub(super) fn scene(&self) -> Option<&Scene> {
-        match &self.progress {
-            Progress::Asked(scene) => Some(scene),
-            Progress::Ended(_) => None,
-        }
+    fn go_on(&mut self, progress: Progress) {
+        self.phase = match progress {
+            Progress::Asked(scene) => Phase::Asking(Box::new(scene)),
+            Progress::Ended(ending) => Phase::Ended(ending),
+        };
     }
 
     pub(super) fn is_waiting(&self) -> bool {
-        self.scene().is_some()
+        !matches!(self.phase, Phase::Ended(_))
     }
 
-    /// One seed for every completion that `role` gives at `turn`. A role that
-    /// does not learn is asked once: there is nothing to compare its answers for.
-    pub(super) fn seeds(&self, role: &str, turn: usize, learns: bool) -> Vec<Seed> {
-        let seed = self.seed(role, turn);
-        let count = if learns { self.branches } else { 1 };
-        (0..count).map(|branch| seed.at(branch as u64)).collect()
+    /// Everything that is due, in the order in which answers are to come. A role
+    /// that does not learn is asked once: there is nothing to compare its
+    /// answers for.
+    pub(super) fn asked(&self, learns: impl Fn(&str) -> bool) -> Vec<Asked> {
+        match &self.phase {
+            Phase::Asking(scene) => {
+                let asked = |due: &Due| {
+                    let count = if learns(due.role()) { self.branches } else { 1 };
+                    let seed = self.seed(due);
+                    let seeds = (0..count).map(|branch| seed.at(branch as u64)).collect();
+                    Asked { due: due.clone(), seeds }
+                };
+                scene.due.iter().map(asked).collect()
+            }
+            Phase::Weighing(weighing) => {
+                // The same draws in all branches: they differ by what is compared.
+                let asked = |due: &Due| {
+                    Asked { due: due.clone(), seeds: vec![self.seed(due).named("look").at(0)] }
+                };
+                weighing.due().map(asked).collect()
+            }
+            Phase::Ended(_) => Vec::new(),
+        }
     }
 
-    /// Seed of everything drawn for `role` at `turn`.
-    fn seed(&self, role: &str, turn: usize) -> Seed {
-        self.task.seed.at(self.episode as u64).named(role).at(turn as u64)
+    /// Seed of everything drawn for a request.
+    fn seed(&self, due: &Due) -> Seed {
+        let Seat { role, instance } = &due.request.seat;
+        let seed = self.task.seed.at(self.episode as u64).named(role);
+        let seed = match (*instance, due.request.thread.as_str()) {
+            (0, "") => seed,
+            (instance, thread) => seed.named("seat").at(instance.into()).named(thread),
+        };
+        seed.at(due.turn as u64)
     }
 
     fn fail(&mut self, failure: &PluginFailure) {
@@ -109,78 +145,88 @@ impl Attempt {
 
     /// End without counting for anything.
     pub(super) fn make_void(&mut self, cause: &str, message: String) {
-        self.progress = Progress::Ended(Ending::Void { cause: cause.to_owned(), message });
+        self.phase = Phase::Ended(Ending::Void { cause: cause.to_owned(), message });
     }
 
-    /// Play the answers to all requests that were due, one after the other,
-    /// each on the branch kept of the one before.
-    /// An answer that could not be had makes the episode void.
+    /// Play the answers to everything that was due, in its order. An answer
+    /// that could not be had makes the episode void; if a fork fails, the
+    /// branches are not comparable, and it does so, too.
     pub(super) fn play(&mut self, answers: Vec<Answered>, setting: &Setting) {
-        for answers in answers {
-            match answers.map(|answers| self.play_group(answers, setting)) {
-                Ok(Ok(())) => {}
-                Ok(Err(failure)) => self.fail(&failure),
-                Err(failure) => self.make_void(failure.kind.word(), failure.message),
+        let answers: Vec<Drawn> = match answers.into_iter().collect::<Result<_, _>>() {
+            Ok(answers) => answers,
+            Err(failure) => return self.make_void(failure.kind.word(), failure.message),
+        };
+        let phase = std::mem::replace(&mut self.phase, Phase::Ended(Ending::Truncated));
+        let weighing = match phase {
+            Phase::Asking(scene) => Weighing::begin(*scene, answers, self.branches > 1, setting),
+            Phase::Weighing(weighing) => weighing.look_on(answers, setting),
+            ended @ Phase::Ended(_) => {
+                self.phase = ended;
+                return;
             }
-            if !self.is_waiting() {
-                break;
-            }
+        };
+        match weighing {
+            Err(failure) => self.fail(&failure),
+            Ok(weighing) if weighing.is_settled() => self.settle(weighing, setting),
+            Ok(weighing) => self.phase = Phase::Weighing(Box::new(weighing)),
         }
     }
 
-    /// Try each completion in its own fork and go on from one of them. If a
-    /// fork fails, the group is not comparable and the whole episode is void.
-    fn play_group(&mut self, answers: Answers, setting: &Setting) -> Result<(), PluginFailure> {
+    /// Go on from one of the branches, and keep the samples of all.
+    fn settle(&mut self, weighing: Weighing, setting: &Setting) {
         let Setting { stage, cast, config, alpha } = *setting;
-        let Some(scene) = self.scene().cloned() else { return Ok(()) };
-        let role = answers.request.role.clone();
-        let turn = scene.turn_of(&role);
-        let forks: Vec<Result<Consequence, PluginFailure>> = answers
-            .completions
-            .par_iter()
-            .map(|completion| stage.answer(&scene, completion.into()))
-            .collect();
-        // Of several failures the first is named, whichever happened first.
-        let forks: Vec<Consequence> = forks.into_iter().collect::<Result<_, _>>()?;
-        let rewards: Vec<f64> = forks.iter().map(|fork| fork.reward.total(alpha)).collect();
-        let kept = choose_branch(&rewards, config, self.seed(&role, turn).named("branch"));
-        self.events.push(Event::Replied {
-            role: role.clone(),
-            turn,
-            prompt: answers.request.messages.clone(),
-            text: answers.completions[kept].text.clone(),
-        });
-        self.events.extend(forks[kept].events.iter().cloned());
+        let seed = weighing.first().map_or(self.task.seed, |due| self.seed(due)).named("branch");
+        let kept = weighing.choose(config, alpha, seed);
+        let branch = weighing.branch(kept);
+        self.events.extend(branch.events.iter().cloned());
         if self.events.iter().map(Event::text_bytes).sum::<usize>() > EPISODE_TEXT_BYTES {
             let mib = EPISODE_TEXT_BYTES >> 20;
             let message = format!("the texts of its episode come to more than {mib} MiB");
-            return Err(stage.workflow.failure("advance", message));
+            return self.fail(&stage.workflow.failure("advance", message));
         }
-        self.progress = forks[kept].progress.clone();
-        let state = scene.digest();
-        let rows = answers.completions.into_iter().zip(forks).enumerate();
-        self.samples.extend(rows.map(|(branch, (completion, fork))| Sample {
-            task: self.index,
-            episode: self.episode,
-            turn,
-            role: role.clone(),
-            policy: cast.policy_of(&role).to_owned(),
-            branch,
-            kept: branch == kept,
-            state,
-            prompt: answers.prompt.clone(),
-            completion,
-            reward: fork.reward,
-            accepted: fork.accepted,
-        }));
-        Ok(())
+        let (credits, others) = (branch.credits.clone(), branch.others.clone());
+        self.go_on(branch.progress.clone());
+        for row in weighing.into_rows(kept) {
+            self.numbers.insert(row.number, self.samples.len());
+            self.samples.push(Sample {
+                task: self.index,
+                episode: self.episode,
+                round: self.rounds,
+                policy: cast.policy_of(&row.sample.role).to_owned(),
+                ..row.sample
+            });
+        }
+        self.rounds += 1;
+        if self.branches == 1 {
+            // The whole episode is one branch, so what comes later counts for what was earlier.
+            for credit in credits {
+                self.reward_later(self.numbers.get(&credit.answer).copied(), |reward| {
+                    reward.local += credit.value;
+                    *reward.parts.entry(credit.name.clone()).or_default() += credit.value;
+                });
+            }
+            for (seat, more) in others {
+                let own = |sample: &Sample| sample.role == seat.role && sample.instance == seat.instance;
+                let last = self.samples.iter().rposition(own);
+                // The team's share is in the samples of this round.
+                self.reward_later(last, |reward| {
+                    reward.add(&Reward { team: 0.0, ..more.clone() });
+                });
+            }
+        }
+    }
+
+    fn reward_later(&mut self, sample: Option<usize>, add: impl FnOnce(&mut Reward)) {
+        if let Some(sample) = sample.and_then(|index| self.samples.get_mut(index)) {
+            add(&mut sample.reward);
+        }
     }
 
     /// The record of it.
     pub(super) fn into_record(self) -> (Vec<Sample>, Episode) {
-        let ending = match self.progress {
-            Progress::Ended(ending) => ending,
-            Progress::Asked(_) => Ending::Truncated,
+        let ending = match self.phase {
+            Phase::Ended(ending) => ending,
+            Phase::Asking(_) | Phase::Weighing(_) => Ending::Truncated,
         };
         let episode = Episode {
             task: self.index,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-use super::stage::{Answer, Consequence, Progress, Scene, Stage};
+use super::stage::{Answer, Progress, Stage};
 use crate::plugin::{PluginFailure, Split};
 use crate::seed::Seed;
 use crate::trajectory::Message;
@@ -70,7 +70,7 @@ impl<'a> Demonstrator<'a> {
 
     /// The next `count` demonstrations for every role of the workflow.
     pub fn take(&mut self, count: usize) -> Result<Vec<Demonstration>, DemonstrationError> {
-        let roles = self.stage.workflow.description().roles.clone();
+        let roles = self.stage.roles().to_vec();
         let mut taken = Vec::new();
         for role in roles {
             while self.store.get(&role.name).map_or(0, Vec::len) < count {
@@ -125,25 +125,22 @@ impl<'a> Demonstrator<'a> {
     /// One episode.
     fn play(&self, seed: Seed) -> Result<Vec<Demonstration>, PluginFailure> {
         let mut demonstrations = Vec::new();
-        let Consequence { mut progress, .. } = self.stage.begin(Split::Train, seed.value_u32())?;
+        let mut progress = self.stage.begin(Split::Train, seed.value_u32(), None)?.progress;
         let mut draw = seed.named("exploration");
-        while let Progress::Asked(scene) = progress {
-            let Some(request) = scene.due.front() else { break };
-            let Some(text) = self.stage.demonstrate(&scene)? else { break };
-            draw = draw.at(0);
-            let answer = self.explore(&request.role, draw).unwrap_or(&text).to_owned();
-            demonstrations.push(Demonstration {
-                role: request.role.clone(),
-                prompt: request.messages.clone(),
-                text,
-            });
-            progress = self.follow(&scene, &answer)?;
+        'rounds: while let Progress::Asked(scene) = progress {
+            let mut answers = Vec::new();
+            for due in &scene.due {
+                let Some(text) = self.stage.demonstrate(&scene, due)? else { break 'rounds };
+                draw = draw.at(0);
+                answers.push(self.explore(due.role(), draw).unwrap_or(&text).to_owned());
+                let (role, prompt) = (due.role().to_owned(), due.messages.to_vec());
+                demonstrations.push(Demonstration { role, prompt, text });
+            }
+            let given: Vec<Answer> =
+                answers.iter().map(|text| Answer { text, complete: true }).collect();
+            progress = self.stage.answer(&scene, &given)?.progress;
         }
         Ok(demonstrations)
-    }
-
-    fn follow(&self, scene: &Scene, answer: &str) -> Result<Progress, PluginFailure> {
-        Ok(self.stage.answer(scene, Answer { text: answer, complete: true })?.progress)
     }
 
     fn explore(&self, role: &str, draw: Seed) -> Option<&str> {

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread;
 
-use super::attempt::{Answers, Attempt};
+use super::attempt::{Asked, Attempt};
 use super::cast::{Cast, Guest, Policies};
 use super::collect::RolloutError;
+use super::request;
+use super::weighing::Drawn;
 use crate::config::RolloutConfig;
-use crate::plugin::Request;
 use crate::policy::{
     Engine, Policy, PolicyError, Question, RemoteAnswers, RemoteFailure, RemoteRequest,
     Request as Prompt, Sampling,
@@ -30,7 +31,7 @@ pub(super) struct Players<'p> {
 pub(super) struct Due {
     /// Which attempt it belongs to.
     pub(super) attempt: usize,
-    request: Arc<Request>,
+    request: request::Due,
 }
 
 /// A request as a policy is asked it.
@@ -42,13 +43,13 @@ pub(super) enum Ask {
 }
 
 /// What came of it.
-pub(super) type Answered = Result<Answers, RemoteFailure>;
+pub(super) type Answered = Result<Drawn, RemoteFailure>;
 
 impl Due {
     /// With its answers.
     pub(super) fn answered(self, heard: Result<RemoteAnswers, RemoteFailure>) -> Answered {
         let RemoteAnswers { prompt, completions } = heard?;
-        Ok(Answers { request: self.request, prompt, completions })
+        Ok(Drawn { due: self.request, prompt, completions })
     }
 }
 
@@ -90,17 +91,24 @@ impl<'p> Players<'p> {
         index: usize,
         attempt: &mut Attempt,
     ) -> Result<Vec<(Due, Ask)>, RolloutError> {
-        let Some(scene) = attempt.scene() else { return Ok(Vec::new()) };
         let mut due = Vec::new();
-        for (request, turn) in scene.due_by_turn() {
-            let ask = self.ask(&request, turn, attempt);
-            match ask {
-                Ok(ask) => due.push((Due { attempt: index, request }, ask)),
+        for asked in attempt.asked(|role| self.cast.learns(role)) {
+            let role = asked.due.role();
+            if asked.due.has_images() {
+                let policy = self.cast.policy_of(role);
+                let message = format!(
+                    "the role `{role}` is shown a picture, and its policy `{policy}` reads text only"
+                );
+                attempt.make_void("cannot_see", message);
+                return Ok(Vec::new());
+            }
+            match self.ask(&asked) {
+                Ok(ask) => due.push((Due { attempt: index, request: asked.due }, ask)),
                 Err(RolloutError::Policy {
                     reason: reason @ PolicyError::PromptTooLong { .. },
                     ..
                 }) => {
-                    let message = format!("the role `{}`: {reason}", request.role);
+                    let message = format!("the role `{role}`: {reason}");
                     attempt.make_void("prompt_too_long", message);
                     return Ok(Vec::new());
                 }
@@ -110,17 +118,17 @@ impl<'p> Players<'p> {
         Ok(due)
     }
 
-    fn ask(&self, request: &Request, turn: usize, attempt: &Attempt) -> Result<Ask, RolloutError> {
-        let name = self.cast.policy_of(&request.role);
-        let seeds = attempt.seeds(&request.role, turn, self.cast.learns(&request.role));
+    fn ask(&self, asked: &Asked) -> Result<Ask, RolloutError> {
+        let Asked { due, seeds } = asked;
+        let (name, seeds) = (self.cast.policy_of(due.role()), seeds.clone());
         if let Some(guest) = self.cast.guests().get(name) {
-            let messages = request.messages.clone();
+            let messages = due.messages.to_vec();
             return Ok(Ask::Guest(guest.clone(), RemoteRequest { messages, seeds }));
         }
         let failed = |reason| RolloutError::Policy { policy: name.to_owned(), reason };
         let player = self.names.binary_search(&name);
         let player = player.map_err(|_| RolloutError::Missing { policy: name.to_owned() })?;
-        let prompt = self.policies[player].encode_prompt(&request.messages).map_err(failed)?;
+        let prompt = self.policies[player].encode_prompt(&due.messages).map_err(failed)?;
         let question = (player, Prompt { prompt, seeds });
         self.engine.check(&question).map_err(failed)?;
         Ok(Ask::Engine(question))

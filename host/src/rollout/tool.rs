@@ -1,47 +1,93 @@
-//! A workflow has a program run for a role: a tool call.
+//! Tools: what a workflow has called for a role, by name and with JSON.
 
-use crate::plugin::{
-    Cause, Event as SessionEvent, PluginFailure, Program as Request, WorkflowPlugin,
-};
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::stage::Stage;
+use crate::plugin::{Call, Cause, PluginFailure, Returned, Tool, WorkflowPlugin};
 use crate::program::{Ending, Execution, Program};
-use crate::trajectory::Event;
 
-/// Runs the program that `workflow` asks for: what the session is told of it,
-/// and what is recorded.
-pub fn run(
-    workflow: &WorkflowPlugin,
-    request: Request,
-) -> Result<(SessionEvent, Event), PluginFailure> {
-    let Some(grant) = workflow.plugin().grant() else {
-        let file = workflow.plugin().file().file_stem().unwrap_or_default().to_string_lossy();
-        return Err(workflow.failure(
-            "advance",
-            format!(
-                "it wants to run a program in the sandbox, which was not granted to it; \
-                 grant it with `--grant-sandbox {file}`"
-            ),
-        ));
+/// The name of the tool that runs programs.
+const RUN: &str = "run";
+
+/// What the tool that runs programs is told.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Run {
+    language: String,
+    source: String,
+    #[serde(default)]
+    stdin: String,
+}
+
+/// The tools that a workflow was granted.
+pub fn offered(workflow: &WorkflowPlugin) -> Vec<Tool> {
+    let run = || Tool {
+        name: RUN.to_owned(),
+        summary: "Runs a program and returns what it printed.".to_owned(),
+        parameters: json!({
+            "type": "object",
+            "properties": {
+                "language": { "type": "string", "description": "such as `python`" },
+                "source": { "type": "string", "description": "the program" },
+                "stdin": { "type": "string", "description": "its standard input" },
+            },
+            "required": ["language", "source"],
+        })
+        .to_string(),
     };
-    let Request { role, language, source, stdin } = request;
-    let program = Program::new(&language, source.clone().into_bytes());
-    let execution =
-        grant.runner.run(&program, &stdin.into_bytes().into(), &grant.limits).map_err(|error| {
-            workflow.failed("advance", Cause::Sandbox { message: error.to_string() })
-        })?;
-    let longest = workflow.plugin().limits().text_kib.saturating_mul(1 << 10);
-    let stdout = text(&execution.stdout, longest);
-    let stderr = said(&execution, longest);
-    let recorded = Event::Ran {
-        role: role.clone(),
-        language,
-        source,
-        ending: execution.ending.word().to_owned(),
-        stdout: stdout.clone(),
-        stderr: stderr.clone(),
-        fuel: execution.fuel,
+    workflow.plugin().grant().into_iter().map(|_| run()).collect()
+}
+
+/// Calls a tool. What a model got wrong, such as its arguments, is an answer;
+/// what the workflow got wrong is a failure.
+pub(super) fn call(stage: &Stage, call: &Call) -> Result<Returned, PluginFailure> {
+    let workflow = &stage.workflow;
+    let returned = |succeeded, answer: serde_json::Value| Returned {
+        seat: call.seat.clone(),
+        tool: call.tool.clone(),
+        succeeded,
+        answer: answer.to_string(),
     };
-    let succeeded = execution.ending.is_success();
-    Ok((SessionEvent::Ran { role, succeeded, stdout, stderr }, recorded))
+    match call.tool.as_str() {
+        RUN if workflow.plugin().grant().is_none() => Err(not_granted(workflow)),
+        RUN => match serde_json::from_str::<Run>(&call.arguments) {
+            Err(error) => Ok(returned(false, json!({ "error": error.to_string() }))),
+            Ok(run) => {
+                let execution = execute(workflow, &run)?;
+                let longest = workflow.plugin().limits().text_kib.saturating_mul(1 << 10) / 4;
+                let answer = json!({
+                    "ending": execution.ending.word(),
+                    "stdout": text(&execution.stdout, longest),
+                    "stderr": said(&execution, longest),
+                });
+                Ok(returned(execution.ending.is_success(), answer))
+            }
+        },
+        unknown => Err(workflow.failure("advance", format!("there is no tool `{unknown}`"))),
+    }
+}
+
+fn not_granted(workflow: &WorkflowPlugin) -> PluginFailure {
+    let file = workflow.plugin().file().file_stem().unwrap_or_default().to_string_lossy();
+    workflow.failure(
+        "advance",
+        format!(
+            "it wants to run a program in the sandbox, which was not granted to it; \
+             grant it with `--grant-sandbox {file}`"
+        ),
+    )
+}
+
+fn execute(workflow: &WorkflowPlugin, run: &Run) -> Result<Arc<Execution>, PluginFailure> {
+    let Some(grant) = workflow.plugin().grant() else { return Err(not_granted(workflow)) };
+    let program = Program::new(&run.language, run.source.clone().into_bytes());
+    let stdin = run.stdin.clone().into_bytes().into();
+    grant.runner.run(&program, &stdin, &grant.limits).map_err(|error| {
+        workflow.failed("advance", Cause::Sandbox { message: error.to_string() })
+    })
 }
 
 /// Standard error, and behind it how the program was stopped if it was.

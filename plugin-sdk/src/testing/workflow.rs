@@ -6,9 +6,9 @@ use super::Scope;
 use super::description::{check_name, check_settings, check_unique};
 use super::report::{Checked, Finding, Objection, Report, finding, require, skip};
 use crate::Random;
-use crate::types::{Action, ActionKind, Configured, Part, Problem, Seat, Split, Status};
+use crate::types::{Action, ActionKind, Configured, Move, Part, Problem, Seat, Split, Status};
 use crate::workflow::{
-    Author, Briefing, Configuration, Consequence, Description, Directive, Event, Message, Move,
+    Author, Briefing, Configuration, Consequence, Description, Directive, Event, Message,
     Reply, Request, ResultOfMove, Returned, Step, Tool, View,
 };
 

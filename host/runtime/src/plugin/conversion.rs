@@ -2,9 +2,9 @@
 //! same words. What comes from a guest is checked here, and nowhere else:
 //! lengths, counts, finite numbers, seats.
 
-use plugin_sdk::environment::{Award, Effect, Move, Outcome, Recipient, Task};
+use plugin_sdk::environment::{Award, Effect, Outcome, Recipient, Task};
 use plugin_sdk::types::{
-    Action, ActionKind, Configured, Domain, Fault, Image, Needs, Part, Problem, Seat, Setting,
+    Action, ActionKind, Configured, Domain, Fault, Image, Move, Needs, Part, Seat, Setting,
     Split, Status, Value,
 };
 use plugin_sdk::workflow::{
@@ -302,8 +302,8 @@ pub(super) fn to_task(task: &Task) -> env::Task {
     }
 }
 
-pub(super) fn to_moves(moves: &[Move]) -> Vec<env::Move> {
-    let one = |Move { seat, action }: &Move| env::Move {
+pub(super) fn to_moves(moves: &[Move]) -> Vec<wit::Move> {
+    let one = |Move { seat, action }: &Move| wit::Move {
         seat: to_seat(seat),
         action: to_action(action),
     };
@@ -496,14 +496,10 @@ impl Casting<'_> {
         })
     }
 
-    fn one_move(
-        self,
-        flow::Move { seat, action }: flow::Move,
-    ) -> Result<plugin_sdk::workflow::Move, Cause> {
+    fn one_move(self, wit::Move { seat, action }: wit::Move) -> Result<Move, Cause> {
         let wit::Action { kind, text } = action;
         self.limit.texts([("an action's kind", &kind), ("an action", &text)])?;
-        let seat = self.seat(seat)?;
-        Ok(plugin_sdk::workflow::Move { seat, action: Action { kind, text } })
+        Ok(Move { seat: self.seat(seat)?, action: Action { kind, text } })
     }
 
     fn call(self, flow::Call { seat, tool, arguments }: flow::Call) -> Result<Call, Cause> {

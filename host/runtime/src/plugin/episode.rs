@@ -6,8 +6,8 @@ use std::sync::Arc;
 use wasmtime::Store;
 use wasmtime::component::ResourceAny;
 
-use plugin_sdk::environment::{Move, Outcome, Task};
-use plugin_sdk::types::{Action, Part, Seat};
+use plugin_sdk::environment::{Outcome, Task};
+use plugin_sdk::types::{Action, Move, Part, Seat};
 
 use super::bindings::exports::troupe::plugin::environment::Guest;
 use super::bindings::troupe::plugin::types::Problem;

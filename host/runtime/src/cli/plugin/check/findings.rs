@@ -1,7 +1,7 @@
 //! Findings for programs: one JSON object.
 
 use plugin_sdk::testing::{Finding, Report, Reproducer, Verdict};
-use plugin_sdk::{Settings, Value};
+use plugin_sdk::types::{Configured, Value};
 use serde_json::{Map, json};
 
 /// All reports of a check.
@@ -40,12 +40,12 @@ fn reproducer(reproducer: &Reproducer) -> serde_json::Value {
     })
 }
 
-fn settings(settings: &Settings) -> Map<String, serde_json::Value> {
+fn settings(settings: &[Configured]) -> Map<String, serde_json::Value> {
     let value = |value: &Value| match value {
         Value::Integer(value) => json!(value),
         Value::Number(value) => json!(value),
         Value::Flag(value) => json!(value),
         Value::Text(value) => json!(value),
     };
-    settings.iter().map(|(name, given)| (name.to_owned(), value(given))).collect()
+    settings.iter().map(|one| (one.name.clone(), value(&one.value))).collect()
 }
