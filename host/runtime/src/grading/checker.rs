@@ -69,6 +69,9 @@ pub(super) fn opinion(execution: &Execution) -> Opinion {
         Ending::Failed { error, .. } if error == NO_PROGRAM => {
             Opinion::Broken("the checker is no program".to_owned())
         }
+        Ending::Malformed { message } => {
+            Opinion::Broken(format!("the checker is no program: {message}"))
+        }
         Ending::Failed { error, .. } => Opinion::None(format!("the checker failed with {error}")),
         Ending::Unsupported { message } => {
             Opinion::Broken(format!("the checker cannot run: {message}"))
