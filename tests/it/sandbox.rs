@@ -245,9 +245,7 @@ fn a_program_of_no_text_needs_what_the_interpreter_needs() {
     for language in ["python", "javascript"] {
         let needs = SANDBOX.needs(language).unwrap();
         assert_eq!(RunLimits::default().too_low(&needs), None);
-        // A hundredth less: the interpreter reads its limit, so what it uses to begin with
-        // depends on the limit by some units.
-        let low = RunLimits { fuel: needs.fuel - needs.fuel / 100, ..RunLimits::default() };
+        let low = RunLimits { fuel: needs.fuel - 1, ..RunLimits::default() };
         assert!(low.too_low(&needs).is_some());
         let empty = Program::new(language, *b"");
         assert_eq!(SANDBOX.run(&empty, &Arc::from([]), &low).unwrap().ending, Ending::OutOfFuel);

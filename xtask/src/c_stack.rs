@@ -37,7 +37,7 @@ pub fn enlarge(component: &mut [u8]) -> Result<()> {
     overwrite(component, places.pointer, top)?;
     let bounds = bytes(BEFORE);
     let data = &mut component[places.data];
-    let mut found = (0..data.len() - bounds.len()).filter(|&at| data[at..].starts_with(&bounds));
+    let mut found = (0..data.len()).filter(|&at| data[at..].starts_with(&bounds));
     let (Some(at), None) = (found.next(), found.next()) else {
         bail!("CPython's bounds of its stack are not where they were; look at `c_stack.rs`");
     };

@@ -2,6 +2,7 @@
 //! that may use it.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -56,8 +57,8 @@ pub fn interpreters(config: &Config) -> Result<BTreeMap<String, String>, Storage
     for name in named.chain(&standard) {
         let Ok(file) = find_plugin(name, &folders) else { continue };
         let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        if !digests.contains_key(&stem) {
-            digests.insert(stem, digest_file(&file)?);
+        if let Entry::Vacant(unknown) = digests.entry(stem) {
+            unknown.insert(digest_file(&file)?);
         }
     }
     Ok(digests)

@@ -30,8 +30,10 @@ _deferring = False
 _deferred = []
 # Timers that are started and not yet due, in the order of their time.
 _timers = []
-# Whether a thread was abandoned that the program's end would have to wait for, or any at all.
-_unfinished = _abandoned = False
+# The identities of the threads that were abandoned, and whether the program's end would have to
+# wait for one of them.
+_stuck = set()
+_unfinished = False
 
 
 def install():
@@ -131,9 +133,12 @@ class _Handle:
     def join(self, timeout=None):
         while not self._done and _run_another():
             pass
-        if self._done:
+        forever = timeout is None or timeout < 0
+        if self._done and not (forever and self.ident in _stuck):
             return
-        if timeout is None or timeout < 0:
+        if forever and self._done:
+            _stay_behind("the thread that is joined waits for ever")
+        if forever:
             _stay_behind("a thread that waits for this one cannot be joined")
         sleep(timeout)
 
@@ -181,12 +186,10 @@ def _run_another():
 def _stay_behind(why):
     """The innermost thread can never go on: it ends here without a word, so that those below it
     may. The main thread has nobody below it."""
-    global _abandoned, _unfinished
+    global _unfinished
     if len(_running) == 1:
-        if _abandoned:
-            unsupported.note("threads that wait for each other in turn")
         raise RuntimeError(f"deadlock: {why}")
-    _abandoned = True
+    _stuck.add(_running[-1])
     _unfinished |= not getattr(threading.current_thread(), "daemon", True)
     raise SystemExit
 
@@ -316,7 +319,8 @@ def finish():
         else:
             _run_another()
     if _unfinished:
-        unsupported.note("threads that wait for each other in turn")
+        # Nothing has come that would have woken it, or the run would say nothing already.
+        raise RuntimeError("deadlock: a thread is left that waits for ever")
 
 
 def _start_timer(self):

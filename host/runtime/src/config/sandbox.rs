@@ -22,9 +22,12 @@ table! {
     }
 }
 
+/// A limit's name, how it is read, what it may be, and what it means.
+type RunLimit = (&'static str, fn(&RunLimits) -> u64, RangeInclusive<u64>, &'static str);
+
 /// What one run of a program may be given. The struct itself belongs to
 /// `program`, which knows nothing of configurations.
-const RUN_LIMITS: [(&str, fn(&RunLimits) -> u64, RangeInclusive<u64>, &str); 4] = [
+const RUN_LIMITS: [RunLimit; 4] = [
     (
         "fuel",
         |limits| limits.fuel,
@@ -59,7 +62,7 @@ impl Kind for RunLimits {
 
     fn settings() -> Vec<Setting> {
         let default = RunLimits::default();
-        let setting = |(name, value, range, meaning): (&str, fn(&RunLimits) -> u64, _, &str)| {
+        let setting = |(name, value, range, meaning): RunLimit| {
             Setting::of(name, &value(&default), &describe_range::<u64>(&range), &[meaning])
         };
         RUN_LIMITS.into_iter().flat_map(setting).collect()
@@ -67,9 +70,7 @@ impl Kind for RunLimits {
 
     fn check_ranges(&self, key: &str) -> Result<(), ConfigError> {
         let check =
-            |(name, value, range, _): (&str, fn(&RunLimits) -> u64, RangeInclusive<u64>, &str)| {
-                in_range(value(self), &range, join(key, name))
-            };
+            |(name, value, range, _): RunLimit| in_range(value(self), &range, join(key, name));
         RUN_LIMITS.into_iter().try_for_each(check)
     }
 }

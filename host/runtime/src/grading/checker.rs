@@ -19,6 +19,8 @@ use super::call::literal;
 use crate::program::{Ending, Execution, Program};
 
 const PRELUDE: &str = include_str!("checker/prelude.py");
+/// What the prelude raises if the checker cannot be compiled.
+const NO_PROGRAM: &str = "CheckerIsNoProgram";
 
 /// What a checker said.
 #[derive(Debug, PartialEq, Eq)]
@@ -64,10 +66,13 @@ pub(super) fn opinion(execution: &Execution) -> Opinion {
         Ending::Exited { code } => {
             Opinion::None(format!("the checker ended with exit code {code}: {said}"))
         }
-        Ending::Failed { error, .. } => Opinion::None(format!("the checker failed with {error}")),
+        Ending::Failed { error, .. } if error == NO_PROGRAM => {
+            Opinion::Broken("the checker is no program".to_owned())
+        }
         Ending::Malformed { message } => {
             Opinion::Broken(format!("the checker is no program: {message}"))
         }
+        Ending::Failed { error, .. } => Opinion::None(format!("the checker failed with {error}")),
         Ending::Unsupported { message } => {
             Opinion::Broken(format!("the checker cannot run: {message}"))
         }
@@ -118,8 +123,8 @@ mod tests {
         ] {
             assert!(matches!(ended(ending), Opinion::None(_)));
         }
-        let broken = ended(Ending::Malformed { message: String::new() });
-        assert!(matches!(broken, Opinion::Broken(_)));
+        let broken = Ending::Failed { error: NO_PROGRAM.to_owned(), trace: String::new() };
+        assert!(matches!(ended(broken), Opinion::Broken(_)));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use super::engine::{SandboxEngine, THREAD_STACK_BYTES};
 use super::image::Lifted;
 use super::memory::Memories;
 use super::start_error::StartError;
-use super::state::{State, Stop};
+use super::state::{State, Stop, lent};
 use super::{filesystem, image, log, memory, streams, wasi};
 use crate::plugin::{ComponentFile, PluginError};
 use crate::program::{Ending, Execution, Program, RunLimits, SandboxError};
@@ -122,7 +122,7 @@ impl Interpreter {
             Err(error) => of_error(&error, &store)?,
         };
         let (stdout, stderr) = store.data().streams.take();
-        let own = limits.fuel.saturating_sub(store.get_fuel().unwrap_or_default());
+        let own = lent(limits).saturating_sub(store.get_fuel().unwrap_or_default());
         let fuel = own.saturating_add(store.data().meter.charged());
         Ok(Execution {
             ending: if fuel > limits.fuel { Ending::OutOfFuel } else { ending },
@@ -138,7 +138,7 @@ impl Interpreter {
         let state = State::new(stdin, limits);
         let mut store = Store::new(self.loaded.engine.wasmtime(), state);
         store.limiter(|state| &mut state.limiter);
-        store.set_fuel(limits.fuel)?;
+        store.set_fuel(lent(limits))?;
         store.set_hostcall_fuel(COPIED_BYTES);
         store.set_epoch_deadline(1);
         store.epoch_deadline_callback(State::on_tick);

@@ -65,7 +65,7 @@ impl State {
         State {
             limiter: Limiter::new(usize::try_from(limits.memory_mib).unwrap_or(usize::MAX)),
             streams,
-            surroundings: Surroundings::new(limits.fuel),
+            surroundings: Surroundings::new(lent(limits)),
             filesystem: Filesystem::new(FILE_BYTES, meter.clone()),
             meter,
             wasi,
@@ -125,4 +125,11 @@ impl Guard {
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+/// Fuel that the store is given: one unit more than the run may use. WebAssembly
+/// looks at its fuel at the beginning of a block, so what is nothing left may be
+/// less than nothing.
+pub(super) fn lent(limits: &RunLimits) -> u64 {
+    limits.fuel.saturating_add(1)
 }

@@ -19,5 +19,17 @@ def prepare():
     sys.argv = ["checker"] + names
 
 
+class CheckerIsNoProgram(Exception):
+    pass
+
+
+def compiled():
+    try:
+        return compile(SOURCE, "<checker>", "exec")
+    except (SyntaxError, ValueError) as error:
+        raise CheckerIsNoProgram(str(error)) from None
+
+
+CHECKER = compiled()
 prepare()
-exec(compile(SOURCE, "<checker>", "exec"), {"__name__": "__main__", "__builtins__": __builtins__})
+exec(CHECKER, {"__name__": "__main__", "__builtins__": __builtins__})

@@ -192,9 +192,10 @@ impl<T: FilesystemView> types::HostDescriptor for Guest<'_, T> {
 
     fn set_size(&mut self, fd: Fd, size: u64) -> FsResult<()> {
         let before = self.look(&fd, Tree::status)?.size;
-        self.charge(before.abs_diff(size))?;
         let handle = self.for_writing(&fd)?;
-        Ok(handle.tree().resize(handle.inode(), size)?)
+        handle.tree().resize(handle.inode(), size)?;
+        // A size that is refused has cost nothing.
+        self.charge(before.abs_diff(size))
     }
 
     fn set_times(
