@@ -23,10 +23,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use plugin_sdk::Environment;
-use plugin_sdk::environment::{Action, Split, Status, Task as NativeTask};
+use plugin_sdk::environment::{Action, Move, Seat, Split, Status, Task};
 use serde_json::{Value, json};
 use troupe::config::{PolicyConfig, TrainConfig};
-use troupe::plugin::{EnvironmentPlugin, EnvironmentState, PluginLibrary, Task};
+use troupe::plugin::{EnvironmentPlugin, EnvironmentState, PluginLibrary, text_of};
 use troupe::policy::{Device, Policy, Request, Sampling};
 use troupe::seed::Seed;
 use troupe::trainer::{Row, Trainer};
@@ -97,9 +97,17 @@ fn compare_environment<E: Environment>(plugin: &EnvironmentPlugin, table: &mut T
     );
 }
 
+fn player() -> Seat {
+    Seat::new("player")
+}
+
+fn the_move(action: &Action) -> Move {
+    Move { seat: player(), action: action.clone() }
+}
+
 /// A task, its start as either side saves it, and the expert's actions to the end.
 struct Walk {
-    task: NativeTask,
+    task: Task,
     state: EnvironmentState,
     native_state: Vec<u8>,
     actions: Vec<Action>,
@@ -107,16 +115,15 @@ struct Walk {
 
 impl Walk {
     fn new<E: Environment>(plugin: &EnvironmentPlugin, seed: u32) -> Self {
-        let settings = plugin.configure(&toml::Table::new()).unwrap();
-        let task = Task { split: troupe::plugin::Split::Train, seed, settings, entry: None };
+        let task = Task::of::<E>(Split::Train, seed);
         let mut guest = plugin.start(&task).unwrap();
-        let task = NativeTask::of::<E>(Split::Train, seed);
         let mut native = E::start(&task).unwrap();
-        assert_eq!(guest.observe().unwrap(), native.observe(), "both sides play the same task");
+        let seen = text_of(&guest.observe(&player()).unwrap());
+        assert_eq!(seen, native.observe(&player()), "both sides play the same task");
         let (state, native_state) = (guest.save().unwrap(), native.save().unwrap());
         let mut actions = Vec::new();
-        while let Some(action) = native.demonstrate() {
-            let status = native.act("player", &action).unwrap().status;
+        while let Some(action) = native.demonstrate(&player()) {
+            let status = native.act(&player(), &action).unwrap().status;
             actions.push(action);
             if status != Status::Ongoing {
                 break;
@@ -130,9 +137,9 @@ impl Walk {
         let mut live = plugin.resume(&self.state).unwrap();
         let start = Instant::now();
         for action in &self.actions {
-            std::hint::black_box(live.act("player", &action.kind, &action.text).unwrap());
+            std::hint::black_box(live.act(vec![the_move(action)]).unwrap());
             if observe {
-                std::hint::black_box(live.observe().unwrap());
+                std::hint::black_box(live.observe(&player()).unwrap());
             }
         }
         start.elapsed()
@@ -144,9 +151,9 @@ impl Walk {
         let start = Instant::now();
         for copy in &mut copies {
             for action in &self.actions {
-                std::hint::black_box(copy.act("player", action).unwrap());
+                std::hint::black_box(copy.act(&player(), action).unwrap());
                 if observe {
-                    std::hint::black_box(copy.observe());
+                    std::hint::black_box(copy.observe(&player()));
                 }
             }
         }
@@ -157,16 +164,16 @@ impl Walk {
         let action = &self.actions[0];
         timed(1, || {
             let mut live = plugin.resume(&self.state).unwrap();
-            live.act("player", &action.kind, &action.text).unwrap();
-            (live.observe().unwrap(), live.save().unwrap())
+            live.act(vec![the_move(action)]).unwrap();
+            (live.observe(&player()).unwrap(), live.save().unwrap())
         })
     }
 
     fn native_fork<E: Environment>(&self) -> Duration {
         timed(REPEAT, || {
             let mut copy = E::resume(&self.native_state).unwrap();
-            copy.act("player", &self.actions[0]).unwrap();
-            (copy.observe(), copy.save())
+            copy.act(&player(), &self.actions[0]).unwrap();
+            (copy.observe(&player()), copy.save())
         })
     }
 }
@@ -213,8 +220,11 @@ fn vocabulary(library: &PluginLibrary) -> Vec<String> {
     let none = toml::Table::new();
     let environment = library.environment(Some("plan-path")).unwrap();
     let workflow = library.workflow(Some("planner-executor"), environment).unwrap();
-    let mut words = environment.vocabulary(&environment.configure(&none).unwrap()).unwrap();
-    words.extend(workflow.vocabulary(&workflow.configure(&none).unwrap()).unwrap());
+    let settings = environment.settings(&none).unwrap();
+    let mut words = environment.configure(&settings).unwrap().vocabulary;
+    let settings = workflow.settings(&none).unwrap();
+    let kinds = &environment.description().actions;
+    words.extend(workflow.configure(&settings, kinds).unwrap().vocabulary);
     words.sort_unstable();
     words.dedup();
     words
@@ -249,6 +259,10 @@ impl Work {
                     episode: 0,
                     turn: 0,
                     role: "player".to_owned(),
+                    instance: 0,
+                    thread: String::new(),
+                    situation: None,
+                    round: 0,
                     policy: "tiny".to_owned(),
                     branch,
                     kept: branch == 0,

@@ -9,6 +9,11 @@ pub fn sample(task: usize, episode: usize, turn: usize, role: &str, branch: usiz
         episode,
         turn,
         role: role.to_owned(),
+        instance: 0,
+        thread: String::new(),
+        situation: None,
+        // Every answer was asked for alone.
+        round: turn * 1000 + usize::from(role.as_bytes()[0]),
         policy: "shared".to_owned(),
         branch,
         kept: branch == 0,

@@ -4,12 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use troupe::config::Limits;
-use troupe::plugin::{Cause, EnvironmentPlugin, Grants, PluginLibrary, SandboxGrant, Split, Task};
+use troupe::plugin::{
+    Cause, EnvironmentPlugin, Grants, Move, PluginLibrary, SandboxGrant, Split, Task,
+};
 use troupe::program::RunLimits;
-use troupe::rollout::{Answer, Progress, Stage};
+use troupe::rollout::{Answer, Progress};
 use troupe::trajectory::{Ending, Event};
 
-use crate::components::folder;
+use crate::components::{self, folder, stage};
 use crate::sandbox::SANDBOX;
 use crate::support::{fixture, run};
 
@@ -29,15 +31,14 @@ fn doubling(limits: RunLimits) -> EnvironmentPlugin {
 }
 
 fn task(environment: &EnvironmentPlugin, mode: &str) -> Task {
-    let settings = environment.configure(&format!("mode = \"{mode}\"").parse().unwrap()).unwrap();
-    Task { split: Split::Train, seed: 0, settings, entry: None }
+    components::task(environment, &format!("mode = \"{mode}\""), 0)
 }
 
 /// What an environment makes of a program: the share of tests passed, and feedback.
 fn judge(environment: &EnvironmentPlugin, mode: &str, program: &str) -> (f64, String) {
     let mut episode = environment.start(&task(environment, mode)).unwrap();
-    let outcome = episode.act("player", "program", program).unwrap();
-    (outcome.reward.team, outcome.feedback)
+    let outcome = episode.act(vec![Move::new("player", "program", program)]).unwrap();
+    (outcome.for_team(), outcome.told().to_owned())
 }
 
 #[test]
@@ -64,7 +65,7 @@ fn whatever_a_plugin_asks_for_a_run_gets_no_more_than_the_user_allows() {
 fn a_run_that_does_not_take_place_is_a_problem_and_no_reward() {
     let environment = doubling(RunLimits::default());
     let mut episode = environment.start(&task(&environment, "unknown-language")).unwrap();
-    let failure = episode.act("player", "program", "print(1)").unwrap_err();
+    let failure = episode.act(vec![Move::new("player", "program", "print(1)")]).unwrap_err();
     assert!(matches!(failure.cause, Cause::Problem { .. }), "{failure}");
     assert!(failure.to_string().contains("no interpreter for `malbolge`"), "{failure}");
 }
@@ -103,20 +104,13 @@ fn play(granted: &[&str], programs: &[&str]) -> Result<(Ending, Vec<Event>), Str
     let library = library(&["hostile-environment", "tool-workflow"], granted, RunLimits::default());
     let environment = library.environment(None).unwrap().clone();
     let workflow = library.workflow(Some("tool-workflow"), &environment).unwrap();
-    let stage = Stage {
-        environment_settings: environment.configure(&"mode = \"fine\"".parse().unwrap()).unwrap(),
-        workflow_settings: workflow.configure(&toml::Table::new()).unwrap(),
-        environment,
-        workflow,
-        max_turns: 5,
-        actions_per_answer: 8,
-    };
-    let mut now = stage.begin(Split::Train, 5).map_err(|failure| failure.to_string())?;
+    let stage = stage(&environment, "mode = \"fine\"", &workflow, "");
+    let mut now = stage.begin(Split::Train, 5, None).map_err(|failure| failure.to_string())?;
     let mut events = now.events.clone();
     for program in programs {
         let Progress::Asked(scene) = &now.progress else { panic!("it ended early") };
         now = stage
-            .answer(scene, Answer { text: program, complete: true })
+            .answer(scene, &[Answer { text: program, complete: true }])
             .map_err(|failure| failure.to_string())?;
         events.extend(now.events.clone());
     }
@@ -131,14 +125,16 @@ fn a_workflow_has_a_program_run_and_goes_on_with_what_it_printed() {
     let programs = ["print(1 / 0)", "import sys\nprint(int(sys.stdin.read() == 'tool input'))"];
     let (ending, events) = play(&["tool-workflow"], &programs).unwrap();
     assert_eq!(ending, Ending::Solved);
-    let runs: Vec<(&str, &str)> = events
+    let runs: Vec<(bool, &str)> = events
         .iter()
         .filter_map(|event| match event {
-            Event::Ran { ending, stdout, .. } => Some((ending.as_str(), stdout.as_str())),
+            Event::Called { succeeded, answer, .. } => Some((*succeeded, answer.as_str())),
             _ => None,
         })
         .collect();
-    assert_eq!(runs, [("error", ""), ("exited", "1\n")]);
+    let [(false, failed), (true, printed)] = runs[..] else { panic!("{runs:?}") };
+    assert!(failed.contains("\"ending\":\"error\"") && failed.contains("ZeroDivisionError"));
+    assert!(printed.contains("\"stdout\":\"1\\n\""), "{printed}");
 }
 
 #[test]

@@ -7,12 +7,11 @@ use std::path::{Path, PathBuf};
 
 use troupe::config::Limits;
 use troupe::plugin::{
-    Briefing, Cause, Directive, EnvironmentPlugin, Event, Outcome, Plugin, PluginEngine,
-    PluginError, PluginFailure, Split, Task, WorkflowPlugin,
+    Cause, Directive, EnvironmentPlugin, Event, Move, Outcome, Part, Plugin, PluginEngine,
+    PluginError, PluginFailure, Reply, Seat, Status, Step, Task, View, WorkflowPlugin, text_of,
 };
-use troupe::trajectory::Status;
 
-use crate::components::{folder, library_within};
+use crate::components::{self, folder, library_within};
 use crate::support::{self, fixture, plugin};
 
 const ROLE: &str = "player";
@@ -28,17 +27,20 @@ fn environment(limits: &Limits) -> EnvironmentPlugin {
 }
 
 fn task(environment: &EnvironmentPlugin, mode: &str) -> Task {
-    let settings = environment.configure(&format!("mode = \"{mode}\"").parse().unwrap()).unwrap();
-    Task { split: Split::Train, seed: 5, settings, entry: None }
+    components::task(environment, &format!("mode = \"{mode}\""), 5)
 }
 
 /// A whole episode with a fork in the middle: what could be seen and what came of it.
+fn answer(text: &str) -> Vec<Move> {
+    vec![Move::new(ROLE, "answer", text)]
+}
+
 fn run(environment: &EnvironmentPlugin, mode: &str) -> Result<(String, Outcome), PluginFailure> {
     let mut episode = environment.start(&task(environment, mode))?;
-    episode.demonstrate()?.expect("there is an expert");
+    episode.demonstrate(&Seat::new(ROLE))?.expect("there is an expert");
     let mut fork = environment.resume(&episode.save()?)?;
-    let observation = fork.observe()?;
-    Ok((observation, fork.act(ROLE, "answer", "1")?))
+    let observation = text_of(&fork.observe(&Seat::new(ROLE))?);
+    Ok((observation, fork.act(answer("1"))?))
 }
 
 #[test]
@@ -61,6 +63,9 @@ fn every_hostile_mode_is_contained_and_attributed() {
         ("long-demonstration", "demonstrate", "invalid_answer"),
         ("many-parts", "act", "invalid_answer"),
         ("long-part", "act", "invalid_answer"),
+        ("many-effects", "act", "invalid_answer"),
+        ("ghost-award", "act", "invalid_answer"),
+        ("many-images", "observe", "invalid_answer"),
         ("nan-reward", "act", "invalid_answer"),
         ("infinite-reward", "act", "invalid_answer"),
         ("problem", "act", "internal"),
@@ -78,12 +83,12 @@ fn what_there_is_too_much_of_is_named_with_its_limit() {
     let environment = environment(&Limits::default());
     let message = |mode| run(&environment, mode).unwrap_err().to_string();
     let parts = message("many-parts");
-    assert!(parts.ends_with("the parts of its reward come to 1001; 64 is the most"), "{parts}");
-    let settings = task(&environment, "many-words").settings;
-    let words = environment.vocabulary(&settings).unwrap_err().to_string();
+    assert!(parts.ends_with("the awards of an outcome come to 1001; 64 is the most"), "{parts}");
+    let settings = environment.settings(&"mode = \"many-words\"".parse().unwrap()).unwrap();
+    let words = environment.configure(&settings).unwrap_err().to_string();
     assert!(words.contains("`hostile-environment`"), "{words}");
     assert!(words.ends_with("the words of its vocabulary come to 100000; 65536 is the most"));
-    let requests = first_directive_after_an_answer("many-requests").unwrap_err().to_string();
+    let requests = first_step_after_an_answer("many-requests").unwrap_err().to_string();
     assert!(requests.contains("its requests come to"), "{requests}");
 }
 
@@ -105,7 +110,7 @@ fn a_flood_of_log_lines_is_cut() {
     let environment = environment(&Limits::default());
     let mut episode = environment.start(&task(&environment, "log-flood")).unwrap();
     // A million lines of ten thousand letters may be too much work, or not.
-    if let Err(failure) = episode.act(ROLE, "answer", "1") {
+    if let Err(failure) = episode.act(answer("1")) {
         assert!(matches!(failure.cause.word(), "out_of_fuel" | "out_of_time"), "{failure}");
     }
     let lines = episode.take_log();
@@ -131,13 +136,13 @@ fn the_first_lines_that_a_plugin_logs_are_shown_with_its_name() {
 fn without_a_saved_state_the_actions_are_replayed() {
     let environment = environment(&limits());
     let mut episode = environment.start(&task(&environment, "replay-only")).unwrap();
-    episode.act(ROLE, "answer", "2").unwrap();
+    episode.act(answer("2")).unwrap();
     let state = episode.save().unwrap();
-    assert_eq!((state.saved(), state.actions().len()), (None, 1));
+    assert_eq!((state.saved(), state.moves().len()), (None, 1));
     let mut fork = environment.resume(&state).unwrap();
-    assert_eq!(fork.act(ROLE, "answer", "1").unwrap(), episode.act(ROLE, "answer", "1").unwrap());
-    let over = fork.act(ROLE, "answer", "1").unwrap_err();
-    assert_eq!(over.cause.word(), "finished");
+    assert_eq!(fork.act(answer("1")).unwrap(), episode.act(answer("1")).unwrap());
+    let over = fork.act(answer("1")).unwrap_err();
+    assert_eq!(over.cause.word(), "out_of_order");
 }
 
 #[test]
@@ -145,9 +150,7 @@ fn a_state_of_another_plugin_is_a_typed_problem() {
     let hostile = environment(&limits());
     let other = library_within(&["plan-path"], &limits());
     let other = other.environment(None).unwrap();
-    let settings = other.configure(&toml::Table::new()).unwrap();
-    let task = Task { split: Split::Train, seed: 1, settings, entry: None };
-    let state = other.start(&task).unwrap().save().unwrap();
+    let state = other.start(&components::task(other, "", 1)).unwrap().save().unwrap();
     let failure = hostile.resume(&state).unwrap_err();
     assert_eq!((failure.call, failure.cause.word()), ("resume", "invalid_state"));
 }
@@ -167,40 +170,52 @@ fn hostile_runs_do_not_disturb_those_beside_them() {
     });
 }
 
-fn first_directive_after_an_answer(mode: &str) -> Result<Directive, PluginFailure> {
+fn first_step_after_an_answer(mode: &str) -> Result<Step, PluginFailure> {
     let limits = limits();
     let library = library_within(&["hostile-environment", "hostile-workflow"], &limits);
     let environment = library.environment(None).unwrap();
     let workflow: WorkflowPlugin = library.workflow(None, environment).unwrap();
-    let briefing = Briefing {
-        environment: environment.name().to_owned(),
-        rules: String::new(),
-        actions: vec![("answer".to_owned(), String::new())],
-        settings: workflow.configure(&format!("mode = \"{mode}\"").parse().unwrap()).unwrap(),
-        max_turns: 3,
-    };
-    let mut session = workflow.start(&briefing)?;
-    session.advance(Event::Begun("go".to_owned()))?;
+    let stage = components::stage(
+        environment,
+        "mode = \"fine\"",
+        &workflow,
+        &format!("mode = \"{mode}\""),
+    );
+    let mut session = components::session(&stage)?;
+    let parts = vec![Part::Text("go".to_owned())];
+    session.advance(Event::Begun(vec![View { seat: None, parts }]))?;
     let mut session = workflow.resume(&session.save()?)?;
-    session.advance(Event::Replied { role: ROLE.to_owned(), text: "1".to_owned(), complete: true })
+    session.advance(Event::Replied(Reply {
+        seat: Seat::new(ROLE),
+        answer: 0,
+        thread: String::new(),
+        text: "1".to_owned(),
+        complete: true,
+    }))
 }
 
 #[test]
 fn a_hostile_workflow_is_contained_too() {
-    assert!(matches!(first_directive_after_an_answer("fine"), Ok(Directive::Act(_))));
-    assert_eq!(first_directive_after_an_answer("wait-for-nobody").unwrap(), Directive::Wait);
+    let directive = |mode| first_step_after_an_answer(mode).unwrap().directive;
+    assert!(matches!(directive("fine"), Directive::Act(_)));
+    assert_eq!(directive("wait-for-nobody"), Directive::Wait);
     for (mode, word) in [
         ("unknown-role", "invalid_answer"),
         ("wrong-role-action", "invalid_answer"),
         ("spin", "out_of_fuel"),
         ("huge-prompt", "out_of_memory"),
         ("many-requests", "invalid_answer"),
+        ("many-credits", "invalid_answer"),
+        ("nan-credit", "invalid_answer"),
+        ("many-calls", "invalid_answer"),
+        ("many-moves", "invalid_answer"),
+        ("unknown-seat", "invalid_answer"),
         ("many-messages", "invalid_answer"),
         ("many-long-messages", "invalid_answer"),
         ("trap", "trap"),
         ("problem", "internal"),
     ] {
-        let failure = first_directive_after_an_answer(mode).unwrap_err();
+        let failure = first_step_after_an_answer(mode).unwrap_err();
         assert_eq!((failure.call, failure.cause.word()), ("advance", word), "{mode}: {failure}");
         assert_eq!(&*failure.plugin, "hostile-workflow");
     }

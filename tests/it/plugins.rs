@@ -8,10 +8,11 @@ use std::path::PathBuf;
 
 use troupe::config::Limits;
 use troupe::plugin::{
-    Briefing, Directive, EnvironmentPlugin, Event, Grants, LiveEpisode, LiveSession, PluginError,
-    PluginFailure, PluginLibrary, Request, Settings, Split, Task, WorkflowPlugin,
+    Consequence, Directive, EnvironmentPlugin, Event, Grants, LiveEpisode, LiveSession, Part,
+    PluginError, PluginFailure, PluginLibrary, Reply, Request, ResultOfMove, Seat, Split, Status,
+    Task, View,
 };
-use troupe::trajectory::Status;
+use troupe::rollout::Stage;
 
 use crate::components::{self, library};
 
@@ -34,56 +35,39 @@ enum Between {
     Replay,
 }
 
-struct Pair {
-    environment: EnvironmentPlugin,
-    workflow: WorkflowPlugin,
-    settings: Settings,
+fn pair(environment: &str, workflow: &str) -> Stage {
+    let library = library(&[environment, workflow]);
+    let environment = library.environment(None).unwrap().clone();
+    let workflow = library.workflow(Some(workflow), &environment).unwrap();
+    components::stage(&environment, "", &workflow, "")
 }
 
-impl Pair {
-    fn load(environment: &str, workflow: &str) -> Self {
-        let library = library(&[environment, workflow]);
-        let environment = library.environment(None).unwrap().clone();
-        let workflow = library.workflow(Some(workflow), &environment).unwrap();
-        let settings = environment.configure(&toml::Table::new()).unwrap();
-        Pair { environment, workflow, settings }
-    }
+fn task(environment: &EnvironmentPlugin, seed: u32) -> Task {
+    components::task(environment, "", seed)
+}
 
-    fn task(&self, seed: u32) -> Task {
-        Task { split: Split::Train, seed, settings: self.settings.clone(), entry: None }
-    }
-
-    /// Everything that is said and done when the expert plays.
-    fn play(&self, seed: u32, between: Between) -> Result<String, PluginFailure> {
-        let mut episode = self.environment.start(&self.task(seed))?;
-        let description = self.environment.description();
-        let kinds = description.actions.iter();
-        let briefing = Briefing {
-            environment: description.name.clone(),
-            rules: episode.rules()?,
-            actions: kinds.map(|kind| (kind.name.clone(), kind.summary.clone())).collect(),
-            settings: self.workflow.configure(&toml::Table::new()).unwrap(),
-            max_turns: description.max_turns,
-        };
-        let session = self.workflow.start(&briefing)?;
-        Play { pair: self, between, episode, session, script: String::new() }.finish()
-    }
+/// Everything that is said and done when the expert plays.
+fn play(pair: &Stage, seed: u32, between: Between) -> Result<String, PluginFailure> {
+    let episode = pair.environment.start(&task(&pair.environment, seed))?;
+    let session = components::session(pair)?;
+    Play { pair, between, episode, session, answers: 0, script: String::new() }.finish()
 }
 
 struct Play<'a> {
-    pair: &'a Pair,
+    pair: &'a Stage,
     between: Between,
     episode: LiveEpisode,
     session: LiveSession,
+    answers: u32,
     script: String,
 }
 
 impl Play<'_> {
     fn finish(mut self) -> Result<String, PluginFailure> {
-        let mut event = Event::Begun(self.episode.observe()?);
+        let mut event = Event::Begun(self.views()?);
         let mut due: Vec<Request> = Vec::new();
         for _ in 0..100 {
-            let directive = self.session.advance(event.clone())?;
+            let directive = self.session.advance(event.clone())?.directive;
             writeln!(self.script, "{event:?}\n{directive:?}").unwrap();
             event = match directive {
                 Directive::Ask(requests) => {
@@ -91,35 +75,45 @@ impl Play<'_> {
                     self.answer(&mut due)?
                 }
                 Directive::Wait => self.answer(&mut due)?,
-                Directive::Act(action) => {
-                    let outcome = self.episode.act(&action.role, &action.kind, &action.text)?;
+                Directive::Act(moves) => {
+                    let outcome = self.episode.act(moves.clone())?;
                     writeln!(self.script, "{outcome:?}").unwrap();
                     if outcome.status != Status::Ongoing {
                         return Ok(self.script);
                     }
-                    Event::Acted {
-                        role: action.role,
-                        accepted: outcome.accepted,
-                        feedback: outcome.feedback,
-                        observation: self.episode.observe()?,
+                    let results = moves.into_iter().zip(outcome.effects);
+                    let result = |(one, effect): (troupe::plugin::Move, _)| {
+                        let plugin_sdk::environment::Effect { accepted, feedback } = effect;
+                        ResultOfMove { seat: one.seat, accepted, feedback }
+                    };
+                    Event::Acted(Consequence {
+                        results: results.map(result).collect(),
+                        views: self.views()?,
+                        revealed: None,
                         status: outcome.status,
-                    }
+                    })
                 }
-                Directive::Run(_) | Directive::Finish => return Ok(self.script),
+                Directive::Call(_) | Directive::Finish => return Ok(self.script),
             };
         }
         panic!("no end in sight:\n{}", self.script)
     }
 
+    fn views(&mut self) -> Result<Vec<View>, PluginFailure> {
+        Ok(vec![View { seat: None, parts: self.episode.observe(&Seat::new("anybody"))? }])
+    }
+
     fn answer(&mut self, due: &mut Vec<Request>) -> Result<Event, PluginFailure> {
         self.fork()?;
-        let role = due.pop().expect("an answer is due").role;
-        let text = match self.episode.demonstrate()? {
-            Some((kind, text)) => self.session.demonstrate(&role, &kind, &text)?,
+        let seat = due.pop().expect("an answer is due").seat;
+        let text = match self.episode.demonstrate(&seat)? {
+            Some(expert) => self.session.demonstrate(&seat, &expert)?,
             None => None,
         };
         let text = text.unwrap_or_else(|| "I do not know".to_owned());
-        Ok(Event::Replied { role, text, complete: true })
+        self.answers += 1;
+        let (answer, thread) = (self.answers - 1, String::new());
+        Ok(Event::Replied(Reply { seat, answer, thread, text, complete: true }))
     }
 
     fn fork(&mut self) -> Result<(), PluginFailure> {
@@ -138,32 +132,36 @@ impl Play<'_> {
     }
 }
 
+/// What anybody sees.
+fn seen(episode: &mut LiveEpisode) -> Vec<Part> {
+    episode.observe(&Seat::new("anybody")).unwrap()
+}
+
 #[test]
 fn fork_by_save_and_fork_by_replay_change_nothing() {
     for (environment, workflow) in PAIRS {
-        let pair = Pair::load(environment, workflow);
+        let pair = pair(environment, workflow);
         for seed in 0..5 {
-            let straight = pair.play(seed, Between::Nothing).unwrap();
+            let straight = play(&pair, seed, Between::Nothing).unwrap();
             assert!(straight.contains("Solved"), "{environment}, {workflow}:\n{straight}");
-            assert_eq!(straight, pair.play(seed, Between::SaveAndResume).unwrap());
-            assert_eq!(straight, pair.play(seed, Between::Replay).unwrap());
+            assert_eq!(straight, play(&pair, seed, Between::SaveAndResume).unwrap());
+            assert_eq!(straight, play(&pair, seed, Between::Replay).unwrap());
         }
     }
 }
 
 #[test]
 fn the_same_task_is_the_same_in_another_engine_and_on_any_thread() {
-    let pair = Pair::load("plan-path", "planner-executor");
-    let other = Pair::load("plan-path", "planner-executor");
+    let [other, pair] = [0, 1].map(|_| pair("plan-path", "planner-executor"));
     let expected: Vec<String> =
-        (0..16).map(|seed| other.play(seed, Between::Nothing).unwrap()).collect();
+        (0..16).map(|seed| play(&other, seed, Between::Nothing).unwrap()).collect();
     std::thread::scope(|scope| {
         for first in 0..8 {
             let (pair, expected) = (&pair, &expected);
             scope.spawn(move || {
                 for index in 0..32 {
                     let seed = (first * 5 + index) % 16;
-                    let script = pair.play(seed, Between::SaveAndResume).unwrap();
+                    let script = play(pair, seed, Between::SaveAndResume).unwrap();
                     assert_eq!(script, expected[seed as usize]);
                 }
             });
@@ -173,17 +171,18 @@ fn the_same_task_is_the_same_in_another_engine_and_on_any_thread() {
 
 #[test]
 fn forks_of_one_state_do_not_see_each_other() {
-    let pair = Pair::load("plan-path", "solo");
-    let mut episode = pair.environment.start(&pair.task(1)).unwrap();
-    let before = episode.observe().unwrap();
+    let pair = pair("plan-path", "solo");
+    let mut episode = pair.environment.start(&task(&pair.environment, 1)).unwrap();
+    let before = seen(&mut episode);
     let state = episode.save().unwrap();
-    let (kind, text) = episode.demonstrate().unwrap().unwrap();
+    let seat = Seat::new("player");
+    let action = episode.demonstrate(&seat).unwrap().unwrap();
     let mut forks: Vec<LiveEpisode> =
         (0..8).map(|_| pair.environment.resume(&state).unwrap()).collect();
-    forks[0].act("player", &kind, &text).unwrap();
-    assert_ne!(forks[0].observe().unwrap(), before);
+    forks[0].act(vec![troupe::plugin::Move { seat, action }]).unwrap();
+    assert_ne!(seen(&mut forks[0]), before);
     for fork in &mut forks[1..] {
-        assert_eq!(fork.observe().unwrap(), before);
+        assert_eq!(seen(fork), before);
     }
     assert_ne!(forks[0].save().unwrap().digest(), state.digest());
     assert_eq!(forks[1].save().unwrap().digest(), state.digest());
@@ -191,13 +190,13 @@ fn forks_of_one_state_do_not_see_each_other() {
 
 #[test]
 fn splits_share_no_task_and_settings_reach_the_guest() {
-    let pair = Pair::load("plan-path", "solo");
-    let see = |task: &Task| pair.environment.start(task).unwrap().observe().unwrap();
-    let train = pair.task(7);
+    let pair = pair("plan-path", "solo");
+    let see = |task: &Task| seen(&mut pair.environment.start(task).unwrap());
+    let train = task(&pair.environment, 7);
     let test = Task { split: Split::Test, ..train.clone() };
     assert_ne!(see(&train), see(&test));
     let name = &pair.environment.description().settings[0].name;
-    let error = pair.environment.configure(&format!("{name}x = 1").parse().unwrap()).unwrap_err();
+    let error = pair.environment.settings(&format!("{name}x = 1").parse().unwrap()).unwrap_err();
     let message = error.to_string();
     assert!(message.contains("[environment] settings do not fit `plan-path`"), "{message}");
     assert!(message.contains(&format!("did you mean `{name}`?")), "{message}");

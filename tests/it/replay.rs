@@ -1,7 +1,7 @@
 //! An episode can be played again from its record.
 
 use troupe::config::Config;
-use troupe::plugin::{Split, Task};
+use troupe::plugin::{Move, Seat, Split, Task, text_of};
 use troupe::policy::Device;
 use troupe::rollout::{TaskSeed, collect};
 use troupe::seed::Seed;
@@ -23,22 +23,31 @@ fn replaying_a_recorded_episodes_actions_in_a_fresh_instance_gives_the_same_byte
         let rollout =
             collect(&team.stage, &team.cast, &team.policies, &tasks, &config.rollout, 1.0).unwrap();
         for episode in &rollout.episodes {
-            let settings = team.stage.environment_settings.clone();
-            let task = Task { split: Split::Train, seed: episode.seed, settings, entry: None };
+            let settings = team.stage.environment_settings.configured().to_vec();
+            let (split, seed, seats) = (Split::Train, episode.seed, Vec::new());
+            let task = Task { split, seed, settings, seats, entry: None };
             let mut live = team.stage.environment.start(&task).unwrap();
             let mut acted = 0;
             for event in &episode.events {
                 match event {
-                    Event::Observed { text } => assert_eq!(live.observe().unwrap(), *text),
+                    Event::Observed { text } => {
+                        let parts = live.observe(&Seat::new("anybody")).unwrap();
+                        assert_eq!(text_of(&parts), *text);
+                    }
                     Event::Acted { action, accepted, feedback, status, .. } => {
-                        let outcome = live.act(&action.role, &action.kind, &action.text).unwrap();
+                        let one = Move::new(action.role.as_str(), &action.kind, &action.text);
+                        let outcome = live.act(vec![one]).unwrap();
+                        let status = format!("{status:?}");
                         assert_eq!(
-                            (outcome.accepted, &outcome.feedback, outcome.status),
-                            (*accepted, feedback, *status)
+                            (outcome.is_accepted(), outcome.told(), format!("{:?}", outcome.status)),
+                            (*accepted, feedback.as_str(), status.replace("Status::", ""))
                         );
                         acted += 1;
                     }
-                    Event::Replied { .. } | Event::Ran { .. } | Event::Logged { .. } => {}
+                    Event::Replied { .. }
+                    | Event::Called { .. }
+                    | Event::Credited { .. }
+                    | Event::Logged { .. } => {}
                 }
             }
             assert!(acted > 0, "{files:?}: the episode has actions");

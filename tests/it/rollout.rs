@@ -80,7 +80,7 @@ fn the_second_role_has_its_own_rewards_and_saw_the_first_roles_kept_answer_in_th
     for episode in &rollout.episodes {
         let mut plan = None;
         for event in &episode.events {
-            let Event::Replied { role, turn, prompt, text } = event else { continue };
+            let Event::Replied { role, turn, prompt, text, .. } = event else { continue };
             if role == "planner" {
                 plan = Some((*turn, text.clone()));
                 continue;

@@ -259,6 +259,8 @@ mod tests {
     fn episode(split: &str, ending: Ending, answers: &[(&str, &str)]) -> Episode {
         let replied = answers.iter().enumerate().map(|(turn, (role, text))| Event::Replied {
             role: role.to_string(),
+            instance: 0,
+            thread: String::new(),
             turn,
             prompt: vec![Message { author: Author::User, text: "go".to_owned() }],
             text: text.to_string(),
