@@ -74,11 +74,9 @@ impl Group {
 /// - `naive`: all completions of one task, whatever state they were drawn in.
 pub fn form_groups(samples: &[Sample], estimator: Estimator, alpha: f64) -> Vec<Group> {
     match estimator {
-        Estimator::AtGrpo => {
-            group_completions(samples, alpha, |s| {
-                (s.task, s.turn, s.role.clone(), s.instance, s.thread.clone(), s.state)
-            })
-        }
+        Estimator::AtGrpo => group_completions(samples, alpha, |s| {
+            (s.task, s.turn, s.role.clone(), s.instance, s.thread.clone(), s.state)
+        }),
         Estimator::Naive => group_completions(samples, alpha, |s| s.task),
         Estimator::Grpo | Estimator::DrGrpo => group_trajectories(samples, alpha),
     }

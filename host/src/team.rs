@@ -9,9 +9,7 @@ use crate::config::{Config, PolicyConfig};
 use crate::loading::{LoadError, load_plugins};
 use crate::plugin::{PluginError, PluginFailure, Split};
 use crate::policy::{Device, Policy, PolicyError, RemotePolicy};
-use crate::rollout::{
-    Cast, CastError, Demonstrator, Policies, Progress, Stage, offered_tools,
-};
+use crate::rollout::{Cast, CastError, Demonstrator, Policies, Progress, Stage, offered_tools};
 use crate::seed::Seed;
 use crate::trajectory::Author;
 

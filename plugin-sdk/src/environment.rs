@@ -3,7 +3,9 @@
 pub use crate::bindings::environment_plugin::exports::troupe::plugin::environment::{
     Award, Configuration, Description, Effect, Outcome, Recipient, Task,
 };
-pub use crate::types::{Action, ActionKind, Configured, Image, Move, Part, Problem, Seat, Split, Status};
+pub use crate::types::{
+    Action, ActionKind, Configured, Image, Move, Part, Problem, Seat, Split, Status,
+};
 
 use crate::settings;
 use crate::state::StateError;

@@ -90,11 +90,7 @@ pub fn defaults(declared: &[Setting]) -> Vec<Configured> {
 
 /// The same settings but for one.
 #[must_use]
-pub fn with(
-    mut settings: Vec<Configured>,
-    name: &str,
-    value: impl Into<Value>,
-) -> Vec<Configured> {
+pub fn with(mut settings: Vec<Configured>, name: &str, value: impl Into<Value>) -> Vec<Configured> {
     let value = value.into();
     match settings.iter_mut().find(|configured| configured.name == name) {
         Some(configured) => configured.value = value,

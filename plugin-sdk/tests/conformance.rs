@@ -3,12 +3,12 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use plugin_sdk::environment::Recipient;
 use plugin_sdk::environment::{
     self, Action, ActionKind, Configured, Environment, Outcome, Problem, Seat, Task,
 };
 use plugin_sdk::testing::{Report, Verdict, check_environment, check_workflow};
 use plugin_sdk::workflow::{self, Briefing, Event, Request, Step, Workflow, seen_by};
-use plugin_sdk::environment::Recipient;
 use plugin_sdk::{Random, Setting, Settings, state};
 use serde::{Deserialize, Serialize};
 
@@ -185,8 +185,7 @@ struct Vote<const FAULT: u8> {
 
 impl<const FAULT: u8> Workflow for Vote<FAULT> {
     fn describe() -> workflow::Description {
-        workflow::Description::new("vote", "1.0.0", "Two answer, one counts.")
-            .action("answer")
+        workflow::Description::new("vote", "1.0.0", "Two answer, one counts.").action("answer")
     }
 
     fn configure(

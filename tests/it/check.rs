@@ -49,7 +49,7 @@ fn an_environment_that_breaks_the_contract_is_found_out() {
     for (mode, finding, reason) in [
         ("loop-earns", "loops", "a way back to an earlier state earned 0.100"),
         ("hidden-state", "resume", "does not look like the saved one"),
-        ("nan-reward", "start", "the team reward is NaN"),
+        ("nan-reward", "start", "the award `nothing` is NaN"),
         ("trap-resume", "start", "failed in `resume`: it crashed"),
         ("trap-observe", "start", "failed in `observe`: it crashed"),
     ] {
@@ -96,7 +96,7 @@ fn a_workflow_that_breaks_the_contract_is_found_out() {
     for (mode, reason) in [
         ("unknown-kind", "it acts with unknown kind `nonsense`"),
         ("wait-for-nobody", "it waits although no answer is due"),
-        ("unknown-role", "it names a role `nobody` that it does not describe"),
+        ("unknown-role", "it names a role `nobody` that it does not have"),
         ("trap", "failed in `advance`: it crashed"),
     ] {
         let (names, text) = faults(&file, &format!("workflow.mode={mode}"));

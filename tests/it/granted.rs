@@ -55,10 +55,10 @@ fn an_environment_has_programs_run_and_judges_them_itself() {
 fn whatever_a_plugin_asks_for_a_run_gets_no_more_than_the_user_allows() {
     let environment = doubling(RunLimits { fuel: 200_000_000, ..RunLimits::default() });
     let (_, feedback) = judge(&environment, "greedy", "while True: pass");
-    assert!(feedback.starts_with("OutOfFuel"), "{feedback}");
+    assert!(feedback.starts_with("Ending::OutOfFuel"), "{feedback}");
     let environment = doubling(RunLimits { output_bytes: 1000, ..RunLimits::default() });
     let (_, feedback) = judge(&environment, "greedy", "print('x' * 10_000)");
-    assert!(feedback.starts_with("OutputFlood"), "{feedback}");
+    assert!(feedback.starts_with("Ending::OutputFlood"), "{feedback}");
 }
 
 #[test]

@@ -175,12 +175,8 @@ fn first_step_after_an_answer(mode: &str) -> Result<Step, PluginFailure> {
     let library = library_within(&["hostile-environment", "hostile-workflow"], &limits);
     let environment = library.environment(None).unwrap();
     let workflow: WorkflowPlugin = library.workflow(None, environment).unwrap();
-    let stage = components::stage(
-        environment,
-        "mode = \"fine\"",
-        &workflow,
-        &format!("mode = \"{mode}\""),
-    );
+    let stage =
+        components::stage(environment, "mode = \"fine\"", &workflow, &format!("mode = \"{mode}\""));
     let mut session = components::session(&stage)?;
     let parts = vec![Part::Text("go".to_owned())];
     session.advance(Event::Begun(vec![View { seat: None, parts }]))?;

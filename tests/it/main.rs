@@ -10,6 +10,7 @@ mod support;
 mod adapters;
 mod bad_input;
 mod check;
+mod contract;
 mod episodes;
 mod examination;
 mod grade;

@@ -37,10 +37,14 @@ fn replaying_a_recorded_episodes_actions_in_a_fresh_instance_gives_the_same_byte
                     Event::Acted { action, accepted, feedback, status, .. } => {
                         let one = Move::new(action.role.as_str(), &action.kind, &action.text);
                         let outcome = live.act(vec![one]).unwrap();
-                        let status = format!("{status:?}");
+                        let status = format!("Status::{status:?}");
                         assert_eq!(
-                            (outcome.is_accepted(), outcome.told(), format!("{:?}", outcome.status)),
-                            (*accepted, feedback.as_str(), status.replace("Status::", ""))
+                            (
+                                outcome.is_accepted(),
+                                outcome.told(),
+                                format!("{:?}", outcome.status)
+                            ),
+                            (*accepted, feedback.as_str(), status)
                         );
                         acted += 1;
                     }

@@ -42,8 +42,8 @@ mod library;
 
 pub use plugin_sdk::environment::{Outcome, Task};
 pub use plugin_sdk::types::{
-    Action, ActionKind, Configured, Domain, Fault, Move, Part, Problem, Seat, Setting, Split, Status,
-    Value, text_of,
+    Action, ActionKind, Configured, Domain, Fault, Move, Part, Problem, Seat, Setting, Split,
+    Status, Value, text_of,
 };
 pub use plugin_sdk::workflow::{
     Author, Briefing, Call, Consequence, Credit, Directive, Event, Message, Reply, Request,

@@ -34,9 +34,7 @@ pub fn run(
         });
     }
     let team = Team::assemble(&config, device()?)?;
-    show(&team.stage, split, task, |scene, due| {
-        ask_policy(&team, &config, scene, due).map(Some)
-    })
+    show(&team.stage, split, task, |scene, due| ask_policy(&team, &config, scene, due).map(Some))
 }
 
 /// Play a task, asking `answer` for every answer; no answer ends it.
@@ -113,12 +111,7 @@ fn print_events(now: &Consequence) {
     }
 }
 
-fn ask_policy(
-    team: &Team,
-    config: &Config,
-    scene: &Scene,
-    due: &Due,
-) -> anyhow::Result<String> {
+fn ask_policy(team: &Team, config: &Config, scene: &Scene, due: &Due) -> anyhow::Result<String> {
     let policy = &team.policies[team.cast.policy_of(due.role())];
     let prompt = policy.encode_prompt(&due.messages)?;
     let seeds = vec![Seed::new(scene.digest())];

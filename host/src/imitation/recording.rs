@@ -131,8 +131,7 @@ impl Recording {
     /// If they have a role that the team has not, or none of a role that is
     /// to learn.
     pub fn check(&self, team: &Team, config: &Config) -> Result<(), RecordingError> {
-        let seats: Vec<&str> =
-            team.stage.roles().iter().map(|role| role.name.as_str()).collect();
+        let seats: Vec<&str> = team.stage.roles().iter().map(|role| role.name.as_str()).collect();
         if let Some(role) = self.answers.keys().find(|role| !seats.contains(&role.as_str())) {
             let suggestion = suggestion(role, seats);
             return Err(RecordingError::UnknownRole { role: role.clone(), suggestion });

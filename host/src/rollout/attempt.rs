@@ -119,8 +119,9 @@ impl Attempt {
             }
             Phase::Weighing(weighing) => {
                 // The same draws in all branches: they differ by what is compared.
-                let asked = |due: &Due| {
-                    Asked { due: due.clone(), seeds: vec![self.seed(due).named("look").at(0)] }
+                let asked = |due: &Due| Asked {
+                    due: due.clone(),
+                    seeds: vec![self.seed(due).named("look").at(0)],
                 };
                 weighing.due().map(asked).collect()
             }
@@ -206,7 +207,8 @@ impl Attempt {
                 });
             }
             for (seat, more) in others {
-                let own = |sample: &Sample| sample.role == seat.role && sample.instance == seat.instance;
+                let own =
+                    |sample: &Sample| sample.role == seat.role && sample.instance == seat.instance;
                 let last = self.samples.iter().rposition(own);
                 // The team's share is in the samples of this round.
                 self.reward_later(last, |reward| {

@@ -179,7 +179,9 @@ impl<'a> Play<'a> {
             Status::Failed => Some(Ending::Failed),
         };
         let mut results = Vec::new();
-        for (index, (Move { seat, action }, effect)) in moves.iter().zip(outcome.effects.iter()).enumerate() {
+        for (index, (Move { seat, action }, effect)) in
+            moves.iter().zip(outcome.effects.iter()).enumerate()
+        {
             self.events.push(Event::Acted {
                 action: Action {
                     role: seat.role.clone(),
@@ -218,9 +220,8 @@ impl<'a> Play<'a> {
             let own = of_seat(seat);
             self.rewards[index].add(&reward_of(outcome, seat, &own));
             // What is done for seats that gave no answer was led to by every answer.
-            let led_to = |place: &usize| {
-                own.contains(place) || !self.seats.contains(&moves[*place].seat)
-            };
+            let led_to =
+                |place: &usize| own.contains(place) || !self.seats.contains(&moves[*place].seat);
             self.accepted[index] &=
                 (0..moves.len()).filter(led_to).all(|one| outcome.effects[one].accepted);
         }

@@ -69,6 +69,14 @@ impl Scene {
     pub fn digest(&self) -> u64 {
         self.environment.digest() ^ self.session.digest().rotate_left(32)
     }
+
+    /// The same scene without what the guests saved: it is resumed by replaying
+    /// moves and events.
+    #[must_use]
+    pub fn as_replay(&self) -> Self {
+        let (environment, session) = (self.environment.as_replay(), self.session.as_replay());
+        Scene { environment, session, ..self.clone() }
+    }
 }
 
 /// Where answers led.
@@ -141,19 +149,14 @@ impl Stage {
     ) -> Result<Consequence, PluginFailure> {
         let settings = self.environment_settings.configured().to_vec();
         let (seats, entry) = (self.seats(), entry.map(str::to_owned));
-        let mut episode =
-            self.environment.start(&Task { split, seed, settings, seats, entry })?;
+        let mut episode = self.environment.start(&Task { split, seed, settings, seats, entry })?;
         let roles: Arc<[Role]> = self.roles().into();
         let session = self.workflow.start(&roles, &self.briefing(&mut episode)?)?;
         Play::new(self, episode, session, Counts::default()).begin()
     }
 
     /// Report the answers to the requests due, in a fork of the scene.
-    pub fn answer(
-        &self,
-        scene: &Scene,
-        answers: &[Answer],
-    ) -> Result<Consequence, PluginFailure> {
+    pub fn answer(&self, scene: &Scene, answers: &[Answer]) -> Result<Consequence, PluginFailure> {
         let mut episode = self.environment.resume(&scene.environment)?;
         let mut session = self.workflow.resume(&scene.session)?;
         // What was written while actions were replayed was kept when they were new.

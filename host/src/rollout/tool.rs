@@ -85,9 +85,10 @@ fn execute(workflow: &WorkflowPlugin, run: &Run) -> Result<Arc<Execution>, Plugi
     let Some(grant) = workflow.plugin().grant() else { return Err(not_granted(workflow)) };
     let program = Program::new(&run.language, run.source.clone().into_bytes());
     let stdin = run.stdin.clone().into_bytes().into();
-    grant.runner.run(&program, &stdin, &grant.limits).map_err(|error| {
-        workflow.failed("advance", Cause::Sandbox { message: error.to_string() })
-    })
+    grant
+        .runner
+        .run(&program, &stdin, &grant.limits)
+        .map_err(|error| workflow.failed("advance", Cause::Sandbox { message: error.to_string() }))
 }
 
 /// Standard error, and behind it how the program was stopped if it was.

@@ -8,8 +8,8 @@ use super::report::{Checked, Finding, Objection, Report, finding, require, skip}
 use crate::Random;
 use crate::types::{Action, ActionKind, Configured, Move, Part, Problem, Seat, Split, Status};
 use crate::workflow::{
-    Author, Briefing, Configuration, Consequence, Description, Directive, Event, Message,
-    Reply, Request, ResultOfMove, Returned, Step, Tool, View,
+    Author, Briefing, Configuration, Consequence, Description, Directive, Event, Message, Reply,
+    Request, ResultOfMove, Returned, Step, Tool, View,
 };
 
 /// A workflow as the suite sees it: a type of this program

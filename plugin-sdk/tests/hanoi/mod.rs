@@ -5,7 +5,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 
 use plugin_sdk::environment::{
-    Action, Configuration, Configured, Description, Environment, Outcome, Problem, Seat, Split, Task,
+    Action, Configuration, Configured, Description, Environment, Outcome, Problem, Seat, Split,
+    Task,
 };
 use plugin_sdk::{Random, Setting, Settings, state};
 use serde::{Deserialize, Serialize};

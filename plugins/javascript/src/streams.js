@@ -1,6 +1,6 @@
 // The program's standard streams.
 
-import streams from 'troupe:plugin/streams@0.1.0';
+import streams from 'troupe:plugin/streams@0.2.0';
 
 import { decode, encode } from './text.js';
 

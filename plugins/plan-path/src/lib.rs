@@ -236,11 +236,7 @@ mod tests {
             ("D D R R", -0.6, "4 moves are more than 3."),
         ] {
             let outcome = act(&mut game, "moves", text);
-            assert_eq!(
-                (worth(&outcome), outcome.told()),
-                (worth_of_it, feedback),
-                "{text}"
-            );
+            assert_eq!((worth(&outcome), outcome.told()), (worth_of_it, feedback), "{text}");
             assert_eq!(outcome.is_accepted(), feedback.is_empty());
         }
     }

@@ -238,7 +238,10 @@ mod tests {
         assert_eq!(worth(&act(&mut sudoku, "erase", "pass")), 0.0);
         assert_eq!(worth(&act(&mut sudoku, "erase", "r2c3-")), 0.17);
         assert_eq!(worth(&act(&mut sudoku, "erase", "pass")), 0.0);
-        assert_eq!(sudoku.demonstrate(&Seat::new("player")), Some(Action::new("fill", "r1c3=3 r1c4=4")));
+        assert_eq!(
+            sudoku.demonstrate(&Seat::new("player")),
+            Some(Action::new("fill", "r1c3=3 r1c4=4"))
+        );
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use std::ops::RangeInclusive;
 
-use plugin_sdk::{Random, Settings};
 use plugin_sdk::environment::{Configured, Problem, Split, Task};
+use plugin_sdk::{Random, Settings};
 use serde::{Deserialize, Serialize};
 
 use crate::board::{Board, Cell, Digit};

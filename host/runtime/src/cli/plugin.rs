@@ -132,8 +132,9 @@ fn inspect_workflow(workflow: &WorkflowPlugin) -> anyhow::Result<()> {
     let settings = workflow.settings(&toml::Table::new())?;
     let configuration = workflow.configure(&settings, &kinds)?;
     let roles = configuration.roles.iter();
-    let rows: Vec<Vec<String>> =
-        roles.map(|role| vec![role.name.clone(), role.seats.to_string(), role.summary.clone()]).collect();
+    let rows: Vec<Vec<String>> = roles
+        .map(|role| vec![role.name.clone(), role.seats.to_string(), role.summary.clone()])
+        .collect();
     report::table(&["role", "seats", "task"], &rows);
     inspect_settings("workflow", &description.settings);
     Ok(())

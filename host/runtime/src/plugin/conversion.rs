@@ -4,8 +4,8 @@
 
 use plugin_sdk::environment::{Award, Effect, Outcome, Recipient, Task};
 use plugin_sdk::types::{
-    Action, ActionKind, Configured, Domain, Fault, Image, Move, Needs, Part, Seat, Setting,
-    Split, Status, Value,
+    Action, ActionKind, Configured, Domain, Fault, Image, Move, Needs, Part, Seat, Setting, Split,
+    Status, Value,
 };
 use plugin_sdk::workflow::{
     Author, Briefing, Call, Credit, Directive, Event, Message, Request, Role, Step, View,
@@ -303,10 +303,8 @@ pub(super) fn to_task(task: &Task) -> env::Task {
 }
 
 pub(super) fn to_moves(moves: &[Move]) -> Vec<wit::Move> {
-    let one = |Move { seat, action }: &Move| wit::Move {
-        seat: to_seat(seat),
-        action: to_action(action),
-    };
+    let one =
+        |Move { seat, action }: &Move| wit::Move { seat: to_seat(seat), action: to_action(action) };
     moves.iter().map(one).collect()
 }
 
@@ -461,10 +459,7 @@ pub(super) struct Casting<'a> {
 
 impl Casting<'_> {
     /// A step that names only seats of the workflow and asks something of somebody.
-    pub(super) fn step(
-        self,
-        answer: Result<flow::Step, wit::Problem>,
-    ) -> Result<Step, Cause> {
+    pub(super) fn step(self, answer: Result<flow::Step, wit::Problem>) -> Result<Step, Cause> {
         let from = answer.map_err(|from| problem(from, self.limit))?;
         at_most("the credits of a step", from.credits.len(), CREDITS)?;
         let credit = |flow::Credit { answer, name, value, is_last }| {

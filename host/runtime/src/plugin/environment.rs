@@ -7,9 +7,7 @@ use plugin_sdk::environment::Task;
 use super::bindings::exports::troupe::plugin::environment::GuestIndices;
 use super::component::Plugin;
 use super::conversion::{self, TextLimit};
-use super::description::{
-    self, EnvironmentConfiguration, EnvironmentDescription,
-};
+use super::description::{self, EnvironmentConfiguration, EnvironmentDescription};
 use super::episode::{EnvironmentState, LiveEpisode};
 use super::error::PluginError;
 use super::failure::{Cause, Identity, PluginFailure};
@@ -40,10 +38,8 @@ impl EnvironmentPlugin {
             .call("describe", 0, |store| indices.load(&mut *store, &wasm)?.call_describe(store))?;
         let description = conversion::environment_description(described, limit)
             .map_err(|cause| instance.condemn("describe", cause))?;
-        description::check_environment(&description).map_err(|reason| PluginError::Description {
-            file: plugin.file().to_owned(),
-            kind: "environment",
-            reason,
+        description::check_environment(&description).map_err(|reason| {
+            PluginError::Description { file: plugin.file().to_owned(), kind: "environment", reason }
         })?;
         let identity = Identity::new(&description.name, &description.version);
         let shared = Environment { plugin: plugin.clone(), identity, description };
@@ -73,7 +69,10 @@ impl EnvironmentPlugin {
     }
 
     /// What follows from the settings, if the environment accepts them.
-    pub fn configure(&self, settings: &Settings) -> Result<EnvironmentConfiguration, PluginFailure> {
+    pub fn configure(
+        &self,
+        settings: &Settings,
+    ) -> Result<EnvironmentConfiguration, PluginFailure> {
         let limit = self.text_limit();
         let given = conversion::configured(settings.configured());
         let (mut instance, wasm) = self.instantiate(Seed::new(0))?;

@@ -53,10 +53,7 @@ impl EnvironmentState {
     /// A number for the state: the same task and moves give the same number.
     pub fn digest(&self) -> u64 {
         let mix = |seed: Seed, Move { seat, action }: &Move| {
-            seed.named(&seat.role)
-                .at(seat.instance.into())
-                .named(&action.kind)
-                .named(&action.text)
+            seed.named(&seat.role).at(seat.instance.into()).named(&action.kind).named(&action.text)
         };
         let start = task_seed(&self.task);
         let calls = self.moves.iter().map(|moves| moves.iter());
@@ -97,13 +94,9 @@ impl LiveEpisode {
     ) -> Result<Self, PluginFailure> {
         let task = state.task.clone();
         if let Some(saved) = &state.saved {
-            return Self::open(
-                environment,
-                task,
-                state.moves.clone(),
-                "resume",
-                |guest, store| guest.episode().call_resume(store, saved),
-            );
+            return Self::open(environment, task, state.moves.clone(), "resume", |guest, store| {
+                guest.episode().call_resume(store, saved)
+            });
         }
         let mut live = Self::start(environment, task)?;
         for moves in &state.moves {
@@ -132,14 +125,7 @@ impl LiveEpisode {
             let cause = conversion::problem(problem, environment.text_limit());
             instance.condemn(function, cause)
         })?;
-        Ok(LiveEpisode {
-            environment: environment.clone(),
-            instance,
-            guest,
-            episode,
-            task,
-            moves,
-        })
+        Ok(LiveEpisode { environment: environment.clone(), instance, guest, episode, task, moves })
     }
 
     /// What the rules and the notation are, as the seat is told them.

@@ -23,10 +23,8 @@ impl InterpreterPlugin {
             .call("describe", 0, |store| indices.load(&mut *store, &wasm)?.call_describe(store))?;
         let description = conversion::interpreter_description(described, limit)
             .map_err(|cause| instance.condemn("describe", cause))?;
-        super::description::check_interpreter(&description).map_err(|reason| PluginError::Description {
-            file: plugin.file().to_owned(),
-            kind: "interpreter",
-            reason,
+        super::description::check_interpreter(&description).map_err(|reason| {
+            PluginError::Description { file: plugin.file().to_owned(), kind: "interpreter", reason }
         })?;
         Ok(Some(InterpreterPlugin { plugin: plugin.clone(), description }))
     }

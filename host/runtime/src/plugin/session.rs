@@ -53,8 +53,7 @@ impl SessionState {
 
     /// A number for the state: the same briefing and events give the same number.
     pub fn digest(&self) -> u64 {
-        let start =
-            Seed::new(self.briefing.max_turns.into()).named(&self.briefing.environment);
+        let start = Seed::new(self.briefing.max_turns.into()).named(&self.briefing.environment);
         let start = self.briefing.rules.iter().fold(start, |seed, (_, rules)| seed.named(rules));
         self.events.iter().fold(start, |seed, event| mix(seed, event)).value()
     }

@@ -13,7 +13,8 @@ const LOOKS: [usize; 2] = [0, 3];
 /// Every task begins and says its rules.
 pub fn check_start(examination: &Examination) -> Checked {
     for task in &examination.tasks {
-        let said = examination.environment.start(task).and_then(|mut episode| episode.rules(&tester()));
+        let said =
+            examination.environment.start(task).and_then(|mut episode| episode.rules(&tester()));
         let rules = said.map_err(Objection::from).seen(|| Reproducer::of(task))?;
         require(!rules.trim().is_empty(), || "the rules are empty".to_owned())
             .seen(|| Reproducer::of(task))?;

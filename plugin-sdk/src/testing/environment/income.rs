@@ -56,7 +56,9 @@ pub fn check_loops(examination: &Examination) -> Checked {
     }
     let goes_on = |walk: &Walk| {
         let outcomes = walk.steps.iter().map(|step| &step.outcome);
-        outcomes.into_iter().any(|outcome| outcome.is_accepted() && outcome.status == Status::Ongoing)
+        outcomes
+            .into_iter()
+            .any(|outcome| outcome.is_accepted() && outcome.status == Status::Ongoing)
     };
     match count {
         0 if examination.all_walks().any(goes_on) => {

@@ -71,7 +71,8 @@ impl Search<'_> {
         let mut heads = Vec::new();
         for text in self.texts {
             let walk = self.lap(pattern, text, &Tail::Nothing)?;
-            let begun = walk.steps.get(pattern.len() - 1).is_some_and(|step| step.outcome.is_accepted());
+            let begun =
+                walk.steps.get(pattern.len() - 1).is_some_and(|step| step.outcome.is_accepted());
             heads.extend(begun.then_some(text.as_str()));
             walks.push(walk);
         }

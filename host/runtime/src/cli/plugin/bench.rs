@@ -3,9 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::super::report;
-use crate::plugin::{
-    EnvironmentPlugin, Move, PluginFailure, PluginLibrary, Seat, Split, Task,
-};
+use crate::plugin::{EnvironmentPlugin, Move, PluginFailure, PluginLibrary, Seat, Split, Task};
 
 /// How long each figure is measured.
 const BUDGET: Duration = Duration::from_millis(700);

@@ -29,8 +29,7 @@ pub fn run(
     tasks: u32,
 ) -> anyhow::Result<Vec<Report>> {
     refuse_useless(library, config)?;
-    let scope =
-        |given: Settings| Scope { settings: chosen(&given), tasks, ..Scope::default() };
+    let scope = |given: Settings| Scope { settings: chosen(&given), tasks, ..Scope::default() };
     let mut reports = Vec::new();
     for environment in library.environments() {
         let scope = scope(environment.settings(&config.environment)?);

@@ -1,0 +1,321 @@
+//! What the contract can carry, each with a plugin that uses it: joint moves,
+//! opposed and private seats, judges, teams of several seats, conversations
+//! within a conversation, pictures.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use troupe::config::{BranchChoice, Config, Estimator, Roles, SamplingScheme};
+use troupe::group::form_groups;
+use troupe::plugin::Split;
+use troupe::rollout::{Answer, Consequence, Progress, Rollout, Stage, TaskSeed, collect};
+use troupe::seed::Seed;
+use troupe::team::{Team, set_stage};
+use troupe::trajectory::{Ending, Event, Sample};
+
+use crate::script::{Asked, Script, team};
+use crate::support::{fixture, plugin};
+
+const TASKS: u32 = 3;
+
+fn config(environment: &str, workflow: &str) -> Config {
+    let mut config = Config::default();
+    config.plugins.files = [environment, workflow].map(fixture).to_vec();
+    config.roles = Roles::PerRole;
+    config
+}
+
+fn with(mut config: Config, table: &str, name: &str, value: impl Into<toml::Value>) -> Config {
+    let table = if table == "environment" { &mut config.environment } else { &mut config.workflow };
+    table.insert(name.to_owned(), value.into());
+    config
+}
+
+fn scripted<T: std::fmt::Display>(
+    line: impl Fn(&Asked) -> T + Send + Sync + 'static,
+) -> Arc<Script> {
+    Script::new(line)
+}
+
+fn play(config: &Config, players: &[(&str, &Arc<Script>)]) -> Rollout {
+    play_team(config, &team(config, players))
+}
+
+fn play_team(config: &Config, team: &Team) -> Rollout {
+    let task = |task| TaskSeed { split: Split::Train, task, seed: Seed::new(7).at(task.into()) };
+    let tasks: Vec<TaskSeed> = (0..TASKS).map(task).collect();
+    let alpha = config.advantage.alpha;
+    collect(&team.stage, &team.cast, &team.policies, &tasks, &config.rollout, alpha).unwrap()
+}
+
+/// The samples of a role by task and branch.
+fn of_role<'r>(rollout: &'r Rollout, role: &str) -> BTreeMap<(usize, usize), &'r Sample> {
+    let own = rollout.samples.iter().filter(|sample| sample.role == role);
+    own.map(|sample| ((sample.task, sample.branch), sample)).collect()
+}
+
+/// How many groups of a role hold something to learn, and how many there are.
+fn telling(rollout: &Rollout, role: &str) -> (usize, usize) {
+    let groups = form_groups(&rollout.samples, Estimator::AtGrpo, 1.0);
+    let own: Vec<_> = groups.iter().filter(|group| group.roles.contains(role)).collect();
+    (own.iter().filter(|group| !group.is_flat()).count(), own.len())
+}
+
+/// Two seats that between them try all four combinations of two keys.
+fn keys() -> [Arc<Script>; 2] {
+    [scripted(|asked| asked.branch & 1), scripted(|asked| asked.branch >> 1 & 1)]
+}
+
+#[test]
+fn what_only_a_combination_earns_reaches_both_who_were_asked_together() {
+    let config = config("pair-environment", "pair-workflow");
+    let [first, second] = keys();
+    let rollout = play(&config, &[("first", &first), ("second", &second)]);
+    for role in ["first", "second"] {
+        let samples = of_role(&rollout, role);
+        assert_eq!(samples.len(), TASKS as usize * 4);
+        for ((_, branch), sample) in samples {
+            let worth = if branch == 3 { 1.0 } else { 0.0 };
+            assert_eq!((sample.reward.team, sample.reward.local), (worth, 0.0), "{role} {branch}");
+        }
+        assert_eq!(telling(&rollout, role), (TASKS as usize, TASKS as usize), "{role}");
+    }
+    assert!(rollout.episodes.iter().any(|episode| episode.ending != Ending::Solved));
+}
+
+#[test]
+fn what_one_seat_wins_the_other_loses() {
+    let config = with(config("pair-environment", "pair-workflow"), "environment", "game", "duel");
+    let [first, second] = keys();
+    let rollout = play(&config, &[("first", &first), ("second", &second)]);
+    let (firsts, seconds) = (of_role(&rollout, "first"), of_role(&rollout, "second"));
+    for ((task, branch), sample) in firsts {
+        let other = seconds[&(task, branch)];
+        let worth = [0.0, 1.0, -1.0, 0.0][branch];
+        assert_eq!((sample.reward.local, other.reward.local), (worth, -worth), "branch {branch}");
+        assert_eq!((sample.reward.team, other.reward.team), (0.0, 0.0));
+    }
+}
+
+#[test]
+fn a_trajectorys_team_reward_counts_once_however_many_were_asked_together() {
+    let mut config = config("pair-environment", "pair-workflow");
+    config.rollout.sampling = SamplingScheme::Trajectory;
+    let one = scripted(|_| "1");
+    let rollout = play(&config, &[("first", &one), ("second", &one)]);
+    for group in form_groups(&rollout.samples, Estimator::Grpo, 1.0) {
+        assert!(group.scores().iter().all(|score| *score == 1.0), "{:?}", group.scores());
+    }
+}
+
+#[test]
+fn seats_are_shown_what_is_theirs_alone() {
+    let config =
+        with(config("pair-environment", "pair-workflow"), "environment", "game", "private");
+    let stage = set_stage(&config).unwrap();
+    let mut different = 0;
+    for seed in 0..16 {
+        let Progress::Asked(scene) = stage.begin(Split::Train, seed, None).unwrap().progress else {
+            panic!("both are asked");
+        };
+        let told: Vec<&str> =
+            scene.due.iter().map(|due| own_digit(&due.messages[0].text)).collect();
+        different += usize::from(told[0] != told[1]);
+        let texts: Vec<String> =
+            scene.due.iter().map(|due| stage.demonstrate(&scene, due).unwrap().unwrap()).collect();
+        assert_eq!([&texts[1], &texts[0]], [told[0], told[1]], "each says what the other holds");
+        let answers: Vec<Answer> =
+            texts.iter().map(|text| Answer { text, complete: true }).collect();
+        let end = stage.answer(&scene, &answers).unwrap();
+        assert!(matches!(end.progress, Progress::Ended(Ending::Solved)));
+        assert_eq!(end.rewards.iter().map(|reward| reward.local).collect::<Vec<_>>(), [0.5; 2]);
+    }
+    assert!(different > 8, "{different} of 16");
+}
+
+fn own_digit(told: &str) -> &str {
+    told.rsplit(' ').next().unwrap()
+}
+
+/// A judge who likes what is wrong in the environment's view, so that the two
+/// can be told apart.
+fn court(sampling: SamplingScheme) -> (Rollout, Arc<Script>) {
+    let mut config = config("hostile-environment", "judge-workflow");
+    config.rollout.sampling = sampling;
+    config.rollout.max_turns = 1;
+    config.rollout.branch_choice = BranchChoice::Random;
+    let solver = scripted(|asked| if asked.seed.value() % 2 == 0 { "two" } else { "three" });
+    let judge = scripted(|asked| {
+        let told = asked.told.iter().any(|told| told.contains("three"));
+        u8::from(told)
+    });
+    let rollout = play(&config, &[("solver", &solver), ("judge", &judge)]);
+    (rollout, judge)
+}
+
+#[test]
+fn a_verdict_counts_for_the_answer_that_was_judged_and_never_for_the_judge() {
+    for sampling in [SamplingScheme::Tree, SamplingScheme::Trajectory] {
+        let (rollout, _) = court(sampling);
+        assert!(
+            rollout.episodes.iter().all(|episode| !episode.is_void()),
+            "{:?}",
+            rollout.episodes
+        );
+        let mut verdicts = BTreeSet::new();
+        for sample in &rollout.samples {
+            let liked = f64::from(u8::from(sample.completion.text == "three"));
+            let expected = if sample.role == "solver" { liked } else { 0.0 };
+            assert_eq!(sample.reward.local, expected, "{sampling:?} {}", sample.role);
+            assert_eq!(sample.reward.parts.contains_key("verdict"), sample.role == "solver");
+            verdicts.insert(expected as i64);
+        }
+        assert_eq!(verdicts.len(), 2, "both verdicts were seen");
+    }
+}
+
+#[test]
+fn looking_ahead_for_a_verdict_does_not_change_where_the_episode_goes_on() {
+    let (rollout, judge) = court(SamplingScheme::Tree);
+    let solver = rollout.samples.iter().filter(|sample| sample.role == "solver").count();
+    let judged = rollout.samples.iter().filter(|sample| sample.role == "judge").count();
+    assert_eq!((solver, judged), (4 * TASKS as usize, 4 * TASKS as usize));
+    // Four of every task while it was looked ahead, four where the episode went on.
+    assert_eq!(judge.take_asked().len(), 8 * TASKS as usize);
+    let (telling_solver, _) = telling(&rollout, "solver");
+    assert!(telling_solver > 0);
+    assert_eq!(telling(&rollout, "judge").0, 0, "the judge gains nothing");
+}
+
+#[test]
+fn every_seat_of_a_role_answers_for_itself() {
+    for sampling in [SamplingScheme::Tree, SamplingScheme::Trajectory] {
+        let mut config =
+            with(config("hostile-environment", "panel-workflow"), "workflow", "seats", 5);
+        config.rollout.sampling = sampling;
+        config.rollout.max_turns = 1;
+        let worker = scripted(|asked| asked.seed.unit());
+        let rollout = play(&config, &[("worker", &worker)]);
+        let seats: BTreeSet<u32> = rollout.samples.iter().map(|sample| sample.instance).collect();
+        assert_eq!(seats, (0..5).collect());
+        let said: BTreeSet<&str> =
+            rollout.samples.iter().map(|sample| sample.completion.text.as_str()).collect();
+        assert_eq!(said.len(), rollout.samples.len(), "no two seats share their chance");
+        let groups = form_groups(&rollout.samples, Estimator::AtGrpo, 1.0);
+        if sampling == SamplingScheme::Tree {
+            assert!(groups.iter().all(|group| group.units.len() == 4), "{sampling:?}");
+            assert_eq!(groups.len(), 5 * TASKS as usize);
+        }
+    }
+}
+
+#[test]
+fn a_designer_decides_who_is_asked() {
+    let mut config = config("hostile-environment", "designer-workflow");
+    config.rollout.max_turns = 2;
+    let designer = scripted(|_| "three one");
+    let worker = scripted(|asked| match asked.told[0].contains(" three ") {
+        true => "from-three",
+        false => "1",
+    });
+    let rollout = play(&config, &[("designer", &designer), ("worker", &worker)]);
+    for episode in &rollout.episodes {
+        assert_eq!(episode.ending, Ending::Solved);
+        let asked: Vec<(&str, u32, &str)> = episode.events.iter().filter_map(replied).collect();
+        let expected =
+            [("designer", 0, "three one"), ("worker", 2, "from-three"), ("worker", 0, "1")];
+        assert_eq!(asked, expected);
+    }
+    assert!(worker.take_asked().iter().any(|asked| asked.told[0].ends_with("from-three")));
+}
+
+fn replied(event: &Event) -> Option<(&str, u32, &str)> {
+    match event {
+        Event::Replied { role, instance, text, .. } => Some((role, *instance, text)),
+        _ => None,
+    }
+}
+
+#[test]
+fn conversations_go_on_while_others_are_due_and_count_their_own_turns() {
+    let mut config = config("hostile-environment", "threads-workflow");
+    config.rollout.branches = 2;
+    let planner = scripted(|asked| if asked.told[0].contains("worker") { "1" } else { "plan" });
+    let worker = scripted(|asked| format!("word{}", asked.told.len()));
+    let rollout = play(&config, &[("planner", &planner), ("worker", &worker)]);
+    for episode in &rollout.episodes {
+        assert_eq!(episode.ending, Ending::Solved, "{episode:?}");
+        let asked: Vec<(&str, u32, &str)> = episode.events.iter().filter_map(replied).collect();
+        let expected = [
+            ("planner", 0, "plan"),
+            ("worker", 0, "word1"),
+            ("worker", 1, "word1"),
+            ("worker", 0, "word3"),
+            ("worker", 1, "word3"),
+            ("planner", 0, "1"),
+        ];
+        assert_eq!(asked, expected);
+    }
+    let turns: BTreeSet<(&str, usize)> =
+        rollout.samples.iter().map(|sample| (sample.thread.as_str(), sample.turn)).collect();
+    let of = |thread| [(thread, 0), (thread, 1)];
+    assert_eq!(turns, [of(""), of("worker-0"), of("worker-1")].concat().into_iter().collect());
+}
+
+#[test]
+fn a_policy_that_reads_text_only_does_not_pretend_to_see() {
+    let mut config = config("picture-environment", "hostile-workflow");
+    config.plugins.files[1] = plugin("solo");
+    let player = scripted(|_| "1");
+    let rollout = play(&config, &[("player", &player)]);
+    for episode in &rollout.episodes {
+        let Ending::Void { cause, message } = &episode.ending else { panic!("{episode:?}") };
+        assert_eq!(cause, "cannot_see");
+        assert!(message.contains("`player` is shown a picture"), "{message}");
+    }
+    assert!(rollout.samples.is_empty());
+}
+
+/// Stages of every pair, and what a scripted role says there.
+fn pairs() -> Vec<(Stage, &'static str)> {
+    let pair = |environment, workflow| set_stage(&config(environment, workflow)).unwrap();
+    let private =
+        with(config("pair-environment", "pair-workflow"), "environment", "game", "private");
+    vec![
+        (pair("pair-environment", "pair-workflow"), "1"),
+        (set_stage(&private).unwrap(), "4"),
+        (pair("hostile-environment", "judge-workflow"), "2"),
+        (pair("hostile-environment", "panel-workflow"), "2"),
+        (pair("hostile-environment", "designer-workflow"), "two three"),
+        (pair("hostile-environment", "threads-workflow"), "2"),
+        (pair("hostile-environment", "chorus-workflow"), "2"),
+        (pair("ledger-environment", "relay-workflow"), "first 0 1"),
+    ]
+}
+
+#[test]
+fn a_fork_by_replay_is_a_fork_by_save_and_resume() {
+    for (stage, said) in pairs() {
+        let name = stage.workflow.name().to_owned();
+        let mut now = stage.begin(Split::Train, 3, None).unwrap();
+        let mut rounds = 0;
+        while let Progress::Asked(scene) = &now.progress {
+            let answers = vec![Answer { text: said, complete: true }; scene.due.len()];
+            let resumed = stage.answer(scene, &answers).unwrap();
+            let replayed = stage.answer(&scene.as_replay(), &answers).unwrap();
+            assert_eq!(shown(&resumed), shown(&replayed), "{name}, round {rounds}");
+            rounds += 1;
+            now = resumed;
+        }
+        assert!(rounds > 0, "{name}");
+    }
+}
+
+fn shown(consequence: &Consequence) -> String {
+    let led_to = match &consequence.progress {
+        Progress::Asked(scene) => format!("{:x} {:?}", scene.digest(), scene.due),
+        Progress::Ended(ending) => format!("{ending:?}"),
+    };
+    let Consequence { rewards, others, credits, accepted, events, .. } = consequence;
+    format!("{rewards:?} {others:?} {credits:?} {accepted:?} {events:?} {led_to}")
+}
