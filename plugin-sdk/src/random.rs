@@ -72,6 +72,30 @@ mod tests {
         assert_ne!(first(Split::Train, 1, "a"), first(Split::Train, 1, "b"));
     }
 
+    /// The vectors of `docs/contract.md`, which other languages are held to.
+    #[test]
+    fn chance_and_splits_are_as_they_are_specified() {
+        let draws = |split, seed| {
+            let mut random = Random::new(split, seed, "walls");
+            [random.bits(), random.bits()]
+        };
+        let owners = ["a", "b", "c", "d", "e", "f"].map(|name| Split::owning(name.as_bytes()));
+        let shown = format!(
+            "{:016x} {:016x} {:016x?} {:016x} {owners:?}",
+            hash(b""),
+            hash(b"troupe"),
+            draws(Split::Train, 0),
+            draws(Split::Test, 7)[0],
+        );
+        assert_eq!(
+            shown,
+            "f52a15e9a9b5e89b 8fa135807c3e489b \
+             [57951e88f78934ef, 529b6c8585335f24] 15d16055d8f5cfe6 \
+             [Split::Train, Split::Test, Split::Validation, Split::Train, Split::Train, \
+             Split::Train]"
+        );
+    }
+
     #[test]
     fn numbers_stay_below_their_bound_and_reach_all_of_it() {
         let mut random = Random::new(Split::Train, 0, "test");
