@@ -62,7 +62,11 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
 
 fn of_team(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
     Some(match cause.downcast_ref::<TeamError>()? {
-        TeamError::Plugin(PluginError::Setting { .. }) | TeamError::Cast(_) => ExitCode::Usage,
+        TeamError::Plugin(PluginError::Setting { .. })
+        | TeamError::Cast(_)
+        | TeamError::Records(_)
+        | TeamError::NoRecords { .. }
+        | TeamError::UselessRecords { .. } => ExitCode::Usage,
         TeamError::Load(error) => return code_of_runtime(error),
         TeamError::Plugin(_) | TeamError::Failure(_) => ExitCode::Plugin,
         TeamError::Policy { .. } | TeamError::Tokenizer { .. } => ExitCode::Policy,

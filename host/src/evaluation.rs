@@ -43,7 +43,8 @@ pub fn evaluate(
     };
     let seed = exam.seed.named(exam.split.name());
     // The tasks are the same whatever the run's seed, so that runs can be compared.
-    let tasks: Vec<TaskSeed> = (0..exam.tasks as u32)
+    let count = team.stage.tasks(exam.split).map_or(exam.tasks, |count| count.min(exam.tasks));
+    let tasks: Vec<TaskSeed> = (0..count as u32)
         .map(|task| TaskSeed { split: exam.split, task, seed: seed.at(u64::from(task)) })
         .collect();
     let rollout = collect(&team.stage, &team.cast, &team.policies, &tasks, &config, 1.0)?;

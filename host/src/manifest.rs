@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::config::{Choice, Config};
+use crate::records::RecordsEntry;
 
 /// Settings that may change while a run is stopped: they say how long it goes
 /// on, where it is and what it leaves. Files are judged by their digests.
-const FREE: [&str; 12] = [
+const FREE: [&str; 16] = [
     "run.name",
     "run.dir",
     "run.recorded_episodes",
@@ -18,6 +19,10 @@ const FREE: [&str; 12] = [
     "plugins.path",
     "sandbox.interpreters",
     "sandbox.jobs",
+    "tasks.files",
+    "tasks.train",
+    "tasks.validation",
+    "tasks.test",
     "policies.*.path",
     "policies.*.lora.path",
     "train.steps",
@@ -40,6 +45,9 @@ pub struct Manifest {
     pub plugins: Vec<PluginEntry>,
     /// SHA-256 of the interpreters that granted plugins can reach, by file name.
     pub interpreters: BTreeMap<String, String>,
+    /// The records that tasks are built from.
+    #[serde(default)]
+    pub records: RecordsEntry,
     /// The policies as training began.
     pub policies: Vec<PolicyEntry>,
     /// What was chosen where the configuration leaves it to the machine.
@@ -126,6 +134,8 @@ impl Manifest {
         };
         compare_digests("plugin", &digests(&self.plugins), &digests(&now.plugins), &mut grave);
         compare_digests("interpreter", &self.interpreters, &now.interpreters, &mut grave);
+        let files = |entry: &RecordsEntry| entry.files.clone();
+        compare_digests("record file", &files(&self.records), &files(&now.records), &mut grave);
         let digests = |entries: &[PolicyEntry]| -> BTreeMap<String, String> {
             entries.iter().map(|entry| (entry.name.clone(), entry.digest.clone())).collect()
         };
@@ -239,6 +249,7 @@ mod tests {
                 digest: "aa".to_owned(),
             }],
             interpreters: BTreeMap::from([("python.wasm".to_owned(), "bb".to_owned())]),
+            records: RecordsEntry::default(),
             policies: vec![PolicyEntry {
                 name: "planner".to_owned(),
                 roles: vec!["planner".to_owned()],

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use crate::config::{Config, PolicyConfig};
 use crate::loading::{LoadError, load_plugins};
-use crate::plugin::{PluginError, PluginFailure, Split};
+use crate::plugin::{EnvironmentPlugin, PluginError, PluginFailure, Split};
 use crate::policy::{Device, Policy, PolicyError, RemotePolicy};
+use crate::records::{RecordError, Records};
 use crate::rollout::{Cast, CastError, Demonstrator, Policies, Progress, Stage, offered_tools};
 use crate::seed::Seed;
 use crate::trajectory::Author;
@@ -40,6 +41,24 @@ pub enum TeamError {
     /// The plugins cannot be loaded.
     #[error(transparent)]
     Load(#[from] LoadError),
+    /// The records cannot be used.
+    #[error(transparent)]
+    Records(#[from] RecordError),
+    /// The environment builds its tasks from records, and none are named.
+    #[error(
+        "the environment `{environment}` builds its tasks from records; name files of them with \
+         `tasks.files`, or with `tasks.train`, `tasks.validation` and `tasks.test`"
+    )]
+    NoRecords {
+        /// Its name.
+        environment: String,
+    },
+    /// Records that nobody reads.
+    #[error("the environment `{environment}` reads no records; leave out the table [tasks]")]
+    UselessRecords {
+        /// Its name.
+        environment: String,
+    },
     /// The roles cannot be filled.
     #[error(transparent)]
     Cast(#[from] CastError),
@@ -82,6 +101,7 @@ pub fn set_stage(config: &Config) -> Result<Stage, TeamError> {
     let workflow_settings = workflow.settings(&config.workflow)?;
     let workflow_configuration =
         workflow.configure(&workflow_settings, &environment.description().actions)?;
+    let records = open_records(config, &environment, environment_configuration.needs_records)?;
     let max_turns = match config.rollout.max_turns {
         0 => environment_configuration.max_turns as usize,
         turns => turns,
@@ -91,12 +111,27 @@ pub fn set_stage(config: &Config) -> Result<Stage, TeamError> {
         environment_configuration,
         workflow_settings,
         workflow_configuration,
+        records,
         tools: offered_tools(&workflow),
         environment,
         workflow,
         max_turns,
         actions_per_answer: plugins.limits.actions_per_answer,
     })
+}
+
+/// The records of the configuration, if the environment builds tasks from some.
+fn open_records(
+    config: &Config,
+    environment: &EnvironmentPlugin,
+    needs_records: bool,
+) -> Result<Option<Arc<Records>>, TeamError> {
+    let name = || environment.name().to_owned();
+    match (Records::open(&config.tasks)?, needs_records) {
+        (None, true) => Err(TeamError::NoRecords { environment: name() }),
+        (Some(_), false) => Err(TeamError::UselessRecords { environment: name() }),
+        (records, _) => Ok(records.map(Arc::new)),
+    }
 }
 
 impl Team {
@@ -214,7 +249,7 @@ pub fn vocabulary(stage: &Stage, config: &Config) -> Result<Vec<String>, TeamErr
     let mut read = |text: &str| words.extend(text.split_whitespace().map(str::to_owned));
     for task in 0..TASKS_FOR_WORDS {
         // A task that fails will be void in the run, too; here it only has no words.
-        let Ok(start) = stage.begin(Split::Train, task, None) else { continue };
+        let Ok(start) = stage.begin(Split::Train, task) else { continue };
         let Progress::Asked(scene) = start.progress else { continue };
         let told = scene.due.iter().flat_map(|due| due.messages.iter());
         told.filter(|message| message.author == Author::User).for_each(|m| read(&m.text));

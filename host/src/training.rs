@@ -222,9 +222,14 @@ impl Training {
 
     fn collect(&mut self) -> Result<Rollout, TrainingError> {
         let seed = self.seed.at(self.progress.step as u64);
+        let (stage, order) = (&self.team.stage, self.seed.named("order"));
+        let per_step = self.config.rollout.tasks_per_step as u64;
+        let first = (self.progress.step as u64 - 1) * per_step;
         let task = |index: usize| {
             let seed = seed.at(index as u64);
-            TaskSeed { split: Split::Train, task: seed.named("task").value_u32(), seed }
+            let position = first + index as u64;
+            let task = stage.training_task(position, order, seed.named("task"));
+            TaskSeed { split: Split::Train, task, seed }
         };
         let tasks: Vec<TaskSeed> = (0..self.config.rollout.tasks_per_step).map(task).collect();
         let Team { stage, cast, policies } = &self.team;

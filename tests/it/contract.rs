@@ -115,7 +115,7 @@ fn seats_are_shown_what_is_theirs_alone() {
     let stage = set_stage(&config).unwrap();
     let mut different = 0;
     for seed in 0..16 {
-        let Progress::Asked(scene) = stage.begin(Split::Train, seed, None).unwrap().progress else {
+        let Progress::Asked(scene) = stage.begin(Split::Train, seed).unwrap().progress else {
             panic!("both are asked");
         };
         let told: Vec<&str> =
@@ -297,7 +297,7 @@ fn pairs() -> Vec<(Stage, &'static str)> {
 fn a_fork_by_replay_is_a_fork_by_save_and_resume() {
     for (stage, said) in pairs() {
         let name = stage.workflow.name().to_owned();
-        let mut now = stage.begin(Split::Train, 3, None).unwrap();
+        let mut now = stage.begin(Split::Train, 3).unwrap();
         let mut rounds = 0;
         while let Progress::Asked(scene) = &now.progress {
             let answers = vec![Answer { text: said, complete: true }; scene.due.len()];
@@ -318,4 +318,74 @@ fn shown(consequence: &Consequence) -> String {
     };
     let Consequence { rewards, others, credits, accepted, events, .. } = consequence;
     format!("{rewards:?} {others:?} {credits:?} {accepted:?} {events:?} {led_to}")
+}
+
+/// A configuration of record tasks over a file with these lines.
+fn over_records(folder: &std::path::Path, lines: &[String]) -> Config {
+    let file = folder.join("questions.jsonl");
+    std::fs::write(&file, lines.join("\n")).unwrap();
+    let mut config = config("records-environment", "hostile-workflow");
+    config.plugins.files[1] = plugin("solo");
+    config.tasks.files = vec![file];
+    config
+}
+
+fn question(number: usize) -> String {
+    format!("{{\"question\": \"what is number{number}\", \"answer\": \"{number}\"}}")
+}
+
+#[test]
+fn tasks_are_built_from_records_and_stay_in_their_splits() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = over_records(folder.path(), &(0..60).map(question).collect::<Vec<_>>());
+    let stage = set_stage(&config).unwrap();
+    let mut seen = BTreeSet::new();
+    for split in Split::ALL {
+        let count = stage.tasks(split).unwrap();
+        assert!(count > 0, "{split}");
+        for seed in 0..count as u32 {
+            let Progress::Asked(scene) = stage.begin(split, seed).unwrap().progress else {
+                panic!("the player is asked");
+            };
+            let told = scene.due[0].messages.last().unwrap().text.clone();
+            assert!(seen.insert(told), "a record is a task of one split, once");
+            let right = stage.demonstrate(&scene, &scene.due[0]).unwrap().unwrap();
+            let end = stage.answer(&scene, &[Answer { text: &right, complete: true }]).unwrap();
+            assert!(matches!(end.progress, Progress::Ended(Ending::Solved)));
+        }
+    }
+    assert_eq!(seen.len(), 60);
+}
+
+#[test]
+fn a_record_that_is_refused_is_named_with_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines = ["{\"question\": 3}".to_owned(), question(1)];
+    let mut config = over_records(folder.path(), &lines);
+    (config.tasks.train, config.tasks.files) = (config.tasks.files.clone(), Vec::new());
+    config.tasks.shuffle = false;
+    let player = scripted(|_| "1");
+    let rollout = play(&config, &[("player", &player)]);
+    let endings: Vec<&Ending> = rollout.episodes.iter().map(|episode| &episode.ending).collect();
+    let Ending::Void { cause, message } = endings[0] else { panic!("{endings:?}") };
+    assert_eq!(cause, "invalid_task");
+    assert!(
+        message.contains("(line 1 of `") && message.ends_with("questions.jsonl`)"),
+        "{message}"
+    );
+    assert_eq!(endings[1], &Ending::Solved);
+}
+
+#[test]
+fn records_that_are_missing_or_useless_are_said_to_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut config = over_records(folder.path(), &[question(1)]);
+    let useless = config.tasks.clone();
+    config.tasks = Default::default();
+    let error = set_stage(&config).err().unwrap().to_string();
+    assert!(error.contains("`records-environment` builds its tasks from records"), "{error}");
+    config.plugins.files[0] = plugin("plan-path");
+    config.tasks = useless;
+    let error = set_stage(&config).err().unwrap().to_string();
+    assert!(error.contains("`plan-path` reads no records"), "{error}");
 }

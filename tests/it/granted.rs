@@ -11,8 +11,9 @@ use troupe::program::RunLimits;
 use troupe::rollout::{Answer, Progress};
 use troupe::trajectory::{Ending, Event};
 
-use crate::components::{self, folder, stage};
+use crate::components::folder;
 use crate::sandbox::SANDBOX;
+use crate::stages::{self, stage};
 use crate::support::{fixture, run};
 
 fn library(files: &[&str], granted: &[&str], limits: RunLimits) -> PluginLibrary {
@@ -31,7 +32,7 @@ fn doubling(limits: RunLimits) -> EnvironmentPlugin {
 }
 
 fn task(environment: &EnvironmentPlugin, mode: &str) -> Task {
-    components::task(environment, &format!("mode = \"{mode}\""), 0)
+    stages::task(environment, &format!("mode = \"{mode}\""), 0)
 }
 
 /// What an environment makes of a program: the share of tests passed, and feedback.
@@ -105,7 +106,7 @@ fn play(granted: &[&str], programs: &[&str]) -> Result<(Ending, Vec<Event>), Str
     let environment = library.environment(None).unwrap().clone();
     let workflow = library.workflow(Some("tool-workflow"), &environment).unwrap();
     let stage = stage(&environment, "mode = \"fine\"", &workflow, "");
-    let mut now = stage.begin(Split::Train, 5, None).map_err(|failure| failure.to_string())?;
+    let mut now = stage.begin(Split::Train, 5).map_err(|failure| failure.to_string())?;
     let mut events = now.events.clone();
     for program in programs {
         let Progress::Asked(scene) = &now.progress else { panic!("it ended early") };

@@ -11,7 +11,8 @@ use troupe::plugin::{
     PluginError, PluginFailure, Reply, Seat, Status, Step, Task, View, WorkflowPlugin, text_of,
 };
 
-use crate::components::{self, folder, library_within};
+use crate::components::{folder, library_within};
+use crate::stages;
 use crate::support::{self, fixture, plugin};
 
 const ROLE: &str = "player";
@@ -27,7 +28,7 @@ fn environment(limits: &Limits) -> EnvironmentPlugin {
 }
 
 fn task(environment: &EnvironmentPlugin, mode: &str) -> Task {
-    components::task(environment, &format!("mode = \"{mode}\""), 5)
+    stages::task(environment, &format!("mode = \"{mode}\""), 5)
 }
 
 /// A whole episode with a fork in the middle: what could be seen and what came of it.
@@ -150,7 +151,7 @@ fn a_state_of_another_plugin_is_a_typed_problem() {
     let hostile = environment(&limits());
     let other = library_within(&["plan-path"], &limits());
     let other = other.environment(None).unwrap();
-    let state = other.start(&components::task(other, "", 1)).unwrap().save().unwrap();
+    let state = other.start(&stages::task(other, "", 1)).unwrap().save().unwrap();
     let failure = hostile.resume(&state).unwrap_err();
     assert_eq!((failure.call, failure.cause.word()), ("resume", "invalid_state"));
 }
@@ -176,8 +177,8 @@ fn first_step_after_an_answer(mode: &str) -> Result<Step, PluginFailure> {
     let environment = library.environment(None).unwrap();
     let workflow: WorkflowPlugin = library.workflow(None, environment).unwrap();
     let stage =
-        components::stage(environment, "mode = \"fine\"", &workflow, &format!("mode = \"{mode}\""));
-    let mut session = components::session(&stage)?;
+        stages::stage(environment, "mode = \"fine\"", &workflow, &format!("mode = \"{mode}\""));
+    let mut session = stages::session(&stage)?;
     let parts = vec![Part::Text("go".to_owned())];
     session.advance(Event::Begun(vec![View { seat: None, parts }]))?;
     let mut session = workflow.resume(&session.save()?)?;

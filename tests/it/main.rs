@@ -5,6 +5,7 @@
 mod components;
 mod desk;
 mod script;
+mod stages;
 mod support;
 
 mod adapters;

@@ -15,6 +15,7 @@ use troupe::plugin::{
 use troupe::rollout::Stage;
 
 use crate::components::{self, library};
+use crate::stages;
 
 /// The pairs of environment and workflow that belong together.
 const PAIRS: [(&str, &str); 4] = [
@@ -39,17 +40,17 @@ fn pair(environment: &str, workflow: &str) -> Stage {
     let library = library(&[environment, workflow]);
     let environment = library.environment(None).unwrap().clone();
     let workflow = library.workflow(Some(workflow), &environment).unwrap();
-    components::stage(&environment, "", &workflow, "")
+    stages::stage(&environment, "", &workflow, "")
 }
 
 fn task(environment: &EnvironmentPlugin, seed: u32) -> Task {
-    components::task(environment, "", seed)
+    stages::task(environment, "", seed)
 }
 
 /// Everything that is said and done when the expert plays.
 fn play(pair: &Stage, seed: u32, between: Between) -> Result<String, PluginFailure> {
     let episode = pair.environment.start(&task(&pair.environment, seed))?;
-    let session = components::session(pair)?;
+    let session = stages::session(pair)?;
     Play { pair, between, episode, session, answers: 0, script: String::new() }.finish()
 }
 

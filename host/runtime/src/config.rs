@@ -13,6 +13,7 @@ mod rollout;
 mod run;
 mod sandbox;
 mod table;
+mod tasks;
 mod train;
 #[cfg(test)]
 mod reference;
@@ -28,6 +29,7 @@ pub use roles::Roles;
 pub use rollout::{BranchChoice, RolloutConfig, SamplingScheme, Scheduling, ValidationConfig};
 pub use run::{CheckpointConfig, RunConfig};
 pub use sandbox::SandboxConfig;
+pub use tasks::TasksConfig;
 pub use train::{
     AdvantageConfig, Choice, Decay, Estimator, GroupFilter, ImitationConfig, LossAggregation,
     Regularize, TrainConfig,
@@ -51,6 +53,8 @@ table! {
         pub environment: toml::Table = toml::Table::new();
         /// The workflow's own settings; `host plugin inspect` shows them.
         pub workflow: toml::Table = toml::Table::new();
+        /// Records that tasks are built from.
+        pub tasks: TasksConfig = TasksConfig::default();
         /// The policies by name.
         pub policies: BTreeMap<String, PolicyConfig> = BTreeMap::new();
         /// How episodes are produced.

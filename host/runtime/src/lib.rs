@@ -13,6 +13,7 @@ pub mod program;
 pub mod config;
 pub mod trajectory;
 pub mod plugin;
+pub mod records;
 pub mod sandbox;
 pub mod loading;
 pub mod grading;

@@ -49,7 +49,7 @@ fn show(
         stage.environment.name(),
         stage.workflow.name()
     ));
-    let mut now = stage.begin(split, task, None)?;
+    let mut now = stage.begin(split, task)?;
     let mut total = 0.0;
     loop {
         let own = now.rewards.iter().chain(now.others.iter().map(|(_, reward)| reward));

@@ -237,6 +237,7 @@ fn manifest(
         processor: processor(),
         plugins,
         interpreters,
+        records: team.stage.records.as_ref().map(|records| records.entry()).unwrap_or_default(),
         policies,
         settled,
         config: serde_json::to_value(config)?,

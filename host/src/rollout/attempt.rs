@@ -83,7 +83,7 @@ impl Attempt {
 
     /// Play up to the first answers that are due.
     pub(super) fn begin(&mut self, setting: &Setting) {
-        match setting.stage.begin(self.task.split, self.task.task, None) {
+        match setting.stage.begin(self.task.split, self.task.task) {
             Ok(consequence) => {
                 self.events = consequence.events;
                 self.go_on(consequence.progress);

@@ -125,7 +125,7 @@ impl<'a> Demonstrator<'a> {
     /// One episode.
     fn play(&self, seed: Seed) -> Result<Vec<Demonstration>, PluginFailure> {
         let mut demonstrations = Vec::new();
-        let mut progress = self.stage.begin(Split::Train, seed.value_u32(), None)?.progress;
+        let mut progress = self.stage.begin(Split::Train, seed.value_u32())?.progress;
         let mut draw = seed.named("exploration");
         'rounds: while let Progress::Asked(scene) = progress {
             let mut answers = Vec::new();

@@ -12,10 +12,12 @@ use std::sync::Arc;
 use super::play::Play;
 use super::request::Due;
 use crate::plugin::{
-    Action, Briefing, Credit, EnvironmentConfiguration, EnvironmentPlugin, EnvironmentState,
-    LiveEpisode, PluginFailure, Role, Seat, SessionState, Settings, Split, Task, Tool, View,
+    Action, Briefing, Cause, Credit, EnvironmentConfiguration, EnvironmentPlugin, EnvironmentState,
+    Fault, LiveEpisode, PluginFailure, Role, Seat, SessionState, Settings, Split, Task, Tool, View,
     WorkflowConfiguration, WorkflowPlugin,
 };
+use crate::records::{Record, Records};
+use crate::seed::Seed;
 use crate::trajectory::{Completion, Ending, Event, Reward, StopReason};
 
 /// An environment and a workflow, configured for a run.
@@ -33,6 +35,8 @@ pub struct Stage {
     pub workflow_settings: Settings,
     /// What follows from them.
     pub workflow_configuration: WorkflowConfiguration,
+    /// The records that tasks are built from, if the environment needs some.
+    pub records: Option<Arc<Records>>,
     /// The tools that the workflow may call.
     pub tools: Vec<Tool>,
     /// Turns per seat and conversation after which an episode is truncated.
@@ -140,19 +144,37 @@ impl Stage {
         self.roles().iter().flat_map(|role| -> Vec<Seat> { seats(role) }).collect()
     }
 
-    /// Begin a task, which may be built from a record of a data set.
-    pub fn begin(
-        &self,
-        split: Split,
-        seed: u32,
-        entry: Option<&str>,
-    ) -> Result<Consequence, PluginFailure> {
+    /// Begin a task. Of an environment that builds them from records, the seed
+    /// says which record.
+    pub fn begin(&self, split: Split, seed: u32) -> Result<Consequence, PluginFailure> {
         let settings = self.environment_settings.configured().to_vec();
-        let (seats, entry) = (self.seats(), entry.map(str::to_owned));
-        let mut episode = self.environment.start(&Task { split, seed, settings, seats, entry })?;
+        let record = self.record(split, seed)?;
+        let (seats, entry) = (self.seats(), record.as_ref().map(|record| record.text.clone()));
+        let started = self.environment.start(&Task { split, seed, settings, seats, entry });
+        let mut episode = started.map_err(|failure| placed(failure, record.as_ref()))?;
         let roles: Arc<[Role]> = self.roles().into();
         let session = self.workflow.start(&roles, &self.briefing(&mut episode)?)?;
         Play::new(self, episode, session, Counts::default()).begin()
+    }
+
+    fn record(&self, split: Split, seed: u32) -> Result<Option<Record>, PluginFailure> {
+        let record = self.records.as_ref().map(|records| records.read(split, seed)).transpose();
+        record.map_err(|error| {
+            let (fault, message) = (Fault::Task, error.to_string());
+            self.environment.failed("start", Cause::Problem { fault, message })
+        })
+    }
+
+    /// How many tasks a split has, if they are counted.
+    pub fn tasks(&self, split: Split) -> Option<usize> {
+        self.records.as_ref().map(|records| records.count(split))
+    }
+
+    /// Which task a run trains on at this place: the next record, or any of the
+    /// tasks there are without end.
+    pub fn training_task(&self, position: u64, order: Seed, any: Seed) -> u32 {
+        let records = self.records.as_ref();
+        records.map_or_else(|| any.value_u32(), |records| records.training_index(position, order))
     }
 
     /// Report the answers to the requests due, in a fork of the scene.
@@ -212,5 +234,16 @@ impl Stage {
     /// Whose view is everybody's, where all see the same.
     fn first_seat(&self) -> Seat {
         Seat::new(self.roles().first().map_or("", |role| &role.name))
+    }
+}
+
+/// Names the record that an environment refuses.
+fn placed(failure: PluginFailure, record: Option<&Record>) -> PluginFailure {
+    match (failure.cause, record) {
+        (Cause::Problem { fault: Fault::Task, message }, Some(record)) => {
+            let message = format!("{message} ({})", record.place);
+            PluginFailure { cause: Cause::Problem { fault: Fault::Task, message }, ..failure }
+        }
+        (cause, _) => PluginFailure { cause, ..failure },
     }
 }

@@ -13,6 +13,10 @@ impl Config {
         self.plugins.path.iter_mut().for_each(anchor);
         self.plugins.files.iter_mut().for_each(anchor_file);
         self.sandbox.interpreters.iter_mut().for_each(anchor_file);
+        let tasks = &mut self.tasks;
+        for files in [&mut tasks.files, &mut tasks.train, &mut tasks.validation, &mut tasks.test] {
+            files.iter_mut().for_each(anchor);
+        }
         for policy in self.policies.values_mut() {
             policy.path.as_mut().map(anchor);
             policy.lora.as_mut().and_then(|lora| lora.path.as_mut()).map(anchor);

@@ -99,6 +99,11 @@ impl EnvironmentPlugin {
         LiveEpisode::resume(self, state)
     }
 
+    /// A failure of a call of this environment, for the cause given.
+    pub fn failed(&self, call: &'static str, cause: Cause) -> PluginFailure {
+        PluginFailure::new(&self.shared.identity, call, cause)
+    }
+
     pub(super) fn text_limit(&self) -> TextLimit {
         TextLimit { text_kib: self.shared.plugin.limits().text_kib }
     }

@@ -1,0 +1,61 @@
+//! Environments and workflows, configured by hand.
+
+use std::sync::Arc;
+
+use troupe::plugin::{
+    Briefing, EnvironmentPlugin, LiveSession, PluginFailure, Role, Seat, Split, Task,
+    WorkflowPlugin,
+};
+use troupe::rollout::{Stage, offered_tools};
+
+/// A training task of an environment with these settings, for one player.
+pub fn task(environment: &EnvironmentPlugin, settings: &str, seed: u32) -> Task {
+    let settings = environment.settings(&settings.parse().unwrap()).unwrap();
+    let (settings, seats) = (settings.configured().to_vec(), vec![Seat::new("player")]);
+    Task { split: Split::Train, seed, settings, seats, entry: None }
+}
+
+/// An environment and a workflow with these settings.
+pub fn stage(
+    environment: &EnvironmentPlugin,
+    environment_settings: &str,
+    workflow: &WorkflowPlugin,
+    workflow_settings: &str,
+) -> Stage {
+    let environment_settings = environment.settings(&environment_settings.parse().unwrap());
+    let environment_settings = environment_settings.unwrap();
+    let environment_configuration = environment.configure(&environment_settings).unwrap();
+    let workflow_settings = workflow.settings(&workflow_settings.parse().unwrap()).unwrap();
+    let kinds = &environment.description().actions;
+    let workflow_configuration = workflow.configure(&workflow_settings, kinds).unwrap();
+    Stage {
+        environment: environment.clone(),
+        environment_settings,
+        max_turns: environment_configuration.max_turns as usize,
+        environment_configuration,
+        workflow: workflow.clone(),
+        workflow_settings,
+        workflow_configuration,
+        records: None,
+        tools: offered_tools(workflow),
+        actions_per_answer: 8,
+    }
+}
+
+/// A session of a stage's workflow, not begun.
+pub fn session(stage: &Stage) -> Result<LiveSession, PluginFailure> {
+    let roles: Arc<[Role]> = stage.roles().into();
+    let description = stage.environment.description();
+    stage.workflow.start(
+        &roles,
+        &Briefing {
+            environment: description.name.clone(),
+            rules: vec![(None, "There are no rules.".to_owned())],
+            actions: description.actions.clone(),
+            settings: stage.workflow_settings.configured().to_vec(),
+            max_turns: stage.max_turns as u32,
+            tools: stage.tools.clone(),
+            revealed: None,
+        },
+    )
+}
