@@ -4,6 +4,7 @@
 
 use crate::config::Estimator;
 use crate::group::Group;
+use crate::trajectory::Sample;
 
 /// Keeps a nearly flat group from being blown up; as in TRL.
 const EPSILON: f64 = 1e-4;
@@ -28,6 +29,25 @@ pub fn advantages(groups: &[Group], estimator: Estimator, samples: usize) -> Vec
     table
 }
 
+/// Gives an advantage of its own to groups that have none although something is
+/// known of them: of two or more answers, none was carried out in full, and all
+/// were worth the same. Without it a policy to which a word has become all but
+/// impossible never leaves the states in which only that word is right.
+pub fn repel(table: &mut [Option<f32>], groups: &[Group], samples: &[Sample], refused: f64) {
+    if refused == 0.0 {
+        return;
+    }
+    let members = |group: &Group| -> Vec<usize> {
+        group.units.iter().flat_map(|unit| unit.members.iter().copied()).collect()
+    };
+    for group in groups.iter().filter(|group| group.units.len() > 1 && group.is_flat()) {
+        let members = members(group);
+        if members.iter().all(|&member| !samples[member].accepted) {
+            members.into_iter().for_each(|member| table[member] = Some(refused as f32));
+        }
+    }
+}
+
 /// Each unit's score relative to the group's mean, in units of its spread if
 /// `normalize`.
 fn group_relative(group: &Group, normalize: bool) -> Vec<f64> {
@@ -47,6 +67,38 @@ mod tests {
 
     use super::*;
     use crate::group::Unit;
+    use crate::test_samples::sample;
+
+    #[test]
+    fn only_answers_that_were_all_refused_alike_are_pushed_away_from() {
+        let group = |members: [usize; 2], scores: [f64; 2]| Group {
+            roles: BTreeSet::from(["solo".to_owned()]),
+            units: members
+                .into_iter()
+                .zip(scores)
+                .map(|(member, score)| Unit { members: vec![member], score })
+                .collect(),
+        };
+        let mut samples: Vec<Sample> =
+            (0..8).map(|branch| sample(0, 0, 0, "solo", branch)).collect();
+        for (sample, accepted) in samples.iter_mut().zip([false, false, false, true, true, true]) {
+            sample.accepted = accepted;
+        }
+        samples[6].accepted = false;
+        samples[7].accepted = false;
+        let groups = [
+            group([0, 1], [-0.1, -0.1]),
+            group([2, 3], [0.0, 0.0]),
+            group([4, 5], [1.0, 1.0]),
+            group([6, 7], [-0.1, -0.3]),
+        ];
+        let mut table = vec![None; 8];
+        repel(&mut table, &groups, &samples, -0.5);
+        assert_eq!(table, [&[Some(-0.5); 2][..], &[None; 6]].concat());
+        let mut table = vec![None; 8];
+        repel(&mut table, &groups, &samples, 0.0);
+        assert_eq!(table, [None; 8]);
+    }
 
     fn group(scores: &[f64]) -> Group {
         let unit = |(index, &score)| Unit { members: vec![index], score };

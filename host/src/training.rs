@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
-use crate::advantage::advantages;
+use crate::advantage::{advantages, repel};
 use crate::checkpoint::{Found, Progress, remove_old, save_checkpoint};
 use crate::config::Config;
 use crate::group::{filter_groups, form_groups, leave_out_frozen};
@@ -269,7 +269,9 @@ impl Training {
         for (role, metrics) in record.roles.iter_mut().filter(|(role, _)| cast.learns(role)) {
             metrics.groups = Some(measure_groups(&formed, &kept, Some(role)));
         }
-        advantages(&kept, config.estimator, samples.len())
+        let mut table = advantages(&kept, config.estimator, samples.len());
+        repel(&mut table, &formed, samples, config.refused);
+        table
     }
 
     /// What each role that trains has learned from; returns what somebody

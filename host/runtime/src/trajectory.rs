@@ -169,7 +169,7 @@ pub struct Sample {
     pub completion: Completion,
     /// What it was worth.
     pub reward: Reward,
-    /// Whether every action it led to was carried out in full.
+    /// Whether all that it had its own seat do was carried out in full.
     pub accepted: bool,
 }
 

@@ -219,11 +219,7 @@ impl<'a> Play<'a> {
         for (index, seat) in self.seats.iter().enumerate() {
             let own = of_seat(seat);
             self.rewards[index].add(&reward_of(outcome, seat, &own));
-            // What is done for seats that gave no answer was led to by every answer.
-            let led_to =
-                |place: &usize| own.contains(place) || !self.seats.contains(&moves[*place].seat);
-            self.accepted[index] &=
-                (0..moves.len()).filter(led_to).all(|one| outcome.effects[one].accepted);
+            self.accepted[index] &= own.iter().all(|&one| outcome.effects[one].accepted);
         }
         for seat in self.stage.seats() {
             if self.seats.contains(&seat) {

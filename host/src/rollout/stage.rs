@@ -101,7 +101,7 @@ pub struct Consequence {
     pub others: Vec<(Seat, Reward)>,
     /// What the workflow said of earlier answers.
     pub credits: Vec<Credit>,
-    /// Whether all that each answer led its seat to do was carried out in full.
+    /// Whether all that each answer had its own seat do was carried out in full.
     pub accepted: Vec<bool>,
     /// What happened, in order.
     pub events: Vec<Event>,

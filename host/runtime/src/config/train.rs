@@ -41,6 +41,9 @@ table! {
         pub filter: GroupFilter = GroupFilter::ZeroVariance;
         /// Share of groups that `std` and `mean` leave out.
         pub filter_ratio: f64 = 0.25, 0.0..=1.0;
+        /// Advantage of answers to a state all of which were refused and worth the same: they say
+        /// nothing of each other, but that something else should be said. 0 leaves them out.
+        pub refused: f64 = -0.5, -10.0..=0.0;
     }
 }
 
