@@ -260,7 +260,12 @@ fn too_many_void_episodes_stop_the_run_and_say_whose_fault_it_is() {
 }
 
 /// Train a singer nobody listens to beside a speaker.
-fn sing(folder: &Path, name: &str, extra: &[&str]) -> (i32, Vec<Value>, String) {
+fn train_with(
+    workflow: &str,
+    folder: &Path,
+    name: &str,
+    extra: &[&str],
+) -> (i32, Vec<Value>, String) {
     let sets = [
         "validation.every=0",
         "validation.tasks=4",
@@ -271,11 +276,8 @@ fn sing(folder: &Path, name: &str, extra: &[&str]) -> (i32, Vec<Value>, String) 
         "environment.max_distance=4",
     ];
     let mut flags = arguments(folder, name, &sets);
-    flags[2] = format!(
-        "{},{}",
-        plugins(&["plan-path"]),
-        crate::support::fixture("chorus-workflow").display()
-    );
+    flags[2] =
+        format!("{},{}", plugins(&["plan-path"]), crate::support::fixture(workflow).display());
     flags.extend(extra.iter().flat_map(|set| ["--set".to_owned(), set.to_string()]));
     let (code, _, stderr) = run(&flags.iter().map(String::as_str).collect::<Vec<_>>());
     (code, metrics(&folder.join(name)), stderr)
@@ -284,28 +286,33 @@ fn sing(folder: &Path, name: &str, extra: &[&str]) -> (i32, Vec<Value>, String) 
 #[test]
 fn a_role_that_learns_nothing_is_named_once_and_its_groups_are_counted_apart() {
     let folder = tempfile::tempdir().unwrap();
+    // Whatever the judge says, the same is done; what it says counts for the solver.
     let steps = ["train.steps=12", "roles=per-role"];
-    let (code, records, stderr) = sing(folder.path(), "run", &steps);
+    let (code, records, stderr) = train_with("judge-workflow", folder.path(), "run", &steps);
     assert_eq!(code, 0, "{stderr}");
-    let warning = "the role `singer` has learned nothing for 10 steps";
+    let warning = "the role `judge` has learned nothing for 10 steps";
     assert_eq!(stderr.matches(warning).count(), 1, "{stderr}");
     for record in &records[1..] {
         let told = record.get("warnings").is_some_and(|told| told.to_string().contains(warning));
         assert_eq!(told, record["step"] == 10, "{record}");
-        assert_eq!(record["roles"]["singer"]["groups"]["dropped"], 1.0);
-        assert_eq!(record["updates"]["singer"]["compared"], 0);
+        assert_eq!(record["roles"]["judge"]["groups"]["dropped"], 1.0);
+        assert_eq!(record["updates"]["judge"]["compared"], 0);
     }
-    let kept = |record: &&Value| record["roles"]["speaker"]["groups"]["dropped"] != 1.0;
-    assert!(records[1..].iter().filter(kept).count() > 6, "the speaker learns");
-    assert!(!stderr.contains("the role `speaker`"), "{stderr}");
+    let kept = |record: &&Value| record["roles"]["solver"]["groups"]["dropped"] != 1.0;
+    assert!(records[1..].iter().filter(kept).count() > 6, "the solver learns");
+    assert!(!stderr.contains("the role `solver`"), "{stderr}");
 }
 
 #[test]
 fn flat_groups_stay_in_the_update_for_entropy_and_kl_alone() {
     let folder = tempfile::tempdir().unwrap();
     let samples = |name: &str, extra: &[&str]| -> (u64, u64, u64) {
-        let (code, records, stderr) =
-            sing(folder.path(), name, &[&["train.steps=1"], extra].concat());
+        let (code, records, stderr) = train_with(
+            "chorus-workflow",
+            folder.path(),
+            name,
+            &[&["train.steps=1"], extra].concat(),
+        );
         assert_eq!(code, 0, "{stderr}");
         let number = |value: &Value| value.as_u64().unwrap();
         let roles = &records[1]["roles"];

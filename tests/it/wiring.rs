@@ -149,6 +149,7 @@ fn the_share_of_groups_that_a_filter_leaves_out_is_not_learned_from() {
             let mut config = config();
             // What is left out may stay in the update for the entropy's sake.
             config.train.entropy_coefficient = 0.0;
+            config.advantage.refused = 0.0;
             config.advantage.filter = filter;
             config.advantage.filter_ratio = ratio;
             config.train.regularize = Regularize::Kept;

@@ -138,6 +138,11 @@ impl Plugin {
         if offer.sandbox && grant.is_none() {
             return Err(PluginError::not_granted(file));
         }
+        if offer.retrieval {
+            let (import, hint) = ("troupe:plugin/retrieval", "this host has no corpus to grant");
+            let (import, hint) = (import.to_owned(), hint.to_owned());
+            return Err(PluginError::Import { file: file.to_owned(), import, hint });
+        }
         let shape = |error: wasmtime::Error| PluginError::shape(file, &error);
         let component = prepare(engine, &component, &offer).map_err(shape)?;
         let loaded = Loaded {
