@@ -316,8 +316,8 @@ fn shown(consequence: &Consequence) -> String {
         Progress::Asked(scene) => format!("{:x} {:?}", scene.digest(), scene.due),
         Progress::Ended(ending) => format!("{ending:?}"),
     };
-    let Consequence { rewards, others, credits, accepted, events, .. } = consequence;
-    format!("{rewards:?} {others:?} {credits:?} {accepted:?} {events:?} {led_to}")
+    let Consequence { team, rewards, others, credits, accepted, events, .. } = consequence;
+    format!("{team:?} {rewards:?} {others:?} {credits:?} {accepted:?} {events:?} {led_to}")
 }
 
 /// A configuration of record tasks over a file with these lines.

@@ -73,7 +73,7 @@ pub(crate) use probe::Probe;
 pub use sandbox::{Grants, SandboxGrant};
 pub use session::{LiveSession, SessionState};
 pub use setting::{SettingError, Settings};
-pub use task::reward_of;
+pub use task::{seat_reward, team_reward};
 pub(crate) use ticker::Ticker;
 pub(crate) use wasi::link_random;
 pub use workflow::WorkflowPlugin;

@@ -150,7 +150,8 @@ impl Records {
             if !record.is_empty() {
                 let split = match whole {
                     Some(split) => split,
-                    None if field.is_empty() => owner(record),
+                    // Whatever other records there are.
+                    None if field.is_empty() => Split::owning(record),
                     None => named_split(record, field).ok_or_else(|| RecordError::NoSplit {
                         file: path.to_owned(),
                         line,
@@ -221,19 +222,6 @@ fn shuffled(count: u32, seed: Seed) -> Arc<[u32]> {
         order.swap(last, seed.at(last as u64).index(last + 1));
     }
     order.into()
-}
-
-/// The split a record belongs to whatever others there are.
-fn owner(record: &[u8]) -> Split {
-    match blake3::hash(record).as_bytes()[0..8]
-        .iter()
-        .fold(0_u64, |sum, byte| sum.wrapping_mul(256).wrapping_add(u64::from(*byte)))
-        % 10
-    {
-        0 => Split::Validation,
-        1 => Split::Test,
-        _ => Split::Train,
-    }
 }
 
 fn named_split(record: &[u8], field: &str) -> Option<Split> {

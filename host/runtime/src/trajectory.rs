@@ -119,6 +119,12 @@ impl Reward {
         alpha * self.team + self.local
     }
 
+    /// Add a named share to the answering role's own reward.
+    pub fn credit(&mut self, name: &str, value: f64) {
+        self.local += value;
+        *self.parts.entry(name.to_owned()).or_default() += value;
+    }
+
     /// Add the worth of one more action.
     pub fn add(&mut self, other: &Reward) {
         self.team += other.team;

@@ -53,7 +53,7 @@ fn show(
     let mut total = 0.0;
     loop {
         let own = now.rewards.iter().chain(now.others.iter().map(|(_, reward)| reward));
-        total += now.team() + own.map(|reward| reward.local).sum::<f64>();
+        total += now.team.team + own.map(|reward| reward.local).sum::<f64>();
         print_events(&now);
         let scene = match now.progress {
             Progress::Asked(scene) => scene,

@@ -202,18 +202,14 @@ impl Attempt {
             // The whole episode is one branch, so what comes later counts for what was earlier.
             for credit in credits {
                 self.reward_later(self.numbers.get(&credit.answer).copied(), |reward| {
-                    reward.local += credit.value;
-                    *reward.parts.entry(credit.name.clone()).or_default() += credit.value;
+                    reward.credit(&credit.name, credit.value);
                 });
             }
             for (seat, more) in others {
                 let own =
                     |sample: &Sample| sample.role == seat.role && sample.instance == seat.instance;
                 let last = self.samples.iter().rposition(own);
-                // The team's share is in the samples of this round.
-                self.reward_later(last, |reward| {
-                    reward.add(&Reward { team: 0.0, ..more.clone() });
-                });
+                self.reward_later(last, |reward| reward.add(&more));
             }
         }
     }

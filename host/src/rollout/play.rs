@@ -5,7 +5,7 @@ use super::stage::{Answer, Consequence, Counts, Progress, Scene, Stage};
 use super::tool;
 use crate::plugin::{
     self, Call, Credit, Directive, Event as SessionEvent, LiveEpisode, LiveSession, Move, Outcome,
-    PluginFailure, Reply, Request, ResultOfMove, Seat, Step, reward_of, text_of,
+    PluginFailure, Reply, Request, ResultOfMove, Seat, Step, seat_reward, team_reward, text_of,
 };
 use crate::trajectory::{Action, Ending, Event, Reward, Status};
 
@@ -21,6 +21,7 @@ pub(super) struct Play<'a> {
     counts: Counts,
     /// Who answered, in the order of the answers.
     seats: Vec<Seat>,
+    team: Reward,
     rewards: Vec<Reward>,
     others: Vec<(Seat, Reward)>,
     credits: Vec<Credit>,
@@ -51,6 +52,7 @@ impl<'a> Play<'a> {
             session,
             counts,
             seats: Vec::new(),
+            team: Reward::default(),
             rewards: Vec::new(),
             others: Vec::new(),
             credits: Vec::new(),
@@ -132,8 +134,11 @@ impl<'a> Play<'a> {
             if !self.counts.open.contains(&credit.answer) {
                 let answer = credit.answer;
                 return Err(self.failure(format!(
-                    "it credits answer {answer}, which it did not ask for as open"
+                    "it credits answer {answer}, which it did not ask for as open, or has closed"
                 )));
+            }
+            if credit.is_last {
+                self.counts.open.remove(&credit.answer);
             }
             let Credit { answer, name, value, .. } = credit.clone();
             self.events.push(Event::Credited { answer, name, value });
@@ -191,7 +196,11 @@ impl<'a> Play<'a> {
                 },
                 accepted: effect.accepted,
                 feedback: effect.feedback.clone(),
-                reward: reward_of(&outcome, seat, &[index]),
+                reward: {
+                    let mut reward = team_reward(&outcome);
+                    reward.add(&seat_reward(&outcome, seat, &[index]));
+                    reward
+                },
                 status,
             });
             results.push(ResultOfMove {
@@ -216,16 +225,19 @@ impl<'a> Play<'a> {
             let own = moves.iter().enumerate().filter(|(_, one)| one.seat == *seat);
             own.map(|(index, _)| index).collect()
         };
+        let team = team_reward(outcome);
+        self.team.add(&team);
         for (index, seat) in self.seats.iter().enumerate() {
             let own = of_seat(seat);
-            self.rewards[index].add(&reward_of(outcome, seat, &own));
+            self.rewards[index].add(&team);
+            self.rewards[index].add(&seat_reward(outcome, seat, &own));
             self.accepted[index] &= own.iter().all(|&one| outcome.effects[one].accepted);
         }
         for seat in self.stage.seats() {
             if self.seats.contains(&seat) {
                 continue;
             }
-            let reward = reward_of(outcome, &seat, &of_seat(&seat));
+            let reward = seat_reward(outcome, &seat, &of_seat(&seat));
             if reward == Reward::default() {
                 continue;
             }
@@ -239,7 +251,7 @@ impl<'a> Play<'a> {
     fn call(&mut self, calls: Vec<Call>) -> Result<SessionEvent, PluginFailure> {
         let mut returned = Vec::new();
         for call in calls {
-            let answer = tool::call(self.stage, &call)?;
+            let answer = tool::call(&self.stage.workflow, &call)?;
             self.events.push(Event::Called {
                 role: call.seat.role,
                 tool: call.tool,
@@ -280,8 +292,8 @@ impl<'a> Play<'a> {
             }),
         };
         self.keep_logs();
-        let Play { rewards, others, credits, accepted, events, .. } = self;
-        Ok(Consequence { rewards, others, credits, accepted, events, progress })
+        let Play { team, rewards, others, credits, accepted, events, .. } = self;
+        Ok(Consequence { team, rewards, others, credits, accepted, events, progress })
     }
 
     /// The first lines that each plugin logged become part of what happened.

@@ -95,9 +95,12 @@ pub enum Progress {
 /// What the answers of a round, or the beginning, brought about.
 #[derive(Clone)]
 pub struct Consequence {
-    /// What it was worth to each answer, in the order of those that were due.
+    /// What it was worth to everybody.
+    pub team: Reward,
+    /// What it was worth to each answer, the team's share included, in the order
+    /// of those that were due.
     pub rewards: Vec<Reward>,
-    /// What it was worth to seats that gave none of these answers.
+    /// What it was worth to seats alone that gave none of these answers.
     pub others: Vec<(Seat, Reward)>,
     /// What the workflow said of earlier answers.
     pub credits: Vec<Credit>,
@@ -107,14 +110,6 @@ pub struct Consequence {
     pub events: Vec<Event>,
     /// Where it led.
     pub progress: Progress,
-}
-
-impl Consequence {
-    /// The team's reward.
-    pub fn team(&self) -> f64 {
-        let all = self.rewards.iter().chain(self.others.iter().map(|(_, reward)| reward));
-        all.map(|reward| reward.team).next().unwrap_or(0.0)
-    }
 }
 
 /// An answer as a session is told of it.

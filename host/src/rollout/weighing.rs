@@ -63,6 +63,8 @@ impl Weighing {
         setting: &Setting,
     ) -> Result<Self, PluginFailure> {
         let count = drawn.iter().map(|drawn| drawn.completions.len()).max().unwrap_or(0);
+        // One branch alone is compared with nothing.
+        let looks_ahead = looks_ahead && count > 1;
         let branches: Vec<Result<Branch, PluginFailure>> = (0..count)
             .into_par_iter()
             .map(|branch| {
@@ -196,9 +198,7 @@ impl Branch {
         for credit in &consequence.credits {
             let place = drawn.iter().position(|drawn| drawn.due.number == credit.answer);
             let Some(place) = place.filter(|&place| self.open[place]) else { continue };
-            let reward = &mut self.rewards[place];
-            reward.local += credit.value;
-            *reward.parts.entry(credit.name.clone()).or_default() += credit.value;
+            self.rewards[place].credit(&credit.name, credit.value);
         }
         let closed: BTreeSet<u32> = consequence
             .credits
@@ -220,15 +220,16 @@ impl Branch {
         let Some(scene) = self.ahead.take() else { return Ok(()) };
         let texts: Vec<Answer> = answers.iter().map(|drawn| drawn.answer(0)).collect();
         let later = stage.answer(&scene, &texts)?;
-        let seats = scene.due.iter().map(|due| &due.request.seat).zip(&later.rewards);
-        let all: Vec<(&Seat, &Reward)> =
-            seats.chain(later.others.iter().map(|(seat, reward)| (seat, reward))).collect();
-        let team = later.team();
         for (place, drawn) in drawn.iter().enumerate().filter(|(place, _)| self.open[*place]) {
-            let own = all.iter().find(|(seat, _)| **seat == drawn.due.request.seat);
-            match own {
-                Some((_, reward)) => self.rewards[place].add(reward),
-                None => self.rewards[place].team += team,
+            let seat = &drawn.due.request.seat;
+            let reward = &mut self.rewards[place];
+            match scene.due.iter().position(|due| due.request.seat == *seat) {
+                Some(own) => reward.add(&later.rewards[own]),
+                None => {
+                    reward.add(&later.team);
+                    let others = later.others.iter().filter(|(other, _)| other == seat);
+                    others.for_each(|(_, own)| reward.add(own));
+                }
             }
         }
         self.take_credits(&later, drawn);

@@ -1,22 +1,32 @@
-//! What an answer is told to be worth, of what moves led to.
+//! What moves were worth, and to whom.
 
 use plugin_sdk::environment::{Award, Outcome, Recipient};
 use plugin_sdk::types::Seat;
 
 use crate::trajectory::Reward;
 
-/// The part of an outcome that is for a seat, whose moves have these places.
-pub fn reward_of(outcome: &Outcome, seat: &Seat, moves: &[usize]) -> Reward {
+/// What an outcome is worth to everybody.
+pub fn team_reward(outcome: &Outcome) -> Reward {
     let mut reward = Reward::default();
-    for Award { to, name, value } in &outcome.awards {
-        let share = match to {
-            Recipient::Team => &mut reward.team,
-            Recipient::Mover(index) if moves.contains(&(*index as usize)) => &mut reward.local,
-            Recipient::Seat(whose) if whose == seat => &mut reward.local,
-            Recipient::Mover(_) | Recipient::Seat(_) => continue,
-        };
-        *share += value;
+    for Award { name, value, .. } in of(outcome, |to| *to == Recipient::Team) {
+        reward.team += value;
         *reward.parts.entry(name.clone()).or_default() += value;
     }
     reward
+}
+
+/// What it is worth to a seat alone, whose moves have these places.
+pub fn seat_reward(outcome: &Outcome, seat: &Seat, moves: &[usize]) -> Reward {
+    let own = |to: &Recipient| match to {
+        Recipient::Team => false,
+        Recipient::Mover(index) => moves.contains(&(*index as usize)),
+        Recipient::Seat(whose) => whose == seat,
+    };
+    let mut reward = Reward::default();
+    of(outcome, own).for_each(|award| reward.credit(&award.name, award.value));
+    reward
+}
+
+fn of(outcome: &Outcome, is_meant: impl Fn(&Recipient) -> bool) -> impl Iterator<Item = &Award> {
+    outcome.awards.iter().filter(move |award| is_meant(&award.to))
 }
