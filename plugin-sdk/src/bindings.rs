@@ -66,7 +66,6 @@ pub mod granted {
 
             world granted {
                 import troupe:plugin/sandbox@0.2.0;
-                import troupe:plugin/retrieval@0.2.0;
             }
         ",
         world: "troupe:sdk/granted",

@@ -95,7 +95,6 @@ mod export;
 pub mod interpreter;
 pub mod log;
 mod random;
-pub mod retrieval;
 pub mod sandbox;
 pub mod settings;
 pub mod state;

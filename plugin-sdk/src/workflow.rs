@@ -129,6 +129,14 @@ impl Briefing {
         found.map_or("", |(_, rules)| rules)
     }
 
+    /// Standing instructions for a role that is to send this kind of action: the
+    /// rules, its task, and what the last line of its answer must look like.
+    pub fn instructions(&self, role: &str, task: &str, kind: &str) -> Result<String, Problem> {
+        let (rules, format) = (self.rules_for(&Seat::new(role)), &self.action(kind)?.summary);
+        let end = "You may think first. End your answer with a line that holds nothing but";
+        Ok(format!("{rules}\n\n{}.", format!("{task} {end} {format}").trim_start()))
+    }
+
     /// The kind of action with this name, or a problem that names those there are.
     pub fn action(&self, name: &str) -> Result<&ActionKind, Problem> {
         action_kind(&self.actions, name)

@@ -92,6 +92,25 @@ fn an_answer_earns_all_its_actions_but_not_what_another_seat_earns_for_itself() 
 }
 
 #[test]
+fn the_named_shares_of_a_reward_add_up_to_it_whoever_earned_it_and_when() {
+    for sampling in [SamplingScheme::Tree, SamplingScheme::Trajectory] {
+        let mut config = config();
+        config.rollout.sampling = sampling;
+        let first = always("first 1 0.5; second 2 8");
+        let rollout = play(&config, &first, &always("first 4 16; second 1 0.25"));
+        for sample in &rollout.samples {
+            let shares: f64 = sample.reward.parts.values().sum();
+            let reward = &sample.reward;
+            assert_eq!(shares, reward.team + reward.local, "{sampling:?} {reward:?}");
+        }
+        // What the other earns for a seat counts for its last answer, if nothing else is compared.
+        let own = rollout.samples.iter().filter(|s| s.role == "first" && s.turn == 0);
+        let later = if sampling == SamplingScheme::Tree { 0.0 } else { 16.0 };
+        assert!(own.into_iter().all(|sample| sample.reward.local == 0.5 + later), "{sampling:?}");
+    }
+}
+
+#[test]
 fn an_answer_is_accepted_if_every_action_of_its_seat_was() {
     for (line, accepted) in [
         ("first 0 0; first 0 0", true),

@@ -218,9 +218,7 @@ impl Records {
 
 fn shuffled(count: u32, seed: Seed) -> Arc<[u32]> {
     let mut order: Vec<u32> = (0..count).collect();
-    for last in (1..order.len()).rev() {
-        order.swap(last, seed.at(last as u64).index(last + 1));
-    }
+    seed.shuffle(&mut order);
     order.into()
 }
 

@@ -51,6 +51,13 @@ impl Seed {
     pub fn index(self, count: usize) -> usize {
         ((self.unit() * count as f64) as usize).min(count.saturating_sub(1))
     }
+
+    /// Brings `items` into an order that the seed decides (Fisher and Yates).
+    pub fn shuffle<T>(self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.at(last as u64).index(last + 1));
+        }
+    }
 }
 
 /// The finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).

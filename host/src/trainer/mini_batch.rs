@@ -3,12 +3,10 @@
 use super::bundle::Bundle;
 use crate::seed::Seed;
 
-/// The bundles in an order that the seed decides (Fisher and Yates).
+/// The bundles in an order that the seed decides.
 pub(super) fn shuffled<'b, 'a>(bundles: &'b [Bundle<'a>], seed: Seed) -> Vec<&'b Bundle<'a>> {
     let mut order: Vec<&Bundle> = bundles.iter().collect();
-    for last in (1..order.len()).rev() {
-        order.swap(last, seed.at(last as u64).index(last + 1));
-    }
+    seed.shuffle(&mut order);
     order
 }
 

@@ -141,7 +141,7 @@ impl<'a> Examination<'a> {
             actions: self.kinds.clone(),
             settings: self.settings.clone(),
             max_turns: ANSWERS as u32,
-            tools: ["run", "search"].map(tool).to_vec(),
+            tools: vec![tool("run")],
             revealed: None,
         }
     }

@@ -43,18 +43,12 @@ impl Workflow for FillerChecker {
     }
 
     fn start(briefing: &Briefing) -> Result<Self, Problem> {
-        let system = |role: &str, task: &str, kind: &str| -> Result<String, Problem> {
-            let format = &briefing.action(kind)?.summary;
-            let rules = briefing.rules_for(&Seat::new(role));
-            let end = "You may think first. End your answer with a line that holds nothing but";
-            Ok(format!("{rules}\n\n{task} {end} {format}."))
-        };
         let filler_task = "You are the filler: fill in what you are sure of, or `pass` if \
                            something has to be erased first.";
         let checker_task = "You are the checker: erase what is wrong, or `pass` if nothing is.";
         Ok(FillerChecker {
-            filler_system: system(FILLER, filler_task, "fill")?,
-            checker_system: system(CHECKER, checker_task, "erase")?,
+            filler_system: briefing.instructions(FILLER, filler_task, "fill")?,
+            checker_system: briefing.instructions(CHECKER, checker_task, "erase")?,
         })
     }
 

@@ -46,18 +46,12 @@ impl Workflow for PlannerExecutor {
     }
 
     fn start(briefing: &Briefing) -> Result<Self, Problem> {
-        let system = |role: &str, task: &str, kind: &str| -> Result<String, Problem> {
-            let format = &briefing.action(kind)?.summary;
-            let rules = briefing.rules_for(&Seat::new(role));
-            let end = "You may think first. End your answer with a line that holds nothing but";
-            Ok(format!("{rules}\n\n{task} {end} {format}."))
-        };
         let planner_task = "You are the planner: propose the executor's moves.";
         let executor_task = "You are the executor: make the moves. The planner's proposal stands \
                              after the word `plan`; follow it unless it is wrong.";
         Ok(PlannerExecutor {
-            planner_system: system(PLANNER, planner_task, "plan")?,
-            executor_system: system(EXECUTOR, executor_task, "moves")?,
+            planner_system: briefing.instructions(PLANNER, planner_task, "plan")?,
+            executor_system: briefing.instructions(EXECUTOR, executor_task, "moves")?,
             plan: String::new(),
         })
     }

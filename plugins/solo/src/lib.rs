@@ -41,11 +41,7 @@ impl Workflow for Solo {
 
     fn start(briefing: &Briefing) -> Result<Self, Problem> {
         let kind = kind(&briefing.settings, &briefing.actions)?;
-        let system = format!(
-            "{}\n\nYou may think first. End your answer with a line that holds nothing but {}.",
-            briefing.rules_for(&Seat::new(PLAYER)),
-            kind.summary
-        );
+        let system = briefing.instructions(PLAYER, "", &kind.name)?;
         let chosen = !briefing.settings.text("kind")?.is_empty();
         Ok(Solo { kind: kind.name.clone(), chosen, system })
     }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use plugin_sdk::types::Needs;
 use sha2::{Digest, Sha256};
 use wasmtime::Engine;
 use wasmtime::component::{Component, Instance as WasmInstance, InstancePre, Linker};
@@ -138,11 +139,6 @@ impl Plugin {
         if offer.sandbox && grant.is_none() {
             return Err(PluginError::not_granted(file));
         }
-        if offer.retrieval {
-            let (import, hint) = ("troupe:plugin/retrieval", "this host has no corpus to grant");
-            let (import, hint) = (import.to_owned(), hint.to_owned());
-            return Err(PluginError::Import { file: file.to_owned(), import, hint });
-        }
         let shape = |error: wasmtime::Error| PluginError::shape(file, &error);
         let component = prepare(engine, &component, &offer).map_err(shape)?;
         let loaded = Loaded {
@@ -196,6 +192,21 @@ impl Plugin {
     ) -> Result<(Instance, WasmInstance), PluginFailure> {
         let Loaded { engine, component, limits, grant, .. } = &*self.loaded;
         Instance::new(engine.wasmtime(), component, identity, limits, grant.clone(), seed)
+    }
+
+    /// Refuses one that says it needs more than it gets.
+    pub(super) fn check_needs(&self, needs: &Needs) -> Result<(), PluginError> {
+        let limits = self.limits();
+        let memory = needs.memory_mib.unwrap_or(0);
+        let fuel = needs.fuel.unwrap_or(0.0);
+        let (setting, needed) = if memory as usize > limits.memory_mib {
+            ("plugins.limits.memory_mib", f64::from(memory))
+        } else if fuel > limits.fuel as f64 {
+            ("plugins.limits.fuel", fuel)
+        } else {
+            return Ok(());
+        };
+        Err(PluginError::Needs { file: self.file().to_owned(), setting, needed })
     }
 
     /// Its right to run model-written programs, if it was given it.

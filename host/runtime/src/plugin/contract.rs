@@ -31,8 +31,6 @@ pub struct Offer {
     pub wasi: bool,
     /// It wants to run model-written programs, which has to be granted.
     pub sandbox: bool,
-    /// It wants to search a corpus, which has to be granted.
-    pub retrieval: bool,
 }
 
 impl Offer {
@@ -60,7 +58,6 @@ impl Offer {
                 Import::Harmless => {}
                 Import::Wasi => offer.wasi = true,
                 Import::Sandbox => offer.sandbox = true,
-                Import::Retrieval => offer.retrieval = true,
             }
         }
         if !(offer.environment || offer.workflow || offer.interpreter) {
@@ -95,9 +92,8 @@ fn no_contract<'a>(exports: impl Iterator<Item = &'a str>, file: &Path) -> Plugi
 }
 
 fn not_importable(import: &str, file: &Path) -> PluginError {
-    let hint = "a plugin may import `types`, `log`, `streams` and, when granted, `sandbox` and \
-                `retrieval` of `troupe:plugin`, and a WASI 0.2 without http, in which there is \
-                nothing to find";
+    let hint = "a plugin may import `types`, `log`, `streams` and, when granted, `sandbox` of \
+                `troupe:plugin`, and a WASI 0.2 without http, in which there is nothing to find";
     PluginError::Import { file: file.to_owned(), import: import.to_owned(), hint: hint.to_owned() }
 }
 
@@ -106,7 +102,6 @@ enum Import {
     Harmless,
     Wasi,
     Sandbox,
-    Retrieval,
 }
 
 /// What the import asks for; an error if nobody gets it.
@@ -127,7 +122,6 @@ fn admit(
             _ if types_only => return Ok(Import::Harmless),
             "log" | "streams" => return Ok(Import::Harmless),
             "sandbox" => return Ok(Import::Sandbox),
-            "retrieval" => return Ok(Import::Retrieval),
             _ => {}
         }
     }
@@ -193,6 +187,8 @@ fn numbers(version: &str) -> Option<[u64; 3]> {
 
 #[cfg(test)]
 mod tests {
+    use plugin_sdk::types::Needs;
+
     use super::super::probe::{Probe, load};
     use super::is_compatible;
     use crate::config::Limits;
@@ -282,6 +278,24 @@ mod tests {
             offered.starts_with("plugin `` is not compiled: one of its functions"),
             "{offered}"
         );
+    }
+
+    #[test]
+    fn what_a_plugin_needs_has_to_be_granted() {
+        let plugin = Probe::that("").load(&Limits::default()).unwrap();
+        let needs = |memory_mib, fuel| {
+            let checked = plugin.check_needs(&Needs { memory_mib, fuel });
+            checked.map_err(|error| error.to_string())
+        };
+        assert_eq!(needs(None, None), Ok(()));
+        assert_eq!(needs(Some(64), Some(1e9)), Ok(()));
+        let memory = needs(Some(65), None).unwrap_err();
+        assert!(
+            memory.ends_with("grant it that with `plugins.limits.memory_mib = 65`"),
+            "{memory}"
+        );
+        let fuel = needs(Some(64), Some(2e9)).unwrap_err();
+        assert!(fuel.ends_with("grant it that with `plugins.limits.fuel = 2000000000`"), "{fuel}");
     }
 
     #[test]

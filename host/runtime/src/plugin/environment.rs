@@ -41,6 +41,7 @@ impl EnvironmentPlugin {
         description::check_environment(&description).map_err(|reason| {
             PluginError::Description { file: plugin.file().to_owned(), kind: "environment", reason }
         })?;
+        plugin.check_needs(&description.needs)?;
         let identity = Identity::new(&description.name, &description.version);
         let shared = Environment { plugin: plugin.clone(), identity, description };
         Ok(Some(EnvironmentPlugin { shared: Arc::new(shared) }))
@@ -80,11 +81,6 @@ impl EnvironmentPlugin {
             self.indices().load(&mut *store, &wasm)?.call_configure(store, &given)
         })?;
         conversion::environment_configuration(answer, limit)
-            .and_then(|configuration| {
-                description::check_environment_configuration(&configuration)
-                    .map_err(Cause::invalid)?;
-                Ok(configuration)
-            })
             .map_err(|cause| instance.condemn("configure", cause))
     }
 

@@ -106,6 +106,19 @@ pub enum PluginError {
         /// What may be imported, or how to grant it.
         hint: String,
     },
+    /// It says that it needs more than a call gets.
+    #[error(
+        "plugin `{}` needs more than it gets; grant it that with `{setting} = {needed}`",
+        file.display()
+    )]
+    Needs {
+        /// The file.
+        file: PathBuf,
+        /// The limit that is too low.
+        setting: &'static str,
+        /// What it needs.
+        needed: f64,
+    },
     /// An interface has the contract's name but not its shape.
     #[error("plugin `{}` does not fit contract {ours}: {reason}", file.display())]
     Shape {

@@ -45,6 +45,7 @@ impl WorkflowPlugin {
             kind: "workflow",
             reason,
         })?;
+        plugin.check_needs(&description.needs)?;
         let identity = Identity::new(&description.name, &description.version);
         let shared = Workflow { plugin: plugin.clone(), identity, description };
         Ok(Some(WorkflowPlugin { shared: Arc::new(shared) }))
@@ -104,11 +105,6 @@ impl WorkflowPlugin {
             self.indices().load(&mut *store, &wasm)?.call_configure(store, &given, &kinds)
         })?;
         conversion::workflow_configuration(answer, limit)
-            .and_then(|configuration| {
-                description::check_workflow_configuration(&configuration)
-                    .map_err(Cause::invalid)?;
-                Ok(configuration)
-            })
             .map_err(|cause| instance.condemn("configure", cause))
     }
 
