@@ -286,7 +286,9 @@ mod tests {
 
     #[test]
     fn other_weights_plugins_interpreters_and_devices_are_named() {
-        let (before, mut now) = (manifest(&[]), manifest(&[]));
+        let (mut before, mut now) = (manifest(&[]), manifest(&[]));
+        before.records.files.insert("a.jsonl".to_owned(), "dd".to_owned());
+        now.records.files.insert("a.jsonl".to_owned(), "xx".to_owned());
         now.plugins[0].digest = "xx".to_owned();
         now.policies[0].digest = "xx".to_owned();
         now.interpreters.clear();
@@ -299,6 +301,7 @@ mod tests {
                 "the device was cpu and is cuda",
                 "the plugin `plan-path` has another digest",
                 "the interpreter `python.wasm` is not there",
+                "the record file `a.jsonl` has another digest",
                 "the policy it began with (its base included) `planner` has another digest",
             ]
         );
