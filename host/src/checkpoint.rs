@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::curriculum::Standings;
 use crate::guard::Guard;
 use crate::metrics::HeldOut;
 use crate::storage::{
@@ -40,6 +41,9 @@ pub struct Progress {
     pub seconds: f64,
     /// How long which role learned nothing.
     pub guard: Guard,
+    /// How far each family's curriculum has come.
+    #[serde(default)]
+    pub standings: Standings,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -202,9 +206,14 @@ mod tests {
     fn progress(step: usize) -> Progress {
         Progress {
             step,
-            before: HeldOut { greedy: Success::new(1, 10), sampled: None },
+            before: HeldOut {
+                greedy: Success::new(1, 10),
+                sampled: None,
+                families: BTreeMap::new(),
+            },
             after: None,
             guard: Guard::default(),
+            standings: Standings::new(),
             best: Some((2, 0.5)),
             void_episodes: 3,
             seconds: 1.5,
@@ -238,7 +247,8 @@ mod tests {
     #[test]
     fn a_number_is_read_as_it_was_written_to_the_last_bit() {
         let folder = tempfile::tempdir().unwrap();
-        let before = HeldOut { greedy: Success::new(7, 512), sampled: None };
+        let before =
+            HeldOut { greedy: Success::new(7, 512), sampled: None, families: BTreeMap::new() };
         let saved = Progress { before, best: Some((1, 0.1 + 0.2)), ..progress(1) };
         save_checkpoint::<StorageError>(folder.path(), &saved, |_| Ok(())).unwrap();
         assert_eq!(load_latest(folder.path()).unwrap().unwrap().progress, saved);

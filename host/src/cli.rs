@@ -17,6 +17,7 @@ use args::{Cli, Command};
 
 use crate::config::DeviceChoice;
 use crate::error::ExitCode;
+use crate::family::FamilyError;
 use crate::imitation::{ImitationError, RecordingError};
 use crate::plugin::PluginError;
 use crate::policy::{Device, PolicyError};
@@ -57,19 +58,31 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
             _ => ExitCode::Policy,
         });
     }
-    of_team(cause).or_else(|| of_training(cause)).or_else(|| code_of_runtime(cause))
+    of_team(cause)
+        .or_else(|| of_family(cause))
+        .or_else(|| of_training(cause))
+        .or_else(|| code_of_runtime(cause))
 }
 
 fn of_team(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
     Some(match cause.downcast_ref::<TeamError>()? {
-        TeamError::Plugin(PluginError::Setting { .. })
-        | TeamError::Cast(_)
-        | TeamError::Records(_)
-        | TeamError::NoRecords { .. }
-        | TeamError::UselessRecords { .. } => ExitCode::Usage,
-        TeamError::Load(error) => return code_of_runtime(error),
-        TeamError::Plugin(_) | TeamError::Failure(_) => ExitCode::Plugin,
+        TeamError::Family(error) => return of_family(error),
+        TeamError::Cast(_) => ExitCode::Usage,
         TeamError::Policy { .. } | TeamError::Tokenizer { .. } => ExitCode::Policy,
+    })
+}
+
+fn of_family(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
+    Some(match cause.downcast_ref::<FamilyError>()? {
+        FamilyError::Plugin(PluginError::Setting { .. })
+        | FamilyError::Records(_)
+        | FamilyError::NoRecords { .. }
+        | FamilyError::UselessRecords { .. }
+        | FamilyError::Twice { .. }
+        | FamilyError::Unknown { .. }
+        | FamilyError::Rung { .. } => ExitCode::Usage,
+        FamilyError::Load(error) => return code_of_runtime(error),
+        FamilyError::Plugin(_) | FamilyError::Failure(_) => ExitCode::Plugin,
     })
 }
 

@@ -1,6 +1,7 @@
 //! The warm start: policies learn to answer as the environment's expert would,
 //! or as another policy did in recorded episodes, until they solve a chosen
-//! share of held-out tasks.
+//! share of held-out tasks of every family. A family that does is left alone
+//! while others are learned.
 //!
 //! Success under imitation comes in jumps, so one interval between two
 //! measurements may lead from too little to too much. Then the interval is
@@ -8,10 +9,10 @@
 
 mod recording;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::{Config, Decay, TrainConfig};
-use crate::evaluation::{Exam, evaluate};
+use crate::evaluation::{Evaluation, Exam, evaluate};
 use crate::metrics::Success;
 use crate::plugin::Split;
 use crate::policy::{Policy, PolicyError};
@@ -73,6 +74,9 @@ pub struct ImitationStep {
     pub loss: f64,
     /// Held-out greedy success.
     pub success: Success,
+    /// That of the family that does worst: what the success asked for is held
+    /// against.
+    pub weakest: f64,
 }
 
 /// What came of imitating recordings.
@@ -95,9 +99,11 @@ pub fn imitate(
     config: &Config,
     mut report: impl FnMut(ImitationStep),
 ) -> Result<ImitationStep, ImitationError> {
-    let stage = team.stage.clone();
-    let demonstrator = Demonstrator::new(&stage, seed(config), config.imitation.exploration);
-    let course = follow(team, config, Supply::Expert(demonstrator), |now, _| {
+    let families = team.families.clone();
+    let exploration = config.imitation.exploration;
+    let stages = families.iter().map(|family| &*family.stage);
+    let experts = stages.map(|stage| Demonstrator::new(stage, seed(config), exploration)).collect();
+    let course = follow(team, config, Supply::Experts(experts), |now, _| {
         report(now);
         Ok(())
     })?;
@@ -129,8 +135,8 @@ pub fn imitate_recording(
     let supply = Supply::Recorded(recording.rounds(seed(config)));
     let course = follow(team, config, supply, |now, policies| {
         report(now);
-        let share = now.success.success;
-        let is_best = best.as_ref().is_none_or(|(best, _)| share >= best.success.success);
+        let share = now.weakest;
+        let is_best = best.as_ref().is_none_or(|(best, _)| share >= best.weakest);
         if is_best && share <= config.imitation.ceiling {
             best = Some((now, duplicates(policies)?));
         }
@@ -152,16 +158,25 @@ fn seed(config: &Config) -> Seed {
 
 /// Whose answers are learned.
 enum Supply<'a> {
-    /// The environment's expert's.
-    Expert(Demonstrator<'a>),
+    /// Those of the families' experts.
+    Experts(Vec<Demonstrator<'a>>),
     /// Those of recorded episodes.
     Recorded(Rounds<'a>),
 }
 
 impl Supply<'_> {
-    fn take(&mut self, count: usize) -> Result<Vec<Demonstration>, DemonstrationError> {
+    /// So many answers of each role, of each of the families that are behind.
+    fn take(
+        &mut self,
+        count: usize,
+        behind: &BTreeSet<String>,
+    ) -> Result<Vec<Demonstration>, DemonstrationError> {
         match self {
-            Supply::Expert(demonstrator) => demonstrator.take(count),
+            Supply::Experts(experts) => {
+                let asked = experts.iter_mut().filter(|expert| behind.contains(expert.family()));
+                let taken: Result<Vec<_>, _> = asked.map(|expert| expert.take(count)).collect();
+                Ok(taken?.concat())
+            }
             Supply::Recorded(rounds) => Ok(rounds.take(count)),
         }
     }
@@ -196,25 +211,36 @@ fn follow(
     let (tasks, seed) = (settings.tasks, seed(config));
     let exam = Exam { split: Split::Validation, tasks, sampled: false, seed };
     let mut retreats = 0;
+    let mut behind: BTreeSet<String> =
+        team.families.iter().map(|family| family.stage.family.clone()).collect();
     let mut course = Course { steps: 0, best: 0.0, end: None };
     while course.steps < settings.max_steps {
         let before = Snapshot::take(&team.policies, &trainers)?;
         let mut loss = 0.0;
         for _ in 0..settings.every {
-            let demonstrations = supply.take(settings.answers_per_role)?;
+            let demonstrations = supply.take(settings.answers_per_role, &behind)?;
             loss += learn(team, &mut trainers, &demonstrations)?;
         }
         course.steps += settings.every;
-        let success = evaluate(team, exam, &config.rollout)?.success;
-        let now = ImitationStep { step: course.steps, loss: loss / settings.every as f64, success };
+        let Evaluation { success, families, .. } = evaluate(team, exam, &config.rollout)?;
+        let share = |success: &Success| success.success;
+        let weakest = families.values().map(share).fold(1.0, f64::min);
+        let loss = loss / settings.every as f64;
+        let now = ImitationStep { step: course.steps, loss, success, weakest };
         report(now, &team.policies)?;
-        course.best = course.best.max(success.success);
-        if success.success > settings.ceiling && retreats < MAX_RETREATS {
+        course.best = course.best.max(weakest);
+        let learned = families.iter().filter(|(name, _)| behind.contains(*name));
+        let most = learned.map(|(_, success)| share(success)).fold(0.0, f64::max);
+        if most > settings.ceiling && retreats < MAX_RETREATS {
             (team.policies, trainers) = (before.policies, before.trainers);
             trainers.values_mut().for_each(Trainer::halve_learning_rate);
             course.steps -= settings.every;
             retreats += 1;
-        } else if success.success >= settings.success {
+            continue;
+        }
+        let is_behind = |(_, success): &(&String, &Success)| share(success) < settings.success;
+        behind = families.iter().filter(is_behind).map(|(name, _)| name.clone()).collect();
+        if behind.is_empty() {
             course.end = Some(now);
             break;
         }

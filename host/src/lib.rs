@@ -20,6 +20,8 @@ pub mod advantage;
 pub mod metrics;
 pub mod policy;
 pub mod rollout;
+pub mod family;
+pub mod curriculum;
 pub mod team;
 pub mod evaluation;
 pub mod trainer;

@@ -11,7 +11,7 @@ use crate::records::RecordsEntry;
 
 /// Settings that may change while a run is stopped: they say how long it goes
 /// on, where it is and what it leaves. Files are judged by their digests.
-const FREE: [&str; 16] = [
+const FREE: [&str; 20] = [
     "run.name",
     "run.dir",
     "run.recorded_episodes",
@@ -23,6 +23,10 @@ const FREE: [&str; 16] = [
     "tasks.train",
     "tasks.validation",
     "tasks.test",
+    "mix.*.tasks.files",
+    "mix.*.tasks.train",
+    "mix.*.tasks.validation",
+    "mix.*.tasks.test",
     "policies.*.path",
     "policies.*.lora.path",
     "train.steps",
@@ -175,6 +179,15 @@ fn compare_digests(
 
 fn compare_values(key: &str, then: &Value, now: &Value, found: &mut Vec<String>) {
     if then == now || is_free(key) {
+        return;
+    }
+    if let (Value::Array(then), Value::Array(now)) = (then, now)
+        && then.len() == now.len()
+        && then.iter().all(Value::is_object)
+    {
+        for (index, (then, now)) in then.iter().zip(now).enumerate() {
+            compare_values(&format!("{key}.{index}"), then, now, found);
+        }
         return;
     }
     if let (Value::Object(then), Value::Object(now)) = (then, now) {

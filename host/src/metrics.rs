@@ -5,7 +5,7 @@
 //! two runs of one seed differ there and nowhere else. Each figure is
 //! explained in `docs/metrics.md`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -39,21 +39,40 @@ impl Success {
     }
 
     /// Of some episodes, one for each task.
-    pub fn of(episodes: &[Episode]) -> Self {
-        let count = |holds: fn(&Episode) -> bool| episodes.iter().filter(|one| holds(one)).count();
-        let void = count(Episode::is_void);
-        Success { void, ..Success::new(count(Episode::solved), episodes.len()) }
+    pub fn of<'e>(episodes: impl IntoIterator<Item = &'e Episode>) -> Self {
+        let (mut tasks, mut solved, mut void) = (0, 0, 0);
+        for episode in episodes {
+            tasks += 1;
+            solved += usize::from(episode.solved());
+            void += usize::from(episode.is_void());
+        }
+        Success { void, ..Success::new(solved, tasks) }
     }
 }
 
 /// Success on tasks that are not trained on.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HeldOut {
     /// With the likeliest token each time.
     pub greedy: Success,
     /// Sampling at the rollout's temperature.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sampled: Option<Success>,
+    /// With the likeliest token each time, by family.
+    #[serde(default)]
+    pub families: BTreeMap<String, Success>,
+}
+
+/// What became of a family's training tasks in a step.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FamilyMetrics {
+    /// Episodes sampled.
+    pub episodes: usize,
+    /// Share of them that was solved; of a tree, its kept branch.
+    pub solved: f64,
+    /// Which rung of its curriculum they were played on, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rung: Option<usize>,
 }
 
 /// Mean and standard deviation.
@@ -130,6 +149,8 @@ pub struct StepRecord<U> {
     pub endings: BTreeMap<String, usize>,
     /// Void episodes by cause.
     pub void: BTreeMap<String, usize>,
+    /// By family.
+    pub families: BTreeMap<String, FamilyMetrics>,
     /// By role.
     pub roles: BTreeMap<String, RoleMetrics>,
     /// Those of all roles that train, before the filter.
@@ -170,6 +191,16 @@ pub fn count_endings(episodes: &[Episode]) -> (BTreeMap<String, usize>, BTreeMap
         *endings.entry(word.to_owned()).or_default() += 1;
     }
     (endings, void)
+}
+
+/// What became of each family's training tasks.
+pub fn measure_families(episodes: &[Episode]) -> BTreeMap<String, FamilyMetrics> {
+    let names: BTreeSet<&String> = episodes.iter().map(|episode| &episode.family).collect();
+    let measure = |name: &String| {
+        let success = Success::of(episodes.iter().filter(|episode| episode.family == *name));
+        FamilyMetrics { episodes: success.tasks, solved: success.success, rung: None }
+    };
+    names.into_iter().map(|name| (name.clone(), measure(name))).collect()
 }
 
 /// What each role did.
@@ -227,8 +258,6 @@ pub fn measure_groups(formed: &[Group], kept: &[Group], role: Option<&str>) -> G
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
     use crate::group::Unit;
     use crate::test_samples::tree_of;
@@ -289,7 +318,15 @@ mod tests {
 
     fn episode(ending: Ending) -> Episode {
         let split = "train".to_owned();
-        Episode { task: 0, split, seed: 0, episode: 0, events: Vec::new(), ending }
+        Episode {
+            task: 0,
+            family: "maze".to_owned(),
+            split,
+            seed: 0,
+            episode: 0,
+            events: Vec::new(),
+            ending,
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@
 //! summary.json    before and after
 //! ```
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -32,7 +33,10 @@ pub struct Summary {
     pub after: Success,
     /// The same two with answers drawn at the rollout's temperature.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub sampled: Option<Sampled>,
+    pub sampled: Option<Change>,
+    /// Greedy success by family of tasks.
+    #[serde(default)]
+    pub families: BTreeMap<String, Change>,
     /// Training steps.
     pub steps: usize,
     /// Wall-clock seconds of all sessions of the run together.
@@ -41,9 +45,9 @@ pub struct Summary {
     pub void_episodes: usize,
 }
 
-/// Success with sampled answers.
+/// What training made of a success.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Sampled {
+pub struct Change {
     /// Before training.
     pub before: Success,
     /// After training.

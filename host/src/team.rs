@@ -1,16 +1,15 @@
 //! Everything a configuration names, loaded and checked against each other:
-//! environment, workflow, roles and policies.
+//! families of tasks, roles and policies.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::config::{Config, PolicyConfig};
-use crate::loading::{LoadError, load_plugins};
-use crate::plugin::{EnvironmentPlugin, PluginError, PluginFailure, Split};
+use crate::config::{Config, MixConfig, PolicyConfig};
+use crate::family::{Family, FamilyError, set_families};
+use crate::plugin::{Plugin, Split};
 use crate::policy::{Device, Policy, PolicyError, RemotePolicy};
-use crate::records::{RecordError, Records};
-use crate::rollout::{Cast, CastError, Demonstrator, Policies, Progress, Stage, offered_tools};
+use crate::rollout::{Cast, CastError, Demonstrator, Policies, Progress, Stage};
 use crate::seed::Seed;
 use crate::trajectory::Author;
 
@@ -21,8 +20,8 @@ const DEMONSTRATIONS_FOR_WORDS: usize = 256;
 
 /// Who plays what, with what.
 pub struct Team {
-    /// Environment and workflow.
-    pub stage: Stage,
+    /// The kinds of tasks; one at least.
+    pub families: Vec<Family>,
     /// Role → policy.
     pub cast: Cast,
     /// The policies the cast names, but for those on servers.
@@ -32,33 +31,9 @@ pub struct Team {
 /// Why there is no team.
 #[derive(Debug, thiserror::Error)]
 pub enum TeamError {
-    /// A plugin cannot be loaded or does not fit.
+    /// The families of tasks cannot be set up.
     #[error(transparent)]
-    Plugin(#[from] PluginError),
-    /// A plugin failed while it was being looked at.
-    #[error(transparent)]
-    Failure(#[from] PluginFailure),
-    /// The plugins cannot be loaded.
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    /// The records cannot be used.
-    #[error(transparent)]
-    Records(#[from] RecordError),
-    /// The environment builds its tasks from records, and none are named.
-    #[error(
-        "the environment `{environment}` builds its tasks from records; name files of them with \
-         `tasks.files`, or with `tasks.train`, `tasks.validation` and `tasks.test`"
-    )]
-    NoRecords {
-        /// Its name.
-        environment: String,
-    },
-    /// Records that nobody reads.
-    #[error("the environment `{environment}` reads no records; leave out the table [tasks]")]
-    UselessRecords {
-        /// Its name.
-        environment: String,
-    },
+    Family(#[from] FamilyError),
     /// The roles cannot be filled.
     #[error(transparent)]
     Cast(#[from] CastError),
@@ -90,58 +65,14 @@ pub enum TeamError {
     },
 }
 
-/// Load the configuration's plugins and set them up with its settings.
-pub fn set_stage(config: &Config) -> Result<Stage, TeamError> {
-    let plugins = &config.plugins;
-    let (library, _) = load_plugins(config)?;
-    let environment = library.environment(plugins.environment.as_deref())?.clone();
-    let workflow = library.workflow(plugins.workflow.as_deref(), &environment)?;
-    let environment_settings = environment.settings(&config.environment)?;
-    let environment_configuration = environment.configure(&environment_settings)?;
-    let workflow_settings = workflow.settings(&config.workflow)?;
-    let workflow_configuration =
-        workflow.configure(&workflow_settings, &environment.description().actions)?;
-    let records = open_records(config, &environment, environment_configuration.needs_records)?;
-    let max_turns = match config.rollout.max_turns {
-        0 => environment_configuration.max_turns as usize,
-        turns => turns,
-    };
-    Ok(Stage {
-        environment_settings,
-        environment_configuration,
-        workflow_settings,
-        workflow_configuration,
-        records,
-        tools: offered_tools(&workflow),
-        environment,
-        workflow,
-        max_turns,
-        actions_per_answer: plugins.limits.actions_per_answer,
-    })
-}
-
-/// The records of the configuration, if the environment builds tasks from some.
-fn open_records(
-    config: &Config,
-    environment: &EnvironmentPlugin,
-    needs_records: bool,
-) -> Result<Option<Arc<Records>>, TeamError> {
-    let name = || environment.name().to_owned();
-    match (Records::open(&config.tasks)?, needs_records) {
-        (None, true) => Err(TeamError::NoRecords { environment: name() }),
-        (Some(_), false) => Err(TeamError::UselessRecords { environment: name() }),
-        (records, _) => Ok(records.map(Arc::new)),
-    }
-}
-
 impl Team {
     /// Load everything.
     pub fn assemble(config: &Config, device: Device) -> Result<Team, TeamError> {
-        let stage = set_stage(config)?;
-        let seats: Vec<String> = stage.roles().iter().map(|role| role.name.clone()).collect();
+        let families = set_families(config)?;
+        let seats = roles(&families);
         let named: Vec<String> = config.policies.keys().cloned().collect();
         let mut cast = Cast::new(&config.roles, &seats, &named)?;
-        let words = vocabulary(&stage, config)?;
+        let words = vocabulary(&families, config);
         let mut loader = Loader { config, words: &words, device, bases: BTreeMap::new() };
         let mut policies = BTreeMap::new();
         for name in cast.policies().into_keys() {
@@ -155,34 +86,64 @@ impl Team {
                 continue;
             }
             let policy = loader.load(&name).map_err(failed)?;
-            check_tokenizer(&name, &policy, &stage, &words)?;
+            check_tokenizer(&name, &policy, &families, &words)?;
             policies.insert(name, policy);
         }
-        Ok(Team { stage, cast, policies })
+        Ok(Team { families, cast, policies })
+    }
+
+    /// The names of all roles, each once.
+    pub fn roles(&self) -> Vec<String> {
+        roles(&self.families)
     }
 
     /// The configuration with everything that was left to the plugins filled in.
     pub fn resolve(&self, config: &Config) -> Config {
-        let mut config = config.clone();
-        let plugins = [self.stage.environment.plugin(), self.stage.workflow.plugin()];
-        let known = plugins.map(|plugin| plugin.file().to_owned());
+        let entries = config.families().into_iter().zip(&self.families);
+        let families = entries.map(|(entry, family)| resolved(entry, &family.stage)).collect();
+        let mut config = config.clone().with_families(families);
+        let plugins = self.families.iter().flat_map(|family| family.stage.plugins());
+        let mut files: Vec<PathBuf> = Vec::new();
         // The others bring interpreters, perhaps.
-        let others =
-            |file: &PathBuf| known.iter().all(|known| known.file_stem() != file.file_stem());
-        let others: Vec<PathBuf> =
-            config.plugins.files.iter().filter(|file| others(file)).cloned().collect();
-        config.plugins.files = known.into_iter().chain(others).collect();
-        config.plugins.files.dedup();
-        config.plugins.environment = Some(self.stage.environment.name().to_owned());
-        config.plugins.workflow = Some(self.stage.workflow.name().to_owned());
-        config.environment = self.stage.environment_settings.to_table();
-        config.workflow = self.stage.workflow_settings.to_table();
-        config.rollout.max_turns = self.stage.max_turns;
+        for file in
+            plugins.map(Plugin::file).chain(config.plugins.files.iter().map(PathBuf::as_path))
+        {
+            if files.iter().all(|known| known.file_stem() != file.file_stem()) {
+                files.push(file.to_owned());
+            }
+        }
+        config.plugins.files = files;
+        if let [only] = &self.families[..] {
+            config.rollout.max_turns = only.stage.max_turns;
+        }
         for name in self.policies.keys() {
             config.policies.entry(name.clone()).or_default();
         }
         config
     }
+}
+
+/// A family's entry with everything that was left to its plugins filled in.
+fn resolved(entry: MixConfig, stage: &Stage) -> MixConfig {
+    MixConfig {
+        family: Some(stage.family.clone()),
+        environment: Some(stage.environment.name().to_owned()),
+        workflow: Some(stage.workflow.name().to_owned()),
+        settings: stage.environment_settings.to_table(),
+        workflow_settings: stage.workflow_settings.to_table(),
+        ..entry
+    }
+}
+
+/// The names of all roles, each once.
+fn roles(families: &[Family]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for role in families.iter().flat_map(|family| family.stage.roles()) {
+        if !names.contains(&role.name) {
+            names.push(role.name.clone());
+        }
+    }
+    names
 }
 
 /// Loads policies; a base that several share only once.
@@ -242,11 +203,22 @@ impl Loader<'_> {
 
 /// Every word that policies are told or should say: those the plugins declare,
 /// and those found in the texts of some training tasks.
-pub fn vocabulary(stage: &Stage, config: &Config) -> Result<Vec<String>, TeamError> {
+pub fn vocabulary(families: &[Family], config: &Config) -> Vec<String> {
     let mut words: BTreeSet<String> = BTreeSet::new();
-    words.extend(stage.environment_configuration.vocabulary.iter().cloned());
-    words.extend(stage.workflow_configuration.vocabulary.iter().cloned());
-    let mut read = |text: &str| words.extend(text.split_whitespace().map(str::to_owned));
+    for family in families {
+        words.extend(family.stage.workflow_configuration.vocabulary.iter().cloned());
+        for stage in family.rungs.iter().chain([&family.stage]) {
+            words.extend(stage.environment_configuration.vocabulary.iter().cloned());
+        }
+        read_tasks(&family.stage, config, &mut |text| {
+            words.extend(text.split_whitespace().map(str::to_owned));
+        });
+    }
+    words.into_iter().collect()
+}
+
+/// What policies are told and should answer in some training tasks.
+fn read_tasks(stage: &Stage, config: &Config, read: &mut dyn FnMut(&str)) {
     for task in 0..TASKS_FOR_WORDS {
         // A task that fails will be void in the run, too; here it only has no words.
         let Ok(start) = stage.begin(Split::Train, task) else { continue };
@@ -263,13 +235,12 @@ pub fn vocabulary(stage: &Stage, config: &Config) -> Result<Vec<String>, TeamErr
         let told = demonstration.prompt.iter().filter(|message| message.author == Author::User);
         told.for_each(|message| read(&message.text));
     }
-    Ok(words.into_iter().collect())
 }
 
 fn check_tokenizer(
     name: &str,
     policy: &Policy,
-    stage: &Stage,
+    families: &[Family],
     words: &[String],
 ) -> Result<(), TeamError> {
     let unknown = policy.unknown_words(&words.join(" "));
@@ -277,9 +248,10 @@ fn check_tokenizer(
         return Ok(());
     }
     let examples: Vec<String> = unknown.iter().take(3).map(|word| format!("`{word}`")).collect();
+    let names: Vec<&str> = families.iter().map(|family| family.stage.environment.name()).collect();
     Err(TeamError::Tokenizer {
         name: name.to_owned(),
-        environment: stage.environment.name().to_owned(),
+        environment: names.join("`, `"),
         unknown: unknown.len(),
         words: words.len(),
         examples: examples.join(", "),

@@ -14,21 +14,21 @@ use std::time::Instant;
 use crate::advantage::{advantages, repel};
 use crate::checkpoint::{Found, Progress, remove_old, save_checkpoint};
 use crate::config::Config;
+use crate::curriculum::{Standings, advance, training_tasks};
 use crate::group::{filter_groups, form_groups, leave_out_frozen};
 use crate::guard::{Alarm, Guard, Lesson};
 use crate::metrics::{
-    GroupMetrics, HeldOut, StepRecord, Success, Timing, count_endings, measure_groups,
-    measure_roles,
+    FamilyMetrics, GroupMetrics, HeldOut, StepRecord, Success, Timing, count_endings,
+    measure_families, measure_groups, measure_roles,
 };
-use crate::plugin::Split;
 use crate::policy::{Policy, PolicyError, Sampling};
-use crate::rollout::{Rollout, RolloutError, TaskSeed, collect};
-use crate::run::{RunFolder, Sampled, Summary};
+use crate::rollout::{Rollout, RolloutError, collect};
+use crate::run::{Change, RunFolder, Summary};
 use crate::seed::Seed;
 use crate::storage::StorageError;
 use crate::team::Team;
 use crate::trainer::{Member, Row, Trainer, TrainerError, UpdateMetrics, rescore, update_together};
-use crate::trajectory::{Ending, Sample};
+use crate::trajectory::{Ending, Episode, Sample};
 
 pub use preparation::{plan, settle_learning_rate};
 
@@ -89,12 +89,17 @@ impl Training {
     pub fn begin(config: Config, team: Team, folder: RunFolder) -> Result<Self, TrainingError> {
         let progress = Progress {
             step: 0,
-            before: HeldOut { greedy: Success::new(0, 0), sampled: None },
+            before: HeldOut {
+                greedy: Success::new(0, 0),
+                sampled: None,
+                families: BTreeMap::new(),
+            },
             after: None,
             best: None,
             void_episodes: 0,
             seconds: 0.0,
             guard: Guard::default(),
+            standings: Standings::new(),
         };
         folder.rewind(None)?;
         let mut training = Training::new(config, team, folder, progress)?;
@@ -172,6 +177,7 @@ impl Training {
         record.largest_logprob_difference = self.rescore(&rollout.samples)?;
         self.update(&rollout.samples, &advantages, &mut record)?;
         record.warnings = self.look_back(&rollout, &advantages);
+        advance(&self.team.families, &mut self.progress.standings, &rollout.episodes);
         let limit = self.config.train.max_movement;
         let alarm = self.progress.guard.check(self.progress.step, &record.updates, limit);
         if alarm.is_ok() {
@@ -205,13 +211,18 @@ impl Training {
     pub fn finish(mut self) -> Result<(Summary, RunFolder), TrainingError> {
         self.count_time();
         // Without a step, nothing has changed.
-        let (before, after) = (self.progress.before, self.progress.after);
-        let after = after.unwrap_or(before);
+        let before = self.progress.before.clone();
+        let after = self.progress.after.clone().unwrap_or_else(|| before.clone());
         let sampled = before.sampled.zip(after.sampled);
+        let both = |(name, before): (String, Success)| {
+            let after = after.families.get(&name).copied().unwrap_or(before);
+            (name, Change { before, after })
+        };
         let summary = Summary {
+            families: before.families.into_iter().map(both).collect(),
             before: before.greedy,
             after: after.greedy,
-            sampled: sampled.map(|(before, after)| Sampled { before, after }),
+            sampled: sampled.map(|(before, after)| Change { before, after }),
             steps: self.progress.step,
             seconds: self.progress.seconds,
             void_episodes: self.progress.void_episodes,
@@ -222,19 +233,12 @@ impl Training {
 
     fn collect(&mut self) -> Result<Rollout, TrainingError> {
         let seed = self.seed.at(self.progress.step as u64);
-        let (stage, order) = (&self.team.stage, self.seed.named("order"));
-        let per_step = self.config.rollout.tasks_per_step as u64;
-        let first = (self.progress.step as u64 - 1) * per_step;
-        let task = |index: usize| {
-            let seed = seed.at(index as u64);
-            let position = first + index as u64;
-            let task = stage.training_task(position, order, seed.named("task"));
-            TaskSeed { split: Split::Train, task, seed }
-        };
-        let tasks: Vec<TaskSeed> = (0..self.config.rollout.tasks_per_step).map(task).collect();
-        let Team { stage, cast, policies } = &self.team;
+        let (count, order) = (self.config.rollout.tasks_per_step, self.seed.named("order"));
+        let first = (self.progress.step as u64 - 1) * count as u64;
+        let Team { families, cast, policies } = &self.team;
+        let tasks = training_tasks(families, &self.progress.standings, first, count, seed, order);
         let (settings, alpha) = (&self.config.rollout, self.config.advantage.alpha);
-        let rollout = collect(stage, cast, policies, &tasks, settings, alpha)?;
+        let rollout = collect(cast, policies, &tasks, settings, alpha)?;
         self.progress.void_episodes += self.count_void(&rollout, "episodes")?;
         Ok(rollout)
     }
@@ -361,6 +365,7 @@ impl Training {
             episodes: rollout.episodes.len(),
             endings,
             void,
+            families: self.measure_families(&rollout.episodes),
             roles: measure_roles(&rollout.samples, self.config.advantage.alpha),
             groups: GroupMetrics::default(),
             updates: BTreeMap::new(),
@@ -374,6 +379,18 @@ impl Training {
                 trained_tokens_per_second: 0.0,
             },
         }
+    }
+
+    /// What became of each family's tasks, and which rung they were on.
+    fn measure_families(&self, episodes: &[Episode]) -> BTreeMap<String, FamilyMetrics> {
+        let mut families = measure_families(episodes);
+        for family in self.team.families.iter().filter(|family| family.rungs.len() > 1) {
+            if let Some(metrics) = families.get_mut(&family.stage.family) {
+                let standing = self.progress.standings.get(&family.stage.family);
+                metrics.rung = Some(standing.map_or(0, |standing| standing.rung));
+            }
+        }
+        families
     }
 
     fn save(&mut self) -> Result<(), TrainingError> {

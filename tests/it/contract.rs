@@ -6,14 +6,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use troupe::config::{BranchChoice, Config, Estimator, Roles, SamplingScheme};
+use troupe::family::stage_of;
 use troupe::group::form_groups;
 use troupe::plugin::Split;
-use troupe::rollout::{Answer, Consequence, Progress, Rollout, Stage, TaskSeed, collect};
+use troupe::rollout::{Answer, Consequence, Progress, Rollout, Stage, collect};
 use troupe::seed::Seed;
-use troupe::team::{Team, set_stage};
+use troupe::team::Team;
 use troupe::trajectory::{Ending, Event, Sample};
 
-use crate::script::{Asked, Script, team};
+use crate::script::{Asked, Script, team, training_tasks};
 use crate::support::{fixture, plugin};
 
 const TASKS: u32 = 3;
@@ -42,10 +43,9 @@ fn play(config: &Config, players: &[(&str, &Arc<Script>)]) -> Rollout {
 }
 
 fn play_team(config: &Config, team: &Team) -> Rollout {
-    let task = |task| TaskSeed { split: Split::Train, task, seed: Seed::new(7).at(task.into()) };
-    let tasks: Vec<TaskSeed> = (0..TASKS).map(task).collect();
+    let tasks = training_tasks(team, TASKS, Seed::new(7));
     let alpha = config.advantage.alpha;
-    collect(&team.stage, &team.cast, &team.policies, &tasks, &config.rollout, alpha).unwrap()
+    collect(&team.cast, &team.policies, &tasks, &config.rollout, alpha).unwrap()
 }
 
 /// The samples of a role by task and branch.
@@ -112,7 +112,7 @@ fn a_trajectorys_team_reward_counts_once_however_many_were_asked_together() {
 fn seats_are_shown_what_is_theirs_alone() {
     let config =
         with(config("pair-environment", "pair-workflow"), "environment", "game", "private");
-    let stage = set_stage(&config).unwrap();
+    let stage = stage_of(&config, None).unwrap();
     let mut different = 0;
     for seed in 0..16 {
         let Progress::Asked(scene) = stage.begin(Split::Train, seed).unwrap().progress else {
@@ -277,13 +277,13 @@ fn a_policy_that_reads_text_only_does_not_pretend_to_see() {
 }
 
 /// Stages of every pair, and what a scripted role says there.
-fn pairs() -> Vec<(Stage, &'static str)> {
-    let pair = |environment, workflow| set_stage(&config(environment, workflow)).unwrap();
+fn pairs() -> Vec<(Arc<Stage>, &'static str)> {
+    let pair = |environment, workflow| stage_of(&config(environment, workflow), None).unwrap();
     let private =
         with(config("pair-environment", "pair-workflow"), "environment", "game", "private");
     vec![
         (pair("pair-environment", "pair-workflow"), "1"),
-        (set_stage(&private).unwrap(), "4"),
+        (stage_of(&private, None).unwrap(), "4"),
         (pair("hostile-environment", "judge-workflow"), "2"),
         (pair("hostile-environment", "panel-workflow"), "2"),
         (pair("hostile-environment", "designer-workflow"), "two three"),
@@ -338,7 +338,7 @@ fn question(number: usize) -> String {
 fn tasks_are_built_from_records_and_stay_in_their_splits() {
     let folder = tempfile::tempdir().unwrap();
     let config = over_records(folder.path(), &(0..60).map(question).collect::<Vec<_>>());
-    let stage = set_stage(&config).unwrap();
+    let stage = stage_of(&config, None).unwrap();
     let mut seen = BTreeSet::new();
     for split in Split::ALL {
         let count = stage.tasks(split).unwrap();
@@ -382,10 +382,10 @@ fn records_that_are_missing_or_useless_are_said_to_be() {
     let mut config = over_records(folder.path(), &[question(1)]);
     let useless = config.tasks.clone();
     config.tasks = Default::default();
-    let error = set_stage(&config).err().unwrap().to_string();
+    let error = stage_of(&config, None).err().unwrap().to_string();
     assert!(error.contains("`records-environment` builds its tasks from records"), "{error}");
     config.plugins.files[0] = plugin("plan-path");
     config.tasks = useless;
-    let error = set_stage(&config).err().unwrap().to_string();
+    let error = stage_of(&config, None).err().unwrap().to_string();
     assert!(error.contains("`plan-path` reads no records"), "{error}");
 }

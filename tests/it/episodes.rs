@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use troupe::config::{BranchChoice, Config, SamplingScheme};
+use troupe::family::{set_families, stage_of};
 use troupe::rollout::{Demonstrator, Rollout};
 use troupe::seed::Seed;
-use troupe::team::{set_stage, vocabulary};
+use troupe::team::vocabulary;
 use troupe::trajectory::{Ending, Event};
 
 use crate::script::{SEATS, Script, config, play, tasks};
@@ -165,13 +166,13 @@ fn an_episode_ends_as_its_kept_branch_does() {
 
 #[test]
 fn demonstrations_and_words_come_from_training_tasks() {
-    let stage = set_stage(&config()).unwrap();
+    let stage = stage_of(&config(), None).unwrap();
     let demonstrations = Demonstrator::new(&stage, Seed::new(1), 0.0).take(80).unwrap();
     let own = demonstrations.iter().filter(|demonstration| demonstration.role == "first");
     let told: Vec<&str> = own.map(|one| one.prompt[1].text.as_str()).collect();
     assert_eq!(told.len(), 80);
     assert!(told.iter().all(|told| told.starts_with("train-")), "{told:?}");
-    let words = vocabulary(&stage, &config()).unwrap();
+    let words = vocabulary(&set_families(&config()).unwrap(), &config());
     assert!(words.iter().any(|word| word.starts_with("train-")));
     let held_out = |word: &String| word.starts_with("validation-") || word.starts_with("test-");
     assert!(!words.iter().any(held_out), "{words:?}");

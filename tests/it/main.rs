@@ -18,6 +18,7 @@ mod grade;
 mod granted;
 mod hostile;
 mod layering;
+mod mixture;
 mod plugins;
 mod remote;
 mod replay;

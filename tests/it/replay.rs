@@ -3,11 +3,12 @@
 use troupe::config::Config;
 use troupe::plugin::{Move, Seat, Split, Task, text_of};
 use troupe::policy::Device;
-use troupe::rollout::{TaskSeed, collect};
+use troupe::rollout::collect;
 use troupe::seed::Seed;
 use troupe::team::Team;
 use troupe::trajectory::Event;
 
+use crate::script::training_tasks;
 use crate::support::plugin;
 
 #[test]
@@ -17,16 +18,14 @@ fn replaying_a_recorded_episodes_actions_in_a_fresh_instance_gives_the_same_byte
         config.plugins.files = files.iter().map(|name| plugin(name)).collect();
         config.rollout.max_turns = 4;
         let team = Team::assemble(&config, Device::cpu()).unwrap();
-        let tasks: Vec<TaskSeed> = (0..16)
-            .map(|task| TaskSeed { split: Split::Train, task, seed: Seed::new(3).at(task.into()) })
-            .collect();
-        let rollout =
-            collect(&team.stage, &team.cast, &team.policies, &tasks, &config.rollout, 1.0).unwrap();
+        let tasks = training_tasks(&team, 16, Seed::new(3));
+        let stage = &team.families[0].stage;
+        let rollout = collect(&team.cast, &team.policies, &tasks, &config.rollout, 1.0).unwrap();
         for episode in &rollout.episodes {
-            let settings = team.stage.environment_settings.configured().to_vec();
+            let settings = stage.environment_settings.configured().to_vec();
             let (split, seed, seats) = (Split::Train, episode.seed, Vec::new());
             let task = Task { split, seed, settings, seats, entry: None };
-            let mut live = team.stage.environment.start(&task).unwrap();
+            let mut live = stage.environment.start(&task).unwrap();
             let mut acted = 0;
             for event in &episode.events {
                 match event {

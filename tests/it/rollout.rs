@@ -7,13 +7,13 @@ use troupe::config::{
     BranchChoice, Config, Estimator, PolicyConfig, Roles, RolloutConfig, SamplingScheme, Scheduling,
 };
 use troupe::group::{filter_groups, form_groups};
-use troupe::plugin::Split;
 use troupe::policy::Device;
-use troupe::rollout::{Rollout, TaskSeed, collect};
+use troupe::rollout::{Rollout, collect};
 use troupe::seed::Seed;
 use troupe::team::Team;
 use troupe::trajectory::{Ending, Event, Sample};
 
+use crate::script::training_tasks;
 use crate::support::plugin;
 
 const TASKS: usize = 12;
@@ -28,18 +28,8 @@ fn config(files: &[&str]) -> Config {
 fn roll_out(config: &Config) -> Rollout {
     let team = Team::assemble(config, Device::cpu()).unwrap();
     let seed = Seed::new(5);
-    let tasks: Vec<TaskSeed> = (0..TASKS as u32)
-        .map(|task| TaskSeed { split: Split::Train, task, seed: seed.at(task.into()) })
-        .collect();
-    collect(
-        &team.stage,
-        &team.cast,
-        &team.policies,
-        &tasks,
-        &config.rollout,
-        config.advantage.alpha,
-    )
-    .unwrap()
+    let tasks = training_tasks(&team, TASKS as u32, seed);
+    collect(&team.cast, &team.policies, &tasks, &config.rollout, config.advantage.alpha).unwrap()
 }
 
 /// The rows of one (task, role, turn).

@@ -40,6 +40,12 @@ impl Asked {
         let (split, seed) = task.split_once('-').unwrap();
         (split, seed.parse().unwrap())
     }
+
+    /// The environment's setting, which is shown behind the task.
+    pub fn level(&self) -> u32 {
+        let level = self.told[1].split("level-").nth(1).unwrap();
+        level.split_whitespace().next().unwrap().parse().unwrap()
+    }
 }
 
 /// A player that says what a function makes of what it is asked.
@@ -118,13 +124,23 @@ pub fn team(config: &Config, players: &[(&str, &Arc<Script>)]) -> Team {
     team
 }
 
+/// The first training tasks of a team's only family.
+pub fn training_tasks(team: &Team, count: u32, seed: Seed) -> Vec<TaskSeed> {
+    let task = |task: u32| TaskSeed {
+        stage: team.families[0].stage.clone(),
+        split: Split::Train,
+        task,
+        seed: seed.at(task.into()),
+    };
+    (0..count).map(task).collect()
+}
+
 /// Some training tasks with scripted players in both seats.
 pub fn play(config: &Config, first: &Arc<Script>, second: &Arc<Script>) -> Rollout {
     let team = team(config, &[(SEATS[0], first), (SEATS[1], second)]);
-    let task = |task| TaskSeed { split: Split::Train, task, seed: Seed::new(5).at(task.into()) };
-    let tasks: Vec<TaskSeed> = (0..config.rollout.tasks_per_step as u32).map(task).collect();
+    let tasks = training_tasks(&team, config.rollout.tasks_per_step as u32, Seed::new(5));
     let alpha = config.advantage.alpha;
-    collect(&team.stage, &team.cast, &team.policies, &tasks, &config.rollout, alpha).unwrap()
+    collect(&team.cast, &team.policies, &tasks, &config.rollout, alpha).unwrap()
 }
 
 /// The tasks a first seat was asked about, split and seed.

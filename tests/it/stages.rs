@@ -29,6 +29,7 @@ pub fn stage(
     let kinds = &environment.description().actions;
     let workflow_configuration = workflow.configure(&workflow_settings, kinds).unwrap();
     Stage {
+        family: environment.name().to_owned(),
         environment: environment.clone(),
         environment_settings,
         max_turns: environment_configuration.max_turns as usize,

@@ -4,7 +4,10 @@
 //! policies say about their own settings is checked where they are loaded.
 
 mod anchor;
+mod curriculum;
 mod device;
+mod family;
+mod mix;
 mod plugins;
 mod policies;
 mod remote;
@@ -21,7 +24,9 @@ mod reference;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+pub use curriculum::{CurriculumConfig, RampConfig};
 pub use device::DeviceChoice;
+pub use mix::MixConfig;
 pub use plugins::{Limits, PluginsConfig};
 pub use policies::{ChatConfig, Dtype, LoraConfig, PolicyConfig};
 pub use remote::RemoteConfig;
@@ -55,6 +60,11 @@ table! {
         pub workflow: toml::Table = toml::Table::new();
         /// Records that tasks are built from.
         pub tasks: TasksConfig = TasksConfig::default();
+        /// How the environment's settings follow success.
+        pub curriculum: CurriculumConfig = CurriculumConfig::default();
+        /// Several kinds of tasks in one run.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub mix: Vec<MixConfig> = Vec::new();
         /// The policies by name.
         pub policies: BTreeMap<String, PolicyConfig> = BTreeMap::new();
         /// How episodes are produced.
@@ -173,6 +183,7 @@ impl Config {
              `run.dir` says where that folder is made",
         )?;
         self.check_rollout()?;
+        self.check_families()?;
         require(
             self.imitation.ceiling > self.imitation.success,
             "imitation.ceiling",
@@ -316,21 +327,35 @@ fn explain(given: &toml::Value, path: &str, message: &str) -> ConfigError {
     if message.trim().starts_with("unknown field")
         && let Some(field) = quoted.next()
     {
-        let table = path.rsplit_once('.').map_or("", |(table, _)| table);
+        let (table, _) = locate(given, path.rsplit_once('.').map_or("", |(table, _)| table));
         let key = if table.is_empty() { field.to_owned() } else { format!("{table}.{field}") };
         let candidates: Vec<&str> = quoted.collect();
         return ConfigError::UnknownKey { key, suggestion: suggestion(field, candidates) };
     }
-    let key = path.split('[').next().unwrap_or(path);
+    let (key, value) = locate(given, path);
     let settings = Config::settings();
-    let setting = settings.iter().find(|setting| setting.is(key));
+    let setting = settings.iter().find(|setting| setting.is(&key));
     let accepts = setting.map_or("a table", |setting| &setting.accepts);
-    let value = key.split('.').try_fold(given, |value, part| value.get(part));
     let reason = value.map_or_else(
         || format!("it must be {accepts}"),
         |value| format!("it is {}, but must be {accepts}", brief(&value.to_string())),
     );
-    ConfigError::Invalid { key: key.to_owned(), reason }
+    ConfigError::Invalid { key, reason }
+}
+
+/// The key and the value at a path such as `mix[0].weight`. Of a list that is no
+/// list of tables, it is the whole list.
+fn locate<'v>(given: &'v toml::Value, path: &str) -> (String, Option<&'v toml::Value>) {
+    let (mut key, mut value) = (String::new(), Some(given));
+    for part in path.split('.') {
+        let (name, index) = part.split_once('[').unwrap_or((part, ""));
+        key = table::join(&key, name);
+        value = value.and_then(|value| value.get(name));
+        let index: Option<usize> = index.trim_end_matches(']').parse().ok();
+        let entry = index.and_then(|index| value?.get(index)).filter(|entry| entry.is_table());
+        value = entry.or(value);
+    }
+    (key, value)
 }
 
 /// As much of a value as an error message should carry.
@@ -452,6 +477,44 @@ mod tests {
         }
         let long = message(&[&format!("train.steps={}", "x".repeat(5000))]);
         assert!(long.len() < 300, "{long}");
+    }
+
+    #[test]
+    fn a_mixture_says_everything_in_its_entries_and_names_each() {
+        let entry = "mix=[{environment='a'},{environment='b',family='c',weight=2}]";
+        let config = Config::load(None, &[entry.to_owned()]).unwrap();
+        assert_eq!(config.families(), config.mix);
+        assert_eq!(Config::from_table(config.to_toml().parse().unwrap()).unwrap(), config);
+        let misplaced = message(&[entry, "environment.walls=3"]);
+        assert!(misplaced.contains("`environment` cannot be used"), "{misplaced}");
+        assert!(misplaced.contains("in each entry, as `settings`"), "{misplaced}");
+        for alike in ["mix=[{},{environment='b'}]", "mix=[{environment='b'},{family='b'}]"] {
+            assert!(message(&[alike]).contains("entry 1 has no name of its own"), "{alike}");
+        }
+        assert_eq!(
+            message(&["mix=[{environment='a',weight=0}]"]),
+            "`mix.weight` cannot be used: it is 0, but must be a number above 0, at most 1_000_000"
+        );
+        assert_eq!(
+            message(&["mix=[{environment='a'},{weight='x'}]"]),
+            "`mix.weight` cannot be used: it is \"x\", but must be a number above 0, at most 1_000_000"
+        );
+        assert_eq!(
+            message(&["mix=[{wieght=1}]"]),
+            "there is no setting `mix.wieght`; did you mean `weight`?"
+        );
+        assert!(message(&["mix=3"]).contains("it is 3, but must be"));
+    }
+
+    #[test]
+    fn a_curriculum_that_leads_nowhere_is_refused() {
+        let ramp = |ramp: &str| message(&[&format!("curriculum.settings.walls={ramp}")]);
+        assert!(
+            ramp("{from=2,to=2}").contains("`curriculum.settings.walls` cannot be used: it goes")
+        );
+        assert!(ramp("{from=0,to=9,step=1e-6}").contains("more than 1000 steps"));
+        assert!(ramp("{from=0,to=nan}").contains("it is nan, but must be a number"));
+        assert!(message(&["curriculum.lower_at=0.9"]).contains("below raise_at"));
     }
 
     #[test]

@@ -97,6 +97,18 @@ pub struct RecordsEntry {
     pub counts: BTreeMap<String, usize>,
 }
 
+impl RecordsEntry {
+    /// Both together.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.files.extend(other.files);
+        for (split, count) in other.counts {
+            *self.counts.entry(split).or_default() += count;
+        }
+        self
+    }
+}
+
 impl Records {
     /// Indexes the files of a configuration; nothing if it names none.
     ///

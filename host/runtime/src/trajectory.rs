@@ -295,6 +295,9 @@ impl Event {
 pub struct Episode {
     /// Index of the task within the step.
     pub task: usize,
+    /// What tasks like it are called.
+    #[serde(default)]
+    pub family: String,
     /// The split the task is from: `train`, `validation` or `test`.
     pub split: String,
     /// The task's seed.

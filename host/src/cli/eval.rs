@@ -8,7 +8,7 @@ use crate::checkpoint::{Found, load_latest, load_step};
 use crate::config::Config;
 use crate::error::ExitCode;
 use crate::evaluation::{Exam, evaluate};
-use crate::metrics::count_endings;
+use crate::metrics::{Success, count_endings};
 use crate::policy::{Device, PolicyError};
 use crate::run::find_config;
 use crate::seed::Seed;
@@ -30,7 +30,9 @@ pub fn run(
         record(path, &evaluation.rollout.episodes)?;
     }
     if args.json {
-        report::line(&serde_json::to_string(&evaluation.success)?);
+        let mut shown = serde_json::to_value(evaluation.success)?;
+        shown["families"] = serde_json::to_value(&evaluation.families)?;
+        report::line(&shown.to_string());
         return Ok(ExitCode::Success);
     }
     let (endings, void) = count_endings(&evaluation.rollout.episodes);
@@ -38,16 +40,16 @@ pub fn run(
         let shown: Vec<String> = counts.iter().map(|(word, n)| format!("{n} {word}")).collect();
         shown.join(", ")
     };
-    report::table(
-        &["split", "answers", "solved (95 % interval)", "tasks", "endings"],
-        &[vec![
-            exam.split.to_string(),
-            if args.sampled { "sampled" } else { "greedy" }.to_owned(),
-            report::success(&evaluation.success),
-            evaluation.success.tasks.to_string(),
-            show(&endings),
-        ]],
-    );
+    let row = |what: String, success: &Success, endings: String| {
+        let answers = if args.sampled { "sampled" } else { "greedy" }.to_owned();
+        vec![what, answers, report::success(success), success.tasks.to_string(), endings]
+    };
+    let mut rows = vec![row(exam.split.to_string(), &evaluation.success, show(&endings))];
+    if evaluation.families.len() > 1 {
+        let of_family = |(name, success)| row(format!("  {name}"), success, String::new());
+        rows.extend(evaluation.families.iter().map(of_family));
+    }
+    report::table(&["split", "answers", "solved (95 % interval)", "tasks", "endings"], &rows);
     for (cause, count) in &void {
         let first = evaluation.rollout.episodes.iter().find_map(|episode| match &episode.ending {
             Ending::Void { cause: other, message } if other == cause => Some(message),

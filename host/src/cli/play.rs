@@ -7,11 +7,12 @@ use super::args::{CheckpointName, PlayArgs};
 use super::{eval, report};
 use crate::config::Config;
 use crate::error::ExitCode;
+use crate::family::stage_of;
 use crate::plugin::Split;
 use crate::policy::{Device, PolicyError, Request as Prompt, Sampling};
 use crate::rollout::{Answer, Consequence, Due, Progress, Scene, Stage};
 use crate::seed::Seed;
-use crate::team::{Team, set_stage};
+use crate::team::Team;
 use crate::trajectory::{Author, Event, Message};
 
 pub fn run(
@@ -20,21 +21,23 @@ pub fn run(
 ) -> anyhow::Result<ExitCode> {
     let mut config = eval::config_of(&args.config, args.run.as_deref(), CheckpointName::Last)?;
     if args.workflow.is_some() {
-        config.plugins.workflow.clone_from(&args.workflow);
+        let mut families = config.families();
+        families.iter_mut().for_each(|entry| entry.workflow.clone_from(&args.workflow));
+        config = config.with_families(families);
     }
-    let (split, task) = (args.split.into(), args.task);
+    let (split, task, family) = (args.split.into(), args.task, args.family.as_deref());
+    let stage = stage_of(&config, family)?;
     if args.oracle {
-        let stage = set_stage(&config)?;
         return show(&stage, split, task, |scene, due| Ok(stage.demonstrate(scene, due)?));
     }
     if args.human {
         let mut explained = BTreeSet::new();
-        return show(&set_stage(&config)?, split, task, |_, due| {
+        return show(&stage, split, task, |_, due| {
             ask_person(due, explained.insert(due.request.seat.to_string()))
         });
     }
     let team = Team::assemble(&config, device()?)?;
-    show(&team.stage, split, task, |scene, due| ask_policy(&team, &config, scene, due).map(Some))
+    show(&stage, split, task, |scene, due| ask_policy(&team, &config, scene, due).map(Some))
 }
 
 /// Play a task, asking `answer` for every answer; no answer ends it.

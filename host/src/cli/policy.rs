@@ -8,10 +8,11 @@ use super::args::{
 use super::{load_config, report};
 use crate::config::{Dtype, LoraConfig};
 use crate::error::ExitCode;
+use crate::family::set_families;
 use crate::policy::{Device, Policy, PolicyError};
 use crate::seed::Seed;
 use crate::storage::StorageError;
-use crate::team::{set_stage, vocabulary};
+use crate::team::vocabulary;
 
 pub fn run(
     command: PolicyCommand,
@@ -70,7 +71,7 @@ pub fn check_free(folder: &Path, force: bool) -> Result<(), StorageError> {
 fn new(args: &PolicyNewArgs, device: Device) -> anyhow::Result<()> {
     check_free(&args.out, args.force)?;
     let config = load_config(&args.config)?;
-    let words = vocabulary(&set_stage(&config)?, &config)?;
+    let words = vocabulary(&set_families(&config)?, &config);
     // The preset's sizes are the defaults of [policies.<name>].
     let PresetName::Tiny = args.preset;
     let shape = config.policies.get("shared").cloned().unwrap_or_default();

@@ -14,7 +14,9 @@ use crate::manifest::{Manifest, PluginEntry, PolicyEntry, Settled, processor};
 use crate::metrics::Success;
 use crate::plugin::Plugin;
 use crate::policy::{Device, PolicyError};
-use crate::run::{RunFolder, Summary};
+use crate::records::RecordsEntry;
+use crate::rollout::Stage;
+use crate::run::{Change, RunFolder, Summary};
 use crate::team::Team;
 use crate::training::{Record, Training, plan, settle_learning_rate};
 
@@ -154,9 +156,10 @@ fn milestones(bar: &report::Bar, record: &Record) {
             format!(", sampled {}", report::percent(sampled.success))
         });
         bar.milestone(&format!(
-            "step {:4}: held-out success {}{sampled}",
+            "step {:4}: held-out success {}{sampled}{}",
             record.step,
-            report::success(&validation.greedy)
+            report::success(&validation.greedy),
+            report::by_family(&validation.families)
         ));
     }
     if let Some(difference) = record.largest_logprob_difference {
@@ -190,7 +193,14 @@ fn advise(config: &Config) {
 }
 
 fn derived_name(team: &Team) -> String {
-    format!("{}-{}", team.stage.environment.name(), team.stage.workflow.name())
+    match &team.families[..] {
+        [only] => format!("{}-{}", only.stage.environment.name(), only.stage.workflow.name()),
+        families => {
+            let names: Vec<&str> =
+                families.iter().map(|known| known.stage.family.as_str()).collect();
+            names.join("+").chars().filter(|c| !"/\\".contains(*c)).take(100).collect()
+        }
+    }
 }
 
 fn announce(folder: &RunFolder) {
@@ -207,12 +217,6 @@ fn manifest(
     team: &Team,
     device: Device,
 ) -> anyhow::Result<Manifest> {
-    let entry = |name: &str, version: &str, plugin: &Plugin| PluginEntry {
-        name: name.to_owned(),
-        version: version.to_owned(),
-        digest: plugin.digest().to_owned(),
-    };
-    let (environment, workflow) = (&team.stage.environment, &team.stage.workflow);
     let mut policies = Vec::new();
     for (name, roles) in team.cast.policies() {
         let (digest, parameters) = match team.cast.guests().get(&name) {
@@ -224,10 +228,8 @@ fn manifest(
         };
         policies.push(PolicyEntry { name, roles, digest, parameters });
     }
-    let plugins = vec![
-        entry(environment.name(), &environment.description().version, environment.plugin()),
-        entry(workflow.name(), &workflow.description().version, workflow.plugin()),
-    ];
+    let plugins = plugins(team);
+    let records = team.families.iter().filter_map(|family| family.stage.records.as_ref());
     let mut interpreters = interpreters(config)?;
     interpreters.retain(|_, digest| plugins.iter().all(|plugin| plugin.digest != *digest));
     Ok(Manifest {
@@ -237,11 +239,35 @@ fn manifest(
         processor: processor(),
         plugins,
         interpreters,
-        records: team.stage.records.as_ref().map(|records| records.entry()).unwrap_or_default(),
+        records: records
+            .map(|records| records.entry())
+            .fold(RecordsEntry::default(), RecordsEntry::and),
         policies,
         settled,
         config: serde_json::to_value(config)?,
     })
+}
+
+/// The environment and the workflow of every family, each once.
+fn plugins(team: &Team) -> Vec<PluginEntry> {
+    let entry = |name: &str, version: &str, plugin: &Plugin| PluginEntry {
+        name: name.to_owned(),
+        version: version.to_owned(),
+        digest: plugin.digest().to_owned(),
+    };
+    let mut entries = Vec::new();
+    for Stage { environment, workflow, .. } in team.families.iter().map(|family| &*family.stage) {
+        let (rules, order) = (environment.description(), workflow.description());
+        for entry in [
+            entry(environment.name(), &rules.version, environment.plugin()),
+            entry(workflow.name(), &order.version, workflow.plugin()),
+        ] {
+            if !entries.contains(&entry) {
+                entries.push(entry);
+            }
+        }
+    }
+    entries
 }
 
 fn conclude(summary: &Summary, folder: &Path) {
@@ -249,10 +275,14 @@ fn conclude(summary: &Summary, folder: &Path) {
     let row = |what: &str, success: &Success| {
         vec![what.to_owned(), report::success(success), report::tasks(success)]
     };
-    report::table(
-        &["test split", "solved (95 % interval)", "tasks"],
-        &[row("before", &summary.before), row("after", &summary.after)],
-    );
+    let mut rows = vec![row("before", &summary.before), row("after", &summary.after)];
+    if summary.families.len() > 1 {
+        for (name, Change { before, after }) in &summary.families {
+            rows.push(row(&format!("{name}, before"), before));
+            rows.push(row(&format!("{name}, after"), after));
+        }
+    }
+    report::table(&["test split", "solved (95 % interval)", "tasks"], &rows);
     report::line("");
     report::line(&format!(
         "  {} steps in {}, {} void episodes",

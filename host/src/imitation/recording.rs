@@ -131,7 +131,8 @@ impl Recording {
     /// If they have a role that the team has not, or none of a role that is
     /// to learn.
     pub fn check(&self, team: &Team, config: &Config) -> Result<(), RecordingError> {
-        let seats: Vec<&str> = team.stage.roles().iter().map(|role| role.name.as_str()).collect();
+        let seats = team.roles();
+        let seats: Vec<&str> = seats.iter().map(String::as_str).collect();
         if let Some(role) = self.answers.keys().find(|role| !seats.contains(&role.as_str())) {
             let suggestion = suggestion(role, seats);
             return Err(RecordingError::UnknownRole { role: role.clone(), suggestion });
@@ -265,7 +266,7 @@ mod tests {
             text: text.to_string(),
         });
         let (split, events) = (split.to_owned(), replied.collect());
-        Episode { task: 0, split, seed: 0, episode: 0, events, ending }
+        Episode { task: 0, family: String::new(), split, seed: 0, episode: 0, events, ending }
     }
 
     fn lines(episodes: &[Episode]) -> String {

@@ -6,7 +6,7 @@ use super::cast::Cast;
 use super::collect::TaskSeed;
 use super::players::Answered;
 use super::request::Due;
-use super::stage::{Progress, Scene, Stage};
+use super::stage::{Progress, Scene};
 use super::weighing::{Drawn, Weighing};
 use crate::config::{RolloutConfig, SamplingScheme};
 use crate::plugin::{PluginFailure, Seat};
@@ -20,7 +20,6 @@ const EPISODE_TEXT_BYTES: usize = 16 << 20;
 /// What all attempts of a rollout have in common.
 #[derive(Clone, Copy)]
 pub(super) struct Setting<'a> {
-    pub(super) stage: &'a Stage,
     pub(super) cast: &'a Cast,
     pub(super) config: &'a RolloutConfig,
     /// Weight of the team reward.
@@ -68,7 +67,7 @@ impl Attempt {
         let attempt = |index: usize, episode: usize| Attempt {
             index,
             episode,
-            task: tasks[index],
+            task: tasks[index].clone(),
             branches,
             phase: Phase::Ended(Ending::Truncated),
             events: Vec::new(),
@@ -82,8 +81,8 @@ impl Attempt {
     }
 
     /// Play up to the first answers that are due.
-    pub(super) fn begin(&mut self, setting: &Setting) {
-        match setting.stage.begin(self.task.split, self.task.task) {
+    pub(super) fn begin(&mut self) {
+        match self.task.stage.begin(self.task.split, self.task.task) {
             Ok(consequence) => {
                 self.events = consequence.events;
                 self.go_on(consequence.progress);
@@ -158,9 +157,10 @@ impl Attempt {
             Err(failure) => return self.make_void(failure.kind.word(), failure.message),
         };
         let phase = std::mem::replace(&mut self.phase, Phase::Ended(Ending::Truncated));
+        let stage = &self.task.stage;
         let weighing = match phase {
-            Phase::Asking(scene) => Weighing::begin(*scene, answers, self.branches > 1, setting),
-            Phase::Weighing(weighing) => weighing.look_on(answers, setting),
+            Phase::Asking(scene) => Weighing::begin(stage, *scene, answers, self.branches > 1),
+            Phase::Weighing(weighing) => weighing.look_on(stage, answers),
             ended @ Phase::Ended(_) => {
                 self.phase = ended;
                 return;
@@ -175,7 +175,7 @@ impl Attempt {
 
     /// Go on from one of the branches, and keep the samples of all.
     fn settle(&mut self, weighing: Weighing, setting: &Setting) {
-        let Setting { stage, cast, config, alpha } = *setting;
+        let Setting { cast, config, alpha } = *setting;
         let seed = weighing.first().map_or(self.task.seed, |due| self.seed(due)).named("branch");
         let kept = weighing.choose(config, alpha, seed);
         let branch = weighing.branch(kept);
@@ -183,7 +183,7 @@ impl Attempt {
         if self.events.iter().map(Event::text_bytes).sum::<usize>() > EPISODE_TEXT_BYTES {
             let mib = EPISODE_TEXT_BYTES >> 20;
             let message = format!("the texts of its episode come to more than {mib} MiB");
-            return self.fail(&stage.workflow.failure("advance", message));
+            return self.fail(&self.task.stage.workflow.failure("advance", message));
         }
         let (credits, others) = (branch.credits.clone(), branch.others.clone());
         self.go_on(branch.progress.clone());
@@ -228,6 +228,7 @@ impl Attempt {
         };
         let episode = Episode {
             task: self.index,
+            family: self.task.stage.family.clone(),
             split: self.task.split.name().to_owned(),
             seed: self.task.task,
             episode: self.episode,

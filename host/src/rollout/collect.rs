@@ -5,6 +5,7 @@
 //! other way is in `overlap`. A policy's K completions of one prompt share
 //! its prefill.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
@@ -21,8 +22,10 @@ use crate::seed::Seed;
 use crate::trajectory::{Episode, Sample};
 
 /// A task of a step, and the seed for what is drawn at random in it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone)]
 pub struct TaskSeed {
+    /// Where it is played.
+    pub stage: Arc<Stage>,
     /// The part of the tasks.
     pub split: Split,
     /// Which task of the split.
@@ -78,7 +81,6 @@ impl Rollout {
 
 /// Run the tasks' episodes to their ends.
 pub fn collect(
-    stage: &Stage,
     cast: &Cast,
     policies: &Policies,
     tasks: &[TaskSeed],
@@ -86,7 +88,7 @@ pub fn collect(
     alpha: f64,
 ) -> Result<Rollout, RolloutError> {
     let mut rollout = Rollout::default();
-    let setting = Setting { stage, cast, config, alpha };
+    let setting = Setting { cast, config, alpha };
     let mut players = Players::new(cast, policies, config)?;
     let attempts = Attempt::list(tasks, config);
     let overlaps = match config.scheduling {
@@ -113,7 +115,7 @@ fn in_lock_step(
     rollout: &mut Rollout,
 ) -> Result<Vec<Attempt>, RolloutError> {
     let started = Instant::now();
-    attempts.par_iter_mut().for_each(|attempt| attempt.begin(setting));
+    attempts.par_iter_mut().for_each(Attempt::begin);
     rollout.plugins += started.elapsed();
     while attempts.iter().any(Attempt::is_waiting) {
         let started = Instant::now();

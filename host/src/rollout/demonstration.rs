@@ -68,6 +68,11 @@ impl<'a> Demonstrator<'a> {
         Demonstrator { stage, seed, exploration, helpings: 0, store, heard }
     }
 
+    /// The family that its demonstrations are of.
+    pub fn family(&self) -> &str {
+        &self.stage.family
+    }
+
     /// The next `count` demonstrations for every role of the workflow.
     pub fn take(&mut self, count: usize) -> Result<Vec<Demonstration>, DemonstrationError> {
         let roles = self.stage.roles().to_vec();

@@ -206,7 +206,7 @@ impl<'s> Desk<'s> {
         scope.spawn(move |_| {
             match answers {
                 Some(answers) => attempt.play(answers, setting),
-                None => attempt.begin(setting),
+                None => attempt.begin(),
             }
             // Nobody listens any more only if the rollout has failed.
             let _ = sender.send(Arrival::Played(index, attempt));

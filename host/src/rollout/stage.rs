@@ -13,8 +13,8 @@ use super::play::Play;
 use super::request::Due;
 use crate::plugin::{
     Action, Briefing, Cause, Credit, EnvironmentConfiguration, EnvironmentPlugin, EnvironmentState,
-    Fault, LiveEpisode, PluginFailure, Role, Seat, SessionState, Settings, Split, Task, Tool, View,
-    WorkflowConfiguration, WorkflowPlugin,
+    Fault, LiveEpisode, Plugin, PluginFailure, Role, Seat, SessionState, Settings, Split, Task,
+    Tool, View, WorkflowConfiguration, WorkflowPlugin,
 };
 use crate::records::{Record, Records};
 use crate::seed::Seed;
@@ -23,6 +23,8 @@ use crate::trajectory::{Completion, Ending, Event, Reward, StopReason};
 /// An environment and a workflow, configured for a run.
 #[derive(Clone)]
 pub struct Stage {
+    /// What tasks like these are called in figures.
+    pub family: String,
     /// The rules.
     pub environment: EnvironmentPlugin,
     /// The environment's settings.
@@ -131,6 +133,11 @@ impl Stage {
     /// The workflow's roles.
     pub fn roles(&self) -> &[Role] {
         &self.workflow_configuration.roles
+    }
+
+    /// The components it is made of.
+    pub fn plugins(&self) -> [&Plugin; 2] {
+        [self.environment.plugin(), self.workflow.plugin()]
     }
 
     /// Everybody who plays.

@@ -13,7 +13,6 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::attempt::Setting;
 use super::branch::choose_branch;
 use super::request::Due;
 use super::stage::{Answer, Consequence, Progress, Scene, Stage};
@@ -57,10 +56,10 @@ impl Weighing {
     /// Plays every branch of the round. With several branches, those with open
     /// answers are then to be looked ahead in.
     pub(super) fn begin(
+        stage: &Stage,
         scene: Scene,
         drawn: Vec<Drawn>,
         looks_ahead: bool,
-        setting: &Setting,
     ) -> Result<Self, PluginFailure> {
         let count = drawn.iter().map(|drawn| drawn.completions.len()).max().unwrap_or(0);
         // One branch alone is compared with nothing.
@@ -69,7 +68,7 @@ impl Weighing {
             .into_par_iter()
             .map(|branch| {
                 let answers: Vec<Answer> = drawn.iter().map(|drawn| drawn.answer(branch)).collect();
-                let consequence = setting.stage.answer(&scene, &answers)?;
+                let consequence = stage.answer(&scene, &answers)?;
                 Ok(Branch::new(consequence, &drawn, looks_ahead))
             })
             .collect();
@@ -91,8 +90,8 @@ impl Weighing {
     /// Takes in the answers to what was due, in its order.
     pub(super) fn look_on(
         mut self,
+        stage: &Stage,
         answers: Vec<Drawn>,
-        setting: &Setting,
     ) -> Result<Self, PluginFailure> {
         let mut answers = answers.into_iter();
         let mut given = Vec::new();
@@ -103,7 +102,7 @@ impl Weighing {
         let drawn = &self.drawn;
         let looked: Vec<Result<(), PluginFailure>> = given
             .into_par_iter()
-            .map(|(branch, answers)| branch.look_on(setting.stage, drawn, &answers))
+            .map(|(branch, answers)| branch.look_on(stage, drawn, &answers))
             .collect();
         looked.into_iter().collect::<Result<(), _>>()?;
         Ok(self)

@@ -7,8 +7,8 @@
 use std::time::Instant;
 
 use super::{Record, Training, TrainingError};
-use crate::evaluation::{Exam, evaluate};
-use crate::metrics::{HeldOut, Success};
+use crate::evaluation::{Evaluation, Exam, evaluate};
+use crate::metrics::HeldOut;
 use crate::plugin::Split;
 
 impl Training {
@@ -32,7 +32,7 @@ impl Training {
         let started = Instant::now();
         let tasks = self.config.validation.tasks_during_training;
         let success = self.examine(Split::Validation, tasks)?;
-        record.validation = Some(success);
+        record.validation = Some(success.clone());
         let seconds = started.elapsed().as_secs_f64();
         record.timing.seconds.insert("validation".to_owned(), seconds);
         Ok(success)
@@ -42,20 +42,21 @@ impl Training {
     pub(super) fn test(&self, record: &mut Record) -> Result<HeldOut, TrainingError> {
         let started = Instant::now();
         let success = self.examine(Split::Test, self.config.validation.tasks)?;
-        record.test = Some(success);
+        record.test = Some(success.clone());
         record.timing.seconds.insert("test".to_owned(), started.elapsed().as_secs_f64());
         Ok(success)
     }
 
     fn examine(&self, split: Split, tasks: usize) -> Result<HeldOut, TrainingError> {
-        let run = |sampled| -> Result<Success, TrainingError> {
+        let run = |sampled| -> Result<Evaluation, TrainingError> {
             let exam = Exam { split, tasks, sampled, seed: self.seed };
             let evaluation = evaluate(&self.team, exam, &self.config.rollout)?;
             self.count_void(&evaluation.rollout, "held-out episodes")?;
-            Ok(evaluation.success)
+            Ok(evaluation)
         };
         let greedy = run(false)?;
         let sampled = self.config.validation.sampled.then(|| run(true)).transpose()?;
-        Ok(HeldOut { greedy, sampled })
+        let sampled = sampled.map(|evaluation| evaluation.success);
+        Ok(HeldOut { greedy: greedy.success, sampled, families: greedy.families })
     }
 }

@@ -13,9 +13,11 @@ impl Config {
         self.plugins.path.iter_mut().for_each(anchor);
         self.plugins.files.iter_mut().for_each(anchor_file);
         self.sandbox.interpreters.iter_mut().for_each(anchor_file);
-        let tasks = &mut self.tasks;
-        for files in [&mut tasks.files, &mut tasks.train, &mut tasks.validation, &mut tasks.test] {
-            files.iter_mut().for_each(anchor);
+        let mixed = self.mix.iter_mut().map(|family| &mut family.tasks);
+        for tasks in std::iter::once(&mut self.tasks).chain(mixed) {
+            let dealt =
+                [&mut tasks.files, &mut tasks.train, &mut tasks.validation, &mut tasks.test];
+            dealt.into_iter().flatten().for_each(anchor);
         }
         for policy in self.policies.values_mut() {
             policy.path.as_mut().map(anchor);
@@ -48,6 +50,7 @@ mod tests {
             run.dir = 'runs'
             plugins = { files = ['sudoku', 'mine/solo.wasm'], path = ['more'] }
             sandbox.interpreters = ['python', '../python.wasm']
+            mix = [{ tasks = { test = ['test.jsonl'] } }]
             [policies.base]
             path = 'models/small'
             [policies.player]
@@ -62,6 +65,7 @@ mod tests {
         assert_eq!(config.sandbox.interpreters[0], PathBuf::from("python"));
         assert!(config.sandbox.interpreters[1].is_absolute());
         assert_eq!(config.policies["base"].path, Some(here.join("models/small")));
+        assert_eq!(config.mix[0].tasks.test, [here.join("test.jsonl")]);
         let lora = config.policies["player"].lora.as_ref().unwrap();
         assert_eq!(lora.path, Some(here.join("adapters/player")));
     }

@@ -88,6 +88,14 @@ impl<T: Kind> Kind for Vec<T> {
     fn accepts() -> String {
         format!("a list, each {}", T::accepts())
     }
+
+    fn settings() -> Vec<Setting> {
+        T::settings()
+    }
+
+    fn check_ranges(&self, key: &str) -> Result<(), ConfigError> {
+        self.iter().try_for_each(|entry| entry.check_ranges(key))
+    }
 }
 
 impl<T: Kind> Kind for BTreeMap<String, T> {

@@ -115,6 +115,9 @@ pub struct PlayArgs {
     /// Use this workflow instead of the environment's first choice.
     #[arg(long)]
     pub workflow: Option<String>,
+    /// Play a task of this family; by default of the first.
+    #[arg(long)]
+    pub family: Option<String>,
     /// The part of the tasks.
     #[arg(long, value_enum, default_value = "validation")]
     pub split: SplitName,

@@ -1,0 +1,192 @@
+//! Families: the kinds of tasks of a run. Each is an environment and a workflow,
+//! set up as the configuration says, and perhaps a ladder of settings that
+//! training climbs.
+
+use std::sync::Arc;
+
+use crate::config::{Config, CurriculumConfig, MixConfig};
+use crate::error::suggestion;
+use crate::loading::{LoadError, load_plugins};
+use crate::plugin::{EnvironmentPlugin, PluginError, PluginFailure, PluginLibrary};
+use crate::records::{RecordError, Records};
+use crate::rollout::{Stage, offered_tools};
+
+/// The kinds of tasks of a run, and how much of each there is.
+#[derive(Clone)]
+pub struct Family {
+    /// As the configuration has it; what held-out tasks are played on.
+    pub stage: Arc<Stage>,
+    /// What training tasks are played on: the rungs of the curriculum's ladder,
+    /// or the same stage.
+    pub rungs: Vec<Arc<Stage>>,
+    /// When training goes from one rung to the next.
+    pub curriculum: CurriculumConfig,
+    /// Share of the training tasks, in proportion to the other families'.
+    pub weight: f64,
+}
+
+/// Why there are no families.
+#[derive(Debug, thiserror::Error)]
+pub enum FamilyError {
+    /// A plugin cannot be loaded or does not fit.
+    #[error(transparent)]
+    Plugin(#[from] PluginError),
+    /// A plugin failed while it was being set up.
+    #[error(transparent)]
+    Failure(#[from] PluginFailure),
+    /// The plugins cannot be loaded.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The records cannot be used.
+    #[error(transparent)]
+    Records(#[from] RecordError),
+    /// The environment builds its tasks from records, and none are named.
+    #[error(
+        "the environment `{environment}` builds its tasks from records; name files of them with \
+         `tasks.files`, or with `tasks.train`, `tasks.validation` and `tasks.test`"
+    )]
+    NoRecords {
+        /// Its name.
+        environment: String,
+    },
+    /// Records that nobody reads.
+    #[error("the environment `{environment}` reads no records; leave out the table [tasks]")]
+    UselessRecords {
+        /// Its name.
+        environment: String,
+    },
+    /// Two entries of the mixture have one name.
+    #[error(
+        "two entries of [[mix]] are called `{family}`; give one of them another name with `family`"
+    )]
+    Twice {
+        /// The name.
+        family: String,
+    },
+    /// A family that there is not.
+    #[error("there is no family `{family}`{suggestion}")]
+    Unknown {
+        /// The name.
+        family: String,
+        /// The nearest right one.
+        suggestion: String,
+    },
+    /// A rung of the curriculum's ladder cannot be stood on.
+    #[error("the curriculum of `{family}` cannot be climbed: with {settings} {reason}")]
+    Rung {
+        /// The family.
+        family: String,
+        /// The settings of the rung.
+        settings: String,
+        /// What the environment said.
+        reason: String,
+    },
+}
+
+/// Load the configuration's plugins and set up every family of tasks.
+///
+/// # Errors
+/// If a plugin, its settings, its records or a rung of a curriculum cannot be used.
+pub fn set_families(config: &Config) -> Result<Vec<Family>, FamilyError> {
+    let (library, _) = load_plugins(config)?;
+    let mut families: Vec<Family> = Vec::new();
+    for entry in config.families() {
+        let stage = set_stage(config, &entry, &library)?;
+        if families.iter().any(|known| known.stage.family == stage.family) {
+            return Err(FamilyError::Twice { family: stage.family });
+        }
+        let rungs = match rungs(&stage, &entry.curriculum)? {
+            rungs if rungs.is_empty() => vec![Arc::new(stage.clone())],
+            rungs => rungs,
+        };
+        let (stage, curriculum) = (Arc::new(stage), entry.curriculum);
+        families.push(Family { stage, rungs, curriculum, weight: entry.weight });
+    }
+    Ok(families)
+}
+
+/// The stage of the family of this name, or the first.
+///
+/// # Errors
+/// If the families cannot be set up, or none has the name.
+pub fn stage_of(config: &Config, family: Option<&str>) -> Result<Arc<Stage>, FamilyError> {
+    let families = set_families(config)?;
+    let wanted = families.iter().find(|known| family.is_none_or(|name| known.stage.family == name));
+    wanted.map(|family| family.stage.clone()).ok_or_else(|| {
+        let family = family.unwrap_or_default();
+        let names = families.iter().map(|known| known.stage.family.as_str());
+        let suggestion = suggestion(family, names);
+        FamilyError::Unknown { family: family.to_owned(), suggestion }
+    })
+}
+
+fn set_stage(
+    config: &Config,
+    entry: &MixConfig,
+    library: &PluginLibrary,
+) -> Result<Stage, FamilyError> {
+    let environment = library.environment(entry.environment.as_deref())?.clone();
+    let workflow = library.workflow(entry.workflow.as_deref(), &environment)?;
+    let environment_settings = environment.settings(&entry.settings)?;
+    let environment_configuration = environment.configure(&environment_settings)?;
+    let workflow_settings = workflow.settings(&entry.workflow_settings)?;
+    let workflow_configuration =
+        workflow.configure(&workflow_settings, &environment.description().actions)?;
+    let records = open_records(entry, &environment, environment_configuration.needs_records)?;
+    let max_turns = match config.rollout.max_turns {
+        0 => environment_configuration.max_turns as usize,
+        turns => turns,
+    };
+    Ok(Stage {
+        family: entry.family.clone().unwrap_or_else(|| environment.name().to_owned()),
+        environment_settings,
+        environment_configuration,
+        workflow_settings,
+        workflow_configuration,
+        records,
+        tools: offered_tools(&workflow),
+        environment,
+        workflow,
+        max_turns,
+        actions_per_answer: config.plugins.limits.actions_per_answer,
+    })
+}
+
+/// The records of a family, if its environment builds tasks from some.
+fn open_records(
+    entry: &MixConfig,
+    environment: &EnvironmentPlugin,
+    needs_records: bool,
+) -> Result<Option<Arc<Records>>, FamilyError> {
+    let name = || environment.name().to_owned();
+    match (Records::open(&entry.tasks)?, needs_records) {
+        (None, true) => Err(FamilyError::NoRecords { environment: name() }),
+        (Some(_), false) => Err(FamilyError::UselessRecords { environment: name() }),
+        (records, _) => Ok(records.map(Arc::new)),
+    }
+}
+
+/// The stage at every step of the curriculum, the first one first; all are tried
+/// now, so that none fails in the middle of a run.
+fn rungs(stage: &Stage, curriculum: &CurriculumConfig) -> Result<Vec<Arc<Stage>>, FamilyError> {
+    (0..curriculum.rungs())
+        .map(|rung| {
+            let settings = curriculum.settings_on(rung);
+            let refused = |reason: String| FamilyError::Rung {
+                family: stage.family.clone(),
+                settings: settings.to_string().trim().replace('\n', ", "),
+                reason,
+            };
+            let mut all = stage.environment_settings.to_table();
+            all.extend(settings.clone());
+            let environment_settings =
+                stage.environment.settings(&all).map_err(|error| refused(error.to_string()))?;
+            let environment_configuration = stage
+                .environment
+                .configure(&environment_settings)
+                .map_err(|failure| refused(failure.to_string()))?;
+            let rung = Stage { environment_settings, environment_configuration, ..stage.clone() };
+            Ok(Arc::new(rung))
+        })
+        .collect()
+}

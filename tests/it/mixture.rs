@@ -1,0 +1,223 @@
+//! Several families of tasks in one run, and settings that follow success: what
+//! is asked, in which proportion, with which settings, and what is said of it.
+//! The families are told apart by the `level` that `ledger-environment` shows.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use troupe::checkpoint::load_latest;
+use troupe::config::{Config, CurriculumConfig, MixConfig, RampConfig};
+use troupe::run::RunFolder;
+use troupe::training::{Record, Training};
+
+use crate::script::{Asked, Script, config, team};
+use crate::support::{plugins, run};
+
+fn of_level(level: i64, family: &str, weight: f64) -> MixConfig {
+    let settings = [("level".to_owned(), level.into())].into_iter().collect();
+    let environment = Some("ledger-environment".to_owned());
+    MixConfig {
+        family: Some(family.to_owned()),
+        environment,
+        weight,
+        settings,
+        ..MixConfig::default()
+    }
+}
+
+fn mixed() -> Config {
+    let mut config = config();
+    config.mix = vec![of_level(1, "easy", 3.0), of_level(2, "hard", 1.0)];
+    config.rollout.tasks_per_step = 8;
+    config
+}
+
+fn begin(folder: &Path, config: &Config, first: &Arc<Script>) -> Training {
+    let mut config = config.clone();
+    config.run.dir = folder.to_owned();
+    config.validation.tasks = 6;
+    config.validation.tasks_during_training = 3;
+    let team = team(&config, &[("first", first)]);
+    let config = team.resolve(&config);
+    let folder = RunFolder::create(&config, "run").unwrap();
+    Training::begin(config, team, folder).unwrap()
+}
+
+/// How many different tasks of each split were asked about, by level.
+fn asked(first: &Arc<Script>) -> BTreeMap<(u32, String), usize> {
+    let mut tasks: Vec<(u32, String, u32)> = first
+        .take_asked()
+        .iter()
+        .map(|asked| (asked.level(), asked.task().0.to_owned(), asked.task().1))
+        .collect();
+    tasks.sort();
+    tasks.dedup();
+    let mut counts = BTreeMap::new();
+    tasks.into_iter().for_each(|(level, split, _)| *counts.entry((level, split)).or_default() += 1);
+    counts
+}
+
+fn counts(of: &[(u32, &str, usize)]) -> BTreeMap<(u32, String), usize> {
+    of.iter().map(|(level, split, count)| ((*level, (*split).to_owned()), *count)).collect()
+}
+
+/// A first seat that solves the tasks of a level and fails in all others.
+fn solver(level: u32) -> Arc<Script> {
+    Script::new(move |asked: &Asked| {
+        let right = asked.level() == level;
+        if right { "first 1 0 solved" } else { "first 0 0 failed" }
+    })
+}
+
+#[test]
+fn families_are_trained_on_by_weight_and_held_out_tasks_are_as_many_of_each() {
+    let (folder, first) = (tempfile::tempdir().unwrap(), solver(2));
+    let mut config = mixed();
+    config.validation.every = 0;
+    config.train.steps = 2;
+    let mut training = begin(folder.path(), &config, &first);
+    let held_out = [(1, "test", 6), (1, "validation", 3), (2, "test", 6), (2, "validation", 3)];
+    assert_eq!(asked(&first), counts(&held_out));
+    let record = training.step().unwrap();
+    assert_eq!(asked(&first), counts(&[(1, "train", 6), (2, "train", 2)]));
+    let families: Vec<(&str, usize, f64)> = record
+        .families
+        .iter()
+        .map(|(name, family)| (name.as_str(), family.episodes, family.solved))
+        .collect();
+    assert_eq!(families, [("easy", 6, 0.0), ("hard", 2, 1.0)]);
+    training.step().unwrap();
+    let (summary, _) = training.finish().unwrap();
+    let success = |name: &str| {
+        let change = &summary.families[name];
+        (change.before.success, change.before.tasks, change.after.success, change.after.tasks)
+    };
+    assert_eq!(success("easy"), (0.0, 6, 0.0, 6));
+    assert_eq!(success("hard"), (1.0, 6, 1.0, 6));
+    assert_eq!((summary.after.success, summary.after.tasks), (0.5, 12), "of all together");
+}
+
+/// From level 3 to level 5.
+fn climbing() -> Config {
+    let mut config = config();
+    let way = RampConfig { from: 3.0, to: 5.0, step: 1.0 };
+    let settings = [("level".to_owned(), way)].into();
+    config.curriculum = CurriculumConfig { episodes: 4, settings, ..CurriculumConfig::default() };
+    config.environment = [("level".to_owned(), 9.into())].into_iter().collect();
+    config.rollout.tasks_per_step = 4;
+    config.train.steps = 8;
+    config.validation.every = 1;
+    config
+}
+
+/// The level of the training tasks, and the rung that is said of them.
+fn trained(first: &Arc<Script>, record: &Record) -> (u32, usize) {
+    let asked = asked(first);
+    let levels: Vec<u32> =
+        asked.keys().filter(|(_, split)| split == "train").map(|(level, _)| *level).collect();
+    let held_out = asked.keys().filter(|(_, split)| split != "train");
+    assert!(held_out.into_iter().all(|(level, _)| *level == 9), "{asked:?}");
+    assert_eq!(levels.len(), 1, "{levels:?}");
+    (levels[0], record.families["ledger-environment"].rung.unwrap())
+}
+
+#[test]
+fn settings_follow_success_within_their_bounds_and_held_out_tasks_keep_theirs() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = Script::new(|asked: &Asked| {
+        // The last level is too hard.
+        if asked.level() == 5 { "first 0 0 failed" } else { "first 1 0 solved" }
+    });
+    let mut training = begin(folder.path(), &climbing(), &first);
+    first.take_asked();
+    let mut seen = Vec::new();
+    for _ in 0..5 {
+        let record = training.step().unwrap();
+        seen.push(trained(&first, &record));
+    }
+    assert_eq!(seen, [(3, 0), (4, 1), (5, 2), (4, 1), (5, 2)]);
+}
+
+#[test]
+fn a_resumed_run_stands_where_it_stood_in_its_curriculum() {
+    let (folder, first) = (tempfile::tempdir().unwrap(), solver(3));
+    let mut config = climbing();
+    config.curriculum.lower_at = 0.0;
+    let mut training = begin(folder.path(), &config, &first);
+    training.step().unwrap();
+    let run = training.stop().unwrap().path().to_owned();
+    let folder = RunFolder::open(&run).unwrap();
+    let found = load_latest(&folder.checkpoints()).unwrap().unwrap();
+    let team = team(&config, &[("first", &first)]);
+    let config = Config::load(Some(&folder.config_path()), &[]).unwrap();
+    let mut training = Training::resume(config, team, folder, found).unwrap();
+    first.take_asked();
+    let record = training.step().unwrap();
+    assert_eq!(trained(&first, &record), (4, 1));
+}
+
+#[test]
+fn a_curriculum_that_cannot_be_climbed_is_refused_before_it_is_begun() {
+    let mut config = climbing();
+    config.curriculum.settings.get_mut("level").unwrap().to = 12.0;
+    let error = troupe::family::set_families(&config).err().unwrap().to_string();
+    assert!(error.contains("cannot be climbed: with level = 10"), "{error}");
+    assert!(error.contains("whole number from 0 to 9"), "{error}");
+}
+
+#[test]
+fn a_mixture_is_run_measured_and_played_by_family() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = format!("run.dir={}", folder.path().display());
+    let (code, _, said) = run(&[
+        "train",
+        "configs/mixture/plan-path-and-sudoku.toml",
+        "--plugins",
+        &plugins(&["plan-path", "sudoku"]),
+        "--set",
+        &dir,
+        "--set",
+        "imitation.enabled=false",
+        "--set",
+        "train.steps=1",
+        "--set",
+        "rollout.tasks_per_step=4",
+        "--set",
+        "validation.tasks=3",
+        "--set",
+        "validation.tasks_during_training=2",
+    ]);
+    assert_eq!(code, 0, "{said}");
+    let run_folder = folder.path().join("plan-path+sudoku");
+    let read = |name: &str| -> serde_json::Value {
+        serde_json::from_slice(&std::fs::read(run_folder.join(name)).unwrap()).unwrap()
+    };
+    let summary = read("summary.json");
+    for family in ["plan-path", "sudoku"] {
+        for when in ["before", "after"] {
+            assert_eq!(summary["families"][family][when]["tasks"], 3, "{summary}");
+        }
+    }
+    assert_eq!(summary["after"]["tasks"], 6, "{summary}");
+    let plugins: Vec<String> = read("manifest.json")["plugins"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|plugin| plugin["name"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(plugins, ["plan-path", "planner-executor", "sudoku", "filler-checker"]);
+    let run_folder = run_folder.to_str().unwrap();
+    let (code, shown, said) = run(&["eval", "--run", run_folder, "--tasks", "2", "--json"]);
+    assert_eq!(code, 0, "{said}");
+    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!(shown["families"]["sudoku"]["tasks"], 2, "{shown}");
+    let (code, shown, said) = run(&["play", "--run", run_folder, "--family", "sudoku"]);
+    assert_eq!(code, 0, "{said}");
+    assert!(shown.starts_with("sudoku with filler-checker"), "{shown}");
+    let (code, _, said) = run(&["play", "--run", run_folder, "--family", "sudoko"]);
+    assert_eq!(code, 2);
+    assert!(said.contains("there is no family `sudoko`; did you mean `sudoku`?"), "{said}");
+    let (code, _, said) = run(&["train", "--resume", run_folder]);
+    assert_eq!(code, 0, "a finished run that is resumed ends well: {said}");
+}
