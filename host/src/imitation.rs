@@ -222,6 +222,7 @@ fn follow(
             loss += learn(team, &mut trainers, &demonstrations)?;
         }
         course.steps += settings.every;
+        team.take_snapshots(config, 0).map_err(TrainerError::from)?;
         let Evaluation { success, families, .. } = evaluate(team, exam, &config.rollout)?;
         let share = |success: &Success| success.success;
         let weakest = families.values().map(share).fold(1.0, f64::min);

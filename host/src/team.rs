@@ -92,6 +92,23 @@ impl Team {
         Ok(Team { families, cast, policies })
     }
 
+    /// Have every snapshot that is due after `step` be what its source is now.
+    ///
+    /// # Errors
+    /// If there is no memory for a copy.
+    pub fn take_snapshots(&mut self, config: &Config, step: usize) -> Result<(), PolicyError> {
+        let names: Vec<String> = self.policies.keys().cloned().collect();
+        for name in names {
+            let Some(source) = config.source_of(&name) else { continue };
+            let is_due = step.is_multiple_of(config.policies[&name].every);
+            if let Some(source) = self.policies.get(source).filter(|_| is_due) {
+                let snapshot = source.duplicate()?;
+                self.policies.insert(name, snapshot);
+            }
+        }
+        Ok(())
+    }
+
     /// The names of all roles, each once.
     pub fn roles(&self) -> Vec<String> {
         roles(&self.families)
@@ -156,6 +173,8 @@ struct Loader<'a> {
 
 impl Loader<'_> {
     fn load(&mut self, name: &str) -> Result<Policy, PolicyError> {
+        // A snapshot begins as what it is a snapshot of begins as.
+        let name = self.config.source_of(name).unwrap_or(name);
         let mut policy = self.load_weights(name)?;
         if let Some(chat) = &self.settings(name).chat {
             policy.set_chat_options(chat.into());

@@ -103,6 +103,7 @@ impl Training {
         };
         folder.rewind(None)?;
         let mut training = Training::new(config, team, folder, progress)?;
+        training.team.take_snapshots(&training.config, 0)?;
         let mut record = training.record(&Rollout::default());
         training.validate(&mut record)?;
         training.progress.before = training.test(&mut record)?;
@@ -120,7 +121,7 @@ impl Training {
     ) -> Result<Self, TrainingError> {
         folder.rewind(Some(progress.step))?;
         for (name, policy) in &mut team.policies {
-            if config.trains(name) {
+            if config.trains(name) || config.source_of(name).is_some() {
                 *policy = policy.restore(&path.join("policies").join(name))?;
             }
         }
@@ -176,6 +177,7 @@ impl Training {
         let advantages = self.compare(&rollout.samples, &mut record);
         record.largest_logprob_difference = self.rescore(&rollout.samples)?;
         self.update(&rollout.samples, &advantages, &mut record)?;
+        self.team.take_snapshots(&self.config, self.progress.step)?;
         record.warnings = self.look_back(&rollout, &advantages);
         advance(&self.team.families, &mut self.progress.standings, &rollout.episodes);
         let limit = self.config.train.max_movement;
@@ -397,10 +399,13 @@ impl Training {
         self.count_time();
         let checkpoints = self.folder.checkpoints();
         let write = |folder: &Path| -> Result<(), TrainingError> {
+            let changes = |name: &String| {
+                self.trainers.contains_key(name) || self.config.source_of(name).is_some()
+            };
+            for (name, policy) in self.team.policies.iter().filter(|(name, _)| changes(name)) {
+                policy.save(&folder.join("policies").join(name))?;
+            }
             for (name, trainer) in &self.trainers {
-                if let Some(policy) = self.team.policies.get(name) {
-                    policy.save(&folder.join("policies").join(name))?;
-                }
                 trainer.save(&folder.join("optimizers").join(name))?;
             }
             Ok(())

@@ -19,6 +19,7 @@ mod granted;
 mod hostile;
 mod layering;
 mod mixture;
+mod opponents;
 mod plugins;
 mod remote;
 mod replay;

@@ -147,11 +147,17 @@ impl Config {
     }
 
     /// Whether training changes the policy; one without a table is trained, a
-    /// base of adapters is not, and neither is a remote one.
+    /// base of adapters is not, and neither is a remote one or a snapshot.
     pub fn trains(&self, policy: &str) -> bool {
-        let settings = self.policies.get(policy);
-        settings.is_none_or(|settings| settings.train && settings.remote.is_none())
-            && !self.is_base(policy)
+        let trains = |settings: &PolicyConfig| {
+            settings.train && settings.remote.is_none() && settings.snapshot_of.is_none()
+        };
+        self.policies.get(policy).is_none_or(trains) && !self.is_base(policy)
+    }
+
+    /// The policy that this one is an earlier state of, if it is one.
+    pub fn source_of(&self, policy: &str) -> Option<&str> {
+        self.policies.get(policy)?.snapshot_of.as_deref()
     }
 
     /// Whether other policies are adapters over this one.
@@ -191,6 +197,7 @@ impl Config {
         )?;
         for (name, policy) in &self.policies {
             self.check_adapter(name, policy)?;
+            self.check_snapshot(name, policy)?;
             require(
                 policy.head_size % 2 == 0,
                 &format!("policies.{name}.head_size"),
@@ -239,6 +246,31 @@ impl Config {
             policy.path.is_none(),
             &format!("policies.{name}.path"),
             "an adapter's weights are named in `lora.path`, its base's in the base's table",
+        )
+    }
+
+    fn check_snapshot(&self, name: &str, policy: &PolicyConfig) -> Result<(), ConfigError> {
+        let Some(source) = &policy.snapshot_of else { return Ok(()) };
+        let key = format!("policies.{name}.snapshot_of");
+        let suggestion = suggestion(source, self.policies.keys().map(String::as_str));
+        let known = self.policies.contains_key(source);
+        require(known, &key, &format!("there is no table [policies.{source}]{suggestion}"))?;
+        require(
+            self.trains(source),
+            &key,
+            &format!("`{source}` is not trained, so it has no earlier states; name one that is"),
+        )?;
+        let own = PolicyConfig {
+            snapshot_of: policy.snapshot_of.clone(),
+            every: policy.every,
+            ..PolicyConfig::default()
+        };
+        require(
+            *policy == own,
+            &format!("policies.{name}"),
+            &format!(
+                "a snapshot is what `{source}` was; leave out all but snapshot_of and `every`"
+            ),
         )
     }
 
@@ -515,6 +547,23 @@ mod tests {
         assert!(ramp("{from=0,to=9,step=1e-6}").contains("more than 1000 steps"));
         assert!(ramp("{from=0,to=nan}").contains("it is nan, but must be a number"));
         assert!(message(&["curriculum.lower_at=0.9"]).contains("below raise_at"));
+    }
+
+    #[test]
+    fn a_snapshot_is_an_earlier_state_of_a_trained_policy_and_nothing_else() {
+        let with = |more: &[&str]| {
+            let table = ["policies.p.layers=2", "policies.old.snapshot_of=p"];
+            let all = table.iter().chain(more).map(ToString::to_string);
+            Config::load(None, &all.collect::<Vec<_>>())
+        };
+        let config = with(&[]).unwrap();
+        assert!(config.trains("p") && !config.trains("old"));
+        assert_eq!((config.source_of("old"), config.source_of("p")), (Some("p"), None));
+        let error = |more: &[&str]| with(more).unwrap_err().to_string();
+        assert!(error(&["policies.old.snapshot_of=q"]).contains("no table [policies.q]"));
+        assert!(error(&["policies.p.train=false"]).contains("`p` is not trained"));
+        assert!(error(&["policies.old.snapshot_of=old"]).contains("`old` is not trained"));
+        assert!(error(&["policies.old.layers=3"]).contains("leave out all but"));
     }
 
     #[test]

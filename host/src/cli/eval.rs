@@ -5,7 +5,7 @@ use std::path::Path;
 use super::args::{CheckpointName, ConfigArgs, EvalArgs};
 use super::{load_config, report};
 use crate::checkpoint::{Found, load_latest, load_step};
-use crate::config::Config;
+use crate::config::{Config, PolicyConfig};
 use crate::error::ExitCode;
 use crate::evaluation::{Exam, evaluate};
 use crate::metrics::{Success, count_endings};
@@ -117,9 +117,19 @@ fn checkpoint_of(run: &Path, step: CheckpointName) -> Result<Found, StorageError
 /// What was trained is taken from the checkpoint, unless the user says where
 /// it is to be taken from.
 fn use_policies(config: &mut Config, checkpoint: &Path, set: &[String]) {
+    let snapshots: Vec<(String, String)> = (config.policies.iter())
+        .filter_map(|(name, policy)| Some((name.clone(), policy.snapshot_of.clone()?)))
+        .collect();
     let trained: Vec<String> =
         config.policies.keys().filter(|name| config.trains(name)).cloned().collect();
-    for name in trained {
+    let snapshots_of = snapshots.iter().map(|(name, _)| name.clone());
+    for (name, source) in &snapshots {
+        // It is what its source was, which is not what its source is.
+        let Some(source) = config.policies.get(source) else { continue };
+        let frozen = PolicyConfig { train: false, ..source.clone() };
+        config.policies.insert(name.clone(), frozen);
+    }
+    for name in trained.into_iter().chain(snapshots_of) {
         let table = format!("policies.{name}");
         let places = [table.clone(), format!("{table}.path"), format!("{table}.lora.path")];
         let key = |text: &String| text.split_once('=').map(|(key, _)| key.trim().to_owned());

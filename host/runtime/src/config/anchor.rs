@@ -50,7 +50,7 @@ mod tests {
             run.dir = 'runs'
             plugins = { files = ['sudoku', 'mine/solo.wasm'], path = ['more'] }
             sandbox.interpreters = ['python', '../python.wasm']
-            mix = [{ tasks = { test = ['test.jsonl'] } }]
+            mix = [{ family = 'own', tasks = { test = ['test.jsonl'] } }]
             [policies.base]
             path = 'models/small'
             [policies.player]

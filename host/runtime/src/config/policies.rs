@@ -31,6 +31,12 @@ table! {
         /// The shape of that adapter.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub lora: Option<LoraConfig> = None;
+        /// A trained policy, by name, of which this one is an earlier state: an opponent
+        /// that gets better, or a judge that lags behind.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub snapshot_of: Option<String> = None;
+        /// Training steps after which that state is taken anew.
+        pub every: usize = 20, 1..=1_000_000_000;
         /// Whether training changes it; a remote one is never trained.
         pub train: bool = true;
         /// Width of the residual stream.
