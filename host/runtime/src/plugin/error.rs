@@ -162,7 +162,7 @@ pub enum PluginError {
         suggestion: String,
     },
     /// Several would do, and none is named.
-    #[error("the plugins offer {}; choose one with `plugins.{kind}`", offered(kind, names))]
+    #[error("the plugins offer {}", offered(kind, names))]
     Unchosen {
         /// `environment` or `workflow`.
         kind: &'static str,
@@ -220,8 +220,12 @@ impl PluginError {
 
 fn offered(kind: &str, names: &[String]) -> String {
     if names.is_empty() {
-        return format!("no {kind}");
+        return format!("no {kind}; name a file that brings one with `--plugins`");
     }
     let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    format!("several {kind}s ({})", names.join(", "))
+    format!(
+        "several {kind}s ({}); choose one with `plugins.{kind}`, or, to train on several, name one \
+         in each entry of [[mix]]",
+        names.join(", ")
+    )
 }
