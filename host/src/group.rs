@@ -5,20 +5,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::config::{AdvantageConfig, Estimator, GroupFilter};
+use crate::config::{AdvantageConfig, Comparison, GroupFilter, Same, Scale, Unit as Of};
 use crate::trajectory::Sample;
+use crate::worth::Earnings;
 
 /// Rewards closer than this are the same reward.
 const SAME_REWARD: f64 = 1e-9;
 
-/// Something that is compared as a whole: one completion, or all that one
-/// role said in one episode.
+/// Something that is compared as a whole.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unit {
     /// Indices into the sample table.
     pub members: Vec<usize>,
     /// What it was worth.
     pub score: f64,
+    /// Named shares of that, where they are compared one by one.
+    pub parts: BTreeMap<String, f64>,
 }
 
 /// Units that are comparable with each other.
@@ -43,82 +45,125 @@ impl Group {
 
     /// Mean score.
     pub fn mean(&self) -> f64 {
-        self.units.iter().map(|unit| unit.score).sum::<f64>() / self.units.len().max(1) as f64
+        mean(&self.scores())
     }
 
     /// Standard deviation of the scores (n − 1 in the denominator); 0 for a group of one.
     pub fn spread(&self) -> f64 {
-        if self.units.len() < 2 {
-            return 0.0;
-        }
-        let mean = self.mean();
-        let squares: f64 = self.units.iter().map(|unit| (unit.score - mean).powi(2)).sum();
-        (squares / (self.units.len() - 1) as f64).sqrt()
+        spread(&self.scores())
     }
 
-    /// Whether all scores are the same, so that nothing can be learned from the group.
+    /// Every unit's value of a named share; 0 where it has none.
+    pub fn part(&self, name: &str) -> Vec<f64> {
+        self.units.iter().map(|unit| unit.parts.get(name).copied().unwrap_or(0.0)).collect()
+    }
+
+    /// The names of all shares that are compared one by one.
+    pub fn part_names(&self) -> BTreeSet<&str> {
+        self.units.iter().flat_map(|unit| unit.parts.keys()).map(String::as_str).collect()
+    }
+
+    /// Whether all scores are the same, and all their shares, so that nothing can
+    /// be learned from the group.
     pub fn is_flat(&self) -> bool {
-        let low = self.units.iter().map(|unit| unit.score).fold(f64::INFINITY, f64::min);
-        let high = self.units.iter().map(|unit| unit.score).fold(f64::NEG_INFINITY, f64::max);
-        self.units.len() < 2 || high - low < SAME_REWARD
+        let parts = self.part_names();
+        is_flat(&self.scores()) && parts.into_iter().all(|name| is_flat(&self.part(name)))
     }
 }
 
-/// Put the samples into groups, in the order of their keys.
-///
-/// - `at-grpo`: the completions of one (task, role, turn) state
-///   (arXiv 2510.11062, section 4.1).
-/// - `grpo`, `dr-grpo`: a role's trajectories of one task; a trajectory's score
-///   is the α-weighted team reward of its whole episode plus the role's own
-///   local rewards (arXiv 2402.03300, section 4.1).
-/// - `naive`: all completions of one task, whatever state they were drawn in.
-pub fn form_groups(samples: &[Sample], estimator: Estimator, alpha: f64) -> Vec<Group> {
-    match estimator {
-        Estimator::AtGrpo => group_completions(samples, alpha, |s| {
-            (s.task, s.turn, s.role.clone(), s.instance, s.thread.clone(), s.state)
-        }),
-        Estimator::Naive => group_completions(samples, alpha, |s| s.task),
-        Estimator::Grpo | Estimator::DrGrpo => group_trajectories(samples, alpha),
-    }
+/// The mean of some numbers; 0 of none.
+pub fn mean(numbers: &[f64]) -> f64 {
+    numbers.iter().sum::<f64>() / numbers.len().max(1) as f64
 }
 
-fn group_completions<K: Ord>(
-    samples: &[Sample],
-    alpha: f64,
-    key: impl Fn(&Sample) -> K,
-) -> Vec<Group> {
-    let mut groups: BTreeMap<K, Vec<Unit>> = BTreeMap::new();
+/// Their standard deviation (n − 1 in the denominator); 0 of one.
+pub fn spread(numbers: &[f64]) -> f64 {
+    if numbers.len() < 2 {
+        return 0.0;
+    }
+    let mean = mean(numbers);
+    let squares: f64 = numbers.iter().map(|number| (number - mean).powi(2)).sum();
+    (squares / (numbers.len() - 1) as f64).sqrt()
+}
+
+/// Whether all numbers are the same.
+pub fn is_flat(numbers: &[f64]) -> bool {
+    let low = numbers.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    numbers.len() < 2 || high - low < SAME_REWARD
+}
+
+/// Put the samples into groups, in the order of their keys, as the estimator of
+/// the configuration says (`config::Comparison`).
+pub fn form_groups(samples: &[Sample], config: &AdvantageConfig) -> Vec<Group> {
+    let comparison = config.comparison();
+    let earnings = Earnings::of(samples, config, comparison.worth);
+    let mut places = BTreeMap::new();
+    let mut units: Vec<Vec<usize>> = Vec::new();
     for (index, sample) in samples.iter().enumerate() {
-        let unit = Unit { members: vec![index], score: sample.reward.total(alpha) };
-        groups.entry(key(sample)).or_default().push(unit);
+        let place = *places.entry(whole(comparison.unit, index, sample)).or_insert(units.len());
+        match units.get_mut(place) {
+            Some(members) => members.push(index),
+            None => units.push(vec![index]),
+        }
+    }
+    let mut groups: BTreeMap<Key, Vec<Unit>> = BTreeMap::new();
+    for members in units {
+        let key = Key::of(&comparison, &samples[members[0]]);
+        let score = earnings.worth(comparison.unit, &members);
+        let parts = match comparison.scale {
+            Scale::Parts => earnings.parts(&members),
+            _ => BTreeMap::new(),
+        };
+        groups.entry(key).or_default().push(Unit { members, score, parts });
     }
     groups.into_values().map(|units| Group::of(units, samples)).collect()
 }
 
-fn group_trajectories(samples: &[Sample], alpha: f64) -> Vec<Group> {
-    let mut team: BTreeMap<(usize, usize), f64> = BTreeMap::new();
-    let mut rounds = BTreeSet::new();
-    for sample in samples {
-        // The answers of a round share its team reward.
-        if rounds.insert((sample.task, sample.episode, sample.round)) {
-            *team.entry((sample.task, sample.episode)).or_default() += alpha * sample.reward.team;
+/// What tells the unit of a sample from all others: a seat of an episode, say.
+type WholeOf<'a> = (usize, usize, Option<(&'a str, u32)>, &'a str, usize);
+
+fn whole(unit: Of, index: usize, sample: &Sample) -> WholeOf<'_> {
+    let seat = Some((sample.role.as_str(), sample.instance));
+    match unit {
+        Of::Completion => (sample.task, sample.episode, seat, "", index),
+        Of::Seat => (sample.task, sample.episode, seat, "", 0),
+        Of::Thread => (sample.task, sample.episode, seat, &sample.thread, 0),
+        Of::Episode => (sample.task, sample.episode, None, "", 0),
+    }
+}
+
+/// What the members of a group have in common.
+#[derive(Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Key<'a> {
+    task: Option<usize>,
+    turn: Option<usize>,
+    role: Option<&'a str>,
+    instance: Option<u32>,
+    thread: Option<&'a str>,
+    state: Option<u64>,
+    situation: Option<Option<&'a str>>,
+}
+
+impl<'a> Key<'a> {
+    fn of(comparison: &Comparison, sample: &'a Sample) -> Self {
+        let mut key = Key::default();
+        for same in &comparison.same {
+            match same {
+                Same::Task => key.task = Some(sample.task),
+                Same::Role => key.role = Some(&sample.role),
+                Same::Seat => {
+                    key.role = Some(&sample.role);
+                    key.instance = Some(sample.instance);
+                }
+                Same::Thread => key.thread = Some(&sample.thread),
+                Same::Turn => key.turn = Some(sample.turn),
+                Same::State => key.state = Some(sample.state),
+                Same::Situation => key.situation = Some(sample.situation.as_deref()),
+            }
         }
+        key
     }
-    let mut groups: BTreeMap<(usize, &str, u32), BTreeMap<usize, Unit>> = BTreeMap::new();
-    for (index, sample) in samples.iter().enumerate() {
-        let unit = groups
-            .entry((sample.task, &sample.role, sample.instance))
-            .or_default()
-            .entry(sample.episode)
-            .or_insert_with(|| Unit {
-                members: Vec::new(),
-                score: team[&(sample.task, sample.episode)],
-            });
-        unit.members.push(index);
-        unit.score += sample.reward.local;
-    }
-    let units = groups.into_values().map(|units| units.into_values().collect());
-    units.map(|units| Group::of(units, samples)).collect()
 }
 
 /// The groups without the answers of roles that do not learn. What those did
@@ -164,12 +209,17 @@ pub fn filter_groups(groups: Vec<Group>, config: &AdvantageConfig) -> Vec<Group>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Estimator;
     use crate::test_samples::{sample, tree_of};
+
+    fn by(estimator: Estimator) -> AdvantageConfig {
+        AdvantageConfig { estimator, ..AdvantageConfig::default() }
+    }
 
     #[test]
     fn at_grpo_groups_have_k_members_of_one_state() {
         let samples = tree_of(3, 2, &["planner", "executor"], 4);
-        let groups = form_groups(&samples, Estimator::AtGrpo, 1.0);
+        let groups = form_groups(&samples, &by(Estimator::AtGrpo));
         assert_eq!(groups.len(), 3 * 2 * 2);
         for group in groups {
             assert_eq!(group.units.len(), 4);
@@ -189,7 +239,7 @@ mod tests {
     fn at_grpo_never_compares_two_states_even_of_one_role_and_turn() {
         let mut samples = tree_of(1, 1, &["solo"], 4);
         samples[3].state += 1;
-        let sizes: Vec<usize> = form_groups(&samples, Estimator::AtGrpo, 1.0)
+        let sizes: Vec<usize> = form_groups(&samples, &by(Estimator::AtGrpo))
             .iter()
             .map(|group| group.units.len())
             .collect();
@@ -203,7 +253,7 @@ mod tests {
         a.reward.local = 0.25;
         let mut b = sample(0, 0, 0, "executor", 0);
         b.reward.team = 2.0;
-        let groups = form_groups(&[a, b], Estimator::Grpo, 0.5);
+        let groups = form_groups(&[a, b], &AdvantageConfig { alpha: 0.5, ..by(Estimator::Grpo) });
         let scores: Vec<f64> = groups.iter().map(|group| group.units[0].score).collect();
         assert_eq!(scores, [1.5, 1.75], "executor, then planner");
     }
@@ -211,15 +261,71 @@ mod tests {
     #[test]
     fn naive_puts_all_of_a_task_into_one_group() {
         let samples = tree_of(2, 3, &["planner", "executor"], 4);
-        let groups = form_groups(&samples, Estimator::Naive, 1.0);
+        let groups = form_groups(&samples, &by(Estimator::Naive));
         assert_eq!(groups.iter().map(|group| group.units.len()).collect::<Vec<_>>(), [24, 24]);
+    }
+
+    /// Sizes of the groups, and of the first unit in each.
+    fn sizes(samples: &[Sample], estimator: Estimator) -> Vec<(usize, usize)> {
+        let groups = form_groups(samples, &by(estimator));
+        groups.iter().map(|group| (group.units.len(), group.units[0].members.len())).collect()
+    }
+
+    #[test]
+    fn every_estimator_compares_what_its_name_says() {
+        // Two episodes of one task: two roles, two turns; the executor has a second seat.
+        let mut samples = Vec::new();
+        for episode in 0..2 {
+            for turn in 0..2 {
+                samples.push(sample(0, episode, turn, "planner", 0));
+                samples.push(sample(0, episode, turn, "executor", 0));
+                samples.push(Sample { instance: 1, ..sample(0, episode, turn, "executor", 0) });
+            }
+        }
+        samples[2].thread = "aside".to_owned();
+        assert_eq!(sizes(&samples, Estimator::Grpo), [(2, 2), (2, 2), (2, 2)], "by seat");
+        assert_eq!(sizes(&samples, Estimator::TeamGrpo), [(6, 2)], "all seats in one");
+        assert_eq!(sizes(&samples, Estimator::Drmas), [(8, 1), (4, 1)], "by role");
+        assert_eq!(
+            sizes(&samples, Estimator::TurnGrpo),
+            [(4, 1), (2, 1), (4, 1), (2, 1)],
+            "by turn and role"
+        );
+        assert_eq!(sizes(&samples, Estimator::ThreadGrpo), [(5, 2), (2, 2)], "one seat has two");
+        assert_eq!(sizes(&samples, Estimator::Naive), [(12, 1)]);
+        assert_eq!(sizes(&samples, Estimator::Rloo), sizes(&samples, Estimator::AtGrpo));
+        assert_eq!(sizes(&samples, Estimator::Gdpo), sizes(&samples, Estimator::AtGrpo));
+    }
+
+    #[test]
+    fn a_choice_of_its_own_replaces_the_one_of_the_name() {
+        let samples = tree_of(1, 2, &["planner", "executor"], 4);
+        let of = |same: &[Same]| {
+            let config = AdvantageConfig { same: Some(same.to_vec()), ..by(Estimator::AtGrpo) };
+            form_groups(&samples, &config).iter().map(|group| group.units.len()).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&[Same::Task, Same::Role]), [8, 8]);
+        assert_eq!(of(&[Same::Task, Same::Turn]), [8, 8]);
+        assert_eq!(of(&[Same::State]), [4; 4]);
+        assert_eq!(of(&[Same::Situation]), [16]);
+    }
+
+    #[test]
+    fn equal_sums_of_different_shares_are_worth_comparing() {
+        let mut samples = tree_of(1, 1, &["solo"], 2);
+        for (sample, (team, fine)) in samples.iter_mut().zip([(1.0, 0.0), (2.0, -1.0)]) {
+            (sample.reward.team, sample.reward.local) = (team, fine);
+            sample.reward.parts = [("team".to_owned(), team), ("fine".to_owned(), fine)].into();
+        }
+        let flat = |estimator| form_groups(&samples, &by(estimator))[0].is_flat();
+        assert!(flat(Estimator::AtGrpo) && !flat(Estimator::Gdpo));
     }
 
     #[test]
     fn roles_that_do_not_learn_are_in_no_group_but_count_for_their_team() {
         let samples = tree_of(2, 1, &["planner", "executor"], 4);
         let without = |estimator| {
-            let groups = form_groups(&samples, estimator, 1.0);
+            let groups = form_groups(&samples, &by(estimator));
             leave_out_frozen(groups, &samples, |role| role == "planner")
         };
         let planner = BTreeSet::from(["planner".to_owned()]);
@@ -231,14 +337,17 @@ mod tests {
         }
         let mut samples = vec![sample(0, 0, 0, "planner", 0), sample(0, 0, 0, "executor", 0)];
         samples[1].reward.team = 2.0;
-        let groups = form_groups(&samples, Estimator::Grpo, 1.0);
+        let groups = form_groups(&samples, &by(Estimator::Grpo));
         let groups = leave_out_frozen(groups, &samples, |role| role == "planner");
         assert_eq!((groups.len(), groups[0].units[0].score), (1, 2.0));
     }
 
     /// A group of the role with these scores.
     fn group(role: &str, scores: &[f64]) -> Group {
-        let units = scores.iter().map(|&score| Unit { members: vec![0], score }).collect();
+        let units = scores
+            .iter()
+            .map(|&score| Unit { members: vec![0], score, parts: BTreeMap::new() })
+            .collect();
         Group { roles: BTreeSet::from([role.to_owned()]), units }
     }
 

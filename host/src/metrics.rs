@@ -293,7 +293,9 @@ mod tests {
     fn groups_are_measured_role_by_role() {
         let group = |role: &str, scores: [f64; 2]| Group {
             roles: BTreeSet::from([role.to_owned()]),
-            units: scores.map(|score| Unit { members: vec![0], score }).to_vec(),
+            units: scores
+                .map(|score| Unit { members: vec![0], score, parts: BTreeMap::new() })
+                .to_vec(),
         };
         let formed = [
             group("planner", [1.0, 1.0]),

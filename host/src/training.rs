@@ -268,14 +268,14 @@ impl Training {
     /// The advantages of the samples; those of groups that are left out have none.
     fn compare(&self, samples: &[Sample], record: &mut Record) -> Vec<Option<f32>> {
         let (config, cast) = (&self.config.advantage, &self.team.cast);
-        let formed = form_groups(samples, config.estimator, config.alpha);
+        let formed = form_groups(samples, config);
         let formed = leave_out_frozen(formed, samples, |role| cast.learns(role));
         let kept = filter_groups(formed.clone(), config);
         record.groups = measure_groups(&formed, &kept, None);
         for (role, metrics) in record.roles.iter_mut().filter(|(role, _)| cast.learns(role)) {
             metrics.groups = Some(measure_groups(&formed, &kept, Some(role)));
         }
-        let mut table = advantages(&kept, config.estimator, samples.len());
+        let mut table = advantages(&kept, config.comparison().scale, samples.len());
         repel(&mut table, &formed, samples, config.refused);
         table
     }

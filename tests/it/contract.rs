@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use troupe::config::{BranchChoice, Config, Estimator, Roles, SamplingScheme};
+use troupe::config::{AdvantageConfig, BranchChoice, Config, Estimator, Roles, SamplingScheme};
 use troupe::family::stage_of;
 use troupe::group::form_groups;
 use troupe::plugin::Split;
@@ -56,7 +56,7 @@ fn of_role<'r>(rollout: &'r Rollout, role: &str) -> BTreeMap<(usize, usize), &'r
 
 /// How many groups of a role hold something to learn, and how many there are.
 fn telling(rollout: &Rollout, role: &str) -> (usize, usize) {
-    let groups = form_groups(&rollout.samples, Estimator::AtGrpo, 1.0);
+    let groups = form_groups(&rollout.samples, &AdvantageConfig::default());
     let own: Vec<_> = groups.iter().filter(|group| group.roles.contains(role)).collect();
     (own.iter().filter(|group| !group.is_flat()).count(), own.len())
 }
@@ -103,7 +103,8 @@ fn a_trajectorys_team_reward_counts_once_however_many_were_asked_together() {
     config.rollout.sampling = SamplingScheme::Trajectory;
     let one = scripted(|_| "1");
     let rollout = play(&config, &[("first", &one), ("second", &one)]);
-    for group in form_groups(&rollout.samples, Estimator::Grpo, 1.0) {
+    let by_seat = AdvantageConfig { estimator: Estimator::Grpo, ..AdvantageConfig::default() };
+    for group in form_groups(&rollout.samples, &by_seat) {
         assert!(group.scores().iter().all(|score| *score == 1.0), "{:?}", group.scores());
     }
 }
@@ -201,7 +202,7 @@ fn every_seat_of_a_role_answers_for_itself() {
         let said: BTreeSet<&str> =
             rollout.samples.iter().map(|sample| sample.completion.text.as_str()).collect();
         assert_eq!(said.len(), rollout.samples.len(), "no two seats share their chance");
-        let groups = form_groups(&rollout.samples, Estimator::AtGrpo, 1.0);
+        let groups = form_groups(&rollout.samples, &AdvantageConfig::default());
         if sampling == SamplingScheme::Tree {
             assert!(groups.iter().all(|group| group.units.len() == 4), "{sampling:?}");
             assert_eq!(groups.len(), 5 * TASKS as usize);

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use troupe::advantage::advantages;
 use troupe::config::{
-    BranchChoice, Config, Estimator, PolicyConfig, Roles, RolloutConfig, SamplingScheme, Scheduling,
+    AdvantageConfig, BranchChoice, Config, PolicyConfig, Roles, RolloutConfig, SamplingScheme,
+    Scale, Scheduling,
 };
 use troupe::group::{filter_groups, form_groups};
 use troupe::policy::Device;
@@ -48,7 +49,7 @@ fn every_at_grpo_group_has_exactly_k_members_of_one_state() {
             let mut config = config(&["plan-path", "planner-executor"]);
             config.rollout = RolloutConfig { branches, branch_choice, ..config.rollout };
             let rollout = roll_out(&config);
-            let groups = form_groups(&rollout.samples, Estimator::AtGrpo, 1.0);
+            let groups = form_groups(&rollout.samples, &AdvantageConfig::default());
             assert_eq!(groups.len(), states(&rollout.samples).len());
             for group in &groups {
                 assert_eq!(group.units.len(), branches);
@@ -132,10 +133,10 @@ fn only_roles_that_train_are_asked_k_times() {
 fn advantages_of_real_groups_sum_to_zero() {
     let config = config(&["plan-path", "planner-executor"]);
     let rollout = roll_out(&config);
-    let groups = form_groups(&rollout.samples, Estimator::AtGrpo, 1.0);
+    let groups = form_groups(&rollout.samples, &AdvantageConfig::default());
     let groups = filter_groups(groups, &config.advantage);
     assert!(!groups.is_empty());
-    let table = advantages(&groups, Estimator::AtGrpo, rollout.samples.len());
+    let table = advantages(&groups, Scale::Spread, rollout.samples.len());
     for group in &groups {
         let sum: f32 = group.units.iter().map(|unit| table[unit.members[0]].unwrap()).sum();
         assert!(sum.abs() < 1e-4, "{sum}");

@@ -125,6 +125,9 @@ fn every_estimator_trains_every_policy_and_the_sampler_agrees_with_the_trainer()
     for (name, policies, extra) in [
         ("at-grpo", 2, &["advantage.estimator=at-grpo", "roles=per-role"][..]),
         ("naive", 1, &["advantage.estimator=naive", "rollout.branch_choice=greedy"]),
+        ("rloo", 1, &["advantage.estimator=rloo"]),
+        ("gdpo", 1, &["advantage.estimator=gdpo"]),
+        ("turn-grpo", 1, &["advantage.estimator=turn-grpo", "rollout.sampling=trajectory"]),
         ("grpo", 1, &["advantage.estimator=grpo", "rollout.sampling=trajectory"]),
         (
             "dr-grpo",

@@ -167,9 +167,15 @@ fn the_estimator_decides_what_is_compared() {
     // 4 tasks, 2 turns, 2 seats, 4 answers.
     for (estimator, sampling, groups) in [
         (Estimator::AtGrpo, SamplingScheme::Tree, 16),
+        (Estimator::Rloo, SamplingScheme::Tree, 16),
+        (Estimator::Gdpo, SamplingScheme::Tree, 16),
         (Estimator::Naive, SamplingScheme::Tree, 4),
         (Estimator::Grpo, SamplingScheme::Trajectory, 8),
         (Estimator::DrGrpo, SamplingScheme::Trajectory, 8),
+        (Estimator::TeamGrpo, SamplingScheme::Trajectory, 4),
+        (Estimator::Drmas, SamplingScheme::Trajectory, 8),
+        (Estimator::TurnGrpo, SamplingScheme::Trajectory, 16),
+        (Estimator::ThreadGrpo, SamplingScheme::Trajectory, 8),
     ] {
         let mut config = config();
         (config.advantage.estimator, config.rollout.sampling) = (estimator, sampling);

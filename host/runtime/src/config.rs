@@ -4,6 +4,7 @@
 //! policies say about their own settings is checked where they are loaded.
 
 mod anchor;
+mod comparison;
 mod curriculum;
 mod device;
 mod family;
@@ -24,6 +25,7 @@ mod reference;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+pub use comparison::{Comparison, Estimator, Same, Scale, Unit, Worth};
 pub use curriculum::{CurriculumConfig, RampConfig};
 pub use device::DeviceChoice;
 pub use mix::MixConfig;
@@ -36,8 +38,8 @@ pub use run::{CheckpointConfig, RunConfig};
 pub use sandbox::SandboxConfig;
 pub use tasks::TasksConfig;
 pub use train::{
-    AdvantageConfig, Choice, Decay, Estimator, GroupFilter, ImitationConfig, LossAggregation,
-    Regularize, TrainConfig,
+    AdvantageConfig, Choice, Decay, GroupFilter, ImitationConfig, LossAggregation, Regularize,
+    TrainConfig,
 };
 
 use self::table::{Kind, table};
@@ -276,29 +278,57 @@ impl Config {
 
     fn check_rollout(&self) -> Result<(), ConfigError> {
         let rollout = &self.rollout;
-        let compares = !matches!(self.advantage.estimator, Estimator::Naive);
-        let by_trajectory = matches!(self.advantage.estimator, Estimator::Grpo | Estimator::DrGrpo);
-        require(
-            rollout.branches > 1 || !compares,
-            "rollout.branches",
-            "a group of one has no advantage, so nothing would be learned; use 2 or more",
-        )?;
-        require(
-            !by_trajectory || rollout.sampling == SamplingScheme::Trajectory,
-            "advantage.estimator",
-            "`grpo` and `dr-grpo` compare whole trajectories; set rollout.sampling = \"trajectory\"",
-        )?;
-        require(
-            self.advantage.estimator != Estimator::AtGrpo
-                || rollout.sampling == SamplingScheme::Tree,
-            "advantage.estimator",
-            "`at-grpo` compares answers to one state, and independent trajectories share none but \
-             the first; set rollout.sampling = \"tree\", or the estimator to `grpo` or `dr-grpo`",
-        )?;
+        self.check_comparison()?;
         require(
             rollout.stop.iter().all(|stop| !stop.is_empty()),
             "rollout.stop",
             "an empty text would end every answer at once",
+        )
+    }
+}
+
+impl Config {
+    fn check_comparison(&self) -> Result<(), ConfigError> {
+        let Comparison { unit, worth, same, scale } = self.advantage.comparison();
+        let name = table::choice(&self.advantage.estimator);
+        let name = name.trim_matches('"');
+        let (has, key) = (|what| same.contains(&what), "advantage.estimator");
+        require(
+            self.rollout.branches > 1 || same == [Same::Task],
+            "rollout.branches",
+            "a group of one has no advantage, so nothing would be learned; use 2 or more",
+        )?;
+        require(
+            worth == Worth::Now || self.rollout.sampling == SamplingScheme::Trajectory,
+            key,
+            &format!(
+                "`{name}` compares what whole trajectories are worth; set rollout.sampling = \
+                 \"trajectory\""
+            ),
+        )?;
+        require(
+            !has(Same::State) || self.rollout.sampling == SamplingScheme::Tree,
+            key,
+            &format!(
+                "`{name}` compares answers to one state, and independent trajectories share none \
+                 but the first; set rollout.sampling = \"tree\", or the estimator to `grpo` or \
+                 `dr-grpo`"
+            ),
+        )?;
+        require(
+            has(Same::Task) || has(Same::State) || has(Same::Situation),
+            "advantage.same",
+            "answers to different tasks are worth different amounts; add \"task\"",
+        )?;
+        require(
+            unit == Unit::Completion || worth == Worth::Whole,
+            "advantage.worth",
+            "several answers are worth something together only as a \"whole\"",
+        )?;
+        require(
+            scale != Scale::Parts || worth == Worth::Now,
+            "advantage.scale",
+            "the shares of a reward are known of what an answer earns \"now\"; set worth = \"now\"",
         )
     }
 }
@@ -547,6 +577,28 @@ mod tests {
         assert!(ramp("{from=0,to=9,step=1e-6}").contains("more than 1000 steps"));
         assert!(ramp("{from=0,to=nan}").contains("it is nan, but must be a number"));
         assert!(message(&["curriculum.lower_at=0.9"]).contains("below raise_at"));
+    }
+
+    #[test]
+    fn an_estimator_is_refused_where_its_choices_do_not_fit_each_other() {
+        for estimator in Estimator::ALL {
+            let Comparison { worth, same, .. } = estimator.comparison();
+            let by_state = same.contains(&Same::State);
+            let fits = |sampling| {
+                let name = table::choice(&estimator);
+                let set =
+                    [format!("advantage.estimator={name}"), format!("rollout.sampling={sampling}")];
+                Config::load(None, &set).is_ok()
+            };
+            assert_eq!(fits("tree"), worth == Worth::Now, "{estimator:?}");
+            assert_eq!(fits("trajectory"), !by_state, "{estimator:?}");
+        }
+        assert!(message(&["advantage.same=[\"role\"]"]).contains("add \"task\""));
+        assert!(message(&["advantage.unit=seat"]).contains("`advantage.worth` cannot be used"));
+        let parts =
+            ["advantage.estimator=grpo", "rollout.sampling=trajectory", "advantage.scale=parts"];
+        assert!(message(&parts).contains("set worth = \"now\""));
+        assert!(message(&["advantage.same=[\"mood\"]"]).contains("each \"task\" or \"role\""));
     }
 
     #[test]

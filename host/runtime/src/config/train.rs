@@ -1,20 +1,7 @@
 //! `[advantage]`, `[train]` and `[imitation]`: what is learned from the samples.
 
 use super::table::{above, between, choices, table};
-
-choices! {
-    /// How advantages come from rewards. Formulas: `advantage.rs`.
-    pub enum Estimator {
-        /// Groups of one (task, role, turn) state.
-        AtGrpo,
-        /// Groups of one task's trajectories.
-        Grpo,
-        /// As `grpo`, without dividing by the spread.
-        DrGrpo,
-        /// All of a task's samples in one group.
-        Naive,
-    }
-}
+use super::{Comparison, Estimator, Same, Scale, Unit, Worth};
 
 choices! {
     /// Which groups are left out of the update.
@@ -33,8 +20,22 @@ choices! {
 table! {
     /// `[advantage]`.
     pub struct AdvantageConfig {
-        /// The estimator.
+        /// The estimator, by name.
         pub estimator: Estimator = Estimator::AtGrpo;
+        /// What is compared as a whole, if not what the estimator's name says.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub unit: Option<Unit> = None;
+        /// What that is worth, if not what the name says.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub worth: Option<Worth> = None;
+        /// What the members of a group have in common, if not what the name says.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub same: Option<Vec<Same>> = None;
+        /// What differences are measured in, if not in what the name says.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub scale: Option<Scale> = None;
+        /// What a reward is worth a round earlier, with `worth = "to-go"`.
+        pub discount: f64 = 1.0, 0.0..=1.0;
         /// Weight of the team reward: r = α·team + local.
         pub alpha: f64 = 1.0, 0.0..=1e6;
         /// Which groups are left out.
@@ -44,6 +45,19 @@ table! {
         /// Advantage of answers to a state all of which were refused and worth the same: they say
         /// nothing of each other, but that something else should be said. 0 leaves them out.
         pub refused: f64 = -0.5, -10.0..=0.0;
+    }
+}
+
+impl AdvantageConfig {
+    /// The estimator spelled out, with what is set on its own.
+    pub fn comparison(&self) -> Comparison {
+        let named = self.estimator.comparison();
+        Comparison {
+            unit: self.unit.unwrap_or(named.unit),
+            worth: self.worth.unwrap_or(named.worth),
+            same: self.same.clone().unwrap_or(named.same),
+            scale: self.scale.unwrap_or(named.scale),
+        }
     }
 }
 

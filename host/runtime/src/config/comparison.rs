@@ -1,0 +1,145 @@
+//! What is compared with what: four choices make an estimator, and the known
+//! ones have names.
+
+use super::table::choices;
+
+choices! {
+    /// A named way from rewards to advantages: a choice of `unit`, `worth`, `same`
+    /// and `scale`, each of which may be set on its own. docs/estimators.md has them
+    /// side by side.
+    pub enum Estimator {
+        /// The completions of one state (AT-GRPO, arXiv 2510.11062).
+        AtGrpo,
+        /// A role's trajectories of one task (GRPO, arXiv 2402.03300).
+        Grpo,
+        /// As `grpo`, without dividing by the spread (arXiv 2503.20783).
+        DrGrpo,
+        /// All roles' trajectories of one task in one group: GRPO as if the team were one agent.
+        TeamGrpo,
+        /// A role's completions of one task, each worth its whole trajectory (Dr. MAS, arXiv
+        /// 2602.08847).
+        Drmas,
+        /// A role's completions of one task and turn, each worth what comes from it on.
+        TurnGrpo,
+        /// Each conversation of a role as a whole, with those of the same task.
+        ThreadGrpo,
+        /// The completions of one state, each with the mean of the others (RLOO, arXiv 2402.14740).
+        Rloo,
+        /// The completions of one state, every named share of the reward on its own.
+        Gdpo,
+        /// All of a task's completions in one group, whatever state they were drawn in.
+        Naive,
+    }
+}
+
+choices! {
+    /// What is compared as a whole.
+    pub enum Unit {
+        /// One completion.
+        Completion,
+        /// All that one seat said in one episode.
+        Seat,
+        /// All that one seat said in one conversation of an episode.
+        Thread,
+        /// All that everybody said in one episode.
+        Episode,
+    }
+}
+
+choices! {
+    /// What a unit is worth.
+    pub enum Worth {
+        /// A completion's own reward: what happens until the next answers are due, and what it is
+        /// credited with.
+        Now,
+        /// That, and what its episode and its seat earn later, discounted by `discount` a round.
+        ToGo,
+        /// The team's reward in the whole episode, and what the unit's own seats earned in it.
+        Whole,
+    }
+}
+
+choices! {
+    /// What the members of a group have in common.
+    pub enum Same {
+        /// The task.
+        Task,
+        /// The role.
+        Role,
+        /// The role, and which of its seats.
+        Seat,
+        /// The conversation, by name.
+        Thread,
+        /// The turn.
+        Turn,
+        /// Everything that has happened before.
+        State,
+        /// The workflow's word for situations that are alike.
+        Situation,
+    }
+}
+
+choices! {
+    /// What the difference from the group's mean is measured in.
+    pub enum Scale {
+        /// The reward's own unit.
+        None,
+        /// The group's standard deviation.
+        Spread,
+        /// The reward's own unit, the mean being that of the others.
+        LeaveOneOut,
+        /// Each named share of the reward in its own standard deviation; their sum in that of
+        /// the whole step (GDPO).
+        Parts,
+    }
+}
+
+/// An estimator, spelled out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Comparison {
+    /// What is compared as a whole.
+    pub unit: Unit,
+    /// What it is worth.
+    pub worth: Worth,
+    /// What those have in common that are compared with each other.
+    pub same: Vec<Same>,
+    /// What the differences are measured in.
+    pub scale: Scale,
+}
+
+impl Estimator {
+    /// Every estimator that has a name.
+    pub const ALL: [Estimator; 10] = [
+        Estimator::AtGrpo,
+        Estimator::Grpo,
+        Estimator::DrGrpo,
+        Estimator::TeamGrpo,
+        Estimator::Drmas,
+        Estimator::TurnGrpo,
+        Estimator::ThreadGrpo,
+        Estimator::Rloo,
+        Estimator::Gdpo,
+        Estimator::Naive,
+    ];
+
+    /// What the name stands for.
+    pub fn comparison(self) -> Comparison {
+        use Same::{Role, Seat, State, Task, Thread, Turn};
+        use Scale::{LeaveOneOut, None, Parts, Spread};
+        use Worth::{Now, ToGo, Whole};
+        let one_state: &[Same] = &[Task, Seat, Thread, Turn, State];
+        let (unit, worth, same, scale): (Unit, Worth, &[Same], Scale) = match self {
+            Estimator::AtGrpo => (Unit::Completion, Now, one_state, Spread),
+            Estimator::Grpo => (Unit::Seat, Whole, &[Task, Seat], Spread),
+            Estimator::DrGrpo => (Unit::Seat, Whole, &[Task, Seat], None),
+            Estimator::TeamGrpo => (Unit::Seat, Whole, &[Task], Spread),
+            Estimator::Drmas => (Unit::Completion, Whole, &[Task, Role], Spread),
+            Estimator::TurnGrpo => (Unit::Completion, ToGo, &[Task, Role, Turn], Spread),
+            Estimator::ThreadGrpo => (Unit::Thread, Whole, &[Task, Role], Spread),
+            Estimator::Rloo => (Unit::Completion, Now, one_state, LeaveOneOut),
+            Estimator::Gdpo => (Unit::Completion, Now, one_state, Parts),
+            Estimator::Naive => (Unit::Completion, Now, &[Task], Spread),
+        };
+        Comparison { unit, worth, same: same.to_vec(), scale }
+    }
+}
