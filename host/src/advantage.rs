@@ -2,12 +2,36 @@
 //!
 //! Pure: numbers in, numbers out.
 
-use crate::config::Scale;
-use crate::group::{Group, is_flat, mean, spread};
+use crate::config::{AdvantageConfig, Scale};
+use crate::group::{Group, filter_groups, form_groups, is_flat, leave_out_frozen, mean, spread};
 use crate::trajectory::Sample;
 
 /// Keeps a nearly flat group from being blown up; as in TRL.
 const EPSILON: f64 = 1e-4;
+
+/// What comparing the samples of a step has shown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compared {
+    /// All groups of roles that learn.
+    pub formed: Vec<Group>,
+    /// Those that the filter kept.
+    pub kept: Vec<Group>,
+    /// One for each sample; those of groups that are left out have none.
+    pub advantages: Vec<Option<f32>>,
+}
+
+/// The whole way from the sample table to advantages.
+pub fn compare(
+    samples: &[Sample],
+    config: &AdvantageConfig,
+    learns: impl Fn(&str) -> bool,
+) -> Compared {
+    let formed = leave_out_frozen(form_groups(samples, config), samples, learns);
+    let kept = filter_groups(formed.clone(), config);
+    let mut advantages = advantages(&kept, config.comparison().scale, samples.len());
+    repel(&mut advantages, &formed, samples, config.refused);
+    Compared { formed, kept, advantages }
+}
 
 /// One advantage per sample of the table; samples of no group get none. Every
 /// member of a unit has the unit's advantage:

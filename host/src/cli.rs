@@ -1,5 +1,6 @@
 //! The command line of the engine: the commands that work with policies.
 
+mod advantage;
 mod eval;
 mod imitate;
 mod play;
@@ -38,6 +39,7 @@ fn carry_out(cli: Cli) -> anyhow::Result<u8> {
         let code = match cli.command {
             Command::Train(args) => return train::run(args, device),
             Command::Eval(args) => eval::run(args, device),
+            Command::Advantage(args) => advantage::run(args),
             Command::Imitate(args) => imitate::run(args, device),
             Command::Policy(command) => policy::run(command, device),
             Command::Play(args) => play::run(args, device),

@@ -18,6 +18,8 @@ mod test_samples;
 pub mod worth;
 pub mod group;
 pub mod advantage;
+pub mod audit;
+pub mod table;
 pub mod metrics;
 pub mod policy;
 pub mod rollout;

@@ -11,10 +11,12 @@ use crate::records::RecordsEntry;
 
 /// Settings that may change while a run is stopped: they say how long it goes
 /// on, where it is and what it leaves. Files are judged by their digests.
-const FREE: [&str; 20] = [
+const FREE: [&str; 22] = [
     "run.name",
     "run.dir",
     "run.recorded_episodes",
+    "rollout.store",
+    "rollout.store_mib",
     "plugins.files",
     "plugins.path",
     "sandbox.interpreters",

@@ -5,6 +5,7 @@
 //! manifest.json   seed, versions, digests of plugins and policies
 //! metrics.jsonl   one record per step
 //! episodes/       a few episodes of every step, zstd-compressed JSON lines
+//! table/          every answer of every step, see `table`
 //! checkpoints/    see `checkpoint`
 //! summary.json    before and after
 //! ```
@@ -22,6 +23,7 @@ use crate::metrics::Success;
 use crate::storage::{
     StorageError, append, create_folder, list_folder, read_json, tidy, write_file, write_json,
 };
+use crate::table::{Row, write_table};
 use crate::trajectory::Episode;
 
 /// What a run came to, on tasks of the test split.
@@ -206,14 +208,12 @@ impl RunFolder {
             line.ends_with('\n') && step_of(line).is_some_and(|of_line| Some(of_line) <= step)
         });
         write_file(&self.metrics_path(), keep.collect::<String>().as_bytes())?;
-        let episodes = self.path.join("episodes");
-        for name in list_folder(&episodes)? {
-            if step.is_none_or(|step| name > episode_file(step)) {
-                let path = episodes.join(name);
-                std::fs::remove_file(&path).map_err(StorageError::io("remove", &path))?;
-            }
-        }
-        Ok(())
+        remove_later(&self.path.join("episodes"), step.map(episode_file))?;
+        remove_later(&self.tables(), step.map(table_file))
+    }
+
+    fn tables(&self) -> PathBuf {
+        self.path.join("table")
     }
 
     /// Write some of a step's episodes.
@@ -231,6 +231,23 @@ impl RunFolder {
         let packed =
             zstd::encode_all(lines.as_slice(), 3).map_err(StorageError::io("write", &path))?;
         write_file(&path, &packed)
+    }
+
+    /// Write a step's answers, unless the tables before it have come to `limit`
+    /// bytes: whether they were written.
+    pub fn write_table(&self, step: usize, rows: &[Row], limit: u64) -> Result<bool, StorageError> {
+        let folder = self.tables();
+        create_folder(&folder)?;
+        let mut bytes = 0;
+        for name in list_folder(&folder)? {
+            let path = folder.join(name);
+            bytes += std::fs::metadata(&path).map_err(StorageError::io("read", &path))?.len();
+        }
+        if bytes >= limit {
+            return Ok(false);
+        }
+        write_table(&folder.join(table_file(step)), rows)?;
+        Ok(true)
     }
 
     /// Write what the run came to.
@@ -298,6 +315,39 @@ fn is_stillborn(path: &Path) -> Result<bool, StorageError> {
     let begun =
         |name: &String| name != ".lock" && name != "episodes" && !name.starts_with(".unfinished-");
     Ok(path.is_dir() && !list_folder(path)?.iter().any(begun))
+}
+
+/// The tables of a run's steps, in their order.
+pub fn list_tables(run: &Path) -> Result<Vec<(usize, PathBuf)>, StorageError> {
+    let folder = run.join("table");
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let step =
+        |name: &String| name.strip_prefix("step-")?.strip_suffix(".parquet")?.parse::<usize>().ok();
+    let names = list_folder(&folder)?.into_iter();
+    let mut tables: Vec<(usize, PathBuf)> =
+        names.filter_map(|name| Some((step(&name)?, folder.join(&name)))).collect();
+    tables.sort();
+    Ok(tables)
+}
+
+/// Removes the files of a folder whose names come after `last`.
+fn remove_later(folder: &Path, last: Option<String>) -> Result<(), StorageError> {
+    if !folder.is_dir() {
+        return Ok(());
+    }
+    for name in list_folder(folder)? {
+        if last.as_ref().is_none_or(|last| name > *last) {
+            let path = folder.join(name);
+            std::fs::remove_file(&path).map_err(StorageError::io("remove", &path))?;
+        }
+    }
+    Ok(())
+}
+
+fn table_file(step: usize) -> String {
+    format!("step-{step:06}.parquet")
 }
 
 fn episode_file(step: usize) -> String {

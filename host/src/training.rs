@@ -11,11 +11,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
-use crate::advantage::{advantages, repel};
+use crate::advantage::{Compared, compare};
 use crate::checkpoint::{Found, Progress, remove_old, save_checkpoint};
-use crate::config::Config;
+use crate::config::{Config, Store};
 use crate::curriculum::{Standings, advance, training_tasks};
-use crate::group::{filter_groups, form_groups, leave_out_frozen};
 use crate::guard::{Alarm, Guard, Lesson};
 use crate::metrics::{
     FamilyMetrics, GroupMetrics, HeldOut, StepRecord, Success, Timing, count_endings,
@@ -23,9 +22,10 @@ use crate::metrics::{
 };
 use crate::policy::{Policy, PolicyError, Sampling};
 use crate::rollout::{Rollout, RolloutError, collect};
-use crate::run::{Change, RunFolder, Summary};
+use crate::run::{Change, RunFolder, Summary, list_tables};
 use crate::seed::Seed;
 use crate::storage::StorageError;
+use crate::table::rows_of;
 use crate::team::Team;
 use crate::trainer::{Member, Row, Trainer, TrainerError, UpdateMetrics, rescore, update_together};
 use crate::trajectory::{Ending, Episode, Sample};
@@ -179,6 +179,7 @@ impl Training {
         self.update(&rollout.samples, &advantages, &mut record)?;
         self.team.take_snapshots(&self.config, self.progress.step)?;
         record.warnings = self.look_back(&rollout, &advantages);
+        record.warnings.extend(self.store(&rollout, &advantages)?);
         advance(&self.team.families, &mut self.progress.standings, &rollout.episodes);
         let limit = self.config.train.max_movement;
         let alarm = self.progress.guard.check(self.progress.step, &record.updates, limit);
@@ -268,16 +269,42 @@ impl Training {
     /// The advantages of the samples; those of groups that are left out have none.
     fn compare(&self, samples: &[Sample], record: &mut Record) -> Vec<Option<f32>> {
         let (config, cast) = (&self.config.advantage, &self.team.cast);
-        let formed = form_groups(samples, config);
-        let formed = leave_out_frozen(formed, samples, |role| cast.learns(role));
-        let kept = filter_groups(formed.clone(), config);
+        let Compared { formed, kept, advantages } =
+            compare(samples, config, |role| cast.learns(role));
         record.groups = measure_groups(&formed, &kept, None);
         for (role, metrics) in record.roles.iter_mut().filter(|(role, _)| cast.learns(role)) {
             metrics.groups = Some(measure_groups(&formed, &kept, Some(role)));
         }
-        let mut table = advantages(&kept, config.comparison().scale, samples.len());
-        repel(&mut table, &formed, samples, config.refused);
-        table
+        advantages
+    }
+
+    /// Keep the step's answers on disk; returns what somebody should be told.
+    fn store(
+        &self,
+        rollout: &Rollout,
+        advantages: &[Option<f32>],
+    ) -> Result<Option<String>, TrainingError> {
+        let (step, config) = (self.progress.step, &self.config.rollout);
+        let whole = config.store == Store::All;
+        let chosen =
+            rollout.samples.iter().zip(advantages).filter(|(sample, _)| whole || sample.kept);
+        let (samples, advantages): (Vec<Sample>, Vec<Option<f32>>) =
+            chosen.map(|(sample, advantage)| (sample.clone(), *advantage)).unzip();
+        if config.store == Store::None {
+            return Ok(None);
+        }
+        let rows = rows_of(step, &samples, &advantages, &rollout.episodes);
+        let limit = (config.store_mib as u64) << 20;
+        let written = self.folder.write_table(step, &rows, limit)?;
+        let first =
+            list_tables(self.folder.path())?.last().is_some_and(|(last, _)| last + 1 == step);
+        Ok((!written && first).then(|| {
+            format!(
+                "the tables of answers have come to {} MiB (rollout.store_mib); those of later \
+                 steps are not kept",
+                config.store_mib
+            )
+        }))
     }
 
     /// What each role that trains has learned from; returns what somebody

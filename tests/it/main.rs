@@ -27,6 +27,7 @@ mod resume;
 mod rollout;
 mod sandbox;
 mod serve;
+mod tables;
 mod teacher;
 mod training;
 mod wiring;

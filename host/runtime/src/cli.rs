@@ -67,6 +67,7 @@ fn carry_out(cli: Cli) -> anyhow::Result<u8> {
         Command::Serve(args) => with_workers(|| serve::run(&args)),
         Command::Plugin(command) => with_workers(|| plugin::run(command)),
         Command::Train(_)
+        | Command::Advantage(_)
         | Command::Eval(_)
         | Command::Imitate(_)
         | Command::Policy(_)

@@ -33,7 +33,9 @@ pub use plugins::{Limits, PluginsConfig};
 pub use policies::{ChatConfig, Dtype, LoraConfig, PolicyConfig};
 pub use remote::RemoteConfig;
 pub use roles::Roles;
-pub use rollout::{BranchChoice, RolloutConfig, SamplingScheme, Scheduling, ValidationConfig};
+pub use rollout::{
+    BranchChoice, RolloutConfig, SamplingScheme, Scheduling, Store, ValidationConfig,
+};
 pub use run::{CheckpointConfig, RunConfig};
 pub use sandbox::SandboxConfig;
 pub use tasks::TasksConfig;

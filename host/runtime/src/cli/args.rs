@@ -1,5 +1,6 @@
 //! The command line, as clap sees it: what all commands share, and which there are.
 
+mod advantage;
 mod eval;
 mod plugin;
 mod policy;
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+pub use advantage::AdvantageArgs;
 pub use eval::{CheckpointName, EvalArgs, PlayArgs, SplitName};
 pub use plugin::{PluginCommand, PluginSubject};
 pub use policy::{
@@ -54,6 +56,8 @@ pub enum Command {
     Eval(EvalArgs),
     /// Warm-start a policy on the environment's demonstrations or on recorded episodes.
     Imitate(ImitateArgs),
+    /// See what other estimators make of a run's answers.
+    Advantage(AdvantageArgs),
     /// Make or look at policies.
     #[command(subcommand)]
     Policy(PolicyCommand),

@@ -39,6 +39,18 @@ choices! {
     }
 }
 
+choices! {
+    /// Which answers of a step are kept on disk.
+    pub enum Store {
+        /// All of them.
+        All,
+        /// Those that their episodes went on from.
+        Kept,
+        /// None.
+        None,
+    }
+}
+
 table! {
     /// Training rollouts.
     pub struct RolloutConfig {
@@ -72,6 +84,11 @@ table! {
         pub branch_choice: BranchChoice = BranchChoice::Random;
         /// Temperature of the `softmax` branch choice, in units of reward.
         pub branch_temperature: f64 = 0.25, above(0.0, 1e12);
+        /// Which answers of each step are written to the run's `table/`, with all that was known
+        /// of them, so that `host advantage` and others can compute with them again.
+        pub store: Store = Store::All;
+        /// What these tables may come to, in MiB; later steps are then not kept.
+        pub store_mib: usize = 1024, 1..=1_000_000_000;
         /// Share of void episodes in a step, or in a validation, above which the run stops.
         pub max_void_share: f64 = 0.5, 0.0..=1.0;
     }

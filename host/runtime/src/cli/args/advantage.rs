@@ -1,0 +1,31 @@
+//! Arguments of `host advantage`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// `host advantage`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  host advantage --run runs/plan-path-planner-executor --compare at-grpo,rloo,gdpo,naive
+  host advantage --run runs/sudoku-filler-checker --compare at-grpo,naive --first 1 --last 20 --json
+
+What the columns mean is in docs/table.md.")]
+pub struct AdvantageArgs {
+    /// The run whose stored answers are compared anew.
+    #[arg(long, value_name = "RUN")]
+    pub run: PathBuf,
+    /// Estimators; all are set beside the first.
+    #[arg(long, value_delimiter = ',', required = true, value_name = "ESTIMATOR")]
+    pub compare: Vec<String>,
+    /// The first step.
+    #[arg(long, default_value_t = 1)]
+    pub first: usize,
+    /// The last step; by default the last that was stored.
+    #[arg(long)]
+    pub last: Option<usize>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,132 @@
+//! `host advantage`: what other estimators make of a run's answers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::args::AdvantageArgs;
+use super::report;
+use crate::advantage::compare;
+use crate::audit::{Audit, Tallies, take_in};
+use crate::config::{AdvantageConfig, Config, ConfigError, SamplingScheme};
+use crate::error::ExitCode;
+use crate::run::{find_config, list_tables};
+use crate::storage::StorageError;
+use crate::table::{Row, read_table};
+use crate::trajectory::Sample;
+
+pub fn run(args: AdvantageArgs) -> anyhow::Result<ExitCode> {
+    let config = Config::load(Some(&find_config(&args.run)?), &[])?;
+    let estimators = estimators(&config, &args.compare)?;
+    let mut tables = list_tables(&args.run)?;
+    tables.retain(|(step, _)| (args.first..=args.last.unwrap_or(usize::MAX)).contains(step));
+    if tables.is_empty() {
+        let reason = "it has no table of these steps; a run keeps its answers unless rollout.store \
+                      says otherwise";
+        return Err(StorageError::Unfit { path: args.run, reason: reason.to_owned() }.into());
+    }
+    let mut tallies = vec![Tallies::new(); estimators.len()];
+    let (mut rows_in_all, mut same) = (0, 0);
+    let bar = report::Bar::new("advantage", 0, tables.len(), "steps");
+    for (index, (_, path)) in tables.iter().enumerate() {
+        let rows = read_table(path)?;
+        let samples: Vec<Sample> = rows.iter().map(|row| row.sample.clone()).collect();
+        let learns = learning(&config, &samples);
+        let learns = |role: &str| learns.contains(role);
+        rows_in_all += rows.len();
+        same += as_stored(&rows, &samples, &config.advantage, learns);
+        take_in(&mut tallies, &estimators, &samples, learns);
+        bar.step_to(index + 1, String::new());
+    }
+    bar.finish();
+    let steps = tables.len();
+    show(&args, steps, (same, rows_in_all), &tallies)?;
+    Ok(ExitCode::Success)
+}
+
+/// The run's settings with each of the estimators; one that does not fit the
+/// run's sampling is refused as it would be in a run.
+fn estimators(config: &Config, names: &[String]) -> Result<Vec<AdvantageConfig>, ConfigError> {
+    let sampling = match config.rollout.sampling {
+        SamplingScheme::Tree => "tree",
+        SamplingScheme::Trajectory => "trajectory",
+    };
+    let named = |name: &String| {
+        let settings =
+            [format!("advantage.estimator={name}"), format!("rollout.sampling={sampling}")];
+        let estimator = Config::load(None, &settings)?.advantage.estimator;
+        let own = config.advantage.clone();
+        Ok(AdvantageConfig { estimator, unit: None, worth: None, same: None, scale: None, ..own })
+    };
+    names.iter().map(named).collect()
+}
+
+/// The roles that learned in the run.
+fn learning(config: &Config, samples: &[Sample]) -> BTreeSet<String> {
+    let learning = samples.iter().filter(|sample| config.trains(&sample.policy));
+    learning.map(|sample| sample.role.clone()).collect()
+}
+
+/// How many advantages come out as they were stored, to the last bit.
+fn as_stored(
+    rows: &[Row],
+    samples: &[Sample],
+    config: &AdvantageConfig,
+    learns: impl Fn(&str) -> bool,
+) -> usize {
+    let again = compare(samples, config, learns).advantages;
+    let bits = |advantage: Option<f32>| advantage.map(f32::to_bits);
+    rows.iter().zip(again).filter(|(row, again)| bits(row.advantage) == bits(*again)).count()
+}
+
+fn show(
+    args: &AdvantageArgs,
+    steps: usize,
+    (same, all): (usize, usize),
+    tallies: &[Tallies],
+) -> anyhow::Result<()> {
+    let audits: Vec<(&String, BTreeMap<&String, Audit>)> = args
+        .compare
+        .iter()
+        .zip(tallies)
+        .map(|(name, tallies)| {
+            (name, tallies.iter().map(|(role, tally)| (role, tally.audit())).collect())
+        })
+        .collect();
+    if args.json {
+        let estimators: BTreeMap<_, _> = audits.into_iter().collect();
+        let shown = serde_json::json!({
+            "steps": steps, "answers": all, "as_stored": same, "estimators": estimators,
+        });
+        report::line(&shown.to_string());
+        return Ok(());
+    }
+    report::line(&format!(
+        "{steps} steps, {all} answers; the advantages of {same} come out as they were stored"
+    ));
+    let mut rows = Vec::new();
+    for (name, roles) in &audits {
+        for (role, audit) in roles {
+            rows.push(vec![
+                (*name).clone(),
+                (*role).clone(),
+                audit.groups.to_string(),
+                report::percent(audit.flat),
+                format!("{:.3}", audit.magnitude),
+                format!("{:.2}", audit.inflation),
+                format!("{:.3}", audit.rank_correlation),
+                report::percent(audit.changed_signs),
+            ]);
+        }
+    }
+    let header = [
+        "estimator",
+        "role",
+        "groups",
+        "flat",
+        "mean |A|",
+        "inflation",
+        "rank corr.",
+        "other sign",
+    ];
+    report::table(&header, &rows);
+    Ok(())
+}
