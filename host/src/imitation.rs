@@ -319,7 +319,9 @@ fn encode(
         reason,
     };
     Ok(Example {
-        prompt: policy.encode_prompt(&demonstration.prompt).map_err(failed)?,
+        prompt: policy
+            .encode_prompt(&demonstration.prompt, &demonstration.tools)
+            .map_err(failed)?,
         answer: policy.encode_answer(&demonstration.text).map_err(failed)?,
     })
 }

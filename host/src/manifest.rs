@@ -1,17 +1,17 @@
 //! What a run is made of, written down when it begins and compared when it is
 //! resumed: a run goes on as what it was, or says what is different.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::config::{Choice, Config};
+use crate::config::{Choice, Config, Grantee};
 use crate::records::RecordsEntry;
 
 /// Settings that may change while a run is stopped: they say how long it goes
 /// on, where it is and what it leaves. Files are judged by their digests.
-const FREE: [&str; 22] = [
+const FREE: [&str; 23] = [
     "run.name",
     "run.dir",
     "run.recorded_episodes",
@@ -21,6 +21,7 @@ const FREE: [&str; 22] = [
     "plugins.path",
     "sandbox.interpreters",
     "sandbox.jobs",
+    "retrieval.corpus",
     "tasks.files",
     "tasks.train",
     "tasks.validation",
@@ -35,6 +36,9 @@ const FREE: [&str; 22] = [
     "checkpoint.every",
     "checkpoint.keep",
 ];
+
+/// Lists of plugin files that were granted something.
+const GRANTS: [&str; 2] = ["sandbox.grant", "retrieval.grant"];
 
 /// What a run is made of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -54,6 +58,9 @@ pub struct Manifest {
     /// The records that tasks are built from.
     #[serde(default)]
     pub records: RecordsEntry,
+    /// BLAKE3 of each file of the corpus that plugins may search.
+    #[serde(default)]
+    pub corpus: BTreeMap<String, String>,
     /// The policies as training began.
     pub policies: Vec<PolicyEntry>,
     /// What was chosen where the configuration leaves it to the machine.
@@ -142,6 +149,7 @@ impl Manifest {
         compare_digests("interpreter", &self.interpreters, &now.interpreters, &mut grave);
         let files = |entry: &RecordsEntry| entry.files.clone();
         compare_digests("record file", &files(&self.records), &files(&now.records), &mut grave);
+        compare_digests("corpus file", &self.corpus, &now.corpus, &mut grave);
         let digests = |entries: &[PolicyEntry]| -> BTreeMap<String, String> {
             entries.iter().map(|entry| (entry.name.clone(), entry.digest.clone())).collect()
         };
@@ -180,7 +188,7 @@ fn compare_digests(
 }
 
 fn compare_values(key: &str, then: &Value, now: &Value, found: &mut Vec<String>) {
-    if then == now || is_free(key) {
+    if then == now || is_free(key) || is_granted_to_the_same(key, then, now) {
         return;
     }
     if let (Value::Array(then), Value::Array(now)) = (then, now)
@@ -207,6 +215,16 @@ fn compare_values(key: &str, then: &Value, now: &Value, found: &mut Vec<String>)
         value => value.to_string(),
     };
     found.push(format!("`{key}` was {} and is {}", shown(then), shown(now)));
+}
+
+/// Whether both are grants to the same names. A plugin's other digest is said of
+/// the plugin, and not again of what it was granted.
+fn is_granted_to_the_same(key: &str, then: &Value, now: &Value) -> bool {
+    let names = |grants: &Value| -> Option<BTreeSet<String>> {
+        let grantees: Vec<Grantee> = serde_json::from_value(grants.clone()).ok()?;
+        Some(grantees.into_iter().map(|grantee| grantee.name).collect())
+    };
+    GRANTS.contains(&key) && names(then).is_some_and(|then| names(now) == Some(then))
 }
 
 fn is_free(key: &str) -> bool {
@@ -265,6 +283,7 @@ mod tests {
             }],
             interpreters: BTreeMap::from([("python.wasm".to_owned(), "bb".to_owned())]),
             records: RecordsEntry::default(),
+            corpus: BTreeMap::from([("facts.jsonl".to_owned(), "ee".to_owned())]),
             policies: vec![PolicyEntry {
                 name: "planner".to_owned(),
                 roles: vec!["planner".to_owned()],
@@ -300,6 +319,20 @@ mod tests {
     }
 
     #[test]
+    fn a_grant_is_compared_by_its_names() {
+        let granted = |grant: &str| manifest(&[&format!("sandbox.grant={grant}")]);
+        let digest = |letter: &str| format!("['quiz@sha256:{}']", letter.repeat(64));
+        let before = granted(&digest("a"));
+        assert_eq!(before.compare(&granted(&digest("b"))), Differences::default());
+        assert_eq!(granted("['quiz']").compare(&before), Differences::default());
+        let other = before.compare(&granted("['quiz', 'solo']")).grave;
+        assert!(
+            matches!(&other[..], [one] if one.starts_with("`sandbox.grant` was [")),
+            "{other:?}"
+        );
+    }
+
+    #[test]
     fn other_weights_plugins_interpreters_and_devices_are_named() {
         let (mut before, mut now) = (manifest(&[]), manifest(&[]));
         before.records.files.insert("a.jsonl".to_owned(), "dd".to_owned());
@@ -307,6 +340,7 @@ mod tests {
         now.plugins[0].digest = "xx".to_owned();
         now.policies[0].digest = "xx".to_owned();
         now.interpreters.clear();
+        now.corpus.insert("facts.jsonl".to_owned(), "xx".to_owned());
         now.device = "cuda".to_owned();
         now.processor = "abacus".to_owned();
         let differences = before.compare(&now);
@@ -317,6 +351,7 @@ mod tests {
                 "the plugin `plan-path` has another digest",
                 "the interpreter `python.wasm` is not there",
                 "the record file `a.jsonl` has another digest",
+                "the corpus file `facts.jsonl` has another digest",
                 "the policy it began with (its base included) `planner` has another digest",
             ]
         );

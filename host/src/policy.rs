@@ -49,6 +49,7 @@ mod weights;
 use std::path::Path;
 use std::sync::Arc;
 
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::config::{Dtype, LoraConfig, PolicyConfig};
@@ -268,14 +269,19 @@ impl Policy {
         weights::save(self.decoder.parameters(), folder, weights::SHARD_BYTES)
     }
 
-    /// Token ids of a prompt: the messages in the chat template, up to where
-    /// the answer begins. Words the tokenizer does not know become its
+    /// Token ids of a prompt: the messages in the chat template, which is told of
+    /// these tools beside those of the policy's own table, up to where the
+    /// answer begins. Words the tokenizer does not know become its
     /// unknown token, see [`Policy::unknown_words`].
     ///
     /// # Errors
     /// If the template refuses the messages.
-    pub fn encode_prompt(&self, messages: &[Message]) -> Result<Arc<[u32]>, PolicyError> {
-        let text = self.template.render(messages, &self.chat)?;
+    pub fn encode_prompt(
+        &self,
+        messages: &[Message],
+        tools: &[Value],
+    ) -> Result<Arc<[u32]>, PolicyError> {
+        let text = self.template.render(messages, &self.chat.with_tools(tools))?;
         Ok(self.tokenizer.encode(&text)?.into())
     }
 

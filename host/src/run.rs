@@ -83,11 +83,16 @@ impl RunFolder {
         }
         create_folder(&path.join("episodes"))?;
         let run = RunFolder { _lock: lock(&path)?, path };
+        run.write_config(config)?;
+        Ok(run)
+    }
+
+    /// Write the resolved configuration.
+    pub fn write_config(&self, config: &Config) -> Result<(), StorageError> {
         // Without the name, which is taken now, the file can be run again.
         let repeatable =
             Config { run: RunConfig { name: None, ..config.run.clone() }, ..config.clone() };
-        write_file(&run.config_path(), repeatable.to_toml().as_bytes())?;
-        Ok(run)
+        write_file(&self.config_path(), repeatable.to_toml().as_bytes())
     }
 
     /// Open a run folder to resume it.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::config::{Config, MixConfig, PolicyConfig};
 use crate::family::{Family, FamilyError, set_families};
+use crate::loading::bind_grants;
 use crate::plugin::{Plugin, Split};
 use crate::policy::{Device, Policy, PolicyError, RemotePolicy};
 use crate::rollout::{Cast, CastError, Demonstrator, Policies, Progress, Stage};
@@ -119,11 +120,15 @@ impl Team {
         let entries = config.families().into_iter().zip(&self.families);
         let families = entries.map(|(entry, family)| resolved(entry, &family.stage)).collect();
         let mut config = config.clone().with_families(families);
-        let plugins = self.families.iter().flat_map(|family| family.stage.plugins());
+        let plugins: Vec<&Plugin> =
+            self.families.iter().flat_map(|family| family.stage.plugins()).collect();
+        bind_grants(&mut config, &plugins);
         let mut files: Vec<PathBuf> = Vec::new();
         // The others bring interpreters, perhaps.
-        for file in
-            plugins.map(Plugin::file).chain(config.plugins.files.iter().map(PathBuf::as_path))
+        for file in plugins
+            .iter()
+            .map(|plugin| plugin.file())
+            .chain(config.plugins.files.iter().map(PathBuf::as_path))
         {
             if files.iter().all(|known| known.file_stem() != file.file_stem()) {
                 files.push(file.to_owned());

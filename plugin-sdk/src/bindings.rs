@@ -66,6 +66,7 @@ pub mod granted {
 
             world granted {
                 import troupe:plugin/sandbox@0.2.0;
+                import troupe:plugin/retrieval@0.2.0;
             }
         ",
         world: "troupe:sdk/granted",

@@ -95,6 +95,7 @@ mod export;
 pub mod interpreter;
 pub mod log;
 mod random;
+pub mod retrieval;
 pub mod sandbox;
 pub mod settings;
 pub mod state;

@@ -14,6 +14,7 @@ use troupe::seed::Seed;
 use troupe::team::Team;
 use troupe::trajectory::{Ending, Event, Sample};
 
+use crate::retrieval;
 use crate::script::{Asked, Script, team, training_tasks};
 use crate::support::{fixture, plugin};
 
@@ -282,7 +283,11 @@ fn pairs() -> Vec<(Arc<Stage>, &'static str)> {
     let pair = |environment, workflow| stage_of(&config(environment, workflow), None).unwrap();
     let private =
         with(config("pair-environment", "pair-workflow"), "environment", "game", "private");
+    // What is searched is kept in memory, and records are read from files that are open.
+    let folder = tempfile::tempdir().unwrap();
     vec![
+        (stage_of(&retrieval::quiz(folder.path()), None).unwrap(), "number3"),
+        (stage_of(&retrieval::library(folder.path()), None).unwrap(), "number3"),
         (pair("pair-environment", "pair-workflow"), "1"),
         (stage_of(&private, None).unwrap(), "4"),
         (pair("hostile-environment", "judge-workflow"), "2"),

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use troupe::config::Limits;
+use troupe::config::{Grantee, Limits};
 use troupe::plugin::{
-    Cause, EnvironmentPlugin, Grants, Move, PluginLibrary, SandboxGrant, Split, Task,
+    Cause, EnvironmentPlugin, Grant, Grants, Move, PluginLibrary, SandboxGrant, Split, Task,
 };
 use troupe::program::RunLimits;
 use troupe::rollout::{Answer, Progress};
@@ -17,10 +17,9 @@ use crate::stages::{self, stage};
 use crate::support::{fixture, run};
 
 fn library(files: &[&str], granted: &[&str], limits: RunLimits) -> PluginLibrary {
-    let grants = Grants {
-        grant: Some(SandboxGrant { runner: Arc::new(SANDBOX.clone()), limits }),
-        plugins: granted.iter().map(ToString::to_string).collect(),
-    };
+    let grant = SandboxGrant { runner: Arc::new(SANDBOX.clone()), limits };
+    let to = granted.iter().map(|&name| Grantee::named(name)).collect();
+    let grants = Grants { sandbox: Grant { what: Some(grant), to }, ..Grants::default() };
     let files: Vec<_> = files.iter().map(|name| Path::new(name).to_owned()).collect();
     let path = [folder(), folder().join("fixtures")];
     PluginLibrary::load(&files, &path, &Limits::default(), grants).unwrap()
@@ -74,13 +73,9 @@ fn a_run_that_does_not_take_place_is_a_problem_and_no_reward() {
 #[test]
 fn time_in_the_sandbox_is_not_the_plugins_own() {
     let limits = Limits { timeout_ms: 300, ..Limits::default() };
-    let grants = Grants {
-        grant: Some(SandboxGrant {
-            runner: Arc::new(SANDBOX.clone()),
-            limits: RunLimits::default(),
-        }),
-        plugins: vec!["program-environment".to_owned()],
-    };
+    let grant = SandboxGrant { runner: Arc::new(SANDBOX.clone()), limits: RunLimits::default() };
+    let to = vec![Grantee::named("program-environment")];
+    let grants = Grants { sandbox: Grant { what: Some(grant), to }, ..Grants::default() };
     let library =
         PluginLibrary::load(&[fixture("program-environment")], &[], &limits, grants).unwrap();
     let environment = library.environment(None).unwrap();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use troupe::config::Limits;
 use troupe::plugin::{
-    Cause, Directive, EnvironmentPlugin, Event, Move, Outcome, Part, Plugin, PluginEngine,
+    Cause, Directive, EnvironmentPlugin, Event, Grants, Move, Outcome, Part, Plugin, PluginEngine,
     PluginError, PluginFailure, Reply, Seat, Status, Step, Task, View, WorkflowPlugin, text_of,
 };
 
@@ -223,7 +223,8 @@ fn refusal(bytes: &[u8]) -> PluginError {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("plugin.wasm");
     std::fs::write(&file, bytes).unwrap();
-    Plugin::load(&PluginEngine::new().unwrap(), &file, &Limits::default(), None).unwrap_err()
+    Plugin::load(&PluginEngine::new().unwrap(), &file, &Limits::default(), &Grants::default())
+        .unwrap_err()
 }
 
 fn assembled(name: &str) -> Vec<u8> {
@@ -249,7 +250,7 @@ fn files_that_are_no_plugins_are_refused_before_they_run() {
         &PluginEngine::new().unwrap(),
         &PathBuf::from("no/such.wasm"),
         &Limits::default(),
-        None,
+        &Grants::default(),
     );
     assert!(matches!(missing, Err(PluginError::Io { .. })));
 }

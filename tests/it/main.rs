@@ -24,6 +24,7 @@ mod plugins;
 mod remote;
 mod replay;
 mod resume;
+mod retrieval;
 mod rollout;
 mod sandbox;
 mod serve;

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::retrieval::{self, copy};
 use crate::support::{fixture, host, plugins, run};
 
 const SMALL: [&str; 9] = [
@@ -83,6 +84,51 @@ fn another_seed_is_another_run_and_more_steps_are_a_wish() {
     assert!(stderr.contains("note: `train.clip_high` was 0.28 and is 0.3"), "{stderr}");
     let (code, stderr) = resume(&run_folder, &[]);
     assert!(code == 0 && !stderr.contains("note:"), "what was accepted is its own: {stderr}");
+}
+
+#[test]
+fn a_plugin_that_was_exchanged_has_lost_what_it_was_granted() {
+    let folder = tempfile::tempdir().unwrap();
+    let library = retrieval::library(folder.path());
+    let honest = fixture("search-environment");
+    let own = copy(&honest, folder.path(), "search-environment.wasm", None);
+    let files = format!("{},{}", own.display(), library.plugins.files[1].display());
+    let corpus = &library.retrieval.corpus[0];
+    let named = format!("retrieval.corpus=[{:?}]", corpus.display().to_string());
+    let dir = format!("run.dir={:?}", folder.path().display().to_string());
+    let mut arguments =
+        vec!["train", "--plugins", &files, "--grant-retrieval", "search-environment"];
+    let sets = SMALL.iter().copied().chain(["imitation.enabled=false", &named, &dir]);
+    arguments.extend(sets.flat_map(|set| ["--set", set]));
+    let (code, _, stderr) = run(&arguments);
+    assert_eq!(code, 0, "{stderr}");
+    let run_folder = folder.path().join("run");
+    let config = || fs::read_to_string(run_folder.join("config.toml")).unwrap();
+    let digest = |file: &Path| troupe::storage::digest_file(file).unwrap();
+    let granted = |file: &Path| format!("\"search-environment@sha256:{}\"", digest(file));
+    assert!(config().contains(&granted(&honest)), "{}", config());
+    assert_eq!(resume(&run_folder, &[]).0, 0);
+
+    copy(&honest, folder.path(), "search-environment.wasm", Some(b'x'));
+    let path = run_folder.to_str().unwrap();
+    for command in [["train", "--resume", path], ["eval", "--run", path], ["play", "--run", path]] {
+        let (code, _, stderr) = run(&command);
+        assert_eq!(code, 3, "{command:?} {stderr}");
+        assert!(stderr.contains("was granted `retrieval` as the file with the digest"), "{stderr}");
+    }
+    let anew = ["--grant-retrieval", "search-environment"];
+    let (code, stderr) = resume(&run_folder, &anew);
+    assert!(code == 5 && !stderr.contains("retrieval.grant"), "it is said once: {stderr}");
+    assert!(stderr.contains("the plugin `search-environment` has another digest"), "{stderr}");
+    let (code, stderr) = resume(&run_folder, &[&anew[..], &["--accept-changes"]].concat());
+    assert_eq!(code, 0, "{stderr}");
+    assert!(config().contains(&granted(&own)), "{}", config());
+    let (code, stderr) = resume(&run_folder, &[]);
+    assert!(code == 0 && !stderr.contains("note:"), "what was accepted is its own: {stderr}");
+
+    fs::write(corpus, "{\"text\": \"something else\"}\n").unwrap();
+    let (code, stderr) = resume(&run_folder, &[]);
+    assert!(code == 5 && stderr.contains("facts.jsonl` has another digest"), "{stderr}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::fmt;
 use std::mem;
 use std::sync::{Arc, Mutex};
 
+use serde_json::Value;
 use troupe::config::{Config, Roles};
 use troupe::plugin::Split;
 use troupe::policy::{Device, RemoteAnswers, RemoteFailure, RemoteRequest, Sampling};
@@ -25,6 +26,8 @@ pub const SEATS: [&str; 2] = ["first", "second"];
 pub struct Asked {
     /// What the player was told, message by message.
     pub told: Vec<String>,
+    /// The names of the tools it was told of.
+    pub tools: Vec<String>,
     /// Which of the state's answers it is.
     pub branch: usize,
     /// Where its chance comes from.
@@ -90,8 +93,11 @@ impl Guest for Script {
     ) -> Vec<Result<RemoteAnswers, RemoteFailure>> {
         let answers = |request: &RemoteRequest| {
             let told: Vec<String> = request.messages.iter().map(|m| m.text.clone()).collect();
+            let name = |tool: &Value| tool["function"]["name"].as_str().unwrap().to_owned();
+            let tools: Vec<String> = request.tools.iter().map(name).collect();
             let asked = |(branch, &seed)| Asked {
                 told: told.clone(),
+                tools: tools.clone(),
                 branch,
                 seed,
                 temperature: sampling.temperature,

@@ -94,7 +94,7 @@ pub fn load_config(args: &ConfigArgs) -> Result<Config, ConfigError> {
     if !args.plugins.is_empty() {
         config.plugins.files.clone_from(&args.plugins);
     }
-    config.sandbox.grant.extend(args.grant_sandbox.iter().cloned());
+    args.grant(&mut config);
     Ok(config)
 }
 
@@ -121,6 +121,7 @@ fn of_plugins(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
         return Some(match error {
             LoadError::Plugin(error) => of(error),
             LoadError::Sandbox(_) => ExitCode::Plugin,
+            LoadError::Corpus(_) => ExitCode::Usage,
         });
     }
     let failed = || cause.is::<PluginFailure>().then_some(ExitCode::Plugin);

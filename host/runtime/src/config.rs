@@ -8,10 +8,12 @@ mod comparison;
 mod curriculum;
 mod device;
 mod family;
+mod grantee;
 mod mix;
 mod plugins;
 mod policies;
 mod remote;
+mod retrieval;
 mod roles;
 mod rollout;
 mod run;
@@ -28,10 +30,12 @@ use std::path::{Path, PathBuf};
 pub use comparison::{Comparison, Estimator, Same, Scale, Unit, Worth};
 pub use curriculum::{CurriculumConfig, RampConfig};
 pub use device::DeviceChoice;
+pub use grantee::Grantee;
 pub use mix::MixConfig;
 pub use plugins::{Limits, PluginsConfig};
 pub use policies::{ChatConfig, Dtype, LoraConfig, PolicyConfig};
 pub use remote::RemoteConfig;
+pub use retrieval::RetrievalConfig;
 pub use roles::Roles;
 pub use rollout::{
     BranchChoice, RolloutConfig, SamplingScheme, Scheduling, Store, ValidationConfig,
@@ -58,6 +62,8 @@ table! {
         pub plugins: PluginsConfig = PluginsConfig::default();
         /// Who may run model-written programs.
         pub sandbox: SandboxConfig = SandboxConfig::default();
+        /// What plugins may search.
+        pub retrieval: RetrievalConfig = RetrievalConfig::default();
         /// The environment's own settings; `host plugin inspect` shows them.
         pub environment: toml::Table = toml::Table::new();
         /// The workflow's own settings; `host plugin inspect` shows them.

@@ -12,6 +12,7 @@ pub mod installation;
 pub mod program;
 pub mod config;
 pub mod trajectory;
+pub mod retrieval;
 pub mod plugin;
 pub mod records;
 pub mod sandbox;

@@ -6,9 +6,10 @@ use std::collections::btree_map::Entry;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::config::Config;
+use crate::config::{Config, Grantee};
 use crate::installation::plugin_folders;
-use crate::plugin::{Grants, PluginError, PluginLibrary, SandboxGrant, find_plugin};
+use crate::plugin::{Grant, Grants, Plugin, PluginError, PluginLibrary, SandboxGrant, find_plugin};
+use crate::retrieval::{Corpus, CorpusError};
 use crate::sandbox::{Sandbox, StartError};
 use crate::storage::{StorageError, digest_file};
 
@@ -21,22 +22,39 @@ pub enum LoadError {
     /// The sandbox cannot be set up.
     #[error(transparent)]
     Sandbox(#[from] StartError),
+    /// The corpus cannot be searched.
+    #[error(transparent)]
+    Corpus(#[from] CorpusError),
 }
 
-/// Load the configuration's plugins; the sandbox serves those it is granted to.
+/// Load the configuration's plugins; the sandbox and the corpus serve those they
+/// are granted to.
 ///
 /// # Errors
-/// If a file is missing or unfit, or the sandbox cannot be set up.
+/// If a file is missing or unfit, or the sandbox or the corpus cannot be set up.
 pub fn load_plugins(config: &Config) -> Result<(PluginLibrary, Sandbox), LoadError> {
     let plugins = &config.plugins;
     let sandbox = Sandbox::new(&config.sandbox, &plugins.path)?;
     let grant = SandboxGrant { runner: Arc::new(sandbox.clone()), limits: config.sandbox.limits };
-    let grants = Grants { grant: Some(grant), plugins: config.sandbox.grant.clone() };
+    let corpus = Corpus::open(&config.retrieval)?.map(Arc::new);
+    let grants = Grants {
+        sandbox: Grant { what: Some(grant), to: config.sandbox.grant.clone() },
+        retrieval: Grant { what: corpus, to: config.retrieval.grant.clone() },
+    };
     let library = PluginLibrary::load(&plugins.files, &plugins.path, &plugins.limits, grants)?;
     for interpreter in library.interpreters() {
         sandbox.offer(Some(interpreter.name()), interpreter.plugin().file())?;
     }
     Ok((library, sandbox))
+}
+
+/// Write down which files were granted something: what has a name only is granted
+/// to the plugin that has it now, and to no other that takes its place.
+pub fn bind_grants(config: &mut Config, plugins: &[&Plugin]) {
+    let file = |plugin: &&Plugin| (plugin.stem(), plugin.digest().to_owned());
+    let files: Vec<(String, String)> = plugins.iter().map(file).collect();
+    Grantee::bind(&mut config.sandbox.grant, &files);
+    Grantee::bind(&mut config.retrieval.grant, &files);
 }
 
 /// SHA-256 of the interpreters that granted plugins can reach, by file name;

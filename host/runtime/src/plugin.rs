@@ -27,8 +27,10 @@ mod survey;
 mod compilation;
 mod contract;
 mod sandbox;
+mod grants;
 mod wasi;
 mod instance;
+mod retrieval;
 mod component;
 #[cfg(test)]
 mod probe;
@@ -63,6 +65,7 @@ pub use environment::EnvironmentPlugin;
 pub use episode::{EnvironmentState, LiveEpisode};
 pub use error::PluginError;
 pub use failure::{Cause, PluginFailure};
+pub use grants::{Grant, Granted, Grants, Right};
 pub use interpreter::InterpreterPlugin;
 pub use library::PluginLibrary;
 pub(crate) use library::find_plugin;
@@ -70,7 +73,7 @@ pub(crate) use limiter::Limiter;
 pub use log::{LogLevel, LogLine};
 #[cfg(test)]
 pub(crate) use probe::Probe;
-pub use sandbox::{Grants, SandboxGrant};
+pub use sandbox::SandboxGrant;
 pub use session::{LiveSession, SessionState};
 pub use setting::{SettingError, Settings};
 pub use task::{seat_reward, team_reward};

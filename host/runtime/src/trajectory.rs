@@ -225,6 +225,9 @@ pub enum Event {
         turn: usize,
         /// What it was told.
         prompt: Vec<Message>,
+        /// The tools it was told of, as JSON schemas.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        tools: Vec<serde_json::Value>,
         /// What it answered.
         text: String,
     },
@@ -279,8 +282,10 @@ impl Event {
     pub fn text_bytes(&self) -> usize {
         match self {
             Event::Observed { text } => text.len(),
-            Event::Replied { prompt, text, .. } => {
-                text.len() + prompt.iter().map(|message| message.text.len()).sum::<usize>()
+            Event::Replied { prompt, tools, text, .. } => {
+                let told = prompt.iter().map(|message| message.text.len()).sum::<usize>();
+                let schemas = tools.iter().map(|tool| tool.to_string().len()).sum::<usize>();
+                text.len() + told + schemas
             }
             Event::Acted { action, feedback, .. } => action.text.len() + feedback.len(),
             Event::Called { arguments, answer, .. } => arguments.len() + answer.len(),

@@ -87,7 +87,7 @@ pub fn config_of(
     if !args.plugins.is_empty() {
         config.plugins.files.clone_from(&args.plugins);
     }
-    config.sandbox.grant.extend(args.grant_sandbox.iter().cloned());
+    args.grant(&mut config);
     let checkpoint = checkpoint_of(run, step)?;
     use_policies(&mut config, &checkpoint.path, &args.set);
     Ok(config)

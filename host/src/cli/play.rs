@@ -116,7 +116,7 @@ fn print_events(now: &Consequence) {
 
 fn ask_policy(team: &Team, config: &Config, scene: &Scene, due: &Due) -> anyhow::Result<String> {
     let policy = &team.policies[team.cast.policy_of(due.role())];
-    let prompt = policy.encode_prompt(&due.messages)?;
+    let prompt = policy.encode_prompt(&due.messages, &due.tools)?;
     let seeds = vec![Seed::new(scene.digest())];
     let sampling = Sampling::greedy(config.rollout.max_completion_tokens);
     let answers = policy.generate(&[Prompt { prompt, seeds }], &sampling)?;

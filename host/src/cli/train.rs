@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::args::TrainArgs;
+use super::args::{ConfigArgs, TrainArgs};
 use super::stop::Stop;
 use super::{load_config, report};
 use crate::checkpoint::{Found, load_latest};
-use crate::config::{Config, Estimator, LossAggregation};
+use crate::config::{Config, ConfigError, Estimator, LossAggregation};
 use crate::error::ExitCode;
 use crate::imitation::imitate;
 use crate::loading::interpreters;
@@ -27,7 +27,7 @@ pub fn run(
     let resumed = args.resume.as_deref().map(RunFolder::open).transpose()?;
     let earlier = resumed.as_ref().map(RunFolder::manifest).transpose()?.flatten();
     let config = match &resumed {
-        Some(folder) => Config::load(Some(&folder.config_path()), &[])?,
+        Some(folder) => config_of(folder, &args.config)?,
         None => load_config(&args.config)?,
     };
     let device = device()?;
@@ -55,6 +55,10 @@ pub fn run(
     for difference in folder.settle_manifest(&manifest, args.accept_changes)? {
         report::note(&format!("note: {difference}"));
     }
+    if args.accept_changes {
+        // What was granted anew is not asked about again.
+        folder.write_config(&config)?;
+    }
     let stop = Stop::listen(format!("stopped; go on with {}", resume_command(folder.path())))?;
     let mut training = match load_latest(&folder.checkpoints())? {
         Some(checkpoint) => go_on(settled, team, folder, checkpoint)?,
@@ -62,6 +66,13 @@ pub fn run(
     };
     training.verify_logprobs(args.verify_logprobs);
     train(training, &stop)
+}
+
+/// The configuration of a run, with what is granted anew.
+fn config_of(folder: &RunFolder, args: &ConfigArgs) -> Result<Config, ConfigError> {
+    let mut config = Config::load(Some(&folder.config_path()), &[])?;
+    args.grant(&mut config);
+    Ok(config)
 }
 
 /// The loop, with a bar; until it is done, or somebody wants it to stop.
@@ -232,6 +243,8 @@ fn manifest(
     let records = team.families.iter().filter_map(|family| family.stage.records.as_ref());
     let mut interpreters = interpreters(config)?;
     interpreters.retain(|_, digest| plugins.iter().all(|plugin| plugin.digest != *digest));
+    let mut components = team.families.iter().flat_map(|family| family.stage.plugins());
+    let corpus = components.find_map(|plugin| plugin.granted().corpus.as_ref());
     Ok(Manifest {
         host: env!("CARGO_PKG_VERSION").to_owned(),
         seed: config.run.seed,
@@ -239,6 +252,7 @@ fn manifest(
         processor: processor(),
         plugins,
         interpreters,
+        corpus: corpus.map(|corpus| corpus.digests().clone()).unwrap_or_default(),
         records: records
             .map(|records| records.entry())
             .fold(RecordsEntry::default(), RecordsEntry::and),

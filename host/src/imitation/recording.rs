@@ -166,8 +166,8 @@ impl Recording {
         }
         self.findings.solved += 1;
         for event in episode.events {
-            let Event::Replied { role, prompt, text, .. } = event else { continue };
-            let demonstration = Demonstration { role, prompt, text };
+            let Event::Replied { role, prompt, tools, text, .. } = event else { continue };
+            let demonstration = Demonstration { role, prompt, tools, text };
             if known.insert(fingerprint(&demonstration)) {
                 self.findings.answers += 1;
                 let role = demonstration.role.clone();
@@ -219,6 +219,9 @@ fn fingerprint(demonstration: &Demonstration) -> [u8; 32] {
         part(message.author.name());
         part(&message.text);
     }
+    for tool in &demonstration.tools {
+        part(&tool.to_string());
+    }
     hasher.finalize().into()
 }
 
@@ -263,6 +266,7 @@ mod tests {
             thread: String::new(),
             turn,
             prompt: vec![Message { author: Author::User, text: "go".to_owned() }],
+            tools: Vec::new(),
             text: text.to_string(),
         });
         let (split, events) = (split.to_owned(), replied.collect());
@@ -295,6 +299,22 @@ mod tests {
         );
         let texts: Vec<&str> = recording.answers().map(|answer| answer.text.as_str()).collect();
         assert_eq!(texts, ["up", "left", "down", "left"]);
+    }
+
+    #[test]
+    fn an_answer_is_imitated_with_the_tools_that_it_was_told_of() {
+        let with = |name: &str| {
+            let mut episode = episode("train", Ending::Solved, &[("a", "up")]);
+            let Event::Replied { tools, .. } = &mut episode.events[0] else { panic!() };
+            tools.push(serde_json::json!({ "function": { "name": name } }));
+            episode
+        };
+        let plain = episode("train", Ending::Solved, &[("a", "up")]);
+        let text = lines(&[with("run"), with("search"), plain, with("run")]);
+        let recording = read(&text).unwrap();
+        assert_eq!((recording.findings().answers, recording.findings().duplicates), (3, 1));
+        let tools: Vec<usize> = recording.answers().map(|answer| answer.tools.len()).collect();
+        assert_eq!(tools, [1, 1, 0]);
     }
 
     #[test]

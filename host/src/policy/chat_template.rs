@@ -45,6 +45,14 @@ impl From<&ChatConfig> for ChatOptions {
     }
 }
 
+impl ChatOptions {
+    /// The same, and more functions that it may call.
+    pub(super) fn with_tools(&self, more: &[serde_json::Value]) -> ChatOptions {
+        let tools = self.tools.iter().chain(more).cloned().collect();
+        ChatOptions { tools, ..self.clone() }
+    }
+}
+
 /// Parsed templates: one for all prompts, or one by the name `default` and others.
 #[derive(Clone, Debug)]
 pub(super) struct ChatTemplate {

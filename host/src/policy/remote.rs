@@ -35,6 +35,8 @@ use server::Server;
 pub struct RemoteRequest {
     /// What the policy is told.
     pub messages: Vec<Message>,
+    /// The tools that it is told of, as JSON schemas.
+    pub tools: Vec<Value>,
     /// One seed per answer wanted: K = `seeds.len()`.
     pub seeds: Vec<Seed>,
 }
@@ -149,7 +151,7 @@ impl RemotePolicy {
             loop {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 let Some((request, seed)) = jobs.get(index) else { return done };
-                let answer = self.ask(&request.messages, *seed, sampling);
+                let answer = self.ask(request, *seed, sampling);
                 done.push((index, answer.map_err(|failure| self.server.shown(failure))));
             }
         };
@@ -169,14 +171,14 @@ impl RemotePolicy {
     /// again without it, and from then on.
     fn ask(
         &self,
-        messages: &[Message],
+        request: &RemoteRequest,
         seed: Seed,
         sampling: &Sampling,
     ) -> Result<(Vec<u32>, Completion), RemoteFailure> {
         let mut refused = self.refused().clone();
         loop {
             let question =
-                Question::new(&self.model, messages, sampling, seed, &self.template, &refused);
+                Question::new(&self.model, request, sampling, seed, &self.template, &refused);
             let reply = self.server.ask("chat/completions", Some(&question.body()), seed)?;
             if reply.is_success() {
                 self.refused().extend(refused);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
+use serde_json::Value;
 
 use super::stage::{Answer, Progress, Stage};
 use crate::plugin::{PluginFailure, Split};
@@ -19,6 +20,8 @@ pub struct Demonstration {
     pub role: String,
     /// What it was told.
     pub prompt: Vec<Message>,
+    /// The tools it was told of, as JSON schemas.
+    pub tools: Vec<Value>,
     /// The expert's answer.
     pub text: String,
 }
@@ -139,7 +142,8 @@ impl<'a> Demonstrator<'a> {
                 draw = draw.at(0);
                 answers.push(self.explore(due.role(), draw).unwrap_or(&text).to_owned());
                 let (role, prompt) = (due.role().to_owned(), due.messages.to_vec());
-                demonstrations.push(Demonstration { role, prompt, text });
+                let tools = due.tools.to_vec();
+                demonstrations.push(Demonstration { role, prompt, tools, text });
             }
             let given: Vec<Answer> =
                 answers.iter().map(|text| Answer { text, complete: true }).collect();

@@ -87,6 +87,7 @@ impl<'a> Play<'a> {
                 thread: due.request.thread.clone(),
                 turn: due.turn,
                 prompt: due.messages.to_vec(),
+                tools: due.tools.to_vec(),
                 text: answer.text.to_owned(),
             });
             told = self.tell(SessionEvent::Replied(Reply {
@@ -114,7 +115,7 @@ impl<'a> Play<'a> {
                     return Ok(Told::Ended(self.counts.over.clone().unwrap_or(Ending::Finished)));
                 }
                 Directive::Wait => return Ok(Told::Waits),
-                Directive::Ask(requests) => return Ok(self.ask(requests)),
+                Directive::Ask(requests) => return self.ask(requests),
                 Directive::Act(moves) => self.act(moves)?,
                 Directive::Call(calls) => self.call(calls)?,
             };
@@ -148,22 +149,23 @@ impl<'a> Play<'a> {
     }
 
     /// Put requests behind those that are due.
-    fn ask(&mut self, requests: Vec<Request>) -> Told {
+    fn ask(&mut self, requests: Vec<Request>) -> Result<Told, PluginFailure> {
         for request in requests {
+            let tools = tool::told(&self.stage.workflow, &self.stage.tools, &request)?;
             let turns =
                 self.counts.turns.entry(conversation(&request.seat, &request.thread)).or_default();
             if *turns >= self.stage.max_turns {
-                return Told::Ended(self.counts.over.clone().unwrap_or(Ending::Truncated));
+                return Ok(Told::Ended(self.counts.over.clone().unwrap_or(Ending::Truncated)));
             }
             let number = self.counts.asked;
             if request.is_open {
                 self.counts.open.insert(number);
             }
-            self.next.push(Due::new(request, *turns, number));
+            self.next.push(Due::new(request, tools, *turns, number));
             *turns += 1;
             self.counts.asked += 1;
         }
-        Told::Waits
+        Ok(Told::Waits)
     }
 
     /// Carry out moves: the event they lead to.

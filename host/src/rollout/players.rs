@@ -122,13 +122,14 @@ impl<'p> Players<'p> {
         let Asked { due, seeds } = asked;
         let (name, seeds) = (self.cast.policy_of(due.role()), seeds.clone());
         if let Some(guest) = self.cast.guests().get(name) {
-            let messages = due.messages.to_vec();
-            return Ok(Ask::Guest(guest.clone(), RemoteRequest { messages, seeds }));
+            let (messages, tools) = (due.messages.to_vec(), due.tools.to_vec());
+            return Ok(Ask::Guest(guest.clone(), RemoteRequest { messages, tools, seeds }));
         }
         let failed = |reason| RolloutError::Policy { policy: name.to_owned(), reason };
         let player = self.names.binary_search(&name);
         let player = player.map_err(|_| RolloutError::Missing { policy: name.to_owned() })?;
-        let prompt = self.policies[player].encode_prompt(&due.messages).map_err(failed)?;
+        let prompt =
+            self.policies[player].encode_prompt(&due.messages, &due.tools).map_err(failed)?;
         let question = (player, Prompt { prompt, seeds });
         self.engine.check(&question).map_err(failed)?;
         Ok(Ask::Engine(question))

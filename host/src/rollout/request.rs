@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::plugin::{self, Part, Request, Seat, text_of};
 use crate::trajectory::{Author, Message};
 
@@ -12,6 +14,8 @@ pub struct Due {
     pub request: Arc<Request>,
     /// The prompt as text.
     pub messages: Arc<[Message]>,
+    /// The tools that its role is told of, as JSON schemas.
+    pub tools: Arc<[Value]>,
     /// How often the seat was asked before in this conversation.
     pub turn: usize,
     /// The number that the answer will have in the episode.
@@ -19,9 +23,9 @@ pub struct Due {
 }
 
 impl Due {
-    pub(super) fn new(request: Request, turn: usize, number: u32) -> Self {
+    pub(super) fn new(request: Request, tools: Arc<[Value]>, turn: usize, number: u32) -> Self {
         let messages = request.messages.iter().map(message).collect();
-        Due { request: Arc::new(request), messages, turn, number }
+        Due { request: Arc::new(request), messages, tools, turn, number }
     }
 
     /// The role that is asked.

@@ -1,114 +1,82 @@
-//! Tools: what a workflow has called for a role, by name and with JSON.
+//! Tools: what a workflow has called for a role, by name and with JSON, and
+//! what it has a role told of.
+
+mod run;
+mod search;
 
 use std::sync::Arc;
 
-use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::plugin::{Call, Cause, PluginFailure, Returned, Tool, WorkflowPlugin};
-use crate::program::{Ending, Execution, Program};
+use crate::plugin::{Call, PluginFailure, Request, Returned, Tool, WorkflowPlugin};
 
-/// The name of the tool that runs programs.
-const RUN: &str = "run";
+/// What came of a call: whether it did what was asked, and a JSON object.
+type Answer = (bool, Value);
 
-/// What the tool that runs programs is told.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Run {
-    language: String,
-    source: String,
-    #[serde(default)]
-    stdin: String,
+/// A tool and the flag that grants it.
+struct Granted {
+    name: &'static str,
+    flag: &'static str,
+    does: &'static str,
 }
+
+/// Every tool there is, granted or not.
+const ALL: [Granted; 2] = [run::GRANTED, search::GRANTED];
 
 /// The tools that a workflow was granted.
 pub fn offered(workflow: &WorkflowPlugin) -> Vec<Tool> {
-    let run = || Tool {
-        name: RUN.to_owned(),
-        summary: "Runs a program and returns what it printed.".to_owned(),
-        parameters: json!({
-            "type": "object",
-            "properties": {
-                "language": { "type": "string", "description": "such as `python`" },
-                "source": { "type": "string", "description": "the program" },
-                "stdin": { "type": "string", "description": "its standard input" },
-            },
-            "required": ["language", "source"],
-        })
-        .to_string(),
-    };
-    workflow.plugin().grant().into_iter().map(|_| run()).collect()
+    let granted = workflow.plugin().granted();
+    let run = granted.sandbox.iter().map(|_| run::described());
+    run.chain(granted.corpus.iter().map(|_| search::described())).collect()
+}
+
+/// The schemas of the tools that a request tells its role of, as chat templates
+/// know them. One that is not offered is a failure of the workflow.
+pub(super) fn told(
+    workflow: &WorkflowPlugin,
+    offered: &[Tool],
+    request: &Request,
+) -> Result<Arc<[Value]>, PluginFailure> {
+    for name in &request.tools {
+        if !offered.iter().any(|tool| tool.name == *name) {
+            return Err(not_offered(workflow, name));
+        }
+    }
+    let told = offered.iter().filter(|tool| request.tools.contains(&tool.name));
+    Ok(told.map(schema).collect())
+}
+
+fn schema(tool: &Tool) -> Value {
+    let parameters: Value = serde_json::from_str(&tool.parameters).unwrap_or_default();
+    let (name, description) = (&tool.name, &tool.summary);
+    let function = json!({ "name": name, "description": description, "parameters": parameters });
+    json!({ "type": "function", "function": function })
 }
 
 /// Calls a tool. What a model got wrong, such as its arguments, is an answer;
 /// what the workflow got wrong is a failure.
 pub(super) fn call(workflow: &WorkflowPlugin, call: &Call) -> Result<Returned, PluginFailure> {
-    let returned = |succeeded, answer: serde_json::Value| Returned {
-        seat: call.seat.clone(),
-        tool: call.tool.clone(),
-        succeeded,
-        answer: answer.to_string(),
+    let (succeeded, answer) = match call.tool.as_str() {
+        run::NAME => run::call(workflow, &call.arguments)?,
+        search::NAME => search::call(workflow, &call.arguments)?,
+        unknown => return Err(not_offered(workflow, unknown)),
     };
-    match call.tool.as_str() {
-        RUN => match serde_json::from_str::<Run>(&call.arguments) {
-            Err(error) => Ok(returned(false, json!({ "error": error.to_string() }))),
-            Ok(run) => {
-                let execution = execute(workflow, &run)?;
-                let longest = workflow.plugin().limits().text_kib.saturating_mul(1 << 10) / 4;
-                let answer = json!({
-                    "ending": execution.ending.word(),
-                    "stdout": text(&execution.stdout, longest),
-                    "stderr": said(&execution, longest),
-                });
-                Ok(returned(execution.ending.is_success(), answer))
-            }
-        },
-        unknown => Err(workflow.failure("advance", format!("there is no tool `{unknown}`"))),
-    }
+    let (seat, tool, answer) = (call.seat.clone(), call.tool.clone(), answer.to_string());
+    Ok(Returned { seat, tool, succeeded, answer })
 }
 
-fn not_granted(workflow: &WorkflowPlugin) -> PluginFailure {
-    let file = workflow.plugin().file().file_stem().unwrap_or_default().to_string_lossy();
-    workflow.failure(
-        "advance",
-        format!(
-            "it wants to run a program in the sandbox, which was not granted to it; \
-             grant it with `--grant-sandbox {file}`"
+/// What a role's arguments are no JSON of, or not the right one.
+fn misunderstood(error: impl std::fmt::Display) -> Answer {
+    (false, json!({ "error": error.to_string() }))
+}
+
+fn not_offered(workflow: &WorkflowPlugin, name: &str) -> PluginFailure {
+    let message = match ALL.iter().find(|tool| tool.name == name) {
+        None => format!("there is no tool `{name}`"),
+        Some(Granted { flag, does, .. }) => format!(
+            "it wants to {does}, which was not granted to it; grant it with `{flag} {}`",
+            workflow.plugin().stem()
         ),
-    )
-}
-
-fn execute(workflow: &WorkflowPlugin, run: &Run) -> Result<Arc<Execution>, PluginFailure> {
-    let Some(grant) = workflow.plugin().grant() else { return Err(not_granted(workflow)) };
-    let program = Program::new(&run.language, run.source.clone().into_bytes());
-    let stdin = run.stdin.clone().into_bytes().into();
-    grant
-        .runner
-        .run(&program, &stdin, &grant.limits)
-        .map_err(|error| workflow.failed("advance", Cause::Sandbox { message: error.to_string() }))
-}
-
-/// Standard error, and behind it how the program was stopped if it was.
-fn said(execution: &Execution, longest: usize) -> String {
-    let mut said = text(&execution.stderr, longest);
-    let stopped = match &execution.ending {
-        Ending::Exited { .. } | Ending::Failed { .. } => return said,
-        Ending::Malformed { message } => message.clone(),
-        Ending::OutOfFuel | Ending::OutOfTime => "the program ran too long".to_owned(),
-        Ending::OutOfMemory => "the program used too much memory".to_owned(),
-        Ending::OutputFlood => "the program wrote too much".to_owned(),
-        Ending::Crashed { message } => format!("the program crashed: {message}"),
-        Ending::Unsupported { message } => format!("not supported here: {message}"),
     };
-    if !said.is_empty() && !said.ends_with('\n') {
-        said.push('\n');
-    }
-    said + &stopped
-}
-
-/// Bytes as text, cut to what a plugin may be told at once.
-fn text(bytes: &[u8], longest: usize) -> String {
-    let mut text = String::from_utf8_lossy(&bytes[..bytes.len().min(longest)]).into_owned();
-    text.truncate(text.floor_char_boundary(longest));
-    text
+    workflow.failure("advance", message)
 }

@@ -141,7 +141,7 @@ impl<'a> Examination<'a> {
             actions: self.kinds.clone(),
             settings: self.settings.clone(),
             max_turns: ANSWERS as u32,
-            tools: vec![tool("run")],
+            tools: ["run", "search"].map(tool).to_vec(),
             revealed: None,
         }
     }

@@ -21,7 +21,7 @@ pub use policy::{
 pub use programs::{GradeArgs, LimitArgs, RunArgs, ServeArgs};
 pub use train::{ImitateArgs, TrainArgs};
 
-use crate::config::DeviceChoice;
+use crate::config::{Config, DeviceChoice, Grantee};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -87,8 +87,19 @@ pub struct ConfigArgs {
     pub plugins: Vec<PathBuf>,
     /// Let these plugins run model-written programs in the sandbox.
     #[arg(long, value_delimiter = ',', value_name = "PLUGIN")]
-    pub grant_sandbox: Vec<String>,
+    pub grant_sandbox: Vec<Grantee>,
+    /// Let these plugins search the corpus (retrieval.corpus).
+    #[arg(long, value_delimiter = ',', value_name = "PLUGIN")]
+    pub grant_retrieval: Vec<Grantee>,
     /// Override a setting, such as train.steps=50.
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
+}
+
+impl ConfigArgs {
+    /// Grant what the flags grant.
+    pub fn grant(&self, config: &mut Config) {
+        Grantee::extend(&mut config.sandbox.grant, &self.grant_sandbox);
+        Grantee::extend(&mut config.retrieval.grant, &self.grant_retrieval);
+    }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::args::{PluginCommand, PluginSubject};
 use super::report;
-use crate::config::{Config, Limits};
+use crate::config::{Config, Grantee, Limits};
 use crate::error::ExitCode;
 use crate::installation::plugin_folders;
 use crate::loading::load_plugins;
@@ -37,9 +37,13 @@ fn load(
     set: &[String],
 ) -> anyhow::Result<(Config, PluginLibrary, Sandbox)> {
     let mut config = Config::load(None, set)?;
+    let name = subject.plugin.file_stem().unwrap_or_default().to_string_lossy();
     if subject.grant_sandbox {
-        let name = subject.plugin.file_stem().unwrap_or_default().to_string_lossy();
-        config.sandbox.grant.push(name.into_owned());
+        config.sandbox.grant.push(Grantee::named(&*name));
+    }
+    if !subject.grant_retrieval.is_empty() {
+        config.retrieval.corpus.clone_from(&subject.grant_retrieval);
+        config.retrieval.grant.push(Grantee::named(&*name));
     }
     config.plugins.files = vec![subject.plugin.clone()];
     let (library, sandbox) = load_plugins(&config)?;
@@ -89,6 +93,9 @@ fn inspect(library: &PluginLibrary) -> anyhow::Result<()> {
         report::line(&format!("  sha256 {}", plugin.digest()));
         if plugin.offer().sandbox {
             report::line("  imports the sandbox: it runs model-written programs");
+        }
+        if plugin.offer().retrieval {
+            report::line("  imports retrieval: it searches a corpus");
         }
     }
     for environment in library.environments() {

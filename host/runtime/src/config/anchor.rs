@@ -13,6 +13,7 @@ impl Config {
         self.plugins.path.iter_mut().for_each(anchor);
         self.plugins.files.iter_mut().for_each(anchor_file);
         self.sandbox.interpreters.iter_mut().for_each(anchor_file);
+        self.retrieval.corpus.iter_mut().for_each(anchor);
         let mixed = self.mix.iter_mut().map(|family| &mut family.tasks);
         for tasks in std::iter::once(&mut self.tasks).chain(mixed) {
             let dealt =
@@ -51,6 +52,7 @@ mod tests {
             plugins = { files = ['sudoku', 'mine/solo.wasm'], path = ['more'] }
             sandbox.interpreters = ['python', '../python.wasm']
             mix = [{ family = 'own', tasks = { test = ['test.jsonl'] } }]
+            retrieval.corpus = ['facts.jsonl']
             [policies.base]
             path = 'models/small'
             [policies.player]
@@ -64,6 +66,7 @@ mod tests {
         assert_eq!(config.plugins.files, [PathBuf::from("sudoku"), here.join("mine/solo.wasm")]);
         assert_eq!(config.sandbox.interpreters[0], PathBuf::from("python"));
         assert!(config.sandbox.interpreters[1].is_absolute());
+        assert_eq!(config.retrieval.corpus, [here.join("facts.jsonl")]);
         assert_eq!(config.policies["base"].path, Some(here.join("models/small")));
         assert_eq!(config.mix[0].tasks.test, [here.join("test.jsonl")]);
         let lora = config.policies["player"].lora.as_ref().unwrap();

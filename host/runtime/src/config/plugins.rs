@@ -38,3 +38,11 @@ table! {
         pub actions_per_answer: usize = 64, 1..=65_536;
     }
 }
+
+impl Limits {
+    /// Bytes of text that the host may answer with at once. In JSON they may
+    /// take several times as many.
+    pub fn longest_answer(&self) -> usize {
+        self.text_kib.saturating_mul(1 << 10) / 4
+    }
+}

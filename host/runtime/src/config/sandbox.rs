@@ -3,15 +3,16 @@
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-use super::ConfigError;
 use super::table::{Kind, Setting, describe_range, in_range, join, table};
+use super::{ConfigError, Grantee};
 use crate::program::RunLimits;
 
 table! {
     /// How model-written programs are run.
     pub struct SandboxConfig {
-        /// Plugins that may run programs: names of their files, without `.wasm`.
-        pub grant: Vec<String> = Vec::new();
+        /// Plugins that may run programs: names of their files, without `.wasm`, perhaps with a
+        /// digest.
+        pub grant: Vec<Grantee> = Vec::new();
         /// Interpreters' components, or bare names looked up in the plugin path. A
         /// language that is not among them is looked up under its own name.
         pub interpreters: Vec<PathBuf> = Vec::new();

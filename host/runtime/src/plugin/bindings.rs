@@ -14,6 +14,7 @@ wasmtime::component::bindgen!({
             import troupe:plugin/log@0.2.0;
             import troupe:plugin/streams@0.2.0;
             import troupe:plugin/sandbox@0.2.0;
+            import troupe:plugin/retrieval@0.2.0;
             export troupe:plugin/environment@0.2.0;
             export troupe:plugin/workflow@0.2.0;
             export troupe:plugin/interpreter@0.2.0;

@@ -15,10 +15,10 @@ use super::contract::{Offer, check_names};
 use super::engine::PluginEngine;
 use super::error::PluginError;
 use super::failure::{Identity, PluginFailure};
+use super::grants::{Granted, Grants, name_of};
 use super::instance::{HostState, Instance};
-use super::sandbox::{self, SandboxGrant};
 use super::survey::{self, Fault, Names};
-use super::{log, streams, wasi};
+use super::{log, retrieval, sandbox, streams, wasi};
 use crate::config::Limits;
 use crate::seed::Seed;
 
@@ -45,7 +45,7 @@ struct Loaded {
     workflow: Option<workflow::GuestIndices>,
     interpreter: Option<interpreter::GuestIndices>,
     limits: Limits,
-    grant: Option<SandboxGrant>,
+    granted: Granted,
 }
 
 /// A component file, compiled and checked against the contract.
@@ -125,19 +125,20 @@ impl<'a> ComponentFile<'a> {
 }
 
 impl Plugin {
-    /// Loads a component file and checks it. Nothing of it runs yet. Without a
-    /// grant, one that imports the sandbox is refused.
+    /// Loads a component file and checks it. Nothing of it runs yet. One that
+    /// imports what it was not granted is refused.
     pub fn load(
         engine: &PluginEngine,
         file: &Path,
         limits: &Limits,
-        grant: Option<SandboxGrant>,
+        grants: &Grants,
     ) -> Result<Self, PluginError> {
         let component_file = ComponentFile::read(file)?;
         let Compiled { component, offer } = component_file.compile(engine.wasmtime())?;
         let digest = component_file.digest();
-        if offer.sandbox && grant.is_none() {
-            return Err(PluginError::not_granted(file));
+        let granted = grants.of(file, &digest);
+        if let Some(right) = offer.rights().find(|right| !granted.has(*right)) {
+            return Err(PluginError::without(right, file, &digest, grants));
         }
         let shape = |error: wasmtime::Error| PluginError::shape(file, &error);
         let component = prepare(engine, &component, &offer).map_err(shape)?;
@@ -154,7 +155,7 @@ impl Plugin {
                 .map_err(shape)?,
             component,
             limits: limits.clone(),
-            grant,
+            granted,
         };
         Ok(Plugin { loaded: Arc::new(loaded) })
     }
@@ -190,8 +191,8 @@ impl Plugin {
         identity: &Identity,
         seed: Seed,
     ) -> Result<(Instance, WasmInstance), PluginFailure> {
-        let Loaded { engine, component, limits, grant, .. } = &*self.loaded;
-        Instance::new(engine.wasmtime(), component, identity, limits, grant.clone(), seed)
+        let Loaded { engine, component, limits, granted, .. } = &*self.loaded;
+        Instance::new(engine.wasmtime(), component, identity, limits, granted.clone(), seed)
     }
 
     /// Refuses one that says it needs more than it gets.
@@ -209,9 +210,14 @@ impl Plugin {
         Err(PluginError::Needs { file: self.file().to_owned(), setting, needed })
     }
 
-    /// Its right to run model-written programs, if it was given it.
-    pub fn grant(&self) -> Option<&SandboxGrant> {
-        self.loaded.grant.as_ref()
+    /// What it was granted.
+    pub fn granted(&self) -> &Granted {
+        &self.loaded.granted
+    }
+
+    /// The name under which it is granted something: its file's, without `.wasm`.
+    pub fn stem(&self) -> String {
+        name_of(self.file())
     }
 
     pub(super) fn environment_indices(&self) -> Option<&environment::GuestIndices> {
@@ -262,6 +268,7 @@ fn prepare(
     log::link(&mut linker)?;
     streams::link(&mut linker)?;
     sandbox::link(&mut linker)?;
+    retrieval::link(&mut linker)?;
     linker.instantiate_pre(component)
 }
 

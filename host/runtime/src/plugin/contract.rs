@@ -7,6 +7,7 @@ use wasmtime::component::Component;
 use wasmtime::component::types::{ComponentInstance, ComponentItem};
 
 use super::error::PluginError;
+use super::grants::Right;
 use super::survey::Names;
 
 /// The version of the contract in `wit/`.
@@ -31,9 +32,17 @@ pub struct Offer {
     pub wasi: bool,
     /// It wants to run model-written programs, which has to be granted.
     pub sandbox: bool,
+    /// It wants to search a corpus, which has to be granted.
+    pub retrieval: bool,
 }
 
 impl Offer {
+    /// What it wants that has to be granted.
+    pub(super) fn rights(self) -> impl Iterator<Item = Right> {
+        let wanted = [(self.sandbox, Right::Sandbox), (self.retrieval, Right::Retrieval)];
+        wanted.into_iter().filter(|(wants, _)| *wants).map(|(_, right)| right)
+    }
+
     /// Reads a component's imports and exports; refuses what is not allowed.
     pub(super) fn of(
         engine: &Engine,
@@ -57,7 +66,8 @@ impl Offer {
             match admit(engine, name, &import.ty, file)? {
                 Import::Harmless => {}
                 Import::Wasi => offer.wasi = true,
-                Import::Sandbox => offer.sandbox = true,
+                Import::Granted(Right::Sandbox) => offer.sandbox = true,
+                Import::Granted(Right::Retrieval) => offer.retrieval = true,
             }
         }
         if !(offer.environment || offer.workflow || offer.interpreter) {
@@ -92,8 +102,9 @@ fn no_contract<'a>(exports: impl Iterator<Item = &'a str>, file: &Path) -> Plugi
 }
 
 fn not_importable(import: &str, file: &Path) -> PluginError {
-    let hint = "a plugin may import `types`, `log`, `streams` and, when granted, `sandbox` of \
-                `troupe:plugin`, and a WASI 0.2 without http, in which there is nothing to find";
+    let hint = "a plugin may import `types`, `log`, `streams` and, when granted, `sandbox` and \
+                `retrieval` of `troupe:plugin`, and a WASI 0.2 without http, in which there is \
+                nothing to find";
     PluginError::Import { file: file.to_owned(), import: import.to_owned(), hint: hint.to_owned() }
 }
 
@@ -101,7 +112,7 @@ fn not_importable(import: &str, file: &Path) -> PluginError {
 enum Import {
     Harmless,
     Wasi,
-    Sandbox,
+    Granted(Right),
 }
 
 /// What the import asks for; an error if nobody gets it.
@@ -121,7 +132,8 @@ fn admit(
         match interface.name {
             _ if types_only => return Ok(Import::Harmless),
             "log" | "streams" => return Ok(Import::Harmless),
-            "sandbox" => return Ok(Import::Sandbox),
+            "sandbox" => return Ok(Import::Granted(Right::Sandbox)),
+            "retrieval" => return Ok(Import::Granted(Right::Retrieval)),
             _ => {}
         }
     }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::component::one_line;
 use super::contract::CONTRACT_VERSION;
 use super::failure::PluginFailure;
+use super::grants::{Grants, Right, name_of};
 use super::setting::SettingError;
 
 /// Why a plugin cannot be used. Found before a run begins; what goes wrong
@@ -106,6 +107,45 @@ pub enum PluginError {
         /// What may be imported, or how to grant it.
         hint: String,
     },
+    /// It was granted something as another file than it is.
+    #[error(
+        "`{name}` was granted `{}` as the file with the digest sha256:{meant}, and `{}` is \
+         another one (sha256:{digest}); if you trust it, grant it anew with `{} {name}`",
+        right.interface(),
+        file.display(),
+        right.flag(),
+        name = name_of(file)
+    )]
+    AnotherFile {
+        /// What was granted.
+        right: Right,
+        /// The file.
+        file: PathBuf,
+        /// SHA-256 of the file that was granted it.
+        meant: String,
+        /// SHA-256 of this one.
+        digest: String,
+    },
+    /// A grant names two different files.
+    #[error(
+        "`{name}` is granted `{}`, and there are two different files of that name, `{}` and \
+         `{}`; say which one is meant with its digest, as in `{} {name}@sha256:{digest}`",
+        right.interface(),
+        first.display(),
+        second.display(),
+        right.flag(),
+        name = name_of(first)
+    )]
+    Ambiguous {
+        /// What is granted.
+        right: Right,
+        /// One file.
+        first: PathBuf,
+        /// The other file.
+        second: PathBuf,
+        /// SHA-256 of the first.
+        digest: String,
+    },
     /// It says that it needs more than a call gets.
     #[error(
         "plugin `{}` needs more than it gets; grant it that with `{setting} = {needed}`",
@@ -204,16 +244,36 @@ impl PluginError {
         }
     }
 
-    /// The file imports the sandbox, and nobody said that it may.
-    pub(super) fn not_granted(file: &Path) -> Self {
-        let name = file.file_stem().unwrap_or_default().to_string_lossy();
+    /// The file wants a right that it does not have.
+    pub(super) fn without(right: Right, file: &Path, digest: &str, grants: &Grants) -> Self {
+        if let Some(meant) = grants.meant(right, file, digest) {
+            return PluginError::another_file(right, file, meant, digest);
+        }
+        let (flag, name) = (right.flag(), name_of(file));
+        let hint = match right {
+            Right::Sandbox => format!(
+                "if you want it to run model-written programs in the sandbox, grant that with \
+                 `{flag} {name}`"
+            ),
+            Right::Retrieval => format!(
+                "if you want it to search a corpus, grant that with `{flag} {name}`, and name the \
+                 corpus in `retrieval.corpus`"
+            ),
+        };
         PluginError::Import {
             file: file.to_owned(),
-            import: format!("troupe:plugin/sandbox@{CONTRACT_VERSION}"),
-            hint: format!(
-                "if you want it to run model-written programs in the sandbox, \
-                 grant that with `--grant-sandbox {name}`"
-            ),
+            import: format!("troupe:plugin/{}@{CONTRACT_VERSION}", right.interface()),
+            hint,
+        }
+    }
+
+    /// A right was granted to a file of this name and another digest.
+    pub(super) fn another_file(right: Right, file: &Path, meant: &str, digest: &str) -> Self {
+        PluginError::AnotherFile {
+            right,
+            file: file.to_owned(),
+            meant: meant.to_owned(),
+            digest: digest.to_owned(),
         }
     }
 }

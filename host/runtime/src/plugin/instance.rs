@@ -7,9 +7,9 @@ use wasmtime::{Engine, PoolConcurrencyLimitError, Store, Trap};
 
 use super::engine::{THREAD_STACK_BYTES, WASM_STACK_BYTES};
 use super::failure::{Cause, Identity, PluginFailure};
+use super::grants::Granted;
 use super::limiter::Limiter;
 use super::log::{Log, LogLine};
-use super::sandbox::SandboxGrant;
 use super::ticker::ticks;
 use super::wasi::Wasi;
 use crate::config::Limits;
@@ -29,7 +29,9 @@ pub(super) struct HostState {
     pub(super) limiter: Limiter,
     pub(super) log: Log,
     pub(super) wasi: Wasi,
-    pub(super) grant: Option<SandboxGrant>,
+    pub(super) granted: Granted,
+    /// Bytes of text that one answer of the host may come to.
+    pub(super) longest_answer: usize,
     pub(super) guard: Guard,
 }
 
@@ -69,14 +71,15 @@ impl Instance {
         component: &InstancePre<HostState>,
         identity: &Identity,
         limits: &Limits,
-        grant: Option<SandboxGrant>,
+        granted: Granted,
         seed: Seed,
     ) -> Result<(Self, WasmInstance), PluginFailure> {
         let state = HostState {
             limiter: Limiter::new(limits.memory_mib),
             log: Log::default(),
             wasi: Wasi::new(seed),
-            grant,
+            granted,
+            longest_answer: limits.longest_answer(),
             guard: Guard::new(limits.timeout_ms),
         };
         let mut store = Store::new(engine, state);

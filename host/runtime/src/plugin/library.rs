@@ -6,8 +6,8 @@ use super::component::Plugin;
 use super::engine::PluginEngine;
 use super::environment::EnvironmentPlugin;
 use super::error::PluginError;
+use super::grants::{Grants, Right};
 use super::interpreter::InterpreterPlugin;
-use super::sandbox::Grants;
 use super::workflow::WorkflowPlugin;
 use crate::config::Limits;
 use crate::error::{nearest, suggestion};
@@ -49,11 +49,37 @@ impl PluginLibrary {
             let file = find_plugin(file, &library.folders)?;
             library.add(library.read(&file)?)?;
         }
+        library.plugins.iter().try_for_each(|plugin| library.check_grants(plugin))?;
         Ok(library)
     }
 
+    /// Refuses a file that has the name of one that was granted something, if it
+    /// is there in its place, or if it is not said which of both is meant.
+    fn check_grants(&self, plugin: &Plugin) -> Result<(), PluginError> {
+        let (file, digest) = (plugin.file(), plugin.digest());
+        let others = || {
+            let others = self.plugins.iter().filter(|other| other.stem() == plugin.stem());
+            others.filter(|other| other.digest() != digest)
+        };
+        for right in [Right::Sandbox, Right::Retrieval] {
+            let Some(meant) = self.grants.meant(right, file, digest) else { continue };
+            if !others().any(|other| other.digest() == meant) {
+                return Err(PluginError::another_file(right, file, meant, digest));
+            }
+        }
+        match (self.grants.unbound(file), others().next()) {
+            (Some(right), Some(other)) => Err(PluginError::Ambiguous {
+                right,
+                first: file.to_owned(),
+                second: other.file().to_owned(),
+                digest: digest.to_owned(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
     fn read(&self, file: &Path) -> Result<Plugin, PluginError> {
-        Plugin::load(&self.engine, file, &self.limits, self.grants.of(file))
+        Plugin::load(&self.engine, file, &self.limits, &self.grants)
     }
 
     fn add(&mut self, plugin: Plugin) -> Result<(), PluginError> {
@@ -189,6 +215,7 @@ impl PluginLibrary {
         let folders = self.folders_beside(environment);
         let Ok(file) = find_plugin(Path::new(name), &folders) else { return Ok(None) };
         let plugin = self.read(&file)?;
+        self.check_grants(&plugin)?;
         Ok(WorkflowPlugin::of(&plugin)?.filter(|workflow| workflow.name() == name))
     }
 

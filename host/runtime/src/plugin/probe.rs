@@ -6,6 +6,7 @@ use std::path::Path;
 use super::component::Plugin;
 use super::engine::PluginEngine;
 use super::error::PluginError;
+use super::grants::Grants;
 use crate::config::Limits;
 
 /// Parts of the guest that a test may write itself, as WebAssembly text.
@@ -57,7 +58,7 @@ pub(super) fn load(bytes: &[u8], limits: &Limits) -> Result<Plugin, PluginError>
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("probe.wasm");
     std::fs::write(&file, bytes).unwrap();
-    Plugin::load(&PluginEngine::new().unwrap(), Path::new(&file), limits, None)
+    Plugin::load(&PluginEngine::new().unwrap(), Path::new(&file), limits, &Grants::default())
 }
 
 const TEMPLATE: &str = r#"(component

@@ -1,6 +1,5 @@
 //! The contract's `sandbox`: a plugin that was granted it has programs run.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -26,24 +25,6 @@ pub struct SandboxGrant {
 impl std::fmt::Debug for SandboxGrant {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.debug_struct("SandboxGrant").field("limits", &self.limits).finish_non_exhaustive()
-    }
-}
-
-/// Which plugins may run model-written programs.
-#[derive(Clone, Debug, Default)]
-pub struct Grants {
-    /// What they get.
-    pub grant: Option<SandboxGrant>,
-    /// Who gets it: names of plugin files, without `.wasm`.
-    pub plugins: Vec<String>,
-}
-
-impl Grants {
-    /// What the plugin in this file gets.
-    pub fn of(&self, file: &Path) -> Option<SandboxGrant> {
-        let name = file.file_stem()?.to_string_lossy();
-        let granted = self.plugins.iter().any(|plugin| *plugin == name);
-        if granted { self.grant.clone() } else { None }
     }
 }
 
@@ -84,7 +65,7 @@ fn run(
     stdins: Vec<Vec<u8>>,
     limits: contract::Limits,
 ) -> wasmtime::Result<Vec<Answer>> {
-    let Some(grant) = context.data().grant.clone() else {
+    let Some(grant) = context.data().granted.sandbox.clone() else {
         wasmtime::bail!("the sandbox was not granted to this plugin");
     };
     let began = Instant::now();

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
+use super::RemoteRequest;
 use crate::policy::Sampling;
 use crate::seed::Seed;
-use crate::trajectory::Message;
 
 /// The body of one request, field by field.
 pub(super) struct Question {
@@ -28,7 +28,7 @@ impl Question {
     /// knows no such field need not be told that it is off.
     pub(super) fn new(
         model: &str,
-        messages: &[Message],
+        request: &RemoteRequest,
         sampling: &Sampling,
         seed: Seed,
         template: &Map<String, Value>,
@@ -41,7 +41,8 @@ impl Question {
             value: json!(value),
             dispensable: value == off,
         };
-        let told = messages.iter().map(|m| json!({"role": m.author.name(), "content": m.text}));
+        let told =
+            request.messages.iter().map(|m| json!({"role": m.author.name(), "content": m.text}));
         // Servers have -1 for "all"; to some of them 0 is an error.
         let top_k = if sampling.top_k == 0 { json!(-1) } else { json!(sampling.top_k) };
         let limit = sampling.max_completion_tokens;
@@ -66,6 +67,11 @@ impl Question {
         });
         if !sampling.stop.is_empty() {
             fields.push(field("stop", json!(sampling.stop)));
+        }
+        if !request.tools.is_empty() {
+            fields.push(field("tools", json!(request.tools)));
+            // It is told of them, and how it calls one stands in its text: the workflow reads that.
+            fields.push(extra("tool_choice", json!("none")));
         }
         if !template.is_empty() {
             fields.push(field("chat_template_kwargs", Value::Object(template.clone())));
@@ -101,8 +107,17 @@ mod tests {
     use super::*;
 
     fn question(sampling: &Sampling, refused: &[&'static str]) -> (Question, Value) {
+        with_tools(Vec::new(), sampling, refused)
+    }
+
+    fn with_tools(
+        tools: Vec<Value>,
+        sampling: &Sampling,
+        refused: &[&'static str],
+    ) -> (Question, Value) {
         let refused = refused.iter().copied().collect();
-        let question = Question::new("m", &[], sampling, Seed::new(1), &Map::new(), &refused);
+        let request = RemoteRequest { messages: Vec::new(), tools, seeds: Vec::new() };
+        let question = Question::new("m", &request, sampling, Seed::new(1), &Map::new(), &refused);
         let body = serde_json::from_slice(&question.body()).unwrap();
         (question, body)
     }
@@ -125,6 +140,17 @@ mod tests {
         assert_eq!(body["stop"], json!(["###"]));
         assert!(body.get("repetition_penalty").is_none(), "it is off anyway");
         assert!(question.named_in("top_k, min_p and stop are not known").is_empty());
+    }
+
+    #[test]
+    fn tools_are_told_and_the_server_leaves_calls_in_the_text() {
+        let sampling = Sampling::greedy(7);
+        let (_, body) = question(&sampling, &[]);
+        assert!(body.get("tools").or(body.get("tool_choice")).is_none());
+        let tool = json!({"type": "function", "function": {"name": "search"}});
+        let (question, body) = with_tools(vec![tool.clone()], &sampling, &[]);
+        assert_eq!((&body["tools"], &body["tool_choice"]), (&json!([tool]), &json!("none")));
+        assert_eq!(question.named_in("tools, tool_choice are not known"), ["tool_choice"]);
     }
 
     #[test]

@@ -112,6 +112,7 @@ fn request(seeds: &[u64]) -> RemoteRequest {
     let message = |author, text: &str| Message { author, text: text.to_owned() };
     RemoteRequest {
         messages: vec![message(Author::System, "be brief"), message(Author::User, "go")],
+        tools: Vec::new(),
         seeds: seeds.iter().map(|&seed| Seed::new(seed)).collect(),
     }
 }

@@ -57,4 +57,7 @@ pub struct PluginSubject {
     /// Let it run model-written programs in the sandbox.
     #[arg(long)]
     pub grant_sandbox: bool,
+    /// Let it search a corpus of these files.
+    #[arg(long, value_delimiter = ',', value_name = "FILE")]
+    pub grant_retrieval: Vec<PathBuf>,
 }

@@ -19,7 +19,7 @@ pub struct TrainArgs {
     #[command(flatten)]
     pub config: ConfigArgs,
     /// Go on with a run that was stopped.
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["config", "plugins", "grant_sandbox", "set"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["config", "plugins", "set"])]
     pub resume: Option<PathBuf>,
     /// Resume although the run was begun with other settings, plugins, policies
     /// or another device; they are its own from then on.

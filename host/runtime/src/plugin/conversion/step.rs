@@ -88,6 +88,8 @@ impl Casting<'_> {
             return Err(Cause::invalid(format!("it asks `{seat}` without a message")));
         }
         at_most("the tools of a request", from.tools.len(), CALLS)?;
+        let longest = from.tools.iter().map(String::len).max().unwrap_or(0);
+        at_most("the bytes of a tool's name", longest, NAME_BYTES)?;
         at_most("the bytes of a thread's name", from.thread.len(), NAME_BYTES)?;
         let situation = from.situation.as_deref().map_or(0, str::len);
         at_most("the bytes of a situation", situation, SITUATION_BYTES)?;
