@@ -9,7 +9,10 @@ pub use crate::types::{
 
 use crate::settings;
 use crate::state::StateError;
-use crate::types::{Needs, Setting, Value};
+use crate::types::{Extra, Needs, Setting, Value};
+
+/// The key of [`Configuration::extras`] that says for whom it is made.
+pub const SEATS: &str = "seats";
 
 /// One task being worked on, and everything a component says about its tasks.
 ///
@@ -181,6 +184,26 @@ impl Configuration {
     pub fn private(mut self) -> Self {
         self.is_private = true;
         self
+    }
+
+    /// It is made for these seats. The conformance suite plays with them;
+    /// a host seats whom the workflow brings.
+    #[must_use]
+    pub fn seats(mut self, seats: &[Seat]) -> Self {
+        let roles: Vec<&str> = seats.iter().map(|seat| seat.role.as_str()).collect();
+        self.extras.push(Extra { key: SEATS.to_owned(), value: roles.join(" ") });
+        self
+    }
+
+    /// The seats that it is made for, if it says so: a word each, the role.
+    pub fn expected_seats(&self) -> Vec<Seat> {
+        let said = self.extras.iter().find(|extra| extra.key == SEATS);
+        let mut seats: Vec<Seat> = Vec::new();
+        for role in said.map_or("", |extra| &extra.value).split_whitespace() {
+            let before = seats.iter().filter(|seat| seat.role == role).count();
+            seats.push(Seat::numbered(role, before as u32));
+        }
+        seats
     }
 
     /// Tasks are built from records of a data set.

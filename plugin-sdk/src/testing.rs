@@ -46,6 +46,7 @@ mod environment;
 mod native;
 mod phrasebook;
 mod report;
+mod team;
 mod walk;
 mod workflow;
 

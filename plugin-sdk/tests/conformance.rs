@@ -175,6 +175,10 @@ const MUTE_PROMPT: u8 = 4;
 const UNLISTED_WORD: u8 = 5;
 const RESUMES_ELSEWHERE: u8 = 6;
 const WAITS_FOR_NOBODY: u8 = 7;
+const CREDITS_NOBODY: u8 = 8;
+const CREDITS_WHAT_IS_NOT_OPEN: u8 = 9;
+const CALLS_NOBODY: u8 = 10;
+const ASKS_FOR_NOBODY: u8 = 11;
 
 /// Two voters who answer at the same time; the second one's answer counts.
 #[derive(Serialize, Deserialize)]
@@ -208,7 +212,11 @@ impl<const FAULT: u8> Workflow for Vote<FAULT> {
             Event::Replied(_) if FAULT == WAITS_FOR_NOBODY => Ok(Step::wait()),
             Event::Replied(_) if self.due == 2 => {
                 self.due = 1;
-                Ok(Step::wait())
+                Ok(match FAULT {
+                    CREDITS_NOBODY => Step::wait().credit(99, "verdict", 1.0),
+                    CREDITS_WHAT_IS_NOT_OPEN => Step::wait().credit(0, "verdict", 1.0),
+                    _ => Step::wait(),
+                })
             }
             Event::Replied(reply) => {
                 let kind = if FAULT == UNKNOWN_KIND { "vote" } else { "answer" };
@@ -239,6 +247,11 @@ impl<const FAULT: u8> Vote<FAULT> {
         let word = if FAULT == UNLISTED_WORD { "hello" } else { "second" };
         let told = format!("{word} {}", self.observation);
         let request = Request::new(second).system("Answer.");
+        let request = match FAULT {
+            CALLS_NOBODY => Request { tools: vec!["oracle".to_owned()], ..request },
+            ASKS_FOR_NOBODY => Request { caller: Some(99), ..request },
+            _ => request,
+        };
         Step::ask_all(vec![
             Request::new("first").user(format!("first {}", self.observation)),
             if FAULT == MUTE_PROMPT { request } else { request.user(told) },
@@ -260,6 +273,10 @@ fn the_fault_of_a_workflow_is_named() {
         check_workflow::<Vote<UNKNOWN_KIND>>(),
         check_workflow::<Vote<MUTE_PROMPT>>(),
         check_workflow::<Vote<WAITS_FOR_NOBODY>>(),
+        check_workflow::<Vote<CREDITS_NOBODY>>(),
+        check_workflow::<Vote<CREDITS_WHAT_IS_NOT_OPEN>>(),
+        check_workflow::<Vote<CALLS_NOBODY>>(),
+        check_workflow::<Vote<ASKS_FOR_NOBODY>>(),
     ]
     .map(|report| report.finding("rehearsal").map(|finding| finding.sentence.clone()));
     let expected = [
@@ -268,6 +285,10 @@ fn the_fault_of_a_workflow_is_named() {
         "it acts with unknown kind `vote`",
         "the prompt of `second` does not end with what it is told",
         "it waits although no answer is due",
+        "it credits answer 99, which nobody gave",
+        "it credits answer 0, which it did not ask for as open, or closed",
+        "it offers a tool `oracle`, which the briefing does not name",
+        "it names answer 99, which nobody gave, as a caller",
     ];
     assert_eq!(sentences, expected.map(|sentence| Some(sentence.to_owned())));
     assert_eq!(faults(&check_workflow::<Vote<UNLISTED_WORD>>()), ["vocabulary"]);

@@ -60,6 +60,21 @@ fn an_environment_that_breaks_the_contract_is_found_out() {
 }
 
 #[test]
+fn a_team_that_moves_at_the_same_time_is_checked_with_its_own_seats_and_views() {
+    let file = fixture("pair-environment");
+    for (game, told) in [
+        ("joint", "2 seats are told the same"),
+        ("duel", "2 seats are told the same"),
+        ("private", "2 seats are told different things"),
+    ] {
+        let (code, text) = check(&file, &[&format!("environment.game={game}")]);
+        assert_eq!(code, 0, "{game}: {text}");
+        let solves = text.contains("the expert solves every task, within 1 actions");
+        assert!(text.contains(told) && solves == (game != "duel"), "{game}: {text}");
+    }
+}
+
+#[test]
 fn a_finding_for_programs_says_how_to_see_it_and_strictly_a_skip_fails() {
     let file = fixture("hostile-environment").display().to_string();
     let check = |more: &[&str]| {
@@ -76,6 +91,10 @@ fn a_finding_for_programs_says_how_to_see_it_and_strictly_a_skip_fails() {
     assert_eq!((&loops["verdict"], &seen["split"]), (&"failed".into(), &"train".into()));
     assert_eq!(seen["settings"]["mode"], "loop-earns");
     assert!(seen["seed"].is_u64() && seen["actions"][0]["kind"] == "answer", "{seen:#}");
+    assert_eq!(
+        (&seen["actions"][0]["act"], &seen["actions"][0]["instance"]),
+        (&0.into(), &0.into())
+    );
     // Its language is open-ended, so its words cannot be checked.
     assert_eq!(check(&[]).0, 0);
     let (code, report) = check(&["--strict"]);
@@ -86,6 +105,15 @@ fn a_finding_for_programs_says_how_to_see_it_and_strictly_a_skip_fails() {
         (code, stdout + &stderr)
     };
     assert_eq!(code, 0, "{text}");
+}
+
+#[test]
+fn workflows_with_panels_threads_judges_tools_and_teams_that_are_written_keep_the_contract() {
+    for name in ["panel", "threads", "judge", "tool", "designer", "pair", "chorus"] {
+        let (code, text) = check(&fixture(&format!("{name}-workflow")), &[]);
+        assert_eq!(code, 0, "{text}");
+        assert!(text.contains("keep to the roles, kinds and limits"), "{text}");
+    }
 }
 
 #[test]

@@ -7,13 +7,15 @@ mod language;
 mod laps;
 mod leak;
 mod returns;
+mod seats;
 mod splits;
 mod words;
 
 use super::description;
 use super::phrasebook::Phrasebook;
 use super::report::{Checked, Objection, Report, finding};
-use super::walk::{TESTER, Walk};
+use super::team::Team;
+use super::walk::{Contests, Walk};
 use super::{Scope, Watch};
 use crate::Random;
 use crate::environment::{Configuration, Description, Move, Outcome, Task};
@@ -52,17 +54,18 @@ pub trait EpisodeUnderTest {
 const EXPERT_PATIENCE: usize = 4;
 
 /// Differences of summed rewards that are only rounding.
-const ROUNDING: f64 = 1e-9;
+pub(super) const ROUNDING: f64 = 1e-9;
 
 /// One check of a prepared environment.
 type Check = fn(&Examination) -> Checked;
 
 /// Every check that needs walks, in the order in which they are reported.
-const CHECKS: [(&str, Check); 15] = [
+const CHECKS: [(&str, Check); 16] = [
     ("start", conduct::check_start),
     ("determinism", conduct::check_determinism),
     ("pure", conduct::check_pure),
     ("resume", conduct::check_resume),
+    ("seats", seats::check),
     ("rewards", income::check_rewards),
     ("loops", income::check_loops),
     ("loitering", income::check_loitering),
@@ -106,7 +109,7 @@ pub(super) fn check(
 
 /// An environment with the walks that the checks look at.
 struct Examination<'a> {
-    environment: &'a dyn EnvironmentUnderTest,
+    team: Team<'a>,
     scope: &'a Scope,
     description: Description,
     settings: Vec<Configured>,
@@ -119,6 +122,7 @@ struct Examination<'a> {
     strolls: Vec<Walk>,
     /// Walks that look for an income without a solution.
     searches: Vec<Walk>,
+    contests: Contests,
 }
 
 impl<'a> Examination<'a> {
@@ -129,22 +133,26 @@ impl<'a> Examination<'a> {
     ) -> Result<Self, Objection> {
         let settings = scope.settings(&description.settings);
         let configuration = environment.configure(&settings)?;
-        let seats = seats(&description);
-        let tasks = tasks(&settings, &seats, scope);
+        let team = Team::of(environment, &description, &configuration)?;
+        let tasks = tasks(&settings, &team.seats, scope);
+        let team = match tasks.first() {
+            Some(task) => team.probed(task)?,
+            None => team,
+        };
         let patience = patience(&configuration);
-        let experts = tasks.iter().map(|task| Walk::of_expert(environment, task, patience));
+        let experts = tasks.iter().map(|task| Walk::of_expert(&team, task, patience));
         let experts: Vec<Walk> = experts.collect::<Result<_, _>>()?;
-        let kinds = description.actions.iter().map(|kind| kind.name.clone()).collect();
-        let phrasebook = Phrasebook::new(kinds, &configuration.vocabulary, &experts);
+        let phrasebook = Phrasebook::new(&configuration.vocabulary, &experts);
         let stroll = |(task, tame): (&Task, bool)| {
             let mut random = Random::new(task.split, task.seed, "stroll");
-            Walk::take(environment, task, scope.steps, |_| phrasebook.deed(tame, &mut random))
+            Walk::take(&team, task, scope.steps, |_| phrasebook.deed(&team, tame, &mut random))
         };
         let ways = tasks.iter().flat_map(|task| [(task, true), (task, false)]);
-        let strolls = ways.map(stroll).collect::<Result<_, _>>()?;
-        let searches = laps::search(environment, scope, &phrasebook, &experts)?;
+        let strolls = ways.map(stroll).collect::<Result<Vec<_>, _>>()?;
+        let searches = laps::search(&team, scope, &phrasebook, &experts)?;
+        let contests = Contests::in_walks(experts.iter().chain(&strolls).chain(&searches));
         Ok(Examination {
-            environment,
+            team,
             scope,
             description,
             settings,
@@ -154,6 +162,7 @@ impl<'a> Examination<'a> {
             experts,
             strolls,
             searches,
+            contests,
         })
     }
 
@@ -168,7 +177,7 @@ impl<'a> Examination<'a> {
     }
 
     fn task(&self, split: Split, seed: u32) -> Task {
-        let (settings, seats) = (self.settings.clone(), seats(&self.description));
+        let (settings, seats) = (self.settings.clone(), self.team.seats.clone());
         Task { split, seed, settings, seats, entry: self.scope.entry(seed) }
     }
 }
@@ -176,12 +185,6 @@ impl<'a> Examination<'a> {
 /// Actions after which an expert should have solved a task.
 fn patience(configuration: &Configuration) -> usize {
     EXPERT_PATIENCE * configuration.max_turns as usize
-}
-
-/// Who plays: somebody who does everything, and somebody for every kind of action.
-fn seats(description: &Description) -> Vec<Seat> {
-    let kinds = description.actions.iter().map(|kind| Seat::new(&kind.name));
-    std::iter::once(Seat::new(TESTER)).chain(kinds).collect()
 }
 
 /// A few tasks of every split.

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use super::walk::{Deed, Walk};
+use super::team::Team;
+use super::walk::{Deed, Moment, Walk};
 use crate::Random;
 use crate::environment::Action;
 
@@ -15,9 +16,8 @@ pub(super) const GARBAGE: [&str; 6] =
 const SHORT_TEXTS: usize = 10;
 const OTHER_TEXTS: usize = 4;
 
-/// An environment's kinds of action, and texts for them.
+/// Texts for actions.
 pub(super) struct Phrasebook {
-    pub kinds: Vec<String>,
     phrases: Vec<String>,
     /// Words that the expert uses.
     usual: Vec<String>,
@@ -26,14 +26,13 @@ pub(super) struct Phrasebook {
 }
 
 impl Phrasebook {
-    pub fn new(kinds: Vec<String>, vocabulary: &[String], walks: &[Walk]) -> Self {
+    pub fn new(vocabulary: &[String], walks: &[Walk]) -> Self {
         let moments = walks.iter().flat_map(Walk::moments);
-        let experts = moments.filter_map(|moment| moment.expert.as_ref());
+        let experts = moments.flat_map(Moment::advices);
         let phrases: BTreeSet<String> = experts.map(|action| action.text.clone()).collect();
         let usual: BTreeSet<&str> =
             phrases.iter().flat_map(|phrase| phrase.split_whitespace()).collect();
         Phrasebook {
-            kinds,
             usual: usual.into_iter().map(str::to_owned).collect(),
             phrases: phrases.into_iter().collect(),
             words: vocabulary.to_vec(),
@@ -41,19 +40,24 @@ impl Phrasebook {
     }
 
     /// What somebody may do: words of the language in any order, sometimes
-    /// garbage. A tame one prefers what the expert says, and then every kind
-    /// of action has a role of its own.
-    pub fn deed(&self, tame: bool, random: &mut Random) -> Option<Deed> {
-        let kind = random.choose(&self.kinds)?;
-        let text = match random.below(10) {
+    /// garbage. A tame one prefers what the expert says, and sometimes several
+    /// act at the same time.
+    pub fn deed(&self, team: &Team, tame: bool, random: &mut Random) -> Option<Deed> {
+        let voices = match tame && team.is_joint && random.below(3) == 0 {
+            true => team.several(random),
+            false if tame => vec![random.choose(&team.voices())?.clone()],
+            false => random.choose(&team.choices())?.clone(),
+        };
+        let mut say = |(seat, kind)| Some((seat, Action::new(kind, self.text(tame, random)?)));
+        Some(Deed::of(voices.into_iter().filter_map(&mut say)))
+    }
+
+    fn text(&self, tame: bool, random: &mut Random) -> Option<String> {
+        Some(match random.below(10) {
             0 => random.choose(&GARBAGE)?.to_string(),
             1..=3 if tame => random.choose(&self.phrases).cloned().unwrap_or_default(),
             4..=9 if tame || self.words.is_empty() => jumble(&self.usual, random),
             _ => jumble(&self.words, random),
-        };
-        Some(match tame {
-            true => Deed::of_kind(kind, &text),
-            false => Deed::of_tester(Action::new(kind, text)),
         })
     }
 

@@ -3,10 +3,10 @@
 use std::fmt;
 
 use crate::environment::Task;
-use crate::types::{Action, Configured, Problem, Split};
+use crate::types::{Configured, Move, Problem, Split};
 
-/// Actions of a reproducer that are printed; `Reproducer::actions` has all.
-const SHOWN_ACTIONS: usize = 12;
+/// Acts of a reproducer that are printed; `Reproducer::acts` has all.
+const SHOWN_ACTS: usize = 12;
 
 /// How a check ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,20 +41,20 @@ pub struct Reproducer {
     pub seed: u32,
     /// All settings.
     pub settings: Vec<Configured>,
-    /// Role and action, in order.
-    pub actions: Vec<(String, Action)>,
+    /// What is done in order; the moves of an act at the same time.
+    pub acts: Vec<Vec<Move>>,
 }
 
 impl Reproducer {
     /// The task alone, before anything is done in it.
     pub(super) fn of(task: &Task) -> Self {
         let Task { split, seed, settings, .. } = task.clone();
-        Reproducer { split, seed, settings, actions: Vec::new() }
+        Reproducer { split, seed, settings, acts: Vec::new() }
     }
 
-    /// The task and these actions.
-    pub(super) fn with(self, actions: Vec<(String, Action)>) -> Self {
-        Reproducer { actions, ..self }
+    /// The task and what is done in it.
+    pub(super) fn with(self, acts: Vec<Vec<Move>>) -> Self {
+        Reproducer { acts, ..self }
     }
 }
 
@@ -118,12 +118,17 @@ impl fmt::Display for Reproducer {
         for Configured { name, value } in &self.settings {
             write!(formatter, ", {name}={value}")?;
         }
-        let actions = self.actions.iter().enumerate();
-        for (index, (role, action)) in actions.clone().take(SHOWN_ACTIONS) {
-            let mark = if index == 0 { ":" } else { ";" };
-            write!(formatter, "{mark} {role} {} {:?}", action.kind, action.text)?;
+        for (index, act) in self.acts.iter().enumerate().take(SHOWN_ACTS) {
+            for (place, Move { seat, action }) in act.iter().enumerate() {
+                let mark = match (index, place) {
+                    (0, 0) => ":",
+                    (_, 0) => ";",
+                    _ => " with",
+                };
+                write!(formatter, "{mark} {seat} {} {:?}", action.kind, action.text)?;
+            }
         }
-        match actions.len().saturating_sub(SHOWN_ACTIONS) {
+        match self.acts.len().saturating_sub(SHOWN_ACTS) {
             0 => Ok(()),
             more => write!(formatter, "; and {more} more"),
         }

@@ -1,64 +1,124 @@
 //! Walks: episodes played by the expert or by chance, and written down.
 
-use super::environment::{EnvironmentUnderTest, EpisodeUnderTest};
-use super::report::{Objection, Reproducer, Seen};
-use crate::environment::{Move, Outcome, Recipient, Task};
-use crate::types::{Action, Problem, Seat, Status, text_of};
+use std::collections::{BTreeMap, BTreeSet};
 
-/// The role that acts where one role does everything.
-pub(super) const TESTER: &str = "tester";
+use super::environment::{EpisodeUnderTest, ROUNDING};
+use super::report::{Objection, Reproducer, Seen};
+use super::team::Team;
+use crate::environment::{Award, Move, Outcome, Recipient, Task};
+use crate::types::{Action, Problem, Seat, Status, text_of};
 
 /// Somebody of the team who does nothing, and shares in its rewards.
 pub(super) const BYSTANDER: &str = "a bystander";
 
-/// The seat of the tester.
-pub(super) fn tester() -> Seat {
-    Seat::new(TESTER)
-}
-
 /// Everything that can be seen of a moment in an episode.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Moment {
-    pub observation: String,
-    pub expert: Option<Action>,
+    /// What each viewer of the team sees.
+    pub seen: Vec<String>,
+    /// What the expert would do, for each player of the team.
+    pub advice: Vec<Option<Action>>,
     pub saved: Option<Vec<u8>>,
 }
 
 impl Moment {
-    pub fn of(episode: &mut dyn EpisodeUnderTest) -> Result<Self, Problem> {
-        Ok(Moment {
-            observation: text_of(&episode.observe(&tester())?),
-            expert: episode.demonstrate(&tester())?,
-            saved: episode.save()?,
-        })
+    pub fn of(team: &Team, episode: &mut dyn EpisodeUnderTest) -> Result<Self, Problem> {
+        let seen = Moment::seen(team.viewers(), episode)?;
+        let players = team.players().iter();
+        let advice = players.map(|seat| episode.demonstrate(seat)).collect::<Result<_, _>>()?;
+        Ok(Moment { seen, advice, saved: episode.save()? })
+    }
+
+    /// What these seats see.
+    pub fn seen(
+        seats: &[Seat],
+        episode: &mut dyn EpisodeUnderTest,
+    ) -> Result<Vec<String>, Problem> {
+        seats.iter().map(|seat| Ok(text_of(&episode.observe(seat)?))).collect()
+    }
+
+    /// What all see together.
+    pub fn look(&self) -> String {
+        self.seen.join("\n")
+    }
+
+    /// What a player sees.
+    pub fn seen_by(&self, player: usize) -> &str {
+        self.seen.get(player).or(self.seen.first()).map_or("", String::as_str)
+    }
+
+    /// Whatever the expert says.
+    pub fn advices(&self) -> impl Iterator<Item = &Action> {
+        self.advice.iter().flatten()
     }
 }
 
-/// What somebody does.
+/// What is done at the same time, by one seat or by several.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Deed {
-    pub role: String,
-    pub action: Action,
-}
+pub(super) struct Deed(pub Vec<Move>);
 
 impl Deed {
-    /// The only role does it.
-    pub fn of_tester(action: Action) -> Self {
-        Deed { role: TESTER.to_owned(), action }
+    pub fn of(moves: impl IntoIterator<Item = (Seat, Action)>) -> Self {
+        Deed(moves.into_iter().map(|(seat, action)| Move { seat, action }).collect())
     }
 
-    /// Every kind of action has a role of its own, as in a team.
-    pub fn of_kind(kind: &str, text: &str) -> Self {
-        Deed { role: kind.to_owned(), action: Action::new(kind, text) }
+    /// All of them say this.
+    pub fn saying(voices: &[(Seat, &str)], text: &str) -> Self {
+        Deed::of(voices.iter().map(|(seat, kind)| (seat.clone(), Action::new(*kind, text))))
     }
 
     /// Do it.
     pub fn carry_out(&self, episode: &mut dyn EpisodeUnderTest) -> Result<Outcome, Problem> {
-        episode.act(&[Move { seat: Seat::new(&self.role), action: self.action.clone() }])
+        episode.act(&self.0)
+    }
+
+    /// What is said in it.
+    pub fn words(&self) -> String {
+        self.0.iter().map(|one| one.action.text.as_str()).collect::<Vec<_>>().join("` and `")
+    }
+
+    /// What the seat does in it.
+    pub fn by(&self, seat: &Seat) -> Option<&Action> {
+        self.0.iter().find(|one| one.seat == *seat).map(|one| &one.action)
+    }
+
+    /// What its outcome is worth to a seat, contests aside.
+    pub fn income(&self, outcome: &Outcome, seat: &Seat, contests: &Contests) -> f64 {
+        let is_mover = |index: u32| self.0.get(index as usize).is_some_and(|one| one.seat == *seat);
+        let for_seat = |award: &&Award| match &award.to {
+            Recipient::Team => true,
+            Recipient::Mover(index) => is_mover(*index) && !contests.0.contains(&award.name),
+            Recipient::Seat(other) => other == seat && !contests.0.contains(&award.name),
+        };
+        let awards = outcome.awards.iter().filter(for_seat);
+        awards.map(|award| award.value).sum()
     }
 }
 
-/// One action, what it led to, and the moment after it.
+/// Names of awards to single seats that come to nothing in every outcome: what
+/// one wins others lose, so that it is nobody's income.
+#[derive(Debug, Default)]
+pub(super) struct Contests(BTreeSet<String>);
+
+impl Contests {
+    /// Those that show in these walks.
+    pub fn in_walks<'w>(walks: impl Iterator<Item = &'w Walk>) -> Self {
+        let (mut names, mut others) = (BTreeSet::new(), BTreeSet::new());
+        for step in walks.flat_map(|walk| &walk.steps) {
+            let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+            for award in step.outcome.awards.iter().filter(|one| one.to != Recipient::Team) {
+                *sums.entry(&award.name).or_default() += award.value;
+            }
+            for (name, sum) in sums {
+                let set = if sum.abs() <= ROUNDING { &mut names } else { &mut others };
+                set.insert(name.to_owned());
+            }
+        }
+        Contests(&names - &others)
+    }
+}
+
+/// What was done, what it led to, and the moment after it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Step {
     pub deed: Deed,
@@ -67,15 +127,9 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// What the step is worth to a role.
-    pub fn worth(&self, role: &str) -> f64 {
-        let for_role = |to: &Recipient| match to {
-            Recipient::Team => true,
-            Recipient::Mover(_) => self.deed.role == role,
-            Recipient::Seat(seat) => seat.role == role,
-        };
-        let awards = self.outcome.awards.iter().filter(|award| for_role(&award.to));
-        awards.map(|award| award.value).sum()
+    /// What the step is worth to a seat, contests aside.
+    pub fn income(&self, seat: &Seat, contests: &Contests) -> f64 {
+        self.deed.income(&self.outcome, seat, contests)
     }
 }
 
@@ -91,47 +145,53 @@ impl Walk {
     /// Take at most `limit` steps, each chosen from the walk so far; stop at
     /// the end of the episode or when nothing is chosen.
     pub fn take(
-        environment: &dyn EnvironmentUnderTest,
+        team: &Team,
         task: &Task,
         limit: usize,
         mut choose: impl FnMut(&Walk) -> Option<Deed>,
     ) -> Result<Self, Objection> {
         let alone = || Reproducer::of(task);
-        let mut episode = environment.start(task).map_err(Objection::from).seen(alone)?;
-        let start = Moment::of(&mut *episode).map_err(Objection::from).seen(alone)?;
+        let mut episode = team.environment.start(task).map_err(Objection::from).seen(alone)?;
+        let start = Moment::of(team, &mut *episode).map_err(Objection::from).seen(alone)?;
         let mut walk = Walk { task: task.clone(), start, steps: Vec::new() };
         while walk.steps.len() < limit && walk.status() == Status::Ongoing {
             let Some(deed) = choose(&walk) else { break };
-            let step = walk.step(&mut *episode, deed.clone()).map_err(Objection::from);
+            let step = step(team, &mut *episode, deed.clone()).map_err(Objection::from);
             let step = step.seen(|| walk.reproducer_with(Some(&deed)))?;
             walk.steps.push(step);
         }
         Ok(walk)
     }
 
-    /// Let the expert play, as the only role.
-    pub fn of_expert(
-        environment: &dyn EnvironmentUnderTest,
-        task: &Task,
-        limit: usize,
-    ) -> Result<Self, Objection> {
-        Walk::take(environment, task, limit, |walk| walk.now().expert.clone().map(Deed::of_tester))
+    /// Let the expert play: all who have something to do at the same time or,
+    /// if that does not solve the task, by turns.
+    pub fn of_expert(team: &Team, task: &Task, limit: usize) -> Result<Self, Objection> {
+        let advised = |walk: &Walk| -> Vec<(Seat, Action)> {
+            let advice = team.players().iter().cloned().zip(walk.now().advice.iter().cloned());
+            advice.filter_map(|(seat, action)| Some((seat, action?))).collect()
+        };
+        let by_turns = |walk: &Walk| {
+            let advised = advised(walk);
+            let turn = walk.steps.len() % advised.len().max(1);
+            advised.into_iter().nth(turn).map(|one| Deed::of([one]))
+        };
+        let at_once = |walk: &Walk| {
+            let advised = advised(walk);
+            (!advised.is_empty()).then(|| Deed::of(advised))
+        };
+        if team.is_joint && team.players().len() > 1 {
+            let walk = Walk::take(team, task, limit, at_once)?;
+            if walk.status() == Status::Solved {
+                return Ok(walk);
+            }
+        }
+        Walk::take(team, task, limit, by_turns)
     }
 
-    /// Do the same things in another task, or in the same once more.
-    pub fn retrace(
-        &self,
-        environment: &dyn EnvironmentUnderTest,
-        task: &Task,
-    ) -> Result<Self, Objection> {
+    /// Do the same things once more.
+    pub fn retrace(&self, team: &Team) -> Result<Self, Objection> {
         let mut deeds = self.steps.iter().map(|step| step.deed.clone());
-        Walk::take(environment, task, self.steps.len(), |_| deeds.next())
-    }
-
-    fn step(&self, episode: &mut dyn EpisodeUnderTest, deed: Deed) -> Result<Step, Problem> {
-        let outcome = deed.carry_out(episode)?;
-        let after = Moment::of(episode)?;
-        Ok(Step { deed, outcome, after })
+        Walk::take(team, &self.task, self.steps.len(), |_| deeds.next())
     }
 
     /// The latest moment.
@@ -149,33 +209,40 @@ impl Walk {
         self.steps.last().map_or(Status::Ongoing, |step| step.outcome.status)
     }
 
-    /// Who acted or was rewarded, and a role that was not: it shares in the team's rewards.
-    pub fn roles(&self) -> Vec<&str> {
-        let acted = self.steps.iter().map(|step| step.deed.role.as_str());
+    /// Who acted or was rewarded, and one who was not: it shares in the team's rewards.
+    pub fn seats(&self) -> Vec<Seat> {
+        let acted = self.steps.iter().flat_map(|step| &step.deed.0).map(|one| &one.seat);
         let awards = self.steps.iter().flat_map(|step| &step.outcome.awards);
         let named = awards.filter_map(|award| match &award.to {
-            Recipient::Seat(seat) => Some(seat.role.as_str()),
+            Recipient::Seat(seat) => Some(seat),
             Recipient::Team | Recipient::Mover(_) => None,
         });
-        let mut roles: Vec<&str> = acted.chain(named).collect();
-        roles.push(BYSTANDER);
-        roles.sort_unstable();
-        roles.dedup();
-        roles
+        let mut seats = vec![Seat::new(BYSTANDER)];
+        for seat in acted.chain(named) {
+            if !seats.contains(seat) {
+                seats.push(seat.clone());
+            }
+        }
+        seats
     }
 
-    /// All that a role had earned at each moment, the start first.
-    pub fn earnings(&self, role: &str) -> Vec<f64> {
+    /// What the seat did, in order.
+    pub fn deeds_of(&self, seat: &Seat) -> impl Iterator<Item = &Action> {
+        self.steps.iter().filter_map(move |step| step.deed.by(seat))
+    }
+
+    /// All that a seat had earned at each moment, the start first.
+    pub fn earnings(&self, seat: &Seat, contests: &Contests) -> Vec<f64> {
         let earn = |sum: &mut f64, step: &Step| {
-            *sum += step.worth(role);
+            *sum += step.income(seat, contests);
             Some(*sum)
         };
         std::iter::once(0.0).chain(self.steps.iter().scan(0.0, earn)).collect()
     }
 
-    /// All that a role earned.
-    pub fn total(&self, role: &str) -> f64 {
-        self.steps.iter().map(|step| step.worth(role)).sum()
+    /// All that a seat earned.
+    pub fn total(&self, seat: &Seat, contests: &Contests) -> f64 {
+        self.steps.iter().map(|step| step.income(seat, contests)).sum()
     }
 
     /// How a reader can find the walk.
@@ -190,14 +257,19 @@ impl Walk {
 
     /// How to walk its first steps again.
     pub fn reproducer_to(&self, steps: usize) -> Reproducer {
-        let deeds = self.steps.iter().take(steps).map(|step| step.deed.clone());
-        let actions = deeds.map(|deed| (deed.role, deed.action)).collect();
-        Reproducer::of(&self.task).with(actions)
+        let deeds = self.steps.iter().take(steps).map(|step| step.deed.0.clone());
+        Reproducer::of(&self.task).with(deeds.collect())
     }
 
     fn reproducer_with(&self, last: Option<&Deed>) -> Reproducer {
         let mut reproducer = self.reproducer_to(self.steps.len());
-        reproducer.actions.extend(last.map(|deed| (deed.role.clone(), deed.action.clone())));
+        reproducer.acts.extend(last.map(|deed| deed.0.clone()));
         reproducer
     }
+}
+
+fn step(team: &Team, episode: &mut dyn EpisodeUnderTest, deed: Deed) -> Result<Step, Problem> {
+    let outcome = deed.carry_out(episode)?;
+    let after = Moment::of(team, episode)?;
+    Ok(Step { deed, outcome, after })
 }

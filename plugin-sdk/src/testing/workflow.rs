@@ -8,8 +8,8 @@ use super::report::{Checked, Finding, Objection, Report, finding, require, skip}
 use crate::Random;
 use crate::types::{Action, ActionKind, Configured, Move, Part, Problem, Seat, Split, Status};
 use crate::workflow::{
-    Author, Briefing, Configuration, Consequence, Description, Directive, Event, Message, Reply,
-    Request, ResultOfMove, Returned, Step, Tool, View,
+    Author, Briefing, Configuration, Consequence, Credit, Description, Directive, Event, Message,
+    Reply, Request, ResultOfMove, Returned, Role, Step, Tool, View,
 };
 
 /// A workflow as the suite sees it: a type of this program
@@ -43,10 +43,13 @@ pub trait SessionUnderTest {
 /// Directives that may follow an answer before it must be somebody's turn.
 const DIRECTIVES_PER_ANSWER: usize = 64;
 /// Answers in a rehearsal, after which the host would end it.
-const ANSWERS: usize = 24;
+const ANSWERS: u32 = 24;
+/// Seats of a role that have views of their own.
+const EYES: u32 = 16;
 /// What the stand-in for an environment and the roles say, apart from numbers.
 const SEEN: &str = "seen";
 const SAID: &str = "said";
+const RULES: &str = "There are no rules.";
 
 /// Run every check.
 pub(super) fn check(workflow: &dyn WorkflowUnderTest, scope: &Scope) -> Report {
@@ -129,7 +132,9 @@ impl<'a> Examination<'a> {
         Ok(format!("{} roles", roles.len()))
     }
 
-    fn briefing(&self) -> Briefing {
+    /// What a session is told at its start. In every other rehearsal the seats
+    /// are told different things, and critics more.
+    fn briefing(&self, seats: &[Option<Seat>]) -> Briefing {
         let tool = |name: &str| Tool {
             name: name.to_owned(),
             summary: "A tool.".to_owned(),
@@ -137,24 +142,35 @@ impl<'a> Examination<'a> {
         };
         Briefing {
             environment: "rehearsal".to_owned(),
-            rules: vec![(None, "There are no rules.".to_owned())],
+            rules: seats.iter().map(|seat| (seat.clone(), RULES.to_owned())).collect(),
             actions: self.kinds.clone(),
             settings: self.settings.clone(),
-            max_turns: ANSWERS as u32,
+            max_turns: ANSWERS,
             tools: ["run", "search"].map(tool).to_vec(),
-            revealed: None,
+            revealed: seats[0].as_ref().map(|_| SEEN.to_owned()),
         }
+    }
+
+    /// Whose views there are: everybody's one, or one of each.
+    fn eyes(&self, seed: u32) -> Vec<Option<Seat>> {
+        let of = |role: &Role| {
+            let name = role.name.clone();
+            (0..role.seats.min(EYES)).map(move |seat| Some(Seat::numbered(&name, seat)))
+        };
+        let all: Vec<_> = self.configuration.roles.iter().flat_map(of).collect();
+        if seed.is_multiple_of(2) || all.is_empty() { vec![None] } else { all }
     }
 
     /// Play one session with stand-ins for the environment and the roles.
     fn rehearse(&self, seed: u32) -> Result<Vec<Exchange>, Objection> {
-        let briefing = self.briefing();
+        let briefing = self.briefing(&self.eyes(seed));
         let mut session = self.workflow.start(&briefing)?;
-        let mut stage = Stage::new(seed, briefing.actions);
-        let mut event = Event::Begun(vec![stage.view()]);
+        let mut stage = Stage::new(seed, briefing, self.eyes(seed));
+        let mut event = Event::Begun(stage.views());
         let mut exchanges = Vec::new();
         loop {
             let step = session.advance(event.clone())?;
+            stage.take_credits(&step.credits)?;
             self.check_step(&step, &stage)?;
             let saved = session.save()?;
             exchanges.push(Exchange { event, step: step.clone(), saved });
@@ -166,27 +182,23 @@ impl<'a> Examination<'a> {
     }
 
     fn check_step(&self, step: &Step, stage: &Stage) -> Result<(), Objection> {
-        for credit in &step.credits {
-            let known = (credit.answer as usize) < stage.answers;
-            require(known, || format!("it credits answer {}, which nobody gave", credit.answer))?;
-            require(credit.value.is_finite(), || "a credit is not a finite number".to_owned())?;
-        }
         self.check_seats(&step.directive)?;
         match &step.directive {
             Directive::Ask(requests) => {
                 require(!requests.is_empty(), || "it asks nobody".to_owned())?;
-                requests.iter().try_for_each(check_request)?;
+                requests.iter().try_for_each(|request| check_request(request, stage))?;
             }
             Directive::Act(moves) => {
                 require(!moves.is_empty(), || "it acts for nobody".to_owned())?;
                 require(!stage.is_over(), || "it acts after the end of the episode".to_owned())?;
                 for Move { action, .. } in moves {
-                    let known = stage.kinds.iter().any(|kind| kind.name == action.kind);
+                    let known = stage.briefing.actions.iter().any(|kind| kind.name == action.kind);
                     require(known, || format!("it acts with unknown kind `{}`", action.kind))?;
                 }
             }
             Directive::Call(calls) => {
                 require(!calls.is_empty(), || "it calls nothing".to_owned())?;
+                calls.iter().try_for_each(|call| stage.check_tool("calls", &call.tool))?;
             }
             Directive::Wait => {
                 require(!stage.due.is_empty(), || "it waits although no answer is due".to_owned())?;
@@ -263,7 +275,12 @@ fn messages(directive: &Directive) -> Vec<String> {
     messages.filter(|message| message.author == Author::User).map(Message::text).collect()
 }
 
-fn check_request(request: &Request) -> Result<(), Objection> {
+fn check_request(request: &Request, stage: &Stage) -> Result<(), Objection> {
+    let caller = request.caller.unwrap_or(0);
+    require(request.caller.is_none() || caller < stage.answers, || {
+        format!("it names answer {caller}, which nobody gave, as a caller")
+    })?;
+    request.tools.iter().try_for_each(|tool| stage.check_tool("offers", tool))?;
     let last = request.messages.last().map(|message| message.author);
     require(matches!(last, Some(Author::User | Author::Tool)), || {
         format!("the prompt of `{}` does not end with what it is told", request.seat)
@@ -282,10 +299,14 @@ fn check_description(description: &Description) -> Checked {
 /// Stand-ins for the environment, the sandbox and the roles.
 struct Stage {
     random: Random,
-    kinds: Vec<ActionKind>,
+    briefing: Briefing,
+    eyes: Vec<Option<Seat>>,
     /// Requests whose answers are due.
     due: VecDeque<Request>,
-    answers: usize,
+    asked: u32,
+    answers: u32,
+    /// Answers whose worth is still open, given or not.
+    open: HashSet<u32>,
     /// Directives since the last answer.
     unasked: usize,
     moments: usize,
@@ -293,12 +314,15 @@ struct Stage {
 }
 
 impl Stage {
-    fn new(seed: u32, kinds: Vec<ActionKind>) -> Self {
+    fn new(seed: u32, briefing: Briefing, eyes: Vec<Option<Seat>>) -> Self {
         Stage {
             random: Random::new(Split::Train, seed, "stage"),
-            kinds,
+            briefing,
+            eyes,
             due: VecDeque::new(),
+            asked: 0,
             answers: 0,
+            open: HashSet::new(),
             unasked: 0,
             moments: 0,
             status: Status::Ongoing,
@@ -314,10 +338,35 @@ impl Stage {
         self.status != Status::Ongoing
     }
 
-    fn view(&mut self) -> View {
+    fn views(&mut self) -> Vec<View> {
         self.moments += 1;
-        let text = format!("{SEEN} {SEEN}{}", self.moments);
-        View { seat: None, parts: vec![Part::Text(text)] }
+        let view = |(place, seat): (usize, &Option<Seat>)| {
+            let text = format!("{SEEN} {SEEN}{}-{place}", self.moments);
+            View { seat: seat.clone(), parts: vec![Part::Text(text)] }
+        };
+        self.eyes.iter().enumerate().map(view).collect()
+    }
+
+    /// As a host does: credits are for answers that are open.
+    fn take_credits(&mut self, credits: &[Credit]) -> Result<(), Objection> {
+        for Credit { answer, value, is_last, .. } in credits {
+            require(answer < &self.asked, || {
+                format!("it credits answer {answer}, which nobody gave")
+            })?;
+            require(self.open.contains(answer), || {
+                format!("it credits answer {answer}, which it did not ask for as open, or closed")
+            })?;
+            require(value.is_finite(), || "a credit is not a finite number".to_owned())?;
+            if *is_last {
+                self.open.remove(answer);
+            }
+        }
+        Ok(())
+    }
+
+    fn check_tool(&self, does: &str, name: &str) -> Result<(), Objection> {
+        let known = self.briefing.tools.iter().any(|tool| tool.name == name);
+        require(known, || format!("it {does} a tool `{name}`, which the briefing does not name"))
     }
 
     /// The next event; nothing when the session is over or the host would end it.
@@ -329,7 +378,13 @@ impl Stage {
         self.unasked += 1;
         match directive {
             Directive::Ask(requests) => {
-                self.due.extend(requests);
+                for request in requests {
+                    if request.is_open {
+                        self.open.insert(self.asked);
+                    }
+                    self.asked += 1;
+                    self.due.push_back(request);
+                }
                 self.answer(session)
             }
             Directive::Wait => self.answer(session),
@@ -349,7 +404,7 @@ impl Stage {
 
     fn consequence(&mut self, moves: Vec<Move>) -> Consequence {
         // Half of the rehearsals come to a good end before the host's limit.
-        if self.moments > ANSWERS / 2 && self.random.below(8) == 0 {
+        if self.moments > ANSWERS as usize / 2 && self.random.below(8) == 0 {
             self.status = Status::Solved;
         }
         let mut result = |Move { seat, .. }| {
@@ -357,7 +412,8 @@ impl Stage {
             ResultOfMove { seat, accepted, feedback: SAID.to_owned() }
         };
         let results = moves.into_iter().map(&mut result).collect();
-        Consequence { results, views: vec![self.view()], revealed: None, status: self.status }
+        let revealed = self.briefing.revealed.clone();
+        Consequence { results, views: self.views(), revealed, status: self.status }
     }
 
     /// The next answer that is due: an expert's, an ordinary one, an empty one
@@ -367,10 +423,10 @@ impl Stage {
             return Ok(None);
         };
         let Request { seat, thread, .. } = request;
-        let answer = self.answers as u32;
+        let answer = self.answers;
         self.answers += 1;
         self.unasked = 0;
-        let kind = self.random.choose(&self.kinds).map_or("", |kind| kind.name.as_str());
+        let kind = self.random.choose(&self.briefing.actions).map_or("", |kind| kind.name.as_str());
         let demonstrated = session.demonstrate(&seat, &Action::new(kind, SAID))?;
         let text = match (self.random.below(4), demonstrated) {
             (0, _) => String::new(),

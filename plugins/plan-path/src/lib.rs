@@ -8,6 +8,8 @@ pub mod board;
 pub mod maze;
 pub mod view;
 
+use std::collections::BTreeMap;
+
 use plugin_sdk::environment::{
     Action, Configuration, Configured, Description, Environment, Outcome, Problem, Seat, Task,
 };
@@ -35,9 +37,10 @@ pub struct PlanPath {
     here: Cell,
     /// Every cell the player has been in, the latest last.
     visited: Vec<Cell>,
-    /// What the last plan was worth, and has been paid for. The next one is
-    /// paid for the difference, whatever happened in between.
-    planned: f64,
+    /// What each seat's last plan was worth, by role and instance, and has been
+    /// paid for. Its next one is paid for the difference, whatever happened in
+    /// between.
+    planned: BTreeMap<(String, u32), f64>,
     moves_per_turn: usize,
     view: View,
 }
@@ -73,7 +76,7 @@ impl Environment for PlanPath {
             board,
             here: start,
             visited: vec![start],
-            planned: 0.0,
+            planned: BTreeMap::new(),
             moves_per_turn: task.settings.integer("moves_per_turn")?,
             view: View::from_word(task.settings.text("observation")?),
         })
@@ -94,10 +97,10 @@ impl Environment for PlanPath {
         self.view.show(&self.board, self.here, &self.visited)
     }
 
-    fn act(&mut self, _seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
+    fn act(&mut self, seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
         match action.kind.as_str() {
             "moves" => Ok(self.carry_out(&action.text)),
-            "plan" => Ok(self.consider(&action.text)),
+            "plan" => Ok(self.consider(seat, &action.text)),
             _ => Err(Problem::unknown_kind(action)),
         }
     }
@@ -142,20 +145,19 @@ impl PlanPath {
         }
     }
 
-    /// Score a plan without moving. What plans earn in an episode adds up to
-    /// the worth of the last one, so they earn by being good, not by being
+    /// Score a plan without moving. What a seat's plans earn in an episode adds
+    /// up to the worth of its last one, so they earn by being good, not by being
     /// many; and only who plans is paid or charged for plans.
-    fn consider(&mut self, text: &str) -> Outcome {
-        let before = std::mem::take(&mut self.planned);
-        let outcome = match self.read(text) {
+    fn consider(&mut self, seat: &Seat, text: &str) -> Outcome {
+        let (planned, outcome) = match self.read(text) {
             Ok(moves) => {
                 let walk = self.board.walk(self.here, &moves);
-                self.planned = self.progress(&walk);
-                judge(&walk)
+                (self.progress(&walk), judge(&walk))
             }
-            Err(feedback) => unreadable(feedback),
+            Err(feedback) => (0.0, unreadable(feedback)),
         };
-        outcome.local("plan", self.planned - before)
+        let before = self.planned.insert((seat.role.clone(), seat.instance), planned);
+        outcome.local("plan", planned - before.unwrap_or(0.0))
     }
 
     /// How much nearer a walk brings the goal, as a share of a turn's moves.
@@ -204,7 +206,14 @@ mod tests {
     fn game(rows: &[&str]) -> PlanPath {
         let here = Cell { row: 0, column: 0 };
         let (board, visited) = (board(rows), vec![here]);
-        PlanPath { board, here, visited, planned: 0.0, moves_per_turn: 3, view: View::List }
+        PlanPath {
+            board,
+            here,
+            visited,
+            planned: BTreeMap::new(),
+            moves_per_turn: 3,
+            view: View::List,
+        }
     }
 
     fn act(game: &mut PlanPath, kind: &str, text: &str) -> Outcome {
@@ -264,6 +273,18 @@ mod tests {
             executor += moved.for_mover(0);
         }
         [team, planner, executor].map(|sum| (100.0 * sum).round() / 100.0)
+    }
+
+    #[test]
+    fn of_several_planners_each_is_paid_and_charged_for_its_own_plans() {
+        let mut game = game(&["....", ".#..", "....", "...G"]);
+        let mut plan = |instance, text| {
+            let seat = Seat::numbered("planner", instance);
+            worth(&game.act(&seat, &Action::new("plan", text)).expect("a known kind"))
+        };
+        let worths =
+            [(0, "D D R"), (1, "D"), (0, "D D"), (1, "D")].map(|(seat, text)| plan(seat, text));
+        assert_eq!(worths, [1.0, 0.33, -0.33, 0.0]);
     }
 
     #[test]

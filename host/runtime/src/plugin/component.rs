@@ -261,6 +261,11 @@ fn prepare(
     component: &Component,
     offer: &Offer,
 ) -> wasmtime::Result<InstancePre<HostState>> {
+    linker(engine, offer)?.instantiate_pre(component)
+}
+
+/// Every import there is. A component that knows less of them takes what it knows.
+fn linker(engine: &PluginEngine, offer: &Offer) -> wasmtime::Result<Linker<HostState>> {
     let mut linker = Linker::new(engine.wasmtime());
     if offer.wasi {
         wasi::link(&mut linker)?;
@@ -269,7 +274,7 @@ fn prepare(
     streams::link(&mut linker)?;
     sandbox::link(&mut linker)?;
     retrieval::link(&mut linker)?;
-    linker.instantiate_pre(component)
+    Ok(linker)
 }
 
 fn offered<T>(
@@ -282,4 +287,117 @@ fn offered<T>(
 /// The whole chain of an error, on one line.
 pub(super) fn one_line(error: &wasmtime::Error) -> String {
     format!("{error:#}").split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What holds within a line of the contract, shown on a component of its first
+/// release that is kept as text.
+#[cfg(test)]
+mod tests {
+    use plugin_sdk::environment::{Split, Task};
+    use plugin_sdk::types::{Action, Move, Seat, Status};
+
+    use super::super::environment::EnvironmentPlugin;
+    use super::super::probe::load;
+    use super::*;
+    use wasmtime::StoreContextMut;
+
+    /// A later contract of the same line, with one more interface.
+    #[allow(missing_docs, reason = "generated")]
+    mod later {
+        wasmtime::component::bindgen!({
+            inline: "
+                package troupe:plugin@0.2.7;
+                interface scenes { count: func() -> u32; }
+                world later { export scenes; }
+            ",
+        });
+    }
+
+    use later::exports::troupe::plugin::scenes;
+
+    const KEPT: &str = include_str!("../../../../tests/fixtures/contract-0.2/environment.wat");
+
+    fn kept(text: &str) -> Plugin {
+        load(&wat::parse_str(text).unwrap(), &Limits::default()).unwrap()
+    }
+
+    /// The kept component with one more export, as of 0.2.1.
+    fn with_scenes() -> String {
+        let whole = KEPT.trim_end().strip_suffix(')').unwrap();
+        format!(
+            r#"{whole}
+            (core module $scenes (func (export "count") (result i32) i32.const 3))
+            (core instance $scenes (instantiate $scenes))
+            (func $count (result u32) (canon lift (core func $scenes "count")))
+            (instance $scenes (export "count" (func $count)))
+            (export "troupe:plugin/scenes@0.2.1" (instance $scenes)))"#
+        )
+    }
+
+    fn assert_plays(plugin: &Plugin) {
+        let environment = EnvironmentPlugin::of(plugin).unwrap().unwrap();
+        assert_eq!(environment.name(), "kept-environment");
+        let seat = Seat::new("player");
+        let task =
+            Task { split: Split::Test, seed: 9, settings: vec![], seats: vec![], entry: None };
+        let mut episode = environment.start(&task).unwrap();
+        assert_eq!(episode.observe(&seat).unwrap()[0].text(), "9");
+        let saved = episode.save().unwrap();
+        let mut episode = environment.resume(&saved).unwrap();
+        let action = episode.demonstrate(&seat).unwrap().unwrap();
+        assert_eq!(action, Action::new("digit", "0"));
+        let outcome = episode.act(vec![Move { seat: seat.clone(), action }]).unwrap();
+        assert_eq!((outcome.for_team(), outcome.status), (1.0, Status::Solved));
+    }
+
+    #[test]
+    fn a_component_of_this_release_goes_on_working_where_one_more_interface_is_known() {
+        let plugin = kept(KEPT);
+        assert_plays(&plugin);
+        let engine = &plugin.loaded.engine;
+        let component = Component::new(engine.wasmtime(), wat::parse_str(KEPT).unwrap()).unwrap();
+        // This host with one more, and one whose interfaces all have a later version.
+        let mut more = linker(engine, &plugin.offer()).unwrap();
+        let mut later = Linker::<HostState>::new(engine.wasmtime());
+        later
+            .instance("troupe:plugin/log@0.2.7")
+            .unwrap()
+            .func_wrap(
+                "write",
+                |_: StoreContextMut<'_, HostState>,
+                 _: (super::super::bindings::troupe::plugin::log::Level, String)| {
+                    Ok(())
+                },
+            )
+            .unwrap();
+        for linker in [&mut more, &mut later] {
+            let mut scenes = linker.instance("troupe:plugin/scenes@0.2.7").unwrap();
+            scenes.func_wrap("go", |_: StoreContextMut<'_, HostState>, _: ()| Ok(())).unwrap();
+            let prepared = linker.instantiate_pre(&component).unwrap();
+            assert!(scenes::GuestIndices::new(&prepared).is_err(), "it does not bring any");
+            let known = component.get_export_index(None, "troupe:plugin/environment@0.2.7");
+            assert!(known.is_some());
+        }
+    }
+
+    #[test]
+    fn an_optional_interface_is_used_by_who_knows_it_and_left_alone_by_who_does_not() {
+        let plugin = kept(&with_scenes());
+        assert_plays(&plugin);
+        let indices = scenes::GuestIndices::new(&plugin.loaded.component).unwrap();
+        let (mut instance, wasm) = plugin.instantiate(&plugin.unnamed(), Seed::new(1)).unwrap();
+        let count =
+            instance.call("count", 0, |store| indices.load(&mut *store, &wasm)?.call_count(store));
+        assert_eq!(count.unwrap(), 3);
+    }
+
+    #[test]
+    fn a_component_of_a_later_line_is_refused_by_name() {
+        for version in ["0.3.0", "1.0.0", "0.2.1"] {
+            let bytes = wat::parse_str(KEPT.replace("@0.2.0", &format!("@{version}"))).unwrap();
+            let error = load(&bytes, &Limits::default()).unwrap_err().to_string();
+            let told = format!("speaks contract {version} in `log`; this host speaks 0.2.0");
+            assert!(error.contains(&told), "{error}");
+        }
+    }
 }

@@ -102,10 +102,17 @@ fn no_contract<'a>(exports: impl Iterator<Item = &'a str>, file: &Path) -> Plugi
 }
 
 fn not_importable(import: &str, file: &Path) -> PluginError {
-    let hint = "a plugin may import `types`, `log`, `streams` and, when granted, `sandbox` and \
-                `retrieval` of `troupe:plugin`, and a WASI 0.2 without http, in which there is \
-                nothing to find";
-    PluginError::Import { file: file.to_owned(), import: import.to_owned(), hint: hint.to_owned() }
+    let Interface { package, name, .. } = Interface::parse(import);
+    let hint = if package == PACKAGE {
+        format!(
+            "this host speaks {CONTRACT}, in which there is no `{name}` to import; a newer host may serve it"
+        )
+    } else {
+        "a plugin may import `types`, `log`, `streams` and, when granted, `sandbox` and \
+         `retrieval` of `troupe:plugin`, and a WASI 0.2 without http, in which there is nothing to find"
+            .to_owned()
+    };
+    PluginError::Import { file: file.to_owned(), import: import.to_owned(), hint }
 }
 
 /// What an import that is allowed asks for.
@@ -250,6 +257,24 @@ mod tests {
         );
         let error = refusal(&component(r#"(import "troupe:plugin/log@0.3.0" (instance))"#));
         assert!(error.contains("speaks contract 0.3.0 in `log`"), "{error}");
+    }
+
+    #[test]
+    fn an_optional_interface_that_this_host_does_not_know_is_refused_by_name_and_version() {
+        let refusal = |import: &str| {
+            let imports = format!(r#"(import "{import}" (instance (export "go" (func))))"#);
+            refusal(&Probe { imports: &imports, ..Probe::that("") }.bytes())
+        };
+        let unknown = refusal("troupe:plugin/scenes@0.2.0");
+        assert!(
+            unknown.contains("imports `troupe:plugin/scenes@0.2.0`, which is not granted; this host speaks troupe:plugin@0.2.0, in which there is no `scenes`"),
+            "{unknown}"
+        );
+        let newer = refusal("troupe:plugin/scenes@0.2.1");
+        assert!(
+            newer.contains("speaks contract 0.2.1 in `scenes`; this host speaks 0.2.0"),
+            "{newer}"
+        );
     }
 
     #[test]

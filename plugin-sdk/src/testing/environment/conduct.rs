@@ -4,7 +4,7 @@
 use super::Examination;
 
 use crate::testing::report::{Checked, Objection, Reproducer, Seen, fail, require, skip};
-use crate::testing::walk::{Moment, Step, Walk, tester};
+use crate::testing::walk::{Moment, Step, Walk};
 use crate::types::{Action, Fault, Status};
 
 /// How often everything is asked between two actions, beside once.
@@ -13,11 +13,13 @@ const LOOKS: [usize; 2] = [0, 3];
 /// Every task begins and says its rules.
 pub fn check_start(examination: &Examination) -> Checked {
     for task in &examination.tasks {
-        let said =
-            examination.environment.start(task).and_then(|mut episode| episode.rules(&tester()));
-        let rules = said.map_err(Objection::from).seen(|| Reproducer::of(task))?;
-        require(!rules.trim().is_empty(), || "the rules are empty".to_owned())
-            .seen(|| Reproducer::of(task))?;
+        for seat in examination.team.viewers() {
+            let begun = examination.team.environment.start(task);
+            let said = begun.and_then(|mut episode| episode.rules(seat));
+            let rules = said.map_err(Objection::from).seen(|| Reproducer::of(task))?;
+            require(!rules.trim().is_empty(), || "the rules are empty".to_owned())
+                .seen(|| Reproducer::of(task))?;
+        }
     }
     Ok(format!("{} tasks begin and say their rules", examination.tasks.len()))
 }
@@ -25,7 +27,7 @@ pub fn check_start(examination: &Examination) -> Checked {
 /// The walks are taken again, after all others, and must come out the same.
 pub fn check_determinism(examination: &Examination) -> Checked {
     for walk in examination.walks() {
-        let again = walk.retrace(examination.environment, &walk.task)?;
+        let again = walk.retrace(&examination.team)?;
         let same = walk.moments().zip(again.moments()).all(|(one, other)| one == other);
         require(same && walk.steps == again.steps, || {
             format!("the same actions led elsewhere the second time, in {}", walk.place())
@@ -48,22 +50,24 @@ pub fn check_pure(examination: &Examination) -> Checked {
 }
 
 fn retrace_looking(examination: &Examination, walk: &Walk, looks: usize) -> Result<(), Objection> {
-    let mut episode = examination.environment.start(&walk.task)?;
+    let team = &examination.team;
+    let mut episode = team.environment.start(&walk.task)?;
     let place = || format!("{looks} times between two actions, in {}", walk.place());
     for (moment, Step { deed, outcome, .. }) in walk.moments().zip(&walk.steps) {
         for _ in 0..looks {
-            let seen = Moment::of(&mut *episode)?;
-            episode.rules(&tester())?;
+            let seen = Moment::of(team, &mut *episode)?;
+            let mut told = team.viewers().iter().map(|seat| episode.rules(seat));
+            told.try_for_each(|rules| rules.map(drop))?;
             require(seen == *moment, || {
                 format!("an episode looks different when it is looked at {}", place())
             })?;
         }
         require(deed.carry_out(&mut *episode)? == *outcome, || {
-            let text = &deed.action.text;
+            let text = deed.words();
             format!("`{text}` leads elsewhere when an episode is looked at {}", place())
         })?;
     }
-    require(Moment::of(&mut *episode)? == *walk.now(), || {
+    require(Moment::of(team, &mut *episode)? == *walk.now(), || {
         format!("an episode ends elsewhere when it is looked at {}", place())
     })
 }
@@ -91,12 +95,13 @@ fn resume(
     moment: &Moment,
     step: &Step,
 ) -> Result<(), Objection> {
-    let mut episode = examination.environment.resume(saved)?;
-    if Moment::of(&mut *episode)? != *moment {
+    let team = &examination.team;
+    let mut episode = team.environment.resume(saved)?;
+    if Moment::of(team, &mut *episode)? != *moment {
         return fail("a resumed episode does not look like the saved one");
     }
     let outcome = step.deed.carry_out(&mut *episode)?;
-    if outcome != step.outcome || Moment::of(&mut *episode)? != step.after {
+    if outcome != step.outcome || Moment::of(team, &mut *episode)? != step.after {
         return fail("a resumed episode goes on differently");
     }
     Ok(())
@@ -106,7 +111,7 @@ fn resume(
 pub fn check_end(examination: &Examination) -> Checked {
     let mut ended = 0;
     for walk in examination.walks().filter(|walk| walk.status() != Status::Ongoing) {
-        let mut episode = examination.environment.start(&walk.task)?;
+        let mut episode = examination.team.environment.start(&walk.task)?;
         for step in &walk.steps {
             step.deed.carry_out(&mut *episode)?;
         }
@@ -128,16 +133,17 @@ pub fn check_end(examination: &Examination) -> Checked {
 /// The expert, if there is one, solves every task.
 pub fn check_expert(examination: &Examination) -> Checked {
     let experts = &examination.experts;
-    if experts.iter().all(|walk| walk.start.expert.is_none()) {
+    if experts.iter().all(|walk| walk.start.advices().next().is_none()) {
         return skip("there is no expert");
     }
-    let described = &examination.description.actions;
-    let known = |action: &Action| described.iter().any(|kind| kind.name == action.kind);
     for walk in experts {
         for (index, Step { deed, outcome, .. }) in walk.steps.iter().enumerate() {
-            let Action { kind, text } = &deed.action;
-            require(known(&deed.action), || format!("the expert's `{kind}` is not described"))?;
+            for Action { kind, .. } in deed.0.iter().map(|one| &one.action) {
+                let known = examination.team.describes(kind);
+                require(known, || format!("the expert's `{kind}` is not described"))?;
+            }
             require(outcome.is_accepted(), || {
+                let text = deed.words();
                 format!("the expert's `{text}` was not accepted, in {}", walk.place())
             })
             .seen(|| walk.reproducer_to(index + 1))?;

@@ -3,9 +3,11 @@
 use super::language::{check_covered, words_of};
 use super::{Examination, patience};
 use crate::Random;
+use crate::environment::Task;
 use crate::settings;
 use crate::testing::report::{Checked, Objection, Reproducer, Seen, require};
-use crate::testing::walk::{Walk, tester};
+use crate::testing::team::Team;
+use crate::testing::walk::Walk;
 use crate::types::{Configured, Domain, Fault, Problem, Setting, Split, Value};
 
 /// A range of whole numbers up to this long is tried from end to end.
@@ -83,33 +85,34 @@ fn combination(declared: &[Setting], draw: u32) -> Vec<Configured> {
 
 /// Play a little under these settings; whether they were not refused.
 fn works(examination: &Examination, settings: &[Configured]) -> Result<bool, Objection> {
-    let environment = examination.environment;
-    let task = |split| {
-        let task = examination.task(split, 0);
-        crate::environment::Task { settings: settings.to_vec(), ..task }
+    let environment = examination.team.environment;
+    let seen = || Reproducer {
+        settings: settings.to_vec(),
+        ..Reproducer::of(&examination.task(Split::Train, 0))
     };
-    let seen = || Reproducer::of(&task(Split::Train));
     let refused = |problem: &Problem| problem.fault == Fault::Settings;
     let configuration = match environment.configure(settings) {
         Err(problem) if refused(&problem) => return Ok(false),
         other => other.map_err(Objection::from).seen(seen)?,
     };
     let words = words_of(&configuration.vocabulary).seen(seen)?;
+    // Who plays may follow from the settings, too.
+    let mut team = Team::of(environment, &examination.description, &configuration).seen(seen)?;
     for split in Split::ALL {
-        let task = task(split);
+        let (settings, seats) = (settings.to_vec(), team.seats.clone());
+        let task = Task { settings, seats, ..examination.task(split, 0) };
         match environment.start(&task) {
             Err(problem) if refused(&problem) => return Ok(false),
-            other => other.and_then(|mut episode| episode.rules(&tester())),
+            other => other.and_then(|mut episode| episode.rules(&team.seats[0])),
         }
         .map_err(Objection::from)
         .seen(|| Reproducer::of(&task))?;
+        team = team.probed(&task)?;
         let limit = STEPS.min(patience(&configuration));
         let mut random = Random::new(split, 0, "corner");
-        let stroll = |_: &Walk| examination.phrasebook.deed(true, &mut random);
-        let walks = [
-            Walk::of_expert(environment, &task, limit)?,
-            Walk::take(environment, &task, STEPS, stroll)?,
-        ];
+        let stroll = |_: &Walk| examination.phrasebook.deed(&team, true, &mut random);
+        let walks =
+            [Walk::of_expert(&team, &task, limit)?, Walk::take(&team, &task, STEPS, stroll)?];
         for walk in &walks {
             check_walk(&words, walk)?;
         }

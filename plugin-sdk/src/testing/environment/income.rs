@@ -1,28 +1,38 @@
 //! Rewards: numbers that add up, no paid loop, nothing better than a solution.
 
-use super::{Examination, returns};
-use crate::environment::{Award, Recipient, Status};
+use super::{Examination, ROUNDING, returns};
+use crate::environment::{Award, Recipient, Seat, Status};
 use crate::testing::report::{Checked, Objection, Seen, fail, require, skip};
-use crate::testing::walk::{BYSTANDER, TESTER, Walk};
+use crate::testing::walk::{BYSTANDER, Walk};
 
 /// Rewards are finite and belong to somebody.
 pub fn check_rewards(examination: &Examination) -> Checked {
     for walk in examination.all_walks() {
         for (index, step) in walk.steps.iter().enumerate() {
             let seen = || walk.reproducer_to(index + 1);
-            let place = || format!("of `{}`, in {}", step.deed.action.text, walk.place());
-            let effects = step.outcome.effects.len();
-            require(effects == 1, || format!("one move had {effects} effects {}", place()))
-                .seen(seen)?;
+            let place = || format!("of `{}`, in {}", step.deed.words(), walk.place());
+            let (moves, effects) = (step.deed.0.len(), step.outcome.effects.len());
+            require(effects == moves, || {
+                format!("{moves} moves had {effects} effects {}", place())
+            })
+            .seen(seen)?;
             for Award { to, name, value } in &step.outcome.awards {
                 require(value.is_finite(), || {
                     format!("the reward `{name}` is not a finite number: {value} {}", place())
                 })
                 .seen(seen)?;
-                require(!matches!(to, Recipient::Mover(1..)), || {
-                    format!("the reward `{name}` is for a move that was not made {}", place())
-                })
-                .seen(seen)?;
+                let (whom, is_somebody) = match to {
+                    Recipient::Team => ("everybody".to_owned(), true),
+                    Recipient::Mover(index) => {
+                        ("a move that was not made".to_owned(), (*index as usize) < moves)
+                    }
+                    Recipient::Seat(seat) => {
+                        let plays = examination.team.seats.contains(seat);
+                        (format!("`{seat}`, who does not play (`configure` names who does)"), plays)
+                    }
+                };
+                require(is_somebody, || format!("the reward `{name}` is for {whom} {}", place()))
+                    .seen(seen)?;
             }
         }
     }
@@ -37,18 +47,18 @@ pub fn check_loops(examination: &Examination) -> Checked {
     // A search shows a loop with fewer actions than a stroll.
     for walk in examination.searches.iter().chain(examination.walks()) {
         let place = walk.place();
-        if let Some(gain) = returns::gain(walk) {
-            let (role, value) = (gain.role, gain.value);
+        if let Some(gain) = returns::gain(walk, &examination.contests) {
+            let (seat, value) = (gain.seat, gain.value);
             return fail(format!(
-                "a way back to an earlier state earned {value:.3} for {role}, in {place}"
+                "a way back to an earlier state earned {value:.3} for {seat}, in {place}"
             ))
             .seen(|| walk.reproducer_to(gain.steps));
         }
-        if let Some(gain) = returns::steady_gain(walk, &counters) {
-            let (role, value) = (gain.role, gain.value);
+        if let Some(gain) = returns::steady_gain(walk, &counters, &examination.contests) {
+            let (seat, value) = (gain.seat, gain.value);
             return fail(format!(
                 "the same actions over and over lead back to the same observation and earn \
-                 {value:.3} for {role} every time, in {place}"
+                 {value:.3} for {seat} every time, in {place}"
             ))
             .seen(|| walk.reproducer_to(gain.steps));
         }
@@ -76,36 +86,49 @@ pub fn check_loitering(examination: &Examination) -> Checked {
         let others = examination.strolls.iter().chain(&examination.searches);
         let others = others.filter(|walk| walk.task == expert.task);
         for walk in others.filter(|walk| walk.status() != Status::Solved) {
-            check_worse(walk, expert)?;
-            compared += 1;
+            compared += check_worse(examination, walk, expert)?;
         }
     }
     match compared {
-        0 => skip("there is no solution to compare aimless actions with"),
-        _ => Ok(format!("{compared} walks that solved nothing earned less than a solution")),
+        0 => skip("there is no solution whose worth could be compared with aimless actions'"),
+        _ => Ok(format!("{compared} incomes without a solution were less than one with it")),
     }
 }
 
-/// No role of the walk has earned what the solution is worth to it.
-fn check_worse(walk: &Walk, expert: &Walk) -> Result<(), Objection> {
+/// No seat has earned by the walk what the solution is worth to it; how many
+/// were compared.
+fn check_worse(examination: &Examination, walk: &Walk, expert: &Walk) -> Result<usize, Objection> {
+    let Examination { team, contests, .. } = examination;
     // A walk that was merely cut short may not have paid yet for taking long.
     if walk.status() == Status::Ongoing && walk.steps.len() < expert.steps.len() {
-        return Ok(());
+        return Ok(0);
     }
-    for role in walk.roles() {
-        let solved = expert.total(if role == BYSTANDER { BYSTANDER } else { TESTER });
-        // Rewards may all be local; then a bystander earns nothing in either case.
-        if role == BYSTANDER && solved <= 0.0 {
+    let mut compared = 0;
+    for seat in walk.seats() {
+        // Who is not in the expert's team is compared with who does everything.
+        let shares = seat.role == BYSTANDER || team.has(&seat);
+        let solved = expert.total(if shares { &seat } else { &team.seats[0] }, contests);
+        let idle = walk.total(&seat, contests);
+        let is_unpaid = solved <= 0.0 && (seat.role == BYSTANDER || idle <= ROUNDING);
+        if (shares && is_unpaid) || (team.has(&seat) && has_done_its_part(&seat, walk, expert)) {
             continue;
         }
-        let idle = walk.total(role);
         require(idle < solved, || {
             let place = walk.place();
             format!(
-                "aimless actions earned {idle:.3} for {role}, a solution {solved:.3}, in {place}"
+                "aimless actions earned {idle:.3} for {seat}, a solution {solved:.3}, in {place}"
             )
         })
         .seen(|| walk.reproducer())?;
+        compared += 1;
     }
-    Ok(())
+    Ok(compared)
+}
+
+/// Whether the seat did all that the expert has it do, so that it was another
+/// one's fault that nothing was solved.
+fn has_done_its_part(seat: &Seat, walk: &Walk, expert: &Walk) -> bool {
+    let mut done = walk.deeds_of(seat);
+    let mut wanted = expert.deeds_of(seat).peekable();
+    wanted.peek().is_some() && wanted.all(|deed| done.any(|other| other == deed))
 }

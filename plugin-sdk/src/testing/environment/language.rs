@@ -3,35 +3,40 @@
 use std::collections::HashSet;
 
 use super::Examination;
-use crate::environment::{Action, Task};
+use crate::environment::Task;
 use crate::testing::phrasebook::GARBAGE;
 use crate::testing::report::{Checked, Objection, Reproducer, Seen, require, skip};
-use crate::testing::walk::{Deed, Walk};
+use crate::testing::walk::{BYSTANDER, Deed, Walk};
+use crate::types::Seat;
 
 /// Text that cannot be read is an outcome, and worth nothing.
 pub fn check_unreadable(examination: &Examination) -> Checked {
     let Some(task) = examination.tasks.first() else { return skip("there is no task") };
     for kind in &examination.description.actions {
         for garbage in GARBAGE {
-            let deed = Deed::of_tester(Action::new(&kind.name, garbage));
-            say(examination, task, &deed).seen(|| {
-                Reproducer::of(task).with(vec![(deed.role.clone(), deed.action.clone())])
-            })?;
+            for player in examination.team.players() {
+                let deed = Deed::saying(&[(player.clone(), &kind.name)], garbage);
+                say(examination, task, &deed)
+                    .seen(|| Reproducer::of(task).with(vec![deed.0.clone()]))?;
+            }
         }
     }
     Ok("unreadable text is an outcome, not a problem".to_owned())
 }
 
 fn say(examination: &Examination, task: &Task, deed: &Deed) -> Result<(), Objection> {
-    let mut episode = examination.environment.start(task)?;
-    let outcome = deed.carry_out(&mut *episode)?;
-    let Action { kind, text } = &deed.action;
+    let team = &examination.team;
+    let outcome = deed.carry_out(&mut *team.environment.start(task)?)?;
+    let kind = deed.0.first().map_or("", |one| &one.action.kind);
+    let text = deed.words();
     let text = text.escape_debug();
     // An open-ended language may well accept anything.
     require(!outcome.is_accepted() || examination.configuration.vocabulary.is_empty(), || {
         format!("`{kind}` accepted \"{text}\"")
     })?;
-    require(outcome.for_team() + outcome.for_mover(0) <= 0.0 && outcome.for_team() <= 0.0, || {
+    let bystander = Seat::new(BYSTANDER);
+    let mut seats = team.seats.iter().chain([&bystander]);
+    require(seats.all(|seat| deed.income(&outcome, seat, &examination.contests) <= 0.0), || {
         format!("`{kind}` paid for \"{text}\", which nobody can read")
     })
 }
@@ -61,9 +66,9 @@ pub fn words_of(vocabulary: &[String]) -> Result<HashSet<&str>, Objection> {
 /// Every word of the walk's observations and of its expert is in the vocabulary.
 pub fn check_covered(words: &HashSet<&str>, walk: &Walk) -> Result<(), Objection> {
     for (index, moment) in walk.moments().enumerate() {
-        let expert = moment.expert.as_ref().map_or("", |action| action.text.as_str());
-        let said = moment.observation.split_whitespace().chain(expert.split_whitespace());
-        for word in said {
+        let said = moment.advices().map(|action| action.text.as_str());
+        let said = moment.seen.iter().map(String::as_str).chain(said);
+        for word in said.flat_map(str::split_whitespace) {
             require(words.contains(word), || format!("`{word}` is not in the vocabulary"))
                 .seen(|| walk.reproducer_to(index))?;
         }

@@ -1,48 +1,56 @@
 //! Walks that look for an income without a solution: short sequences of
 //! actions over and over, and whatever pays best at once.
 
-use super::{EnvironmentUnderTest, ROUNDING};
-use crate::environment::{Action, Problem, Status};
+use super::ROUNDING;
+use crate::environment::{Problem, Seat, Status};
 use crate::testing::Scope;
 use crate::testing::phrasebook::Phrasebook;
 use crate::testing::report::{Objection, Seen};
-use crate::testing::walk::{Deed, Walk};
+use crate::testing::team::Team;
+use crate::testing::walk::{Contests, Deed, Walk};
 
 /// Sequences that are tried in a task, for every task per split of the scope.
 const SEQUENCES_PER_TASK: usize = 24;
-/// Texts among which a greedy walk chooses, for every kind of action.
+/// Texts among which a greedy walk chooses, for everybody.
 const GREEDY_TEXTS: usize = 6;
+/// Ways to take turns that are tried at most.
+const PATTERNS: usize = 64;
+
+/// Who speaks when: acts one after the other, and who takes part in each.
+type Pattern<'t> = Vec<Vec<(Seat, &'t str)>>;
 
 /// Search the first task of every split.
 pub fn search(
-    environment: &dyn EnvironmentUnderTest,
+    team: &Team,
     scope: &Scope,
     phrasebook: &Phrasebook,
     experts: &[Walk],
 ) -> Result<Vec<Walk>, Objection> {
     let texts = phrasebook.short_texts();
-    let patterns = patterns(&phrasebook.kinds);
+    let patterns = patterns(team);
     let budget = (SEQUENCES_PER_TASK * scope.tasks as usize).div_ceil(patterns.len().max(1));
     let mut walks = Vec::new();
     for expert in experts.iter().step_by(scope.tasks.max(1) as usize) {
         let limit = scope.steps.max(2 * expert.steps.len());
-        let search = Search { environment, texts: &texts, expert, limit };
+        let search = Search { team, texts: &texts, expert, limit };
         for pattern in &patterns {
             walks.extend(search.laps(pattern, budget)?);
         }
-        walks.push(search.greedy(&phrasebook.kinds, scope.steps / 2)?);
+        walks.push(search.greedy(scope.steps / 2)?);
     }
     Ok(walks)
 }
 
-/// Who speaks when: one kind of action alone, or two by turns.
-fn patterns(kinds: &[String]) -> Vec<Vec<&str>> {
-    let alone = kinds.iter().map(|kind| vec![kind.as_str()]);
-    let pairs = kinds.iter().flat_map(|one| {
-        let others = kinds.iter().filter(move |other| *other != one);
-        others.map(move |other| vec![one.as_str(), other.as_str()])
+/// Everybody alone, all at the same time, or two by turns.
+fn patterns<'t>(team: &'t Team<'_>) -> Vec<Pattern<'t>> {
+    let voices = team.voices();
+    let alone = voices.iter().map(|one| vec![vec![one.clone()]]);
+    let together = team.chorus().map(|all| vec![all]);
+    let pairs = voices.iter().flat_map(|one| {
+        let others = voices.iter().filter(move |other| *other != one);
+        others.map(move |other| vec![vec![one.clone()], vec![other.clone()]])
     });
-    alone.chain(pairs).collect()
+    alone.chain(together).chain(pairs).take(PATTERNS).collect()
 }
 
 /// How a sequence goes on after its first action.
@@ -53,12 +61,12 @@ enum Tail<'t> {
     Advice,
     /// With the first action's words in reverse.
     Reverse,
-    /// With another text, said in all kinds of the pattern or in its last alone.
+    /// With another text, said in all acts of the pattern or in its last alone.
     Text(&'t str, bool),
 }
 
 struct Search<'s> {
-    environment: &'s dyn EnvironmentUnderTest,
+    team: &'s Team<'s>,
     texts: &'s [String],
     expert: &'s Walk,
     limit: usize,
@@ -66,7 +74,7 @@ struct Search<'s> {
 
 impl Search<'_> {
     /// Sequences of two texts, each repeated as long as somebody earns by it.
-    fn laps(&self, pattern: &[&str], budget: usize) -> Result<Vec<Walk>, Objection> {
+    fn laps(&self, pattern: &Pattern, budget: usize) -> Result<Vec<Walk>, Objection> {
         let mut walks = Vec::new();
         let mut heads = Vec::new();
         for text in self.texts {
@@ -94,15 +102,15 @@ impl Search<'_> {
         [Tail::Advice, Tail::Reverse].into_iter().chain(others).collect()
     }
 
-    fn lap(&self, pattern: &[&str], head: &str, tail: &Tail) -> Result<Walk, Objection> {
-        let mut cycle: Vec<Deed> = pattern.iter().map(|kind| Deed::of_kind(kind, head)).collect();
-        Walk::take(self.environment, &self.expert.task, self.limit, |walk| {
+    fn lap(&self, pattern: &Pattern, head: &str, tail: &Tail) -> Result<Walk, Objection> {
+        let mut cycle: Vec<Deed> = pattern.iter().map(|act| Deed::saying(act, head)).collect();
+        Walk::take(self.team, &self.expert.task, self.limit, |walk| {
             let steps = walk.steps.len();
             if steps == pattern.len() {
                 if !walk.steps.last().is_some_and(|step| step.outcome.is_accepted()) {
                     return None;
                 }
-                cycle.extend(tail.deeds(pattern, head, walk));
+                cycle.extend(tail.deeds(self.team, pattern, head, walk));
             }
             let pays = steps < 3 * cycle.len() || has_income(walk, 2 * cycle.len());
             pays.then(|| cycle[steps % cycle.len()].clone())
@@ -110,10 +118,10 @@ impl Search<'_> {
     }
 
     /// Always what pays best at once, but for solving the task.
-    fn greedy(&self, kinds: &[String], limit: usize) -> Result<Walk, Objection> {
+    fn greedy(&self, limit: usize) -> Result<Walk, Objection> {
         let mut trouble = None;
-        let walk = Walk::take(self.environment, &self.expert.task, limit, |walk| {
-            self.best(kinds, walk).unwrap_or_else(|problem| {
+        let walk = Walk::take(self.team, &self.expert.task, limit, |walk| {
+            self.best(walk).unwrap_or_else(|problem| {
                 trouble = Some(problem);
                 None
             })
@@ -124,17 +132,19 @@ impl Search<'_> {
         }
     }
 
-    fn best(&self, kinds: &[String], walk: &Walk) -> Result<Option<Deed>, Problem> {
+    fn best(&self, walk: &Walk) -> Result<Option<Deed>, Problem> {
         let Some(saved) = &walk.now().saved else { return Ok(None) };
+        let contests = Contests::default();
         let mut best: Option<(f64, Deed)> = None;
         // The first texts come last and first by turns, so that equals alternate.
         let count = self.texts.len().max(1);
         let texts = self.texts.iter().cycle().skip(walk.steps.len() % count);
         for text in texts.take(GREEDY_TEXTS.min(self.texts.len())) {
-            for kind in kinds {
-                let deed = Deed::of_tester(Action::new(kind, text));
-                let outcome = deed.carry_out(&mut *self.environment.resume(saved)?)?;
-                let worth = outcome.for_team() + outcome.for_mover(0);
+            for voices in self.team.choices().into_iter().take(PATTERNS) {
+                let deed = Deed::saying(&voices, text);
+                let outcome = deed.carry_out(&mut *self.team.environment.resume(saved)?)?;
+                let players = self.team.players().iter();
+                let worth = players.map(|seat| deed.income(&outcome, seat, &contests)).sum();
                 let better = best.as_ref().is_none_or(|(most, _)| worth > *most);
                 if outcome.status == Status::Ongoing && better {
                     best = Some((worth, deed));
@@ -146,16 +156,21 @@ impl Search<'_> {
 }
 
 impl Tail<'_> {
-    fn deeds(&self, pattern: &[&str], head: &str, walk: &Walk) -> Vec<Deed> {
+    fn deeds(&self, team: &Team, pattern: &Pattern, head: &str, walk: &Walk) -> Vec<Deed> {
         let last = &pattern[pattern.len() - 1..];
-        let say = |kinds: &[&str], text: &str| -> Vec<Deed> {
-            kinds.iter().map(|kind| Deed::of_kind(kind, text)).collect()
+        let say = |acts: &[Vec<(Seat, &str)>], text: &str| -> Vec<Deed> {
+            acts.iter().map(|act| Deed::saying(act, text)).collect()
         };
         match self {
             Tail::Nothing => Vec::new(),
             Tail::Advice => {
-                let advice = walk.now().expert.iter();
-                advice.map(|action| Deed::of_kind(&action.kind, &action.text)).collect()
+                let advice = walk.now().advice.iter().enumerate();
+                let advice = advice.filter_map(|(player, action)| {
+                    let action = action.clone()?;
+                    Some((team.speaker(player, &action.kind), action))
+                });
+                let deed = Deed::of(advice.take(if team.is_joint { usize::MAX } else { 1 }));
+                if deed.0.is_empty() { Vec::new() } else { vec![deed] }
             }
             Tail::Reverse => {
                 let words: Vec<&str> = head.split_whitespace().rev().collect();
@@ -166,9 +181,10 @@ impl Tail<'_> {
     }
 }
 
-/// Whether a role earned something in the last steps.
+/// Whether a seat earned something in the last steps.
 fn has_income(walk: &Walk, steps: usize) -> bool {
     let recent = &walk.steps[walk.steps.len().saturating_sub(steps)..];
-    let income = |role: &str| recent.iter().map(|step| step.worth(role)).sum::<f64>();
-    walk.roles().into_iter().any(|role| income(role) > ROUNDING)
+    let contests = Contests::default();
+    let income = |seat: &Seat| recent.iter().map(|step| step.income(seat, &contests)).sum::<f64>();
+    walk.seats().iter().any(|seat| income(seat) > ROUNDING)
 }

@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Examination;
 use crate::environment::{Split, Status, Task};
 use crate::testing::report::{Checked, Objection, Reproducer, Seen, fail, require, skip};
-use crate::testing::walk::{Walk, tester};
-use crate::types::text_of;
+use crate::testing::walk::{Moment, Walk};
+use crate::types::Seat;
 
 /// Answers that have to be copied before it is called copying, and how many of
 /// them must differ.
@@ -49,36 +49,46 @@ impl Spot {
 /// The expert's answer must not be there to be copied.
 pub fn check_solution(examination: &Examination) -> Checked {
     let experts = &examination.experts;
-    if experts.iter().all(|walk| walk.start.expert.is_none()) {
+    if experts.iter().all(|walk| walk.start.advices().next().is_none()) {
         return skip("there is no expert whose solution could be looked for");
     }
-    let rules: Result<Vec<String>, Objection> = experts
-        .iter()
-        .map(|walk| Ok(examination.environment.start(&walk.task)?.rules(&tester())?))
-        .collect();
-    let rules = rules?;
+    for (player, seat) in examination.team.players().iter().enumerate() {
+        check_told_to(examination, player, seat)?;
+    }
+    Ok("no observation and no rules give the expert's answer away".to_owned())
+}
+
+/// Nobody is told what the expert would have it do. What another is to do may
+/// well be told: to say so is then the task.
+fn check_told_to(examination: &Examination, player: usize, seat: &Seat) -> Result<(), Objection> {
+    let experts = &examination.experts;
+    let rules = |walk: &Walk| examination.team.environment.start(&walk.task)?.rules(seat);
+    let rules = experts.iter().map(rules).collect::<Result<Vec<String>, _>>()?;
     let of_rules = experts.iter().zip(&rules).map(|(walk, rules)| (rules.as_str(), walk));
-    let of_starts = experts.iter().map(|walk| (walk.start.observation.as_str(), walk));
+    let of_starts = experts.iter().map(|walk| (walk.start.seen_by(player), walk));
     for (what, texts) in
         [("rules", of_rules.collect::<Vec<_>>()), ("observation", of_starts.collect())]
     {
-        check_plans(what, &texts)?;
+        check_plans(what, &texts, seat)?;
         let first = |(text, walk): &(&str, &Walk)| {
-            Some((text.to_lowercase(), walk.start.expert.as_ref()?.text.to_lowercase()))
+            let advice = walk.start.advice[player].as_ref()?;
+            Some((text.to_lowercase(), advice.text.to_lowercase()))
         };
         let samples: Vec<_> = texts.iter().filter_map(first).collect();
         check_copied(what, &samples).seen(|| experts[0].reproducer_to(0))?;
     }
-    let later: Vec<_> = experts.iter().flat_map(samples_of).collect();
-    check_copied("observation", &later).seen(|| experts[0].reproducer_to(0))?;
-    Ok("no observation and no rules give the expert's answer away".to_owned())
+    let later: Vec<_> = experts.iter().flat_map(|walk| samples_of(walk, player, seat)).collect();
+    check_copied("observation", &later).seen(|| experts[0].reproducer_to(0))
 }
 
-/// Every moment of an expert's walk: what is seen, what is answered.
-fn samples_of(walk: &Walk) -> Vec<(String, String)> {
+/// Every moment of an expert's walk: what a seat sees, what it answers.
+fn samples_of(walk: &Walk, player: usize, seat: &Seat) -> Vec<(String, String)> {
     let steps = walk.moments().zip(&walk.steps);
-    let text = |text: &str| text.to_lowercase();
-    steps.map(|(moment, step)| (text(&moment.observation), text(&step.deed.action.text))).collect()
+    let answered = steps.filter_map(|(moment, step)| {
+        let answer = step.deed.by(seat)?;
+        Some((moment.seen_by(player).to_lowercase(), answer.text.to_lowercase()))
+    });
+    answered.collect()
 }
 
 /// Fail if one spot holds nearly all answers.
@@ -140,9 +150,9 @@ fn occurrences<'t>(text: &'t str, words: &'t str) -> impl Iterator<Item = usize>
 }
 
 /// Fail if most texts hold the expert's actions one after the other.
-fn check_plans(what: &str, texts: &[(&str, &Walk)]) -> Result<(), Objection> {
+fn check_plans(what: &str, texts: &[(&str, &Walk)], seat: &Seat) -> Result<(), Objection> {
     let plan = |walk: &Walk| -> Vec<String> {
-        walk.steps.iter().map(|step| step.deed.action.text.to_lowercase()).collect()
+        walk.deeds_of(seat).map(|action| action.text.to_lowercase()).collect()
     };
     let (mut plans, mut told, mut first) = (0, 0, None);
     for (text, walk) in texts {
@@ -189,10 +199,13 @@ pub fn check_seed(examination: &Examination) -> Checked {
 }
 
 fn check_told(examination: &Examination, task: &Task) -> Result<(), Objection> {
-    let mut episode = examination.environment.start(task)?;
+    let viewers = examination.team.viewers();
+    let mut episode = examination.team.environment.start(task)?;
     let seed = task.seed;
-    let seen = text_of(&episode.observe(&tester())?);
-    for (what, text) in [("observation", seen), ("rules", episode.rules(&tester())?)] {
+    let seen = Moment::seen(viewers, &mut *episode)?;
+    let rules = viewers.iter().map(|seat| episode.rules(seat)).collect::<Result<Vec<_>, _>>()?;
+    let texts = seen.into_iter().map(|text| ("observation", text));
+    for (what, text) in texts.chain(rules.into_iter().map(|text| ("rules", text))) {
         let text = text.to_lowercase();
         let told = [seed.to_string(), format!("{seed:x}")].into_iter().find(|t| text.contains(t));
         require(told.is_none(), || format!("the {what} names the task's seed, {seed}"))?;

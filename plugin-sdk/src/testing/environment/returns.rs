@@ -10,7 +10,8 @@ use std::collections::{BTreeMap, HashMap};
 use super::ROUNDING;
 use super::words::{Mask, Place, pieces};
 use crate::environment::{Outcome, Status};
-use crate::testing::walk::Walk;
+use crate::testing::walk::{Contests, Moment, Walk};
+use crate::types::Seat;
 
 /// Steps of a walk that shows whether a number is a counter.
 const TELLING_STEPS: usize = 4;
@@ -20,8 +21,8 @@ const TELLING_WALKS: usize = 3;
 const LAPS: usize = 2;
 
 /// A way back that paid.
-pub struct Gain<'w> {
-    pub role: &'w str,
+pub struct Gain {
+    pub seat: Seat,
     pub value: f64,
     /// Steps of the walk up to its end.
     pub steps: usize,
@@ -30,11 +31,11 @@ pub struct Gain<'w> {
 /// Places of counters: numbers that only ever grow, or only ever shrink, in
 /// every walk, whatever is done.
 pub fn counters(walks: &[Walk]) -> Mask {
-    let long: Vec<Vec<Vec<&str>>> = walks
-        .iter()
-        .filter(|walk| walk.steps.len() >= TELLING_STEPS)
-        .map(|walk| walk.moments().map(|moment| pieces(&moment.observation)).collect())
-        .collect();
+    let long = walks.iter().filter(|walk| walk.steps.len() >= TELLING_STEPS);
+    let looks: Vec<Vec<String>> =
+        long.map(|walk| walk.moments().map(Moment::look).collect()).collect();
+    let long: Vec<Vec<Vec<&str>>> =
+        looks.iter().map(|looks| looks.iter().map(|look| pieces(look)).collect()).collect();
     if long.len() < TELLING_WALKS {
         return Mask::default();
     }
@@ -64,40 +65,44 @@ pub fn count(walk: &Walk, counters: &Mask) -> usize {
     for (index, moment) in walk.moments().enumerate() {
         let outcome = index.checked_sub(1).map(|before| &walk.steps[before].outcome);
         accepted += usize::from(outcome.is_some_and(Outcome::is_accepted));
-        let before = seen.insert(counters.apply(&moment.observation), accepted);
+        let before = seen.insert(counters.apply(&moment.look()), accepted);
         returns += usize::from(before.is_some_and(|before| before < accepted));
     }
     returns
 }
 
-/// A way back to the same state that earned something for a role.
-pub fn gain(walk: &Walk) -> Option<Gain<'_>> {
-    walk.roles().into_iter().find_map(|role| {
-        let mut lowest: HashMap<(&str, &[u8]), f64> = HashMap::new();
-        let moments = walk.moments().zip(walk.earnings(role)).enumerate();
+/// A way back to the same state that earned something for a seat.
+pub fn gain(walk: &Walk, contests: &Contests) -> Option<Gain> {
+    walk.seats().into_iter().find_map(|seat| {
+        let mut lowest: HashMap<(&[String], &[u8]), f64> = HashMap::new();
+        let moments = walk.moments().zip(walk.earnings(&seat, contests)).enumerate();
         moments.into_iter().find_map(|(steps, (moment, earned))| {
             let saved = moment.saved.as_deref()?;
-            let before = lowest.entry((&moment.observation, saved)).or_insert(f64::INFINITY);
+            let before = lowest.entry((&moment.seen, saved)).or_insert(f64::INFINITY);
             let value = earned - *before;
             *before = before.min(earned);
-            (value.is_finite() && value > ROUNDING).then_some(Gain { role, value, steps })
+            (value.is_finite() && value > ROUNDING).then(|| Gain {
+                seat: seat.clone(),
+                value,
+                steps,
+            })
         })
     })
 }
 
 /// A way back to the same look that was gone to the end of the walk, paid a
-/// role every time and led to no solution.
-pub fn steady_gain<'w>(walk: &'w Walk, counters: &Mask) -> Option<Gain<'w>> {
+/// seat every time and led to no solution.
+pub fn steady_gain(walk: &Walk, counters: &Mask, contests: &Contests) -> Option<Gain> {
     if walk.status() == Status::Solved {
         return None;
     }
     let mut looks: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (index, moment) in walk.moments().enumerate() {
-        looks.entry(counters.apply(&moment.observation)).or_default().push(index);
+        looks.entry(counters.apply(&moment.look())).or_default().push(index);
     }
     let repeated: Vec<_> = looks.into_values().filter(|times| times.len() > LAPS).collect();
-    walk.roles().into_iter().find_map(|role| {
-        let earned = walk.earnings(role);
+    walk.seats().into_iter().find_map(|seat| {
+        let earned = walk.earnings(&seat, contests);
         let income = |times: &Vec<usize>| -> Option<f64> {
             let gaps = times.windows(2).map(|pair| earned[pair[1]] - earned[pair[0]]);
             let least = gaps.fold(f64::INFINITY, f64::min);
@@ -108,6 +113,6 @@ pub fn steady_gain<'w>(walk: &'w Walk, counters: &Mask) -> Option<Gain<'w>> {
             (stayed && kept && least > ROUNDING).then_some(least)
         };
         let value = repeated.iter().find_map(income)?;
-        Some(Gain { role, value, steps: walk.steps.len() })
+        Some(Gain { seat, value, steps: walk.steps.len() })
     })
 }

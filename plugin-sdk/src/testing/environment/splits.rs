@@ -6,11 +6,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::words::{Mask, Place, pieces};
 use super::{Examination, patience};
 use crate::Random;
-use crate::environment::{Action, Outcome, Split, Status, Task};
+use crate::environment::{Outcome, Split, Status, Task};
 use crate::random::hash;
 use crate::testing::report::{Checked, Objection, Reproducer, Seen, fail, skip};
-use crate::testing::walk::{Deed, Walk, tester};
-use crate::types::text_of;
+use crate::testing::walk::{Deed, Moment, Walk};
 
 /// Tasks per split that are begun, and whose looks are compared word by word,
 /// each for every task per split of the scope.
@@ -39,7 +38,7 @@ struct Start {
 /// every task. What is said on the way may name the task; what is done and
 /// what it is worth may not depend on its number.
 #[derive(Clone, PartialEq)]
-struct Play(Vec<(Action, bool, f64, f64, Status)>);
+struct Play(Vec<(Deed, bool, Vec<f64>, Status)>);
 
 /// Compare the splits' tasks.
 pub fn check(examination: &Examination) -> Checked {
@@ -79,8 +78,10 @@ fn check_states(examination: &Examination, seeds: u32, kept: u32) -> Result<Vec<
 }
 
 fn begin(examination: &Examination, task: &Task) -> Result<(String, Option<Vec<u8>>), Objection> {
-    let mut episode = examination.environment.start(task)?;
-    Ok((text_of(&episode.observe(&tester())?), episode.save()?))
+    let team = &examination.team;
+    let mut episode = team.environment.start(task)?;
+    let seen = Moment::seen(team.viewers(), &mut *episode)?;
+    Ok((seen.join("\n"), episode.save()?))
 }
 
 fn in_common<T>(one: &Task, other: &Task, how: &str) -> Result<T, Objection> {
@@ -192,13 +193,12 @@ fn is_serial(place: Place, texts: &[(Split, Vec<&str>)]) -> bool {
 
 impl Play {
     fn of(examination: &Examination, task: &Task) -> Result<Self, Objection> {
-        let environment = examination.environment;
-        let patience = patience(&examination.configuration);
-        let expert = Walk::of_expert(environment, task, patience)?;
+        let team = &examination.team;
+        let expert = Walk::of_expert(team, task, patience(&examination.configuration))?;
         // The same chance in every task, whatever its split and seed.
         let mut random = Random::new(Split::Train, 0, "play");
-        let stroll = Walk::take(environment, task, STEPS, |_| {
-            examination.phrasebook.deed(true, &mut random)
+        let stroll = Walk::take(team, task, STEPS, |_| {
+            examination.phrasebook.deed(team, true, &mut random)
         })?;
         let steps = expert.steps.into_iter().chain(stroll.steps);
         Ok(Play(steps.map(|step| told(step.deed, &step.outcome)).collect()))
@@ -210,6 +210,7 @@ impl Play {
     }
 }
 
-fn told(deed: Deed, outcome: &Outcome) -> (Action, bool, f64, f64, Status) {
-    (deed.action, outcome.is_accepted(), outcome.for_team(), outcome.for_mover(0), outcome.status)
+fn told(deed: Deed, outcome: &Outcome) -> (Deed, bool, Vec<f64>, Status) {
+    let worth = outcome.awards.iter().map(|award| award.value).collect();
+    (deed, outcome.is_accepted(), worth, outcome.status)
 }

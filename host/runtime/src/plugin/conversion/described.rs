@@ -1,6 +1,7 @@
 //! What plugins say of themselves, and what they say follows from settings.
 
-use plugin_sdk::types::{ActionKind, Domain, Needs, Setting, Value};
+use plugin_sdk::environment::SEATS;
+use plugin_sdk::types::{ActionKind, Domain, Extra, Needs, Setting, Value};
 use plugin_sdk::workflow::Role;
 
 use super::super::bindings::exports::troupe::plugin::{
@@ -16,6 +17,7 @@ use super::{TextLimit, at_most, brief, problem, wit};
 
 const WORDS: usize = 65_536;
 const WORD_BYTES: usize = 256;
+const EXTRA_BYTES: usize = 4096;
 
 fn settings(from: Vec<wit::Setting>, limit: TextLimit) -> Result<Vec<Setting>, Cause> {
     let value = |value| match value {
@@ -82,7 +84,7 @@ pub(in crate::plugin) fn environment_configuration(
         max_turns: from.max_turns,
         is_private: from.is_private,
         needs_records: from.needs_records,
-        extras: Vec::new(),
+        extras: known(from.extras)?,
     };
     check_environment_configuration(&configuration).map_err(Cause::invalid)?;
     Ok(configuration)
@@ -133,6 +135,16 @@ pub(in crate::plugin) fn interpreter_description(
         ("its summary", &summary),
     ])?;
     Ok(InterpreterDescription { language, version, summary })
+}
+
+/// What this host knows; the rest is for later ones.
+fn known(extras: Vec<wit::Extra>) -> Result<Vec<Extra>, Cause> {
+    let known = extras.into_iter().filter(|extra| extra.key == SEATS);
+    let bounded = |wit::Extra { key, value }| {
+        at_most("the bytes of its extra `seats`", value.len(), EXTRA_BYTES)?;
+        Ok(Extra { key, value })
+    };
+    known.take(1).map(bounded).collect()
 }
 
 fn words(words: Vec<String>) -> Result<Vec<String>, Cause> {

@@ -1,7 +1,7 @@
 //! Findings for programs: one JSON object.
 
 use plugin_sdk::testing::{Finding, Report, Reproducer, Verdict};
-use plugin_sdk::types::{Configured, Value};
+use plugin_sdk::types::{Configured, Move, Seat, Value};
 use serde_json::{Map, json};
 
 /// All reports of a check.
@@ -30,13 +30,20 @@ fn finding(finding: &Finding) -> serde_json::Value {
 }
 
 fn reproducer(reproducer: &Reproducer) -> serde_json::Value {
-    let actions = reproducer.actions.iter();
-    let action = |(role, action): &(String, plugin_sdk::environment::Action)| json!({ "role": role, "kind": action.kind, "text": action.text });
+    let moves = |(act, moves): (usize, &Vec<Move>)| {
+        let told = |Move { seat, action }: &Move| {
+            let Seat { role, instance } = seat;
+            // Moves of one act are made at the same time.
+            json!({ "act": act, "role": role, "instance": instance, "kind": action.kind, "text": action.text })
+        };
+        moves.iter().map(told).collect::<Vec<_>>()
+    };
+    let actions: Vec<_> = reproducer.acts.iter().enumerate().flat_map(moves).collect();
     json!({
         "split": reproducer.split.name(),
         "seed": reproducer.seed,
         "settings": settings(&reproducer.settings),
-        "actions": actions.map(action).collect::<Vec<_>>(),
+        "actions": actions,
     })
 }
 
