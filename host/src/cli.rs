@@ -80,7 +80,6 @@ fn of_family(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
         | FamilyError::Records(_)
         | FamilyError::NoRecords { .. }
         | FamilyError::UselessRecords { .. }
-        | FamilyError::Twice { .. }
         | FamilyError::Unknown { .. }
         | FamilyError::Rung { .. } => ExitCode::Usage,
         FamilyError::Load(error) => return code_of_runtime(error),

@@ -55,14 +55,6 @@ pub enum FamilyError {
         /// Its name.
         environment: String,
     },
-    /// Two entries of the mixture have one name.
-    #[error(
-        "two entries of [[mix]] are called `{family}`; give one of them another name with `family`"
-    )]
-    Twice {
-        /// The name.
-        family: String,
-    },
     /// A family that there is not.
     #[error("there is no family `{family}`{suggestion}")]
     Unknown {
@@ -89,12 +81,9 @@ pub enum FamilyError {
 /// If a plugin, its settings, its records or a rung of a curriculum cannot be used.
 pub fn set_families(config: &Config) -> Result<Vec<Family>, FamilyError> {
     let (library, _) = load_plugins(config)?;
-    let mut families: Vec<Family> = Vec::new();
+    let mut families = Vec::new();
     for entry in config.families() {
         let stage = set_stage(config, &entry, &library)?;
-        if families.iter().any(|known| known.stage.family == stage.family) {
-            return Err(FamilyError::Twice { family: stage.family });
-        }
         let rungs = match rungs(&stage, &entry.curriculum)? {
             rungs if rungs.is_empty() => vec![Arc::new(stage.clone())],
             rungs => rungs,

@@ -303,6 +303,10 @@ fn learn(
         let examples = own
             .map(|demonstration| encode(name, policy, demonstration))
             .collect::<Result<Vec<Example>, _>>()?;
+        // Its families are left alone.
+        if examples.is_empty() {
+            continue;
+        }
         losses.push(trainer.imitate(policy, &examples)?.loss);
     }
     Ok(losses.iter().sum::<f64>() / losses.len().max(1) as f64)

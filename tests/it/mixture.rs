@@ -7,12 +7,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use troupe::checkpoint::load_latest;
-use troupe::config::{Config, CurriculumConfig, MixConfig, RampConfig};
+use troupe::config::{Config, CurriculumConfig, MixConfig, RampConfig, Roles};
 use troupe::run::RunFolder;
 use troupe::training::{Record, Training};
 
 use crate::script::{Asked, Script, config, team};
-use crate::support::{plugins, run};
+use crate::support::{fixture, plugin, plugins, run};
 
 fn of_level(level: i64, family: &str, weight: f64) -> MixConfig {
     let settings = [("level".to_owned(), level.into())].into_iter().collect();
@@ -137,6 +137,63 @@ fn settings_follow_success_within_their_bounds_and_held_out_tasks_keep_theirs() 
         seen.push(trained(&first, &record));
     }
     assert_eq!(seen, [(3, 0), (4, 1), (5, 2), (4, 1), (5, 2)]);
+}
+
+#[test]
+fn a_family_climbs_by_its_own_success() {
+    let (folder, first) = (
+        tempfile::tempdir().unwrap(),
+        Script::new(
+            |asked: &Asked| {
+                if asked.level() < 4 { "first 1 0 solved" } else { "first 0 0 failed" }
+            },
+        ),
+    );
+    let mut config = mixed();
+    for (family, from) in config.mix.iter_mut().zip([1.0, 6.0]) {
+        let way = RampConfig { from, to: from + 2.0, step: 1.0 };
+        let settings = [("level".to_owned(), way)].into();
+        family.curriculum = CurriculumConfig { episodes: 2, settings, ..Default::default() };
+        family.weight = 1.0;
+    }
+    let mut training = begin(folder.path(), &config, &first);
+    for rungs in [[0, 0], [1, 0], [2, 0]] {
+        let families = training.step().unwrap().families;
+        assert_eq!(["easy", "hard"].map(|name| families[name].rung), rungs.map(Some));
+    }
+}
+
+#[test]
+fn steps_go_on_through_the_records_where_the_one_before_stopped() {
+    let (folder, player) = (tempfile::tempdir().unwrap(), Script::new(|_: &Asked| "1"));
+    let record =
+        |number| format!("{{\"question\": \"{number} plus 0 is\", \"answer\": \"{number}\"}}");
+    let file = folder.path().join("questions.jsonl");
+    std::fs::write(&file, (0..8).map(record).collect::<Vec<_>>().join("\n")).unwrap();
+    let mut config = Config::default();
+    config.plugins.files = vec![fixture("records-environment"), plugin("solo")];
+    config.roles = Roles::PerRole;
+    (config.tasks.train, config.tasks.validation) = (vec![file.clone()], vec![file.clone()]);
+    config.tasks.test = vec![file];
+    config.rollout.tasks_per_step = 4;
+    config.validation.every = 0;
+    config.run.dir = folder.path().to_owned();
+    let team = team(&config, &[("player", &player)]);
+    let config = team.resolve(&config);
+    let run = RunFolder::create(&config, "run").unwrap();
+    let mut training = Training::begin(config, team, run).unwrap();
+    let mut passes = Vec::new();
+    for _ in 0..2 {
+        let mut seen = std::collections::BTreeSet::new();
+        for _ in 0..2 {
+            player.take_asked();
+            training.step().unwrap();
+            seen.extend(player.take_asked().into_iter().map(|asked| asked.told[1].clone()));
+        }
+        assert_eq!(seen.len(), 8, "every record once before one comes twice");
+        passes.push(seen);
+    }
+    assert_eq!(passes[0], passes[1]);
 }
 
 #[test]

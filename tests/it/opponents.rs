@@ -1,5 +1,6 @@
 //! Opponents that are earlier states of what is trained.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use troupe::checkpoint::load_latest;
@@ -87,5 +88,10 @@ fn a_resumed_run_has_the_opponents_it_would_have_had() {
     }
     for policy in ["learner", "old"] {
         assert_eq!(weights(&whole, 5, policy), weights(&path, 5, policy), "{policy}");
+    }
+    // What the opponent said, too: its weights at step 4 were taken at step 2.
+    for step in 1..=5 {
+        let table = format!("table/step-{step:06}.parquet");
+        assert_eq!(fs::read(whole.join(&table)).unwrap(), fs::read(path.join(&table)).unwrap());
     }
 }
