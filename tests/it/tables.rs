@@ -69,7 +69,7 @@ fn a_stored_table_gives_the_advantages_of_the_run_that_wrote_it_to_the_last_bit(
         }
         // Told another estimator's settings, the same rows come out otherwise.
         let told = fs::read_to_string(run_folder.join("config.toml")).unwrap();
-        let other = told.replace("alpha = 1.0", "alpha = 0.0");
+        let other = told.replace("[advantage]\n", "[advantage]\nscale = \"none\"\n");
         fs::write(run_folder.join("config.toml"), other).unwrap();
         let shown = audit(&run_folder, compare);
         assert_ne!(shown["as_stored"], shown["answers"], "{estimator:?}");
