@@ -32,6 +32,16 @@ pub struct Row {
     pub ending: String,
 }
 
+/// How far the rows of an episode have come.
+#[derive(Default)]
+struct Place {
+    round: usize,
+    /// The last answer that the episode went on from.
+    kept: Option<usize>,
+    /// The last one before this round.
+    before: Option<usize>,
+}
+
 /// The rows of a step's samples, in their order.
 pub fn rows_of(
     step: usize,
@@ -41,17 +51,16 @@ pub fn rows_of(
 ) -> Vec<Row> {
     let episodes: BTreeMap<(usize, usize), &Episode> =
         episodes.iter().map(|episode| ((episode.task, episode.episode), episode)).collect();
-    // The last answer that each episode went on from, and the one before its round.
-    let mut last: BTreeMap<(usize, usize), (usize, Option<usize>, Option<usize>)> = BTreeMap::new();
+    let mut places: BTreeMap<(usize, usize), Place> = BTreeMap::new();
     let mut rows = Vec::with_capacity(samples.len());
     for (index, (sample, advantage)) in samples.iter().zip(advantages).enumerate() {
         let place = (sample.task, sample.episode);
-        let (round, kept, before) = last.entry(place).or_insert((sample.round, None, None));
-        if *round != sample.round {
-            (*round, *before) = (sample.round, *kept);
+        let line = places.entry(place).or_insert(Place { round: sample.round, ..Place::default() });
+        if line.round != sample.round {
+            (line.round, line.before) = (sample.round, line.kept);
         }
         if sample.kept {
-            *kept = Some(index);
+            line.kept = Some(index);
         }
         let episode = episodes.get(&place);
         rows.push(Row {
@@ -59,7 +68,7 @@ pub fn rows_of(
             family: episode.map_or_else(String::new, |episode| episode.family.clone()),
             split: episode.map_or_else(String::new, |episode| episode.split.clone()),
             seed: episode.map_or(0, |episode| episode.seed),
-            parent: *before,
+            parent: line.before,
             sample: sample.clone(),
             advantage: *advantage,
             ending: episode.map_or("", |episode| word(&episode.ending)).to_owned(),
