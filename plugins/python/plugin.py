@@ -7,7 +7,20 @@ from runtime import library
 
 library.preload()
 
-from runtime import callees, event_loop, executors, memoise, processes, recursion, threads, wide
+from runtime import (
+    allowances,
+    callees,
+    clocks,
+    dates,
+    event_loop,
+    executors,
+    memoise,
+    passwords,
+    processes,
+    recursion,
+    threads,
+    wide,
+)
 
 recursion.install()
 memoise.install()
@@ -16,6 +29,10 @@ executors.install()
 processes.install()
 event_loop.install()
 wide.install()
+clocks.install()
+dates.install()
+allowances.install()
+passwords.install()
 callees.install()
 
 from runtime import program, startup

@@ -7,6 +7,8 @@ import os.path
 import pkgutil
 import sys
 
+from runtime import absent
+
 # The parts in C that CPython for WebAssembly is built without. The build fails when anything else
 # cannot be imported, so that a new version of the tool cannot lose a module unseen.
 _ABSENT = frozenset(
@@ -21,6 +23,12 @@ _ELSEWHERE = frozenset(
     """asyncio.windows_events asyncio.windows_utils encodings.mbcs encodings.oem
     multiprocessing.popen_fork multiprocessing.popen_forkserver
     multiprocessing.popen_spawn_posix""".split()
+)
+
+# Those that CPython on Linux has not either.
+_FOREIGN = frozenset(
+    """_overlapped _scproxy _winapi _wmi asyncio.windows_events asyncio.windows_utils
+    encodings.mbcs encodings.oem msvcrt nt winreg winsound""".split()
 )
 
 # Importing these does something, or they are no use here.
@@ -39,6 +47,9 @@ def preload():
             except ImportError as error:
                 if error.name not in _ABSENT:
                     raise
+                absent.modules.add(name)
+    absent.modules.update(_LEFT_OUT | _ELSEWHERE)
+    absent.modules.difference_update(_FOREIGN)
     for name, part in _RENAMED.items():
         sys.modules.setdefault(name, sys.modules[part])
 

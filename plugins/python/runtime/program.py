@@ -29,7 +29,7 @@ def run(source, arguments):
     """Runs a program to its end: `exited` with a code, `failed` with a name and a trace, or
     `malformed` with a message."""
     try:
-        startup.renew(source)
+        startup.renew(source, NAME)
         streams = sys.stdout, sys.stderr
         sys.argv = [NAME, *arguments]
         sys.orig_argv = ["python3", *sys.argv]

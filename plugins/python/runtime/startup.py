@@ -12,7 +12,7 @@ import site
 import sys
 import time
 
-from runtime import threads, wide
+from runtime import clocks, files, reads, threads, wide
 
 __builtins__ = dict(vars(builtins))
 
@@ -88,15 +88,18 @@ def _count_collections():
     return [generation["collections"] for generation in gc.get_stats()]
 
 
-def renew(source):
+def renew(source, name):
     """Makes anew what must not be the same in every run of one snapshot."""
-    for name in _own_modules:
-        del sys.modules[name]
+    for module in _own_modules:
+        del sys.modules[module]
     # Every user of the shared generator names it; seeding is a tenth of the shortest run.
     if b"random" in source:
         random.seed()
     threads.adapt(source)
     wide.adapt(source)
+    reads.adapt(source)
+    files.adapt(source, name)
+    clocks.renew()
     logging._startTime = time.time_ns()
     try:
         os.chdir(_SHARED)

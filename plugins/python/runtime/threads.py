@@ -12,11 +12,12 @@ import re
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from runtime import unsupported
 
 _real_sleep = time.sleep
+_real_excepthook = threading.excepthook
 _MAIN = _thread.get_ident()
 
 # A program with any of these may start a thread that has to wait at once.
@@ -47,6 +48,7 @@ def install():
     threading._ThreadHandle = _Handle
     threading.local = _threading_local.local
     _thread.allocate_lock = _thread.allocate = threading.Lock = Lock
+    threading.excepthook = threading.__excepthook__ = excepthook
     threading.Condition.wait = _wait
     threading.Timer.start = _start_timer
     threading.Timer.join = _join_timer
@@ -115,6 +117,16 @@ def _run(function, handle):
             function()
         finally:
             handle._set_done()
+
+
+def excepthook(args, /):
+    """Handle uncaught Thread.run() exception."""
+    with suppress(Exception):
+        unsupported.look_at(args.exc_value, args.exc_traceback)
+    _real_excepthook(args)
+
+
+excepthook.__module__ = "_thread"
 
 
 class _Handle:

@@ -11,6 +11,8 @@ import linecache
 import opcode
 import re
 
+from runtime import absent
+
 __builtins__ = dict(vars(builtins))
 
 # No class is called so by accident: see `trace.name_of`.
@@ -24,6 +26,7 @@ _MAKERS = frozenset(
     rjust set sorted str tuple zfill""".split()
 )
 _OPCODES = opcode.opname
+_KINDS = (OverflowError, ValueError, ModuleNotFoundError, ImportError, AttributeError, OSError)
 
 _reason = None
 
@@ -40,20 +43,37 @@ def reason():
 
 
 def look_at(error, trace):
-    """Notes an error that only a machine of 32 bits raises. True if it stands for a lack of
-    memory instead, which is what 64 bits would have made of it."""
-    if type(error) not in (OverflowError, ValueError) or not _NARROW.search(str(error)):
+    """Notes an error that only this Python raises. True if it stands for a lack of memory instead,
+    which is what 64 bits would have made of it."""
+    if type(error) not in _KINDS:
         return False
-    while trace.tb_next is not None:
-        trace = trace.tb_next
-    code, at = trace.tb_frame.f_code, trace.tb_lasti
+    code, at = _origin(trace)
     operation = _OPCODES[code.co_code[at]]
-    if operation == "RAISE_VARARGS" or operation == "RERAISE":
+    is_raised = operation == "RAISE_VARARGS" or operation == "RERAISE"
+    lacked = absent.meets(error, code, is_raised)
+    if lacked is not None:
+        note(f"the interpreter lacks {lacked}")
+        return False
+    if is_raised or not _is_narrow(error):
         return False
     if not operation.startswith("CALL") or _callee(code, at) in _MAKERS:
         return type(error) is OverflowError
     note(f"the interpreter's 32-bit limit ({error})")
     return False
+
+
+def _origin(trace):
+    """The code that an error comes from, and where in it; the import system's own left out."""
+    origin = trace
+    while trace is not None:
+        if not trace.tb_frame.f_code.co_filename.startswith("<frozen importlib"):
+            origin = trace
+        trace = trace.tb_next
+    return origin.tb_frame.f_code, origin.tb_lasti
+
+
+def _is_narrow(error):
+    return type(error) in (OverflowError, ValueError) and _NARROW.search(str(error)) is not None
 
 
 def _callee(code, at):

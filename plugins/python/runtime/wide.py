@@ -6,6 +6,8 @@ What C alone decides stays as it is: hashes, and the lengths that C functions ta
 import array as _array_module
 import bisect
 import builtins
+import itertools
+import math
 import random
 import re
 import struct
@@ -18,13 +20,19 @@ __builtins__ = dict(vars(builtins))
 _LARGEST = 2**63 - 1
 _array = _array_module.array
 _Struct = struct.Struct
+_MOST_OF_C = 2**31 - 1
+_islice, _repeat = itertools.islice, itertools.repeat
 _len = len
+_seed = random.Random.seed
+_HASH_MODULUS = 2**61 - 1
 _bisect_left, _bisect_right = bisect.bisect_left, bisect.bisect_right
 
 # Both ask for the length of a range that may be longer than C counts: `len` of a range or of a name
 # that one was given, `bisect` with a key or of a class that behaves like a list.
 _RANGES = re.compile(rb"(\w+)\s*(?::[^=\n]*)?=\s*range\s*\(")
 _LENGTHS = re.compile(rb"\blen\s*\(\s*(\w+)")
+# "All of it" and "for ever", where the call itself says so.
+_ENDLESS = re.compile(rb"\b(islice|repeat)\s*\([^\n]*(?:\*\*|<<|\d{10}|\de\d|maxsize)")
 
 
 def install():
@@ -35,10 +43,15 @@ def install():
         setattr(struct, function.__name__, function)
     struct.Struct = Struct
     random.len = length
+    random.Random.seed = seed
+    random.seed = random._inst.seed
 
 
 def adapt(source):
     """What makes programs slower is only there for those that may need it."""
+    if b"itertools" in source:
+        for name in set(_ENDLESS.findall(source)):
+            _replace(itertools, {b"islice": islice, b"repeat": repeat}[name])
     if b"range" not in source:
         return
     if b"len" in source:
@@ -72,6 +85,40 @@ def length(obj, /):
 
 
 length.__name__ = length.__qualname__ = "len"
+
+
+def seed(self, a=None, version=2):
+    """Initialize internal state from a seed."""
+    _seed(self, _float_hash(a) if type(a) is float else a, version)
+
+
+def _float_hash(number):
+    """The hash of a float on a machine of 64 bits, without a sign as C sees it there."""
+    if not math.isfinite(number):
+        value = 314159 if number > 0 else -314159 if number < 0 else hash(number)
+    else:
+        above, below = abs(number).as_integer_ratio()
+        value = above * pow(below, -1, _HASH_MODULUS) % _HASH_MODULUS
+        value = value if number >= 0 else -value
+    return (-2 if value == -1 else value) % 2**64
+
+
+def islice(iterable, /, *bounds):
+    """Return an iterator over selected items. No run takes as many as C counts."""
+    return _islice(iterable, *map(_countable, bounds))
+
+
+def repeat(object, times=None):
+    """Return an iterator that gives the object so many times, or for ever."""
+    return _repeat(object) if times is None else _repeat(object, _countable(times))
+
+
+def _countable(number):
+    wide = type(number) is int and _MOST_OF_C < number <= _LARGEST
+    return _MOST_OF_C if wide else number
+
+
+islice.__module__ = repeat.__module__ = "itertools"
 
 
 def bisect_left(a, x, lo=0, hi=None, *, key=None):
