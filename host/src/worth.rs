@@ -143,6 +143,16 @@ mod tests {
     }
 
     #[test]
+    fn each_seat_of_a_role_earns_for_itself() {
+        let mut samples = played();
+        samples[2].instance = 1;
+        let config = AdvantageConfig::default();
+        let earnings = Earnings::of(&samples, &config, Worth::Whole);
+        let worths = [0, 2].map(|index| earnings.worth(Unit::Completion, &[index]));
+        assert_eq!(worths, [5.5, 5.25]);
+    }
+
+    #[test]
     fn answers_of_one_round_share_its_team_reward() {
         let mut samples = played();
         samples[1].round = 0;

@@ -26,7 +26,7 @@ _MAKERS = frozenset(
     rjust set sorted str tuple zfill""".split()
 )
 _OPCODES = opcode.opname
-_KINDS = (OverflowError, ValueError, ModuleNotFoundError, ImportError, AttributeError, OSError)
+_KINDS = (OverflowError, ValueError, ModuleNotFoundError, ImportError, AttributeError)
 
 _reason = None
 
@@ -50,7 +50,7 @@ def look_at(error, trace):
     code, at = _origin(trace)
     operation = _OPCODES[code.co_code[at]]
     is_raised = operation == "RAISE_VARARGS" or operation == "RERAISE"
-    lacked = absent.meets(error, code, is_raised)
+    lacked = absent.meets(error, is_raised)
     if lacked is not None:
         note(f"the interpreter lacks {lacked}")
         return False
