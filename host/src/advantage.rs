@@ -262,6 +262,24 @@ mod tests {
     }
 
     #[test]
+    fn who_was_refused_alone_or_with_others_worth_more_is_not_pushed_away() {
+        let config = AdvantageConfig::default();
+        let advantages = |rewards: &[f64]| {
+            let answer = |(branch, reward): (usize, &f64)| {
+                let mut made = sample(0, 0, 0, "solo", branch);
+                (made.accepted, made.reward.local) = (false, *reward);
+                made
+            };
+            let samples: Vec<Sample> = rewards.iter().enumerate().map(answer).collect();
+            compare(&samples, &config, |_| true).advantages
+        };
+        // The filter leaves the group out, and still it says one thing.
+        assert_eq!(advantages(&[-0.1, -0.1]), [Some(-0.5), Some(-0.5)]);
+        assert_eq!(advantages(&[-0.1]), [None], "it was compared with nothing");
+        assert!(advantages(&[-0.1, -0.3])[0].unwrap() > 0.0);
+    }
+
+    #[test]
     fn samples_outside_every_group_have_no_advantage() {
         assert_eq!(advantages(&[], Scale::Spread, 2), [None, None]);
     }
