@@ -480,4 +480,18 @@ mod tests {
         run.rewind(None).unwrap();
         assert_eq!(std::fs::read_to_string(&metrics).unwrap(), "");
     }
+
+    #[test]
+    fn tables_come_to_no_more_than_they_may() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunFolder::create(&config(folder.path(), None), "run").unwrap();
+        assert!(run.write_table(1, &[], 1).unwrap());
+        assert!(!run.write_table(2, &[], 1).unwrap());
+        assert!(run.write_table(2, &[], u64::MAX).unwrap());
+        let steps: Vec<usize> =
+            list_tables(run.path()).unwrap().into_iter().map(|(step, _)| step).collect();
+        assert_eq!(steps, [1, 2]);
+        run.rewind(Some(1)).unwrap();
+        assert_eq!(list_tables(run.path()).unwrap().len(), 1);
+    }
 }

@@ -133,7 +133,8 @@ mod tests {
         samples[4].completion.text = "naïve\n漢字".to_owned();
         let advantages: Vec<Option<f32>> =
             (0..samples.len()).map(|at| (at % 3 != 0).then_some(at as f32 / 7.0)).collect();
-        let rows = rows_of(5, &samples, &advantages, &[episode(0), episode(1)]);
+        let answers = samples.iter().zip(advantages);
+        let rows = rows_of(5, answers, &[episode(0), episode(1)]);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("step.parquet");
         write_table(&path, &rows).unwrap();
@@ -154,8 +155,8 @@ mod tests {
             }
         }
         samples.push(sample(1, 0, 0, "solo", 0));
-        let advantages = vec![None; samples.len()];
-        let rows = rows_of(1, &samples, &advantages, &[episode(0), episode(1)]);
+        let answers = samples.iter().map(|sample| (sample, None));
+        let rows = rows_of(1, answers, &[episode(0), episode(1)]);
         let parents: Vec<Option<usize>> = rows.iter().map(|row| row.parent).collect();
         assert_eq!(parents, [None, None, Some(0), Some(0), Some(3), Some(3), None]);
     }

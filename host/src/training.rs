@@ -285,15 +285,14 @@ impl Training {
         advantages: &[Option<f32>],
     ) -> Result<Option<String>, TrainingError> {
         let (step, config) = (self.progress.step, &self.config.rollout);
-        let whole = config.store == Store::All;
-        let chosen =
-            rollout.samples.iter().zip(advantages).filter(|(sample, _)| whole || sample.kept);
-        let (samples, advantages): (Vec<Sample>, Vec<Option<f32>>) =
-            chosen.map(|(sample, advantage)| (sample.clone(), *advantage)).unzip();
-        if config.store == Store::None {
-            return Ok(None);
-        }
-        let rows = rows_of(step, &samples, &advantages, &rollout.episodes);
+        let whole = match config.store {
+            Store::None => return Ok(None),
+            Store::Kept => false,
+            Store::All => true,
+        };
+        let answers = rollout.samples.iter().zip(advantages.iter().copied());
+        let chosen = answers.filter(|(sample, _)| whole || sample.kept);
+        let rows = rows_of(step, chosen, &rollout.episodes);
         let limit = (config.store_mib as u64) << 20;
         let written = self.folder.write_table(step, &rows, limit)?;
         let first =

@@ -42,18 +42,17 @@ struct Place {
     before: Option<usize>,
 }
 
-/// The rows of a step's samples, in their order.
-pub fn rows_of(
+/// The rows of a step's answers with their advantages, in their order.
+pub fn rows_of<'s>(
     step: usize,
-    samples: &[Sample],
-    advantages: &[Option<f32>],
+    answers: impl Iterator<Item = (&'s Sample, Option<f32>)>,
     episodes: &[Episode],
 ) -> Vec<Row> {
     let episodes: BTreeMap<(usize, usize), &Episode> =
         episodes.iter().map(|episode| ((episode.task, episode.episode), episode)).collect();
     let mut places: BTreeMap<(usize, usize), Place> = BTreeMap::new();
-    let mut rows = Vec::with_capacity(samples.len());
-    for (index, (sample, advantage)) in samples.iter().zip(advantages).enumerate() {
+    let mut rows = Vec::new();
+    for (index, (sample, advantage)) in answers.enumerate() {
         let place = (sample.task, sample.episode);
         let line = places.entry(place).or_insert(Place { round: sample.round, ..Place::default() });
         if line.round != sample.round {
@@ -70,7 +69,7 @@ pub fn rows_of(
             seed: episode.map_or(0, |episode| episode.seed),
             parent: line.before,
             sample: sample.clone(),
-            advantage: *advantage,
+            advantage,
             ending: episode.map_or("", |episode| word(&episode.ending)).to_owned(),
         });
     }
