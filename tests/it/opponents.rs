@@ -11,7 +11,7 @@ use troupe::storage::digest_file;
 use troupe::team::Team;
 use troupe::training::Training;
 
-use crate::script::config as small;
+use crate::script::{begin, config as small};
 use crate::support::run;
 
 /// The first seat learns against what it was up to two steps ago.
@@ -31,13 +31,6 @@ fn config(folder: &Path) -> Config {
     config.checkpoint.keep = 9;
     config.run.dir = folder.to_owned();
     config
-}
-
-fn begin(config: &Config) -> Training {
-    let team = Team::assemble(config, Device::cpu()).unwrap();
-    let config = team.resolve(config);
-    let folder = RunFolder::create(&config, "run").unwrap();
-    Training::begin(config, team, folder).unwrap()
 }
 
 /// Digest of a policy's weights in a checkpoint.

@@ -12,8 +12,10 @@ use troupe::config::{Config, Roles};
 use troupe::plugin::Split;
 use troupe::policy::{Device, RemoteAnswers, RemoteFailure, RemoteRequest, Sampling};
 use troupe::rollout::{Guest, Rollout, TaskSeed, collect};
+use troupe::run::RunFolder;
 use troupe::seed::Seed;
 use troupe::team::Team;
+use troupe::training::Training;
 use troupe::trajectory::{Completion, StopReason};
 
 use crate::support::fixture;
@@ -128,6 +130,14 @@ pub fn team(config: &Config, players: &[(&str, &Arc<Script>)]) -> Team {
         team.policies.remove(*seat);
     }
     team
+}
+
+/// A run of a configuration, at its first step.
+pub fn begin(config: &Config) -> Training {
+    let team = Team::assemble(config, Device::cpu()).unwrap();
+    let config = team.resolve(config);
+    let folder = RunFolder::create(&config, "run").unwrap();
+    Training::begin(config, team, folder).unwrap()
 }
 
 /// The first training tasks of a team's only family.

@@ -4,13 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use troupe::config::{Config, Estimator, SamplingScheme, Store};
-use troupe::policy::Device;
-use troupe::run::{RunFolder, list_tables};
+use troupe::run::list_tables;
 use troupe::table::read_table;
-use troupe::team::Team;
-use troupe::training::Training;
 
-use crate::script::config as small;
+use crate::script::{begin, config as small};
 use crate::support::run;
 
 fn config(folder: &Path) -> Config {
@@ -20,13 +17,6 @@ fn config(folder: &Path) -> Config {
     config.validation.tasks_during_training = 2;
     config.train.steps = 3;
     config
-}
-
-fn begin(config: &Config) -> Training {
-    let team = Team::assemble(config, Device::cpu()).unwrap();
-    let config = team.resolve(config);
-    let folder = RunFolder::create(&config, "run").unwrap();
-    Training::begin(config, team, folder).unwrap()
 }
 
 /// A whole run: its folder, and what it warned of.

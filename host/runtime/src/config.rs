@@ -4,12 +4,15 @@
 //! policies say about their own settings is checked where they are loaded.
 
 mod anchor;
+mod check;
 mod comparison;
 mod curriculum;
 mod device;
+mod explanation;
 mod family;
 mod grantee;
 mod mix;
+mod overrides;
 mod plugins;
 mod policies;
 mod remote;
@@ -48,8 +51,9 @@ pub use train::{
     TrainConfig,
 };
 
-use self::table::{Kind, table};
-use crate::error::suggestion;
+use self::explanation::explain;
+use self::overrides::{apply_override, parse_table};
+use self::table::table;
 
 table! {
     /// Everything a run depends on.
@@ -188,251 +192,6 @@ impl Config {
     pub fn to_toml(&self) -> String {
         // Every field is a string, number, flag, list or table, which TOML can write.
         toml::to_string_pretty(self).unwrap_or_default()
-    }
-
-    fn check(&self) -> Result<(), ConfigError> {
-        self.check_ranges("")?;
-        require(
-            self.run.name.as_deref().is_none_or(is_folder_name),
-            "run.name",
-            "it must be the plain name of a folder, without `/` and not beginning with a dot; \
-             `run.dir` says where that folder is made",
-        )?;
-        self.check_rollout()?;
-        self.check_families()?;
-        require(
-            self.imitation.ceiling > self.imitation.success,
-            "imitation.ceiling",
-            "it must be above imitation.success",
-        )?;
-        for (name, policy) in &self.policies {
-            self.check_adapter(name, policy)?;
-            self.check_snapshot(name, policy)?;
-            require(
-                policy.head_size % 2 == 0,
-                &format!("policies.{name}.head_size"),
-                "it must be even",
-            )?;
-            require(
-                policy.heads % policy.key_value_heads == 0,
-                &format!("policies.{name}.key_value_heads"),
-                "it must divide `heads`",
-            )?;
-            let Some(remote) = &policy.remote else { continue };
-            let weights = policy.path.is_some() || policy.base.is_some() || self.is_base(name);
-            require(
-                !weights,
-                &format!("policies.{name}"),
-                "a remote policy has no weights here, so no `path` and no `base`, and is the base \
-                 of none; it is loaded here or asked there, not both",
-            )?;
-            remote.check(&format!("policies.{name}.remote"))?;
-        }
-        Ok(())
-    }
-
-    fn check_adapter(&self, name: &str, policy: &PolicyConfig) -> Result<(), ConfigError> {
-        let Some(base) = &policy.base else {
-            return require(
-                policy.lora.is_none(),
-                &format!("policies.{name}.lora"),
-                "an adapter needs a base; name another policy in `base`",
-            );
-        };
-        let key = format!("policies.{name}.base");
-        let suggestion = suggestion(base, self.policies.keys().map(String::as_str));
-        let known = self.policies.get(base);
-        require(
-            known.is_some(),
-            &key,
-            &format!("there is no table [policies.{base}]{suggestion}"),
-        )?;
-        require(
-            known.is_none_or(|base| base.base.is_none()),
-            &key,
-            &format!("`{base}` is an adapter itself; name the policy it is an adapter over"),
-        )?;
-        require(
-            policy.path.is_none(),
-            &format!("policies.{name}.path"),
-            "an adapter's weights are named in `lora.path`, its base's in the base's table",
-        )
-    }
-
-    fn check_snapshot(&self, name: &str, policy: &PolicyConfig) -> Result<(), ConfigError> {
-        let Some(source) = &policy.snapshot_of else { return Ok(()) };
-        let key = format!("policies.{name}.snapshot_of");
-        let suggestion = suggestion(source, self.policies.keys().map(String::as_str));
-        let known = self.policies.contains_key(source);
-        require(known, &key, &format!("there is no table [policies.{source}]{suggestion}"))?;
-        require(
-            self.trains(source),
-            &key,
-            &format!("`{source}` is not trained, so it has no earlier states; name one that is"),
-        )?;
-        let own = PolicyConfig {
-            snapshot_of: policy.snapshot_of.clone(),
-            every: policy.every,
-            ..PolicyConfig::default()
-        };
-        require(
-            *policy == own,
-            &format!("policies.{name}"),
-            &format!(
-                "a snapshot is what `{source}` was; leave out all but snapshot_of and `every`"
-            ),
-        )
-    }
-
-    fn check_rollout(&self) -> Result<(), ConfigError> {
-        let rollout = &self.rollout;
-        self.check_comparison()?;
-        require(
-            rollout.stop.iter().all(|stop| !stop.is_empty()),
-            "rollout.stop",
-            "an empty text would end every answer at once",
-        )
-    }
-}
-
-impl Config {
-    fn check_comparison(&self) -> Result<(), ConfigError> {
-        let Comparison { unit, worth, same, scale } = self.advantage.comparison();
-        let name = table::choice(&self.advantage.estimator);
-        let name = name.trim_matches('"');
-        let (has, key) = (|what| same.contains(&what), "advantage.estimator");
-        require(
-            self.rollout.branches > 1 || same == [Same::Task],
-            "rollout.branches",
-            "a group of one has no advantage, so nothing would be learned; use 2 or more",
-        )?;
-        require(
-            worth == Worth::Now || self.rollout.sampling == SamplingScheme::Trajectory,
-            key,
-            &format!(
-                "`{name}` compares what whole trajectories are worth; set rollout.sampling = \
-                 \"trajectory\""
-            ),
-        )?;
-        require(
-            !has(Same::State) || self.rollout.sampling == SamplingScheme::Tree,
-            key,
-            &format!(
-                "`{name}` compares answers to one state, and independent trajectories share none \
-                 but the first; set rollout.sampling = \"tree\", or the estimator to `grpo` or \
-                 `dr-grpo`"
-            ),
-        )?;
-        require(
-            has(Same::Task) || has(Same::State) || has(Same::Situation),
-            "advantage.same",
-            "answers to different tasks are worth different amounts; add \"task\"",
-        )?;
-        require(
-            unit == Unit::Completion || worth == Worth::Whole,
-            "advantage.worth",
-            "several answers are worth something together only as a \"whole\"",
-        )?;
-        require(
-            scale != Scale::Parts || worth == Worth::Now,
-            "advantage.scale",
-            "the shares of a reward are known of what an answer earns \"now\"; set worth = \"now\"",
-        )
-    }
-}
-
-fn require(holds: bool, key: &str, reason: &str) -> Result<(), ConfigError> {
-    if holds {
-        return Ok(());
-    }
-    Err(ConfigError::Invalid { key: key.to_owned(), reason: reason.to_owned() })
-}
-
-fn is_folder_name(name: &str) -> bool {
-    let fits = |c: char| !c.is_control() && !"/\\".contains(c);
-    (1..=200).contains(&name.len()) && !name.starts_with('.') && name.chars().all(fits)
-}
-
-fn parse_table(text: &str, origin: &str) -> Result<toml::Table, ConfigError> {
-    text.parse().map_err(|error: toml::de::Error| ConfigError::Malformed {
-        origin: origin.to_owned(),
-        reason: error.to_string().trim().to_owned(),
-    })
-}
-
-/// Put `a.b.c=value` into the table. A value that is not TOML is a string, so
-/// that words need no quotes inside the shell's.
-fn apply_override(table: &mut toml::Table, text: &str) -> Result<(), ConfigError> {
-    let malformed = |reason: &str| ConfigError::Malformed {
-        origin: format!("--set {text}"),
-        reason: reason.to_owned(),
-    };
-    let (key, value) = text.split_once('=').ok_or_else(|| malformed("write key=value"))?;
-    let value = format!("value = {value}")
-        .parse::<toml::Table>()
-        .ok()
-        .and_then(|mut table| table.remove("value"))
-        .unwrap_or_else(|| toml::Value::String(value.to_owned()));
-    let mut path: Vec<&str> = key.trim().split('.').collect();
-    let last = path.pop().filter(|last| !last.is_empty());
-    let last = last.ok_or_else(|| malformed("the key is empty"))?;
-    let mut table = table;
-    for part in path {
-        let entry =
-            table.entry(part.to_owned()).or_insert_with(|| toml::Value::Table(toml::Table::new()));
-        // `--set roles.planner=p` replaces `roles = "shared"`.
-        if entry.is_str() {
-            *entry = toml::Value::Table(toml::Table::new());
-        }
-        table = entry.as_table_mut().ok_or_else(|| malformed("the key is not a table"))?;
-    }
-    table.insert(last.to_owned(), value);
-    Ok(())
-}
-
-/// Serde's message about an unknown field, turned into the nearest right key;
-/// any other into what the setting accepts.
-fn explain(given: &toml::Value, path: &str, message: &str) -> ConfigError {
-    let mut quoted = message.split('`').skip(1).step_by(2);
-    if message.trim().starts_with("unknown field")
-        && let Some(field) = quoted.next()
-    {
-        let (table, _) = locate(given, path.rsplit_once('.').map_or("", |(table, _)| table));
-        let key = if table.is_empty() { field.to_owned() } else { format!("{table}.{field}") };
-        let candidates: Vec<&str> = quoted.collect();
-        return ConfigError::UnknownKey { key, suggestion: suggestion(field, candidates) };
-    }
-    let (key, value) = locate(given, path);
-    let settings = Config::settings();
-    let setting = settings.iter().find(|setting| setting.is(&key));
-    let accepts = setting.map_or("a table", |setting| &setting.accepts);
-    let reason = value.map_or_else(
-        || format!("it must be {accepts}"),
-        |value| format!("it is {}, but must be {accepts}", brief(&value.to_string())),
-    );
-    ConfigError::Invalid { key, reason }
-}
-
-/// The key and the value at a path such as `mix[0].weight`. Of a list that is no
-/// list of tables, it is the whole list.
-fn locate<'v>(given: &'v toml::Value, path: &str) -> (String, Option<&'v toml::Value>) {
-    let (mut key, mut value) = (String::new(), Some(given));
-    for part in path.split('.') {
-        let (name, index) = part.split_once('[').unwrap_or((part, ""));
-        key = table::join(&key, name);
-        value = value.and_then(|value| value.get(name));
-        let index: Option<usize> = index.trim_end_matches(']').parse().ok();
-        let entry = index.and_then(|index| value?.get(index)).filter(|entry| entry.is_table());
-        value = entry.or(value);
-    }
-    (key, value)
-}
-
-/// As much of a value as an error message should carry.
-fn brief(value: &str) -> String {
-    match value.char_indices().nth(60) {
-        None => value.to_owned(),
-        Some((end, _)) => format!("{}…", &value[..end]),
     }
 }
 

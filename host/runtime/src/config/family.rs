@@ -1,7 +1,8 @@
 //! The families of tasks of a run: those of `[[mix]]`, or the one that the tables
 //! `[plugins]`, `[environment]`, `[workflow]`, `[tasks]` and `[curriculum]` speak of.
 
-use super::{Config, ConfigError, CurriculumConfig, MixConfig, TasksConfig, require};
+use super::check::require;
+use super::{Config, ConfigError, CurriculumConfig, MixConfig, TasksConfig};
 
 impl Config {
     /// Every family of tasks; one at least.

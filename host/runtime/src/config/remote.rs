@@ -1,7 +1,8 @@
 //! `[policies.<name>.remote]`: a policy that a server answers for.
 
+use super::ConfigError;
+use super::check::require;
 use super::table::table;
-use super::{ConfigError, require};
 
 table! {
     /// A server with OpenAI's chat interface, such as vLLM or SGLang. What it

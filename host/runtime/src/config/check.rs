@@ -1,0 +1,169 @@
+//! What must hold between settings; the range of each alone is in its table.
+
+use super::table::{self, Kind};
+use super::{
+    Comparison, Config, ConfigError, PolicyConfig, Same, SamplingScheme, Scale, Unit, Worth,
+};
+use crate::error::suggestion;
+
+impl Config {
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        self.check_ranges("")?;
+        require(
+            self.run.name.as_deref().is_none_or(is_folder_name),
+            "run.name",
+            "it must be the plain name of a folder, without `/` and not beginning with a dot; \
+             `run.dir` says where that folder is made",
+        )?;
+        self.check_rollout()?;
+        self.check_families()?;
+        require(
+            self.imitation.ceiling > self.imitation.success,
+            "imitation.ceiling",
+            "it must be above imitation.success",
+        )?;
+        for (name, policy) in &self.policies {
+            self.check_adapter(name, policy)?;
+            self.check_snapshot(name, policy)?;
+            require(
+                policy.head_size % 2 == 0,
+                &format!("policies.{name}.head_size"),
+                "it must be even",
+            )?;
+            require(
+                policy.heads % policy.key_value_heads == 0,
+                &format!("policies.{name}.key_value_heads"),
+                "it must divide `heads`",
+            )?;
+            let Some(remote) = &policy.remote else { continue };
+            let weights = policy.path.is_some() || policy.base.is_some() || self.is_base(name);
+            require(
+                !weights,
+                &format!("policies.{name}"),
+                "a remote policy has no weights here, so no `path` and no `base`, and is the base \
+                 of none; it is loaded here or asked there, not both",
+            )?;
+            remote.check(&format!("policies.{name}.remote"))?;
+        }
+        Ok(())
+    }
+
+    fn check_adapter(&self, name: &str, policy: &PolicyConfig) -> Result<(), ConfigError> {
+        let Some(base) = &policy.base else {
+            return require(
+                policy.lora.is_none(),
+                &format!("policies.{name}.lora"),
+                "an adapter needs a base; name another policy in `base`",
+            );
+        };
+        let key = format!("policies.{name}.base");
+        let suggestion = suggestion(base, self.policies.keys().map(String::as_str));
+        let known = self.policies.get(base);
+        require(
+            known.is_some(),
+            &key,
+            &format!("there is no table [policies.{base}]{suggestion}"),
+        )?;
+        require(
+            known.is_none_or(|base| base.base.is_none()),
+            &key,
+            &format!("`{base}` is an adapter itself; name the policy it is an adapter over"),
+        )?;
+        require(
+            policy.path.is_none(),
+            &format!("policies.{name}.path"),
+            "an adapter's weights are named in `lora.path`, its base's in the base's table",
+        )
+    }
+
+    fn check_snapshot(&self, name: &str, policy: &PolicyConfig) -> Result<(), ConfigError> {
+        let Some(source) = &policy.snapshot_of else { return Ok(()) };
+        let key = format!("policies.{name}.snapshot_of");
+        let suggestion = suggestion(source, self.policies.keys().map(String::as_str));
+        let known = self.policies.contains_key(source);
+        require(known, &key, &format!("there is no table [policies.{source}]{suggestion}"))?;
+        require(
+            self.trains(source),
+            &key,
+            &format!("`{source}` is not trained, so it has no earlier states; name one that is"),
+        )?;
+        let own = PolicyConfig {
+            snapshot_of: policy.snapshot_of.clone(),
+            every: policy.every,
+            ..PolicyConfig::default()
+        };
+        require(
+            *policy == own,
+            &format!("policies.{name}"),
+            &format!(
+                "a snapshot is what `{source}` was; leave out all but snapshot_of and `every`"
+            ),
+        )
+    }
+
+    fn check_rollout(&self) -> Result<(), ConfigError> {
+        let rollout = &self.rollout;
+        self.check_comparison()?;
+        require(
+            rollout.stop.iter().all(|stop| !stop.is_empty()),
+            "rollout.stop",
+            "an empty text would end every answer at once",
+        )
+    }
+
+    fn check_comparison(&self) -> Result<(), ConfigError> {
+        let Comparison { unit, worth, same, scale } = self.advantage.comparison();
+        let name = table::choice(&self.advantage.estimator);
+        let name = name.trim_matches('"');
+        let (has, key) = (|what| same.contains(&what), "advantage.estimator");
+        require(
+            self.rollout.branches > 1 || same == [Same::Task],
+            "rollout.branches",
+            "a group of one has no advantage, so nothing would be learned; use 2 or more",
+        )?;
+        require(
+            worth == Worth::Now || self.rollout.sampling == SamplingScheme::Trajectory,
+            key,
+            &format!(
+                "`{name}` compares what whole trajectories are worth; set rollout.sampling = \
+                 \"trajectory\""
+            ),
+        )?;
+        require(
+            !has(Same::State) || self.rollout.sampling == SamplingScheme::Tree,
+            key,
+            &format!(
+                "`{name}` compares answers to one state, and independent trajectories share none \
+                 but the first; set rollout.sampling = \"tree\", or the estimator to `grpo` or \
+                 `dr-grpo`"
+            ),
+        )?;
+        require(
+            has(Same::Task) || has(Same::State) || has(Same::Situation),
+            "advantage.same",
+            "answers to different tasks are worth different amounts; add \"task\"",
+        )?;
+        require(
+            unit == Unit::Completion || worth == Worth::Whole,
+            "advantage.worth",
+            "several answers are worth something together only as a \"whole\"",
+        )?;
+        require(
+            scale != Scale::Parts || worth == Worth::Now,
+            "advantage.scale",
+            "the shares of a reward are known of what an answer earns \"now\"; set worth = \"now\"",
+        )
+    }
+}
+
+pub(super) fn require(holds: bool, key: &str, reason: &str) -> Result<(), ConfigError> {
+    if holds {
+        return Ok(());
+    }
+    Err(ConfigError::Invalid { key: key.to_owned(), reason: reason.to_owned() })
+}
+
+fn is_folder_name(name: &str) -> bool {
+    let fits = |c: char| !c.is_control() && !"/\\".contains(c);
+    (1..=200).contains(&name.len()) && !name.starts_with('.') && name.chars().all(fits)
+}

@@ -1,0 +1,40 @@
+//! TOML as a file has it, and as `--set` puts more into it.
+
+use super::ConfigError;
+
+pub(super) fn parse_table(text: &str, origin: &str) -> Result<toml::Table, ConfigError> {
+    text.parse().map_err(|error: toml::de::Error| ConfigError::Malformed {
+        origin: origin.to_owned(),
+        reason: error.to_string().trim().to_owned(),
+    })
+}
+
+/// Put `a.b.c=value` into the table. A value that is not TOML is a string, so
+/// that words need no quotes inside the shell's.
+pub(super) fn apply_override(table: &mut toml::Table, text: &str) -> Result<(), ConfigError> {
+    let malformed = |reason: &str| ConfigError::Malformed {
+        origin: format!("--set {text}"),
+        reason: reason.to_owned(),
+    };
+    let (key, value) = text.split_once('=').ok_or_else(|| malformed("write key=value"))?;
+    let value = format!("value = {value}")
+        .parse::<toml::Table>()
+        .ok()
+        .and_then(|mut table| table.remove("value"))
+        .unwrap_or_else(|| toml::Value::String(value.to_owned()));
+    let mut path: Vec<&str> = key.trim().split('.').collect();
+    let last = path.pop().filter(|last| !last.is_empty());
+    let last = last.ok_or_else(|| malformed("the key is empty"))?;
+    let mut table = table;
+    for part in path {
+        let entry =
+            table.entry(part.to_owned()).or_insert_with(|| toml::Value::Table(toml::Table::new()));
+        // `--set roles.planner=p` replaces `roles = "shared"`.
+        if entry.is_str() {
+            *entry = toml::Value::Table(toml::Table::new());
+        }
+        table = entry.as_table_mut().ok_or_else(|| malformed("the key is not a table"))?;
+    }
+    table.insert(last.to_owned(), value);
+    Ok(())
+}
