@@ -78,6 +78,12 @@ impl Team {
         let mut policies = BTreeMap::new();
         for name in cast.policies().into_keys() {
             let failed = |reason| TeamError::Policy { name: name.clone(), reason };
+            if let Some(of) = config.source_of(&name)
+                && !cast.policies().contains_key(of)
+            {
+                let of = of.to_owned();
+                return Err(CastError::IdleSource { policy: name, of }.into());
+            }
             if !config.trains(&name) {
                 cast.freeze(&name);
             }

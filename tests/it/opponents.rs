@@ -64,6 +64,17 @@ fn a_snapshot_is_what_its_source_was_when_it_was_last_due() {
 }
 
 #[test]
+fn a_snapshot_of_what_nobody_plays_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut config = config(folder.path());
+    let of = Some("idle".to_owned());
+    config.policies.insert("idle".to_owned(), PolicyConfig::default());
+    config.policies.get_mut("old").unwrap().snapshot_of = of;
+    let error = Team::assemble(&config, Device::cpu()).err().unwrap().to_string();
+    assert!(error.contains("`old` is a snapshot of `idle`, which plays no role"), "{error}");
+}
+
+#[test]
 fn a_resumed_run_has_the_opponents_it_would_have_had() {
     let (whole, parted) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let whole = train(whole.path());

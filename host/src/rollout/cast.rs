@@ -29,6 +29,17 @@ pub enum CastError {
         /// The nearest right one.
         suggestion: String,
     },
+    /// A snapshot of what nobody plays, and so nobody trains.
+    #[error(
+        "the policy `{policy}` is a snapshot of `{of}`, which plays no role and so never changes; \
+         give `{of}` a role, or take a snapshot of one that has one"
+    )]
+    IdleSource {
+        /// The snapshot.
+        policy: String,
+        /// What it is a snapshot of.
+        of: String,
+    },
     /// An entry for a role that the workflow does not have.
     #[error("the workflow has no role `{role}`{suggestion}")]
     UnknownRole {
