@@ -22,7 +22,7 @@ use crate::family::FamilyError;
 use crate::imitation::{ImitationError, RecordingError};
 use crate::plugin::PluginError;
 use crate::policy::{Device, PolicyError};
-use crate::rollout::{CastError, RolloutError};
+use crate::rollout::{RoleMapError, RolloutError};
 use crate::team::TeamError;
 use crate::trainer::{DoesNotFit, TrainerError};
 use crate::training::TrainingError;
@@ -51,7 +51,7 @@ fn carry_out(cli: Cli) -> anyhow::Result<u8> {
 
 /// The exit code of the layer an error comes from.
 fn code_of(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
-    if cause.is::<RecordingError>() || cause.is::<CastError>() || cause.is::<DoesNotFit>() {
+    if cause.is::<RecordingError>() || cause.is::<RoleMapError>() || cause.is::<DoesNotFit>() {
         return Some(ExitCode::Usage);
     }
     if let Some(error) = cause.downcast_ref::<PolicyError>() {
@@ -69,7 +69,7 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
 fn of_team(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
     Some(match cause.downcast_ref::<TeamError>()? {
         TeamError::Family(error) => return of_family(error),
-        TeamError::Cast(_) => ExitCode::Usage,
+        TeamError::RoleMap(_) => ExitCode::Usage,
         TeamError::Policy { .. } | TeamError::Tokenizer { .. } => ExitCode::Policy,
     })
 }

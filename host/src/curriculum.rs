@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::family::Family;
 use crate::plugin::Split;
-use crate::rollout::{Stage, TaskSeed};
+use crate::rollout::{Scenario, TaskSeed};
 use crate::seed::Seed;
 use crate::trajectory::Episode;
 
@@ -73,9 +73,9 @@ pub fn training_tasks(
     let dealt = Deal::after(position, weights).take(count).enumerate();
     let task = |(index, (family, place)): (usize, (usize, u64))| {
         let (family, seed) = (&families[family], step.at(index as u64));
-        let stage = family.rung(standings).clone();
-        let task = stage.training_task(place, order.named(&stage.family), seed.named("task"));
-        TaskSeed { stage, split: Split::Train, task, seed }
+        let scenario = family.rung(standings).clone();
+        let task = scenario.training_task(place, order.named(&scenario.family), seed.named("task"));
+        TaskSeed { scenario, split: Split::Train, task, seed }
     };
     dealt.map(task).collect()
 }
@@ -84,7 +84,7 @@ pub fn training_tasks(
 /// enough step on or back.
 pub fn advance(families: &[Family], standings: &mut Standings, episodes: &[Episode]) {
     for family in families.iter().filter(|family| family.rungs.len() > 1) {
-        let name = &family.stage.family;
+        let name = &family.scenario.family;
         let own = episodes.iter().filter(|episode| episode.family == *name && !episode.is_void());
         let standing = standings.entry(name.clone()).or_default();
         for episode in own {
@@ -107,8 +107,8 @@ pub fn advance(families: &[Family], standings: &mut Standings, episodes: &[Episo
 
 impl Family {
     /// What it trains on now.
-    pub fn rung(&self, standings: &Standings) -> &Arc<Stage> {
-        let standing = standings.get(&self.stage.family).copied().unwrap_or_default();
+    pub fn rung(&self, standings: &Standings) -> &Arc<Scenario> {
+        let standing = standings.get(&self.scenario.family).copied().unwrap_or_default();
         &self.rungs[standing.rung.min(self.rungs.len() - 1)]
     }
 }

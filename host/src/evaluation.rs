@@ -6,13 +6,13 @@ use std::sync::Arc;
 use crate::config::{RolloutConfig, SamplingScheme};
 use crate::metrics::Success;
 use crate::plugin::Split;
-use crate::rollout::{Rollout, RolloutError, Stage, TaskSeed, collect};
+use crate::rollout::{Rollout, RolloutError, Scenario, TaskSeed, collect};
 use crate::seed::Seed;
 use crate::team::Team;
 
 /// Which tasks, and how the policies answer.
 #[derive(Clone, Copy, Debug)]
-pub struct Exam {
+pub struct HeldOutTasks {
     /// The part of the tasks.
     pub split: Split,
     /// The first so many tasks of it, of each family.
@@ -23,7 +23,7 @@ pub struct Exam {
     pub seed: Seed,
 }
 
-/// What an exam showed.
+/// What an evaluation showed.
 #[derive(Debug)]
 pub struct Evaluation {
     /// Solved tasks of all families; those of void episodes count as not solved.
@@ -34,36 +34,38 @@ pub struct Evaluation {
     pub rollout: Rollout,
 }
 
-/// Play one episode of every task of the exam, so many of each family.
+/// Play one episode of every task held out, so many of each family.
 pub fn evaluate(
     team: &Team,
-    exam: Exam,
+    held_out: HeldOutTasks,
     config: &RolloutConfig,
 ) -> Result<Evaluation, RolloutError> {
     let config = RolloutConfig {
         branches: 1,
         sampling: SamplingScheme::Trajectory,
-        temperature: if exam.sampled { config.temperature } else { 0.0 },
+        temperature: if held_out.sampled { config.temperature } else { 0.0 },
         ..config.clone()
     };
-    let stages = team.families.iter().map(|family| &family.stage);
-    let tasks: Vec<TaskSeed> = stages.clone().flat_map(|stage| tasks(stage, exam)).collect();
-    let rollout = collect(&team.cast, &team.policies, &tasks, &config, 1.0)?;
-    let of_family = |stage: &Arc<Stage>| {
-        let own = rollout.episodes.iter().filter(|episode| episode.family == stage.family);
-        (stage.family.clone(), Success::of(own))
+    let scenarios = team.families.iter().map(|family| &family.scenario);
+    let tasks: Vec<TaskSeed> =
+        scenarios.clone().flat_map(|scenario| tasks(scenario, held_out)).collect();
+    let rollout = collect(&team.role_map, &team.policies, &tasks, &config, 1.0)?;
+    let of_family = |scenario: &Arc<Scenario>| {
+        let own = rollout.episodes.iter().filter(|episode| episode.family == scenario.family);
+        (scenario.family.clone(), Success::of(own))
     };
-    let families = stages.map(of_family).collect();
+    let families = scenarios.map(of_family).collect();
     Ok(Evaluation { success: Success::of(&rollout.episodes), families, rollout })
 }
 
-/// The exam's tasks of one family: the same whatever the run's seed, so that runs
+/// The held-out tasks of one family: the same whatever the run's seed, so that runs
 /// can be compared.
-fn tasks(stage: &Arc<Stage>, exam: Exam) -> impl Iterator<Item = TaskSeed> {
-    let seed = exam.seed.named(exam.split.name()).named(&stage.family);
-    let count = stage.tasks(exam.split).map_or(exam.tasks, |count| count.min(exam.tasks));
+fn tasks(scenario: &Arc<Scenario>, held_out: HeldOutTasks) -> impl Iterator<Item = TaskSeed> {
+    let seed = held_out.seed.named(held_out.split.name()).named(&scenario.family);
+    let count =
+        scenario.tasks(held_out.split).map_or(held_out.tasks, |count| count.min(held_out.tasks));
     (0..count as u32).map(move |task| {
-        let (stage, seed) = (stage.clone(), seed.at(u64::from(task)));
-        TaskSeed { stage, split: exam.split, task, seed }
+        let (scenario, seed) = (scenario.clone(), seed.at(u64::from(task)));
+        TaskSeed { scenario, split: held_out.split, task, seed }
     })
 }

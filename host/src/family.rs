@@ -9,16 +9,16 @@ use crate::error::suggestion;
 use crate::loading::{LoadError, load_plugins};
 use crate::plugin::{EnvironmentPlugin, PluginError, PluginFailure, PluginLibrary};
 use crate::records::{RecordError, Records};
-use crate::rollout::{Stage, offered_tools};
+use crate::rollout::{Scenario, offered_tools};
 
 /// The kinds of tasks of a run, and how much of each there is.
 #[derive(Clone)]
 pub struct Family {
     /// As the configuration has it; what held-out tasks are played on.
-    pub stage: Arc<Stage>,
+    pub scenario: Arc<Scenario>,
     /// What training tasks are played on: the rungs of the curriculum's ladder,
-    /// or the same stage.
-    pub rungs: Vec<Arc<Stage>>,
+    /// or the same scenario.
+    pub rungs: Vec<Arc<Scenario>>,
     /// When training goes from one rung to the next.
     pub curriculum: CurriculumConfig,
     /// Share of the training tasks, in proportion to the other families'.
@@ -83,37 +83,38 @@ pub fn set_families(config: &Config) -> Result<Vec<Family>, FamilyError> {
     let (library, _) = load_plugins(config)?;
     let mut families = Vec::new();
     for entry in config.families() {
-        let stage = set_stage(config, &entry, &library)?;
-        let rungs = match rungs(&stage, &entry.curriculum)? {
-            rungs if rungs.is_empty() => vec![Arc::new(stage.clone())],
+        let scenario = set_scenario(config, &entry, &library)?;
+        let rungs = match rungs(&scenario, &entry.curriculum)? {
+            rungs if rungs.is_empty() => vec![Arc::new(scenario.clone())],
             rungs => rungs,
         };
-        let (stage, curriculum) = (Arc::new(stage), entry.curriculum);
-        families.push(Family { stage, rungs, curriculum, weight: entry.weight });
+        let (scenario, curriculum) = (Arc::new(scenario), entry.curriculum);
+        families.push(Family { scenario, rungs, curriculum, weight: entry.weight });
     }
     Ok(families)
 }
 
-/// The stage of the family of this name, or the first.
+/// The scenario of the family of this name, or the first.
 ///
 /// # Errors
 /// If the families cannot be set up, or none has the name.
-pub fn stage_of(config: &Config, family: Option<&str>) -> Result<Arc<Stage>, FamilyError> {
+pub fn scenario_of(config: &Config, family: Option<&str>) -> Result<Arc<Scenario>, FamilyError> {
     let families = set_families(config)?;
-    let wanted = families.iter().find(|known| family.is_none_or(|name| known.stage.family == name));
-    wanted.map(|family| family.stage.clone()).ok_or_else(|| {
+    let wanted =
+        families.iter().find(|known| family.is_none_or(|name| known.scenario.family == name));
+    wanted.map(|family| family.scenario.clone()).ok_or_else(|| {
         let family = family.unwrap_or_default();
-        let names = families.iter().map(|known| known.stage.family.as_str());
+        let names = families.iter().map(|known| known.scenario.family.as_str());
         let suggestion = suggestion(family, names);
         FamilyError::Unknown { family: family.to_owned(), suggestion }
     })
 }
 
-fn set_stage(
+fn set_scenario(
     config: &Config,
     entry: &MixConfig,
     library: &PluginLibrary,
-) -> Result<Stage, FamilyError> {
+) -> Result<Scenario, FamilyError> {
     let environment = library.environment(entry.environment.as_deref())?.clone();
     let workflow = library.workflow(entry.workflow.as_deref(), &environment)?;
     let environment_settings = environment.settings(&entry.settings)?;
@@ -126,7 +127,7 @@ fn set_stage(
         0 => environment_configuration.max_turns as usize,
         turns => turns,
     };
-    Ok(Stage {
+    Ok(Scenario {
         family: entry.family.clone().unwrap_or_else(|| environment.name().to_owned()),
         environment_settings,
         environment_configuration,
@@ -155,26 +156,30 @@ fn open_records(
     }
 }
 
-/// The stage at every step of the curriculum, the first one first; all are tried
+/// The scenario at every step of the curriculum, the first one first; all are tried
 /// now, so that none fails in the middle of a run.
-fn rungs(stage: &Stage, curriculum: &CurriculumConfig) -> Result<Vec<Arc<Stage>>, FamilyError> {
+fn rungs(
+    scenario: &Scenario,
+    curriculum: &CurriculumConfig,
+) -> Result<Vec<Arc<Scenario>>, FamilyError> {
     (0..curriculum.rungs())
         .map(|rung| {
             let settings = curriculum.settings_on(rung);
             let refused = |reason: String| FamilyError::Rung {
-                family: stage.family.clone(),
+                family: scenario.family.clone(),
                 settings: settings.to_string().trim().replace('\n', ", "),
                 reason,
             };
-            let mut all = stage.environment_settings.to_table();
+            let mut all = scenario.environment_settings.to_table();
             all.extend(settings.clone());
             let environment_settings =
-                stage.environment.settings(&all).map_err(|error| refused(error.to_string()))?;
-            let environment_configuration = stage
+                scenario.environment.settings(&all).map_err(|error| refused(error.to_string()))?;
+            let environment_configuration = scenario
                 .environment
                 .configure(&environment_settings)
                 .map_err(|failure| refused(failure.to_string()))?;
-            let rung = Stage { environment_settings, environment_configuration, ..stage.clone() };
+            let rung =
+                Scenario { environment_settings, environment_configuration, ..scenario.clone() };
             Ok(Arc::new(rung))
         })
         .collect()

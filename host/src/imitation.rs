@@ -12,7 +12,7 @@ mod recording;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::{Config, Decay, TrainConfig};
-use crate::evaluation::{Evaluation, Exam, evaluate};
+use crate::evaluation::{Evaluation, HeldOutTasks, evaluate};
 use crate::metrics::Success;
 use crate::plugin::Split;
 use crate::policy::{Policy, PolicyError};
@@ -101,8 +101,9 @@ pub fn imitate(
 ) -> Result<ImitationStep, ImitationError> {
     let families = team.families.clone();
     let exploration = config.imitation.exploration;
-    let stages = families.iter().map(|family| &*family.stage);
-    let experts = stages.map(|stage| Demonstrator::new(stage, seed(config), exploration)).collect();
+    let scenarios = families.iter().map(|family| &*family.scenario);
+    let experts =
+        scenarios.map(|scenario| Demonstrator::new(scenario, seed(config), exploration)).collect();
     let course = follow(team, config, Supply::Experts(experts), |now, _| {
         report(now);
         Ok(())
@@ -126,7 +127,7 @@ pub fn imitate_recording(
     mut report: impl FnMut(ImitationStep),
 ) -> Result<Imitated, ImitationError> {
     for answer in recording.answers() {
-        let name = team.cast.policy_of(&answer.role);
+        let name = team.role_map.policy_of(&answer.role);
         if let Some(policy) = team.policies.get(name).filter(|_| config.trains(name)) {
             encode(name, policy, answer)?;
         }
@@ -209,10 +210,10 @@ fn follow(
     let settings = &config.imitation;
     let mut trainers = new_trainers(&team.policies, config)?;
     let (tasks, seed) = (settings.tasks, seed(config));
-    let exam = Exam { split: Split::Validation, tasks, sampled: false, seed };
+    let held_out = HeldOutTasks { split: Split::Validation, tasks, sampled: false, seed };
     let mut retreats = 0;
     let mut behind: BTreeSet<String> =
-        team.families.iter().map(|family| family.stage.family.clone()).collect();
+        team.families.iter().map(|family| family.scenario.family.clone()).collect();
     let mut course = Course { steps: 0, best: 0.0, end: None };
     while course.steps < settings.max_steps {
         let before = Snapshot::take(&team.policies, &trainers)?;
@@ -223,7 +224,7 @@ fn follow(
         }
         course.steps += settings.every;
         team.take_snapshots(config, 0).map_err(TrainerError::from)?;
-        let Evaluation { success, families, .. } = evaluate(team, exam, &config.rollout)?;
+        let Evaluation { success, families, .. } = evaluate(team, held_out, &config.rollout)?;
         let share = |success: &Success| success.success;
         let weakest = families.values().map(share).fold(1.0, f64::min);
         let loss = loss / settings.every as f64;
@@ -299,7 +300,7 @@ fn learn(
     let mut losses = Vec::new();
     for (name, trainer) in trainers {
         let Some(policy) = team.policies.get_mut(name) else { continue };
-        let own = demonstrations.iter().filter(|d| team.cast.policy_of(&d.role) == name);
+        let own = demonstrations.iter().filter(|d| team.role_map.policy_of(&d.role) == name);
         let examples = own
             .map(|demonstration| encode(name, policy, demonstration))
             .collect::<Result<Vec<Example>, _>>()?;

@@ -6,7 +6,7 @@
 //! cannot disagree and nothing is copied between them. Only this module and
 //! `trainer` name `tch`.
 //!
-//! Read [`Policy`] first, then `decoder` (the model), `ensemble` (policies over
+//! Read [`Policy`] first, then `decoder` (the model), `shared_base` (policies over
 //! one base), and `engine`, `batch`, `cohort`, `kv_cache` (how prompts become
 //! answers).
 
@@ -19,9 +19,9 @@ mod chat_template;
 mod cohort;
 mod decoder;
 mod device;
-mod draft;
+mod sequence;
 mod engine;
-mod ensemble;
+mod shared_base;
 mod entries;
 mod error;
 mod family;
@@ -38,7 +38,7 @@ mod prompt_reader;
 mod remote;
 mod request;
 mod rotary;
-mod sampler;
+mod sampling;
 mod scoring;
 mod special_tokens;
 #[cfg(test)]
@@ -63,21 +63,21 @@ pub use chat_template::ChatOptions;
 pub(crate) use decoder::{Decoder, Input, Rotation};
 pub use device::Device;
 pub use engine::{Engine, Question};
-pub(crate) use ensemble::{Ensemble, Mixture, Segment};
 pub use error::PolicyError;
 pub use family::Family;
 pub use parameters::Parameters;
 pub(crate) use parameters::Slot;
 pub use remote::{RemoteAnswers, RemoteFailure, RemoteFailureKind, RemotePolicy, RemoteRequest};
 pub use request::{Request, Sampling};
-pub(crate) use sampler::{log_probabilities, penalize};
+pub(crate) use sampling::{log_probabilities, penalize};
+pub(crate) use shared_base::{AdapterRows, Segment, SharedBase};
 pub(crate) use weights::{read_tensors, write_tensors};
 
 use adapter::{Adapter, AdapterBlocks};
 use adapter_config::AdapterConfig;
 use chat_template::ChatTemplate;
-use draft::Language;
 use generation_config::GenerationConfig;
+use sequence::TokenCodec;
 use special_tokens::check_tokenizer;
 use tokenizer::Tokenizer;
 
@@ -407,8 +407,8 @@ impl Policy {
         2 * numbers as usize * kind.elt_size_in_bytes()
     }
 
-    fn language(&self) -> Language {
-        Language { tokenizer: self.tokenizer.clone(), ends: self.generation.end_tokens().into() }
+    fn codec(&self) -> TokenCodec {
+        TokenCodec { tokenizer: self.tokenizer.clone(), ends: self.generation.end_tokens().into() }
     }
 
     pub(crate) fn decoder(&self) -> &Decoder {

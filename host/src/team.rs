@@ -10,7 +10,7 @@ use crate::family::{Family, FamilyError, set_families};
 use crate::loading::bind_grants;
 use crate::plugin::{Plugin, Split};
 use crate::policy::{Device, Policy, PolicyError, RemotePolicy};
-use crate::rollout::{Cast, CastError, Demonstrator, Policies, Progress, Stage};
+use crate::rollout::{Demonstrator, Next, Policies, RoleMap, RoleMapError, Scenario};
 use crate::seed::Seed;
 use crate::trajectory::Author;
 
@@ -24,8 +24,8 @@ pub struct Team {
     /// The kinds of tasks; one at least.
     pub families: Vec<Family>,
     /// Role → policy.
-    pub cast: Cast,
-    /// The policies the cast names, but for those on servers.
+    pub role_map: RoleMap,
+    /// The policies the role_map names, but for those on servers.
     pub policies: Policies,
 }
 
@@ -37,7 +37,7 @@ pub enum TeamError {
     Family(#[from] FamilyError),
     /// The roles cannot be filled.
     #[error(transparent)]
-    Cast(#[from] CastError),
+    RoleMap(#[from] RoleMapError),
     /// A policy cannot be loaded or made.
     #[error("the policy `{name}` cannot be used: {reason}")]
     Policy {
@@ -72,31 +72,31 @@ impl Team {
         let families = set_families(config)?;
         let seats = roles(&families);
         let named: Vec<String> = config.policies.keys().cloned().collect();
-        let mut cast = Cast::new(&config.roles, &seats, &named)?;
+        let mut role_map = RoleMap::new(&config.roles, &seats, &named)?;
         let words = vocabulary(&families, config);
         let mut loader = Loader { config, words: &words, device, bases: BTreeMap::new() };
         let mut policies = BTreeMap::new();
-        for name in cast.policies().into_keys() {
+        for name in role_map.policies().into_keys() {
             let failed = |reason| TeamError::Policy { name: name.clone(), reason };
             if let Some(of) = config.source_of(&name)
-                && !cast.policies().contains_key(of)
+                && !role_map.policies().contains_key(of)
             {
                 let of = of.to_owned();
-                return Err(CastError::IdleSource { policy: name, of }.into());
+                return Err(RoleMapError::IdleSource { policy: name, of }.into());
             }
             if !config.trains(&name) {
-                cast.freeze(&name);
+                role_map.freeze(&name);
             }
             if let Some(remote) = config.policies.get(&name).and_then(|p| p.remote.as_ref()) {
-                let guest = RemotePolicy::connect(&name, remote).map_err(failed)?;
-                cast.invite(&name, Arc::new(guest));
+                let remote = RemotePolicy::connect(&name, remote).map_err(failed)?;
+                role_map.connect(&name, Arc::new(remote));
                 continue;
             }
             let policy = loader.load(&name).map_err(failed)?;
             check_tokenizer(&name, &policy, &families, &words)?;
             policies.insert(name, policy);
         }
-        Ok(Team { families, cast, policies })
+        Ok(Team { families, role_map, policies })
     }
 
     /// Have every snapshot that is due after `step` be what its source is now.
@@ -124,10 +124,10 @@ impl Team {
     /// The configuration with everything that was left to the plugins filled in.
     pub fn resolve(&self, config: &Config) -> Config {
         let entries = config.families().into_iter().zip(&self.families);
-        let families = entries.map(|(entry, family)| resolved(entry, &family.stage)).collect();
+        let families = entries.map(|(entry, family)| resolved(entry, &family.scenario)).collect();
         let mut config = config.clone().with_families(families);
         let plugins: Vec<&Plugin> =
-            self.families.iter().flat_map(|family| family.stage.plugins()).collect();
+            self.families.iter().flat_map(|family| family.scenario.plugins()).collect();
         bind_grants(&mut config, &plugins);
         let mut files: Vec<PathBuf> = Vec::new();
         // The others bring interpreters, perhaps.
@@ -142,7 +142,7 @@ impl Team {
         }
         config.plugins.files = files;
         if let [only] = &self.families[..] {
-            config.rollout.max_turns = only.stage.max_turns;
+            config.rollout.max_turns = only.scenario.max_turns;
         }
         for name in self.policies.keys() {
             config.policies.entry(name.clone()).or_default();
@@ -152,13 +152,13 @@ impl Team {
 }
 
 /// A family's entry with everything that was left to its plugins filled in.
-fn resolved(entry: MixConfig, stage: &Stage) -> MixConfig {
+fn resolved(entry: MixConfig, scenario: &Scenario) -> MixConfig {
     MixConfig {
-        family: Some(stage.family.clone()),
-        environment: Some(stage.environment.name().to_owned()),
-        workflow: Some(stage.workflow.name().to_owned()),
-        settings: stage.environment_settings.to_table(),
-        workflow_settings: stage.workflow_settings.to_table(),
+        family: Some(scenario.family.clone()),
+        environment: Some(scenario.environment.name().to_owned()),
+        workflow: Some(scenario.workflow.name().to_owned()),
+        settings: scenario.environment_settings.to_table(),
+        workflow_settings: scenario.workflow_settings.to_table(),
         ..entry
     }
 }
@@ -166,7 +166,7 @@ fn resolved(entry: MixConfig, stage: &Stage) -> MixConfig {
 /// The names of all roles, each once.
 fn roles(families: &[Family]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    for role in families.iter().flat_map(|family| family.stage.roles()) {
+    for role in families.iter().flat_map(|family| family.scenario.roles()) {
         if !names.contains(&role.name) {
             names.push(role.name.clone());
         }
@@ -236,11 +236,11 @@ impl Loader<'_> {
 pub fn vocabulary(families: &[Family], config: &Config) -> Vec<String> {
     let mut words: BTreeSet<String> = BTreeSet::new();
     for family in families {
-        words.extend(family.stage.workflow_configuration.vocabulary.iter().cloned());
-        for stage in family.rungs.iter().chain([&family.stage]) {
-            words.extend(stage.environment_configuration.vocabulary.iter().cloned());
+        words.extend(family.scenario.workflow_configuration.vocabulary.iter().cloned());
+        for scenario in family.rungs.iter().chain([&family.scenario]) {
+            words.extend(scenario.environment_configuration.vocabulary.iter().cloned());
         }
-        read_tasks(&family.stage, config, &mut |text| {
+        read_tasks(&family.scenario, config, &mut |text| {
             words.extend(text.split_whitespace().map(str::to_owned));
         });
     }
@@ -248,16 +248,16 @@ pub fn vocabulary(families: &[Family], config: &Config) -> Vec<String> {
 }
 
 /// What policies are told and should answer in some training tasks.
-fn read_tasks(stage: &Stage, config: &Config, read: &mut dyn FnMut(&str)) {
+fn read_tasks(scenario: &Scenario, config: &Config, read: &mut dyn FnMut(&str)) {
     for task in 0..TASKS_FOR_WORDS {
         // A task that fails will be void in the run, too; here it only has no words.
-        let Ok(start) = stage.begin(Split::Train, task) else { continue };
-        let Progress::Asked(scene) = start.progress else { continue };
-        let told = scene.due.iter().flat_map(|due| due.messages.iter());
+        let Ok(start) = scenario.begin(Split::Train, task) else { continue };
+        let Next::Asked(position) = start.next else { continue };
+        let told = position.due.iter().flat_map(|due| due.messages.iter());
         told.filter(|message| message.author == Author::User).for_each(|m| read(&m.text));
     }
     let seed = Seed::new(config.run.seed).named("vocabulary");
-    let demonstrations = Demonstrator::new(stage, seed, config.imitation.exploration)
+    let demonstrations = Demonstrator::new(scenario, seed, config.imitation.exploration)
         .take(DEMONSTRATIONS_FOR_WORDS)
         .unwrap_or_default();
     for demonstration in demonstrations {
@@ -278,7 +278,8 @@ fn check_tokenizer(
         return Ok(());
     }
     let examples: Vec<String> = unknown.iter().take(3).map(|word| format!("`{word}`")).collect();
-    let names: Vec<&str> = families.iter().map(|family| family.stage.environment.name()).collect();
+    let names: Vec<&str> =
+        families.iter().map(|family| family.scenario.environment.name()).collect();
     Err(TeamError::Tokenizer {
         name: name.to_owned(),
         environment: names.join("`, `"),

@@ -238,10 +238,10 @@ impl Training {
         let seed = self.seed.at(self.progress.step as u64);
         let (count, order) = (self.config.rollout.tasks_per_step, self.seed.named("order"));
         let first = (self.progress.step as u64 - 1) * count as u64;
-        let Team { families, cast, policies } = &self.team;
+        let Team { families, role_map, policies } = &self.team;
         let tasks = training_tasks(families, &self.progress.standings, first, count, seed, order);
         let (settings, alpha) = (&self.config.rollout, self.config.advantage.alpha);
-        let rollout = collect(cast, policies, &tasks, settings, alpha)?;
+        let rollout = collect(role_map, policies, &tasks, settings, alpha)?;
         self.progress.void_episodes += self.count_void(&rollout, "episodes")?;
         Ok(rollout)
     }
@@ -268,11 +268,11 @@ impl Training {
 
     /// The advantages of the samples; those of groups that are left out have none.
     fn compare(&self, samples: &[Sample], record: &mut Record) -> Vec<Option<f32>> {
-        let (config, cast) = (&self.config.advantage, &self.team.cast);
+        let (config, role_map) = (&self.config.advantage, &self.team.role_map);
         let Compared { formed, kept, advantages } =
-            compare(samples, config, |role| cast.learns(role));
+            compare(samples, config, |role| role_map.learns(role));
         record.groups = measure_groups(&formed, &kept, None);
-        for (role, metrics) in record.roles.iter_mut().filter(|(role, _)| cast.learns(role)) {
+        for (role, metrics) in record.roles.iter_mut().filter(|(role, _)| role_map.learns(role)) {
             metrics.groups = Some(measure_groups(&formed, &kept, Some(role)));
         }
         advantages
@@ -309,8 +309,9 @@ impl Training {
     /// What each role that trains has learned from; returns what somebody
     /// should be told of it.
     fn look_back(&mut self, rollout: &Rollout, advantages: &[Option<f32>]) -> Vec<String> {
-        let cast = &self.team.cast;
-        let roles = cast.policies().into_values().flatten().filter(|role| cast.learns(role));
+        let role_map = &self.team.role_map;
+        let roles =
+            role_map.policies().into_values().flatten().filter(|role| role_map.learns(role));
         let mut lessons: BTreeMap<String, Lesson> =
             roles.map(|role| (role, Lesson::Silent)).collect();
         for (sample, advantage) in rollout.samples.iter().zip(advantages) {
@@ -413,8 +414,8 @@ impl Training {
     fn measure_families(&self, episodes: &[Episode]) -> BTreeMap<String, FamilyMetrics> {
         let mut families = measure_families(episodes);
         for family in self.team.families.iter().filter(|family| family.rungs.len() > 1) {
-            if let Some(metrics) = families.get_mut(&family.stage.family) {
-                let standing = self.progress.standings.get(&family.stage.family);
+            if let Some(metrics) = families.get_mut(&family.scenario.family) {
+                let standing = self.progress.standings.get(&family.scenario.family);
                 metrics.rung = Some(standing.map_or(0, |standing| standing.rung));
             }
         }

@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use troupe::config::{AdvantageConfig, BranchChoice, Config, Estimator, Roles, SamplingScheme};
-use troupe::family::stage_of;
+use troupe::family::scenario_of;
 use troupe::group::form_groups;
 use troupe::plugin::Split;
-use troupe::rollout::{Answer, Consequence, Progress, Rollout, Stage, collect};
+use troupe::rollout::{Answer, Next, Rollout, Scenario, Transition, collect};
 use troupe::seed::Seed;
 use troupe::team::Team;
 use troupe::trajectory::{Ending, Event, Sample};
@@ -46,7 +46,7 @@ fn play(config: &Config, players: &[(&str, &Arc<Script>)]) -> Rollout {
 fn play_team(config: &Config, team: &Team) -> Rollout {
     let tasks = training_tasks(team, TASKS, Seed::new(7));
     let alpha = config.advantage.alpha;
-    collect(&team.cast, &team.policies, &tasks, &config.rollout, alpha).unwrap()
+    collect(&team.role_map, &team.policies, &tasks, &config.rollout, alpha).unwrap()
 }
 
 /// The samples of a role by task and branch.
@@ -114,22 +114,25 @@ fn a_trajectorys_team_reward_counts_once_however_many_were_asked_together() {
 fn seats_are_shown_what_is_theirs_alone() {
     let config =
         with(config("pair-environment", "pair-workflow"), "environment", "game", "private");
-    let stage = stage_of(&config, None).unwrap();
+    let scenario = scenario_of(&config, None).unwrap();
     let mut different = 0;
     for seed in 0..16 {
-        let Progress::Asked(scene) = stage.begin(Split::Train, seed).unwrap().progress else {
+        let Next::Asked(position) = scenario.begin(Split::Train, seed).unwrap().next else {
             panic!("both are asked");
         };
         let told: Vec<&str> =
-            scene.due.iter().map(|due| own_digit(&due.messages[0].text)).collect();
+            position.due.iter().map(|due| own_digit(&due.messages[0].text)).collect();
         different += usize::from(told[0] != told[1]);
-        let texts: Vec<String> =
-            scene.due.iter().map(|due| stage.demonstrate(&scene, due).unwrap().unwrap()).collect();
+        let texts: Vec<String> = position
+            .due
+            .iter()
+            .map(|due| scenario.demonstrate(&position, due).unwrap().unwrap())
+            .collect();
         assert_eq!([&texts[1], &texts[0]], [told[0], told[1]], "each says what the other holds");
         let answers: Vec<Answer> =
             texts.iter().map(|text| Answer { text, complete: true }).collect();
-        let end = stage.answer(&scene, &answers).unwrap();
-        assert!(matches!(end.progress, Progress::Ended(Ending::Solved)));
+        let end = scenario.answer(&position, &answers).unwrap();
+        assert!(matches!(end.next, Next::Ended(Ending::Solved)));
         assert_eq!(end.rewards.iter().map(|reward| reward.local).collect::<Vec<_>>(), [0.5; 2]);
     }
     assert!(different > 8, "{different} of 16");
@@ -279,17 +282,17 @@ fn a_policy_that_reads_text_only_does_not_pretend_to_see() {
 }
 
 /// Stages of every pair, and what a scripted role says there.
-fn pairs() -> Vec<(Arc<Stage>, &'static str)> {
-    let pair = |environment, workflow| stage_of(&config(environment, workflow), None).unwrap();
+fn pairs() -> Vec<(Arc<Scenario>, &'static str)> {
+    let pair = |environment, workflow| scenario_of(&config(environment, workflow), None).unwrap();
     let private =
         with(config("pair-environment", "pair-workflow"), "environment", "game", "private");
     // What is searched is kept in memory, and records are read from files that are open.
     let folder = tempfile::tempdir().unwrap();
     vec![
-        (stage_of(&retrieval::quiz(folder.path()), None).unwrap(), "number3"),
-        (stage_of(&retrieval::library(folder.path()), None).unwrap(), "number3"),
+        (scenario_of(&retrieval::quiz(folder.path()), None).unwrap(), "number3"),
+        (scenario_of(&retrieval::library(folder.path()), None).unwrap(), "number3"),
         (pair("pair-environment", "pair-workflow"), "1"),
-        (stage_of(&private, None).unwrap(), "4"),
+        (scenario_of(&private, None).unwrap(), "4"),
         (pair("hostile-environment", "judge-workflow"), "2"),
         (pair("hostile-environment", "panel-workflow"), "2"),
         (pair("hostile-environment", "designer-workflow"), "two three"),
@@ -301,14 +304,14 @@ fn pairs() -> Vec<(Arc<Stage>, &'static str)> {
 
 #[test]
 fn a_fork_by_replay_is_a_fork_by_save_and_resume() {
-    for (stage, said) in pairs() {
-        let name = stage.workflow.name().to_owned();
-        let mut now = stage.begin(Split::Train, 3).unwrap();
+    for (scenario, said) in pairs() {
+        let name = scenario.workflow.name().to_owned();
+        let mut now = scenario.begin(Split::Train, 3).unwrap();
         let mut rounds = 0;
-        while let Progress::Asked(scene) = &now.progress {
-            let answers = vec![Answer { text: said, complete: true }; scene.due.len()];
-            let resumed = stage.answer(scene, &answers).unwrap();
-            let replayed = stage.answer(&scene.as_replay(), &answers).unwrap();
+        while let Next::Asked(position) = &now.next {
+            let answers = vec![Answer { text: said, complete: true }; position.due.len()];
+            let resumed = scenario.answer(position, &answers).unwrap();
+            let replayed = scenario.answer(&position.as_replay(), &answers).unwrap();
             assert_eq!(shown(&resumed), shown(&replayed), "{name}, round {rounds}");
             rounds += 1;
             now = resumed;
@@ -317,12 +320,12 @@ fn a_fork_by_replay_is_a_fork_by_save_and_resume() {
     }
 }
 
-fn shown(consequence: &Consequence) -> String {
-    let led_to = match &consequence.progress {
-        Progress::Asked(scene) => format!("{:x} {:?}", scene.digest(), scene.due),
-        Progress::Ended(ending) => format!("{ending:?}"),
+fn shown(transition: &Transition) -> String {
+    let led_to = match &transition.next {
+        Next::Asked(position) => format!("{:x} {:?}", position.digest(), position.due),
+        Next::Ended(ending) => format!("{ending:?}"),
     };
-    let Consequence { team, rewards, others, credits, accepted, events, .. } = consequence;
+    let Transition { team, rewards, others, credits, accepted, events, .. } = transition;
     format!("{team:?} {rewards:?} {others:?} {credits:?} {accepted:?} {events:?} {led_to}")
 }
 
@@ -344,20 +347,21 @@ fn question(number: usize) -> String {
 fn tasks_are_built_from_records_and_stay_in_their_splits() {
     let folder = tempfile::tempdir().unwrap();
     let config = over_records(folder.path(), &(0..60).map(question).collect::<Vec<_>>());
-    let stage = stage_of(&config, None).unwrap();
+    let scenario = scenario_of(&config, None).unwrap();
     let mut seen = BTreeSet::new();
     for split in Split::ALL {
-        let count = stage.tasks(split).unwrap();
+        let count = scenario.tasks(split).unwrap();
         assert!(count > 0, "{split}");
         for seed in 0..count as u32 {
-            let Progress::Asked(scene) = stage.begin(split, seed).unwrap().progress else {
+            let Next::Asked(position) = scenario.begin(split, seed).unwrap().next else {
                 panic!("the player is asked");
             };
-            let told = scene.due[0].messages.last().unwrap().text.clone();
+            let told = position.due[0].messages.last().unwrap().text.clone();
             assert!(seen.insert(told), "a record is a task of one split, once");
-            let right = stage.demonstrate(&scene, &scene.due[0]).unwrap().unwrap();
-            let end = stage.answer(&scene, &[Answer { text: &right, complete: true }]).unwrap();
-            assert!(matches!(end.progress, Progress::Ended(Ending::Solved)));
+            let right = scenario.demonstrate(&position, &position.due[0]).unwrap().unwrap();
+            let end =
+                scenario.answer(&position, &[Answer { text: &right, complete: true }]).unwrap();
+            assert!(matches!(end.next, Next::Ended(Ending::Solved)));
         }
     }
     assert_eq!(seen.len(), 60);
@@ -388,10 +392,10 @@ fn records_that_are_missing_or_useless_are_said_to_be() {
     let mut config = over_records(folder.path(), &[question(1)]);
     let useless = config.tasks.clone();
     config.tasks = Default::default();
-    let error = stage_of(&config, None).err().unwrap().to_string();
+    let error = scenario_of(&config, None).err().unwrap().to_string();
     assert!(error.contains("`records-environment` builds its tasks from records"), "{error}");
     config.plugins.files[0] = plugin("plan-path");
     config.tasks = useless;
-    let error = stage_of(&config, None).err().unwrap().to_string();
+    let error = scenario_of(&config, None).err().unwrap().to_string();
     assert!(error.contains("`plan-path` reads no records"), "{error}");
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use troupe::config::{BranchChoice, Config, SamplingScheme};
-use troupe::family::{set_families, stage_of};
+use troupe::family::{scenario_of, set_families};
 use troupe::rollout::{Demonstrator, Rollout};
 use troupe::seed::Seed;
 use troupe::team::vocabulary;
@@ -166,8 +166,8 @@ fn an_episode_ends_as_its_kept_branch_does() {
 
 #[test]
 fn demonstrations_and_words_come_from_training_tasks() {
-    let stage = stage_of(&config(), None).unwrap();
-    let demonstrations = Demonstrator::new(&stage, Seed::new(1), 0.0).take(80).unwrap();
+    let scenario = scenario_of(&config(), None).unwrap();
+    let demonstrations = Demonstrator::new(&scenario, Seed::new(1), 0.0).take(80).unwrap();
     let own = demonstrations.iter().filter(|demonstration| demonstration.role == "first");
     let told: Vec<&str> = own.map(|one| one.prompt[1].text.as_str()).collect();
     assert_eq!(told.len(), 80);

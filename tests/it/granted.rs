@@ -8,12 +8,12 @@ use troupe::plugin::{
     Cause, EnvironmentPlugin, Grant, Grants, Move, PluginLibrary, SandboxGrant, Split, Task,
 };
 use troupe::program::RunLimits;
-use troupe::rollout::{Answer, Progress};
+use troupe::rollout::{Answer, Next};
 use troupe::trajectory::{Ending, Event};
 
 use crate::components::folder;
 use crate::sandbox::SANDBOX;
-use crate::stages::{self, stage};
+use crate::scenarios::{self, scenario};
 use crate::support::{fixture, run};
 
 fn library(files: &[&str], granted: &[&str], limits: RunLimits) -> PluginLibrary {
@@ -31,7 +31,7 @@ fn doubling(limits: RunLimits) -> EnvironmentPlugin {
 }
 
 fn task(environment: &EnvironmentPlugin, mode: &str) -> Task {
-    stages::task(environment, &format!("mode = \"{mode}\""), 0)
+    scenarios::task(environment, &format!("mode = \"{mode}\""), 0)
 }
 
 /// What an environment makes of a program: the share of tests passed, and feedback.
@@ -100,19 +100,19 @@ fn play(granted: &[&str], programs: &[&str]) -> Result<(Ending, Vec<Event>), Str
     let library = library(&["hostile-environment", "tool-workflow"], granted, RunLimits::default());
     let environment = library.environment(None).unwrap().clone();
     let workflow = library.workflow(Some("tool-workflow"), &environment).unwrap();
-    let stage = stage(&environment, "mode = \"fine\"", &workflow, "");
-    let mut now = stage.begin(Split::Train, 5).map_err(|failure| failure.to_string())?;
+    let scenario = scenario(&environment, "mode = \"fine\"", &workflow, "");
+    let mut now = scenario.begin(Split::Train, 5).map_err(|failure| failure.to_string())?;
     let mut events = now.events.clone();
     for program in programs {
-        let Progress::Asked(scene) = &now.progress else { panic!("it ended early") };
-        now = stage
-            .answer(scene, &[Answer { text: program, complete: true }])
+        let Next::Asked(position) = &now.next else { panic!("it ended early") };
+        now = scenario
+            .answer(position, &[Answer { text: program, complete: true }])
             .map_err(|failure| failure.to_string())?;
         events.extend(now.events.clone());
     }
-    match now.progress {
-        Progress::Ended(ending) => Ok((ending, events)),
-        Progress::Asked(_) => panic!("it did not end"),
+    match now.next {
+        Next::Ended(ending) => Ok((ending, events)),
+        Next::Asked(_) => panic!("it did not end"),
     }
 }
 

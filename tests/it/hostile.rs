@@ -12,7 +12,7 @@ use troupe::plugin::{
 };
 
 use crate::components::{folder, library_within};
-use crate::stages;
+use crate::scenarios;
 use crate::support::{self, fixture, plugin};
 
 const ROLE: &str = "player";
@@ -28,7 +28,7 @@ fn environment(limits: &Limits) -> EnvironmentPlugin {
 }
 
 fn task(environment: &EnvironmentPlugin, mode: &str) -> Task {
-    stages::task(environment, &format!("mode = \"{mode}\""), 5)
+    scenarios::task(environment, &format!("mode = \"{mode}\""), 5)
 }
 
 /// A whole episode with a fork in the middle: what could be seen and what came of it.
@@ -151,7 +151,7 @@ fn a_state_of_another_plugin_is_a_typed_problem() {
     let hostile = environment(&limits());
     let other = library_within(&["plan-path"], &limits());
     let other = other.environment(None).unwrap();
-    let state = other.start(&stages::task(other, "", 1)).unwrap().save().unwrap();
+    let state = other.start(&scenarios::task(other, "", 1)).unwrap().save().unwrap();
     let failure = hostile.resume(&state).unwrap_err();
     assert_eq!((failure.call, failure.cause.word()), ("resume", "invalid_state"));
 }
@@ -176,9 +176,13 @@ fn first_step_after_an_answer(mode: &str) -> Result<Step, PluginFailure> {
     let library = library_within(&["hostile-environment", "hostile-workflow"], &limits);
     let environment = library.environment(None).unwrap();
     let workflow: WorkflowPlugin = library.workflow(None, environment).unwrap();
-    let stage =
-        stages::stage(environment, "mode = \"fine\"", &workflow, &format!("mode = \"{mode}\""));
-    let mut session = stages::session(&stage)?;
+    let scenario = scenarios::scenario(
+        environment,
+        "mode = \"fine\"",
+        &workflow,
+        &format!("mode = \"{mode}\""),
+    );
+    let mut session = scenarios::session(&scenario)?;
     let parts = vec![Part::Text("go".to_owned())];
     session.advance(Event::Begun(vec![View { seat: None, parts }]))?;
     let mut session = workflow.resume(&session.save()?)?;

@@ -5,7 +5,7 @@
 mod components;
 mod desk;
 mod script;
-mod stages;
+mod scenarios;
 mod support;
 
 mod adapters;

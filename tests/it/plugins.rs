@@ -12,10 +12,10 @@ use troupe::plugin::{
     PluginError, PluginFailure, PluginLibrary, Reply, Request, ResultOfMove, Seat, Split, Status,
     Task, View,
 };
-use troupe::rollout::Stage;
+use troupe::rollout::Scenario;
 
 use crate::components::{self, library};
-use crate::stages;
+use crate::scenarios;
 
 /// The pairs of environment and workflow that belong together.
 const PAIRS: [(&str, &str); 4] = [
@@ -36,26 +36,26 @@ enum Between {
     Replay,
 }
 
-fn pair(environment: &str, workflow: &str) -> Stage {
+fn pair(environment: &str, workflow: &str) -> Scenario {
     let library = library(&[environment, workflow]);
     let environment = library.environment(None).unwrap().clone();
     let workflow = library.workflow(Some(workflow), &environment).unwrap();
-    stages::stage(&environment, "", &workflow, "")
+    scenarios::scenario(&environment, "", &workflow, "")
 }
 
 fn task(environment: &EnvironmentPlugin, seed: u32) -> Task {
-    stages::task(environment, "", seed)
+    scenarios::task(environment, "", seed)
 }
 
 /// Everything that is said and done when the expert plays.
-fn play(pair: &Stage, seed: u32, between: Between) -> Result<String, PluginFailure> {
+fn play(pair: &Scenario, seed: u32, between: Between) -> Result<String, PluginFailure> {
     let episode = pair.environment.start(&task(&pair.environment, seed))?;
-    let session = stages::session(pair)?;
+    let session = scenarios::session(pair)?;
     Play { pair, between, episode, session, answers: 0, script: String::new() }.finish()
 }
 
 struct Play<'a> {
-    pair: &'a Stage,
+    pair: &'a Scenario,
     between: Between,
     episode: LiveEpisode,
     session: LiveSession,

@@ -19,13 +19,14 @@ fn replaying_a_recorded_episodes_actions_in_a_fresh_instance_gives_the_same_byte
         config.rollout.max_turns = 4;
         let team = Team::assemble(&config, Device::cpu()).unwrap();
         let tasks = training_tasks(&team, 16, Seed::new(3));
-        let stage = &team.families[0].stage;
-        let rollout = collect(&team.cast, &team.policies, &tasks, &config.rollout, 1.0).unwrap();
+        let scenario = &team.families[0].scenario;
+        let rollout =
+            collect(&team.role_map, &team.policies, &tasks, &config.rollout, 1.0).unwrap();
         for episode in &rollout.episodes {
-            let settings = stage.environment_settings.configured().to_vec();
+            let settings = scenario.environment_settings.configured().to_vec();
             let (split, seed, seats) = (Split::Train, episode.seed, Vec::new());
             let task = Task { split, seed, settings, seats, entry: None };
-            let mut live = stage.environment.start(&task).unwrap();
+            let mut live = scenario.environment.start(&task).unwrap();
             let mut acted = 0;
             for event in &episode.events {
                 match event {

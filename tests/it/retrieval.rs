@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use troupe::config::{Config, Grantee, PolicyConfig, Roles, SamplingScheme};
-use troupe::family::{FamilyError, stage_of};
+use troupe::family::{FamilyError, scenario_of};
 use troupe::plugin::{Cause, Move, PluginError, PluginFailure};
 use troupe::policy::{Device, Policy};
 use troupe::rollout::{Rollout, collect};
@@ -14,8 +14,8 @@ use troupe::seed::Seed;
 use troupe::team::Team;
 use troupe::trajectory::{Ending, Event};
 
+use crate::scenarios;
 use crate::script::{Asked, Script, team, training_tasks};
-use crate::stages;
 use crate::support::{fixture, plugin, run};
 
 const TASKS: u32 = 8;
@@ -49,7 +49,7 @@ pub fn library(folder: &Path) -> Config {
 fn play(config: &Config, team: &Team) -> Rollout {
     let tasks = training_tasks(team, TASKS, Seed::new(7));
     let alpha = config.advantage.alpha;
-    collect(&team.cast, &team.policies, &tasks, &config.rollout, alpha).unwrap()
+    collect(&team.role_map, &team.policies, &tasks, &config.rollout, alpha).unwrap()
 }
 
 /// One who searches for the question, or, by chance, for what is nowhere.
@@ -213,9 +213,9 @@ fn search_so(folder: &Path, mode: &str, fuel: u64) -> Result<String, PluginFailu
     fs::write(folder.join("many.jsonl"), vec![line; 200].join("\n")).unwrap();
     config.retrieval.corpus = vec![folder.join("many.jsonl")];
     config.plugins.limits.fuel = fuel;
-    let stage = stage_of(&config, None).unwrap();
-    let task = stages::task(&stage.environment, &format!("mode = \"{mode}\""), 0);
-    let mut episode = stage.environment.start(&task)?;
+    let scenario = scenario_of(&config, None).unwrap();
+    let task = scenarios::task(&scenario.environment, &format!("mode = \"{mode}\""), 0);
+    let mut episode = scenario.environment.start(&task)?;
     let outcome = episode.act(vec![Move::new("player", "search", "number1")])?;
     Ok(outcome.told().to_owned())
 }
@@ -248,7 +248,7 @@ fn without_a_grant_a_plugin_that_wants_to_search_is_not_loaded() {
     let folder = tempfile::tempdir().unwrap();
     let mut config = library(folder.path());
     config.retrieval = Default::default();
-    let error = stage_of(&config, None).err().unwrap().to_string();
+    let error = scenario_of(&config, None).err().unwrap().to_string();
     let said = "grant that with `--grant-retrieval search-environment`, and name the corpus in";
     assert!(error.contains("troupe:plugin/retrieval@0.2.0") && error.contains(said), "{error}");
     let file = fixture("search-environment").display().to_string();
@@ -291,18 +291,18 @@ fn a_namesake_with_another_digest_gets_nothing() {
     ] {
         let honest = fixture(name);
         config.retrieval.grant = granted_as(name, &digest_of(&honest));
-        stage_of(&config, None).unwrap();
+        scenario_of(&config, None).unwrap();
         let other =
             copy(&honest, &folder.path().join("other"), &format!("{name}.wasm"), Some(b'x'));
         config.plugins.files[place] = other.clone();
-        let error = stage_of(&config, None).err().unwrap().to_string();
+        let error = scenario_of(&config, None).err().unwrap().to_string();
         assert!(error.starts_with(&format!("`{name}` was granted `retrieval` as the file")));
         for said in [&digest_of(&honest), &digest_of(&other), "`--grant-retrieval "] {
             assert!(error.contains(said), "{error}");
         }
         // Whoever grants the name grants what is there.
         config.retrieval.grant = vec![Grantee::named(name)];
-        stage_of(&config, None).unwrap();
+        scenario_of(&config, None).unwrap();
     }
 }
 
@@ -314,19 +314,19 @@ fn a_grant_that_fits_two_files_is_refused_until_it_says_which() {
     let namesake = copy(&plugin("solo"), &namesake, "search-workflow.wasm", None);
     config.plugins.files.push(namesake.clone());
     config.plugins.workflow = Some("search-workflow".to_owned());
-    let error = stage_of(&config, None).err().unwrap();
+    let error = scenario_of(&config, None).err().unwrap();
     let FamilyError::Load(_) = &error else { panic!("{error}") };
     let error = error.to_string();
     assert!(error.contains("there are two different files of that name"), "{error}");
     let honest = digest_of(&fixture("search-workflow"));
     assert!(error.contains(&format!("search-workflow@sha256:{honest}")), "{error}");
     config.retrieval.grant = granted_as("search-workflow", &honest);
-    let stage = stage_of(&config, None).unwrap();
-    assert_eq!(stage.tools.len(), 1);
+    let scenario = scenario_of(&config, None).unwrap();
+    assert_eq!(scenario.tools.len(), 1);
     config.plugins.workflow = Some("solo".to_owned());
-    let stage = stage_of(&config, None).unwrap();
-    assert_eq!(stage.workflow.plugin().file(), namesake);
-    assert!(stage.tools.is_empty() && stage.workflow.plugin().granted().corpus.is_none());
+    let scenario = scenario_of(&config, None).unwrap();
+    assert_eq!(scenario.workflow.plugin().file(), namesake);
+    assert!(scenario.tools.is_empty() && scenario.workflow.plugin().granted().corpus.is_none());
 }
 
 #[test]
@@ -338,11 +338,11 @@ fn a_looked_up_workflow_is_held_to_its_digest_too() {
     config.plugins.path = vec![folder.path().join("other")];
     let honest = fixture("search-workflow");
     config.retrieval.grant = granted_as("search-workflow", &digest_of(&honest));
-    stage_of(&config, None).unwrap();
+    scenario_of(&config, None).unwrap();
     let environment = fixture("records-environment");
     let beside = folder.path().join("other");
     config.plugins.files = vec![copy(&environment, &beside, "records-environment.wasm", None)];
     copy(&honest, &beside, "search-workflow.wasm", Some(b'x'));
-    let error = stage_of(&config, None).err().unwrap();
+    let error = scenario_of(&config, None).err().unwrap();
     assert!(matches!(error, FamilyError::Plugin(PluginError::AnotherFile { .. })), "{error}");
 }

@@ -30,7 +30,8 @@ fn roll_out(config: &Config) -> Rollout {
     let team = Team::assemble(config, Device::cpu()).unwrap();
     let seed = Seed::new(5);
     let tasks = training_tasks(&team, TASKS as u32, seed);
-    collect(&team.cast, &team.policies, &tasks, &config.rollout, config.advantage.alpha).unwrap()
+    collect(&team.role_map, &team.policies, &tasks, &config.rollout, config.advantage.alpha)
+        .unwrap()
 }
 
 /// The rows of one (task, role, turn).

@@ -11,7 +11,7 @@ use serde_json::Value;
 use troupe::config::{Config, Roles};
 use troupe::plugin::Split;
 use troupe::policy::{Device, RemoteAnswers, RemoteFailure, RemoteRequest, Sampling};
-use troupe::rollout::{Guest, Rollout, TaskSeed, collect};
+use troupe::rollout::{Remote, Rollout, TaskSeed, collect};
 use troupe::run::RunFolder;
 use troupe::seed::Seed;
 use troupe::team::Team;
@@ -83,7 +83,7 @@ impl fmt::Debug for Script {
     }
 }
 
-impl Guest for Script {
+impl Remote for Script {
     fn identity(&self) -> String {
         "a script".to_owned()
     }
@@ -126,7 +126,7 @@ pub fn config() -> Config {
 pub fn team(config: &Config, players: &[(&str, &Arc<Script>)]) -> Team {
     let mut team = Team::assemble(config, Device::cpu()).unwrap();
     for (seat, script) in players {
-        team.cast.invite(seat, (*script).clone());
+        team.role_map.connect(seat, (*script).clone());
         team.policies.remove(*seat);
     }
     team
@@ -143,7 +143,7 @@ pub fn begin(config: &Config) -> Training {
 /// The first training tasks of a team's only family.
 pub fn training_tasks(team: &Team, count: u32, seed: Seed) -> Vec<TaskSeed> {
     let task = |task: u32| TaskSeed {
-        stage: team.families[0].stage.clone(),
+        scenario: team.families[0].scenario.clone(),
         split: Split::Train,
         task,
         seed: seed.at(task.into()),
@@ -156,7 +156,7 @@ pub fn play(config: &Config, first: &Arc<Script>, second: &Arc<Script>) -> Rollo
     let team = team(config, &[(SEATS[0], first), (SEATS[1], second)]);
     let tasks = training_tasks(&team, config.rollout.tasks_per_step as u32, Seed::new(5));
     let alpha = config.advantage.alpha;
-    collect(&team.cast, &team.policies, &tasks, &config.rollout, alpha).unwrap()
+    collect(&team.role_map, &team.policies, &tasks, &config.rollout, alpha).unwrap()
 }
 
 /// The tasks a first seat was asked about, split and seed.

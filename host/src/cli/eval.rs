@@ -7,7 +7,7 @@ use super::{load_config, report};
 use crate::checkpoint::{Found, load_latest, load_step};
 use crate::config::{Config, PolicyConfig};
 use crate::error::ExitCode;
-use crate::evaluation::{Exam, evaluate};
+use crate::evaluation::{HeldOutTasks, evaluate};
 use crate::metrics::{Success, count_endings};
 use crate::policy::{Device, PolicyError};
 use crate::run::find_config;
@@ -24,8 +24,8 @@ pub fn run(
     let team = Team::assemble(&config, device()?)?;
     let tasks = args.tasks.map_or(config.validation.tasks, |tasks| tasks as usize);
     let seed = Seed::new(config.run.seed).named("evaluation");
-    let exam = Exam { split: args.split.into(), tasks, sampled: args.sampled, seed };
-    let evaluation = evaluate(&team, exam, &config.rollout)?;
+    let held_out = HeldOutTasks { split: args.split.into(), tasks, sampled: args.sampled, seed };
+    let evaluation = evaluate(&team, held_out, &config.rollout)?;
     if let Some(path) = &args.record {
         record(path, &evaluation.rollout.episodes)?;
     }
@@ -44,7 +44,7 @@ pub fn run(
         let answers = if args.sampled { "sampled" } else { "greedy" }.to_owned();
         vec![what, answers, report::success(success), success.tasks.to_string(), endings]
     };
-    let mut rows = vec![row(exam.split.to_string(), &evaluation.success, show(&endings))];
+    let mut rows = vec![row(held_out.split.to_string(), &evaluation.success, show(&endings))];
     if evaluation.families.len() > 1 {
         let of_family = |(name, success)| row(format!("  {name}"), success, String::new());
         rows.extend(evaluation.families.iter().map(of_family));

@@ -7,10 +7,10 @@ use super::args::{CheckpointName, PlayArgs};
 use super::{eval, report};
 use crate::config::Config;
 use crate::error::ExitCode;
-use crate::family::stage_of;
+use crate::family::scenario_of;
 use crate::plugin::Split;
 use crate::policy::{Device, PolicyError, Request as Prompt, Sampling};
-use crate::rollout::{Answer, Consequence, Due, Progress, Scene, Stage};
+use crate::rollout::{Answer, Due, Next, Position, Scenario, Transition};
 use crate::seed::Seed;
 use crate::team::Team;
 use crate::trajectory::{Author, Event, Message};
@@ -26,49 +26,53 @@ pub fn run(
         config = config.with_families(families);
     }
     let (split, task, family) = (args.split.into(), args.task, args.family.as_deref());
-    let stage = stage_of(&config, family)?;
+    let scenario = scenario_of(&config, family)?;
     if args.oracle {
-        return show(&stage, split, task, |scene, due| Ok(stage.demonstrate(scene, due)?));
+        return show(&scenario, split, task, |position, due| {
+            Ok(scenario.demonstrate(position, due)?)
+        });
     }
     if args.human {
         let mut explained = BTreeSet::new();
-        return show(&stage, split, task, |_, due| {
+        return show(&scenario, split, task, |_, due| {
             ask_person(due, explained.insert(due.request.seat.to_string()))
         });
     }
     let team = Team::assemble(&config, device()?)?;
-    show(&stage, split, task, |scene, due| ask_policy(&team, &config, scene, due).map(Some))
+    show(&scenario, split, task, |position, due| {
+        ask_policy(&team, &config, position, due).map(Some)
+    })
 }
 
 /// Play a task, asking `answer` for every answer; no answer ends it.
 fn show(
-    stage: &Stage,
+    scenario: &Scenario,
     split: Split,
     task: u32,
-    mut answer: impl FnMut(&Scene, &Due) -> anyhow::Result<Option<String>>,
+    mut answer: impl FnMut(&Position, &Due) -> anyhow::Result<Option<String>>,
 ) -> anyhow::Result<ExitCode> {
     report::line(&format!(
         "{} with {}, {split} task {task}",
-        stage.environment.name(),
-        stage.workflow.name()
+        scenario.environment.name(),
+        scenario.workflow.name()
     ));
-    let mut now = stage.begin(split, task)?;
+    let mut now = scenario.begin(split, task)?;
     let mut total = 0.0;
     loop {
         let own = now.rewards.iter().chain(now.others.iter().map(|(_, reward)| reward));
         total += now.team.team + own.map(|reward| reward.local).sum::<f64>();
         print_events(&now);
-        let scene = match now.progress {
-            Progress::Asked(scene) => scene,
-            Progress::Ended(ending) => {
+        let position = match now.next {
+            Next::Asked(position) => position,
+            Next::Ended(ending) => {
                 report::line(&format!("\n{ending:?}, total reward {total:+.2}"));
                 return Ok(ExitCode::Success);
             }
         };
         let mut texts = Vec::new();
-        for due in &scene.due {
+        for due in &position.due {
             let seat = &due.request.seat;
-            let Some(text) = answer(&scene, due)? else {
+            let Some(text) = answer(&position, due)? else {
                 report::line(&format!("\nnobody answers for `{seat}`; the end"));
                 return Ok(ExitCode::Success);
             };
@@ -77,11 +81,11 @@ fn show(
         }
         let answers: Vec<Answer> =
             texts.iter().map(|text| Answer { text, complete: true }).collect();
-        now = stage.answer(&scene, &answers)?;
+        now = scenario.answer(&position, &answers)?;
     }
 }
 
-fn print_events(now: &Consequence) {
+fn print_events(now: &Transition) {
     for event in &now.events {
         match event {
             Event::Observed { text } => report::line(&format!("\n{text}")),
@@ -114,10 +118,15 @@ fn print_events(now: &Consequence) {
     }
 }
 
-fn ask_policy(team: &Team, config: &Config, scene: &Scene, due: &Due) -> anyhow::Result<String> {
-    let policy = &team.policies[team.cast.policy_of(due.role())];
+fn ask_policy(
+    team: &Team,
+    config: &Config,
+    position: &Position,
+    due: &Due,
+) -> anyhow::Result<String> {
+    let policy = &team.policies[team.role_map.policy_of(due.role())];
     let prompt = policy.encode_prompt(&due.messages, &due.tools)?;
-    let seeds = vec![Seed::new(scene.digest())];
+    let seeds = vec![Seed::new(position.digest())];
     let sampling = Sampling::greedy(config.rollout.max_completion_tokens);
     let answers = policy.generate(&[Prompt { prompt, seeds }], &sampling)?;
     Ok(answers.into_iter().flatten().next().map(|answer| answer.text).unwrap_or_default())

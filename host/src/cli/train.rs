@@ -15,7 +15,7 @@ use crate::metrics::Success;
 use crate::plugin::Plugin;
 use crate::policy::{Device, PolicyError};
 use crate::records::RecordsEntry;
-use crate::rollout::Stage;
+use crate::rollout::Scenario;
 use crate::run::{Change, RunFolder, Summary};
 use crate::team::Team;
 use crate::training::{Record, Training, plan, settle_learning_rate};
@@ -205,10 +205,10 @@ fn advise(config: &Config) {
 
 fn derived_name(team: &Team) -> String {
     match &team.families[..] {
-        [only] => format!("{}-{}", only.stage.environment.name(), only.stage.workflow.name()),
+        [only] => format!("{}-{}", only.scenario.environment.name(), only.scenario.workflow.name()),
         families => {
             let names: Vec<&str> =
-                families.iter().map(|known| known.stage.family.as_str()).collect();
+                families.iter().map(|known| known.scenario.family.as_str()).collect();
             names.join("+").chars().filter(|c| !"/\\".contains(*c)).take(100).collect()
         }
     }
@@ -229,9 +229,9 @@ fn manifest(
     device: Device,
 ) -> anyhow::Result<Manifest> {
     let mut policies = Vec::new();
-    for (name, roles) in team.cast.policies() {
-        let (digest, parameters) = match team.cast.guests().get(&name) {
-            Some(guest) => (guest.identity(), 0),
+    for (name, roles) in team.role_map.policies() {
+        let (digest, parameters) = match team.role_map.remotes().get(&name) {
+            Some(remote) => (remote.identity(), 0),
             None => {
                 let policy = &team.policies[&name];
                 (policy.digest()?, policy.parameter_count())
@@ -240,10 +240,10 @@ fn manifest(
         policies.push(PolicyEntry { name, roles, digest, parameters });
     }
     let plugins = plugins(team);
-    let records = team.families.iter().filter_map(|family| family.stage.records.as_ref());
+    let records = team.families.iter().filter_map(|family| family.scenario.records.as_ref());
     let mut interpreters = interpreters(config)?;
     interpreters.retain(|_, digest| plugins.iter().all(|plugin| plugin.digest != *digest));
-    let mut components = team.families.iter().flat_map(|family| family.stage.plugins());
+    let mut components = team.families.iter().flat_map(|family| family.scenario.plugins());
     let corpus = components.find_map(|plugin| plugin.granted().corpus.as_ref());
     Ok(Manifest {
         host: env!("CARGO_PKG_VERSION").to_owned(),
@@ -270,7 +270,9 @@ fn plugins(team: &Team) -> Vec<PluginEntry> {
         digest: plugin.digest().to_owned(),
     };
     let mut entries = Vec::new();
-    for Stage { environment, workflow, .. } in team.families.iter().map(|family| &*family.stage) {
+    for Scenario { environment, workflow, .. } in
+        team.families.iter().map(|family| &*family.scenario)
+    {
         let (rules, order) = (environment.description(), workflow.description());
         for entry in [
             entry(environment.name(), &rules.version, environment.plugin()),

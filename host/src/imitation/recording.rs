@@ -137,7 +137,7 @@ impl Recording {
             let suggestion = suggestion(role, seats);
             return Err(RecordingError::UnknownRole { role: role.clone(), suggestion });
         }
-        let learns = |seat: &&str| config.trains(team.cast.policy_of(seat));
+        let learns = |seat: &&str| config.trains(team.role_map.policy_of(seat));
         match seats.into_iter().filter(learns).find(|seat| !self.answers.contains_key(*seat)) {
             Some(role) => Err(RecordingError::NoAnswer { role: role.to_owned() }),
             None => Ok(()),

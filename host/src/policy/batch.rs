@@ -12,10 +12,10 @@ use tch::Tensor;
 
 use super::attention::Attention;
 use super::cohort::{Cohort, Pending};
-use super::draft::{Language, Place};
 use super::kv_cache::Layer;
 use super::prefix_cache::SHORTEST;
-use super::{Ensemble, Input, PolicyError, Sampling};
+use super::sequence::{Place, TokenCodec};
+use super::{Input, PolicyError, Sampling, SharedBase};
 use crate::trajectory::Completion;
 
 /// What a batch may take at once.
@@ -36,16 +36,16 @@ pub(super) type ReadPrompt = (usize, Arc<[u32]>, Vec<Layer>);
 
 /// What a step brought.
 #[derive(Debug, Default)]
-pub(super) struct Progress {
+pub(super) struct Advanced {
     pub(super) finished: Vec<(Place, Completion)>,
     pub(super) read: Vec<ReadPrompt>,
 }
 
-/// The running batch of an ensemble.
+/// The running batch of an shared_base.
 #[derive(Debug)]
 pub(super) struct Batch {
-    ensemble: Ensemble,
-    languages: Vec<Language>,
+    shared_base: SharedBase,
+    codecs: Vec<TokenCodec>,
     sampling: Sampling,
     limits: BatchLimits,
     waiting: VecDeque<Pending>,
@@ -61,13 +61,13 @@ struct Running {
 
 impl Batch {
     pub(super) fn new(
-        ensemble: Ensemble,
-        languages: Vec<Language>,
+        shared_base: SharedBase,
+        codecs: Vec<TokenCodec>,
         sampling: Sampling,
         limits: BatchLimits,
     ) -> Self {
         let (waiting, cohorts) = (VecDeque::new(), Vec::new());
-        Batch { ensemble, languages, sampling, limits, waiting, cohorts }
+        Batch { shared_base, codecs, sampling, limits, waiting, cohorts }
     }
 
     /// Have prompts wait to be read, in this order. Prompts of about the same
@@ -82,7 +82,7 @@ impl Batch {
     }
 
     /// Read some prompts, or draw a token for every answer.
-    pub(super) fn step(&mut self) -> Result<Progress, PolicyError> {
+    pub(super) fn step(&mut self) -> Result<Advanced, PolicyError> {
         let _guard = tch::no_grad_guard();
         let next = self.next_cohort();
         let progress = if next.is_empty() { self.decode()? } else { self.read(next)? };
@@ -122,42 +122,42 @@ impl Batch {
         pending.prompt.len() + pending.answers.len() * self.sampling.max_completion_tokens
     }
 
-    fn read(&mut self, pending: Vec<Pending>) -> Result<Progress, PolicyError> {
+    fn read(&mut self, pending: Vec<Pending>) -> Result<Advanced, PolicyError> {
         let cache_tokens = pending.iter().map(|pending| self.cache_tokens(pending)).sum();
-        let (mut cohort, logits) = Cohort::read(&self.ensemble, pending, &self.sampling);
-        let mut progress = Progress::default();
+        let (mut cohort, logits) = Cohort::read(&self.shared_base, pending, &self.sampling);
+        let mut progress = Advanced::default();
         if self.limits.keep_prompts {
             progress.read.extend(cohort.prompts_read(SHORTEST));
         }
-        progress.finished = cohort.draw(&logits, &self.sampling, &self.languages)?;
+        progress.finished = cohort.draw(&logits, &self.sampling, &self.codecs)?;
         self.cohorts.push(Running { cohort, cache_tokens });
         Ok(progress)
     }
 
-    fn decode(&mut self) -> Result<Progress, PolicyError> {
+    fn decode(&mut self) -> Result<Advanced, PolicyError> {
         if self.cohorts.is_empty() {
-            return Ok(Progress::default());
+            return Ok(Advanced::default());
         }
         let inputs: Vec<(Tensor, Tensor)> =
             self.cohorts.iter_mut().map(|running| running.cohort.advance()).collect();
         let (tokens, positions): (Vec<Tensor>, Vec<Tensor>) = inputs.into_iter().unzip();
         let segments: Vec<_> =
             self.cohorts.iter().flat_map(|running| running.cohort.segments()).collect();
-        let mixture = self.ensemble.mixture(&segments);
+        let adapter_rows = self.shared_base.adapter_rows(&segments);
         let input = Input {
             tokens: &joined(&tokens),
             positions: &joined(&positions),
             keep: None,
-            mixture: &mixture,
+            adapter_rows: &adapter_rows,
         };
         let rows: Vec<i64> =
             self.cohorts.iter().map(|running| running.cohort.rows() as i64).collect();
-        let states = self.ensemble.forward(&input, &mut EachItsOwn(&mut self.cohorts));
-        let logits = self.ensemble.logits(&states); // [rows, vocabulary]
+        let states = self.shared_base.forward(&input, &mut EachItsOwn(&mut self.cohorts));
+        let logits = self.shared_base.logits(&states); // [rows, vocabulary]
         let logits = logits.split_with_sizes(&rows, 0);
-        let mut progress = Progress::default();
+        let mut progress = Advanced::default();
         for (running, logits) in self.cohorts.iter_mut().zip(&logits) {
-            let drawn = running.cohort.draw(logits, &self.sampling, &self.languages)?;
+            let drawn = running.cohort.draw(logits, &self.sampling, &self.codecs)?;
             progress.finished.extend(drawn);
         }
         Ok(progress)

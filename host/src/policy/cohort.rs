@@ -4,20 +4,20 @@ use std::sync::Arc;
 
 use tch::Tensor;
 
-use super::draft::{Draft, Language, Place};
-use super::ensemble::Segment;
 use super::kv_cache::{KvCache, Layer, Prompts};
 use super::prefix_cache::Prefix;
 use super::prompt_reader::PromptReader;
-use super::sampler::{draw, penalize};
-use super::{Ensemble, Input, PolicyError, Sampling};
+use super::sampling::{draw, penalize};
+use super::sequence::{Place, Sequence, TokenCodec};
+use super::shared_base::Segment;
+use super::{Input, PolicyError, Sampling, SharedBase};
 use crate::seed::Seed;
 use crate::trajectory::Completion;
 
 /// A prompt that waits to be read.
 #[derive(Debug)]
 pub(super) struct Pending {
-    /// Which policy of the ensemble is asked.
+    /// Which policy of the shared_base is asked.
     pub(super) member: usize,
     pub(super) prompt: Arc<[u32]>,
     /// What of it was read before.
@@ -49,7 +49,7 @@ struct Lane {
 #[derive(Debug)]
 struct Row {
     lane: usize,
-    draft: Option<Draft>,
+    sequence: Option<Sequence>,
 }
 
 /// Prompts that were read together, and their answers, which are of one age.
@@ -66,13 +66,13 @@ impl Cohort {
     /// Read the prompts and make room for their answers. Returns with it the
     /// logits `[rows, vocabulary]` of the answers' first tokens.
     pub(super) fn read(
-        ensemble: &Ensemble,
+        shared_base: &SharedBase,
         mut pending: Vec<Pending>,
         sampling: &Sampling,
     ) -> (Self, Tensor) {
         // Rows of one policy lie side by side.
         pending.sort_by_key(|pending| pending.member);
-        let (prompts, states) = read_prompts(ensemble, &pending);
+        let (prompts, states) = read_prompts(shared_base, &pending);
         let mut cohort_rows = Vec::new();
         let mut lanes = Vec::with_capacity(pending.len());
         for (lane, Pending { member, prompt, answers, .. }) in pending.into_iter().enumerate() {
@@ -80,14 +80,14 @@ impl Cohort {
             cohort_rows.extend(
                 answers
                     .into_iter()
-                    .map(|(place, seed)| Row { lane, draft: Some(Draft::new(place, seed)) }),
+                    .map(|(place, seed)| Row { lane, sequence: Some(Sequence::new(place, seed)) }),
             );
         }
         let lane_of: Vec<usize> = cohort_rows.iter().map(|row| row.lane).collect();
         let cache = KvCache::new(prompts, &lane_of, sampling.max_completion_tokens);
-        let device = ensemble.decoder().device().torch();
+        let device = shared_base.decoder().device().torch();
         let lane_index: Vec<i64> = lane_of.iter().map(|&lane| lane as i64).collect();
-        let logits = ensemble
+        let logits = shared_base
             .logits(&states)
             .index_select(0, &Tensor::from_slice(&lane_index).to_device(device));
         let mut cohort =
@@ -113,7 +113,7 @@ impl Cohort {
 
     /// Whether no answer grows any more.
     pub(super) fn is_done(&self) -> bool {
-        self.rows.iter().all(|row| row.draft.is_none())
+        self.rows.iter().all(|row| row.sequence.is_none())
     }
 
     /// Whose rows they are.
@@ -150,9 +150,9 @@ impl Cohort {
         &mut self,
         logits: &Tensor,
         sampling: &Sampling,
-        languages: &[Language],
+        codecs: &[TokenCodec],
     ) -> Result<Vec<(Place, Completion)>, PolicyError> {
-        let unit = |row: &Row| row.draft.as_ref().map_or(0.0, Draft::unit);
+        let unit = |row: &Row| row.sequence.as_ref().map_or(0.0, Sequence::unit);
         let units: Vec<f32> = self.rows.iter().map(unit).collect();
         let units = Tensor::f_from_slice(&units)?.f_to_device(logits.device())?;
         let penalized =
@@ -165,12 +165,12 @@ impl Cohort {
         self.next = tokens;
         let mut stopped = Vec::new();
         for (row, (token, score)) in self.rows.iter_mut().zip(drawn.0.into_iter().zip(drawn.1)) {
-            let Some(mut draft) = row.draft.take() else { continue };
-            let language = &languages[self.lanes[row.lane].member];
-            if draft.push(token as u32, score, language, sampling)? {
-                row.draft = Some(draft);
+            let Some(mut sequence) = row.sequence.take() else { continue };
+            let codec = &codecs[self.lanes[row.lane].member];
+            if sequence.push(token as u32, score, codec, sampling)? {
+                row.sequence = Some(sequence);
             } else {
-                stopped.push((draft.place, draft.finish(language, sampling)?));
+                stopped.push((sequence.place, sequence.finish(codec, sampling)?));
             }
         }
         Ok(stopped)
@@ -179,15 +179,15 @@ impl Cohort {
     /// Let rows go that have stopped, once they are worth the copy of the
     /// others; lanes, whose copy is larger, once half of them are empty.
     pub(super) fn shrink(&mut self) {
-        let alive = self.rows.iter().filter(|row| row.draft.is_some()).count();
+        let alive = self.rows.iter().filter(|row| row.sequence.is_some()).count();
         if alive == 0 || (self.rows.len() - alive) * WORTH_A_COPY < self.rows.len() {
             return;
         }
         let kept: Vec<i64> = (0..self.rows.len())
-            .filter(|&row| self.rows[row].draft.is_some())
+            .filter(|&row| self.rows[row].sequence.is_some())
             .map(|row| row as i64)
             .collect();
-        self.rows.retain(|row| row.draft.is_some());
+        self.rows.retain(|row| row.sequence.is_some());
         let lanes = self.drop_lanes();
         let lane_of: Vec<usize> = self.rows.iter().map(|row| row.lane).collect();
         self.cache.select(&kept, &lanes, &lane_of);
@@ -225,8 +225,8 @@ const WORTH_A_COPY: usize = 4;
 
 /// Read prompts, sorted by member: their keys and values, and the hidden
 /// states `[prompts, hidden]` from which their answers' first tokens are drawn.
-pub(super) fn read_prompts(ensemble: &Ensemble, pending: &[Pending]) -> (Prompts, Tensor) {
-    let decoder = ensemble.decoder();
+pub(super) fn read_prompts(shared_base: &SharedBase, pending: &[Pending]) -> (Prompts, Tensor) {
+    let decoder = shared_base.decoder();
     let device = decoder.device().torch();
     let upload = |numbers: &[i64]| Tensor::from_slice(numbers).to_device(device);
     let count = pending.len();
@@ -253,14 +253,14 @@ pub(super) fn read_prompts(ensemble: &Ensemble, pending: &[Pending]) -> (Prompts
         _ => PromptReader::new(batch, rest, decoder.group(), like),
     };
     let segments = segments(pending, length);
-    let mixture = ensemble.mixture(&segments);
+    let adapter_rows = shared_base.adapter_rows(&segments);
     let input = Input {
         tokens: &upload(&tokens),
         positions: &upload(&positions),
         keep: Some(&upload(&lasts)),
-        mixture: &mixture,
+        adapter_rows: &adapter_rows,
     };
-    let states = ensemble.forward(&input, &mut reader);
+    let states = shared_base.forward(&input, &mut reader);
     let lengths: Vec<i64> = pending.iter().map(|pending| pending.prompt.len() as i64).collect();
     (Prompts { layers: reader.into_layers(), seen, lengths: upload(&lengths) }, states)
 }

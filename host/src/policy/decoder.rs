@@ -13,8 +13,8 @@ use tch::{Kind, Tensor};
 use super::adapter::Site;
 use super::architecture::ModelConfig;
 use super::attention::Attention;
-use super::ensemble::Mixture;
 use super::parameters::{Layout, Parameters};
+use super::shared_base::AdapterRows;
 use super::{Device, PolicyError};
 
 /// The model: its weights and how they are applied.
@@ -83,7 +83,7 @@ pub(crate) struct Input<'a> {
     /// only they are returned. All, if none.
     pub(crate) keep: Option<&'a Tensor>,
     /// Which rows are whose.
-    pub(crate) mixture: &'a Mixture<'a>,
+    pub(crate) adapter_rows: &'a AdapterRows<'a>,
 }
 
 impl Decoder {
@@ -181,8 +181,8 @@ impl Decoder {
         attention: &mut dyn Attention,
     ) -> Tensor {
         let layer = &self.blocks.layers[index];
-        let mixture = input.mixture;
-        let mut attended = self.attend(index, states, rotation, mixture, attention);
+        let adapter_rows = input.adapter_rows;
+        let mut attended = self.attend(index, states, rotation, adapter_rows, attention);
         let mut residual = states.shallow_clone();
         let keep = input.keep.filter(|_| index + 1 == self.depth());
         if let Some(keep) = keep {
@@ -191,8 +191,8 @@ impl Decoder {
         }
         let kept = keep.is_some();
         let states = layer.output.add_to(&residual, &attended);
-        let states = mixture.add(states, &attended, index, Site::Output, kept);
-        self.feed_forward(index, &states, mixture, kept)
+        let states = adapter_rows.add(states, &attended, index, Site::Output, kept);
+        self.feed_forward(index, &states, adapter_rows, kept)
     }
 
     /// The last norm.
@@ -211,14 +211,14 @@ impl Decoder {
         index: usize,
         states: &Tensor,
         rotation: &Rotation,
-        mixture: &Mixture,
+        adapter_rows: &AdapterRows,
         attention: &mut dyn Attention,
     ) -> Tensor {
         let (config, layer) = (&self.config, &self.blocks.layers[index]);
         let (heads, key_heads) = (config.num_attention_heads, config.num_key_value_heads);
         let normed = self.normalize(states, &layer.input_norm);
         let fused = layer.query_key_value.apply(&normed);
-        let fused = mixture.add(fused, &normed, index, Site::QueryKeyValue, false);
+        let fused = adapter_rows.add(fused, &normed, index, Site::QueryKeyValue, false);
         let fused = fused.view([-1, heads + 2 * key_heads, config.head_dim]);
         let (queries_keys, values) = split(&fused, 1, heads + key_heads);
         let scale = (config.head_dim as f64).sqrt();
@@ -250,15 +250,21 @@ impl Decoder {
         )
     }
 
-    fn feed_forward(&self, index: usize, states: &Tensor, mixture: &Mixture, kept: bool) -> Tensor {
+    fn feed_forward(
+        &self,
+        index: usize,
+        states: &Tensor,
+        adapter_rows: &AdapterRows,
+        kept: bool,
+    ) -> Tensor {
         let layer = &self.blocks.layers[index];
         let normed = self.normalize(states, &layer.post_norm);
         let fused = layer.gate_up.apply(&normed);
-        let fused = mixture.add(fused, &normed, index, Site::GateUp, kept);
+        let fused = adapter_rows.add(fused, &normed, index, Site::GateUp, kept);
         let (gate, up) = split(&fused, 1, self.config.intermediate_size);
         let gated = gate.silu() * up;
         let states = layer.down.add_to(states, &gated);
-        mixture.add(states, &gated, index, Site::Down, kept)
+        adapter_rows.add(states, &gated, index, Site::Down, kept)
     }
 
     /// RMSNorm (arXiv 1910.07467, equation 4) with a weight per column.

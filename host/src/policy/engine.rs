@@ -10,15 +10,15 @@
 //! batch changes only the order in which products are summed, by which a
 //! log-probability may differ in its last digits.
 
-mod section;
+mod base_group;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 
-use section::Section;
+use base_group::BaseGroup;
 
-use super::batch::Progress;
+use super::batch::Advanced;
 use super::{Policy, PolicyError, Request, Sampling};
 use crate::trajectory::Completion;
 
@@ -35,8 +35,8 @@ pub type Question = (usize, Request);
 pub struct Engine<'p> {
     policies: Vec<&'p Policy>,
     sampling: Sampling,
-    sections: Vec<Section<'p>>,
-    /// Section and member of every policy.
+    base_groups: Vec<BaseGroup<'p>>,
+    /// BaseGroup and member of every policy.
     seats: Vec<(usize, usize)>,
     /// Answers that are not complete, by ticket.
     open: BTreeMap<usize, Vec<Option<Completion>>>,
@@ -75,9 +75,9 @@ impl<'p> Engine<'p> {
             (bytes, _) => bytes,
         };
         let share = cache_bytes / groups.len().max(1);
-        let sections = groups.into_iter().map(|group| Section::new(group, share)).collect();
+        let base_groups = groups.into_iter().map(|group| BaseGroup::new(group, share)).collect();
         let (open, tickets) = (BTreeMap::new(), 0);
-        Ok(Engine { policies: policies.to_vec(), sampling, sections, seats, open, tickets })
+        Ok(Engine { policies: policies.to_vec(), sampling, base_groups, seats, open, tickets })
     }
 
     /// Answer all questions: one list per question, one answer per seed.
@@ -92,11 +92,11 @@ impl<'p> Engine<'p> {
         questions.iter().try_for_each(|question| self.check(question))?;
         let mut answers: Vec<Vec<Option<Completion>>> =
             questions.iter().map(|(_, request)| vec![None; request.seeds.len()]).collect();
-        for (index, section) in self.sections.iter_mut().enumerate() {
+        for (index, base_group) in self.base_groups.iter_mut().enumerate() {
             let own = questions.iter().enumerate().filter(|(_, q)| self.seats[q.0].0 == index);
             let own = own.map(|(place, (policy, request))| (place, self.seats[*policy].1, request));
-            let pending = section.plan(own)?;
-            for (place, answer) in section.answer(pending, &self.sampling)? {
+            let pending = base_group.plan(own)?;
+            for (place, answer) in base_group.answer(pending, &self.sampling)? {
                 answers[place.request][place.branch] = Some(answer);
             }
         }
@@ -115,16 +115,16 @@ impl<'p> Engine<'p> {
         for (ticket, (_, request)) in tickets.iter().zip(questions) {
             self.open.insert(*ticket, vec![None; request.seeds.len()]);
         }
-        for (index, section) in self.sections.iter_mut().enumerate() {
+        for (index, base_group) in self.base_groups.iter_mut().enumerate() {
             let own = questions.iter().enumerate().filter(|(_, q)| self.seats[q.0].0 == index);
             let own =
                 own.map(|(at, (policy, request))| (first + at, self.seats[*policy].1, request));
-            let pending = section.plan(own)?;
-            let batch = match section.batch.take() {
+            let pending = base_group.plan(own)?;
+            let batch = match base_group.batch.take() {
                 Some(batch) => batch,
-                None => section.new_batch(&self.sampling),
+                None => base_group.new_batch(&self.sampling),
             };
-            section.batch.insert(batch).enqueue(pending);
+            base_group.batch.insert(batch).enqueue(pending);
         }
         Ok(tickets)
     }
@@ -136,12 +136,12 @@ impl<'p> Engine<'p> {
     /// If libtorch fails or the weights have diverged.
     pub fn advance(&mut self) -> Result<Vec<(usize, Vec<Completion>)>, PolicyError> {
         let mut touched = Vec::new();
-        for section in &mut self.sections {
-            let Some(batch) = section.batch.as_mut().filter(|batch| !batch.is_idle()) else {
+        for base_group in &mut self.base_groups {
+            let Some(batch) = base_group.batch.as_mut().filter(|batch| !batch.is_idle()) else {
                 continue;
             };
-            let Progress { finished, read } = batch.step()?;
-            section.keep(read);
+            let Advanced { finished, read } = batch.step()?;
+            base_group.keep(read);
             for (place, answer) in finished {
                 if let Some(answers) = self.open.get_mut(&place.request) {
                     answers[place.branch] = Some(answer);

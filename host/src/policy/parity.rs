@@ -148,16 +148,18 @@ struct Answers {
 }
 
 fn answers(policy: &Policy, tokens: &[i64]) -> Answers {
-    let (ensemble, leaves) = Ensemble::recording(&[policy]);
+    let (shared_base, leaves) = SharedBase::recording(&[policy]);
     let length = tokens.len() as i64;
     let tokens = Tensor::from_slice(tokens);
-    let mixture = ensemble.mixture(&[Segment { member: 0, rows: length, kept: length }]);
+    let adapter_rows =
+        shared_base.adapter_rows(&[Segment { member: 0, rows: length, kept: length }]);
     let positions = Tensor::arange(length, (Kind::Int64, tch::Device::Cpu));
-    let input = Input { tokens: &tokens, positions: &positions, keep: None, mixture: &mixture };
-    let decoder = ensemble.decoder();
+    let input =
+        Input { tokens: &tokens, positions: &positions, keep: None, adapter_rows: &adapter_rows };
+    let decoder = shared_base.decoder();
     let like = decoder.parameters().buffer();
     let mut attention = SelfAttention::causal(1, length, decoder.group(), like);
-    let logits = ensemble.logits(&ensemble.forward(&input, &mut attention));
+    let logits = shared_base.logits(&shared_base.forward(&input, &mut attention));
     let next = tokens.narrow(0, 1, length - 1).unsqueeze(1);
     let scores = logits.narrow(0, 0, length - 1).log_softmax(-1, Kind::Float);
     let logprobs = scores.gather(1, &next, false).view([-1]);

@@ -4,7 +4,7 @@ use tch::{Kind, Tensor};
 
 use super::engine::check_tokens;
 use super::prompt_reader::PromptReader;
-use super::{Ensemble, Input, Policy, PolicyError, Segment};
+use super::{Input, Policy, PolicyError, Segment, SharedBase};
 
 /// Logits that are held at a time, in numbers.
 const CHUNK: i64 = 1 << 24;
@@ -22,23 +22,27 @@ impl Policy {
         let length = tokens.len() as i64;
         let ids: Vec<i64> = tokens.iter().map(|&token| token.into()).collect();
         let ids = Tensor::f_from_slice(&ids)?.f_to_device(device)?;
-        let ensemble = Ensemble::of(&[self]);
-        let decoder = ensemble.decoder();
+        let shared_base = SharedBase::of(&[self]);
+        let decoder = shared_base.decoder();
         let mut reader =
             PromptReader::new(1, length, decoder.group(), decoder.parameters().buffer());
         let input = Input {
             tokens: &ids,
             positions: &Tensor::arange(length, (Kind::Int64, device)),
             keep: None,
-            mixture: &ensemble.mixture(&[Segment { member: 0, rows: length, kept: length }]),
+            adapter_rows: &shared_base.adapter_rows(&[Segment {
+                member: 0,
+                rows: length,
+                kept: length,
+            }]),
         };
-        let states = ensemble.forward(&input, &mut reader);
+        let states = shared_base.forward(&input, &mut reader);
         let rows = (CHUNK / self.config().vocab_size).max(1);
         let mut scores = Vec::with_capacity(tokens.len());
         for from in (0..length - 1).step_by(rows as usize) {
             let count = rows.min(length - 1 - from);
             let logprobs =
-                ensemble.logits(&states.narrow(0, from, count)).log_softmax(-1, Kind::Float);
+                shared_base.logits(&states.narrow(0, from, count)).log_softmax(-1, Kind::Float);
             let next = ids.narrow(0, from + 1, count).unsqueeze(1);
             scores.extend(Vec::<f32>::try_from(logprobs.gather(1, &next, false).squeeze_dim(1))?);
         }

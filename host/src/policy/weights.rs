@@ -4,10 +4,10 @@
 //! copies tensor by tensor into the model's buffer, writing hands the buffer
 //! itself to the file, tensor by tensor.
 
-mod reading;
+mod load;
 #[cfg(test)]
 mod tests;
-mod writing;
+mod save;
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -17,10 +17,10 @@ use tch::{Kind, Tensor};
 
 use super::PolicyError;
 
-pub(super) use reading::load;
-pub(crate) use reading::read_tensors;
-pub(crate) use writing::write_tensors;
-pub(super) use writing::{SHARD_BYTES, save};
+pub(super) use load::load;
+pub(crate) use load::read_tensors;
+pub(crate) use save::write_tensors;
+pub(super) use save::{SHARD_BYTES, save};
 
 /// A checkpoint in one file.
 const SINGLE: &str = "model.safetensors";

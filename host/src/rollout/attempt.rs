@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::cast::Cast;
 use super::collect::TaskSeed;
-use super::players::Answered;
 use super::request::Due;
-use super::stage::{Progress, Scene};
+use super::role_map::RoleMap;
+use super::sampler::Answered;
+use super::scenario::{Next, Position};
 use super::weighing::{Drawn, Weighing};
 use crate::config::{RolloutConfig, SamplingScheme};
 use crate::plugin::{PluginFailure, Seat};
@@ -20,7 +20,7 @@ const EPISODE_TEXT_BYTES: usize = 16 << 20;
 /// What all attempts of a rollout have in common.
 #[derive(Clone, Copy)]
 pub(super) struct Setting<'a> {
-    pub(super) cast: &'a Cast,
+    pub(super) role_map: &'a RoleMap,
     pub(super) config: &'a RolloutConfig,
     /// Weight of the team reward.
     pub(super) alpha: f64,
@@ -44,7 +44,7 @@ pub(super) struct Attempt {
 /// What an episode waits for.
 enum Phase {
     /// The answers that are due.
-    Asking(Box<Scene>),
+    Asking(Box<Position>),
     /// What branches are worth whose answers were asked for as open.
     Weighing(Box<Weighing>),
     /// Nothing more.
@@ -82,19 +82,19 @@ impl Attempt {
 
     /// Play up to the first answers that are due.
     pub(super) fn begin(&mut self) {
-        match self.task.stage.begin(self.task.split, self.task.task) {
-            Ok(consequence) => {
-                self.events = consequence.events;
-                self.go_on(consequence.progress);
+        match self.task.scenario.begin(self.task.split, self.task.task) {
+            Ok(transition) => {
+                self.events = transition.events;
+                self.go_on(transition.next);
             }
             Err(failure) => self.fail(&failure),
         }
     }
 
-    fn go_on(&mut self, progress: Progress) {
-        self.phase = match progress {
-            Progress::Asked(scene) => Phase::Asking(Box::new(scene)),
-            Progress::Ended(ending) => Phase::Ended(ending),
+    fn go_on(&mut self, next: Next) {
+        self.phase = match next {
+            Next::Asked(position) => Phase::Asking(Box::new(position)),
+            Next::Ended(ending) => Phase::Ended(ending),
         };
     }
 
@@ -107,14 +107,14 @@ impl Attempt {
     /// answers for.
     pub(super) fn asked(&self, learns: impl Fn(&str) -> bool) -> Vec<Asked> {
         match &self.phase {
-            Phase::Asking(scene) => {
+            Phase::Asking(position) => {
                 let asked = |due: &Due| {
                     let count = if learns(due.role()) { self.branches } else { 1 };
                     let seed = self.seed(due);
                     let seeds = (0..count).map(|branch| seed.at(branch as u64)).collect();
                     Asked { due: due.clone(), seeds }
                 };
-                scene.due.iter().map(asked).collect()
+                position.due.iter().map(asked).collect()
             }
             Phase::Weighing(weighing) => {
                 // The same draws in all branches: they differ by what is compared.
@@ -157,10 +157,12 @@ impl Attempt {
             Err(failure) => return self.make_void(failure.kind.word(), failure.message),
         };
         let phase = std::mem::replace(&mut self.phase, Phase::Ended(Ending::Truncated));
-        let stage = &self.task.stage;
+        let scenario = &self.task.scenario;
         let weighing = match phase {
-            Phase::Asking(scene) => Weighing::begin(stage, *scene, answers, self.branches > 1),
-            Phase::Weighing(weighing) => weighing.look_on(stage, answers),
+            Phase::Asking(position) => {
+                Weighing::begin(scenario, *position, answers, self.branches > 1)
+            }
+            Phase::Weighing(weighing) => weighing.look_on(scenario, answers),
             ended @ Phase::Ended(_) => {
                 self.phase = ended;
                 return;
@@ -175,7 +177,7 @@ impl Attempt {
 
     /// Go on from one of the branches, and keep the samples of all.
     fn settle(&mut self, weighing: Weighing, setting: &Setting) {
-        let Setting { cast, config, alpha } = *setting;
+        let Setting { role_map, config, alpha } = *setting;
         let seed = weighing.first().map_or(self.task.seed, |due| self.seed(due)).named("branch");
         let kept = weighing.choose(config, alpha, seed);
         let branch = weighing.branch(kept);
@@ -183,17 +185,17 @@ impl Attempt {
         if self.events.iter().map(Event::text_bytes).sum::<usize>() > EPISODE_TEXT_BYTES {
             let mib = EPISODE_TEXT_BYTES >> 20;
             let message = format!("the texts of its episode come to more than {mib} MiB");
-            return self.fail(&self.task.stage.workflow.failure("advance", message));
+            return self.fail(&self.task.scenario.workflow.failure("advance", message));
         }
         let (credits, others) = (branch.credits.clone(), branch.others.clone());
-        self.go_on(branch.progress.clone());
+        self.go_on(branch.next.clone());
         for row in weighing.into_rows(kept) {
             self.numbers.insert(row.number, self.samples.len());
             self.samples.push(Sample {
                 task: self.index,
                 episode: self.episode,
                 round: self.rounds,
-                policy: cast.policy_of(&row.sample.role).to_owned(),
+                policy: role_map.policy_of(&row.sample.role).to_owned(),
                 ..row.sample
             });
         }
@@ -228,7 +230,7 @@ impl Attempt {
         };
         let episode = Episode {
             task: self.index,
-            family: self.task.stage.family.clone(),
+            family: self.task.scenario.family.clone(),
             split: self.task.split.name().to_owned(),
             seed: self.task.task,
             episode: self.episode,

@@ -2,7 +2,7 @@
 //!
 //! Lock-step: all episodes wait for their answers together, so that policies
 //! answer in one large batch; then all answers are played on all cores. The
-//! other way is in `overlap`. A policy's K completions of one prompt share
+//! other way is in `scheduler`. A policy's K completions of one prompt share
 //! its prefill.
 
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 
 use super::attempt::{Attempt, Setting};
-use super::cast::{Cast, Policies};
-use super::overlap::overlapped;
-use super::players::{Answered, Players};
-use super::stage::Stage;
+use super::role_map::{Policies, RoleMap};
+use super::sampler::{Answered, Sampler};
+use super::scenario::Scenario;
+use super::scheduler::overlapped;
 use crate::config::{RolloutConfig, Scheduling};
 use crate::plugin::Split;
 use crate::policy::PolicyError;
@@ -25,7 +25,7 @@ use crate::trajectory::{Episode, Sample};
 #[derive(Clone)]
 pub struct TaskSeed {
     /// Where it is played.
-    pub stage: Arc<Stage>,
+    pub scenario: Arc<Scenario>,
     /// The part of the tasks.
     pub split: Split,
     /// Which task of the split.
@@ -63,7 +63,7 @@ pub enum RolloutError {
     /// The engine failed.
     #[error("the policies cannot answer: {0}")]
     Engine(#[from] PolicyError),
-    /// The cast names a policy that was not loaded.
+    /// The role_map names a policy that was not loaded.
     #[error("the policy `{policy}` was not loaded")]
     Missing {
         /// Its name.
@@ -81,15 +81,15 @@ impl Rollout {
 
 /// Run the tasks' episodes to their ends.
 pub fn collect(
-    cast: &Cast,
+    role_map: &RoleMap,
     policies: &Policies,
     tasks: &[TaskSeed],
     config: &RolloutConfig,
     alpha: f64,
 ) -> Result<Rollout, RolloutError> {
     let mut rollout = Rollout::default();
-    let setting = Setting { cast, config, alpha };
-    let mut players = Players::new(cast, policies, config)?;
+    let setting = Setting { role_map, config, alpha };
+    let mut sampler = Sampler::new(role_map, policies, config)?;
     let attempts = Attempt::list(tasks, config);
     let overlaps = match config.scheduling {
         Scheduling::LockStep => false,
@@ -97,8 +97,8 @@ pub fn collect(
         Scheduling::Auto => policies.values().any(|policy| policy.device().is_gpu()),
     };
     let attempts = match overlaps {
-        true => overlapped(&setting, &mut players, attempts, &mut rollout)?,
-        false => in_lock_step(&setting, &mut players, attempts, &mut rollout)?,
+        true => overlapped(&setting, &mut sampler, attempts, &mut rollout)?,
+        false => in_lock_step(&setting, &mut sampler, attempts, &mut rollout)?,
     };
     for attempt in attempts {
         let (samples, episode) = attempt.into_record();
@@ -110,7 +110,7 @@ pub fn collect(
 
 fn in_lock_step(
     setting: &Setting,
-    players: &mut Players,
+    sampler: &mut Sampler,
     mut attempts: Vec<Attempt>,
     rollout: &mut Rollout,
 ) -> Result<Vec<Attempt>, RolloutError> {
@@ -121,9 +121,9 @@ fn in_lock_step(
         let started = Instant::now();
         let mut due = Vec::new();
         for (index, attempt) in attempts.iter_mut().enumerate() {
-            due.extend(players.due(index, attempt)?);
+            due.extend(sampler.due(index, attempt)?);
         }
-        let mut answers = players.answer(due)?;
+        let mut answers = sampler.answer(due)?;
         rollout.generation += started.elapsed();
         answers.values().flatten().for_each(|answers| rollout.count_tokens(answers));
         let started = Instant::now();

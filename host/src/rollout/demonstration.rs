@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 use serde_json::Value;
 
-use super::stage::{Answer, Progress, Stage};
+use super::scenario::{Answer, Next, Scenario};
 use crate::plugin::{PluginFailure, Split};
 use crate::seed::Seed;
 use crate::trajectory::Message;
@@ -33,7 +33,7 @@ pub struct Demonstration {
 /// before, so that the states after a mistake are seen, too (the idea of
 /// DAgger, arXiv 1011.0686, with random mistakes in place of the learner's).
 pub struct Demonstrator<'a> {
-    stage: &'a Stage,
+    scenario: &'a Scenario,
     seed: Seed,
     exploration: f64,
     helpings: u64,
@@ -65,20 +65,20 @@ pub enum DemonstrationError {
 }
 
 impl<'a> Demonstrator<'a> {
-    /// A supply for `stage`; the same seed gives the same demonstrations.
-    pub fn new(stage: &'a Stage, seed: Seed, exploration: f64) -> Self {
+    /// A supply for `scenario`; the same seed gives the same demonstrations.
+    pub fn new(scenario: &'a Scenario, seed: Seed, exploration: f64) -> Self {
         let (store, heard) = (BTreeMap::new(), BTreeMap::new());
-        Demonstrator { stage, seed, exploration, helpings: 0, store, heard }
+        Demonstrator { scenario, seed, exploration, helpings: 0, store, heard }
     }
 
     /// The family that its demonstrations are of.
     pub fn family(&self) -> &str {
-        &self.stage.family
+        &self.scenario.family
     }
 
     /// The next `count` demonstrations for every role of the workflow.
     pub fn take(&mut self, count: usize) -> Result<Vec<Demonstration>, DemonstrationError> {
-        let roles = self.stage.roles().to_vec();
+        let roles = self.scenario.roles().to_vec();
         let mut taken = Vec::new();
         for role in roles {
             while self.store.get(&role.name).map_or(0, Vec::len) < count {
@@ -133,12 +133,12 @@ impl<'a> Demonstrator<'a> {
     /// One episode.
     fn play(&self, seed: Seed) -> Result<Vec<Demonstration>, PluginFailure> {
         let mut demonstrations = Vec::new();
-        let mut progress = self.stage.begin(Split::Train, seed.value_u32())?.progress;
+        let mut next = self.scenario.begin(Split::Train, seed.value_u32())?.next;
         let mut draw = seed.named("exploration");
-        'rounds: while let Progress::Asked(scene) = progress {
+        'rounds: while let Next::Asked(position) = next {
             let mut answers = Vec::new();
-            for due in &scene.due {
-                let Some(text) = self.stage.demonstrate(&scene, due)? else { break 'rounds };
+            for due in &position.due {
+                let Some(text) = self.scenario.demonstrate(&position, due)? else { break 'rounds };
                 draw = draw.at(0);
                 answers.push(self.explore(due.role(), draw).unwrap_or(&text).to_owned());
                 let (role, prompt) = (due.role().to_owned(), due.messages.to_vec());
@@ -147,7 +147,7 @@ impl<'a> Demonstrator<'a> {
             }
             let given: Vec<Answer> =
                 answers.iter().map(|text| Answer { text, complete: true }).collect();
-            progress = self.stage.answer(&scene, &given)?.progress;
+            next = self.scenario.answer(&position, &given)?.next;
         }
         Ok(demonstrations)
     }
@@ -161,8 +161,8 @@ impl<'a> Demonstrator<'a> {
     fn no_expert(&self, role: &str) -> DemonstrationError {
         DemonstrationError::NoExpert {
             role: role.to_owned(),
-            environment: self.stage.environment.description().name.clone(),
-            workflow: self.stage.workflow.description().name.clone(),
+            environment: self.scenario.environment.description().name.clone(),
+            workflow: self.scenario.workflow.description().name.clone(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! One fork being played from one round of answers to the next.
 
 use super::request::{Due, conversation};
-use super::stage::{Answer, Consequence, Counts, Progress, Scene, Stage};
+use super::scenario::{Answer, Counts, Next, Position, Scenario, Transition};
 use super::tool;
 use crate::plugin::{
     self, Call, Credit, Directive, Event as SessionEvent, LiveEpisode, LiveSession, Move, Outcome,
@@ -15,7 +15,7 @@ const LOG_BYTES: usize = 256;
 
 /// One fork being played from one round of answers to the next.
 pub(super) struct Play<'a> {
-    stage: &'a Stage,
+    scenario: &'a Scenario,
     episode: LiveEpisode,
     session: LiveSession,
     counts: Counts,
@@ -41,13 +41,13 @@ enum Told {
 
 impl<'a> Play<'a> {
     pub(super) fn new(
-        stage: &'a Stage,
+        scenario: &'a Scenario,
         episode: LiveEpisode,
         session: LiveSession,
         counts: Counts,
     ) -> Self {
         Play {
-            stage,
+            scenario,
             episode,
             session,
             counts,
@@ -63,8 +63,8 @@ impl<'a> Play<'a> {
     }
 
     /// Play up to the first answers that are due.
-    pub(super) fn begin(mut self) -> Result<Consequence, PluginFailure> {
-        let views = self.stage.views(&mut self.episode)?;
+    pub(super) fn begin(mut self) -> Result<Transition, PluginFailure> {
+        let views = self.scenario.views(&mut self.episode)?;
         self.record_views(&views);
         let told = self.tell(SessionEvent::Begun(views))?;
         self.end(told)
@@ -75,7 +75,7 @@ impl<'a> Play<'a> {
         mut self,
         due: &[Due],
         answers: &[Answer],
-    ) -> Result<Consequence, PluginFailure> {
+    ) -> Result<Transition, PluginFailure> {
         self.seats = due.iter().map(|due| due.request.seat.clone()).collect();
         self.rewards = vec![Reward::default(); due.len()];
         self.accepted = vec![true; due.len()];
@@ -107,7 +107,7 @@ impl<'a> Play<'a> {
     /// Report an event and carry out directives until answers are awaited.
     fn tell(&mut self, event: SessionEvent) -> Result<Told, PluginFailure> {
         let mut event = event;
-        for _ in 0..=self.stage.actions_per_answer {
+        for _ in 0..=self.scenario.actions_per_answer {
             let Step { credits, directive } = self.session.advance(event)?;
             self.take_credits(credits)?;
             event = match directive {
@@ -122,12 +122,12 @@ impl<'a> Play<'a> {
         }
         Err(self.failure(format!(
             "it took more than {} actions after one answer (plugins.limits.actions_per_answer)",
-            self.stage.actions_per_answer
+            self.scenario.actions_per_answer
         )))
     }
 
     fn failure(&self, message: impl Into<String>) -> PluginFailure {
-        self.stage.workflow.failure("advance", message)
+        self.scenario.workflow.failure("advance", message)
     }
 
     fn take_credits(&mut self, credits: Vec<Credit>) -> Result<(), PluginFailure> {
@@ -151,10 +151,10 @@ impl<'a> Play<'a> {
     /// Put requests behind those that are due.
     fn ask(&mut self, requests: Vec<Request>) -> Result<Told, PluginFailure> {
         for request in requests {
-            let tools = tool::told(&self.stage.workflow, &self.stage.tools, &request)?;
+            let tools = tool::told(&self.scenario.workflow, &self.scenario.tools, &request)?;
             let turns =
                 self.counts.turns.entry(conversation(&request.seat, &request.thread)).or_default();
-            if *turns >= self.stage.max_turns {
+            if *turns >= self.scenario.max_turns {
                 return Ok(Told::Ended(self.counts.over.clone().unwrap_or(Ending::Truncated)));
             }
             let number = self.counts.asked;
@@ -211,7 +211,7 @@ impl<'a> Play<'a> {
                 feedback: effect.feedback.clone(),
             });
         }
-        let views = self.stage.views(&mut self.episode)?;
+        let views = self.scenario.views(&mut self.episode)?;
         if status == Status::Ongoing {
             self.record_views(&views);
         }
@@ -235,7 +235,7 @@ impl<'a> Play<'a> {
             self.rewards[index].add(&seat_reward(outcome, seat, &own));
             self.accepted[index] &= own.iter().all(|&one| outcome.effects[one].accepted);
         }
-        for seat in self.stage.seats() {
+        for seat in self.scenario.seats() {
             if self.seats.contains(&seat) {
                 continue;
             }
@@ -253,7 +253,7 @@ impl<'a> Play<'a> {
     fn call(&mut self, calls: Vec<Call>) -> Result<SessionEvent, PluginFailure> {
         let mut returned = Vec::new();
         for call in calls {
-            let answer = tool::call(&self.stage.workflow, &call)?;
+            let answer = tool::call(&self.scenario.workflow, &call)?;
             self.events.push(Event::Called {
                 role: call.seat.role,
                 tool: call.tool,
@@ -279,31 +279,31 @@ impl<'a> Play<'a> {
     }
 
     /// Save both states, if answers are due.
-    fn end(mut self, told: Told) -> Result<Consequence, PluginFailure> {
-        let progress = match told {
-            Told::Ended(ending) => Progress::Ended(ending),
+    fn end(mut self, told: Told) -> Result<Transition, PluginFailure> {
+        let next = match told {
+            Told::Ended(ending) => Next::Ended(ending),
             Told::Waits if self.next.is_empty() => match self.counts.over.take() {
-                Some(ending) => Progress::Ended(ending),
+                Some(ending) => Next::Ended(ending),
                 None => return Err(self.failure("it waits although no answer is due")),
             },
-            Told::Waits => Progress::Asked(Scene {
+            Told::Waits => Next::Asked(Position {
                 environment: self.episode.save()?,
                 session: self.session.save()?,
-                progress: self.counts.clone(),
+                counts: self.counts.clone(),
                 due: std::mem::take(&mut self.next),
             }),
         };
         self.keep_logs();
         let Play { team, rewards, others, credits, accepted, events, .. } = self;
-        Ok(Consequence { team, rewards, others, credits, accepted, events, progress })
+        Ok(Transition { team, rewards, others, credits, accepted, events, next })
     }
 
     /// The first lines that each plugin logged become part of what happened.
     fn keep_logs(&mut self) {
-        let stage = self.stage;
+        let scenario = self.scenario;
         let logs = [
-            (stage.environment.name(), self.episode.take_log()),
-            (stage.workflow.name(), self.session.take_log()),
+            (scenario.environment.name(), self.episode.take_log()),
+            (scenario.workflow.name(), self.session.take_log()),
         ];
         for (plugin, lines) in logs {
             self.events.extend(lines.into_iter().take(LOG_LINES).map(|line| Event::Logged {

@@ -15,7 +15,7 @@ use rayon::prelude::*;
 
 use super::branch::choose_branch;
 use super::request::Due;
-use super::stage::{Answer, Consequence, Progress, Scene, Stage};
+use super::scenario::{Answer, Next, Position, Scenario, Transition};
 use crate::config::RolloutConfig;
 use crate::plugin::{PluginFailure, Seat};
 use crate::seed::Seed;
@@ -37,13 +37,13 @@ pub(super) struct Weighing {
 
 /// One branch: what its answers led to at once, and later.
 struct Branch {
-    consequence: Consequence,
+    transition: Transition,
     /// What each answer is worth so far.
     rewards: Vec<Reward>,
     /// Whether more may be said of it.
     open: Vec<bool>,
     /// Where looking ahead has come to.
-    ahead: Option<Scene>,
+    ahead: Option<Position>,
 }
 
 /// A row of the sample table, without what its episode knows.
@@ -56,8 +56,8 @@ impl Weighing {
     /// Plays every branch of the round. With several branches, those with open
     /// answers are then to be looked ahead in.
     pub(super) fn begin(
-        stage: &Stage,
-        scene: Scene,
+        scenario: &Scenario,
+        position: Position,
         drawn: Vec<Drawn>,
         looks_ahead: bool,
     ) -> Result<Self, PluginFailure> {
@@ -68,18 +68,21 @@ impl Weighing {
             .into_par_iter()
             .map(|branch| {
                 let answers: Vec<Answer> = drawn.iter().map(|drawn| drawn.answer(branch)).collect();
-                let consequence = stage.answer(&scene, &answers)?;
-                Ok(Branch::new(consequence, &drawn, looks_ahead))
+                let transition = scenario.answer(&position, &answers)?;
+                Ok(Branch::new(transition, &drawn, looks_ahead))
             })
             .collect();
         // Of several failures the first is named, whichever happened first.
         let branches = branches.into_iter().collect::<Result<_, _>>()?;
-        Ok(Weighing { state: scene.digest(), drawn, branches })
+        Ok(Weighing { state: position.digest(), drawn, branches })
     }
 
     /// What is due in the branches that are looked ahead in.
     pub(super) fn due(&self) -> impl Iterator<Item = &Due> {
-        self.branches.iter().filter_map(|branch| branch.ahead.as_ref()).flat_map(|scene| &scene.due)
+        self.branches
+            .iter()
+            .filter_map(|branch| branch.ahead.as_ref())
+            .flat_map(|position| &position.due)
     }
 
     /// Whether it is known what every branch is worth.
@@ -90,19 +93,19 @@ impl Weighing {
     /// Takes in the answers to what was due, in its order.
     pub(super) fn look_on(
         mut self,
-        stage: &Stage,
+        scenario: &Scenario,
         answers: Vec<Drawn>,
     ) -> Result<Self, PluginFailure> {
         let mut answers = answers.into_iter();
         let mut given = Vec::new();
         for branch in self.branches.iter_mut().filter(|branch| branch.ahead.is_some()) {
-            let count = branch.ahead.as_ref().map_or(0, |scene| scene.due.len());
+            let count = branch.ahead.as_ref().map_or(0, |position| position.due.len());
             given.push((branch, answers.by_ref().take(count).collect::<Vec<_>>()));
         }
         let drawn = &self.drawn;
         let looked: Vec<Result<(), PluginFailure>> = given
             .into_par_iter()
-            .map(|(branch, answers)| branch.look_on(stage, drawn, &answers))
+            .map(|(branch, answers)| branch.look_on(scenario, drawn, &answers))
             .collect();
         looked.into_iter().collect::<Result<(), _>>()?;
         Ok(self)
@@ -124,8 +127,8 @@ impl Weighing {
     }
 
     /// What the answers of a branch led to at once.
-    pub(super) fn branch(&self, branch: usize) -> &Consequence {
-        &self.branches[branch].consequence
+    pub(super) fn branch(&self, branch: usize) -> &Transition {
+        &self.branches[branch].transition
     }
 
     /// The rows of all answers; an answer that stands for several branches has
@@ -137,7 +140,7 @@ impl Weighing {
             let alone = completions.len() == 1;
             for (branch, completion) in completions.into_iter().enumerate() {
                 let of = if alone { kept } else { branch };
-                let Branch { consequence, rewards, .. } = &mut branches[of];
+                let Branch { transition, rewards, .. } = &mut branches[of];
                 let Seat { role, instance } = due.request.seat.clone();
                 let sample = Sample {
                     task: 0,
@@ -155,7 +158,7 @@ impl Weighing {
                     prompt: prompt.clone(),
                     completion,
                     reward: std::mem::take(&mut rewards[place]),
-                    accepted: consequence.accepted[place],
+                    accepted: transition.accepted[place],
                 };
                 rows.push(RowOf { number: due.number, sample });
             }
@@ -172,34 +175,34 @@ impl Drawn {
 }
 
 impl Branch {
-    fn new(consequence: Consequence, drawn: &[Drawn], looks_ahead: bool) -> Self {
-        let rewards = consequence.rewards.clone();
+    fn new(transition: Transition, drawn: &[Drawn], looks_ahead: bool) -> Self {
+        let rewards = transition.rewards.clone();
         let open: Vec<bool> =
             drawn.iter().map(|drawn| looks_ahead && drawn.due.request.is_open).collect();
-        let mut branch = Branch { consequence, rewards, open, ahead: None };
-        let consequence = branch.consequence.clone();
-        branch.take_credits(&consequence, drawn);
-        branch.go_on(consequence.progress);
+        let mut branch = Branch { transition, rewards, open, ahead: None };
+        let transition = branch.transition.clone();
+        branch.take_credits(&transition, drawn);
+        branch.go_on(transition.next);
         branch
     }
 
     /// Looks further ahead while something is open.
-    fn go_on(&mut self, progress: Progress) {
+    fn go_on(&mut self, next: Next) {
         let looks = self.open.iter().any(|open| *open);
-        self.ahead = match progress {
-            Progress::Asked(scene) if looks => Some(scene),
-            Progress::Asked(_) | Progress::Ended(_) => None,
+        self.ahead = match next {
+            Next::Asked(position) if looks => Some(position),
+            Next::Asked(_) | Next::Ended(_) => None,
         };
     }
 
     /// Credits count for the answers of this round that are open.
-    fn take_credits(&mut self, consequence: &Consequence, drawn: &[Drawn]) {
-        for credit in &consequence.credits {
+    fn take_credits(&mut self, transition: &Transition, drawn: &[Drawn]) {
+        for credit in &transition.credits {
             let place = drawn.iter().position(|drawn| drawn.due.number == credit.answer);
             let Some(place) = place.filter(|&place| self.open[place]) else { continue };
             self.rewards[place].credit(&credit.name, credit.value);
         }
-        let closed: BTreeSet<u32> = consequence
+        let closed: BTreeSet<u32> = transition
             .credits
             .iter()
             .filter(|credit| credit.is_last)
@@ -212,17 +215,17 @@ impl Branch {
 
     fn look_on(
         &mut self,
-        stage: &Stage,
+        scenario: &Scenario,
         drawn: &[Drawn],
         answers: &[Drawn],
     ) -> Result<(), PluginFailure> {
-        let Some(scene) = self.ahead.take() else { return Ok(()) };
+        let Some(position) = self.ahead.take() else { return Ok(()) };
         let texts: Vec<Answer> = answers.iter().map(|drawn| drawn.answer(0)).collect();
-        let later = stage.answer(&scene, &texts)?;
+        let later = scenario.answer(&position, &texts)?;
         for (place, drawn) in drawn.iter().enumerate().filter(|(place, _)| self.open[*place]) {
             let seat = &drawn.due.request.seat;
             let reward = &mut self.rewards[place];
-            match scene.due.iter().position(|due| due.request.seat == *seat) {
+            match position.due.iter().position(|due| due.request.seat == *seat) {
                 Some(own) => reward.add(&later.rewards[own]),
                 None => {
                     reward.add(&later.team);
@@ -232,7 +235,7 @@ impl Branch {
             }
         }
         self.take_credits(&later, drawn);
-        self.go_on(later.progress);
+        self.go_on(later.next);
         Ok(())
     }
 }

@@ -14,24 +14,24 @@ use super::loss::{Measured, Measures, Objective};
 use super::pack::{Chunk, MicroBatch, Pack};
 use super::scores::{Scores, chunk_targets};
 use super::tree_attention::TreeAttention;
-use crate::policy::{Ensemble, Input, Mixture, Rotation, Sampling};
+use crate::policy::{AdapterRows, Input, Rotation, Sampling, SharedBase};
 
 /// The learners' weights as one thread sees them.
 pub(super) struct Weights {
     /// Records gradients.
-    recording: Ensemble,
+    recording: SharedBase,
     /// What gradients are taken for: per learner, in the layout's order.
     leaves: Vec<Tensor>,
-    reference: Option<Ensemble>,
+    reference: Option<SharedBase>,
 }
 
 impl Weights {
     pub(super) fn of(learners: &[Learner]) -> Self {
         let policies: Vec<_> = learners.iter().map(|learner| learner.policy).collect();
         let references: Option<Vec<_>> = learners.iter().map(|learner| learner.reference).collect();
-        let (recording, leaves) = Ensemble::recording(&policies);
+        let (recording, leaves) = SharedBase::recording(&policies);
         let leaves = leaves.into_iter().flatten().collect();
-        let reference = references.map(|references| Ensemble::of(&references));
+        let reference = references.map(|references| SharedBase::of(&references));
         Weights { recording, leaves, reference }
     }
 }
@@ -67,32 +67,32 @@ pub(super) fn run(
 
 /// What `read` takes of the scores of all targets, chunk by chunk.
 pub(super) fn scored(
-    ensemble: &Ensemble,
+    shared_base: &SharedBase,
     pack: &Pack,
     attention: &mut TreeAttention,
     sampling: &Sampling,
     read: impl Fn(Scores) -> Tensor,
 ) -> Vec<Tensor> {
     let _guard = tch::no_grad_guard();
-    let decoder = ensemble.decoder();
-    let mixture = ensemble.mixture(&pack.segments());
+    let decoder = shared_base.decoder();
+    let adapter_rows = shared_base.adapter_rows(&pack.segments());
     let rotation = decoder.rotation(&pack.positions);
     let mut states = decoder.embed(&pack.tokens);
     for index in 0..decoder.depth() {
-        states = decoder.layer(index, &states, &rotation, &input(pack, &mixture), attention);
+        states = decoder.layer(index, &states, &rotation, &input(pack, &adapter_rows), attention);
     }
     let score = |chunk: Chunk| read(Scores::of(decoder, &chunk.states(&states), &chunk, sampling));
-    chunks(pack, ensemble).into_iter().map(score).collect()
+    chunks(pack, shared_base).into_iter().map(score).collect()
 }
 
-fn input<'a>(pack: &'a Pack, mixture: &'a Mixture<'a>) -> Input<'a> {
+fn input<'a>(pack: &'a Pack, adapter_rows: &'a AdapterRows<'a>) -> Input<'a> {
     let (tokens, positions) = (&pack.tokens, &pack.positions);
-    Input { tokens, positions, keep: Some(&pack.predictors), mixture }
+    Input { tokens, positions, keep: Some(&pack.predictors), adapter_rows }
 }
 
 /// The pack's targets as the head takes them.
-pub(super) fn chunks<'p, 'a>(pack: &'p Pack<'a>, ensemble: &Ensemble) -> Vec<Chunk<'p, 'a>> {
-    let decoder = ensemble.decoder();
+pub(super) fn chunks<'p, 'a>(pack: &'p Pack<'a>, shared_base: &SharedBase) -> Vec<Chunk<'p, 'a>> {
+    let decoder = shared_base.decoder();
     let vocabulary = decoder.config().vocab_size as usize;
     pack.chunks(chunk_targets(vocabulary, decoder.device().is_gpu()))
 }
@@ -117,7 +117,7 @@ fn pull_back(
 struct Body<'a> {
     weights: &'a Weights,
     pack: &'a Pack<'a>,
-    mixture: Mixture<'a>,
+    adapter_rows: AdapterRows<'a>,
     rotation: Rotation,
     attention: TreeAttention,
     embedded: Tensor,
@@ -145,7 +145,7 @@ impl<'a> Body<'a> {
         let mut body = Body {
             weights,
             pack,
-            mixture: weights.recording.mixture(&pack.segments()),
+            adapter_rows: weights.recording.adapter_rows(&pack.segments()),
             rotation: decoder.rotation(&pack.positions),
             attention,
             states: embedded.detach(),
@@ -169,7 +169,7 @@ impl<'a> Body<'a> {
     }
 
     fn layer(&mut self, index: usize, given: &Tensor) -> Tensor {
-        let input = input(self.pack, &self.mixture);
+        let input = input(self.pack, &self.adapter_rows);
         let decoder = self.weights.recording.decoder();
         decoder.layer(index, given, &self.rotation, &input, &mut self.attention)
     }

@@ -7,7 +7,7 @@ use super::bundle::{Answer, Bundle, bundle};
 use super::pack::{Target, micro_batches};
 use super::pass::{chunks, scored};
 use super::scores::Scores;
-use crate::policy::{Ensemble, Policy, Sampling};
+use crate::policy::{Policy, Sampling, SharedBase};
 use crate::trajectory::Sample;
 
 /// Log-probabilities of the tokens of each policy's samples, in the order of
@@ -48,14 +48,14 @@ pub(super) fn read_scores(
     let _guard = tch::no_grad_guard();
     for group in groups(policies) {
         let members: Vec<&Policy> = group.iter().map(|&index| policies[index].0).collect();
-        let ensemble = Ensemble::of(&members);
+        let shared_base = SharedBase::of(&members);
         let numbered: Vec<(usize, &Bundle)> = (group.iter().enumerate())
             .flat_map(|(member, &index)| bundles[index].iter().map(move |bundle| (member, bundle)))
             .collect();
         for batch in micro_batches(&numbered, microbatch_tokens, members[0].device()) {
-            let (pack, mut attention) = batch.pack(ensemble.decoder());
-            let found = scored(&ensemble, &pack, &mut attention, sampling, &read);
-            for (chunk, found) in chunks(&pack, &ensemble).into_iter().zip(found) {
+            let (pack, mut attention) = batch.pack(shared_base.decoder());
+            let found = scored(&shared_base, &pack, &mut attention, sampling, &read);
+            for (chunk, found) in chunks(&pack, &shared_base).into_iter().zip(found) {
                 let numbers = Vec::<f32>::try_from(found.f_view([-1])?)?;
                 let width = numbers.len() / chunk.targets.len().max(1);
                 for (target, row) in chunk.targets.iter().zip(numbers.chunks(width.max(1))) {

@@ -11,7 +11,7 @@ use crate::storage::{create_folder, read_json, write_json};
 
 /// What `trainer.json` says beside the tensors.
 #[derive(Serialize, Deserialize)]
-struct Progress {
+struct Counts {
     step: usize,
     optimizer_steps: u64,
     rate_scale: f64,
@@ -30,12 +30,12 @@ impl Trainer {
             let tensors = tensors.map(|(slot, tensor)| (slot.name().to_owned(), tensor));
             write_tensors(&folder.join("reference.safetensors"), tensors)?;
         }
-        let progress = Progress {
+        let counts = Counts {
             step: self.step,
             optimizer_steps: self.optimizer.steps(),
             rate_scale: self.rate_scale,
         };
-        Ok(write_json(&folder.join("trainer.json"), &progress)?)
+        Ok(write_json(&folder.join("trainer.json"), &counts)?)
     }
 
     /// Take up what [`Trainer::save`] saved; on the CPU, training then goes
@@ -45,16 +45,16 @@ impl Trainer {
     /// If a file cannot be read or is of another policy.
     pub fn load(&mut self, folder: &Path) -> Result<(), TrainerError> {
         let unfit = |reason| TrainerError::State { folder: folder.display().to_string(), reason };
-        let progress: Progress = read_json(&folder.join("trainer.json"))?;
+        let counts: Counts = read_json(&folder.join("trainer.json"))?;
         let state = read_tensors(&folder.join("optimizer.safetensors"))?;
-        self.optimizer.restore(&state, progress.optimizer_steps).map_err(unfit)?;
+        self.optimizer.restore(&state, counts.optimizer_steps).map_err(unfit)?;
         if let Some(reference) = &self.reference {
             let state = read_tensors(&folder.join("reference.safetensors"))?;
             for (slot, target) in reference.trainable().tensors() {
                 restore_tensor(&state, slot.name(), target).map_err(unfit)?;
             }
         }
-        (self.step, self.rate_scale) = (progress.step, progress.rate_scale);
+        (self.step, self.rate_scale) = (counts.step, counts.rate_scale);
         Ok(())
     }
 }

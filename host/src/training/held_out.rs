@@ -7,7 +7,7 @@
 use std::time::Instant;
 
 use super::{Record, Training, TrainingError};
-use crate::evaluation::{Evaluation, Exam, evaluate};
+use crate::evaluation::{Evaluation, HeldOutTasks, evaluate};
 use crate::metrics::HeldOut;
 use crate::plugin::Split;
 
@@ -49,8 +49,8 @@ impl Training {
 
     fn examine(&self, split: Split, tasks: usize) -> Result<HeldOut, TrainingError> {
         let run = |sampled| -> Result<Evaluation, TrainingError> {
-            let exam = Exam { split, tasks, sampled, seed: self.seed };
-            let evaluation = evaluate(&self.team, exam, &self.config.rollout)?;
+            let held_out = HeldOutTasks { split, tasks, sampled, seed: self.seed };
+            let evaluation = evaluate(&self.team, held_out, &self.config.rollout)?;
             self.count_void(&evaluation.rollout, "held-out episodes")?;
             Ok(evaluation)
         };

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use tch::{Kind, Tensor};
 
 use super::super::attention::SelfAttention;
-use super::super::sampler::log_probabilities;
+use super::super::sampling::log_probabilities;
 use super::*;
 use crate::config::PolicyConfig;
-use crate::policy::{Device, Ensemble, Input, Segment};
+use crate::policy::{Device, Input, Segment, SharedBase};
 use crate::seed::Seed;
 use crate::trajectory::StopReason;
 
@@ -38,12 +38,17 @@ fn score(policy: &Policy, prompt: &[u32], answer: &[u32], sampling: &Sampling) -
     let length = tokens.len() as i64;
     let mut attention = SelfAttention::causal(1, length, 2, decoder.parameters().buffer());
     let positions = Tensor::arange(length, (Kind::Int64, tch::Device::Cpu));
-    let ensemble = Ensemble::of(&[policy]);
-    let mixture = ensemble.mixture(&[Segment { member: 0, rows: length, kept: length }]);
+    let shared_base = SharedBase::of(&[policy]);
+    let adapter_rows =
+        shared_base.adapter_rows(&[Segment { member: 0, rows: length, kept: length }]);
     let tokens_tensor = Tensor::from_slice(&tokens);
-    let input =
-        Input { tokens: &tokens_tensor, positions: &positions, keep: None, mixture: &mixture };
-    let states = ensemble.forward(&input, &mut attention);
+    let input = Input {
+        tokens: &tokens_tensor,
+        positions: &positions,
+        keep: None,
+        adapter_rows: &adapter_rows,
+    };
+    let states = shared_base.forward(&input, &mut attention);
     let logits = decoder.logits(&states).narrow(0, prompt.len() as i64 - 1, answer.len() as i64);
     let chosen = Tensor::from_slice(&tokens[prompt.len()..]);
     let logits = penalized(logits, prompt, answer, sampling);
@@ -115,9 +120,9 @@ fn step_by_step_equals_one_forward_pass() {
 /// Engines whose batches hold few rows, so that answers join late.
 fn narrow<'p>(policies: &[&'p Policy], rows: usize, sampling: &Sampling) -> Engine<'p> {
     let mut engine = Engine::new(policies, sampling.clone(), 1 << 30).unwrap();
-    for section in &mut engine.sections {
-        section.limits.rows = rows;
-        section.limits.prompt_tokens = 60;
+    for base_group in &mut engine.base_groups {
+        base_group.limits.rows = rows;
+        base_group.limits.prompt_tokens = 60;
     }
     engine
 }
@@ -145,7 +150,7 @@ fn adapters_share_a_batch_that_rows_leave_and_join_late() {
         (0..30).map(|i| (i as usize % 3, request(i, 10 + i as usize % 19, 1 + i % 5))).collect();
     for rows in [1, 7, 40, 1000] {
         let mut engine = narrow(&policies, rows, &sampling());
-        assert_eq!(engine.sections.len(), 1);
+        assert_eq!(engine.base_groups.len(), 1);
         let answers = engine.generate(&questions).unwrap();
         for ((policy, request), answers) in questions.iter().zip(&answers) {
             let own = roles[*policy].generate(std::slice::from_ref(request), &sampling());
@@ -192,8 +197,9 @@ fn what_prompts_have_in_common_is_read_once_and_changes_nothing() {
             assert_same(answers, &own.unwrap()[0]);
         }
     }
-    let section = &mut engine.sections[0];
-    let known = |member, prompt: &Arc<[u32]>| section.prefixes.find(member, prompt).unwrap().tokens;
+    let base_group = &mut engine.base_groups[0];
+    let known =
+        |member, prompt: &Arc<[u32]>| base_group.prefixes.find(member, prompt).unwrap().tokens;
     assert_eq!(known(0, &second[0].1.prompt), second[0].1.prompt.len() - 1);
     assert_eq!(known(1, &turn(&system, 77, 9)), 100);
 }

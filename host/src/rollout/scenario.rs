@@ -1,9 +1,9 @@
 //! An environment and a workflow side by side, and how answers move both.
 //!
-//! Between two rounds of answers an episode is a `Scene`: two saved states and
-//! the requests that are due. Nothing lives in between, so a scene can be
+//! Between two rounds of answers an episode is a `Position`: two saved states and
+//! the requests that are due. Nothing lives in between, so a position can be
 //! forked, moved between threads and played again; every fork is played in
-//! fresh instances and therefore depends on nothing but the scene and the
+//! fresh instances and therefore depends on nothing but the position and the
 //! answers.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +22,7 @@ use crate::trajectory::{Completion, Ending, Event, Reward, StopReason};
 
 /// An environment and a workflow, configured for a run.
 #[derive(Clone)]
-pub struct Stage {
+pub struct Scenario {
     /// What tasks like these are called in figures.
     pub family: String,
     /// The rules.
@@ -49,10 +49,10 @@ pub struct Stage {
 
 /// An episode at a moment when answers are due.
 #[derive(Clone)]
-pub struct Scene {
+pub struct Position {
     pub(super) environment: EnvironmentState,
     pub(super) session: SessionState,
-    pub(super) progress: Counts,
+    pub(super) counts: Counts,
     /// The requests due, in the order in which they will be reported.
     pub due: Vec<Due>,
 }
@@ -70,33 +70,33 @@ pub(super) struct Counts {
     pub(super) over: Option<Ending>,
 }
 
-impl Scene {
+impl Position {
     /// Digest of the states of environment and session.
     pub fn digest(&self) -> u64 {
         self.environment.digest() ^ self.session.digest().rotate_left(32)
     }
 
-    /// The same scene without what the guests saved: it is resumed by replaying
+    /// The same position without what the remotes saved: it is resumed by replaying
     /// moves and events.
     #[must_use]
     pub fn as_replay(&self) -> Self {
         let (environment, session) = (self.environment.as_replay(), self.session.as_replay());
-        Scene { environment, session, ..self.clone() }
+        Position { environment, session, ..self.clone() }
     }
 }
 
 /// Where answers led.
 #[derive(Clone)]
-pub enum Progress {
+pub enum Next {
     /// To more answers due.
-    Asked(Scene),
+    Asked(Position),
     /// To the end of the episode.
     Ended(Ending),
 }
 
 /// What the answers of a round, or the beginning, brought about.
 #[derive(Clone)]
-pub struct Consequence {
+pub struct Transition {
     /// What it was worth to everybody.
     pub team: Reward,
     /// What it was worth to each answer, the team's share included, in the order
@@ -111,7 +111,7 @@ pub struct Consequence {
     /// What happened, in order.
     pub events: Vec<Event>,
     /// Where it led.
-    pub progress: Progress,
+    pub next: Next,
 }
 
 /// An answer as a session is told of it.
@@ -129,7 +129,7 @@ impl<'a> From<&'a Completion> for Answer<'a> {
     }
 }
 
-impl Stage {
+impl Scenario {
     /// The workflow's roles.
     pub fn roles(&self) -> &[Role] {
         &self.workflow_configuration.roles
@@ -148,7 +148,7 @@ impl Stage {
 
     /// Begin a task. Of an environment that builds them from records, the seed
     /// says which record.
-    pub fn begin(&self, split: Split, seed: u32) -> Result<Consequence, PluginFailure> {
+    pub fn begin(&self, split: Split, seed: u32) -> Result<Transition, PluginFailure> {
         let settings = self.environment_settings.configured().to_vec();
         let record = self.record(split, seed)?;
         let (seats, entry) = (self.seats(), record.as_ref().map(|record| record.text.clone()));
@@ -179,24 +179,32 @@ impl Stage {
         records.map_or_else(|| any.value_u32(), |records| records.training_index(position, order))
     }
 
-    /// Report the answers to the requests due, in a fork of the scene.
-    pub fn answer(&self, scene: &Scene, answers: &[Answer]) -> Result<Consequence, PluginFailure> {
-        let mut episode = self.environment.resume(&scene.environment)?;
-        let mut session = self.workflow.resume(&scene.session)?;
+    /// Report the answers to the requests due, in a fork of the position.
+    pub fn answer(
+        &self,
+        position: &Position,
+        answers: &[Answer],
+    ) -> Result<Transition, PluginFailure> {
+        let mut episode = self.environment.resume(&position.environment)?;
+        let mut session = self.workflow.resume(&position.session)?;
         // What was written while actions were replayed was kept when they were new.
         episode.take_log();
         session.take_log();
-        Play::new(self, episode, session, scene.progress.clone()).round(&scene.due, answers)
+        Play::new(self, episode, session, position.counts.clone()).round(&position.due, answers)
     }
 
     /// What the expert would answer to one of the requests due; nothing if
     /// there is no expert or the workflow cannot phrase it.
-    pub fn demonstrate(&self, scene: &Scene, due: &Due) -> Result<Option<String>, PluginFailure> {
+    pub fn demonstrate(
+        &self,
+        position: &Position,
+        due: &Due,
+    ) -> Result<Option<String>, PluginFailure> {
         let seat = &due.request.seat;
         let expert: Option<Action> =
-            self.environment.resume(&scene.environment)?.demonstrate(seat)?;
+            self.environment.resume(&position.environment)?.demonstrate(seat)?;
         let Some(expert) = expert else { return Ok(None) };
-        self.workflow.resume(&scene.session)?.demonstrate(seat, &expert)
+        self.workflow.resume(&position.session)?.demonstrate(seat, &expert)
     }
 
     fn briefing(&self, episode: &mut LiveEpisode) -> Result<Briefing, PluginFailure> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::sampler::unit;
+use super::sampling::unit;
 use super::tokenizer::Tokenizer;
 use super::{PolicyError, Sampling};
 use crate::seed::Seed;
@@ -14,7 +14,7 @@ const TAIL: usize = 8;
 
 /// What a policy's tokens mean.
 #[derive(Clone, Debug)]
-pub(super) struct Language {
+pub(super) struct TokenCodec {
     pub(super) tokenizer: Arc<Tokenizer>,
     /// Tokens that end an answer.
     pub(super) ends: Arc<[u32]>,
@@ -29,7 +29,7 @@ pub(super) struct Place {
 
 /// An answer as it grows.
 #[derive(Debug)]
-pub(super) struct Draft {
+pub(super) struct Sequence {
     pub(super) place: Place,
     seed: Seed,
     tokens: Vec<u32>,
@@ -37,9 +37,9 @@ pub(super) struct Draft {
     stop: Option<StopReason>,
 }
 
-impl Draft {
+impl Sequence {
     pub(super) fn new(place: Place, seed: Seed) -> Self {
-        Draft { place, seed, tokens: Vec::new(), logprobs: Vec::new(), stop: None }
+        Sequence { place, seed, tokens: Vec::new(), logprobs: Vec::new(), stop: None }
     }
 
     /// A number in `[0, 1)` for the next token: depends on the sample and the
@@ -53,7 +53,7 @@ impl Draft {
         &mut self,
         token: u32,
         logprob: f32,
-        language: &Language,
+        codec: &TokenCodec,
         sampling: &Sampling,
     ) -> Result<bool, PolicyError> {
         if !logprob.is_finite() {
@@ -61,9 +61,9 @@ impl Draft {
         }
         self.tokens.push(token);
         self.logprobs.push(logprob);
-        self.stop = if language.ends.contains(&token) {
+        self.stop = if codec.ends.contains(&token) {
             Some(StopReason::EndOfText)
-        } else if self.says_stop(language, sampling)? {
+        } else if self.says_stop(codec, sampling)? {
             Some(StopReason::Sequence)
         } else if self.tokens.len() == sampling.max_completion_tokens {
             Some(StopReason::Length)
@@ -73,21 +73,21 @@ impl Draft {
         Ok(self.stop.is_none())
     }
 
-    fn says_stop(&self, language: &Language, sampling: &Sampling) -> Result<bool, PolicyError> {
+    fn says_stop(&self, codec: &TokenCodec, sampling: &Sampling) -> Result<bool, PolicyError> {
         let Some(longest) = sampling.stop.iter().map(String::len).max() else { return Ok(false) };
         // A token may stand for a part of a letter, never for less than a byte.
         let from = self.tokens.len().saturating_sub(longest + TAIL);
-        let tail = language.tokenizer.decode(&self.tokens[from..])?;
+        let tail = codec.tokenizer.decode(&self.tokens[from..])?;
         Ok(sampling.stop.iter().any(|stop| tail.contains(stop)))
     }
 
     /// The answer; its text ends before a stop sequence, its tokens with it.
     pub(super) fn finish(
         self,
-        language: &Language,
+        codec: &TokenCodec,
         sampling: &Sampling,
     ) -> Result<Completion, PolicyError> {
-        let mut text = language.tokenizer.decode(&self.tokens)?;
+        let mut text = codec.tokenizer.decode(&self.tokens)?;
         if self.stop == Some(StopReason::Sequence) {
             let first = sampling.stop.iter().filter_map(|stop| text.find(stop)).min();
             text.truncate(first.unwrap_or(text.len()));

@@ -10,7 +10,7 @@ use crate::policy::{Policy, RemoteAnswers, RemoteFailure, RemotePolicy, RemoteRe
 
 /// Why the roles cannot be filled.
 #[derive(Debug, thiserror::Error)]
-pub enum CastError {
+pub enum RoleMapError {
     /// A role that no policy plays.
     #[error("no policy plays the role `{role}`; add `roles.{role} = \"<policy>\"`")]
     Vacant {
@@ -52,7 +52,7 @@ pub enum CastError {
 
 /// Somebody who answers for a policy without weights of ours: told messages,
 /// they give texts. May be asked from several threads.
-pub trait Guest: fmt::Debug + Send + Sync {
+pub trait Remote: fmt::Debug + Send + Sync {
     /// Who it is and where, for the record of a run.
     fn identity(&self) -> String;
 
@@ -64,7 +64,7 @@ pub trait Guest: fmt::Debug + Send + Sync {
     ) -> Vec<Result<RemoteAnswers, RemoteFailure>>;
 }
 
-impl Guest for RemotePolicy {
+impl Remote for RemotePolicy {
     fn identity(&self) -> String {
         format!("{} at {}", self.model(), self.url())
     }
@@ -81,17 +81,17 @@ impl Guest for RemotePolicy {
 /// Role → policy name, complete for a workflow, and the policies among them
 /// that play from elsewhere.
 #[derive(Clone, Debug)]
-pub struct Cast {
+pub struct RoleMap {
     roles: BTreeMap<String, String>,
-    guests: BTreeMap<String, Arc<dyn Guest>>,
+    remotes: BTreeMap<String, Arc<dyn Remote>>,
     /// Policies that nothing changes.
     frozen: BTreeSet<String>,
 }
 
-impl Cast {
+impl RoleMap {
     /// Fill the workflow's roles. With `roles = "shared"` or `"per-role"` the
     /// policies need no table of their own; policies named role by role do.
-    pub fn new(roles: &Roles, seats: &[String], policies: &[String]) -> Result<Self, CastError> {
+    pub fn new(roles: &Roles, seats: &[String], policies: &[String]) -> Result<Self, RoleMapError> {
         if let Roles::Table(table) = roles {
             for (role, policy) in table {
                 check_entry(role, policy, seats, policies)?;
@@ -99,18 +99,18 @@ impl Cast {
         }
         let fill = |seat: &String| match roles.policy_of(seat) {
             Some(policy) => Ok((seat.clone(), policy.to_owned())),
-            None => Err(CastError::Vacant { role: seat.clone() }),
+            None => Err(RoleMapError::Vacant { role: seat.clone() }),
         };
         let roles = seats.iter().map(fill).collect::<Result<_, _>>()?;
-        Ok(Cast { roles, guests: BTreeMap::new(), frozen: BTreeSet::new() })
+        Ok(RoleMap { roles, remotes: BTreeMap::new(), frozen: BTreeSet::new() })
     }
 
-    /// Have a policy of the cast answered for by a guest, such as a server.
-    pub fn invite(&mut self, policy: &str, guest: Arc<dyn Guest>) {
-        self.guests.insert(policy.to_owned(), guest);
+    /// Have a policy of the role_map answered for by a remote, such as a server.
+    pub fn connect(&mut self, policy: &str, remote: Arc<dyn Remote>) {
+        self.remotes.insert(policy.to_owned(), remote);
     }
 
-    /// Have a policy of the cast play without learning.
+    /// Have a policy of the role_map play without learning.
     pub fn freeze(&mut self, policy: &str) {
         self.frozen.insert(policy.to_owned());
     }
@@ -120,9 +120,9 @@ impl Cast {
         !self.frozen.contains(self.policy_of(role))
     }
 
-    /// The policies that guests answer for, by name.
-    pub fn guests(&self) -> &BTreeMap<String, Arc<dyn Guest>> {
-        &self.guests
+    /// The policies that remotes answer for, by name.
+    pub fn remotes(&self) -> &BTreeMap<String, Arc<dyn Remote>> {
+        &self.remotes
     }
 
     /// Name of the policy that plays `role`; every role of the workflow has one.
@@ -145,13 +145,13 @@ fn check_entry(
     policy: &str,
     seats: &[String],
     policies: &[String],
-) -> Result<(), CastError> {
+) -> Result<(), RoleMapError> {
     if !seats.iter().any(|seat| seat == role) {
         let suggestion = suggestion(role, seats.iter().map(String::as_str));
-        return Err(CastError::UnknownRole { role: role.to_owned(), suggestion });
+        return Err(RoleMapError::UnknownRole { role: role.to_owned(), suggestion });
     }
     if !policies.iter().any(|name| name == policy) {
-        return Err(CastError::UnknownPolicy {
+        return Err(RoleMapError::UnknownPolicy {
             role: role.to_owned(),
             policy: policy.to_owned(),
             suggestion: suggestion(policy, policies.iter().map(String::as_str)),
@@ -178,19 +178,20 @@ mod tests {
     #[test]
     fn one_word_fills_all_roles() {
         let seats = names(&["planner", "executor"]);
-        let shared = Cast::new(&Roles::Shared, &seats, &[]).unwrap();
+        let shared = RoleMap::new(&Roles::Shared, &seats, &[]).unwrap();
         assert_eq!(
             shared.policies(),
             BTreeMap::from([("shared".into(), names(&["executor", "planner"]))])
         );
-        let own = Cast::new(&Roles::PerRole, &seats, &[]).unwrap();
+        let own = RoleMap::new(&Roles::PerRole, &seats, &[]).unwrap();
         assert_eq!(own.policy_of("planner"), "planner");
     }
 
     #[test]
     fn a_role_without_a_policy_and_a_policy_that_is_not_there_are_named() {
         let seats = names(&["planner", "executor"]);
-        let message = |roles| Cast::new(&roles, &seats, &names(&["big"])).unwrap_err().to_string();
+        let message =
+            |roles| RoleMap::new(&roles, &seats, &names(&["big"])).unwrap_err().to_string();
         assert!(message(table(&[("planner", "big")])).contains("role `executor`"));
         assert!(message(table(&[("planner", "bog")])).contains("did you mean `big`?"));
         assert!(message(table(&[("planer", "big")])).contains("did you mean `planner`?"));

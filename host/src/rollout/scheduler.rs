@@ -14,43 +14,43 @@ use rayon::Scope;
 
 use super::attempt::{Attempt, Setting};
 use super::collect::{Rollout, RolloutError};
-use super::players::{Answered, Ask, Due, Players};
+use super::sampler::{Answered, Ask, Due, Sampler};
 use crate::policy::{RemoteAnswers, RemoteFailure};
 
 /// Run attempts to their ends; they come back in the same order.
 pub(super) fn overlapped(
     setting: &Setting,
-    players: &mut Players,
+    sampler: &mut Sampler,
     attempts: Vec<Attempt>,
     rollout: &mut Rollout,
 ) -> Result<Vec<Attempt>, RolloutError> {
     let count = attempts.len();
     let ended = rayon::in_place_scope(|scope| {
-        let (sender, arrivals) = channel();
-        let mut desk = Desk {
+        let (sender, done) = channel();
+        let mut scheduler = Scheduler {
             setting,
             sender,
-            arrivals,
+            done,
             playing: 0,
             asked: BTreeMap::new(),
             open: BTreeMap::new(),
             ended: BTreeMap::new(),
         };
         for (index, attempt) in attempts.into_iter().enumerate() {
-            desk.play(scope, index, attempt, None);
+            scheduler.play(scope, index, attempt, None);
         }
-        desk.run(scope, players, rollout)?;
-        Ok::<_, RolloutError>(desk.ended)
+        scheduler.run(scope, sampler, rollout)?;
+        Ok::<_, RolloutError>(scheduler.ended)
     })?;
     debug_assert_eq!(ended.len(), count);
     Ok(ended.into_values().collect())
 }
 
-/// What arrives at the desk.
-enum Arrival {
+/// What arrives at the scheduler.
+enum Done {
     /// An attempt was played as far as its answers went.
     Played(usize, Attempt),
-    /// A guest answered.
+    /// A remote answered.
     Heard(Slot, Result<RemoteAnswers, RemoteFailure>),
 }
 
@@ -67,10 +67,10 @@ struct Asked {
 }
 
 /// Where attempts are between generation and play.
-struct Desk<'s> {
+struct Scheduler<'s> {
     setting: &'s Setting<'s>,
-    sender: Sender<Arrival>,
-    arrivals: Receiver<Arrival>,
+    sender: Sender<Done>,
+    done: Receiver<Done>,
     /// Attempts that are being played.
     playing: usize,
     /// Attempts whose answers are being generated.
@@ -80,11 +80,11 @@ struct Desk<'s> {
     ended: BTreeMap<usize, Attempt>,
 }
 
-impl<'s> Desk<'s> {
+impl<'s> Scheduler<'s> {
     fn run<'scope>(
         &mut self,
         scope: &Scope<'scope>,
-        players: &mut Players,
+        sampler: &mut Sampler,
         rollout: &mut Rollout,
     ) -> Result<(), RolloutError>
     where
@@ -92,10 +92,10 @@ impl<'s> Desk<'s> {
     {
         while self.playing > 0 || !self.asked.is_empty() {
             let started = Instant::now();
-            self.take_arrivals(scope, players, rollout)?;
+            self.take_done(scope, sampler, rollout)?;
             rollout.plugins += started.elapsed();
             let started = Instant::now();
-            for (ticket, completions) in players.engine.advance()? {
+            for (ticket, completions) in sampler.engine.advance()? {
                 if let Some((slot, prompt)) = self.open.remove(&ticket) {
                     self.hear(scope, slot, Ok(RemoteAnswers { prompt, completions }), rollout);
                 }
@@ -106,26 +106,26 @@ impl<'s> Desk<'s> {
     }
 
     /// Take what arrived and ask what is due; waits if nothing else is to be done.
-    fn take_arrivals<'scope>(
+    fn take_done<'scope>(
         &mut self,
         scope: &Scope<'scope>,
-        players: &mut Players,
+        sampler: &mut Sampler,
         rollout: &mut Rollout,
     ) -> Result<(), RolloutError>
     where
         's: 'scope,
     {
-        let mut first = match players.engine.is_idle() {
-            true => self.arrivals.recv().ok(),
+        let mut first = match sampler.engine.is_idle() {
+            true => self.done.recv().ok(),
             false => None,
         };
         let mut due = Vec::new();
-        while let Some(arrival) = first.take().or_else(|| self.arrivals.try_recv().ok()) {
+        while let Some(arrival) = first.take().or_else(|| self.done.try_recv().ok()) {
             match arrival {
-                Arrival::Heard(slot, heard) => self.hear(scope, slot, heard, rollout),
-                Arrival::Played(index, mut attempt) => {
+                Done::Heard(slot, heard) => self.hear(scope, slot, heard, rollout),
+                Done::Played(index, mut attempt) => {
                     self.playing -= 1;
-                    let own = players.due(index, &mut attempt)?;
+                    let own = sampler.due(index, &mut attempt)?;
                     if own.is_empty() {
                         self.ended.insert(index, attempt);
                         continue;
@@ -136,12 +136,12 @@ impl<'s> Desk<'s> {
                 }
             }
         }
-        self.ask(players, due)
+        self.ask(sampler, due)
     }
 
     fn ask(
         &mut self,
-        players: &mut Players,
+        sampler: &mut Sampler,
         due: Vec<(usize, (Due, Ask))>,
     ) -> Result<(), RolloutError> {
         let (mut questions, mut slots) = (Vec::new(), Vec::new());
@@ -152,19 +152,19 @@ impl<'s> Desk<'s> {
                     slots.push((slot, question.1.prompt.clone()));
                     questions.push(question);
                 }
-                Ask::Guest(guest, request) => {
-                    let (sender, sampling) = (self.sender.clone(), players.sampling.clone());
+                Ask::Remote(remote, request) => {
+                    let (sender, sampling) = (self.sender.clone(), sampler.sampling.clone());
                     // It mostly waits, for a server say, so it takes no core.
                     std::thread::spawn(move || {
-                        if let Some(heard) = guest.complete(&[request], &sampling).pop() {
+                        if let Some(heard) = remote.complete(&[request], &sampling).pop() {
                             // Nobody listens any more only if the rollout has failed.
-                            let _ = sender.send(Arrival::Heard(slot, heard));
+                            let _ = sender.send(Done::Heard(slot, heard));
                         }
                     });
                 }
             }
         }
-        let tickets = players.engine.submit(&questions)?;
+        let tickets = sampler.engine.submit(&questions)?;
         self.open.extend(tickets.into_iter().zip(slots));
         Ok(())
     }
@@ -209,7 +209,7 @@ impl<'s> Desk<'s> {
                 None => attempt.begin(),
             }
             // Nobody listens any more only if the rollout has failed.
-            let _ = sender.send(Arrival::Played(index, attempt));
+            let _ = sender.send(Done::Played(index, attempt));
         });
     }
 }

@@ -6,7 +6,7 @@ use troupe::plugin::{
     Briefing, EnvironmentPlugin, LiveSession, PluginFailure, Role, Seat, Split, Task,
     WorkflowPlugin,
 };
-use troupe::rollout::{Stage, offered_tools};
+use troupe::rollout::{Scenario, offered_tools};
 
 /// A training task of an environment with these settings, for one player.
 pub fn task(environment: &EnvironmentPlugin, settings: &str, seed: u32) -> Task {
@@ -16,19 +16,19 @@ pub fn task(environment: &EnvironmentPlugin, settings: &str, seed: u32) -> Task 
 }
 
 /// An environment and a workflow with these settings.
-pub fn stage(
+pub fn scenario(
     environment: &EnvironmentPlugin,
     environment_settings: &str,
     workflow: &WorkflowPlugin,
     workflow_settings: &str,
-) -> Stage {
+) -> Scenario {
     let environment_settings = environment.settings(&environment_settings.parse().unwrap());
     let environment_settings = environment_settings.unwrap();
     let environment_configuration = environment.configure(&environment_settings).unwrap();
     let workflow_settings = workflow.settings(&workflow_settings.parse().unwrap()).unwrap();
     let kinds = &environment.description().actions;
     let workflow_configuration = workflow.configure(&workflow_settings, kinds).unwrap();
-    Stage {
+    Scenario {
         family: environment.name().to_owned(),
         environment: environment.clone(),
         environment_settings,
@@ -43,19 +43,19 @@ pub fn stage(
     }
 }
 
-/// A session of a stage's workflow, not begun.
-pub fn session(stage: &Stage) -> Result<LiveSession, PluginFailure> {
-    let roles: Arc<[Role]> = stage.roles().into();
-    let description = stage.environment.description();
-    stage.workflow.start(
+/// A session of a scenario's workflow, not begun.
+pub fn session(scenario: &Scenario) -> Result<LiveSession, PluginFailure> {
+    let roles: Arc<[Role]> = scenario.roles().into();
+    let description = scenario.environment.description();
+    scenario.workflow.start(
         &roles,
         &Briefing {
             environment: description.name.clone(),
             rules: vec![(None, "There are no rules.".to_owned())],
             actions: description.actions.clone(),
-            settings: stage.workflow_settings.configured().to_vec(),
-            max_turns: stage.max_turns as u32,
-            tools: stage.tools.clone(),
+            settings: scenario.workflow_settings.configured().to_vec(),
+            max_turns: scenario.max_turns as u32,
+            tools: scenario.tools.clone(),
             revealed: None,
         },
     )

@@ -13,7 +13,7 @@ use super::decoder::{Decoder, Input};
 
 /// A base and, for each member, its adapter.
 #[derive(Debug)]
-pub(crate) struct Ensemble {
+pub(crate) struct SharedBase {
     decoder: Decoder,
     members: Vec<Option<AdapterBlocks>>,
 }
@@ -29,11 +29,11 @@ pub(crate) struct Segment {
     pub(crate) kept: i64,
 }
 
-impl Ensemble {
+impl SharedBase {
     /// Members in the given order; all must share the base of the first, see
     /// [`Policy::shares_base`].
     pub(crate) fn of(policies: &[&Policy]) -> Self {
-        Ensemble {
+        SharedBase {
             decoder: policies[0].decoder().share(),
             members: policies.iter().map(|policy| policy.adapter_blocks()).collect(),
         }
@@ -57,7 +57,7 @@ impl Ensemble {
             }
         });
         let members = members.collect();
-        (Ensemble { decoder, members }, leaves)
+        (SharedBase { decoder, members }, leaves)
     }
 
     pub(crate) fn decoder(&self) -> &Decoder {
@@ -65,14 +65,14 @@ impl Ensemble {
     }
 
     /// Say whose the rows of a pass are.
-    pub(crate) fn mixture(&self, segments: &[Segment]) -> Mixture<'_> {
+    pub(crate) fn adapter_rows(&self, segments: &[Segment]) -> AdapterRows<'_> {
         let adapted = segments.iter().any(|segment| self.members[segment.member].is_some());
         let parts = segments.iter().map(|&Segment { member, rows, kept }| Part {
             adapter: self.members[member].as_ref(),
             rows,
             kept,
         });
-        Mixture { parts: if adapted { parts.collect() } else { Vec::new() } }
+        AdapterRows { parts: if adapted { parts.collect() } else { Vec::new() } }
     }
 
     /// See [`Decoder::forward`].
@@ -87,7 +87,7 @@ impl Ensemble {
 }
 
 /// Which rows of a pass get which adapter.
-pub(crate) struct Mixture<'a> {
+pub(crate) struct AdapterRows<'a> {
     /// None if no row has an adapter.
     parts: Vec<Part<'a>>,
 }
@@ -98,7 +98,7 @@ struct Part<'a> {
     kept: i64,
 }
 
-impl Mixture<'_> {
+impl AdapterRows<'_> {
     /// Add to `outputs` `[rows, outputs]`, what a site makes of `inputs`
     /// `[rows, inputs]`, what the adapters make of it. With `kept`, the rows
     /// are only those that are kept.

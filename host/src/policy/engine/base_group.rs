@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::super::batch::{Batch, BatchLimits, Progress, ReadPrompt};
+use super::super::batch::{Advanced, Batch, BatchLimits, ReadPrompt};
 use super::super::cohort::{Pending, read_prompts};
-use super::super::draft::{Language, Place};
 use super::super::prefix_cache::{PrefixCache, SHORTEST, common};
-use super::super::{Ensemble, Policy, PolicyError, Request, Sampling};
+use super::super::sequence::{Place, TokenCodec};
+use super::super::{Policy, PolicyError, Request, Sampling, SharedBase};
 use crate::seed::Seed;
 use crate::trajectory::Completion;
 
@@ -25,16 +25,16 @@ const PREFIX_SHARE: usize = 4;
 
 /// Policies over one base.
 #[derive(Debug)]
-pub(super) struct Section<'p> {
+pub(super) struct BaseGroup<'p> {
     policies: Vec<&'p Policy>,
-    languages: Vec<Language>,
+    codecs: Vec<TokenCodec>,
     pub(super) limits: BatchLimits,
     pub(super) prefixes: PrefixCache,
     /// Where submitted requests are answered.
     pub(super) batch: Option<Batch>,
 }
 
-impl<'p> Section<'p> {
+impl<'p> BaseGroup<'p> {
     pub(super) fn new(policies: Vec<&'p Policy>, cache_bytes: usize) -> Self {
         let (rows, prompt_tokens) = match policies[0].device().is_gpu() {
             true => (GPU_ROWS, GPU_PROMPT_TOKENS),
@@ -47,8 +47,8 @@ impl<'p> Section<'p> {
             cache_tokens: tokens - tokens / PREFIX_SHARE,
             keep_prompts: true,
         };
-        Section {
-            languages: policies.iter().map(|policy| policy.language()).collect(),
+        BaseGroup {
+            codecs: policies.iter().map(|policy| policy.codec()).collect(),
             policies,
             limits,
             prefixes: PrefixCache::new(tokens / PREFIX_SHARE),
@@ -57,8 +57,8 @@ impl<'p> Section<'p> {
     }
 
     pub(super) fn new_batch(&self, sampling: &Sampling) -> Batch {
-        let ensemble = Ensemble::of(&self.policies);
-        Batch::new(ensemble, self.languages.clone(), sampling.clone(), self.limits)
+        let shared_base = SharedBase::of(&self.policies);
+        Batch::new(shared_base, self.codecs.clone(), sampling.clone(), self.limits)
     }
 
     /// The prompts to read, long ones first, equal ones once.
@@ -106,8 +106,8 @@ impl<'p> Section<'p> {
             let prompt: Arc<[u32]> = first[..length].into();
             let prefix = self.prefixes.find(member, &prompt);
             let beginning = Pending { member, prompt: prompt.clone(), prefix, answers: Vec::new() };
-            let ensemble = Ensemble::of(&self.policies);
-            let (read, _) = read_prompts(&ensemble, &[beginning]);
+            let shared_base = SharedBase::of(&self.policies);
+            let (read, _) = read_prompts(&shared_base, &[beginning]);
             let layers = read.layers.iter().map(|layer| layer.map(|t| t.get(0))).collect();
             self.prefixes.insert(member, prompt, layers);
         }
@@ -152,12 +152,12 @@ impl<'p> Section<'p> {
 }
 
 /// Run batches to their ends on `threads` threads; what each brought, in order.
-fn run(batches: Vec<Batch>, threads: usize) -> Result<Vec<Progress>, PolicyError> {
+fn run(batches: Vec<Batch>, threads: usize) -> Result<Vec<Advanced>, PolicyError> {
     let threads = threads.min(batches.len());
     let batches: Vec<Mutex<Option<Batch>>> =
         batches.into_iter().map(|batch| Mutex::new(Some(batch))).collect();
     let next = AtomicUsize::new(0);
-    let work = || -> Vec<(usize, Result<Progress, PolicyError>)> {
+    let work = || -> Vec<(usize, Result<Advanced, PolicyError>)> {
         let mut done = Vec::new();
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
@@ -178,10 +178,10 @@ fn run(batches: Vec<Batch>, threads: usize) -> Result<Vec<Progress>, PolicyError
     done.into_iter().map(|(_, progress)| progress).collect()
 }
 
-fn run_one(mut batch: Batch) -> Result<Progress, PolicyError> {
-    let mut all = Progress::default();
+fn run_one(mut batch: Batch) -> Result<Advanced, PolicyError> {
+    let mut all = Advanced::default();
     while !batch.is_idle() {
-        let Progress { finished, read } = batch.step()?;
+        let Advanced { finished, read } = batch.step()?;
         all.finished.extend(finished);
         all.read.extend(read);
     }

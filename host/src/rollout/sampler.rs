@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::thread;
 
 use super::attempt::{Asked, Attempt};
-use super::cast::{Cast, Guest, Policies};
 use super::collect::RolloutError;
 use super::request;
+use super::role_map::{Policies, Remote, RoleMap};
 use super::weighing::Drawn;
 use crate::config::RolloutConfig;
 use crate::policy::{
@@ -19,8 +19,8 @@ use crate::policy::{
 const GIB: f64 = (1_u64 << 30) as f64;
 
 /// The policies behind the roles, ready to be asked.
-pub(super) struct Players<'p> {
-    cast: &'p Cast,
+pub(super) struct Sampler<'p> {
+    role_map: &'p RoleMap,
     names: Vec<&'p str>,
     policies: Vec<&'p Policy>,
     pub(super) engine: Engine<'p>,
@@ -38,8 +38,8 @@ pub(super) struct Due {
 pub(super) enum Ask {
     /// By the engine.
     Engine(Question),
-    /// By a guest.
-    Guest(Arc<dyn Guest>, RemoteRequest),
+    /// By a remote.
+    Remote(Arc<dyn Remote>, RemoteRequest),
 }
 
 /// What came of it.
@@ -53,35 +53,35 @@ impl Due {
     }
 }
 
-/// Requests that one guest is asked, and their places among all that are due.
-struct Party {
-    guest: Arc<dyn Guest>,
+/// Requests that one remote is asked, and their places among all that are due.
+struct RemoteBatch {
+    remote: Arc<dyn Remote>,
     places: Vec<usize>,
     requests: Vec<RemoteRequest>,
 }
 
-impl<'p> Players<'p> {
-    /// The cast's policies under the rollout's sampling settings.
+impl<'p> Sampler<'p> {
+    /// The role_map's policies under the rollout's sampling settings.
     pub(super) fn new(
-        cast: &'p Cast,
+        role_map: &'p RoleMap,
         policies: &'p Policies,
         config: &RolloutConfig,
     ) -> Result<Self, RolloutError> {
         let mut names = Vec::new();
-        let mut players = Vec::new();
-        for name in cast.policies().into_keys() {
-            if cast.guests().contains_key(&name) {
+        let mut sampler = Vec::new();
+        for name in role_map.policies().into_keys() {
+            if role_map.remotes().contains_key(&name) {
                 continue;
             }
             let found = policies.get_key_value(&name);
             let (name, policy) = found.ok_or(RolloutError::Missing { policy: name })?;
             names.push(name.as_str());
-            players.push(policy);
+            sampler.push(policy);
         }
         let cache_bytes = (config.cache_gib * GIB) as usize;
         let sampling = Sampling::from(config);
-        let engine = Engine::new(&players, sampling.clone(), cache_bytes)?;
-        Ok(Players { cast, names, policies: players, engine, sampling })
+        let engine = Engine::new(&sampler, sampling.clone(), cache_bytes)?;
+        Ok(Sampler { role_map, names, policies: sampler, engine, sampling })
     }
 
     /// What is due in an attempt. One whose prompt is too long for its policy
@@ -92,10 +92,10 @@ impl<'p> Players<'p> {
         attempt: &mut Attempt,
     ) -> Result<Vec<(Due, Ask)>, RolloutError> {
         let mut due = Vec::new();
-        for asked in attempt.asked(|role| self.cast.learns(role)) {
+        for asked in attempt.asked(|role| self.role_map.learns(role)) {
             let role = asked.due.role();
             if asked.due.has_images() {
-                let policy = self.cast.policy_of(role);
+                let policy = self.role_map.policy_of(role);
                 let message = format!(
                     "the role `{role}` is shown a picture, and its policy `{policy}` reads text only"
                 );
@@ -120,10 +120,10 @@ impl<'p> Players<'p> {
 
     fn ask(&self, asked: &Asked) -> Result<Ask, RolloutError> {
         let Asked { due, seeds } = asked;
-        let (name, seeds) = (self.cast.policy_of(due.role()), seeds.clone());
-        if let Some(guest) = self.cast.guests().get(name) {
+        let (name, seeds) = (self.role_map.policy_of(due.role()), seeds.clone());
+        if let Some(remote) = self.role_map.remotes().get(name) {
             let (messages, tools) = (due.messages.to_vec(), due.tools.to_vec());
-            return Ok(Ask::Guest(guest.clone(), RemoteRequest { messages, tools, seeds }));
+            return Ok(Ask::Remote(remote.clone(), RemoteRequest { messages, tools, seeds }));
         }
         let failed = |reason| RolloutError::Policy { policy: name.to_owned(), reason };
         let player = self.names.binary_search(&name);
@@ -136,13 +136,13 @@ impl<'p> Players<'p> {
     }
 
     /// Answers to everything due, by attempt, in the order of its requests.
-    /// Guests are asked while the engine works.
+    /// Remotes are asked while the engine works.
     pub(super) fn answer(
         &mut self,
         due: Vec<(Due, Ask)>,
     ) -> Result<BTreeMap<usize, Vec<Answered>>, RolloutError> {
         let (mut places, mut questions) = (Vec::new(), Vec::new());
-        let mut parties: Vec<Party> = Vec::new();
+        let mut batches: Vec<RemoteBatch> = Vec::new();
         let mut waiting = Vec::with_capacity(due.len());
         for (place, (due, ask)) in due.into_iter().enumerate() {
             waiting.push(due);
@@ -151,13 +151,13 @@ impl<'p> Players<'p> {
                     places.push(place);
                     questions.push(question);
                 }
-                Ask::Guest(guest, request) => join_party(&mut parties, guest, place, request),
+                Ask::Remote(remote, request) => join_batch(&mut batches, remote, place, request),
             }
         }
         let (completions, heard) = thread::scope(|scope| {
             let sampling = &self.sampling;
-            let ask = |party| scope.spawn(move || ask_party(party, sampling));
-            let asked: Vec<_> = parties.into_iter().map(ask).collect();
+            let ask = |batch| scope.spawn(move || ask_batch(batch, sampling));
+            let asked: Vec<_> = batches.into_iter().map(ask).collect();
             let completions = self.engine.generate(&questions);
             let join = |thread: thread::ScopedJoinHandle<'_, Vec<_>>| {
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -178,26 +178,26 @@ impl<'p> Players<'p> {
     }
 }
 
-fn join_party(
-    parties: &mut Vec<Party>,
-    guest: Arc<dyn Guest>,
+fn join_batch(
+    batches: &mut Vec<RemoteBatch>,
+    remote: Arc<dyn Remote>,
     place: usize,
     request: RemoteRequest,
 ) {
-    let known = parties.iter().position(|party| Arc::ptr_eq(&party.guest, &guest));
-    let party = known.unwrap_or_else(|| {
-        parties.push(Party { guest, places: Vec::new(), requests: Vec::new() });
-        parties.len() - 1
+    let known = batches.iter().position(|batch| Arc::ptr_eq(&batch.remote, &remote));
+    let batch = known.unwrap_or_else(|| {
+        batches.push(RemoteBatch { remote, places: Vec::new(), requests: Vec::new() });
+        batches.len() - 1
     });
-    parties[party].places.push(place);
-    parties[party].requests.push(request);
+    batches[batch].places.push(place);
+    batches[batch].requests.push(request);
 }
 
-/// A guest's answers, by place.
-fn ask_party(
-    party: Party,
+/// A remote's answers, by place.
+fn ask_batch(
+    batch: RemoteBatch,
     sampling: &Sampling,
 ) -> Vec<(usize, Result<RemoteAnswers, RemoteFailure>)> {
-    let heard = party.guest.complete(&party.requests, sampling);
-    party.places.into_iter().zip(heard).collect()
+    let heard = batch.remote.complete(&batch.requests, sampling);
+    batch.places.into_iter().zip(heard).collect()
 }
