@@ -262,6 +262,8 @@ impl Work {
                     instance: 0,
                     thread: String::new(),
                     situation: None,
+                    parent: None,
+                    caller: None,
                     round: 0,
                     policy: "tiny".to_owned(),
                     branch,
@@ -305,8 +307,9 @@ impl Work {
             .map(|(sample, &advantage)| Row { sample, advantage })
             .collect();
         let start = Instant::now();
-        let metrics =
-            trainer.update(policy, &rows, &Sampling::plain(ANSWER_TOKENS), Seed::new(4)).unwrap();
+        let metrics = trainer
+            .update(policy, &rows, &Sampling::plain(ANSWER_TOKENS).into(), Seed::new(4))
+            .unwrap();
         let seconds = start.elapsed().as_secs_f64();
         assert_eq!(metrics.tokens, self.prompt_tokens() + self.answer_tokens());
         metrics.tokens as f64 / seconds

@@ -256,6 +256,8 @@ impl Work {
             instance: 0,
             thread: String::new(),
             situation: None,
+            parent: None,
+            caller: None,
             round: 0,
             policy: "model".to_owned(),
             branch,
@@ -303,7 +305,7 @@ fn be_our_side(folder: &Path) {
                 let rows: Vec<Row> = (samples.iter().zip(&work.samples))
                     .map(|(sample, own)| Row { sample, advantage: own.advantage })
                     .collect();
-                trainer.update(&mut policy, &rows, &work.sampling(), Seed::new(5)).unwrap();
+                trainer.update(&mut policy, &rows, &work.sampling().into(), Seed::new(5)).unwrap();
                 samples.iter().map(|s| s.prompt.len() + s.completion.tokens.len()).sum()
             }
         };

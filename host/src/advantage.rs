@@ -24,7 +24,7 @@ pub struct Compared {
 pub fn compare(
     samples: &[Sample],
     config: &AdvantageConfig,
-    learns: impl Fn(&str) -> bool,
+    learns: impl Fn(&Sample) -> bool,
 ) -> Compared {
     let formed = leave_out_frozen(form_groups(samples, config), samples, learns);
     let kept = filter_groups(formed.clone(), config);

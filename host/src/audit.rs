@@ -51,13 +51,13 @@ pub fn take_in(
     tallies: &mut [Tallies],
     estimators: &[AdvantageConfig],
     samples: &[Sample],
-    learns: impl Fn(&str) -> bool,
+    learns: impl Fn(&Sample) -> bool,
 ) {
     let compared: Vec<Compared> =
         estimators.iter().map(|config| compare(samples, config, &learns)).collect();
     let Some(first) = compared.first() else { return };
-    let learning: BTreeSet<&str> =
-        samples.iter().map(|sample| sample.role.as_str()).filter(|role| learns(role)).collect();
+    let learning = samples.iter().filter(|sample| learns(sample));
+    let learning: BTreeSet<&str> = learning.map(|sample| sample.role.as_str()).collect();
     for ((tallies, config), own) in tallies.iter_mut().zip(estimators).zip(&compared) {
         for role in &learning {
             let tally = tallies.entry((*role).to_owned()).or_default();
@@ -156,7 +156,7 @@ mod tests {
 
     fn audits(samples: &[Sample], estimators: &[AdvantageConfig]) -> Vec<BTreeMap<String, Audit>> {
         let mut tallies = vec![Tallies::new(); estimators.len()];
-        take_in(&mut tallies, estimators, samples, |role| role != "frozen");
+        take_in(&mut tallies, estimators, samples, |sample| sample.role != "frozen");
         let audit = |tallies: Tallies| {
             tallies.into_iter().map(|(role, tally)| (role, tally.audit())).collect()
         };

@@ -138,6 +138,11 @@ fn set_scenario(
         environment,
         workflow,
         max_turns,
+        max_turns_of: config
+            .roles
+            .entries()
+            .filter_map(|(role, entry)| Some((role.clone(), entry.max_turns?)))
+            .collect(),
         actions_per_answer: config.plugins.limits.actions_per_answer,
     })
 }

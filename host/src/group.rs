@@ -166,14 +166,14 @@ impl<'a> Key<'a> {
     }
 }
 
-/// The groups without the answers of roles that do not learn. What those did
+/// The groups without the answers of policies that do not learn. What those did
 /// still counts in the score of a trajectory they took part in.
 pub fn leave_out_frozen(
     groups: Vec<Group>,
     samples: &[Sample],
-    learns: impl Fn(&str) -> bool,
+    learns: impl Fn(&Sample) -> bool,
 ) -> Vec<Group> {
-    let learning = |unit: &Unit| unit.members.iter().any(|&at| learns(&samples[at].role));
+    let learning = |unit: &Unit| unit.members.iter().any(|&at| learns(&samples[at]));
     let groups = groups.into_iter().map(|group| {
         Group::of(group.units.into_iter().filter(|unit| learning(unit)).collect(), samples)
     });
@@ -326,7 +326,7 @@ mod tests {
         let samples = tree_of(2, 1, &["planner", "executor"], 4);
         let without = |estimator| {
             let groups = form_groups(&samples, &by(estimator));
-            leave_out_frozen(groups, &samples, |role| role == "planner")
+            leave_out_frozen(groups, &samples, |sample| sample.role == "planner")
         };
         let planner = BTreeSet::from(["planner".to_owned()]);
         for (estimator, units) in [(Estimator::AtGrpo, 4), (Estimator::Naive, 4)] {
@@ -338,7 +338,7 @@ mod tests {
         let mut samples = vec![sample(0, 0, 0, "planner", 0), sample(0, 0, 0, "executor", 0)];
         samples[1].reward.team = 2.0;
         let groups = form_groups(&samples, &by(Estimator::Grpo));
-        let groups = leave_out_frozen(groups, &samples, |role| role == "planner");
+        let groups = leave_out_frozen(groups, &samples, |sample| sample.role == "planner");
         assert_eq!((groups.len(), groups[0].units[0].score), (1, 2.0));
     }
 

@@ -15,6 +15,7 @@ pub use runtime::{
 #[cfg(test)]
 mod test_samples;
 
+pub mod lineage;
 pub mod worth;
 pub mod group;
 pub mod advantage;

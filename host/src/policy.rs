@@ -68,7 +68,7 @@ pub use family::Family;
 pub use parameters::Parameters;
 pub(crate) use parameters::Slot;
 pub use remote::{RemoteAnswers, RemoteFailure, RemoteFailureKind, RemotePolicy, RemoteRequest};
-pub use request::{Request, Sampling};
+pub use request::{Request, Sampling, SamplingByRole};
 pub(crate) use sampling::{log_probabilities, penalize};
 pub(crate) use shared_base::{AdapterRows, Segment, SharedBase};
 pub(crate) use weights::{read_tensors, write_tensors};

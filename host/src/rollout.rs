@@ -1,11 +1,13 @@
 //! Produces episodes: asks policies, plays their answers, keeps the record.
 //!
-//! `scenario` is an environment and a workflow side by side, `play` plays a round of
-//! answers in them, `weighing` compares the branches of a round, `branch` chooses
-//! one of them, `attempt` is one episode on its way, `collect` runs many side by side so that the policies
-//! (`sampler`) answer in large batches, `scheduler` while others are played,
-//! `demonstration` lets the environment's expert answer instead. What the
-//! samples are worth to training is said in `group` and `advantage`.
+//! `scenario` is an environment and a workflow side by side, `play` plays a round
+//! of answers in them, `weighing` says what the branches of a round are worth,
+//! `scheme` which are drawn and which are gone on from, `attempt` is one episode
+//! on its way and `line` the answers it gathers. `collect` runs many side by side
+//! so that the policies (`sampler`) answer in large batches, `scheduler` plays
+//! some while others are answered, `demonstration` lets the environment's expert
+//! answer instead. What the samples are worth to training is said in `group` and
+//! `advantage`.
 
 mod attempt;
 mod branch;
@@ -13,10 +15,12 @@ mod role_map;
 mod collect;
 mod demonstration;
 mod scheduler;
+mod line;
 mod play;
 mod sampler;
 mod request;
 mod scenario;
+mod scheme;
 mod tool;
 mod weighing;
 

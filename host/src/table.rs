@@ -30,12 +30,14 @@ const SCHEMA: &str = "message answers {
     required int32 episode;
     required int32 round;
     optional int32 parent;
+    optional int32 caller;
     required int32 turn;
     required binary role (STRING);
     required int32 instance;
     required binary thread (STRING);
     optional binary situation (STRING);
     required binary policy (STRING);
+    required int32 version;
     required int32 branch;
     required boolean kept;
     required int64 state (INTEGER(64, false));
@@ -105,7 +107,7 @@ fn failed(verb: &'static str, path: &Path, error: ParquetError) -> StorageError 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_samples::{sample, tree_of};
+    use crate::test_samples::tree_of;
     use crate::trajectory::{Ending, Episode, StopReason};
 
     fn episode(task: usize) -> Episode {
@@ -133,8 +135,11 @@ mod tests {
         samples[4].completion.text = "naïve\n漢字".to_owned();
         let advantages: Vec<Option<f32>> =
             (0..samples.len()).map(|at| (at % 3 != 0).then_some(at as f32 / 7.0)).collect();
-        let answers = samples.iter().zip(advantages);
-        let rows = rows_of(5, answers, &[episode(0), episode(1)]);
+        (samples[5].parent, samples[5].caller) = (Some(2), Some(0));
+        let version = |policy: &str| policy.len();
+        let episodes = [episode(0), episode(1)];
+        let rows = rows_of((5, version), &samples, &advantages, &episodes, |_| true);
+        assert_eq!((rows[5].step, rows[5].version), (5, "shared".len()));
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("step.parquet");
         write_table(&path, &rows).unwrap();
@@ -145,20 +150,18 @@ mod tests {
     }
 
     #[test]
-    fn a_row_hangs_on_the_answer_that_its_episode_went_on_from() {
-        let mut samples = Vec::new();
-        for round in 0..3 {
-            for branch in 0..2 {
-                let mut made = sample(0, 0, round, "solo", branch);
-                (made.round, made.kept) = (round, branch == round % 2);
-                samples.push(made);
-            }
+    fn rows_that_are_kept_alone_still_hang_on_each_other() {
+        let mut samples = tree_of(1, 3, &["solo"], 2);
+        for (index, parent) in [None, None, Some(0), Some(0), Some(3), Some(3)].iter().enumerate() {
+            samples[index].parent = *parent;
+            samples[index].kept = [0, 3, 4].contains(&index);
         }
-        samples.push(sample(1, 0, 0, "solo", 0));
-        let answers = samples.iter().map(|sample| (sample, None));
-        let rows = rows_of(1, answers, &[episode(0), episode(1)]);
-        let parents: Vec<Option<usize>> = rows.iter().map(|row| row.parent).collect();
-        assert_eq!(parents, [None, None, Some(0), Some(0), Some(3), Some(3), None]);
+        samples[4].caller = Some(0);
+        let (none, episodes) = (vec![None; samples.len()], [episode(0)]);
+        let rows = rows_of((1, |_: &str| 0), &samples, &none, &episodes, |sample| sample.kept);
+        let parents: Vec<_> =
+            rows.iter().map(|row| (row.sample.parent, row.sample.caller)).collect();
+        assert_eq!(parents, [(None, None), (Some(0), None), (Some(1), Some(0))]);
     }
 
     #[test]

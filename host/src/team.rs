@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::config::{Config, MixConfig, PolicyConfig};
+use crate::config::{Config, MixConfig, PolicyConfig, SamplingScheme};
 use crate::family::{Family, FamilyError, set_families};
 use crate::loading::bind_grants;
 use crate::plugin::{Plugin, Split};
@@ -73,6 +73,9 @@ impl Team {
         let seats = roles(&families);
         let named: Vec<String> = config.policies.keys().cloned().collect();
         let mut role_map = RoleMap::new(&config.roles, &seats, &named)?;
+        if config.rollout.sampling == SamplingScheme::CrossPolicy {
+            add_stand_ins(&mut role_map, config);
+        }
         let words = vocabulary(&families, config);
         let mut loader = Loader { config, words: &words, device, bases: BTreeMap::new() };
         let mut policies = BTreeMap::new();
@@ -172,6 +175,15 @@ fn roles(families: &[Family]) -> Vec<String> {
         }
     }
     names
+}
+
+/// Have the snapshots of every policy that plays answer in its place, too.
+fn add_stand_ins(role_map: &mut RoleMap, config: &Config) {
+    let playing = role_map.policies();
+    for name in config.policies.keys() {
+        let source = config.source_of(name).filter(|source| playing.contains_key(*source));
+        source.into_iter().for_each(|source| role_map.add_stand_in(source, name));
+    }
 }
 
 /// Loads policies; a base that several share only once.

@@ -14,6 +14,8 @@ pub fn sample(task: usize, episode: usize, turn: usize, role: &str, branch: usiz
         situation: None,
         // Every answer was asked for alone.
         round: turn * 1000 + usize::from(role.as_bytes()[0]),
+        parent: None,
+        caller: None,
         policy: "shared".to_owned(),
         branch,
         kept: branch == 0,
@@ -41,4 +43,24 @@ pub fn tree_of(tasks: usize, turns: usize, roles: &[&str], branches: usize) -> V
         }
     }
     samples
+}
+
+/// Three episodes of a task with three rounds each: the second leaves the first
+/// after round 0, the third after round 1. An answer earns its index.
+pub fn forked() -> Vec<Sample> {
+    let rows = [
+        (0, 0, None),
+        (0, 1, Some(0)),
+        (0, 2, Some(1)),
+        (1, 1, Some(0)),
+        (1, 2, Some(3)),
+        (2, 2, Some(1)),
+    ];
+    let made = rows.into_iter().enumerate().map(|(index, (episode, round, parent))| {
+        let mut made = sample(0, episode, round, "solo", 0);
+        (made.round, made.parent) = (round, parent);
+        made.reward.local = index as f64;
+        made
+    });
+    made.collect()
 }

@@ -32,7 +32,7 @@ mod update;
 use std::sync::Arc;
 
 use crate::config::{Choice, TrainConfig};
-use crate::policy::{Policy, PolicyError, Sampling};
+use crate::policy::{Policy, PolicyError, SamplingByRole};
 use crate::seed::Seed;
 use crate::storage::StorageError;
 use crate::trajectory::Sample;
@@ -144,7 +144,7 @@ impl Trainer {
         &mut self,
         policy: &mut Policy,
         rows: &[Row],
-        sampling: &Sampling,
+        sampling: &SamplingByRole,
         seed: Seed,
     ) -> Result<UpdateMetrics, TrainerError> {
         let samples: Vec<&Sample> = rows.iter().map(|row| row.sample).collect();
@@ -167,10 +167,9 @@ impl Trainer {
             return Err(TrainerError::Sample { index, reason: "it has no tokens".to_owned() });
         }
         let mut tally = Tally::new(self.learning_rate());
-        let bundles =
-            bundle(examples.iter().enumerate().map(|(row, example)| {
-                (&example.prompt[..], Answer { row, tokens: &example.answer })
-            }));
+        let bundles = bundle(examples.iter().enumerate().map(|(row, example)| {
+            (&example.prompt[..], Answer { row, tokens: &example.answer, way: 0 })
+        }));
         let bundles: Vec<&Bundle> = bundles.iter().collect();
         if !bundles.is_empty() {
             let imitation = Imitation::new(&bundles);

@@ -20,7 +20,7 @@ use crate::metrics::{
     FamilyMetrics, GroupMetrics, HeldOut, StepRecord, Success, Timing, count_endings,
     measure_families, measure_groups, measure_roles,
 };
-use crate::policy::{Policy, PolicyError, Sampling};
+use crate::policy::{Policy, PolicyError};
 use crate::rollout::{Rollout, RolloutError, collect};
 use crate::run::{Change, RunFolder, Summary, list_tables};
 use crate::seed::Seed;
@@ -270,7 +270,7 @@ impl Training {
     fn compare(&self, samples: &[Sample], record: &mut Record) -> Vec<Option<f32>> {
         let (config, role_map) = (&self.config.advantage, &self.team.role_map);
         let Compared { formed, kept, advantages } =
-            compare(samples, config, |role| role_map.learns(role));
+            compare(samples, config, |sample| role_map.learns_from(sample));
         record.groups = measure_groups(&formed, &kept, None);
         for (role, metrics) in record.roles.iter_mut().filter(|(role, _)| role_map.learns(role)) {
             metrics.groups = Some(measure_groups(&formed, &kept, Some(role)));
@@ -290,9 +290,10 @@ impl Training {
             Store::Kept => false,
             Store::All => true,
         };
-        let answers = rollout.samples.iter().zip(advantages.iter().copied());
-        let chosen = answers.filter(|(sample, _)| whole || sample.kept);
-        let rows = rows_of(step, chosen, &rollout.episodes);
+        let version = |policy: &str| self.version_of(policy);
+        let kept = |sample: &Sample| whole || sample.kept;
+        let (samples, episodes) = (&rollout.samples, &rollout.episodes);
+        let rows = rows_of((step, version), samples, advantages, episodes, kept);
         let limit = (config.store_mib as u64) << 20;
         let written = self.folder.write_table(step, &rows, limit)?;
         let first =
@@ -304,6 +305,16 @@ impl Training {
                 config.store_mib
             )
         }))
+    }
+
+    /// In how many steps the weights had learned that answered in this one.
+    fn version_of(&self, policy: &str) -> usize {
+        let before = self.progress.step.saturating_sub(1);
+        match self.config.source_of(policy) {
+            Some(_) => before - before % self.config.policies[policy].every,
+            None if self.trainers.contains_key(policy) => before,
+            None => 0,
+        }
     }
 
     /// What each role that trains has learned from; returns what somebody
@@ -334,7 +345,7 @@ impl Training {
         record: &mut Record,
     ) -> Result<(), TrainingError> {
         let started = Instant::now();
-        let sampling = Sampling::from(&self.config.rollout);
+        let sampling = self.team.role_map.sampling(&self.config.rollout);
         let seed = self.seed.at(self.progress.step as u64).named("update");
         let rest = self.config.train.regularizes_all().then_some(0.0);
         let own = |name: &String| -> (Vec<Row>, Vec<&Sample>) {
@@ -366,7 +377,7 @@ impl Training {
         if !self.verify_logprobs {
             return Ok(None);
         }
-        let sampling = Sampling::from(&self.config.rollout);
+        let sampling = self.team.role_map.sampling(&self.config.rollout);
         let own = |name: &String| samples.iter().filter(|s| s.policy == *name).collect();
         let policies: Vec<(&Policy, Vec<&Sample>)> = (self.trainers.keys())
             .filter_map(|name| Some((self.team.policies.get(name)?, own(name))))

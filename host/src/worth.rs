@@ -5,12 +5,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::{AdvantageConfig, Unit, Worth};
+use crate::lineage::{EpisodeOf, Lineage};
 use crate::trajectory::Sample;
 
-/// One episode of a task.
-type Episode = (usize, usize);
 /// A seat in an episode.
-type Seat<'a> = (Episode, &'a str, u32);
+type Seat<'a> = (EpisodeOf, &'a str, u32);
+/// What was earned in every round.
+type ByRound = BTreeMap<usize, f64>;
 
 /// What was earned in every round of every episode.
 pub struct Earnings<'a> {
@@ -18,47 +19,82 @@ pub struct Earnings<'a> {
     alpha: f64,
     discount: f64,
     worth: Worth,
-    /// α·team, by round. The answers of a round share it.
-    team: BTreeMap<Episode, BTreeMap<usize, f64>>,
+    lineage: Lineage,
+    /// α·team, by round, what the episode was forked from included. The answers
+    /// of a round share it.
+    team: BTreeMap<EpisodeOf, ByRound>,
     /// What each seat earned for itself, by round.
-    local: BTreeMap<Seat<'a>, BTreeMap<usize, f64>>,
+    local: BTreeMap<Seat<'a>, ByRound>,
 }
 
 impl<'a> Earnings<'a> {
-    /// What these samples earned. Whole trajectories are needed for all but
-    /// `now`: of a tree's branches only one has a future.
+    /// What these samples earned. Whole episodes are needed for all but `now`:
+    /// of a tree's branches only one has a future.
     pub fn of(samples: &'a [Sample], config: &AdvantageConfig, worth: Worth) -> Self {
         let (alpha, discount) = (config.alpha, config.discount);
-        let mut team: BTreeMap<Episode, BTreeMap<usize, f64>> = BTreeMap::new();
-        let mut local: BTreeMap<Seat, BTreeMap<usize, f64>> = BTreeMap::new();
+        let mut earnings = Earnings {
+            samples,
+            alpha,
+            discount,
+            worth,
+            lineage: Lineage::default(),
+            team: BTreeMap::new(),
+            local: BTreeMap::new(),
+        };
         if worth != Worth::Now {
-            for sample in samples {
-                let shared = alpha * sample.reward.team;
-                team.entry(episode(sample)).or_default().entry(sample.round).or_insert(shared);
-                let own = local.entry(seat(sample)).or_default().entry(sample.round).or_default();
-                *own += sample.reward.local;
-            }
+            earnings.lineage = Lineage::of(samples);
+            earnings.add_up();
         }
-        Earnings { samples, alpha, discount, worth, team, local }
+        earnings
     }
 
-    /// What some answers were worth together.
+    fn add_up(&mut self) {
+        let (mut team, mut local) = (BTreeMap::new(), BTreeMap::new());
+        for sample in self.samples {
+            let shared = self.alpha * sample.reward.team;
+            let rounds: &mut ByRound = team.entry(episode(sample)).or_default();
+            rounds.entry(sample.round).or_insert(shared);
+            let rounds: &mut ByRound = local.entry(seat(sample)).or_default();
+            *rounds.entry(sample.round).or_default() += sample.reward.local;
+        }
+        let seats: BTreeSet<(usize, &str, u32)> =
+            local.keys().map(|&((task, _), role, instance)| (task, role, instance)).collect();
+        for &(task, number) in team.keys() {
+            let path = self.lineage.path((task, number));
+            self.team.insert((task, number), along(&path, |from| team.get(&(task, from))));
+            for &(_, role, instance) in seats.iter().filter(|(of, ..)| *of == task) {
+                let own = along(&path, |from| local.get(&((task, from), role, instance)));
+                self.local.insert(((task, number), role, instance), own);
+            }
+        }
+    }
+
+    /// What some answers were worth together; a part of several episodes is worth
+    /// what these are on average.
     pub fn worth(&self, unit: Unit, members: &[usize]) -> f64 {
         let Some(&first) = members.first() else { return 0.0 };
         let sample = &self.samples[first];
-        let local = |sum, member: &usize| sum + self.samples[*member].reward.local;
-        match (self.worth, unit) {
-            (Worth::Now, _) => {
-                let own =
-                    members.iter().map(|&member| self.samples[member].reward.total(self.alpha));
-                own.sum()
-            }
-            (Worth::ToGo, _) => self.to_go(sample),
-            (Worth::Whole, Unit::Completion) => {
-                let own = &self.local[&seat(sample)];
-                own.values().fold(self.team_of(sample), |sum, local| sum + local)
-            }
-            (Worth::Whole, _) => members.iter().fold(self.team_of(sample), local),
+        if self.worth == Worth::Now {
+            let own = members.iter().map(|&member| self.samples[member].reward.total(self.alpha));
+            return own.sum();
+        }
+        if unit != Unit::Completion {
+            let local = |sum, member: &usize| sum + self.samples[*member].reward.local;
+            return members.iter().fold(self.team_of(episode(sample)), local);
+        }
+        let through = self.lineage.through(episode(sample), sample.round);
+        let count = through.len() as f64;
+        let worths = through.into_iter().map(|number| self.in_episode(sample, number));
+        worths.sum::<f64>() / count
+    }
+
+    /// What an answer was worth in one of the episodes that it is part of.
+    fn in_episode(&self, sample: &Sample, number: usize) -> f64 {
+        let at = (sample.task, number);
+        let own = &self.local[&(at, sample.role.as_str(), sample.instance)];
+        match self.worth {
+            Worth::ToGo => self.to_go(&self.team[&at], own, sample.round),
+            _ => own.values().fold(self.team_of(at), |sum, local| sum + local),
         }
     }
 
@@ -71,23 +107,28 @@ impl<'a> Earnings<'a> {
         parts
     }
 
-    fn team_of(&self, sample: &Sample) -> f64 {
-        self.team[&episode(sample)].values().sum()
+    fn team_of(&self, episode: EpisodeOf) -> f64 {
+        self.team[&episode].values().sum()
     }
 
-    /// Σ γ^(t − now) · (α·team + local) over the rounds from the answer's on.
-    fn to_go(&self, sample: &Sample) -> f64 {
-        let (team, local) = (&self.team[&episode(sample)], &self.local[&seat(sample)]);
+    /// Σ γ^(t − now) · (α·team + local) over the rounds from this one on.
+    fn to_go(&self, team: &ByRound, local: &ByRound, from: usize) -> f64 {
         // Rounds are counted, not subtracted: between two of them there is one step.
-        let rounds: BTreeSet<usize> = team.range(sample.round..).map(|(&round, _)| round).collect();
-        let earned = |round: &usize| {
-            team.get(round).copied().unwrap_or(0.0) + local.get(round).copied().unwrap_or(0.0)
-        };
-        rounds.iter().rev().fold(0.0, |later, round| earned(round) + self.discount * later)
+        let rounds = team.range(from..);
+        rounds.rev().fold(0.0, |later, (round, team)| {
+            team + local.get(round).copied().unwrap_or(0.0) + self.discount * later
+        })
     }
 }
 
-fn episode(sample: &Sample) -> Episode {
+/// What was earned on the whole path of an episode.
+fn along<'m>(path: &[(usize, usize)], earned: impl Fn(usize) -> Option<&'m ByRound>) -> ByRound {
+    let rounds = path.iter().filter_map(|&(from, last)| Some((earned(from)?, last)));
+    let rounds = rounds.flat_map(|(rounds, last)| rounds.range(..=last));
+    rounds.map(|(round, earned)| (*round, *earned)).collect()
+}
+
+fn episode(sample: &Sample) -> EpisodeOf {
     (sample.task, sample.episode)
 }
 
@@ -98,7 +139,7 @@ fn seat(sample: &Sample) -> Seat<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_samples::sample;
+    use crate::test_samples::{forked, sample};
 
     /// An episode of two turns and two roles: team and local of each answer.
     fn played() -> Vec<Sample> {
@@ -160,5 +201,18 @@ mod tests {
         let config = AdvantageConfig::default();
         let earnings = Earnings::of(&samples, &config, Worth::Whole);
         assert_eq!(earnings.worth(Unit::Seat, &[0, 2]), 5.75);
+    }
+
+    #[test]
+    fn what_several_episodes_have_in_common_is_worth_their_mean() {
+        // Answers earn their index; the episodes are 0 1 2, 0 3 4 and 0 1 5.
+        let samples = forked();
+        let config = AdvantageConfig::default();
+        let worths = |worth| -> Vec<f64> {
+            let earnings = Earnings::of(&samples, &config, worth);
+            (0..6).map(|index| earnings.worth(Unit::Completion, &[index])).collect()
+        };
+        assert_eq!(worths(Worth::ToGo), [16.0 / 3.0, 4.5, 2.0, 7.0, 4.0, 5.0]);
+        assert_eq!(worths(Worth::Whole), [16.0 / 3.0, 4.5, 3.0, 7.0, 7.0, 6.0]);
     }
 }

@@ -27,6 +27,7 @@ mod resume;
 mod retrieval;
 mod rollout;
 mod sandbox;
+mod schemes;
 mod serve;
 mod tables;
 mod teacher;

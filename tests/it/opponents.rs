@@ -18,7 +18,7 @@ use crate::support::run;
 fn config(folder: &Path) -> Config {
     let mut config = small();
     let roles = [("first", "learner"), ("second", "old")];
-    config.roles = Roles::Table(roles.map(|(role, policy)| (role.into(), policy.into())).into());
+    config.roles = Roles::named(roles);
     let of = Some("learner".to_owned());
     let old = PolicyConfig { snapshot_of: of, every: 2, ..PolicyConfig::default() };
     config.policies =

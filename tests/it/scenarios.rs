@@ -1,5 +1,6 @@
 //! Environments and workflows, configured by hand.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use troupe::plugin::{
@@ -33,6 +34,7 @@ pub fn scenario(
         environment: environment.clone(),
         environment_settings,
         max_turns: environment_configuration.max_turns as usize,
+        max_turns_of: BTreeMap::new(),
         environment_configuration,
         workflow: workflow.clone(),
         workflow_settings,

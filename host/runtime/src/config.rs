@@ -39,7 +39,7 @@ pub use plugins::{Limits, PluginsConfig};
 pub use policies::{ChatConfig, Dtype, LoraConfig, PolicyConfig};
 pub use remote::RemoteConfig;
 pub use retrieval::RetrievalConfig;
-pub use roles::Roles;
+pub use roles::{RoleConfig, Roles};
 pub use rollout::{
     BranchChoice, RolloutConfig, SamplingScheme, Scheduling, Store, ValidationConfig,
 };
@@ -147,6 +147,16 @@ impl Config {
         for text in overrides {
             apply_override(&mut table, text)?;
         }
+        Config::from_table(table)
+    }
+
+    /// The same with one more `key=value` override.
+    ///
+    /// # Errors
+    /// If the setting does not exist or does not fit the others.
+    pub fn with(&self, text: &str) -> Result<Config, ConfigError> {
+        let mut table = parse_table(&self.to_toml(), "the configuration")?;
+        apply_override(&mut table, text)?;
         Config::from_table(table)
     }
 
@@ -289,7 +299,7 @@ mod tests {
             ),
             (
                 "rollout.sampling=bush",
-                "`rollout.sampling` cannot be used: it is \"bush\", but must be \"tree\" or \"trajectory\"",
+                "`rollout.sampling` cannot be used: it is \"bush\", but must be \"tree\" or \"trajectory\" or \"fork-on-first\" or \"round-robin\" or \"independent\" or \"exhaustive\" or \"cross-policy\"",
             ),
             ("rollout=3", "`rollout` cannot be used: it is 3, but must be a table"),
             (
@@ -347,9 +357,42 @@ mod tests {
     }
 
     #[test]
+    fn a_role_may_be_a_policys_name_or_a_table_and_more_may_be_added_to_either() {
+        let load = |overrides: &[&str]| {
+            let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
+            Config::load(None, &overrides)
+        };
+        let config = load(&["roles.a=p", "roles.a.branches=8", "roles.b.top_p=0.5"]).unwrap();
+        let Roles::Table(table) = &config.roles else { panic!("a table was given") };
+        assert_eq!((table["a"].policy.as_deref(), table["a"].branches), (Some("p"), Some(8)));
+        assert_eq!(config.roles.policy_of("b"), Some("shared"));
+        assert_eq!(config.roles.policy_of("c"), None, "somebody was named");
+        assert_eq!(Config::from_table(config.to_toml().parse().unwrap()).unwrap(), config);
+        let alone = load(&["roles.b.temperature=0.5"]).unwrap();
+        assert_eq!(alone.roles.policy_of("c"), Some("shared"), "nobody was named");
+        assert_eq!(
+            message(&["roles.a.branches=0"]),
+            "`roles.a.branches` cannot be used: it is 0, but must be a whole number from 1 to 1024"
+        );
+        assert_eq!(
+            message(&["roles.a.brunches=1"]),
+            "there is no setting `roles.a.brunches`; did you mean `branches`?"
+        );
+        let trajectory =
+            ["roles.a.branches=2", "rollout.sampling=trajectory", "advantage.estimator=grpo"];
+        assert!(message(&trajectory).contains("is the number of episodes of a task"));
+    }
+
+    #[test]
+    fn cross_policy_sampling_needs_a_snapshot() {
+        let cross = ["rollout.sampling=cross-policy", "advantage.estimator=turn-grpo"];
+        assert!(message(&cross).contains("policies.old = { snapshot_of"));
+    }
+
+    #[test]
     fn an_estimator_is_refused_where_its_choices_do_not_fit_each_other() {
         for estimator in Estimator::ALL {
-            let Comparison { worth, same, .. } = estimator.comparison();
+            let Comparison { unit, worth, same, .. } = estimator.comparison();
             let by_state = same.contains(&Same::State);
             let fits = |sampling| {
                 let name = table::choice(&estimator);
@@ -357,8 +400,15 @@ mod tests {
                     [format!("advantage.estimator={name}"), format!("rollout.sampling={sampling}")];
                 Config::load(None, &set).is_ok()
             };
-            assert_eq!(fits("tree"), worth == Worth::Now, "{estimator:?}");
-            assert_eq!(fits("trajectory"), !by_state, "{estimator:?}");
+            let (now, apart) = (worth == Worth::Now, unit != Unit::Completion);
+            assert_eq!([fits("tree"), fits("independent")], [now; 2], "{estimator:?}");
+            assert_eq!(
+                [fits("trajectory"), fits("fork-on-first")],
+                [!by_state; 2],
+                "{estimator:?}"
+            );
+            assert_eq!(fits("round-robin"), !by_state && !apart, "{estimator:?}");
+            assert_eq!(fits("exhaustive"), !apart, "{estimator:?}");
         }
         assert!(message(&["advantage.same=[\"role\"]"]).contains("add \"task\""));
         assert!(message(&["advantage.unit=seat"]).contains("`advantage.worth` cannot be used"));

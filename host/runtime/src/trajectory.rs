@@ -125,6 +125,13 @@ impl Reward {
         *self.parts.entry(name.to_owned()).or_default() += value;
     }
 
+    /// So much of it.
+    #[must_use]
+    pub fn scaled(&self, factor: f64) -> Reward {
+        let parts = self.parts.iter().map(|(name, value)| (name.clone(), value * factor));
+        Reward { team: self.team * factor, local: self.local * factor, parts: parts.collect() }
+    }
+
     /// Add the worth of one more action.
     pub fn add(&mut self, other: &Reward) {
         self.team += other.team;
@@ -141,7 +148,8 @@ impl Reward {
 pub struct Sample {
     /// Index of the task within the step.
     pub task: usize,
-    /// Which of the task's episodes it belongs to; 0 in tree sampling.
+    /// Which of the task's episodes it belongs to; of an answer that several have
+    /// in common, the first of them.
     pub episode: usize,
     /// How often the seat had been asked before in the conversation.
     pub turn: usize,
@@ -156,6 +164,13 @@ pub struct Sample {
     /// A word for situations that are alike, if the workflow gave one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub situation: Option<String>,
+    /// Index of the answer that the episode went on from before this round; of a
+    /// fork, perhaps one of another episode. Nothing at the beginning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<usize>,
+    /// Index of the answer that called for this one, if the workflow named one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caller: Option<usize>,
     /// Which of the episode's rounds: the answers of a round were asked for
     /// together, and its team reward is that of all of them.
     #[serde(default)]

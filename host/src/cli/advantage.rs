@@ -1,12 +1,12 @@
 //! `host advantage`: what other estimators make of a run's answers.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::args::AdvantageArgs;
 use super::report;
 use crate::advantage::compare;
 use crate::audit::{Audit, Tallies, take_in};
-use crate::config::{AdvantageConfig, Config, ConfigError, SamplingScheme};
+use crate::config::{AdvantageConfig, Config, ConfigError};
 use crate::error::ExitCode;
 use crate::run::{find_config, list_tables};
 use crate::storage::StorageError;
@@ -29,8 +29,7 @@ pub fn run(args: AdvantageArgs) -> anyhow::Result<ExitCode> {
     for (index, (_, path)) in tables.iter().enumerate() {
         let rows = read_table(path)?;
         let samples: Vec<Sample> = rows.iter().map(|row| row.sample.clone()).collect();
-        let learns = learning(&config, &samples);
-        let learns = |role: &str| learns.contains(role);
+        let learns = |sample: &Sample| config.trains(&sample.policy);
         rows_in_all += rows.len();
         same += as_stored(&rows, &samples, &config.advantage, learns);
         take_in(&mut tallies, &estimators, &samples, learns);
@@ -45,24 +44,13 @@ pub fn run(args: AdvantageArgs) -> anyhow::Result<ExitCode> {
 /// The run's settings with each of the estimators; one that does not fit the
 /// run's sampling is refused as it would be in a run.
 fn estimators(config: &Config, names: &[String]) -> Result<Vec<AdvantageConfig>, ConfigError> {
-    let sampling = match config.rollout.sampling {
-        SamplingScheme::Tree => "tree",
-        SamplingScheme::Trajectory => "trajectory",
-    };
     let named = |name: &String| {
-        let settings =
-            [format!("advantage.estimator={name}"), format!("rollout.sampling={sampling}")];
-        let estimator = Config::load(None, &settings)?.advantage.estimator;
-        let own = config.advantage.clone();
-        Ok(AdvantageConfig { estimator, unit: None, worth: None, same: None, scale: None, ..own })
+        let mut advantage = config.advantage.clone();
+        (advantage.unit, advantage.worth, advantage.same, advantage.scale) = Default::default();
+        let plain = Config { advantage, ..config.clone() };
+        Ok(plain.with(&format!("advantage.estimator={name}"))?.advantage)
     };
     names.iter().map(named).collect()
-}
-
-/// The roles that learned in the run.
-fn learning(config: &Config, samples: &[Sample]) -> BTreeSet<String> {
-    let learning = samples.iter().filter(|sample| config.trains(&sample.policy));
-    learning.map(|sample| sample.role.clone()).collect()
 }
 
 /// How many advantages come out as they were stored, to the last bit.
@@ -70,7 +58,7 @@ fn as_stored(
     rows: &[Row],
     samples: &[Sample],
     config: &AdvantageConfig,
-    learns: impl Fn(&str) -> bool,
+    learns: impl Fn(&Sample) -> bool,
 ) -> usize {
     let again = compare(samples, config, learns).advantages;
     let bits = |advantage: Option<f32>| advantage.map(f32::to_bits);

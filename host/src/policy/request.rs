@@ -1,5 +1,6 @@
 //! What a policy is asked, and how its answers are drawn.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::PolicyError;
@@ -35,6 +36,52 @@ pub struct Sampling {
     pub stop: Vec<String>,
     /// Tokens per answer, the end-of-text token included.
     pub max_completion_tokens: usize,
+}
+
+/// How the answers of each role are drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SamplingByRole {
+    /// Each way once, the common one first.
+    ways: Vec<Sampling>,
+    /// The roles that have one of the others.
+    of_role: BTreeMap<String, usize>,
+}
+
+impl SamplingByRole {
+    /// The common way, and that of roles which may have their own.
+    pub fn new(common: Sampling, roles: impl IntoIterator<Item = (String, Sampling)>) -> Self {
+        let mut by_role = SamplingByRole::from(common);
+        for (role, sampling) in roles {
+            let known = by_role.ways.iter().position(|way| *way == sampling);
+            let way = known.unwrap_or_else(|| {
+                by_role.ways.push(sampling);
+                by_role.ways.len() - 1
+            });
+            by_role.of_role.insert(role, way);
+        }
+        by_role
+    }
+
+    /// Each way once; the common one is the first.
+    pub fn ways(&self) -> &[Sampling] {
+        &self.ways
+    }
+
+    /// Which of the ways a role's answers are drawn in.
+    pub fn way_of(&self, role: &str) -> usize {
+        self.of_role.get(role).copied().unwrap_or(0)
+    }
+
+    /// How a role's answers are drawn.
+    pub fn of(&self, role: &str) -> &Sampling {
+        &self.ways[self.way_of(role)]
+    }
+}
+
+impl From<Sampling> for SamplingByRole {
+    fn from(common: Sampling) -> Self {
+        SamplingByRole { ways: vec![common], of_role: BTreeMap::new() }
+    }
 }
 
 impl Sampling {

@@ -1,17 +1,17 @@
 //! One episode on its way.
 
-use std::collections::BTreeMap;
-
 use super::collect::TaskSeed;
+use super::line::{Line, hang};
 use super::request::Due;
 use super::role_map::RoleMap;
 use super::sampler::Answered;
-use super::scenario::{Next, Position};
+use super::scenario::{Next, Position, Transition};
+use super::scheme::Scheme;
 use super::weighing::{Drawn, Weighing};
-use crate::config::{RolloutConfig, SamplingScheme};
+use crate::config::RolloutConfig;
 use crate::plugin::{PluginFailure, Seat};
 use crate::seed::Seed;
-use crate::trajectory::{Ending, Episode, Event, Reward, Sample};
+use crate::trajectory::{Ending, Episode, Event};
 
 /// Bytes of text that the record of one episode may hold; a run has hundreds
 /// of episodes in memory at once.
@@ -29,54 +29,49 @@ pub(super) struct Setting<'a> {
 /// One episode on its way.
 pub(super) struct Attempt {
     index: usize,
-    episode: usize,
     task: TaskSeed,
-    /// How many completions of a role that learns are drawn in each state.
-    branches: usize,
+    /// Root of what is drawn at random in this episode.
+    seed: Seed,
+    scheme: Scheme,
     phase: Phase,
     events: Vec<Event>,
-    samples: Vec<Sample>,
     rounds: usize,
-    /// Of every answer, which sample it is, if the whole episode is one branch.
-    numbers: BTreeMap<u32, usize>,
+    line: Line,
 }
 
 /// What an episode waits for.
 enum Phase {
     /// The answers that are due.
     Asking(Box<Position>),
-    /// What branches are worth whose answers were asked for as open.
+    /// What branches are worth whose future is looked at.
     Weighing(Box<Weighing>),
     /// Nothing more.
     Ended(Ending),
 }
 
-/// A request that is due, and a seed for every answer to it.
+/// A request that is due, who answers it, and a seed for every answer.
 pub(super) struct Asked {
     pub(super) due: Due,
+    pub(super) policy: String,
     pub(super) seeds: Vec<Seed>,
 }
 
 impl Attempt {
     /// The attempts at a list of tasks, none of them begun.
-    pub(super) fn list(tasks: &[TaskSeed], config: &RolloutConfig) -> Vec<Attempt> {
-        let (episodes, branches) = match config.sampling {
-            SamplingScheme::Tree => (1, config.branches),
-            SamplingScheme::Trajectory => (config.branches, 1),
-        };
-        let attempt = |index: usize, episode: usize| Attempt {
+    pub(super) fn list(tasks: &[TaskSeed], setting: &Setting) -> Vec<Attempt> {
+        let attempt = |index: usize, repetition: usize| Attempt {
             index,
-            episode,
+            seed: tasks[index].seed.at(repetition as u64),
+            scheme: Scheme::new(setting, tasks[index].seed),
             task: tasks[index].clone(),
-            branches,
             phase: Phase::Ended(Ending::Truncated),
             events: Vec::new(),
-            samples: Vec::new(),
             rounds: 0,
-            numbers: BTreeMap::new(),
+            line: Line::new(repetition),
         };
+        let repetitions = Scheme::repetitions(setting.config);
         (0..tasks.len())
-            .flat_map(|index| (0..episodes).map(move |episode| attempt(index, episode)))
+            .flat_map(|index| (0..repetitions).map(move |repetition| attempt(index, repetition)))
             .collect()
     }
 
@@ -102,27 +97,21 @@ impl Attempt {
         !matches!(self.phase, Phase::Ended(_))
     }
 
-    /// Everything that is due, in the order in which answers are to come. A role
-    /// that does not learn is asked once: there is nothing to compare its
-    /// answers for.
-    pub(super) fn asked(&self, learns: impl Fn(&str) -> bool) -> Vec<Asked> {
+    /// Everything that is due, in the order in which answers are to come.
+    pub(super) fn asked(&self, setting: &Setting) -> Vec<Asked> {
+        let ask = |due: &Due, seed: Seed, count: usize| Asked {
+            due: due.clone(),
+            policy: setting.role_map.draw_policy(due.role(), seed.named("policy")).to_owned(),
+            seeds: (0..count).map(|branch| seed.at(branch as u64)).collect(),
+        };
         match &self.phase {
             Phase::Asking(position) => {
-                let asked = |due: &Due| {
-                    let count = if learns(due.role()) { self.branches } else { 1 };
-                    let seed = self.seed(due);
-                    let seeds = (0..count).map(|branch| seed.at(branch as u64)).collect();
-                    Asked { due: due.clone(), seeds }
-                };
-                position.due.iter().map(asked).collect()
+                let draws = |due: &Due| self.scheme.draws(due.role(), setting);
+                position.due.iter().map(|due| ask(due, self.seed(due), draws(due))).collect()
             }
+            // The same draws in all branches: they differ by what is compared.
             Phase::Weighing(weighing) => {
-                // The same draws in all branches: they differ by what is compared.
-                let asked = |due: &Due| Asked {
-                    due: due.clone(),
-                    seeds: vec![self.seed(due).named("look").at(0)],
-                };
-                weighing.due().map(asked).collect()
+                weighing.due().map(|due| ask(due, self.seed(due).named("look"), 1)).collect()
             }
             Phase::Ended(_) => Vec::new(),
         }
@@ -131,7 +120,7 @@ impl Attempt {
     /// Seed of everything drawn for a request.
     fn seed(&self, due: &Due) -> Seed {
         let Seat { role, instance } = &due.request.seat;
-        let seed = self.task.seed.at(self.episode as u64).named(role);
+        let seed = self.seed.named(role);
         let seed = match (*instance, due.request.thread.as_str()) {
             (0, "") => seed,
             (instance, thread) => seed.named("seat").at(instance.into()).named(thread),
@@ -148,82 +137,94 @@ impl Attempt {
         self.phase = Phase::Ended(Ending::Void { cause: cause.to_owned(), message });
     }
 
-    /// Play the answers to everything that was due, in its order. An answer
-    /// that could not be had makes the episode void; if a fork fails, the
-    /// branches are not comparable, and it does so, too.
-    pub(super) fn play(&mut self, answers: Vec<Answered>, setting: &Setting) {
+    /// Play the answers to everything that was due, in its order; returns the
+    /// episodes that are forked from this one. An answer that could not be had
+    /// makes the episode void; if a fork fails, the branches are not comparable,
+    /// and it does so, too.
+    pub(super) fn play(&mut self, answers: Vec<Answered>, setting: &Setting) -> Vec<Attempt> {
         let answers: Vec<Drawn> = match answers.into_iter().collect::<Result<_, _>>() {
             Ok(answers) => answers,
-            Err(failure) => return self.make_void(failure.kind.word(), failure.message),
+            Err(failure) => {
+                self.make_void(failure.kind.word(), failure.message);
+                return Vec::new();
+            }
         };
         let phase = std::mem::replace(&mut self.phase, Phase::Ended(Ending::Truncated));
         let scenario = &self.task.scenario;
         let weighing = match phase {
             Phase::Asking(position) => {
-                Weighing::begin(scenario, *position, answers, self.branches > 1)
+                Weighing::begin(scenario, *position, answers, self.scheme.looks_ahead())
             }
             Phase::Weighing(weighing) => weighing.look_on(scenario, answers),
             ended @ Phase::Ended(_) => {
                 self.phase = ended;
-                return;
+                return Vec::new();
             }
         };
         match weighing {
             Err(failure) => self.fail(&failure),
-            Ok(weighing) if weighing.is_settled() => self.settle(weighing, setting),
+            Ok(weighing) if weighing.is_settled() => return self.settle(weighing, setting),
             Ok(weighing) => self.phase = Phase::Weighing(Box::new(weighing)),
+        }
+        Vec::new()
+    }
+
+    /// Go on from some of the branches, and keep the answers of all.
+    fn settle(&mut self, weighing: Weighing, setting: &Setting) -> Vec<Attempt> {
+        let Setting { config, alpha, .. } = *setting;
+        let seed = weighing.first().map_or(self.task.seed, |due| self.seed(due)).named("branch");
+        let worths = weighing.worths(alpha);
+        let kept = self.scheme.keeps(&worths, config, seed);
+        let books_later = self.scheme.books_later(config);
+        self.scheme.advance(kept.len());
+        let mut forks: Vec<Attempt> = kept[1..].iter().map(|&branch| self.fork(branch)).collect();
+        let transitions: Vec<Transition> =
+            kept.iter().map(|&branch| weighing.branch(branch).clone()).collect();
+        let mut rows = weighing.into_rows(&kept);
+        rows.iter_mut().for_each(|row| row.sample.round = self.rounds);
+        let mut lines: Vec<&mut Line> = vec![&mut self.line];
+        lines.extend(forks.iter_mut().map(|fork| &mut fork.line));
+        hang(&mut lines, &kept, rows);
+        let mut transitions = transitions.into_iter();
+        for attempt in std::iter::once(&mut *self).chain(&mut forks) {
+            transitions.next().into_iter().for_each(|one| attempt.follow(one, books_later));
+        }
+        forks
+    }
+
+    /// Another episode that has this one's past.
+    fn fork(&self, branch: usize) -> Attempt {
+        let seed = self.seed.named("fork").at(self.rounds as u64).at(branch as u64);
+        Attempt {
+            index: self.index,
+            task: self.task.clone(),
+            seed,
+            scheme: self.scheme.clone(),
+            phase: Phase::Ended(Ending::Truncated),
+            events: self.events.clone(),
+            rounds: self.rounds,
+            line: self.line.fork(self.rounds, branch),
         }
     }
 
-    /// Go on from one of the branches, and keep the samples of all.
-    fn settle(&mut self, weighing: Weighing, setting: &Setting) {
-        let Setting { role_map, config, alpha } = *setting;
-        let seed = weighing.first().map_or(self.task.seed, |due| self.seed(due)).named("branch");
-        let kept = weighing.choose(config, alpha, seed);
-        let branch = weighing.branch(kept);
-        self.events.extend(branch.events.iter().cloned());
+    /// Take what a round brought about as what happened.
+    fn follow(&mut self, transition: Transition, books_later: bool) {
+        self.events.extend(transition.events);
+        self.rounds += 1;
         if self.events.iter().map(Event::text_bytes).sum::<usize>() > EPISODE_TEXT_BYTES {
             let mib = EPISODE_TEXT_BYTES >> 20;
             let message = format!("the texts of its episode come to more than {mib} MiB");
             return self.fail(&self.task.scenario.workflow.failure("advance", message));
         }
-        let (credits, others) = (branch.credits.clone(), branch.others.clone());
-        self.go_on(branch.next.clone());
-        for row in weighing.into_rows(kept) {
-            self.numbers.insert(row.number, self.samples.len());
-            self.samples.push(Sample {
-                task: self.index,
-                episode: self.episode,
-                round: self.rounds,
-                policy: role_map.policy_of(&row.sample.role).to_owned(),
-                ..row.sample
-            });
+        if books_later {
+            transition.credits.iter().for_each(|credit| self.line.credit(credit));
+            transition.others.iter().for_each(|(seat, more)| self.line.award(seat, more));
         }
-        self.rounds += 1;
-        if self.branches == 1 {
-            // The whole episode is one branch, so what comes later counts for what was earlier.
-            for credit in credits {
-                self.reward_later(self.numbers.get(&credit.answer).copied(), |reward| {
-                    reward.credit(&credit.name, credit.value);
-                });
-            }
-            for (seat, more) in others {
-                let own =
-                    |sample: &Sample| sample.role == seat.role && sample.instance == seat.instance;
-                let last = self.samples.iter().rposition(own);
-                self.reward_later(last, |reward| reward.add(&more));
-            }
-        }
-    }
-
-    fn reward_later(&mut self, sample: Option<usize>, add: impl FnOnce(&mut Reward)) {
-        if let Some(sample) = sample.and_then(|index| self.samples.get_mut(index)) {
-            add(&mut sample.reward);
-        }
+        self.go_on(transition.next);
     }
 
     /// The record of it.
-    pub(super) fn into_record(self) -> (Vec<Sample>, Episode) {
+    pub(super) fn into_record(self) -> (Line, Episode) {
         let ending = match self.phase {
             Phase::Ended(ending) => ending,
             Phase::Asking(_) | Phase::Weighing(_) => Ending::Truncated,
@@ -233,11 +234,10 @@ impl Attempt {
             family: self.task.scenario.family.clone(),
             split: self.task.split.name().to_owned(),
             seed: self.task.task,
-            episode: self.episode,
+            episode: 0,
             events: self.events,
             ending,
         };
-        let samples = if episode.is_void() { Vec::new() } else { self.samples };
-        (samples, episode)
+        (self.line, episode)
     }
 }

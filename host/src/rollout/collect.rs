@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 
 use super::attempt::{Attempt, Setting};
+use super::line::join;
 use super::role_map::{Policies, RoleMap};
 use super::sampler::{Answered, Sampler};
 use super::scenario::Scenario;
@@ -89,8 +90,8 @@ pub fn collect(
 ) -> Result<Rollout, RolloutError> {
     let mut rollout = Rollout::default();
     let setting = Setting { role_map, config, alpha };
-    let mut sampler = Sampler::new(role_map, policies, config)?;
-    let attempts = Attempt::list(tasks, config);
+    let mut sampler = Sampler::new(&setting, policies)?;
+    let attempts = Attempt::list(tasks, &setting);
     let overlaps = match config.scheduling {
         Scheduling::LockStep => false,
         Scheduling::Overlapped => true,
@@ -100,11 +101,8 @@ pub fn collect(
         true => overlapped(&setting, &mut sampler, attempts, &mut rollout)?,
         false => in_lock_step(&setting, &mut sampler, attempts, &mut rollout)?,
     };
-    for attempt in attempts {
-        let (samples, episode) = attempt.into_record();
-        rollout.samples.extend(samples);
-        rollout.episodes.push(episode);
-    }
+    (rollout.samples, rollout.episodes) =
+        join(attempts.into_iter().map(Attempt::into_record).collect());
     Ok(rollout)
 }
 
@@ -130,7 +128,9 @@ fn in_lock_step(
         let mut answered: Vec<_> = (attempts.iter_mut().enumerate())
             .filter_map(|(index, attempt)| Some((attempt, answers.remove(&index)?)))
             .collect();
-        answered.par_drain(..).for_each(|(attempt, answers)| attempt.play(answers, setting));
+        let play = |(attempt, answers): (&mut Attempt, _)| attempt.play(answers, setting);
+        let forks: Vec<Vec<Attempt>> = answered.par_drain(..).map(play).collect();
+        attempts.extend(forks.into_iter().flatten());
         rollout.plugins += started.elapsed();
     }
     Ok(attempts)

@@ -154,7 +154,7 @@ impl<'a> Play<'a> {
             let tools = tool::told(&self.scenario.workflow, &self.scenario.tools, &request)?;
             let turns =
                 self.counts.turns.entry(conversation(&request.seat, &request.thread)).or_default();
-            if *turns >= self.scenario.max_turns {
+            if *turns >= self.scenario.max_turns_of(&request.seat.role) {
                 return Ok(Told::Ended(self.counts.over.clone().unwrap_or(Ending::Truncated)));
             }
             let number = self.counts.asked;

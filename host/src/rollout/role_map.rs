@@ -4,9 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use crate::config::Roles;
+use crate::config::{RoleConfig, Roles, RolloutConfig};
 use crate::error::suggestion;
-use crate::policy::{Policy, RemoteAnswers, RemoteFailure, RemotePolicy, RemoteRequest, Sampling};
+use crate::policy::{
+    Policy, RemoteAnswers, RemoteFailure, RemotePolicy, RemoteRequest, Sampling, SamplingByRole,
+};
+use crate::seed::Seed;
+use crate::trajectory::Sample;
 
 /// Why the roles cannot be filled.
 #[derive(Debug, thiserror::Error)]
@@ -78,11 +82,14 @@ impl Remote for RemotePolicy {
     }
 }
 
-/// Role → policy name, complete for a workflow, and the policies among them
-/// that play from elsewhere.
+/// Role → policy name, complete for a workflow, how each role is asked, and the
+/// policies among them that play from elsewhere.
 #[derive(Clone, Debug)]
 pub struct RoleMap {
     roles: BTreeMap<String, String>,
+    settings: BTreeMap<String, RoleConfig>,
+    /// The snapshots of a policy that may be asked in its place.
+    stand_ins: BTreeMap<String, Vec<String>>,
     remotes: BTreeMap<String, Arc<dyn Remote>>,
     /// Policies that nothing changes.
     frozen: BTreeSet<String>,
@@ -92,17 +99,57 @@ impl RoleMap {
     /// Fill the workflow's roles. With `roles = "shared"` or `"per-role"` the
     /// policies need no table of their own; policies named role by role do.
     pub fn new(roles: &Roles, seats: &[String], policies: &[String]) -> Result<Self, RoleMapError> {
-        if let Roles::Table(table) = roles {
-            for (role, policy) in table {
-                check_entry(role, policy, seats, policies)?;
-            }
+        for (role, entry) in roles.entries() {
+            check_entry(role, entry.policy.as_deref(), seats, policies)?;
         }
         let fill = |seat: &String| match roles.policy_of(seat) {
             Some(policy) => Ok((seat.clone(), policy.to_owned())),
             None => Err(RoleMapError::Vacant { role: seat.clone() }),
         };
+        let settings = roles.entries().map(|(role, entry)| (role.clone(), entry.clone())).collect();
         let roles = seats.iter().map(fill).collect::<Result<_, _>>()?;
-        Ok(RoleMap { roles, remotes: BTreeMap::new(), frozen: BTreeSet::new() })
+        let (stand_ins, remotes) = (BTreeMap::new(), BTreeMap::new());
+        Ok(RoleMap { roles, settings, stand_ins, remotes, frozen: BTreeSet::new() })
+    }
+
+    /// Have a snapshot of a policy be asked in its place as often as itself.
+    pub fn add_stand_in(&mut self, policy: &str, snapshot: &str) {
+        self.stand_ins.entry(policy.to_owned()).or_default().push(snapshot.to_owned());
+    }
+
+    /// Who answers a request to the role: its policy or one of its stand-ins,
+    /// each with the same probability.
+    pub fn draw_policy(&self, role: &str, seed: Seed) -> &str {
+        let own = self.policy_of(role);
+        let stand_ins = self.stand_ins.get(own).map_or(&[][..], Vec::as_slice);
+        let drawn = seed.index(stand_ins.len() + 1).checked_sub(1);
+        drawn.and_then(|index| stand_ins.get(index)).map_or(own, String::as_str)
+    }
+
+    /// Completions of a role per state, if it has a number of its own.
+    pub fn branches(&self, role: &str) -> Option<usize> {
+        self.settings.get(role)?.branches
+    }
+
+    /// How the answers of each role are drawn.
+    pub fn sampling(&self, config: &RolloutConfig) -> SamplingByRole {
+        let common = Sampling::from(config);
+        let own = self.settings.iter().map(|(role, own)| {
+            let default = common.clone();
+            let temperature = own.temperature.unwrap_or(common.temperature);
+            let sampling = Sampling {
+                // Who is greedy is so in all roles.
+                temperature: if common.temperature == 0.0 { 0.0 } else { temperature },
+                top_p: own.top_p.unwrap_or(common.top_p),
+                max_completion_tokens: own
+                    .max_completion_tokens
+                    .unwrap_or(common.max_completion_tokens),
+                ..default
+            };
+            (role.clone(), sampling)
+        });
+        let own: Vec<(String, Sampling)> = own.collect();
+        SamplingByRole::new(common, own)
     }
 
     /// Have a policy of the role_map answered for by a remote, such as a server.
@@ -120,6 +167,16 @@ impl RoleMap {
         !self.frozen.contains(self.policy_of(role))
     }
 
+    /// Whether the policy that gave an answer learns from it.
+    pub fn learns_from(&self, sample: &Sample) -> bool {
+        !self.frozen.contains(&sample.policy)
+    }
+
+    /// The roles whose policies learn, in order.
+    pub fn trained_roles(&self) -> Vec<String> {
+        self.roles.keys().filter(|role| self.learns(role)).cloned().collect()
+    }
+
     /// The policies that remotes answer for, by name.
     pub fn remotes(&self) -> &BTreeMap<String, Arc<dyn Remote>> {
         &self.remotes
@@ -130,11 +187,14 @@ impl RoleMap {
         self.roles.get(role).map_or("", String::as_str)
     }
 
-    /// The policies with the roles each plays.
+    /// The policies with the roles that each plays or may stand in for.
     pub fn policies(&self) -> BTreeMap<String, Vec<String>> {
         let mut policies: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (role, policy) in &self.roles {
-            policies.entry(policy.clone()).or_default().push(role.clone());
+            let stand_ins = self.stand_ins.get(policy).into_iter().flatten();
+            for name in std::iter::once(policy).chain(stand_ins) {
+                policies.entry(name.clone()).or_default().push(role.clone());
+            }
         }
         policies
     }
@@ -142,7 +202,7 @@ impl RoleMap {
 
 fn check_entry(
     role: &str,
-    policy: &str,
+    policy: Option<&str>,
     seats: &[String],
     policies: &[String],
 ) -> Result<(), RoleMapError> {
@@ -150,7 +210,7 @@ fn check_entry(
         let suggestion = suggestion(role, seats.iter().map(String::as_str));
         return Err(RoleMapError::UnknownRole { role: role.to_owned(), suggestion });
     }
-    if !policies.iter().any(|name| name == policy) {
+    if let Some(policy) = policy.filter(|policy| !policies.iter().any(|name| name == policy)) {
         return Err(RoleMapError::UnknownPolicy {
             role: role.to_owned(),
             policy: policy.to_owned(),
@@ -172,7 +232,9 @@ mod tests {
     }
 
     fn table(entries: &[(&str, &str)]) -> Roles {
-        Roles::Table(entries.iter().map(|(r, p)| (r.to_string(), p.to_string())).collect())
+        let entry =
+            |policy: &str| RoleConfig { policy: Some(policy.to_owned()), ..RoleConfig::default() };
+        Roles::Table(entries.iter().map(|(r, p)| (r.to_string(), entry(p))).collect())
     }
 
     #[test]

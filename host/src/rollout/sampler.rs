@@ -4,15 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread;
 
-use super::attempt::{Asked, Attempt};
+use super::attempt::{Asked, Attempt, Setting};
 use super::collect::RolloutError;
 use super::request;
-use super::role_map::{Policies, Remote, RoleMap};
+use super::role_map::{Policies, Remote};
 use super::weighing::Drawn;
-use crate::config::RolloutConfig;
 use crate::policy::{
     Engine, Policy, PolicyError, Question, RemoteAnswers, RemoteFailure, RemoteRequest,
-    Request as Prompt, Sampling,
+    Request as Prompt, Sampling, SamplingByRole,
 };
 
 /// Bytes of a GiB.
@@ -20,26 +19,35 @@ const GIB: f64 = (1_u64 << 30) as f64;
 
 /// The policies behind the roles, ready to be asked.
 pub(super) struct Sampler<'p> {
-    role_map: &'p RoleMap,
+    setting: Setting<'p>,
     names: Vec<&'p str>,
     policies: Vec<&'p Policy>,
-    pub(super) engine: Engine<'p>,
-    pub(super) sampling: Sampling,
+    /// One for each way of drawing answers.
+    pub(super) engines: Vec<Engine<'p>>,
+    sampling: SamplingByRole,
 }
 
 /// A request that is due.
 pub(super) struct Due {
     /// Which attempt it belongs to.
     pub(super) attempt: usize,
+    policy: String,
     request: request::Due,
 }
 
 /// A request as a policy is asked it.
 pub(super) enum Ask {
-    /// By the engine.
-    Engine(Question),
+    /// By the engine of this index.
+    Engine(usize, Question),
     /// By a remote.
-    Remote(Arc<dyn Remote>, RemoteRequest),
+    Remote(RemoteQuestion),
+}
+
+/// What a remote is asked.
+pub(super) struct RemoteQuestion {
+    remote: Arc<dyn Remote>,
+    request: RemoteRequest,
+    sampling: Sampling,
 }
 
 /// What came of it.
@@ -49,26 +57,30 @@ impl Due {
     /// With its answers.
     pub(super) fn answered(self, heard: Result<RemoteAnswers, RemoteFailure>) -> Answered {
         let RemoteAnswers { prompt, completions } = heard?;
-        Ok(Drawn { due: self.request, prompt, completions })
+        Ok(Drawn { due: self.request, policy: self.policy, prompt, completions })
+    }
+}
+
+impl RemoteQuestion {
+    /// Wait for the answers.
+    pub(super) fn ask(self) -> Option<Result<RemoteAnswers, RemoteFailure>> {
+        self.remote.complete(&[self.request], &self.sampling).pop()
     }
 }
 
 /// Requests that one remote is asked, and their places among all that are due.
 struct RemoteBatch {
     remote: Arc<dyn Remote>,
+    sampling: Sampling,
     places: Vec<usize>,
     requests: Vec<RemoteRequest>,
 }
 
 impl<'p> Sampler<'p> {
-    /// The role_map's policies under the rollout's sampling settings.
-    pub(super) fn new(
-        role_map: &'p RoleMap,
-        policies: &'p Policies,
-        config: &RolloutConfig,
-    ) -> Result<Self, RolloutError> {
-        let mut names = Vec::new();
-        let mut sampler = Vec::new();
+    /// The policies of the role map under the rollout's sampling settings.
+    pub(super) fn new(setting: &Setting<'p>, policies: &'p Policies) -> Result<Self, RolloutError> {
+        let Setting { role_map, config, .. } = *setting;
+        let (mut names, mut local) = (Vec::new(), Vec::new());
         for name in role_map.policies().into_keys() {
             if role_map.remotes().contains_key(&name) {
                 continue;
@@ -76,12 +88,13 @@ impl<'p> Sampler<'p> {
             let found = policies.get_key_value(&name);
             let (name, policy) = found.ok_or(RolloutError::Missing { policy: name })?;
             names.push(name.as_str());
-            sampler.push(policy);
+            local.push(policy);
         }
-        let cache_bytes = (config.cache_gib * GIB) as usize;
-        let sampling = Sampling::from(config);
-        let engine = Engine::new(&sampler, sampling.clone(), cache_bytes)?;
-        Ok(Sampler { role_map, names, policies: sampler, engine, sampling })
+        let sampling = role_map.sampling(config);
+        let cache_bytes = (config.cache_gib * GIB) as usize / sampling.ways().len();
+        let engine = |way: &Sampling| Engine::new(&local, way.clone(), cache_bytes);
+        let engines = sampling.ways().iter().map(engine).collect::<Result<_, _>>()?;
+        Ok(Sampler { setting: *setting, names, policies: local, engines, sampling })
     }
 
     /// What is due in an attempt. One whose prompt is too long for its policy
@@ -92,18 +105,21 @@ impl<'p> Sampler<'p> {
         attempt: &mut Attempt,
     ) -> Result<Vec<(Due, Ask)>, RolloutError> {
         let mut due = Vec::new();
-        for asked in attempt.asked(|role| self.role_map.learns(role)) {
+        for asked in attempt.asked(&self.setting) {
             let role = asked.due.role();
             if asked.due.has_images() {
-                let policy = self.role_map.policy_of(role);
                 let message = format!(
-                    "the role `{role}` is shown a picture, and its policy `{policy}` reads text only"
+                    "the role `{role}` is shown a picture, and its policy `{}` reads text only",
+                    asked.policy
                 );
                 attempt.make_void("cannot_see", message);
                 return Ok(Vec::new());
             }
             match self.ask(&asked) {
-                Ok(ask) => due.push((Due { attempt: index, request: asked.due }, ask)),
+                Ok(ask) => {
+                    let Asked { due: request, policy, .. } = asked;
+                    due.push((Due { attempt: index, policy, request }, ask));
+                }
                 Err(RolloutError::Policy {
                     reason: reason @ PolicyError::PromptTooLong { .. },
                     ..
@@ -119,55 +135,53 @@ impl<'p> Sampler<'p> {
     }
 
     fn ask(&self, asked: &Asked) -> Result<Ask, RolloutError> {
-        let Asked { due, seeds } = asked;
-        let (name, seeds) = (self.role_map.policy_of(due.role()), seeds.clone());
-        if let Some(remote) = self.role_map.remotes().get(name) {
+        let Asked { due, policy: name, seeds } = asked;
+        let seeds = seeds.clone();
+        if let Some(remote) = self.setting.role_map.remotes().get(name) {
             let (messages, tools) = (due.messages.to_vec(), due.tools.to_vec());
-            return Ok(Ask::Remote(remote.clone(), RemoteRequest { messages, tools, seeds }));
+            return Ok(Ask::Remote(RemoteQuestion {
+                remote: remote.clone(),
+                request: RemoteRequest { messages, tools, seeds },
+                sampling: self.sampling.of(due.role()).clone(),
+            }));
         }
-        let failed = |reason| RolloutError::Policy { policy: name.to_owned(), reason };
-        let player = self.names.binary_search(&name);
-        let player = player.map_err(|_| RolloutError::Missing { policy: name.to_owned() })?;
+        let failed = |reason| RolloutError::Policy { policy: name.clone(), reason };
+        let index = self.names.binary_search(&name.as_str());
+        let index = index.map_err(|_| RolloutError::Missing { policy: name.clone() })?;
         let prompt =
-            self.policies[player].encode_prompt(&due.messages, &due.tools).map_err(failed)?;
-        let question = (player, Prompt { prompt, seeds });
-        self.engine.check(&question).map_err(failed)?;
-        Ok(Ask::Engine(question))
+            self.policies[index].encode_prompt(&due.messages, &due.tools).map_err(failed)?;
+        let question = (index, Prompt { prompt, seeds });
+        let way = self.sampling.way_of(due.role());
+        self.engines[way].check(&question).map_err(failed)?;
+        Ok(Ask::Engine(way, question))
     }
 
     /// Answers to everything due, by attempt, in the order of its requests.
-    /// Remotes are asked while the engine works.
+    /// Remotes are asked while the engines work.
     pub(super) fn answer(
         &mut self,
         due: Vec<(Due, Ask)>,
     ) -> Result<BTreeMap<usize, Vec<Answered>>, RolloutError> {
-        let (mut places, mut questions) = (Vec::new(), Vec::new());
         let mut batches: Vec<RemoteBatch> = Vec::new();
+        let mut questions: Vec<Questions> = vec![Questions::default(); self.engines.len()];
         let mut waiting = Vec::with_capacity(due.len());
         for (place, (due, ask)) in due.into_iter().enumerate() {
             waiting.push(due);
             match ask {
-                Ask::Engine(question) => {
-                    places.push(place);
-                    questions.push(question);
-                }
-                Ask::Remote(remote, request) => join_batch(&mut batches, remote, place, request),
+                Ask::Engine(way, question) => questions[way].push((place, question)),
+                Ask::Remote(question) => join_batch(&mut batches, place, question),
             }
         }
         let (completions, heard) = thread::scope(|scope| {
-            let sampling = &self.sampling;
-            let ask = |batch| scope.spawn(move || ask_batch(batch, sampling));
+            let ask = |batch| scope.spawn(move || ask_batch(batch));
             let asked: Vec<_> = batches.into_iter().map(ask).collect();
-            let completions = self.engine.generate(&questions);
+            let completions = self.generate(questions);
             let join = |thread: thread::ScopedJoinHandle<'_, Vec<_>>| {
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             };
             (completions, asked.into_iter().flat_map(join).collect::<Vec<_>>())
         });
-        let told = questions.into_iter().zip(completions?).map(|((_, prompt), completions)| {
-            Ok(RemoteAnswers { prompt: prompt.prompt, completions })
-        });
-        let mut all: BTreeMap<usize, _> = places.into_iter().zip(told).chain(heard).collect();
+        let mut all: BTreeMap<usize, _> = completions?.into_iter().chain(heard).collect();
         let mut answers: BTreeMap<usize, Vec<Answered>> = BTreeMap::new();
         for (place, due) in waiting.into_iter().enumerate() {
             if let Some(heard) = all.remove(&place) {
@@ -176,17 +190,34 @@ impl<'p> Sampler<'p> {
         }
         Ok(answers)
     }
+
+    /// The engines' answers, by place.
+    fn generate(&mut self, questions: Vec<Questions>) -> Result<Heard, PolicyError> {
+        let mut heard = Vec::new();
+        for (engine, questions) in self.engines.iter_mut().zip(questions) {
+            let (places, questions): (Vec<usize>, Vec<Question>) = questions.into_iter().unzip();
+            let completions = engine.generate(&questions)?;
+            let told = questions.into_iter().zip(completions).map(|((_, prompt), completions)| {
+                Ok(RemoteAnswers { prompt: prompt.prompt, completions })
+            });
+            heard.extend(places.into_iter().zip(told));
+        }
+        Ok(heard)
+    }
 }
 
-fn join_batch(
-    batches: &mut Vec<RemoteBatch>,
-    remote: Arc<dyn Remote>,
-    place: usize,
-    request: RemoteRequest,
-) {
-    let known = batches.iter().position(|batch| Arc::ptr_eq(&batch.remote, &remote));
+/// What an engine is asked, with its place among all that is due.
+type Questions = Vec<(usize, Question)>;
+/// What was answered, by place.
+type Heard = Vec<(usize, Result<RemoteAnswers, RemoteFailure>)>;
+
+fn join_batch(batches: &mut Vec<RemoteBatch>, place: usize, question: RemoteQuestion) {
+    let RemoteQuestion { remote, request, sampling } = question;
+    let known = batches
+        .iter()
+        .position(|batch| Arc::ptr_eq(&batch.remote, &remote) && batch.sampling == sampling);
     let batch = known.unwrap_or_else(|| {
-        batches.push(RemoteBatch { remote, places: Vec::new(), requests: Vec::new() });
+        batches.push(RemoteBatch { remote, sampling, places: Vec::new(), requests: Vec::new() });
         batches.len() - 1
     });
     batches[batch].places.push(place);
@@ -194,10 +225,7 @@ fn join_batch(
 }
 
 /// A remote's answers, by place.
-fn ask_batch(
-    batch: RemoteBatch,
-    sampling: &Sampling,
-) -> Vec<(usize, Result<RemoteAnswers, RemoteFailure>)> {
-    let heard = batch.remote.complete(&batch.requests, sampling);
+fn ask_batch(batch: RemoteBatch) -> Heard {
+    let heard = batch.remote.complete(&batch.requests, &batch.sampling);
     batch.places.into_iter().zip(heard).collect()
 }

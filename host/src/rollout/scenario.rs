@@ -43,6 +43,8 @@ pub struct Scenario {
     pub tools: Vec<Tool>,
     /// Turns per seat and conversation after which an episode is truncated.
     pub max_turns: usize,
+    /// The same of roles that have a limit of their own.
+    pub max_turns_of: BTreeMap<String, usize>,
     /// Directives that may follow one answer.
     pub actions_per_answer: usize,
 }
@@ -133,6 +135,11 @@ impl Scenario {
     /// The workflow's roles.
     pub fn roles(&self) -> &[Role] {
         &self.workflow_configuration.roles
+    }
+
+    /// Turns of a role, per seat and conversation, after which an episode is truncated.
+    pub fn max_turns_of(&self, role: &str) -> usize {
+        self.max_turns_of.get(role).copied().unwrap_or(self.max_turns)
     }
 
     /// The components it is made of.

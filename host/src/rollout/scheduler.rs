@@ -15,7 +15,7 @@ use rayon::Scope;
 use super::attempt::{Attempt, Setting};
 use super::collect::{Rollout, RolloutError};
 use super::sampler::{Answered, Ask, Due, Sampler};
-use crate::policy::{RemoteAnswers, RemoteFailure};
+use crate::policy::{Engine, Question, RemoteAnswers, RemoteFailure};
 
 /// Run attempts to their ends; they come back in the same order.
 pub(super) fn overlapped(
@@ -24,7 +24,6 @@ pub(super) fn overlapped(
     attempts: Vec<Attempt>,
     rollout: &mut Rollout,
 ) -> Result<Vec<Attempt>, RolloutError> {
-    let count = attempts.len();
     let ended = rayon::in_place_scope(|scope| {
         let (sender, done) = channel();
         let mut scheduler = Scheduler {
@@ -32,6 +31,7 @@ pub(super) fn overlapped(
             sender,
             done,
             playing: 0,
+            attempts: attempts.len(),
             asked: BTreeMap::new(),
             open: BTreeMap::new(),
             ended: BTreeMap::new(),
@@ -42,14 +42,13 @@ pub(super) fn overlapped(
         scheduler.run(scope, sampler, rollout)?;
         Ok::<_, RolloutError>(scheduler.ended)
     })?;
-    debug_assert_eq!(ended.len(), count);
     Ok(ended.into_values().collect())
 }
 
 /// What arrives at the scheduler.
 enum Done {
     /// An attempt was played as far as its answers went.
-    Played(usize, Attempt),
+    Played { index: usize, attempt: Attempt, forks: Vec<Attempt> },
     /// A remote answered.
     Heard(Slot, Result<RemoteAnswers, RemoteFailure>),
 }
@@ -73,10 +72,12 @@ struct Scheduler<'s> {
     done: Receiver<Done>,
     /// Attempts that are being played.
     playing: usize,
+    /// All there are so far; the next one is given this index.
+    attempts: usize,
     /// Attempts whose answers are being generated.
     asked: BTreeMap<usize, Asked>,
-    /// What the engine was asked, by ticket.
-    open: BTreeMap<usize, (Slot, Arc<[u32]>)>,
+    /// What the engines were asked, by engine and ticket.
+    open: BTreeMap<(usize, usize), (Slot, Arc<[u32]>)>,
     ended: BTreeMap<usize, Attempt>,
 }
 
@@ -95,9 +96,11 @@ impl<'s> Scheduler<'s> {
             self.take_done(scope, sampler, rollout)?;
             rollout.plugins += started.elapsed();
             let started = Instant::now();
-            for (ticket, completions) in sampler.engine.advance()? {
-                if let Some((slot, prompt)) = self.open.remove(&ticket) {
-                    self.hear(scope, slot, Ok(RemoteAnswers { prompt, completions }), rollout);
+            for way in 0..sampler.engines.len() {
+                for (ticket, completions) in sampler.engines[way].advance()? {
+                    if let Some((slot, prompt)) = self.open.remove(&(way, ticket)) {
+                        self.hear(scope, slot, Ok(RemoteAnswers { prompt, completions }), rollout);
+                    }
                 }
             }
             rollout.generation += started.elapsed();
@@ -115,7 +118,7 @@ impl<'s> Scheduler<'s> {
     where
         's: 'scope,
     {
-        let mut first = match sampler.engine.is_idle() {
+        let mut first = match sampler.engines.iter().all(Engine::is_idle) {
             true => self.done.recv().ok(),
             false => None,
         };
@@ -123,20 +126,35 @@ impl<'s> Scheduler<'s> {
         while let Some(arrival) = first.take().or_else(|| self.done.try_recv().ok()) {
             match arrival {
                 Done::Heard(slot, heard) => self.hear(scope, slot, heard, rollout),
-                Done::Played(index, mut attempt) => {
+                Done::Played { index, attempt, forks } => {
                     self.playing -= 1;
-                    let own = sampler.due(index, &mut attempt)?;
-                    if own.is_empty() {
-                        self.ended.insert(index, attempt);
-                        continue;
+                    let numbers = self.attempts..self.attempts + forks.len();
+                    self.attempts += forks.len();
+                    let forks = numbers.zip(forks);
+                    for (index, attempt) in std::iter::once((index, attempt)).chain(forks) {
+                        due.extend(self.take_in(sampler, index, attempt)?.into_iter().enumerate());
                     }
-                    let answers = own.iter().map(|_| None).collect();
-                    self.asked.insert(index, Asked { attempt, answers });
-                    due.extend(own.into_iter().enumerate());
                 }
             }
         }
         self.ask(sampler, due)
+    }
+
+    /// Keep an attempt until it is answered; returns what is due in it.
+    fn take_in(
+        &mut self,
+        sampler: &Sampler,
+        index: usize,
+        mut attempt: Attempt,
+    ) -> Result<Vec<(Due, Ask)>, RolloutError> {
+        let due = sampler.due(index, &mut attempt)?;
+        if due.is_empty() {
+            self.ended.insert(index, attempt);
+        } else {
+            let answers = due.iter().map(|_| None).collect();
+            self.asked.insert(index, Asked { attempt, answers });
+        }
+        Ok(due)
     }
 
     fn ask(
@@ -144,19 +162,20 @@ impl<'s> Scheduler<'s> {
         sampler: &mut Sampler,
         due: Vec<(usize, (Due, Ask))>,
     ) -> Result<(), RolloutError> {
-        let (mut questions, mut slots) = (Vec::new(), Vec::new());
+        let mut asked: Vec<(Vec<Question>, Vec<_>)> = Vec::new();
+        asked.resize_with(sampler.engines.len(), Default::default);
         for (place, (due, ask)) in due {
             let slot = Slot { due, place };
             match ask {
-                Ask::Engine(question) => {
-                    slots.push((slot, question.1.prompt.clone()));
-                    questions.push(question);
+                Ask::Engine(way, question) => {
+                    asked[way].1.push((slot, question.1.prompt.clone()));
+                    asked[way].0.push(question);
                 }
-                Ask::Remote(remote, request) => {
-                    let (sender, sampling) = (self.sender.clone(), sampler.sampling.clone());
+                Ask::Remote(question) => {
+                    let sender = self.sender.clone();
                     // It mostly waits, for a server say, so it takes no core.
                     std::thread::spawn(move || {
-                        if let Some(heard) = remote.complete(&[request], &sampling).pop() {
+                        if let Some(heard) = question.ask() {
                             // Nobody listens any more only if the rollout has failed.
                             let _ = sender.send(Done::Heard(slot, heard));
                         }
@@ -164,8 +183,10 @@ impl<'s> Scheduler<'s> {
                 }
             }
         }
-        let tickets = sampler.engine.submit(&questions)?;
-        self.open.extend(tickets.into_iter().zip(slots));
+        for (way, (questions, slots)) in asked.into_iter().enumerate() {
+            let tickets = sampler.engines[way].submit(&questions)?;
+            self.open.extend(tickets.into_iter().map(|ticket| (way, ticket)).zip(slots));
+        }
         Ok(())
     }
 
@@ -204,12 +225,15 @@ impl<'s> Scheduler<'s> {
         self.playing += 1;
         let (setting, sender) = (self.setting, self.sender.clone());
         scope.spawn(move |_| {
-            match answers {
+            let forks = match answers {
                 Some(answers) => attempt.play(answers, setting),
-                None => attempt.begin(),
-            }
+                None => {
+                    attempt.begin();
+                    Vec::new()
+                }
+            };
             // Nobody listens any more only if the rollout has failed.
-            let _ = sender.send(Done::Played(index, attempt));
+            let _ = sender.send(Done::Played { index, attempt, forks });
         });
     }
 }

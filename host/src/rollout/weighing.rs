@@ -9,23 +9,34 @@
 //! tells what the branches are worth; the episode goes on from the round itself.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::branch::choose_branch;
 use super::request::Due;
 use super::scenario::{Answer, Next, Position, Scenario, Transition};
-use crate::config::RolloutConfig;
 use crate::plugin::{PluginFailure, Seat};
-use crate::seed::Seed;
 use crate::trajectory::{Completion, Reward, Sample};
 
 /// The answers drawn for one request.
 pub(super) struct Drawn {
     pub(super) due: Due,
+    /// Who answered.
+    pub(super) policy: String,
     pub(super) prompt: Arc<[u32]>,
     pub(super) completions: Vec<Completion>,
+}
+
+/// How far ahead it is looked to say what branches are worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LookAhead {
+    /// Not at all.
+    Not,
+    /// Until all has been said of the answers that were asked for as open.
+    WhileOpen,
+    /// To the end of the episode.
+    ToTheEnd,
 }
 
 /// The branches of a round.
@@ -42,6 +53,7 @@ struct Branch {
     rewards: Vec<Reward>,
     /// Whether more may be said of it.
     open: Vec<bool>,
+    look_ahead: LookAhead,
     /// Where looking ahead has come to.
     ahead: Option<Position>,
 }
@@ -49,6 +61,11 @@ struct Branch {
 /// A row of the sample table, without what its episode knows.
 pub(super) struct RowOf {
     pub(super) number: u32,
+    /// The number of the answer that called for it.
+    pub(super) caller: Option<u32>,
+    /// The branches in which it was played: of a role that is asked less often
+    /// than another, the last answer stands in the rest.
+    pub(super) branches: Range<usize>,
     pub(super) sample: Sample,
 }
 
@@ -59,17 +76,17 @@ impl Weighing {
         scenario: &Scenario,
         position: Position,
         drawn: Vec<Drawn>,
-        looks_ahead: bool,
+        look_ahead: LookAhead,
     ) -> Result<Self, PluginFailure> {
         let count = drawn.iter().map(|drawn| drawn.completions.len()).max().unwrap_or(0);
         // One branch alone is compared with nothing.
-        let looks_ahead = looks_ahead && count > 1;
+        let look_ahead = if count > 1 { look_ahead } else { LookAhead::Not };
         let branches: Vec<Result<Branch, PluginFailure>> = (0..count)
             .into_par_iter()
             .map(|branch| {
                 let answers: Vec<Answer> = drawn.iter().map(|drawn| drawn.answer(branch)).collect();
                 let transition = scenario.answer(&position, &answers)?;
-                Ok(Branch::new(transition, &drawn, looks_ahead))
+                Ok(Branch::new(transition, &drawn, look_ahead))
             })
             .collect();
         // Of several failures the first is named, whichever happened first.
@@ -116,14 +133,13 @@ impl Weighing {
         self.drawn.first().map(|drawn| &drawn.due)
     }
 
-    /// Which branch the episode goes on from, by what its answers are worth on
-    /// average.
-    pub(super) fn choose(&self, config: &RolloutConfig, alpha: f64, seed: Seed) -> usize {
+    /// What the answers of every branch are worth on average.
+    pub(super) fn worths(&self, alpha: f64) -> Vec<f64> {
         let worth = |branch: &Branch| {
             let total: f64 = branch.rewards.iter().map(|reward| reward.total(alpha)).sum();
             total / branch.rewards.len().max(1) as f64
         };
-        choose_branch(&self.branches.iter().map(worth).collect::<Vec<_>>(), config, seed)
+        self.branches.iter().map(worth).collect()
     }
 
     /// What the answers of a branch led to at once.
@@ -131,36 +147,40 @@ impl Weighing {
         &self.branches[branch].transition
     }
 
-    /// The rows of all answers; an answer that stands for several branches has
-    /// one, of the kept branch if it is there.
-    pub(super) fn into_rows(self, kept: usize) -> Vec<RowOf> {
+    /// The rows of all answers, given the branches that are gone on from. One
+    /// that stands for several branches has one row, of the first of these.
+    pub(super) fn into_rows(self, kept: &[usize]) -> Vec<RowOf> {
         let Weighing { state, drawn, mut branches } = self;
         let mut rows = Vec::new();
-        for (place, Drawn { due, prompt, completions }) in drawn.into_iter().enumerate() {
-            let alone = completions.len() == 1;
+        for (place, Drawn { due, policy, prompt, completions }) in drawn.into_iter().enumerate() {
+            let last = completions.len() - 1;
             for (branch, completion) in completions.into_iter().enumerate() {
-                let of = if alone { kept } else { branch };
-                let Branch { transition, rewards, .. } = &mut branches[of];
+                let played_in = branch..if branch == last { branches.len() } else { branch + 1 };
+                let of = kept.iter().find(|kept| played_in.contains(kept)).copied();
+                let Branch { transition, rewards, .. } = &mut branches[of.unwrap_or(branch)];
                 let Seat { role, instance } = due.request.seat.clone();
                 let sample = Sample {
                     task: 0,
                     episode: 0,
                     round: 0,
+                    parent: None,
+                    caller: None,
                     turn: due.turn,
                     role,
                     instance,
                     thread: due.request.thread.clone(),
                     situation: due.request.situation.clone(),
-                    policy: String::new(),
+                    policy: policy.clone(),
                     branch,
-                    kept: of == kept,
+                    kept: of.is_some(),
                     state,
                     prompt: prompt.clone(),
                     completion,
                     reward: std::mem::take(&mut rewards[place]),
                     accepted: transition.accepted[place],
                 };
-                rows.push(RowOf { number: due.number, sample });
+                let (number, caller) = (due.number, due.request.caller);
+                rows.push(RowOf { number, caller, branches: played_in, sample });
             }
         }
         rows
@@ -175,11 +195,15 @@ impl Drawn {
 }
 
 impl Branch {
-    fn new(transition: Transition, drawn: &[Drawn], looks_ahead: bool) -> Self {
+    fn new(transition: Transition, drawn: &[Drawn], look_ahead: LookAhead) -> Self {
         let rewards = transition.rewards.clone();
-        let open: Vec<bool> =
-            drawn.iter().map(|drawn| looks_ahead && drawn.due.request.is_open).collect();
-        let mut branch = Branch { transition, rewards, open, ahead: None };
+        let is_open = |drawn: &Drawn| match look_ahead {
+            LookAhead::Not => false,
+            LookAhead::WhileOpen => drawn.due.request.is_open,
+            LookAhead::ToTheEnd => true,
+        };
+        let open: Vec<bool> = drawn.iter().map(is_open).collect();
+        let mut branch = Branch { transition, rewards, open, look_ahead, ahead: None };
         let transition = branch.transition.clone();
         branch.take_credits(&transition, drawn);
         branch.go_on(transition.next);
@@ -201,6 +225,9 @@ impl Branch {
             let place = drawn.iter().position(|drawn| drawn.due.number == credit.answer);
             let Some(place) = place.filter(|&place| self.open[place]) else { continue };
             self.rewards[place].credit(&credit.name, credit.value);
+        }
+        if self.look_ahead == LookAhead::ToTheEnd {
+            return;
         }
         let closed: BTreeSet<u32> = transition
             .credits

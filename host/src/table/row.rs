@@ -13,18 +13,17 @@ use crate::trajectory::{Completion, Ending, Episode, Reward, Sample, StopReason}
 /// One answer of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// The step whose weights drew it.
+    /// The step in which it was drawn.
     pub step: usize,
+    /// How many steps the policy that drew it had learned in.
+    pub version: usize,
     /// What its task is called.
     pub family: String,
     /// The split its task is from.
     pub split: String,
     /// The seed of its task.
     pub seed: u32,
-    /// The row of the answer that it follows: of a tree, the kept one. Nothing
-    /// at the beginning of an episode.
-    pub parent: Option<usize>,
-    /// The answer.
+    /// The answer; its parent and its caller are rows of this table.
     pub sample: Sample,
     /// What it was worth to the update; nothing if its group was left out.
     pub advantage: Option<f32>,
@@ -32,44 +31,36 @@ pub struct Row {
     pub ending: String,
 }
 
-/// How far the rows of an episode have come.
-#[derive(Default)]
-struct Place {
-    round: usize,
-    /// The last answer that the episode went on from.
-    kept: Option<usize>,
-    /// The last one before this round.
-    before: Option<usize>,
-}
-
-/// The rows of a step's answers with their advantages, in their order.
-pub fn rows_of<'s>(
-    step: usize,
-    answers: impl Iterator<Item = (&'s Sample, Option<f32>)>,
+/// The rows of a step's answers with their advantages, in their order; `kept`
+/// says which of them. Answers that episodes went on from must be among these.
+/// `version` says how many steps a policy has learned in.
+pub fn rows_of(
+    (step, version): (usize, impl Fn(&str) -> usize),
+    samples: &[Sample],
+    advantages: &[Option<f32>],
     episodes: &[Episode],
+    kept: impl Fn(&Sample) -> bool,
 ) -> Vec<Row> {
     let episodes: BTreeMap<(usize, usize), &Episode> =
         episodes.iter().map(|episode| ((episode.task, episode.episode), episode)).collect();
-    let mut places: BTreeMap<(usize, usize), Place> = BTreeMap::new();
+    let mut places = Vec::with_capacity(samples.len());
     let mut rows = Vec::new();
-    for (index, (sample, advantage)) in answers.enumerate() {
-        let place = (sample.task, sample.episode);
-        let line = places.entry(place).or_insert(Place { round: sample.round, ..Place::default() });
-        if line.round != sample.round {
-            (line.round, line.before) = (sample.round, line.kept);
+    for (sample, advantage) in samples.iter().zip(advantages) {
+        places.push(kept(sample).then_some(rows.len()));
+        if !kept(sample) {
+            continue;
         }
-        if sample.kept {
-            line.kept = Some(index);
-        }
-        let episode = episodes.get(&place);
+        let place = |index: Option<usize>| places[index?];
+        let (parent, caller) = (place(sample.parent), place(sample.caller));
+        let episode = episodes.get(&(sample.task, sample.episode));
         rows.push(Row {
             step,
+            version: version(&sample.policy),
             family: episode.map_or_else(String::new, |episode| episode.family.clone()),
             split: episode.map_or_else(String::new, |episode| episode.split.clone()),
             seed: episode.map_or(0, |episode| episode.seed),
-            parent: line.before,
-            sample: sample.clone(),
-            advantage,
+            sample: Sample { parent, caller, ..sample.clone() },
+            advantage: *advantage,
             ending: episode.map_or("", |episode| word(&episode.ending)).to_owned(),
         });
     }
@@ -109,7 +100,10 @@ pub fn columns(rows: &[Row]) -> Vec<Column> {
         let signed = |row| of(row).iter().map(|&token| token as i32).collect::<Vec<_>>();
         Column::list(rows.iter().map(signed), Values::Int)
     };
-    let parents = rows.iter().map(|row| row.parent.map(|parent| parent as i32)).collect();
+    let places = |of: fn(&Sample) -> Option<usize>| {
+        let place = |row: &Row| of(&row.sample).map(|place| place as i32);
+        Column::optional(rows.iter().map(place).collect(), Values::Int)
+    };
     let situations = rows.iter().map(|row| row.sample.situation.as_deref().map(ByteArray::from));
     let names =
         |row: &Row| row.sample.reward.parts.keys().map(|name| name.as_str().into()).collect();
@@ -123,13 +117,15 @@ pub fn columns(rows: &[Row]) -> Vec<Column> {
         longs(|row| i64::from(row.seed)),
         ints(|row| row.sample.episode),
         ints(|row| row.sample.round),
-        Column::optional(parents, Values::Int),
+        places(|sample| sample.parent),
+        places(|sample| sample.caller),
         ints(|row| row.sample.turn),
         texts(|row| &row.sample.role),
         ints(|row| row.sample.instance as usize),
         texts(|row| &row.sample.thread),
         Column::optional(situations.collect(), Values::Text),
         texts(|row| &row.sample.policy),
+        ints(|row| row.version),
         ints(|row| row.sample.branch),
         flags(|row| row.sample.kept),
         longs(|row| row.sample.state.cast_signed()),
@@ -196,6 +192,8 @@ impl Row {
             thread: text("thread")?,
             situation,
             round: int("round")?,
+            parent: optional("parent")?,
+            caller: optional("caller")?,
             policy: text("policy")?,
             branch: int("branch")?,
             kept: record.get_bool(at("kept")?)?,
@@ -210,7 +208,7 @@ impl Row {
             family: text("family")?,
             split: text("split")?,
             seed: record.get_long(at("seed")?)? as u32,
-            parent: optional("parent")?,
+            version: int("version")?,
             sample,
             advantage,
             ending: text("ending")?,

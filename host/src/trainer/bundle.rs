@@ -21,6 +21,8 @@ const MAX_ANSWERS_PER_PROMPT: usize = 4;
 pub(super) struct Answer<'a> {
     pub(super) row: usize,
     pub(super) tokens: &'a [u32],
+    /// Which of the ways of drawing answers it was drawn in.
+    pub(super) way: usize,
 }
 
 /// A prompt with its answers: what is trained in one sequence.
@@ -125,7 +127,7 @@ mod tests {
     use super::*;
 
     fn answers<'a>(answers: &[&'a [u32]]) -> Vec<Answer<'a>> {
-        answers.iter().enumerate().map(|(row, tokens)| Answer { row, tokens }).collect()
+        answers.iter().enumerate().map(|(row, tokens)| Answer { row, tokens, way: 0 }).collect()
     }
 
     #[test]

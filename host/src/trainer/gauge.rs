@@ -10,7 +10,7 @@ use tch::Tensor;
 use super::TrainerError;
 use super::rescoring::read_scores;
 use super::update::Member;
-use crate::policy::{Policy, Sampling};
+use crate::policy::{Policy, SamplingByRole};
 use crate::seed::Seed;
 use crate::trajectory::Sample;
 
@@ -42,7 +42,7 @@ impl<'a> Gauge<'a> {
     pub(super) fn read(
         &self,
         policies: &[&Policy],
-        sampling: &Sampling,
+        sampling: &SamplingByRole,
         microbatch_tokens: usize,
     ) -> Result<Vec<Reading>, TrainerError> {
         let pairs = policies.iter().copied().zip(self.samples.iter().cloned());

@@ -11,12 +11,12 @@ use super::bundle::Bundle;
 use super::pack::Target;
 use super::scores::Scores;
 use crate::config::{LossAggregation, TrainConfig};
-use crate::policy::Sampling;
+use crate::policy::{Sampling, SamplingByRole};
 
 /// A loss over the tokens of a mini-batch.
 pub(super) trait Objective {
-    /// The distribution under which answers are scored.
-    fn sampling(&self) -> &Sampling;
+    /// The distributions under which answers are scored.
+    fn ways(&self) -> &[Sampling];
 
     /// Loss of some targets (a sum, ready to be added up over the mini-batch)
     /// and what is measured on the way. `reference` are the targets'
@@ -78,7 +78,7 @@ impl Measured {
 /// bounds (DAPO, arXiv 2503.14476, equation 10), an entropy bonus and a KL penalty.
 pub(super) struct Surrogate<'a> {
     config: &'a TrainConfig,
-    sampling: &'a Sampling,
+    sampling: &'a SamplingByRole,
     rows: &'a [Row<'a>],
     /// Σ over tokens of weight(token)·loss(token) is the loss.
     per_token: f64,
@@ -88,7 +88,7 @@ impl<'a> Surrogate<'a> {
     /// Over the mini-batch `bundles`.
     pub(super) fn new(
         config: &'a TrainConfig,
-        sampling: &'a Sampling,
+        sampling: &'a SamplingByRole,
         rows: &'a [Row<'a>],
         bundles: &[&Bundle],
     ) -> Self {
@@ -127,8 +127,8 @@ impl<'a> Surrogate<'a> {
 }
 
 impl Objective for Surrogate<'_> {
-    fn sampling(&self) -> &Sampling {
-        self.sampling
+    fn ways(&self) -> &[Sampling] {
+        self.sampling.ways()
     }
 
     fn loss(
@@ -170,7 +170,7 @@ impl Objective for Surrogate<'_> {
 
 /// Cross-entropy with demonstrated answers, averaged over their tokens.
 pub(super) struct Imitation {
-    sampling: Sampling,
+    sampling: [Sampling; 1],
     per_token: f64,
 }
 
@@ -178,12 +178,12 @@ impl Imitation {
     /// Over the examples in `bundles`.
     pub(super) fn new(bundles: &[&Bundle]) -> Self {
         let tokens: usize = bundles.iter().map(|bundle| bundle.answer_tokens()).sum();
-        Imitation { sampling: Sampling::plain(1), per_token: 1.0 / tokens.max(1) as f64 }
+        Imitation { sampling: [Sampling::plain(1)], per_token: 1.0 / tokens.max(1) as f64 }
     }
 }
 
 impl Objective for Imitation {
-    fn sampling(&self) -> &Sampling {
+    fn ways(&self) -> &[Sampling] {
         &self.sampling
     }
 
@@ -218,6 +218,8 @@ mod tests {
             instance: 0,
             thread: String::new(),
             situation: None,
+            parent: None,
+            caller: None,
             round: 0,
             policy: String::new(),
             branch: 0,
@@ -244,7 +246,7 @@ mod tests {
             Row { sample: &samples[1], advantage: -1.0 },
         ];
         let bundles = bundle(samples.iter().enumerate().map(|(row, sample)| {
-            (&sample.prompt[..], Answer { row, tokens: &sample.completion.tokens })
+            (&sample.prompt[..], Answer { row, tokens: &sample.completion.tokens, way: 0 })
         }));
         let bundles: Vec<&Bundle> = bundles.iter().collect();
         let numbered: Vec<(usize, &Bundle)> = bundles.iter().map(|bundle| (0, *bundle)).collect();
@@ -264,7 +266,8 @@ mod tests {
             sources: Tensor::arange(3, (Kind::Int64, tch::Device::Cpu)),
         };
         let sampling = Sampling::plain(2);
-        let surrogate = Surrogate::new(config, &sampling, &rows, &bundles);
+        let by_role = sampling.clone().into();
+        let surrogate = Surrogate::new(config, &by_role, &rows, &bundles);
         let reference = reference.map(|reference| Tensor::from_slice(reference));
         let (loss, _) = surrogate.loss(targets, &scores, reference.as_ref());
         let gradient = Tensor::run_backward(&[&loss], &[chosen], false, false).remove(0);

@@ -37,10 +37,9 @@ mod tests {
     #[test]
     fn mini_batches_are_even_and_keep_groups_whole() {
         let tokens: Vec<u32> = (0..100).collect();
-        let groups = bundle(
-            (0..100)
-                .map(|row| (&tokens[row / 4..row / 4 + 1], Answer { row, tokens: &tokens[..1] })),
-        );
+        let groups = bundle((0..100).map(|row| {
+            (&tokens[row / 4..row / 4 + 1], Answer { row, tokens: &tokens[..1], way: 0 })
+        }));
         let order = shuffled(&groups, Seed::new(1));
         let sizes = |samples| -> Vec<usize> {
             mini_batches(&order, samples)

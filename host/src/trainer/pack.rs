@@ -26,6 +26,8 @@ pub(super) struct Target<'a> {
     pub(super) row: usize,
     /// Its place in the answer.
     pub(super) token: usize,
+    /// Which of the ways of drawing answers the answer was drawn in.
+    pub(super) way: usize,
     answer: &'a [u32],
     prompt: &'a [u32],
     /// Which of the predictors it comes from.
@@ -145,6 +147,7 @@ impl Columns {
                 targets.push(Target {
                     row: answer.row,
                     token,
+                    way: answer.way,
                     answer: answer.tokens,
                     prompt,
                     source,
@@ -250,8 +253,9 @@ mod tests {
     #[test]
     fn micro_batches_keep_to_their_limit() {
         let tokens: Vec<u32> = (0..50).collect();
-        let bundles =
-            bundle((1..50).map(|row| (&tokens[..row], Answer { row, tokens: &tokens[..1] })));
+        let bundles = bundle(
+            (1..50).map(|row| (&tokens[..row], Answer { row, tokens: &tokens[..1], way: 0 })),
+        );
         let numbered: Vec<(usize, &Bundle)> =
             bundles.iter().enumerate().map(|(i, bundle)| (i % 2, bundle)).collect();
         let batches = micro_batches(&numbered, 120, Device::cpu());

@@ -50,11 +50,10 @@ pub(super) fn run(
     turn: Turn,
 ) -> Result<Vec<Measured>, TrainerError> {
     let (pack, mut attention) = batch.pack(weights.recording.decoder());
-    let sampling = objectives[0].sampling();
+    let ways = objectives[0].ways();
     let reference = weights.reference.as_ref();
-    let reference = reference.map(|reference| {
-        scored(reference, &pack, &mut attention, sampling, |scores| scores.chosen)
-    });
+    let reference = reference
+        .map(|reference| scored(reference, &pack, &mut attention, ways, |scores| scores.chosen));
     let mut body = Body::forward(weights, &pack, attention, checkpointing);
     let head = Head { weights, pack: &pack, objectives, reference };
     let (gradient, mut own, measured) = head.backward(&body.states)?;
@@ -70,7 +69,7 @@ pub(super) fn scored(
     shared_base: &SharedBase,
     pack: &Pack,
     attention: &mut TreeAttention,
-    sampling: &Sampling,
+    ways: &[Sampling],
     read: impl Fn(Scores) -> Tensor,
 ) -> Vec<Tensor> {
     let _guard = tch::no_grad_guard();
@@ -81,7 +80,7 @@ pub(super) fn scored(
     for index in 0..decoder.depth() {
         states = decoder.layer(index, &states, &rotation, &input(pack, &adapter_rows), attention);
     }
-    let score = |chunk: Chunk| read(Scores::of(decoder, &chunk.states(&states), &chunk, sampling));
+    let score = |chunk: Chunk| read(Scores::of(decoder, &chunk.states(&states), &chunk, ways));
     chunks(pack, shared_base).into_iter().map(score).collect()
 }
 
@@ -242,7 +241,7 @@ impl Head<'_> {
         let objective = self.objectives[chunk.learner];
         let states = chunk.states(states).detach().set_requires_grad(true);
         let decoder = self.weights.recording.decoder();
-        let scores = Scores::of(decoder, &states, &chunk, objective.sampling());
+        let scores = Scores::of(decoder, &states, &chunk, objective.ways());
         let (loss, measures) = objective.loss(chunk.targets, &scores, reference);
         let (gradient, gradients) = pull_back(&loss, &states, &self.weights.leaves)?;
         Ok((gradient, gradients, measures))

@@ -7,7 +7,7 @@ use super::bundle::{Answer, Bundle, bundle};
 use super::pack::{Target, micro_batches};
 use super::pass::{chunks, scored};
 use super::scores::Scores;
-use crate::policy::{Policy, Sampling, SharedBase};
+use crate::policy::{Policy, SamplingByRole, SharedBase};
 use crate::trajectory::Sample;
 
 /// Log-probabilities of the tokens of each policy's samples, in the order of
@@ -18,13 +18,13 @@ use crate::trajectory::Sample;
 /// If libtorch fails.
 pub fn rescore(
     policies: &[(&Policy, Vec<&Sample>)],
-    sampling: &Sampling,
+    sampling: &SamplingByRole,
     microbatch_tokens: usize,
 ) -> Result<Vec<Vec<Vec<f32>>>, TrainerError> {
     let zeros = |sample: &&Sample| vec![0.0; sample.completion.tokens.len()];
     let mut scores: Vec<Vec<Vec<f32>>> =
         policies.iter().map(|(_, samples)| samples.iter().map(zeros).collect()).collect();
-    if sampling.temperature == 0.0 {
+    if sampling.ways().iter().any(|way| way.temperature == 0.0) {
         return Ok(scores);
     }
     let chosen = |scores: Scores| scores.chosen;
@@ -39,12 +39,13 @@ pub fn rescore(
 /// index of its policy. A target's `row` is the sample's place among the policy's.
 pub(super) fn read_scores(
     policies: &[(&Policy, Vec<&Sample>)],
-    sampling: &Sampling,
+    sampling: &SamplingByRole,
     microbatch_tokens: usize,
     read: impl Fn(Scores) -> Tensor,
     mut visit: impl FnMut(usize, &Target, &[f32]),
 ) -> Result<(), TrainerError> {
-    let bundles: Vec<Vec<Bundle>> = policies.iter().map(|(_, samples)| bundles(samples)).collect();
+    let bundles: Vec<Vec<Bundle>> =
+        policies.iter().map(|(_, samples)| bundles(samples, sampling)).collect();
     let _guard = tch::no_grad_guard();
     for group in groups(policies) {
         let members: Vec<&Policy> = group.iter().map(|&index| policies[index].0).collect();
@@ -54,7 +55,7 @@ pub(super) fn read_scores(
             .collect();
         for batch in micro_batches(&numbered, microbatch_tokens, members[0].device()) {
             let (pack, mut attention) = batch.pack(shared_base.decoder());
-            let found = scored(&shared_base, &pack, &mut attention, sampling, &read);
+            let found = scored(&shared_base, &pack, &mut attention, sampling.ways(), &read);
             for (chunk, found) in chunks(&pack, &shared_base).into_iter().zip(found) {
                 let numbers = Vec::<f32>::try_from(found.f_view([-1])?)?;
                 let width = numbers.len() / chunk.targets.len().max(1);
@@ -67,9 +68,10 @@ pub(super) fn read_scores(
     Ok(())
 }
 
-fn bundles<'a>(samples: &[&'a Sample]) -> Vec<Bundle<'a>> {
+fn bundles<'a>(samples: &[&'a Sample], sampling: &SamplingByRole) -> Vec<Bundle<'a>> {
     bundle(samples.iter().enumerate().map(|(row, sample)| {
-        (&sample.prompt[..], Answer { row, tokens: &sample.completion.tokens })
+        let (tokens, way) = (&sample.completion.tokens[..], sampling.way_of(&sample.role));
+        (&sample.prompt[..], Answer { row, tokens, way })
     }))
 }
 

@@ -4,6 +4,8 @@
 //! vocabularies is far more than anything else in the model. So it works on a
 //! *chunk* of targets at a time, and no more than a chunk's logits exist.
 
+use std::collections::BTreeSet;
+
 use tch::{Kind, Tensor};
 
 use super::pack::Chunk;
@@ -31,15 +33,39 @@ pub(super) struct Scores {
 }
 
 impl Scores {
-    /// Score the targets under the distribution they were drawn from; `states`
-    /// `[chunk's predictors, hidden]` are what the last layer makes of them.
+    /// Score the targets under the distributions they were drawn from: each in
+    /// one of the `ways`. `states` `[chunk's predictors, hidden]` are what the
+    /// last layer makes of them.
     pub(super) fn of(
         decoder: &Decoder,
         states: &Tensor,
         chunk: &Chunk,
-        sampling: &Sampling,
+        ways: &[Sampling],
     ) -> Scores {
-        let mut logits = decoder.logits(&decoder.finish(states)); // [predictors, vocabulary]
+        let logits = decoder.logits(&decoder.finish(states)); // [predictors, vocabulary]
+        let used: BTreeSet<usize> = chunk.targets.iter().map(|target| target.way).collect();
+        let mut scores =
+            used.iter().map(|&way| (way, Scores::in_one_way(&logits, chunk, &ways[way])));
+        let Some((_, first)) = scores.next() else {
+            return Scores::in_one_way(&logits, chunk, &ways[0]);
+        };
+        scores.fold(first, |others, (way, own)| others.or(&own, chunk, way))
+    }
+
+    /// These, and `own` for the targets that were drawn in its way.
+    fn or(self, own: &Scores, chunk: &Chunk, way: usize) -> Scores {
+        let is_own: Vec<bool> = chunk.targets.iter().map(|target| target.way == way).collect();
+        let is_own = Tensor::from_slice(&is_own).to_device(self.chosen.device());
+        let behind = &own.sources + self.all.size()[0];
+        Scores {
+            chosen: own.chosen.where_self(&is_own, &self.chosen),
+            all: Tensor::cat(&[&self.all, &own.all], 0),
+            sources: behind.where_self(&is_own, &self.sources),
+        }
+    }
+
+    fn in_one_way(logits: &Tensor, chunk: &Chunk, sampling: &Sampling) -> Scores {
+        let mut logits = logits.shallow_clone();
         let vocabulary = logits.size()[1];
         let (mut sources, ids) = chunk.sources_and_ids(logits.device());
         let mut kept = None;

@@ -6,7 +6,7 @@ use tch::{Kind, Tensor};
 
 use super::*;
 use crate::config::{LoraConfig, LossAggregation, PolicyConfig};
-use crate::policy::{Device, Request};
+use crate::policy::{Device, Request, Sampling};
 use crate::trajectory::{Completion, Reward, StopReason};
 
 fn policy(seed: u64) -> Policy {
@@ -16,6 +16,10 @@ fn policy(seed: u64) -> Policy {
 
 fn sampling() -> Sampling {
     Sampling::plain(6)
+}
+
+fn by_role() -> SamplingByRole {
+    sampling().into()
 }
 
 fn prompt(seed: Seed, length: usize) -> Arc<[u32]> {
@@ -40,6 +44,8 @@ fn samples(policy: &Policy, groups: u64, sampling: &Sampling) -> Vec<Sample> {
         instance: 0,
         thread: String::new(),
         situation: None,
+        parent: None,
+        caller: None,
         round: 0,
         policy: "solo".to_owned(),
         branch,
@@ -82,7 +88,7 @@ fn distance(left: &Policy, right: &Policy) -> f32 {
 }
 
 fn scores(policy: &Policy, samples: &[&Sample], sampling: &Sampling) -> Vec<Vec<f32>> {
-    rescore(&[(policy, samples.to_vec())], sampling, 16_384).unwrap().remove(0)
+    rescore(&[(policy, samples.to_vec())], &sampling.clone().into(), 16_384).unwrap().remove(0)
 }
 
 /// Two adapters over one base, moved off their start so that they differ.
@@ -124,7 +130,7 @@ fn checkpointing_changes_memory_and_no_gradient() {
             let config = TrainConfig { gradient_checkpointing, epsilon: 1e3, ..config() };
             let mut trainer = Trainer::new(&policy, &config).unwrap();
             let metrics =
-                trainer.update(&mut policy, &rows(&samples), &sampling(), Seed::new(1)).unwrap();
+                trainer.update(&mut policy, &rows(&samples), &by_role(), Seed::new(1)).unwrap();
             (policy, metrics)
         };
         let ((kept, left), (again, right)) = (run(Choice::Off), run(Choice::On));
@@ -171,6 +177,29 @@ fn the_training_graph_scores_as_the_sampler_did() {
 }
 
 #[test]
+fn every_role_is_scored_in_the_way_it_was_sampled() {
+    let policy = policy(23);
+    let (hot, cold) = (sampling(), Sampling { temperature: 0.3, top_k: 9, ..sampling() });
+    let (mut ours, mut theirs) = (samples(&policy, 6, &hot), samples(&policy, 6, &cold));
+    ours.iter_mut().for_each(|sample| sample.role = "hot".to_owned());
+    theirs.iter_mut().for_each(|sample| sample.role = "cold".to_owned());
+    let by_role = SamplingByRole::new(hot.clone(), [("cold".to_owned(), cold.clone())]);
+    // Equal prompts, so that both lie in one sequence.
+    let all: Vec<&Sample> = ours.iter().chain(&theirs).collect();
+    let together = rescore(&[(&policy, all.clone())], &by_role, 16_384).unwrap().remove(0);
+    for (sample, found) in all.iter().zip(&together) {
+        for (there, here) in sample.completion.logprobs.iter().zip(found) {
+            assert!((there - here).abs() < 1e-4, "{}: {there} {here}", sample.role);
+        }
+    }
+    let mixed_up = SamplingByRole::new(hot, [("hot".to_owned(), cold)]);
+    let wrong = rescore(&[(&policy, all)], &mixed_up, 16_384).unwrap().remove(0);
+    assert!(
+        wrong.iter().flatten().zip(together.iter().flatten()).any(|(a, b)| (a - b).abs() > 0.1)
+    );
+}
+
+#[test]
 fn what_was_said_before_counts_in_training_as_it_did_in_sampling() {
     let policy = policy(19);
     let sampling = Sampling { repetition_penalty: 1.7, temperature: 0.8, ..sampling() };
@@ -213,7 +242,7 @@ fn the_same_seed_gives_the_same_bits_on_any_number_of_threads() {
         let mut trainer =
             Trainer::new(&policy, &TrainConfig { minibatch_samples: 100, ..config() }).unwrap();
         let metrics =
-            trainer.update(&mut policy, &rows(&samples), &sampling(), Seed::new(1)).unwrap();
+            trainer.update(&mut policy, &rows(&samples), &by_role(), Seed::new(1)).unwrap();
         (policy.digest().unwrap(), metrics)
     };
     assert_eq!(run(1), run(1));
@@ -238,7 +267,7 @@ fn the_size_of_micro_batches_changes_nothing() {
             };
             let mut trainer = Trainer::new(&policy, &config).unwrap();
             for step in 0..3 {
-                trainer.update(&mut policy, &rows(&samples), &sampling(), Seed::new(step)).unwrap();
+                trainer.update(&mut policy, &rows(&samples), &by_role(), Seed::new(step)).unwrap();
             }
             policy
         };
@@ -259,7 +288,7 @@ fn answers_with_positive_advantage_become_likelier() {
     let mut metrics = UpdateMetrics::default();
     for step in 0..4 {
         metrics =
-            trainer.update(&mut policy, &rows(&samples), &sampling(), Seed::new(step)).unwrap();
+            trainer.update(&mut policy, &rows(&samples), &by_role(), Seed::new(step)).unwrap();
     }
     let after = scores(&policy, &all, &sampling());
     let gain: f32 = rows(&samples)
@@ -283,7 +312,9 @@ fn the_first_update_reports_no_mismatch() {
     let sampling = Sampling { temperature: 0.8, top_p: 0.9, ..sampling() };
     let samples = samples(&policy, 10, &sampling);
     let mut trainer = Trainer::new(&policy, &config()).unwrap();
-    let metrics = trainer.update(&mut policy, &rows(&samples), &sampling, Seed::new(1)).unwrap();
+    let metrics = trainer
+        .update(&mut policy, &rows(&samples), &sampling.clone().into(), Seed::new(1))
+        .unwrap();
     assert!(metrics.largest_logprob_difference < 1e-4 && metrics.mismatch < 1e-6, "{metrics:?}");
     assert_eq!((metrics.clip_low_share, metrics.clip_high_share), (0.0, 0.0));
     let answers: usize = samples.iter().map(|sample| sample.completion.tokens.len()).sum();
@@ -301,7 +332,7 @@ fn movement_is_that_of_all_steps_and_never_below_zero() {
         let mut trainer =
             Trainer::new(&policy, &TrainConfig { minibatch_samples, ..config() }).unwrap();
         let metrics =
-            trainer.update(&mut policy, &rows(&samples), &sampling(), Seed::new(1)).unwrap();
+            trainer.update(&mut policy, &rows(&samples), &by_role(), Seed::new(1)).unwrap();
         let after = scores(&policy, &all, &sampling());
         let pairs = before.iter().flatten().zip(after.iter().flatten());
         let k3 = |(before, after): (&f32, &f32)| {
@@ -316,7 +347,7 @@ fn movement_is_that_of_all_steps_and_never_below_zero() {
     let samples = samples(&policy, 16, &sampling());
     let still = TrainConfig { max_gradient_norm: 0.0, ..config() };
     let mut trainer = Trainer::new(&policy, &still).unwrap();
-    let metrics = trainer.update(&mut policy, &rows(&samples), &sampling(), Seed::new(1)).unwrap();
+    let metrics = trainer.update(&mut policy, &rows(&samples), &by_role(), Seed::new(1)).unwrap();
     assert_eq!((metrics.movement, metrics.moved, metrics.compared), (0.0, false, 64));
     assert_eq!(metrics.optimizer_steps, 1, "it believes to have made a step");
 }
@@ -333,7 +364,7 @@ fn a_policy_is_measured_on_all_its_answers_and_not_on_those_it_learns_from() {
         let (rows, seed) = (&rows(&samples)[..kept], Seed::new(1));
         let samples = &all[..];
         let member = Member { trainer: &mut trainer, policy: &mut copy, rows, samples, seed };
-        update_together(vec![member], &sampling()).unwrap().remove(0)
+        update_together(vec![member], &by_role()).unwrap().remove(0)
     };
     let (few, none, every) = (measure(4), measure(0), measure(64));
     assert!(every.entropy > 1.0);
@@ -371,7 +402,7 @@ fn the_entropy_bonus_raises_entropy() {
             Trainer::new(&policy, &TrainConfig { entropy_coefficient, ..config() }).unwrap();
         let entropies: Vec<f64> = (0..3)
             .map(|step| {
-                trainer.update(&mut policy, &flat, &sampling(), Seed::new(step)).unwrap().entropy
+                trainer.update(&mut policy, &flat, &by_role(), Seed::new(step)).unwrap().entropy
             })
             .collect();
         entropies[2] - entropies[0]
@@ -441,7 +472,7 @@ fn saved_and_loaded_it_goes_on_bit_by_bit() {
     let samples = samples(&policy, 12, &sampling());
     let mut trainer = Trainer::new(&policy, &config).unwrap();
     let learn = |trainer: &mut Trainer, policy: &mut Policy, step| {
-        trainer.update(policy, &rows(&samples), &sampling(), Seed::new(step)).unwrap()
+        trainer.update(policy, &rows(&samples), &by_role(), Seed::new(step)).unwrap()
     };
     learn(&mut trainer, &mut policy, 0);
     trainer.halve_learning_rate();
@@ -481,7 +512,7 @@ fn rows_that_cannot_be_learned_from_are_refused() {
         let (mut sample, mut advantage, mut sampling) = (samples[0].clone(), 1.0, sampling());
         change(&mut sample, &mut advantage, &mut sampling);
         let rows = [Row { sample: &sample, advantage }];
-        trainer.update(&mut policy, &rows, &sampling, Seed::new(0)).unwrap_err().to_string()
+        trainer.update(&mut policy, &rows, &sampling.into(), Seed::new(0)).unwrap_err().to_string()
     };
     assert!(
         refuse(&|sample, _, _| sample.completion.logprobs.push(0.0)).contains("log-probabilities")
@@ -495,6 +526,6 @@ fn rows_that_cannot_be_learned_from_are_refused() {
         stop: StopReason::Length,
     };
     assert!(refuse(&|sample, _, _| sample.completion = empty.clone()).contains("no tokens"));
-    let none = trainer.update(&mut policy, &[], &sampling(), Seed::new(0)).unwrap();
+    let none = trainer.update(&mut policy, &[], &by_role(), Seed::new(0)).unwrap();
     assert_eq!((none.samples, none.optimizer_steps), (0, 0));
 }

@@ -7,7 +7,7 @@ use super::loss::Surrogate;
 use super::metrics::{Tally, UpdateMetrics};
 use super::mini_batch::{mini_batches, shuffled};
 use super::{Row, Trainer, TrainerError};
-use crate::policy::{Policy, Sampling};
+use crate::policy::{Policy, SamplingByRole};
 use crate::seed::Seed;
 use crate::trajectory::Sample;
 
@@ -42,7 +42,7 @@ pub struct Member<'a> {
 /// greedy, or libtorch fails.
 pub fn update_together(
     members: Vec<Member>,
-    sampling: &Sampling,
+    sampling: &SamplingByRole,
 ) -> Result<Vec<UpdateMetrics>, TrainerError> {
     let count = members.len();
     let mut groups: Vec<Vec<(usize, Member)>> = Vec::new();
@@ -70,9 +70,10 @@ pub fn update_together(
 /// The same for members of one base.
 fn update(
     mut members: Vec<Member>,
-    sampling: &Sampling,
+    sampling: &SamplingByRole,
 ) -> Result<Vec<UpdateMetrics>, TrainerError> {
-    let bundles: Vec<Vec<Bundle>> = members.iter().map(|member| bundles(member.rows)).collect();
+    let bundles: Vec<Vec<Bundle>> =
+        members.iter().map(|member| bundles(member.rows, sampling)).collect();
     let batches: Vec<Vec<Vec<&Bundle>>> =
         members.iter().zip(&bundles).map(|(member, bundles)| schedule(member, bundles)).collect();
     let tally = |member: &Member| Tally::new(member.trainer.learning_rate());
@@ -112,7 +113,7 @@ fn learn(
     members: &mut [Member],
     batches: &[Vec<Vec<&Bundle>>],
     tallies: &mut [Tally],
-    sampling: &Sampling,
+    sampling: &SamplingByRole,
 ) -> Result<(), TrainerError> {
     let rounds = batches.iter().map(Vec::len).max().unwrap_or_default();
     for round in 0..rounds {
@@ -138,7 +139,11 @@ struct Standing {
 }
 
 impl Standing {
-    fn of(members: &[Member], gauge: &Gauge, sampling: &Sampling) -> Result<Self, TrainerError> {
+    fn of(
+        members: &[Member],
+        gauge: &Gauge,
+        sampling: &SamplingByRole,
+    ) -> Result<Self, TrainerError> {
         let policies: Vec<&Policy> = members.iter().map(|member| &*member.policy).collect();
         let fingerprint =
             |member: &Member| member.trainer.optimizer.fingerprint(member.policy.trainable());
@@ -153,9 +158,10 @@ impl Standing {
     }
 }
 
-fn bundles<'a>(rows: &'a [Row<'a>]) -> Vec<Bundle<'a>> {
+fn bundles<'a>(rows: &'a [Row<'a>], sampling: &SamplingByRole) -> Vec<Bundle<'a>> {
     bundle(rows.iter().enumerate().map(|(row, Row { sample, .. })| {
-        (&sample.prompt[..], Answer { row, tokens: &sample.completion.tokens })
+        let (tokens, way) = (&sample.completion.tokens[..], sampling.way_of(&sample.role));
+        (&sample.prompt[..], Answer { row, tokens, way })
     }))
 }
 
@@ -174,7 +180,7 @@ fn schedule<'b, 'a>(member: &Member, bundles: &'b [Bundle<'a>]) -> Vec<Vec<&'b B
 fn gradients(
     members: &[Member],
     present: &[(usize, &[&Bundle])],
-    sampling: &Sampling,
+    sampling: &SamplingByRole,
 ) -> Result<Vec<Gradient>, TrainerError> {
     let surrogates: Vec<Surrogate> = present
         .iter()
@@ -195,8 +201,9 @@ fn gradients(
     members[present[0].0].trainer.gradients(&learners, &numbered)
 }
 
-fn check(member: &Member, sampling: &Sampling) -> Result<(), TrainerError> {
-    if sampling.temperature == 0.0 && !member.samples.is_empty() {
+fn check(member: &Member, sampling: &SamplingByRole) -> Result<(), TrainerError> {
+    let is_greedy = sampling.ways().iter().any(|way| way.temperature == 0.0);
+    if is_greedy && !member.samples.is_empty() {
         return Err(TrainerError::Greedy);
     }
     for (index, sample) in member.samples.iter().enumerate() {

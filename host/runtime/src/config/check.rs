@@ -104,10 +104,33 @@ impl Config {
     fn check_rollout(&self) -> Result<(), ConfigError> {
         let rollout = &self.rollout;
         self.check_comparison()?;
+        self.check_roles()?;
         require(
             rollout.stop.iter().all(|stop| !stop.is_empty()),
             "rollout.stop",
             "an empty text would end every answer at once",
+        )
+    }
+
+    fn check_roles(&self) -> Result<(), ConfigError> {
+        let sampling = self.rollout.sampling;
+        for (role, entry) in self.roles.entries() {
+            require(
+                entry.branches.is_none() || !sampling.repeats_tasks(),
+                &format!("roles.{role}.branches"),
+                &format!(
+                    "with rollout.sampling = {} every state is answered once, and \
+                     rollout.branches is the number of episodes of a task",
+                    table::choice(&sampling)
+                ),
+            )?;
+        }
+        let has_snapshot = |policy: &PolicyConfig| policy.snapshot_of.is_some();
+        require(
+            sampling != SamplingScheme::CrossPolicy || self.policies.values().any(has_snapshot),
+            "rollout.sampling",
+            "\"cross-policy\" needs an earlier state of a policy to draw from; add one, such as \
+             policies.old = { snapshot_of = \"shared\", every = 5 }",
         )
     }
 
@@ -122,31 +145,41 @@ impl Config {
             "a group of one has no advantage, so nothing would be learned; use 2 or more",
         )?;
         require(
-            worth == Worth::Now || self.rollout.sampling == SamplingScheme::Trajectory,
+            unit == Unit::Completion || worth == Worth::Whole,
+            "advantage.worth",
+            "several answers are worth something together only as a \"whole\"",
+        )?;
+        let sampling = self.rollout.sampling;
+        let word = table::choice(&sampling);
+        require(
+            worth == Worth::Now || sampling.plays_whole_episodes(),
             key,
             &format!(
-                "`{name}` compares what whole trajectories are worth; set rollout.sampling = \
-                 \"trajectory\""
+                "`{name}` compares what whole episodes are worth, and with rollout.sampling = {word} \
+                 most answers have no future; set rollout.sampling = \"trajectory\""
             ),
         )?;
         require(
-            !has(Same::State) || self.rollout.sampling == SamplingScheme::Tree,
+            !has(Same::State) || sampling.branches_everywhere(),
             key,
             &format!(
-                "`{name}` compares answers to one state, and independent trajectories share none \
-                 but the first; set rollout.sampling = \"tree\", or the estimator to `grpo` or \
-                 `dr-grpo`"
+                "`{name}` compares answers to one state, and with rollout.sampling = {word} few \
+                 states have several; set rollout.sampling = \"tree\", or the estimator to `grpo` \
+                 or `drmas`"
+            ),
+        )?;
+        require(
+            unit == Unit::Completion || sampling.keeps_episodes_apart(),
+            key,
+            &format!(
+                "`{name}` compares whole episodes with each other, and with rollout.sampling = \
+                 {word} they have answers in common; set rollout.sampling = \"trajectory\""
             ),
         )?;
         require(
             has(Same::Task) || has(Same::State) || has(Same::Situation),
             "advantage.same",
             "answers to different tasks are worth different amounts; add \"task\"",
-        )?;
-        require(
-            unit == Unit::Completion || worth == Worth::Whole,
-            "advantage.worth",
-            "several answers are worth something together only as a \"whole\"",
         )?;
         require(
             scale != Scale::Parts || worth == Worth::Now,

@@ -23,6 +23,11 @@ choices! {
         TurnGrpo,
         /// Each conversation of a role as a whole, with those of the same task.
         ThreadGrpo,
+        /// A role's completions of one task, each worth what all episodes that go on from it earn
+        /// from it on (MHGPO, arXiv 2506.02718).
+        Mhgpo,
+        /// The completions of one state, each worth that (MALT, arXiv 2412.01928).
+        Malt,
         /// The completions of one state, each with the mean of the others (RLOO, arXiv 2402.14740).
         Rloo,
         /// The completions of one state, every named share of the reward on its own.
@@ -109,7 +114,7 @@ pub struct Comparison {
 
 impl Estimator {
     /// Every estimator that has a name.
-    pub const ALL: [Estimator; 10] = [
+    pub const ALL: [Estimator; 12] = [
         Estimator::AtGrpo,
         Estimator::Grpo,
         Estimator::DrGrpo,
@@ -117,6 +122,8 @@ impl Estimator {
         Estimator::Drmas,
         Estimator::TurnGrpo,
         Estimator::ThreadGrpo,
+        Estimator::Mhgpo,
+        Estimator::Malt,
         Estimator::Rloo,
         Estimator::Gdpo,
         Estimator::Naive,
@@ -136,6 +143,8 @@ impl Estimator {
             Estimator::Drmas => (Unit::Completion, Whole, &[Task, Role], Spread),
             Estimator::TurnGrpo => (Unit::Completion, ToGo, &[Task, Role, Turn], Spread),
             Estimator::ThreadGrpo => (Unit::Thread, Whole, &[Task, Role], Spread),
+            Estimator::Mhgpo => (Unit::Completion, ToGo, &[Task, Role], Spread),
+            Estimator::Malt => (Unit::Completion, ToGo, one_state, None),
             Estimator::Rloo => (Unit::Completion, Now, one_state, LeaveOneOut),
             Estimator::Gdpo => (Unit::Completion, Now, one_state, Parts),
             Estimator::Naive => (Unit::Completion, Now, &[Task], Spread),

@@ -26,12 +26,19 @@ pub(super) fn apply_override(table: &mut toml::Table, text: &str) -> Result<(), 
     let last = path.pop().filter(|last| !last.is_empty());
     let last = last.ok_or_else(|| malformed("the key is empty"))?;
     let mut table = table;
-    for part in path {
-        let entry =
-            table.entry(part.to_owned()).or_insert_with(|| toml::Value::Table(toml::Table::new()));
-        // `--set roles.planner=p` replaces `roles = "shared"`.
+    for (depth, part) in path.iter().enumerate() {
+        let entry = table
+            .entry((*part).to_owned())
+            .or_insert_with(|| toml::Value::Table(toml::Table::new()));
         if entry.is_str() {
-            *entry = toml::Value::Table(toml::Table::new());
+            let mut instead = toml::Table::new();
+            match (path[0], depth) {
+                // `--set roles.planner.branches=8` adds to `roles.planner = "p"`.
+                ("roles", 1) => drop(instead.insert("policy".to_owned(), entry.clone())),
+                // `--set roles.planner=p` replaces `roles = "shared"`.
+                _ => {}
+            }
+            *entry = toml::Value::Table(instead);
         }
         table = entry.as_table_mut().ok_or_else(|| malformed("the key is not a table"))?;
     }

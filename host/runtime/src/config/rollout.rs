@@ -3,13 +3,51 @@
 use super::table::{above, choices, table};
 
 choices! {
-    /// How the episodes of a step are sampled.
+    /// Which answers are drawn in a step, and which of them episodes go on from.
     pub enum SamplingScheme {
         /// K completions at every state, each tried in its own fork; one is kept
         /// (AT-GRPO, arXiv 2510.11062, section 4).
         Tree,
         /// K independent episodes of every task (the GRPO baselines).
         Trajectory,
+        /// K completions at the first state of a role that trains, and an episode from each on
+        /// (MHGPO, arXiv 2506.02718).
+        ForkOnFirst,
+        /// The same at the first state of a role that is drawn for every task (MHGPO).
+        RoundRobin,
+        /// K completions at every state, each played to the end with one answer to every later
+        /// question, so that what it is worth now is all that it leads to; one is kept (MHGPO).
+        Independent,
+        /// K completions at every state, and an episode from each on (MALT, arXiv 2412.01928).
+        Exhaustive,
+        /// As `trajectory`, and every answer is drawn from the role's policy or from a snapshot of
+        /// it, with equal probability (AgentRL, arXiv 2510.04206). Snapshots' answers are not
+        /// learned from.
+        CrossPolicy,
+    }
+}
+
+impl SamplingScheme {
+    /// Whether everything that counts is played to the end of its episode.
+    pub fn plays_whole_episodes(self) -> bool {
+        !matches!(self, SamplingScheme::Tree | SamplingScheme::Independent)
+    }
+
+    /// Whether no two episodes have an answer in common that is learned from.
+    pub fn keeps_episodes_apart(self) -> bool {
+        use SamplingScheme::{CrossPolicy, ForkOnFirst, Trajectory};
+        matches!(self, Trajectory | ForkOnFirst | CrossPolicy)
+    }
+
+    /// Whether every state of a role that trains is answered K times.
+    pub fn branches_everywhere(self) -> bool {
+        use SamplingScheme::{Exhaustive, Independent, Tree};
+        matches!(self, Tree | Independent | Exhaustive)
+    }
+
+    /// Whether K is the number of independent episodes of a task.
+    pub fn repeats_tasks(self) -> bool {
+        matches!(self, SamplingScheme::Trajectory | SamplingScheme::CrossPolicy)
     }
 }
 
@@ -56,7 +94,7 @@ table! {
     pub struct RolloutConfig {
         /// Tasks per training step.
         pub tasks_per_step: usize = 64, 1..=65_536;
-        /// Completions per state (tree) or episodes per task (trajectory): the K of GRPO.
+        /// Completions per state, or episodes per task: the K of GRPO.
         pub branches: usize = 4, 1..=1024;
         /// Turns per role after which an episode is truncated; 0 takes the environment's advice.
         pub max_turns: usize = 0, 0..=10_000;
@@ -78,9 +116,12 @@ table! {
         pub scheduling: Scheduling = Scheduling::Auto;
         /// Memory for keys and values in GiB; 0 takes a part of what is free.
         pub cache_gib: f64 = 0.0, 0.0..=65_536.0;
-        /// Tree or trajectory sampling.
+        /// Which answers are drawn, and which of them episodes go on from.
         pub sampling: SamplingScheme = SamplingScheme::Tree;
-        /// Which completion the episode goes on from, in tree sampling.
+        /// Episodes that `exhaustive` sampling may make of one task; where K branches would be
+        /// more, one answer is drawn.
+        pub max_episodes: usize = 64, 1..=65_536;
+        /// Which completion the episode goes on from, where it goes on from one.
         pub branch_choice: BranchChoice = BranchChoice::Random;
         /// Temperature of the `softmax` branch choice, in units of reward.
         pub branch_temperature: f64 = 0.25, above(0.0, 1e12);

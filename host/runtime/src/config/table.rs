@@ -43,6 +43,11 @@ pub trait Kind {
         Vec::new()
     }
 
+    /// Whether something else than a table may stand in the place of the table.
+    fn is_also_a_value() -> bool {
+        false
+    }
+
     /// Refuse what is out of range, by name.
     fn check_ranges(&self, _key: &str) -> Result<(), ConfigError> {
         Ok(())
@@ -62,8 +67,38 @@ macro_rules! kinds {
 kinds! {
     u32 = "a whole number", u64 = "a whole number", usize = "a whole number",
     i64 = "a whole number", f64 = "a number", bool = "true or false", String = "a text",
-    PathBuf = "a path", toml::Table = "a table", toml::Value = "a value", super::Roles =
-    "\"shared\", \"per-role\" or a table of role = \"policy\"",
+    PathBuf = "a path", toml::Table = "a table", toml::Value = "a value",
+}
+
+/// A type whose values may have a range.
+pub trait Ranged: Kind {
+    /// What the range is of.
+    type Number: PartialOrd + Debug + Kind;
+
+    /// The number, if there is one.
+    fn number(self) -> Option<Self::Number>;
+}
+
+macro_rules! ranged {
+    ($($type:ty),*) => {
+        $(impl Ranged for $type {
+            type Number = $type;
+
+            fn number(self) -> Option<$type> {
+                Some(self)
+            }
+        })*
+    };
+}
+
+ranged! { u32, u64, usize, i64, f64 }
+
+impl<T: Ranged> Ranged for Option<T> {
+    type Number = T::Number;
+
+    fn number(self) -> Option<T::Number> {
+        self.and_then(T::number)
+    }
 }
 
 impl<T: Kind> Kind for Option<T> {
@@ -120,18 +155,20 @@ impl Setting {
         range: &str,
         meaning: &[&str],
     ) -> Vec<Setting> {
-        let below = T::settings();
-        if !below.is_empty() {
-            return below.into_iter().map(|setting| setting.in_table(key)).collect();
+        let below = T::settings().into_iter().map(|setting| setting.in_table(key));
+        let below: Vec<Setting> = below.collect();
+        if !below.is_empty() && !T::is_also_a_value() {
+            return below;
         }
         let default = toml::Value::try_from(default).map(|value| value.to_string());
-        vec![Setting {
+        let own = Setting {
             key: key.to_owned(),
             accepts: format!("{}{range}", T::accepts()),
             // What TOML cannot write is an option that is not set.
             default: default.unwrap_or_default(),
             meaning: sentence(meaning) + &T::choices(),
-        }]
+        };
+        [vec![own], below].concat()
     }
 
     fn in_table(self, table: &str) -> Setting {
@@ -162,15 +199,13 @@ pub fn between<T>(low: T, high: T) -> (Bound<T>, Bound<T>) {
 }
 
 /// Refuse a number out of range; NaN is in none.
-pub fn in_range<T: PartialOrd + Debug + Kind>(
+pub fn in_range<T: Ranged>(
     value: T,
-    range: &impl RangeBounds<T>,
+    range: &impl RangeBounds<T::Number>,
     key: String,
 ) -> Result<(), ConfigError> {
-    if range.contains(&value) {
-        return Ok(());
-    }
-    let (accepts, range) = (T::accepts(), describe_range(range));
+    let Some(value) = value.number().filter(|value| !range.contains(value)) else { return Ok(()) };
+    let (accepts, range) = (T::accepts(), describe_range::<T>(range));
     Err(ConfigError::Invalid {
         key,
         reason: format!("it is {}, but must be {accepts}{range}", plain(&value)),
@@ -178,7 +213,7 @@ pub fn in_range<T: PartialOrd + Debug + Kind>(
 }
 
 /// ` from 0 to 1`, ` above 0, at most 1`.
-pub fn describe_range<T: Debug>(range: &impl RangeBounds<T>) -> String {
+pub fn describe_range<T: Ranged>(range: &impl RangeBounds<T::Number>) -> String {
     let low = match range.start_bound() {
         Bound::Included(low) => format!(" from {}", plain(low)),
         Bound::Excluded(low) => format!(" above {}", plain(low)),

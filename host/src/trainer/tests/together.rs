@@ -18,7 +18,7 @@ fn update_both(
         samples,
         seed: Seed::new(seed).at(place),
     });
-    update_together(members.collect(), &sampling()).unwrap()
+    update_together(members.collect(), &by_role()).unwrap()
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn adapters_that_learn_together_learn_as_each_would_alone() {
             for own in [0, 1] {
                 let seed = Seed::new(step).at(own as u64);
                 let expected =
-                    single[own].update(&mut alone[own], both[own], &sampling(), seed).unwrap();
+                    single[own].update(&mut alone[own], both[own], &by_role(), seed).unwrap();
                 assert!((found[own].loss - expected.loss).abs() < 1e-5);
                 assert!((found[own].gradient_norm / expected.gradient_norm - 1.0).abs() < 1e-3);
                 assert_eq!(found[own].tokens, expected.tokens);
@@ -82,7 +82,7 @@ fn adapters_are_rescored_together_as_each_alone() {
     let policies = adapters(&base);
     let own = [0, 1].map(|own| samples(&policies[own], 7, &sampling()));
     let pairs = [0, 1].map(|index| (&policies[index], own[index].iter().collect()));
-    let together = rescore(&pairs, &sampling(), 100).unwrap();
+    let together = rescore(&pairs, &by_role(), 100).unwrap();
     for ((policy, samples), together) in pairs.iter().zip(together) {
         for (sample, scores) in samples.iter().zip(together) {
             let pairs = sample.completion.logprobs.iter().zip(&scores);
