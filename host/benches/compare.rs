@@ -256,6 +256,7 @@ impl Work {
             .flat_map(|(task, (request, answers))| {
                 let sample = move |(branch, completion)| Sample {
                     task,
+                    family: String::new(),
                     episode: 0,
                     turn: 0,
                     role: "player".to_owned(),
@@ -304,7 +305,7 @@ impl Work {
     /// Tokens per second of one update.
     fn update(&self, policy: &mut Policy, trainer: &mut Trainer) -> f64 {
         let rows: Vec<Row> = (self.samples.iter().zip(&self.advantages))
-            .map(|(sample, &advantage)| Row { sample, advantage })
+            .map(|(sample, &advantage)| Row { sample, advantage, weight: 1.0 })
             .collect();
         let start = Instant::now();
         let metrics = trainer

@@ -250,6 +250,7 @@ impl Work {
             self.prompts.iter().map(|prompt| prompt.as_slice().into()).collect();
         let sample = |(branch, own): (usize, &WorkSample)| Sample {
             task: own.task,
+            family: String::new(),
             episode: 0,
             turn: 0,
             role: "player".to_owned(),
@@ -303,7 +304,7 @@ fn be_our_side(folder: &Path) {
                 let trainer =
                     trainer.get_or_insert_with(|| Trainer::new(&policy, &config).unwrap());
                 let rows: Vec<Row> = (samples.iter().zip(&work.samples))
-                    .map(|(sample, own)| Row { sample, advantage: own.advantage })
+                    .map(|(sample, own)| Row { sample, advantage: own.advantage, weight: 1.0 })
                     .collect();
                 trainer.update(&mut policy, &rows, &work.sampling().into(), Seed::new(5)).unwrap();
                 samples.iter().map(|s| s.prompt.len() + s.completion.tokens.len()).sum()

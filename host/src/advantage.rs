@@ -2,12 +2,27 @@
 //!
 //! Pure: numbers in, numbers out.
 
-use crate::config::{AdvantageConfig, Scale};
-use crate::group::{Group, filter_groups, form_groups, is_flat, leave_out_frozen, mean, spread};
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::{AdvantageConfig, Comparison, Scale};
+use crate::credit::{Credits, counts};
+use crate::group::{
+    Group, Score, filter_groups, form_groups, is_flat, leave_out_frozen, mean, spread,
+};
 use crate::trajectory::Sample;
 
 /// Keeps a nearly flat group from being blown up; as in TRL.
 const EPSILON: f64 = 1e-4;
+
+/// What an estimator remembers from step to step; part of the checkpoint.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Memory {
+    /// Running means of what trajectories were worth, by the roles that took part.
+    #[serde(default)]
+    pub means: BTreeMap<String, f64>,
+}
 
 /// What comparing the samples of a step has shown.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,21 +31,67 @@ pub struct Compared {
     pub formed: Vec<Group>,
     /// Those that the filter kept.
     pub kept: Vec<Group>,
-    /// One for each sample; those of groups that are left out have none.
-    pub advantages: Vec<Option<f32>>,
+    /// What the update is to do with each sample; those of groups that are left
+    /// out have no advantage.
+    pub credits: Credits,
 }
 
-/// The whole way from the sample table to advantages.
+/// The whole way from the sample table to what the update takes.
 pub fn compare(
     samples: &[Sample],
     config: &AdvantageConfig,
+    memory: &mut Memory,
     learns: impl Fn(&Sample) -> bool,
 ) -> Compared {
-    let formed = leave_out_frozen(form_groups(samples, config), samples, learns);
-    let kept = filter_groups(formed.clone(), config);
-    let mut advantages = advantages(&kept, config.comparison().scale, samples.len());
+    let weights = counts(samples, config);
+    let mut judge = |comparison: &Comparison| {
+        let formed = form_groups(samples, &weights, config, comparison);
+        let formed = leave_out_frozen(formed, samples, &learns);
+        let kept = match comparison.scale {
+            // What all in a group are worth is compared with earlier steps.
+            Scale::Running => formed.clone(),
+            _ => filter_groups(formed.clone(), config),
+        };
+        let advantages = match comparison.scale {
+            Scale::Running => running(&kept, config.decay, memory, samples.len()),
+            scale => advantages(&kept, scale, samples.len()),
+        };
+        (formed, kept, advantages)
+    };
+    let (formed, kept, mut advantages) = judge(&config.comparison());
+    if let Some((weight, comparison)) = config.besides() {
+        let (_, _, besides) = judge(&comparison);
+        add(&mut advantages, &besides, weight);
+    }
     repel(&mut advantages, &formed, samples, config.refused);
-    Compared { formed, kept, advantages }
+    let credits = Credits { advantages, weights }.after(samples, config);
+    Compared { formed, kept, credits }
+}
+
+/// Adds what another comparison says; who is in one alone has that.
+fn add(advantages: &mut [Option<f32>], besides: &[Option<f32>], weight: f64) {
+    for (advantage, besides) in advantages.iter_mut().zip(besides) {
+        if let Some(besides) = besides {
+            let sum = f64::from(advantage.unwrap_or(0.0)) + weight * f64::from(*besides);
+            *advantage = Some(sum as f32);
+        }
+    }
+}
+
+/// A = r − b, and then b ← decay·b + (1 − decay)·r, for one unit after the other;
+/// every role has its own b, which begins at 0 (SPIRAL, arXiv 2506.24119).
+fn running(groups: &[Group], decay: f64, memory: &mut Memory, samples: usize) -> Vec<Option<f32>> {
+    let mut table = vec![None; samples];
+    for group in groups {
+        let roles: Vec<&str> = group.roles.iter().map(String::as_str).collect();
+        let mean = memory.means.entry(roles.join("+")).or_default();
+        for unit in &group.units {
+            let advantage = (unit.score - *mean) as f32;
+            unit.members.iter().for_each(|&member| table[member] = Some(advantage));
+            *mean = decay * *mean + (1.0 - decay) * unit.score;
+        }
+    }
+    table
 }
 
 /// One advantage per sample of the table; samples of no group get none. Every
@@ -38,6 +99,7 @@ pub fn compare(
 /// - `spread`: A = (r − mean) / (std + ε), std over n − 1 (arXiv 2402.03300,
 ///   section 4.1);
 /// - `none`: A = r − mean (arXiv 2503.20783, section 3.2);
+/// - `mean`: A = (r − mean) / (|mean| + ε);
 /// - `leave-one-out`: A = r − mean of the others = n / (n − 1) · (r − mean)
 ///   (arXiv 2402.14740, equation 8);
 /// - `parts`: the sum of (p − mean) / (std + ε) over the named shares p of r,
@@ -91,11 +153,15 @@ pub fn repel(table: &mut [Option<f32>], groups: &[Group], samples: &[Sample], re
 fn in_group(group: &Group, scale: Scale) -> Vec<f64> {
     let scores = group.scores();
     match scale {
-        Scale::None => centered(&scores),
+        Scale::None | Scale::Running => centered(&scores),
+        Scale::Mean => {
+            let scale = 1.0 / (mean(&scores).abs() + EPSILON);
+            centered(&scores).into_iter().map(|difference| difference * scale).collect()
+        }
         Scale::Spread => standardized(&scores),
         Scale::LeaveOneOut => {
-            let others = scores.len().saturating_sub(1).max(1) as f64;
-            let factor = scores.len() as f64 / others;
+            let count: f64 = scores.iter().map(|score| score.weight).sum();
+            let factor = count / (count - 1.0).max(1.0);
             centered(&scores).into_iter().map(|difference| difference * factor).collect()
         }
         Scale::Parts => {
@@ -108,16 +174,16 @@ fn in_group(group: &Group, scale: Scale) -> Vec<f64> {
 }
 
 /// The numbers less their mean; zeros if they are all the same.
-fn centered(numbers: &[f64]) -> Vec<f64> {
+fn centered(numbers: &[Score]) -> Vec<f64> {
     if is_flat(numbers) {
         return vec![0.0; numbers.len()];
     }
     let mean = mean(numbers);
-    numbers.iter().map(|number| number - mean).collect()
+    numbers.iter().map(|number| number.value - mean).collect()
 }
 
 /// The same in units of their spread.
-fn standardized(numbers: &[f64]) -> Vec<f64> {
+fn standardized(numbers: &[Score]) -> Vec<f64> {
     let scale = 1.0 / (spread(numbers) + EPSILON);
     centered(numbers).into_iter().map(|difference| difference * scale).collect()
 }
@@ -129,6 +195,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::config::{Estimator, GroupFilter};
     use crate::group::Unit;
     use crate::test_samples::sample;
 
@@ -142,6 +209,7 @@ mod tests {
                 .map(|(member, score)| Unit {
                     members: vec![member],
                     score,
+                    weight: 1.0,
                     parts: BTreeMap::new(),
                 })
                 .collect(),
@@ -170,7 +238,7 @@ mod tests {
     fn group(scores: &[f64]) -> Group {
         let unit = |(index, &score)| {
             let parts = [("all".to_owned(), score)].into();
-            Unit { members: vec![index], score, parts }
+            Unit { members: vec![index], score, weight: 1.0, parts }
         };
         let units = scores.iter().enumerate().map(unit).collect();
         Group { roles: BTreeSet::from(["solo".to_owned()]), units }
@@ -240,10 +308,96 @@ mod tests {
     }
 
     #[test]
+    fn max_rl_divides_by_the_mean() {
+        let found = advantages_of(&[0.0, 1.0, 0.0, 1.0], Scale::Mean);
+        for (found, expected) in found.into_iter().zip([-1.0, 1.0, -1.0, 1.0]) {
+            assert!((found - expected).abs() < 1e-3);
+        }
+        let rare = advantages_of(&[0.0, 0.0, 0.0, 1.0], Scale::Mean);
+        assert!((rare[3] - 3.0).abs() < 2e-3 && (rare[0] + 1.0).abs() < 1e-3, "{rare:?}");
+    }
+
+    /// One seat's episodes of one task, each worth so much.
+    fn episodes(role: &str, worths: &[f64]) -> Vec<Sample> {
+        let made = worths.iter().enumerate().map(|(episode, worth)| {
+            let mut made = sample(0, episode, 0, role, 0);
+            made.reward.local = *worth;
+            made
+        });
+        made.collect()
+    }
+
+    #[test]
+    fn a_running_mean_follows_its_role_from_step_to_step() {
+        let config =
+            AdvantageConfig { estimator: Estimator::Rae, decay: 0.5, ..AdvantageConfig::default() };
+        let mut memory = Memory::default();
+        let mut step = |role: &str, worths: &[f64]| {
+            let samples = episodes(role, worths);
+            compare(&samples, &config, &mut memory, |_| true).credits.advantages
+        };
+        // b is 0, 0.5, 0.25: the score comes before the update.
+        assert_eq!(step("white", &[1.0, 0.0, 2.0]), [Some(1.0), Some(-0.5), Some(1.75)]);
+        assert_eq!(step("black", &[-4.0]), [Some(-4.0)]);
+        assert_eq!(step("white", &[1.125]), [Some(0.0)]);
+        assert_eq!(memory.means["black"], -2.0);
+        let kept = serde_json::to_string(&memory).unwrap();
+        assert_eq!(serde_json::from_str::<Memory>(&kept).unwrap(), memory);
+    }
+
+    #[test]
+    fn gigpo_adds_what_answers_to_one_prompt_say() {
+        let config = AdvantageConfig {
+            estimator: Estimator::Gigpo,
+            step_weight: 2.0,
+            filter: GroupFilter::Off,
+            ..AdvantageConfig::default()
+        };
+        let mut samples = episodes("solo", &[0.0, 2.0]);
+        // Both meet this prompt again, in other turns, and only the second episode is paid.
+        for (episode, turn, worth) in [(0, 1, 0.0), (1, 1, 4.0)] {
+            let mut later = sample(0, episode, turn, "solo", 0);
+            later.prompt = vec![9].into();
+            later.reward.local = worth;
+            samples.push(later);
+        }
+        let found = compare(&samples, &config, &mut Memory::default(), |_| true).credits.advantages;
+        // The episodes are worth 0 and 6, the steps 0, 6 and 0, 4: each pair is ±1/√2 apart.
+        let unit = 0.5_f32.sqrt();
+        for (found, sign) in found.into_iter().zip([-1.0, 1.0, -1.0, 1.0]) {
+            assert!((found.unwrap() - sign * 3.0 * unit).abs() < 1e-3, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn conversations_that_count_again_weigh_in_their_groups_mean() {
+        let then = vec!["align".parse().unwrap()];
+        let config = AdvantageConfig {
+            estimator: Estimator::MGrpo,
+            scale: Some(Scale::None),
+            then,
+            threads: 2,
+            ..AdvantageConfig::default()
+        };
+        let called = |episode, thread: &str, worth| {
+            let mut made = sample(0, episode, 0, "worker", 0);
+            (made.thread, made.caller, made.reward.local) = (thread.to_owned(), Some(0), worth);
+            made
+        };
+        // One conversation of the first episode stands for two, so the mean is
+        // (2 · 6 + 0 + 0) / 4.
+        let samples = [called(0, "a", 6.0), called(1, "a", 0.0), called(1, "b", 0.0)];
+        let credits = compare(&samples, &config, &mut Memory::default(), |_| true).credits;
+        assert_eq!(credits.advantages, [Some(3.0), Some(-3.0), Some(-3.0)]);
+        assert_eq!(credits.weights, [2.0, 1.0, 1.0]);
+    }
+
+    #[test]
     fn small_shares_of_a_reward_count_as_much_as_large_ones() {
         let unit = |member, shares: [(&str, f64); 2]| Unit {
             members: vec![member],
             score: shares.iter().map(|(_, value)| value).sum(),
+            weight: 1.0,
             parts: shares.map(|(name, value)| (name.to_owned(), value)).into(),
         };
         let units = vec![
@@ -271,7 +425,7 @@ mod tests {
                 made
             };
             let samples: Vec<Sample> = rewards.iter().enumerate().map(answer).collect();
-            compare(&samples, &config, |_| true).advantages
+            compare(&samples, &config, &mut Memory::default(), |_| true).credits.advantages
         };
         // The filter leaves the group out, and still it says one thing.
         assert_eq!(advantages(&[-0.1, -0.1]), [Some(-0.5), Some(-0.5)]);

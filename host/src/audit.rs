@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::advantage::{Compared, compare};
+use crate::advantage::{Compared, Memory, compare};
 use crate::config::{AdvantageConfig, Unit};
 use crate::trajectory::Sample;
 use crate::worth::Earnings;
@@ -49,22 +49,24 @@ pub type Tallies = BTreeMap<String, Tally>;
 /// Add a step's answers to the tallies of each estimator.
 pub fn take_in(
     tallies: &mut [Tallies],
-    estimators: &[AdvantageConfig],
+    estimators: &mut [(AdvantageConfig, Memory)],
     samples: &[Sample],
     learns: impl Fn(&Sample) -> bool,
 ) {
+    let compared = estimators.iter_mut();
     let compared: Vec<Compared> =
-        estimators.iter().map(|config| compare(samples, config, &learns)).collect();
+        compared.map(|(config, memory)| compare(samples, config, memory, &learns)).collect();
     let Some(first) = compared.first() else { return };
     let learning = samples.iter().filter(|sample| learns(sample));
     let learning: BTreeSet<&str> = learning.map(|sample| sample.role.as_str()).collect();
-    for ((tallies, config), own) in tallies.iter_mut().zip(estimators).zip(&compared) {
+    for ((tallies, (config, _)), own) in tallies.iter_mut().zip(estimators).zip(&compared) {
         for role in &learning {
             let tally = tallies.entry((*role).to_owned()).or_default();
             let groups = own.formed.iter().filter(|group| group.roles.contains(*role));
             tally.groups += groups.clone().count();
             tally.flat += groups.filter(|group| group.is_flat()).count();
-            let both = samples.iter().zip(own.advantages.iter().zip(&first.advantages));
+            let both =
+                samples.iter().zip(own.credits.advantages.iter().zip(&first.credits.advantages));
             for (_, (own, first)) in both.filter(|(sample, _)| sample.role == *role) {
                 tally.own.push(f64::from(own.unwrap_or(0.0)));
                 tally.first.push(f64::from(first.unwrap_or(0.0)));
@@ -155,8 +157,10 @@ mod tests {
     use crate::test_samples::tree_of;
 
     fn audits(samples: &[Sample], estimators: &[AdvantageConfig]) -> Vec<BTreeMap<String, Audit>> {
+        let estimators = estimators.iter().map(|config| (config.clone(), Memory::default()));
+        let mut estimators: Vec<(AdvantageConfig, Memory)> = estimators.collect();
         let mut tallies = vec![Tallies::new(); estimators.len()];
-        take_in(&mut tallies, estimators, samples, |sample| sample.role != "frozen");
+        take_in(&mut tallies, &mut estimators, samples, |sample| sample.role != "frozen");
         let audit = |tallies: Tallies| {
             tallies.into_iter().map(|(role, tally)| (role, tally.audit())).collect()
         };

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::advantage::Memory;
 use crate::curriculum::Standings;
 use crate::guard::Guard;
 use crate::metrics::HeldOut;
@@ -44,6 +45,9 @@ pub struct Progress {
     /// How far each family's curriculum has come.
     #[serde(default)]
     pub standings: Standings,
+    /// What the estimator remembers.
+    #[serde(default)]
+    pub estimator: Memory,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -214,6 +218,7 @@ mod tests {
             after: None,
             guard: Guard::default(),
             standings: Standings::new(),
+            estimator: Memory::default(),
             best: Some((2, 0.5)),
             void_episodes: 3,
             seconds: 1.5,

@@ -19,6 +19,8 @@ pub struct Unit {
     pub members: Vec<usize>,
     /// What it was worth.
     pub score: f64,
+    /// How often it counts in its group.
+    pub weight: f64,
     /// Named shares of that, where they are compared one by one.
     pub parts: BTreeMap<String, f64>,
 }
@@ -39,8 +41,8 @@ impl Group {
     }
 
     /// The units' scores, in order.
-    pub fn scores(&self) -> Vec<f64> {
-        self.units.iter().map(|unit| unit.score).collect()
+    pub fn scores(&self) -> Vec<Score> {
+        self.units.iter().map(|unit| Score { value: unit.score, weight: unit.weight }).collect()
     }
 
     /// Mean score.
@@ -54,8 +56,12 @@ impl Group {
     }
 
     /// Every unit's value of a named share; 0 where it has none.
-    pub fn part(&self, name: &str) -> Vec<f64> {
-        self.units.iter().map(|unit| unit.parts.get(name).copied().unwrap_or(0.0)).collect()
+    pub fn part(&self, name: &str) -> Vec<Score> {
+        let part = |unit: &Unit| Score {
+            value: unit.parts.get(name).copied().unwrap_or(0.0),
+            weight: unit.weight,
+        };
+        self.units.iter().map(part).collect()
     }
 
     /// The names of all shares that are compared one by one.
@@ -71,32 +77,58 @@ impl Group {
     }
 }
 
+/// A number that counts so often.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Score {
+    /// The number.
+    pub value: f64,
+    /// How often it counts.
+    pub weight: f64,
+}
+
+impl From<f64> for Score {
+    fn from(value: f64) -> Self {
+        Score { value, weight: 1.0 }
+    }
+}
+
+fn count(scores: &[Score]) -> f64 {
+    scores.iter().map(|score| score.weight).sum()
+}
+
 /// The mean of some numbers; 0 of none.
-pub fn mean(numbers: &[f64]) -> f64 {
-    numbers.iter().sum::<f64>() / numbers.len().max(1) as f64
+pub fn mean(scores: &[Score]) -> f64 {
+    let sum: f64 = scores.iter().map(|score| score.weight * score.value).sum();
+    sum / count(scores).max(1.0)
 }
 
 /// Their standard deviation (n − 1 in the denominator); 0 of one.
-pub fn spread(numbers: &[f64]) -> f64 {
-    if numbers.len() < 2 {
+pub fn spread(scores: &[Score]) -> f64 {
+    let count = count(scores);
+    if count < 2.0 {
         return 0.0;
     }
-    let mean = mean(numbers);
-    let squares: f64 = numbers.iter().map(|number| (number - mean).powi(2)).sum();
-    (squares / (numbers.len() - 1) as f64).sqrt()
+    let mean = mean(scores);
+    let square = |score: &Score| score.weight * (score.value - mean).powi(2);
+    (scores.iter().map(square).sum::<f64>() / (count - 1.0)).sqrt()
 }
 
-/// Whether all numbers are the same.
-pub fn is_flat(numbers: &[f64]) -> bool {
-    let low = numbers.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    numbers.len() < 2 || high - low < SAME_REWARD
+/// Whether all that count are the same.
+pub fn is_flat(scores: &[Score]) -> bool {
+    let values = || scores.iter().filter(|score| score.weight > 0.0).map(|score| score.value);
+    let (low, high) =
+        (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
+    scores.len() < 2 || high - low < SAME_REWARD
 }
 
-/// Put the samples into groups, in the order of their keys, as the estimator of
-/// the configuration says (`config::Comparison`).
-pub fn form_groups(samples: &[Sample], config: &AdvantageConfig) -> Vec<Group> {
-    let comparison = config.comparison();
+/// Put the samples, each of which counts so often, into groups, in the order of
+/// their keys, as a comparison says.
+pub fn form_groups(
+    samples: &[Sample],
+    weights: &[f32],
+    config: &AdvantageConfig,
+    comparison: &Comparison,
+) -> Vec<Group> {
     let earnings = Earnings::of(samples, config, comparison.worth);
     let mut places = BTreeMap::new();
     let mut units: Vec<Vec<usize>> = Vec::new();
@@ -109,13 +141,14 @@ pub fn form_groups(samples: &[Sample], config: &AdvantageConfig) -> Vec<Group> {
     }
     let mut groups: BTreeMap<Key, Vec<Unit>> = BTreeMap::new();
     for members in units {
-        let key = Key::of(&comparison, &samples[members[0]]);
+        let key = Key::of(comparison, &samples[members[0]]);
         let score = earnings.worth(comparison.unit, &members);
+        let weight = f64::from(weights[members[0]]);
         let parts = match comparison.scale {
             Scale::Parts => earnings.parts(&members),
             _ => BTreeMap::new(),
         };
-        groups.entry(key).or_default().push(Unit { members, score, parts });
+        groups.entry(key).or_default().push(Unit { members, score, weight, parts });
     }
     groups.into_values().map(|units| Group::of(units, samples)).collect()
 }
@@ -143,6 +176,7 @@ struct Key<'a> {
     thread: Option<&'a str>,
     state: Option<u64>,
     situation: Option<Option<&'a str>>,
+    prompt: Option<&'a [u32]>,
 }
 
 impl<'a> Key<'a> {
@@ -159,6 +193,7 @@ impl<'a> Key<'a> {
                 Same::Thread => key.thread = Some(&sample.thread),
                 Same::Turn => key.turn = Some(sample.turn),
                 Same::State => key.state = Some(sample.state),
+                Same::Prompt => key.prompt = Some(&sample.prompt),
                 Same::Situation => key.situation = Some(sample.situation.as_deref()),
             }
         }
@@ -212,6 +247,10 @@ mod tests {
     use crate::config::Estimator;
     use crate::test_samples::{sample, tree_of};
 
+    fn groups(samples: &[Sample], config: &AdvantageConfig) -> Vec<Group> {
+        form_groups(samples, &vec![1.0; samples.len()], config, &config.comparison())
+    }
+
     fn by(estimator: Estimator) -> AdvantageConfig {
         AdvantageConfig { estimator, ..AdvantageConfig::default() }
     }
@@ -219,7 +258,7 @@ mod tests {
     #[test]
     fn at_grpo_groups_have_k_members_of_one_state() {
         let samples = tree_of(3, 2, &["planner", "executor"], 4);
-        let groups = form_groups(&samples, &by(Estimator::AtGrpo));
+        let groups = groups(&samples, &by(Estimator::AtGrpo));
         assert_eq!(groups.len(), 3 * 2 * 2);
         for group in groups {
             assert_eq!(group.units.len(), 4);
@@ -239,7 +278,7 @@ mod tests {
     fn at_grpo_never_compares_two_states_even_of_one_role_and_turn() {
         let mut samples = tree_of(1, 1, &["solo"], 4);
         samples[3].state += 1;
-        let sizes: Vec<usize> = form_groups(&samples, &by(Estimator::AtGrpo))
+        let sizes: Vec<usize> = groups(&samples, &by(Estimator::AtGrpo))
             .iter()
             .map(|group| group.units.len())
             .collect();
@@ -253,7 +292,7 @@ mod tests {
         a.reward.local = 0.25;
         let mut b = sample(0, 0, 0, "executor", 0);
         b.reward.team = 2.0;
-        let groups = form_groups(&[a, b], &AdvantageConfig { alpha: 0.5, ..by(Estimator::Grpo) });
+        let groups = groups(&[a, b], &AdvantageConfig { alpha: 0.5, ..by(Estimator::Grpo) });
         let scores: Vec<f64> = groups.iter().map(|group| group.units[0].score).collect();
         assert_eq!(scores, [1.5, 1.75], "executor, then planner");
     }
@@ -261,13 +300,13 @@ mod tests {
     #[test]
     fn naive_puts_all_of_a_task_into_one_group() {
         let samples = tree_of(2, 3, &["planner", "executor"], 4);
-        let groups = form_groups(&samples, &by(Estimator::Naive));
+        let groups = groups(&samples, &by(Estimator::Naive));
         assert_eq!(groups.iter().map(|group| group.units.len()).collect::<Vec<_>>(), [24, 24]);
     }
 
     /// Sizes of the groups, and of the first unit in each.
     fn sizes(samples: &[Sample], estimator: Estimator) -> Vec<(usize, usize)> {
-        let groups = form_groups(samples, &by(estimator));
+        let groups = groups(samples, &by(estimator));
         groups.iter().map(|group| (group.units.len(), group.units[0].members.len())).collect()
     }
 
@@ -291,7 +330,7 @@ mod tests {
             [(4, 1), (2, 1), (4, 1), (2, 1)],
             "by turn and role"
         );
-        assert_eq!(sizes(&samples, Estimator::ThreadGrpo), [(5, 2), (2, 2)], "one seat has two");
+        assert_eq!(sizes(&samples, Estimator::MGrpo), [(5, 2), (2, 2)], "one seat has two");
         assert_eq!(sizes(&samples, Estimator::Naive), [(12, 1)]);
         assert_eq!(sizes(&samples, Estimator::Rloo), sizes(&samples, Estimator::AtGrpo));
         assert_eq!(sizes(&samples, Estimator::Gdpo), sizes(&samples, Estimator::AtGrpo));
@@ -302,7 +341,7 @@ mod tests {
         let samples = tree_of(1, 2, &["planner", "executor"], 4);
         let of = |same: &[Same]| {
             let config = AdvantageConfig { same: Some(same.to_vec()), ..by(Estimator::AtGrpo) };
-            form_groups(&samples, &config).iter().map(|group| group.units.len()).collect::<Vec<_>>()
+            groups(&samples, &config).iter().map(|group| group.units.len()).collect::<Vec<_>>()
         };
         assert_eq!(of(&[Same::Task, Same::Role]), [8, 8]);
         assert_eq!(of(&[Same::Task, Same::Turn]), [8, 8]);
@@ -317,7 +356,7 @@ mod tests {
             (sample.reward.team, sample.reward.local) = (team, fine);
             sample.reward.parts = [("team".to_owned(), team), ("fine".to_owned(), fine)].into();
         }
-        let flat = |estimator| form_groups(&samples, &by(estimator))[0].is_flat();
+        let flat = |estimator| groups(&samples, &by(estimator))[0].is_flat();
         assert!(flat(Estimator::AtGrpo) && !flat(Estimator::Gdpo));
     }
 
@@ -325,7 +364,7 @@ mod tests {
     fn roles_that_do_not_learn_are_in_no_group_but_count_for_their_team() {
         let samples = tree_of(2, 1, &["planner", "executor"], 4);
         let without = |estimator| {
-            let groups = form_groups(&samples, &by(estimator));
+            let groups = groups(&samples, &by(estimator));
             leave_out_frozen(groups, &samples, |sample| sample.role == "planner")
         };
         let planner = BTreeSet::from(["planner".to_owned()]);
@@ -337,7 +376,7 @@ mod tests {
         }
         let mut samples = vec![sample(0, 0, 0, "planner", 0), sample(0, 0, 0, "executor", 0)];
         samples[1].reward.team = 2.0;
-        let groups = form_groups(&samples, &by(Estimator::Grpo));
+        let groups = groups(&samples, &by(Estimator::Grpo));
         let groups = leave_out_frozen(groups, &samples, |sample| sample.role == "planner");
         assert_eq!((groups.len(), groups[0].units[0].score), (1, 2.0));
     }
@@ -346,7 +385,7 @@ mod tests {
     fn group(role: &str, scores: &[f64]) -> Group {
         let units = scores
             .iter()
-            .map(|&score| Unit { members: vec![0], score, parts: BTreeMap::new() })
+            .map(|&score| Unit { members: vec![0], score, weight: 1.0, parts: BTreeMap::new() })
             .collect();
         Group { roles: BTreeSet::from([role.to_owned()]), units }
     }

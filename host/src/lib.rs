@@ -18,6 +18,7 @@ mod test_samples;
 pub mod lineage;
 pub mod worth;
 pub mod group;
+pub mod credit;
 pub mod advantage;
 pub mod audit;
 pub mod table;

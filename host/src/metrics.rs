@@ -294,7 +294,7 @@ mod tests {
         let group = |role: &str, scores: [f64; 2]| Group {
             roles: BTreeSet::from([role.to_owned()]),
             units: scores
-                .map(|score| Unit { members: vec![0], score, parts: BTreeMap::new() })
+                .map(|score| Unit { members: vec![0], score, weight: 1.0, parts: BTreeMap::new() })
                 .to_vec(),
         };
         let formed = [

@@ -51,6 +51,7 @@ const SCHEMA: &str = "message answers {
         }
     }
     optional float advantage;
+    required float weight;
     required binary ending (STRING);
     required binary text (STRING);
     required binary stop (STRING);
@@ -107,6 +108,7 @@ fn failed(verb: &'static str, path: &Path, error: ParquetError) -> StorageError 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::credit::Credits;
     use crate::test_samples::tree_of;
     use crate::trajectory::{Ending, Episode, StopReason};
 
@@ -133,12 +135,14 @@ mod tests {
         samples[3].completion.logprobs = Vec::new();
         samples[3].completion.stop = StopReason::Length;
         samples[4].completion.text = "naïve\n漢字".to_owned();
-        let advantages: Vec<Option<f32>> =
-            (0..samples.len()).map(|at| (at % 3 != 0).then_some(at as f32 / 7.0)).collect();
+        let credits = Credits {
+            advantages: (0..12).map(|at| (at % 3 != 0).then_some(at as f32 / 7.0)).collect(),
+            weights: (0..12).map(|at| at as f32).collect(),
+        };
         (samples[5].parent, samples[5].caller) = (Some(2), Some(0));
         let version = |policy: &str| policy.len();
         let episodes = [episode(0), episode(1)];
-        let rows = rows_of((5, version), &samples, &advantages, &episodes, |_| true);
+        let rows = rows_of((5, version), &samples, &credits, &episodes, |_| true);
         assert_eq!((rows[5].step, rows[5].version), (5, "shared".len()));
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("step.parquet");
@@ -157,7 +161,7 @@ mod tests {
             samples[index].kept = [0, 3, 4].contains(&index);
         }
         samples[4].caller = Some(0);
-        let (none, episodes) = (vec![None; samples.len()], [episode(0)]);
+        let (none, episodes) = (Credits::of(vec![None; samples.len()]), [episode(0)]);
         let rows = rows_of((1, |_: &str| 0), &samples, &none, &episodes, |sample| sample.kept);
         let parents: Vec<_> =
             rows.iter().map(|row| (row.sample.parent, row.sample.caller)).collect();

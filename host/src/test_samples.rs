@@ -6,6 +6,7 @@ use crate::trajectory::{Completion, Reward, Sample, StopReason};
 pub fn sample(task: usize, episode: usize, turn: usize, role: &str, branch: usize) -> Sample {
     Sample {
         task,
+        family: "maze".to_owned(),
         episode,
         turn,
         role: role.to_owned(),

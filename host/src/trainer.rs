@@ -3,18 +3,19 @@
 //! Knows neither plugins nor episodes: it takes answers with advantages and
 //! changes weights. Policies that are adapters over one base learn together,
 //! see `update`. How answers become tensors is in `bundle` and `pack`, how
-//! they go through the model and back in `pass`, what is minimized in `loss`,
+//! they go through the model and back in `pass`, what is minimized in `objective`,
 //! how weights follow in `optimizer`.
 
+mod anchor;
 mod base;
 mod batching;
 mod bundle;
 mod fused;
 mod gauge;
 mod gradient;
-mod loss;
 mod metrics;
 mod mini_batch;
+mod objective;
 mod optimizer;
 mod pack;
 mod pass;
@@ -46,8 +47,8 @@ pub use update::{Member, update_together};
 
 use bundle::{Answer, Bundle, bundle};
 use gradient::{Gradient, Learner, gradients};
-use loss::Imitation;
 use metrics::Tally;
+use objective::Imitation;
 use optimizer::AdamW;
 use pack::micro_batches;
 
@@ -92,6 +93,8 @@ pub struct Row<'a> {
     pub sample: &'a Sample,
     /// Positive if it should become likelier.
     pub advantage: f32,
+    /// How often it counts.
+    pub weight: f32,
 }
 
 /// An answer to be imitated.
@@ -112,7 +115,7 @@ pub struct Trainer {
     step: usize,
     /// Factor on the learning rate, see [`Trainer::halve_learning_rate`].
     rate_scale: f64,
-    /// The policy as it was at the start, if the KL penalty is on.
+    /// The policy as it was at the start, if it is compared with.
     reference: Option<Policy>,
 }
 
@@ -124,10 +127,7 @@ impl Trainer {
     /// # Errors
     /// If the device has no memory for the optimizer's state.
     pub fn new(policy: &Policy, config: &TrainConfig) -> Result<Self, TrainerError> {
-        let reference = match config.kl_coefficient {
-            0.0 => None,
-            _ => Some(policy.duplicate()?),
-        };
+        let reference = config.needs_reference().then(|| policy.duplicate()).transpose()?;
         let optimizer = AdamW::new(policy.trainable(), config)?;
         let mut config = config.clone();
         if config.learning_rate == 0.0 {

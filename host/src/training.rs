@@ -11,9 +11,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
-use crate::advantage::{Compared, compare};
+use crate::advantage::{Compared, Memory, compare};
 use crate::checkpoint::{Found, Progress, remove_old, save_checkpoint};
 use crate::config::{Config, Store};
+use crate::credit::Credits;
 use crate::curriculum::{Standings, advance, training_tasks};
 use crate::guard::{Alarm, Guard, Lesson};
 use crate::metrics::{
@@ -100,6 +101,7 @@ impl Training {
             seconds: 0.0,
             guard: Guard::default(),
             standings: Standings::new(),
+            estimator: Memory::default(),
         };
         folder.rewind(None)?;
         let mut training = Training::new(config, team, folder, progress)?;
@@ -174,12 +176,12 @@ impl Training {
         self.progress.step += 1;
         let rollout = self.collect()?;
         let mut record = self.record(&rollout);
-        let advantages = self.compare(&rollout.samples, &mut record);
+        let credits = self.compare(&rollout.samples, &mut record);
         record.largest_logprob_difference = self.rescore(&rollout.samples)?;
-        self.update(&rollout.samples, &advantages, &mut record)?;
+        self.update(&rollout.samples, &credits, &mut record)?;
         self.team.take_snapshots(&self.config, self.progress.step)?;
-        record.warnings = self.look_back(&rollout, &advantages);
-        record.warnings.extend(self.store(&rollout, &advantages)?);
+        record.warnings = self.look_back(&rollout, &credits);
+        record.warnings.extend(self.store(&rollout, &credits)?);
         advance(&self.team.families, &mut self.progress.standings, &rollout.episodes);
         let limit = self.config.train.max_movement;
         let alarm = self.progress.guard.check(self.progress.step, &record.updates, limit);
@@ -266,24 +268,21 @@ impl Training {
         }
     }
 
-    /// The advantages of the samples; those of groups that are left out have none.
-    fn compare(&self, samples: &[Sample], record: &mut Record) -> Vec<Option<f32>> {
+    /// What the update is to do with the samples.
+    fn compare(&mut self, samples: &[Sample], record: &mut Record) -> Credits {
         let (config, role_map) = (&self.config.advantage, &self.team.role_map);
-        let Compared { formed, kept, advantages } =
-            compare(samples, config, |sample| role_map.learns_from(sample));
+        let learns = |sample: &Sample| role_map.learns_from(sample);
+        let Compared { formed, kept, credits } =
+            compare(samples, config, &mut self.progress.estimator, learns);
         record.groups = measure_groups(&formed, &kept, None);
         for (role, metrics) in record.roles.iter_mut().filter(|(role, _)| role_map.learns(role)) {
             metrics.groups = Some(measure_groups(&formed, &kept, Some(role)));
         }
-        advantages
+        credits
     }
 
     /// Keep the step's answers on disk; returns what somebody should be told.
-    fn store(
-        &self,
-        rollout: &Rollout,
-        advantages: &[Option<f32>],
-    ) -> Result<Option<String>, TrainingError> {
+    fn store(&self, rollout: &Rollout, credits: &Credits) -> Result<Option<String>, TrainingError> {
         let (step, config) = (self.progress.step, &self.config.rollout);
         let whole = match config.store {
             Store::None => return Ok(None),
@@ -293,7 +292,7 @@ impl Training {
         let version = |policy: &str| self.version_of(policy);
         let kept = |sample: &Sample| whole || sample.kept;
         let (samples, episodes) = (&rollout.samples, &rollout.episodes);
-        let rows = rows_of((step, version), samples, advantages, episodes, kept);
+        let rows = rows_of((step, version), samples, credits, episodes, kept);
         let limit = (config.store_mib as u64) << 20;
         let written = self.folder.write_table(step, &rows, limit)?;
         let first =
@@ -319,13 +318,13 @@ impl Training {
 
     /// What each role that trains has learned from; returns what somebody
     /// should be told of it.
-    fn look_back(&mut self, rollout: &Rollout, advantages: &[Option<f32>]) -> Vec<String> {
+    fn look_back(&mut self, rollout: &Rollout, credits: &Credits) -> Vec<String> {
         let role_map = &self.team.role_map;
         let roles =
             role_map.policies().into_values().flatten().filter(|role| role_map.learns(role));
         let mut lessons: BTreeMap<String, Lesson> =
             roles.map(|role| (role, Lesson::Silent)).collect();
-        for (sample, advantage) in rollout.samples.iter().zip(advantages) {
+        for (sample, advantage) in rollout.samples.iter().zip(&credits.advantages) {
             match (lessons.get_mut(&sample.role), advantage) {
                 (Some(lesson), Some(advantage)) if *advantage != 0.0 => *lesson = Lesson::Taught,
                 (Some(lesson), _) if *lesson == Lesson::Silent => *lesson = Lesson::Flat,
@@ -341,7 +340,7 @@ impl Training {
     fn update(
         &mut self,
         samples: &[Sample],
-        advantages: &[Option<f32>],
+        credits: &Credits,
         record: &mut Record,
     ) -> Result<(), TrainingError> {
         let started = Instant::now();
@@ -349,9 +348,11 @@ impl Training {
         let seed = self.seed.at(self.progress.step as u64).named("update");
         let rest = self.config.train.regularizes_all().then_some(0.0);
         let own = |name: &String| -> (Vec<Row>, Vec<&Sample>) {
-            let own = samples.iter().zip(advantages).filter(|(sample, _)| sample.policy == *name);
-            let row = |(sample, advantage): (_, &Option<f32>)| {
-                Some(Row { sample, advantage: advantage.or(rest)? })
+            let credits = credits.advantages.iter().zip(&credits.weights);
+            let own = samples.iter().zip(credits).filter(|(sample, _)| sample.policy == *name);
+            let row = |(sample, (advantage, &weight)): (_, (&Option<f32>, &f32))| {
+                let advantage = advantage.or(rest).filter(|_| weight > 0.0)?;
+                Some(Row { sample, advantage, weight })
             };
             (own.clone().filter_map(row).collect(), own.map(|(sample, _)| sample).collect())
         };

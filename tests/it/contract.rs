@@ -5,9 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use troupe::advantage::{Memory, compare};
 use troupe::config::{AdvantageConfig, BranchChoice, Config, Estimator, Roles, SamplingScheme};
 use troupe::family::scenario_of;
-use troupe::group::form_groups;
 use troupe::plugin::Split;
 use troupe::rollout::{Answer, Next, Rollout, Scenario, Transition, collect};
 use troupe::seed::Seed;
@@ -57,7 +57,9 @@ fn of_role<'r>(rollout: &'r Rollout, role: &str) -> BTreeMap<(usize, usize), &'r
 
 /// How many groups of a role hold something to learn, and how many there are.
 fn telling(rollout: &Rollout, role: &str) -> (usize, usize) {
-    let groups = form_groups(&rollout.samples, &AdvantageConfig::default());
+    let groups =
+        compare(&rollout.samples, &AdvantageConfig::default(), &mut Memory::default(), |_| true)
+            .formed;
     let own: Vec<_> = groups.iter().filter(|group| group.roles.contains(role)).collect();
     (own.iter().filter(|group| !group.is_flat()).count(), own.len())
 }
@@ -105,8 +107,8 @@ fn a_trajectorys_team_reward_counts_once_however_many_were_asked_together() {
     let one = scripted(|_| "1");
     let rollout = play(&config, &[("first", &one), ("second", &one)]);
     let by_seat = AdvantageConfig { estimator: Estimator::Grpo, ..AdvantageConfig::default() };
-    for group in form_groups(&rollout.samples, &by_seat) {
-        assert!(group.scores().iter().all(|score| *score == 1.0), "{:?}", group.scores());
+    for group in compare(&rollout.samples, &by_seat, &mut Memory::default(), |_| true).formed {
+        assert!(group.scores().iter().all(|score| score.value == 1.0), "{:?}", group.scores());
     }
 }
 
@@ -206,7 +208,11 @@ fn every_seat_of_a_role_answers_for_itself() {
         let said: BTreeSet<&str> =
             rollout.samples.iter().map(|sample| sample.completion.text.as_str()).collect();
         assert_eq!(said.len(), rollout.samples.len(), "no two seats share their chance");
-        let groups = form_groups(&rollout.samples, &AdvantageConfig::default());
+        let groups =
+            compare(&rollout.samples, &AdvantageConfig::default(), &mut Memory::default(), |_| {
+                true
+            })
+            .formed;
         if sampling == SamplingScheme::Tree {
             assert!(groups.iter().all(|group| group.units.len() == 4), "{sampling:?}");
             assert_eq!(groups.len(), 5 * TASKS as usize);

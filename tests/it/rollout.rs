@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use troupe::advantage::advantages;
+use troupe::advantage::{Memory, advantages, compare};
 use troupe::config::{
     AdvantageConfig, BranchChoice, Config, PolicyConfig, Roles, RolloutConfig, SamplingScheme,
     Scale, Scheduling,
 };
-use troupe::group::{filter_groups, form_groups};
+use troupe::group::filter_groups;
 use troupe::policy::Device;
 use troupe::rollout::{Rollout, collect};
 use troupe::seed::Seed;
@@ -50,7 +50,13 @@ fn every_at_grpo_group_has_exactly_k_members_of_one_state() {
             let mut config = config(&["plan-path", "planner-executor"]);
             config.rollout = RolloutConfig { branches, branch_choice, ..config.rollout };
             let rollout = roll_out(&config);
-            let groups = form_groups(&rollout.samples, &AdvantageConfig::default());
+            let groups = compare(
+                &rollout.samples,
+                &AdvantageConfig::default(),
+                &mut Memory::default(),
+                |_| true,
+            )
+            .formed;
             assert_eq!(groups.len(), states(&rollout.samples).len());
             for group in &groups {
                 assert_eq!(group.units.len(), branches);
@@ -134,7 +140,9 @@ fn only_roles_that_train_are_asked_k_times() {
 fn advantages_of_real_groups_sum_to_zero() {
     let config = config(&["plan-path", "planner-executor"]);
     let rollout = roll_out(&config);
-    let groups = form_groups(&rollout.samples, &AdvantageConfig::default());
+    let groups =
+        compare(&rollout.samples, &AdvantageConfig::default(), &mut Memory::default(), |_| true)
+            .formed;
     let groups = filter_groups(groups, &config.advantage);
     assert!(!groups.is_empty());
     let table = advantages(&groups, Scale::Spread, rollout.samples.len());

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use troupe::advantage::compare;
+use troupe::advantage::{Memory, compare};
 use troupe::checkpoint::load_latest;
 use troupe::config::{
     Config, Estimator, PolicyConfig, RoleConfig, Roles, SamplingScheme, Scheduling,
@@ -162,7 +162,10 @@ fn what_pays_only_later_teaches_where_answers_have_a_future() {
         let mut config = config(sampling, 4);
         config.advantage.estimator = estimator;
         let rollout = play(&config, &first, &second);
-        let advantages = compare(&rollout.samples, &config.advantage, |_| true).advantages;
+        let advantages =
+            compare(&rollout.samples, &config.advantage, &mut Memory::default(), |_| true)
+                .credits
+                .advantages;
         let of_first = |(sample, _): &(&Sample, &Option<f32>)| {
             sample.task == 0 && sample.role == "first" && sample.turn == 0
         };

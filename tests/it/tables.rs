@@ -112,7 +112,7 @@ fn who_asks_for_what_a_run_has_not_is_told_what_it_has() {
     let run_folder = run_folder.to_str().unwrap();
     let (code, _, said) = run(&["advantage", "--run", run_folder, "--compare", "at-grpo,grpo"]);
     assert_eq!(code, 2);
-    assert!(said.contains("`grpo` compares what whole trajectories are worth"), "{said}");
+    assert!(said.contains("`grpo` compares what whole episodes are worth"), "{said}");
     let (code, _, said) = run(&["advantage", "--run", run_folder, "--compare", "at-gripo"]);
     assert_eq!(code, 2);
     assert!(said.contains("\"at-grpo\" or \"grpo\""), "{said}");

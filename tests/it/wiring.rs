@@ -175,7 +175,7 @@ fn the_estimator_decides_what_is_compared() {
         (Estimator::TeamGrpo, SamplingScheme::Trajectory, 4),
         (Estimator::Drmas, SamplingScheme::Trajectory, 8),
         (Estimator::TurnGrpo, SamplingScheme::Trajectory, 16),
-        (Estimator::ThreadGrpo, SamplingScheme::Trajectory, 8),
+        (Estimator::MGrpo, SamplingScheme::Trajectory, 8),
     ] {
         let mut config = config();
         (config.advantage.estimator, config.rollout.sampling) = (estimator, sampling);

@@ -6,6 +6,7 @@
 mod anchor;
 mod check;
 mod comparison;
+mod credit;
 mod curriculum;
 mod device;
 mod explanation;
@@ -31,6 +32,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub use comparison::{Comparison, Estimator, Same, Scale, Unit, Worth};
+pub use credit::CreditStep;
 pub use curriculum::{CurriculumConfig, RampConfig};
 pub use device::DeviceChoice;
 pub use grantee::Grantee;
@@ -47,8 +49,8 @@ pub use run::{CheckpointConfig, RunConfig};
 pub use sandbox::SandboxConfig;
 pub use tasks::TasksConfig;
 pub use train::{
-    AdvantageConfig, Choice, Decay, GroupFilter, ImitationConfig, LossAggregation, Regularize,
-    TrainConfig,
+    AdvantageConfig, AnchorChoice, Choice, Decay, GroupFilter, ImitationConfig, Importance,
+    LossAggregation, Objective, Regularize, TrainConfig,
 };
 
 use self::explanation::explain;

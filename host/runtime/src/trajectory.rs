@@ -148,6 +148,9 @@ impl Reward {
 pub struct Sample {
     /// Index of the task within the step.
     pub task: usize,
+    /// What tasks like it are called.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub family: String,
     /// Which of the task's episodes it belongs to; of an answer that several have
     /// in common, the first of them.
     pub episode: usize,

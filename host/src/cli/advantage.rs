@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use super::args::AdvantageArgs;
 use super::report;
-use crate::advantage::compare;
+use crate::advantage::{Memory, compare};
 use crate::audit::{Audit, Tallies, take_in};
 use crate::config::{AdvantageConfig, Config, ConfigError};
+use crate::credit::Credits;
 use crate::error::ExitCode;
 use crate::run::{find_config, list_tables};
 use crate::storage::StorageError;
@@ -23,6 +24,9 @@ pub fn run(args: AdvantageArgs) -> anyhow::Result<ExitCode> {
                       says otherwise";
         return Err(StorageError::Unfit { path: args.run, reason: reason.to_owned() }.into());
     }
+    let mut estimators: Vec<(AdvantageConfig, Memory)> =
+        estimators.into_iter().map(|config| (config, Memory::default())).collect();
+    let mut memory = Memory::default();
     let mut tallies = vec![Tallies::new(); estimators.len()];
     let (mut rows_in_all, mut same) = (0, 0);
     let bar = report::Bar::new("advantage", 0, tables.len(), "steps");
@@ -31,8 +35,8 @@ pub fn run(args: AdvantageArgs) -> anyhow::Result<ExitCode> {
         let samples: Vec<Sample> = rows.iter().map(|row| row.sample.clone()).collect();
         let learns = |sample: &Sample| config.trains(&sample.policy);
         rows_in_all += rows.len();
-        same += as_stored(&rows, &samples, &config.advantage, learns);
-        take_in(&mut tallies, &estimators, &samples, learns);
+        same += as_stored(&rows, &samples, &config.advantage, &mut memory, learns);
+        take_in(&mut tallies, &mut estimators, &samples, learns);
         bar.step_to(index + 1, String::new());
     }
     bar.finish();
@@ -58,11 +62,18 @@ fn as_stored(
     rows: &[Row],
     samples: &[Sample],
     config: &AdvantageConfig,
+    memory: &mut Memory,
     learns: impl Fn(&Sample) -> bool,
 ) -> usize {
-    let again = compare(samples, config, learns).advantages;
-    let bits = |advantage: Option<f32>| advantage.map(f32::to_bits);
-    rows.iter().zip(again).filter(|(row, again)| bits(row.advantage) == bits(*again)).count()
+    let Credits { advantages, weights } = compare(samples, config, memory, learns).credits;
+    let bits =
+        |advantage: Option<f32>, weight: f32| (advantage.map(f32::to_bits), weight.to_bits());
+    let again = advantages.into_iter().zip(weights);
+    let both = rows.iter().zip(again);
+    both.filter(|(row, (advantage, weight))| {
+        bits(row.advantage, row.weight) == bits(*advantage, *weight)
+    })
+    .count()
 }
 
 fn show(

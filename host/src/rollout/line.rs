@@ -131,10 +131,11 @@ pub(super) fn join(mut lines: Vec<(Line, Episode)>) -> (Vec<Sample>, Vec<Episode
         (Vec::with_capacity(count), Vec::new(), Vec::new());
     for (line, episode) in lines {
         if !episode.is_void() {
-            let (task, episode) = (episode.task, episode.episode);
+            let task = episode.task;
             samples.extend(line.rows.into_iter().map(|Row { sample, parent, caller }| Sample {
                 task,
-                episode,
+                family: episode.family.clone(),
+                episode: episode.episode,
                 parent: parent.map(|place| at(task, &place)),
                 caller: caller.map(|place| at(task, &place)),
                 ..sample

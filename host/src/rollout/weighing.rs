@@ -161,6 +161,7 @@ impl Weighing {
                 let Seat { role, instance } = due.request.seat.clone();
                 let sample = Sample {
                     task: 0,
+                    family: String::new(),
                     episode: 0,
                     round: 0,
                     parent: None,

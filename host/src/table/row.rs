@@ -8,6 +8,7 @@ use parquet::errors::ParquetError;
 use parquet::record::{Field, Row as Record, RowAccessor};
 
 use super::column::{Column, Values};
+use crate::credit::Credits;
 use crate::trajectory::{Completion, Ending, Episode, Reward, Sample, StopReason};
 
 /// One answer of a step.
@@ -17,8 +18,6 @@ pub struct Row {
     pub step: usize,
     /// How many steps the policy that drew it had learned in.
     pub version: usize,
-    /// What its task is called.
-    pub family: String,
     /// The split its task is from.
     pub split: String,
     /// The seed of its task.
@@ -27,6 +26,8 @@ pub struct Row {
     pub sample: Sample,
     /// What it was worth to the update; nothing if its group was left out.
     pub advantage: Option<f32>,
+    /// How often it counted there.
+    pub weight: f32,
     /// How its episode ended: `solved`, `failed`, `finished` or `truncated`.
     pub ending: String,
 }
@@ -37,7 +38,7 @@ pub struct Row {
 pub fn rows_of(
     (step, version): (usize, impl Fn(&str) -> usize),
     samples: &[Sample],
-    advantages: &[Option<f32>],
+    credits: &Credits,
     episodes: &[Episode],
     kept: impl Fn(&Sample) -> bool,
 ) -> Vec<Row> {
@@ -45,7 +46,8 @@ pub fn rows_of(
         episodes.iter().map(|episode| ((episode.task, episode.episode), episode)).collect();
     let mut places = Vec::with_capacity(samples.len());
     let mut rows = Vec::new();
-    for (sample, advantage) in samples.iter().zip(advantages) {
+    let credits = credits.advantages.iter().zip(&credits.weights);
+    for (sample, (advantage, weight)) in samples.iter().zip(credits) {
         places.push(kept(sample).then_some(rows.len()));
         if !kept(sample) {
             continue;
@@ -56,11 +58,11 @@ pub fn rows_of(
         rows.push(Row {
             step,
             version: version(&sample.policy),
-            family: episode.map_or_else(String::new, |episode| episode.family.clone()),
             split: episode.map_or_else(String::new, |episode| episode.split.clone()),
             seed: episode.map_or(0, |episode| episode.seed),
             sample: Sample { parent, caller, ..sample.clone() },
             advantage: *advantage,
+            weight: *weight,
             ending: episode.map_or("", |episode| word(&episode.ending)).to_owned(),
         });
     }
@@ -112,7 +114,7 @@ pub fn columns(rows: &[Row]) -> Vec<Column> {
     vec![
         ints(|row| row.step),
         ints(|row| row.sample.task),
-        texts(|row| &row.family),
+        texts(|row| &row.sample.family),
         texts(|row| &row.split),
         longs(|row| i64::from(row.seed)),
         ints(|row| row.sample.episode),
@@ -135,6 +137,7 @@ pub fn columns(rows: &[Row]) -> Vec<Column> {
         Column::list(rows.iter().map(names), Values::Text),
         Column::list(rows.iter().map(shares), Values::Double),
         Column::optional(advantages, Values::Float),
+        Column::of(Values::Float(rows.iter().map(|row| row.weight).collect())),
         texts(|row| &row.ending),
         texts(|row| &row.sample.completion.text),
         texts(|row| stop_word(row.sample.completion.stop)),
@@ -185,6 +188,7 @@ impl Row {
         };
         let sample = Sample {
             task: int("task")?,
+            family: text("family")?,
             episode: int("episode")?,
             turn: int("turn")?,
             role: text("role")?,
@@ -205,12 +209,12 @@ impl Row {
         };
         Ok(Row {
             step: int("step")?,
-            family: text("family")?,
             split: text("split")?,
             seed: record.get_long(at("seed")?)? as u32,
             version: int("version")?,
             sample,
             advantage,
+            weight: record.get_float(at("weight")?)?,
             ending: text("ending")?,
         })
     }

@@ -11,7 +11,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use tch::{Kind, Tensor};
 
 use super::TrainerError;
-use super::loss::{Measured, Objective};
+use super::objective::{Measured, Objective};
 use super::pack::MicroBatch;
 use super::pass::{self, Weights};
 use crate::policy::Policy;

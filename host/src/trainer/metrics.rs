@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Row;
 use super::bundle::Bundle;
 use super::gradient::Gradient;
-use super::loss::Measured;
+use super::objective::Measured;
 use super::optimizer::Step;
 
 /// Figures of one [`super::Trainer::update`]. Loss, clip shares and gradients

@@ -10,7 +10,7 @@ use tch::Tensor;
 
 use super::TrainerError;
 use super::gradient::{Learner, Sum, Turn};
-use super::loss::{Measured, Measures, Objective};
+use super::objective::{Measured, Measures, Objective};
 use super::pack::{Chunk, MicroBatch, Pack};
 use super::scores::{Scores, chunk_targets};
 use super::tree_attention::TreeAttention;

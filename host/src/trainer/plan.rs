@@ -118,7 +118,7 @@ impl Plan {
         // One base is updated after the other.
         let peak = |of: &dyn Fn(&Base) -> u64| bases.iter().map(of).max().unwrap_or_default();
         let threads = if machine.gpu { 1 } else { machine.threads as u64 };
-        let references = if train.kl_coefficient == 0.0 { 0 } else { 1 };
+        let references = u64::from(train.needs_reference());
         let mut plan = Plan {
             parameters: (sum(&Base::parameters), sum(&Base::trained)),
             weights: sum(&|base| base.number * (base.parameters() + references * base.trained())),

@@ -1,12 +1,14 @@
 //! Updates from scored answers.
 
+use super::anchor::Anchor;
 use super::bundle::{Answer, Bundle, bundle};
 use super::gauge::{Gauge, Reading};
 use super::gradient::{Gradient, Learner};
-use super::loss::Surrogate;
 use super::metrics::{Tally, UpdateMetrics};
 use super::mini_batch::{mini_batches, shuffled};
-use super::{Row, Trainer, TrainerError};
+use super::objective::{Objective, Scored, Surrogate, Weighted, weigh};
+use super::{Row, Trainer, TrainerError, rescore};
+use crate::config;
 use crate::policy::{Policy, SamplingByRole};
 use crate::seed::Seed;
 use crate::trajectory::Sample;
@@ -80,7 +82,10 @@ fn update(
     let mut tallies: Vec<Tally> = members.iter().map(tally).collect();
     let gauge = Gauge::of(&members);
     let before = Standing::of(&members, &gauge, sampling)?;
-    learn(&mut members, &batches, &mut tallies, sampling)?;
+    let learners: Vec<(&Policy, &[Row])> =
+        members.iter().map(|member| (&*member.policy, member.rows)).collect();
+    let anchors = Anchor::of(&members[0].trainer.config, &learners, sampling)?;
+    learn(&mut members, &batches, &anchors, &mut tallies, sampling)?;
     members.iter_mut().for_each(|member| member.trainer.step += 1);
     let after = match batches.iter().all(Vec::is_empty) {
         true => before.clone(),
@@ -112,6 +117,7 @@ fn update(
 fn learn(
     members: &mut [Member],
     batches: &[Vec<Vec<&Bundle>>],
+    anchors: &[Anchor],
     tallies: &mut [Tally],
     sampling: &SamplingByRole,
 ) -> Result<(), TrainerError> {
@@ -120,7 +126,7 @@ fn learn(
         let present: Vec<(usize, &[&Bundle])> = (batches.iter().enumerate())
             .filter_map(|(index, batches)| Some((index, &batches.get(round)?[..])))
             .collect();
-        let gradients = gradients(members, &present, sampling)?;
+        let gradients = gradients(members, &present, anchors, sampling)?;
         for (gradient, (index, batch)) in gradients.into_iter().zip(present) {
             let (member, tally) = (&mut members[index], &mut tallies[index]);
             tally.add(&gradient, batch);
@@ -158,7 +164,7 @@ impl Standing {
     }
 }
 
-fn bundles<'a>(rows: &'a [Row<'a>], sampling: &SamplingByRole) -> Vec<Bundle<'a>> {
+pub(super) fn bundles<'a>(rows: &'a [Row<'a>], sampling: &SamplingByRole) -> Vec<Bundle<'a>> {
     bundle(rows.iter().enumerate().map(|(row, Row { sample, .. })| {
         let (tokens, way) = (&sample.completion.tokens[..], sampling.way_of(&sample.role));
         (&sample.prompt[..], Answer { row, tokens, way })
@@ -177,28 +183,88 @@ fn schedule<'b, 'a>(member: &Member, bundles: &'b [Bundle<'a>]) -> Vec<Vec<&'b B
 }
 
 /// The gradient of one mini-batch of each member that is present.
-fn gradients(
+pub(super) fn gradients(
     members: &[Member],
     present: &[(usize, &[&Bundle])],
+    anchors: &[Anchor],
     sampling: &SamplingByRole,
 ) -> Result<Vec<Gradient>, TrainerError> {
-    let surrogates: Vec<Surrogate> = present
-        .iter()
-        .map(|&(index, batch)| {
-            let Member { trainer, rows, .. } = &members[index];
-            Surrogate::new(&trainer.config, sampling, rows, batch)
-        })
-        .collect();
-    let learners: Vec<Learner> = (present.iter().zip(&surrogates))
+    let config = &members[0].trainer.config;
+    let objectives: Vec<Box<dyn Objective + Sync>> = match config.objective {
+        config::Objective::Surrogate => {
+            let of = |&(index, batch): &(usize, &[&Bundle])| -> Box<dyn Objective + Sync> {
+                let Member { trainer, rows, .. } = &members[index];
+                let (config, anchor) = (&trainer.config, &anchors[index]);
+                Box::new(Surrogate::new(config, sampling, rows, anchor, batch))
+            };
+            present.iter().map(of).collect()
+        }
+        _ => weighted(members, present, anchors, sampling)?,
+    };
+    let penalizes = config.kl_coefficient != 0.0;
+    let learners: Vec<Learner> = (present.iter().zip(&objectives))
         .map(|(&(index, _), objective)| {
             let Member { trainer, policy, .. } = &members[index];
-            Learner { policy, reference: trainer.reference.as_ref(), objective }
+            let reference = trainer.reference.as_ref().filter(|_| penalizes);
+            Learner { policy, reference, objective: &**objective }
         })
         .collect();
     let numbered: Vec<(usize, &Bundle)> = (present.iter().enumerate())
         .flat_map(|(learner, (_, batch))| batch.iter().map(move |bundle| (learner, *bundle)))
         .collect();
     members[present[0].0].trainer.gradients(&learners, &numbered)
+}
+
+/// The mini-batches scored as the policies are now, and what follows from that for
+/// every token.
+fn weighted<'m>(
+    members: &'m [Member],
+    present: &[(usize, &[&Bundle])],
+    anchors: &[Anchor],
+    sampling: &'m SamplingByRole,
+) -> Result<Vec<Box<dyn Objective + Sync + 'm>>, TrainerError> {
+    let rows_of = |batch: &[&Bundle]| -> Vec<usize> {
+        batch.iter().flat_map(|bundle| bundle.answers()).map(|answer| answer.row).collect()
+    };
+    let score = |policy_of: &dyn Fn(&'m Member) -> Option<&'m Policy>| {
+        let pairs = present.iter().filter_map(|&(index, batch)| {
+            let member = &members[index];
+            let samples = rows_of(batch).into_iter().map(|row| member.rows[row].sample);
+            Some((policy_of(member)?, samples.collect()))
+        });
+        let pairs: Vec<(&Policy, Vec<&Sample>)> = pairs.collect();
+        rescore(&pairs, sampling, members[0].trainer.config.microbatch_tokens)
+    };
+    let now = score(&|member| Some(&*member.policy))?;
+    let mut references = match members[0].trainer.config.objective {
+        config::Objective::Preference => score(&|member| member.trainer.reference.as_ref())?,
+        _ => Vec::new(),
+    }
+    .into_iter();
+    let mut objectives: Vec<Box<dyn Objective + Sync>> = Vec::new();
+    for (&(index, batch), now) in present.iter().zip(now) {
+        let Member { trainer, rows, .. } = &members[index];
+        let weighted = Weighted::new(&trainer.config, sampling, rows, batch);
+        let mut reference = references.next().map(Vec::into_iter);
+        let numbers = rows_of(batch);
+        let scored: Vec<Scored> = (numbers.iter().zip(now))
+            .map(|(&row, now)| {
+                let (share, share_of_answer) = weighted.shares(row);
+                Scored {
+                    row: &rows[row],
+                    index: row,
+                    anchor: &anchors[index],
+                    now,
+                    reference: reference.as_mut().and_then(Iterator::next),
+                    share,
+                    share_of_answer,
+                }
+            })
+            .collect();
+        let pulls = weigh(&trainer.config, &scored);
+        objectives.push(Box::new(weighted.pulled(numbers.into_iter().zip(pulls))));
+    }
+    Ok(objectives)
 }
 
 fn check(member: &Member, sampling: &SamplingByRole) -> Result<(), TrainerError> {

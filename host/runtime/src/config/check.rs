@@ -2,7 +2,8 @@
 
 use super::table::{self, Kind};
 use super::{
-    Comparison, Config, ConfigError, PolicyConfig, Same, SamplingScheme, Scale, Unit, Worth,
+    AnchorChoice, Comparison, Config, ConfigError, Importance, PolicyConfig, Same, SamplingScheme,
+    Scale, Unit, Worth,
 };
 use crate::error::suggestion;
 
@@ -17,6 +18,13 @@ impl Config {
         )?;
         self.check_rollout()?;
         self.check_families()?;
+        require(
+            self.train.importance == Importance::None
+                || self.train.anchor == AnchorChoice::Rescored,
+            "train.importance",
+            "what the trainer makes of the tokens is known only if it scores them; set \
+             train.anchor = \"rescored\"",
+        )?;
         require(
             self.imitation.ceiling > self.imitation.success,
             "imitation.ceiling",
@@ -140,7 +148,7 @@ impl Config {
         let name = name.trim_matches('"');
         let (has, key) = (|what| same.contains(&what), "advantage.estimator");
         require(
-            self.rollout.branches > 1 || same == [Same::Task],
+            self.rollout.branches > 1 || same == [Same::Task] || scale == Scale::Running,
             "rollout.branches",
             "a group of one has no advantage, so nothing would be learned; use 2 or more",
         )?;
@@ -177,7 +185,7 @@ impl Config {
             ),
         )?;
         require(
-            has(Same::Task) || has(Same::State) || has(Same::Situation),
+            has(Same::Task) || has(Same::State) || has(Same::Situation) || scale == Scale::Running,
             "advantage.same",
             "answers to different tasks are worth different amounts; add \"task\"",
         )?;

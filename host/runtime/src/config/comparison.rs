@@ -21,8 +21,9 @@ choices! {
         Drmas,
         /// A role's completions of one task and turn, each worth what comes from it on.
         TurnGrpo,
-        /// Each conversation of a role as a whole, with those of the same task.
-        ThreadGrpo,
+        /// Each conversation of a role as a whole, with those of the same task (M-GRPO, arXiv
+        /// 2511.13288).
+        MGrpo,
         /// A role's completions of one task, each worth what all episodes that go on from it earn
         /// from it on (MHGPO, arXiv 2506.02718).
         Mhgpo,
@@ -32,6 +33,14 @@ choices! {
         Rloo,
         /// The completions of one state, every named share of the reward on its own.
         Gdpo,
+        /// A seat's trajectories of one task, and besides its completions to one prompt, each worth
+        /// what comes from it on (GiGPO, arXiv 2505.10978).
+        Gigpo,
+        /// A role's trajectories, each with a running mean of its role's (RAE of SPIRAL, arXiv
+        /// 2506.24119).
+        Rae,
+        /// The completions of one state, in units of their mean (MaxRL).
+        MaxRl,
         /// All of a task's completions in one group, whatever state they were drawn in.
         Naive,
     }
@@ -79,6 +88,8 @@ choices! {
         Turn,
         /// Everything that has happened before.
         State,
+        /// What is asked, to the last token.
+        Prompt,
         /// The workflow's word for situations that are alike.
         Situation,
     }
@@ -91,8 +102,12 @@ choices! {
         None,
         /// The group's standard deviation.
         Spread,
+        /// The group's mean.
+        Mean,
         /// The reward's own unit, the mean being that of the others.
         LeaveOneOut,
+        /// The reward's own unit, the mean being a running one of the role, with `decay`.
+        Running,
         /// Each named share of the reward in its own standard deviation; their sum in that of
         /// the whole step (GDPO).
         Parts,
@@ -114,25 +129,28 @@ pub struct Comparison {
 
 impl Estimator {
     /// Every estimator that has a name.
-    pub const ALL: [Estimator; 12] = [
+    pub const ALL: [Estimator; 15] = [
         Estimator::AtGrpo,
         Estimator::Grpo,
         Estimator::DrGrpo,
         Estimator::TeamGrpo,
         Estimator::Drmas,
         Estimator::TurnGrpo,
-        Estimator::ThreadGrpo,
+        Estimator::MGrpo,
         Estimator::Mhgpo,
         Estimator::Malt,
         Estimator::Rloo,
         Estimator::Gdpo,
+        Estimator::Gigpo,
+        Estimator::Rae,
+        Estimator::MaxRl,
         Estimator::Naive,
     ];
 
     /// What the name stands for.
     pub fn comparison(self) -> Comparison {
         use Same::{Role, Seat, State, Task, Thread, Turn};
-        use Scale::{LeaveOneOut, None, Parts, Spread};
+        use Scale::{LeaveOneOut, Mean, None, Parts, Running, Spread};
         use Worth::{Now, ToGo, Whole};
         let one_state: &[Same] = &[Task, Seat, Thread, Turn, State];
         let (unit, worth, same, scale): (Unit, Worth, &[Same], Scale) = match self {
@@ -142,13 +160,27 @@ impl Estimator {
             Estimator::TeamGrpo => (Unit::Seat, Whole, &[Task], Spread),
             Estimator::Drmas => (Unit::Completion, Whole, &[Task, Role], Spread),
             Estimator::TurnGrpo => (Unit::Completion, ToGo, &[Task, Role, Turn], Spread),
-            Estimator::ThreadGrpo => (Unit::Thread, Whole, &[Task, Role], Spread),
+            Estimator::MGrpo => (Unit::Thread, Whole, &[Task, Role], Spread),
             Estimator::Mhgpo => (Unit::Completion, ToGo, &[Task, Role], Spread),
             Estimator::Malt => (Unit::Completion, ToGo, one_state, None),
             Estimator::Rloo => (Unit::Completion, Now, one_state, LeaveOneOut),
             Estimator::Gdpo => (Unit::Completion, Now, one_state, Parts),
+            Estimator::Gigpo => (Unit::Seat, Whole, &[Task, Seat], Spread),
+            Estimator::Rae => (Unit::Seat, Whole, &[Role], Running),
+            Estimator::MaxRl => (Unit::Completion, Now, one_state, Mean),
             Estimator::Naive => (Unit::Completion, Now, &[Task], Spread),
         };
         Comparison { unit, worth, same: same.to_vec(), scale }
+    }
+
+    /// What is compared besides, and added with the weight `step_weight`.
+    pub fn besides(self) -> Option<Comparison> {
+        use Same::{Prompt, Seat, Task};
+        (self == Estimator::Gigpo).then(|| Comparison {
+            unit: Unit::Completion,
+            worth: Worth::ToGo,
+            same: vec![Task, Seat, Prompt],
+            scale: Scale::Spread,
+        })
     }
 }

@@ -124,6 +124,10 @@ impl<T: Kind> Kind for Vec<T> {
         format!("a list, each {}", T::accepts())
     }
 
+    fn choices() -> String {
+        T::choices()
+    }
+
     fn settings() -> Vec<Setting> {
         T::settings()
     }

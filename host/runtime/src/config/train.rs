@@ -1,7 +1,7 @@
 //! `[advantage]`, `[train]` and `[imitation]`: what is learned from the samples.
 
 use super::table::{above, between, choices, table};
-use super::{Comparison, Estimator, Same, Scale, Unit, Worth};
+use super::{Comparison, CreditStep, Estimator, Same, Scale, Unit, Worth};
 
 choices! {
     /// Which groups are left out of the update.
@@ -36,6 +36,14 @@ table! {
         pub scale: Option<Scale> = None;
         /// What a reward is worth a round earlier, with `worth = "to-go"`.
         pub discount: f64 = 1.0, 0.0..=1.0;
+        /// Weight of what GiGPO compares besides: answers to the same prompt.
+        pub step_weight: f64 = 1.0, 0.0..=1e6;
+        /// Share of a running mean that a new trajectory leaves in place, with `scale = "running"`.
+        pub decay: f64 = 0.95, 0.0..1.0;
+        /// What becomes of the advantages before the update, in this order.
+        pub then: Vec<CreditStep> = Vec::new();
+        /// Called conversations of an episode that count, with the step `align`.
+        pub threads: usize = 8, 1..=65_536;
         /// Weight of the team reward: r = α·team + local.
         pub alpha: f64 = 1.0, 0.0..=1e6;
         /// Which groups are left out.
@@ -49,6 +57,11 @@ table! {
 }
 
 impl AdvantageConfig {
+    /// What is compared besides, with its weight.
+    pub fn besides(&self) -> Option<(f64, Comparison)> {
+        self.estimator.besides().map(|comparison| (self.step_weight, comparison))
+    }
+
     /// The estimator spelled out, with what is set on its own.
     pub fn comparison(&self) -> Comparison {
         let named = self.estimator.comparison();
@@ -70,6 +83,57 @@ choices! {
         SampleMeanTokenMean,
         /// Mean over samples of the sum over a sample's tokens (Dr. GRPO).
         SampleMeanTokenSum,
+    }
+}
+
+choices! {
+    /// What an update maximizes.
+    pub enum Objective {
+        /// The clipped ratio of every token times its advantage (PPO, arXiv 1707.06347; bounds as
+        /// in DAPO, arXiv 2503.14476).
+        Surrogate,
+        /// The same with one ratio for an answer, the geometric mean of its tokens' (GSPO, arXiv
+        /// 2507.18071). Its bounds want to be close: 3e-4 and 4e-4.
+        Gspo,
+        /// The same with their product (M-GRPO, arXiv 2511.13288).
+        MGrpo,
+        /// The log-probability of every token, weighed by its clipped ratio and its advantage
+        /// (CISPO, arXiv 2506.13585).
+        Cispo,
+        /// The log-probability of every token times its advantage.
+        Reinforce,
+        /// That of answers with a positive advantage (rejection sampling).
+        Likelihood,
+        /// That of all answers, weighed by exp(advantage / `beta`) (AWR, arXiv 1910.00177).
+        WeightedLikelihood,
+        /// That answers with a positive advantage are preferred to those with a negative one to the
+        /// same prompt, as far as `beta` says (DPO, arXiv 2305.18290).
+        Preference,
+    }
+}
+
+choices! {
+    /// Which probabilities ratios begin at.
+    pub enum AnchorChoice {
+        /// Those that answers were drawn with.
+        Sampled,
+        /// Those that the trainer gives them before the update: one more pass forwards.
+        Rescored,
+    }
+}
+
+choices! {
+    /// What becomes of tokens to which the trainer gives another probability than the sampler.
+    pub enum Importance {
+        /// Nothing.
+        None,
+        /// They are weighed by the ratio, `importance_cap` at most.
+        Truncate,
+        /// They are weighed by it, and left out if it is above the cap or below one over it.
+        Mask,
+        /// They are weighed by it, and left out with their whole answer if the geometric mean of
+        /// its ratios is.
+        MaskAnswer,
     }
 }
 
@@ -135,6 +199,17 @@ table! {
         /// Stop the run when an update moves a policy further than this, in nats
         /// per token (`movement` in docs/metrics.md); 0 never stops it.
         pub max_movement: f64 = 1.0, 0.0..=1e12;
+        /// What an update maximizes.
+        pub objective: Objective = Objective::Surrogate;
+        /// What `weighted-likelihood` divides advantages by, and how strongly `preference` prefers.
+        pub beta: f64 = 0.1, above(0.0, 1e6);
+        /// Which probabilities ratios begin at.
+        pub anchor: AnchorChoice = AnchorChoice::Sampled;
+        /// What becomes of tokens whose probability in training is another than in sampling;
+        /// needs `anchor = "rescored"`.
+        pub importance: Importance = Importance::None;
+        /// The largest ratio of the two.
+        pub importance_cap: f64 = 2.0, 1.0..=1e6;
         /// The ratio may fall to 1 − `clip_low`.
         pub clip_low: f64 = 0.2, between(0.0, 1.0);
         /// The ratio may rise to 1 + `clip_high`.
@@ -193,6 +268,11 @@ table! {
 }
 
 impl TrainConfig {
+    /// Whether a policy is compared with what it was at the start.
+    pub fn needs_reference(&self) -> bool {
+        self.kl_coefficient != 0.0 || self.objective == Objective::Preference
+    }
+
     /// Whether an answer that was compared with nothing is learned from, too.
     pub fn regularizes_all(&self) -> bool {
         let regularizes = self.entropy_coefficient != 0.0 || self.kl_coefficient != 0.0;

@@ -1,128 +1,51 @@
-//! What is minimized.
-//!
-//! Every token has a weight that is fixed for the whole mini-batch, so a loss
-//! is a plain sum over tokens and it does not matter how the tokens are cut
-//! into micro-batches.
+//! The clipped surrogate.
 
 use tch::{Kind, Tensor};
 
-use super::Row;
-use super::bundle::Bundle;
-use super::pack::Target;
-use super::scores::Scores;
-use crate::config::{LossAggregation, TrainConfig};
+use super::super::Row;
+use super::super::anchor::Anchor;
+use super::super::bundle::Bundle;
+use super::super::pack::Target;
+use super::super::scores::Scores;
+use super::share::Share;
+use super::{Measures, Objective, regularized};
+use crate::config::TrainConfig;
 use crate::policy::{Sampling, SamplingByRole};
-
-/// A loss over the tokens of a mini-batch.
-pub(super) trait Objective {
-    /// The distributions under which answers are scored.
-    fn ways(&self) -> &[Sampling];
-
-    /// Loss of some targets (a sum, ready to be added up over the mini-batch)
-    /// and what is measured on the way. `reference` are the targets'
-    /// log-probabilities under the reference policy, if there is one.
-    fn loss(
-        &self,
-        targets: &[Target],
-        scores: &Scores,
-        reference: Option<&Tensor>,
-    ) -> (Tensor, Measures);
-}
-
-/// Weighted sums over some targets.
-pub(super) struct Measures {
-    /// One number per entry of [`Measures::NAMES`], on the device.
-    sums: Tensor,
-}
-
-/// The same for a mini-batch, on the host.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Measured {
-    pub(super) loss: f64,
-    pub(super) clipped_low: f64,
-    pub(super) clipped_high: f64,
-    pub(super) tokens: f64,
-}
-
-impl Measures {
-    /// From scalars in the order of the fields of [`Measured`].
-    fn new(scalars: [&Tensor; 3], tokens: usize) -> Self {
-        let tokens = scalars[0].full_like(tokens as f64);
-        let detached: Vec<Tensor> = scalars
-            .iter()
-            .chain([&&tokens])
-            .map(|scalar| scalar.detach().to_kind(Kind::Float))
-            .collect();
-        Measures { sums: Tensor::stack(&detached, 0) }
-    }
-
-    /// Copy to the host; waits for the device.
-    pub(super) fn read(&self) -> Result<Measured, tch::TchError> {
-        let sums = Vec::<f32>::try_from(&self.sums)?;
-        let at = |index: usize| f64::from(sums[index]);
-        Ok(Measured { loss: at(0), clipped_low: at(1), clipped_high: at(2), tokens: at(3) })
-    }
-}
-
-impl Measured {
-    /// Take in another part of the mini-batch.
-    pub(super) fn add(&mut self, other: &Measured) {
-        self.loss += other.loss;
-        self.clipped_low += other.clipped_low;
-        self.clipped_high += other.clipped_high;
-        self.tokens += other.tokens;
-    }
-}
 
 /// The clipped surrogate of PPO (arXiv 1707.06347, equation 7) with separate
 /// bounds (DAPO, arXiv 2503.14476, equation 10), an entropy bonus and a KL penalty.
-pub(super) struct Surrogate<'a> {
+pub(in crate::trainer) struct Surrogate<'a> {
     config: &'a TrainConfig,
     sampling: &'a SamplingByRole,
     rows: &'a [Row<'a>],
-    /// Σ over tokens of weight(token)·loss(token) is the loss.
-    per_token: f64,
+    anchor: &'a Anchor,
+    share: Share,
 }
 
 impl<'a> Surrogate<'a> {
-    /// Over the mini-batch `bundles`.
-    pub(super) fn new(
+    /// Over the mini-batch `bundles`; ratios are those to the `anchor`.
+    pub(in crate::trainer) fn new(
         config: &'a TrainConfig,
         sampling: &'a SamplingByRole,
         rows: &'a [Row<'a>],
+        anchor: &'a Anchor,
         bundles: &[&Bundle],
     ) -> Self {
-        let tokens: usize = bundles.iter().map(|bundle| bundle.answer_tokens()).sum();
-        let answers: usize = bundles.iter().map(|bundle| bundle.answers().len()).sum();
-        let count = match config.loss_aggregation {
-            LossAggregation::TokenMean => tokens,
-            LossAggregation::SampleMeanTokenMean | LossAggregation::SampleMeanTokenSum => answers,
-        };
-        Surrogate { config, sampling, rows, per_token: 1.0 / count.max(1) as f64 }
+        Surrogate { config, sampling, rows, anchor, share: Share::new(config, rows, bundles) }
     }
 
-    fn weight(&self, row: usize) -> f32 {
-        let length = self.rows[row].sample.completion.tokens.len();
-        let share = match self.config.loss_aggregation {
-            LossAggregation::SampleMeanTokenMean => 1.0 / length as f64,
-            LossAggregation::TokenMean | LossAggregation::SampleMeanTokenSum => 1.0,
-        };
-        (self.per_token * share) as f32
-    }
-
-    /// Log-probability as sampled, advantage and weight of every target: `[3, targets]`.
+    /// Log-probability before the update, advantage, correction and weight of
+    /// every target: `[4, targets]`.
     fn columns(&self, targets: &[Target], like: &Tensor) -> Tensor {
-        let (mut old, mut advantages, mut weights) = (Vec::new(), Vec::new(), Vec::new());
+        let mut columns: [Vec<f32>; 4] = Default::default();
         for target in targets {
             let row = &self.rows[target.row];
-            old.push(row.sample.completion.logprobs[target.token]);
-            advantages.push(row.advantage);
-            weights.push(self.weight(target.row));
+            let (old, correction) = self.anchor.token(row, target.row, target.token);
+            let numbers = [old, row.advantage, correction, self.share.of(row)];
+            columns.iter_mut().zip(numbers).for_each(|(column, number)| column.push(number));
         }
-        let count = old.len() as i64;
-        old.append(&mut advantages);
-        old.append(&mut weights);
-        Tensor::from_slice(&old).view([3, count]).to_device(like.device())
+        let count = targets.len() as i64;
+        Tensor::from_slice(&columns.concat()).view([4, count]).to_device(like.device())
     }
 }
 
@@ -138,20 +61,13 @@ impl Objective for Surrogate<'_> {
         reference: Option<&Tensor>,
     ) -> (Tensor, Measures) {
         let columns = self.columns(targets, &scores.chosen);
-        let (old, advantages, weights) = (columns.get(0), columns.get(1), columns.get(2));
+        let (old, advantages) = (columns.get(0), columns.get(1));
+        let (corrections, weights) = (columns.get(2), columns.get(3));
         let ratio = (&scores.chosen - old).exp();
         let (low, high) = (1.0 - self.config.clip_low, 1.0 + self.config.clip_high);
         let gain = (&ratio * &advantages).minimum(&(ratio.clamp(low, high) * &advantages)); // [targets]
-        let bonus = self.config.entropy_coefficient;
-        let gain = if bonus == 0.0 { gain } else { gain + scores.entropy() * bonus };
-        let gain = match reference {
-            None => gain,
-            Some(reference) => {
-                // The k3 estimator: http://joschu.net/blog/kl-approx.html
-                let log_ratio = reference - &scores.chosen;
-                gain - (log_ratio.exp() - log_ratio - 1.0) * self.config.kl_coefficient
-            }
-        };
+        let gain = if self.anchor.corrects() { gain * corrections } else { gain };
+        let gain = regularized(self.config, gain, scores, reference);
         let loss = -gain.dot(&weights);
         let measures = tch::no_grad(|| {
             let count = |clipped: Tensor, sign: Tensor| clipped.logical_and(&sign).sum(Kind::Float);
@@ -168,38 +84,10 @@ impl Objective for Surrogate<'_> {
     }
 }
 
-/// Cross-entropy with demonstrated answers, averaged over their tokens.
-pub(super) struct Imitation {
-    sampling: [Sampling; 1],
-    per_token: f64,
-}
-
-impl Imitation {
-    /// Over the examples in `bundles`.
-    pub(super) fn new(bundles: &[&Bundle]) -> Self {
-        let tokens: usize = bundles.iter().map(|bundle| bundle.answer_tokens()).sum();
-        Imitation { sampling: [Sampling::plain(1)], per_token: 1.0 / tokens.max(1) as f64 }
-    }
-}
-
-impl Objective for Imitation {
-    fn ways(&self) -> &[Sampling] {
-        &self.sampling
-    }
-
-    fn loss(&self, targets: &[Target], scores: &Scores, _: Option<&Tensor>) -> (Tensor, Measures) {
-        let loss = scores.chosen.sum(Kind::Float) * -self.per_token;
-        let measures = tch::no_grad(|| {
-            let zero = loss.zeros_like();
-            Measures::new([&loss, &zero, &zero], targets.len())
-        });
-        (loss, measures)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::LossAggregation;
     use crate::config::PolicyConfig;
     use crate::policy::{Device, Policy};
     use crate::seed::Seed;
@@ -212,6 +100,7 @@ mod tests {
         let logprobs = logprobs.to_vec();
         Sample {
             task: 0,
+            family: String::new(),
             episode: 0,
             turn: 0,
             role: String::new(),
@@ -242,8 +131,8 @@ mod tests {
     fn toy(config: &TrainConfig, new: &[f32; 3], reference: Option<&[f32; 3]>) -> (f64, Vec<f32>) {
         let samples = [sample(&[-1.0, -1.0]), sample(&[-1.0])];
         let rows = [
-            Row { sample: &samples[0], advantage: 2.0 },
-            Row { sample: &samples[1], advantage: -1.0 },
+            Row { sample: &samples[0], advantage: 2.0, weight: 1.0 },
+            Row { sample: &samples[1], advantage: -1.0, weight: 1.0 },
         ];
         let bundles = bundle(samples.iter().enumerate().map(|(row, sample)| {
             (&sample.prompt[..], Answer { row, tokens: &sample.completion.tokens, way: 0 })
@@ -266,8 +155,8 @@ mod tests {
             sources: Tensor::arange(3, (Kind::Int64, tch::Device::Cpu)),
         };
         let sampling = Sampling::plain(2);
-        let by_role = sampling.clone().into();
-        let surrogate = Surrogate::new(config, &by_role, &rows, &bundles);
+        let (by_role, anchor) = (sampling.clone().into(), Anchor::sampled());
+        let surrogate = Surrogate::new(config, &by_role, &rows, &anchor, &bundles);
         let reference = reference.map(|reference| Tensor::from_slice(reference));
         let (loss, _) = surrogate.loss(targets, &scores, reference.as_ref());
         let gradient = Tensor::run_backward(&[&loss], &[chosen], false, false).remove(0);

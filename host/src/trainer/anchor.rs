@@ -1,0 +1,133 @@
+//! Where ratios begin, and how far that is from what drew the answers.
+//!
+//! Answers are drawn by one kernel, or one engine, and learned from by another,
+//! which gives every token a slightly different probability. With a *rescored*
+//! anchor the ratio of an unchanged policy is exactly 1 everywhere, so that
+//! nothing is clipped for rounding's sake, and importance weights, truncated or
+//! masked, correct for the difference.
+
+use super::{Row, TrainerError, rescore};
+use crate::config::{AnchorChoice, Importance, TrainConfig};
+use crate::policy::{Policy, SamplingByRole};
+use crate::trajectory::Sample;
+
+/// Log-probabilities before the update, of every token of every row.
+pub(super) struct Anchor {
+    /// Nothing if they are those that the answers were drawn with.
+    rescored: Option<Rescored>,
+}
+
+struct Rescored {
+    logprobs: Vec<Vec<f32>>,
+    corrections: Vec<Vec<f32>>,
+    corrects: bool,
+}
+
+impl Anchor {
+    /// The log-probabilities as sampled.
+    pub(super) fn sampled() -> Self {
+        Anchor { rescored: None }
+    }
+
+    /// As the configuration says, for each policy and its rows.
+    pub(super) fn of<'r>(
+        config: &TrainConfig,
+        policies: &[(&Policy, &[Row<'r>])],
+        sampling: &SamplingByRole,
+    ) -> Result<Vec<Self>, TrainerError> {
+        if config.anchor == AnchorChoice::Sampled {
+            return Ok(policies.iter().map(|_| Anchor::sampled()).collect());
+        }
+        let of =
+            |&(policy, rows): &(_, &[Row<'r>])| (policy, rows.iter().map(|r| r.sample).collect());
+        let pairs: Vec<(&Policy, Vec<&Sample>)> = policies.iter().map(of).collect();
+        let scores = rescore(&pairs, sampling, config.microbatch_tokens)?;
+        let anchors = pairs.iter().zip(scores).map(|((_, samples), logprobs)| {
+            let corrections = samples.iter().zip(&logprobs);
+            let corrections =
+                corrections.map(|(sample, here)| corrections_of(config, sample, here));
+            Anchor {
+                rescored: Some(Rescored {
+                    corrections: corrections.collect(),
+                    logprobs,
+                    corrects: config.importance != Importance::None,
+                }),
+            }
+        });
+        Ok(anchors.collect())
+    }
+
+    /// Whether corrections are other than 1.
+    pub(super) fn corrects(&self) -> bool {
+        self.rescored.as_ref().is_some_and(|rescored| rescored.corrects)
+    }
+
+    /// Log-probability before the update, and correction, of a token of a row.
+    pub(super) fn token(&self, row: &Row, index: usize, token: usize) -> (f32, f32) {
+        match &self.rescored {
+            None => (row.sample.completion.logprobs[token], 1.0),
+            Some(rescored) => (rescored.logprobs[index][token], rescored.corrections[index][token]),
+        }
+    }
+}
+
+/// What each token of an answer counts for, given its log-probabilities here.
+fn corrections_of(config: &TrainConfig, sample: &Sample, here: &[f32]) -> Vec<f32> {
+    let pairs = here.iter().zip(&sample.completion.logprobs);
+    let log_ratios: Vec<f64> = pairs.map(|(here, there)| f64::from(here - there)).collect();
+    let cap = config.importance_cap;
+    let kept = |log_ratio: f64| log_ratio.abs() <= cap.ln();
+    let whole = log_ratios.iter().sum::<f64>() / log_ratios.len().max(1) as f64;
+    let correction = |log_ratio: &f64| match config.importance {
+        Importance::None => 1.0,
+        Importance::Truncate => log_ratio.exp().min(cap),
+        Importance::Mask => {
+            if kept(*log_ratio) {
+                log_ratio.exp()
+            } else {
+                0.0
+            }
+        }
+        Importance::MaskAnswer => {
+            if kept(whole) {
+                log_ratio.exp()
+            } else {
+                0.0
+            }
+        }
+    };
+    log_ratios.iter().map(|log_ratio| correction(log_ratio) as f32).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_samples::sample;
+
+    #[test]
+    fn corrections_are_capped_or_masked_by_token_or_by_answer() {
+        let mut sample = sample(0, 0, 0, "solo", 0);
+        sample.completion.logprobs = vec![-1.0, -1.0, -1.0];
+        // Ratios 4, 1/4 and 1: their geometric mean is 1.
+        let four = 4.0_f32.ln();
+        let here = [-1.0 + four, -1.0 - four, -1.0];
+        let of = |importance| {
+            let config = TrainConfig { importance, importance_cap: 3.0, ..TrainConfig::default() };
+            corrections_of(&config, &sample, &here)
+        };
+        let near = |found: Vec<f32>, expected: [f32; 3]| {
+            assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-5), "{found:?}");
+        };
+        near(of(Importance::None), [1.0, 1.0, 1.0]);
+        near(of(Importance::Truncate), [3.0, 0.25, 1.0]);
+        near(of(Importance::Mask), [0.0, 0.0, 1.0]);
+        near(of(Importance::MaskAnswer), [4.0, 0.25, 1.0]);
+        sample.completion.logprobs = vec![-1.0 - four; 3];
+        let config = TrainConfig {
+            importance: Importance::MaskAnswer,
+            importance_cap: 3.0,
+            ..TrainConfig::default()
+        };
+        near(corrections_of(&config, &sample, &[-1.0; 3]), [0.0; 3]);
+    }
+}

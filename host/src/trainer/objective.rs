@@ -1,0 +1,109 @@
+//! What is minimized.
+//!
+//! Every token has a weight that is fixed for the whole mini-batch, so a loss
+//! is a plain sum over tokens and it does not matter how the tokens are cut
+//! into micro-batches. The clipped surrogate is differentiated as it is. What
+//! looks at whole answers or at several together takes another way: the
+//! mini-batch is scored without a graph, `weigh` says how much every token's
+//! log-probability pulls, and `weighted` descends on that. For a loss that
+//! depends on a policy through these log-probabilities alone the gradient is the
+//! same: ∇L = Σ (∂L/∂log π)·∇log π.
+
+mod imitation;
+mod share;
+mod surrogate;
+mod weigh;
+mod weighted;
+
+use tch::{Kind, Tensor};
+
+use super::pack::Target;
+use super::scores::Scores;
+use crate::config::TrainConfig;
+use crate::policy::Sampling;
+
+pub(super) use imitation::Imitation;
+pub(super) use surrogate::Surrogate;
+pub(super) use weigh::{Scored, weigh};
+pub(super) use weighted::Weighted;
+
+/// What a token gains besides: an entropy bonus, and a KL penalty if there is a
+/// reference. `[targets]`, like `gain`.
+fn regularized(
+    config: &TrainConfig,
+    gain: Tensor,
+    scores: &Scores,
+    reference: Option<&Tensor>,
+) -> Tensor {
+    let bonus = config.entropy_coefficient;
+    let gain = if bonus == 0.0 { gain } else { gain + scores.entropy() * bonus };
+    match reference {
+        None => gain,
+        Some(reference) => {
+            // The k3 estimator: http://joschu.net/blog/kl-approx.html
+            let log_ratio = reference - &scores.chosen;
+            gain - (log_ratio.exp() - log_ratio - 1.0) * config.kl_coefficient
+        }
+    }
+}
+
+/// A loss over the tokens of a mini-batch.
+pub(in crate::trainer) trait Objective {
+    /// The distributions under which answers are scored.
+    fn ways(&self) -> &[Sampling];
+
+    /// Loss of some targets (a sum, ready to be added up over the mini-batch)
+    /// and what is measured on the way. `reference` are the targets'
+    /// log-probabilities under the reference policy, if there is one.
+    fn loss(
+        &self,
+        targets: &[Target],
+        scores: &Scores,
+        reference: Option<&Tensor>,
+    ) -> (Tensor, Measures);
+}
+
+/// Weighted sums over some targets.
+pub(in crate::trainer) struct Measures {
+    /// One number per entry of [`Measures::NAMES`], on the device.
+    sums: Tensor,
+}
+
+/// The same for a mini-batch, on the host.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Measured {
+    pub(super) loss: f64,
+    pub(super) clipped_low: f64,
+    pub(super) clipped_high: f64,
+    pub(super) tokens: f64,
+}
+
+impl Measures {
+    /// From scalars in the order of the fields of [`Measured`].
+    fn new(scalars: [&Tensor; 3], tokens: usize) -> Self {
+        let tokens = scalars[0].full_like(tokens as f64);
+        let detached: Vec<Tensor> = scalars
+            .iter()
+            .chain([&&tokens])
+            .map(|scalar| scalar.detach().to_kind(Kind::Float))
+            .collect();
+        Measures { sums: Tensor::stack(&detached, 0) }
+    }
+
+    /// Copy to the host; waits for the device.
+    pub(super) fn read(&self) -> Result<Measured, tch::TchError> {
+        let sums = Vec::<f32>::try_from(&self.sums)?;
+        let at = |index: usize| f64::from(sums[index]);
+        Ok(Measured { loss: at(0), clipped_low: at(1), clipped_high: at(2), tokens: at(3) })
+    }
+}
+
+impl Measured {
+    /// Take in another part of the mini-batch.
+    pub(super) fn add(&mut self, other: &Measured) {
+        self.loss += other.loss;
+        self.clipped_low += other.clipped_low;
+        self.clipped_high += other.clipped_high;
+        self.tokens += other.tokens;
+    }
+}

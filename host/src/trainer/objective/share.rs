@@ -1,0 +1,38 @@
+//! How much of a mini-batch's loss a token is.
+
+use super::super::Row;
+use super::super::bundle::Bundle;
+use crate::config::{LossAggregation, TrainConfig};
+
+/// How token losses become one number: a mean over the tokens of a mini-batch or
+/// over its answers, each as often as its row counts.
+pub(super) struct Share {
+    aggregation: LossAggregation,
+    /// Share of a token, or of an answer, that counts once.
+    of_one: f64,
+}
+
+impl Share {
+    pub(super) fn new(config: &TrainConfig, rows: &[Row], bundles: &[&Bundle]) -> Self {
+        let aggregation = config.loss_aggregation;
+        let answers = bundles.iter().flat_map(|bundle| bundle.answers());
+        let count = answers.map(|answer| {
+            let tokens = match aggregation {
+                LossAggregation::TokenMean => answer.tokens.len() as f64,
+                LossAggregation::SampleMeanTokenMean | LossAggregation::SampleMeanTokenSum => 1.0,
+            };
+            f64::from(rows[answer.row].weight) * tokens
+        });
+        Share { aggregation, of_one: 1.0 / count.sum::<f64>().max(1.0) }
+    }
+
+    /// Of each token of a row.
+    pub(super) fn of(&self, row: &Row) -> f32 {
+        let length = row.sample.completion.tokens.len();
+        let share = match self.aggregation {
+            LossAggregation::SampleMeanTokenMean => 1.0 / length as f64,
+            LossAggregation::TokenMean | LossAggregation::SampleMeanTokenSum => 1.0,
+        };
+        (self.of_one * share) as f32 * row.weight
+    }
+}

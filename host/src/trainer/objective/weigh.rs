@@ -1,0 +1,181 @@
+//! How much every token's log-probability pulls: ∂(−L)/∂log π, in plain numbers.
+
+use super::super::Row;
+use super::super::anchor::Anchor;
+use crate::config::{Objective, TrainConfig};
+
+/// A row of a mini-batch, scored.
+pub(in crate::trainer) struct Scored<'a> {
+    /// The answer and its advantage.
+    pub(in crate::trainer) row: &'a Row<'a>,
+    /// Its index among the member's rows.
+    pub(in crate::trainer) index: usize,
+    /// Which log-probabilities ratios begin at.
+    pub(in crate::trainer) anchor: &'a Anchor,
+    /// Log-probability of every token under the policy as it is now.
+    pub(in crate::trainer) now: Vec<f32>,
+    /// The same under the reference, where the objective asks for it.
+    pub(in crate::trainer) reference: Option<Vec<f32>>,
+    /// The share that each token is of the loss.
+    pub(in crate::trainer) share: f32,
+    /// The share that the whole answer is of a mean over answers.
+    pub(in crate::trainer) share_of_answer: f32,
+}
+
+/// What is done with a token.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(in crate::trainer) struct Pull {
+    /// ∂(−L)/∂log π.
+    pub(in crate::trainer) slope: f64,
+    /// The token's part of −L.
+    pub(in crate::trainer) gain: f64,
+    /// Whether a bound below, or above, holds the ratio.
+    pub(in crate::trainer) clipped: [bool; 2],
+}
+
+/// The pull of every token of every row of a mini-batch.
+pub(in crate::trainer) fn weigh(config: &TrainConfig, rows: &[Scored]) -> Vec<Vec<Pull>> {
+    match config.objective {
+        Objective::Surrogate => by_token(rows, |token| clipped(config, token)),
+        Objective::Cispo => by_token(rows, |token| cispo(config, token)),
+        Objective::Reinforce => by_token(rows, |token| likelihood(token, token.advantage)),
+        Objective::Likelihood => {
+            by_token(rows, |token| likelihood(token, f64::from(u8::from(token.advantage > 0.0))))
+        }
+        Objective::WeightedLikelihood => {
+            by_token(rows, |token| likelihood(token, (token.advantage / config.beta).exp()))
+        }
+        Objective::Gspo => rows.iter().map(|row| by_answer(config, row, Ratio::OfTokens)).collect(),
+        Objective::MGrpo => rows.iter().map(|row| by_answer(config, row, Ratio::Whole)).collect(),
+        Objective::Preference => preference(config, rows),
+    }
+}
+
+/// A token with what is known of it.
+struct Token {
+    advantage: f64,
+    logprob: f64,
+    /// Its probability now over that before the update.
+    ratio: f64,
+}
+
+fn by_token(rows: &[Scored], pull: impl Fn(&Token) -> Pull) -> Vec<Vec<Pull>> {
+    let of_row = |scored: &Scored| -> Vec<Pull> {
+        let pull = |(at, &now): (usize, &f32)| {
+            let (before, correction) = scored.anchor.token(scored.row, scored.index, at);
+            let (advantage, logprob) = (f64::from(scored.row.advantage), f64::from(now));
+            let ratio = f64::from(now - before).exp();
+            let share = f64::from(scored.share) * f64::from(correction);
+            pull(&Token { advantage, logprob, ratio }).times(share)
+        };
+        scored.now.iter().enumerate().map(pull).collect()
+    };
+    rows.iter().map(of_row).collect()
+}
+
+impl Pull {
+    fn times(self, factor: f64) -> Self {
+        Pull { slope: self.slope * factor, gain: self.gain * factor, ..self }
+    }
+}
+
+/// min(ρA, clip(ρ)A) (PPO, arXiv 1707.06347, equation 7).
+fn clipped(config: &TrainConfig, token: &Token) -> Pull {
+    let Token { advantage, ratio, .. } = *token;
+    let (low, high) = (1.0 - config.clip_low, 1.0 + config.clip_high);
+    let clipped = [ratio < low && advantage < 0.0, ratio > high && advantage > 0.0];
+    let gain = (ratio * advantage).min(ratio.clamp(low, high) * advantage);
+    let slope = if clipped.contains(&true) { 0.0 } else { ratio * advantage };
+    Pull { slope, gain, clipped }
+}
+
+/// sg(clip(ρ))·A·log π (CISPO, arXiv 2506.13585, equation 4).
+fn cispo(config: &TrainConfig, token: &Token) -> Pull {
+    let (low, high) = (1.0 - config.clip_low, 1.0 + config.clip_high);
+    let clipped = [token.ratio < low, token.ratio > high];
+    Pull { clipped, ..likelihood(token, token.ratio.clamp(low, high) * token.advantage) }
+}
+
+/// w·log π.
+fn likelihood(token: &Token, weight: f64) -> Pull {
+    Pull { slope: weight, gain: weight * token.logprob, clipped: [false; 2] }
+}
+
+/// Which ratio an answer has.
+#[derive(Clone, Copy, PartialEq)]
+enum Ratio {
+    /// The geometric mean of its tokens' (GSPO, arXiv 2507.18071, equation 7).
+    OfTokens,
+    /// Their product (M-GRPO, arXiv 2511.13288, equation 16).
+    Whole,
+}
+
+/// min(sA, clip(s)A) with one ratio s for the answer; a mean over answers.
+fn by_answer(config: &TrainConfig, scored: &Scored, ratio: Ratio) -> Vec<Pull> {
+    let length = scored.now.len().max(1) as f64;
+    let tokens = scored.now.iter().enumerate().map(|(at, &now)| {
+        let (before, correction) = scored.anchor.token(scored.row, scored.index, at);
+        (f64::from(now - before), f64::from(correction).ln())
+    });
+    let (log_ratio, log_correction) =
+        tokens.fold((0.0, 0.0), |sum, token| (sum.0 + token.0, sum.1 + token.1));
+    let per_token = match ratio {
+        Ratio::OfTokens => 1.0 / length,
+        Ratio::Whole => 1.0,
+    };
+    let whole = Token {
+        advantage: f64::from(scored.row.advantage),
+        logprob: 0.0,
+        ratio: (log_ratio * per_token).exp(),
+    };
+    let correction = (log_correction / length).exp();
+    let pull = clipped(config, &whole).times(f64::from(scored.share_of_answer) * correction);
+    let token = Pull { slope: pull.slope * per_token, gain: pull.gain / length, ..pull };
+    vec![token; scored.now.len()]
+}
+
+/// log σ(β·margin) for every pair of a better and a worse answer to one prompt,
+/// a mean over the pairs of a prompt, which counts as much as its answers do. The
+/// margin is the difference of log(π / π_ref) (DPO, arXiv 2305.18290, equation 7).
+fn preference(config: &TrainConfig, rows: &[Scored]) -> Vec<Vec<Pull>> {
+    let mut pulls: Vec<(f64, f64)> = vec![(0.0, 0.0); rows.len()];
+    let margin = |scored: &Scored| -> f64 {
+        let reference = scored.reference.iter().flatten();
+        let sum =
+            |numbers: &mut dyn Iterator<Item = &f32>| numbers.map(|n| f64::from(*n)).sum::<f64>();
+        sum(&mut scored.now.iter()) - sum(&mut reference.into_iter())
+    };
+    for of_prompt in by_prompt(rows) {
+        let of_sign = |sign: f32| -> Vec<usize> {
+            of_prompt.iter().copied().filter(|&at| rows[at].row.advantage * sign > 0.0).collect()
+        };
+        let (better, worse) = (of_sign(1.0), of_sign(-1.0));
+        let pairs = (better.len() * worse.len()).max(1) as f64;
+        let share: f64 = of_prompt.iter().map(|&at| f64::from(rows[at].share_of_answer)).sum();
+        for &winner in &better {
+            for &loser in &worse {
+                let margin = config.beta * (margin(&rows[winner]) - margin(&rows[loser]));
+                // log σ(m) = −log(1 + e^−m), without overflow.
+                let gain = -((-margin.abs()).exp().ln_1p() + (-margin).max(0.0));
+                let slope = config.beta / (1.0 + margin.exp());
+                pulls[winner].0 += slope * share / pairs;
+                pulls[loser].0 -= slope * share / pairs;
+                pulls[winner].1 += gain * share / pairs;
+            }
+        }
+    }
+    let of_row = |(scored, (slope, gain)): (&Scored, (f64, f64))| {
+        let length = scored.now.len();
+        vec![Pull { slope, gain: gain / length.max(1) as f64, clipped: [false; 2] }; length]
+    };
+    rows.iter().zip(pulls).map(of_row).collect()
+}
+
+/// Indices of rows with equal prompts.
+fn by_prompt(rows: &[Scored]) -> Vec<Vec<usize>> {
+    let mut prompts: std::collections::BTreeMap<&[u32], Vec<usize>> = Default::default();
+    for (index, scored) in rows.iter().enumerate() {
+        prompts.entry(&scored.row.sample.prompt).or_default().push(index);
+    }
+    prompts.into_values().collect()
+}
