@@ -46,17 +46,18 @@ pub struct Tally {
 /// The tallies of one estimator, by role.
 pub type Tallies = BTreeMap<String, Tally>;
 
-/// Add a step's answers to the tallies of each estimator.
+/// Add a step's answers to the tallies of each estimator; returns what each makes
+/// of them.
 pub fn take_in(
     tallies: &mut [Tallies],
     estimators: &mut [(AdvantageConfig, Memory)],
     samples: &[Sample],
     learns: impl Fn(&Sample) -> bool,
-) {
+) -> Vec<Compared> {
     let compared = estimators.iter_mut();
     let compared: Vec<Compared> =
         compared.map(|(config, memory)| compare(samples, config, memory, &learns)).collect();
-    let Some(first) = compared.first() else { return };
+    let Some(first) = compared.first() else { return compared };
     let learning = samples.iter().filter(|sample| learns(sample));
     let learning: BTreeSet<&str> = learning.map(|sample| sample.role.as_str()).collect();
     for ((tallies, (config, _)), own) in tallies.iter_mut().zip(estimators).zip(&compared) {
@@ -74,6 +75,7 @@ pub fn take_in(
             tally.inflation.extend(inflation(samples, config, role));
         }
     }
+    compared
 }
 
 impl Tally {

@@ -8,6 +8,7 @@ mod policy;
 mod report;
 mod stop;
 mod train;
+mod truths;
 
 use std::error::Error;
 use std::process;
@@ -39,7 +40,7 @@ fn carry_out(cli: Cli) -> anyhow::Result<u8> {
         let code = match cli.command {
             Command::Train(args) => return train::run(args, device),
             Command::Eval(args) => eval::run(args, device),
-            Command::Advantage(args) => advantage::run(args),
+            Command::Advantage(args) => advantage::run(args, device),
             Command::Imitate(args) => imitate::run(args, device),
             Command::Policy(command) => policy::run(command, device),
             Command::Play(args) => play::run(args, device),

@@ -29,6 +29,7 @@ pub mod family;
 pub mod curriculum;
 pub mod team;
 pub mod evaluation;
+pub mod truth;
 pub mod trainer;
 pub mod imitation;
 pub mod guard;

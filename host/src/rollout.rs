@@ -24,7 +24,7 @@ mod scheme;
 mod tool;
 mod weighing;
 
-pub use collect::{Rollout, RolloutError, TaskSeed, collect};
+pub use collect::{Rollout, RolloutError, Start, TaskSeed, collect, collect_from};
 pub use demonstration::{Demonstration, DemonstrationError, Demonstrator};
 pub use request::Due;
 pub use role_map::{Policies, Remote, RoleMap, RoleMapError};

@@ -32,4 +32,5 @@ mod serve;
 mod tables;
 mod teacher;
 mod training;
+mod truth;
 mod wiring;

@@ -277,6 +277,7 @@ fn a_run_that_was_stopped_goes_on_as_if_it_had_not_with_every_scheme() {
         (SamplingScheme::Independent, Estimator::AtGrpo),
         (SamplingScheme::Exhaustive, Estimator::Malt),
         (SamplingScheme::CrossPolicy, Estimator::TurnGrpo),
+        (SamplingScheme::Trajectory, Estimator::Rae),
     ] {
         let run = |folder: &Path, stop: bool| {
             let mut config = match sampling {

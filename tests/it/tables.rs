@@ -113,6 +113,12 @@ fn who_asks_for_what_a_run_has_not_is_told_what_it_has() {
     let (code, _, said) = run(&["advantage", "--run", run_folder, "--compare", "at-grpo,grpo"]);
     assert_eq!(code, 2);
     assert!(said.contains("`grpo` compares what whole episodes are worth"), "{said}");
+    let truth =
+        ["advantage", "--run", run_folder, "--compare", "at-grpo", "--json", "--truth", "2"];
+    let (code, shown, said) = run(&truth);
+    assert_eq!(code, 0, "{said}");
+    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    assert!(shown["truth"]["at-grpo"]["first"]["answers"].as_u64().unwrap() > 0, "{shown}");
     let (code, _, said) = run(&["advantage", "--run", run_folder, "--compare", "at-gripo"]);
     assert_eq!(code, 2);
     assert!(said.contains("\"at-grpo\" or \"grpo\""), "{said}");

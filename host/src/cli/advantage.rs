@@ -4,55 +4,77 @@ use std::collections::BTreeMap;
 
 use super::args::AdvantageArgs;
 use super::report;
+use super::truths::Truths;
 use crate::advantage::{Memory, compare};
 use crate::audit::{Audit, Tallies, take_in};
 use crate::config::{AdvantageConfig, Config, ConfigError};
 use crate::credit::Credits;
 use crate::error::ExitCode;
+use crate::policy::{Device, PolicyError};
 use crate::run::{find_config, list_tables};
 use crate::storage::StorageError;
 use crate::table::{Row, read_table};
 use crate::trajectory::Sample;
+use crate::truth::Distance;
 
-pub fn run(args: AdvantageArgs) -> anyhow::Result<ExitCode> {
+pub fn run(
+    args: AdvantageArgs,
+    device: impl Fn() -> Result<Device, PolicyError>,
+) -> anyhow::Result<ExitCode> {
     let config = Config::load(Some(&find_config(&args.run)?), &[])?;
-    let estimators = estimators(&config, &args.compare)?;
-    let mut tables = list_tables(&args.run)?;
-    tables.retain(|(step, _)| (args.first..=args.last.unwrap_or(usize::MAX)).contains(step));
-    if tables.is_empty() {
+    let mut estimators = estimators(&config, &args.compare)?;
+    let tables = list_tables(&args.run)?;
+    let is_asked_for = |step: usize| (args.first..=args.last.unwrap_or(usize::MAX)).contains(&step);
+    let steps = tables.iter().filter(|(step, _)| is_asked_for(*step)).count();
+    if steps == 0 {
         let reason = "it has no table of these steps; a run keeps its answers unless rollout.store \
                       says otherwise";
         return Err(StorageError::Unfit { path: args.run, reason: reason.to_owned() }.into());
     }
-    let mut estimators: Vec<(AdvantageConfig, Memory)> =
-        estimators.into_iter().map(|config| (config, Memory::default())).collect();
+    let mut truths = match args.truth {
+        Some(episodes) => Some(Truths::new(&args, episodes as usize, &config, device()?)),
+        None => None,
+    };
     let mut memory = Memory::default();
     let mut tallies = vec![Tallies::new(); estimators.len()];
     let (mut rows_in_all, mut same) = (0, 0);
     let bar = report::Bar::new("advantage", 0, tables.len(), "steps");
-    for (index, (_, path)) in tables.iter().enumerate() {
+    for (index, (step, path)) in tables.iter().enumerate() {
         let rows = read_table(path)?;
         let samples: Vec<Sample> = rows.iter().map(|row| row.sample.clone()).collect();
         let learns = |sample: &Sample| config.trains(&sample.policy);
-        rows_in_all += rows.len();
-        same += as_stored(&rows, &samples, &config.advantage, &mut memory, learns);
-        take_in(&mut tallies, &mut estimators, &samples, learns);
+        let again = as_stored(&rows, &samples, &config.advantage, &mut memory, learns);
+        // What an estimator remembers comes from all the steps before.
+        let mut passed_over = vec![Tallies::new(); estimators.len()];
+        let asked_for = is_asked_for(*step);
+        let tallies = if asked_for { &mut tallies } else { &mut passed_over };
+        let compared = take_in(tallies, &mut estimators, &samples, learns);
+        if asked_for {
+            (rows_in_all, same) = (rows_in_all + rows.len(), same + again);
+            if let Some(truths) = &mut truths {
+                truths.take_in(*step, &rows, &compared)?;
+            }
+        }
         bar.step_to(index + 1, String::new());
     }
     bar.finish();
-    let steps = tables.len();
-    show(&args, steps, (same, rows_in_all), &tallies)?;
+    let truths = truths.map(Truths::distances).transpose()?;
+    show(&args, steps, (same, rows_in_all), &tallies, truths.as_deref())?;
     Ok(ExitCode::Success)
 }
 
 /// The run's settings with each of the estimators; one that does not fit the
 /// run's sampling is refused as it would be in a run.
-fn estimators(config: &Config, names: &[String]) -> Result<Vec<AdvantageConfig>, ConfigError> {
+fn estimators(
+    config: &Config,
+    names: &[String],
+) -> Result<Vec<(AdvantageConfig, Memory)>, ConfigError> {
     let named = |name: &String| {
         let mut advantage = config.advantage.clone();
         (advantage.unit, advantage.worth, advantage.same, advantage.scale) = Default::default();
         let plain = Config { advantage, ..config.clone() };
-        Ok(plain.with(&format!("advantage.estimator={name}"))?.advantage)
+        let config = plain.with(&format!("advantage.estimator={name}"))?;
+        Ok((config.advantage, Memory::default()))
     };
     names.iter().map(named).collect()
 }
@@ -81,6 +103,7 @@ fn show(
     steps: usize,
     (same, all): (usize, usize),
     tallies: &[Tallies],
+    truths: Option<&[BTreeMap<String, Distance>]>,
 ) -> anyhow::Result<()> {
     let audits: Vec<(&String, BTreeMap<&String, Audit>)> = args
         .compare
@@ -92,9 +115,13 @@ fn show(
         .collect();
     if args.json {
         let estimators: BTreeMap<_, _> = audits.into_iter().collect();
-        let shown = serde_json::json!({
+        let mut shown = serde_json::json!({
             "steps": steps, "answers": all, "as_stored": same, "estimators": estimators,
         });
+        if let Some(truths) = truths {
+            let named: BTreeMap<_, _> = args.compare.iter().zip(truths).collect();
+            shown["truth"] = serde_json::to_value(named)?;
+        }
         report::line(&shown.to_string());
         return Ok(());
     }
@@ -127,5 +154,27 @@ fn show(
         "other sign",
     ];
     report::table(&header, &rows);
+    truths.into_iter().for_each(|truths| show_truths(&args.compare, truths));
     Ok(())
+}
+
+fn show_truths(names: &[String], truths: &[BTreeMap<String, Distance>]) {
+    let mut rows = Vec::new();
+    for (name, roles) in names.iter().zip(truths) {
+        for (role, distance) in roles {
+            rows.push(vec![
+                name.clone(),
+                role.clone(),
+                distance.answers.to_string(),
+                format!("{:.3}", distance.correlation),
+                report::percent(distance.right_signs),
+                format!("{:+.4}", distance.bias),
+                format!("{:.3}", distance.variance),
+            ]);
+        }
+    }
+    report::line("");
+    let header =
+        ["estimator", "role", "answers", "corr. with truth", "right sign", "bias", "variance"];
+    report::table(&header, &rows);
 }

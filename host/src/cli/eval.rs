@@ -116,7 +116,7 @@ fn checkpoint_of(run: &Path, step: CheckpointName) -> Result<Found, StorageError
 
 /// What was trained is taken from the checkpoint, unless the user says where
 /// it is to be taken from.
-fn use_policies(config: &mut Config, checkpoint: &Path, set: &[String]) {
+pub fn use_policies(config: &mut Config, checkpoint: &Path, set: &[String]) {
     let snapshots: Vec<(String, String)> = (config.policies.iter())
         .filter_map(|(name, policy)| Some((name.clone(), policy.snapshot_of.clone()?)))
         .collect();

@@ -1,6 +1,6 @@
 //! One episode on its way.
 
-use super::collect::TaskSeed;
+use super::collect::{Start, TaskSeed};
 use super::line::{Line, hang};
 use super::request::Due;
 use super::role_map::RoleMap;
@@ -11,7 +11,7 @@ use super::weighing::{Drawn, Weighing};
 use crate::config::RolloutConfig;
 use crate::plugin::{PluginFailure, Seat};
 use crate::seed::Seed;
-use crate::trajectory::{Ending, Episode, Event};
+use crate::trajectory::{Completion, Ending, Episode, Event};
 
 /// Bytes of text that the record of one episode may hold; a run has hundreds
 /// of episodes in memory at once.
@@ -41,6 +41,8 @@ pub(super) struct Attempt {
 
 /// What an episode waits for.
 enum Phase {
+    /// To begin: with the task, or with answers in the middle of an episode.
+    Opening(Option<Box<(Position, Vec<Completion>)>>),
     /// The answers that are due.
     Asking(Box<Position>),
     /// What branches are worth whose future is looked at.
@@ -59,15 +61,8 @@ pub(super) struct Asked {
 impl Attempt {
     /// The attempts at a list of tasks, none of them begun.
     pub(super) fn list(tasks: &[TaskSeed], setting: &Setting) -> Vec<Attempt> {
-        let attempt = |index: usize, repetition: usize| Attempt {
-            index,
-            seed: tasks[index].seed.at(repetition as u64),
-            scheme: Scheme::new(setting, tasks[index].seed),
-            task: tasks[index].clone(),
-            phase: Phase::Ended(Ending::Truncated),
-            events: Vec::new(),
-            rounds: 0,
-            line: Line::new(repetition),
+        let attempt = |index: usize, repetition: usize| {
+            Attempt::new(index, repetition, tasks[index].clone(), setting)
         };
         let repetitions = Scheme::repetitions(setting.config);
         (0..tasks.len())
@@ -75,8 +70,45 @@ impl Attempt {
             .collect()
     }
 
+    fn new(index: usize, repetition: usize, task: TaskSeed, setting: &Setting) -> Self {
+        Attempt {
+            index,
+            seed: task.seed.at(repetition as u64),
+            scheme: Scheme::new(setting, task.seed),
+            task,
+            phase: Phase::Opening(None),
+            events: Vec::new(),
+            rounds: 0,
+            line: Line::new(repetition),
+        }
+    }
+
+    /// Attempts that begin in the middle of an episode.
+    pub(super) fn list_from(starts: Vec<Start>, setting: &Setting) -> Vec<Attempt> {
+        let attempt = |(index, Start { task, position, answers }): (usize, Start)| {
+            let mut attempt = Attempt::new(index, 0, task, setting);
+            attempt.phase = Phase::Opening(Some(Box::new((position, answers))));
+            attempt
+        };
+        starts.into_iter().enumerate().map(attempt).collect()
+    }
+
     /// Play up to the first answers that are due.
-    pub(super) fn begin(&mut self) {
+    pub(super) fn begin(&mut self, setting: &Setting) {
+        let opening = std::mem::replace(&mut self.phase, Phase::Ended(Ending::Truncated));
+        if let Phase::Opening(Some(start)) = opening {
+            let (position, answers) = *start;
+            let drawn = |(due, answer): (&Due, Completion)| {
+                let policy = setting.role_map.policy_of(due.role()).to_owned();
+                Ok(Drawn { due: due.clone(), policy, prompt: [].into(), completions: vec![answer] })
+            };
+            let answers: Vec<Answered> = position.due.iter().zip(answers).map(drawn).collect();
+            self.phase = Phase::Asking(Box::new(position));
+            if !answers.is_empty() {
+                self.play(answers, setting);
+            }
+            return;
+        }
         match self.task.scenario.begin(self.task.split, self.task.task) {
             Ok(transition) => {
                 self.events = transition.events;
@@ -113,7 +145,7 @@ impl Attempt {
             Phase::Weighing(weighing) => {
                 weighing.due().map(|due| ask(due, self.seed(due).named("look"), 1)).collect()
             }
-            Phase::Ended(_) => Vec::new(),
+            Phase::Opening(_) | Phase::Ended(_) => Vec::new(),
         }
     }
 
@@ -156,8 +188,8 @@ impl Attempt {
                 Weighing::begin(scenario, *position, answers, self.scheme.looks_ahead())
             }
             Phase::Weighing(weighing) => weighing.look_on(scenario, answers),
-            ended @ Phase::Ended(_) => {
-                self.phase = ended;
+            other @ (Phase::Opening(_) | Phase::Ended(_)) => {
+                self.phase = other;
                 return Vec::new();
             }
         };
@@ -227,7 +259,7 @@ impl Attempt {
     pub(super) fn into_record(self) -> (Line, Episode) {
         let ending = match self.phase {
             Phase::Ended(ending) => ending,
-            Phase::Asking(_) | Phase::Weighing(_) => Ending::Truncated,
+            Phase::Opening(_) | Phase::Asking(_) | Phase::Weighing(_) => Ending::Truncated,
         };
         let episode = Episode {
             task: self.index,

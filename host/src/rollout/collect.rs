@@ -14,13 +14,13 @@ use super::attempt::{Attempt, Setting};
 use super::line::join;
 use super::role_map::{Policies, RoleMap};
 use super::sampler::{Answered, Sampler};
-use super::scenario::Scenario;
+use super::scenario::{Position, Scenario};
 use super::scheduler::overlapped;
-use crate::config::{RolloutConfig, Scheduling};
+use crate::config::{RolloutConfig, SamplingScheme, Scheduling};
 use crate::plugin::Split;
 use crate::policy::PolicyError;
 use crate::seed::Seed;
-use crate::trajectory::{Episode, Sample};
+use crate::trajectory::{Completion, Episode, Sample};
 
 /// A task of a step, and the seed for what is drawn at random in it.
 #[derive(Clone)]
@@ -33,6 +33,16 @@ pub struct TaskSeed {
     pub task: u32,
     /// Root of the randomness of its episodes.
     pub seed: Seed,
+}
+
+/// A moment of an episode to go on from.
+pub struct Start {
+    /// What is played, and the seed for what is drawn at random from here on.
+    pub task: TaskSeed,
+    /// The moment.
+    pub position: Position,
+    /// The answers to what is due, or none if they are to be drawn, too.
+    pub answers: Vec<Completion>,
 }
 
 /// What a rollout brought.
@@ -88,18 +98,43 @@ pub fn collect(
     config: &RolloutConfig,
     alpha: f64,
 ) -> Result<Rollout, RolloutError> {
-    let mut rollout = Rollout::default();
     let setting = Setting { role_map, config, alpha };
-    let mut sampler = Sampler::new(&setting, policies)?;
-    let attempts = Attempt::list(tasks, &setting);
-    let overlaps = match config.scheduling {
+    run(&setting, policies, Attempt::list(tasks, &setting))
+}
+
+/// Play on from moments of episodes to the ends, each once. A start's index is that
+/// of its task in the table.
+///
+/// # Errors
+/// As [`collect`].
+pub fn collect_from(
+    role_map: &RoleMap,
+    policies: &Policies,
+    starts: Vec<Start>,
+    config: &RolloutConfig,
+    alpha: f64,
+) -> Result<Rollout, RolloutError> {
+    let sampling = SamplingScheme::Trajectory;
+    let config = &RolloutConfig { sampling, branches: 1, ..config.clone() };
+    let setting = Setting { role_map, config, alpha };
+    run(&setting, policies, Attempt::list_from(starts, &setting))
+}
+
+fn run(
+    setting: &Setting,
+    policies: &Policies,
+    attempts: Vec<Attempt>,
+) -> Result<Rollout, RolloutError> {
+    let mut rollout = Rollout::default();
+    let mut sampler = Sampler::new(setting, policies)?;
+    let overlaps = match setting.config.scheduling {
         Scheduling::LockStep => false,
         Scheduling::Overlapped => true,
         Scheduling::Auto => policies.values().any(|policy| policy.device().is_gpu()),
     };
     let attempts = match overlaps {
-        true => overlapped(&setting, &mut sampler, attempts, &mut rollout)?,
-        false => in_lock_step(&setting, &mut sampler, attempts, &mut rollout)?,
+        true => overlapped(setting, &mut sampler, attempts, &mut rollout)?,
+        false => in_lock_step(setting, &mut sampler, attempts, &mut rollout)?,
     };
     (rollout.samples, rollout.episodes) =
         join(attempts.into_iter().map(Attempt::into_record).collect());
@@ -113,7 +148,7 @@ fn in_lock_step(
     rollout: &mut Rollout,
 ) -> Result<Vec<Attempt>, RolloutError> {
     let started = Instant::now();
-    attempts.par_iter_mut().for_each(Attempt::begin);
+    attempts.par_iter_mut().for_each(|attempt| attempt.begin(setting));
     rollout.plugins += started.elapsed();
     while attempts.iter().any(Attempt::is_waiting) {
         let started = Instant::now();

@@ -228,7 +228,7 @@ impl<'s> Scheduler<'s> {
             let forks = match answers {
                 Some(answers) => attempt.play(answers, setting),
                 None => {
-                    attempt.begin();
+                    attempt.begin(setting);
                     Vec::new()
                 }
             };

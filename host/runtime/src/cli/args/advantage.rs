@@ -10,6 +10,7 @@ use clap::Args;
 Examples:
   host advantage --run runs/plan-path-planner-executor --compare at-grpo,rloo,gdpo,naive
   host advantage --run runs/sudoku-filler-checker --compare at-grpo,naive --first 1 --last 20 --json
+  host advantage --run runs/plan-path-planner-executor --compare at-grpo,naive --truth 32
 
 What the columns mean is in docs/table.md.")]
 pub struct AdvantageArgs {
@@ -25,6 +26,13 @@ pub struct AdvantageArgs {
     /// The last step; by default the last that was stored.
     #[arg(long)]
     pub last: Option<usize>,
+    /// Play on from stored states, so often with each answer and as often with a fresh
+    /// one, and say how far each estimator is from what answers were really worth.
+    #[arg(long, value_name = "EPISODES", value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    pub truth: Option<u32>,
+    /// With --truth, how many states of a step.
+    #[arg(long, default_value_t = 64, value_name = "STATES")]
+    pub states: usize,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,

@@ -1,0 +1,52 @@
+//! What answers are worth, found out by playing on from where they were given.
+
+use troupe::config::SamplingScheme;
+use troupe::credit::Credits;
+use troupe::plugin::Split;
+use troupe::table::{Row, rows_of};
+use troupe::truth::{Truth, TruthError, find};
+
+use crate::script::{SEATS, Script, config, play, team};
+
+/// The rows of a rollout in which every answer earns its seat its own number, and
+/// what there is to know of them.
+fn truths(
+    sampling: SamplingScheme,
+    spoil: impl Fn(&mut Row),
+) -> Result<(Vec<Row>, Vec<Truth>), TruthError> {
+    let mut config = config();
+    (config.rollout.sampling, config.rollout.branches) = (sampling, 3);
+    let scripts = SEATS.map(|seat| Script::new(move |asked| format!("{seat} 0 {}", asked.branch)));
+    let rollout = play(&config, &scripts[0], &scripts[1]);
+    let credits = Credits::of(vec![None; rollout.samples.len()]);
+    let (samples, episodes) = (&rollout.samples, &rollout.episodes);
+    let mut rows = rows_of((1, |_: &str| 0), samples, &credits, episodes, |_| true);
+    rows.iter_mut().for_each(spoil);
+    let team = team(&config, &[(SEATS[0], &scripts[0]), (SEATS[1], &scripts[1])]);
+    let found = find(&team, &config, &rows, 1000, 2, |sample| sample.role == "first")?;
+    Ok((rows, found))
+}
+
+#[test]
+fn an_answer_is_better_than_a_fresh_one_by_what_it_earns_more() {
+    for sampling in [SamplingScheme::Tree, SamplingScheme::Exhaustive] {
+        let (rows, found) = truths(sampling, |_| ()).unwrap();
+        let learning = rows.iter().filter(|row| row.sample.role == "first").count();
+        assert_eq!(found.len(), learning, "{sampling:?}");
+        for truth in found {
+            // A fresh answer is number 0, which earns nothing; later ones are, too.
+            let sample = &rows[truth.row].sample;
+            assert_eq!((truth.advantage, truth.noise), (sample.branch as f64, 0.0), "{sample:?}");
+        }
+    }
+}
+
+#[test]
+fn a_state_that_is_not_reached_again_is_named() {
+    let error =
+        truths(SamplingScheme::Tree, |row| row.sample.state ^= u64::from(row.sample.round == 2));
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("the state of round 2 of the task 0"), "{error}");
+    let other = truths(SamplingScheme::Tree, |row| row.split = Split::Test.name().to_owned());
+    assert!(matches!(other, Err(TruthError::OtherState { round: 0, .. })));
+}
