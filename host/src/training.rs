@@ -177,11 +177,12 @@ impl Training {
         let rollout = self.collect()?;
         let mut record = self.record(&rollout);
         let credits = self.compare(&rollout.samples, &mut record);
+        let full = self.store(&rollout, &credits)?;
         record.largest_logprob_difference = self.rescore(&rollout.samples)?;
         self.update(&rollout.samples, &credits, &mut record)?;
         self.team.take_snapshots(&self.config, self.progress.step)?;
         record.warnings = self.look_back(&rollout, &credits);
-        record.warnings.extend(self.store(&rollout, &credits)?);
+        record.warnings.extend(full);
         advance(&self.team.families, &mut self.progress.standings, &rollout.episodes);
         let limit = self.config.train.max_movement;
         let alarm = self.progress.guard.check(self.progress.step, &record.updates, limit);

@@ -42,11 +42,16 @@ fn a_stored_table_gives_the_advantages_of_the_run_that_wrote_it_to_the_last_bit(
     for (estimator, sampling, compare) in [
         (Estimator::AtGrpo, SamplingScheme::Tree, "at-grpo,rloo,gdpo,naive"),
         (Estimator::Gdpo, SamplingScheme::Tree, "gdpo,at-grpo"),
-        (Estimator::Drmas, SamplingScheme::Trajectory, "drmas,grpo,team-grpo,turn-grpo"),
+        (Estimator::Drmas, SamplingScheme::Trajectory, "drmas,grpo,team-grpo,turn-grpo,gigpo"),
+        (Estimator::Rae, SamplingScheme::Trajectory, "rae,grpo"),
+        (Estimator::Mhgpo, SamplingScheme::RoundRobin, "mhgpo,drmas"),
+        (Estimator::Malt, SamplingScheme::Exhaustive, "malt,at-grpo,max-rl"),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let mut config = config(folder.path());
         (config.advantage.estimator, config.rollout.sampling) = (estimator, sampling);
+        config.rollout.branches = 2;
+        config.advantage.then = vec!["whiten".parse().unwrap()];
         let (run_folder, _) = train(&config);
         let shown = audit(&run_folder, compare);
         assert_eq!(shown["steps"], 3);
@@ -59,7 +64,7 @@ fn a_stored_table_gives_the_advantages_of_the_run_that_wrote_it_to_the_last_bit(
         }
         // Told another estimator's settings, the same rows come out otherwise.
         let told = fs::read_to_string(run_folder.join("config.toml")).unwrap();
-        let other = told.replace("[advantage]\n", "[advantage]\nscale = \"none\"\n");
+        let other = told.replace("then = [\"whiten\"]", "then = []");
         fs::write(run_folder.join("config.toml"), other).unwrap();
         let shown = audit(&run_folder, compare);
         assert_ne!(shown["as_stored"], shown["answers"], "{estimator:?}");

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use troupe::config::{Config, Estimator, GroupFilter, Regularize, SamplingScheme};
+use troupe::config::{Config, Estimator, GroupFilter, Objective, Regularize, SamplingScheme};
 use troupe::imitation::imitate;
 use troupe::run::RunFolder;
 use troupe::training::{Record, Training};
@@ -140,6 +140,52 @@ fn twice_the_epochs_are_twice_the_optimizer_steps() {
     };
     assert_eq!([1, 2, 3].map(|epochs| steps(epochs, 0)), [1, 2, 3]);
     assert!(steps(1, 8) > 1, "mini-batches are steps of their own");
+}
+
+#[test]
+fn every_objective_learns_from_the_same_answers_in_its_own_way() {
+    let mut losses = Vec::new();
+    for objective in [
+        Objective::Surrogate,
+        Objective::Gspo,
+        Objective::MGrpo,
+        Objective::Cispo,
+        Objective::Reinforce,
+        Objective::Likelihood,
+        Objective::WeightedLikelihood,
+        Objective::Preference,
+    ] {
+        let mut config = config();
+        config.train.objective = objective;
+        config.train.entropy_coefficient = 0.0;
+        let record = first_step(&config, &[]);
+        let update = &record.updates["first"];
+        assert!(update.moved && update.compared > 0, "{objective:?}");
+        assert_eq!(update.clip_low_share + update.clip_high_share, 0.0, "{objective:?}");
+        losses.push((update.gradient_norm, objective));
+    }
+    // Of an unchanged policy all ratios are 1, and these three are one.
+    let of = |wanted| losses.iter().find(|(_, objective)| *objective == wanted).unwrap().0;
+    let near = |a: f64, b: f64| (a - b).abs() < 1e-4 * a;
+    let surrogate = of(Objective::Surrogate);
+    assert!(near(surrogate, of(Objective::Cispo)) && near(surrogate, of(Objective::Reinforce)));
+    for other in [
+        Objective::MGrpo,
+        Objective::Likelihood,
+        Objective::WeightedLikelihood,
+        Objective::Preference,
+    ] {
+        assert!(!near(surrogate, of(other)), "{other:?}");
+    }
+}
+
+#[test]
+fn a_role_that_is_masked_is_not_even_regularized() {
+    let mut config = config();
+    config.advantage.then = vec!["mask:role=second".parse().unwrap()];
+    let record = first_step(&config, &[]);
+    assert!(record.updates["first"].moved && !record.updates["second"].moved);
+    assert_eq!(record.updates["second"].samples, 0);
 }
 
 #[test]
