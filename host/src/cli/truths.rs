@@ -23,11 +23,14 @@ pub struct Truths {
     device: Device,
     states: usize,
     episodes: usize,
-    /// Of every estimator, by role: truths and advantages, side by side.
-    known: Vec<BTreeMap<String, (Vec<Truth>, Vec<Option<f32>>)>>,
+    /// Of every estimator, by role.
+    known: Vec<BTreeMap<String, Known>>,
     /// Why a step could not be looked into.
     passed_over: Option<StorageError>,
 }
+
+/// Truths and advantages, side by side.
+type Known = (Vec<Truth>, Vec<Option<f32>>);
 
 impl Truths {
     pub fn new(args: &AdvantageArgs, episodes: usize, config: &Config, device: Device) -> Self {
@@ -88,7 +91,7 @@ impl Truths {
             Some(error) => report::note(&format!("note: not all steps were looked into: {error}")),
             None => {}
         }
-        let distance = |(role, (truths, advantages)): (String, (Vec<Truth>, Vec<Option<f32>>))| {
+        let distance = |(role, (truths, advantages)): (String, Known)| {
             (role, Distance::of(&truths, &advantages))
         };
         Ok(self.known.into_iter().map(|known| known.into_iter().map(distance).collect()).collect())

@@ -59,6 +59,9 @@ struct Slot {
     place: usize,
 }
 
+/// A request that an engine was asked, and its prompt.
+type Open = (Slot, Arc<[u32]>);
+
 /// An attempt whose answers are being generated, with those that are there.
 struct Asked {
     attempt: Attempt,
@@ -77,7 +80,7 @@ struct Scheduler<'s> {
     /// Attempts whose answers are being generated.
     asked: BTreeMap<usize, Asked>,
     /// What the engines were asked, by engine and ticket.
-    open: BTreeMap<(usize, usize), (Slot, Arc<[u32]>)>,
+    open: BTreeMap<(usize, usize), Open>,
     ended: BTreeMap<usize, Attempt>,
 }
 

@@ -32,11 +32,10 @@ pub(super) fn apply_override(table: &mut toml::Table, text: &str) -> Result<(), 
             .or_insert_with(|| toml::Value::Table(toml::Table::new()));
         if entry.is_str() {
             let mut instead = toml::Table::new();
-            match (path[0], depth) {
-                // `--set roles.planner.branches=8` adds to `roles.planner = "p"`.
-                ("roles", 1) => drop(instead.insert("policy".to_owned(), entry.clone())),
-                // `--set roles.planner=p` replaces `roles = "shared"`.
-                _ => {}
+            // `--set roles.planner.branches=8` adds to `roles.planner = "p"`; any other table
+            // replaces a word, as `--set roles.planner=p` does `roles = "shared"`.
+            if (path[0], depth) == ("roles", 1) {
+                instead.insert("policy".to_owned(), entry.clone());
             }
             *entry = toml::Value::Table(instead);
         }
