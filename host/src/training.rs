@@ -6,6 +6,7 @@
 
 mod held_out;
 mod preparation;
+mod recording;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,23 +14,19 @@ use std::time::Instant;
 
 use crate::advantage::{Compared, Memory, compare};
 use crate::checkpoint::{Found, Progress, remove_old, save_checkpoint};
-use crate::config::{Config, Store};
+use crate::config::Config;
 use crate::credit::Credits;
 use crate::curriculum::{Standings, advance, training_tasks};
-use crate::guard::{Alarm, Guard, Lesson};
-use crate::metrics::{
-    FamilyMetrics, GroupMetrics, HeldOut, StepRecord, Success, Timing, count_endings,
-    measure_families, measure_groups, measure_roles,
-};
+use crate::guard::{Alarm, Guard};
+use crate::metrics::{HeldOut, StepRecord, Success, measure_groups};
 use crate::policy::{Policy, PolicyError};
 use crate::rollout::{Rollout, RolloutError, collect};
-use crate::run::{Change, RunFolder, Summary, list_tables};
+use crate::run::{Change, RunFolder, Summary};
 use crate::seed::Seed;
 use crate::storage::StorageError;
-use crate::table::rows_of;
 use crate::team::Team;
 use crate::trainer::{Member, Row, Trainer, TrainerError, UpdateMetrics, rescore, update_together};
-use crate::trajectory::{Ending, Episode, Sample};
+use crate::trajectory::Sample;
 
 pub use preparation::{plan, settle_learning_rate};
 
@@ -249,26 +246,6 @@ impl Training {
         Ok(rollout)
     }
 
-    /// How many episodes are void; an error if they are too many.
-    fn count_void(&self, rollout: &Rollout, what: &'static str) -> Result<usize, TrainingError> {
-        let messages: Vec<&String> = rollout
-            .episodes
-            .iter()
-            .filter_map(|episode| match &episode.ending {
-                Ending::Void { message, .. } => Some(message),
-                _ => None,
-            })
-            .collect();
-        let (void, episodes) = (messages.len(), rollout.episodes.len());
-        match messages.first() {
-            Some(first) if void as f64 > self.config.rollout.max_void_share * episodes as f64 => {
-                let (step, first) = (self.progress.step, (*first).clone());
-                Err(TrainingError::TooManyVoid { step, what, void, episodes, first })
-            }
-            _ => Ok(void),
-        }
-    }
-
     /// What the update is to do with the samples.
     fn compare(&mut self, samples: &[Sample], record: &mut Record) -> Credits {
         let (config, role_map) = (&self.config.advantage, &self.team.role_map);
@@ -280,61 +257,6 @@ impl Training {
             metrics.groups = Some(measure_groups(&formed, &kept, Some(role)));
         }
         credits
-    }
-
-    /// Keep the step's answers on disk; returns what somebody should be told.
-    fn store(&self, rollout: &Rollout, credits: &Credits) -> Result<Option<String>, TrainingError> {
-        let (step, config) = (self.progress.step, &self.config.rollout);
-        let whole = match config.store {
-            Store::None => return Ok(None),
-            Store::Kept => false,
-            Store::All => true,
-        };
-        let version = |policy: &str| self.version_of(policy);
-        let kept = |sample: &Sample| whole || sample.kept;
-        let (samples, episodes) = (&rollout.samples, &rollout.episodes);
-        let rows = rows_of((step, version), samples, credits, episodes, kept);
-        let limit = (config.store_mib as u64) << 20;
-        let written = self.folder.write_table(step, &rows, limit)?;
-        let first =
-            list_tables(self.folder.path())?.last().is_some_and(|(last, _)| last + 1 == step);
-        Ok((!written && first).then(|| {
-            format!(
-                "the tables of answers have come to {} MiB (rollout.store_mib); those of later \
-                 steps are not kept",
-                config.store_mib
-            )
-        }))
-    }
-
-    /// In how many steps the weights had learned that answered in this one.
-    fn version_of(&self, policy: &str) -> usize {
-        let before = self.progress.step.saturating_sub(1);
-        match self.config.source_of(policy) {
-            Some(_) => before - before % self.config.policies[policy].every,
-            None if self.trainers.contains_key(policy) => before,
-            None => 0,
-        }
-    }
-
-    /// What each role that trains has learned from; returns what somebody
-    /// should be told of it.
-    fn look_back(&mut self, rollout: &Rollout, credits: &Credits) -> Vec<String> {
-        let role_map = &self.team.role_map;
-        let roles =
-            role_map.policies().into_values().flatten().filter(|role| role_map.learns(role));
-        let mut lessons: BTreeMap<String, Lesson> =
-            roles.map(|role| (role, Lesson::Silent)).collect();
-        for (sample, advantage) in rollout.samples.iter().zip(&credits.advantages) {
-            match (lessons.get_mut(&sample.role), advantage) {
-                (Some(lesson), Some(advantage)) if *advantage != 0.0 => *lesson = Lesson::Taught,
-                (Some(lesson), _) if *lesson == Lesson::Silent => *lesson = Lesson::Flat,
-                _ => {}
-            }
-        }
-        let solved = rollout.episodes.iter().filter(|episode| episode.solved()).count();
-        let solved = solved as f64 / rollout.episodes.len().max(1) as f64;
-        self.progress.guard.take_in(&lessons, solved)
     }
 
     /// Each policy learns from its own roles' samples.
@@ -393,46 +315,6 @@ impl Training {
             }
         }
         Ok(Some(largest))
-    }
-
-    fn record(&self, rollout: &Rollout) -> Record {
-        let (endings, void) = count_endings(&rollout.episodes);
-        let generation = rollout.generation.as_secs_f64();
-        let seconds = BTreeMap::from([
-            ("generation".to_owned(), generation),
-            ("plugins".to_owned(), rollout.plugins.as_secs_f64()),
-        ]);
-        Record {
-            step: self.progress.step,
-            episodes: rollout.episodes.len(),
-            endings,
-            void,
-            families: self.measure_families(&rollout.episodes),
-            roles: measure_roles(&rollout.samples, self.config.advantage.alpha),
-            groups: GroupMetrics::default(),
-            updates: BTreeMap::new(),
-            largest_logprob_difference: None,
-            validation: None,
-            test: None,
-            warnings: Vec::new(),
-            timing: Timing {
-                seconds,
-                generated_tokens_per_second: rollout.generated_tokens as f64 / generation.max(1e-9),
-                trained_tokens_per_second: 0.0,
-            },
-        }
-    }
-
-    /// What became of each family's tasks, and which rung they were on.
-    fn measure_families(&self, episodes: &[Episode]) -> BTreeMap<String, FamilyMetrics> {
-        let mut families = measure_families(episodes);
-        for family in self.team.families.iter().filter(|family| family.rungs.len() > 1) {
-            if let Some(metrics) = families.get_mut(&family.scenario.family) {
-                let standing = self.progress.standings.get(&family.scenario.family);
-                metrics.rung = Some(standing.map_or(0, |standing| standing.rung));
-            }
-        }
-        families
     }
 
     fn save(&mut self) -> Result<(), TrainingError> {
