@@ -88,8 +88,10 @@
 
 #[doc(hidden)]
 pub mod bindings;
+#[cfg(not(feature = "host"))]
 #[doc(hidden)]
 pub mod component;
+mod description;
 pub mod environment;
 mod export;
 pub mod interpreter;

@@ -41,7 +41,6 @@
 //! [`WorkflowUnderTest`], so that a host can put a finished component under the
 //! same checks.
 
-mod description;
 mod environment;
 mod native;
 mod phrasebook;

@@ -203,6 +203,13 @@ pub(super) fn skip<T>(sentence: &str) -> Result<T, Objection> {
     Err(Objection::Skipped(sentence.to_owned()))
 }
 
+/// What is wrong with a description.
+impl From<String> for Objection {
+    fn from(sentence: String) -> Self {
+        Objection::Failed(sentence, None)
+    }
+}
+
 impl From<Problem> for Objection {
     fn from(problem: Problem) -> Self {
         Objection::Failed(format!("there was a problem: {}", problem.sentence()), None)

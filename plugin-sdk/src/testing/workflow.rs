@@ -3,7 +3,7 @@
 use std::collections::{HashSet, VecDeque};
 
 use super::Scope;
-use super::description::{check_name, check_settings, check_unique};
+use super::environment::words_of;
 use super::report::{Checked, Finding, Objection, Report, finding, require, skip};
 use crate::Random;
 use crate::types::{Action, ActionKind, Configured, Move, Part, Problem, Seat, Split, Status};
@@ -122,14 +122,8 @@ impl<'a> Examination<'a> {
     }
 
     fn check_roles(&self) -> Checked {
-        let roles = &self.configuration.roles;
-        require(!roles.is_empty(), || "there is no role".to_owned())?;
-        check_unique("role", roles.iter().map(|role| role.name.as_str()))?;
-        for role in roles {
-            check_name(&role.name)?;
-            require(role.seats > 0, || format!("the role `{}` has no seat", role.name))?;
-        }
-        Ok(format!("{} roles", roles.len()))
+        self.configuration.check()?;
+        Ok(format!("{} roles", self.configuration.roles.len()))
     }
 
     /// What a session is told at its start. In every other rehearsal the seats
@@ -254,8 +248,7 @@ impl<'a> Examination<'a> {
 
     fn check_vocabulary(&self, rehearsals: &[Vec<Exchange>]) -> Checked {
         let vocabulary = &self.configuration.vocabulary;
-        check_unique("word", vocabulary.iter().map(String::as_str))?;
-        let known: HashSet<&str> = vocabulary.iter().map(String::as_str).collect();
+        let known = words_of(vocabulary)?;
         let directives = rehearsals.iter().flatten().map(|exchange| &exchange.step.directive);
         for message in directives.flat_map(messages) {
             for word in message.split_whitespace().filter(|word| !Stage::says(word)) {
@@ -288,11 +281,8 @@ fn check_request(request: &Request, stage: &Stage) -> Result<(), Objection> {
 }
 
 fn check_description(description: &Description) -> Checked {
-    let Description { name, version, settings, actions, .. } = description;
-    check_name(name)?;
-    require(!version.is_empty(), || "there is no version".to_owned())?;
-    check_settings(settings)?;
-    check_unique("kind of action", actions.iter().map(String::as_str))?;
+    description.check()?;
+    let Description { settings, actions, .. } = description;
     Ok(format!("{} settings, {} kinds of action", settings.len(), actions.len()))
 }
 

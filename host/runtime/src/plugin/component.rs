@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use plugin_sdk::types::Needs;
 use sha2::{Digest, Sha256};
-use wasmtime::Engine;
+use wasmtime::{Engine, Store};
 use wasmtime::component::{Component, Instance as WasmInstance, InstancePre, Linker};
 
 use super::bindings::exports::troupe::plugin::{environment, interpreter, workflow};
@@ -193,6 +193,23 @@ impl Plugin {
     ) -> Result<(Instance, WasmInstance), PluginFailure> {
         let Loaded { engine, component, limits, granted, .. } = &*self.loaded;
         Instance::new(engine.wasmtime(), component, identity, limits, granted.clone(), seed)
+    }
+
+    /// What it says it is, as one of the kinds it brings; a sound answer only.
+    pub(super) fn describe<D>(
+        &self,
+        kind: &'static str,
+        call: impl FnOnce(&mut Store<HostState>, &WasmInstance) -> wasmtime::Result<D>,
+        check: impl FnOnce(&D) -> Result<(), String>,
+    ) -> Result<D, PluginError> {
+        let (mut instance, wasm) = self.instantiate(&self.unnamed(), Seed::new(0))?;
+        let description = instance.call("describe", 0, |store| call(store, &wasm))?;
+        check(&description).map_err(|reason| PluginError::Description {
+            file: self.file().to_owned(),
+            kind,
+            reason,
+        })?;
+        Ok(description)
     }
 
     /// Refuses one that says it needs more than it gets.

@@ -95,6 +95,7 @@ fn works(examination: &Examination, settings: &[Configured]) -> Result<bool, Obj
         Err(problem) if refused(&problem) => return Ok(false),
         other => other.map_err(Objection::from).seen(seen)?,
     };
+    configuration.check().map_err(Objection::from).seen(seen)?;
     let words = words_of(&configuration.vocabulary).seen(seen)?;
     // Who plays may follow from the settings, too.
     let mut team = Team::of(environment, &examination.description, &configuration).seen(seen)?;
