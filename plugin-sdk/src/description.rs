@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::require;
 use crate::types::{Domain, Setting, Value};
 use crate::{environment, interpreter, workflow};
 
@@ -90,10 +91,6 @@ impl interpreter::Description {
         check_summary("the summary", &self.summary)?;
         require(!self.version.trim().is_empty(), || "the version is empty".to_owned())
     }
-}
-
-fn require(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(otherwise()) }
 }
 
 /// A vocabulary has one token per word.
@@ -270,10 +267,7 @@ mod tests {
             "the version \"new\" is not one like 1.2.0"
         );
         let endless = environment::Configuration::default().max_turns(0);
-        assert_eq!(
-            endless.check().unwrap_err(),
-            "max-turns is 0, not 1 to 10000"
-        );
+        assert_eq!(endless.check().unwrap_err(), "max-turns is 0, not 1 to 10000");
         assert_eq!(fault(|d| d.actions.clear()), "it describes no kind of action");
         assert_eq!(
             fault(|d| d.actions.push(d.actions[0].clone())),

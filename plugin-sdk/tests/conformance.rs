@@ -280,7 +280,7 @@ fn the_fault_of_a_workflow_is_named() {
     ]
     .map(|report| report.finding("rehearsal").map(|finding| finding.sentence.clone()));
     let expected = [
-        "there is no seat `third`",
+        "it names a role `third` that it does not have",
         "it acts after the end of the episode",
         "it acts with unknown kind `vote`",
         "the prompt of `second` does not end with what it is told",

@@ -190,7 +190,7 @@ pub(super) fn finding(check: &'static str, checked: Checked) -> Finding {
 
 /// Fail with a sentence unless something holds.
 pub(super) fn require(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), Objection> {
-    if holds { Ok(()) } else { fail(otherwise()) }
+    Ok(crate::require(holds, otherwise)?)
 }
 
 /// Fail with a sentence.

@@ -176,14 +176,12 @@ impl<'a> Examination<'a> {
     }
 
     fn check_step(&self, step: &Step, stage: &Stage) -> Result<(), Objection> {
-        self.check_seats(&step.directive)?;
+        step.check(&self.configuration.roles)?;
         match &step.directive {
             Directive::Ask(requests) => {
-                require(!requests.is_empty(), || "it asks nobody".to_owned())?;
                 requests.iter().try_for_each(|request| check_request(request, stage))?;
             }
             Directive::Act(moves) => {
-                require(!moves.is_empty(), || "it acts for nobody".to_owned())?;
                 require(!stage.is_over(), || "it acts after the end of the episode".to_owned())?;
                 for Move { action, .. } in moves {
                     let known = stage.briefing.actions.iter().any(|kind| kind.name == action.kind);
@@ -191,7 +189,6 @@ impl<'a> Examination<'a> {
                 }
             }
             Directive::Call(calls) => {
-                require(!calls.is_empty(), || "it calls nothing".to_owned())?;
                 calls.iter().try_for_each(|call| stage.check_tool("calls", &call.tool))?;
             }
             Directive::Wait => {
@@ -202,22 +199,6 @@ impl<'a> Examination<'a> {
         require(stage.unasked <= DIRECTIVES_PER_ANSWER, || {
             format!("{} directives in a row ask nobody", stage.unasked)
         })
-    }
-
-    /// Every seat that it names is one of its roles'.
-    fn check_seats(&self, directive: &Directive) -> Result<(), Objection> {
-        let seats: Vec<&Seat> = match directive {
-            Directive::Ask(requests) => requests.iter().map(|request| &request.seat).collect(),
-            Directive::Act(moves) => moves.iter().map(|one| &one.seat).collect(),
-            Directive::Call(calls) => calls.iter().map(|call| &call.seat).collect(),
-            Directive::Wait | Directive::Finish => Vec::new(),
-        };
-        for seat in seats {
-            let role = self.configuration.roles.iter().find(|role| role.name == seat.role);
-            let known = role.is_some_and(|role| seat.instance < role.seats);
-            require(known, || format!("there is no seat `{seat}`"))?;
-        }
-        Ok(())
     }
 
     fn check_determinism(&self, rehearsals: &[Vec<Exchange>]) -> Checked {
@@ -339,14 +320,13 @@ impl Stage {
 
     /// As a host does: credits are for answers that are open.
     fn take_credits(&mut self, credits: &[Credit]) -> Result<(), Objection> {
-        for Credit { answer, value, is_last, .. } in credits {
+        for Credit { answer, is_last, .. } in credits {
             require(answer < &self.asked, || {
                 format!("it credits answer {answer}, which nobody gave")
             })?;
             require(self.open.contains(answer), || {
                 format!("it credits answer {answer}, which it did not ask for as open, or closed")
             })?;
-            require(value.is_finite(), || "a credit is not a finite number".to_owned())?;
             if *is_last {
                 self.open.remove(answer);
             }

@@ -1,24 +1,19 @@
-//! What comes from a guest is checked here, and nowhere else: lengths, counts,
-//! finite numbers, seats.
+//! What comes from a guest is checked before anything is done with it: by the
+//! SDK for what every host refuses, and here for how long texts may be.
 
-mod outcome;
-mod step;
-
+use plugin_sdk::environment::Outcome;
 use plugin_sdk::types::{Action, Part, Problem};
+use plugin_sdk::workflow::{Directive, Role, Step};
 
 use super::failure::Cause;
 
-pub(super) use outcome::check_outcome;
-pub(super) use step::Casting;
-
-/// How much of each thing one answer may hold; a text is bounded by
-/// `plugins.limits.text_kib`, and these keep many short ones from adding up.
-const NAME_BYTES: usize = 64;
+/// A text is bounded by `plugins.limits.text_kib`; this keeps many short ones
+/// from adding up.
 const PARTS: usize = 64;
+/// Texts that all messages of a directive may come to.
+const TEXTS_PER_DIRECTIVE: usize = 4;
 /// Bytes of an answer that the expert demonstrates: policies are to say such.
 const DEMONSTRATION_BYTES: usize = 64 << 10;
-/// Rewards beyond this are faults, and would drown all others when averaged.
-const MAX_REWARD: f64 = 1e12;
 /// Bytes kept of a problem's text: it is for people to read.
 const PROBLEM_BYTES: usize = 4096;
 
@@ -30,7 +25,7 @@ fn at_most(what: &str, count: usize, most: usize) -> Result<(), Cause> {
     Err(Cause::invalid(format!("{what} come to {count}; {most} is the most")))
 }
 
-/// Checks what a guest returns against the limit on one text.
+/// Checks what a guest returns, with the limit on one text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TextLimit {
     pub(super) text_kib: usize,
@@ -48,26 +43,57 @@ impl TextLimit {
         Err(Cause::TextTooLong { what: what.to_owned(), text_kib: self.text_kib })
     }
 
+    /// A state, if the guest saved one.
+    pub(super) fn saved(self, state: &Option<Vec<u8>>) -> Result<(), Cause> {
+        self.check("its saved state", state.as_ref().map_or(0, Vec::len))
+    }
+
     /// What the expert says.
     pub(super) fn demonstration(self, what: &str, text: &str) -> Result<(), Cause> {
         at_most(&format!("the bytes of {what}"), text.len(), DEMONSTRATION_BYTES)?;
         self.check(what, text.len())
     }
 
-    /// A state, if the guest saved one.
-    pub(super) fn saved(self, state: &Option<Vec<u8>>) -> Result<(), Cause> {
-        self.check("its saved state", state.as_ref().map_or(0, Vec::len))
-    }
-
     /// What the expert does.
     pub(super) fn expert(self, Action { kind, text }: &Action) -> Result<(), Cause> {
-        [kind, text].into_iter().try_for_each(|text| self.demonstration("the expert's action", text))
+        let mut texts = [kind, text].into_iter();
+        texts.try_for_each(|text| self.demonstration("the expert's action", text))
     }
 
     /// What somebody is told: texts and pictures.
     pub(super) fn parts(self, what: &str, parts: &[Part]) -> Result<(), Cause> {
         at_most(&format!("the parts of {what}"), parts.len(), PARTS)?;
         self.check(what, parts.iter().map(bytes_of).sum())
+    }
+
+    /// What so many moves led to.
+    pub(super) fn outcome(self, outcome: &Outcome, moves: usize) -> Result<(), Cause> {
+        outcome.check(moves).map_err(Cause::invalid)?;
+        let mut effects = outcome.effects.iter();
+        effects.try_for_each(|effect| self.check("its feedback", effect.feedback.len()))
+    }
+
+    /// What a workflow that has these roles wants next.
+    pub(super) fn step(self, step: &Step, roles: &[Role]) -> Result<(), Cause> {
+        step.check(roles).map_err(Cause::invalid)?;
+        match &step.directive {
+            Directive::Ask(requests) => {
+                let messages = || requests.iter().flat_map(|request| &request.messages);
+                let bytes = messages().flat_map(|message| &message.parts).map(bytes_of).sum();
+                let most = self.most().saturating_mul(TEXTS_PER_DIRECTIVE);
+                at_most("the bytes of its messages", bytes, most)?;
+                messages().try_for_each(|message| self.parts("a message", &message.parts))
+            }
+            Directive::Act(moves) => moves.iter().try_for_each(|one| {
+                self.check("an action's kind", one.action.kind.len())?;
+                self.check("an action", one.action.text.len())
+            }),
+            Directive::Call(calls) => calls.iter().try_for_each(|call| {
+                self.check("a tool's name", call.tool.len())?;
+                self.check("a tool's arguments", call.arguments.len())
+            }),
+            Directive::Wait | Directive::Finish => Ok(()),
+        }
     }
 
     /// What the guest says is wrong.
@@ -86,18 +112,4 @@ fn bytes_of(part: &Part) -> usize {
         Part::Text(text) => text.len(),
         Part::Image(image) => image.data.len() + image.description.len(),
     }
-}
-
-/// Refuses what is no number, or too large to be meant.
-fn check_worth(what: &str, name: &str, value: f64) -> Result<(), Cause> {
-    at_most(&format!("the bytes of the {what}'s name"), name.len(), NAME_BYTES)?;
-    if value.abs() <= MAX_REWARD {
-        return Ok(());
-    }
-    Err(Cause::invalid(format!("the {what} `{name}` is {value}, not a number from -1e12 to 1e12")))
-}
-
-/// As much of a guest's text as an error message should carry.
-pub(super) fn brief(text: &str) -> &str {
-    &text[..text.floor_char_boundary(64)]
 }

@@ -98,7 +98,7 @@ pub(super) fn check_names(names: &Names, file: &Path) -> Result<(), PluginError>
 fn no_contract<'a>(exports: impl Iterator<Item = &'a str>, file: &Path) -> PluginError {
     let exports: Vec<String> = exports.map(|name| format!("`{name}`")).collect();
     let exports = if exports.is_empty() { "nothing".to_owned() } else { exports.join(", ") };
-    PluginError::NoContract { file: file.to_owned(), contract: CONTRACT, exports }
+    PluginError::NoContract { file: file.to_owned(), exports }
 }
 
 fn not_importable(import: &str, file: &Path) -> PluginError {
@@ -185,7 +185,6 @@ impl<'a> Interface<'a> {
             file: file.to_owned(),
             interface: self.name.to_owned(),
             theirs: self.version.to_owned(),
-            ours: CONTRACT_VERSION,
         })
     }
 }

@@ -29,7 +29,7 @@ pub(super) struct Environment {
 impl EnvironmentPlugin {
     /// The environment that the plugin brings, if it brings one.
     pub fn of(plugin: &Plugin) -> Result<Option<Self>, PluginError> {
-        let Some(indices) = plugin.environment_indices() else { return Ok(None) };
+        let Some(indices) = &plugin.loaded.environment else { return Ok(None) };
         let description = plugin.describe(
             "environment",
             |store, wasm| indices.load(&mut *store, wasm)?.call_describe(store),
@@ -64,10 +64,7 @@ impl EnvironmentPlugin {
     }
 
     /// What follows from the settings, if the environment accepts them.
-    pub fn configure(
-        &self,
-        settings: &Settings,
-    ) -> Result<Configuration, PluginFailure> {
+    pub fn configure(&self, settings: &Settings) -> Result<Configuration, PluginFailure> {
         let (mut instance, wasm) = self.instantiate(Seed::new(0))?;
         instance.ask(
             "configure",
@@ -105,6 +102,6 @@ impl EnvironmentPlugin {
 
     pub(super) fn indices(&self) -> &GuestIndices {
         // An environment is made from a plugin that has them, in `of`.
-        self.shared.plugin.environment_indices().expect("the plugin exports an environment")
+        self.shared.plugin.loaded.environment.as_ref().expect("the plugin exports an environment")
     }
 }

@@ -9,7 +9,7 @@ use wasmtime::component::ResourceAny;
 use plugin_sdk::environment::{Outcome, Task};
 use plugin_sdk::types::{Action, Move, Part, Seat};
 
-use super::answer::{TextLimit, check_outcome};
+use super::answer::TextLimit;
 use super::bindings::exports::troupe::plugin::environment::{Guest, GuestEpisode};
 use super::environment::EnvironmentPlugin;
 use super::failure::{Cause, PluginFailure};
@@ -80,26 +80,19 @@ impl LiveEpisode {
         environment: &EnvironmentPlugin,
         task: Arc<Task>,
     ) -> Result<Self, PluginFailure> {
-        let given = task.clone();
-        Self::open(environment, task, Vec::new(), "start", |guest, store| {
-            guest.episode().call_start(store, &given)
-        })
+        Self::open(environment, task, Vec::new(), None)
     }
 
     pub(super) fn resume(
         environment: &EnvironmentPlugin,
         state: &EnvironmentState,
     ) -> Result<Self, PluginFailure> {
-        let task = state.task.clone();
-        if let Some(saved) = &state.saved {
-            return Self::open(environment, task, state.moves.clone(), "resume", |guest, store| {
-                guest.episode().call_resume(store, saved)
-            });
+        let EnvironmentState { task, moves, saved } = state;
+        if saved.is_some() {
+            return Self::open(environment, task.clone(), moves.clone(), saved.as_deref());
         }
-        let mut live = Self::start(environment, task)?;
-        for moves in &state.moves {
-            live.carry_out(moves.clone())?;
-        }
+        let mut live = Self::start(environment, task.clone())?;
+        moves.iter().try_for_each(|moves| live.carry_out(moves.clone()).map(drop))?;
         Ok(live)
     }
 
@@ -107,14 +100,18 @@ impl LiveEpisode {
         environment: &EnvironmentPlugin,
         task: Arc<Task>,
         moves: Vec<Arc<[Move]>>,
-        function: &'static str,
-        call: impl FnOnce(&Guest, &mut Store<HostState>) -> Answer<ResourceAny>,
+        saved: Option<&[u8]>,
     ) -> Result<Self, PluginFailure> {
         let (mut instance, wasm) = environment.instantiate(task_seed(&task))?;
         let begin = |store: &mut Store<HostState>| {
             let guest = environment.indices().load(&mut *store, &wasm)?;
-            Ok(call(&guest, store)?.map(|episode| (guest, episode)))
+            let episode = match saved {
+                Some(saved) => guest.episode().call_resume(store, saved)?,
+                None => guest.episode().call_start(store, &task)?,
+            };
+            Ok(episode.map(|episode| (guest, episode)))
         };
+        let function = if saved.is_some() { "resume" } else { "start" };
         let (guest, episode) = instance.ask(function, moves.len(), begin, |_, _| Ok(()))?;
         Ok(LiveEpisode { instance, guest, episode, task, moves })
     }
@@ -149,7 +146,7 @@ impl LiveEpisode {
 
     fn carry_out(&mut self, moves: Arc<[Move]>) -> Result<Outcome, PluginFailure> {
         let call = |guest: GuestEpisode<'_>, store: &mut _, it| guest.call_act(store, it, &moves);
-        let check = |outcome: &_, limit| check_outcome(outcome, moves.len(), limit);
+        let check = |outcome: &_, limit: TextLimit| limit.outcome(outcome, moves.len());
         let outcome = self.ask("act", call, check)?;
         self.moves.push(moves);
         Ok(outcome)

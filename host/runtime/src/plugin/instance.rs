@@ -297,7 +297,7 @@ mod tests {
         let (mut instance, wasm) = plugin.instantiate(&plugin.unnamed(), Seed::new(1)).unwrap();
         let describe = |_| {
             let answer = instance.call("describe", 0, |store| {
-                let indices = plugin.interpreter_indices().unwrap();
+                let indices = plugin.loaded.interpreter.as_ref().unwrap();
                 indices.load(&mut *store, &wasm)?.call_describe(store)
             });
             answer.err()

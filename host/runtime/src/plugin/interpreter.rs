@@ -15,7 +15,7 @@ pub struct InterpreterPlugin {
 impl InterpreterPlugin {
     /// The interpreter that the plugin brings, if it brings one.
     pub fn of(plugin: &Plugin) -> Result<Option<Self>, PluginError> {
-        let Some(indices) = plugin.interpreter_indices() else { return Ok(None) };
+        let Some(indices) = &plugin.loaded.interpreter else { return Ok(None) };
         let description = plugin.describe(
             "interpreter",
             |store, wasm| indices.load(&mut *store, wasm)?.call_describe(store),

@@ -9,10 +9,9 @@ use wasmtime::component::ResourceAny;
 use plugin_sdk::types::{Action, Part, Seat};
 use plugin_sdk::workflow::{Briefing, Event, Role, Step, View};
 
-use super::answer::Casting;
 use super::bindings::exports::troupe::plugin::workflow::Guest;
 use super::failure::PluginFailure;
-use super::instance::{Answer, HostState, Instance};
+use super::instance::{HostState, Instance};
 use super::log::LogLine;
 use super::workflow::WorkflowPlugin;
 use crate::seed::Seed;
@@ -105,30 +104,20 @@ impl LiveSession {
         roles: Arc<[Role]>,
         briefing: Arc<Briefing>,
     ) -> Result<Self, PluginFailure> {
-        let given = briefing.clone();
-        Self::open(workflow, (roles, briefing), Vec::new(), "start", |guest, store| {
-            guest.session().call_start(store, &given)
-        })
+        Self::open(workflow, (roles, briefing), Vec::new(), None)
     }
 
     pub(super) fn resume(
         workflow: &WorkflowPlugin,
         state: &SessionState,
     ) -> Result<Self, PluginFailure> {
-        let (roles, briefing) = (state.roles.clone(), state.briefing.clone());
-        if let Some(saved) = &state.saved {
-            return Self::open(
-                workflow,
-                (roles, briefing),
-                state.events.clone(),
-                "resume",
-                |guest, store| guest.session().call_resume(store, saved),
-            );
+        let SessionState { roles, briefing, events, saved } = state;
+        let told = (roles.clone(), briefing.clone());
+        if saved.is_some() {
+            return Self::open(workflow, told, events.clone(), saved.as_deref());
         }
-        let mut live = Self::start(workflow, roles, briefing)?;
-        for event in &state.events {
-            live.take_in(event.clone())?;
-        }
+        let mut live = Self::open(workflow, told, Vec::new(), None)?;
+        events.iter().try_for_each(|event| live.take_in(event.clone()).map(drop))?;
         Ok(live)
     }
 
@@ -136,14 +125,18 @@ impl LiveSession {
         workflow: &WorkflowPlugin,
         (roles, briefing): (Arc<[Role]>, Arc<Briefing>),
         events: Vec<Arc<Event>>,
-        function: &'static str,
-        call: impl FnOnce(&Guest, &mut Store<HostState>) -> Answer<ResourceAny>,
+        saved: Option<&[u8]>,
     ) -> Result<Self, PluginFailure> {
         let (mut instance, wasm) = workflow.instantiate()?;
         let begin = |store: &mut Store<HostState>| {
             let guest = workflow.indices().load(&mut *store, &wasm)?;
-            Ok(call(&guest, store)?.map(|session| (guest, session)))
+            let session = match saved {
+                Some(saved) => guest.session().call_resume(store, saved)?,
+                None => guest.session().call_start(store, &briefing)?,
+            };
+            Ok(session.map(|session| (guest, session)))
         };
+        let function = if saved.is_some() { "resume" } else { "start" };
         let (guest, session) = instance.ask(function, events.len(), begin, |_, _| Ok(()))?;
         Ok(LiveSession { instance, guest, session, roles, briefing, events })
     }
@@ -159,7 +152,7 @@ impl LiveSession {
             "advance",
             events.len(),
             |store| guest.session().call_advance(store, *session, &event),
-            |step, limit| Casting { roles, limit }.check(step),
+            |step, limit| limit.step(step, roles),
         )?;
         events.push(event);
         Ok(step)

@@ -31,7 +31,7 @@ struct Workflow {
 impl WorkflowPlugin {
     /// The workflow that the plugin brings, if it brings one.
     pub fn of(plugin: &Plugin) -> Result<Option<Self>, PluginError> {
-        let Some(indices) = plugin.workflow_indices() else { return Ok(None) };
+        let Some(indices) = &plugin.loaded.workflow else { return Ok(None) };
         let description = plugin.describe(
             "workflow",
             |store, wasm| indices.load(&mut *store, wasm)?.call_describe(store),
@@ -136,6 +136,6 @@ impl WorkflowPlugin {
 
     pub(super) fn indices(&self) -> &GuestIndices {
         // A workflow is made from a plugin that has them, in `of`.
-        self.shared.plugin.workflow_indices().expect("the plugin exports a workflow")
+        self.shared.plugin.loaded.workflow.as_ref().expect("the plugin exports a workflow")
     }
 }

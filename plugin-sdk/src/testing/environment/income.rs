@@ -9,34 +9,26 @@ use crate::testing::walk::{BYSTANDER, Walk};
 pub fn check_rewards(examination: &Examination) -> Checked {
     for walk in examination.all_walks() {
         for (index, step) in walk.steps.iter().enumerate() {
-            let seen = || walk.reproducer_to(index + 1);
-            let place = || format!("of `{}`, in {}", step.deed.words(), walk.place());
-            let (moves, effects) = (step.deed.0.len(), step.outcome.effects.len());
-            require(effects == moves, || {
-                format!("{moves} moves had {effects} effects {}", place())
-            })
-            .seen(seen)?;
-            for Award { to, name, value } in &step.outcome.awards {
-                require(value.is_finite(), || {
-                    format!("the reward `{name}` is not a finite number: {value} {}", place())
-                })
-                .seen(seen)?;
-                let (whom, is_somebody) = match to {
-                    Recipient::Team => ("everybody".to_owned(), true),
-                    Recipient::Mover(index) => {
-                        ("a move that was not made".to_owned(), (*index as usize) < moves)
-                    }
-                    Recipient::Seat(seat) => {
-                        let plays = examination.team.seats.contains(seat);
-                        (format!("`{seat}`, who does not play (`configure` names who does)"), plays)
-                    }
-                };
-                require(is_somebody, || format!("the reward `{name}` is for {whom} {}", place()))
-                    .seen(seen)?;
-            }
+            let fault = |fault: String| {
+                let (words, place) = (step.deed.words(), walk.place());
+                Objection::from(format!("{fault}, after `{words}`, in {place}"))
+            };
+            let sound = step.outcome.check(step.deed.0.len()).and_then(|()| {
+                step.outcome.awards.iter().try_for_each(|award| check_whom(examination, award))
+            });
+            sound.map_err(fault).seen(|| walk.reproducer_to(index + 1))?;
         }
     }
     Ok("rewards are finite and somebody's".to_owned())
+}
+
+fn check_whom(examination: &Examination, Award { to, name, .. }: &Award) -> Result<(), String> {
+    match to {
+        Recipient::Seat(seat) if !examination.team.seats.contains(seat) => Err(format!(
+            "the award `{name}` is for `{seat}`, who does not play (`configure` names who does)"
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Whoever comes back to where it was must not have earned on the way, nor
