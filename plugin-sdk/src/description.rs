@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::require;
-use crate::types::{Domain, Setting, Value};
+use crate::types::{Domain, Extra, Setting, Value};
 use crate::{environment, interpreter, workflow};
 
 /// Turns per role an environment may ask for.
@@ -20,8 +20,8 @@ const ENTRIES: usize = 256;
 const ROLES: usize = 64;
 const WORDS: usize = 65_536;
 const WORD_BYTES: usize = 256;
-/// Bytes of an extra that a host reads.
-const EXTRA_BYTES: usize = 4096;
+/// Bytes of all that a later contract adds.
+const EXTRAS_BYTES: usize = 64 << 10;
 /// Seats of a role.
 const SEATS: u32 = 64;
 
@@ -30,6 +30,7 @@ impl environment::Description {
     pub fn check(&self) -> Result<(), String> {
         check_heading(&self.name, &self.version, &self.summary)?;
         check_settings(&self.settings)?;
+        check_extras(&self.extras)?;
         check_count("kinds of action", self.actions.len(), ENTRIES)?;
         check_names("action kind", self.actions.iter().map(|kind| &kind.name))?;
         for kind in &self.actions {
@@ -47,9 +48,7 @@ impl environment::Configuration {
     /// What is wrong with it, if something is.
     pub fn check(&self) -> Result<(), String> {
         check_words(&self.vocabulary)?;
-        let seats = self.extras.iter().filter(|extra| extra.key == environment::SEATS);
-        let longest = seats.map(|extra| extra.value.len()).max().unwrap_or(0);
-        check_count("bytes in its extra `seats`", longest, EXTRA_BYTES)?;
+        check_extras(&self.extras)?;
         let turns = self.max_turns;
         require((1..=MAX_TURNS).contains(&turns), || {
             format!("max-turns is {turns}, not 1 to {MAX_TURNS}")
@@ -62,6 +61,7 @@ impl workflow::Description {
     pub fn check(&self) -> Result<(), String> {
         check_heading(&self.name, &self.version, &self.summary)?;
         check_settings(&self.settings)?;
+        check_extras(&self.extras)?;
         check_count("kinds of action", self.actions.len(), ENTRIES)?;
         check_names("action kind", self.actions.iter())
     }
@@ -71,6 +71,7 @@ impl workflow::Configuration {
     /// What is wrong with it, if something is.
     pub fn check(&self) -> Result<(), String> {
         check_words(&self.vocabulary)?;
+        check_extras(&self.extras)?;
         check_count("roles", self.roles.len(), ROLES)?;
         check_names("role", self.roles.iter().map(|role| &role.name))?;
         for workflow::Role { name, summary, seats } in &self.roles {
@@ -103,6 +104,12 @@ fn check_words(words: &[String]) -> Result<(), String> {
         Some(word) => Err(format!("{word:?} in its vocabulary is not one word")),
         None => Ok(()),
     }
+}
+
+fn check_extras(extras: &[Extra]) -> Result<(), String> {
+    check_count("extras", extras.len(), ENTRIES)?;
+    let bytes = extras.iter().map(|extra| extra.key.len() + extra.value.len()).sum();
+    check_count("bytes in its extras", bytes, EXTRAS_BYTES)
 }
 
 fn check_heading(name: &str, version: &str, summary: &str) -> Result<(), String> {

@@ -139,7 +139,9 @@ impl Plugin {
             return Err(PluginError::without(right, file, &digest, grants));
         }
         let shape = |error: wasmtime::Error| PluginError::shape(file, &error);
-        let component = prepare(engine, &component, &offer).map_err(shape)?;
+        let component = linker(engine, &offer)
+            .and_then(|linker| linker.instantiate_pre(&component))
+            .map_err(shape)?;
         let environment = offer.environment.then(|| environment::GuestIndices::new(&component));
         let workflow = offer.workflow.then(|| workflow::GuestIndices::new(&component));
         let interpreter = offer.interpreter.then(|| interpreter::GuestIndices::new(&component));
@@ -257,14 +259,6 @@ fn check_header(bytes: &[u8], file: &Path) -> Result<(), PluginError> {
         "it is not a WebAssembly component"
     };
     Err(PluginError::NotAComponent(file.to_owned(), reason.to_owned()))
-}
-
-fn prepare(
-    engine: &PluginEngine,
-    component: &Component,
-    offer: &Offer,
-) -> wasmtime::Result<InstancePre<HostState>> {
-    linker(engine, offer)?.instantiate_pre(component)
 }
 
 /// Every import there is. A component that knows less of them takes what it knows.

@@ -35,24 +35,24 @@ fn check_whom(examination: &Examination, Award { to, name, .. }: &Award) -> Resu
 /// anybody else.
 pub fn check_loops(examination: &Examination) -> Checked {
     let counters = returns::counters(&examination.strolls);
+    let contests = &examination.contests;
     let mut count = 0;
     // A search shows a loop with fewer actions than a stroll.
     for walk in examination.searches.iter().chain(examination.walks()) {
-        let place = walk.place();
-        if let Some(gain) = returns::gain(walk, &examination.contests) {
-            let (seat, value) = (gain.seat, gain.value);
-            return fail(format!(
-                "a way back to an earlier state earned {value:.3} for {seat}, in {place}"
-            ))
-            .seen(|| walk.reproducer_to(gain.steps));
-        }
-        if let Some(gain) = returns::steady_gain(walk, &counters, &examination.contests) {
-            let (seat, value) = (gain.seat, gain.value);
-            return fail(format!(
-                "the same actions over and over lead back to the same observation and earn \
-                 {value:.3} for {seat} every time, in {place}"
-            ))
-            .seen(|| walk.reproducer_to(gain.steps));
+        let back = returns::gain(walk, contests).map(|gain| {
+            let words = "a way back to an earlier state earned";
+            (format!("{words} {:.3} for {}", gain.value, gain.seat), gain.steps)
+        });
+        let over_and_over = || {
+            returns::steady_gain(walk, &counters, contests).map(|gain| {
+                let words =
+                    "the same actions over and over lead back to the same observation and earn";
+                (format!("{words} {:.3} for {} every time", gain.value, gain.seat), gain.steps)
+            })
+        };
+        if let Some((fault, steps)) = back.or_else(over_and_over) {
+            return fail(format!("{fault}, in {}", walk.place()))
+                .seen(|| walk.reproducer_to(steps));
         }
         count += returns::count(walk, &counters);
     }
