@@ -136,6 +136,7 @@ fn what_no_host_would_load_does_not_pass() {
     let misnamed = check_environment::<Corridor<IS_MISNAMED>>();
     assert_eq!(faults(&misnamed), ["description"], "{misnamed}");
     let endless = check_environment::<Corridor<HAS_NO_TURNS>>();
+    assert_eq!(faults(&endless), ["start"], "{endless}");
     assert!(endless.to_string().contains("max-turns is 0, not 1 to 10000"), "{endless}");
 }
 
