@@ -307,3 +307,11 @@ fn the_fault_of_a_workflow_is_named() {
     assert_eq!(faults(&check_workflow::<Vote<UNLISTED_WORD>>()), ["vocabulary"]);
     assert_eq!(faults(&check_workflow::<Vote<RESUMES_ELSEWHERE>>()), ["resume"]);
 }
+
+#[test]
+fn a_step_may_name_the_last_seat_of_a_role_and_none_behind_it() {
+    let roles = workflow::Configuration::default().seats("debater", "", 2).roles;
+    let check = |instance| Step::act(Seat::numbered("debater", instance), "say", "").check(&roles);
+    assert_eq!(check(1), Ok(()));
+    assert_eq!(check(2), Err("it names seat 2 of `debater`, which has 2".to_owned()));
+}
