@@ -11,9 +11,17 @@ use crate::bindings::interpreter_plugin::troupe::plugin::streams::{self, Output}
 use crate::bindings::workflow_plugin::exports::troupe::plugin::workflow as exported_workflow;
 use crate::environment::{self, Environment, Episode};
 use crate::interpreter::{self, Interpreter, Streams};
-use crate::log::log_panics;
+use crate::log::warning;
 use crate::types::{Action, ActionKind, Configured, Part, Problem, Seat};
 use crate::workflow::{self, Workflow};
+
+/// Write panics of this plugin to the log from now on. A native program shows
+/// them anyway.
+fn log_panics() {
+    if cfg!(target_family = "wasm") {
+        std::panic::set_hook(Box::new(|panic| warning(&panic.to_string())));
+    }
+}
 
 /// The component that brings environment `E`.
 pub struct EnvironmentComponent<E>(PhantomData<E>);
@@ -177,12 +185,3 @@ impl Write for HostOutput {
         Ok(())
     }
 }
-
-/// Compiles only for environments.
-pub const fn is_environment<E: Environment>() {}
-
-/// Compiles only for workflows.
-pub const fn is_workflow<W: Workflow>() {}
-
-/// Compiles only for interpreters.
-pub const fn is_interpreter<I: Interpreter>() {}

@@ -1,6 +1,6 @@
 //! Environments: the rules of a task and what its outcomes are worth.
 
-pub use crate::bindings::environment_plugin::exports::troupe::plugin::environment::{
+pub use crate::bindings::contract::environment::{
     Award, Configuration, Description, Effect, Outcome, Recipient, Task,
 };
 pub use crate::types::{

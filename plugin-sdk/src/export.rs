@@ -20,7 +20,10 @@ macro_rules! export {
 #[macro_export]
 macro_rules! __export {
     (environment, $type:ty) => {
-        const _: () = $crate::component::is_environment::<$type>();
+        const _: fn() = || {
+            fn is_environment<T: $crate::Environment>() {}
+            is_environment::<$type>();
+        };
         #[cfg(target_family = "wasm")]
         const _: () = {
             type Component = $crate::component::EnvironmentComponent<$type>;
@@ -30,7 +33,10 @@ macro_rules! __export {
         };
     };
     (workflow, $type:ty) => {
-        const _: () = $crate::component::is_workflow::<$type>();
+        const _: fn() = || {
+            fn is_workflow<T: $crate::Workflow>() {}
+            is_workflow::<$type>();
+        };
         #[cfg(target_family = "wasm")]
         const _: () = {
             type Component = $crate::component::WorkflowComponent<$type>;
@@ -40,7 +46,10 @@ macro_rules! __export {
         };
     };
     (interpreter, $type:ty) => {
-        const _: () = $crate::component::is_interpreter::<$type>();
+        const _: fn() = || {
+            fn is_interpreter<T: $crate::Interpreter>() {}
+            is_interpreter::<$type>();
+        };
         #[cfg(target_family = "wasm")]
         const _: () = {
             type Component = $crate::component::InterpreterComponent<$type>;

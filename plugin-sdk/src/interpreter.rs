@@ -1,8 +1,6 @@
 //! Interpreters: what runs the programs of one language.
 
-pub use crate::bindings::interpreter_plugin::exports::troupe::plugin::interpreter::{
-    Description, Ending,
-};
+pub use crate::bindings::contract::interpreter::{Description, Ending};
 
 use std::io::{Read, Write};
 

@@ -88,8 +88,11 @@
 
 #[doc(hidden)]
 pub mod bindings;
+#[cfg(not(feature = "host"))]
 #[doc(hidden)]
 pub mod component;
+mod answer;
+mod description;
 pub mod environment;
 mod export;
 pub mod interpreter;
@@ -109,3 +112,8 @@ pub use random::Random;
 pub use settings::{SettingError, Settings};
 pub use types::{Domain, Seat, Setting, Value};
 pub use workflow::Workflow;
+
+/// Fail with a sentence unless something holds.
+fn require(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(otherwise()) }
+}

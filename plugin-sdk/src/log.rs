@@ -17,14 +17,6 @@ pub fn warning(line: &str) {
     write(Level::Warning, line);
 }
 
-/// Write panics of this plugin to the log from now on. A native program shows
-/// them anyway.
-pub(crate) fn log_panics() {
-    if cfg!(target_family = "wasm") {
-        std::panic::set_hook(Box::new(|panic| warning(&panic.to_string())));
-    }
-}
-
 #[cfg(target_family = "wasm")]
 use crate::bindings::environment_plugin::troupe::plugin::log::{Level, write};
 

@@ -102,22 +102,12 @@ pub fn with(mut settings: Vec<Configured>, name: &str, value: impl Into<Value>) 
 /// Reads the settings of a run. The host has checked every value against its
 /// domain and filled in the defaults.
 pub trait Settings {
+    /// A value of whatever type.
+    fn value(&self, name: &str) -> Result<&Value, SettingError>;
+
     /// A whole number, as whichever integer type is wanted.
-    fn integer<T: TryFrom<i32>>(&self, name: &str) -> Result<T, SettingError>;
-
-    /// A real number.
-    fn number(&self, name: &str) -> Result<f64, SettingError>;
-
-    /// Yes or no.
-    fn flag(&self, name: &str) -> Result<bool, SettingError>;
-
-    /// A string, or the chosen word of a choice.
-    fn text(&self, name: &str) -> Result<&str, SettingError>;
-}
-
-impl Settings for [Configured] {
     fn integer<T: TryFrom<i32>>(&self, name: &str) -> Result<T, SettingError> {
-        match value(self, name)? {
+        match self.value(name)? {
             Value::Integer(value) => {
                 T::try_from(*value).map_err(|_| SettingError::Range(name.to_owned(), *value))
             }
@@ -125,31 +115,36 @@ impl Settings for [Configured] {
         }
     }
 
+    /// A real number.
     fn number(&self, name: &str) -> Result<f64, SettingError> {
-        match value(self, name)? {
+        match self.value(name)? {
             Value::Number(value) => Ok(*value),
             _ => Err(SettingError::Type(name.to_owned(), "a real number")),
         }
     }
 
+    /// Yes or no.
     fn flag(&self, name: &str) -> Result<bool, SettingError> {
-        match value(self, name)? {
+        match self.value(name)? {
             Value::Flag(value) => Ok(*value),
             _ => Err(SettingError::Type(name.to_owned(), "yes or no")),
         }
     }
 
+    /// A string, or the chosen word of a choice.
     fn text(&self, name: &str) -> Result<&str, SettingError> {
-        match value(self, name)? {
+        match self.value(name)? {
             Value::Text(value) => Ok(value),
             _ => Err(SettingError::Type(name.to_owned(), "a string")),
         }
     }
 }
 
-fn value<'s>(settings: &'s [Configured], name: &str) -> Result<&'s Value, SettingError> {
-    let entry = settings.iter().find(|configured| configured.name == name);
-    entry.map(|entry| &entry.value).ok_or_else(|| SettingError::Missing(name.to_owned()))
+impl Settings for [Configured] {
+    fn value(&self, name: &str) -> Result<&Value, SettingError> {
+        let entry = self.iter().find(|configured| configured.name == name);
+        entry.map(|entry| &entry.value).ok_or_else(|| SettingError::Missing(name.to_owned()))
+    }
 }
 
 impl From<i32> for Value {

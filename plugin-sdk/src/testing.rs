@@ -1,47 +1,10 @@
 //! The conformance suite: what every plugin must keep, as a list of checks.
 //!
-//! A plugin's own tests run it natively:
-//!
-//! ```
-//! # use plugin_sdk::Random;
-//! # use plugin_sdk::environment::{Action, Description, Environment, Outcome, Problem, Seat, Split, Task};
-//! # struct Sum(usize, usize);
-//! # impl Environment for Sum {
-//! #     fn describe() -> Description {
-//! #         Description::new("sum", "0.1.0", "Add two numbers.").action("sum", "a number")
-//! #     }
-//! #     fn start(task: &Task) -> Result<Self, Problem> {
-//! #         let mut random = Random::new(task.split, task.seed, "sum");
-//! #         loop {
-//! #             let sum = Sum(random.below(1000), random.below(1000));
-//! #             if Split::owning(sum.observe(&task.seats[0]).as_bytes()) == task.split {
-//! #                 return Ok(sum);
-//! #             }
-//! #         }
-//! #     }
-//! #     fn rules(&self, _: &Seat) -> String { "Add the numbers.".to_owned() }
-//! #     fn observe(&self, _: &Seat) -> String { format!("{} + {}", self.0, self.1) }
-//! #     fn act(&mut self, _: &Seat, action: &Action) -> Result<Outcome, Problem> {
-//! #         Ok(match action.text.parse::<usize>() {
-//! #             Ok(sum) if sum == self.0 + self.1 => Outcome::accepted().team("right", 1.0).solved(),
-//! #             Ok(_) => Outcome::accepted().failed(),
-//! #             Err(_) => Outcome::rejected("That is no number."),
-//! #         })
-//! #     }
-//! #     fn demonstrate(&self, _: &Seat) -> Option<Action> {
-//! #         Some(Action::new("sum", (self.0 + self.1).to_string()))
-//! #     }
-//! # }
-//! let report = plugin_sdk::testing::check_environment::<Sum>();
-//! report.assert_passed();
-//! println!("{report}");
-//! ```
-//!
+//! A plugin's own tests run it natively, as the crate's front page shows.
 //! The suite itself sees plugins through [`EnvironmentUnderTest`] and
 //! [`WorkflowUnderTest`], so that a host can put a finished component under the
 //! same checks.
 
-mod description;
 mod environment;
 mod native;
 mod phrasebook;

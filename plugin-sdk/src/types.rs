@@ -1,6 +1,6 @@
 //! The nouns that environments and workflows share.
 
-pub use crate::bindings::shared::troupe::plugin::types::{
+pub use crate::bindings::contract::types::{
     Action, ActionKind, Configured, Domain, Extra, Fault, Image, Move, Needs, Part, Problem, Seat,
     Setting, Split, Status, Value,
 };

@@ -1,7 +1,7 @@
 //! Workflows: who speaks when, what they are told, and what becomes of their
 //! answers.
 
-pub use crate::bindings::workflow_plugin::exports::troupe::plugin::workflow::{
+pub use crate::bindings::contract::workflow::{
     Author, Briefing, Call, Configuration, Consequence, Credit, Description, Directive, Event,
     Message, Reply, Request, ResultOfMove, Returned, Role, Step, Tool, View,
 };

@@ -24,6 +24,8 @@ const MISLEADS: u8 = 8;
 const SHARES_TASKS: u8 = 9;
 const KEEPS_WORDS_BACK: u8 = 10;
 const SAVES_NOTHING: u8 = 11;
+const IS_MISNAMED: u8 = 12;
+const HAS_NO_TURNS: u8 = 13;
 
 /// A corridor of cells with the way out at the end, and one of the faults above.
 #[derive(Serialize, Deserialize)]
@@ -39,7 +41,8 @@ static HIDDEN: AtomicU32 = AtomicU32::new(0);
 
 impl<const FAULT: u8> Environment for Corridor<FAULT> {
     fn describe() -> environment::Description {
-        environment::Description::new("corridor", "1.0.0", "Leave the corridor.")
+        let name = if FAULT == IS_MISNAMED { "Corridor" } else { "corridor" };
+        environment::Description::new(name, "1.0.0", "Leave the corridor.")
             .setting(Setting::integer("length", "Cells of the corridor.", 2..=9, 9))
             .action("step", "`on` or `back`")
     }
@@ -48,7 +51,8 @@ impl<const FAULT: u8> Environment for Corridor<FAULT> {
         let digits = if FAULT == KEEPS_WORDS_BACK { 0..4 } else { 0..10 };
         let names = digits.flat_map(|digit| [format!("{digit}"), format!("name{digit}")]);
         let words = ["on", "back"].map(str::to_owned).into_iter().chain(names).collect();
-        Ok(environment::Configuration::default().vocabulary(words).max_turns(9))
+        let turns = if FAULT == HAS_NO_TURNS { 0 } else { 9 };
+        Ok(environment::Configuration::default().vocabulary(words).max_turns(turns))
     }
 
     fn start(task: &Task) -> Result<Self, Problem> {
@@ -125,6 +129,15 @@ fn faults(report: &Report) -> Vec<&str> {
 fn a_sound_environment_passes_every_check() {
     let report = check_environment::<Corridor<SOUND>>();
     assert!(report.findings.iter().all(|finding| finding.verdict == Verdict::Passed), "{report}");
+}
+
+#[test]
+fn what_no_host_would_load_does_not_pass() {
+    let misnamed = check_environment::<Corridor<IS_MISNAMED>>();
+    assert_eq!(faults(&misnamed), ["description"], "{misnamed}");
+    let endless = check_environment::<Corridor<HAS_NO_TURNS>>();
+    assert_eq!(faults(&endless), ["start"], "{endless}");
+    assert!(endless.to_string().contains("max-turns is 0, not 1 to 10000"), "{endless}");
 }
 
 #[test]
@@ -280,7 +293,7 @@ fn the_fault_of_a_workflow_is_named() {
     ]
     .map(|report| report.finding("rehearsal").map(|finding| finding.sentence.clone()));
     let expected = [
-        "there is no seat `third`",
+        "it names a role `third` that it does not have",
         "it acts after the end of the episode",
         "it acts with unknown kind `vote`",
         "the prompt of `second` does not end with what it is told",
@@ -293,4 +306,12 @@ fn the_fault_of_a_workflow_is_named() {
     assert_eq!(sentences, expected.map(|sentence| Some(sentence.to_owned())));
     assert_eq!(faults(&check_workflow::<Vote<UNLISTED_WORD>>()), ["vocabulary"]);
     assert_eq!(faults(&check_workflow::<Vote<RESUMES_ELSEWHERE>>()), ["resume"]);
+}
+
+#[test]
+fn a_step_may_name_the_last_seat_of_a_role_and_none_behind_it() {
+    let roles = workflow::Configuration::default().seats("debater", "", 2).roles;
+    let check = |instance| Step::act(Seat::numbered("debater", instance), "say", "").check(&roles);
+    assert_eq!(check(1), Ok(()));
+    assert_eq!(check(2), Err("it names seat 2 of `debater`, which has 2".to_owned()));
 }

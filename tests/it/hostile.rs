@@ -88,7 +88,7 @@ fn what_there_is_too_much_of_is_named_with_its_limit() {
     let settings = environment.settings(&"mode = \"many-words\"".parse().unwrap()).unwrap();
     let words = environment.configure(&settings).unwrap_err().to_string();
     assert!(words.contains("`hostile-environment`"), "{words}");
-    assert!(words.ends_with("the words of its vocabulary come to 100000; 65536 is the most"));
+    assert!(words.ends_with("it has 100000 words in its vocabulary; 65536 is the most"));
     let requests = first_step_after_an_answer("many-requests").unwrap_err().to_string();
     assert!(requests.contains("its requests come to"), "{requests}");
 }

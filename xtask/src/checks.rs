@@ -13,6 +13,8 @@ const OURS: &[&str] = &["--profile", "xtask", "--package", "xtask"];
 /// All others, in the profile in which they are used: what a program is built from is compiled
 /// once, for the program and for its tests.
 const REST: &[&str] = &["--release", "--workspace", "--exclude", "xtask"];
+/// The SDK once more, without its feature `host`: as a guest's author has it.
+const SDK: &[&str] = &["--profile", "xtask", "--package", "plugin-sdk"];
 
 /// Formatting and lints; a part that is not installed is left out, visibly.
 pub fn lint(workspace: &Workspace) -> Result<()> {
@@ -20,7 +22,8 @@ pub fn lint(workspace: &Workspace) -> Result<()> {
         phase("cargo fmt", workspace.cargo().args(["fmt", "--all", "--check"]))?;
     }
     if is_installed(workspace, "clippy") {
-        for (name, crates) in [("cargo clippy, xtask", OURS), ("cargo clippy", REST)] {
+        let names = ["cargo clippy, xtask", "cargo clippy, SDK of guests", "cargo clippy"];
+        for (name, crates) in names.into_iter().zip([OURS, SDK, REST]) {
             let mut clippy = workspace.cargo();
             clippy.arg("clippy").args(crates).args(["--all-targets", "--", "--deny", "warnings"]);
             phase(name, &mut clippy)?;

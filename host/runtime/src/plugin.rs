@@ -13,10 +13,8 @@
 mod digest;
 mod setting;
 mod task;
-mod description;
 mod failure;
 mod error;
-mod bindings;
 mod log;
 mod streams;
 mod limiter;
@@ -29,12 +27,12 @@ mod contract;
 mod sandbox;
 mod grants;
 mod wasi;
+mod answer;
 mod instance;
 mod retrieval;
 mod component;
 #[cfg(test)]
 mod probe;
-mod conversion;
 mod episode;
 mod environment;
 mod session;
@@ -42,24 +40,26 @@ mod workflow;
 mod interpreter;
 mod library;
 
-pub use plugin_sdk::environment::{Outcome, Task};
+pub use plugin_sdk::environment::{
+    Configuration as EnvironmentConfiguration, Description as EnvironmentDescription, Outcome, Task,
+};
+pub use plugin_sdk::interpreter::Description as InterpreterDescription;
 pub use plugin_sdk::types::{
     Action, ActionKind, Configured, Domain, Fault, Move, Part, Problem, Seat, Setting, Split,
     Status, Value, text_of,
 };
 pub use plugin_sdk::workflow::{
-    Author, Briefing, Call, Consequence, Credit, Directive, Event, Message, Reply, Request,
-    ResultOfMove, Returned, Role, Step, Tool, View,
+    Author, Briefing, Call, Configuration as WorkflowConfiguration, Consequence, Credit,
+    Description as WorkflowDescription, Directive, Event, Message, Reply, Request, ResultOfMove,
+    Returned, Role, Step, Tool, View,
 };
+
+use plugin_sdk::bindings::host as bindings;
 
 pub use compilation::announce_compilations;
 pub(crate) use component::ComponentFile;
 pub use component::Plugin;
 pub use contract::{CONTRACT, CONTRACT_VERSION, Offer};
-pub use description::{
-    EnvironmentConfiguration, EnvironmentDescription, InterpreterDescription,
-    WorkflowConfiguration, WorkflowDescription,
-};
 pub use engine::{PluginEngine, THREAD_STACK_BYTES, WASM_STACK_BYTES};
 pub use environment::EnvironmentPlugin;
 pub use episode::{EnvironmentState, LiveEpisode};

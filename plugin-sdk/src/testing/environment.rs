@@ -11,9 +11,10 @@ mod seats;
 mod splits;
 mod words;
 
-use super::description;
+pub(super) use language::words_of;
+
 use super::phrasebook::Phrasebook;
-use super::report::{Checked, Objection, Report, finding};
+use super::report::{Checked, Objection, Report, finding, require};
 use super::team::Team;
 use super::walk::{Contests, Walk};
 use super::{Scope, Watch};
@@ -93,7 +94,7 @@ pub(super) fn check(
         }
     };
     let subject = format!("environment `{}` {}", description.name, description.version);
-    let mut findings = vec![finding("description", description::check(&description))];
+    let mut findings = vec![finding("description", check_description(&description))];
     watch(0, CHECKS.len(), "walks");
     match Examination::prepare(environment, description, scope) {
         Ok(examination) => {
@@ -105,6 +106,13 @@ pub(super) fn check(
         Err(objection) => findings.push(finding("start", Err(objection))),
     }
     Report { subject, findings }
+}
+
+fn check_description(description: &Description) -> Checked {
+    description.check()?;
+    let Description { settings, actions, workflows, .. } = description;
+    require(!workflows.is_empty(), || "no workflow is recommended".to_owned())?;
+    Ok(format!("{} settings, {} kinds of action", settings.len(), actions.len()))
 }
 
 /// An environment with the walks that the checks look at.
@@ -133,6 +141,7 @@ impl<'a> Examination<'a> {
     ) -> Result<Self, Objection> {
         let settings = scope.settings(&description.settings);
         let configuration = environment.configure(&settings)?;
+        configuration.check()?;
         let team = Team::of(environment, &description, &configuration)?;
         let tasks = tasks(&settings, &team.seats, scope);
         let team = match tasks.first() {

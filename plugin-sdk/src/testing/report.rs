@@ -190,7 +190,7 @@ pub(super) fn finding(check: &'static str, checked: Checked) -> Finding {
 
 /// Fail with a sentence unless something holds.
 pub(super) fn require(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), Objection> {
-    if holds { Ok(()) } else { fail(otherwise()) }
+    Ok(crate::require(holds, otherwise)?)
 }
 
 /// Fail with a sentence.
@@ -201,6 +201,13 @@ pub(super) fn fail<T>(sentence: impl Into<String>) -> Result<T, Objection> {
 /// Skip with a sentence.
 pub(super) fn skip<T>(sentence: &str) -> Result<T, Objection> {
     Err(Objection::Skipped(sentence.to_owned()))
+}
+
+/// What is wrong with a description.
+impl From<String> for Objection {
+    fn from(sentence: String) -> Self {
+        Objection::Failed(sentence, None)
+    }
 }
 
 impl From<Problem> for Objection {

@@ -188,12 +188,6 @@ impl Walk {
         Walk::take(team, task, limit, by_turns)
     }
 
-    /// Do the same things once more.
-    pub fn retrace(&self, team: &Team) -> Result<Self, Objection> {
-        let mut deeds = self.steps.iter().map(|step| step.deed.clone());
-        Walk::take(team, &self.task, self.steps.len(), |_| deeds.next())
-    }
-
     /// The latest moment.
     pub fn now(&self) -> &Moment {
         self.steps.last().map_or(&self.start, |step| &step.after)

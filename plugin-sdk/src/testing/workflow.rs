@@ -3,7 +3,7 @@
 use std::collections::{HashSet, VecDeque};
 
 use super::Scope;
-use super::description::{check_name, check_settings, check_unique};
+use super::environment::words_of;
 use super::report::{Checked, Finding, Objection, Report, finding, require, skip};
 use crate::Random;
 use crate::types::{Action, ActionKind, Configured, Move, Part, Problem, Seat, Split, Status};
@@ -122,14 +122,8 @@ impl<'a> Examination<'a> {
     }
 
     fn check_roles(&self) -> Checked {
-        let roles = &self.configuration.roles;
-        require(!roles.is_empty(), || "there is no role".to_owned())?;
-        check_unique("role", roles.iter().map(|role| role.name.as_str()))?;
-        for role in roles {
-            check_name(&role.name)?;
-            require(role.seats > 0, || format!("the role `{}` has no seat", role.name))?;
-        }
-        Ok(format!("{} roles", roles.len()))
+        self.configuration.check()?;
+        Ok(format!("{} roles", self.configuration.roles.len()))
     }
 
     /// What a session is told at its start. In every other rehearsal the seats
@@ -182,14 +176,12 @@ impl<'a> Examination<'a> {
     }
 
     fn check_step(&self, step: &Step, stage: &Stage) -> Result<(), Objection> {
-        self.check_seats(&step.directive)?;
+        step.check(&self.configuration.roles)?;
         match &step.directive {
             Directive::Ask(requests) => {
-                require(!requests.is_empty(), || "it asks nobody".to_owned())?;
                 requests.iter().try_for_each(|request| check_request(request, stage))?;
             }
             Directive::Act(moves) => {
-                require(!moves.is_empty(), || "it acts for nobody".to_owned())?;
                 require(!stage.is_over(), || "it acts after the end of the episode".to_owned())?;
                 for Move { action, .. } in moves {
                     let known = stage.briefing.actions.iter().any(|kind| kind.name == action.kind);
@@ -197,7 +189,6 @@ impl<'a> Examination<'a> {
                 }
             }
             Directive::Call(calls) => {
-                require(!calls.is_empty(), || "it calls nothing".to_owned())?;
                 calls.iter().try_for_each(|call| stage.check_tool("calls", &call.tool))?;
             }
             Directive::Wait => {
@@ -208,22 +199,6 @@ impl<'a> Examination<'a> {
         require(stage.unasked <= DIRECTIVES_PER_ANSWER, || {
             format!("{} directives in a row ask nobody", stage.unasked)
         })
-    }
-
-    /// Every seat that it names is one of its roles'.
-    fn check_seats(&self, directive: &Directive) -> Result<(), Objection> {
-        let seats: Vec<&Seat> = match directive {
-            Directive::Ask(requests) => requests.iter().map(|request| &request.seat).collect(),
-            Directive::Act(moves) => moves.iter().map(|one| &one.seat).collect(),
-            Directive::Call(calls) => calls.iter().map(|call| &call.seat).collect(),
-            Directive::Wait | Directive::Finish => Vec::new(),
-        };
-        for seat in seats {
-            let role = self.configuration.roles.iter().find(|role| role.name == seat.role);
-            let known = role.is_some_and(|role| seat.instance < role.seats);
-            require(known, || format!("there is no seat `{seat}`"))?;
-        }
-        Ok(())
     }
 
     fn check_determinism(&self, rehearsals: &[Vec<Exchange>]) -> Checked {
@@ -254,8 +229,7 @@ impl<'a> Examination<'a> {
 
     fn check_vocabulary(&self, rehearsals: &[Vec<Exchange>]) -> Checked {
         let vocabulary = &self.configuration.vocabulary;
-        check_unique("word", vocabulary.iter().map(String::as_str))?;
-        let known: HashSet<&str> = vocabulary.iter().map(String::as_str).collect();
+        let known = words_of(vocabulary)?;
         let directives = rehearsals.iter().flatten().map(|exchange| &exchange.step.directive);
         for message in directives.flat_map(messages) {
             for word in message.split_whitespace().filter(|word| !Stage::says(word)) {
@@ -288,11 +262,8 @@ fn check_request(request: &Request, stage: &Stage) -> Result<(), Objection> {
 }
 
 fn check_description(description: &Description) -> Checked {
-    let Description { name, version, settings, actions, .. } = description;
-    check_name(name)?;
-    require(!version.is_empty(), || "there is no version".to_owned())?;
-    check_settings(settings)?;
-    check_unique("kind of action", actions.iter().map(String::as_str))?;
+    description.check()?;
+    let Description { settings, actions, .. } = description;
     Ok(format!("{} settings, {} kinds of action", settings.len(), actions.len()))
 }
 
@@ -349,14 +320,13 @@ impl Stage {
 
     /// As a host does: credits are for answers that are open.
     fn take_credits(&mut self, credits: &[Credit]) -> Result<(), Objection> {
-        for Credit { answer, value, is_last, .. } in credits {
+        for Credit { answer, is_last, .. } in credits {
             require(answer < &self.asked, || {
                 format!("it credits answer {answer}, which nobody gave")
             })?;
             require(self.open.contains(answer), || {
                 format!("it credits answer {answer}, which it did not ask for as open, or closed")
             })?;
-            require(value.is_finite(), || "a credit is not a finite number".to_owned())?;
             if *is_last {
                 self.open.remove(answer);
             }

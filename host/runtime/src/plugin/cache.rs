@@ -8,8 +8,9 @@
 //! reads the 40 MB of an interpreter in no time.
 
 use std::fs::{self, File, OpenOptions};
-use std::hash::{Hash, Hasher};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
@@ -67,26 +68,13 @@ impl Cache {
     }
 }
 
-/// Feeds a digest with whatever hashes.
-struct DigestHasher(blake3::Hasher);
-
-impl Hasher for DigestHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        self.0.update(bytes);
-    }
-
-    fn finish(&self) -> u64 {
-        0
-    }
-}
-
 /// Names the component and everything its compiled form depends on: version
 /// and settings of wasmtime, and the CPU.
 fn key(engine: &Engine, bytes: &[u8]) -> String {
-    let mut hasher = DigestHasher(blake3::Hasher::new());
-    engine.precompile_compatibility_hash().hash(&mut hasher);
-    hasher.0.update(blake3::hash(bytes).as_bytes());
-    hasher.0.finalize().to_hex().to_string()
+    let mut settings = DefaultHasher::new();
+    engine.precompile_compatibility_hash().hash(&mut settings);
+    let settings = settings.finish().to_le_bytes();
+    blake3::Hasher::new().update(&settings).update(bytes).finalize().to_hex().to_string()
 }
 
 /// The digest of an entry: of what it is compiled from, and of the code.
@@ -155,21 +143,13 @@ fn write(entry: &Path, key: &str, code: &[u8]) -> io::Result<()> {
 }
 
 fn private_file(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
 /// Makes the folder if need be, and sees that only this user can write to it
 /// and to the folder it lies in.
 fn make_private(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)?;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let parent = folder.parent().unwrap_or(folder);
     if is_private(folder)? && is_private(parent)? {
         return Ok(());
@@ -177,29 +157,15 @@ fn make_private(folder: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::PermissionDenied, "others may write to the folder"))
 }
 
-#[cfg(unix)]
 fn is_private(folder: &Path) -> io::Result<bool> {
-    use std::os::unix::fs::MetadataExt;
     let metadata = fs::symlink_metadata(folder)?;
     Ok(metadata.is_dir() && metadata.uid() == user() && metadata.mode() & 0o022 == 0)
 }
 
-#[cfg(not(unix))]
-fn is_private(folder: &Path) -> io::Result<bool> {
-    Ok(fs::symlink_metadata(folder)?.is_dir())
-}
-
 /// The number of the user this process runs as.
-#[cfg(unix)]
 fn user() -> u32 {
-    use std::os::unix::fs::MetadataExt;
     // Without /proc the number is one that owns no folder, and nothing is cached.
     fs::metadata("/proc/self").map_or(u32::MAX, |metadata| metadata.uid())
-}
-
-#[cfg(not(unix))]
-fn user() -> u32 {
-    0
 }
 
 #[cfg(test)]
@@ -272,7 +238,6 @@ mod tests {
         assert!(!old.exists() && new.exists());
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_folder_that_others_may_write_to_is_not_used() {
         use std::os::unix::fs::PermissionsExt;

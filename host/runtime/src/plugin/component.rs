@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use plugin_sdk::types::Needs;
 use sha2::{Digest, Sha256};
-use wasmtime::Engine;
 use wasmtime::component::{Component, Instance as WasmInstance, InstancePre, Linker};
+use wasmtime::{Engine, Store};
 
 use super::bindings::exports::troupe::plugin::{environment, interpreter, workflow};
 use super::cache::Cache;
@@ -32,18 +32,18 @@ const FILE_BYTES: u64 = 256 << 20;
 /// A loaded plugin file. Clones share it.
 #[derive(Clone)]
 pub struct Plugin {
-    loaded: Arc<Loaded>,
+    pub(super) loaded: Arc<Loaded>,
 }
 
-struct Loaded {
+pub(super) struct Loaded {
     engine: PluginEngine,
     file: PathBuf,
     digest: String,
     offer: Offer,
     component: InstancePre<HostState>,
-    environment: Option<environment::GuestIndices>,
-    workflow: Option<workflow::GuestIndices>,
-    interpreter: Option<interpreter::GuestIndices>,
+    pub(super) environment: Option<environment::GuestIndices>,
+    pub(super) workflow: Option<workflow::GuestIndices>,
+    pub(super) interpreter: Option<interpreter::GuestIndices>,
     limits: Limits,
     granted: Granted,
 }
@@ -62,11 +62,11 @@ pub(crate) struct ComponentFile<'a> {
 
 impl<'a> ComponentFile<'a> {
     pub(crate) fn read(file: &'a Path) -> Result<Self, PluginError> {
-        let io = |reason| PluginError::Io { file: file.to_owned(), reason };
+        let io = |reason| PluginError::Io(file.to_owned(), reason);
         let length = std::fs::metadata(file).map_err(io)?.len();
         if length > FILE_BYTES {
             let reason = format!("its file has {length} bytes, more than {} MiB", FILE_BYTES >> 20);
-            return Err(PluginError::TooLarge { file: file.to_owned(), reason });
+            return Err(PluginError::TooLarge(file.to_owned(), reason));
         }
         let bytes = std::fs::read(file).map_err(io)?;
         check_header(&bytes, file)?;
@@ -111,16 +111,14 @@ impl<'a> ComponentFile<'a> {
     ) -> Result<Component, PluginError> {
         let file = self.file.to_owned();
         let fault = |fault| match fault {
-            Fault::Invalid(error) => {
-                PluginError::Damaged { file: file.clone(), reason: error.to_string() }
-            }
-            Fault::TooLarge(reason) => PluginError::TooLarge { file: file.clone(), reason },
+            Fault::Invalid(error) => PluginError::Damaged(file.clone(), error.to_string()),
+            Fault::TooLarge(reason) => PluginError::TooLarge(file.clone(), reason),
         };
         check_names(&Names::of(bytes).map_err(fault)?, self.file)?;
         survey::check(bytes).map_err(fault)?;
         compilation::compile(engine, bytes, Budget::of(bytes), self.file)
-            .map_err(|reason| PluginError::TooLarge { file: file.clone(), reason })?
-            .map_err(|error| PluginError::Damaged { file: file.clone(), reason: one_line(&error) })
+            .map_err(|reason| PluginError::TooLarge(file.clone(), reason))?
+            .map_err(|error| PluginError::Damaged(file.clone(), one_line(&error)))
     }
 }
 
@@ -141,18 +139,20 @@ impl Plugin {
             return Err(PluginError::without(right, file, &digest, grants));
         }
         let shape = |error: wasmtime::Error| PluginError::shape(file, &error);
-        let component = prepare(engine, &component, &offer).map_err(shape)?;
+        let component = linker(engine, &offer)
+            .and_then(|linker| linker.instantiate_pre(&component))
+            .map_err(shape)?;
+        let environment = offer.environment.then(|| environment::GuestIndices::new(&component));
+        let workflow = offer.workflow.then(|| workflow::GuestIndices::new(&component));
+        let interpreter = offer.interpreter.then(|| interpreter::GuestIndices::new(&component));
         let loaded = Loaded {
             engine: engine.clone(),
             file: file.to_owned(),
             digest,
             offer,
-            environment: offered(offer.environment, || environment::GuestIndices::new(&component))
-                .map_err(shape)?,
-            workflow: offered(offer.workflow, || workflow::GuestIndices::new(&component))
-                .map_err(shape)?,
-            interpreter: offered(offer.interpreter, || interpreter::GuestIndices::new(&component))
-                .map_err(shape)?,
+            environment: environment.transpose().map_err(shape)?,
+            workflow: workflow.transpose().map_err(shape)?,
+            interpreter: interpreter.transpose().map_err(shape)?,
             component,
             limits: limits.clone(),
             granted,
@@ -195,6 +195,23 @@ impl Plugin {
         Instance::new(engine.wasmtime(), component, identity, limits, granted.clone(), seed)
     }
 
+    /// What it says it is, as one of the kinds it brings; a sound answer only.
+    pub(super) fn describe<D>(
+        &self,
+        kind: &'static str,
+        call: impl FnOnce(&mut Store<HostState>, &WasmInstance) -> wasmtime::Result<D>,
+        check: impl FnOnce(&D) -> Result<(), String>,
+    ) -> Result<D, PluginError> {
+        let (mut instance, wasm) = self.instantiate(&self.unnamed(), Seed::new(0))?;
+        let description = instance.call("describe", 0, |store| call(store, &wasm))?;
+        check(&description).map_err(|reason| PluginError::Description {
+            file: self.file().to_owned(),
+            kind,
+            reason,
+        })?;
+        Ok(description)
+    }
+
     /// Refuses one that says it needs more than it gets.
     pub(super) fn check_needs(&self, needs: &Needs) -> Result<(), PluginError> {
         let limits = self.limits();
@@ -219,18 +236,6 @@ impl Plugin {
     pub fn stem(&self) -> String {
         name_of(self.file())
     }
-
-    pub(super) fn environment_indices(&self) -> Option<&environment::GuestIndices> {
-        self.loaded.environment.as_ref()
-    }
-
-    pub(super) fn workflow_indices(&self) -> Option<&workflow::GuestIndices> {
-        self.loaded.workflow.as_ref()
-    }
-
-    pub(super) fn interpreter_indices(&self) -> Option<&interpreter::GuestIndices> {
-        self.loaded.interpreter.as_ref()
-    }
 }
 
 impl std::fmt::Debug for Plugin {
@@ -253,15 +258,7 @@ fn check_header(bytes: &[u8], file: &Path) -> Result<(), PluginError> {
     } else {
         "it is not a WebAssembly component"
     };
-    Err(PluginError::NotAComponent { file: file.to_owned(), reason: reason.to_owned() })
-}
-
-fn prepare(
-    engine: &PluginEngine,
-    component: &Component,
-    offer: &Offer,
-) -> wasmtime::Result<InstancePre<HostState>> {
-    linker(engine, offer)?.instantiate_pre(component)
+    Err(PluginError::NotAComponent(file.to_owned(), reason.to_owned()))
 }
 
 /// Every import there is. A component that knows less of them takes what it knows.
@@ -275,13 +272,6 @@ fn linker(engine: &PluginEngine, offer: &Offer) -> wasmtime::Result<Linker<HostS
     sandbox::link(&mut linker)?;
     retrieval::link(&mut linker)?;
     Ok(linker)
-}
-
-fn offered<T>(
-    offered: bool,
-    look_up: impl FnOnce() -> wasmtime::Result<T>,
-) -> wasmtime::Result<Option<T>> {
-    if offered { look_up().map(Some) } else { Ok(None) }
 }
 
 /// The whole chain of an error, on one line.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use wasmtime::Engine;
 use wasmtime::component::Component;
-use wasmtime::component::types::{ComponentInstance, ComponentItem};
+use wasmtime::component::types::ComponentItem;
 
 use super::error::PluginError;
 use super::grants::Right;
@@ -63,17 +63,38 @@ impl Offer {
             *slot = matches!(export.ty, ComponentItem::ComponentInstance(_));
         }
         for (name, import) in kind.imports(engine) {
-            match admit(engine, name, &import.ty, file)? {
-                Import::Harmless => {}
-                Import::Wasi => offer.wasi = true,
-                Import::Granted(Right::Sandbox) => offer.sandbox = true,
-                Import::Granted(Right::Retrieval) => offer.retrieval = true,
-            }
+            offer.admit(engine, name, &import.ty, file)?;
         }
         if !(offer.environment || offer.workflow || offer.interpreter) {
             return Err(no_contract(kind.exports(engine).map(|(name, _)| name), file));
         }
         Ok(offer)
+    }
+
+    /// Notes what the import asks for; an error if nobody gets it.
+    fn admit(
+        &mut self,
+        engine: &Engine,
+        import: &str,
+        kind: &ComponentItem,
+        file: &Path,
+    ) -> Result<(), PluginError> {
+        let interface = Interface::parse(import);
+        match interface.package {
+            _ if interface.is_wasi() => self.wasi = true,
+            PACKAGE => {
+                interface.check_version(file)?;
+                match interface.name {
+                    _ if is_types_only(engine, kind) => {}
+                    "log" | "streams" => {}
+                    "sandbox" => self.sandbox = true,
+                    "retrieval" => self.retrieval = true,
+                    _ => return Err(not_importable(import, file)),
+                }
+            }
+            _ => return Err(not_importable(import, file)),
+        }
+        Ok(())
     }
 }
 
@@ -98,7 +119,7 @@ pub(super) fn check_names(names: &Names, file: &Path) -> Result<(), PluginError>
 fn no_contract<'a>(exports: impl Iterator<Item = &'a str>, file: &Path) -> PluginError {
     let exports: Vec<String> = exports.map(|name| format!("`{name}`")).collect();
     let exports = if exports.is_empty() { "nothing".to_owned() } else { exports.join(", ") };
-    PluginError::NoContract { file: file.to_owned(), contract: CONTRACT, exports }
+    PluginError::NoContract { file: file.to_owned(), exports }
 }
 
 fn not_importable(import: &str, file: &Path) -> PluginError {
@@ -115,40 +136,9 @@ fn not_importable(import: &str, file: &Path) -> PluginError {
     PluginError::Import { file: file.to_owned(), import: import.to_owned(), hint }
 }
 
-/// What an import that is allowed asks for.
-enum Import {
-    Harmless,
-    Wasi,
-    Granted(Right),
-}
-
-/// What the import asks for; an error if nobody gets it.
-fn admit(
-    engine: &Engine,
-    import: &str,
-    kind: &ComponentItem,
-    file: &Path,
-) -> Result<Import, PluginError> {
-    let interface = Interface::parse(import);
-    if interface.is_wasi() {
-        return Ok(Import::Wasi);
-    }
-    if interface.package == PACKAGE {
-        interface.check_version(file)?;
-        let types_only = matches!(kind, ComponentItem::ComponentInstance(instance) if types_only(engine, instance));
-        match interface.name {
-            _ if types_only => return Ok(Import::Harmless),
-            "log" | "streams" => return Ok(Import::Harmless),
-            "sandbox" => return Ok(Import::Granted(Right::Sandbox)),
-            "retrieval" => return Ok(Import::Granted(Right::Retrieval)),
-            _ => {}
-        }
-    }
-    Err(not_importable(import, file))
-}
-
-/// Whether an instance brings types without anything to call.
-fn types_only(engine: &Engine, instance: &ComponentInstance) -> bool {
+/// Whether it is an instance that brings types without anything to call.
+fn is_types_only(engine: &Engine, item: &ComponentItem) -> bool {
+    let ComponentItem::ComponentInstance(instance) = item else { return false };
     instance.exports(engine).all(|(_, export)| matches!(export.ty, ComponentItem::Type(_)))
 }
 
@@ -185,7 +175,6 @@ impl<'a> Interface<'a> {
             file: file.to_owned(),
             interface: self.name.to_owned(),
             theirs: self.version.to_owned(),
-            ours: CONTRACT_VERSION,
         })
     }
 }

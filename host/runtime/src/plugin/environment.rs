@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use plugin_sdk::environment::Task;
+use plugin_sdk::environment::{Configuration, Description, Task};
 
 use super::bindings::exports::troupe::plugin::environment::GuestIndices;
 use super::component::Plugin;
-use super::conversion::{self, TextLimit};
-use super::description::{self, EnvironmentConfiguration, EnvironmentDescription};
 use super::episode::{EnvironmentState, LiveEpisode};
 use super::error::PluginError;
 use super::failure::{Cause, Identity, PluginFailure};
@@ -25,22 +23,18 @@ pub struct EnvironmentPlugin {
 pub(super) struct Environment {
     pub(super) plugin: Plugin,
     pub(super) identity: Identity,
-    description: EnvironmentDescription,
+    description: Description,
 }
 
 impl EnvironmentPlugin {
     /// The environment that the plugin brings, if it brings one.
     pub fn of(plugin: &Plugin) -> Result<Option<Self>, PluginError> {
-        let Some(indices) = plugin.environment_indices() else { return Ok(None) };
-        let limit = TextLimit { text_kib: plugin.limits().text_kib };
-        let (mut instance, wasm) = plugin.instantiate(&plugin.unnamed(), Seed::new(0))?;
-        let described = instance
-            .call("describe", 0, |store| indices.load(&mut *store, &wasm)?.call_describe(store))?;
-        let description = conversion::environment_description(described, limit)
-            .map_err(|cause| instance.condemn("describe", cause))?;
-        description::check_environment(&description).map_err(|reason| {
-            PluginError::Description { file: plugin.file().to_owned(), kind: "environment", reason }
-        })?;
+        let Some(indices) = &plugin.loaded.environment else { return Ok(None) };
+        let description = plugin.describe(
+            "environment",
+            |store, wasm| indices.load(&mut *store, wasm)?.call_describe(store),
+            Description::check,
+        )?;
         plugin.check_needs(&description.needs)?;
         let identity = Identity::new(&description.name, &description.version);
         let shared = Environment { plugin: plugin.clone(), identity, description };
@@ -48,7 +42,7 @@ impl EnvironmentPlugin {
     }
 
     /// What it is.
-    pub fn description(&self) -> &EnvironmentDescription {
+    pub fn description(&self) -> &Description {
         &self.shared.description
     }
 
@@ -70,18 +64,17 @@ impl EnvironmentPlugin {
     }
 
     /// What follows from the settings, if the environment accepts them.
-    pub fn configure(
-        &self,
-        settings: &Settings,
-    ) -> Result<EnvironmentConfiguration, PluginFailure> {
-        let limit = self.text_limit();
-        let given = conversion::configured(settings.configured());
+    pub fn configure(&self, settings: &Settings) -> Result<Configuration, PluginFailure> {
         let (mut instance, wasm) = self.instantiate(Seed::new(0))?;
-        let answer = instance.call("configure", 0, |store| {
-            self.indices().load(&mut *store, &wasm)?.call_configure(store, &given)
-        })?;
-        conversion::environment_configuration(answer, limit)
-            .map_err(|cause| instance.condemn("configure", cause))
+        instance.ask(
+            "configure",
+            0,
+            |store| {
+                let guest = self.indices().load(&mut *store, &wasm)?;
+                guest.call_configure(store, settings.configured())
+            },
+            |configuration, _| configuration.check().map_err(Cause::invalid),
+        )
     }
 
     /// Begins a task.
@@ -100,10 +93,6 @@ impl EnvironmentPlugin {
         PluginFailure::new(&self.shared.identity, call, cause)
     }
 
-    pub(super) fn text_limit(&self) -> TextLimit {
-        TextLimit { text_kib: self.shared.plugin.limits().text_kib }
-    }
-
     pub(super) fn instantiate(
         &self,
         seed: Seed,
@@ -113,6 +102,6 @@ impl EnvironmentPlugin {
 
     pub(super) fn indices(&self) -> &GuestIndices {
         // An environment is made from a plugin that has them, in `of`.
-        self.shared.plugin.environment_indices().expect("the plugin exports an environment")
+        self.shared.plugin.loaded.environment.as_ref().expect("the plugin exports an environment")
     }
 }

@@ -9,12 +9,11 @@ use wasmtime::component::ResourceAny;
 use plugin_sdk::environment::{Outcome, Task};
 use plugin_sdk::types::{Action, Move, Part, Seat};
 
-use super::bindings::exports::troupe::plugin::environment::Guest;
-use super::bindings::troupe::plugin::types::Problem;
-use super::conversion;
+use super::answer::TextLimit;
+use super::bindings::exports::troupe::plugin::environment::{Guest, GuestEpisode};
 use super::environment::EnvironmentPlugin;
 use super::failure::{Cause, PluginFailure};
-use super::instance::{HostState, Instance};
+use super::instance::{Answer, HostState, Instance};
 use super::log::LogLine;
 use crate::seed::Seed;
 
@@ -69,7 +68,6 @@ fn task_seed(task: &Task) -> Seed {
 
 /// An episode alive in an instance of its own.
 pub struct LiveEpisode {
-    environment: EnvironmentPlugin,
     instance: Instance,
     guest: Guest,
     episode: ResourceAny,
@@ -82,26 +80,19 @@ impl LiveEpisode {
         environment: &EnvironmentPlugin,
         task: Arc<Task>,
     ) -> Result<Self, PluginFailure> {
-        let given = conversion::to_task(&task);
-        Self::open(environment, task, Vec::new(), "start", |guest, store| {
-            guest.episode().call_start(store, &given)
-        })
+        Self::open(environment, task, Vec::new(), None)
     }
 
     pub(super) fn resume(
         environment: &EnvironmentPlugin,
         state: &EnvironmentState,
     ) -> Result<Self, PluginFailure> {
-        let task = state.task.clone();
-        if let Some(saved) = &state.saved {
-            return Self::open(environment, task, state.moves.clone(), "resume", |guest, store| {
-                guest.episode().call_resume(store, saved)
-            });
+        let EnvironmentState { task, moves, saved } = state;
+        if saved.is_some() {
+            return Self::open(environment, task.clone(), moves.clone(), saved.as_deref());
         }
-        let mut live = Self::start(environment, task)?;
-        for moves in &state.moves {
-            live.carry_out(moves.clone())?;
-        }
+        let mut live = Self::start(environment, task.clone())?;
+        moves.iter().try_for_each(|moves| live.carry_out(moves.clone()).map(drop))?;
         Ok(live)
     }
 
@@ -109,49 +100,43 @@ impl LiveEpisode {
         environment: &EnvironmentPlugin,
         task: Arc<Task>,
         moves: Vec<Arc<[Move]>>,
-        function: &'static str,
-        call: impl FnOnce(
-            &Guest,
-            &mut Store<HostState>,
-        ) -> wasmtime::Result<Result<ResourceAny, Problem>>,
+        saved: Option<&[u8]>,
     ) -> Result<Self, PluginFailure> {
         let (mut instance, wasm) = environment.instantiate(task_seed(&task))?;
-        let (guest, answer) = instance.call(function, moves.len(), |store| {
+        let begin = |store: &mut Store<HostState>| {
             let guest = environment.indices().load(&mut *store, &wasm)?;
-            let answer = call(&guest, store)?;
-            Ok((guest, answer))
-        })?;
-        let episode = answer.map_err(|problem| {
-            let cause = conversion::problem(problem, environment.text_limit());
-            instance.condemn(function, cause)
-        })?;
-        Ok(LiveEpisode { environment: environment.clone(), instance, guest, episode, task, moves })
+            let episode = match saved {
+                Some(saved) => guest.episode().call_resume(store, saved)?,
+                None => guest.episode().call_start(store, &task)?,
+            };
+            Ok(episode.map(|episode| (guest, episode)))
+        };
+        let function = if saved.is_some() { "resume" } else { "start" };
+        let (guest, episode) = instance.ask(function, moves.len(), begin, |_, _| Ok(()))?;
+        Ok(LiveEpisode { instance, guest, episode, task, moves })
+    }
+
+    fn ask<T>(
+        &mut self,
+        function: &'static str,
+        call: impl FnOnce(GuestEpisode<'_>, &mut Store<HostState>, ResourceAny) -> Answer<T>,
+        check: impl FnOnce(&T, TextLimit) -> Result<(), Cause>,
+    ) -> Result<T, PluginFailure> {
+        let Self { instance, guest, episode, moves, .. } = self;
+        let call = |store: &mut _| call(guest.episode(), store, *episode);
+        instance.ask(function, moves.len(), call, check)
     }
 
     /// What the rules and the notation are, as the seat is told them.
     pub fn rules(&mut self, seat: &Seat) -> Result<String, PluginFailure> {
-        let Self { instance, guest, episode, .. } = self;
-        let seat = conversion::to_seat(seat);
-        let answer = instance.call("rules", self.moves.len(), |store| {
-            guest.episode().call_rules(store, *episode, &seat)
-        })?;
-        self.checked("rules", |limit| match answer {
-            Ok(text) => limit.text("its rules", text),
-            Err(problem) => Err(conversion::problem(problem, limit)),
-        })
+        let call = |guest: GuestEpisode<'_>, store: &mut _, it| guest.call_rules(store, it, seat);
+        self.ask("rules", call, |text, limit| limit.check("its rules", text.len()))
     }
 
     /// What the seat can see now.
     pub fn observe(&mut self, seat: &Seat) -> Result<Vec<Part>, PluginFailure> {
-        let Self { instance, guest, episode, .. } = self;
-        let seat = conversion::to_seat(seat);
-        let answer = instance.call("observe", self.moves.len(), |store| {
-            guest.episode().call_observe(store, *episode, &seat)
-        })?;
-        self.checked("observe", |limit| match answer {
-            Ok(parts) => limit.parts("its observation", parts),
-            Err(problem) => Err(conversion::problem(problem, limit)),
-        })
+        let call = |guest: GuestEpisode<'_>, store: &mut _, it| guest.call_observe(store, it, seat);
+        self.ask("observe", call, |parts, limit| limit.parts("its observation", parts))
     }
 
     /// Carries out moves, all at the same time.
@@ -160,61 +145,40 @@ impl LiveEpisode {
     }
 
     fn carry_out(&mut self, moves: Arc<[Move]>) -> Result<Outcome, PluginFailure> {
-        let Self { instance, guest, episode, .. } = self;
-        let given = conversion::to_moves(&moves);
-        let answer = instance.call("act", self.moves.len(), |store| {
-            guest.episode().call_act(store, *episode, &given)
-        })?;
-        let outcome = self.checked("act", |limit| match answer {
-            Ok(outcome) => conversion::outcome(outcome, moves.len(), limit),
-            Err(problem) => Err(conversion::problem(problem, limit)),
-        })?;
+        let call = |guest: GuestEpisode<'_>, store: &mut _, it| guest.call_act(store, it, &moves);
+        let check = |outcome: &_, limit: TextLimit| limit.outcome(outcome, moves.len());
+        let outcome = self.ask("act", call, check)?;
         self.moves.push(moves);
         Ok(outcome)
     }
 
     /// The expert's next action for the seat; nothing if there is no expert.
     pub fn demonstrate(&mut self, seat: &Seat) -> Result<Option<Action>, PluginFailure> {
-        let Self { instance, guest, episode, .. } = self;
-        let seat = conversion::to_seat(seat);
-        let answer = instance.call("demonstrate", self.moves.len(), |store| {
-            guest.episode().call_demonstrate(store, *episode, &seat)
-        })?;
-        self.checked("demonstrate", |limit| conversion::expert(answer, limit))
+        self.ask(
+            "demonstrate",
+            |guest, store, episode| guest.call_demonstrate(store, episode, seat),
+            |action, limit| action.iter().try_for_each(|action| limit.expert(action)),
+        )
     }
 
     /// What only a critic may see, if there is such.
     pub fn reveal(&mut self) -> Result<Option<String>, PluginFailure> {
-        let Self { instance, guest, episode, .. } = self;
-        let answer = instance.call("reveal", self.moves.len(), |store| {
-            guest.episode().call_reveal(store, *episode)
-        })?;
-        self.checked("reveal", |limit| match answer {
-            Ok(text) => text.map(|text| limit.text("what it reveals", text)).transpose(),
-            Err(problem) => Err(conversion::problem(problem, limit)),
-        })
+        let call = |guest: GuestEpisode<'_>, store: &mut _, it| guest.call_reveal(store, it);
+        let bytes = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        self.ask("reveal", call, |text, limit| limit.check("what it reveals", bytes(text)))
     }
 
     /// The episode as a value.
     pub fn save(&mut self) -> Result<EnvironmentState, PluginFailure> {
-        let Self { instance, guest, episode, .. } = self;
-        let answer = instance
-            .call("save", self.moves.len(), |store| guest.episode().call_save(store, *episode))?;
-        let saved = self.checked("save", |limit| limit.saved(answer))?;
-        Ok(EnvironmentState { task: self.task.clone(), moves: self.moves.clone(), saved })
+        let call = |guest: GuestEpisode<'_>, store: &mut _, it| guest.call_save(store, it);
+        let saved = self.ask("save", call, |state, limit| limit.saved(state))?;
+        let (task, moves) = (self.task.clone(), self.moves.clone());
+        Ok(EnvironmentState { task, moves, saved: saved.map(Into::into) })
     }
 
     /// The lines the plugin logged since the last time.
     pub fn take_log(&mut self) -> Vec<LogLine> {
         self.instance.take_log()
-    }
-
-    fn checked<T>(
-        &mut self,
-        call: &'static str,
-        check: impl FnOnce(conversion::TextLimit) -> Result<T, Cause>,
-    ) -> Result<T, PluginFailure> {
-        check(self.environment.text_limit()).map_err(|cause| self.instance.condemn(call, cause))
     }
 }
 

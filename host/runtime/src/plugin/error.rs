@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::component::one_line;
-use super::contract::CONTRACT_VERSION;
+use super::contract::{CONTRACT, CONTRACT_VERSION};
 use super::failure::PluginFailure;
 use super::grants::{Grants, Right, name_of};
 use super::setting::SettingError;
@@ -43,40 +43,20 @@ pub enum PluginError {
         suggestion: String,
     },
     /// The file cannot be read.
-    #[error("cannot read plugin `{}`: {reason}", file.display())]
-    Io {
-        /// The file.
-        file: PathBuf,
-        /// What the system said.
-        reason: std::io::Error,
-    },
+    #[error("cannot read plugin `{}`: {reason}", .0.display(), reason = .1)]
+    Io(PathBuf, std::io::Error),
     /// The file is something other than a component.
-    #[error("`{}` is not a plugin: {reason}", file.display())]
-    NotAComponent {
-        /// The file.
-        file: PathBuf,
-        /// What it is instead, and what to do.
-        reason: String,
-    },
+    #[error("`{}` is not a plugin: {reason}", .0.display(), reason = .1)]
+    NotAComponent(PathBuf, String),
     /// The file is a component that breaks off or is damaged.
-    #[error("plugin `{}` is damaged: {reason}; build or fetch it again", file.display())]
-    Damaged {
-        /// The file.
-        file: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
+    #[error("plugin `{}` is damaged: {reason}; build or fetch it again", .0.display(), reason = .1)]
+    Damaged(PathBuf, String),
     /// Compiling it would take, or took, too long or too much memory.
-    #[error("plugin `{}` is not compiled: {reason}; honest plugins need far less", file.display())]
-    TooLarge {
-        /// The file.
-        file: PathBuf,
-        /// What there is too much of.
-        reason: String,
-    },
+    #[error("plugin `{}` is not compiled: {reason}; honest plugins need far less", .0.display(), reason = .1)]
+    TooLarge(PathBuf, String),
     /// It is built for another version of the contract.
     #[error("plugin `{}` speaks contract {theirs} in `{interface}`; this host speaks {ours}; \
-             rebuild it against this host's `wit` folder", file.display())]
+             rebuild it against this host's `wit` folder", file.display(), ours = CONTRACT_VERSION)]
     ContractVersion {
         /// The file.
         file: PathBuf,
@@ -84,16 +64,12 @@ pub enum PluginError {
         interface: String,
         /// The plugin's version.
         theirs: String,
-        /// The host's version.
-        ours: &'static str,
     },
     /// It exports nothing of the contract.
-    #[error("`{}` exports no environment, workflow or interpreter of contract `{contract}` (it exports {exports})", file.display())]
+    #[error("`{}` exports no environment, workflow or interpreter of contract `{contract}` (it exports {exports})", file.display(), contract = CONTRACT)]
     NoContract {
         /// The file.
         file: PathBuf,
-        /// The contract.
-        contract: &'static str,
         /// What it does export.
         exports: String,
     },
@@ -160,15 +136,8 @@ pub enum PluginError {
         needed: f64,
     },
     /// An interface has the contract's name but not its shape.
-    #[error("plugin `{}` does not fit contract {ours}: {reason}", file.display())]
-    Shape {
-        /// The file.
-        file: PathBuf,
-        /// The contract's version.
-        ours: &'static str,
-        /// What differs.
-        reason: String,
-    },
+    #[error("plugin `{}` does not fit contract {CONTRACT_VERSION}: {reason}", .0.display(), reason = .1)]
+    Shape(PathBuf, String),
     /// It describes itself in a way the contract rules out.
     #[error("plugin `{}` describes its {kind} wrongly: {reason}", file.display())]
     Description {
@@ -237,11 +206,7 @@ pub enum PluginError {
 impl PluginError {
     /// An interface of the file has the contract's name but not its shape.
     pub(crate) fn shape(file: &Path, error: &wasmtime::Error) -> Self {
-        PluginError::Shape {
-            file: file.to_owned(),
-            ours: CONTRACT_VERSION,
-            reason: one_line(error),
-        }
+        PluginError::Shape(file.to_owned(), one_line(error))
     }
 
     /// The file wants a right that it does not have.

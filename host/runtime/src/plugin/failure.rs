@@ -4,7 +4,6 @@
 //! which plugin it was, in which call, and by which of the ways a guest can
 //! fail, each with a word to count it by.
 
-use std::fmt;
 use std::sync::Arc;
 
 use plugin_sdk::types::Fault;
@@ -24,7 +23,7 @@ impl Identity {
 
 /// A call into a plugin that failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{} failed in `{call}`: {cause}", PluginName { name: plugin, version })]
+#[error("{} failed in `{call}`: {cause}", named(plugin, version))]
 pub struct PluginFailure {
     /// The plugin's name; the file's, before it could say its own.
     pub plugin: Arc<str>,
@@ -42,18 +41,8 @@ impl PluginFailure {
     }
 }
 
-struct PluginName<'a> {
-    name: &'a str,
-    version: &'a str,
-}
-
-impl fmt::Display for PluginName<'_> {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.version {
-            "" => write!(out, "plugin `{}`", self.name),
-            version => write!(out, "plugin `{}` {version}", self.name),
-        }
-    }
+fn named(name: &str, version: &str) -> String {
+    format!("plugin `{name}` {version}").trim_end().to_owned()
 }
 
 /// The ways in which a guest fails.

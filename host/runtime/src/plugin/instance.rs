@@ -2,9 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use plugin_sdk::types::Problem;
 use wasmtime::component::{Instance as WasmInstance, InstancePre};
 use wasmtime::{Engine, PoolConcurrencyLimitError, Store, Trap};
 
+use super::answer::TextLimit;
 use super::engine::{THREAD_STACK_BYTES, WASM_STACK_BYTES};
 use super::failure::{Cause, Identity, PluginFailure};
 use super::grants::Granted;
@@ -55,6 +57,9 @@ impl Guard {
         ticks(self.timeout.saturating_sub(used).as_millis() as u64)
     }
 }
+
+/// What the guest answers, or what it says is wrong.
+pub(super) type Answer<T> = wasmtime::Result<Result<T, Problem>>;
 
 /// A live instance. After a call that failed it is never entered again.
 pub(super) struct Instance {
@@ -122,6 +127,23 @@ impl Instance {
             }
             self.condemn(function, cause)
         })
+    }
+
+    /// Calls a function of the guest that may say what its problem is, and checks
+    /// what it returns.
+    pub(super) fn ask<T>(
+        &mut self,
+        function: &'static str,
+        ordinal: usize,
+        body: impl FnOnce(&mut Store<HostState>) -> Answer<T>,
+        check: impl FnOnce(&T, TextLimit) -> Result<(), Cause>,
+    ) -> Result<T, PluginFailure> {
+        let limit = TextLimit { text_kib: self.limits.text_kib };
+        let answer = match self.call(function, ordinal, body)? {
+            Ok(answer) => check(&answer, limit).map(|()| answer),
+            Err(problem) => Err(limit.problem(problem)),
+        };
+        answer.map_err(|cause| self.condemn(function, cause))
     }
 
     /// The failure of a call that was returned from. A guest that keeps to the
@@ -232,8 +254,7 @@ mod tests {
                  (i32.store (i32.const 20) (i32.const {bytes}))"
             )
         };
-        // One byte more than a text may have; more than a whole answer may; more than there is.
-        assert_eq!(cause(&answer((1 << 20) + 1)).word(), "text_too_long");
+        // More than a whole answer may have; more than there is.
         assert_eq!(cause(&answer(50 << 20)).word(), "text_too_long");
         assert_eq!(cause(&answer(1 << 30)).word(), "invalid_answer");
     }
@@ -276,7 +297,7 @@ mod tests {
         let (mut instance, wasm) = plugin.instantiate(&plugin.unnamed(), Seed::new(1)).unwrap();
         let describe = |_| {
             let answer = instance.call("describe", 0, |store| {
-                let indices = plugin.interpreter_indices().unwrap();
+                let indices = plugin.loaded.interpreter.as_ref().unwrap();
                 indices.load(&mut *store, &wasm)?.call_describe(store)
             });
             answer.err()

@@ -1,36 +1,31 @@
 //! An interpreter: known by its language. Its programs are run by the sandbox.
 
+use plugin_sdk::interpreter::Description;
+
 use super::component::Plugin;
-use super::conversion::{self, TextLimit};
-use super::description::InterpreterDescription;
 use super::error::PluginError;
-use crate::seed::Seed;
 
 /// An interpreter of a loaded plugin. Clones are handles to the same.
 #[derive(Clone, Debug)]
 pub struct InterpreterPlugin {
     plugin: Plugin,
-    description: InterpreterDescription,
+    description: Description,
 }
 
 impl InterpreterPlugin {
     /// The interpreter that the plugin brings, if it brings one.
     pub fn of(plugin: &Plugin) -> Result<Option<Self>, PluginError> {
-        let Some(indices) = plugin.interpreter_indices() else { return Ok(None) };
-        let limit = TextLimit { text_kib: plugin.limits().text_kib };
-        let (mut instance, wasm) = plugin.instantiate(&plugin.unnamed(), Seed::new(0))?;
-        let described = instance
-            .call("describe", 0, |store| indices.load(&mut *store, &wasm)?.call_describe(store))?;
-        let description = conversion::interpreter_description(described, limit)
-            .map_err(|cause| instance.condemn("describe", cause))?;
-        super::description::check_interpreter(&description).map_err(|reason| {
-            PluginError::Description { file: plugin.file().to_owned(), kind: "interpreter", reason }
-        })?;
+        let Some(indices) = &plugin.loaded.interpreter else { return Ok(None) };
+        let description = plugin.describe(
+            "interpreter",
+            |store, wasm| indices.load(&mut *store, wasm)?.call_describe(store),
+            Description::check,
+        )?;
         Ok(Some(InterpreterPlugin { plugin: plugin.clone(), description }))
     }
 
     /// What it is.
-    pub fn description(&self) -> &InterpreterDescription {
+    pub fn description(&self) -> &Description {
         &self.description
     }
 

@@ -87,21 +87,12 @@ impl PluginLibrary {
         if self.plugins.iter().any(|known| known.digest() == plugin.digest()) {
             return Ok(());
         }
-        if let Some(new) = EnvironmentPlugin::of(&plugin)? {
-            let same = self.environments.iter().find(|known| known.name() == new.name());
-            refuse_same("environment", new.name(), same.map(|known| known.plugin()), &plugin)?;
-            self.environments.push(new);
-        }
-        if let Some(new) = WorkflowPlugin::of(&plugin)? {
-            let same = self.workflows.iter().find(|known| known.name() == new.name());
-            refuse_same("workflow", new.name(), same.map(|known| known.plugin()), &plugin)?;
-            self.workflows.push(new);
-        }
-        if let Some(new) = InterpreterPlugin::of(&plugin)? {
-            let same = self.interpreters.iter().find(|known| known.name() == new.name());
-            refuse_same("interpreter", new.name(), same.map(|known| known.plugin()), &plugin)?;
-            self.interpreters.push(new);
-        }
+        let known = |new: &EnvironmentPlugin| (new.name().to_owned(), new.plugin().clone());
+        add("environment", &mut self.environments, EnvironmentPlugin::of(&plugin)?, known)?;
+        let known = |new: &WorkflowPlugin| (new.name().to_owned(), new.plugin().clone());
+        add("workflow", &mut self.workflows, WorkflowPlugin::of(&plugin)?, known)?;
+        let known = |new: &InterpreterPlugin| (new.name().to_owned(), new.plugin().clone());
+        add("interpreter", &mut self.interpreters, InterpreterPlugin::of(&plugin)?, known)?;
         self.plugins.push(plugin);
         Ok(())
     }
@@ -226,19 +217,22 @@ impl PluginLibrary {
     }
 }
 
-fn refuse_same(
+/// Takes in what a plugin brings, unless another one brought something of that name.
+fn add<T>(
     kind: &'static str,
-    name: &str,
-    known: Option<&Plugin>,
-    new: &Plugin,
+    all: &mut Vec<T>,
+    new: Option<T>,
+    known: impl Fn(&T) -> (String, Plugin),
 ) -> Result<(), PluginError> {
-    let Some(known) = known else { return Ok(()) };
-    Err(PluginError::Duplicate {
-        kind,
-        name: name.to_owned(),
-        first: known.file().to_owned(),
-        second: new.file().to_owned(),
-    })
+    let Some(new) = new else { return Ok(()) };
+    let (name, plugin) = known(&new);
+    let mut others = all.iter().map(known);
+    if let Some((_, other)) = others.find(|(other, _)| *other == name) {
+        let (first, second) = (other.file().to_owned(), plugin.file().to_owned());
+        return Err(PluginError::Duplicate { kind, name, first, second });
+    }
+    all.push(new);
+    Ok(())
 }
 
 fn unknown<'a>(

@@ -10,9 +10,7 @@ use plugin_sdk::types::{Action, Part, Seat};
 use plugin_sdk::workflow::{Briefing, Event, Role, Step, View};
 
 use super::bindings::exports::troupe::plugin::workflow::Guest;
-use super::bindings::troupe::plugin::types::Problem;
-use super::conversion::{self, Casting, TextLimit};
-use super::failure::{Cause, PluginFailure};
+use super::failure::PluginFailure;
 use super::instance::{HostState, Instance};
 use super::log::LogLine;
 use super::workflow::WorkflowPlugin;
@@ -92,7 +90,6 @@ fn mix_view(seed: Seed, view: &View) -> Seed {
 
 /// A session alive in an instance of its own.
 pub struct LiveSession {
-    workflow: WorkflowPlugin,
     instance: Instance,
     guest: Guest,
     session: ResourceAny,
@@ -107,30 +104,20 @@ impl LiveSession {
         roles: Arc<[Role]>,
         briefing: Arc<Briefing>,
     ) -> Result<Self, PluginFailure> {
-        let given = conversion::to_briefing(&briefing);
-        Self::open(workflow, (roles, briefing), Vec::new(), "start", |guest, store| {
-            guest.session().call_start(store, &given)
-        })
+        Self::open(workflow, (roles, briefing), Vec::new(), None)
     }
 
     pub(super) fn resume(
         workflow: &WorkflowPlugin,
         state: &SessionState,
     ) -> Result<Self, PluginFailure> {
-        let (roles, briefing) = (state.roles.clone(), state.briefing.clone());
-        if let Some(saved) = &state.saved {
-            return Self::open(
-                workflow,
-                (roles, briefing),
-                state.events.clone(),
-                "resume",
-                |guest, store| guest.session().call_resume(store, saved),
-            );
+        let SessionState { roles, briefing, events, saved } = state;
+        let told = (roles.clone(), briefing.clone());
+        if saved.is_some() {
+            return Self::open(workflow, told, events.clone(), saved.as_deref());
         }
-        let mut live = Self::start(workflow, roles, briefing)?;
-        for event in &state.events {
-            live.take_in(event.clone())?;
-        }
+        let mut live = Self::open(workflow, told, Vec::new(), None)?;
+        events.iter().try_for_each(|event| live.take_in(event.clone()).map(drop))?;
         Ok(live)
     }
 
@@ -138,24 +125,20 @@ impl LiveSession {
         workflow: &WorkflowPlugin,
         (roles, briefing): (Arc<[Role]>, Arc<Briefing>),
         events: Vec<Arc<Event>>,
-        function: &'static str,
-        call: impl FnOnce(
-            &Guest,
-            &mut Store<HostState>,
-        ) -> wasmtime::Result<Result<ResourceAny, Problem>>,
+        saved: Option<&[u8]>,
     ) -> Result<Self, PluginFailure> {
         let (mut instance, wasm) = workflow.instantiate()?;
-        let (guest, answer) = instance.call(function, events.len(), |store| {
+        let begin = |store: &mut Store<HostState>| {
             let guest = workflow.indices().load(&mut *store, &wasm)?;
-            let answer = call(&guest, store)?;
-            Ok((guest, answer))
-        })?;
-        let session = answer.map_err(|problem| {
-            let cause = conversion::problem(problem, workflow.text_limit());
-            instance.condemn(function, cause)
-        })?;
-        let workflow = workflow.clone();
-        Ok(LiveSession { workflow, instance, guest, session, roles, briefing, events })
+            let session = match saved {
+                Some(saved) => guest.session().call_resume(store, saved)?,
+                None => guest.session().call_start(store, &briefing)?,
+            };
+            Ok(session.map(|session| (guest, session)))
+        };
+        let function = if saved.is_some() { "resume" } else { "start" };
+        let (guest, session) = instance.ask(function, events.len(), begin, |_, _| Ok(()))?;
+        Ok(LiveSession { instance, guest, session, roles, briefing, events })
     }
 
     /// Reports what happened; the answer is what to do next.
@@ -164,15 +147,14 @@ impl LiveSession {
     }
 
     fn take_in(&mut self, event: Arc<Event>) -> Result<Step, PluginFailure> {
-        let Self { instance, guest, session, .. } = self;
-        let given = conversion::to_event(&event);
-        let answer = instance.call("advance", self.events.len(), |store| {
-            guest.session().call_advance(store, *session, &given)
-        })?;
-        let roles = self.roles.clone();
-        let step =
-            self.checked("advance", |limit| Casting { roles: &roles, limit }.step(answer))?;
-        self.events.push(event);
+        let Self { instance, guest, session, roles, events, .. } = self;
+        let step = instance.ask(
+            "advance",
+            events.len(),
+            |store| guest.session().call_advance(store, *session, &event),
+            |step, limit| limit.step(step, roles),
+        )?;
+        events.push(event);
         Ok(step)
     }
 
@@ -183,40 +165,32 @@ impl LiveSession {
         seat: &Seat,
         expert: &Action,
     ) -> Result<Option<String>, PluginFailure> {
-        let Self { instance, guest, session, .. } = self;
-        let (seat, expert) = (conversion::to_seat(seat), conversion::to_action(expert));
-        let answer = instance.call("demonstrate", self.events.len(), |store| {
-            guest.session().call_demonstrate(store, *session, &seat, &expert)
-        })?;
-        self.checked("demonstrate", |limit| match answer {
-            Ok(text) => {
-                text.map(|text| limit.demonstration("a demonstrated answer", text)).transpose()
-            }
-            Err(problem) => Err(conversion::problem(problem, limit)),
-        })
+        let Self { instance, guest, session, events, .. } = self;
+        let what = "a demonstrated answer";
+        instance.ask(
+            "demonstrate",
+            events.len(),
+            |store| guest.session().call_demonstrate(store, *session, seat, expert),
+            |text, limit| text.iter().try_for_each(|text| limit.demonstration(what, text)),
+        )
     }
 
     /// The session as a value.
     pub fn save(&mut self) -> Result<SessionState, PluginFailure> {
-        let Self { instance, guest, session, .. } = self;
-        let answer = instance
-            .call("save", self.events.len(), |store| guest.session().call_save(store, *session))?;
-        let saved = self.checked("save", |limit| limit.saved(answer))?;
-        let (roles, briefing) = (self.roles.clone(), self.briefing.clone());
-        Ok(SessionState { roles, briefing, events: self.events.clone(), saved })
+        let Self { instance, guest, session, roles, briefing, events } = self;
+        let saved = instance.ask(
+            "save",
+            events.len(),
+            |store| guest.session().call_save(store, *session),
+            |state, limit| limit.saved(state),
+        )?;
+        let (roles, briefing, events) = (roles.clone(), briefing.clone(), events.clone());
+        Ok(SessionState { roles, briefing, events, saved: saved.map(Into::into) })
     }
 
     /// The lines the plugin logged since the last time.
     pub fn take_log(&mut self) -> Vec<LogLine> {
         self.instance.take_log()
-    }
-
-    fn checked<T>(
-        &mut self,
-        call: &'static str,
-        check: impl FnOnce(TextLimit) -> Result<T, Cause>,
-    ) -> Result<T, PluginFailure> {
-        check(self.workflow.text_limit()).map_err(|cause| self.instance.condemn(call, cause))
     }
 }
 

@@ -245,7 +245,7 @@ mod tests {
         assert!(plugin.offer().wasi);
         let (mut instance, wasm) = plugin.instantiate(&Identity::new("probe", "1"), seed).unwrap();
         let described = instance.call("describe", ordinal, |store| {
-            let indices = plugin.interpreter_indices().unwrap();
+            let indices = plugin.loaded.interpreter.as_ref().unwrap();
             indices.load(&mut *store, &wasm)?.call_describe(store)
         });
         described.unwrap().language

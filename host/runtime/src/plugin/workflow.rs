@@ -3,12 +3,10 @@
 use std::sync::Arc;
 
 use plugin_sdk::types::ActionKind;
-use plugin_sdk::workflow::{Briefing, Role};
+use plugin_sdk::workflow::{Briefing, Configuration, Description, Role};
 
 use super::bindings::exports::troupe::plugin::workflow::GuestIndices;
 use super::component::Plugin;
-use super::conversion::{self, TextLimit};
-use super::description::{self, WorkflowConfiguration, WorkflowDescription};
 use super::environment::EnvironmentPlugin;
 use super::error::PluginError;
 use super::failure::{Cause, Identity, PluginFailure};
@@ -27,24 +25,18 @@ pub struct WorkflowPlugin {
 struct Workflow {
     plugin: Plugin,
     identity: Identity,
-    description: WorkflowDescription,
+    description: Description,
 }
 
 impl WorkflowPlugin {
     /// The workflow that the plugin brings, if it brings one.
     pub fn of(plugin: &Plugin) -> Result<Option<Self>, PluginError> {
-        let Some(indices) = plugin.workflow_indices() else { return Ok(None) };
-        let limit = TextLimit { text_kib: plugin.limits().text_kib };
-        let (mut instance, wasm) = plugin.instantiate(&plugin.unnamed(), Seed::new(0))?;
-        let described = instance
-            .call("describe", 0, |store| indices.load(&mut *store, &wasm)?.call_describe(store))?;
-        let description = conversion::workflow_description(described, limit)
-            .map_err(|cause| instance.condemn("describe", cause))?;
-        description::check_workflow(&description).map_err(|reason| PluginError::Description {
-            file: plugin.file().to_owned(),
-            kind: "workflow",
-            reason,
-        })?;
+        let Some(indices) = &plugin.loaded.workflow else { return Ok(None) };
+        let description = plugin.describe(
+            "workflow",
+            |store, wasm| indices.load(&mut *store, wasm)?.call_describe(store),
+            Description::check,
+        )?;
         plugin.check_needs(&description.needs)?;
         let identity = Identity::new(&description.name, &description.version);
         let shared = Workflow { plugin: plugin.clone(), identity, description };
@@ -52,7 +44,7 @@ impl WorkflowPlugin {
     }
 
     /// What it is.
-    pub fn description(&self) -> &WorkflowDescription {
+    pub fn description(&self) -> &Description {
         &self.shared.description
     }
 
@@ -96,16 +88,17 @@ impl WorkflowPlugin {
         &self,
         settings: &Settings,
         environment: &[ActionKind],
-    ) -> Result<WorkflowConfiguration, PluginFailure> {
-        let limit = self.text_limit();
-        let given = conversion::configured(settings.configured());
-        let kinds = conversion::to_kinds(environment);
+    ) -> Result<Configuration, PluginFailure> {
         let (mut instance, wasm) = self.instantiate()?;
-        let answer = instance.call("configure", 0, |store| {
-            self.indices().load(&mut *store, &wasm)?.call_configure(store, &given, &kinds)
-        })?;
-        conversion::workflow_configuration(answer, limit)
-            .map_err(|cause| instance.condemn("configure", cause))
+        instance.ask(
+            "configure",
+            0,
+            |store| {
+                let guest = self.indices().load(&mut *store, &wasm)?;
+                guest.call_configure(store, settings.configured(), environment)
+            },
+            |configuration, _| configuration.check().map_err(Cause::invalid),
+        )
     }
 
     /// Begins a session of these roles.
@@ -134,10 +127,6 @@ impl WorkflowPlugin {
         PluginFailure::new(&self.shared.identity, call, cause)
     }
 
-    pub(super) fn text_limit(&self) -> TextLimit {
-        TextLimit { text_kib: self.shared.plugin.limits().text_kib }
-    }
-
     /// A workflow has no task, so there is only one source of chance for all.
     pub(super) fn instantiate(
         &self,
@@ -147,6 +136,6 @@ impl WorkflowPlugin {
 
     pub(super) fn indices(&self) -> &GuestIndices {
         // A workflow is made from a plugin that has them, in `of`.
-        self.shared.plugin.workflow_indices().expect("the plugin exports a workflow")
+        self.shared.plugin.loaded.workflow.as_ref().expect("the plugin exports a workflow")
     }
 }

@@ -5,7 +5,7 @@ use super::{Examination, patience};
 use crate::Random;
 use crate::environment::Task;
 use crate::settings;
-use crate::testing::report::{Checked, Objection, Reproducer, Seen, require};
+use crate::testing::report::{Checked, Objection, Reproducer, Seen};
 use crate::testing::team::Team;
 use crate::testing::walk::Walk;
 use crate::types::{Configured, Domain, Fault, Problem, Setting, Split, Value};
@@ -95,6 +95,7 @@ fn works(examination: &Examination, settings: &[Configured]) -> Result<bool, Obj
         Err(problem) if refused(&problem) => return Ok(false),
         other => other.map_err(Objection::from).seen(seen)?,
     };
+    configuration.check().map_err(Objection::from).seen(seen)?;
     let words = words_of(&configuration.vocabulary).seen(seen)?;
     // Who plays may follow from the settings, too.
     let mut team = Team::of(environment, &examination.description, &configuration).seen(seen)?;
@@ -124,9 +125,7 @@ fn check_walk(words: &std::collections::HashSet<&str>, walk: &Walk) -> Result<()
     if !words.is_empty() {
         check_covered(words, walk)?;
     }
-    let finite = |step: &super::super::walk::Step| {
-        step.outcome.awards.iter().all(|award| award.value.is_finite())
-    };
-    require(walk.steps.iter().all(finite), || "a reward is not a finite number".to_owned())
-        .seen(|| walk.reproducer())
+    let mut steps = walk.steps.iter();
+    let sound = steps.try_for_each(|step| step.outcome.check(step.deed.0.len()));
+    sound.map_err(Objection::from).seen(|| walk.reproducer())
 }

@@ -9,58 +9,50 @@ use crate::testing::walk::{BYSTANDER, Walk};
 pub fn check_rewards(examination: &Examination) -> Checked {
     for walk in examination.all_walks() {
         for (index, step) in walk.steps.iter().enumerate() {
-            let seen = || walk.reproducer_to(index + 1);
-            let place = || format!("of `{}`, in {}", step.deed.words(), walk.place());
-            let (moves, effects) = (step.deed.0.len(), step.outcome.effects.len());
-            require(effects == moves, || {
-                format!("{moves} moves had {effects} effects {}", place())
-            })
-            .seen(seen)?;
-            for Award { to, name, value } in &step.outcome.awards {
-                require(value.is_finite(), || {
-                    format!("the reward `{name}` is not a finite number: {value} {}", place())
-                })
-                .seen(seen)?;
-                let (whom, is_somebody) = match to {
-                    Recipient::Team => ("everybody".to_owned(), true),
-                    Recipient::Mover(index) => {
-                        ("a move that was not made".to_owned(), (*index as usize) < moves)
-                    }
-                    Recipient::Seat(seat) => {
-                        let plays = examination.team.seats.contains(seat);
-                        (format!("`{seat}`, who does not play (`configure` names who does)"), plays)
-                    }
-                };
-                require(is_somebody, || format!("the reward `{name}` is for {whom} {}", place()))
-                    .seen(seen)?;
-            }
+            let fault = |fault: String| {
+                let (words, place) = (step.deed.words(), walk.place());
+                Objection::from(format!("{fault}, after `{words}`, in {place}"))
+            };
+            let sound = step.outcome.check(step.deed.0.len()).and_then(|()| {
+                step.outcome.awards.iter().try_for_each(|award| check_whom(examination, award))
+            });
+            sound.map_err(fault).seen(|| walk.reproducer_to(index + 1))?;
         }
     }
     Ok("rewards are finite and somebody's".to_owned())
+}
+
+fn check_whom(examination: &Examination, Award { to, name, .. }: &Award) -> Result<(), String> {
+    match to {
+        Recipient::Seat(seat) if !examination.team.seats.contains(seat) => Err(format!(
+            "the award `{name}` is for `{seat}`, who does not play (`configure` names who does)"
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Whoever comes back to where it was must not have earned on the way, nor
 /// anybody else.
 pub fn check_loops(examination: &Examination) -> Checked {
     let counters = returns::counters(&examination.strolls);
+    let contests = &examination.contests;
     let mut count = 0;
     // A search shows a loop with fewer actions than a stroll.
     for walk in examination.searches.iter().chain(examination.walks()) {
-        let place = walk.place();
-        if let Some(gain) = returns::gain(walk, &examination.contests) {
-            let (seat, value) = (gain.seat, gain.value);
-            return fail(format!(
-                "a way back to an earlier state earned {value:.3} for {seat}, in {place}"
-            ))
-            .seen(|| walk.reproducer_to(gain.steps));
-        }
-        if let Some(gain) = returns::steady_gain(walk, &counters, &examination.contests) {
-            let (seat, value) = (gain.seat, gain.value);
-            return fail(format!(
-                "the same actions over and over lead back to the same observation and earn \
-                 {value:.3} for {seat} every time, in {place}"
-            ))
-            .seen(|| walk.reproducer_to(gain.steps));
+        let back = returns::gain(walk, contests).map(|gain| {
+            let words = "a way back to an earlier state earned";
+            (format!("{words} {:.3} for {}", gain.value, gain.seat), gain.steps)
+        });
+        let over_and_over = || {
+            returns::steady_gain(walk, &counters, contests).map(|gain| {
+                let words =
+                    "the same actions over and over lead back to the same observation and earn";
+                (format!("{words} {:.3} for {} every time", gain.value, gain.seat), gain.steps)
+            })
+        };
+        if let Some((fault, steps)) = back.or_else(over_and_over) {
+            return fail(format!("{fault}, in {}", walk.place()))
+                .seen(|| walk.reproducer_to(steps));
         }
         count += returns::count(walk, &counters);
     }

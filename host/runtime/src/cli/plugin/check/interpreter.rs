@@ -21,37 +21,38 @@ pub fn check(language: &str, sandbox: &Sandbox) -> Result<Report, SandboxError> 
     let [empty, again] = [run(b"", ample)?, run(b"", ample - 1)?];
     let nonsense = run(NONSENSE, ample)?;
     let starved = run(b"", 1000)?;
-    let findings = vec![
-        finding(
+    let is_none = matches!(nonsense.ending, Ending::Malformed { .. } | Ending::Failed { .. });
+    let findings = [
+        (
             "empty",
             empty.ending.is_success(),
-            &format!("an empty program ends with exit code 0: {}", empty.ending.word()),
+            format!("an empty program ends with exit code 0: {}", empty.ending.word()),
         ),
-        finding(
+        (
             "repeats",
             same(&empty, &again),
-            &format!(
+            format!(
                 "the same run twice is the same to the last unit of fuel: {} and {}",
                 empty.fuel, again.fuel
             ),
         ),
-        finding(
+        (
             "nonsense",
-            matches!(nonsense.ending, Ending::Malformed { .. } | Ending::Failed { .. }),
-            &format!("what is no program is said to be none: {}", nonsense.ending.word()),
+            is_none,
+            format!("what is no program is said to be none: {}", nonsense.ending.word()),
         ),
-        finding(
+        (
             "limits",
             starved.ending == Ending::OutOfFuel,
-            &format!("a run without fuel is stopped: {}", starved.ending.word()),
+            format!("a run without fuel is stopped: {}", starved.ending.word()),
         ),
     ];
+    let finding = |(check, holds, sentence)| {
+        let verdict = if holds { Verdict::Passed } else { Verdict::Failed };
+        Finding { check, verdict, sentence, reproducer: None }
+    };
+    let findings = findings.map(finding).to_vec();
     Ok(Report { subject: format!("interpreter `{language}`"), findings })
-}
-
-fn finding(check: &'static str, holds: bool, sentence: &str) -> Finding {
-    let verdict = if holds { Verdict::Passed } else { Verdict::Failed };
-    Finding { check, verdict, sentence: sentence.to_owned(), reproducer: None }
 }
 
 fn same(one: &Execution, other: &Execution) -> bool {

@@ -1,16 +1,11 @@
-//! What a plugin says it is, checked once when it is loaded.
+//! What a plugin says it is, and what it says follows from settings: short, and
+//! in the contract's forms. A host refuses what is not.
 
 use std::collections::BTreeSet;
 
-use plugin_sdk::types::{Domain, Setting, Value};
-
-pub use plugin_sdk::environment::{
-    Configuration as EnvironmentConfiguration, Description as EnvironmentDescription,
-};
-pub use plugin_sdk::interpreter::Description as InterpreterDescription;
-pub use plugin_sdk::workflow::{
-    Configuration as WorkflowConfiguration, Description as WorkflowDescription,
-};
+use crate::require;
+use crate::types::{Domain, Extra, Setting, Value};
+use crate::{environment, interpreter, workflow};
 
 /// Turns per role an environment may ask for.
 const MAX_TURNS: u32 = 10_000;
@@ -23,74 +18,98 @@ const FORMAT_CHARACTERS: usize = 2000;
 /// Settings, kinds of action, choices of a setting or recommended workflows.
 const ENTRIES: usize = 256;
 const ROLES: usize = 64;
+const WORDS: usize = 65_536;
+const WORD_BYTES: usize = 256;
+/// Bytes of all that a later contract adds.
+const EXTRAS_BYTES: usize = 64 << 10;
 /// Seats of a role.
 const SEATS: u32 = 64;
 
-/// What is wrong with an environment's description, if something is.
-pub(super) fn check_environment(description: &EnvironmentDescription) -> Result<(), String> {
-    let EnvironmentDescription { name, version, summary, settings, actions, workflows, .. } =
-        description;
-    check_heading(name, version, summary)?;
-    check_settings(settings)?;
-    check_count("kinds of action", actions.len(), ENTRIES)?;
-    check_names("action kind", actions.iter().map(|kind| &kind.name))?;
-    for kind in actions {
-        let what = format!("what is said about the action `{}`", kind.name);
-        check_length(&what, &kind.summary, FORMAT_CHARACTERS)?;
-    }
-    check_count("recommended workflows", workflows.len(), ENTRIES)?;
-    for workflow in workflows {
-        check_name("the recommended workflow", workflow, '-')?;
-    }
-    if actions.is_empty() { Err("it describes no kind of action".to_owned()) } else { Ok(()) }
-}
-
-/// What is wrong with what follows from an environment's settings.
-pub(super) fn check_environment_configuration(
-    configuration: &EnvironmentConfiguration,
-) -> Result<(), String> {
-    let turns = configuration.max_turns;
-    if (1..=MAX_TURNS).contains(&turns) {
-        return Ok(());
-    }
-    Err(format!("max-turns is {turns}, not 1 to {MAX_TURNS}"))
-}
-
-/// What is wrong with a workflow's description, if something is.
-pub(super) fn check_workflow(description: &WorkflowDescription) -> Result<(), String> {
-    let WorkflowDescription { name, version, summary, settings, actions, .. } = description;
-    check_heading(name, version, summary)?;
-    check_settings(settings)?;
-    check_count("kinds of action", actions.len(), ENTRIES)?;
-    check_names("action kind", actions.iter())
-}
-
-/// What is wrong with what follows from a workflow's settings.
-pub(super) fn check_workflow_configuration(
-    configuration: &WorkflowConfiguration,
-) -> Result<(), String> {
-    let roles = &configuration.roles;
-    check_count("roles", roles.len(), ROLES)?;
-    check_names("role", roles.iter().map(|role| &role.name))?;
-    for role in roles {
-        check_summary("what is said about a role", &role.summary)?;
-        if !(1..=SEATS).contains(&role.seats) {
-            return Err(format!(
-                "the role `{}` has {} seats, not 1 to {SEATS}",
-                role.name, role.seats
-            ));
+impl environment::Description {
+    /// What is wrong with it, if something is.
+    pub fn check(&self) -> Result<(), String> {
+        check_heading(&self.name, &self.version, &self.summary)?;
+        check_settings(&self.settings)?;
+        check_extras(&self.extras)?;
+        check_count("kinds of action", self.actions.len(), ENTRIES)?;
+        check_names("action kind", self.actions.iter().map(|kind| &kind.name))?;
+        for kind in &self.actions {
+            let what = format!("what is said about the action `{}`", kind.name);
+            check_length(&what, &kind.summary, FORMAT_CHARACTERS)?;
         }
+        check_count("recommended workflows", self.workflows.len(), ENTRIES)?;
+        let mut workflows = self.workflows.iter();
+        workflows.try_for_each(|name| check_name("the recommended workflow", name, '-'))?;
+        require(!self.actions.is_empty(), || "it describes no kind of action".to_owned())
     }
-    if roles.is_empty() { Err("it has no role".to_owned()) } else { Ok(()) }
 }
 
-/// What is wrong with an interpreter's description, if something is.
-pub(super) fn check_interpreter(description: &InterpreterDescription) -> Result<(), String> {
-    let InterpreterDescription { language, version, summary } = description;
-    check_name("the language", language, '-')?;
-    check_summary("the version", version)?;
-    check_summary("the summary", summary)?;
-    if version.trim().is_empty() { Err("the version is empty".to_owned()) } else { Ok(()) }
+impl environment::Configuration {
+    /// What is wrong with it, if something is.
+    pub fn check(&self) -> Result<(), String> {
+        check_words(&self.vocabulary)?;
+        check_extras(&self.extras)?;
+        let turns = self.max_turns;
+        require((1..=MAX_TURNS).contains(&turns), || {
+            format!("max-turns is {turns}, not 1 to {MAX_TURNS}")
+        })
+    }
+}
+
+impl workflow::Description {
+    /// What is wrong with it, if something is.
+    pub fn check(&self) -> Result<(), String> {
+        check_heading(&self.name, &self.version, &self.summary)?;
+        check_settings(&self.settings)?;
+        check_extras(&self.extras)?;
+        check_count("kinds of action", self.actions.len(), ENTRIES)?;
+        check_names("action kind", self.actions.iter())
+    }
+}
+
+impl workflow::Configuration {
+    /// What is wrong with it, if something is.
+    pub fn check(&self) -> Result<(), String> {
+        check_words(&self.vocabulary)?;
+        check_extras(&self.extras)?;
+        check_count("roles", self.roles.len(), ROLES)?;
+        check_names("role", self.roles.iter().map(|role| &role.name))?;
+        for workflow::Role { name, summary, seats } in &self.roles {
+            check_summary("what is said about a role", summary)?;
+            require((1..=SEATS).contains(seats), || {
+                format!("the role `{name}` has {seats} seats, not 1 to {SEATS}")
+            })?;
+        }
+        require(!self.roles.is_empty(), || "it has no role".to_owned())
+    }
+}
+
+impl interpreter::Description {
+    /// What is wrong with it, if something is.
+    pub fn check(&self) -> Result<(), String> {
+        check_name("the language", &self.language, '-')?;
+        check_summary("the version", &self.version)?;
+        check_summary("the summary", &self.summary)?;
+        require(!self.version.trim().is_empty(), || "the version is empty".to_owned())
+    }
+}
+
+/// A vocabulary has one token per word.
+fn check_words(words: &[String]) -> Result<(), String> {
+    check_count("words in its vocabulary", words.len(), WORDS)?;
+    let longest = words.iter().map(String::len).max().unwrap_or(0);
+    check_count("bytes in a word of its vocabulary", longest, WORD_BYTES)?;
+    let is_word = |word: &String| !word.is_empty() && !word.contains(char::is_whitespace);
+    match words.iter().find(|word| !is_word(word)) {
+        Some(word) => Err(format!("{word:?} in its vocabulary is not one word")),
+        None => Ok(()),
+    }
+}
+
+fn check_extras(extras: &[Extra]) -> Result<(), String> {
+    check_count("extras", extras.len(), ENTRIES)?;
+    let bytes = extras.iter().map(|extra| extra.key.len() + extra.value.len()).sum();
+    check_count("bytes in its extras", bytes, EXTRAS_BYTES)
 }
 
 fn check_heading(name: &str, version: &str, summary: &str) -> Result<(), String> {
@@ -100,41 +119,35 @@ fn check_heading(name: &str, version: &str, summary: &str) -> Result<(), String>
 }
 
 fn check_name(what: &str, name: &str, joint: char) -> Result<(), String> {
-    if name.len() > NAME_BYTES {
-        return Err(format!("{what} is longer than {NAME_BYTES} bytes"));
-    }
+    require(name.len() <= NAME_BYTES, || format!("{what} is longer than {NAME_BYTES} bytes"))?;
     let word = |word: &str| {
         !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
     };
-    if name.starts_with(|c: char| c.is_ascii_lowercase()) && name.split(joint).all(word) {
-        return Ok(());
-    }
+    let fits = name.starts_with(|c: char| c.is_ascii_lowercase()) && name.split(joint).all(word);
     let case = if joint == '-' { "kebab-case" } else { "snake_case" };
-    Err(format!("{what} {name:?} is not in {case}"))
+    require(fits, || format!("{what} {name:?} is not in {case}"))
 }
 
 fn check_names<'a>(what: &str, names: impl Iterator<Item = &'a String>) -> Result<(), String> {
     let mut seen = BTreeSet::new();
     for name in names {
         check_name(&format!("the {what}"), name, '-')?;
-        if !seen.insert(name) {
-            return Err(format!("the {what} `{name}` is described twice"));
-        }
+        require(seen.insert(name), || format!("the {what} `{name}` is described twice"))?;
     }
     Ok(())
 }
 
 fn check_version(version: &str) -> Result<(), String> {
-    if version.len() > NAME_BYTES {
-        return Err(format!("the version is longer than {NAME_BYTES} bytes"));
-    }
+    require(version.len() <= NAME_BYTES, || {
+        format!("the version is longer than {NAME_BYTES} bytes")
+    })?;
     let fits = version.starts_with(|c: char| c.is_ascii_digit())
         && version.chars().all(|c| c.is_ascii_alphanumeric() || ".-+".contains(c));
-    if fits { Ok(()) } else { Err(format!("the version {version:?} is not one like 1.2.0")) }
+    require(fits, || format!("the version {version:?} is not one like 1.2.0"))
 }
 
 fn check_count(what: &str, count: usize, most: usize) -> Result<(), String> {
-    if count <= most { Ok(()) } else { Err(format!("it has {count} {what}; {most} is the most")) }
+    require(count <= most, || format!("it has {count} {what}; {most} is the most"))
 }
 
 fn check_summary(what: &str, text: &str) -> Result<(), String> {
@@ -143,10 +156,7 @@ fn check_summary(what: &str, text: &str) -> Result<(), String> {
 
 fn check_length(what: &str, text: &str, most: usize) -> Result<(), String> {
     let length = text.chars().count();
-    if length <= most {
-        return Ok(());
-    }
-    Err(format!("{what} has {length} characters; {most} is the most"))
+    require(length <= most, || format!("{what} has {length} characters; {most} is the most"))
 }
 
 fn check_settings(settings: &[Setting]) -> Result<(), String> {
@@ -156,9 +166,7 @@ fn check_settings(settings: &[Setting]) -> Result<(), String> {
         let name = &setting.name;
         check_name("the setting", name, '_')?;
         check_summary(&format!("what is said about the setting `{name}`"), &setting.summary)?;
-        if !seen.insert(name) {
-            return Err(format!("the setting `{name}` is described twice"));
-        }
+        require(seen.insert(name), || format!("the setting `{name}` is described twice"))?;
         check_domain(setting).map_err(|reason| format!("the setting `{name}` {reason}"))?;
     }
     Ok(())
@@ -179,25 +187,22 @@ fn check_domain(setting: &Setting) -> Result<(), String> {
         Domain::Choice(words) => !words.is_empty(),
         Domain::Flag | Domain::Text => true,
     };
-    if !sound {
-        return Err("accepts no value".to_owned());
-    }
+    require(sound, || "accepts no value".to_owned())?;
     let finite = !matches!(default, Value::Number(value) if !value.is_finite());
-    if finite && domain.contains(default) {
-        return Ok(());
-    }
-    Err(format!("has the default {default}, but must be {domain}"))
+    require(finite && domain.contains(default), || {
+        format!("has the default {default}, but must be {domain}")
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use plugin_sdk::types::{ActionKind, Needs};
-    use plugin_sdk::workflow::Role;
+    use crate::types::{ActionKind, Needs};
+    use crate::workflow::Role;
 
     use super::*;
 
-    fn environment() -> EnvironmentDescription {
-        EnvironmentDescription {
+    fn environment() -> environment::Description {
+        environment::Description {
             name: "plan-path".into(),
             version: "1.2.0".into(),
             summary: String::new(),
@@ -214,10 +219,10 @@ mod tests {
         }
     }
 
-    fn fault(change: impl FnOnce(&mut EnvironmentDescription)) -> String {
+    fn fault(change: impl FnOnce(&mut environment::Description)) -> String {
         let mut description = environment();
         change(&mut description);
-        check_environment(&description).unwrap_err()
+        description.check().unwrap_err()
     }
 
     #[test]
@@ -246,20 +251,20 @@ mod tests {
             "it has 257 kinds of action; 256 is the most"
         );
         let role = |index| Role { name: format!("r{index}"), summary: String::new(), seats: 1 };
-        let roles = |count: usize| WorkflowConfiguration {
+        let roles = |count: usize| workflow::Configuration {
             roles: (0..count).map(role).collect(),
-            ..WorkflowConfiguration::default()
+            ..workflow::Configuration::default()
         };
-        let fault = |configuration| check_workflow_configuration(&configuration).unwrap_err();
+        let fault = |configuration: workflow::Configuration| configuration.check().unwrap_err();
         assert_eq!(fault(roles(65)), "it has 65 roles; 64 is the most");
         assert_eq!(fault(roles(0)), "it has no role");
-        let crowd = WorkflowConfiguration::default().seats("crowd", "", 65);
+        let crowd = workflow::Configuration::default().seats("crowd", "", 65);
         assert_eq!(fault(crowd), "the role `crowd` has 65 seats, not 1 to 64");
     }
 
     #[test]
     fn a_description_is_refused_for_what_is_wrong_with_it() {
-        check_environment(&environment()).unwrap();
+        environment().check().unwrap();
         assert_eq!(
             fault(|d| d.name = "Plan Path".into()),
             "the name \"Plan Path\" is not in kebab-case"
@@ -268,11 +273,8 @@ mod tests {
             fault(|d| d.version = "new".into()),
             "the version \"new\" is not one like 1.2.0"
         );
-        let endless = EnvironmentConfiguration::default().max_turns(0);
-        assert_eq!(
-            check_environment_configuration(&endless).unwrap_err(),
-            "max-turns is 0, not 1 to 10000"
-        );
+        let endless = environment::Configuration::default().max_turns(0);
+        assert_eq!(endless.check().unwrap_err(), "max-turns is 0, not 1 to 10000");
         assert_eq!(fault(|d| d.actions.clear()), "it describes no kind of action");
         assert_eq!(
             fault(|d| d.actions.push(d.actions[0].clone())),
