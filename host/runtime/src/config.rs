@@ -389,6 +389,9 @@ mod tests {
     fn cross_policy_sampling_needs_a_snapshot() {
         let cross = ["rollout.sampling=cross-policy", "advantage.estimator=turn-grpo"];
         assert!(message(&cross).contains("policies.old = { snapshot_of"));
+        // As it is told to be written: of a policy that has no table.
+        let old = "policies.old={snapshot_of=\"shared\",every=5}";
+        Config::load(None, &[cross[0], cross[1], old].map(String::from)).unwrap();
     }
 
     #[test]

@@ -88,7 +88,7 @@ impl Config {
         let Some(source) = &policy.snapshot_of else { return Ok(()) };
         let key = format!("policies.{name}.snapshot_of");
         let suggestion = suggestion(source, self.policies.keys().map(String::as_str));
-        let known = self.policies.contains_key(source);
+        let known = self.policies.contains_key(source) || self.roles.may_imply(source);
         require(known, &key, &format!("there is no table [policies.{source}]{suggestion}"))?;
         require(
             self.trains(source),

@@ -74,6 +74,18 @@ impl Roles {
         }
     }
 
+    /// Whether a policy may be there without a table of its own.
+    pub fn may_imply(&self, policy: &str) -> bool {
+        match self {
+            Roles::Shared => policy == SHARED,
+            // Only the workflow knows what its roles are called.
+            Roles::PerRole => true,
+            Roles::Table(table) => {
+                policy == SHARED && table.values().any(|entry| entry.policy.is_none())
+            }
+        }
+    }
+
     /// What is set for single roles.
     pub fn entries(&self) -> impl Iterator<Item = (&String, &RoleConfig)> {
         let table = if let Roles::Table(table) = self { Some(table) } else { None };
