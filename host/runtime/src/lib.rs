@@ -7,6 +7,7 @@
 pub mod error;
 pub mod interval;
 pub mod seed;
+pub mod parallel;
 pub mod storage;
 pub mod installation;
 pub mod program;

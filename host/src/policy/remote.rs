@@ -13,15 +13,13 @@ mod server;
 mod tests;
 
 use std::collections::BTreeSet;
-use std::panic;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
 
 use serde_json::{Map, Value};
 
 use super::{PolicyError, Sampling};
 use crate::config::RemoteConfig;
+use crate::parallel;
 use crate::seed::Seed;
 use crate::trajectory::{Completion, Message};
 use answer::{Answer, Models};
@@ -145,26 +143,10 @@ impl RemotePolicy {
         jobs: &[(&RemoteRequest, Seed)],
         sampling: &Sampling,
     ) -> Vec<Result<(Vec<u32>, Completion), RemoteFailure>> {
-        let next = AtomicUsize::new(0);
-        let work = || {
-            let mut done = Vec::new();
-            loop {
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                let Some((request, seed)) = jobs.get(index) else { return done };
-                let answer = self.ask(request, *seed, sampling);
-                done.push((index, answer.map_err(|failure| self.server.shown(failure))));
-            }
-        };
-        let mut answers = thread::scope(|scope| {
-            let threads = self.concurrency.min(jobs.len());
-            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-            let join = |worker: thread::ScopedJoinHandle<'_, Vec<_>>| {
-                worker.join().unwrap_or_else(|cause| panic::resume_unwind(cause))
-            };
-            workers.into_iter().flat_map(join).collect::<Vec<_>>()
-        });
-        answers.sort_by_key(|(index, _)| *index);
-        answers.into_iter().map(|(_, answer)| answer).collect()
+        parallel::in_order(self.concurrency, jobs, |(request, seed)| {
+            let answer = self.ask(request, *seed, sampling);
+            answer.map_err(|failure| self.server.shown(failure))
+        })
     }
 
     /// One answer. A server that refuses a field which is not needed is asked

@@ -5,7 +5,6 @@
 //! waits for its turn, layer by layer. So the sum does not depend on the
 //! threads, and there is one gradient in memory and not one per thread.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use tch::{Kind, Tensor};
@@ -14,6 +13,7 @@ use super::TrainerError;
 use super::objective::{Measured, Objective};
 use super::pack::MicroBatch;
 use super::pass::{self, Weights};
+use crate::parallel;
 use crate::policy::Policy;
 
 /// A policy that learns, and from what.
@@ -64,33 +64,13 @@ fn measure(
 ) -> Result<Vec<Vec<Measured>>, TrainerError> {
     // Policies stay on this thread; only their objectives are shared.
     let objectives: Vec<_> = learners.iter().map(|learner| learner.objective).collect();
-    let (objectives, next) = (&objectives[..], &AtomicUsize::new(0));
-    let work = move |weights: Weights| {
+    let workers = (0..threads.max(1)).map(|_| Weights::of(learners)).collect();
+    parallel::try_with(workers, batches.iter().enumerate(), |weights, (turn, batch)| {
         let alarm = Alarm(sum);
-        let mut measured = Vec::new();
-        while !sum.is_broken() {
-            let turn = next.fetch_add(1, Ordering::Relaxed);
-            let Some(batch) = batches.get(turn) else { break };
-            let found = pass::run(&weights, batch, objectives, checkpointing, sum, turn)?;
-            measured.push((turn, found));
-        }
+        let found = pass::run(weights, batch, &objectives, checkpointing, sum, turn)?;
         std::mem::forget(alarm);
-        Ok::<_, TrainerError>(measured)
-    };
-    let mut measured = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads)
-            .map(|_| Weights::of(learners))
-            .map(|weights| scope.spawn(move || work(weights)))
-            .collect();
-        let mut measured = work(Weights::of(learners))?;
-        for other in others {
-            let found = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-            measured.extend(found);
-        }
-        Ok::<_, TrainerError>(measured)
-    })?;
-    measured.sort_by_key(|(turn, _)| *turn);
-    Ok(measured.into_iter().map(|(_, found)| found).collect())
+        Ok(found)
+    })
 }
 
 /// Gradients that micro-batches add to, in their order.
@@ -146,10 +126,6 @@ impl Sum {
         drop(state);
         self.moved.notify_all();
         Ok(())
-    }
-
-    fn is_broken(&self) -> bool {
-        self.lock().broken
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -17,6 +17,7 @@ use tch::{Kind, Tensor};
 use super::TrainerError;
 use super::fused::{self, Part, Settings};
 use crate::config::{Choice, TrainConfig};
+use crate::parallel;
 use crate::policy::{Parameters, Slot};
 
 /// Numbers that a thread handles at once. The cuts between pieces do not
@@ -164,7 +165,7 @@ impl AdamW {
     /// L2 norm, piece by piece.
     fn norm(&self, gradient: &Tensor, threads: usize) -> Result<f64, TrainerError> {
         let parts = self.pieces.iter().map(|piece| piece.of(gradient)).collect();
-        let norms = over_threads(parts, threads, |parts: Vec<Tensor>| {
+        let norms = over_threads(parts, threads, |parts: &mut [Tensor]| {
             let norms: Result<Vec<_>, _> = parts.iter().map(Tensor::f_norm).collect();
             Vec::<f32>::try_from(Tensor::f_stack(&norms?, 0)?)
         })?;
@@ -188,8 +189,8 @@ impl AdamW {
             let pieces = self.pieces.iter().filter(|piece| piece.decays == decays);
             let weight_decay = if decays { settings.weight_decay } else { 0.0 };
             let settings = Settings { weight_decay, ..*settings };
-            over_threads(pieces.map(part).collect(), threads, |mut parts: Vec<Part>| {
-                fused::step(&mut parts, &settings)
+            over_threads(pieces.map(part).collect(), threads, |parts: &mut [Part]| {
+                fused::step(parts, &settings)
             })?;
         }
         Ok(())
@@ -258,22 +259,10 @@ impl AdamW {
 fn over_threads<P: Send, R: Send>(
     mut parts: Vec<P>,
     threads: usize,
-    work: impl Fn(Vec<P>) -> Result<R, tch::TchError> + Sync,
+    work: impl Fn(&mut [P]) -> Result<R, tch::TchError> + Sync,
 ) -> Result<Vec<R>, TrainerError> {
     let share = parts.len().div_ceil(threads).max(1);
-    let work = &work;
-    std::thread::scope(|scope| {
-        let mut others = Vec::new();
-        while parts.len() > share {
-            let rest = parts.split_off(parts.len() - share);
-            others.push(scope.spawn(move || work(rest)));
-        }
-        let mut results = vec![work(parts)?];
-        for other in others.into_iter().rev() {
-            results.push(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
-        }
-        Ok(results)
-    })
+    Ok(parallel::try_in_order(threads, parts.chunks_mut(share), work)?)
 }
 
 /// Copy the tensor called `name` into `target`.

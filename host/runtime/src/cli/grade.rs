@@ -5,9 +5,7 @@ mod settings;
 mod sidecar;
 mod summary;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::sync_channel;
-use std::thread;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use ledger::Ledger;
@@ -22,6 +20,7 @@ use crate::grading::{
     GradeOptions, Problem, Stop, Submission, VerdictLine, grade, read_problems, read_submissions,
 };
 use crate::installation::plugin_folders;
+use crate::parallel;
 use crate::plugin::find_plugin;
 use crate::program::Program;
 use crate::sandbox::Sandbox;
@@ -152,26 +151,15 @@ impl Batch<'_> {
     fn grade(
         &self,
         places: &[usize],
-        mut hand_over: impl FnMut(usize, VerdictLine) -> Result<(), StorageError>,
+        hand_over: impl FnMut(usize, VerdictLine) -> Result<(), StorageError> + Send,
     ) -> Result<(), StorageError> {
-        let threads = self.sandbox.jobs().min(places.len());
-        let next = AtomicUsize::new(0);
-        let (sender, verdicts) = sync_channel(threads);
-        thread::scope(|scope| {
-            for _ in 0..threads {
-                let (sender, next) = (sender.clone(), &next);
-                scope.spawn(move || {
-                    while let Some(&place) = places.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        // Nobody listens any more when a verdict could not be written.
-                        if sender.send((place, self.grade_one(place))).is_err() {
-                            return;
-                        }
-                    }
-                });
-            }
-            drop(sender);
-            verdicts.into_iter().try_for_each(|(place, line)| hand_over(place, line))
-        })
+        let hand_over = Mutex::new(hand_over);
+        parallel::try_in_order(self.sandbox.jobs(), places, |&place| {
+            let line = self.grade_one(place);
+            let mut hand_over = hand_over.lock().unwrap_or_else(PoisonError::into_inner);
+            hand_over(place, line)
+        })?;
+        Ok(())
     }
 
     fn grade_one(&self, place: usize) -> VerdictLine {

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::memo::Memo;
 use super::process::{Lost, WorkerProcess};
 use super::start_error::StartError;
 use crate::config::SandboxConfig;
 use crate::installation::{self, plugin_folders};
+use crate::parallel;
 use crate::plugin::find_plugin;
 use crate::program::{Execution, Program, RunLimits, Runner, SandboxError};
 
@@ -210,25 +210,8 @@ impl Runner for Sandbox {
         stdins: &[Arc<[u8]>],
         limits: &RunLimits,
     ) -> Vec<Result<Arc<Execution>, SandboxError>> {
-        let next = AtomicUsize::new(0);
-        let results: Vec<OnceLock<_>> = stdins.iter().map(|_| OnceLock::new()).collect();
-        std::thread::scope(|scope| {
-            for _ in 0..self.jobs().min(stdins.len()) {
-                scope.spawn(|| {
-                    while let Some(index) = take(&next, stdins.len()) {
-                        let _ = results[index].set(self.run(program, &stdins[index], limits));
-                    }
-                });
-            }
-        });
-        let missing = || Err(SandboxError::harness("the run did not take place"));
-        results.into_iter().map(|result| result.into_inner().unwrap_or_else(missing)).collect()
+        parallel::in_order(self.jobs(), stdins, |stdin| self.run(program, stdin, limits))
     }
-}
-
-fn take(next: &AtomicUsize, count: usize) -> Option<usize> {
-    let index = next.fetch_add(1, Ordering::Relaxed);
-    (index < count).then_some(index)
 }
 
 impl Shared {

@@ -1,14 +1,14 @@
 //! Policies over one base, and the batches in which they answer.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use super::super::batch::{Advanced, Batch, BatchLimits, ReadPrompt};
 use super::super::cohort::{Pending, read_prompts};
 use super::super::prefix_cache::{PrefixCache, SHORTEST, common};
 use super::super::sequence::{Place, TokenCodec};
 use super::super::{Policy, PolicyError, Request, Sampling, SharedBase};
+use crate::parallel;
 use crate::seed::Seed;
 use crate::trajectory::Completion;
 
@@ -133,7 +133,7 @@ impl<'p> BaseGroup<'p> {
             batches[index % count].enqueue([pending]);
         }
         let mut answers = Vec::new();
-        for progress in run(batches, self.policies[0].threads())? {
+        for progress in parallel::try_in_order(self.policies[0].threads(), batches, run)? {
             answers.extend(progress.finished);
             self.keep(progress.read);
         }
@@ -151,34 +151,8 @@ impl<'p> BaseGroup<'p> {
     }
 }
 
-/// Run batches to their ends on `threads` threads; what each brought, in order.
-fn run(batches: Vec<Batch>, threads: usize) -> Result<Vec<Advanced>, PolicyError> {
-    let threads = threads.min(batches.len());
-    let batches: Vec<Mutex<Option<Batch>>> =
-        batches.into_iter().map(|batch| Mutex::new(Some(batch))).collect();
-    let next = AtomicUsize::new(0);
-    let work = || -> Vec<(usize, Result<Advanced, PolicyError>)> {
-        let mut done = Vec::new();
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(slot) = batches.get(index) else { return done };
-            let taken = slot.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
-            done.extend(taken.map(|batch| (index, run_one(batch))));
-        }
-    };
-    let mut done = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-        let mut done = work();
-        for other in others {
-            done.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        }
-        done
-    });
-    done.sort_by_key(|(index, _)| *index);
-    done.into_iter().map(|(_, progress)| progress).collect()
-}
-
-fn run_one(mut batch: Batch) -> Result<Advanced, PolicyError> {
+/// Run a batch to its end.
+fn run(mut batch: Batch) -> Result<Advanced, PolicyError> {
     let mut all = Advanced::default();
     while !batch.is_idle() {
         let Advanced { finished, read } = batch.step()?;
