@@ -12,6 +12,7 @@
 
 mod adapter;
 mod adapter_config;
+mod agreement;
 mod architecture;
 mod attention;
 mod batch;
@@ -19,6 +20,7 @@ mod chat_template;
 mod cohort;
 mod decoder;
 mod device;
+mod distribution;
 mod sequence;
 mod engine;
 mod shared_base;
@@ -36,7 +38,6 @@ mod prefix_cache;
 mod preset;
 mod prompt_reader;
 mod remote;
-mod request;
 mod rotary;
 mod sampling;
 mod scoring;
@@ -55,31 +56,30 @@ use sha2::{Digest, Sha256};
 use crate::config::{Dtype, LoraConfig, PolicyConfig};
 use crate::seed::Seed;
 use crate::storage::{create_folder, write_json};
-use crate::trajectory::{Completion, Message};
+use crate::trajectory::Message;
 
 pub use architecture::ModelConfig;
 pub(crate) use attention::{Attention, SelfAttention, attend, bias_of, by_head};
 pub use chat_template::ChatOptions;
 pub(crate) use decoder::{Decoder, Input, Rotation};
 pub use device::Device;
-pub use engine::{Engine, Question};
+pub(crate) use distribution::{log_probabilities, penalize};
+pub use engine::{Engine, Question, Request};
 pub use error::PolicyError;
 pub use family::Family;
 pub use parameters::Parameters;
 pub(crate) use parameters::Slot;
 pub use remote::{RemoteAnswers, RemoteFailure, RemoteFailureKind, RemotePolicy, RemoteRequest};
-pub use request::{Request, Sampling, SamplingByRole};
-pub(crate) use sampling::{log_probabilities, penalize};
+pub use sampling::{Sampling, SamplingByRole};
 pub(crate) use shared_base::{AdapterRows, Segment, SharedBase};
 pub(crate) use weights::{read_tensors, write_tensors};
 
-use adapter::{Adapter, AdapterBlocks};
+use adapter::Adapter;
 use adapter_config::AdapterConfig;
+use agreement::check_tokenizer;
 use chat_template::ChatTemplate;
 use generation_config::GenerationConfig;
-use sequence::TokenCodec;
-use special_tokens::check_tokenizer;
-use tokenizer::Tokenizer;
+use tokenizer::{END, PAD, TokenCodec, Tokenizer};
 
 /// The file that every checkpoint has.
 const CONFIG: &str = "config.json";
@@ -156,7 +156,8 @@ impl Policy {
         device: Device,
     ) -> Result<Policy, PolicyError> {
         let tokenizer = Tokenizer::from_words(vocabulary)?;
-        let model = preset::model_config(config, &tokenizer)?;
+        let (end, pad) = (tokenizer.id(END), tokenizer.id(PAD));
+        let model = preset::model_config(config, tokenizer.vocabulary_size(), end, pad)?;
         let generation = GenerationConfig::of(&model);
         let mut decoder = Decoder::new(model, device)?;
         preset::initialize(&mut decoder, seed)?;
@@ -318,23 +319,6 @@ impl Policy {
         self.tokenizer.unknown_words(text)
     }
 
-    /// Draw answers: one list per request, one answer per seed. What is drawn
-    /// depends on the prompt and the seed, not on who shares the batch (up to
-    /// the order of floating-point sums) and not on the number of threads.
-    ///
-    /// # Errors
-    /// If a prompt is empty, has an unknown id or leaves no room for the
-    /// answer, if a sampling setting is out of range, or if libtorch fails.
-    pub fn generate(
-        &self,
-        requests: &[Request],
-        sampling: &Sampling,
-    ) -> Result<Vec<Vec<Completion>>, PolicyError> {
-        let questions: Vec<Question> =
-            requests.iter().map(|request| (0, request.clone())).collect();
-        Engine::new(&[self], sampling.clone(), 0)?.generate(&questions)
-    }
-
     /// SHA-256 over names, shapes and bytes of all weights, in hexadecimal.
     ///
     /// # Errors
@@ -415,13 +399,33 @@ impl Policy {
         &self.decoder
     }
 
-    /// The adapter's weights as the model reads them.
-    fn adapter_blocks(&self) -> Option<AdapterBlocks> {
-        self.adapter.as_ref().map(Adapter::blocks)
+    /// Policies as they decode together, in the given order; all must share
+    /// the base of the first, see [`Policy::shares_base`].
+    pub(crate) fn shared_base(policies: &[&Policy]) -> SharedBase {
+        let blocks = |policy: &&Policy| policy.adapter.as_ref().map(Adapter::blocks);
+        SharedBase::new(policies[0].decoder.share(), policies.iter().map(blocks).collect())
     }
 
-    fn adapter_recording(&self) -> Option<(AdapterBlocks, Vec<tch::Tensor>)> {
-        self.adapter.as_ref().map(Adapter::recording)
+    /// Handles on the same weights that record gradients, and each policy's
+    /// leaves to take them for: the fused blocks of what is trained of it.
+    pub(crate) fn recording(policies: &[&Policy]) -> (SharedBase, Vec<Vec<tch::Tensor>>) {
+        let mut leaves = Vec::new();
+        let mut decoder = policies[0].decoder.share();
+        let members = policies.iter().map(|policy| match &policy.adapter {
+            Some(adapter) => {
+                let (blocks, own) = adapter.recording();
+                leaves.push(own);
+                Some(blocks)
+            }
+            None => {
+                let (recording, own) = policy.decoder.recording();
+                decoder = recording;
+                leaves.push(own);
+                None
+            }
+        });
+        let members = members.collect();
+        (SharedBase::new(decoder, members), leaves)
     }
 
     /// What training changes, by checkpoint name: the adapter, or everything.

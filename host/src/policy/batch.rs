@@ -14,7 +14,8 @@ use super::attention::Attention;
 use super::cohort::{Cohort, Pending};
 use super::kv_cache::Layer;
 use super::prefix_cache::SHORTEST;
-use super::sequence::{Place, TokenCodec};
+use super::sequence::Place;
+use super::tokenizer::TokenCodec;
 use super::{Input, PolicyError, Sampling, SharedBase};
 use crate::trajectory::Completion;
 

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use tch::Tensor;
 
+use super::distribution::{draw, penalize};
 use super::kv_cache::{KvCache, Layer, Prompts};
 use super::prefix_cache::Prefix;
 use super::prompt_reader::PromptReader;
-use super::sampling::{draw, penalize};
-use super::sequence::{Place, Sequence, TokenCodec};
+
+use super::sequence::{Place, Sequence};
 use super::shared_base::Segment;
+use super::tokenizer::TokenCodec;
 use super::{Input, PolicyError, Sampling, SharedBase};
 use crate::seed::Seed;
 use crate::trajectory::Completion;

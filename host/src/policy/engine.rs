@@ -15,17 +15,28 @@ mod base_group;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use base_group::BaseGroup;
 
 use super::batch::Advanced;
-use super::{Policy, PolicyError, Request, Sampling};
+use super::{Policy, PolicyError, Sampling};
+use crate::seed::Seed;
 use crate::trajectory::Completion;
 
 /// Part of the free memory that keys and values may take where nobody says.
 const FREE_SHARE: usize = 4;
 /// The same where the system does not say what is free.
 const CACHE_BYTES: usize = 2 << 30;
+/// One prompt to answer.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Token ids of the prompt, as [`Policy::encode_prompt`] makes them.
+    pub prompt: Arc<[u32]>,
+    /// One seed per answer wanted: K = `seeds.len()`.
+    pub seeds: Vec<Seed>,
+}
+
 /// What is asked of the policy with this index.
 pub type Question = (usize, Request);
 
@@ -171,6 +182,25 @@ impl<'p> Engine<'p> {
     /// If its prompt is empty, has an unknown id or leaves no room for the answer.
     pub fn check(&self, (policy, request): &Question) -> Result<(), PolicyError> {
         check_tokens(self.policies[*policy], &request.prompt, self.sampling.max_completion_tokens)
+    }
+}
+
+impl Policy {
+    /// Draw answers: one list per request, one answer per seed. What is drawn
+    /// depends on the prompt and the seed, not on who shares the batch (up to
+    /// the order of floating-point sums) and not on the number of threads.
+    ///
+    /// # Errors
+    /// If a prompt is empty, has an unknown id or leaves no room for the
+    /// answer, if a sampling setting is out of range, or if libtorch fails.
+    pub fn generate(
+        &self,
+        requests: &[Request],
+        sampling: &Sampling,
+    ) -> Result<Vec<Vec<Completion>>, PolicyError> {
+        let questions: Vec<Question> =
+            requests.iter().map(|request| (0, request.clone())).collect();
+        Engine::new(&[self], sampling.clone(), 0)?.generate(&questions)
     }
 }
 

@@ -148,7 +148,7 @@ struct Answers {
 }
 
 fn answers(policy: &Policy, tokens: &[i64]) -> Answers {
-    let (shared_base, leaves) = SharedBase::recording(&[policy]);
+    let (shared_base, leaves) = Policy::recording(&[policy]);
     let length = tokens.len() as i64;
     let tokens = Tensor::from_slice(tokens);
     let adapter_rows =

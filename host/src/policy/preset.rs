@@ -8,7 +8,6 @@ use tch::{Kind, Tensor};
 
 use super::architecture::ModelConfig;
 use super::family::Family;
-use super::tokenizer::{END, PAD, Tokenizer};
 use super::{Decoder, PolicyError};
 use crate::config::{Dtype, PolicyConfig};
 use crate::seed::Seed;
@@ -18,10 +17,13 @@ const EMBEDDING_SPREAD: f64 = 0.05;
 /// Prompt and answer together; costs nothing as positions are not learned.
 const MAX_POSITIONS: i64 = 4096;
 
-/// The architecture of a preset, as its `config.json` will say.
+/// The architecture of a preset, as its `config.json` will say: for so many
+/// tokens, of which one ends an answer and one fills rows up.
 pub(super) fn model_config(
     config: &PolicyConfig,
-    tokenizer: &Tokenizer,
+    tokens: usize,
+    end: Option<u32>,
+    pad: Option<u32>,
 ) -> Result<ModelConfig, PolicyError> {
     let file = json!({
         "architectures": [Family::Qwen3.class()],
@@ -36,14 +38,14 @@ pub(super) fn model_config(
         "rms_norm_eps": 1e-6,
         "rope_theta": config.rope_theta,
         "rope_scaling": null,
-        "vocab_size": tokenizer.vocabulary_size(),
+        "vocab_size": tokens,
         "tie_word_embeddings": true,
         "max_position_embeddings": MAX_POSITIONS,
         "attention_bias": false,
         "use_sliding_window": false,
         "bos_token_id": null,
-        "eos_token_id": tokenizer.id(END),
-        "pad_token_id": tokenizer.id(PAD),
+        "eos_token_id": end,
+        "pad_token_id": pad,
         "torch_dtype": config.dtype.unwrap_or(Dtype::Float32).name(),
     });
     let file = match file {

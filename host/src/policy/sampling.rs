@@ -1,188 +1,139 @@
-//! From logits to tokens.
-//!
-//! The trainer scores answers under [`log_probabilities`] too, so sampler
-//! and trainer mean the same distribution.
+//! How a policy's answers are drawn.
 
-use tch::{Kind, Tensor};
+use std::collections::BTreeMap;
 
-use super::Sampling;
+use super::error::PolicyError;
+use crate::config::RolloutConfig;
 
-/// Stands for −∞ among logits: its probability is exactly 0, yet products
-/// with it are numbers.
-const EXCLUDED: f64 = -1e9;
-
-/// Natural log-probabilities after temperature, top-k, top-p and min-p, in this
-/// order: `[rows, vocabulary]` to the same.
-///
-/// `chosen` `[rows]` are tokens that are never cut off. A scorer passes the
-/// tokens that were drawn, as one at the edge of the nucleus may fall out of
-/// it when the policy has changed or sums are rounded differently.
-pub(crate) fn log_probabilities(
-    logits: &Tensor,
-    sampling: &Sampling,
-    chosen: Option<&Tensor>,
-) -> Tensor {
-    let logits = match sampling.temperature {
-        0.0 | 1.0 => logits.shallow_clone(),
-        temperature => logits / temperature,
-    };
-    let logits = match tch::no_grad(|| cut_off(&logits, sampling, chosen)) {
-        Some(cut) => logits.masked_fill(&cut, EXCLUDED),
-        None => logits,
-    };
-    logits.log_softmax(-1, Kind::Float)
+/// How answers are drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sampling {
+    /// Logits are divided by it; 0 takes the likeliest token (greedy).
+    pub temperature: f64,
+    /// Nucleus: the smallest set of tokens with at least this probability; 1 keeps all.
+    pub top_p: f64,
+    /// The likeliest tokens that are kept; 0 keeps all.
+    pub top_k: usize,
+    /// Tokens with less than this share of the likeliest token's probability
+    /// are left out; 0 keeps all.
+    pub min_p: f64,
+    /// Logits of tokens that the prompt or the answer had before are divided
+    /// by it if positive and multiplied by it if negative (arXiv 1909.05858,
+    /// section 4.1); 1 changes nothing.
+    pub repetition_penalty: f64,
+    /// Texts that end an answer; they are not part of its text.
+    pub stop: Vec<String>,
+    /// Tokens per answer, the end-of-text token included.
+    pub max_completion_tokens: usize,
 }
 
-/// Which tokens top-k, top-p and min-p leave out: `[rows, vocabulary]` of truth values.
-fn cut_off(logits: &Tensor, sampling: &Sampling, chosen: Option<&Tensor>) -> Option<Tensor> {
-    let vocabulary = logits.size()[1];
-    if !sampling.truncates(vocabulary) {
-        return None;
-    }
-    let limited = sampling.top_k > 0 && (sampling.top_k as i64) < vocabulary;
-    let (ranked, order) = if limited {
-        logits.topk(sampling.top_k as i64, -1, true, true)
-    } else {
-        logits.sort_stable(true, -1, true)
-    };
-    // A token stays while those before it have less than `top_p` together.
-    let probabilities = ranked.softmax(-1, Kind::Float);
-    let before = probabilities.cumsum(-1, Kind::Float) - &probabilities;
-    let likeliest = probabilities.narrow(-1, 0, 1);
-    let cut = before
-        .ge(sampling.top_p)
-        .logical_or(&probabilities.lt_tensor(&(likeliest * sampling.min_p)));
-    let mut cut = logits.ones_like().to_kind(Kind::Bool).scatter(1, &order, &cut);
-    if let Some(chosen) = chosen {
-        let _ = cut.scatter_value_(1, &chosen.unsqueeze(1), 0);
-    }
-    Some(cut)
+/// How the answers of each role are drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SamplingByRole {
+    /// Each way once, the common one first.
+    ways: Vec<Sampling>,
+    /// The roles that have one of the others.
+    of_role: BTreeMap<String, usize>,
 }
 
-/// Make tokens less likely that were said before: where `seen` `[rows,
-/// vocabulary]` is true, logits `[rows, vocabulary]` are divided by `penalty`
-/// if positive and multiplied by it if negative.
-pub(crate) fn penalize(logits: &Tensor, seen: &Tensor, penalty: f64) -> Tensor {
-    let penalized = logits.clamp_min(0.0) / penalty + logits.clamp_max(0.0) * penalty;
-    penalized.where_self(seen, logits)
+impl SamplingByRole {
+    /// The common way, and that of roles which may have their own.
+    pub fn new(common: Sampling, roles: impl IntoIterator<Item = (String, Sampling)>) -> Self {
+        let mut by_role = SamplingByRole::from(common);
+        for (role, sampling) in roles {
+            let known = by_role.ways.iter().position(|way| *way == sampling);
+            let way = known.unwrap_or_else(|| {
+                by_role.ways.push(sampling);
+                by_role.ways.len() - 1
+            });
+            by_role.of_role.insert(role, way);
+        }
+        by_role
+    }
+
+    /// Each way once; the common one is the first.
+    pub fn ways(&self) -> &[Sampling] {
+        &self.ways
+    }
+
+    /// Which of the ways a role's answers are drawn in.
+    pub fn way_of(&self, role: &str) -> usize {
+        self.of_role.get(role).copied().unwrap_or(0)
+    }
+
+    /// How a role's answers are drawn.
+    pub fn of(&self, role: &str) -> &Sampling {
+        &self.ways[self.way_of(role)]
+    }
 }
 
-/// Draw a token for every row of `logits` `[rows, vocabulary]` by inverting
-/// the cumulative distribution at one of `units` `[rows]`, numbers in
-/// `[0, 1)`. Returns tokens and their log-probabilities, `[rows]` each.
-///
-/// At temperature 0 the distribution is a point, so log-probabilities are 0.
-pub(super) fn draw(logits: &Tensor, sampling: &Sampling, units: &Tensor) -> (Tensor, Tensor) {
-    if sampling.temperature == 0.0 {
-        return (logits.argmax(-1, false), units.zeros_like());
+impl From<Sampling> for SamplingByRole {
+    fn from(common: Sampling) -> Self {
+        SamplingByRole { ways: vec![common], of_role: BTreeMap::new() }
     }
-    let scores = log_probabilities(logits, sampling, None);
-    let cumulative = scores.exp().cumsum(-1, Kind::Float);
-    let last = cumulative.size()[1] - 1;
-    // The sum may miss 1 by rounding; its own last value takes the place of 1.
-    let thresholds = units.unsqueeze(1) * cumulative.narrow(1, last, 1);
-    let tokens =
-        thresholds.searchsorted(&cumulative, false, true, "right", None::<&Tensor>).clamp_max(last);
-    let chosen = scores.gather(1, &tokens, false);
-    (tokens.squeeze_dim(1), chosen.squeeze_dim(1))
 }
 
-/// A number in `[0, 1)` cut to the 24 bits that 32-bit floats hold, so that
-/// rounding never makes it 1.
-pub(super) fn unit(seed: crate::seed::Seed) -> f32 {
-    const STEPS: f64 = (1_u32 << 24) as f64;
-    ((seed.unit() * STEPS).floor() / STEPS) as f32
+impl Sampling {
+    /// The likeliest token every time.
+    pub fn greedy(max_completion_tokens: usize) -> Self {
+        Sampling { temperature: 0.0, ..Sampling::plain(max_completion_tokens) }
+    }
+
+    /// Draws from the policy's own distribution, unchanged.
+    pub fn plain(max_completion_tokens: usize) -> Self {
+        Sampling {
+            temperature: 1.0,
+            top_p: 1.0,
+            top_k: 0,
+            min_p: 0.0,
+            repetition_penalty: 1.0,
+            stop: Vec::new(),
+            max_completion_tokens,
+        }
+    }
+
+    /// Whether what was said before changes what is said next.
+    pub(crate) fn penalizes(&self) -> bool {
+        self.repetition_penalty != 1.0
+    }
+
+    /// Whether tokens are cut off from a vocabulary of this size.
+    pub(crate) fn truncates(&self, vocabulary: i64) -> bool {
+        self.top_p < 1.0 || self.min_p > 0.0 || self.top_k > 0 && (self.top_k as i64) < vocabulary
+    }
+
+    /// Refuse settings that no distribution corresponds to.
+    pub(crate) fn check(&self) -> Result<(), PolicyError> {
+        let refuse = |setting, value, range| Err(PolicyError::Sampling { setting, value, range });
+        if !(self.temperature >= 0.0 && self.temperature.is_finite()) {
+            return refuse("temperature", self.temperature, "0 or more");
+        }
+        if !(self.top_p > 0.0 && self.top_p <= 1.0) {
+            return refuse("top_p", self.top_p, "more than 0 and at most 1");
+        }
+        if !(0.0..=1.0).contains(&self.min_p) {
+            return refuse("min_p", self.min_p, "between 0 and 1");
+        }
+        if !(self.repetition_penalty > 0.0 && self.repetition_penalty.is_finite()) {
+            return refuse("repetition_penalty", self.repetition_penalty, "more than 0");
+        }
+        if self.max_completion_tokens == 0 {
+            return refuse("max_completion_tokens", 0.0, "1 or more");
+        }
+        Ok(())
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::seed::Seed;
-
-    fn sampling(temperature: f64, top_k: usize, top_p: f64) -> Sampling {
-        Sampling { temperature, top_p, top_k, ..Sampling::plain(1) }
-    }
-
-    fn logits() -> Tensor {
-        Tensor::from_slice(&[0.1_f32, 0.5, 0.2, 0.2]).log().view([1, 4])
-    }
-
-    fn probabilities(sampling: Sampling) -> Vec<f32> {
-        let rows = log_probabilities(&logits(), &sampling, None).exp();
-        Vec::<f32>::try_from(rows.view([-1])).unwrap()
-    }
-
-    fn near(found: &[f32], expected: &[f32]) {
-        assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-5), "{found:?}");
-    }
-
-    #[test]
-    fn temperature_sharpens_and_the_rest_is_cut_off() {
-        near(&probabilities(sampling(1.0, 0, 1.0)), &[0.1, 0.5, 0.2, 0.2]);
-        near(
-            &probabilities(sampling(0.5, 0, 1.0)),
-            &[0.01 / 0.34, 0.25 / 0.34, 0.04 / 0.34, 0.04 / 0.34],
-        );
-        near(&probabilities(sampling(1.0, 1, 1.0)), &[0.0, 1.0, 0.0, 0.0]);
-        near(&probabilities(sampling(1.0, 3, 1.0)), &[0.0, 0.5 / 0.9, 0.2 / 0.9, 0.2 / 0.9]);
-        near(&probabilities(sampling(1.0, 0, 0.6)), &[0.0, 0.5 / 0.7, 0.2 / 0.7, 0.0]);
-        near(&probabilities(sampling(1.0, 0, 0.01)), &[0.0, 1.0, 0.0, 0.0]);
-    }
-
-    #[test]
-    fn min_p_leaves_out_what_is_much_less_likely_than_the_likeliest() {
-        let least = |min_p| probabilities(Sampling { min_p, ..Sampling::plain(1) });
-        near(&least(0.3), &[0.0, 0.5 / 0.9, 0.2 / 0.9, 0.2 / 0.9]);
-        near(&least(0.5), &[0.0, 1.0, 0.0, 0.0]);
-        near(&least(0.1), &[0.1, 0.5, 0.2, 0.2]);
-    }
-
-    #[test]
-    fn what_was_said_before_is_less_likely() {
-        let logits = Tensor::from_slice(&[2.0_f32, -2.0, 2.0, -2.0]).view([1, 4]);
-        let seen = Tensor::from_slice(&[true, true, false, false]).view([1, 4]);
-        let found = Vec::<f32>::try_from(penalize(&logits, &seen, 1.25).view([-1])).unwrap();
-        near(&found, &[1.6, -2.5, 2.0, -2.0]);
-    }
-
-    #[test]
-    fn a_chosen_token_is_never_cut_off() {
-        let chosen = Tensor::from_slice(&[0_i64]);
-        let rows = log_probabilities(&logits(), &sampling(1.0, 1, 1.0), Some(&chosen)).exp();
-        near(&Vec::<f32>::try_from(rows.view([-1])).unwrap(), &[0.1 / 0.6, 0.5 / 0.6, 0.0, 0.0]);
-    }
-
-    #[test]
-    fn frequencies_match_probabilities() {
-        let setting = sampling(0.8, 3, 0.95);
-        let units: Vec<f32> = (0..40_000).map(|i| unit(Seed::new(3).at(i))).collect();
-        let rows = logits().expand([units.len() as i64, 4], false);
-        let (tokens, _) = draw(&rows, &setting, &Tensor::from_slice(&units));
-        let tokens = Vec::<i64>::try_from(tokens).unwrap();
-        let mut shares = [0.0_f32; 4];
-        tokens.iter().for_each(|&token| shares[token as usize] += 1.0 / 40_000.0);
-        let expected = probabilities(setting);
-        assert!(
-            shares.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 0.01),
-            "{shares:?} {expected:?}"
-        );
-        assert_eq!(shares[0], 0.0);
-    }
-
-    #[test]
-    fn the_ends_of_the_unit_interval_stay_in_the_support() {
-        let logits = Tensor::from_slice(&[-1e9_f32, 0.0, 0.0, -1e9]).expand([2, 4], false);
-        let units = Tensor::from_slice(&[0.0_f32, 1.0 - f32::EPSILON / 2.0]);
-        let (tokens, _) = draw(&logits, &sampling(1.0, 0, 1.0), &units);
-        assert_eq!(Vec::<i64>::try_from(tokens).unwrap(), [1, 2]);
-    }
-
-    #[test]
-    fn temperature_zero_is_greedy() {
-        let units = Tensor::from_slice(&[0.0_f32, 0.9]);
-        let rows = logits().expand([2, 4], false);
-        let (tokens, scores) = draw(&rows, &Sampling::greedy(1), &units);
-        assert_eq!(Vec::<i64>::try_from(tokens).unwrap(), [1, 1]);
-        assert_eq!(Vec::<f32>::try_from(scores).unwrap(), [0.0, 0.0]);
+impl From<&RolloutConfig> for Sampling {
+    fn from(config: &RolloutConfig) -> Self {
+        Sampling {
+            temperature: config.temperature,
+            top_p: config.top_p,
+            top_k: config.top_k,
+            min_p: config.min_p,
+            repetition_penalty: config.repetition_penalty,
+            stop: config.stop.clone(),
+            max_completion_tokens: config.max_completion_tokens,
+        }
     }
 }

@@ -4,7 +4,7 @@ use tch::{Kind, Tensor};
 
 use super::engine::check_tokens;
 use super::prompt_reader::PromptReader;
-use super::{Input, Policy, PolicyError, Segment, SharedBase};
+use super::{Input, Policy, PolicyError, Segment};
 
 /// Logits that are held at a time, in numbers.
 const CHUNK: i64 = 1 << 24;
@@ -22,7 +22,7 @@ impl Policy {
         let length = tokens.len() as i64;
         let ids: Vec<i64> = tokens.iter().map(|&token| token.into()).collect();
         let ids = Tensor::f_from_slice(&ids)?.f_to_device(device)?;
-        let shared_base = SharedBase::of(&[self]);
+        let shared_base = Policy::shared_base(&[self]);
         let decoder = shared_base.decoder();
         let mut reader =
             PromptReader::new(1, length, decoder.group(), decoder.parameters().buffer());

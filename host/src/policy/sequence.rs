@@ -1,9 +1,7 @@
 //! An answer as it grows.
 
-use std::sync::Arc;
-
-use super::sampling::unit;
-use super::tokenizer::Tokenizer;
+use super::distribution::unit;
+use super::tokenizer::TokenCodec;
 use super::{PolicyError, Sampling};
 use crate::seed::Seed;
 use crate::trajectory::{Completion, StopReason};
@@ -11,14 +9,6 @@ use crate::trajectory::{Completion, StopReason};
 /// Tokens at the end of an answer in which a stop sequence is looked for,
 /// beyond those that its own length may take.
 const TAIL: usize = 8;
-
-/// What a policy's tokens mean.
-#[derive(Clone, Debug)]
-pub(super) struct TokenCodec {
-    pub(super) tokenizer: Arc<Tokenizer>,
-    /// Tokens that end an answer.
-    pub(super) ends: Arc<[u32]>,
-}
 
 /// Which answer to which request it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,7 +6,6 @@
 
 use tch::Tensor;
 
-use super::Policy;
 use super::adapter::{AdapterBlocks, Site};
 use super::attention::Attention;
 use super::decoder::{Decoder, Input};
@@ -30,34 +29,9 @@ pub(crate) struct Segment {
 }
 
 impl SharedBase {
-    /// Members in the given order; all must share the base of the first, see
-    /// [`Policy::shares_base`].
-    pub(crate) fn of(policies: &[&Policy]) -> Self {
-        SharedBase {
-            decoder: policies[0].decoder().share(),
-            members: policies.iter().map(|policy| policy.adapter_blocks()).collect(),
-        }
-    }
-
-    /// Handles on the same weights that record gradients, and each member's
-    /// leaves to take them for: the fused blocks of what is trained of it.
-    pub(crate) fn recording(policies: &[&Policy]) -> (Self, Vec<Vec<Tensor>>) {
-        let mut leaves = Vec::new();
-        let mut decoder = policies[0].decoder().share();
-        let members = policies.iter().map(|policy| match policy.adapter_recording() {
-            Some((blocks, own)) => {
-                leaves.push(own);
-                Some(blocks)
-            }
-            None => {
-                let (recording, own) = policy.decoder().recording();
-                decoder = recording;
-                leaves.push(own);
-                None
-            }
-        });
-        let members = members.collect();
-        (SharedBase { decoder, members }, leaves)
+    /// Members in the given order, all over this base.
+    pub(super) fn new(decoder: Decoder, members: Vec<Option<AdapterBlocks>>) -> Self {
+        SharedBase { decoder, members }
     }
 
     pub(crate) fn decoder(&self) -> &Decoder {

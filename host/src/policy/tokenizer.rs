@@ -43,6 +43,14 @@ pub(super) struct Tokenizer {
     files: Arc<Vec<(&'static str, Vec<u8>)>>,
 }
 
+/// What a policy's tokens mean.
+#[derive(Clone, Debug)]
+pub(super) struct TokenCodec {
+    pub(super) tokenizer: Arc<Tokenizer>,
+    /// Tokens that end an answer.
+    pub(super) ends: Arc<[u32]>,
+}
+
 impl Tokenizer {
     /// Load from a checkpoint folder.
     pub(super) fn load(folder: &Path) -> Result<Self, PolicyError> {

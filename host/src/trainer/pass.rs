@@ -14,7 +14,7 @@ use super::objective::{Measured, Measures, Objective};
 use super::pack::{Chunk, MicroBatch, Pack};
 use super::scores::{Scores, chunk_targets};
 use super::tree_attention::TreeAttention;
-use crate::policy::{AdapterRows, Input, Rotation, Sampling, SharedBase};
+use crate::policy::{AdapterRows, Input, Policy, Rotation, Sampling, SharedBase};
 
 /// The learners' weights as one thread sees them.
 pub(super) struct Weights {
@@ -29,9 +29,9 @@ impl Weights {
     pub(super) fn of(learners: &[Learner]) -> Self {
         let policies: Vec<_> = learners.iter().map(|learner| learner.policy).collect();
         let references: Option<Vec<_>> = learners.iter().map(|learner| learner.reference).collect();
-        let (recording, leaves) = SharedBase::recording(&policies);
+        let (recording, leaves) = Policy::recording(&policies);
         let leaves = leaves.into_iter().flatten().collect();
-        let reference = references.map(|references| SharedBase::of(&references));
+        let reference = references.map(|references| Policy::shared_base(&references));
         Weights { recording, leaves, reference }
     }
 }

@@ -7,7 +7,7 @@ use super::bundle::{Answer, Bundle, bundle};
 use super::pack::{Target, micro_batches};
 use super::pass::{chunks, scored};
 use super::scores::Scores;
-use crate::policy::{Policy, SamplingByRole, SharedBase};
+use crate::policy::{Policy, SamplingByRole};
 use crate::trajectory::Sample;
 
 /// Log-probabilities of the tokens of each policy's samples, in the order of
@@ -49,7 +49,7 @@ pub(super) fn read_scores(
     let _guard = tch::no_grad_guard();
     for group in groups(policies) {
         let members: Vec<&Policy> = group.iter().map(|&index| policies[index].0).collect();
-        let shared_base = SharedBase::of(&members);
+        let shared_base = Policy::shared_base(&members);
         let numbered: Vec<(usize, &Bundle)> = (group.iter().enumerate())
             .flat_map(|(member, &index)| bundles[index].iter().map(move |bundle| (member, bundle)))
             .collect();

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use super::super::batch::{Advanced, Batch, BatchLimits, ReadPrompt};
 use super::super::cohort::{Pending, read_prompts};
 use super::super::prefix_cache::{PrefixCache, SHORTEST, common};
-use super::super::sequence::{Place, TokenCodec};
-use super::super::{Policy, PolicyError, Request, Sampling, SharedBase};
+use super::super::sequence::Place;
+use super::super::tokenizer::TokenCodec;
+use super::super::{Policy, PolicyError, Sampling};
+use super::Request;
 use crate::parallel;
 use crate::seed::Seed;
 use crate::trajectory::Completion;
@@ -57,7 +59,7 @@ impl<'p> BaseGroup<'p> {
     }
 
     pub(super) fn new_batch(&self, sampling: &Sampling) -> Batch {
-        let shared_base = SharedBase::of(&self.policies);
+        let shared_base = Policy::shared_base(&self.policies);
         Batch::new(shared_base, self.codecs.clone(), sampling.clone(), self.limits)
     }
 
@@ -106,7 +108,7 @@ impl<'p> BaseGroup<'p> {
             let prompt: Arc<[u32]> = first[..length].into();
             let prefix = self.prefixes.find(member, &prompt);
             let beginning = Pending { member, prompt: prompt.clone(), prefix, answers: Vec::new() };
-            let shared_base = SharedBase::of(&self.policies);
+            let shared_base = Policy::shared_base(&self.policies);
             let (read, _) = read_prompts(&shared_base, &[beginning]);
             let layers = read.layers.iter().map(|layer| layer.map(|t| t.get(0))).collect();
             self.prefixes.insert(member, prompt, layers);

@@ -1,16 +1,13 @@
 //! Answers must not depend on who shares their batch, and must be scored alike
 //! by one forward pass.
 
-use std::sync::Arc;
-
 use tch::{Kind, Tensor};
 
 use super::super::attention::SelfAttention;
-use super::super::sampling::log_probabilities;
+use super::super::distribution::log_probabilities;
 use super::*;
 use crate::config::PolicyConfig;
-use crate::policy::{Device, Input, Segment, SharedBase};
-use crate::seed::Seed;
+use crate::policy::{Device, Input, Segment};
 use crate::trajectory::StopReason;
 
 fn policy() -> Policy {
@@ -38,7 +35,7 @@ fn score(policy: &Policy, prompt: &[u32], answer: &[u32], sampling: &Sampling) -
     let length = tokens.len() as i64;
     let mut attention = SelfAttention::causal(1, length, 2, decoder.parameters().buffer());
     let positions = Tensor::arange(length, (Kind::Int64, tch::Device::Cpu));
-    let shared_base = SharedBase::of(&[policy]);
+    let shared_base = Policy::shared_base(&[policy]);
     let adapter_rows =
         shared_base.adapter_rows(&[Segment { member: 0, rows: length, kept: length }]);
     let tokens_tensor = Tensor::from_slice(&tokens);
