@@ -10,8 +10,12 @@ fn sources() -> [PathBuf; 2] {
 
 /// The modules of a crate in the order of its lib.rs.
 fn modules_of(source: &Path) -> Vec<String> {
-    let text = fs::read_to_string(source.join("lib.rs")).unwrap();
-    let name = |line: &str| Some(line.strip_prefix("pub mod ")?.strip_suffix(';')?.to_owned());
+    listed(&fs::read_to_string(source.join("lib.rs")).unwrap(), "pub mod ")
+}
+
+/// What a file says after `keyword`, line by line.
+fn listed(text: &str, keyword: &str) -> Vec<String> {
+    let name = |line: &str| Some(line.strip_prefix(keyword)?.strip_suffix(';')?.to_owned());
     text.lines().filter_map(name).collect()
 }
 
@@ -73,10 +77,11 @@ fn without_tests(text: &str) -> (String, Vec<String>) {
 
 /// The modules named by `crate::…`, also in `use crate::{a, b}`.
 fn used_modules(text: &str) -> Vec<String> {
-    let word = |text: &str| {
-        text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>()
-    };
-    text.split("crate::").skip(1).map(word).collect()
+    text.split("crate::").skip(1).map(first_word).collect()
+}
+
+fn first_word(text: &str) -> String {
+    text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
 }
 
 /// Whether the code names a library or one of its family, as `hyper_util` is of `hyper`'s.
@@ -101,6 +106,33 @@ fn a_module_uses_only_modules_above_it_in_lib_rs() {
                 assert!(
                     modules[..=rank].iter().any(|(_, above)| *above == used),
                     "{} is part of `{module}` and uses `{used}`, which is not above it in lib.rs",
+                    path.display()
+                );
+            }
+        }
+    }
+}
+
+/// The rooms that a file of `policy/` names; an empty name where it goes around them.
+fn used_rooms(text: &str) -> Vec<String> {
+    let uses = text.split("crate::policy").skip(1).filter(|rest| !rest.starts_with(')'));
+    uses.map(|rest| rest.strip_prefix("::").map(first_word).unwrap_or_default()).collect()
+}
+
+#[test]
+fn a_room_of_policy_uses_only_rooms_above_it_in_policy_rs() {
+    let [_, source] = sources();
+    let (text, _) = without_tests(&fs::read_to_string(source.join("policy.rs")).unwrap());
+    let (policy, rooms) = (source.join("policy"), listed(&text, "mod "));
+    assert!(rooms.len() > 4, "policy.rs lists {rooms:?}");
+    for (rank, room) in rooms.iter().enumerate() {
+        for (path, text) in files_of(&policy, room) {
+            let way_out = "super::".repeat(path.strip_prefix(&policy).unwrap().iter().count());
+            assert!(!text.contains(&way_out), "{}: say `crate::policy::…`", path.display());
+            for used in used_rooms(&text) {
+                assert!(
+                    rooms[..=rank].contains(&used),
+                    "{} is part of `{room}` and uses `{used}`, which is not above it in policy.rs",
                     path.display()
                 );
             }

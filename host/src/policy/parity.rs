@@ -13,10 +13,12 @@ use std::process::Command;
 use serde::Deserialize;
 use tch::{Kind, Tensor};
 
-use super::chat_template::ChatTemplate;
-use super::tokenizer::Tokenizer;
-use super::weights::{self, write_tensors};
+use super::model::weights;
+use super::prompt::{ChatTemplate, Tokenizer};
 use super::*;
+use crate::config::LoraConfig;
+use crate::seed::Seed;
+use crate::storage::{create_folder, write_json};
 
 /// Relative error that 32-bit floats may bring.
 const TOLERANCE: f64 = 1e-4;
@@ -244,7 +246,7 @@ fn what_is_saved_is_what_was_loaded_in_one_file_or_several() {
         let digest = policy.digest().unwrap();
         for limit in [weights::SHARD_BYTES, 10_000, weights::SHARD_BYTES] {
             policy.save(&to).unwrap();
-            weights::save(policy.decoder.parameters(), &to, limit).unwrap();
+            weights::save(policy.decoder().parameters(), &to, limit).unwrap();
             assert_eq!(load(&to).digest().unwrap(), digest, "{case}");
             assert_eq!(to.join("model.safetensors").exists(), limit > 10_000, "{case}");
         }

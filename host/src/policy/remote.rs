@@ -17,9 +17,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value};
 
-use super::{PolicyError, Sampling};
 use crate::config::RemoteConfig;
 use crate::parallel;
+use crate::policy::error::PolicyError;
+use crate::policy::sampling::Sampling;
 use crate::seed::Seed;
 use crate::trajectory::{Completion, Message};
 use answer::{Answer, Models};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::error::PolicyError;
 use crate::config::RolloutConfig;
+use crate::policy::error::PolicyError;
 
 /// How answers are drawn.
 #[derive(Clone, Debug, PartialEq)]

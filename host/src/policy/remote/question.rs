@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::RemoteRequest;
-use crate::policy::Sampling;
+use crate::policy::sampling::Sampling;
 use crate::seed::Seed;
 
 /// The body of one request, field by field.

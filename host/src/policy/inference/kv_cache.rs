@@ -1,0 +1,162 @@
+//! Keys and values of prompts and of the answers that grow from them.
+//!
+//! A *lane* is a prompt, kept once for all answers that continue it; a *row*
+//! is one of those answers, with keys and values of its own. A decoding step
+//! compares every row's query with its lane's prompt and with its own answer
+//! so far. Rows leave when they stop; a lane leaves with its last row.
+
+use tch::{Kind, Tensor};
+
+use super::grid::Grid;
+use crate::policy::model::{Attention, bias_of};
+
+/// Answer tokens for which room is made at once; doubled when used up.
+const FIRST_STEPS: i64 = 16;
+
+/// The keys and values of one layer: `[…, key_value_heads, positions, head_dim]`.
+#[derive(Debug)]
+pub(super) struct Layer {
+    pub(super) keys: Tensor,
+    pub(super) values: Tensor,
+}
+
+impl Layer {
+    /// The same change for keys and values.
+    pub(super) fn map(&self, change: impl Fn(&Tensor) -> Tensor) -> Layer {
+        Layer { keys: change(&self.keys), values: change(&self.values) }
+    }
+}
+
+/// The cache of answers that grow in step with each other.
+#[derive(Debug)]
+pub(super) struct KvCache {
+    prompts: Vec<Layer>,  // [lanes, key_value_heads, prompt positions, head_dim]
+    bias: Option<Tensor>, // [lanes, 1, 1, prompt positions]; none if there is no padding
+    lengths: Tensor,      // [lanes], tokens of each lane's prompt
+    answers: Vec<Layer>,  // [rows, key_value_heads, room, head_dim]
+    grid: Grid,
+    steps: i64,
+    room: i64,
+    limit: i64,
+}
+
+/// Prompts as they were read.
+pub(super) struct Prompts {
+    /// By layer: `[lanes, key_value_heads, positions, head_dim]`.
+    pub(super) layers: Vec<Layer>,
+    /// Which positions hold a token: `[lanes, positions]`; all, if none.
+    pub(super) seen: Option<Tensor>,
+    /// Tokens of each: `[lanes]`.
+    pub(super) lengths: Tensor,
+}
+
+impl KvCache {
+    /// Row i continues prompt `lane_of[i]`, by at most `limit` tokens.
+    pub(super) fn new(prompts: Prompts, lane_of: &[usize], limit: usize) -> Self {
+        let like = &prompts.layers[0].keys;
+        let (lanes, device) = (like.size()[0], like.device());
+        let grid = Grid::new(lane_of, lanes as usize, device);
+        let bias = prompts.seen.map(|seen| bias_of(&seen, like.kind()).view([lanes, 1, 1, -1]));
+        let empty = |tensor: &Tensor| {
+            let size = tensor.size();
+            let shape = [lane_of.len() as i64, size[1], 0, size[3]];
+            tensor.new_empty(shape, (tensor.kind(), device))
+        };
+        KvCache {
+            bias,
+            lengths: prompts.lengths,
+            answers: prompts.layers.iter().map(|layer| layer.map(empty)).collect(),
+            prompts: prompts.layers,
+            grid,
+            steps: 0,
+            room: 0,
+            limit: limit as i64,
+        }
+    }
+
+    /// Go on with these rows only; they continue the lanes `lane_of`, counted
+    /// among `lanes`, which are those that stay.
+    pub(super) fn select(&mut self, rows: &[i64], lanes: &[i64], lane_of: &[usize]) {
+        let device = self.lengths.device();
+        let upload = |numbers: &[i64]| Tensor::from_slice(numbers).to_device(device);
+        let kept = upload(rows);
+        // Positions that no token has taken yet need not be copied.
+        let used = self.steps;
+        for layer in &mut self.answers {
+            *layer = layer.map(|tensor| tensor.narrow(2, 0, used).index_select(0, &kept));
+        }
+        self.room = used;
+        if lanes.len() as i64 != self.lengths.size()[0] {
+            let kept = upload(lanes);
+            for layer in &mut self.prompts {
+                *layer = layer.map(|tensor| tensor.index_select(0, &kept));
+            }
+            self.lengths = self.lengths.index_select(0, &kept);
+            self.bias = self.bias.as_ref().map(|bias| bias.index_select(0, &kept));
+        }
+        self.grid = Grid::new(lane_of, lanes.len(), device);
+    }
+
+    /// Positions `[rows]` of the tokens of the next step.
+    pub(super) fn positions(&self) -> Tensor {
+        self.lengths.index_select(0, self.grid.lane_of()) + self.steps
+    }
+
+    /// Make room for one more step.
+    pub(super) fn advance(&mut self) {
+        self.steps += 1;
+        if self.steps <= self.room {
+            return;
+        }
+        let more = self.room.max(FIRST_STEPS).min(self.limit.max(self.steps) - self.room);
+        self.room += more;
+        let extend = |tensor: &Tensor| {
+            let mut size = tensor.size();
+            size[2] = more;
+            let empty = tensor.new_empty(size, (tensor.kind(), tensor.device()));
+            Tensor::cat(&[tensor, &empty], 2)
+        };
+        for layer in &mut self.answers {
+            *layer = layer.map(extend);
+        }
+    }
+
+    /// Keys and values of a lane's prompt, by layer, without padding:
+    /// `[key_value_heads, tokens, head_dim]`, copied.
+    pub(super) fn prompt(&self, lane: usize) -> Vec<Layer> {
+        let lane = lane as i64;
+        let seen =
+            self.bias.as_ref().map(|bias| bias.get(lane).view([-1]).eq(0.0).nonzero().view([-1]));
+        let copy = |tensor: &Tensor| match &seen {
+            Some(seen) => tensor.get(lane).index_select(1, seen),
+            None => tensor.get(lane).copy(),
+        };
+        self.prompts.iter().map(|layer| layer.map(copy)).collect()
+    }
+}
+
+impl Attention for KvCache {
+    fn attend(&mut self, layer: usize, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor {
+        let (prompt, answer, grid) = (&self.prompts[layer], &self.answers[layer], &self.grid);
+        let steps = self.steps;
+        answer.keys.narrow(2, steps - 1, 1).copy_(&keys.unsqueeze(2));
+        answer.values.narrow(2, steps - 1, 1).copy_(&values.unsqueeze(2));
+        let (rows, heads, width) = (queries.size()[0], queries.size()[1], queries.size()[2]);
+        let key_heads = keys.size()[1];
+        let group = heads / key_heads;
+        let queries = queries.view([rows, key_heads, group, width]);
+        let own = queries.matmul(&answer.keys.narrow(2, 0, steps).transpose(2, 3)); // [rows, key_heads, group, steps]
+        let told = grid.spread(&queries).matmul(&prompt.keys.transpose(2, 3)); // [lanes, key_heads, width · group, prompt]
+        let told = match &self.bias {
+            Some(bias) => told + bias,
+            None => told,
+        };
+        let length = told.size()[3];
+        let weights = Tensor::cat(&[told, grid.spread(&own)], 3).softmax(-1, Kind::Float);
+        let weights = weights.to_kind(values.kind());
+        let own = grid.gather(&weights.narrow(3, length, steps), group);
+        let told = weights.narrow(3, 0, length).matmul(&prompt.values);
+        let attended = own.matmul(&answer.values.narrow(2, 0, steps)) + grid.gather(&told, group);
+        attended.reshape([rows, heads * width])
+    }
+}

@@ -1,0 +1,89 @@
+//! An answer as it grows.
+
+use super::distribution::unit;
+use crate::policy::error::PolicyError;
+use crate::policy::prompt::TokenCodec;
+use crate::policy::sampling::Sampling;
+use crate::seed::Seed;
+use crate::trajectory::{Completion, StopReason};
+
+/// Tokens at the end of an answer in which a stop sequence is looked for,
+/// beyond those that its own length may take.
+const TAIL: usize = 8;
+
+/// Which answer to which request it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub(super) request: usize,
+    pub(super) branch: usize,
+}
+
+/// An answer as it grows.
+#[derive(Debug)]
+pub(super) struct Sequence {
+    pub(super) place: Place,
+    seed: Seed,
+    tokens: Vec<u32>,
+    logprobs: Vec<f32>,
+    stop: Option<StopReason>,
+}
+
+impl Sequence {
+    pub(super) fn new(place: Place, seed: Seed) -> Self {
+        Sequence { place, seed, tokens: Vec::new(), logprobs: Vec::new(), stop: None }
+    }
+
+    /// A number in `[0, 1)` for the next token: depends on the sample and the
+    /// token's place in it alone.
+    pub(super) fn unit(&self) -> f32 {
+        unit(self.seed.at(self.tokens.len() as u64))
+    }
+
+    /// Take a token; whether the answer goes on.
+    pub(super) fn push(
+        &mut self,
+        token: u32,
+        logprob: f32,
+        codec: &TokenCodec,
+        sampling: &Sampling,
+    ) -> Result<bool, PolicyError> {
+        if !logprob.is_finite() {
+            return Err(PolicyError::Diverged);
+        }
+        self.tokens.push(token);
+        self.logprobs.push(logprob);
+        self.stop = if codec.ends.contains(&token) {
+            Some(StopReason::EndOfText)
+        } else if self.says_stop(codec, sampling)? {
+            Some(StopReason::Sequence)
+        } else if self.tokens.len() == sampling.max_completion_tokens {
+            Some(StopReason::Length)
+        } else {
+            None
+        };
+        Ok(self.stop.is_none())
+    }
+
+    fn says_stop(&self, codec: &TokenCodec, sampling: &Sampling) -> Result<bool, PolicyError> {
+        let Some(longest) = sampling.stop.iter().map(String::len).max() else { return Ok(false) };
+        // A token may stand for a part of a letter, never for less than a byte.
+        let from = self.tokens.len().saturating_sub(longest + TAIL);
+        let tail = codec.tokenizer.decode(&self.tokens[from..])?;
+        Ok(sampling.stop.iter().any(|stop| tail.contains(stop)))
+    }
+
+    /// The answer; its text ends before a stop sequence, its tokens with it.
+    pub(super) fn finish(
+        self,
+        codec: &TokenCodec,
+        sampling: &Sampling,
+    ) -> Result<Completion, PolicyError> {
+        let mut text = codec.tokenizer.decode(&self.tokens)?;
+        if self.stop == Some(StopReason::Sequence) {
+            let first = sampling.stop.iter().filter_map(|stop| text.find(stop)).min();
+            text.truncate(first.unwrap_or(text.len()));
+        }
+        let stop = self.stop.unwrap_or(StopReason::Length);
+        Ok(Completion { tokens: self.tokens, logprobs: self.logprobs, text, stop })
+    }
+}

@@ -1,0 +1,36 @@
+//! The network: what its checkpoint says it is, its weights in memory and in
+//! files, adapters over weights that several policies share, and the device.
+//!
+//! Read `decoder` first (the one model code of all families), then
+//! `shared_base` (policies over one base).
+
+mod adapter;
+mod adapter_config;
+mod architecture;
+mod attention;
+mod decoder;
+mod device;
+mod entries;
+mod family;
+mod memory;
+mod parameters;
+pub(super) mod preset;
+mod rotary;
+mod shared_base;
+mod special_tokens;
+pub(super) mod weights;
+
+pub(super) use adapter::Adapter;
+pub(super) use adapter_config::AdapterConfig;
+pub use architecture::ModelConfig;
+pub(crate) use attention::{Attention, SelfAttention, attend, bias_of, by_head};
+pub(crate) use decoder::{Decoder, Input, Rotation};
+pub use device::Device;
+pub(super) use device::default_threads;
+pub(super) use entries::Entries;
+pub use family::Family;
+pub use parameters::Parameters;
+pub(crate) use parameters::Slot;
+pub(crate) use shared_base::{AdapterRows, Segment, SharedBase};
+pub(super) use special_tokens::SpecialTokens;
+pub(crate) use weights::{read_tensors, write_tensors};

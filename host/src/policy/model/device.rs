@@ -1,0 +1,155 @@
+//! The device a policy lives on, and what libtorch must be told first.
+//!
+//! The program links only libtorch's CPU half. On a machine with a GPU the
+//! CUDA half is opened at run time, and that must happen before the first
+//! CUDA query: libtorch remembers that there was none.
+
+use std::path::Path;
+use std::sync::Once;
+
+use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+
+use crate::config::DeviceChoice;
+use crate::policy::error::{PolicyError, first_line};
+
+/// A device that works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Device(tch::Device);
+
+impl Device {
+    /// The CPU.
+    pub fn cpu() -> Self {
+        settle_threads();
+        Device(tch::Device::Cpu)
+    }
+
+    /// Make sure that a device works and take it.
+    ///
+    /// # Errors
+    /// If a GPU was asked for and libtorch cannot use it.
+    pub fn choose(choice: DeviceChoice) -> Result<Self, PolicyError> {
+        settle_threads();
+        match choice {
+            DeviceChoice::Cpu => Ok(Device::cpu()),
+            DeviceChoice::Cuda(index) => cuda(index),
+            DeviceChoice::Automatic if Path::new("/dev/nvidia0").exists() => {
+                Ok(cuda(0).unwrap_or_else(|_| Device::cpu()))
+            }
+            DeviceChoice::Automatic => Ok(Device::cpu()),
+        }
+    }
+
+    /// Whether it is a GPU.
+    pub fn is_gpu(self) -> bool {
+        self.0.is_cuda()
+    }
+
+    /// The device of a tensor that is there already.
+    pub(super) fn of(device: tch::Device) -> Self {
+        Device(device)
+    }
+
+    pub(crate) fn torch(self) -> tch::Device {
+        self.0
+    }
+}
+
+impl std::fmt::Display for Device {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            tch::Device::Cuda(index) => write!(to, "cuda:{index}"),
+            _ => to.write_str("cpu"),
+        }
+    }
+}
+
+/// One thread per libtorch operation: the models are small or on a GPU, and
+/// OpenMP's waiting threads cost more than they bring. Batches are split over
+/// threads of our own instead, which keeps results independent of their number.
+fn settle_threads() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        tch::set_num_threads(1);
+        tch::set_num_interop_threads(1);
+        keep_freed_memory();
+    });
+}
+
+/// Have the allocator keep what is freed: every operation allocates its
+/// result, and getting the same pages from the kernel again and again took a
+/// tenth of the time of small models.
+fn keep_freed_memory() {
+    #[cfg(target_env = "gnu")]
+    {
+        const M_TRIM_THRESHOLD: i32 = -1;
+        const M_MMAP_THRESHOLD: i32 = -3;
+        #[expect(unsafe_code, reason = "glibc's knobs have no safe interface")]
+        // SAFETY: declared as in malloc.h; mallopt may be called at any time.
+        unsafe {
+            unsafe extern "C" {
+                fn mallopt(parameter: i32, value: i32) -> i32;
+            }
+            mallopt(M_TRIM_THRESHOLD, 512 << 20);
+            mallopt(M_MMAP_THRESHOLD, 32 << 20);
+        }
+    }
+}
+
+/// Threads a new policy works with.
+pub(in crate::policy) fn default_threads(device: Device) -> usize {
+    if device.is_gpu() {
+        return 1;
+    }
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn cuda(index: usize) -> Result<Device, PolicyError> {
+    let refuse = |reason: String| PolicyError::Device { device: format!("cuda:{index}"), reason };
+    open_cuda_half().map_err(refuse)?;
+    let device = tch::Device::Cuda(index);
+    // Touching it is the only proof that driver, libraries and card fit together.
+    let _ = tch::Tensor::f_zeros([1], (tch::Kind::Float, device))
+        .map_err(|error| refuse(first_line(&error)))?;
+    Ok(Device(device))
+}
+
+/// Open libtorch's CUDA half once; its path is found as that of the CPU half.
+fn open_cuda_half() -> Result<(), String> {
+    static OPENED: std::sync::OnceLock<Result<(), String>> = std::sync::OnceLock::new();
+    OPENED
+        .get_or_init(|| {
+            #[expect(unsafe_code, reason = "opening a library runs its initializers")]
+            // SAFETY: libtorch_cuda.so belongs to the libtorch we are linked
+            // to; its initializers only register kernels. It is never closed.
+            let library = unsafe { Library::open(Some("libtorch_cuda.so"), RTLD_NOW | RTLD_GLOBAL) };
+            match library {
+                Ok(library) => {
+                    std::mem::forget(library);
+                    Ok(())
+                }
+                Err(error) => Err(format!(
+                    "libtorch's CUDA half cannot be opened ({}); install the full libtorch, or set TROUPE_DEVICE=cpu",
+                    root_cause(&error)
+                )),
+            }
+        })
+        .clone()
+}
+
+fn root_cause(error: &dyn std::error::Error) -> String {
+    error.source().map_or_else(|| error.to_string(), root_cause)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_gpu_is_an_error_when_asked_for_and_the_cpu_otherwise() {
+        if Path::new("/dev/nvidia0").exists() {
+            return;
+        }
+        assert!(Device::choose(DeviceChoice::Cuda(0)).is_err());
+        assert!(!Device::choose(DeviceChoice::Automatic).unwrap().is_gpu());
+    }
+}

@@ -1,0 +1,29 @@
+//! Llama 2 and 3 (arXiv 2407.21783): no norm on queries and keys, biases if
+//! asked for, often `llama3` frequencies.
+
+use super::super::entries::Entries;
+use super::{Defaults, Parts};
+
+pub(super) const DEFAULTS: Defaults = Defaults {
+    head_dim: None,
+    key_value_heads: None,
+    max_position_embeddings: 2048,
+    begin_token: Some(1),
+    end_token: Some(2),
+};
+
+pub(super) fn parts(config: &Entries) -> Result<Parts, String> {
+    let attention = config.flag("attention_bias")?.unwrap_or(false);
+    Ok(Parts {
+        query_key_norm: false,
+        query_key_value_bias: attention,
+        output_bias: attention,
+        feed_forward_bias: config.flag("mlp_bias")?.unwrap_or(false),
+    })
+}
+
+/// `transformers` reads no window for this family, others do; so a model
+/// that was made with one would differ from one to the next.
+pub(super) fn window(config: &Entries) -> Result<Option<(&'static str, i64)>, String> {
+    Ok(config.integer("sliding_window")?.map(|size| ("sliding_window", size)))
+}

@@ -1,0 +1,99 @@
+//! How much memory is free.
+
+use std::path::{Path, PathBuf};
+
+use libloading::os::unix::Library;
+
+use super::device::Device;
+
+impl Device {
+    /// Bytes that can still be taken; nothing if the system does not say.
+    pub fn free_memory(self) -> Option<u64> {
+        match self.torch() {
+            tch::Device::Cuda(index) => cuda_memory(index).ok(),
+            _ => cpu_memory(),
+        }
+    }
+}
+
+/// What the kernel could give, bounded by the limit of our control group.
+fn cpu_memory() -> Option<u64> {
+    let read = |path: &Path| std::fs::read_to_string(path).ok();
+    let available = field(&read(Path::new("/proc/meminfo"))?, "MemAvailable:")? * 1024;
+    let groups = read(Path::new("/proc/self/cgroup")).unwrap_or_default();
+    let left = folders(&groups).into_iter().filter_map(|folder| {
+        let number = |name: &str| read(&folder.join(name))?.trim().parse::<u64>().ok();
+        let limit = number("memory.max").or_else(|| number("memory.limit_in_bytes"))?;
+        let used = number("memory.current").or_else(|| number("memory.usage_in_bytes"))?;
+        let files = field(&read(&folder.join("memory.stat"))?, "inactive_file").unwrap_or(0);
+        // Files that nobody reads at the moment are given up when memory is needed.
+        Some(limit.saturating_sub(used.saturating_sub(files)))
+    });
+    left.chain([available]).min()
+}
+
+/// The value behind a name in a file of names and values.
+fn field(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// Where the limits of the control groups in `/proc/self/cgroup` may be, in
+/// version 2 and version 1, seen from outside or from inside a container.
+fn folders(groups: &str) -> Vec<PathBuf> {
+    let root = Path::new("/sys/fs/cgroup");
+    let mut folders = Vec::new();
+    for line in groups.lines() {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
+        let root = match controllers {
+            "" => root.to_owned(),
+            _ if controllers.split(',').any(|one| one == "memory") => root.join("memory"),
+            _ => continue,
+        };
+        folders.push(root.join(path.trim_start_matches('/')));
+        folders.push(root);
+    }
+    folders
+}
+
+/// Free memory of a GPU, from the CUDA runtime that libtorch has loaded.
+fn cuda_memory(index: usize) -> Result<u64, libloading::Error> {
+    type GetDevice = unsafe extern "C" fn(*mut i32) -> i32;
+    type SetDevice = unsafe extern "C" fn(i32) -> i32;
+    type Info = unsafe extern "C" fn(*mut usize, *mut usize) -> i32;
+    let (mut current, mut free, mut total) = (0, 0, 0);
+    let library = Library::this();
+    #[expect(unsafe_code, reason = "the CUDA runtime has no safe interface")]
+    // SAFETY: declared as in cuda_runtime_api.h; all pointers are to locals,
+    // and a call that fails leaves them as they are.
+    unsafe {
+        let get_device = library.get::<GetDevice>(b"cudaGetDevice\0")?;
+        let set_device = library.get::<SetDevice>(b"cudaSetDevice\0")?;
+        let info = library.get::<Info>(b"cudaMemGetInfo\0")?;
+        get_device(&mut current);
+        set_device(i32::try_from(index).unwrap_or(current));
+        info(&mut free, &mut total);
+        set_device(current);
+    }
+    Ok(free as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cpu_has_some_memory_left() {
+        let free = Device::cpu().free_memory().unwrap();
+        assert!((1 << 20..1 << 50).contains(&free), "{free}");
+    }
+
+    #[test]
+    fn limits_are_looked_for_in_both_versions_of_control_groups() {
+        let found = folders("4:cpu,memory:/a/b\n2:cpu:/c\n0::/d\n");
+        let expected = ["memory/a/b", "memory", "d", ""];
+        assert_eq!(found, expected.map(|path| Path::new("/sys/fs/cgroup").join(path)));
+        assert_eq!(field("A: 3 kB\nB: 4 kB\n", "B:"), Some(4));
+    }
+}

@@ -1,0 +1,13 @@
+//! From messages to token ids and back: the files of a checkpoint that say
+//! what its tokens mean, and whether they agree.
+
+mod agreement;
+mod chat_template;
+mod generation_config;
+mod tokenizer;
+
+pub(super) use agreement::check_tokenizer;
+pub use chat_template::ChatOptions;
+pub(super) use chat_template::ChatTemplate;
+pub(super) use generation_config::GenerationConfig;
+pub(super) use tokenizer::{END, PAD, TokenCodec, Tokenizer};

@@ -1,0 +1,259 @@
+//! Text to token ids and back.
+
+use std::collections::HashSet;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::policy::error::PolicyError;
+use crate::storage::{StorageError, write_file};
+
+/// Special tokens of a word-level tokenizer, by id.
+const SPECIALS: [&str; 4] = [PAD, UNKNOWN, END, ASSISTANT];
+/// Fills rows of a batch up.
+pub(in crate::policy) const PAD: &str = "<pad>";
+/// Stands for words that are not in the vocabulary.
+pub(super) const UNKNOWN: &str = "<unk>";
+/// Ends an answer.
+pub(in crate::policy) const END: &str = "<eos>";
+/// Begins an answer.
+pub(super) const ASSISTANT: &str = "<|assistant|>";
+
+/// Files of a tokenizer. The first two are read; the others say the same in
+/// older formats and are kept for libraries that look for them.
+const FILES: [&str; 7] = [
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.json",
+    "merges.txt",
+    "tokenizer.model",
+];
+
+/// `tokenizer.json` and what `tokenizer_config.json` adds to it.
+#[derive(Clone, Debug)]
+pub(in crate::policy) struct Tokenizer {
+    inner: tokenizers::Tokenizer,
+    settings: Value,
+    unknown: Option<u32>,
+    /// Names and content of the files it came in.
+    files: Arc<Vec<(&'static str, Vec<u8>)>>,
+}
+
+/// What a policy's tokens mean.
+#[derive(Clone, Debug)]
+pub(in crate::policy) struct TokenCodec {
+    pub(in crate::policy) tokenizer: Arc<Tokenizer>,
+    /// Tokens that end an answer.
+    pub(in crate::policy) ends: Arc<[u32]>,
+}
+
+impl Tokenizer {
+    /// Load from a checkpoint folder.
+    pub(in crate::policy) fn load(folder: &Path) -> Result<Self, PolicyError> {
+        let mut files = Vec::new();
+        for name in FILES {
+            let path = folder.join(name);
+            match std::fs::read(&path) {
+                Ok(content) => files.push((name, content)),
+                Err(error) if error.kind() == ErrorKind::NotFound && name != FILES[0] => {}
+                Err(error) => return Err(StorageError::io("read", &path)(error).into()),
+            }
+        }
+        Tokenizer::assemble(files)
+            .map_err(|reason| refuse(format!("`{}`: {reason}", folder.display())))
+    }
+
+    /// One token per word; text is split at white space.
+    pub(in crate::policy) fn from_words(words: &[String]) -> Result<Self, PolicyError> {
+        if let Some(word) =
+            words.iter().find(|word| word.is_empty() || word.contains(char::is_whitespace))
+        {
+            return Err(refuse(format!(
+                "`{word}` cannot be a word: it is empty or has white space in it"
+            )));
+        }
+        let mut seen = HashSet::new();
+        let all = SPECIALS.into_iter().chain(words.iter().map(String::as_str));
+        let vocabulary: serde_json::Map<String, Value> = all
+            .filter(|word| seen.insert(*word))
+            .enumerate()
+            .map(|(id, word)| (word.to_owned(), id.into()))
+            .collect();
+        let added: Vec<Value> =
+            SPECIALS.iter().enumerate().map(|(id, word)| special(id, word)).collect();
+        let file = json!({
+            "version": "1.0",
+            "truncation": null,
+            "padding": null,
+            "added_tokens": added,
+            "normalizer": null,
+            "pre_tokenizer": { "type": "WhitespaceSplit" },
+            "post_processor": null,
+            "decoder": null,
+            "model": { "type": "WordLevel", "vocab": vocabulary, "unk_token": UNKNOWN },
+        });
+        let settings = json!({
+            "tokenizer_class": "PreTrainedTokenizerFast",
+            "pad_token": PAD,
+            "unk_token": UNKNOWN,
+            "eos_token": END,
+            "additional_special_tokens": [ASSISTANT],
+            "clean_up_tokenization_spaces": false,
+        });
+        let text = |value: &Value| format!("{value:#}\n").into_bytes();
+        Tokenizer::assemble(vec![(FILES[0], text(&file)), (FILES[1], text(&settings))])
+            .map_err(refuse)
+    }
+
+    fn assemble(files: Vec<(&'static str, Vec<u8>)>) -> Result<Self, String> {
+        let content = |wanted| files.iter().find(|(name, _)| *name == wanted).map(|(_, text)| text);
+        let inner = content(FILES[0]).ok_or("there is no `tokenizer.json`")?;
+        let inner = tokenizers::Tokenizer::from_bytes(inner)
+            .map_err(|error| format!("`tokenizer.json` cannot be understood: {error}"))?;
+        let settings = match content(FILES[1]) {
+            Some(text) => serde_json::from_slice(text)
+                .map_err(|error| format!("`tokenizer_config.json` is not JSON: {error}"))?,
+            None => json!({}),
+        };
+        let unknown = inner.token_to_id(token_text(&settings["unk_token"]).unwrap_or(UNKNOWN));
+        Ok(Tokenizer { inner, settings, unknown, files: Arc::new(files) })
+    }
+
+    /// Write the files it came in.
+    pub(in crate::policy) fn save(&self, folder: &Path) -> Result<(), PolicyError> {
+        for (name, content) in self.files.iter() {
+            write_file(&folder.join(name), content)?;
+        }
+        Ok(())
+    }
+
+    /// Number of tokens, special ones included.
+    pub(in crate::policy) fn vocabulary_size(&self) -> usize {
+        self.inner.get_vocab_size(true)
+    }
+
+    /// Id of a token.
+    pub(in crate::policy) fn id(&self, token: &str) -> Option<u32> {
+        self.inner.token_to_id(token)
+    }
+
+    /// The token with this id.
+    pub(super) fn token(&self, id: u32) -> Option<String> {
+        self.inner.id_to_token(id)
+    }
+
+    /// The end of text, as `tokenizer_config.json` has it.
+    pub(super) fn end_token(&self) -> Option<&str> {
+        token_text(&self.settings["eos_token"])
+    }
+
+    /// Token ids of a text; nothing is added to it.
+    pub(in crate::policy) fn encode(&self, text: &str) -> Result<Vec<u32>, PolicyError> {
+        let encoding =
+            self.inner.encode_fast(text, false).map_err(|error| refuse(error.to_string()))?;
+        Ok(encoding.get_ids().to_vec())
+    }
+
+    /// Text of token ids, special tokens left out.
+    pub(in crate::policy) fn decode(&self, tokens: &[u32]) -> Result<String, PolicyError> {
+        self.inner.decode(tokens, true).map_err(|error| refuse(error.to_string()))
+    }
+
+    /// Words that contain the unknown token once encoded; each once, in order.
+    pub(in crate::policy) fn unknown_words(&self, text: &str) -> Vec<String> {
+        let Some(unknown) = self.unknown else { return Vec::new() };
+        let mut seen = HashSet::new();
+        text.split_whitespace()
+            .filter(|word| seen.insert(*word))
+            .filter(|word| self.encode(word).is_ok_and(|tokens| tokens.contains(&unknown)))
+            .map(str::to_owned)
+            .collect()
+    }
+}
+
+/// A token in `tokenizer_config.json`: a text, or an object with one in it.
+pub(super) fn token_text(token: &Value) -> Option<&str> {
+    token.as_str().or_else(|| token.get("content")?.as_str())
+}
+
+fn special(id: usize, word: &str) -> Value {
+    json!({
+        "id": id, "content": word, "single_word": false, "lstrip": false,
+        "rstrip": false, "normalized": false, "special": true,
+    })
+}
+
+fn refuse(reason: String) -> PolicyError {
+    PolicyError::Tokenizer(reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokenizer() -> Tokenizer {
+        let words: Vec<String> = ["up", "down", "W(1,2)"].map(str::to_owned).to_vec();
+        Tokenizer::from_words(&words).unwrap()
+    }
+
+    #[test]
+    fn words_become_tokens_and_specials_are_left_out_of_text() {
+        let tokenizer = tokenizer();
+        let tokens = tokenizer.encode("W(1,2)  up\nnowhere <|assistant|>").unwrap();
+        assert_eq!(tokens, [6, 4, 1, 3]);
+        assert_eq!(tokenizer.decode(&[6, 4, 2, 0]).unwrap(), "W(1,2) up");
+        assert_eq!(tokenizer.vocabulary_size(), 7);
+    }
+
+    #[test]
+    fn unknown_words_are_named_once() {
+        assert_eq!(tokenizer().unknown_words("left up right left"), ["left", "right"]);
+    }
+
+    #[test]
+    fn saved_and_loaded_it_is_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        tokenizer().save(folder.path()).unwrap();
+        let loaded = Tokenizer::load(folder.path()).unwrap();
+        assert_eq!(loaded.encode("down <eos>").unwrap(), tokenizer().encode("down <eos>").unwrap());
+        assert_eq!(loaded.unknown_words("left"), ["left"]);
+    }
+
+    #[test]
+    fn every_file_that_came_with_it_is_kept_byte_by_byte() {
+        let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        tokenizer().save(from.path()).unwrap();
+        std::fs::write(from.path().join("merges.txt"), "#version: 0.2\n").unwrap();
+        std::fs::write(from.path().join("special_tokens_map.json"), " {} ").unwrap();
+        Tokenizer::load(from.path()).unwrap().save(to.path()).unwrap();
+        let names = crate::storage::list_folder(from.path()).unwrap();
+        assert_eq!(names, crate::storage::list_folder(to.path()).unwrap());
+        assert_eq!(names.len(), 4);
+        for name in names {
+            let read = |folder: &Path| std::fs::read(folder.join(&name)).unwrap();
+            assert_eq!(read(from.path()), read(to.path()), "{name}");
+        }
+    }
+
+    #[test]
+    fn files_that_are_missing_or_damaged_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let load = || Tokenizer::load(folder.path()).unwrap_err().to_string();
+        assert!(load().contains("tokenizer.json"), "{}", load());
+        std::fs::write(folder.path().join("tokenizer.json"), "{}").unwrap();
+        assert!(load().contains("`tokenizer.json` cannot be understood"), "{}", load());
+        tokenizer().save(folder.path()).unwrap();
+        std::fs::write(folder.path().join("tokenizer_config.json"), "{").unwrap();
+        assert!(load().contains("`tokenizer_config.json` is not JSON"), "{}", load());
+    }
+
+    #[test]
+    fn a_word_with_white_space_is_refused() {
+        let error = Tokenizer::from_words(&["a b".to_owned()]).unwrap_err().to_string();
+        assert!(error.contains("`a b`"), "{error}");
+    }
+}
