@@ -17,7 +17,7 @@
 //!   loaded, saved, adapted. Read it first;
 //! - `inference` is how prompts become answers: engine, batches, caches;
 //! - `remote` is a policy on a server, of which we have neither weights nor
-//!   tokens.
+//!   tokenizer.
 
 mod error;
 mod sampling;
