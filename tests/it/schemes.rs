@@ -12,14 +12,15 @@ use troupe::config::{
 };
 use troupe::lineage::Lineage;
 use troupe::policy::Device;
-use troupe::rollout::Rollout;
+use troupe::rollout::{Rollout, collect};
 use troupe::run::RunFolder;
+use troupe::seed::Seed;
 use troupe::table::read_table;
 use troupe::team::Team;
 use troupe::training::Training;
 use troupe::trajectory::{Event, Sample};
 
-use crate::script::{Script, begin, config as small, play};
+use crate::script::{Script, begin, config as small, play, training_tasks};
 
 /// Rounds of an episode: two turns of two seats.
 const ROUNDS: usize = 4;
@@ -200,6 +201,55 @@ fn lock_step_and_overlapped_make_the_same_episodes() {
         };
         assert_eq!(by(Scheduling::LockStep), by(Scheduling::Overlapped), "{sampling:?}");
     }
+}
+
+#[test]
+fn forked_episodes_draw_for_themselves() {
+    let mut config = config(SamplingScheme::ForkOnFirst, 3);
+    config.rollout.tasks_per_step = 1;
+    let first = Script::new(|asked| format!("first 0 {}", asked.seed.index(1_000_000)));
+    let rollout = play(&config, &first, &by_number("second"));
+    let said: BTreeSet<String> =
+        replies(&rollout, 0).into_iter().map(|replies| replies[2].clone()).collect();
+    assert_eq!(said.len(), 3, "the second turns of the three episodes: {said:?}");
+}
+
+#[test]
+fn what_a_seat_earns_later_is_shared_out_among_the_episodes_that_its_answer_is_part_of() {
+    let mut config = config(SamplingScheme::RoundRobin, 3);
+    (config.rollout.tasks_per_step, config.rollout.max_turns) = (12, 1);
+    // The second seat's answer pays the first, which is not asked then, its number.
+    let second = Script::new(|asked| format!("first 0 {}", asked.branch));
+    let rollout = play(&config, &Script::new(|_| "first 0 0"), &second);
+    let mut shared = 0;
+    for task in 0..12 {
+        let own = rollout.samples.iter().filter(|s| s.task == task && s.role == "first");
+        let earned: Vec<f64> = own.map(|sample| sample.reward.local).collect();
+        match earned.len() {
+            // One answer is part of all three episodes, in which it earns 0, 1 and 2.
+            1 => assert!((earned[0] - 1.0).abs() < 1e-9, "{earned:?}"),
+            // Each is followed by one answer, number 0.
+            _ => assert_eq!(earned, [0.0; 3]),
+        }
+        shared += usize::from(earned.len() == 1);
+    }
+    assert!((1..12).contains(&shared));
+}
+
+#[test]
+fn a_roles_own_limit_holds_for_a_policy_of_ours() {
+    let mut config = config(SamplingScheme::Tree, 4);
+    let limited = RoleConfig { max_completion_tokens: Some(2), ..RoleConfig::default() };
+    config.roles = Roles::Table([("first".to_owned(), limited)].into());
+    let team = Team::assemble(&config, Device::cpu()).unwrap();
+    let tasks = training_tasks(&team, 6, Seed::new(5));
+    let rollout = collect(&team.role_map, &team.policies, &tasks, &config.rollout, 1.0).unwrap();
+    let longest = |role: &str| {
+        let own = rollout.samples.iter().filter(|sample| sample.role == role);
+        own.map(|sample| sample.completion.tokens.len()).max().unwrap()
+    };
+    assert_eq!(longest("first"), 2);
+    assert!(longest("second") > 2);
 }
 
 #[test]

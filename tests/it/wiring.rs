@@ -13,6 +13,7 @@ use troupe::run::RunFolder;
 use troupe::training::{Record, Training};
 
 use crate::script::{Asked, SEATS, Script, config, tasks, team};
+use crate::support::fixture;
 
 /// A run of a few steps, scripted players in some seats.
 fn begin(folder: &Path, config: &Config, players: &[(&str, &Arc<Script>)]) -> Training {
@@ -177,6 +178,23 @@ fn every_objective_learns_from_the_same_answers_in_its_own_way() {
     ] {
         assert!(!near(surrogate, of(other)), "{other:?}");
     }
+}
+
+#[test]
+fn what_counts_more_often_weighs_more_in_the_update() {
+    let gradient = |threads| {
+        let mut config = Config::default();
+        config.plugins.files = ["hostile-environment", "threads-workflow"].map(fixture).to_vec();
+        config.rollout.sampling = SamplingScheme::Trajectory;
+        config.rollout.tasks_per_step = 4;
+        config.advantage.estimator = Estimator::MGrpo;
+        config.advantage.then = vec!["align".parse().unwrap()];
+        config.advantage.threads = threads;
+        first_step(&config, &[]).updates["shared"].gradient_norm
+    };
+    // All called conversations count the same, only more or less beside the main one.
+    let (some, many) = (gradient(3), gradient(30));
+    assert!((some - many).abs() > 1e-3 * some, "{some} {many}");
 }
 
 #[test]

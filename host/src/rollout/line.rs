@@ -57,7 +57,7 @@ impl Line {
         Line {
             id: [&self.id[..], &[round as u32, branch as u32]].concat().into(),
             rows: Vec::new(),
-            last: self.last.clone(),
+            last: None,
             numbers: self.numbers.clone(),
             last_of: self.last_of.clone(),
             later: Vec::new(),
