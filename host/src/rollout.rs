@@ -11,15 +11,15 @@
 
 mod attempt;
 mod branch;
-mod role_map;
 mod collect;
 mod demonstration;
-mod scheduler;
 mod line;
 mod play;
-mod sampler;
 mod request;
+mod role_map;
+mod sampler;
 mod scenario;
+mod scheduler;
 mod scheme;
 mod tool;
 mod weighing;

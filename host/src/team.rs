@@ -25,7 +25,7 @@ pub struct Team {
     pub families: Vec<Family>,
     /// Role → policy.
     pub role_map: RoleMap,
-    /// The policies the role_map names, but for those on servers.
+    /// The policies the role map names, but for those on servers.
     pub policies: Policies,
 }
 

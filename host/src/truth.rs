@@ -57,6 +57,8 @@ struct State {
     task: TaskSeed,
     position: Position,
     rows: Vec<usize>,
+    /// All answers that were given in it, in episodes that were forked here, too.
+    given: Vec<usize>,
 }
 
 /// How far an estimator is from the truth.
@@ -172,6 +174,10 @@ fn replay(
         let episode = rounds.entry((sample.task, sample.episode)).or_default();
         episode.entry(sample.round).or_default().push(index);
     }
+    let mut given: BTreeMap<(usize, u64), Vec<usize>> = BTreeMap::new();
+    for (index, sample) in samples.iter().enumerate() {
+        given.entry((sample.task, sample.state)).or_default().push(index);
+    }
     let lineage = Lineage::of(samples);
     let mut states = Vec::new();
     for (&(task, episode), own) in &rounds {
@@ -190,14 +196,19 @@ fn replay(
             if position.digest() != samples[rows[0]].state {
                 return Err(TruthError::OtherState { task: task_seed.task, round });
             }
-            let kept: Vec<&Sample> =
-                rows.iter().map(|&row| &samples[row]).filter(|sample| sample.kept).collect();
+            // Who was asked once for all forks has a row in the first of them alone.
+            let given = &given[&(task, position.digest())];
+            let kept = rows.iter().filter(|&&row| samples[row].kept).chain(given);
+            let kept: Vec<&Sample> = kept.map(|&row| &samples[row]).collect();
             let answers = position.due.iter().filter_map(|due| answer_to(due, &kept));
             let texts: Vec<Answer> = answers.map(Answer::from).collect();
+            if texts.len() < position.due.len() {
+                return Err(TruthError::OtherState { task: task_seed.task, round });
+            }
             next = task_seed.scenario.answer(&position, &texts)?.next;
             if own.contains_key(&round) {
                 let (task, rows) = (task_seed.at(episode, round), rows.clone());
-                states.push(State { task, position, rows });
+                states.push(State { task, position, rows, given: given.clone() });
             }
         }
     }
@@ -235,7 +246,7 @@ impl State {
     /// What was answered to everything due in one branch; of who was asked once,
     /// that.
     fn answers(&self, samples: &[Sample], branch: usize) -> Vec<Completion> {
-        let mut given: Vec<&Sample> = self.rows.iter().map(|&row| &samples[row]).collect();
+        let mut given: Vec<&Sample> = self.given.iter().map(|&row| &samples[row]).collect();
         // Whose answer is of this branch comes first, and else the last of those before it.
         given.sort_by_key(|sample| (sample.branch > branch, std::cmp::Reverse(sample.branch)));
         let due = self.position.due.iter();

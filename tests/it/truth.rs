@@ -1,6 +1,6 @@
 //! What answers are worth, found out by playing on from where they were given.
 
-use troupe::config::SamplingScheme;
+use troupe::config::{Config, PolicyConfig, SamplingScheme};
 use troupe::credit::Credits;
 use troupe::plugin::Split;
 use troupe::table::{Row, rows_of};
@@ -16,14 +16,21 @@ fn truths(
 ) -> Result<(Vec<Row>, Vec<Truth>), TruthError> {
     let mut config = config();
     (config.rollout.sampling, config.rollout.branches) = (sampling, 3);
+    found_in(&config, spoil)
+}
+
+fn found_in(
+    config: &Config,
+    spoil: impl Fn(&mut Row),
+) -> Result<(Vec<Row>, Vec<Truth>), TruthError> {
     let scripts = SEATS.map(|seat| Script::new(move |asked| format!("{seat} 0 {}", asked.branch)));
-    let rollout = play(&config, &scripts[0], &scripts[1]);
+    let rollout = play(config, &scripts[0], &scripts[1]);
     let credits = Credits::of(vec![None; rollout.samples.len()]);
     let (samples, episodes) = (&rollout.samples, &rollout.episodes);
     let mut rows = rows_of((1, |_: &str| 0), samples, &credits, episodes, |_| true);
     rows.iter_mut().for_each(spoil);
-    let team = team(&config, &[(SEATS[0], &scripts[0]), (SEATS[1], &scripts[1])]);
-    let found = find(&team, &config, &rows, 1000, 2, |sample| sample.role == "first")?;
+    let team = team(config, &[(SEATS[0], &scripts[0]), (SEATS[1], &scripts[1])]);
+    let found = find(&team, config, &rows, 1000, 2, |sample| sample.role == "first")?;
     Ok((rows, found))
 }
 
@@ -38,6 +45,23 @@ fn an_answer_is_better_than_a_fresh_one_by_what_it_earns_more() {
             let sample = &rows[truth.row].sample;
             assert_eq!((truth.advantage, truth.noise), (sample.branch as f64, 0.0), "{sample:?}");
         }
+    }
+}
+
+#[test]
+fn a_state_of_forks_is_reached_with_what_was_answered_once_for_all_of_them() {
+    let mut config = config();
+    (config.rollout.sampling, config.rollout.branches) = (SamplingScheme::ForkOnFirst, 3);
+    // Both are asked at once, and only the first seat is asked three times.
+    config.workflow.insert("together".to_owned(), true.into());
+    let frozen = PolicyConfig { train: false, ..PolicyConfig::default() };
+    config.policies.insert("second".to_owned(), frozen);
+    let (rows, found) = found_in(&config, |_| ()).unwrap();
+    let learning = rows.iter().filter(|row| row.sample.role == "first").count();
+    assert_eq!(found.len(), learning);
+    for truth in found {
+        let sample = &rows[truth.row].sample;
+        assert_eq!((truth.advantage, truth.noise), (sample.branch as f64, 0.0), "{sample:?}");
     }
 }
 

@@ -146,16 +146,7 @@ fn twice_the_epochs_are_twice_the_optimizer_steps() {
 #[test]
 fn every_objective_learns_from_the_same_answers_in_its_own_way() {
     let mut losses = Vec::new();
-    for objective in [
-        Objective::Surrogate,
-        Objective::Gspo,
-        Objective::MGrpo,
-        Objective::Cispo,
-        Objective::Reinforce,
-        Objective::Likelihood,
-        Objective::WeightedLikelihood,
-        Objective::Preference,
-    ] {
+    for objective in Objective::ALL {
         let mut config = config();
         config.train.objective = objective;
         config.train.entropy_coefficient = 0.0;

@@ -74,7 +74,7 @@ pub enum RolloutError {
     /// The engine failed.
     #[error("the policies cannot answer: {0}")]
     Engine(#[from] PolicyError),
-    /// The role_map names a policy that was not loaded.
+    /// The role map names a policy that was not loaded.
     #[error("the policy `{policy}` was not loaded")]
     Missing {
         /// Its name.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::weighing::RowOf;
 use crate::lineage::Lineage;
 use crate::plugin::{Credit, Seat};
-use crate::trajectory::{Ending, Episode, Reward, Sample};
+use crate::trajectory::{Episode, Reward, Sample};
 
 /// An answer of this or another episode of the task.
 #[derive(Clone, PartialEq)]
@@ -116,15 +116,14 @@ pub(super) fn hang(lines: &mut [&mut Line], kept: &[usize], rows: Vec<RowOf>) {
 pub(super) fn join(mut lines: Vec<(Line, Episode)>) -> (Vec<Sample>, Vec<Episode>) {
     lines.sort_by(|(a, one), (b, other)| (one.task, &a.id).cmp(&(other.task, &b.id)));
     spread_void(&mut lines);
-    let mut number = (usize::MAX, 0);
     let mut starts = BTreeMap::new();
     let mut count = 0;
-    for (line, episode) in &mut lines {
-        number =
-            if number.0 == episode.task { (number.0, number.1 + 1) } else { (episode.task, 0) };
-        episode.episode = number.1;
-        starts.insert((episode.task, line.id.clone()), count);
-        count += if episode.is_void() { 0 } else { line.rows.len() };
+    for of_task in lines.chunk_by_mut(|(_, one), (_, other)| one.task == other.task) {
+        for (number, (line, episode)) in of_task.iter_mut().enumerate() {
+            episode.episode = number;
+            starts.insert((episode.task, line.id.clone()), count);
+            count += if episode.is_void() { 0 } else { line.rows.len() };
+        }
     }
     let at = |task: usize, place: &Place| starts[&(task, place.line.clone())] + place.row;
     let (mut samples, mut later, mut episodes) =
@@ -151,10 +150,8 @@ pub(super) fn join(mut lines: Vec<(Line, Episode)>) -> (Vec<Sample>, Vec<Episode
 fn spread_void(lines: &mut [(Line, Episode)]) {
     let of = |(line, episode): &(Line, Episode)| (episode.task, line.id[0]);
     for family in lines.chunk_by_mut(|a, b| of(a) == of(b)) {
-        let void = family.iter().map(|(_, episode)| &episode.ending);
-        let void: Option<Ending> =
-            void.clone().find(|ending| matches!(ending, Ending::Void { .. })).cloned();
-        if let Some(void) = void {
+        let void = family.iter().find(|(_, episode)| episode.is_void());
+        if let Some(void) = void.map(|(_, episode)| episode.ending.clone()) {
             family.iter_mut().for_each(|(_, episode)| episode.ending = void.clone());
         }
     }

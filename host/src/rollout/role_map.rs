@@ -152,12 +152,12 @@ impl RoleMap {
         SamplingByRole::new(common, own)
     }
 
-    /// Have a policy of the role_map answered for by a remote, such as a server.
+    /// Have a policy of the role map answered for by a remote, such as a server.
     pub fn connect(&mut self, policy: &str, remote: Arc<dyn Remote>) {
         self.remotes.insert(policy.to_owned(), remote);
     }
 
-    /// Have a policy of the role_map play without learning.
+    /// Have a policy of the role map play without learning.
     pub fn freeze(&mut self, policy: &str) {
         self.frozen.insert(policy.to_owned());
     }

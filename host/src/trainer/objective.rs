@@ -47,6 +47,20 @@ fn regularized(
     }
 }
 
+/// Some numbers for every target, on the device of `like`: `[N, targets]`.
+fn columns<const N: usize>(
+    targets: &[Target],
+    like: &Tensor,
+    numbers: impl Fn(&Target) -> [f32; N],
+) -> Tensor {
+    let mut columns = [const { Vec::new() }; N];
+    for target in targets {
+        columns.iter_mut().zip(numbers(target)).for_each(|(column, number)| column.push(number));
+    }
+    let shape = [N as i64, targets.len() as i64];
+    Tensor::from_slice(&columns.concat()).view(shape).to_device(like.device())
+}
+
 /// A loss over the tokens of a mini-batch.
 pub(in crate::trainer) trait Objective {
     /// The distributions under which answers are scored.
@@ -65,7 +79,7 @@ pub(in crate::trainer) trait Objective {
 
 /// Weighted sums over some targets.
 pub(in crate::trainer) struct Measures {
-    /// One number per entry of [`Measures::NAMES`], on the device.
+    /// One number for each field of [`Measured`], on the device.
     sums: Tensor,
 }
 

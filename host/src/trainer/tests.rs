@@ -8,7 +8,7 @@ use tch::{Kind, Tensor};
 use super::*;
 use crate::config::{LoraConfig, LossAggregation, PolicyConfig};
 use crate::policy::{Device, Request, Sampling};
-use crate::trajectory::{Completion, Reward, StopReason};
+use crate::trajectory::{Completion, StopReason};
 
 fn policy(seed: u64) -> Policy {
     let words: Vec<String> = (0..30).map(|word| format!("w{word}")).collect();
@@ -38,25 +38,10 @@ fn samples(policy: &Policy, groups: u64, sampling: &Sampling) -> Vec<Sample> {
         .collect();
     let answers = policy.generate(&requests, sampling).unwrap();
     let sample = |(task, branch, prompt, completion)| Sample {
-        task,
-        family: String::new(),
-        episode: 0,
-        turn: 0,
-        role: "solver".to_owned(),
-        instance: 0,
-        thread: String::new(),
-        situation: None,
-        parent: None,
-        caller: None,
-        round: 0,
         policy: "solo".to_owned(),
-        branch,
-        kept: branch == 0,
-        state: 0,
         prompt,
         completion,
-        reward: Reward::default(),
-        accepted: true,
+        ..crate::test_samples::sample(task, 0, 0, "solver", branch)
     };
     let grouped = requests.iter().zip(answers).enumerate();
     grouped

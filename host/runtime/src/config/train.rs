@@ -112,6 +112,20 @@ choices! {
     }
 }
 
+impl Objective {
+    /// Every one of them.
+    pub const ALL: [Objective; 8] = [
+        Objective::Surrogate,
+        Objective::Gspo,
+        Objective::MGrpo,
+        Objective::Cispo,
+        Objective::Reinforce,
+        Objective::Likelihood,
+        Objective::WeightedLikelihood,
+        Objective::Preference,
+    ];
+}
+
 choices! {
     /// Which probabilities ratios begin at.
     pub enum AnchorChoice {

@@ -8,7 +8,7 @@ use super::super::bundle::Bundle;
 use super::super::pack::Target;
 use super::super::scores::Scores;
 use super::share::Share;
-use super::{Measures, Objective, regularized};
+use super::{Measures, Objective, columns, regularized};
 use crate::config::TrainConfig;
 use crate::policy::{Sampling, SamplingByRole};
 
@@ -37,15 +37,11 @@ impl<'a> Surrogate<'a> {
     /// Log-probability before the update, advantage, correction and weight of
     /// every target: `[4, targets]`.
     fn columns(&self, targets: &[Target], like: &Tensor) -> Tensor {
-        let mut columns: [Vec<f32>; 4] = Default::default();
-        for target in targets {
+        columns(targets, like, |target| {
             let row = &self.rows[target.row];
             let (old, correction) = self.anchor.token(row, target.row, target.token);
-            let numbers = [old, row.advantage, correction, self.share.of(row)];
-            columns.iter_mut().zip(numbers).for_each(|(column, number)| column.push(number));
-        }
-        let count = targets.len() as i64;
-        Tensor::from_slice(&columns.concat()).view([4, count]).to_device(like.device())
+            [old, row.advantage, correction, self.share.of(row)]
+        })
     }
 }
 
@@ -93,36 +89,20 @@ mod tests {
     use crate::seed::Seed;
     use crate::trainer::bundle::{Answer, bundle};
     use crate::trainer::pack::micro_batches;
-    use crate::trajectory::{Completion, Reward, Sample, StopReason};
+    use crate::trajectory::{Completion, Sample, StopReason};
 
     fn sample(logprobs: &[f32]) -> Sample {
         let tokens = (0..logprobs.len() as u32).collect();
         let logprobs = logprobs.to_vec();
         Sample {
-            task: 0,
-            family: String::new(),
-            episode: 0,
-            turn: 0,
-            role: String::new(),
-            instance: 0,
-            thread: String::new(),
-            situation: None,
-            parent: None,
-            caller: None,
-            round: 0,
-            policy: String::new(),
-            branch: 0,
-            kept: true,
-            state: 0,
             prompt: [9].into(),
-            accepted: true,
-            reward: Reward::default(),
             completion: Completion {
                 tokens,
                 logprobs,
                 text: String::new(),
                 stop: StopReason::EndOfText,
             },
+            ..crate::test_samples::sample(0, 0, 0, "solver", 0)
         }
     }
 

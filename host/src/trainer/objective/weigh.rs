@@ -1,5 +1,7 @@
 //! How much every token's log-probability pulls: ∂(−L)/∂log π, in plain numbers.
 
+use std::collections::BTreeMap;
+
 use super::super::Row;
 use super::super::anchor::Anchor;
 use crate::config::{Objective, TrainConfig};
@@ -139,12 +141,8 @@ fn by_answer(config: &TrainConfig, scored: &Scored, ratio: Ratio) -> Vec<Pull> {
 /// margin is the difference of log(π / π_ref) (DPO, arXiv 2305.18290, equation 7).
 fn preference(config: &TrainConfig, rows: &[Scored]) -> Vec<Vec<Pull>> {
     let mut pulls: Vec<(f64, f64)> = vec![(0.0, 0.0); rows.len()];
-    let margin = |scored: &Scored| -> f64 {
-        let reference = scored.reference.iter().flatten();
-        let sum =
-            |numbers: &mut dyn Iterator<Item = &f32>| numbers.map(|n| f64::from(*n)).sum::<f64>();
-        sum(&mut scored.now.iter()) - sum(&mut reference.into_iter())
-    };
+    let sum = |logprobs: &[f32]| logprobs.iter().map(|&logprob| f64::from(logprob)).sum::<f64>();
+    let margin = |scored: &Scored| sum(&scored.now) - scored.reference.as_deref().map_or(0.0, sum);
     for of_prompt in by_prompt(rows) {
         let of_sign = |sign: f32| -> Vec<usize> {
             of_prompt.iter().copied().filter(|&at| rows[at].row.advantage * sign > 0.0).collect()
@@ -173,7 +171,7 @@ fn preference(config: &TrainConfig, rows: &[Scored]) -> Vec<Vec<Pull>> {
 
 /// Indices of rows with equal prompts.
 fn by_prompt(rows: &[Scored]) -> Vec<Vec<usize>> {
-    let mut prompts: std::collections::BTreeMap<&[u32], Vec<usize>> = Default::default();
+    let mut prompts: BTreeMap<&[u32], Vec<usize>> = BTreeMap::new();
     for (index, scored) in rows.iter().enumerate() {
         prompts.entry(&scored.row.sample.prompt).or_default().push(index);
     }

@@ -10,7 +10,7 @@ use super::super::pack::Target;
 use super::super::scores::Scores;
 use super::share::Share;
 use super::weigh::Pull;
-use super::{Measures, Objective, regularized};
+use super::{Measures, Objective, columns, regularized};
 use crate::config::TrainConfig;
 use crate::policy::{Sampling, SamplingByRole};
 
@@ -60,16 +60,12 @@ impl<'a> Weighted<'a> {
     /// Slope, gain, whether clipped below and above, and weight of every target:
     /// `[5, targets]`.
     fn columns(&self, targets: &[Target], like: &Tensor) -> Tensor {
-        let mut columns: [Vec<f32>; 5] = Default::default();
-        for target in targets {
+        columns(targets, like, |target| {
             let Pull { slope, gain, clipped } = self.pulls[&target.row][target.token];
             let flag = |held: bool| f32::from(u8::from(held));
             let weight = self.share.of(&self.rows[target.row]);
-            let numbers = [slope as f32, gain as f32, flag(clipped[0]), flag(clipped[1]), weight];
-            columns.iter_mut().zip(numbers).for_each(|(column, number)| column.push(number));
-        }
-        let count = targets.len() as i64;
-        Tensor::from_slice(&columns.concat()).view([5, count]).to_device(like.device())
+            [slope as f32, gain as f32, flag(clipped[0]), flag(clipped[1]), weight]
+        })
     }
 }
 

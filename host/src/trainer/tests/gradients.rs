@@ -6,17 +6,6 @@ use super::super::update;
 use super::*;
 use crate::config::{AnchorChoice, Importance, Objective};
 
-const ALL: [Objective; 8] = [
-    Objective::Surrogate,
-    Objective::Gspo,
-    Objective::MGrpo,
-    Objective::Cispo,
-    Objective::Reinforce,
-    Objective::Likelihood,
-    Objective::WeightedLikelihood,
-    Objective::Preference,
-];
-
 fn config_of(objective: Objective) -> TrainConfig {
     TrainConfig { objective, beta: 0.7, entropy_coefficient: 0.0, ..config() }
 }
@@ -87,7 +76,7 @@ fn the_gradient_of_every_objective_is_what_differences_say() {
     let reference = policy.duplicate().unwrap();
     let samples = work(&policy);
     let rows = weighted_rows(&samples);
-    for objective in ALL {
+    for objective in Objective::ALL {
         let config = config_of(objective);
         let gradient = gradient(&config, &mut policy, &rows);
         let slope = gradient.norm().double_value(&[]);
@@ -116,7 +105,7 @@ fn a_pull_is_the_derivative_of_what_is_gained() {
         let own = row.sample.completion.logprobs.iter().enumerate();
         own.map(|(at, logprob)| logprob + 0.05 * (at as f32 - 1.0)).collect()
     };
-    for objective in ALL {
+    for objective in Objective::ALL {
         let config = config_of(objective);
         let of = |changed: Option<(usize, usize, f32)>| {
             let scored: Vec<Scored> = (rows.iter().enumerate())
