@@ -7,7 +7,9 @@ use std::sync::Arc;
 use crate::config::{Config, CurriculumConfig, MixConfig};
 use crate::error::suggestion;
 use crate::loading::{LoadError, load_plugins};
-use crate::plugin::{EnvironmentPlugin, PluginError, PluginFailure, PluginLibrary};
+use crate::plugin::{
+    EnvironmentConfiguration, EnvironmentPlugin, PluginError, PluginFailure, PluginLibrary,
+};
 use crate::records::{RecordError, Records};
 use crate::rollout::{Scenario, offered_tools};
 
@@ -122,7 +124,7 @@ fn set_scenario(
     let workflow_settings = workflow.settings(&entry.workflow_settings)?;
     let workflow_configuration =
         workflow.configure(&workflow_settings, &environment.description().actions)?;
-    let records = open_records(entry, &environment, environment_configuration.needs_records)?;
+    let records = open_records(entry, &environment, &environment_configuration)?;
     let max_turns = match config.rollout.max_turns {
         0 => environment_configuration.max_turns as usize,
         turns => turns,
@@ -151,13 +153,16 @@ fn set_scenario(
 fn open_records(
     entry: &MixConfig,
     environment: &EnvironmentPlugin,
-    needs_records: bool,
+    configuration: &EnvironmentConfiguration,
 ) -> Result<Option<Arc<Records>>, FamilyError> {
     let name = || environment.name().to_owned();
-    match (Records::open(&entry.tasks)?, needs_records) {
-        (None, true) => Err(FamilyError::NoRecords { environment: name() }),
-        (Some(_), false) => Err(FamilyError::UselessRecords { environment: name() }),
-        (records, _) => Ok(records.map(Arc::new)),
+    let needed = configuration.needs_records;
+    match Records::open(&entry.tasks)? {
+        None if needed => Err(FamilyError::NoRecords { environment: name() }),
+        Some(_) if !needed && !configuration.may_have_records() => {
+            Err(FamilyError::UselessRecords { environment: name() })
+        }
+        records => Ok(records.map(Arc::new)),
     }
 }
 

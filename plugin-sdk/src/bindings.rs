@@ -8,13 +8,14 @@
 pub mod contract {
     #[cfg(feature = "host")]
     pub use super::host::{
-        exports::troupe::plugin::{environment, interpreter, workflow},
+        exports::troupe::plugin::{environment, interpreter, rendering, workflow},
         troupe::plugin::types,
     };
     #[cfg(not(feature = "host"))]
     pub use super::{
         environment_plugin::exports::troupe::plugin::environment,
-        interpreter_plugin::exports::troupe::plugin::interpreter, shared::troupe::plugin::types,
+        interpreter_plugin::exports::troupe::plugin::interpreter,
+        rendering_plugin::exports::troupe::plugin::rendering, shared::troupe::plugin::types,
         workflow_plugin::exports::troupe::plugin::workflow,
     };
 }
@@ -35,6 +36,7 @@ pub mod host {
                 import troupe:plugin/sandbox@0.2.0;
                 import troupe:plugin/retrieval@0.2.0;
                 export troupe:plugin/environment@0.2.0;
+                export troupe:plugin/rendering@0.2.0;
                 export troupe:plugin/workflow@0.2.0;
                 export troupe:plugin/interpreter@0.2.0;
             }
@@ -73,6 +75,19 @@ pub mod environment_plugin {
         additional_derives: [PartialEq],
         pub_export_macro: true,
         export_macro_name: "export_environment_plugin",
+    });
+}
+
+/// The world of a component that says how its episodes look.
+#[cfg(not(feature = "host"))]
+pub mod rendering_plugin {
+    wit_bindgen::generate!({
+        path: "wit",
+        world: "rendering-plugin",
+        with: { "troupe:plugin/types@0.2.0": super::shared::troupe::plugin::types },
+        additional_derives: [PartialEq],
+        pub_export_macro: true,
+        export_macro_name: "export_rendering_plugin",
     });
 }
 

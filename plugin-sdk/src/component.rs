@@ -8,10 +8,12 @@ use std::marker::PhantomData;
 use crate::bindings::environment_plugin::exports::troupe::plugin::environment as exported_environment;
 use crate::bindings::interpreter_plugin::exports::troupe::plugin::interpreter as exported_interpreter;
 use crate::bindings::interpreter_plugin::troupe::plugin::streams::{self, Output};
+use crate::bindings::rendering_plugin::exports::troupe::plugin::rendering as exported_rendering;
 use crate::bindings::workflow_plugin::exports::troupe::plugin::workflow as exported_workflow;
 use crate::environment::{self, Environment, Episode};
 use crate::interpreter::{self, Interpreter, Streams};
 use crate::log::warning;
+use crate::rendering::{Rendered, Rendering};
 use crate::types::{Action, ActionKind, Configured, Part, Problem, Seat};
 use crate::workflow::{self, Workflow};
 
@@ -86,6 +88,15 @@ impl<E: Environment + 'static> exported_environment::GuestEpisode for EpisodeRes
 
     fn resume(state: Vec<u8>) -> Result<exported_environment::Episode, Problem> {
         Self::open(|| Episode::resume(&state))
+    }
+}
+
+/// The component that says how episodes of `E` look.
+pub struct RenderingComponent<E>(PhantomData<E>);
+
+impl<E: Rendered + 'static> exported_rendering::Guest for RenderingComponent<E> {
+    fn render(state: Vec<u8>) -> Result<Rendering, Problem> {
+        Ok(Episode::<E>::resume(&state)?.environment().render())
     }
 }
 

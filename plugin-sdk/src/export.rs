@@ -1,11 +1,12 @@
 //! The one macro that turns a type into a component.
 
-/// Export an environment, a workflow, an interpreter, or several of them from
-/// this component. On other targets than WebAssembly it only checks the types,
+/// Export an environment, how its episodes look, a workflow, an interpreter, or
+/// several of them from this component. On other targets than WebAssembly it only checks the types,
 /// so that the same crate can be tested natively.
 ///
 /// ```ignore
 /// plugin_sdk::export!(environment: Sudoku);
+/// plugin_sdk::export!(environment: Sudoku, rendering: Sudoku);
 /// plugin_sdk::export!(environment: Debate, workflow: Panel);
 /// ```
 #[macro_export]
@@ -29,6 +30,19 @@ macro_rules! __export {
             type Component = $crate::component::EnvironmentComponent<$type>;
             $crate::bindings::environment_plugin::export_environment_plugin!(
                 Component with_types_in $crate::bindings::environment_plugin
+            );
+        };
+    };
+    (rendering, $type:ty) => {
+        const _: fn() = || {
+            fn is_rendered<T: $crate::Rendered>() {}
+            is_rendered::<$type>();
+        };
+        #[cfg(target_family = "wasm")]
+        const _: () = {
+            type Component = $crate::component::RenderingComponent<$type>;
+            $crate::bindings::rendering_plugin::export_rendering_plugin!(
+                Component with_types_in $crate::bindings::rendering_plugin
             );
         };
     };

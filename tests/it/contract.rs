@@ -16,7 +16,7 @@ use troupe::trajectory::{Ending, Event, Sample};
 
 use crate::retrieval;
 use crate::script::{Asked, Script, team, training_tasks};
-use crate::support::{fixture, plugin};
+use crate::support::{fixture, plugin, run};
 
 const TASKS: u32 = 3;
 
@@ -275,8 +275,7 @@ fn conversations_go_on_while_others_are_due_and_count_their_own_turns() {
 
 #[test]
 fn a_policy_that_reads_text_only_does_not_pretend_to_see() {
-    let mut config = config("picture-environment", "hostile-workflow");
-    config.plugins.files[1] = plugin("solo");
+    let config = picture();
     let player = scripted(|_| "1");
     let rollout = play(&config, &[("player", &player)]);
     for episode in &rollout.episodes {
@@ -285,6 +284,62 @@ fn a_policy_that_reads_text_only_does_not_pretend_to_see() {
         assert!(message.contains("`player` is shown a picture"), "{message}");
     }
     assert!(rollout.samples.is_empty());
+}
+
+fn picture() -> Config {
+    let mut config = config("picture-environment", "hostile-workflow");
+    config.plugins.files[1] = plugin("solo");
+    config
+}
+
+#[test]
+fn an_episode_is_drawn_as_its_environment_wants_and_never_as_more_than_an_image() {
+    let drawn = |config: &Config| {
+        let scenario = scenario_of(config, None).unwrap();
+        let Next::Asked(position) = scenario.begin(Split::Test, 3).unwrap().next else { panic!() };
+        let shown = position.due[0].messages.last().unwrap().text.clone();
+        (scenario.render(&position), shown)
+    };
+    let (rendering, shown) = drawn(&picture());
+    let rendering = rendering.unwrap().unwrap();
+    assert!(rendering.svg.contains("<circle r='4'/>"), "{}", rendering.svg);
+    let name = rendering.text.strip_prefix("* ").unwrap();
+    assert!(shown.contains(name), "`{shown}` is another task than `{name}`");
+    let hostile = with(picture(), "environment", "preset", "hostile");
+    let failure = drawn(&hostile).0.unwrap_err();
+    assert_eq!(failure.cause.name(), "invalid_answer");
+    assert!(failure.to_string().contains("its svg contains `<script`"), "{failure}");
+    let undrawn = config("pair-environment", "pair-workflow");
+    assert_eq!(drawn(&undrawn).0.unwrap(), None);
+}
+
+#[test]
+fn a_preset_is_spelled_out_and_what_the_user_says_besides_wins() {
+    let settings = |config: Config| {
+        let scenario = scenario_of(&config, None).unwrap();
+        scenario.environment_settings.get("drawing").unwrap().to_string()
+    };
+    let hostile = || with(picture(), "environment", "preset", "hostile");
+    assert!(settings(hostile()).contains("script"));
+    assert_eq!(settings(with(hostile(), "environment", "drawing", "<g/>")), "\"<g/>\"");
+    let unknown = with(picture(), "environment", "preset", "hostil");
+    let error = scenario_of(&unknown, None).err().unwrap().to_string();
+    assert!(error.contains("no preset \"hostil\"; did you mean `hostile`?"), "{error}");
+}
+
+#[test]
+fn play_shows_and_writes_what_an_environment_draws() {
+    let folder = tempfile::tempdir().unwrap();
+    let plugins =
+        format!("{},{}", fixture("picture-environment").display(), plugin("solo").display());
+    let svg = folder.path().join("drawings");
+    let svg = svg.to_str().unwrap();
+    let (code, shown, said) =
+        run(&["play", "--plugins", &plugins, "--oracle", "--draw", "--svg", svg]);
+    assert_eq!(code, 0, "{said}");
+    assert!(shown.contains("\n* name"), "{shown}");
+    let image = std::fs::read_to_string(format!("{svg}/000.svg")).unwrap();
+    assert!(image.starts_with("<svg"), "{image}");
 }
 
 /// Stages of every pair, and what a scripted role says there.

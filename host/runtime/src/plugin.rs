@@ -12,6 +12,7 @@
 
 mod digest;
 mod setting;
+mod preset;
 mod task;
 mod failure;
 mod error;
@@ -44,6 +45,7 @@ pub use plugin_sdk::environment::{
     Configuration as EnvironmentConfiguration, Description as EnvironmentDescription, Outcome, Task,
 };
 pub use plugin_sdk::interpreter::Description as InterpreterDescription;
+pub use plugin_sdk::rendering::Rendering;
 pub use plugin_sdk::types::{
     Action, ActionKind, Configured, Domain, Fault, Move, Part, Problem, Seat, Setting, Split,
     Status, Value, text_of,

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::io::BufRead;
+use std::path::Path;
+
+use anyhow::bail;
 
 use super::args::{CheckpointName, PlayArgs};
 use super::{eval, report};
@@ -12,6 +15,7 @@ use crate::plugin::Split;
 use crate::policy::{Device, PolicyError, Request as Prompt, Sampling};
 use crate::rollout::{Answer, Due, Next, Position, Scenario, Transition};
 use crate::seed::Seed;
+use crate::storage;
 use crate::team::Team;
 use crate::trajectory::{Author, Event, Message};
 
@@ -27,29 +31,60 @@ pub fn run(
     }
     let (split, task, family) = (args.split.into(), args.task, args.family.as_deref());
     let scenario = scenario_of(&config, family)?;
+    let mut drawings = Drawings { shown: args.draw, folder: args.svg.as_deref(), drawn: 0 };
+    let mut show = |answer: &mut Answerer<'_>| show(&scenario, split, task, &mut drawings, answer);
     if args.oracle {
-        return show(&scenario, split, task, |position, due| {
-            Ok(scenario.demonstrate(position, due)?)
-        });
+        return show(&mut |position, due| Ok(scenario.demonstrate(position, due)?));
     }
     if args.human {
         let mut explained = BTreeSet::new();
-        return show(&scenario, split, task, |_, due| {
-            ask_person(due, explained.insert(due.request.seat.to_string()))
-        });
+        return show(&mut |_, due| ask_person(due, explained.insert(due.request.seat.to_string())));
     }
     let team = Team::assemble(&config, device()?)?;
-    show(&scenario, split, task, |position, due| {
-        ask_policy(&team, &config, position, due).map(Some)
-    })
+    show(&mut |position, due| ask_policy(&team, &config, position, due).map(Some))
 }
 
-/// Play a task, asking `answer` for every answer; no answer ends it.
+/// Who gives an answer that is due; none ends the episode.
+type Answerer<'a> = dyn FnMut(&Position, &Due) -> anyhow::Result<Option<String>> + 'a;
+
+/// Where drawings of the episode go.
+struct Drawings<'a> {
+    /// On standard output, in characters.
+    shown: bool,
+    /// As images, numbered.
+    folder: Option<&'a Path>,
+    drawn: usize,
+}
+
+impl Drawings<'_> {
+    fn draw(&mut self, scenario: &Scenario, position: &Position) -> anyhow::Result<()> {
+        if !self.shown && self.folder.is_none() {
+            return Ok(());
+        }
+        let Some(rendering) = scenario.render(position)? else {
+            let name = scenario.environment.name();
+            bail!("the environment `{name}` does not draw its episodes");
+        };
+        if self.shown {
+            report::line(&format!("\n{}", rendering.text));
+        }
+        if let Some(folder) = self.folder {
+            storage::create_folder(folder)?;
+            let file = folder.join(format!("{:03}.svg", self.drawn));
+            storage::write_file(&file, rendering.svg.as_bytes())?;
+        }
+        self.drawn += 1;
+        Ok(())
+    }
+}
+
+/// Play a task, asking `answer` for every answer.
 fn show(
     scenario: &Scenario,
     split: Split,
     task: u32,
-    mut answer: impl FnMut(&Position, &Due) -> anyhow::Result<Option<String>>,
+    drawings: &mut Drawings<'_>,
+    answer: &mut Answerer<'_>,
 ) -> anyhow::Result<ExitCode> {
     report::line(&format!(
         "{} with {}, {split} task {task}",
@@ -69,6 +104,7 @@ fn show(
                 return Ok(ExitCode::Success);
             }
         };
+        drawings.draw(scenario, &position)?;
         let mut texts = Vec::new();
         for due in &position.due {
             let seat = &due.request.seat;

@@ -13,8 +13,8 @@ use super::play::Play;
 use super::request::Due;
 use crate::plugin::{
     Action, Briefing, Cause, Credit, EnvironmentConfiguration, EnvironmentPlugin, EnvironmentState,
-    Fault, LiveEpisode, Plugin, PluginFailure, Role, Seat, SessionState, Settings, Split, Task,
-    Tool, View, WorkflowConfiguration, WorkflowPlugin,
+    Fault, LiveEpisode, Plugin, PluginFailure, Rendering, Role, Seat, SessionState, Settings,
+    Split, Task, Tool, View, WorkflowConfiguration, WorkflowPlugin,
 };
 use crate::records::{Record, Records};
 use crate::seed::Seed;
@@ -212,6 +212,11 @@ impl Scenario {
             self.environment.resume(&position.environment)?.demonstrate(seat)?;
         let Some(expert) = expert else { return Ok(None) };
         self.workflow.resume(&position.session)?.demonstrate(seat, &expert)
+    }
+
+    /// How the episode looks; nothing if the environment does not draw.
+    pub fn render(&self, position: &Position) -> Result<Option<Rendering>, PluginFailure> {
+        self.environment.render(&position.environment)
     }
 
     fn briefing(&self, episode: &mut LiveEpisode) -> Result<Briefing, PluginFailure> {

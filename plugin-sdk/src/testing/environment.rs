@@ -2,6 +2,7 @@
 
 mod conduct;
 mod corners;
+mod drawing;
 mod income;
 mod language;
 mod laps;
@@ -20,6 +21,7 @@ use super::walk::{Contests, Walk};
 use super::{Scope, Watch};
 use crate::Random;
 use crate::environment::{Configuration, Description, Move, Outcome, Task};
+use crate::rendering::Rendering;
 use crate::types::{Action, Configured, Part, Problem, Seat, Split};
 
 /// An environment as the suite sees it: a type of this program
@@ -34,6 +36,10 @@ pub trait EnvironmentUnderTest {
     fn start(&self, task: &Task) -> Result<Box<dyn EpisodeUnderTest + '_>, Problem>;
     /// Go on from a saved state, in a fresh instance if there are instances.
     fn resume(&self, state: &[u8]) -> Result<Box<dyn EpisodeUnderTest + '_>, Problem>;
+    /// Draw a saved state; nothing if it draws none.
+    fn render(&self, _state: &[u8]) -> Option<Result<Rendering, Problem>> {
+        None
+    }
 }
 
 /// An episode as the suite sees it.
@@ -61,7 +67,7 @@ pub(super) const ROUNDING: f64 = 1e-9;
 type Check = fn(&Examination) -> Checked;
 
 /// Every check that needs walks, in the order in which they are reported.
-const CHECKS: [(&str, Check); 16] = [
+const CHECKS: [(&str, Check); 17] = [
     ("start", conduct::check_start),
     ("determinism", conduct::check_determinism),
     ("pure", conduct::check_pure),
@@ -78,6 +84,7 @@ const CHECKS: [(&str, Check); 16] = [
     ("splits", splits::check),
     ("vocabulary", language::check_vocabulary),
     ("settings", corners::check),
+    ("rendering", drawing::check),
 ];
 
 /// Run every check.

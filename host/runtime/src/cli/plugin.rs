@@ -7,12 +7,15 @@ use std::path::Path;
 
 use super::args::{PluginCommand, PluginSubject};
 use super::report;
+use plugin_sdk::Preset;
+
 use crate::config::{Config, Grantee, Limits};
 use crate::error::ExitCode;
 use crate::installation::plugin_folders;
 use crate::loading::load_plugins;
 use crate::plugin::{
-    ActionKind, EnvironmentPlugin, Grants, PluginError, PluginLibrary, Setting, WorkflowPlugin,
+    ActionKind, EnvironmentDescription, EnvironmentPlugin, Grants, PluginError, PluginLibrary,
+    Setting, WorkflowPlugin,
 };
 use crate::sandbox::Sandbox;
 use crate::storage::list_folder;
@@ -124,7 +127,18 @@ fn inspect_environment(environment: &EnvironmentPlugin) -> anyhow::Result<()> {
         actions.map(|kind| vec![kind.name.clone(), kind.summary.clone()]).collect();
     report::table(&["action", "text"], &rows);
     inspect_settings("environment", &description.settings);
+    inspect_presets(description);
     Ok(())
+}
+
+fn inspect_presets(description: &EnvironmentDescription) {
+    let row =
+        |preset: Preset| vec![preset.name, preset.settings.replace('\n', ", "), preset.summary];
+    let rows: Vec<Vec<String>> = description.presets().into_iter().map(row).collect();
+    if !rows.is_empty() {
+        report::line("");
+        report::table(&["environment.preset", "settings", "meaning"], &rows);
+    }
 }
 
 fn inspect_workflow(workflow: &WorkflowPlugin) -> anyhow::Result<()> {

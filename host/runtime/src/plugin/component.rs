@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use wasmtime::component::{Component, Instance as WasmInstance, InstancePre, Linker};
 use wasmtime::{Engine, Store};
 
-use super::bindings::exports::troupe::plugin::{environment, interpreter, workflow};
+use super::bindings::exports::troupe::plugin::{environment, interpreter, rendering, workflow};
 use super::cache::Cache;
 use super::compilation::{self, Budget};
 use super::contract::{Offer, check_names};
@@ -42,6 +42,7 @@ pub(super) struct Loaded {
     offer: Offer,
     component: InstancePre<HostState>,
     pub(super) environment: Option<environment::GuestIndices>,
+    pub(super) rendering: Option<rendering::GuestIndices>,
     pub(super) workflow: Option<workflow::GuestIndices>,
     pub(super) interpreter: Option<interpreter::GuestIndices>,
     limits: Limits,
@@ -143,6 +144,7 @@ impl Plugin {
             .and_then(|linker| linker.instantiate_pre(&component))
             .map_err(shape)?;
         let environment = offer.environment.then(|| environment::GuestIndices::new(&component));
+        let rendering = offer.rendering.then(|| rendering::GuestIndices::new(&component));
         let workflow = offer.workflow.then(|| workflow::GuestIndices::new(&component));
         let interpreter = offer.interpreter.then(|| interpreter::GuestIndices::new(&component));
         let loaded = Loaded {
@@ -151,6 +153,7 @@ impl Plugin {
             digest,
             offer,
             environment: environment.transpose().map_err(shape)?,
+            rendering: rendering.transpose().map_err(shape)?,
             workflow: workflow.transpose().map_err(shape)?,
             interpreter: interpreter.transpose().map_err(shape)?,
             component,

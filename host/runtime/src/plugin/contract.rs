@@ -24,6 +24,8 @@ const WASI: [&str; 6] =
 pub struct Offer {
     /// It brings an environment.
     pub environment: bool,
+    /// It says how its environment's episodes look.
+    pub rendering: bool,
     /// It brings a workflow.
     pub workflow: bool,
     /// It brings an interpreter.
@@ -55,6 +57,7 @@ impl Offer {
             let interface = Interface::parse(name);
             let slot = match (interface.package, interface.name) {
                 (PACKAGE, "environment") => &mut offer.environment,
+                (PACKAGE, "rendering") => &mut offer.rendering,
                 (PACKAGE, "workflow") => &mut offer.workflow,
                 (PACKAGE, "interpreter") => &mut offer.interpreter,
                 _ => continue,

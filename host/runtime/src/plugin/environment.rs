@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use plugin_sdk::environment::{Configuration, Description, Task};
+use plugin_sdk::rendering::Rendering;
 
 use super::bindings::exports::troupe::plugin::environment::GuestIndices;
 use super::component::Plugin;
@@ -10,6 +11,7 @@ use super::episode::{EnvironmentState, LiveEpisode};
 use super::error::PluginError;
 use super::failure::{Cause, Identity, PluginFailure};
 use super::instance::Instance;
+use super::preset::Presets;
 use super::setting::Settings;
 use crate::seed::Seed;
 
@@ -24,6 +26,7 @@ pub(super) struct Environment {
     pub(super) plugin: Plugin,
     pub(super) identity: Identity,
     description: Description,
+    presets: Presets,
 }
 
 impl EnvironmentPlugin {
@@ -36,8 +39,13 @@ impl EnvironmentPlugin {
             Description::check,
         )?;
         plugin.check_needs(&description.needs)?;
+        let presets = Presets::of(&description).map_err(|reason| PluginError::Description {
+            file: plugin.file().to_owned(),
+            kind: "environment",
+            reason,
+        })?;
         let identity = Identity::new(&description.name, &description.version);
-        let shared = Environment { plugin: plugin.clone(), identity, description };
+        let shared = Environment { plugin: plugin.clone(), identity, description, presets };
         Ok(Some(EnvironmentPlugin { shared: Arc::new(shared) }))
     }
 
@@ -56,10 +64,16 @@ impl EnvironmentPlugin {
         &self.shared.plugin
     }
 
-    /// The user's `[environment]` table, checked and completed.
+    /// The user's `[environment]` table, checked and completed: from the preset
+    /// that it names, and otherwise with defaults.
     pub fn settings(&self, table: &toml::Table) -> Result<Settings, PluginError> {
-        Settings::resolve(&self.description().settings, table).map_err(|error| {
-            PluginError::Setting { kind: "environment", plugin: self.name().to_owned(), error }
+        let whole = self.shared.presets.spelled_out(table);
+        let resolved =
+            whole.and_then(|table| Settings::resolve(&self.description().settings, &table));
+        resolved.map_err(|error| PluginError::Setting {
+            kind: "environment",
+            plugin: self.name().to_owned(),
+            error,
         })
     }
 
@@ -86,6 +100,23 @@ impl EnvironmentPlugin {
     /// or, if it saved nothing, by replaying the actions.
     pub fn resume(&self, state: &EnvironmentState) -> Result<LiveEpisode, PluginFailure> {
         LiveEpisode::resume(self, state)
+    }
+
+    /// Draws a state; nothing if the environment does not draw, or the state was
+    /// not saved by the guest.
+    pub fn render(&self, state: &EnvironmentState) -> Result<Option<Rendering>, PluginFailure> {
+        let loaded = &self.shared.plugin.loaded;
+        let (Some(indices), Some(saved)) = (&loaded.rendering, state.saved()) else {
+            return Ok(None);
+        };
+        let (mut instance, wasm) = self.instantiate(Seed::new(0))?;
+        let rendering = instance.ask(
+            "render",
+            state.moves().len(),
+            |store| indices.load(&mut *store, &wasm)?.call_render(store, saved),
+            |rendering: &Rendering, _| rendering.check().map_err(Cause::invalid),
+        )?;
+        Ok(Some(rendering))
     }
 
     /// A failure of a call of this environment, for the cause given.

@@ -110,6 +110,14 @@ pub enum SettingError {
         /// What the user may have meant.
         suggestion: String,
     },
+    /// The plugin has no such preset.
+    #[error("there is no preset {given}{suggestion}")]
+    UnknownPreset {
+        /// What the user wrote.
+        given: String,
+        /// What the user may have meant.
+        suggestion: String,
+    },
     /// The value is of the wrong type or out of range.
     #[error("`{name}` is {given}, but must be {domain}")]
     Unfit {

@@ -97,6 +97,7 @@ impl From<SplitName> for Split {
 #[command(after_help = "\
 Examples:
   host play --plugins sudoku --oracle
+  host play --plugins plan-path --oracle --draw --svg drawings
   host play --plugins plan-path --workflow solo --human
   host play --run runs/plan-path-planner-executor --task 3")]
 pub struct PlayArgs {
@@ -112,6 +113,12 @@ pub struct PlayArgs {
     /// Type the answers yourself.
     #[arg(long, conflicts_with = "run")]
     pub human: bool,
+    /// Show how the episode looks before every answer, if the environment draws.
+    #[arg(long)]
+    pub draw: bool,
+    /// Write that as images into this folder: 000.svg and so on.
+    #[arg(long, value_name = "FOLDER")]
+    pub svg: Option<PathBuf>,
     /// Use this workflow instead of the environment's first choice.
     #[arg(long)]
     pub workflow: Option<String>,

@@ -5,7 +5,7 @@ use plugin_sdk::testing::{EnvironmentUnderTest, EpisodeUnderTest};
 use super::{Archive, problem};
 use crate::plugin::{
     Action, Configured, EnvironmentConfiguration, EnvironmentDescription, EnvironmentPlugin,
-    EnvironmentState, LiveEpisode, Move, Outcome, Part, Problem, Seat, Settings, Task,
+    EnvironmentState, LiveEpisode, Move, Outcome, Part, Problem, Rendering, Seat, Settings, Task,
 };
 
 /// An environment behind the sandbox. Every episode has an instance of its own.
@@ -45,6 +45,13 @@ impl EnvironmentUnderTest for ComponentEnvironment<'_> {
     fn resume(&self, state: &[u8]) -> Result<Box<dyn EpisodeUnderTest + '_>, Problem> {
         let state = self.saved.find(state).map_err(Problem::state)?;
         Ok(self.episode(self.plugin.resume(&state).map_err(problem)?))
+    }
+
+    fn render(&self, state: &[u8]) -> Option<Result<Rendering, Problem>> {
+        match self.saved.find(state) {
+            Err(unknown) => Some(Err(Problem::state(unknown))),
+            Ok(state) => self.plugin.render(&state).map_err(problem).transpose(),
+        }
     }
 }
 

@@ -1,0 +1,88 @@
+//! Presets: values of several settings under one name.
+
+use crate::environment::{Configuration, Description};
+use crate::types::{Extra, Value};
+
+/// The key of [`Description::extras`] of a preset, and the setting of a user's
+/// table that chooses one.
+pub const PRESET: &str = "preset";
+/// The key of [`Configuration::extras`] that says that records may be given.
+const RECORDS: &str = "records";
+
+/// Values of several settings under one name, such as `paper`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Preset {
+    /// Its name, in kebab-case.
+    pub name: String,
+    /// What it is for, in one sentence.
+    pub summary: String,
+    /// What it sets, as TOML: one `name = value` a line.
+    pub settings: String,
+}
+
+impl Preset {
+    /// The first line has the name, the second one the summary, the others the
+    /// settings.
+    fn of(extra: &Extra) -> Option<Preset> {
+        let mut lines = extra.value.splitn(3, '\n').map(str::to_owned);
+        let mut next = || lines.next().unwrap_or_default();
+        (extra.key == PRESET).then(|| Preset { name: next(), summary: next(), settings: next() })
+    }
+}
+
+impl Description {
+    /// Offer these values of settings under a name; what it does not name stays
+    /// at its default.
+    #[must_use]
+    pub fn preset(mut self, name: &str, summary: &str, settings: &[(&str, Value)]) -> Self {
+        let lines = settings.iter().map(|(name, value)| format!("\n{name} = {value}"));
+        let value = format!("{name}\n{summary}{}", lines.collect::<String>());
+        self.extras.push(Extra { key: PRESET.to_owned(), value });
+        self
+    }
+
+    /// The presets that it offers, in its order.
+    pub fn presets(&self) -> Vec<Preset> {
+        self.extras.iter().filter_map(Preset::of).collect()
+    }
+}
+
+impl Configuration {
+    /// Tasks are built from records of a data set if the user gives some, and
+    /// are generated otherwise.
+    #[must_use]
+    pub fn takes_records(mut self) -> Self {
+        self.extras.push(Extra { key: RECORDS.to_owned(), value: "optional".to_owned() });
+        self
+    }
+
+    /// Whether tasks can be built from records, though they need not be.
+    pub fn may_have_records(&self) -> bool {
+        self.extras.iter().any(|extra| extra.key == RECORDS && extra.value == "optional")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_offered_is_what_is_read() {
+        let settings = [("size", 6.into()), ("view", "map".into()), ("slip", 0.5.into())];
+        let described = Description::new("maze", "1.0.0", "").preset("easy", "Small.", &[]).preset(
+            "paper",
+            "As published.",
+            &settings,
+        );
+        let [easy, paper] = &described.presets()[..] else { panic!("two presets") };
+        assert_eq!((easy.name.as_str(), easy.settings.as_str()), ("easy", ""));
+        assert_eq!(paper.summary, "As published.");
+        assert_eq!(paper.settings, "size = 6\nview = \"map\"\nslip = 0.5");
+    }
+
+    #[test]
+    fn records_are_optional_only_where_that_is_said() {
+        assert!(Configuration::default().takes_records().may_have_records());
+        assert!(!Configuration::default().may_have_records());
+    }
+}
