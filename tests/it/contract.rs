@@ -307,7 +307,6 @@ fn an_episode_is_drawn_as_its_environment_wants_and_never_as_more_than_an_image(
     assert!(shown.contains(name), "`{shown}` is another task than `{name}`");
     let hostile = with(picture(), "environment", "preset", "hostile");
     let failure = drawn(&hostile).0.unwrap_err();
-    assert_eq!(failure.cause.name(), "invalid_answer");
     assert!(failure.to_string().contains("its svg contains `<script`"), "{failure}");
     let undrawn = config("pair-environment", "pair-workflow");
     assert_eq!(drawn(&undrawn).0.unwrap(), None);

@@ -1,0 +1,105 @@
+//! Reading what language models write: what counts may stand in a code block,
+//! or in the last lines.
+
+/// Lines, counted from the end, in which an answer is looked for.
+const LINES: usize = 64;
+/// What may stand around an answer without meaning anything.
+const WRAPPING: [char; 4] = ['`', '*', '"', '$'];
+
+/// What `parse` makes of the text, of its last code block, of its last lines
+/// together, or of the last line that it can read; the error is that of the
+/// last line.
+///
+/// ```
+/// use plugin_sdk::reading;
+///
+/// let number = |text: &str| text.parse::<u8>().map_err(|error| error.to_string());
+/// for text in ["7", " 7\n", "It is 7, so\n**7**", "```\n7\n```\nThat is it.", "7\nDone."] {
+///     assert_eq!(reading::last(text, number), Ok(7), "{text}");
+/// }
+/// assert!(reading::last("seven", number).is_err());
+/// ```
+pub fn last<T>(text: &str, parse: impl Fn(&str) -> Result<T, String>) -> Result<T, String> {
+    let text = text.trim();
+    let lines = last_lines(text);
+    let joined: Vec<&str> = paragraph(text, &lines).collect();
+    let passages = [text].into_iter().chain(last_block(text)).chain(joined);
+    let passages = passages.chain(lines.iter().rev().copied());
+    let read = passages
+        .map(bare)
+        .filter(|passage| !passage.is_empty())
+        .find_map(|passage| parse(passage).ok());
+    read.map_or_else(|| parse(bare(lines.last().copied().unwrap_or_default())), Ok)
+}
+
+/// The text without white space and marks of emphasis around it.
+pub fn bare(text: &str) -> &str {
+    text.trim_matches(|letter: char| letter.is_whitespace() || WRAPPING.contains(&letter))
+}
+
+/// The last lines that are not blank, in their order.
+fn last_lines(text: &str) -> Vec<&str> {
+    let mut lines: Vec<&str> =
+        text.lines().rev().filter(|line| !line.trim().is_empty()).take(LINES).collect();
+    lines.reverse();
+    lines
+}
+
+/// The text from each of the last lines on, the longest first, as far as no
+/// blank line is in between.
+fn paragraph<'t>(text: &'t str, lines: &[&'t str]) -> impl Iterator<Item = &'t str> {
+    let place = |line: &&str| line.as_ptr() as usize - text.as_ptr() as usize;
+    let starts: Vec<usize> = lines.iter().map(place).collect();
+    let begin = text.rfind("\n\n").unwrap_or(0);
+    starts.into_iter().filter(move |&start| start >= begin).map(move |start| &text[start..])
+}
+
+/// What stands in the last fenced block.
+fn last_block(text: &str) -> Option<&str> {
+    let before = text.trim_end().strip_suffix("```").or_else(|| {
+        let end = text.rfind("\n```")?;
+        Some(&text[..end])
+    })?;
+    let start = before.rfind("```")? + 3;
+    let (_language, inside) = before[start..].split_once('\n')?;
+    Some(inside)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn letters(text: &str) -> Result<String, String> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let is_letter = |word: &&str| word.len() == 1;
+        match words.iter().find(|word| !is_letter(word)) {
+            Some(word) => Err(format!("`{word}` is long.")),
+            None => Ok(words.concat()),
+        }
+    }
+
+    #[test]
+    fn an_answer_is_found_wherever_it_usually_stands() {
+        for text in [
+            "a b",
+            "a\nb",
+            "```\na b\n```",
+            "I think:\n```text\na\nb\n```\nThat should do.",
+            "I tried c.\nThen this:\na\nb",
+            "c d\n\nRather:\n\na b",
+            "Let us see\na b\nDone, I hope.",
+            "**a b**",
+        ] {
+            assert_eq!(last(text, letters).as_deref(), Ok("ab"), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_explained_by_its_last_line() {
+        assert_eq!(last("why not\nno way", letters), Err("`no` is long.".to_owned()));
+        assert_eq!(last("", letters).as_deref(), Ok(""));
+        assert_eq!(last("```", letters).as_deref(), Ok(""));
+        let long = "never mind\n".repeat(10_000);
+        assert_eq!(last(&long, letters), Err("`never` is long.".to_owned()));
+    }
+}
