@@ -54,8 +54,49 @@ fn paragraph<'t>(text: &'t str, lines: &[&'t str]) -> impl Iterator<Item = &'t s
     starts.into_iter().filter(move |&start| start >= begin).map(move |start| &text[start..])
 }
 
+/// The answer that a text comes to: what its last `\boxed{…}` holds, or its last
+/// line without what it is called.
+///
+/// ```
+/// use plugin_sdk::reading::final_answer;
+///
+/// assert_eq!(final_answer("So it is \\boxed{\\frac{1}{2}}, I think."), "\\frac{1}{2}");
+/// assert_eq!(final_answer("2 + 2\nThe answer is 4.\nAnswer: **4**"), "4");
+/// ```
+pub fn final_answer(text: &str) -> &str {
+    if let Some(inside) = last_boxed(text) {
+        return bare(inside);
+    }
+    let line = last_lines(text).last().copied().unwrap_or_default();
+    let is_label = |label: &str| label.to_ascii_lowercase().trim_end().ends_with("answer");
+    let said = line.rsplit_once(':').filter(|(label, _)| is_label(bare(label)));
+    bare(bare(said.map_or(line, |(_, said)| said)).trim_end_matches('.'))
+}
+
+/// What the last box holds, if it is closed.
+fn last_boxed(text: &str) -> Option<&str> {
+    let start = text.rfind("\\boxed{")? + "\\boxed{".len();
+    let mut depth = 1_usize;
+    for (at, letter) in text[start..].char_indices() {
+        match letter {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(&text[start..start + at]);
+        }
+    }
+    None
+}
+
+/// A program: what stands in the last fenced block, or all of it.
+pub fn program(text: &str) -> &str {
+    last_block(text).unwrap_or(text)
+}
+
 /// What stands in the last fenced block.
-fn last_block(text: &str) -> Option<&str> {
+pub fn last_block(text: &str) -> Option<&str> {
     let before = text.trim_end().strip_suffix("```").or_else(|| {
         let end = text.rfind("\n```")?;
         Some(&text[..end])

@@ -130,11 +130,12 @@ impl Briefing {
     }
 
     /// Standing instructions for a role that is to send this kind of action: the
-    /// rules, its task, and what the last line of its answer must look like.
+    /// rules, its task, and what the end of its answer must look like.
     pub fn instructions(&self, role: &str, task: &str, kind: &str) -> Result<String, Problem> {
         let (rules, format) = (self.rules_for(&Seat::new(role)), &self.action(kind)?.summary);
-        let end = "You may think first. End your answer with a line that holds nothing but";
-        Ok(format!("{rules}\n\n{}.", format!("{task} {end} {format}").trim_start()))
+        let end = "You may think first. End your answer with";
+        let told = format!("{task} {end} {format}, and nothing after it.");
+        Ok(format!("{rules}\n\n{}", told.trim_start()))
     }
 
     /// The kind of action with this name, or a problem that names those there are.
@@ -272,11 +273,26 @@ impl Request {
     }
 }
 
+/// The mark behind which a model that thinks before it answers begins to answer.
+const THOUGHT: &str = "</think>";
+const THINKS: &str = "<think>";
+
 impl Reply {
+    /// What the role says when it has thought: what follows `</think>`, or all of
+    /// it. Of thinking that came to no end nothing counts.
+    pub fn answer(&self) -> &str {
+        let said = match self.text.rsplit_once(THOUGHT) {
+            Some((_, said)) => said,
+            None if self.text.trim_start().starts_with(THINKS) => "",
+            None => &self.text,
+        };
+        said.trim()
+    }
+
     /// The last line that is not blank: what a role that may think aloud first
     /// finally says.
     pub fn last_line(&self) -> &str {
-        self.text.trim_end().lines().next_back().unwrap_or_default().trim()
+        self.answer().lines().next_back().unwrap_or_default().trim()
     }
 }
 
@@ -341,5 +357,23 @@ impl Problem {
             Event::Acted(_) => "nobody was to act".to_owned(),
             Event::Returned(_) => "no tool was called".to_owned(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reply(text: &str) -> Reply {
+        let (seat, thread) = (Seat::new("player"), String::new());
+        Reply { seat, answer: 0, thread, text: text.to_owned(), complete: true }
+    }
+
+    #[test]
+    fn thinking_is_no_answer() {
+        assert_eq!(reply("<think>U?</think>\n\nD D\n").answer(), "D D");
+        assert_eq!(reply("U?</think>first\nD").last_line(), "D");
+        assert_eq!(reply("<think>U U U").answer(), "");
+        assert_eq!(reply(" a\nb ").answer(), "a\nb");
     }
 }

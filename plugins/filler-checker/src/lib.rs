@@ -4,23 +4,37 @@
 //! Every turn begins afresh with one system and one user message, so that the
 //! prompt stays as short as what there is to see.
 
+use plugin_sdk::prompt::{Prompt, RolePrompt};
 use plugin_sdk::state;
 use plugin_sdk::workflow::{
-    Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Problem, Request,
-    Seat, Step, Workflow, action_kind, seen_by,
+    Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Problem, Seat,
+    Step, Workflow, action_kind, seen_by,
 };
 use serde::{Deserialize, Serialize};
 
-const FILLER: &str = "filler";
-const CHECKER: &str = "checker";
+const FILLER: RolePrompt = RolePrompt {
+    role: "filler",
+    summary: "Fills in what is missing.",
+    task: "You are the filler: fill in what you are sure of, or `pass` if something has to be \
+           erased first.",
+    message: "filler {observation}",
+    fields: &["observation"],
+};
+const CHECKER: RolePrompt = RolePrompt {
+    role: "checker",
+    summary: "Sees what was filled in and erases mistakes.",
+    task: "You are the checker: erase what is wrong, or `pass` if nothing is.",
+    message: "checker {observation}",
+    fields: &["observation"],
+};
 /// What a role says when it is the other's turn to do something.
 const PASS: &str = "pass";
 
 /// One session of the two.
 #[derive(Serialize, Deserialize)]
 pub struct FillerChecker {
-    filler_system: String,
-    checker_system: String,
+    filler: Prompt,
+    checker: Prompt,
 }
 
 impl Workflow for FillerChecker {
@@ -29,49 +43,45 @@ impl Workflow for FillerChecker {
         Description::new("filler-checker", env!("CARGO_PKG_VERSION"), summary)
             .action("fill")
             .action("erase")
+            .prompts(&[FILLER, CHECKER])
     }
 
     fn configure(
-        _settings: &[Configured],
+        settings: &[Configured],
         environment: &[ActionKind],
     ) -> Result<Configuration, Problem> {
         ["fill", "erase"].iter().try_for_each(|kind| action_kind(environment, kind).map(drop))?;
-        Ok(Configuration::default()
-            .role(FILLER, "Fills in what is missing.")
-            .role(CHECKER, "Sees what was filled in and erases mistakes.")
-            .words(&[FILLER, CHECKER, PASS]))
+        let roles = Configuration::default().prompted(&FILLER, 1, settings)?;
+        Ok(roles.prompted(&CHECKER, 1, settings)?.words(&[PASS]))
     }
 
     fn start(briefing: &Briefing) -> Result<Self, Problem> {
-        let filler_task = "You are the filler: fill in what you are sure of, or `pass` if \
-                           something has to be erased first.";
-        let checker_task = "You are the checker: erase what is wrong, or `pass` if nothing is.";
         Ok(FillerChecker {
-            filler_system: briefing.instructions(FILLER, filler_task, "fill")?,
-            checker_system: briefing.instructions(CHECKER, checker_task, "erase")?,
+            filler: FILLER.begin(briefing, Some("fill"))?,
+            checker: CHECKER.begin(briefing, Some("erase"))?,
         })
     }
 
     fn advance(&mut self, event: Event) -> Result<Step, Problem> {
         match event {
-            Event::Begun(views) => Ok(self.ask_filler(&seen_by(&views, &Seat::new(FILLER)))),
-            Event::Replied(reply) if reply.seat.role == FILLER => {
-                Ok(Step::act(FILLER, "fill", reply.last_line()))
+            Event::Begun(views) => Ok(self.ask_filler(&seen_by(&views, &Seat::new(FILLER.role)))),
+            Event::Replied(reply) if reply.seat.role == FILLER.role => {
+                Ok(Step::act(&reply.seat, "fill", reply.answer()))
             }
-            Event::Replied(reply) if reply.seat.role == CHECKER => {
-                Ok(Step::act(CHECKER, "erase", reply.last_line()))
+            Event::Replied(reply) if reply.seat.role == CHECKER.role => {
+                Ok(Step::act(&reply.seat, "erase", reply.answer()))
             }
             Event::Acted(seen) if !seen.is_ongoing() => Ok(Step::finish()),
-            Event::Acted(seen) if seen.mover().is_some_and(|seat| seat.role == FILLER) => {
-                Ok(self.ask_checker(&seen.seen_by(&Seat::new(CHECKER))))
+            Event::Acted(seen) if seen.mover().is_some_and(|seat| seat.role == FILLER.role) => {
+                Ok(self.ask_checker(&seen.seen_by(&Seat::new(CHECKER.role))))
             }
-            Event::Acted(seen) => Ok(self.ask_filler(&seen.seen_by(&Seat::new(FILLER)))),
+            Event::Acted(seen) => Ok(self.ask_filler(&seen.seen_by(&Seat::new(FILLER.role)))),
             _ => Err(Problem::unexpected(&event)),
         }
     }
 
     fn demonstrate(&self, seat: &Seat, expert: &Action) -> Option<String> {
-        let kind = if seat.role == FILLER { "fill" } else { "erase" };
+        let kind = if seat.role == FILLER.role { "fill" } else { "erase" };
         Some(if expert.kind == kind { expert.text.clone() } else { PASS.to_owned() })
     }
 
@@ -86,13 +96,11 @@ impl Workflow for FillerChecker {
 
 impl FillerChecker {
     fn ask_filler(&self, observation: &str) -> Step {
-        let told = format!("{FILLER} {observation}");
-        Step::ask(Request::new(FILLER).system(&self.filler_system).user(told))
+        Step::ask(self.filler.request(0, &[("observation", observation)]))
     }
 
     fn ask_checker(&self, observation: &str) -> Step {
-        let told = format!("{CHECKER} {observation}");
-        Step::ask(Request::new(CHECKER).system(&self.checker_system).user(told))
+        Step::ask(self.checker.request(0, &[("observation", observation)]))
     }
 }
 

@@ -4,25 +4,37 @@
 //! Every turn begins afresh with one system and one user message, so that the
 //! prompt stays as short as what there is to see.
 
+use plugin_sdk::prompt::{Prompt, RolePrompt};
 use plugin_sdk::state;
 use plugin_sdk::workflow::{
-    Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Problem, Request,
-    Seat, Step, Workflow, action_kind, seen_by,
+    Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Problem, Seat,
+    Step, Workflow, action_kind, seen_by,
 };
 use serde::{Deserialize, Serialize};
 
-const PLANNER: &str = "planner";
-const EXECUTOR: &str = "executor";
-/// The word that stands before the plan in the executor's prompt.
-const PLAN: &str = "plan";
+const PLANNER: RolePrompt = RolePrompt {
+    role: "planner",
+    summary: "Proposes the next moves.",
+    task: "You are the planner: propose the executor's moves.",
+    message: "planner {observation}",
+    fields: &["observation"],
+};
+const EXECUTOR: RolePrompt = RolePrompt {
+    role: "executor",
+    summary: "Sees the plan and moves.",
+    task: "You are the executor: make the moves. The planner's proposal stands after the word \
+           `plan`; follow it unless it is wrong.",
+    message: "executor {observation} plan {plan}",
+    fields: &["observation", "plan"],
+};
 /// Words of a plan that the executor gets to see.
 const PLAN_WORDS: usize = 20;
 
 /// One session of the two.
 #[derive(Serialize, Deserialize)]
 pub struct PlannerExecutor {
-    planner_system: String,
-    executor_system: String,
+    planner: Prompt,
+    executor: Prompt,
     plan: String,
 }
 
@@ -32,46 +44,42 @@ impl Workflow for PlannerExecutor {
         Description::new("planner-executor", env!("CARGO_PKG_VERSION"), summary)
             .action("plan")
             .action("moves")
+            .prompts(&[PLANNER, EXECUTOR])
     }
 
     fn configure(
-        _settings: &[Configured],
+        settings: &[Configured],
         environment: &[ActionKind],
     ) -> Result<Configuration, Problem> {
         ["plan", "moves"].iter().try_for_each(|kind| action_kind(environment, kind).map(drop))?;
-        Ok(Configuration::default()
-            .role(PLANNER, "Proposes the next moves.")
-            .role(EXECUTOR, "Sees the plan and moves.")
-            .words(&[PLANNER, EXECUTOR, PLAN]))
+        let roles = Configuration::default().prompted(&PLANNER, 1, settings)?;
+        roles.prompted(&EXECUTOR, 1, settings)
     }
 
     fn start(briefing: &Briefing) -> Result<Self, Problem> {
-        let planner_task = "You are the planner: propose the executor's moves.";
-        let executor_task = "You are the executor: make the moves. The planner's proposal stands \
-                             after the word `plan`; follow it unless it is wrong.";
         Ok(PlannerExecutor {
-            planner_system: briefing.instructions(PLANNER, planner_task, "plan")?,
-            executor_system: briefing.instructions(EXECUTOR, executor_task, "moves")?,
+            planner: PLANNER.begin(briefing, Some("plan"))?,
+            executor: EXECUTOR.begin(briefing, Some("moves"))?,
             plan: String::new(),
         })
     }
 
     fn advance(&mut self, event: Event) -> Result<Step, Problem> {
         match event {
-            Event::Begun(views) => Ok(self.ask_planner(&seen_by(&views, &Seat::new(PLANNER)))),
-            Event::Replied(reply) if reply.seat.role == PLANNER => {
+            Event::Begun(views) => Ok(self.ask_planner(&seen_by(&views, &Seat::new(PLANNER.role)))),
+            Event::Replied(reply) if reply.seat.role == PLANNER.role => {
                 let words = reply.last_line().split_whitespace().take(PLAN_WORDS);
                 self.plan = words.collect::<Vec<_>>().join(" ");
-                Ok(Step::act(PLANNER, "plan", reply.last_line()))
+                Ok(Step::act(&reply.seat, "plan", reply.answer()))
             }
-            Event::Replied(reply) if reply.seat.role == EXECUTOR => {
-                Ok(Step::act(EXECUTOR, "moves", reply.last_line()))
+            Event::Replied(reply) if reply.seat.role == EXECUTOR.role => {
+                Ok(Step::act(&reply.seat, "moves", reply.answer()))
             }
             Event::Acted(seen) if !seen.is_ongoing() => Ok(Step::finish()),
-            Event::Acted(seen) if seen.mover().is_some_and(|seat| seat.role == PLANNER) => {
-                Ok(self.ask_executor(&seen.seen_by(&Seat::new(EXECUTOR))))
+            Event::Acted(seen) if seen.mover().is_some_and(|seat| seat.role == PLANNER.role) => {
+                Ok(self.ask_executor(&seen.seen_by(&Seat::new(EXECUTOR.role))))
             }
-            Event::Acted(seen) => Ok(self.ask_planner(&seen.seen_by(&Seat::new(PLANNER)))),
+            Event::Acted(seen) => Ok(self.ask_planner(&seen.seen_by(&Seat::new(PLANNER.role)))),
             _ => Err(Problem::unexpected(&event)),
         }
     }
@@ -92,13 +100,12 @@ impl Workflow for PlannerExecutor {
 
 impl PlannerExecutor {
     fn ask_planner(&self, observation: &str) -> Step {
-        let told = format!("{PLANNER} {observation}");
-        Step::ask(Request::new(PLANNER).system(&self.planner_system).user(told))
+        Step::ask(self.planner.request(0, &[("observation", observation)]))
     }
 
     fn ask_executor(&self, observation: &str) -> Step {
-        let told = format!("{EXECUTOR} {observation} {PLAN} {}", self.plan);
-        Step::ask(Request::new(EXECUTOR).system(&self.executor_system).user(told.trim_end()))
+        let values = [("observation", observation), ("plan", self.plan.as_str())];
+        Step::ask(self.executor.request(0, &values))
     }
 }
 

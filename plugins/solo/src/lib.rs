@@ -3,53 +3,57 @@
 //! Every turn begins afresh with one system and one user message, so that the
 //! prompt stays as short as what there is to see.
 
+use plugin_sdk::prompt::{Prompt, RolePrompt};
 use plugin_sdk::workflow::{
     Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Part, Problem,
-    Request, Seat, Step, View, Workflow, action_kind, parts_for,
+    Request, Seat, Step, View, Workflow, parts_for,
 };
-use plugin_sdk::{Setting, Settings, state};
+use plugin_sdk::{Kinds, Settings, state};
 use serde::{Deserialize, Serialize};
 
-const PLAYER: &str = "player";
+const PLAYER: RolePrompt = RolePrompt {
+    role: "player",
+    summary: "Sees, answers and acts.",
+    task: "",
+    message: "player {observation}",
+    fields: &["observation"],
+};
 
 /// One player's session.
 #[derive(Serialize, Deserialize)]
 pub struct Solo {
-    kind: String,
+    kinds: Kinds,
     /// Whether the user chose the kind.
     chosen: bool,
-    system: String,
+    player: Prompt,
 }
 
 impl Workflow for Solo {
     fn describe() -> Description {
         Description::new("solo", env!("CARGO_PKG_VERSION"), "One role acts on what it sees.")
-            .setting(Setting::text(
-                "kind",
-                "Kind of action to send; empty for the first that the environment understands.",
-                "",
-            ))
+            .setting(Kinds::setting())
+            .prompts(&[PLAYER])
     }
 
     fn configure(
         settings: &[Configured],
         environment: &[ActionKind],
     ) -> Result<Configuration, Problem> {
-        kind(settings, environment)?;
-        Ok(Configuration::default().role(PLAYER, "Sees, answers and acts.").words(&[PLAYER]))
+        Kinds::choose(settings, environment)?;
+        Configuration::default().prompted(&PLAYER, 1, settings)
     }
 
     fn start(briefing: &Briefing) -> Result<Self, Problem> {
-        let kind = kind(&briefing.settings, &briefing.actions)?;
-        let system = briefing.instructions(PLAYER, "", &kind.name)?;
+        let kinds = Kinds::choose(&briefing.settings, &briefing.actions)?;
         let chosen = !briefing.settings.text("kind")?.is_empty();
-        Ok(Solo { kind: kind.name.clone(), chosen, system })
+        let player = PLAYER.begin(briefing, Some(kinds.acting()))?;
+        Ok(Solo { kinds, chosen, player })
     }
 
     fn advance(&mut self, event: Event) -> Result<Step, Problem> {
         match event {
             Event::Begun(views) => Ok(self.ask(&views)),
-            Event::Replied(reply) => Ok(Step::act(PLAYER, &self.kind, reply.last_line())),
+            Event::Replied(reply) => Ok(self.kinds.act(&reply.seat, reply.answer())),
             Event::Acted(seen) if seen.is_ongoing() => Ok(self.ask(&seen.views)),
             Event::Acted(_) => Ok(Step::finish()),
             Event::Returned(_) => Err(Problem::unexpected(&event)),
@@ -58,7 +62,7 @@ impl Workflow for Solo {
 
     fn demonstrate(&self, _seat: &Seat, expert: &Action) -> Option<String> {
         // The first kind can say whatever the expert says; another may not.
-        (!self.chosen || expert.kind == self.kind).then(|| expert.text.clone())
+        (!self.chosen || expert.kind == self.kinds.acting()).then(|| expert.text.clone())
     }
 
     fn save(&self) -> Option<Vec<u8>> {
@@ -72,10 +76,9 @@ impl Workflow for Solo {
 
 impl Solo {
     fn ask(&self, views: &[View]) -> Step {
-        let parts = parts_for(views, &Seat::new(PLAYER)).unwrap_or_default();
+        let parts = parts_for(views, &Seat::new(PLAYER.role)).unwrap_or_default();
         let text: Vec<&str> = parts.iter().filter_map(as_text).collect();
-        let told = format!("{PLAYER} {}", text.join("\n"));
-        let request = Request::new(PLAYER).system(&self.system).user(told);
+        let request = self.player.request(0, &[("observation", &text.join("\n"))]);
         let images = parts.iter().filter_map(|part| match part {
             Part::Image(image) => Some(image.clone()),
             Part::Text(_) => None,
@@ -88,20 +91,6 @@ fn as_text(part: &Part) -> Option<&str> {
     match part {
         Part::Text(text) => Some(text),
         Part::Image(_) => None,
-    }
-}
-
-/// The kind of action that is sent.
-fn kind<'k>(
-    settings: &[Configured],
-    environment: &'k [ActionKind],
-) -> Result<&'k ActionKind, Problem> {
-    match settings.text("kind")? {
-        "" => {
-            let none = || Problem::settings("the environment understands no action");
-            environment.first().ok_or_else(none)
-        }
-        name => action_kind(environment, name),
     }
 }
 

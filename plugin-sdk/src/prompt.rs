@@ -1,0 +1,243 @@
+//! What a role is told: texts that a plugin brings and its user may override.
+
+use serde::{Deserialize, Serialize};
+
+use crate::settings::Settings;
+use crate::types::{Configured, Problem, Seat, Setting};
+use crate::workflow::{Briefing, Configuration, Description, Request};
+
+/// A role and the texts for it.
+///
+/// The user overrides them by the settings `<role>_task` and `<role>_message`,
+/// in which a field stands in braces, such as `{observation}`.
+///
+/// ```
+/// use plugin_sdk::prompt::RolePrompt;
+///
+/// const PLANNER: RolePrompt = RolePrompt {
+///     role: "planner",
+///     summary: "Proposes the next moves.",
+///     task: "You are the planner: propose the executor's moves.",
+///     message: "planner {observation}",
+///     fields: &["observation"],
+/// };
+/// assert_eq!(PLANNER.setting("task"), "planner_task");
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct RolePrompt {
+    /// The role's name.
+    pub role: &'static str,
+    /// What it is for, in one sentence.
+    pub summary: &'static str,
+    /// What it is told to do, behind the rules, in the system message.
+    pub task: &'static str,
+    /// The user message, with fields in braces.
+    pub message: &'static str,
+    /// The fields that a message may have.
+    pub fields: &'static [&'static str],
+}
+
+/// The texts for a role in a session: those of the plugin or of the user.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Prompt {
+    role: String,
+    system: String,
+    message: String,
+}
+
+impl RolePrompt {
+    /// The setting that overrides the text called `task` or `message`.
+    pub fn setting(&self, text: &str) -> String {
+        format!("{}_{text}", self.role.replace('-', "_"))
+    }
+
+    /// The role's texts in a session. With a kind of action, the system message
+    /// ends with what such an action must look like.
+    pub fn begin(&self, briefing: &Briefing, kind: Option<&str>) -> Result<Prompt, Problem> {
+        let task = briefing.settings.text(&self.setting("task"))?;
+        let system = match kind {
+            Some(kind) => briefing.instructions(self.role, task, kind)?,
+            None => format!("{}\n\n{task}", briefing.rules_for(&Seat::new(self.role))),
+        };
+        let message = briefing.settings.text(&self.setting("message"))?.to_owned();
+        Ok(Prompt { role: self.role.to_owned(), system, message })
+    }
+
+    fn message_in<'s>(&self, settings: &'s [Configured]) -> Result<&'s str, Problem> {
+        Ok(settings.text(&self.setting("message"))?)
+    }
+
+    /// A message with a field that nobody fills in would be told as it is written.
+    fn check(&self, message: &str) -> Result<(), Problem> {
+        let known = |name: &str| self.fields.contains(&name);
+        let unknown = pieces(message).find_map(|piece| match piece {
+            Piece::Field(name) if !known(name) => Some(name),
+            _ => None,
+        });
+        match unknown {
+            None => Ok(()),
+            Some(name) => {
+                let fields: Vec<String> =
+                    self.fields.iter().map(|field| format!("`{{{field}}}`")).collect();
+                let (setting, fields) = (self.setting("message"), fields.join(", "));
+                Err(Problem::settings(format!(
+                    "`{setting}` has the field `{{{name}}}`, but may only have {fields}"
+                )))
+            }
+        }
+    }
+}
+
+impl Description {
+    /// Accept other texts for these roles.
+    #[must_use]
+    pub fn prompts(self, prompts: &[RolePrompt]) -> Self {
+        prompts.iter().fold(self, |description, prompt| {
+            let (task, message) = (prompt.setting("task"), prompt.setting("message"));
+            let role = prompt.role;
+            let fields = prompt.fields.iter().map(|field| format!("{{{field}}}"));
+            let fields = fields.collect::<Vec<_>>().join(" ");
+            description
+                .setting(Setting::text(&task, &format!("The {role}'s task."), prompt.task))
+                .setting(Setting::text(
+                    &message,
+                    &format!("What the {role} is told, with {fields}."),
+                    prompt.message,
+                ))
+        })
+    }
+}
+
+impl Configuration {
+    /// Have this role, with so many seats, and the words of its messages.
+    pub fn prompted(
+        self,
+        prompt: &RolePrompt,
+        seats: u32,
+        settings: &[Configured],
+    ) -> Result<Self, Problem> {
+        let message = prompt.message_in(settings)?;
+        prompt.check(message)?;
+        let words: Vec<&str> = pieces(message)
+            .flat_map(|piece| match piece {
+                Piece::Text(text) => text.split_whitespace().collect(),
+                Piece::Field(_) => Vec::new(),
+            })
+            .collect();
+        Ok(self.seats(prompt.role, prompt.summary, seats).words(&words))
+    }
+}
+
+impl Prompt {
+    /// A request to a seat of the role, with these values of its fields. What
+    /// a field leaves empty leaves no blank at the end.
+    pub fn request(&self, instance: u32, values: &[(&str, &str)]) -> Request {
+        let value = |name: &str| {
+            let found = values.iter().find(|(field, _)| *field == name);
+            found.map_or("", |(_, value)| value)
+        };
+        let told: String = pieces(&self.message)
+            .map(|piece| match piece {
+                Piece::Text(text) => text,
+                Piece::Field(name) => value(name),
+            })
+            .collect();
+        let seat = Seat::numbered(&self.role, instance);
+        Request::new(seat).system(&self.system).user(told.trim_end())
+    }
+}
+
+/// A stretch of a template.
+enum Piece<'t> {
+    Text(&'t str),
+    /// The name between two braces.
+    Field(&'t str),
+}
+
+/// Text and fields in their order. A brace that begins no name in braces is text.
+fn pieces(template: &str) -> impl Iterator<Item = Piece<'_>> {
+    let mut rest = template;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let (piece, after) = match field_at_start(rest) {
+            Some((name, after)) => (Piece::Field(name), after),
+            None => {
+                let starts = rest.char_indices().skip(1).map(|(at, _)| at);
+                let end = starts.into_iter().find(|&at| field_at_start(&rest[at..]).is_some());
+                let (text, after) = rest.split_at(end.unwrap_or(rest.len()));
+                (Piece::Text(text), after)
+            }
+        };
+        rest = after;
+        Some(piece)
+    })
+}
+
+/// The name, if the text begins with one in braces, and what follows.
+fn field_at_start(text: &str) -> Option<(&str, &str)> {
+    let (name, after) = text.strip_prefix('{')?.split_once('}')?;
+    let is_name = name.chars().all(|letter| letter.is_ascii_lowercase() || letter == '_');
+    (is_name && !name.is_empty()).then_some((name, after))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings;
+    use crate::types::ActionKind;
+
+    const VERIFIER: RolePrompt = RolePrompt {
+        role: "first-verifier",
+        summary: "Checks.",
+        task: "Say what is wrong.",
+        message: "verifier {observation} proposed {proposal}",
+        fields: &["observation", "proposal"],
+    };
+
+    fn settings_with(message: &str) -> Vec<Configured> {
+        let declared = Description::new("pair", "1.0.0", "").prompts(&[VERIFIER]).settings;
+        settings::with(settings::defaults(&declared), "first_verifier_message", message)
+    }
+
+    fn told(message: &str, values: &[(&str, &str)]) -> String {
+        let briefing = Briefing {
+            environment: "test".to_owned(),
+            rules: vec![(None, "Rules.".to_owned())],
+            actions: vec![ActionKind { name: "moves".to_owned(), summary: "moves".to_owned() }],
+            settings: settings_with(message),
+            max_turns: 4,
+            tools: Vec::new(),
+            revealed: None,
+        };
+        let request = VERIFIER.begin(&briefing, None).unwrap().request(1, values);
+        assert_eq!(request.seat, Seat::numbered("first-verifier", 1));
+        assert_eq!(request.messages[0].text(), "Rules.\n\nSay what is wrong.");
+        request.messages[1].text()
+    }
+
+    #[test]
+    fn fields_are_filled_in_and_braces_of_values_are_text() {
+        let values = [("observation", "a {proposal}"), ("proposal", "U")];
+        assert_eq!(told(VERIFIER.message, &values), "verifier a {proposal} proposed U");
+        assert_eq!(told("{proposal}{proposal} { x } {A}", &values), "UU { x } {A}");
+        assert_eq!(told("see {observation} {proposal}", &values[..1]), "see a {proposal}");
+    }
+
+    #[test]
+    fn words_of_a_message_are_declared_and_unknown_fields_refused_by_name() {
+        let configured = |message: &str| {
+            Configuration::default().prompted(&VERIFIER, 2, &settings_with(message))
+        };
+        let configuration = configured("one {observation}two {proposal}").unwrap();
+        assert_eq!(configuration.vocabulary, ["one", "two"]);
+        assert_eq!(configuration.roles[0].seats, 2);
+        let refused = configured("{plan}").unwrap_err().message;
+        assert_eq!(
+            refused,
+            "`first_verifier_message` has the field `{plan}`, but may only have `{observation}`, \
+             `{proposal}`"
+        );
+    }
+}

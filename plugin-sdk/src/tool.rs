@@ -1,0 +1,89 @@
+//! The tool `run`, which runs a program in the host's sandbox, as workflows call
+//! it and read what came back.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::types::{Problem, Seat};
+use crate::workflow::{Briefing, Call, Returned};
+
+/// The tool's name.
+pub const RUN: &str = "run";
+
+/// How a program ended, and what it wrote.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Run {
+    /// How it ended, such as `exited` or `out_of_fuel`.
+    pub ending: String,
+    /// Its standard output.
+    pub stdout: String,
+    /// Its standard error, and why it was stopped if it was.
+    pub stderr: String,
+    /// Whether it came to a good end.
+    pub succeeded: bool,
+}
+
+/// Run a program of this language for a seat.
+///
+/// ```
+/// let call = plugin_sdk::tool::run("coder", "python", "print(1)", "");
+/// assert_eq!(call.arguments, r#"{"language":"python","source":"print(1)","stdin":""}"#);
+/// ```
+pub fn run(seat: impl Into<Seat>, language: &str, source: &str, stdin: &str) -> Call {
+    let arguments = json!({ "language": language, "source": source, "stdin": stdin });
+    Call { seat: seat.into(), tool: RUN.to_owned(), arguments: arguments.to_string() }
+}
+
+impl Run {
+    /// What a call of the tool returned.
+    pub fn of(returned: &Returned) -> Result<Run, Problem> {
+        let fault =
+            |error| Problem::internal(format!("the answer of `{}`: {error}", returned.tool));
+        let run: Run = serde_json::from_str(&returned.answer).map_err(fault)?;
+        Ok(Run { succeeded: returned.succeeded, ..run })
+    }
+
+    /// What there is to say of it in one piece: what it wrote, or why it did not.
+    pub fn told(&self) -> &str {
+        if self.succeeded { self.stdout.trim() } else { last_line(&self.stderr) }
+    }
+}
+
+/// Of a trace the last line says what was wrong.
+fn last_line(text: &str) -> &str {
+    text.trim_end().lines().next_back().unwrap_or_default().trim()
+}
+
+impl Briefing {
+    /// A problem that says what to do, unless the workflow may run programs.
+    pub fn require_run(&self) -> Result<(), Problem> {
+        if self.tools.iter().any(|tool| tool.name == RUN) {
+            return Ok(());
+        }
+        Err(Problem::settings(
+            "this workflow runs programs, which has to be granted with `--grant-sandbox` and its \
+             name",
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_back_is_told_in_one_piece() {
+        let returned = |succeeded, answer: &str| Returned {
+            seat: Seat::new("tool"),
+            tool: RUN.to_owned(),
+            succeeded,
+            answer: answer.to_owned(),
+        };
+        let good = Run::of(&returned(true, r#"{"ending":"exited","stdout":"U R\n","stderr":""}"#));
+        assert_eq!(good.unwrap().told(), "U R");
+        let bad = r#"{"ending":"failed","stdout":"x","stderr":"Trace\nNameError: y\n"}"#;
+        assert_eq!(Run::of(&returned(false, bad)).unwrap().told(), "NameError: y");
+        assert!(Run::of(&returned(true, "no JSON")).is_err());
+    }
+}

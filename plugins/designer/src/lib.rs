@@ -1,0 +1,156 @@
+//! Designer: a designer writes down a team, with a task for each member and the
+//! order in which they are asked; executors play it.
+
+mod design;
+
+use plugin_sdk::prompt::{Prompt, RolePrompt};
+use plugin_sdk::workflow::{
+    Action, ActionKind, Briefing, Configuration, Configured, Credit, Description, Event, Problem,
+    Reply, Seat, Step, View, Workflow, seen_by,
+};
+use plugin_sdk::{Kinds, Setting, Settings, state};
+use serde::{Deserialize, Serialize};
+
+use design::Design;
+
+const DESIGNER: RolePrompt = RolePrompt {
+    role: "designer",
+    summary: "Writes down a team.",
+    task: "You are the designer: you do not solve the task, you write down the team that does. \
+           Answer with a JSON object such as {\"team\": [{\"name\": \"solver\", \"task\": \"Solve \
+           it step by step.\"}, {\"name\": \"checker\", \"task\": \"Look for mistakes.\"}], \
+           \"order\": [\"solver\", \"checker\", \"solver\"]}. Each member sees what you see, its \
+           task and what the one before it said; what the last one answers is done.",
+    message: "{observation}",
+    fields: &["observation"],
+};
+const EXECUTOR: RolePrompt = RolePrompt {
+    role: "executor",
+    summary: "Is a member of the team that was designed.",
+    task: "You are a member of a team. Your task stands behind the word `task`, what the member \
+           before you said behind `before`.",
+    message: "{observation} task {task} before {before}",
+    fields: &["observation", "task", "before"],
+};
+/// For a design that cannot be read.
+const UNREADABLE: f64 = -0.3;
+/// Characters that a member gets to see of what was said before.
+const SHOWN: usize = 2000;
+
+/// One session of the designer and its team.
+#[derive(Serialize, Deserialize)]
+pub struct Designer {
+    kinds: Kinds,
+    designer: Prompt,
+    executor: Prompt,
+    executors: u32,
+    /// What each executor sees.
+    seen: Vec<String>,
+    design: Design,
+    /// The number of the designer's answer.
+    answer: Option<u32>,
+    /// Who is asked now, as a place in the order.
+    place: usize,
+}
+
+impl Workflow for Designer {
+    fn describe() -> Description {
+        let summary = "A designer writes the team that works.";
+        Description::new("designer", env!("CARGO_PKG_VERSION"), summary)
+            .setting(Kinds::setting())
+            .setting(Setting::integer("executors", "Members of a team at most.", 1..=8, 4))
+            .prompts(&[DESIGNER, EXECUTOR])
+    }
+
+    fn configure(
+        settings: &[Configured],
+        environment: &[ActionKind],
+    ) -> Result<Configuration, Problem> {
+        Kinds::choose(settings, environment)?;
+        let executors = settings.integer("executors")?;
+        let roles = Configuration::default().prompted(&DESIGNER, 1, settings)?;
+        roles.prompted(&EXECUTOR, executors, settings)
+    }
+
+    fn start(briefing: &Briefing) -> Result<Self, Problem> {
+        let kinds = Kinds::choose(&briefing.settings, &briefing.actions)?;
+        Ok(Designer {
+            designer: DESIGNER.begin(briefing, None)?,
+            executor: EXECUTOR.begin(briefing, Some(kinds.acting()))?,
+            executors: briefing.settings.integer("executors")?,
+            kinds,
+            seen: Vec::new(),
+            design: Design::default(),
+            answer: None,
+            place: 0,
+        })
+    }
+
+    fn advance(&mut self, event: Event) -> Result<Step, Problem> {
+        match event {
+            Event::Begun(views) => Ok(self.ask_designer(&views)),
+            Event::Replied(reply) if reply.seat.role == DESIGNER.role => Ok(self.begin(&reply)),
+            Event::Replied(reply) => {
+                self.place += 1;
+                let before: String = reply.answer().chars().take(SHOWN).collect();
+                let next = self.ask_executor(&before);
+                Ok(next.unwrap_or_else(|| self.kinds.act(&reply.seat, reply.answer())))
+            }
+            Event::Acted(seen) if !seen.is_ongoing() => Ok(Step::finish()),
+            Event::Acted(seen) => Ok(self.ask_designer(&seen.views)),
+            Event::Returned(_) => Err(Problem::unexpected(&event)),
+        }
+    }
+
+    fn demonstrate(&self, seat: &Seat, expert: &Action) -> Option<String> {
+        (seat.role == EXECUTOR.role).then(|| expert.text.clone())
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        state::save(self)
+    }
+
+    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
+        Ok(state::load(bytes)?)
+    }
+}
+
+impl Designer {
+    /// What a design is worth shows in what its team does.
+    fn ask_designer(&mut self, views: &[View]) -> Step {
+        let executor = |instance| seen_by(views, &Seat::numbered(EXECUTOR.role, instance));
+        self.seen = (0..self.executors).map(executor).collect();
+        let observation = seen_by(views, &Seat::new(DESIGNER.role));
+        let request = self.designer.request(0, &[("observation", &observation)]).open();
+        let step = Step::ask(request);
+        match self.answer.take() {
+            Some(before) => step.credit(before, "design", 0.0),
+            None => step,
+        }
+    }
+
+    fn begin(&mut self, reply: &Reply) -> Step {
+        let read = Design::read(reply.answer(), self.executors as usize);
+        let readable = read.is_ok();
+        self.design = read.unwrap_or_else(|_| Design::of_one());
+        self.answer = Some(reply.answer);
+        self.place = 0;
+        let mut step = self.ask_executor("").unwrap_or_else(Step::finish);
+        if !readable {
+            let name = "unreadable".to_owned();
+            let (answer, value) = (reply.answer, UNREADABLE);
+            step.credits.push(Credit { answer, name, value, is_last: false });
+        }
+        step
+    }
+
+    /// The next of the team; nobody behind the last one.
+    fn ask_executor(&self, before: &str) -> Option<Step> {
+        let (seat, task) = self.design.at(self.place)?;
+        let observation = self.seen.get(seat as usize).map_or("", String::as_str);
+        let values = [("observation", observation), ("task", task), ("before", before)];
+        Some(Step::ask(self.executor.request(seat, &values)))
+    }
+}
+
+plugin_sdk::export!(workflow: Designer);

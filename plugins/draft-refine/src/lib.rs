@@ -1,0 +1,111 @@
+//! Draft and refine: a drafter answers, a solver sees the draft and acts.
+//!
+//! In tree sampling with the greedy choice of a branch the solver sees the best
+//! of K drafts, which is the second stage of iGRPO (arXiv 2602.09000).
+
+use plugin_sdk::prompt::{Prompt, RolePrompt};
+use plugin_sdk::workflow::{
+    Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Problem, Seat,
+    Step, View, Workflow, seen_by,
+};
+use plugin_sdk::{Kinds, state};
+use serde::{Deserialize, Serialize};
+
+const DRAFTER: RolePrompt = RolePrompt {
+    role: "drafter",
+    summary: "Answers first.",
+    task: "",
+    message: "{observation}",
+    fields: &["observation"],
+};
+const SOLVER: RolePrompt = RolePrompt {
+    role: "solver",
+    summary: "Sees a draft and acts.",
+    task: "A draft of an answer stands after the word `draft`: make a better one of it.",
+    message: "{observation} draft {draft}",
+    fields: &["observation", "draft"],
+};
+
+/// One session of the two.
+#[derive(Serialize, Deserialize)]
+pub struct DraftRefine {
+    kinds: Kinds,
+    drafter: Prompt,
+    solver: Prompt,
+    /// What the solver sees.
+    observation: String,
+    draft: String,
+}
+
+impl Workflow for DraftRefine {
+    fn describe() -> Description {
+        let summary = "A drafter answers first, a solver improves on the draft.";
+        Description::new("draft-refine", env!("CARGO_PKG_VERSION"), summary)
+            .setting(Kinds::setting())
+            .prompts(&[DRAFTER, SOLVER])
+    }
+
+    fn configure(
+        settings: &[Configured],
+        environment: &[ActionKind],
+    ) -> Result<Configuration, Problem> {
+        Kinds::choose(settings, environment)?;
+        Configuration::default().prompted(&DRAFTER, 1, settings)?.prompted(&SOLVER, 1, settings)
+    }
+
+    fn start(briefing: &Briefing) -> Result<Self, Problem> {
+        let kinds = Kinds::choose(&briefing.settings, &briefing.actions)?;
+        Ok(DraftRefine {
+            drafter: DRAFTER.begin(briefing, Some(kinds.acting()))?,
+            solver: SOLVER.begin(briefing, Some(kinds.acting()))?,
+            kinds,
+            observation: String::new(),
+            draft: String::new(),
+        })
+    }
+
+    fn advance(&mut self, event: Event) -> Result<Step, Problem> {
+        match event {
+            Event::Begun(views) => Ok(self.ask_drafter(&views)),
+            Event::Replied(reply) if reply.seat.role == DRAFTER.role => {
+                self.draft = reply.answer().to_owned();
+                let scored = self.kinds.propose([(reply.seat, self.draft.as_str())]);
+                Ok(scored.unwrap_or_else(|| self.ask_solver()))
+            }
+            Event::Replied(reply) => Ok(self.kinds.act(&reply.seat, reply.answer())),
+            Event::Acted(seen) if !seen.is_ongoing() => Ok(Step::finish()),
+            Event::Acted(seen) if seen.mover().is_some_and(|seat| seat.role == DRAFTER.role) => {
+                Ok(self.ask_solver())
+            }
+            Event::Acted(seen) => Ok(self.ask_drafter(&seen.views)),
+            Event::Returned(_) => Err(Problem::unexpected(&event)),
+        }
+    }
+
+    fn demonstrate(&self, _seat: &Seat, expert: &Action) -> Option<String> {
+        Some(expert.text.clone())
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        state::save(self)
+    }
+
+    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
+        Ok(state::load(bytes)?)
+    }
+}
+
+impl DraftRefine {
+    fn ask_drafter(&mut self, views: &[View]) -> Step {
+        self.observation = seen_by(views, &Seat::new(SOLVER.role));
+        let observation = seen_by(views, &Seat::new(DRAFTER.role));
+        Step::ask(self.drafter.request(0, &[("observation", &observation)]))
+    }
+
+    fn ask_solver(&self) -> Step {
+        let values = [("observation", self.observation.as_str()), ("draft", &self.draft)];
+        Step::ask(self.solver.request(0, &values))
+    }
+}
+
+plugin_sdk::export!(workflow: DraftRefine);

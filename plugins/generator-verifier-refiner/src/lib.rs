@@ -1,0 +1,132 @@
+//! Generator, verifier and refiner: one answers, one criticizes, one sees both
+//! and acts. The team of MALT (arXiv 2412.01928).
+
+use plugin_sdk::prompt::{Prompt, RolePrompt};
+use plugin_sdk::workflow::{
+    Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Problem, Seat,
+    Step, View, Workflow, seen_by,
+};
+use plugin_sdk::{Kinds, state};
+use serde::{Deserialize, Serialize};
+
+const GENERATOR: RolePrompt = RolePrompt {
+    role: "generator",
+    summary: "Answers first.",
+    task: "",
+    message: "generator {observation}",
+    fields: &["observation"],
+};
+const VERIFIER: RolePrompt = RolePrompt {
+    role: "verifier",
+    summary: "Says what is wrong with the answer.",
+    task: "You are the verifier: an answer stands behind the word `solution`. Say what is right \
+           and what is wrong with it.",
+    message: "verifier {observation} solution {solution}",
+    fields: &["observation", "solution"],
+};
+const REFINER: RolePrompt = RolePrompt {
+    role: "refiner",
+    summary: "Sees the answer and what was said of it, and acts.",
+    task: "You are the refiner: an answer stands behind the word `solution`, what a verifier \
+           said of it behind `verdict`. Give the final answer.",
+    message: "refiner {observation} solution {solution} verdict {verdict}",
+    fields: &["observation", "solution", "verdict"],
+};
+
+/// One session of the three.
+#[derive(Serialize, Deserialize)]
+pub struct GeneratorVerifierRefiner {
+    kinds: Kinds,
+    generator: Prompt,
+    verifier: Prompt,
+    refiner: Prompt,
+    /// What the verifier and the refiner see.
+    seen: [String; 2],
+    solution: String,
+}
+
+impl Workflow for GeneratorVerifierRefiner {
+    fn describe() -> Description {
+        let summary = "A generator answers, a verifier criticizes, a refiner decides.";
+        Description::new("generator-verifier-refiner", env!("CARGO_PKG_VERSION"), summary)
+            .setting(Kinds::setting())
+            .prompts(&[GENERATOR, VERIFIER, REFINER])
+    }
+
+    fn configure(
+        settings: &[Configured],
+        environment: &[ActionKind],
+    ) -> Result<Configuration, Problem> {
+        Kinds::choose(settings, environment)?;
+        let mut roles = [GENERATOR, VERIFIER, REFINER].into_iter();
+        roles.try_fold(Configuration::default(), |all, role| all.prompted(&role, 1, settings))
+    }
+
+    fn start(briefing: &Briefing) -> Result<Self, Problem> {
+        let kinds = Kinds::choose(&briefing.settings, &briefing.actions)?;
+        Ok(GeneratorVerifierRefiner {
+            generator: GENERATOR.begin(briefing, Some(kinds.acting()))?,
+            verifier: VERIFIER.begin(briefing, None)?,
+            refiner: REFINER.begin(briefing, Some(kinds.acting()))?,
+            kinds,
+            seen: Default::default(),
+            solution: String::new(),
+        })
+    }
+
+    fn advance(&mut self, event: Event) -> Result<Step, Problem> {
+        match event {
+            Event::Begun(views) => Ok(self.ask_generator(&views)),
+            Event::Replied(reply) if reply.seat.role == GENERATOR.role => {
+                self.solution = reply.answer().to_owned();
+                let scored = self.kinds.propose([(reply.seat, self.solution.as_str())]);
+                Ok(scored.unwrap_or_else(|| self.ask_verifier()))
+            }
+            Event::Replied(reply) if reply.seat.role == VERIFIER.role => {
+                Ok(self.ask_refiner(reply.answer()))
+            }
+            Event::Replied(reply) => Ok(self.kinds.act(&reply.seat, reply.answer())),
+            Event::Acted(seen) if !seen.is_ongoing() => Ok(Step::finish()),
+            Event::Acted(seen) if seen.mover().is_some_and(|it| it.role == GENERATOR.role) => {
+                Ok(self.ask_verifier())
+            }
+            Event::Acted(seen) => Ok(self.ask_generator(&seen.views)),
+            Event::Returned(_) => Err(Problem::unexpected(&event)),
+        }
+    }
+
+    fn demonstrate(&self, _seat: &Seat, expert: &Action) -> Option<String> {
+        // Of a verifier, too: the best criticism is the answer itself.
+        Some(expert.text.clone())
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        state::save(self)
+    }
+
+    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
+        Ok(state::load(bytes)?)
+    }
+}
+
+impl GeneratorVerifierRefiner {
+    fn ask_generator(&mut self, views: &[View]) -> Step {
+        self.seen = [VERIFIER.role, REFINER.role].map(|role| seen_by(views, &Seat::new(role)));
+        let observation = seen_by(views, &Seat::new(GENERATOR.role));
+        Step::ask(self.generator.request(0, &[("observation", &observation)]))
+    }
+
+    fn ask_verifier(&self) -> Step {
+        let values = [("observation", self.seen[0].as_str()), ("solution", &self.solution)];
+        Step::ask(self.verifier.request(0, &values))
+    }
+
+    fn ask_refiner(&self, verdict: &str) -> Step {
+        let observation = self.seen[1].as_str();
+        let values =
+            [("observation", observation), ("solution", &self.solution), ("verdict", verdict)];
+        Step::ask(self.refiner.request(0, &values))
+    }
+}
+
+plugin_sdk::export!(workflow: GeneratorVerifierRefiner);

@@ -1,0 +1,193 @@
+//! Planner and workers: a planner gives instructions; each goes to a worker, who
+//! carries it out in a conversation of its own, in a few actions. Then the
+//! planner sees how things stand, and gives new ones. The shape of M-GRPO
+//! (arXiv 2511.13288) and MATPO (arXiv 2510.04678).
+
+use std::collections::VecDeque;
+
+use plugin_sdk::prompt::{Prompt, RolePrompt};
+use plugin_sdk::workflow::{
+    Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Problem, Reply,
+    Seat, Step, View, Workflow, seen_by,
+};
+use plugin_sdk::{Kinds, Setting, Settings, state};
+use serde::{Deserialize, Serialize};
+
+const PLANNER: RolePrompt = RolePrompt {
+    role: "planner",
+    summary: "Gives instructions to workers.",
+    task: "You are the planner. You do not act: workers do, each of whom sees how things stand \
+           and one instruction of yours. Answer with one instruction a line.",
+    message: "planner {observation}",
+    fields: &["observation"],
+};
+const WORKER: RolePrompt = RolePrompt {
+    role: "worker",
+    summary: "Carries out one instruction.",
+    task: "You are a worker: carry out the planner's instruction, which stands behind the word \
+           `instruction`, in a few turns. When it is carried out, answer `done`.",
+    message: "worker {observation} instruction {instruction}",
+    fields: &["observation", "instruction"],
+};
+/// What a worker says who has nothing left to do.
+const DONE: &str = "done";
+/// Between two instructions, where they do not stand on lines of their own.
+const SEPARATOR: char = ';';
+/// Characters of an instruction that a worker gets to see.
+const SHOWN: usize = 500;
+
+/// One session of the planner and its workers.
+#[derive(Serialize, Deserialize)]
+pub struct PlannerWorkers {
+    kinds: Kinds,
+    planner: Prompt,
+    worker: Prompt,
+    /// Instructions that one answer may give, and actions that each may take.
+    workers: usize,
+    turns: u32,
+    /// What the planner and a worker see.
+    seen: [String; 2],
+    plan: Plan,
+}
+
+/// What is left of the planner's last answer.
+#[derive(Default, Serialize, Deserialize)]
+struct Plan {
+    /// The number of the answer.
+    answer: u32,
+    /// Workers so far, in the whole session: each has a conversation.
+    begun: u32,
+    /// The instruction at work comes first.
+    instructions: VecDeque<String>,
+    /// Actions that the worker has taken.
+    taken: u32,
+}
+
+impl Workflow for PlannerWorkers {
+    fn describe() -> Description {
+        let summary = "A planner gives instructions, workers carry them out.";
+        Description::new("planner-workers", env!("CARGO_PKG_VERSION"), summary)
+            .setting(Kinds::setting())
+            .setting(Setting::integer(
+                "workers",
+                "Instructions of one answer that are carried out; more are left out.",
+                1..=8,
+                2,
+            ))
+            .setting(Setting::integer("turns", "Actions of a worker at most.", 1..=8, 2))
+            .prompts(&[PLANNER, WORKER])
+    }
+
+    fn configure(
+        settings: &[Configured],
+        environment: &[ActionKind],
+    ) -> Result<Configuration, Problem> {
+        Kinds::choose(settings, environment)?;
+        let roles = Configuration::default().prompted(&PLANNER, 1, settings)?;
+        let separator = SEPARATOR.to_string();
+        Ok(roles.prompted(&WORKER, 1, settings)?.words(&[DONE, &separator]))
+    }
+
+    fn start(briefing: &Briefing) -> Result<Self, Problem> {
+        let kinds = Kinds::choose(&briefing.settings, &briefing.actions)?;
+        Ok(PlannerWorkers {
+            planner: PLANNER.begin(briefing, None)?,
+            worker: WORKER.begin(briefing, Some(kinds.acting()))?,
+            kinds,
+            workers: briefing.settings.integer("workers")?,
+            turns: briefing.settings.integer("turns")?,
+            seen: Default::default(),
+            plan: Plan::default(),
+        })
+    }
+
+    fn advance(&mut self, event: Event) -> Result<Step, Problem> {
+        match event {
+            Event::Begun(views) => {
+                self.look(&views);
+                Ok(self.ask_planner())
+            }
+            Event::Replied(reply) if reply.seat.role == PLANNER.role => {
+                self.plan.take(&reply, self.workers);
+                Ok(self.ask_worker())
+            }
+            // Who is done at once acts all the same, so that no plan goes on for ever.
+            Event::Replied(reply) if reply.last_line() == DONE && self.plan.taken > 0 => {
+                self.plan.end_instruction();
+                Ok(self.go_on())
+            }
+            Event::Replied(reply) => {
+                self.plan.taken += 1;
+                Ok(self.kinds.act(&reply.seat, reply.answer()))
+            }
+            Event::Acted(seen) if !seen.is_ongoing() => Ok(Step::finish()),
+            Event::Acted(seen) => {
+                self.look(&seen.views);
+                if self.plan.taken >= self.turns {
+                    self.plan.end_instruction();
+                }
+                Ok(self.go_on())
+            }
+            Event::Returned(_) => Err(Problem::unexpected(&event)),
+        }
+    }
+
+    fn demonstrate(&self, seat: &Seat, expert: &Action) -> Option<String> {
+        // What is to be done next is the best instruction, and its answer.
+        let worked = seat.role == WORKER.role && self.plan.taken > 0;
+        Some(if worked { DONE.to_owned() } else { expert.text.clone() })
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        state::save(self)
+    }
+
+    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
+        Ok(state::load(bytes)?)
+    }
+}
+
+impl PlannerWorkers {
+    fn look(&mut self, views: &[View]) {
+        self.seen = [PLANNER.role, WORKER.role].map(|role| seen_by(views, &Seat::new(role)));
+    }
+
+    /// The instruction at work, or the planner when all are carried out.
+    fn go_on(&self) -> Step {
+        if self.plan.instructions.is_empty() { self.ask_planner() } else { self.ask_worker() }
+    }
+
+    fn ask_planner(&self) -> Step {
+        Step::ask(self.planner.request(0, &[("observation", &self.seen[0])]))
+    }
+
+    fn ask_worker(&self) -> Step {
+        let instruction = self.plan.instructions.front().map_or("", String::as_str);
+        let values = [("observation", self.seen[1].as_str()), ("instruction", instruction)];
+        let thread = format!("{}-{}", WORKER.role, self.plan.begun);
+        Step::ask(self.worker.request(0, &values).thread(&thread, Some(self.plan.answer)))
+    }
+}
+
+impl Plan {
+    /// The instructions of an answer; one, if it holds none, that says nothing.
+    fn take(&mut self, reply: &Reply, most: usize) {
+        let parts = reply.answer().split(['\n', SEPARATOR]).map(str::trim);
+        let shown = |part: &str| part.chars().take(SHOWN).collect();
+        self.instructions = parts.filter(|part| !part.is_empty()).take(most).map(shown).collect();
+        if self.instructions.is_empty() {
+            self.instructions.push_back(String::new());
+        }
+        self.answer = reply.answer;
+        self.taken = 0;
+    }
+
+    /// The next worker begins a conversation of its own.
+    fn end_instruction(&mut self) {
+        self.instructions.pop_front();
+        self.begun += 1;
+        self.taken = 0;
+    }
+}
+
+plugin_sdk::export!(workflow: PlannerWorkers);

@@ -1,0 +1,184 @@
+//! Reasoner and tool: a reasoner answers, a tool role writes a program whose
+//! output is its answer. Where they agree, that is the answer; where they do
+//! not, both are told what the other found. The paper's team for mathematics
+//! (arXiv 2510.11062).
+
+use plugin_sdk::prompt::{Prompt, RolePrompt};
+use plugin_sdk::reading::{final_answer, program};
+use plugin_sdk::tool::{self, Run};
+use plugin_sdk::workflow::{
+    Action, ActionKind, Briefing, Configuration, Configured, Description, Directive, Event,
+    Problem, Seat, Step, View, Workflow, seen_by,
+};
+use plugin_sdk::{Kinds, Setting, Settings, state};
+use serde::{Deserialize, Serialize};
+
+const REASONER: RolePrompt = RolePrompt {
+    role: "reasoner",
+    summary: "Answers by thinking.",
+    task: "You are the reasoner. If a colleague's program came to another answer, it stands \
+           behind yours: find out who is right.",
+    message: "{observation} {disagreement}",
+    fields: &["observation", "disagreement"],
+};
+const TOOL: RolePrompt = RolePrompt {
+    role: "tool",
+    summary: "Answers by a program.",
+    task: "You are the tool: write a program that prints the answer, and nothing else. If a \
+           colleague came to another answer, it stands behind yours: find out who is right. End \
+           your answer with the program in a code block.",
+    message: "{observation} {disagreement}",
+    fields: &["observation", "disagreement"],
+};
+/// What stands before what each of them answered.
+const ANSWERED: [&str; 2] = ["reasoner:", "tool:"];
+/// Characters of an answer that the other gets to see.
+const SHOWN: usize = 500;
+
+/// One session of the two.
+#[derive(Serialize, Deserialize)]
+pub struct ReasonerTool {
+    kinds: Kinds,
+    language: String,
+    rounds: u32,
+    reasoner: Prompt,
+    tool: Prompt,
+    /// What the reasoner and the tool see.
+    seen: [String; 2],
+    /// Questions to both since the last action.
+    round: u32,
+    /// The reasoner's whole answer, and the tool's program or what it printed.
+    said: [String; 2],
+}
+
+impl Workflow for ReasonerTool {
+    fn describe() -> Description {
+        let summary = "A reasoner and a tool answer until they agree.";
+        Description::new("reasoner-tool", env!("CARGO_PKG_VERSION"), summary)
+            .setting(Kinds::setting())
+            .setting(Setting::integer(
+                "rounds",
+                "Rounds after which the reasoner's answer counts, agreed or not.",
+                1..=8,
+                3,
+            ))
+            .setting(Setting::text("language", "The programs' language.", "python"))
+            .prompts(&[REASONER, TOOL])
+    }
+
+    fn configure(
+        settings: &[Configured],
+        environment: &[ActionKind],
+    ) -> Result<Configuration, Problem> {
+        Kinds::choose(settings, environment)?;
+        let roles = Configuration::default().prompted(&REASONER, 1, settings)?;
+        Ok(roles.prompted(&TOOL, 1, settings)?.words(&ANSWERED))
+    }
+
+    fn start(briefing: &Briefing) -> Result<Self, Problem> {
+        briefing.require_run()?;
+        let kinds = Kinds::choose(&briefing.settings, &briefing.actions)?;
+        Ok(ReasonerTool {
+            language: briefing.settings.text("language")?.to_owned(),
+            rounds: briefing.settings.integer("rounds")?,
+            reasoner: REASONER.begin(briefing, Some(kinds.acting()))?,
+            tool: TOOL.begin(briefing, None)?,
+            kinds,
+            seen: Default::default(),
+            round: 0,
+            said: Default::default(),
+        })
+    }
+
+    fn advance(&mut self, event: Event) -> Result<Step, Problem> {
+        match event {
+            Event::Begun(views) => Ok(self.begin(&views)),
+            Event::Replied(reply) if reply.seat.role == REASONER.role => {
+                self.said[0] = reply.answer().to_owned();
+                Ok(Step::wait())
+            }
+            Event::Replied(reply) => {
+                let source = program(reply.answer());
+                let call = tool::run(&reply.seat, &self.language, source, &self.seen[1]);
+                Ok(Directive::Call(vec![call]).into())
+            }
+            Event::Returned(returned) => {
+                let run = returned.first().map(Run::of).transpose()?.unwrap_or_default();
+                // A program that came to no good end has no answer.
+                self.said[1] = if run.succeeded { run.told().to_owned() } else { String::new() };
+                let seats = [REASONER.role, TOOL.role].map(Seat::new);
+                let said = self.said.iter().map(String::as_str);
+                let scored = self.kinds.propose(seats.into_iter().zip(said));
+                Ok(scored.unwrap_or_else(|| self.decide()))
+            }
+            Event::Acted(seen) if !seen.is_ongoing() => Ok(Step::finish()),
+            Event::Acted(seen) if seen.results.len() > 1 => Ok(self.decide()),
+            Event::Acted(seen) => Ok(self.begin(&seen.views)),
+        }
+    }
+
+    fn demonstrate(&self, seat: &Seat, expert: &Action) -> Option<String> {
+        (seat.role == REASONER.role).then(|| expert.text.clone())
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        state::save(self)
+    }
+
+    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
+        Ok(state::load(bytes)?)
+    }
+}
+
+impl ReasonerTool {
+    fn begin(&mut self, views: &[View]) -> Step {
+        self.seen = [REASONER.role, TOOL.role].map(|role| seen_by(views, &Seat::new(role)));
+        self.round = 0;
+        self.ask("")
+    }
+
+    fn ask(&mut self, disagreement: &str) -> Step {
+        self.round += 1;
+        let values = |seen: usize| {
+            [("observation", self.seen[seen].as_str()), ("disagreement", disagreement)]
+        };
+        Step::ask_all(vec![self.reasoner.request(0, &values(0)), self.tool.request(0, &values(1))])
+    }
+
+    /// Act if both say the same, or if this was the last round.
+    fn decide(&mut self) -> Step {
+        let answers = [0, 1].map(|who| final_answer(&self.said[who]));
+        if agree(answers) || self.round >= self.rounds {
+            return self.kinds.act(REASONER.role, &self.said[0]);
+        }
+        let shown = |who: usize| -> String { answers[who].chars().take(SHOWN).collect() };
+        let disagreement = format!("{} {} {} {}", ANSWERED[0], shown(0), ANSWERED[1], shown(1));
+        self.ask(&disagreement)
+    }
+}
+
+/// Whether two answers are the same, as numbers or, but for white space and
+/// letter case, as text. Nothing is no answer.
+fn agree(answers: [&str; 2]) -> bool {
+    let [Some(one), Some(other)] = answers.map(|answer| answer.parse::<f64>().ok()) else {
+        let bare = |text: &str| -> String {
+            text.chars().filter(|c| !c.is_whitespace()).flat_map(char::to_lowercase).collect()
+        };
+        let [one, other] = answers.map(bare);
+        return !one.is_empty() && one == other;
+    };
+    one == other
+}
+
+plugin_sdk::export!(workflow: ReasonerTool);
+
+#[cfg(test)]
+mod tests {
+    use super::agree;
+
+    #[test]
+    fn numbers_agree_by_value_and_words_by_letters() {
+        assert!(agree(["4", "4.0"]) && agree(["x + 1", "X+1"]));
+        assert!(!agree(["4", "5"]) && !agree(["", ""]) && !agree(["", "4"]));
+    }
+}

@@ -1,0 +1,133 @@
+//! Searcher and reasoner: a searcher searches; a reasoner reads what was found
+//! and answers, or has the searcher go on.
+
+use plugin_sdk::prompt::{Prompt, RolePrompt};
+use plugin_sdk::workflow::{
+    Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Problem, Seat,
+    Step, View, Workflow, action_kind, seen_by,
+};
+use plugin_sdk::{Setting, Settings, state};
+use serde::{Deserialize, Serialize};
+
+const SEARCHER: RolePrompt = RolePrompt {
+    role: "searcher",
+    summary: "Searches.",
+    task: "You are the searcher: search for what is still missing to answer the question.",
+    message: "searcher {observation}",
+    fields: &["observation"],
+};
+const REASONER: RolePrompt = RolePrompt {
+    role: "reasoner",
+    summary: "Reads what was found and answers, or asks for more.",
+    task: "You are the reasoner: answer the question from what was found, or say `more` if \
+           something is missing.",
+    message: "reasoner {observation}",
+    fields: &["observation"],
+};
+/// What the reasoner says who has found too little.
+const MORE: &str = "more";
+const QUERY: &str = "query";
+const ANSWER: &str = "answer";
+
+/// One session of the two.
+#[derive(Serialize, Deserialize)]
+pub struct SearcherReasoner {
+    searcher: Prompt,
+    reasoner: Prompt,
+    rounds: u32,
+    /// Queries so far.
+    round: u32,
+    /// What the searcher sees.
+    observation: String,
+}
+
+impl Workflow for SearcherReasoner {
+    fn describe() -> Description {
+        let summary = "A searcher searches, a reasoner reads and answers.";
+        Description::new("searcher-reasoner", env!("CARGO_PKG_VERSION"), summary)
+            .setting(Setting::integer(
+                "rounds",
+                "Queries after which the reasoner's answer counts, whatever it is.",
+                1..=16,
+                4,
+            ))
+            .action(QUERY)
+            .action(ANSWER)
+            .prompts(&[SEARCHER, REASONER])
+    }
+
+    fn configure(
+        settings: &[Configured],
+        environment: &[ActionKind],
+    ) -> Result<Configuration, Problem> {
+        [QUERY, ANSWER].iter().try_for_each(|kind| action_kind(environment, kind).map(drop))?;
+        let roles = Configuration::default().prompted(&SEARCHER, 1, settings)?;
+        Ok(roles.prompted(&REASONER, 1, settings)?.words(&[MORE]))
+    }
+
+    fn start(briefing: &Briefing) -> Result<Self, Problem> {
+        Ok(SearcherReasoner {
+            searcher: SEARCHER.begin(briefing, Some(QUERY))?,
+            reasoner: REASONER.begin(briefing, Some(ANSWER))?,
+            rounds: briefing.settings.integer("rounds")?,
+            round: 0,
+            observation: String::new(),
+        })
+    }
+
+    fn advance(&mut self, event: Event) -> Result<Step, Problem> {
+        match event {
+            Event::Begun(views) => Ok(self.ask_searcher(&views)),
+            Event::Replied(reply) if reply.seat.role == SEARCHER.role => {
+                self.round += 1;
+                Ok(Step::act(&reply.seat, QUERY, reply.answer()))
+            }
+            Event::Replied(reply) => {
+                let wants_more = reply.last_line().eq_ignore_ascii_case(MORE);
+                if wants_more && self.round < self.rounds {
+                    return Ok(self.search());
+                }
+                Ok(Step::act(&reply.seat, ANSWER, reply.answer()))
+            }
+            Event::Acted(seen) if !seen.is_ongoing() => Ok(Step::finish()),
+            Event::Acted(seen) if seen.mover().is_some_and(|it| it.role == SEARCHER.role) => {
+                self.observation = seen.seen_by(&Seat::new(SEARCHER.role));
+                let observation = seen.seen_by(&Seat::new(REASONER.role));
+                Ok(Step::ask(self.reasoner.request(0, &[("observation", &observation)])))
+            }
+            Event::Acted(seen) => Ok(self.ask_searcher(&seen.views)),
+            Event::Returned(_) => Err(Problem::unexpected(&event)),
+        }
+    }
+
+    fn demonstrate(&self, seat: &Seat, expert: &Action) -> Option<String> {
+        match (seat.role == SEARCHER.role, expert.kind.as_str()) {
+            (true, QUERY) | (false, ANSWER) => Some(expert.text.clone()),
+            (false, QUERY) => Some(MORE.to_owned()),
+            // Nothing is missing: to search for the answer does no harm.
+            (true, _) => Some(expert.text.clone()),
+            _ => None,
+        }
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        state::save(self)
+    }
+
+    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
+        Ok(state::load(bytes)?)
+    }
+}
+
+impl SearcherReasoner {
+    fn ask_searcher(&mut self, views: &[View]) -> Step {
+        self.observation = seen_by(views, &Seat::new(SEARCHER.role));
+        self.search()
+    }
+
+    fn search(&self) -> Step {
+        Step::ask(self.searcher.request(0, &[("observation", &self.observation)]))
+    }
+}
+
+plugin_sdk::export!(workflow: SearcherReasoner);
