@@ -31,6 +31,7 @@ mod schemes;
 mod serve;
 mod tables;
 mod teacher;
+mod teams;
 mod training;
 mod truth;
 mod wiring;

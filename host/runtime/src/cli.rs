@@ -90,7 +90,7 @@ pub fn with_workers<R>(work: impl FnOnce() -> anyhow::Result<R>) -> anyhow::Resu
 /// # Errors
 /// If the file cannot be read, or a setting is wrong.
 pub fn load_config(args: &ConfigArgs) -> Result<Config, ConfigError> {
-    let mut config = Config::load(args.config.as_deref(), &args.set)?;
+    let mut config = Config::layered(&args.config, &args.set)?;
     if !args.plugins.is_empty() {
         config.plugins.files.clone_from(&args.plugins);
     }

@@ -54,7 +54,7 @@ pub use train::{
 };
 
 use self::explanation::explain;
-use self::overrides::{apply_override, parse_table};
+use self::overrides::{apply_override, lay_over, parse_table};
 use self::table::table;
 
 table! {
@@ -138,14 +138,21 @@ pub enum ConfigError {
 impl Config {
     /// Read a file, if any, and apply `key=value` overrides on top.
     pub fn load(path: Option<&Path>, overrides: &[String]) -> Result<Config, ConfigError> {
-        let mut table = match path {
-            None => toml::Table::new(),
-            Some(path) => {
-                let text = std::fs::read_to_string(path)
-                    .map_err(|reason| ConfigError::Unreadable { path: path.into(), reason })?;
-                parse_table(&text, &path.display().to_string())?
-            }
-        };
+        Config::layered(path.as_slice(), overrides)
+    }
+
+    /// Read files, each of which says what it changes of those before it, and
+    /// apply `key=value` overrides on top.
+    pub fn layered(
+        paths: &[impl AsRef<Path>],
+        overrides: &[String],
+    ) -> Result<Config, ConfigError> {
+        let mut table = toml::Table::new();
+        for path in paths.iter().map(AsRef::as_ref) {
+            let text = std::fs::read_to_string(path)
+                .map_err(|reason| ConfigError::Unreadable { path: path.into(), reason })?;
+            lay_over(&mut table, parse_table(&text, &path.display().to_string())?);
+        }
         for text in overrides {
             apply_override(&mut table, text)?;
         }
@@ -214,6 +221,26 @@ mod tests {
     fn message(overrides: &[&str]) -> String {
         let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
         Config::load(None, &overrides).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_later_file_says_what_it_changes_of_those_before_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        let files = [
+            write("a.toml", "[train]\nsteps = 7\nepochs = 2\n[environment]\nwalls = 3"),
+            write("b.toml", "roles = \"per-role\"\n[train]\nsteps = 9\n[plugins]\nfiles = [\"x\"]"),
+            write("c.toml", "[plugins]\nfiles = [\"y\"]"),
+        ];
+        let config = Config::layered(&files, &["train.epochs=3".to_owned()]).unwrap();
+        assert_eq!((config.train.steps, config.train.epochs), (9, 3));
+        assert_eq!(config.roles, Roles::PerRole);
+        assert_eq!(config.environment["walls"].as_integer(), Some(3));
+        assert_eq!(config.plugins.files, [PathBuf::from("y")]);
     }
 
     #[test]

@@ -80,8 +80,8 @@ pub enum Command {
 /// Where a configuration comes from.
 #[derive(Debug, Args)]
 pub struct ConfigArgs {
-    /// A TOML file; without one, the defaults.
-    pub config: Option<PathBuf>,
+    /// TOML files, each over those before it; without one, the defaults.
+    pub config: Vec<PathBuf>,
     /// Components: files, or bare names looked up in target/plugins.
     #[arg(long, value_delimiter = ',', value_name = "FILE")]
     pub plugins: Vec<PathBuf>,

@@ -9,6 +9,21 @@ pub(super) fn parse_table(text: &str, origin: &str) -> Result<toml::Table, Confi
     })
 }
 
+/// Put what a later file says over what the earlier ones said, table by table;
+/// anything else is replaced as a whole.
+pub(super) fn lay_over(table: &mut toml::Table, later: toml::Table) {
+    for (key, value) in later {
+        match (table.get_mut(&key), value) {
+            (Some(toml::Value::Table(before)), toml::Value::Table(value)) => {
+                lay_over(before, value);
+            }
+            (_, value) => {
+                table.insert(key, value);
+            }
+        }
+    }
+}
+
 /// Put `a.b.c=value` into the table. A value that is not TOML is a string, so
 /// that words need no quotes inside the shell's.
 pub(super) fn apply_override(table: &mut toml::Table, text: &str) -> Result<(), ConfigError> {
