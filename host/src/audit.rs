@@ -103,6 +103,14 @@ fn sign(number: f64) -> i8 {
     i8::from(number > 0.0) - i8::from(number < 0.0)
 }
 
+/// The mean inflation of a role over the tasks in which worths differ: how much
+/// larger its squared advantages would be if all roles of a task were
+/// standardized together (Dr. MAS, arXiv 2602.08847). Nothing if none differ.
+pub fn inflation_of(samples: &[Sample], config: &AdvantageConfig, role: &str) -> Option<f64> {
+    let tasks = inflation(samples, config, role);
+    (!tasks.is_empty()).then(|| tasks.iter().sum::<f64>() / tasks.len() as f64)
+}
+
 /// The inflation of a role in every task in which worths differ.
 fn inflation(samples: &[Sample], config: &AdvantageConfig, role: &str) -> Vec<f64> {
     let earnings = Earnings::of(samples, config, config.comparison().worth);

@@ -114,6 +114,10 @@ pub struct RoleMetrics {
     /// The role's groups; nothing of a role that does not train.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub groups: Option<GroupMetrics>,
+    /// How much larger its squared advantages would be if all roles of a task
+    /// were standardized together; 1 is neutral.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inflation: Option<f64>,
 }
 
 /// What the groups looked like.
@@ -239,6 +243,7 @@ fn measure_role(samples: &[&Sample], alpha: f64) -> RoleMetrics {
         ),
         cut: share(|sample| sample.completion.stop == StopReason::Length),
         groups: None,
+        inflation: None,
     }
 }
 

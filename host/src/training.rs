@@ -13,6 +13,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use crate::advantage::{Compared, Memory, compare};
+use crate::audit::inflation_of;
 use crate::checkpoint::{Found, Progress, remove_old, save_checkpoint};
 use crate::config::Config;
 use crate::credit::Credits;
@@ -255,6 +256,7 @@ impl Training {
         record.groups = measure_groups(&formed, &kept, None);
         for (role, metrics) in record.roles.iter_mut().filter(|(role, _)| role_map.learns(role)) {
             metrics.groups = Some(measure_groups(&formed, &kept, Some(role)));
+            metrics.inflation = inflation_of(samples, &self.config.advantage, role);
         }
         credits
     }
