@@ -13,7 +13,8 @@ pub mod view;
 use plugin_sdk::environment::{
     Action, Configuration, Configured, Description, Environment, Outcome, Problem, Seat, Task,
 };
-use plugin_sdk::{Proposals, Setting, Settings, reading, state};
+use plugin_sdk::rendering::Rendering;
+use plugin_sdk::{Proposals, Rendered, Setting, Settings, reading, state};
 use serde::{Deserialize, Serialize};
 
 use distance::{distance, shortest_way};
@@ -65,6 +66,21 @@ impl Environment for Blocksworld {
         .action("moves", "moves such as `A>B` (put A on B) or `A>table`, separated by spaces")
         .action("plan", "the moves to be made, such as `A>B` or `A>table`, separated by spaces")
         .workflows(&["solo", "planner-executor"])
+        .preset(
+            "paper",
+            "Whole plans by language models, a few turns.",
+            &[("blocks", 5.into()), ("moves_per_turn", 10.into()), ("observation", "text".into())],
+        )
+        .preset(
+            "easy",
+            "Three blocks, a few moves.",
+            &[("blocks", 3.into()), ("max_distance", 3.into())],
+        )
+        .preset(
+            "hard",
+            "Eight blocks, at least eight moves.",
+            &[("blocks", 8.into()), ("min_distance", 8.into()), ("max_distance", 14.into())],
+        )
     }
 
     fn configure(settings: &[Configured]) -> Result<Configuration, Problem> {
@@ -125,6 +141,15 @@ impl Environment for Blocksworld {
 
     fn resume(bytes: &[u8]) -> Result<Self, Problem> {
         Ok(state::load(bytes)?)
+    }
+}
+
+impl Rendered for Blocksworld {
+    fn render(&self) -> Rendering {
+        Rendering {
+            text: view::both(&self.stacks, &self.goal),
+            svg: picture::svg(&self.stacks, &self.goal),
+        }
     }
 }
 
@@ -219,7 +244,7 @@ fn unreadable(feedback: String) -> Outcome {
     Outcome::rejected(feedback).local("unreadable", UNREADABLE).local("idle", IDLE)
 }
 
-plugin_sdk::export!(environment: Blocksworld);
+plugin_sdk::export!(environment: Blocksworld, rendering: Blocksworld);
 
 #[cfg(test)]
 mod tests {

@@ -85,14 +85,16 @@ fn text(stacks: &Stacks, goal: &Stacks, refused: &str) -> String {
         "" => String::new(),
         why => format!("Your last answer was not carried out in full: {why}\n\n"),
     };
-    let relations = goal.towers().iter().map(|tower| relation(tower)).collect::<Vec<_>>();
     format!(
-        "{refused}Now:\n{}\nGoal:\n{}\n{}\n\nAnswer with moves such as `X>Y` (put block X on \
-         block Y) or `X>table`.",
-        drawing(stacks),
-        drawing(goal),
-        relations.join("\n"),
+        "{refused}{}\n\nAnswer with moves such as `X>Y` (put block X on block Y) or `X>table`.",
+        both(stacks, goal)
     )
+}
+
+/// What stands now and in the goal, drawn, and the goal in sentences.
+pub fn both(stacks: &Stacks, goal: &Stacks) -> String {
+    let relations: Vec<String> = goal.towers().iter().map(|tower| relation(tower)).collect();
+    format!("Now:\n{}\nGoal:\n{}\n{}", drawing(stacks), drawing(goal), relations.join("\n"))
 }
 
 /// The stacks side by side, the table below them.
