@@ -84,8 +84,8 @@ impl Environment for ConnectFour {
         .preset("paper", "The usual board, for language models.", &[("observation", "text".into())])
         .preset(
             "easy",
-            "A small board, an opponent that plays anywhere.",
-            &[("rows", 5.into()), ("columns", 5.into()), ("opening", 4.into())],
+            "Three in a row, an opponent that plays anywhere.",
+            &[("connect", 3.into()), ("opening", 4.into())],
         )
         .preset("hard", "An opponent that looks ahead.", &[("opponent", "expert".into())])
     }
