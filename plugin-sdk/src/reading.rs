@@ -1,8 +1,9 @@
 //! Reading what language models write: what counts may stand in a code block,
 //! or in the last lines.
 
-/// Lines, counted from the end, in which an answer is looked for.
+/// Lines, counted from the end, in which an answer is looked for, and bytes.
 const LINES: usize = 64;
+const BYTES: usize = 64 << 10;
 /// What may stand around an answer without meaning anything.
 const WRAPPING: [char; 4] = ['`', '*', '"', '$'];
 /// What may stand before an answer, in small letters.
@@ -25,7 +26,7 @@ const BOX: &str = "\\boxed{";
 /// assert!(reading::last("seven", number).is_err());
 /// ```
 pub fn last<T>(text: &str, parse: impl Fn(&str) -> Result<T, String>) -> Result<T, String> {
-    let text = text.trim();
+    let text = end(text.trim());
     let lines = last_lines(text);
     let joined: Vec<&str> = paragraph(text, &lines).collect();
     let passages = marked(text).into_iter().chain([text]).chain(last_block(text)).chain(joined);
@@ -67,6 +68,13 @@ pub fn marked(text: &str) -> Option<&str> {
         })?;
         Some(&inside[..end])
     })
+}
+
+/// The text, if it is long only the lines at its end, so that reading is bounded.
+fn end(text: &str) -> &str {
+    let Some(start) = text.len().checked_sub(BYTES) else { return text };
+    let last = &text[text.ceil_char_boundary(start)..];
+    last.split_once('\n').map_or(last, |(_, lines)| lines)
 }
 
 /// The last lines that are not blank, in their order.
@@ -179,5 +187,7 @@ mod tests {
         assert_eq!(last("```", letters).as_deref(), Ok(""));
         let long = "never mind\n".repeat(10_000);
         assert_eq!(last(&long, letters), Err("`never` is long.".to_owned()));
+        let late = format!("{}\na b", "ä ".repeat(1 << 17));
+        assert_eq!(last(&late, letters).as_deref(), Ok("ab"));
     }
 }

@@ -167,3 +167,16 @@ fn the_first_tasks_of_every_split_are_these() {
         ]
     );
 }
+
+#[test]
+fn the_first_fifty_tasks_of_every_split_have_these_digests() {
+    let digests = Split::ALL.map(|split| {
+        let start =
+            |seed| ConnectFour::start(&Task::of::<ConnectFour>(split, seed)).expect("a task");
+        let looks: Vec<String> =
+            (0..50).map(|seed| start(seed).observe(&Seat::new("player"))).collect();
+        // Chance that is seeded by a text is a digest of it.
+        format!("{:016x}", Random::new(split, 0, &looks.join("\n")).bits())
+    });
+    assert_eq!(digests, ["c7e05641d1fa4368", "834fbd8076bf77d5", "f93ca0bc2669a7ab"]);
+}

@@ -349,4 +349,17 @@ mod tests {
         });
         assert_eq!(looks, ["[32, 4, 32, 36] 104", "[37, 42, 25, 5] 49", "[42, 14, 16, 17] 30"]);
     }
+
+    #[test]
+    fn the_first_fifty_tasks_of_every_split_have_these_digests() {
+        let digests = Split::ALL.map(|split| {
+            let start =
+                |seed| Countdown::start(&Task::of::<Countdown>(split, seed)).expect("a task");
+            let looks: Vec<String> =
+                (0..50).map(|seed| start(seed).observe(&Seat::new("player"))).collect();
+            // Chance that is seeded by a text is a digest of it.
+            format!("{:016x}", Random::new(split, 0, &looks.join("\n")).bits())
+        });
+        assert_eq!(digests, ["349c0e440b61f59d", "d87eb035239b8d35", "3eb71aecbcb2d6a3"]);
+    }
 }

@@ -274,6 +274,7 @@ plugin_sdk::export!(environment: Search, rendering: Search);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plugin_sdk::Random;
     use plugin_sdk::environment::{Split, Status};
 
     fn task(seed: u32) -> Task {
@@ -406,5 +407,17 @@ mod tests {
                 "What is the sea that receives the river that runs through Ulimbhaven?",
             ]
         );
+    }
+
+    #[test]
+    fn the_first_fifty_tasks_of_every_split_have_these_digests() {
+        let digests = Split::ALL.map(|split| {
+            let start = |seed| Search::start(&Task::of::<Search>(split, seed)).expect("a task");
+            let looks: Vec<String> =
+                (0..50).map(|seed| start(seed).observe(&Seat::new("player"))).collect();
+            // Chance that is seeded by a text is a digest of it.
+            format!("{:016x}", Random::new(split, 0, &looks.join("\n")).bits())
+        });
+        assert_eq!(digests, ["7dada197b3956c82", "9087afe48d284f05", "3b9a1774a17ad047"]);
     }
 }
