@@ -1,29 +1,35 @@
 //! Reading what language models write: what counts may stand in a code block,
 //! or in the last lines.
 
-/// Lines, counted from the end, in which an answer is looked for.
+/// Lines, counted from the end, in which an answer is looked for, and bytes.
 const LINES: usize = 64;
+const BYTES: usize = 64 << 10;
 /// What may stand around an answer without meaning anything.
 const WRAPPING: [char; 4] = ['`', '*', '"', '$'];
+/// What may stand before an answer, in small letters.
+const LABELS: [&str; 4] = ["final answer:", "answer:", "moves:", "plan:"];
+/// What may stand around an answer.
+const TAGS: (&str, &str) = ("<answer>", "</answer>");
+const BOX: &str = "\\boxed{";
 
-/// What `parse` makes of the text, of its last code block, of its last lines
-/// together, or of the last line that it can read; the error is that of the
-/// last line.
+/// What `parse` makes of what is [`marked`], of the text, of its last code
+/// block, of its last lines together, or of the last line that it can read; the
+/// error is that of the last line.
 ///
 /// ```
 /// use plugin_sdk::reading;
 ///
 /// let number = |text: &str| text.parse::<u8>().map_err(|error| error.to_string());
-/// for text in ["7", " 7\n", "It is 7, so\n**7**", "```\n7\n```\nThat is it.", "7\nDone."] {
+/// for text in ["7", "It is 7, so\n**7**", "```\n7\n```\nThat is it.", "Answer: 7\nDone."] {
 ///     assert_eq!(reading::last(text, number), Ok(7), "{text}");
 /// }
 /// assert!(reading::last("seven", number).is_err());
 /// ```
 pub fn last<T>(text: &str, parse: impl Fn(&str) -> Result<T, String>) -> Result<T, String> {
-    let text = text.trim();
+    let text = end(text.trim());
     let lines = last_lines(text);
     let joined: Vec<&str> = paragraph(text, &lines).collect();
-    let passages = [text].into_iter().chain(last_block(text)).chain(joined);
+    let passages = marked(text).into_iter().chain([text]).chain(last_block(text)).chain(joined);
     let passages = passages.chain(lines.iter().rev().copied());
     let read = passages
         .map(bare)
@@ -32,9 +38,43 @@ pub fn last<T>(text: &str, parse: impl Fn(&str) -> Result<T, String>) -> Result<
     read.map_or_else(|| parse(bare(lines.last().copied().unwrap_or_default())), Ok)
 }
 
-/// The text without white space and marks of emphasis around it.
+/// The text without white space and marks of emphasis around it, and without a
+/// word before it that says what it is.
 pub fn bare(text: &str) -> &str {
-    text.trim_matches(|letter: char| letter.is_whitespace() || WRAPPING.contains(&letter))
+    let trim = |text| {
+        str::trim_matches(text, |letter: char| letter.is_whitespace() || WRAPPING.contains(&letter))
+    };
+    let text = trim(text);
+    let labeled = LABELS.iter().find_map(|label| {
+        let (start, rest) = text.split_at_checked(label.len())?;
+        start.eq_ignore_ascii_case(label).then_some(rest)
+    });
+    labeled.map_or(text, trim)
+}
+
+/// What was marked as the answer, the last time: `<answer>7</answer>` or
+/// `\boxed{7}`.
+pub fn marked(text: &str) -> Option<&str> {
+    let tagged = text.rfind(TAGS.1).and_then(|end| {
+        let start = text[..end].rfind(TAGS.0)? + TAGS.0.len();
+        Some(&text[start..end])
+    });
+    tagged.or_else(|| {
+        let inside = &text[text.rfind(BOX)? + BOX.len()..];
+        let mut depth = 1;
+        let end = inside.find(|letter| {
+            depth += i32::from(letter == '{') - i32::from(letter == '}');
+            depth == 0
+        })?;
+        Some(&inside[..end])
+    })
+}
+
+/// The text, if it is long only the lines at its end, so that reading is bounded.
+fn end(text: &str) -> &str {
+    let Some(start) = text.len().checked_sub(BYTES) else { return text };
+    let last = &text[text.ceil_char_boundary(start)..];
+    last.split_once('\n').map_or(last, |(_, lines)| lines)
 }
 
 /// The last lines that are not blank, in their order.
@@ -130,9 +170,14 @@ mod tests {
             "c d\n\nRather:\n\na b",
             "Let us see\na b\nDone, I hope.",
             "**a b**",
+            "Final answer: a b",
+            "<answer>c</answer> or rather <answer> a b </answer>.",
+            "So it is $\\boxed{a b}$ I say.",
         ] {
             assert_eq!(last(text, letters).as_deref(), Ok("ab"), "{text}");
         }
+        assert_eq!(marked("\\boxed{\\frac{1}{2}} = 0.5"), Some("\\frac{1}{2}"));
+        assert_eq!(marked("\\boxed{1 </answer>"), None);
     }
 
     #[test]
@@ -142,5 +187,7 @@ mod tests {
         assert_eq!(last("```", letters).as_deref(), Ok(""));
         let long = "never mind\n".repeat(10_000);
         assert_eq!(last(&long, letters), Err("`never` is long.".to_owned()));
+        let late = format!("{}\na b", "ä ".repeat(1 << 17));
+        assert_eq!(last(&late, letters).as_deref(), Ok("ab"));
     }
 }

@@ -1,0 +1,18 @@
+//! Blocksworld keeps the contract, however much there is and is seen of it.
+
+use blocksworld::Blocksworld;
+use plugin_sdk::testing::{Native, Scope};
+
+#[test]
+fn keeps_the_contract_in_every_view() {
+    for view in ["list", "text"] {
+        let scope = Scope { tasks: 6, ..Scope::default() }.with("observation", view);
+        scope.check_environment(&Native::<Blocksworld>::default()).assert_passed();
+    }
+}
+
+#[test]
+fn keeps_the_contract_with_many_blocks_and_moves() {
+    let scope = Scope { tasks: 4, ..Scope::default() }.with("blocks", 8).with("moves_per_turn", 16);
+    scope.check_environment(&Native::<Blocksworld>::default()).assert_passed();
+}

@@ -1,0 +1,18 @@
+//! Connect Four keeps the contract, against itself and in every view.
+
+use connect_four::ConnectFour;
+use plugin_sdk::testing::{Native, Scope};
+
+/// Small boards: an expert that looks ahead is slow in a test.
+fn scope() -> Scope {
+    let scope = Scope { tasks: 1, steps: 20, ..Scope::default() };
+    scope.with("rows", 4).with("columns", 4).with("opening", 4).with("connect", 3)
+}
+
+#[test]
+fn keeps_the_contract_in_every_view() {
+    for view in ["map", "text"] {
+        let scope = scope().with("observation", view);
+        scope.check_environment(&Native::<ConnectFour>::default()).assert_passed();
+    }
+}

@@ -1,0 +1,26 @@
+//! Tower of Hanoi keeps the contract, generated and from records.
+
+use plugin_sdk::testing::{Native, Scope};
+use tower_of_hanoi::TowerOfHanoi;
+
+#[test]
+fn keeps_the_contract_in_every_view() {
+    for view in ["list", "text"] {
+        let scope = Scope { tasks: 3, ..Scope::default() }.with("observation", view);
+        scope.check_environment(&Native::<TowerOfHanoi>::default()).assert_passed();
+    }
+}
+
+#[test]
+fn keeps_the_contract_on_four_pegs_with_many_moves() {
+    let scope = Scope { tasks: 1, steps: 20, ..Scope::default() };
+    let scope = scope.with("disks", 3).with("pegs", 4).with("moves_per_turn", 5);
+    scope.check_environment(&Native::<TowerOfHanoi>::default()).assert_passed();
+}
+
+#[test]
+fn keeps_the_contract_with_records() {
+    let entry = r#"{"num_disks": 4, "num_pegs": 3, "start_peg": 2, "target_peg": 1}"#;
+    let scope = Scope { tasks: 1, entries: vec![entry.to_owned()], ..Scope::default() };
+    scope.check_environment(&Native::<TowerOfHanoi>::default()).assert_passed();
+}
