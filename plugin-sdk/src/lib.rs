@@ -107,6 +107,7 @@ pub mod rendering;
 pub mod retrieval;
 pub mod sandbox;
 pub mod settings;
+pub mod spelling;
 pub mod state;
 pub mod testing;
 pub mod tool;

@@ -6,6 +6,7 @@
 //! same checks.
 
 mod environment;
+mod lazy;
 mod native;
 mod phrasebook;
 mod report;
@@ -14,6 +15,7 @@ mod walk;
 mod workflow;
 
 pub use environment::{EnvironmentUnderTest, EpisodeUnderTest};
+pub use lazy::{Earned, Table, Voice};
 pub use native::Native;
 pub use report::{Finding, Report, Reproducer, Verdict};
 pub use workflow::{SessionUnderTest, WorkflowUnderTest};

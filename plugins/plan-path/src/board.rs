@@ -54,12 +54,8 @@ impl Move {
         }
     }
 
-    /// The move that a word stands for.
-    pub fn from_word(word: &str) -> Option<Move> {
-        Move::ALL.into_iter().find(|step| step.word() == word)
-    }
-
-    fn offset(self) -> (i8, i8) {
+    /// Rows down and columns to the right.
+    pub fn offset(self) -> (i8, i8) {
         match self {
             Move::Up => (-1, 0),
             Move::Down => (1, 0),

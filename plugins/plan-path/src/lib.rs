@@ -6,14 +6,15 @@
 
 pub mod board;
 pub mod maze;
+pub mod picture;
 pub mod view;
-
-use std::collections::BTreeMap;
 
 use plugin_sdk::environment::{
     Action, Configuration, Configured, Description, Environment, Outcome, Problem, Seat, Task,
 };
-use plugin_sdk::{Setting, Settings, state};
+use plugin_sdk::rendering::Rendering;
+use plugin_sdk::spelling::{Word, spelled};
+use plugin_sdk::{Proposals, Rendered, Setting, Settings, state};
 use serde::{Deserialize, Serialize};
 
 use board::{Board, Cell, Move, Walk};
@@ -30,6 +31,21 @@ const REVISIT: f64 = -0.1;
 /// For the goal.
 const REACHED: f64 = 0.5;
 
+/// The role whose view `executor_view` is about.
+const EXECUTOR: &str = "executor";
+/// Turns that are advised at least.
+const TURNS: usize = 10;
+/// Characters of somebody's words that they are told of again.
+const QUOTED: usize = 24;
+
+/// How moves are written.
+const MOVES: [Word<'static, Move>; 4] = [
+    ('u', "up", Move::Up),
+    ('d', "down", Move::Down),
+    ('l', "left", Move::Left),
+    ('r', "right", Move::Right),
+];
+
 /// One walk to the goal.
 #[derive(Serialize, Deserialize)]
 pub struct PlanPath {
@@ -37,12 +53,13 @@ pub struct PlanPath {
     here: Cell,
     /// Every cell the player has been in, the latest last.
     visited: Vec<Cell>,
-    /// What each seat's last plan was worth, by role and instance, and has been
-    /// paid for. Its next one is paid for the difference, whatever happened in
-    /// between.
-    planned: BTreeMap<(String, u32), f64>,
+    proposals: Proposals,
+    /// Why the last moves were not made, or not all of them.
+    refused: String,
     moves_per_turn: usize,
     view: View,
+    /// Whether an executor sees only what is next to the player.
+    is_executor_near: bool,
 }
 
 impl Environment for PlanPath {
@@ -57,17 +74,59 @@ impl Environment for PlanPath {
         .setting(Setting::integer("min_distance", "Moves to the goal at least.", 1..=100, 3))
         .setting(Setting::integer("max_distance", "Moves to the goal at most.", 1..=100, 14))
         .setting(Setting::integer("moves_per_turn", "Moves in one action at most.", 1..=20, 3))
-        .setting(Setting::choice("observation", "What a role sees of the board.", ["list", "map"]))
+        .setting(Setting::choice(
+            "observation",
+            "What a role sees of the board.",
+            ["list", "map", "text"],
+        ))
+        .setting(Setting::choice(
+            "executor_view",
+            "What an executor sees of it: the same, or only walls next to the player.",
+            ["same", "near"],
+        ))
         .action("moves", "moves out of `U`, `D`, `L` and `R`, such as `D D R`")
         .action("plan", "the moves to be made, such as `D D R`")
         .workflows(&["planner-executor", "solo"])
+        .preset(
+            "paper",
+            "10×10 with 22 walls, whole plans in one answer, for language models.",
+            &[
+                ("walls", 22.into()),
+                ("min_distance", 1.into()),
+                ("max_distance", 26.into()),
+                ("moves_per_turn", 20.into()),
+                ("observation", "text".into()),
+            ],
+        )
+        .preset(
+            "easy",
+            "6×6 with four walls, six moves at most.",
+            &[("size", 6.into()), ("walls", 4.into()), ("max_distance", 6.into())],
+        )
+        .preset(
+            "hard",
+            "20×20 with 100 walls, at least 15 moves, for language models.",
+            &[
+                ("size", 20.into()),
+                ("walls", 100.into()),
+                ("min_distance", 15.into()),
+                ("max_distance", 60.into()),
+                ("moves_per_turn", 10.into()),
+                ("observation", "text".into()),
+            ],
+        )
     }
 
     fn configure(settings: &[Configured]) -> Result<Configuration, Problem> {
         maze::check(settings)?;
         let view = View::from_word(settings.text("observation")?);
-        let words = view.vocabulary(settings.integer("size")?);
-        Ok(Configuration::default().vocabulary(words).max_turns(10))
+        let is_near = settings.text("executor_view")? == "near";
+        let words = view.vocabulary(settings.integer("size")?, is_near);
+        let [distance, moves] =
+            [settings.integer("max_distance")?, settings.integer("moves_per_turn")?];
+        let turns = usize::div_ceil(distance, moves).max(TURNS);
+        let configuration = Configuration::default().vocabulary(words).max_turns(turns as u32);
+        Ok(if is_near { configuration.private() } else { configuration })
     }
 
     fn start(task: &Task) -> Result<Self, Problem> {
@@ -76,25 +135,33 @@ impl Environment for PlanPath {
             board,
             here: start,
             visited: vec![start],
-            planned: BTreeMap::new(),
+            proposals: Proposals::default(),
+            refused: String::new(),
             moves_per_turn: task.settings.integer("moves_per_turn")?,
             view: View::from_word(task.settings.text("observation")?),
+            is_executor_near: task.settings.text("executor_view")? == "near",
         })
     }
 
-    fn rules(&self, _seat: &Seat) -> String {
+    fn rules(&self, seat: &Seat) -> String {
         format!(
             "You are on a board of {size} rows and {size} columns and want to reach the goal. The \
              moves are `U` (up), `D` (down), `L` (left) and `R` (right), at most {moves} in a \
              turn. A move into a wall or off the board is illegal and ends the turn. {legend}",
             size = self.board.size(),
             moves = self.moves_per_turn,
-            legend = self.view.legend(),
+            legend = self.view_of(seat).legend(),
         )
     }
 
-    fn observe(&self, _seat: &Seat) -> String {
-        self.view.show(&self.board, self.here, &self.visited)
+    fn observe(&self, seat: &Seat) -> String {
+        let shown = self.view_of(seat).show(&self.board, self.here, &self.visited);
+        match self.view {
+            View::Text if !self.refused.is_empty() => {
+                format!("{shown}\nThe last answer: {}", self.refused)
+            }
+            _ => shown,
+        }
     }
 
     fn act(&mut self, seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
@@ -121,11 +188,17 @@ impl Environment for PlanPath {
 }
 
 impl PlanPath {
+    fn view_of(&self, seat: &Seat) -> View {
+        if self.is_executor_near && seat.role == EXECUTOR { View::Near } else { self.view }
+    }
+
     fn carry_out(&mut self, text: &str) -> Outcome {
-        match self.read(text) {
+        let outcome = match self.read(text) {
             Ok(moves) => self.walk(&self.board.walk(self.here, &moves)),
             Err(feedback) => unreadable(feedback),
-        }
+        };
+        self.refused = outcome.told().to_owned();
+        outcome
     }
 
     fn walk(&mut self, walk: &Walk) -> Outcome {
@@ -145,9 +218,8 @@ impl PlanPath {
         }
     }
 
-    /// Score a plan without moving. What a seat's plans earn in an episode adds
-    /// up to the worth of its last one, so they earn by being good, not by being
-    /// many; and only who plans is paid or charged for plans.
+    /// Score a plan without moving: 1 for as many moves as fit into a turn, all
+    /// of them on a shortest path.
     fn consider(&mut self, seat: &Seat, text: &str) -> Outcome {
         let (planned, outcome) = match self.read(text) {
             Ok(moves) => {
@@ -156,8 +228,7 @@ impl PlanPath {
             }
             Err(feedback) => (0.0, unreadable(feedback)),
         };
-        let before = self.planned.insert((seat.role.clone(), seat.instance), planned);
-        outcome.local("plan", planned - before.unwrap_or(0.0))
+        outcome.local("plan", self.proposals.pay(seat, planned))
     }
 
     /// How much nearer a walk brings the goal, as a share of a turn's moves.
@@ -169,9 +240,11 @@ impl PlanPath {
     }
 
     fn read(&self, text: &str) -> Result<Vec<Move>, String> {
-        let read_move =
-            |word| Move::from_word(word).ok_or_else(|| format!("`{word}` is not a move."));
-        let moves: Vec<Move> = text.split_whitespace().map(read_move).collect::<Result<_, _>>()?;
+        let quoted = |word: String| {
+            let word: String = word.chars().take(QUOTED).collect();
+            format!("`{word}` is not a move.")
+        };
+        let moves = spelled(text, &MOVES).map_err(quoted)?;
         if moves.len() > self.moves_per_turn {
             return Err(format!("{} moves are more than {}.", moves.len(), self.moves_per_turn));
         }
@@ -194,7 +267,16 @@ fn unreadable(feedback: String) -> Outcome {
     Outcome::rejected(feedback).local("unreadable", UNREADABLE).local("idle", IDLE)
 }
 
-plugin_sdk::export!(environment: PlanPath);
+impl Rendered for PlanPath {
+    fn render(&self) -> Rendering {
+        Rendering {
+            text: view::drawn(&self.board, self.here),
+            svg: picture::svg(&self.board, self.here, &self.visited),
+        }
+    }
+}
+
+plugin_sdk::export!(environment: PlanPath, rendering: PlanPath);
 
 #[cfg(test)]
 mod tests {
@@ -210,9 +292,11 @@ mod tests {
             board,
             here,
             visited,
-            planned: BTreeMap::new(),
+            proposals: Proposals::default(),
+            refused: String::new(),
             moves_per_turn: 3,
             view: View::List,
+            is_executor_near: false,
         }
     }
 
@@ -248,6 +332,38 @@ mod tests {
             assert_eq!((worth(&outcome), outcome.told()), (worth_of_it, feedback), "{text}");
             assert_eq!(outcome.is_accepted(), feedback.is_empty());
         }
+    }
+
+    #[test]
+    fn however_moves_are_written_they_are_the_same() {
+        for text in ["D D R", "DDR", "down, down, right", "First down.\n```\nD D R\n```"] {
+            let outcome = act(&mut game(&["....", ".#..", "....", "...G"]), "moves", text);
+            assert_eq!(worth(&outcome), 1.0, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_executor_may_be_shown_less_than_the_planner() {
+        let mut game = game(&["....", ".#..", "....", "...G"]);
+        let [planner, executor] = ["planner", "executor"].map(Seat::new);
+        assert_eq!(game.observe(&planner), game.observe(&executor));
+        game.is_executor_near = true;
+        assert!(game.observe(&planner).starts_with("row+3 col+3 "));
+        assert_eq!(game.observe(&executor), "W(-1,+0) W(+0,-1)");
+        assert_ne!(game.rules(&planner), game.rules(&executor));
+    }
+
+    #[test]
+    fn a_reader_of_text_is_told_what_was_refused() {
+        let mut game = game(&["....", ".#..", "....", "...G"]);
+        game.view = View::Text;
+        assert!(!game.observe(&Seat::new("player")).contains("last answer"));
+        act(&mut game, "moves", &format!("go {}", "x".repeat(99)));
+        assert!(
+            game.observe(&Seat::new("player")).ends_with("The last answer: `go` is not a move.")
+        );
+        act(&mut game, "moves", "D");
+        assert!(!game.observe(&Seat::new("player")).contains("last answer"));
     }
 
     #[test]

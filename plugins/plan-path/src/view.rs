@@ -18,12 +18,20 @@ pub enum View {
     List,
     /// The whole board, one word a cell.
     Map,
+    /// The board as a drawing, and what is to be done with it.
+    Text,
+    /// Only walls next to the player, one word each.
+    Near,
 }
 
 impl View {
     /// The view that a word of the `observation` setting stands for.
     pub fn from_word(word: &str) -> Self {
-        if word == "map" { View::Map } else { View::List }
+        match word {
+            "map" => View::Map,
+            "text" => View::Text,
+            _ => View::List,
+        }
     }
 
     /// What `here` looks like; `visited` ends with the latest cell.
@@ -31,6 +39,8 @@ impl View {
         match self {
             View::List => list(board, here, visited),
             View::Map => map(board, here),
+            View::Text => text(board, here),
+            View::Near => near(board, here),
         }
     }
 
@@ -48,11 +58,22 @@ impl View {
                  goal. Then where you are and where the goal is: `row:0` is the uppermost row, \
                  `col:0` the leftmost column."
             }
+            View::Text => {
+                "You see the board row by row: `.` is free, `#` is a wall, `@` is you, `G` is the \
+                 goal. The upper left cell is in row 1, column 1. Write moves with spaces between \
+                 them: `U D L R` goes up, down, left and right."
+            }
+            View::Near => {
+                "You see neither the goal nor the board, only walls next to you: `W(-1,+0)` says \
+                 that there is a wall, or that the board ends, 1 row up, `W(+0,+1)` the same of \
+                 the cell to the right. Where to go you have to be told."
+            }
         }
     }
 
-    /// Every word of an observation on a board of this size, and the moves.
-    pub fn vocabulary(self, size: i8) -> Vec<String> {
+    /// Every word of an observation on a board of this size, and the moves; also
+    /// those of somebody who sees only what is near, if there is one.
+    pub fn vocabulary(self, size: i8, has_near: bool) -> Vec<String> {
         let mut words: Vec<String> = Move::ALL.iter().map(|step| step.word().to_owned()).collect();
         match self {
             View::List => {
@@ -70,6 +91,12 @@ impl View {
                 words.extend((0..size).map(|row| format!("row:{row}")));
                 words.extend((0..size).map(|column| format!("col:{column}")));
             }
+            // It is for readers who know more words than can be listed.
+            View::Text => return Vec::new(),
+            View::Near => {}
+        }
+        if has_near && self != View::List {
+            words.extend(Move::ALL.map(|step| wall(step.offset())));
         }
         words
     }
@@ -100,7 +127,30 @@ fn nearest_walls(board: &Board, here: Cell) -> Vec<(i8, i8)> {
     walls
 }
 
+fn near(board: &Board, here: Cell) -> String {
+    let walls = Move::ALL.map(|step| here.after(step)).into_iter();
+    let walls = walls.filter(|&cell| !board.is_free(cell)).map(|cell| wall(here.offset_to(cell)));
+    walls.collect::<Vec<_>>().join(" ")
+}
+
+fn text(board: &Board, here: Cell) -> String {
+    let place = |cell: Cell| format!("row {}, column {}", cell.row + 1, cell.column + 1);
+    let (you, goal) = (place(here), place(board.goal()));
+    format!("{}\nYou are in {you}; the goal is in {goal}.", drawn(board, here))
+}
+
+/// The board, one letter a cell.
+pub fn drawn(board: &Board, here: Cell) -> String {
+    rows(board, here, "")
+}
+
 fn map(board: &Board, here: Cell) -> String {
+    let place = |cell: Cell| format!("row:{} col:{}", cell.row, cell.column);
+    let rows = rows(board, here, " ");
+    format!("{rows}\nyou {} goal {}", place(here), place(board.goal()))
+}
+
+fn rows(board: &Board, here: Cell, between: &str) -> String {
     let letter = |cell: Cell| match cell {
         _ if cell == here => "@",
         _ if cell == board.goal() => "G",
@@ -108,9 +158,8 @@ fn map(board: &Board, here: Cell) -> String {
         _ => "#",
     };
     let cells: Vec<&str> = board.cells().map(letter).collect();
-    let rows: Vec<String> = cells.chunks(board.size() as usize).map(|row| row.join(" ")).collect();
-    let place = |cell: Cell| format!("row:{} col:{}", cell.row, cell.column);
-    format!("{}\nyou {} goal {}", rows.join("\n"), place(here), place(board.goal()))
+    let rows = cells.chunks(board.size() as usize).map(|row| row.join(between));
+    rows.collect::<Vec<_>>().join("\n")
 }
 
 fn goal_row(rows: i8) -> String {
@@ -149,5 +198,8 @@ mod tests {
         let board = board(&["..#", ".#.", "..G"]);
         let shown = View::Map.show(&board, Cell { row: 1, column: 0 }, &[]);
         assert_eq!(shown, ". . #\n@ # .\n. . G\nyou row:1 col:0 goal row:2 col:2");
+        let shown = View::Text.show(&board, Cell { row: 1, column: 0 }, &[]);
+        let told = "You are in row 2, column 1; the goal is in row 3, column 3.";
+        assert_eq!(shown, format!("..#\n@#.\n..G\n{told}"));
     }
 }

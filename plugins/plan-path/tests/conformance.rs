@@ -5,7 +5,7 @@ use plugin_sdk::testing::{Native, Scope};
 
 #[test]
 fn keeps_the_contract_in_every_view() {
-    for view in ["list", "map"] {
+    for view in ["list", "map", "text"] {
         let scope = Scope { tasks: 12, ..Scope::default() }.with("observation", view);
         scope.check_environment(&Native::<PlanPath>::default()).assert_passed();
     }
@@ -18,4 +18,14 @@ fn keeps_the_contract_on_small_crowded_boards() {
         .with("walls", 8)
         .with("moves_per_turn", 1);
     scope.check_environment(&Native::<PlanPath>::default()).assert_passed();
+}
+
+#[test]
+fn keeps_the_contract_when_the_executor_sees_only_what_is_near() {
+    for view in ["list", "map"] {
+        let scope = Scope { tasks: 6, ..Scope::default() }
+            .with("observation", view)
+            .with("executor_view", "near");
+        scope.check_environment(&Native::<PlanPath>::default()).assert_passed();
+    }
 }

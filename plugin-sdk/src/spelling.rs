@@ -1,0 +1,109 @@
+//! Words of a small notation, however they are written.
+
+use crate::reading;
+
+/// What may stand between the words of an answer.
+const BETWEEN: &str = ",;[]()\"'`*";
+/// What an answer may be called, with a colon behind it.
+const LABELS: [&str; 6] = ["answer", "final answer", "moves", "plan", "action", "actions"];
+
+/// A word of a notation: its letter, its spelling, and what it means.
+pub type Word<'w, T> = (char, &'w str, T);
+
+/// The words that an answer consists of, by letter or spelled out, in any case,
+/// apart or as one: `D, D, R`, `DDR` and `down down right` are the same. They are
+/// looked for where [`reading::last`] looks, and nothing else may stand there.
+/// The error is the first word that is none of the notation's.
+///
+/// ```
+/// use plugin_sdk::spelling::spelled;
+///
+/// let words = [('d', "down", 1), ('r', "right", 2)];
+/// assert_eq!(spelled("I go down.\n\nMoves: `D, D, right`", &words), Ok(vec![1, 1, 2]));
+/// assert_eq!(spelled("drive down", &words), Err("drive".to_owned()));
+/// assert_eq!(spelled("", &words), Ok(vec![]));
+/// ```
+pub fn spelled<T: Copy>(text: &str, words: &[Word<'_, T>]) -> Result<Vec<T>, String> {
+    reading::last(text, |passage| all_words(unlabeled(passage), words))
+}
+
+/// An answer without what it is called.
+fn unlabeled(passage: &str) -> &str {
+    let is_label = |label: &str| {
+        let label = label.trim_matches(|letter: char| !letter.is_alphanumeric());
+        LABELS.iter().any(|known| known.eq_ignore_ascii_case(label))
+    };
+    passage.split_once(':').filter(|(label, _)| is_label(label)).map_or(passage, |(_, rest)| rest)
+}
+
+/// The words of a text in which there is nothing else but, at its end, a period.
+fn all_words<T: Copy>(text: &str, words: &[Word<'_, T>]) -> Result<Vec<T>, String> {
+    let text = text.trim_end().strip_suffix('.').unwrap_or(text);
+    let between = |letter: char| letter.is_whitespace() || BETWEEN.contains(letter);
+    let mut found = Vec::new();
+    for word in text.split(between).filter(|word| !word.is_empty()) {
+        match words.iter().find(|(_, name, _)| name.eq_ignore_ascii_case(word)) {
+            Some(&(_, _, meaning)) => found.push(meaning),
+            None => found.extend(by_letters(word, words).ok_or_else(|| word.to_owned())?),
+        }
+    }
+    Ok(found)
+}
+
+/// What the letters of a word mean, if all of them mean something.
+fn by_letters<T: Copy>(word: &str, words: &[Word<'_, T>]) -> Option<Vec<T>> {
+    let meaning = |letter: char| {
+        let letter = letter.to_ascii_lowercase();
+        words.iter().find(|(known, _, _)| *known == letter).map(|&(_, _, meaning)| meaning)
+    };
+    word.chars().map(meaning).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOVES: [Word<'static, char>; 4] =
+        [('u', "up", 'U'), ('d', "down", 'D'), ('l', "left", 'L'), ('r', "right", 'R')];
+
+    fn read(text: &str) -> Result<String, String> {
+        spelled(text, &MOVES).map(|moves| moves.into_iter().collect())
+    }
+
+    #[test]
+    fn however_it_is_written_it_is_the_same_answer() {
+        for text in [
+            "D D R",
+            " ddr\n",
+            "D, D, R",
+            "down Down RIGHT",
+            "[\"D\", \"D\", \"R\"]",
+            "**DDR**.",
+            "D\nD\nR",
+            "Two down, one right:\n```text\nD\nD R\n```",
+            "```\nD D R\n```\nThat should do.",
+            "U U\n\nNo, better:\nAnswer: D D R\nI hope that helps.",
+        ] {
+            assert_eq!(read(text), Ok("DDR".to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn prose_with_stray_letters_is_no_answer() {
+        for (text, word) in [
+            ("I think D and R", "I"),
+            ("D D R because I am near", "because"),
+            ("D D R!", "R!"),
+            ("up\u{0}", "up\u{0}"),
+        ] {
+            assert_eq!(read(text), Err(word.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_read_as_nothing() {
+        for text in ["", " \n", "[]", "***"] {
+            assert_eq!(read(text), Ok(String::new()), "{text}");
+        }
+    }
+}

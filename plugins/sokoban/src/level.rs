@@ -1,0 +1,221 @@
+//! A level and where everything stands in it. Knows nothing of turns, rewards
+//! or how things are shown.
+
+use serde::{Deserialize, Serialize};
+
+/// A place, counted row by row from the upper left corner.
+pub type Cell = u16;
+
+/// One step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Move {
+    /// To the row above.
+    Up,
+    /// To the row below.
+    Down,
+    /// To the column on the left.
+    Left,
+    /// To the column on the right.
+    Right,
+}
+
+impl Move {
+    /// All moves.
+    pub const ALL: [Move; 4] = [Move::Up, Move::Down, Move::Left, Move::Right];
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Move::Up => "U",
+            Move::Down => "D",
+            Move::Left => "L",
+            Move::Right => "R",
+        }
+    }
+
+    /// The way back.
+    pub fn reversed(self) -> Move {
+        match self {
+            Move::Up => Move::Down,
+            Move::Down => Move::Up,
+            Move::Left => Move::Right,
+            Move::Right => Move::Left,
+        }
+    }
+
+    /// Rows down and columns to the right.
+    pub fn offset(self) -> (i32, i32) {
+        match self {
+            Move::Up => (-1, 0),
+            Move::Down => (1, 0),
+            Move::Left => (0, -1),
+            Move::Right => (0, 1),
+        }
+    }
+}
+
+/// Walls and goals; whatever is off the board is wall.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Level {
+    width: u16,
+    walls: Vec<bool>,
+    goals: Vec<bool>,
+}
+
+impl Level {
+    /// A level so wide; both lists go row by row.
+    pub fn new(width: u16, walls: Vec<bool>, goals: Vec<bool>) -> Self {
+        debug_assert!(walls.len() == goals.len() && walls.len() % usize::from(width) == 0);
+        Level { width, walls, goals }
+    }
+
+    /// How many columns it has.
+    pub fn width(&self) -> u16 {
+        self.width
+    }
+
+    /// How many rows it has.
+    pub fn height(&self) -> u16 {
+        (self.walls.len() / usize::from(self.width)) as u16
+    }
+
+    /// All cells, row by row.
+    pub fn cells(&self) -> std::ops::Range<Cell> {
+        0..self.walls.len() as Cell
+    }
+
+    /// Whether there is no wall.
+    pub fn is_floor(&self, cell: Cell) -> bool {
+        !self.walls[usize::from(cell)]
+    }
+
+    /// Whether a box is wanted here.
+    pub fn is_goal(&self, cell: Cell) -> bool {
+        self.goals[usize::from(cell)]
+    }
+
+    /// Where boxes are wanted.
+    pub fn goals(&self) -> impl Iterator<Item = Cell> {
+        self.cells().filter(|&cell| self.is_goal(cell))
+    }
+
+    /// The row and the column of a cell, from 0.
+    pub fn place(&self, cell: Cell) -> (i32, i32) {
+        (i32::from(cell / self.width), i32::from(cell % self.width))
+    }
+
+    /// The cell in this row and column, if it is floor.
+    pub fn floor_at(&self, row: i32, column: i32) -> Option<Cell> {
+        let inside = (0..i32::from(self.height())).contains(&row)
+            && (0..i32::from(self.width)).contains(&column);
+        let cell = (row * i32::from(self.width) + column) as Cell;
+        (inside && self.is_floor(cell)).then_some(cell)
+    }
+
+    /// The floor that a step leads to.
+    pub fn after(&self, cell: Cell, step: Move) -> Option<Cell> {
+        let ((row, column), (rows, columns)) = (self.place(cell), step.offset());
+        self.floor_at(row + rows, column + columns)
+    }
+
+    /// How many rows and columns `to` is further down and to the right.
+    pub fn offset(&self, from: Cell, to: Cell) -> (i32, i32) {
+        let ((row, column), (to_row, to_column)) = (self.place(from), self.place(to));
+        (to_row - row, to_column - column)
+    }
+}
+
+/// Where the player and the boxes are.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Position {
+    /// Where the player is.
+    pub player: Cell,
+    /// Where the boxes are, in order.
+    pub boxes: Vec<Cell>,
+}
+
+/// What became of a list of moves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Walk {
+    /// Where everything is after it.
+    pub end: Position,
+    /// How many boxes were pushed, each push counted.
+    pub pushes: usize,
+    /// The first move that a wall or a box was in the way of.
+    pub blocked: Option<Move>,
+}
+
+impl Position {
+    /// Whether there is a box.
+    pub fn has_box(&self, cell: Cell) -> bool {
+        self.boxes.binary_search(&cell).is_ok()
+    }
+
+    /// Whether every box is on a goal.
+    pub fn is_solved(&self, level: &Level) -> bool {
+        self.boxes.iter().all(|&cell| level.is_goal(cell))
+    }
+
+    /// How many boxes are on goals.
+    pub fn boxes_home(&self, level: &Level) -> usize {
+        self.boxes.iter().filter(|&&cell| level.is_goal(cell)).count()
+    }
+
+    /// Make the moves. One that a wall or a box is in the way of does nothing.
+    pub fn walk(&self, level: &Level, moves: &[Move]) -> Walk {
+        let mut walk = Walk { end: self.clone(), pushes: 0, blocked: None };
+        for &step in moves {
+            match walk.end.step(level, step) {
+                Some(pushed) => walk.pushes += usize::from(pushed),
+                None => walk.blocked = walk.blocked.or(Some(step)),
+            }
+        }
+        walk
+    }
+
+    /// Make one move; whether it pushed a box, or nothing if it is blocked.
+    fn step(&mut self, level: &Level, step: Move) -> Option<bool> {
+        let next = level.after(self.player, step)?;
+        let pushes = self.has_box(next);
+        if pushes {
+            let behind = level.after(next, step).filter(|&cell| !self.has_box(cell))?;
+            self.shift(next, behind);
+        }
+        self.player = next;
+        Some(pushes)
+    }
+
+    /// Put a box somewhere else.
+    pub fn shift(&mut self, from: Cell, to: Cell) {
+        for cell in self.boxes.iter_mut().filter(|cell| **cell == from) {
+            *cell = to;
+        }
+        self.boxes.sort_unstable();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::notation::tests::read;
+
+    #[test]
+    fn boxes_are_pushed_one_at_a_time_and_blocked_moves_do_nothing() {
+        let (level, start) = read("#######\n#@$ $.#\n#  #. #\n#######");
+        let walk = start.walk(&level, &[Move::Right, Move::Right, Move::Right]);
+        assert_eq!((walk.pushes, walk.blocked), (1, Some(Move::Right)), "two boxes in a row");
+        assert_eq!(walk.end.boxes, [10, 11]);
+        let walk = start.walk(&level, &[Move::Up, Move::Down, Move::Right, Move::Right]);
+        assert_eq!((walk.pushes, walk.blocked), (0, Some(Move::Up)));
+        assert_eq!(level.place(walk.end.player), (2, 2));
+    }
+
+    #[test]
+    fn it_is_solved_when_every_box_is_on_a_goal() {
+        let (level, start) = read("#####\n#@$.#\n#  .#\n#####");
+        assert!(!start.is_solved(&level));
+        let walk = start.walk(&level, &[Move::Right]);
+        assert!(walk.end.is_solved(&level), "one goal may stay free");
+        assert_eq!(walk.end.boxes_home(&level), 1);
+    }
+}
