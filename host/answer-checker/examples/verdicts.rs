@@ -16,15 +16,11 @@ fn main() {
         let begun = Instant::now();
         let verdict = check_answer(&field(pair, "gold"), &field(pair, "answer"), &rules);
         let took = begun.elapsed().as_micros();
-        let row = [
-            field(pair, "class"),
-            field(pair, "expect"),
-            verdict.to_string(),
-            field(pair, "gold"),
-            field(pair, "answer"),
-            took.to_string(),
-        ];
-        println!("{}", row.join("\t"));
+        let line = serde_json::json!({
+            "class": pair["class"], "expect": pair["expect"], "verdict": verdict.to_string(),
+            "gold": pair["gold"], "answer": pair["answer"], "us": took as u64,
+        });
+        println!("{line}");
     }
     eprintln!("{:.0} pairs a second", pairs.len() as f64 / start.elapsed().as_secs_f64());
 }

@@ -235,7 +235,7 @@ impl Pair<'_> {
             };
         }
         let (mut decided, mut branched, mut undefined) = (None, None, false);
-        let spreads = [(Spread::Positive, 4), (Spread::Signed, 6)];
+        let spreads = [(Spread::Positive, 2), (Spread::Signed, 3)];
         for (spread, count) in spreads {
             for index in 0..count {
                 let point = self.letters.point(spread, index, self.work);

@@ -48,6 +48,9 @@ pub type Evaluated<T> = Result<T, Obstacle>;
 pub trait Field {
     /// One of them.
     type Value: Clone;
+    /// Whether a function such as `|x|` that is no rational one is as good as any other at a
+    /// point; a remainder says nothing of the sign.
+    const ORDERED: bool;
 
     /// A fraction.
     fn number(&self, value: &BigRational) -> Evaluated<Self::Value>;
@@ -211,6 +214,9 @@ impl<F: Field> Evaluation<'_, F> {
 
     fn call(&self, function: Function, of: &[Term]) -> Evaluated<F::Value> {
         if function.is_arithmetic() {
+            if !F::ORDERED && !of.iter().all(|of| of.variables().is_empty()) {
+                return Err(Obstacle::Unsupported);
+            }
             let values: Evaluated<Vec<BigRational>> = of.iter().map(|of| self.exact(of)).collect();
             match values.and_then(|values| exact::arithmetic(function, &values)) {
                 Ok(value) => return self.field.number(&value),

@@ -33,6 +33,21 @@ pub enum Found {
     Number,
 }
 
+impl Found {
+    /// It as one word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Found::Box => "box",
+            Found::Marker => "marker",
+            Found::Statement => "statement",
+            Found::Whole => "whole",
+            Found::Formula => "formula",
+            Found::Ending => "ending",
+            Found::Number => "number",
+        }
+    }
+}
+
 /// The answer that `text` comes to. What stands before `</think>` does not count, and if the
 /// last box is not closed, there is none.
 ///

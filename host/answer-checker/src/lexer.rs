@@ -360,7 +360,10 @@ impl Lexer {
         if let Some(function) = Function::named(run).filter(|_| open || run != "min") {
             return self.tokens.push(Token::Function(function));
         }
-        if lexicon::is_short_word(run) || run.contains('.') {
+        let behind_value = matches!(self.tokens.last(), Some(Token::Number(_)))
+            || (self.spaced && matches!(self.tokens.last(), Some(Token::Sign(')' | '}'))));
+        let is_unit = behind_value && lexicon::symbol(run).is_some();
+        if is_unit || lexicon::is_short_word(run) || run.contains('.') {
             return self.tokens.push(Token::Word(run.into()));
         }
         for name in ["sin", "cos", "tan", "log", "ln"] {
@@ -389,7 +392,8 @@ impl Lexer {
         if letter == "U" && self.between_brackets() {
             return self.sign('∪');
         }
-        let last = rest.is_empty();
+        // At the end, or with nothing but its power behind it.
+        let last = matches!(rest.as_str(), "" | "^2" | "^3" | "²" | "³" | "^{2}" | "^{3}");
         // What follows a number and a space at the end, as in `35 m`.
         if after_number && last && start > 0 && lexicon::unit(letter).is_some() {
             return self.tokens.push(Token::Word(letter.into()));

@@ -43,5 +43,5 @@ mod judgment;
 
 pub use extraction::{Extracted, Found, extract};
 pub use judgment::{check, check_answer};
-pub use rules::{Decimals, Rules, Tolerance};
+pub use rules::{Decimals, NAMES, Rules, Tolerance};
 pub use verdict::{Reason, Verdict};

@@ -73,6 +73,10 @@ fn trimmed(mut tokens: &[Token]) -> &[Token] {
     {
         tokens = rest;
     }
+    // "D)" names a choice.
+    if let [letter @ Token::Name(_), Token::Sign(')')] = tokens {
+        return std::slice::from_ref(letter);
+    }
     while let [first, rest @ ..] = tokens
         && (noise(first) || first.is('=') || first.is(IMPLIES))
     {
@@ -185,7 +189,10 @@ impl<'t> Parser<'t> {
         if let Some(digits) = self.digits_in_base() {
             return Ok(digits);
         }
-        let first = self.side()?;
+        // "> 5" says something of nothing, and is no value.
+        let headless =
+            matches!(self.peek(), Some(&Token::Sign(sign)) if Relation::of(sign).is_some());
+        let first = if headless { Answer::Words(String::new()) } else { self.side()? };
         let mut rest = Vec::new();
         while let Some(&Token::Sign(sign)) = self.peek() {
             let Some(relation) = Relation::of(sign) else { break };
@@ -223,8 +230,12 @@ impl<'t> Parser<'t> {
         if self.at_structure() {
             return self.deeper(Self::structure);
         }
+        let owed = matches!(self.tokens.get(self.at..), Some([Token::Sign('-'), Token::Sign(sign), ..])
+            if lexicon::currency(*sign).is_some());
+        self.at += usize::from(owed);
         let prefix = self.currency();
         let term = self.deeper(Self::sum)?;
+        let term = if owed { term.negative() } else { term };
         if self.next_is(':') && !self.in_set && prefix.is_none() {
             return self.ratio(term);
         }

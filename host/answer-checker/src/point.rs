@@ -57,7 +57,7 @@ impl Letters {
                 let largest = 4 + 6 * work.random("order", index).rotate_left(place as u32) % 5;
                 BigRational::from_integer(BigInt::from(2 + random % (largest + 14)))
             } else {
-                spread.value(random)
+                spread.value(random, index)
             };
             (name.clone(), value)
         };
@@ -66,12 +66,13 @@ impl Letters {
 }
 
 impl Spread {
-    fn value(self, random: u64) -> BigRational {
+    fn value(self, random: u64, index: u64) -> BigRational {
         let fraction = || BigRational::new(BigInt::from(7 + random % 499), BigInt::from(101));
         match self {
             Spread::Wide => BigRational::from_integer(BigInt::from(random >> 2)),
             Spread::Positive => fraction(),
-            Spread::Signed if random >> 63 == 0 => -fraction(),
+            // At the first point all of them are below zero.
+            Spread::Signed if index == 0 || random >> 63 == 0 => -fraction(),
             Spread::Signed => fraction(),
         }
     }

@@ -28,12 +28,30 @@ pub enum Reason {
     Ambiguous,
 }
 
+impl Verdict {
+    /// The verdict as one word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Correct => "correct",
+            Verdict::Wrong => "wrong",
+            Verdict::Undecided(_) => "undecided",
+        }
+    }
+
+    /// Why there is none.
+    pub fn reason(self) -> Option<Reason> {
+        match self {
+            Verdict::Undecided(reason) => Some(reason),
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Verdict::Correct => f.write_str("correct"),
-            Verdict::Wrong => f.write_str("wrong"),
-            Verdict::Undecided(reason) => write!(f, "undecided: {reason}"),
+        match self.reason() {
+            Some(reason) => write!(f, "undecided: {reason}"),
+            None => f.write_str(self.word()),
         }
     }
 }

@@ -12,7 +12,14 @@ impl Comparer<'_> {
     /// A list, a set or a tuple against what may stand for it.
     pub(super) fn collections(&self, gold: &Answer, answer: &Answer, index: usize) -> Comparison {
         match (gold, answer) {
-            (Answer::List(golds, _), Answer::List(answers, _)) => self.lists(golds, answers),
+            (Answer::List(golds, joiner), Answer::List(answers, other)) => {
+                // `x < 1 and x > 0` is not `x < 1 or x > 0`.
+                let conditions = golds.iter().all(super::is_region);
+                if conditions && joiner != other {
+                    return Comparison::Different;
+                }
+                self.lists(golds, answers)
+            }
             (Answer::Set(golds), Answer::Set(answers)) => {
                 self.unordered(&self.distinct(golds), &self.distinct(answers))
             }

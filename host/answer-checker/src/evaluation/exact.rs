@@ -18,6 +18,7 @@ pub struct Exact;
 
 impl Field for Exact {
     type Value = BigRational;
+    const ORDERED: bool = true;
 
     fn number(&self, value: &BigRational) -> Evaluated<BigRational> {
         Ok(value.clone())

@@ -61,6 +61,7 @@ impl Modular {
 
 impl Field for Modular {
     type Value = u64;
+    const ORDERED: bool = false;
 
     fn number(&self, value: &BigRational) -> Evaluated<u64> {
         let above = self.remainder(value.numer());

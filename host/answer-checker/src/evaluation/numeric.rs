@@ -190,6 +190,7 @@ impl Numeric {
 
 impl Field for Numeric {
     type Value = Complex;
+    const ORDERED: bool = true;
 
     fn number(&self, value: &BigRational) -> Evaluated<Complex> {
         self.met(self.real(self.fraction(value)))

@@ -103,17 +103,27 @@ fn statement(text: &str) -> Option<String> {
     if rest.is_empty() {
         return None;
     }
-    // "B) 24" names the choice and then what it says.
-    let mut characters = rest.chars();
-    if let (Some(letter), Some(')')) = (characters.next(), characters.next())
-        && letter.is_ascii_uppercase()
-    {
+    if let Some(letter) = choice(rest) {
         return Some(letter.to_string());
     }
     if is_sentence(rest) {
         return last_formulas(rest).or_else(|| last_number(rest));
     }
     Some(rest.to_owned())
+}
+
+/// The letter of "B) 24" or "(C) because …", which name a choice and then say more.
+fn choice(text: &str) -> Option<char> {
+    let (inside, opened) = match text.strip_prefix('(') {
+        Some(inside) => (inside, true),
+        None => (text, false),
+    };
+    let mut characters = inside.chars();
+    let letter = characters.next().filter(char::is_ascii_uppercase)?;
+    let closed = characters.next() == Some(')');
+    let rest = characters.as_str();
+    let more = !opened || (rest.starts_with(' ') && is_sentence(rest));
+    (closed && more).then_some(letter)
 }
 
 /// Up to the full stop that ends the sentence, or the end of the line.

@@ -53,7 +53,7 @@ impl Parser<'_> {
         let previous = self.at.checked_sub(1).and_then(|at| self.tokens.get(at));
         match next {
             // Two numbers in a row are no product, unless a brace or bracket parts them.
-            Token::Number(_) => matches!(previous, Some(Token::Sign(')' | '}'))),
+            Token::Number(_) => matches!(previous, Some(Token::Sign(')' | '}' | '!'))),
             Token::Name(name) => {
                 !(matches!(before, Some(Term::Degrees(_))) && (name == "C" || name == "F"))
             }

@@ -76,7 +76,8 @@ impl Parser<'_> {
 }
 
 fn is_minus_one(term: &Term) -> bool {
-    *term == Term::whole(1).negative() || *term == Term::whole(-1)
+    term.literal()
+        .is_some_and(|value| value == num_rational::BigRational::from_integer((-1).into()))
 }
 
 /// Whether a function takes so many arguments.
