@@ -2,6 +2,7 @@
 //! out the commands that need no policies. The others are `host-engine`'s.
 
 pub mod args;
+mod check_answer;
 mod engine;
 mod grade;
 mod plugin;
@@ -64,6 +65,7 @@ fn carry_out(cli: Cli) -> anyhow::Result<u8> {
         Command::SandboxWorker => work().map(|()| ExitCode::Success).map_err(Into::into),
         Command::Run(args) => return run::run(&args),
         Command::Grade(args) => with_workers(|| grade::run(&args)),
+        Command::CheckAnswer(args) => check_answer::run(&args).map_err(Into::into),
         Command::Serve(args) => with_workers(|| serve::run(&args)),
         Command::Plugin(command) => with_workers(|| plugin::run(command)),
         Command::Train(_)
@@ -100,7 +102,11 @@ pub fn load_config(args: &ConfigArgs) -> Result<Config, ConfigError> {
 
 /// The exit code of the layer an error comes from, if it is one of these layers.
 pub fn code_of(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
-    if cause.is::<ConfigError>() || cause.is::<UsageError>() || cause.is::<GradingError>() {
+    if cause.is::<ConfigError>()
+        || cause.is::<UsageError>()
+        || cause.is::<GradingError>()
+        || cause.is::<check_answer::PairError>()
+    {
         return Some(ExitCode::Usage);
     }
     if cause.is::<grade::MostlyVoid>() {

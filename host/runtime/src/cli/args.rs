@@ -1,6 +1,7 @@
 //! The command line, as clap sees it: what all commands share, and which there are.
 
 mod advantage;
+mod answers;
 mod eval;
 mod plugin;
 mod policy;
@@ -12,6 +13,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 pub use advantage::AdvantageArgs;
+pub use answers::CheckAnswerArgs;
 pub use eval::{CheckpointName, EvalArgs, PlayArgs, SplitName};
 pub use plugin::{PluginCommand, PluginSubject};
 pub use policy::{
@@ -31,6 +33,7 @@ Examples:
   host play --plugins plan-path --oracle
   host run solution.py < input.txt
   host grade --problems problems.jsonl --programs samples.jsonl --out verdicts.jsonl
+  host check-answer '\\frac{3}{4}' 0.75
 
 Exit codes: 0 success, 1 internal fault, 2 usage or configuration, 3 plugin,
 4 policy, 5 run folder or checkpoint, 6 the run was stopped, 7 a check found faults";
@@ -70,6 +73,8 @@ pub enum Command {
     Run(RunArgs),
     /// Grade programs against the tests of their problems.
     Grade(GradeArgs),
+    /// Say whether a mathematical answer is the one that was asked for.
+    CheckAnswer(CheckAnswerArgs),
     /// Run and grade programs for other processes, over HTTP.
     Serve(ServeArgs),
     /// Run programs for another process, through its pipes.
