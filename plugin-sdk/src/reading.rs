@@ -94,8 +94,7 @@ fn paragraph<'t>(text: &'t str, lines: &[&'t str]) -> impl Iterator<Item = &'t s
     starts.into_iter().filter(move |&start| start >= begin).map(move |start| &text[start..])
 }
 
-/// The answer that a text comes to: what its last `\boxed{…}` holds, or its last
-/// line without what it is called.
+/// The answer that a text comes to: what is [`marked`], or its last line.
 ///
 /// ```
 /// use plugin_sdk::reading::final_answer;
@@ -104,30 +103,11 @@ fn paragraph<'t>(text: &'t str, lines: &[&'t str]) -> impl Iterator<Item = &'t s
 /// assert_eq!(final_answer("2 + 2\nThe answer is 4.\nAnswer: **4**"), "4");
 /// ```
 pub fn final_answer(text: &str) -> &str {
-    if let Some(inside) = last_boxed(text) {
+    if let Some(inside) = marked(text) {
         return bare(inside);
     }
     let line = last_lines(text).last().copied().unwrap_or_default();
-    let is_label = |label: &str| label.to_ascii_lowercase().trim_end().ends_with("answer");
-    let said = line.rsplit_once(':').filter(|(label, _)| is_label(bare(label)));
-    bare(bare(said.map_or(line, |(_, said)| said)).trim_end_matches('.'))
-}
-
-/// What the last box holds, if it is closed.
-fn last_boxed(text: &str) -> Option<&str> {
-    let start = text.rfind("\\boxed{")? + "\\boxed{".len();
-    let mut depth = 1_usize;
-    for (at, letter) in text[start..].char_indices() {
-        match letter {
-            '{' => depth += 1,
-            '}' => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            return Some(&text[start..start + at]);
-        }
-    }
-    None
+    bare(bare(line).trim_end_matches('.'))
 }
 
 /// A program: what stands in the last fenced block, or all of it.

@@ -16,7 +16,8 @@ use crate::sandbox::SANDBOX;
 use crate::scenarios::{self, scenario};
 use crate::support::{fixture, run};
 
-fn library(files: &[&str], granted: &[&str], limits: RunLimits) -> PluginLibrary {
+/// Plugins, some of which may run programs.
+pub fn library(files: &[&str], granted: &[&str], limits: RunLimits) -> PluginLibrary {
     let grant = SandboxGrant { runner: Arc::new(SANDBOX.clone()), limits };
     let to = granted.iter().map(|&name| Grantee::named(name)).collect();
     let grants = Grants { sandbox: Grant { what: Some(grant), to }, ..Grants::default() };

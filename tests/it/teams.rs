@@ -8,10 +8,13 @@ use std::sync::Arc;
 use troupe::config::{Config, Grantee, Roles, SamplingScheme};
 use troupe::family::scenario_of;
 use troupe::plugin::Split;
+use troupe::program::RunLimits;
 use troupe::rollout::{Answer, Next, Rollout, Scenario, Transition, collect};
 use troupe::seed::Seed;
 use troupe::trajectory::{Ending, Event};
 
+use crate::granted::library;
+use crate::scenarios;
 use crate::script::{Asked, Script, team, training_tasks};
 use crate::support::plugin;
 
@@ -96,6 +99,15 @@ impl Case {
         config
     }
 
+    /// Environment and workflow, which may run programs.
+    fn scenario(&self, environment: &str) -> Scenario {
+        let files = [self.environment, self.workflow];
+        let library = library(&files, &[self.workflow], RunLimits::default());
+        let of = library.environment(None).unwrap();
+        let workflow = library.workflow(Some(self.workflow), of).unwrap();
+        scenarios::scenario(of, environment, &workflow, self.settings)
+    }
+
     fn players(&self) -> BTreeMap<&'static str, Arc<Script>> {
         let script =
             |&(role, line): &(&'static str, &'static str)| (role, Script::new(move |_| line));
@@ -103,22 +115,28 @@ impl Case {
     }
 }
 
-fn play(config: &Config, players: &BTreeMap<&'static str, Arc<Script>>) -> Rollout {
+fn play(
+    case: &Case,
+    sampling: SamplingScheme,
+    players: &BTreeMap<&'static str, Arc<Script>>,
+) -> Rollout {
+    let mut config = case.config();
+    config.rollout.sampling = sampling;
     let seats: Vec<(&str, &Arc<Script>)> =
         players.iter().map(|(role, script)| (*role, script)).collect();
-    let team = team(config, &seats);
+    let mut team = team(&config, &seats);
+    let scenario = Scenario { max_turns: config.rollout.max_turns, ..case.scenario("") };
+    team.families[0].scenario = Arc::new(scenario);
     let tasks = training_tasks(&team, TASKS, Seed::new(7));
-    collect(&team.role_map, &team.policies, &tasks, &config.rollout, config.advantage.alpha)
-        .unwrap()
+    let alpha = config.advantage.alpha;
+    collect(&team.role_map, &team.policies, &tasks, &config.rollout, alpha).unwrap()
 }
 
 #[test]
 fn every_workflow_plays_through_in_tree_and_in_trajectory_sampling() {
     for case in &CASES {
         for sampling in [SamplingScheme::Tree, SamplingScheme::Trajectory] {
-            let mut config = case.config();
-            config.rollout.sampling = sampling;
-            let rollout = play(&config, &case.players());
+            let rollout = play(case, sampling, &case.players());
             let name = case.workflow;
             for episode in &rollout.episodes {
                 assert!(!matches!(episode.ending, Ending::Void { .. }), "{name}: {episode:?}");
@@ -135,7 +153,7 @@ fn every_workflow_plays_through_in_tree_and_in_trajectory_sampling() {
 #[test]
 fn a_fork_of_every_workflow_by_replay_is_a_fork_by_save_and_resume() {
     for case in &CASES {
-        let scenario = scenario_of(&case.config(), None).unwrap();
+        let scenario = case.scenario("");
         let mut now = scenario.begin(Split::Train, 3).unwrap();
         for round in 0..4 {
             let Next::Asked(position) = &now.next else { break };
@@ -192,8 +210,8 @@ fn transcript(
     lines
 }
 
-fn scenario(workflow: &'static str, settings: &'static str) -> Arc<Scenario> {
-    scenario_of(&case(workflow, settings, &[]).config(), None).unwrap()
+fn scenario(workflow: &'static str, settings: &'static str) -> Scenario {
+    case(workflow, settings, &[]).scenario("")
 }
 
 /// What stands behind a word of a message.
@@ -304,8 +322,8 @@ fn every_instruction_is_carried_out_by_a_worker_in_a_conversation_of_its_own() {
             }),
         ),
     ]);
-    let config = case("planner-workers", "workers = 2\nturns = 2", &[]).config();
-    let rollout = play(&config, &players);
+    let case = case("planner-workers", "workers = 2\nturns = 2", &[]);
+    let rollout = play(&case, SamplingScheme::Tree, &players);
     let told: Vec<String> =
         players["worker"].take_asked().into_iter().map(|it| it.told[1].clone()).collect();
     assert!(told.iter().any(|it| it.ends_with("instruction go down")));
@@ -321,10 +339,7 @@ fn every_instruction_is_carried_out_by_a_worker_in_a_conversation_of_its_own() {
 
 #[test]
 fn a_tool_that_searches_and_a_planner_that_follows_it_reach_the_goal() {
-    let mut config = case("tool-planner", "", &[]).config();
-    config.environment = "observation = \"map\"".parse().unwrap();
-    config.rollout.max_turns = 10;
-    let scenario = scenario_of(&config, None).unwrap();
+    let scenario = case("tool-planner", "", &[]).scenario("observation = \"map\"");
     for task in 0..4 {
         let mut now = scenario.begin(Split::Test, task).unwrap();
         let ending = loop {
