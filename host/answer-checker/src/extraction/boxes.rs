@@ -1,0 +1,118 @@
+//! `\boxed{…}` and its relatives.
+
+/// The commands that box an answer.
+const COMMANDS: [&str; 2] = ["\\boxed", "\\fbox"];
+
+/// A box in a text.
+struct Boxed<'t> {
+    /// Where its command begins.
+    start: usize,
+    /// Behind its closing brace.
+    end: usize,
+    inside: &'t str,
+}
+
+/// What the last box holds, or the last ones together, if they are joined; nothing in it if
+/// the last one is not closed. Nothing at all if there is no box.
+pub(super) fn last(text: &str) -> Option<Option<String>> {
+    let start = last_start(text)?;
+    let Some(last) = boxed(text, start) else { return Some(None) };
+    let end = last.end;
+    let mut answers = vec![innermost(last.inside)];
+    let mut first = last.start;
+    while let Some(before) = last_start(&text[..first]) {
+        match boxed(&text[..first], before) {
+            Some(previous) if joins(&text[previous.end..first]) => {
+                answers.push(innermost(previous.inside));
+                first = previous.start;
+            }
+            _ => break,
+        }
+    }
+    answers.reverse();
+    let mut answer = answers.join(", ");
+    if answers.len() == 1 {
+        // A sign of the box's own formula belongs to the answer.
+        if text[..first].trim_end().ends_with('-') && formula_before(&text[..first]) {
+            answer = format!("-({answer})");
+        }
+        let behind = &text[end..];
+        if behind.starts_with("\\%") || behind.starts_with('%') {
+            answer.push_str("\\%");
+        }
+    }
+    Some(Some(answer))
+}
+
+/// Where the last command that boxes begins, boxes in boxes left aside.
+fn last_start(text: &str) -> Option<usize> {
+    let mut start = COMMANDS.iter().filter_map(|command| text.rfind(command)).max()?;
+    // The last box may lie in another one: then it is the outer one that counts.
+    for _ in 0..8 {
+        let outer = COMMANDS.iter().filter_map(|command| text[..start].rfind(command)).max();
+        match outer.and_then(|outer| boxed(text, outer)) {
+            Some(enclosing) if enclosing.end > start => start = enclosing.start,
+            _ => break,
+        }
+    }
+    Some(start)
+}
+
+/// The box whose command begins at `start`, if it is closed.
+fn boxed(text: &str, start: usize) -> Option<Boxed<'_>> {
+    let command = COMMANDS.iter().find(|command| text[start..].starts_with(**command))?;
+    let behind = start + command.len();
+    let open = behind + (text[behind..].len() - text[behind..].trim_start().len());
+    if !text[open..].starts_with('{') {
+        // `\boxed 7` takes what stands up to the next space or dollar sign.
+        let spaced = open > behind;
+        let length = text[open..].find(|c: char| c.is_whitespace() || c == '$' || c == '.');
+        let end = open + length.unwrap_or(text.len() - open);
+        return (spaced && end > open).then(|| Boxed { start, end, inside: &text[open..end] });
+    }
+    let (mut depth, mut escaped) = (0_usize, false);
+    for (offset, byte) in text[open..].bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'{' => depth += 1,
+            b'}' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 && !escaped {
+            let end = open + offset + 1;
+            return Some(Boxed { start, end, inside: &text[open + 1..end - 1] });
+        }
+    }
+    None
+}
+
+/// What a box holds; of a box around a box, the inner one's.
+fn innermost(mut inside: &str) -> String {
+    while let Some(only) = COMMANDS.iter().find_map(|command| {
+        let trimmed = inside.trim();
+        let nested = trimmed.strip_prefix(command)?.trim_start().strip_prefix('{')?;
+        nested.strip_suffix('}').filter(|rest| !rest.contains("\\boxed"))
+    }) {
+        inside = only;
+    }
+    inside.trim().to_owned()
+}
+
+/// Whether nothing but a comma or "and" stands between two boxes.
+fn joins(between: &str) -> bool {
+    if between.len() > 80 {
+        return false;
+    }
+    let mut rest = between.replace("\\text", " ").replace("\\quad", " ");
+    rest.retain(|c| !matches!(c, '$' | '{' | '}' | '\\' | '(' | ')' | '*'));
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    let joined = words.concat();
+    matches!(joined.as_str(), "," | "and" | ",and" | ";" | "or" | ",or" | "&")
+}
+
+/// Whether the minus at the end of `before` belongs to a formula, and is no dash of a text.
+fn formula_before(before: &str) -> bool {
+    let before = before.trim_end().trim_end_matches('-');
+    before.ends_with('$') || before.ends_with('=') || before.trim_end().ends_with('=')
+}
