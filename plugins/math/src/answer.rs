@@ -1,0 +1,248 @@
+//! Reading answers, and saying whether they are right.
+
+use answer_checker::{Extracted, Found, Reason, Verdict, check, extract};
+use plugin_sdk::environment::Problem;
+use serde::{Deserialize, Serialize};
+
+use crate::digits;
+use crate::question::Question;
+
+/// Bytes of an answer that is looked at; a longer one is none.
+const LONGEST: usize = 256 << 10;
+/// Letters of an answer that are shown in a message.
+const SHOWN: usize = 120;
+
+/// The form of questions and answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Form {
+    /// Digits and signs, each a word.
+    Words,
+    /// English, with the answer in a box.
+    Text,
+}
+
+/// What was made of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Judged {
+    /// There is no answer in it.
+    Unreadable(String),
+    /// It is this, and not right.
+    Wrong(String),
+    /// It is this, and right.
+    Right(String),
+}
+
+/// Judge what somebody wrote.
+///
+/// # Errors
+/// It can neither be called right nor wrong: nobody is rewarded or charged for
+/// that.
+pub fn judge(question: &Question, form: Form, text: &str) -> Result<Judged, Problem> {
+    if text.len() > LONGEST {
+        return Ok(Judged::Unreadable("The answer is too long.".to_owned()));
+    }
+    let read = match form {
+        Form::Words => digits::read(text),
+        Form::Text => extracted(text),
+    };
+    let answer = match read {
+        Ok(answer) => answer,
+        Err(reason) => return Ok(Judged::Unreadable(reason)),
+    };
+    let is_generated = question.is_generated();
+    // Else the question itself would be an answer: it is equal to it.
+    if is_generated && !is_worked_out(&answer, &question.gold) {
+        return Ok(not_worked_out());
+    }
+    match check(&question.gold, &answer, &question.rules()) {
+        Verdict::Correct => Ok(Judged::Right(answer)),
+        Verdict::Wrong => Ok(Judged::Wrong(answer)),
+        // The gold is a plain number here: what cannot be read is no other way to write it.
+        Verdict::Undecided(_) if is_generated => Ok(not_worked_out()),
+        Verdict::Undecided(reason) => Err(undecided(question, &answer, reason)),
+    }
+}
+
+fn not_worked_out() -> Judged {
+    let reason = "The answer has to be worked out: give nothing but the result.";
+    Judged::Unreadable(reason.to_owned())
+}
+
+/// The answer in a text, in a box or where it is plainly said. The last number
+/// of some prose is none.
+fn extracted(text: &str) -> Result<String, String> {
+    let is_said = |found: &Extracted| !matches!(found.found, Found::Ending | Found::Number);
+    let answer = extract(text).filter(is_said).map(|found| found.answer);
+    let has_sense = |answer: &String| answer.chars().any(char::is_alphanumeric);
+    answer.filter(has_sense).ok_or_else(|| "There is no answer in \\boxed{}.".to_owned())
+}
+
+fn undecided(question: &Question, answer: &str, reason: Reason) -> Problem {
+    let cut = |text: &str| text.chars().take(SHOWN).collect::<String>();
+    let (gold, answer) = (cut(&question.gold), cut(answer));
+    Problem::task(format!("whether `{answer}` is `{gold}` is undecided: {reason}"))
+}
+
+/// The share of a number's digits that a wrong one has in the same place. Only of
+/// generated questions whose answer is one whole number.
+pub fn nearness(question: &Question, answer: &str) -> f64 {
+    let number = |text: &str| {
+        let text = text.trim();
+        let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));
+        let is_number = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+        let from_the_ones = || digits.trim_start_matches('0').bytes().rev().collect::<Vec<u8>>();
+        is_number.then(|| (sign.to_owned(), from_the_ones()))
+    };
+    match (question.is_generated(), number(&question.gold), number(answer)) {
+        (true, Some((sign, gold)), Some((other, digits))) if sign == other => {
+            let same = gold.iter().zip(&digits).filter(|(one, other)| one == other).count();
+            same as f64 / gold.len().max(digits.len()).max(1) as f64
+        }
+        _ => 0.0,
+    }
+}
+
+/// What a result may be written with, besides digits, signs and fractions.
+const WRAPPING: [&str; 20] = [
+    "\\dfrac", "\\tfrac", "\\frac", "\\left", "\\right", "\\text", "\\mathrm", "\\boxed", "\\,",
+    "\\;", "\\!", "\\ ", "\\(", "\\)", "\\[", "\\]", "\\{", "\\}", "and", "or",
+];
+
+/// Whether the answer to a generated question is a result: numbers, with a
+/// fraction or brackets only where the gold has them, and nothing left to do.
+fn is_worked_out(answer: &str, gold: &str) -> bool {
+    let has_fraction =
+        ["/", "\\frac", "\\dfrac", "\\tfrac"].iter().any(|mark| answer.contains(mark));
+    if has_fraction && !gold.contains('/') {
+        return false;
+    }
+    let bare =
+        WRAPPING.iter().fold(answer.replace('−', "-"), |text, part| text.replace(part, " "));
+    let letters = "0123456789.,-/=xy{}$ \n\t";
+    let brackets = if gold.contains('(') { "()" } else { "" };
+    let known = |letter: char| letters.contains(letter) || brackets.contains(letter);
+    bare.chars().all(known) && has_only_signs(&bare)
+}
+
+/// Whether every minus is a number's sign, and none takes something away.
+fn has_only_signs(text: &str) -> bool {
+    let mut before = '=';
+    for letter in text.chars().filter(|letter| !letter.is_whitespace()) {
+        let follows_a_number = before.is_ascii_digit() || matches!(before, '}' | ')' | 'x' | 'y');
+        if letter == '-' && follows_a_number {
+            return false;
+        }
+        before = letter;
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use plugin_sdk::types::Fault;
+
+    use super::*;
+    use crate::record;
+
+    fn judged(question: &Question, text: &str) -> &'static str {
+        match judge(question, Form::Text, text) {
+            Ok(Judged::Right(_)) => "right",
+            Ok(Judged::Wrong(_)) => "wrong",
+            Ok(Judged::Unreadable(_)) => "unreadable",
+            Err(problem) if problem.fault == Fault::Task => "void",
+            Err(problem) => panic!("{problem:?}"),
+        }
+    }
+
+    #[test]
+    fn an_answer_is_judged_where_it_is_said() {
+        let question =
+            Question::generated("Compute 17 + 25.".to_owned(), String::new(), "42".to_owned());
+        for (text, verdict) in [
+            ("17 + 25 is \\boxed{42}.", "right"),
+            ("42", "right"),
+            ("<think>\\boxed{42}</think> It is \\boxed{41}.", "wrong"),
+            ("\\boxed{17 + 25}", "unreadable"),
+            ("\\boxed{84/2}", "unreadable"),
+            ("17 + 25", "unreadable"),
+            ("\\boxed{4 2}", "unreadable"),
+            ("\\boxed{42", "unreadable"),
+            ("There are 42 ways to say this.", "unreadable"),
+            ("", "unreadable"),
+            ("\\boxed{}", "unreadable"),
+        ] {
+            assert_eq!(judged(&question, text), verdict, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_decided_about_a_record_is_void_and_not_wrong() {
+        let record = r#"{"problem": "P", "answer": "x^2 + 1", "data_set": "math"}"#;
+        let question = record::read(record).expect("a question");
+        assert_eq!(judged(&question, "\\boxed{1 + x^2}"), "right");
+        assert_eq!(judged(&question, "\\boxed{1 - x^2}"), "wrong");
+        // It depends on the base that was meant.
+        let ambiguous = Question { gold: "\\log 2".to_owned(), ..question };
+        assert_eq!(judged(&ambiguous, "\\boxed{\\ln 2}"), "void");
+    }
+
+    #[test]
+    fn hostile_text_is_judged_without_a_panic() {
+        let question = Question::generated(String::new(), String::new(), "42".to_owned());
+        let record = record::read(r#"{"problem": "P", "answer": "\\frac{1}{2}"}"#).expect("one");
+        let deep = format!("\\boxed{{{}", "{(".repeat(20_000));
+        let tower = "\\boxed{9^9^9^9^9^9}".to_owned();
+        let long = "\\boxed{1}".repeat(30_000);
+        for text in [deep, tower, long, "⊥\u{0}\\boxed{\u{1F9E8}}".to_owned()] {
+            for question in [&question, &record] {
+                for form in [Form::Text, Form::Words] {
+                    assert!(!matches!(judge(question, form, &text), Ok(Judged::Right(_))));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_wrong_number_is_as_near_as_its_digits() {
+        let near = |gold: &str, answer: &str| {
+            let question = Question::generated(String::new(), String::new(), gold.to_owned());
+            nearness(&question, answer)
+        };
+        assert_eq!(near("1234", "1235"), 0.75);
+        assert_eq!(near("34", "1034"), 0.5);
+        assert_eq!(near("-34", "34"), 0.0);
+        assert_eq!(near("0", "10"), 0.0);
+        assert_eq!(near("3/4", "3"), 0.0);
+        let huge = "7".repeat(100_000);
+        assert!(near("7", &huge) < 0.001);
+    }
+
+    #[test]
+    fn a_result_is_told_from_what_is_left_to_do() {
+        for (answer, gold) in [
+            ("42", "42"),
+            ("-7", "-7"),
+            ("x = -7", "-7"),
+            ("$1{,}234$", "1234"),
+            ("\\frac{-3}{4}", "-3/4"),
+            ("x=2 and x=-3", "-3, 2"),
+            ("(1, -2)", "(1, -2)"),
+        ] {
+            assert!(is_worked_out(answer, gold), "{answer}");
+        }
+        for (answer, gold) in [
+            ("17 + 25", "42"),
+            ("50 - 8", "42"),
+            ("6 \\times 7", "42"),
+            ("84/2", "42"),
+            ("\\frac{84}{2}", "42"),
+            ("2(3)", "6"),
+            ("6!", "720"),
+            ("2^5", "32"),
+            ("\\sqrt{4}", "2"),
+            ("gcd(12, 18)", "6"),
+        ] {
+            assert!(!is_worked_out(answer, gold), "{answer}");
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Math: one question, and one answer that counts.
+//!
+//! Questions are generated or come from records. An `answer` is final; a `plan`
+//! is an answer that is proposed first and paid as a potential, so that a team
+//! can reason and calculate before it commits itself.
+
+pub mod algebra;
+pub mod answer;
+pub mod arithmetic;
+pub mod digits;
+pub mod draw;
+pub mod number_theory;
+pub mod picture;
+pub mod question;
+pub mod record;
+pub mod view;
+
+use std::collections::BTreeMap;
+
+use plugin_sdk::environment::{
+    Action, Configuration, Configured, Description, Environment, Outcome, Problem, Seat, Task,
+};
+use plugin_sdk::rendering::Rendering;
+use plugin_sdk::{Proposals, Rendered, Setting, Settings, state};
+use serde::{Deserialize, Serialize};
+
+use answer::{Form, Judged};
+use question::Question;
+
+/// For an answer that can be read.
+const FORMAT: f64 = 0.2;
+/// For the right one.
+const MATCH: f64 = 0.8;
+/// For everybody, when it was given as the answer.
+const SOLVED: f64 = 1.0;
+/// Rounds of proposals that a team may need.
+const TURNS: u32 = 4;
+
+/// One question being answered.
+#[derive(Serialize, Deserialize)]
+pub struct Math {
+    question: Question,
+    form: Form,
+    near: f64,
+    /// What each seat's last words were worth, for their form and for being right,
+    /// whether it proposed or answered.
+    format: Proposals,
+    matched: Proposals,
+    /// What these words were, by role and instance: a seat sees its own.
+    said: BTreeMap<(String, u32), String>,
+    /// What was answered, and whether it was right.
+    answered: Option<(String, bool)>,
+}
+
+impl Environment for Math {
+    fn describe() -> Description {
+        Description::new(
+            "math",
+            env!("CARGO_PKG_VERSION"),
+            "Answer mathematical questions, generated or of a data set.",
+        )
+        .setting(Setting::choice(
+            "kind",
+            "What generated questions are about.",
+            ["arithmetic", "algebra", "number-theory", "mixed"],
+        ))
+        .setting(Setting::choice(
+            "operators",
+            "What arithmetic does.",
+            ["+", "+-", "+-*", "+-*/", "-", "*"],
+        ))
+        .setting(Setting::integer("operands", "Numbers in an expression.", 2..=6, 2))
+        .setting(Setting::integer("digits", "Digits of such a number at most.", 1..=6, 2))
+        .setting(Setting::integer(
+            "difficulty",
+            "Of algebra and number theory: larger numbers, and more to do.",
+            1..=5,
+            2,
+        ))
+        .setting(Setting::choice(
+            "observation",
+            "Digits as words for small policies, or English.",
+            ["words", "text"],
+        ))
+        .setting(Setting::number(
+            "near",
+            "What a wrong number earns its seat at most: for the share of its digits that is right.",
+            0.0..=0.5,
+            0.4,
+        ))
+        .preset("easy", "Sums of two numbers, for small policies.", &[])
+        .preset(
+            "paper",
+            "Questions in English, or records: a reasoner and a tool role agree on an answer.",
+            &[
+                ("observation", "text".into()),
+                ("near", 0.0.into()),
+                ("kind", "mixed".into()),
+                ("operators", "+-*/".into()),
+                ("operands", 4.into()),
+                ("difficulty", 3.into()),
+            ],
+        )
+        .preset(
+            "hard",
+            "The same with long expressions and large numbers.",
+            &[
+                ("observation", "text".into()),
+                ("near", 0.0.into()),
+                ("kind", "mixed".into()),
+                ("operators", "+-*/".into()),
+                ("operands", 6.into()),
+                ("digits", 3.into()),
+                ("difficulty", 5.into()),
+            ],
+        )
+        .action("answer", "the final answer; in English inside \\boxed{}, as in \\boxed{-17}")
+        .action("plan", "an answer to propose, in the same notation")
+        .workflows(&["reasoner-tool", "solo"])
+    }
+
+    fn configure(settings: &[Configured]) -> Result<Configuration, Problem> {
+        draw::check(settings)?;
+        let configuration = Configuration::default().max_turns(TURNS).private();
+        Ok(match form(settings)? {
+            Form::Words => configuration.vocabulary(digits::vocabulary()),
+            Form::Text => configuration.takes_records(),
+        })
+    }
+
+    fn start(task: &Task) -> Result<Self, Problem> {
+        let form = form(&task.settings)?;
+        let question = match &task.entry {
+            Some(_) if form == Form::Words => return Err(digits::not_spoken()),
+            Some(entry) => record::read(entry)?,
+            None => draw::draw(task)?,
+        };
+        let near = task.settings.number("near")?;
+        Ok(Math {
+            question,
+            form,
+            near,
+            format: Proposals::default(),
+            matched: Proposals::default(),
+            said: BTreeMap::new(),
+            answered: None,
+        })
+    }
+
+    fn rules(&self, _seat: &Seat) -> String {
+        view::rules(&self.question, self.form)
+    }
+
+    fn observe(&self, seat: &Seat) -> String {
+        let said = self.said.get(&(seat.role.clone(), seat.instance)).map(String::as_str);
+        let is_right = self.answered.as_ref().map(|(_, is_right)| *is_right);
+        view::show(&self.question, self.form, said, is_right)
+    }
+
+    fn act(&mut self, seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
+        match action.kind.as_str() {
+            "answer" => self.answer(seat, &action.text),
+            // Whether a proposal is right nobody is told.
+            "plan" => self.say(seat, &action.text).map(|(.., outcome)| outcome),
+            _ => Err(Problem::unknown_kind(action)),
+        }
+    }
+
+    fn demonstrate(&self, _seat: &Seat) -> Option<Action> {
+        Some(Action::new(
+            "answer",
+            match self.form {
+                Form::Words => digits::spell(&self.question.gold),
+                Form::Text => format!("\\boxed{{{}}}", self.question.gold),
+            },
+        ))
+    }
+
+    fn reveal(&self) -> Option<String> {
+        Some(self.question.gold.clone())
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        state::save(self)
+    }
+
+    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
+        Ok(state::load(bytes)?)
+    }
+}
+
+impl Rendered for Math {
+    fn render(&self) -> Rendering {
+        picture::draw(&self.question, self.answered.as_ref())
+    }
+}
+
+fn form(settings: &[Configured]) -> Result<Form, Problem> {
+    Ok(if settings.text("observation")? == "text" { Form::Text } else { Form::Words })
+}
+
+impl Math {
+    /// The answer that counts.
+    fn answer(&mut self, seat: &Seat, text: &str) -> Result<Outcome, Problem> {
+        let (answer, is_right, outcome) = self.say(seat, text)?;
+        let outcome = match (&answer, is_right) {
+            (Some(_), true) => outcome.team("solved", SOLVED).solved(),
+            (Some(_), false) => outcome.feedback("This is not right.").failed(),
+            (None, _) => outcome.failed(),
+        };
+        self.answered = Some((answer.unwrap_or_default(), is_right));
+        Ok(outcome)
+    }
+
+    /// Hear and pay a seat: what it said, whether it is right, and the outcome so
+    /// far. What a seat is paid in an episode adds up to the worth of what it said
+    /// last, so it earns by being right, not by repeating.
+    fn say(&mut self, seat: &Seat, text: &str) -> Result<(Option<String>, bool, Outcome), Problem> {
+        let judged = answer::judge(&self.question, self.form, text)?;
+        let (format, matched) = self.worth(&judged);
+        let is_right = matches!(judged, Judged::Right(_));
+        let (answer, outcome) = match judged {
+            Judged::Unreadable(reason) => (None, Outcome::rejected(reason)),
+            Judged::Wrong(answer) | Judged::Right(answer) => (Some(answer), Outcome::accepted()),
+        };
+        let name = (seat.role.clone(), seat.instance);
+        match &answer {
+            Some(answer) => self.said.insert(name, answer.clone()),
+            None => self.said.remove(&name),
+        };
+        let (format, matched) = (self.format.pay(seat, format), self.matched.pay(seat, matched));
+        Ok((answer, is_right, outcome.local("format", format).local("match", matched)))
+    }
+
+    /// What an answer is worth for being one, and for being right.
+    fn worth(&self, judged: &Judged) -> (f64, f64) {
+        match judged {
+            Judged::Unreadable(_) => (0.0, 0.0),
+            Judged::Wrong(answer) => (FORMAT, self.near * answer::nearness(&self.question, answer)),
+            Judged::Right(_) => (FORMAT, MATCH),
+        }
+    }
+}
+
+plugin_sdk::export!(environment: Math, rendering: Math);
+
+#[cfg(test)]
+mod tests;
