@@ -17,6 +17,7 @@ mod record_file;
 mod refusal;
 mod report;
 mod row;
+mod seen;
 mod set;
 mod source;
 mod split;

@@ -1,6 +1,5 @@
 //! From published files to a file of records.
 
-use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
@@ -14,6 +13,7 @@ use super::layout::{self, Entry};
 use super::refusal::Refusal;
 use super::report::{Report, SourceEntry};
 use super::row::{Place, Row};
+use super::seen::{Problem, Seen};
 use super::set::DataSet;
 use super::source::{Source, sources_of};
 use super::split::{self, SplitChoice};
@@ -22,6 +22,9 @@ use super::{json, parquet_file};
 use crate::grading::{Value, parse_problems};
 use crate::plugin::Split;
 use crate::storage::{self, StorageError};
+
+/// What is noted where a name is changed.
+const RENAMED: &str = "ids of more than one split, written with the split before them";
 
 /// Why there are no records.
 #[derive(Debug, thiserror::Error)]
@@ -156,10 +159,7 @@ struct Import<'a> {
     order: &'a Order,
     writer: Writer,
     report: Report,
-    /// The split and the problem of each name.
-    names: BTreeMap<String, (Split, u128)>,
-    /// Where each problem was first seen.
-    problems: HashMap<u128, (Split, String)>,
+    seen: Seen,
     /// How many rows there were under each path that says a split.
     counts: [usize; 4],
 }
@@ -178,8 +178,7 @@ impl<'a> Import<'a> {
             order,
             writer: Writer::begin(&order.out)?,
             report,
-            names: BTreeMap::new(),
-            problems: HashMap::new(),
+            seen: Seen::default(),
             counts: [0; 4],
         })
     }
@@ -304,45 +303,21 @@ impl<'a> Import<'a> {
             Some(hint) => format!("{set}/{hint}/{number}"),
             None => format!("{set}/{number}"),
         });
-        let problem = self.digest(&entry.problem);
-        let id = self.unused_name(id, split, problem, place)?;
+        let problem = match self.order.set {
+            DataSet::Boxoban => Problem::of_text(&entry.problem),
+            _ => Problem::of_words(&entry.problem),
+        };
+        let id = match self.seen.unused_name(&id, split, problem)? {
+            None => id,
+            Some(renamed) => {
+                self.report.note(RENAMED, format!("{place}: `{id}`"));
+                renamed
+            }
+        };
         let licence = licence.as_deref().unwrap_or(self.order.set.licence());
         let line = self.line(&entry, &id, split, licence)?;
         self.remember(&entry, id, split, problem, place);
         Ok(line)
-    }
-
-    /// What tells problems apart: their words, and of levels every space.
-    fn digest(&self, problem: &str) -> u128 {
-        let words = match self.order.set {
-            DataSet::Boxoban => problem.to_owned(),
-            _ => problem.split_whitespace().collect::<Vec<_>>().join(" "),
-        };
-        let hash = *blake3::hash(words.as_bytes()).as_bytes();
-        hash.iter().take(16).fold(0, |digest, byte| digest << 8 | u128::from(*byte))
-    }
-
-    /// The name itself, or with its split before it if another split has it too:
-    /// some publishers number each split from 0.
-    fn unused_name(
-        &mut self,
-        id: String,
-        split: Split,
-        problem: u128,
-        place: &str,
-    ) -> Result<String, Refusal> {
-        let Some((other_split, other)) = self.names.get(&id).copied() else { return Ok(id) };
-        let told = format!("`{id}`");
-        let renamed = format!("{split}/{id}");
-        match (other_split == split || self.names.contains_key(&renamed), other == problem) {
-            (true, true) => Err(Refusal::new("the same row once more", told)),
-            (true, false) => Err(Refusal::new("duplicate id of another problem", told)),
-            (false, _) => {
-                let reason = "ids of more than one split, written with the split before them";
-                self.report.note(reason, format!("{place}: {told}"));
-                Ok(renamed)
-            }
-        }
     }
 
     /// The record as a line that its readers read.
@@ -380,23 +355,21 @@ impl<'a> Import<'a> {
         Ok(line)
     }
 
-    fn remember(&mut self, entry: &Entry, id: String, split: Split, problem: u128, place: &str) {
+    fn remember(&mut self, entry: &Entry, id: String, split: Split, problem: Problem, place: &str) {
         if let Some(note) = entry.note {
             self.report.note(note, format!("{place}: `{id}`"));
         }
-        if let Some((other_split, other)) = self.problems.get(&problem) {
+        if let Some((other_split, other)) = self.seen.first_of(problem) {
             let told = format!("`{id}` ({split}) is `{other}` ({other_split})");
             let reason = match *other_split == split {
                 true => "the same problem twice in a split",
-                false => "THE SAME PROBLEM IN TWO SPLITS",
+                false => "the same problem in two splits",
             };
             self.report.note(reason, told);
-        } else {
-            self.problems.insert(problem, (split, id.clone()));
         }
         self.report.records += 1;
         *self.report.splits.entry(split.name().to_owned()).or_default() += 1;
-        self.names.insert(id, (split, problem));
+        self.seen.add(id, split, problem);
     }
 
     fn finish(mut self) -> Result<Report, ImportError> {
@@ -429,3 +402,6 @@ fn level_base(path: &str) -> String {
     let start = parts.iter().rposition(|part| kinds.contains(part)).unwrap_or(parts.len() - 1);
     parts[start..].join("/")
 }
+
+#[cfg(test)]
+mod tests;

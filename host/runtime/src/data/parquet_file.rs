@@ -16,7 +16,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use super::bounds::Bounds;
 use super::columns::{Column, RowGroup, columns_of};
 use super::json::Sink;
-use super::pages::{gunzipped, read_header};
+use super::pages::{PageHeader, gunzipped, read_header};
 use super::refusal::Refusal;
 
 /// The most values of a column in one row group.
@@ -97,6 +97,17 @@ fn check(
 
 fn check_chunk(file: &File, chunk: &ColumnChunkMetaData, bounds: &Bounds) -> Result<(), Refusal> {
     let damaged = |detail: String| Refusal::new("a row group is damaged", detail);
+    let read_here = matches!(
+        chunk.compression(),
+        Compression::UNCOMPRESSED
+            | Compression::SNAPPY
+            | Compression::GZIP(_)
+            | Compression::ZSTD(_)
+    );
+    if !read_here {
+        let detail = format!("{}; write it with snappy, gzip or zstd", chunk.compression());
+        return Err(Refusal::new("a compression that is not read here", detail));
+    }
     let start = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset());
     let (Ok(mut at), Ok(length)) = (u64::try_from(start), u64::try_from(chunk.compressed_size()))
     else {
@@ -131,7 +142,7 @@ fn check_chunk(file: &File, chunk: &ColumnChunkMetaData, bounds: &Bounds) -> Res
 }
 
 /// A page's header. It is short, but for minimum and maximum, which may be texts.
-fn header_at(file: &File, at: u64, end: u64) -> Result<(super::pages::PageHeader, usize), String> {
+fn header_at(file: &File, at: u64, end: u64) -> Result<(PageHeader, usize), String> {
     let mut window = 1 << 12;
     loop {
         let length = (end - at).min(window);
@@ -160,3 +171,6 @@ fn bytes_at(file: &File, at: u64, length: u64) -> Result<Vec<u8>, String> {
     file.read_exact_at(&mut bytes, at).map_err(|error| error.to_string())?;
     Ok(bytes)
 }
+
+#[cfg(test)]
+mod tests;

@@ -54,7 +54,7 @@ pub(super) fn read(mut row: Row) -> Result<Entry, Refusal> {
     let public = row.get("public_tests").map_or(0, count);
     let problem = problem_of(row)?;
     add_tests(&mut entry, &problem)?;
-    entry.json("public_tests_count", public.to_string());
+    entry.json("public", public.to_string());
     let limits = [
         ("time_limit_ms", problem.stated.time_ms),
         ("memory_limit_bytes", problem.stated.memory_bytes.filter(|bytes| *bytes > 0)),
@@ -146,7 +146,7 @@ mod tests {
             "rating=800",
             r#"tags=["math"]"#,
             r#"tests=[{"input":"1 2\n","output":"3\n"},{"input":"2 2\n","output":"4\n"}]"#,
-            "public_tests_count=1",
+            "public=1",
             "time_limit_ms=1500",
             r#"solution="p3""#,
         ] {

@@ -42,7 +42,7 @@ pub(super) fn read(mut row: Row, bounds: &Bounds) -> Result<Entry, Refusal> {
     let problem = problem_of(row)?;
     add_tests(&mut entry, &problem)?;
     if let Some(Value::List(public)) = public {
-        entry.json("public_tests_count", public.len().to_string());
+        entry.json("public", public.len().to_string());
     }
     Ok(entry)
 }
@@ -93,7 +93,7 @@ mod tests {
         let [one, other] = [packed, plain]
             .map(|private| read(row(private, "{}", STDIN), &Bounds::default()).unwrap().fields);
         assert_eq!(one, other);
-        assert!(one.contains(&("public_tests_count", "1".to_owned())), "{one:?}");
+        assert!(one.contains(&("public", "1".to_owned())), "{one:?}");
         let tests = r#"[{"input":"1","output":"2"},{"input":"2\n","output":"4\n"}]"#;
         assert!(one.contains(&("tests", tests.to_owned())), "{one:?}");
     }
