@@ -12,6 +12,7 @@ mod adapters;
 mod bad_input;
 mod check;
 mod contract;
+mod data;
 mod episodes;
 mod examination;
 mod grade;

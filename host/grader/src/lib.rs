@@ -30,8 +30,10 @@ pub use compare::{Rule, Tolerance, call_matches, matches};
 pub use error::GradingError;
 pub use extraction::Extraction;
 pub use grade::{GradeOptions, Stop, grade};
+pub use problem::packed::{PackedError, unpack};
 pub use problem::{
-    LimitOverrides, Problem, Record, StatedLimits, Test, parse_problems, read_problems,
+    LimitOverrides, Problem, Record, StatedLimits, Test, parse_problems, read_problem,
+    read_problems,
 };
 pub use value::Value;
 pub use verdict::{Failure, Graded, Verdict};

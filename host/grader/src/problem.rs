@@ -18,6 +18,7 @@ mod human_eval;
 mod live_code_bench;
 mod mbpp;
 mod own;
+pub mod packed;
 mod pickled;
 mod record;
 
@@ -180,6 +181,17 @@ pub fn parse_problems(file: &Path, text: &str) -> Result<Vec<Problem>, GradingEr
         problems.push(problem);
     }
     Ok(problems)
+}
+
+/// The problem that a record's fields describe, whatever file they came from.
+///
+/// # Errors
+/// The field that is wrong and what is wrong with it.
+pub fn read_problem(fields: Value) -> Result<Problem, (String, String)> {
+    parse_problem(&Record::new(Path::new(""), 0, fields)).map_err(|error| match error {
+        GradingError::Field { field, reason, .. } => (field, reason),
+        other => (String::new(), other.to_string()),
+    })
 }
 
 fn parse_problem(record: &Record<'_>) -> Result<Problem, GradingError> {

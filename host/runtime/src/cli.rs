@@ -3,6 +3,7 @@
 
 pub mod args;
 mod check_answer;
+mod data;
 mod engine;
 mod grade;
 mod plugin;
@@ -18,6 +19,7 @@ use clap::Parser;
 use args::{Cli, Command, ConfigArgs};
 
 use crate::config::{Config, ConfigError};
+use crate::data::{ImportError, RecordFileError};
 use crate::error::ExitCode;
 use crate::grading::GradingError;
 use crate::loading::LoadError;
@@ -64,6 +66,7 @@ fn carry_out(cli: Cli) -> anyhow::Result<u8> {
     let code = match cli.command {
         Command::SandboxWorker => work().map(|()| ExitCode::Success).map_err(Into::into),
         Command::Run(args) => return run::run(&args),
+        Command::Data(command) => data::run(command),
         Command::Grade(args) => with_workers(|| grade::run(&args)),
         Command::CheckAnswer(args) => check_answer::run(&args).map_err(Into::into),
         Command::Serve(args) => with_workers(|| serve::run(&args)),
@@ -106,6 +109,7 @@ pub fn code_of(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
         || cause.is::<UsageError>()
         || cause.is::<GradingError>()
         || cause.is::<check_answer::PairError>()
+        || cause.is::<RecordFileError>()
     {
         return Some(ExitCode::Usage);
     }
@@ -115,7 +119,14 @@ pub fn code_of(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
     if cause.is::<StorageError>() {
         return Some(ExitCode::Storage);
     }
-    of_plugins(cause).or_else(|| of_programs(cause))
+    of_plugins(cause).or_else(|| of_programs(cause)).or_else(|| of_data(cause))
+}
+
+fn of_data(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
+    cause.downcast_ref().map(|error| match error {
+        ImportError::Storage(_) => ExitCode::Storage,
+        _ => ExitCode::Usage,
+    })
 }
 
 fn of_plugins(cause: &(dyn Error + 'static)) -> Option<ExitCode> {

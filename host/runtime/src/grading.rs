@@ -6,9 +6,9 @@ mod submission;
 mod verdict_line;
 
 pub use grader::{
-    Extraction, Failure, GradeOptions, Graded, GradingError, LimitOverrides, Problem, Rule,
-    StatedLimits, Stop, Test, Tolerance, Value, Verdict, call_matches, grade, matches,
-    parse_problems, read_problems,
+    Extraction, Failure, GradeOptions, Graded, GradingError, LimitOverrides, PackedError, Problem,
+    Rule, StatedLimits, Stop, Test, Tolerance, Value, Verdict, call_matches, grade, matches,
+    parse_problems, read_problem, read_problems, unpack,
 };
 
 pub use pass_at_k::{PassAtK, Tally, pass_at_k};

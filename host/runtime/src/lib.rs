@@ -19,5 +19,6 @@ pub mod records;
 pub mod sandbox;
 pub mod loading;
 pub mod grading;
+pub mod data;
 pub mod server;
 pub mod cli;

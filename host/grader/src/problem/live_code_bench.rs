@@ -2,14 +2,9 @@
 //! are JSON lists of `{input, output, testtype}` in strings, the latter mostly
 //! compressed; `metadata` holds `func_name`.
 
-use std::io::Read;
-
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use flate2::read::ZlibDecoder;
-
 use super::apps::argument_lines;
-use super::{Problem, Record, Test, pickled};
+use super::packed;
+use super::{Problem, Record, Test};
 use crate::compare::Rule;
 use crate::error::GradingError;
 use crate::value::Value;
@@ -47,16 +42,8 @@ fn unpack(record: &Record<'_>, field: &str, value: &Value) -> Result<Value, Grad
     if text.trim_start().starts_with(['[', '{']) {
         return record.unpacked(field, value);
     }
-    let wrong =
-        |reason: String| record.wrong(field, format!("neither JSON nor packed JSON: {reason}"));
-    let compact: String = text.split_ascii_whitespace().collect();
-    let compressed = STANDARD.decode(compact).map_err(|error| wrong(error.to_string()))?;
-    let mut pickle = Vec::new();
-    ZlibDecoder::new(compressed.as_slice())
-        .take(LARGEST)
-        .read_to_end(&mut pickle)
-        .map_err(|error| wrong(error.to_string()))?;
-    let json = pickled::read_string(&pickle).map_err(wrong)?;
+    let json = packed::unpack(text, LARGEST)
+        .map_err(|error| record.wrong(field, format!("neither JSON nor packed JSON: {error}")))?;
     record.unpacked(field, &Value::Str(json))
 }
 

@@ -58,6 +58,42 @@ pub(super) fn parse(record: &Record<'_>) -> Result<Problem, GradingError> {
     })
 }
 
+impl Problem {
+    /// The tests as [`parse`] reads them: one line of JSON, if all of them have
+    /// this notation.
+    pub fn tests_json(&self) -> Option<String> {
+        let mut line = String::from("[");
+        for test in &self.tests {
+            line.push_str(if line.len() == 1 { "" } else { "," });
+            match test {
+                Test::Stdin { input, outputs } => {
+                    line.push_str("{\"input\":");
+                    write_text(&mut line, input)?;
+                    line.push_str(",\"output\":");
+                    // Published layouts know one right output; a list of several stays one.
+                    let [output] = outputs.as_slice() else { return None };
+                    write_text(&mut line, output)?;
+                }
+                Test::Call { arguments, expected } => {
+                    line.push_str("{\"arguments\":");
+                    line.push_str(std::str::from_utf8(arguments).ok()?);
+                    line.push_str(",\"expected\":");
+                    line.push_str(&expected.to_string());
+                }
+                Test::Code { .. } => return None,
+            }
+            line.push('}');
+        }
+        line.push(']');
+        Some(line)
+    }
+}
+
+fn write_text(line: &mut String, text: &[u8]) -> Option<()> {
+    line.push_str(&Value::Str(std::str::from_utf8(text).ok()?.to_owned()).to_string());
+    Some(())
+}
+
 fn parse_test(record: &Record<'_>, index: usize, test: &Value) -> Result<Test, GradingError> {
     let field = |name: &str| format!("tests[{index}].{name}");
     match (test.get("input"), test.get("output"), test.get("arguments"), test.get("expected")) {
@@ -144,6 +180,15 @@ mod tests {
         let Test::Call { arguments, expected } = &problem.tests[1] else { panic!("not a call") };
         assert_eq!(arguments.as_ref(), b"[12345678901234567890123, [1.5]]");
         assert_eq!(expected.to_string(), r#"{"k": null}"#);
+    }
+
+    #[test]
+    fn tests_are_read_as_they_were_written() {
+        let tests = r#"[{"input":"a\n\u0001é","output":""},{"arguments":[12345678901234567890123, [1.5]],"expected":{"k": null}}]"#;
+        let problem = read(&format!(r#"{{"id": 1, "function": "f", "tests": {tests}}}"#)).unwrap();
+        assert_eq!(problem.tests_json().unwrap(), tests);
+        let several = r#"{"id": 1, "tests": [{"input": "", "output": ["a", "b"]}]}"#;
+        assert!(read(several).unwrap().tests_json().is_none());
     }
 
     #[test]

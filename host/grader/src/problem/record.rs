@@ -13,6 +13,11 @@ pub struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
+    /// A record with these fields.
+    pub(crate) fn new(file: &'a Path, line: usize, fields: Value) -> Self {
+        Record { file, line, fields }
+    }
+
     /// The records of a text; empty lines are none.
     pub fn all(
         file: &'a Path,
@@ -28,7 +33,7 @@ impl<'a> Record<'a> {
                 reason,
             };
             match Value::parse(line).map_err(not_a_record)? {
-                fields @ Value::Dict(_) => Ok(Record { file, line: index + 1, fields }),
+                fields @ Value::Dict(_) => Ok(Record::new(file, index + 1, fields)),
                 other => Err(not_a_record(format!("it is {}", other.kind()))),
             }
         })

@@ -2,6 +2,7 @@
 
 mod advantage;
 mod answers;
+mod data;
 mod eval;
 mod plugin;
 mod policy;
@@ -14,6 +15,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub use advantage::AdvantageArgs;
 pub use answers::CheckAnswerArgs;
+pub use data::{DataCommand, ImportArgs, SplitRule};
 pub use eval::{CheckpointName, EvalArgs, PlayArgs, SplitName};
 pub use plugin::{PluginCommand, PluginSubject};
 pub use policy::{
@@ -32,6 +34,7 @@ Examples:
   host train --resume runs/plan-path-planner-executor
   host play --plugins plan-path --oracle
   host run solution.py < input.txt
+  host data import gsm8k train.jsonl test.jsonl --out gsm8k-records.jsonl
   host grade --problems problems.jsonl --programs samples.jsonl --out verdicts.jsonl
   host check-answer '\\frac{3}{4}' 0.75
 
@@ -67,6 +70,9 @@ pub enum Command {
     /// Look at, check or measure plugins.
     #[command(subcommand)]
     Plugin(PluginCommand),
+    /// Import published data sets as records, and look at records.
+    #[command(subcommand)]
+    Data(DataCommand),
     /// Show one episode in the terminal.
     Play(PlayArgs),
     /// Run one program in the sandbox.

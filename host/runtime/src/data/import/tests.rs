@@ -1,0 +1,177 @@
+//! Imports of files that were written here.
+
+use std::io::Write as _;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::{GzEncoder, ZlibEncoder};
+use proptest::prelude::*;
+
+use super::*;
+
+/// Import files of these names and contents; the report and the records.
+fn imported(
+    set: DataSet,
+    files: &[(&str, &[u8])],
+    bounds: Bounds,
+) -> (Result<Report, ImportError>, Vec<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut paths = Vec::new();
+    for (name, content) in files {
+        let path = folder.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        paths.push(path);
+    }
+    let out = folder.path().join("out/records.jsonl");
+    let split = SplitChoice::Published;
+    let order = Order { set, paths, out: out.clone(), split, bounds };
+    let report = import(&order, &mut |_, _| {});
+    let text = std::fs::read_to_string(&out).unwrap_or_default();
+    let left = storage::list_folder(&folder.path().join("out")).unwrap();
+    assert!(left.iter().all(|name| name.starts_with("records.jsonl")), "{left:?}");
+    (report, text.lines().map(str::to_owned).collect())
+}
+
+fn reasons(report: &Report) -> Vec<(&str, usize)> {
+    report.dropped.iter().map(|dropped| (dropped.reason.as_str(), dropped.count)).collect()
+}
+
+fn live_code_bench(id: &str, pickle: &[u8]) -> String {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(pickle).unwrap();
+    let packed = STANDARD.encode(encoder.finish().unwrap());
+    format!(
+        r#"{{"question_id": "{id}", "question_content": "Q {id}", "public_test_cases": "[]", "private_test_cases": "{packed}", "metadata": "{{}}"}}"#
+    ) + "\n"
+}
+
+#[test]
+fn a_bomb_and_a_command_are_dropped_and_the_rest_goes_on() {
+    let tests = r#"[{"input": "1", "output": "2", "testtype": "stdin"}]"#;
+    let good = format!("V{tests}\n.");
+    let mut bomb = b"X\0\0\xff\0".to_vec();
+    bomb.resize(8 << 20, b'0');
+    let rows = [
+        live_code_bench("bomb", &bomb),
+        live_code_bench("command", b"cposix\nsystem\n(Vtouch x\ntR."),
+        live_code_bench("good", good.as_bytes()),
+    ];
+    let file = rows.concat();
+    let (report, records) =
+        imported(DataSet::LiveCodeBench, &[("test.jsonl", file.as_bytes())], Bounds::of_mib(1));
+    let report = report.unwrap();
+    let expected = [("the packed tests inflate to too much", 1), ("the pickle is refused", 1)];
+    assert_eq!(reasons(&report), expected);
+    assert_eq!(records.len(), 1);
+    assert!(records[0].starts_with(r#"{"id":"good""#), "{}", records[0]);
+}
+
+#[test]
+fn compressed_text_is_read_up_to_where_it_breaks_off() {
+    let row = |number: usize| {
+        // Digits that do not compress, so that a part of the file is a part of its rows.
+        let noise = blake3::hash(&number.to_le_bytes()).to_hex();
+        format!("{{\"question\": \"{noise}\", \"answer\": \"#### {number}\"}}\n")
+    };
+    let text: String = (0..6000).map(row).collect();
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(text.as_bytes()).unwrap();
+    let gzip = encoder.finish().unwrap();
+    let zstd = zstd::encode_all(text.as_bytes(), 3).unwrap();
+    for file in [&gzip, &zstd] {
+        let whole = imported(DataSet::Gsm8k, &[("train.gz", file)], Bounds::default());
+        assert_eq!(whole.1.len(), 6000);
+        let half = &file[..file.len() / 2];
+        let (report, records) = imported(DataSet::Gsm8k, &[("train.gz", half)], Bounds::default());
+        let report = report.unwrap();
+        assert_eq!(reasons(&report), [("the rest of the file cannot be read", 1)]);
+        assert!(records.len() < 6000, "{}", records.len());
+    }
+}
+
+#[test]
+fn a_split_that_numbers_from_0_again_gets_its_name_before_its_ids() {
+    let row = |question: &str| {
+        format!(
+            r#"{{"problem_id": 0, "question": "{question}", "input_output": {{"inputs": ["1"], "outputs": ["1"]}}}}"#
+        )
+    };
+    let (one, two) = (row("one"), row("two"));
+    let files = [
+        ("train.jsonl", one.as_bytes()),
+        ("test.jsonl", two.as_bytes()),
+        ("train2.jsonl", two.as_bytes()),
+    ];
+    let (report, records) = imported(DataSet::Apps, &files, Bounds::default());
+    let report = report.unwrap();
+    assert_eq!(reasons(&report), [("duplicate id of another problem", 1)]);
+    let begins: Vec<&str> = records.iter().map(|record| &record[..15]).collect();
+    assert_eq!(begins, [r#"{"id":"0","data"#, r#"{"id":"test/0","#]);
+    assert_eq!(report.noted[0].reason, RENAMED);
+}
+
+#[test]
+fn records_replace_no_file_that_they_are_read_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("train.jsonl");
+    std::fs::write(&path, "{\"question\": \"q\", \"answer\": \"#### 1\"}").unwrap();
+    let order = Order {
+        set: DataSet::Gsm8k,
+        paths: vec![folder.path().to_owned()],
+        out: path.clone(),
+        split: SplitChoice::Published,
+        bounds: Bounds::default(),
+    };
+    let error = import(&order, &mut |_, _| {}).unwrap_err();
+    assert!(matches!(error, ImportError::OutIsSource { .. }), "{error}");
+    assert!(std::fs::read_to_string(&path).unwrap().contains("####"));
+}
+
+#[test]
+fn a_records_numbers_are_json_or_it_is_dropped() {
+    let text = r#"{"problem_id": 0, "question": "q", "input_output": "{\"fn_name\": \"f\", \"inputs\": [[1]], \"outputs\": [NaN]}"}"#;
+    let (report, _) =
+        imported(DataSet::Apps, &[("test.jsonl", text.as_bytes())], Bounds::default());
+    let Err(ImportError::NoRecords { report, .. }) = report else { panic!("{report:?}") };
+    assert_eq!(reasons(&report), [("it holds what JSON has no notation for, such as NaN", 1)]);
+    let deep = format!("{}{}", "[".repeat(398), "]".repeat(398));
+    let text = format!(
+        r#"{{"problem_id": 0, "question": "q", "input_output": "{{\"fn_name\": \"f\", \"inputs\": [[{deep}]], \"outputs\": [1]}}"}}"#
+    );
+    let (report, _) =
+        imported(DataSet::Apps, &[("test.jsonl", text.as_bytes())], Bounds::default());
+    let Err(ImportError::NoRecords { report, .. }) = report else { panic!("{report:?}") };
+    assert_eq!(reasons(&report), [("`host grade` would not read it", 1)]);
+}
+
+proptest! {
+    #[test]
+    fn no_file_makes_an_import_panic(
+        bytes in prop::collection::vec(any::<u8>(), 0..80),
+        magic in prop::sample::select(vec!["", "PAR1", "\u{1f}", "PK\u{3}\u{4}", "[{\"a\":", "; 0\n"]),
+        set in prop::sample::select(DataSet::ALL.to_vec()),
+    ) {
+        let file = [magic.as_bytes(), &bytes].concat();
+        _ = imported(set, &[("x.txt", &file)], Bounds::of_mib(1));
+    }
+
+    #[test]
+    fn no_row_makes_an_import_panic(
+        fields in prop::collection::vec((0_usize..14, 0_usize..9), 0..8),
+        set in prop::sample::select(DataSet::ALL.to_vec()),
+    ) {
+        const VALUES: [&str; 9] =
+            ["null", "1", "-1.5", "NaN", "\"\"", "\"#### 3 \\\\boxed{4}\"", "[\"x\", 1]", "{\"input\": [\"a\"], \"output\": 3}", "\"{\\\"inputs\\\": [[1]], \\\"outputs\\\": [2], \\\"fn_name\\\": \\\"f\\\"}\""];
+        let names = layout::columns(set);
+        let field = |(name, value): &(usize, usize)| format!("{:?}: {}", names[name % names.len()], VALUES[*value]);
+        let row = format!("{{{}}}", fields.iter().map(field).collect::<Vec<_>>().join(", "));
+        let (report, records) = imported(set, &[("train.jsonl", row.as_bytes())], Bounds::of_mib(1));
+        let told = report.unwrap_or_else(|error| match error {
+            ImportError::NoRecords { report, .. } => *report,
+            other => panic!("{other}"),
+        });
+        prop_assert_eq!(told.rows, told.records + told.dropped_rows());
+        prop_assert_eq!(told.records, records.len());
+    }
+}
