@@ -11,7 +11,7 @@ pub type Cell = usize;
 /// A digit from 1; 0 stands for an empty cell.
 pub type Digit = u8;
 
-/// A square of 4 × 4 or 9 × 9 cells.
+/// A square of 4 × 4 to 9 × 9 cells, in boxes of as many cells as it has rows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Board {
     size: usize,
@@ -19,9 +19,9 @@ pub struct Board {
 }
 
 impl Board {
-    /// A board without digits; `size` is 4 or 9.
+    /// A board without digits, of a size that has boxes.
     pub fn empty(size: usize) -> Self {
-        debug_assert!(size == 4 || size == 9);
+        debug_assert!(box_of(size).is_some());
         Board { size, digits: vec![0; size * size] }
     }
 
@@ -63,19 +63,50 @@ impl Board {
 
     /// The digits that no other cell of the same row, column or box has.
     pub fn candidates(&self, cell: Cell) -> Digits {
+        self.candidates_seen(cell, Sight::All)
+    }
+
+    /// The same for somebody who does not see all of that.
+    pub fn candidates_seen(&self, cell: Cell, sight: Sight) -> Digits {
         let (row, column) = (cell / self.size, cell % self.size);
-        let side = self.size.isqrt();
-        let (top, left) = (row / side * side, column / side * side);
+        let (height, width) = box_of(self.size).unwrap_or((1, self.size));
+        let (top, left) = (row / height * height, column / width * width);
         let mut taken = Digits::NONE;
         for index in 0..self.size {
-            let boxed = (top + index / side) * self.size + left + index % side;
-            for peer in [row * self.size + index, index * self.size + column, boxed] {
-                if peer != cell {
-                    taken.insert(self.digits[peer]);
-                }
+            let boxed = (top + index / width) * self.size + left + index % width;
+            let lines = [row * self.size + index, index * self.size + column];
+            let peers: &[Cell] = match sight {
+                Sight::All => &[lines[0], lines[1], boxed],
+                Sight::Lines => &lines,
+                Sight::Boxes => &[boxed],
+            };
+            for &peer in peers.iter().filter(|&&peer| peer != cell) {
+                taken.insert(self.digits[peer]);
             }
         }
         taken.complement(self.size)
+    }
+}
+
+/// What somebody sees around a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sight {
+    /// Its row, its column and its box.
+    All,
+    /// Its row and its column.
+    Lines,
+    /// Its box.
+    Boxes,
+}
+
+/// Rows and columns of a box on a board with so many rows, if it has boxes.
+pub fn box_of(size: usize) -> Option<(usize, usize)> {
+    match size {
+        4 => Some((2, 2)),
+        6 => Some((2, 3)),
+        8 => Some((2, 4)),
+        9 => Some((3, 3)),
+        _ => None,
     }
 }
 
@@ -152,6 +183,16 @@ mod tests {
         assert_eq!(board.candidates(0).to_string(), "14", "a cell does not hinder itself");
         board.set(5, 4);
         assert_eq!(board.candidates(4).to_string(), "-");
+    }
+
+    #[test]
+    fn boxes_may_be_wider_than_high_and_some_see_only_them() {
+        let mut board = Board::empty(6);
+        board.set(8, 5); // row 2, column 3: the same box as cell 0
+        board.set(3, 6); // row 1, column 4: the next box
+        assert_eq!(board.candidates(0).to_string(), "1234");
+        assert_eq!(board.candidates_seen(0, Sight::Lines).to_string(), "12345");
+        assert_eq!(board.candidates_seen(0, Sight::Boxes).to_string(), "12346");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::board::{Board, Cell, Digit, Digits};
+use crate::board::{Board, Cell, Digit, Digits, Sight};
 use crate::notes::{Edit, name};
 use crate::puzzle::Puzzle;
 
@@ -37,7 +37,12 @@ impl Game {
 
     /// Empty cells with their candidates, fewest candidates first.
     pub fn open_cells(&self) -> Vec<(Cell, Digits)> {
-        let with_candidates = |cell| (cell, self.board.candidates(cell));
+        self.open_cells_seen(Sight::All)
+    }
+
+    /// The same for somebody who does not see everything.
+    pub fn open_cells_seen(&self, sight: Sight) -> Vec<(Cell, Digits)> {
+        let with_candidates = |cell| (cell, self.board.candidates_seen(cell, sight));
         let mut open: Vec<_> = self.board.blanks().map(with_candidates).collect();
         open.sort_by_key(|(_, candidates)| candidates.len());
         open

@@ -7,6 +7,7 @@
 pub mod board;
 pub mod game;
 pub mod notes;
+pub mod picture;
 pub mod puzzle;
 pub mod solver;
 pub mod view;
@@ -14,10 +15,12 @@ pub mod view;
 use plugin_sdk::environment::{
     Action, Configuration, Configured, Description, Environment, Outcome, Problem, Seat, Task,
 };
-use plugin_sdk::{Setting, Settings, state};
+use plugin_sdk::reading;
+use plugin_sdk::rendering::Rendering;
+use plugin_sdk::{Proposals, Rendered, Setting, Settings, state};
 use serde::{Deserialize, Serialize};
 
-use board::{Board, Digit};
+use board::{Board, Digit, Sight};
 use game::Game;
 use notes::{Edit, PASS};
 use puzzle::Puzzle;
@@ -34,6 +37,13 @@ const IDLE: f64 = -0.3;
 const ILLEGAL: f64 = -0.1;
 /// For the solution.
 const SOLVED: f64 = 0.5;
+/// What a plan is worth that would fill in everything rightly.
+const PLAN: f64 = 0.25;
+/// Turns that are advised at least; more if more is to be filled in, as some
+/// cells follow only from others.
+const TURNS: usize = 10;
+/// Characters of somebody's words that they are told of again.
+const QUOTED: usize = 24;
 
 /// One puzzle being solved.
 #[derive(Serialize, Deserialize)]
@@ -41,6 +51,11 @@ pub struct Sudoku {
     game: Game,
     edits_per_turn: usize,
     view: View,
+    /// Whether a filler sees rows and columns only, and a checker boxes only.
+    is_sight_split: bool,
+    proposals: Proposals,
+    /// Why the last edits were not made, or not all of them.
+    refused: String,
 }
 
 impl Environment for Sudoku {
@@ -50,34 +65,73 @@ impl Environment for Sudoku {
             env!("CARGO_PKG_VERSION"),
             "Fill a sudoku with one solution, a few digits at a time.",
         )
-        .setting(Setting::integer("size", "Rows, columns and digits: 4 or 9.", 4..=9, 4))
+        .setting(Setting::integer("size", "Rows, columns and digits: 4, 6, 8 or 9.", 4..=9, 4))
         .setting(Setting::integer("blanks", "Cells to fill in; 0 is half of them.", 0..=60, 0))
         .setting(Setting::integer("edits_per_turn", "Edits in one action at most.", 1..=81, 2))
         .setting(Setting::choice(
             "observation",
             "What a role sees of the board.",
-            ["marks", "grid"],
+            ["marks", "grid", "text"],
+        ))
+        .setting(Setting::choice(
+            "sight",
+            "Whether all see the same, or a filler rows and columns only and a checker boxes only.",
+            ["same", "split"],
         ))
         .action("fill", "edits such as `r1c2=3` (write 3) and `r1c2-` (erase), or `pass`")
         .action("erase", "erasures such as `r1c2-`, or `pass`")
         .action("grid", "all digits of the board, row by row, in one line")
+        .action("plan", "the edits to be made, such as `r1c2=3`, or all digits of the board")
         .workflows(&["filler-checker", "solo"])
+        .preset(
+            "paper",
+            "4×4, the whole board in one answer if one likes, for language models.",
+            &[("edits_per_turn", 16.into()), ("observation", "text".into())],
+        )
+        .preset("easy", "4×4 with six blanks.", &[("blanks", 6.into())])
+        .preset(
+            "hard",
+            "9×9 with 40 blanks, for language models.",
+            &[
+                ("size", 9.into()),
+                ("blanks", 40.into()),
+                ("edits_per_turn", 40.into()),
+                ("observation", "text".into()),
+            ],
+        )
     }
 
     fn configure(settings: &[Configured]) -> Result<Configuration, Problem> {
-        let (size, _) = puzzle::wanted(settings)?;
-        Ok(Configuration::default().vocabulary(view::vocabulary(size)).max_turns(10))
+        let (size, blanks) = puzzle::wanted(settings)?;
+        let view = View::from_word(settings.text("observation")?);
+        let words = if view == View::Text { Vec::new() } else { view::vocabulary(size) };
+        let configuration = Configuration::default().takes_records().vocabulary(words);
+        let configuration = configuration.max_turns(TURNS.max(blanks) as u32);
+        match settings.text("sight")? {
+            "split" if view != View::Marks => {
+                Err(Problem::settings("`sight = \"split\"` needs `observation = \"marks\"`"))
+            }
+            "split" => Ok(configuration.private()),
+            _ => Ok(configuration),
+        }
     }
 
     fn start(task: &Task) -> Result<Self, Problem> {
+        let puzzle = match &task.entry {
+            Some(entry) => Puzzle::of_record(entry)?,
+            None => Puzzle::draw(task)?,
+        };
         Ok(Sudoku {
-            game: Game::new(Puzzle::draw(task)?),
+            game: Game::new(puzzle),
             edits_per_turn: task.settings.integer("edits_per_turn")?,
             view: View::from_word(task.settings.text("observation")?),
+            is_sight_split: task.settings.text("sight")? == "split",
+            proposals: Proposals::default(),
+            refused: String::new(),
         })
     }
 
-    fn rules(&self, _seat: &Seat) -> String {
+    fn rules(&self, seat: &Seat) -> String {
         format!(
             "Fill a sudoku of {size} rows and {size} columns with the digits 1 to {size}, so that \
              every row, column and box has each digit once. A digit that its row, column or box \
@@ -86,22 +140,30 @@ impl Environment for Sudoku {
              changes nothing. {legend}",
             size = self.game.board().size(),
             edits = self.edits_per_turn,
-            legend = self.view.legend(),
+            legend = self.view.legend(self.sight_of(seat)),
         )
     }
 
-    fn observe(&self, _seat: &Seat) -> String {
-        self.view.show(&self.game)
+    fn observe(&self, seat: &Seat) -> String {
+        let shown = self.view.show(&self.game, self.sight_of(seat));
+        match self.view {
+            View::Text if !self.refused.is_empty() => {
+                format!("{shown}\nThe last answer: {}", self.refused)
+            }
+            _ => shown,
+        }
     }
 
-    fn act(&mut self, _seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
+    fn act(&mut self, seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
         let before = self.game.clone();
         let outcome = match action.kind.as_str() {
             "fill" => self.fill(&action.text),
             "erase" => self.erase(&action.text),
             "grid" => self.replace(&action.text),
+            "plan" => return Ok(self.consider(seat, &action.text)),
             _ => return Err(Problem::unknown_kind(action)),
         };
+        self.refused = outcome.told().to_owned();
         let outcome = outcome.team("progress", self.game.score() - before.score());
         Ok(if self.game.is_solved() { outcome.team("solved", SOLVED).solved() } else { outcome })
     }
@@ -124,6 +186,26 @@ impl Environment for Sudoku {
 }
 
 impl Sudoku {
+    fn sight_of(&self, seat: &Seat) -> Sight {
+        match seat.role.as_str() {
+            "filler" if self.is_sight_split => Sight::Lines,
+            "checker" if self.is_sight_split => Sight::Boxes,
+            _ => Sight::All,
+        }
+    }
+
+    /// Score edits, or a whole board, without making them.
+    fn consider(&mut self, seat: &Seat, text: &str) -> Outcome {
+        let before = self.game.clone();
+        let outcome = match self.digits(text) {
+            Some(_) => self.replace(text),
+            None => self.fill(text),
+        };
+        let worth = PLAN * (self.game.score() - before.score());
+        self.game = before;
+        outcome.local("plan", self.proposals.pay(seat, worth))
+    }
+
     /// Edits of both kinds. To pass is right only while something is wrong.
     fn fill(&mut self, text: &str) -> Outcome {
         let may_pass = self.game.wrong_cells().next().is_some();
@@ -160,14 +242,7 @@ impl Sudoku {
 
     fn replace(&mut self, text: &str) -> Outcome {
         let size = self.game.board().size();
-        let digits = text.chars().filter(|letter| !letter.is_whitespace());
-        let digits: Option<Vec<Digit>> =
-            digits.map(|letter| letter.to_digit(10).map(|digit| digit as Digit)).collect();
-        let valid = |digits: &Vec<Digit>| {
-            digits.len() == size * size
-                && digits.iter().all(|digit| (1..=size as Digit).contains(digit))
-        };
-        let Some(digits) = digits.filter(valid) else {
+        let Some(digits) = self.digits(text) else {
             return unreadable(format!("This is not a board of {} digits.", size * size));
         };
         match self.game.replace(Board::new(size, digits)) {
@@ -176,14 +251,36 @@ impl Sudoku {
         }
     }
 
-    fn read(&self, text: &str) -> Result<Vec<Edit>, String> {
-        if text.trim() == PASS {
-            return Ok(Vec::new());
-        }
+    /// All digits of a board, whatever stands between them.
+    fn digits(&self, text: &str) -> Option<Vec<Digit>> {
         let size = self.game.board().size();
-        let read_edit =
-            |word| Edit::from_word(word, size).ok_or_else(|| format!("`{word}` is not an edit."));
-        let edits: Vec<Edit> = text.split_whitespace().map(read_edit).collect::<Result<_, _>>()?;
+        let between = |letter: &char| letter.is_whitespace() || ",;[]|+-".contains(*letter);
+        let digit = |letter: char| letter.to_digit(10).map(|digit| digit as Digit);
+        let board = |passage: &str| {
+            let letters = passage.chars().filter(|letter| !between(letter));
+            let digits: Option<Vec<Digit>> = letters.take(size * size + 1).map(digit).collect();
+            let digits = digits.filter(|digits| digits.len() == size * size);
+            let valid = |digit: &Digit| (1..=size as Digit).contains(digit);
+            digits.filter(|digits| digits.iter().all(valid)).ok_or_else(String::new)
+        };
+        reading::last(text, board).ok()
+    }
+
+    fn read(&self, text: &str) -> Result<Vec<Edit>, String> {
+        let size = self.game.board().size();
+        let read_edit = |word: &str| {
+            let quoted = || word.chars().take(QUOTED).collect::<String>();
+            Edit::from_word(word, size).ok_or_else(|| format!("`{}` is not an edit.", quoted()))
+        };
+        let edits = reading::last(text, |passage| match passage.trim() {
+            PASS => Ok(None),
+            passage => {
+                let between = |letter: char| letter.is_whitespace() || ",;".contains(letter);
+                let words = passage.split(between).filter(|word| !word.is_empty());
+                words.map(read_edit).collect::<Result<Vec<Edit>, String>>().map(Some)
+            }
+        })?;
+        let Some(edits) = edits else { return Ok(Vec::new()) };
         match edits.len() {
             0 => Err(format!("No edits were given, not even `{PASS}`.")),
             count if count > self.edits_per_turn => {
@@ -198,7 +295,14 @@ fn unreadable(feedback: String) -> Outcome {
     Outcome::rejected(feedback).local("unreadable", UNREADABLE)
 }
 
-plugin_sdk::export!(environment: Sudoku);
+impl Rendered for Sudoku {
+    fn render(&self) -> Rendering {
+        let board = self.game.board();
+        Rendering { text: view::drawn(board), svg: picture::svg(&self.game) }
+    }
+}
+
+plugin_sdk::export!(environment: Sudoku, rendering: Sudoku);
 
 #[cfg(test)]
 mod tests {
@@ -206,7 +310,14 @@ mod tests {
     use plugin_sdk::environment::Status;
 
     fn start() -> Sudoku {
-        Sudoku { game: game::tests::game(), edits_per_turn: 2, view: View::Marks }
+        Sudoku {
+            game: game::tests::game(),
+            edits_per_turn: 2,
+            view: View::Marks,
+            is_sight_split: false,
+            proposals: Proposals::default(),
+            refused: String::new(),
+        }
     }
 
     fn act(sudoku: &mut Sudoku, kind: &str, text: &str) -> Outcome {
@@ -261,6 +372,25 @@ mod tests {
             assert_eq!((worth(&outcome), outcome.told()), (worth_of_it, feedback));
             assert!(!outcome.is_accepted());
         }
+    }
+
+    #[test]
+    fn plans_are_paid_for_what_they_add_and_change_nothing() {
+        let mut sudoku = start();
+        let board = sudoku.game.board().clone();
+        let worths = ["r1c3=3", "r1c3=3 r1c4=4", "r1c3=3 r1c4=4", "r2c3=2", "1243 3412 2143 4321"]
+            .map(|plan| worth(&act(&mut sudoku, "plan", plan)));
+        assert_eq!(worths, [0.04, 0.04, 0.0, -0.13, 0.13]);
+        assert_eq!(sudoku.game.board(), &board);
+    }
+
+    #[test]
+    fn however_edits_are_written_they_are_the_same() {
+        for text in ["r1c3=3 r1c4=4", "r1c3=3, r1c4=4", "Sure:\n```\nr1c3=3\nr1c4=4\n```\nDone."] {
+            assert_eq!(worth(&act(&mut start(), "fill", text)), 0.33, "{text}");
+        }
+        let board = "[[1,2,3,4],[3,4,1,2],\n[2,1,4,3],[4,3,2,1]]";
+        assert_eq!(act(&mut start(), "grid", board).status, Status::Solved);
     }
 
     #[test]

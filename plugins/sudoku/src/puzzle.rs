@@ -5,9 +5,13 @@ use std::ops::RangeInclusive;
 use plugin_sdk::environment::{Configured, Problem, Split, Task};
 use plugin_sdk::{Random, Settings};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::board::{Board, Cell, Digit};
-use crate::solver::{full_board, is_unique};
+use crate::board::{Board, Cell, Digit, box_of};
+use crate::solver::{Completions, completions, full_board, is_unique};
+
+/// Boards to look at before a record's puzzle is called too hard.
+const BOARDS: usize = 20_000;
 
 /// Full boards to try before the settings are called impossible.
 const ATTEMPTS: usize = 400;
@@ -22,6 +26,46 @@ pub struct Puzzle {
 }
 
 impl Puzzle {
+    /// The puzzle of a record: `puzzle` is a list of rows, each a list of digits
+    /// with 0 for a blank, perhaps inside of `metadata`.
+    pub fn of_record(entry: &str) -> Result<Self, Problem> {
+        let record: Value = serde_json::from_str(entry)
+            .map_err(|error| Problem::task(format!("the record is not JSON: {error}")))?;
+        let rows = [&record["puzzle"], &record["metadata"]["puzzle"]].into_iter();
+        let rows = rows.into_iter().find_map(Value::as_array);
+        let rows = rows.ok_or_else(|| Problem::task("the record has no list `puzzle`"))?;
+        Puzzle::with(rows).map_err(|reason| Problem::task(format!("the puzzle {reason}")))
+    }
+
+    fn with(rows: &[Value]) -> Result<Self, String> {
+        let size = rows.len();
+        box_of(size).ok_or_else(|| format!("has {size} rows, not 4, 6, 8 or 9"))?;
+        let digit = |value: &Value| value.as_u64().filter(|&digit| digit <= size as u64);
+        let row = |row: &Value| row.as_array().filter(|cells| cells.len() == size).cloned();
+        let cells = rows.iter().map(row).collect::<Option<Vec<_>>>();
+        let cells = cells.map(|rows| rows.concat()).unwrap_or_default();
+        let digits = cells.iter().map(|value| digit(value).map(|digit| digit as Digit));
+        let digits: Vec<Digit> = digits.collect::<Option<_>>().unwrap_or_default();
+        if digits.len() != size * size {
+            return Err(format!("is not {size} rows of {size} digits, with 0 for a blank"));
+        }
+        let clues = Board::new(size, digits);
+        let fits =
+            |cell: Cell| clues.get(cell) == 0 || clues.candidates(cell).contains(clues.get(cell));
+        if !clues.cells().all(fits) {
+            return Err("has the same digit twice in a row, a column or a box".to_owned());
+        }
+        if clues.blanks().next().is_none() {
+            return Err("has no blank".to_owned());
+        }
+        match completions(&clues, BOARDS) {
+            Completions::One(solution) => Ok(Puzzle { clues, solution }),
+            Completions::None => Err("has no solution".to_owned()),
+            Completions::Several => Err("has more than one solution".to_owned()),
+            Completions::Unknown => Err("takes too long to solve".to_owned()),
+        }
+    }
+
     /// Draw the puzzle of a task. No puzzle is in two splits, whatever its
     /// digits are called.
     pub fn draw(task: &Task) -> Result<Self, Problem> {
@@ -65,9 +109,11 @@ impl Puzzle {
 pub fn blanks_of(size: usize) -> Result<RangeInclusive<usize>, Problem> {
     match size {
         4 => Ok(6..=16),
+        6 => Ok(8..=24),
+        8 => Ok(16..=36),
         // With more, the search for a puzzle is longer than a plugin's call may be.
         9 => Ok(20..=40),
-        _ => Err(Problem::settings(format!("a board has 4 or 9 rows, not {size}"))),
+        _ => Err(Problem::settings(format!("a board has 4, 6, 8 or 9 rows, not {size}"))),
     }
 }
 
@@ -121,10 +167,36 @@ mod tests {
                 Task::of::<Sudoku>(Split::Train, 0).with("size", size).with("blanks", blanks);
             Puzzle::draw(&task).map(|_| ()).map_err(|problem| problem.sentence())
         };
-        assert_eq!(draw(5, 0), Err("invalid settings: a board has 4 or 9 rows, not 5".to_owned()));
+        assert_eq!(
+            draw(5, 0),
+            Err("invalid settings: a board has 4, 6, 8 or 9 rows, not 5".to_owned())
+        );
         assert!(draw(4, 5).is_err_and(|message| message.contains("it takes 6 to 16")));
         assert!(draw(4, 13).is_err_and(|message| message.contains("no puzzle with 13 blanks")));
-        assert_eq!(draw(9, 40), Ok(()));
+        assert_eq!((draw(6, 24), draw(8, 36), draw(9, 40)), (Ok(()), Ok(()), Ok(())));
+    }
+
+    #[test]
+    fn a_record_is_a_puzzle_with_one_solution_or_refused() {
+        let read = |rows: &str| {
+            let entry = format!("{{\"metadata\": {{\"puzzle\": {rows}}}}}");
+            Puzzle::of_record(&entry).map_err(|problem| problem.message)
+        };
+        let puzzle = read("[[1,2,0,4],[3,4,0,0],[2,0,4,3],[4,3,0,1]]").expect("a puzzle");
+        assert_eq!((puzzle.blanks(), puzzle.solution.get(2)), (5, 3));
+        for (rows, reason) in [
+            ("[[1]]", "has 1 rows"),
+            ("[[1,2,0,4],[3,4],[2,0,4,3],[4,3,0,1]]", "is not 4 rows of 4 digits"),
+            ("[[1,2,0,5],[3,4,0,0],[2,0,4,3],[4,3,0,1]]", "is not 4 rows of 4 digits"),
+            ("[[1,1,0,4],[3,4,0,0],[2,0,4,3],[4,3,0,1]]", "has the same digit twice"),
+            ("[[0,0,0,0],[3,4,0,0],[0,0,0,0],[0,0,0,0]]", "has more than one solution"),
+            ("[[1,2,3,0],[0,0,0,0],[0,0,0,4],[0,0,0,0]]", "has no solution"),
+            ("[[1,2,3,4],[3,4,1,2],[2,1,4,3],[4,3,2,1]]", "has no blank"),
+        ] {
+            let refused = read(rows).err().unwrap_or_default();
+            assert!(refused.contains(reason), "{rows}: {refused}");
+        }
+        assert!(Puzzle::of_record("{").is_err() && Puzzle::of_record("{}").is_err());
     }
 
     #[test]

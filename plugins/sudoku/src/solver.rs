@@ -14,10 +14,43 @@ pub fn is_unique(board: &Board) -> bool {
     found == 1
 }
 
+/// What is known of the completions of a board.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Completions {
+    /// There is none.
+    None,
+    /// There is exactly this one.
+    One(Board),
+    /// There are several.
+    Several,
+    /// That would take too long to find out.
+    Unknown,
+}
+
+/// Look for completions, at so many boards at most.
+pub fn completions(board: &Board, boards: usize) -> Completions {
+    let (mut left, mut first, mut count) = (boards, None, 0);
+    let mut bound = |digits: &mut Vec<Digit>| match left {
+        0 => digits.clear(),
+        _ => left -= 1,
+    };
+    search(&mut board.clone(), &mut bound, &mut |full| {
+        first.get_or_insert_with(|| full.clone());
+        count += 1;
+        count == 2
+    });
+    match (count, first) {
+        (2, _) => Completions::Several,
+        _ if left == 0 => Completions::Unknown,
+        (_, Some(full)) => Completions::One(full),
+        (_, None) => Completions::None,
+    }
+}
+
 /// A full board, drawn at random.
 pub fn full_board(size: usize, random: &mut Random) -> Board {
     let mut full = Board::empty(size);
-    let mut shuffle = |digits: &mut [Digit]| random.shuffle(digits);
+    let mut shuffle = |digits: &mut Vec<Digit>| random.shuffle(digits);
     search(&mut Board::empty(size), &mut shuffle, &mut |board| {
         full = board.clone();
         true
@@ -26,10 +59,10 @@ pub fn full_board(size: usize, random: &mut Random) -> Board {
 }
 
 /// Show every completion to `found` until it returns true; `order` arranges the
-/// digits to try in a cell. Returns whether the search was ended so.
+/// digits to try in a cell, or leaves some out. Returns whether the search was ended so.
 fn search(
     board: &mut Board,
-    order: &mut impl FnMut(&mut [Digit]),
+    order: &mut impl FnMut(&mut Vec<Digit>),
     found: &mut impl FnMut(&Board) -> bool,
 ) -> bool {
     let Some(cell) = most_constrained(board) else { return found(board) };
@@ -57,7 +90,7 @@ mod tests {
 
     #[test]
     fn full_boards_keep_the_rules() {
-        for (size, seed) in [(4, 0), (4, 1), (9, 0), (9, 1)] {
+        for (size, seed) in [(4, 0), (4, 1), (6, 0), (8, 0), (9, 0), (9, 1)] {
             let board = full_board(size, &mut Random::new(Split::Train, seed, "test"));
             for cell in board.cells() {
                 assert_eq!(board.candidates(cell).single(), Some(board.get(cell)));
@@ -80,5 +113,9 @@ mod tests {
         let mut broken = without(&[0]);
         broken.set(1, 1);
         assert!(!is_unique(&broken), "no completion at all");
+        assert_eq!(completions(&without(&[0, 5]), 99), Completions::One(full.clone()));
+        assert_eq!(completions(&without(&[0, 1, 8, 9]), 99), Completions::Several);
+        assert_eq!(completions(&broken, 99), Completions::None);
+        assert_eq!(completions(&without(&[0, 5, 10, 15]), 2), Completions::Unknown);
     }
 }

@@ -5,7 +5,7 @@ use sudoku::Sudoku;
 
 #[test]
 fn keeps_the_contract_in_every_view() {
-    for view in ["marks", "grid"] {
+    for view in ["marks", "grid", "text"] {
         let scope = Scope { tasks: 12, ..Scope::default() }.with("observation", view);
         scope.check_environment(&Native::<Sudoku>::default()).assert_passed();
     }
@@ -14,5 +14,11 @@ fn keeps_the_contract_in_every_view() {
 #[test]
 fn keeps_the_contract_on_a_large_board() {
     let scope = Scope { tasks: 1, ..Scope::default() }.with("size", 9).with("edits_per_turn", 3);
+    scope.check_environment(&Native::<Sudoku>::default()).assert_passed();
+}
+
+#[test]
+fn keeps_the_contract_when_roles_see_different_things() {
+    let scope = Scope { tasks: 4, ..Scope::default() }.with("sight", "split");
     scope.check_environment(&Native::<Sudoku>::default()).assert_passed();
 }
