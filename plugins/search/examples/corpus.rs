@@ -1,9 +1,13 @@
 //! Print the world's documents as a corpus file:
 //! `cargo run -p search --example corpus > configs/search/corpus.jsonl`.
 
-fn main() -> Result<(), serde_json::Error> {
+use std::io::{self, Write};
+
+fn main() -> io::Result<()> {
+    let mut out = io::stdout().lock();
     for document in search::world::World::new().documents() {
-        println!("{}", serde_json::to_string(&document)?);
+        serde_json::to_writer(&mut out, &document)?;
+        writeln!(out)?;
     }
     Ok(())
 }

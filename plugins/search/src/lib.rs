@@ -147,7 +147,7 @@ impl Environment for Search {
         let answer = last_line(&action.text);
         match action.kind.as_str() {
             "query" => match stated(&action.text) {
-                Some(answer) => Ok(self.answer(&answer.to_owned())),
+                Some(answer) => Ok(self.answer(answer)),
                 None => self.search(reading::bare(answer)),
             },
             "answer" => Ok(self.answer(stated(&action.text).unwrap_or(answer))),
