@@ -17,6 +17,10 @@ use crate::point::Point;
 use crate::term::{Constant, Function, Series, Term};
 use crate::work::{Spent, Work};
 
+/// What a function costs, in operations.
+const FUNCTION: u64 = 30;
+/// What one more value of an index costs, in operations.
+const INDEX: u64 = 8;
 /// More than that is not added up.
 const MOST_ADDENDS: u64 = 5_000;
 /// Larger factorials are not computed.
@@ -73,8 +77,8 @@ pub trait Field {
     ) -> Evaluated<Self::Value>;
     /// A function that is no arithmetic.
     fn call(&self, function: Function, arguments: &[Self::Value]) -> Evaluated<Self::Value>;
-    /// Account for one operation.
-    fn charge(&self, work: &Work) -> Result<(), Spent>;
+    /// What one operation costs.
+    fn cost(&self) -> u64;
 }
 
 /// The value of `term` at `point`.
@@ -106,7 +110,7 @@ struct Evaluation<'a, F> {
 
 impl<F: Field> Evaluation<'_, F> {
     fn term(&self, term: &Term) -> Evaluated<F::Value> {
-        self.field.charge(self.work)?;
+        self.charge(1)?;
         match term {
             Term::Number(number) => self.field.number(&number.value),
             Term::Constant(Constant::Infinity) => Err(Obstacle::Unsupported),
@@ -130,6 +134,10 @@ impl<F: Field> Evaluation<'_, F> {
             Term::Series(series) => self.series(series),
             Term::PlusMinus { .. } | Term::Applied(..) => Err(Obstacle::Unsupported),
         }
+    }
+
+    fn charge(&self, operations: u64) -> Result<(), Spent> {
+        self.work.spend(operations * self.field.cost())
     }
 
     fn fold(
@@ -170,6 +178,7 @@ impl<F: Field> Evaluation<'_, F> {
         if let Some(whole) = exact.as_ref().filter(|exact| exact.is_integer()) {
             return self.field.whole_power(&base, &whole.to_integer());
         }
+        self.charge(FUNCTION)?;
         self.field.power(&base, &self.term(exponent)?, exact.as_ref())
     }
 
@@ -187,7 +196,7 @@ impl<F: Field> Evaluation<'_, F> {
         let number = |value: u64| self.field.number(&BigRational::from_integer(value.into()));
         let mut product = number(1)?;
         for factor in first..=last {
-            self.field.charge(self.work)?;
+            self.charge(1)?;
             product = self.field.multiply(&product, &number(factor)?)?;
         }
         Ok(product)
@@ -224,6 +233,7 @@ impl<F: Field> Evaluation<'_, F> {
                 Err(obstacle) => return Err(obstacle),
             }
         }
+        self.charge(FUNCTION)?;
         let arguments: Evaluated<Vec<F::Value>> = of.iter().map(|of| self.term(of)).collect();
         self.field.call(function, &arguments?)
     }
@@ -239,6 +249,7 @@ impl<F: Field> Evaluation<'_, F> {
         let mut point = self.point.clone();
         let mut index = from;
         while index <= to {
+            self.charge(INDEX)?;
             point.insert(series.index.clone(), BigRational::from_integer(index.clone()));
             let inner = Evaluation { field: self.field, point: &point, work: self.work };
             let body = inner.term(&series.body)?;

@@ -374,7 +374,7 @@ impl Lexer {
             }
         }
         let after_number = self.spaced && matches!(self.tokens.last(), Some(Token::Number(_)));
-        let product = run.len() <= if after_number { 2 } else { 3 } || ascends(run);
+        let product = run.len() <= if after_number { 2 } else { 3 } || !is_word(run);
         if product { self.names(run) } else { self.tokens.push(Token::Word(run.into())) }
     }
 
@@ -600,8 +600,13 @@ fn is_structure(name: &str) -> bool {
     )
 }
 
-fn ascends(run: &str) -> bool {
-    run.as_bytes().windows(2).all(|pair| pair[0] < pair[1])
+/// Whether letters may be a word: `abcd`, `GMmr` and `mgt` are none.
+fn is_word(run: &str) -> bool {
+    let bytes = run.as_bytes();
+    let alphabetic = bytes.windows(2).all(|pair| pair[0] + 1 == pair[1]);
+    let capitals = bytes.iter().skip(1).filter(|byte| byte.is_ascii_uppercase()).count();
+    let mixed = capitals > 0 && capitals < bytes.len() - 1;
+    !alphabetic && !mixed && run.to_lowercase().contains(['a', 'e', 'i', 'o', 'u', 'y'])
 }
 
 /// Whether dollar signs enclose formulas here; otherwise they are money.

@@ -374,6 +374,3 @@ struct Bracket {
     close: char,
     separated: bool,
 }
-
-#[cfg(test)]
-mod tests;

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 /// What a pair may cost: some milliseconds.
-const ALLOWANCE: u64 = 3_000_000;
+const ALLOWANCE: u64 = 6_000_000;
 
 /// The work of one comparison.
 #[derive(Debug)]

@@ -52,7 +52,7 @@ impl Comparer<'_> {
         index: usize,
     ) -> Comparison {
         match parts {
-            [above, below] if unit.is_none() && gold.unit.is_none() && !is_time(parts) => {
+            [above, below] if unit.is_none() && gold.unit.is_none() => {
                 let ratio = above.clone().over(below.clone());
                 close(&gold.term, &ratio, self.rules, index, self.work)
             }

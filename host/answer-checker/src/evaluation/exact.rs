@@ -7,7 +7,6 @@ use num_traits::{One, Signed, ToPrimitive, Zero};
 
 use super::{Evaluated, Field, Obstacle};
 use crate::term::{Constant, Function};
-use crate::work::{Spent, Work};
 
 /// Longer numerators and denominators are not written out.
 const MOST_BITS: u64 = 16_384;
@@ -71,8 +70,8 @@ impl Field for Exact {
         Err(Obstacle::Unsupported)
     }
 
-    fn charge(&self, work: &Work) -> Result<(), Spent> {
-        work.spend(4)
+    fn cost(&self) -> u64 {
+        10
     }
 }
 

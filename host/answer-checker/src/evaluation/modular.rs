@@ -8,7 +8,7 @@ use num_traits::{Signed, ToPrimitive, Zero};
 
 use super::{Evaluated, Field, Obstacle};
 use crate::term::{Constant, Function};
-use crate::work::{Spent, Work};
+use crate::work::Work;
 
 /// Primes just below 2^62 that leave 1 when divided by 4, each with a root of −1.
 pub const PRIMES: [(u64, u64); 2] = [
@@ -112,7 +112,7 @@ impl Field for Modular {
         Err(Obstacle::Unsupported)
     }
 
-    fn charge(&self, work: &Work) -> Result<(), Spent> {
-        work.spend(1)
+    fn cost(&self) -> u64 {
+        10
     }
 }

@@ -14,7 +14,6 @@ pub use complex::Complex;
 
 use super::{Evaluated, Field, Obstacle};
 use crate::term::{Constant, Function};
-use crate::work::{Spent, Work};
 
 const ROUNDING: RoundingMode = RoundingMode::None;
 /// Bits that rounding may cost.
@@ -272,9 +271,9 @@ impl Field for Numeric {
         self.met(self.cleaned(value))
     }
 
-    fn charge(&self, work: &Work) -> Result<(), Spent> {
+    fn cost(&self) -> u64 {
         let words = self.precision as u64 / 64;
-        work.spend(40 + 10 * words + words * words)
+        40 + 10 * words + words * words
     }
 }
 

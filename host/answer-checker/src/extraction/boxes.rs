@@ -2,6 +2,8 @@
 
 /// The commands that box an answer.
 const COMMANDS: [&str; 2] = ["\\boxed", "\\fbox"];
+/// More boxes than that are no list of answers.
+const MOST_JOINED: usize = 64;
 
 /// A box in a text.
 struct Boxed<'t> {
@@ -20,7 +22,7 @@ pub(super) fn last(text: &str) -> Option<Option<String>> {
     let end = last.end;
     let mut answers = vec![innermost(last.inside)];
     let mut first = last.start;
-    while let Some(before) = last_start(&text[..first]) {
+    while let Some(before) = last_start(&text[..first]).filter(|_| answers.len() < MOST_JOINED) {
         match boxed(&text[..first], before) {
             Some(previous) if joins(&text[previous.end..first]) => {
                 answers.push(innermost(previous.inside));

@@ -7,6 +7,9 @@ use super::{Complex, GUARD, Numeric, ROUNDING};
 use crate::evaluation::{Evaluated, Obstacle};
 use crate::term::Function;
 
+/// The power of two beyond which functions are not computed.
+const LARGEST_ARGUMENT: i32 = 2_048;
+
 impl Numeric {
     /// Note an argument that is so small or so large that a function loses bits of it.
     pub(super) fn watch(&self, argument: &Complex) {
@@ -37,6 +40,10 @@ impl Numeric {
             (Function::Max | Function::Min, _) => self.extreme(function, of),
             (_, [of]) if of.is_real() => {
                 self.watch(of);
+                // To reduce such an argument takes as many bits again.
+                if magnitude(&of.re).is_some_and(|exponent| exponent > LARGEST_ARGUMENT) {
+                    return Err(Obstacle::TooLarge);
+                }
                 self.of_real(function, &of.re)
             }
             _ => Err(Obstacle::Unsupported),
