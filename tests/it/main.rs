@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that meets an error has failed")]
 
 mod components;
+mod configs;
 mod desk;
 mod script;
 mod scenarios;
