@@ -65,7 +65,7 @@ pub struct Level {
 impl Level {
     /// A level so wide; both lists go row by row.
     pub fn new(width: u16, walls: Vec<bool>, goals: Vec<bool>) -> Self {
-        debug_assert!(walls.len() == goals.len() && walls.len() % usize::from(width) == 0);
+        debug_assert!(walls.len() == goals.len() && walls.len().is_multiple_of(usize::from(width)));
         Level { width, walls, goals }
     }
 

@@ -1,0 +1,310 @@
+//! Eight queens, or as many as there are rows: place queens that do not attack
+//! each other beside those that are given.
+//!
+//! A filler places queens (`fill`), a checker takes them away (`erase`); or one
+//! player does both, or states the whole board (`grid`).
+
+pub mod board;
+pub mod picture;
+pub mod puzzle;
+pub mod view;
+
+use plugin_sdk::environment::{
+    Action, Configuration, Configured, Description, Environment, Outcome, Problem, Seat, Task,
+};
+use plugin_sdk::reading;
+use plugin_sdk::rendering::Rendering;
+use plugin_sdk::{Proposals, Rendered, Setting, Settings, state};
+use serde::{Deserialize, Serialize};
+
+use board::{Board, Cell, name};
+use view::View;
+
+/// For words that are no edits, or too many of them.
+const UNREADABLE: f64 = -0.3;
+/// For passing although a queen could be placed.
+const IDLE: f64 = -0.3;
+/// For an edit that queens or the task forbid.
+const ILLEGAL: f64 = -0.1;
+/// What a board is worth that can no longer be completed.
+const LOST: f64 = -0.25;
+/// For the solution.
+const SOLVED: f64 = 0.5;
+/// What a plan is worth that would place every queen rightly.
+const PLAN: f64 = 0.25;
+/// Turns that are advised at least.
+const TURNS: usize = 10;
+/// Characters of somebody's words that they are told of again.
+const QUOTED: usize = 24;
+/// The word for changing nothing.
+const PASS: &str = "pass";
+
+/// One change: a queen placed on a cell, or taken away.
+type Edit = (Cell, bool);
+
+/// One board being filled.
+#[derive(Serialize, Deserialize)]
+pub struct EightQueens {
+    given: Board,
+    board: Board,
+    edits_per_turn: usize,
+    view: View,
+    proposals: Proposals,
+    /// Why the last edits were not made, or not all of them.
+    refused: String,
+}
+
+impl Environment for EightQueens {
+    fn describe() -> Description {
+        Description::new(
+            "eight-queens",
+            env!("CARGO_PKG_VERSION"),
+            "Place queens that do not attack each other, beside those that are given.",
+        )
+        .setting(Setting::integer("size", "Rows, columns and queens.", 4..=12, 8))
+        .setting(Setting::integer("given", "Queens that are given.", 1..=11, 3))
+        .setting(Setting::integer("edits_per_turn", "Edits in one action at most.", 1..=24, 2))
+        .setting(Setting::choice(
+            "observation",
+            "What a role sees of the board.",
+            ["list", "map", "text"],
+        ))
+        .action("fill", "edits such as `r1c2=Q` (place) and `r1c2-` (take away), or `pass`")
+        .action("erase", "edits such as `r1c2-`, or `pass`")
+        .action("grid", "the whole board, row by row, with `Q` and `_`")
+        .action("plan", "the edits to be made, such as `r1c2=Q`")
+        .workflows(&["filler-checker", "solo"])
+        .preset(
+            "paper",
+            "Eight queens, the whole board in one answer if one likes, for language models.",
+            &[("edits_per_turn", 8.into()), ("observation", "text".into())],
+        )
+        .preset("easy", "Six queens, of which three are given.", &[("size", 6.into())])
+        .preset(
+            "hard",
+            "Twelve queens, of which two are given, for language models.",
+            &[
+                ("size", 12.into()),
+                ("given", 2.into()),
+                ("edits_per_turn", 12.into()),
+                ("observation", "text".into()),
+            ],
+        )
+    }
+
+    fn configure(settings: &[Configured]) -> Result<Configuration, Problem> {
+        let (size, given) = puzzle::wanted(settings)?;
+        let view = View::from_word(settings.text("observation")?);
+        let turns = TURNS.max(size - given) as u32;
+        let configuration = Configuration::default().takes_records().max_turns(turns);
+        Ok(configuration.vocabulary(view.vocabulary(size)))
+    }
+
+    fn start(task: &Task) -> Result<Self, Problem> {
+        let given = match &task.entry {
+            Some(entry) => puzzle::of_record(entry)?,
+            None => puzzle::draw(task)?,
+        };
+        Ok(EightQueens {
+            board: given.clone(),
+            given,
+            edits_per_turn: task.settings.integer("edits_per_turn")?,
+            view: View::from_word(task.settings.text("observation")?),
+            proposals: Proposals::default(),
+            refused: String::new(),
+        })
+    }
+
+    fn rules(&self, _seat: &Seat) -> String {
+        format!(
+            "On a board of {size} rows and {size} columns there are to be {size} queens, none of \
+             which attacks another: no two in the same row, column or diagonal. Some are given and \
+             stay. `r1c2=Q` places a queen in row 1, column 2, `r1c2-` takes it away again. A \
+             queen cannot be placed where another one attacks; such an edit is illegal and ends \
+             the turn. At most {edits} edits fit into a turn, separated by spaces. `pass` changes \
+             nothing. {legend}",
+            size = self.board.size(),
+            edits = self.edits_per_turn,
+            legend = self.view.legend(),
+        )
+    }
+
+    fn observe(&self, _seat: &Seat) -> String {
+        let shown = self.view.show(&self.board, &self.given);
+        match self.view {
+            View::Text if !self.refused.is_empty() => {
+                format!("{shown}\nThe last answer: {}", self.refused)
+            }
+            _ => shown,
+        }
+    }
+
+    fn act(&mut self, seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
+        let before = self.board.clone();
+        let worth = self.worth();
+        let outcome = match action.kind.as_str() {
+            "fill" | "plan" => self.edit(&action.text, true),
+            "erase" => self.edit(&action.text, false),
+            "grid" => self.replace(&action.text),
+            _ => return Err(Problem::unknown_kind(action)),
+        };
+        let progress = self.worth() - worth;
+        if action.kind == "plan" {
+            self.board = before;
+            return Ok(outcome.local("plan", self.proposals.pay(seat, PLAN * progress)));
+        }
+        self.refused = outcome.told().to_owned();
+        let outcome = outcome.team("progress", progress);
+        Ok(if self.board.is_solved() { outcome.team("solved", SOLVED).solved() } else { outcome })
+    }
+
+    fn demonstrate(&self, _seat: &Seat) -> Option<Action> {
+        let size = self.board.size();
+        let word = |cell: Cell, end: &str| format!("{}{end}", name(cell, size));
+        if let Some(full) = self.board.completed(&mut |_| {}) {
+            let missing = full.queens().filter(|&cell| !self.board.has(cell));
+            let words: Vec<String> =
+                missing.take(self.edits_per_turn).map(|cell| word(cell, "=Q")).collect();
+            return Some(Action::new("fill", words.join(" ")));
+        }
+        let last = self.board.queens().filter(|&cell| !self.given.has(cell)).last()?;
+        Some(Action::new("erase", word(last, "-")))
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        state::save(self)
+    }
+
+    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
+        Ok(state::load(bytes)?)
+    }
+}
+
+impl EightQueens {
+    /// The share of the queens to be placed that are there, if the others can
+    /// still be: a function of the board alone, so that no way back earns.
+    fn worth(&self) -> f64 {
+        if self.board.completed(&mut |_| {}).is_none() {
+            return LOST;
+        }
+        let [size, given, count] =
+            [self.board.size(), self.given.count(), self.board.count()].map(|n| n as f64);
+        (count - given) / (size - given)
+    }
+
+    /// Make edits until one is illegal; without `may_place`, erasures only.
+    fn edit(&mut self, text: &str, may_place: bool) -> Outcome {
+        let edits = match self.read(text) {
+            Ok(edits) => edits,
+            Err(feedback) => return unreadable(feedback),
+        };
+        if !may_place && edits.iter().any(|&(_, queen)| queen) {
+            return unreadable("Queens can be taken away here, not placed.".to_owned());
+        }
+        // To pass is right only while something has to be taken away.
+        if edits.is_empty() && may_place && self.worth() > LOST {
+            return Outcome::accepted()
+                .feedback("There are queens to be placed.")
+                .local("idle", IDLE);
+        }
+        for (cell, queen) in edits {
+            if let Some(why) = self.objection(cell, queen) {
+                let why = format!("`{}` {why}.", name(cell, self.board.size()));
+                return Outcome::rejected(why).local("illegal", ILLEGAL);
+            }
+            self.board.set(cell, queen);
+        }
+        Outcome::accepted()
+    }
+
+    fn objection(&self, cell: Cell, queen: bool) -> Option<&'static str> {
+        match (queen, self.board.has(cell)) {
+            (true, true) => Some("has a queen already"),
+            (true, false) => self.board.is_attacked(cell).then_some("is attacked by a queen"),
+            (false, false) => Some("has no queen"),
+            (false, true) => self.given.has(cell).then_some("is given"),
+        }
+    }
+
+    /// Put a whole board in place of what was placed.
+    fn replace(&mut self, text: &str) -> Outcome {
+        let size = self.board.size();
+        let between = |letter: &char| letter.is_whitespace() || ",[]\"'|".contains(*letter);
+        let board = |passage: &str| {
+            let letters = passage.chars().filter(|letter| !between(letter));
+            let letters: Vec<char> = letters.take(size * size + 1).collect();
+            let known = letters.iter().all(|letter| "Q_".contains(*letter));
+            let reason = || format!("This is not a board of {size} rows with `Q` and `_`.");
+            (known && letters.len() == size * size).then_some(letters).ok_or_else(reason)
+        };
+        let letters = match reading::last(text, board) {
+            Ok(letters) => letters,
+            Err(feedback) => return unreadable(feedback),
+        };
+        let mut next = Board::empty(size);
+        (0..size * size).for_each(|cell| next.set(cell, letters[cell] == 'Q'));
+        if let Some(cell) = self.given.queens().find(|&cell| !next.has(cell)) {
+            let why = format!("The queen on `{}` is given.", name(cell, size));
+            return Outcome::rejected(why).local("illegal", ILLEGAL);
+        }
+        if let Some(cell) = next.queens().find(|&cell| next.is_attacked(cell)) {
+            let why = format!("The queen on `{}` is attacked.", name(cell, size));
+            return Outcome::rejected(why).local("illegal", ILLEGAL);
+        }
+        self.board = next;
+        Outcome::accepted()
+    }
+
+    fn read(&self, text: &str) -> Result<Vec<Edit>, String> {
+        let size = self.board.size();
+        let read_edit = |word: &str| {
+            let quoted = || word.chars().take(QUOTED).collect::<String>();
+            edit_of(word, size).ok_or_else(|| format!("`{}` is not an edit.", quoted()))
+        };
+        let edits: Vec<Edit> = reading::last(text, |passage| match passage.trim() {
+            PASS => Ok(Vec::new()),
+            "" => Err(format!("No edits were given, not even `{PASS}`.")),
+            passage => {
+                let between = |letter: char| letter.is_whitespace() || ",;".contains(letter);
+                let words = passage.split(between).filter(|word| !word.is_empty());
+                words.map(read_edit).collect()
+            }
+        })?;
+        match edits.len() {
+            count if count > self.edits_per_turn => {
+                Err(format!("{count} edits are more than {}.", self.edits_per_turn))
+            }
+            _ => Ok(edits),
+        }
+    }
+}
+
+/// The edit that a word stands for on a board of this size.
+fn edit_of(word: &str, size: usize) -> Option<Edit> {
+    let (place, queen) = match word.strip_suffix("=Q") {
+        Some(place) => (place, true),
+        None => (word.strip_suffix('-')?, false),
+    };
+    let (row, column) = place.strip_prefix('r')?.split_once('c')?;
+    let number = |text: &str| {
+        let plain = text.len() <= 2 && text.bytes().all(|byte| byte.is_ascii_digit());
+        let number: usize = if plain { text.parse().ok()? } else { return None };
+        (1..=size).contains(&number).then_some(number - 1)
+    };
+    Some((number(row)? * size + number(column)?, queen))
+}
+
+fn unreadable(feedback: String) -> Outcome {
+    Outcome::rejected(feedback).local("unreadable", UNREADABLE)
+}
+
+impl Rendered for EightQueens {
+    fn render(&self) -> Rendering {
+        Rendering {
+            text: view::rows(&self.board, false),
+            svg: picture::svg(&self.board, &self.given),
+        }
+    }
+}
+
+plugin_sdk::export!(environment: EightQueens, rendering: EightQueens);
