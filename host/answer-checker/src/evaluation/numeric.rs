@@ -5,7 +5,7 @@ mod functions;
 
 use std::cell::{Cell, RefCell};
 
-use astro_float_num::{BigFloat, Consts, RoundingMode, Sign};
+use astro_float_num::{BigFloat, Consts, RoundingMode, Sign, WORD_BIT_SIZE, Word};
 use num_bigint::{BigInt, Sign as IntegerSign};
 use num_rational::BigRational;
 use num_traits::{One, Signed};
@@ -117,6 +117,11 @@ impl Numeric {
             words.splice(..0, std::iter::repeat_n(0, missing));
         }
         let sign = if sign == IntegerSign::Minus { Sign::Neg } else { Sign::Pos };
+        // A word has 32 bits in WebAssembly.
+        let halves = |word: u64| {
+            (0..64 / WORD_BIT_SIZE).map(move |part| (word >> (part * WORD_BIT_SIZE)) as Word)
+        };
+        let words: Vec<Word> = words.into_iter().flat_map(halves).collect();
         BigFloat::from_words(&words, sign, bits)
     }
 
