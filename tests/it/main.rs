@@ -9,6 +9,7 @@ mod scenarios;
 mod support;
 
 mod adapters;
+mod answers;
 mod bad_input;
 mod check;
 mod contract;
