@@ -125,7 +125,7 @@ fn help_shows_examples_and_exit_codes() {
     let (code, stdout, _) = run(&["--help"]);
     assert_eq!(code, 0);
     assert!(stdout.contains("host train --plugins sudoku.wasm") && stdout.contains("Exit codes"));
-    for command in ["train", "eval", "imitate", "play"] {
+    for command in ["train", "eval", "imitate", "play", "check-answer"] {
         let (code, stdout, _) = run(&[command, "--help"]);
         assert_eq!(code, 0);
         assert!(stdout.contains("Examples:"), "{command} --help has examples");

@@ -10,6 +10,7 @@ mod scenarios;
 mod support;
 
 mod adapters;
+mod answers;
 mod bad_input;
 mod check;
 mod contract;

@@ -48,6 +48,9 @@ impl From<Spent> for Obstacle {
 /// A value, if there is one.
 pub type Evaluated<T> = Result<T, Obstacle>;
 
+/// How two numbers become one.
+type Join<F> = fn(&F, &<F as Field>::Value, &<F as Field>::Value) -> Evaluated<<F as Field>::Value>;
+
 /// Numbers of a kind.
 pub trait Field {
     /// One of them.
@@ -140,12 +143,7 @@ impl<F: Field> Evaluation<'_, F> {
         self.work.spend(operations * self.field.cost())
     }
 
-    fn fold(
-        &self,
-        terms: &[Term],
-        start: BigRational,
-        join: fn(&F, &F::Value, &F::Value) -> Evaluated<F::Value>,
-    ) -> Evaluated<F::Value> {
+    fn fold(&self, terms: &[Term], start: BigRational, join: Join<F>) -> Evaluated<F::Value> {
         let Some((first, rest)) = terms.split_first() else { return self.field.number(&start) };
         let mut all = self.term(first)?;
         for term in rest {

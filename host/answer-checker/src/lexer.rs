@@ -614,7 +614,7 @@ fn dollars_delimit(text: &[char]) -> bool {
     let unescaped =
         |index: &usize| text[*index] == '$' && (*index == 0 || text[*index - 1] != '\\');
     let dollars: Vec<usize> = (0..text.len()).filter(unescaped).collect();
-    dollars.len() % 2 == 0
+    dollars.len().is_multiple_of(2)
         || !dollars.iter().any(|&index| {
             let next = text[index + 1..].iter().find(|next| !next.is_whitespace());
             next.is_some_and(|next| next.is_ascii_digit() || *next == '.')

@@ -69,7 +69,7 @@ fn trimmed(mut tokens: &[Token]) -> &[Token] {
         |token: &Token| matches!(token, Token::Sign('.' | ',' | ';' | ':' | '"' | '⏎' | '\''));
     while let [rest @ .., last] = tokens
         && noise(last)
-        && !(last.is('\'') && !rest.is_empty())
+        && (!last.is('\'') || rest.is_empty())
     {
         tokens = rest;
     }

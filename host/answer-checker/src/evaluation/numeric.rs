@@ -5,7 +5,7 @@ mod functions;
 
 use std::cell::{Cell, RefCell};
 
-use astro_float_num::{BigFloat, Consts, RoundingMode, Sign, Word};
+use astro_float_num::{BigFloat, Consts, RoundingMode, Sign, WORD_BIT_SIZE, Word};
 use num_bigint::{BigInt, Sign as IntegerSign};
 use num_rational::BigRational;
 use num_traits::{One, Signed};
@@ -117,7 +117,12 @@ impl Numeric {
             words.splice(..0, std::iter::repeat_n(0, missing));
         }
         let sign = if sign == IntegerSign::Minus { Sign::Neg } else { Sign::Pos };
-        BigFloat::from_words(&as_words(&words), sign, bits)
+        // A word has 32 bits in WebAssembly.
+        let halves = |word: u64| {
+            (0..64 / WORD_BIT_SIZE).map(move |part| (word >> (part * WORD_BIT_SIZE)) as Word)
+        };
+        let words: Vec<Word> = words.into_iter().flat_map(halves).collect();
+        BigFloat::from_words(&words, sign, bits)
     }
 
     /// Look at a value that was computed: too large, undefined, how large.
@@ -284,13 +289,4 @@ impl Numeric {
         let power = self.exponential(&product)?;
         self.met(self.cleaned(power))
     }
-}
-
-/// The same number in the library's words, which are of 32 bits where the
-/// machine's are, as in WebAssembly.
-fn as_words(digits: &[u64]) -> Vec<Word> {
-    let bytes: Vec<u8> = digits.iter().flat_map(|digit| digit.to_le_bytes()).collect();
-    let word =
-        |bytes: &[u8]| bytes.iter().rev().fold(0, |word, byte| word << 8 | Word::from(*byte));
-    bytes.chunks_exact(size_of::<Word>()).map(word).collect()
 }

@@ -129,10 +129,8 @@ fn choice(text: &str) -> Option<char> {
 /// Up to the full stop that ends the sentence, or the end of the line.
 fn first_sentence(text: &str) -> &str {
     let line = text.lines().next().unwrap_or_default();
-    let end = line.match_indices(". ").map(|(at, _)| at).find(|&at| {
-        // "p.m. " and "3. " go on.
-        !line[..at].ends_with(|c: char| c == 'm') || !line[..at].ends_with(".m")
-    });
+    // "p.m. " goes on.
+    let end = line.match_indices(". ").map(|(at, _)| at).find(|&at| !line[..at].ends_with(".m"));
     trimmed(&line[..end.unwrap_or(line.len())])
 }
 
