@@ -13,11 +13,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use super::error::GradingError;
-use super::extraction::Extraction;
-use super::problem::{Problem, Record};
-use super::value::Value;
 use crate::error::nearest;
+use grader::{Extraction, GradingError, Problem, Record, Value};
 
 const PROGRAM: [&str; 3] = ["program", "code", "solution"];
 const PROGRAMS: [&str; 3] = ["programs", "code_list", "solutions"];

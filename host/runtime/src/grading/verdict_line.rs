@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::verdict::{Graded, Verdict};
+use grader::{Graded, Verdict};
 
 /// What is written about one sample. All but `wall_ms` is a function of the
 /// problem, the program, the options and the interpreter.
@@ -73,7 +73,7 @@ impl VerdictLine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grading::verdict::Failure;
+    use grader::Failure;
 
     #[test]
     fn a_line_has_every_field_and_is_read_back() {

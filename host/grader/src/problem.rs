@@ -31,7 +31,7 @@ use super::error::GradingError;
 use super::value::Value;
 use crate::program::{Program, RunLimits};
 
-pub(super) use record::Record;
+pub use record::Record;
 
 /// One problem.
 #[derive(Clone, Debug)]

@@ -3,9 +3,9 @@
 //! such pairs. A time limit is a number of seconds or `{seconds, nanos}`.
 
 use super::{Problem, Record, StatedLimits, Test};
-use crate::grading::compare::Rule;
-use crate::grading::error::GradingError;
-use crate::grading::value::Value;
+use crate::compare::Rule;
+use crate::error::GradingError;
+use crate::value::Value;
 
 /// Read one record; public tests come first.
 pub(super) fn parse(record: &Record<'_>) -> Result<Problem, GradingError> {

@@ -1,7 +1,7 @@
 //! Call-based tests: results against expected values.
 
 use super::Rule;
-use crate::grading::value::Value;
+use crate::value::Value;
 
 /// Whether the rule accepts what a function returned.
 ///
@@ -64,7 +64,7 @@ fn integer_keys(value: &Value) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grading::compare::Tolerance;
+    use crate::compare::Tolerance;
 
     const TUPLE: &str = r#"{"__troupe__": ["tuple", [1, 2]]}"#;
     const ROWS: &str = r#"[{"__troupe__": ["tuple", [1, 2]]}, {"__troupe__": ["tuple", [3, 4]]}]"#;

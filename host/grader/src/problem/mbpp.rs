@@ -3,8 +3,8 @@
 //! `code`, the reference solution, is not looked at.
 
 use super::{Problem, Record, Test};
-use crate::grading::error::GradingError;
-use crate::grading::value::Value;
+use crate::error::GradingError;
+use crate::value::Value;
 
 /// Read one record.
 pub(super) fn parse(record: &Record<'_>) -> Result<Problem, GradingError> {

@@ -8,9 +8,9 @@
 //! a string as well.
 
 use super::{Problem, Record, Test};
-use crate::grading::compare::Rule;
-use crate::grading::error::GradingError;
-use crate::grading::value::Value;
+use crate::compare::Rule;
+use crate::error::GradingError;
+use crate::value::Value;
 
 const FIELD: &str = "input_output";
 

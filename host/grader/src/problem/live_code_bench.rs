@@ -10,9 +10,9 @@ use flate2::read::ZlibDecoder;
 
 use super::apps::argument_lines;
 use super::{Problem, Record, Test, pickled};
-use crate::grading::compare::Rule;
-use crate::grading::error::GradingError;
-use crate::grading::value::Value;
+use crate::compare::Rule;
+use crate::error::GradingError;
+use crate::value::Value;
 
 /// More than any list of tests unpacks to; a file that unpacks to more is not
 /// what it claims to be.

@@ -3,7 +3,7 @@
 //! `canonical_solution` goes on from the prompt; it is not looked at.
 
 use super::{Problem, Record, Test};
-use crate::grading::error::GradingError;
+use crate::error::GradingError;
 
 /// Read one record: one test.
 pub(super) fn parse(record: &Record<'_>) -> Result<Problem, GradingError> {

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use crate::grading::error::GradingError;
-use crate::grading::value::Value;
+use crate::error::GradingError;
+use crate::value::Value;
 
 /// A record, knowing where it stands.
-pub(in crate::grading) struct Record<'a> {
+pub struct Record<'a> {
     file: &'a Path,
     line: usize,
     fields: Value,
@@ -14,7 +14,7 @@ pub(in crate::grading) struct Record<'a> {
 
 impl<'a> Record<'a> {
     /// The records of a text; empty lines are none.
-    pub(in crate::grading) fn all(
+    pub fn all(
         file: &'a Path,
         text: &'a str,
     ) -> impl Iterator<Item = Result<Record<'a>, GradingError>> {
@@ -35,22 +35,22 @@ impl<'a> Record<'a> {
     }
 
     /// The line, from 1.
-    pub(in crate::grading) fn line(&self) -> usize {
+    pub fn line(&self) -> usize {
         self.line
     }
 
     /// A field that is there and not null.
-    pub(in crate::grading) fn get(&self, name: &str) -> Option<&Value> {
+    pub fn get(&self, name: &str) -> Option<&Value> {
         self.fields.get(name).filter(|value| !matches!(value, Value::Null))
     }
 
     /// Whether the field is there, even if it is null.
-    pub(in crate::grading) fn has(&self, name: &str) -> bool {
+    pub fn has(&self, name: &str) -> bool {
         self.fields.get(name).is_some()
     }
 
     /// The error that a field is wrong.
-    pub(in crate::grading) fn wrong(&self, field: &str, reason: impl Into<String>) -> GradingError {
+    pub fn wrong(&self, field: &str, reason: impl Into<String>) -> GradingError {
         GradingError::Field {
             file: self.file.to_owned(),
             line: self.line,
@@ -60,17 +60,12 @@ impl<'a> Record<'a> {
     }
 
     /// The error that a field is something other than what is expected.
-    pub(in crate::grading) fn unlike(
-        &self,
-        field: &str,
-        expected: &str,
-        found: &Value,
-    ) -> GradingError {
+    pub fn unlike(&self, field: &str, expected: &str, found: &Value) -> GradingError {
         self.wrong(field, format!("{expected} is expected, but it is {}", found.kind()))
     }
 
     /// The first of these fields, which is a string or an integer.
-    pub(in crate::grading) fn id(&self, names: &[&str]) -> Result<String, GradingError> {
+    pub fn id(&self, names: &[&str]) -> Result<String, GradingError> {
         let Some(name) = names.iter().find(|name| self.get(name).is_some()) else {
             let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
             let reason = format!("the record has no name; give it one of {}", names.join(", "));
@@ -86,7 +81,7 @@ impl<'a> Record<'a> {
     }
 
     /// A field that is a string, if it is there.
-    pub(in crate::grading) fn text(&self, name: &str) -> Result<Option<&str>, GradingError> {
+    pub fn text(&self, name: &str) -> Result<Option<&str>, GradingError> {
         match self.get(name) {
             None => Ok(None),
             Some(Value::Str(text)) => Ok(Some(text)),
@@ -95,7 +90,7 @@ impl<'a> Record<'a> {
     }
 
     /// A field that is an integer from 0 up, if it is there.
-    pub(in crate::grading) fn count(&self, name: &str) -> Result<Option<u64>, GradingError> {
+    pub fn count(&self, name: &str) -> Result<Option<u64>, GradingError> {
         let Some(value) = self.get(name) else { return Ok(None) };
         match value {
             Value::Int(digits) => digits.parse().map(Some).map_err(|_| {
@@ -106,11 +101,7 @@ impl<'a> Record<'a> {
     }
 
     /// A value that is there directly or as JSON inside a string.
-    pub(in crate::grading) fn unpacked(
-        &self,
-        field: &str,
-        value: &Value,
-    ) -> Result<Value, GradingError> {
+    pub fn unpacked(&self, field: &str, value: &Value) -> Result<Value, GradingError> {
         match value {
             Value::Str(text) => Value::parse(text)
                 .map_err(|reason| self.wrong(field, format!("not JSON: {reason}"))),

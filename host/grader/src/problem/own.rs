@@ -14,10 +14,10 @@
 //! A list under `output` holds the outputs of which each is right.
 
 use super::{LimitOverrides, Problem, Record, Test};
-use crate::grading::compare::Rule;
-use crate::grading::error::GradingError;
-use crate::grading::value::Value;
+use crate::compare::Rule;
+use crate::error::GradingError;
 use crate::program::Program;
+use crate::value::Value;
 
 /// Read one record.
 pub(super) fn parse(record: &Record<'_>) -> Result<Problem, GradingError> {
