@@ -1,0 +1,137 @@
+//! Reading answers, and saying whether they are right.
+
+use plugin_sdk::environment::Problem;
+use serde::{Deserialize, Serialize};
+
+use crate::digits;
+use crate::question::Question;
+
+/// Bytes of an answer that is looked at; a longer one is none.
+const LONGEST: usize = 256 << 10;
+
+/// The form of questions and answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Form {
+    /// Digits and signs, each a word.
+    Words,
+    /// English, with the answer in a box.
+    Text,
+}
+
+/// What was made of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Judged {
+    /// There is no answer in it.
+    Unreadable(String),
+    /// It is this, and not right.
+    Wrong(String),
+    /// It is this, and right.
+    Right(String),
+}
+
+/// Judge what somebody wrote.
+///
+/// # Errors
+/// It can neither be called right nor wrong: nobody is rewarded or charged for
+/// that.
+pub fn judge(question: &Question, form: Form, text: &str) -> Result<Judged, Problem> {
+    if text.len() > LONGEST {
+        return Ok(Judged::Unreadable("The answer is too long.".to_owned()));
+    }
+    let read = match form {
+        Form::Words => digits::read(text),
+        Form::Text => extracted(text),
+    };
+    let answer = match read {
+        Ok(answer) => answer,
+        Err(reason) => return Ok(Judged::Unreadable(reason)),
+    };
+    // Else the question itself would be an answer: it is equal to it.
+    if question.formula.is_some() && !is_worked_out(&answer, &question.gold) {
+        let reason = "The answer has to be worked out: give nothing but the result.";
+        return Ok(Judged::Unreadable(reason.to_owned()));
+    }
+    Ok(match compare(question, &answer)? {
+        true => Judged::Right(answer),
+        false => Judged::Wrong(answer),
+    })
+}
+
+fn extracted(text: &str) -> Result<String, String> {
+    let answer = text.trim();
+    if answer.is_empty() { Err("No answer was given.".to_owned()) } else { Ok(answer.to_owned()) }
+}
+
+fn compare(question: &Question, answer: &str) -> Result<bool, Problem> {
+    let plain = |text: &str| text.replace(' ', "").trim_start_matches('0').to_owned();
+    Ok(plain(&question.gold) == plain(answer))
+}
+
+/// What a result may be written with, besides digits, signs and fractions.
+const WRAPPING: [&str; 20] = [
+    "\\dfrac", "\\tfrac", "\\frac", "\\left", "\\right", "\\text", "\\mathrm", "\\boxed", "\\,",
+    "\\;", "\\!", "\\ ", "\\(", "\\)", "\\[", "\\]", "\\{", "\\}", "and", "or",
+];
+
+/// Whether the answer to a generated question is a result: numbers, with a
+/// fraction or brackets only where the gold has them, and nothing left to do.
+fn is_worked_out(answer: &str, gold: &str) -> bool {
+    let has_fraction =
+        ["/", "\\frac", "\\dfrac", "\\tfrac"].iter().any(|mark| answer.contains(mark));
+    if has_fraction && !gold.contains('/') {
+        return false;
+    }
+    let bare =
+        WRAPPING.iter().fold(answer.replace('−', "-"), |text, part| text.replace(part, " "));
+    let letters = "0123456789.,-/=xy{}$ \n\t";
+    let brackets = if gold.contains('(') { "()" } else { "" };
+    let known = |letter: char| letters.contains(letter) || brackets.contains(letter);
+    bare.chars().all(known) && has_only_signs(&bare)
+}
+
+/// Whether every minus is a number's sign, and none takes something away.
+fn has_only_signs(text: &str) -> bool {
+    let mut before = '=';
+    for letter in text.chars().filter(|letter| !letter.is_whitespace()) {
+        let follows_a_number = before.is_ascii_digit() || matches!(before, '}' | ')' | 'x' | 'y');
+        if letter == '-' && follows_a_number {
+            return false;
+        }
+        before = letter;
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_is_told_from_what_is_left_to_do() {
+        for (answer, gold) in [
+            ("42", "42"),
+            ("-7", "-7"),
+            ("x = -7", "-7"),
+            ("$1{,}234$", "1234"),
+            ("\\frac{-3}{4}", "-3/4"),
+            ("x=2 and x=-3", "-3, 2"),
+            ("(1, -2)", "(1, -2)"),
+        ] {
+            assert!(is_worked_out(answer, gold), "{answer}");
+        }
+        for (answer, gold) in [
+            ("17 + 25", "42"),
+            ("50 - 8", "42"),
+            ("6 \\times 7", "42"),
+            ("84/2", "42"),
+            ("\\frac{84}{2}", "42"),
+            ("2(3)", "6"),
+            ("6!", "720"),
+            ("2^5", "32"),
+            ("\\sqrt{4}", "2"),
+            ("gcd(12, 18)", "6"),
+        ] {
+            assert!(!is_worked_out(answer, gold), "{answer}");
+        }
+    }
+}

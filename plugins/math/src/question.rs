@@ -1,0 +1,33 @@
+//! A question: what is asked, and what is right.
+
+use serde::{Deserialize, Serialize};
+
+/// One question, drawn or of a record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    /// It in English.
+    pub text: String,
+    /// It in symbols, with a space between two of them: what small policies are
+    /// shown. Questions of records have none.
+    pub formula: Option<String>,
+    /// The answer that is right.
+    pub gold: String,
+    /// Whose rules say what equals it.
+    pub data_set: String,
+}
+
+impl Question {
+    /// A generated question.
+    pub fn generated(text: String, formula: String, gold: String) -> Self {
+        Question { text, formula: Some(formula), gold, data_set: String::new() }
+    }
+}
+
+/// A question that was drawn, and what makes it that question: two ways to write
+/// the same one have the same key.
+pub struct Drawn {
+    /// The question.
+    pub question: Question,
+    /// What makes it this one.
+    pub key: String,
+}

@@ -1,0 +1,36 @@
+//! Questions of a data set: one record a line, as `host data import` writes them.
+
+use plugin_sdk::environment::Problem;
+use serde_json::Value;
+
+use crate::question::Question;
+
+/// Bytes of a question, and of its answer.
+const LONGEST: usize = 64 << 10;
+
+/// The question of a record.
+///
+/// # Errors
+/// It is no record of a question with an answer.
+pub fn read(entry: &str) -> Result<Question, Problem> {
+    let form = r#"`{"problem": "…", "answer": "…", "data_set": "…"}`"#;
+    let wrong =
+        |reason: String| Problem::task(format!("the record is not one like {form}: {reason}"));
+    let record: Value = serde_json::from_str(entry).map_err(|error| wrong(error.to_string()))?;
+    let text = |names: &[&str]| {
+        let value = names.iter().find_map(|name| record.get(name).filter(|value| !value.is_null()));
+        match value {
+            Some(Value::String(text)) => Ok(text.clone()),
+            Some(number @ Value::Number(_)) => Ok(number.to_string()),
+            Some(_) => Err(wrong(format!("`{}` is no text", names[0]))),
+            None => Err(wrong(format!("it has no `{}`", names[0]))),
+        }
+    };
+    let (problem, answer) = (text(&["problem", "question"])?, text(&["answer"])?);
+    let empty = |text: &str| text.trim().is_empty();
+    if empty(&problem) || empty(&answer) || problem.len().max(answer.len()) > LONGEST {
+        return Err(wrong("its question or answer is empty, or too long".to_owned()));
+    }
+    let data_set = text(&["data_set"]).unwrap_or_default();
+    Ok(Question { text: problem, formula: None, gold: answer, data_set })
+}
