@@ -57,8 +57,31 @@ pub fn run_batch(
     return stdins.iter().map(|stdin| outside(language, program, stdin, limits)).collect();
 }
 
-/// A native test has no host that would run programs.
 #[cfg(not(target_family = "wasm"))]
-fn outside(_: &str, _: &str, _: &[u8], _: Limits) -> Result<Execution, Problem> {
-    Err(Problem::Harness("there is no sandbox outside a host".to_owned()))
+type StandIn = Box<dyn Fn(&str, &str, &[u8], Limits) -> Result<Execution, Problem>>;
+
+#[cfg(not(target_family = "wasm"))]
+std::thread_local! {
+    static STAND_IN: std::cell::RefCell<Option<StandIn>> = const { std::cell::RefCell::new(None) };
+}
+
+/// A native test has no host that would run programs. From here on this stands
+/// in for it on this thread: it is told the language, the program, the input
+/// and the limits.
+#[cfg(not(target_family = "wasm"))]
+pub fn stand_in(run: impl Fn(&str, &str, &[u8], Limits) -> Result<Execution, Problem> + 'static) {
+    STAND_IN.with_borrow_mut(|stand_in| *stand_in = Some(Box::new(run)));
+}
+
+#[cfg(not(target_family = "wasm"))]
+fn outside(
+    language: &str,
+    program: &str,
+    stdin: &[u8],
+    limits: Limits,
+) -> Result<Execution, Problem> {
+    let none = || Err(Problem::Harness("there is no sandbox outside a host".to_owned()));
+    STAND_IN.with_borrow(|run| {
+        run.as_ref().map_or_else(none, |run| run(language, program, stdin, limits))
+    })
 }

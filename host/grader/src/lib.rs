@@ -13,6 +13,7 @@
 
 pub mod program;
 
+mod bytes;
 mod call;
 mod checker;
 mod compare;

@@ -26,6 +26,8 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::compare::Rule;
 use super::error::GradingError;
 use super::value::Value;
@@ -34,7 +36,7 @@ use crate::program::{Program, RunLimits};
 pub use record::Record;
 
 /// One problem.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Problem {
     /// Its name, unique in its file.
     pub id: String,
@@ -73,11 +75,12 @@ impl Problem {
 }
 
 /// One test.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Test {
     /// The program reads standard input and writes standard output.
     Stdin {
         /// What it reads.
+        #[serde(with = "crate::bytes")]
         input: Arc<[u8]>,
         /// The outputs of which one is expected; at least one.
         outputs: Vec<Vec<u8>>,
@@ -85,6 +88,7 @@ pub enum Test {
     /// A function is called.
     Call {
         /// The arguments as one line of JSON: a list.
+        #[serde(with = "crate::bytes")]
         arguments: Arc<[u8]>,
         /// What it should return.
         expected: Value,
@@ -110,7 +114,7 @@ impl Test {
 }
 
 /// Limits of a problem's own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitOverrides {
     /// Units of deterministic work.
     pub fuel: Option<u64>,
@@ -136,7 +140,7 @@ impl LimitOverrides {
 }
 
 /// What a dataset says a native program may use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatedLimits {
     /// Milliseconds a test.
     pub time_ms: Option<u64>,

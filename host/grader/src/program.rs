@@ -14,11 +14,12 @@ pub use execution::{Ending, Execution};
 pub use runner::Runner;
 
 /// A model-written program.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Program {
     /// The language, such as `python`: which interpreter runs it.
     pub language: String,
     /// The program's text.
+    #[serde(with = "crate::bytes")]
     pub source: Arc<[u8]>,
     /// What follows the program's name on its command line.
     pub arguments: Vec<String>,

@@ -11,12 +11,14 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// The key of an object that stands for what JSON has no notation for; see
 /// [`Value::decoded`]. The harnesses write it.
 const TAG: &str = "__troupe__";
 
 /// A value of a Python program.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Value {
     /// `None`.
     Null,

@@ -67,6 +67,25 @@ fn compare(question: &Question, answer: &str) -> Result<bool, Problem> {
     Ok(plain(&question.gold) == plain(answer))
 }
 
+/// The share of a number's digits that a wrong one has in the same place. Only of
+/// generated questions whose answer is one whole number.
+pub fn nearness(question: &Question, answer: &str) -> f64 {
+    let number = |text: &str| {
+        let text = text.trim();
+        let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));
+        let is_number = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+        let from_the_ones = || digits.trim_start_matches('0').bytes().rev().collect::<Vec<u8>>();
+        is_number.then(|| (sign.to_owned(), from_the_ones()))
+    };
+    match (question.formula.is_some(), number(&question.gold), number(answer)) {
+        (true, Some((sign, gold)), Some((other, digits))) if sign == other => {
+            let same = gold.iter().zip(&digits).filter(|(one, other)| one == other).count();
+            same as f64 / gold.len().max(digits.len()).max(1) as f64
+        }
+        _ => 0.0,
+    }
+}
+
 /// What a result may be written with, besides digits, signs and fractions.
 const WRAPPING: [&str; 20] = [
     "\\dfrac", "\\tfrac", "\\frac", "\\left", "\\right", "\\text", "\\mathrm", "\\boxed", "\\,",
@@ -105,6 +124,21 @@ fn has_only_signs(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_wrong_number_is_as_near_as_its_digits() {
+        let near = |gold: &str, answer: &str| {
+            let question = Question::generated(String::new(), String::new(), gold.to_owned());
+            nearness(&question, answer)
+        };
+        assert_eq!(near("1234", "1235"), 0.75);
+        assert_eq!(near("34", "1034"), 0.5);
+        assert_eq!(near("-34", "34"), 0.0);
+        assert_eq!(near("0", "10"), 0.0);
+        assert_eq!(near("3/4", "3"), 0.0);
+        let huge = "7".repeat(100_000);
+        assert!(near("7", &huge) < 0.001);
+    }
 
     #[test]
     fn a_result_is_told_from_what_is_left_to_do() {

@@ -41,9 +41,10 @@ const TURNS: u32 = 4;
 pub struct Math {
     question: Question,
     form: Form,
-    /// What each seat's last proposal was worth, by role and instance, and has
-    /// been paid for.
-    proposed: BTreeMap<(String, u32), f64>,
+    near: f64,
+    /// What each seat said last was worth, for its form and for being right, and
+    /// has been paid for; by role and instance.
+    said: BTreeMap<(String, u32), (f64, f64)>,
     /// What was answered, and whether it was right.
     answered: Option<(String, bool)>,
 }
@@ -78,12 +79,19 @@ impl Environment for Math {
             "Digits as words for small policies, or English.",
             ["words", "text"],
         ))
+        .setting(Setting::number(
+            "near",
+            "What a wrong number earns its seat at most: for the share of its digits that is right.",
+            0.0..=0.5,
+            0.4,
+        ))
         .preset("easy", "Sums of two numbers, for small policies.", &[])
         .preset(
             "paper",
             "Questions in English, or records: a reasoner and a tool role agree on an answer.",
             &[
                 ("observation", "text".into()),
+                ("near", 0.0.into()),
                 ("kind", "mixed".into()),
                 ("operators", "+-*/".into()),
                 ("operands", 4.into()),
@@ -95,6 +103,7 @@ impl Environment for Math {
             "The same with long expressions and large numbers.",
             &[
                 ("observation", "text".into()),
+                ("near", 0.0.into()),
                 ("kind", "mixed".into()),
                 ("operators", "+-*/".into()),
                 ("operands", 6.into()),
@@ -123,7 +132,8 @@ impl Environment for Math {
             Some(entry) => record::read(entry)?,
             None => draw::draw(task)?,
         };
-        Ok(Math { question, form, proposed: BTreeMap::new(), answered: None })
+        let near = task.settings.number("near")?;
+        Ok(Math { question, form, near, said: BTreeMap::new(), answered: None })
     }
 
     fn rules(&self, _seat: &Seat) -> String {
@@ -136,7 +146,7 @@ impl Environment for Math {
 
     fn act(&mut self, seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
         match action.kind.as_str() {
-            "answer" => self.answer(&action.text),
+            "answer" => self.answer(seat, &action.text),
             "plan" => self.propose(seat, &action.text),
             _ => Err(Problem::unknown_kind(action)),
         }
@@ -177,46 +187,48 @@ fn form(settings: &[Configured]) -> Result<Form, Problem> {
 
 impl Math {
     /// The answer that counts.
-    fn answer(&mut self, text: &str) -> Result<Outcome, Problem> {
+    fn answer(&mut self, seat: &Seat, text: &str) -> Result<Outcome, Problem> {
         let judged = answer::judge(&self.question, self.form, text)?;
-        let (format, matched) = worth(&judged);
-        let outcome = match judged {
-            Judged::Unreadable(reason) => {
-                self.answered = Some((String::new(), false));
-                Outcome::rejected(reason).failed()
-            }
-            Judged::Wrong(answer) => {
-                self.answered = Some((answer, false));
-                Outcome::accepted().feedback("This is not right.").failed()
-            }
-            Judged::Right(answer) => {
-                self.answered = Some((answer, true));
-                Outcome::accepted().team("solved", SOLVED).solved()
-            }
+        let paid = self.worth(&judged);
+        let outcome = match &judged {
+            Judged::Unreadable(reason) => Outcome::rejected(reason).failed(),
+            Judged::Wrong(_) => Outcome::accepted().feedback("This is not right.").failed(),
+            Judged::Right(_) => Outcome::accepted().team("solved", SOLVED).solved(),
         };
-        Ok(outcome.local("format", format).local("match", matched))
+        self.answered = Some(match judged {
+            Judged::Unreadable(_) => (String::new(), false),
+            Judged::Wrong(answer) => (answer, false),
+            Judged::Right(answer) => (answer, true),
+        });
+        Ok(self.pay(seat, paid, outcome))
     }
 
-    /// Score a proposal. What a seat's proposals earn in an episode adds up to
-    /// the worth of its last one; whether it is right nobody is told.
+    /// Score a proposal; whether it is right nobody is told.
     fn propose(&mut self, seat: &Seat, text: &str) -> Result<Outcome, Problem> {
         let judged = answer::judge(&self.question, self.form, text)?;
-        let (format, matched) = worth(&judged);
-        let before = self.proposed.insert((seat.role.clone(), seat.instance), format + matched);
+        let paid = self.worth(&judged);
         let outcome = match judged {
             Judged::Unreadable(reason) => Outcome::rejected(reason),
             Judged::Wrong(_) | Judged::Right(_) => Outcome::accepted(),
         };
-        Ok(outcome.local("plan", format + matched - before.unwrap_or(0.0)))
+        Ok(self.pay(seat, paid, outcome))
     }
-}
 
-/// What an answer is worth for being one, and for being right.
-fn worth(judged: &Judged) -> (f64, f64) {
-    match judged {
-        Judged::Unreadable(_) => (0.0, 0.0),
-        Judged::Wrong(_) => (FORMAT, 0.0),
-        Judged::Right(_) => (FORMAT, MATCH),
+    /// Pay a seat for what it said. What it is paid in an episode adds up to the
+    /// worth of what it said last, so it earns by being right, not by repeating.
+    fn pay(&mut self, seat: &Seat, (format, matched): (f64, f64), outcome: Outcome) -> Outcome {
+        let seat = (seat.role.clone(), seat.instance);
+        let before = self.said.insert(seat, (format, matched)).unwrap_or((0.0, 0.0));
+        outcome.local("format", format - before.0).local("match", matched - before.1)
+    }
+
+    /// What an answer is worth for being one, and for being right.
+    fn worth(&self, judged: &Judged) -> (f64, f64) {
+        match judged {
+            Judged::Unreadable(_) => (0.0, 0.0),
+            Judged::Wrong(answer) => (FORMAT, self.near * answer::nearness(&self.question, answer)),
+            Judged::Right(_) => (FORMAT, MATCH),
+        }
     }
 }
 

@@ -1,0 +1,47 @@
+//! A challenge: what is to be programmed, and the tests that decide.
+
+use grader::{Problem, Test};
+use serde::{Deserialize, Serialize};
+
+/// One problem with everything that is known about it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Challenge {
+    /// What the program has to do.
+    pub statement: String,
+    /// Code to begin with, where there is some.
+    pub starter: String,
+    /// The golden tests, and when an output is right. Nobody is told of them
+    /// but of the first ones.
+    pub problem: Problem,
+    /// So many of the tests are shown.
+    pub shown: usize,
+    /// A program that is right.
+    pub solution: Option<String>,
+}
+
+impl Challenge {
+    /// The tests that everybody may see.
+    pub fn examples(&self) -> &[Test] {
+        &self.problem.tests[..self.shown.min(self.problem.tests.len())]
+    }
+
+    /// The tests that decide: the hidden ones, or all if all are shown.
+    pub fn hidden(&self) -> std::ops::Range<usize> {
+        let all = self.problem.tests.len();
+        if self.shown < all { self.shown..all } else { 0..all }
+    }
+
+    /// Whether a program is called and not given input.
+    pub fn is_called(&self) -> bool {
+        self.problem.function.is_some()
+    }
+}
+
+/// How many tests are kept of a problem.
+#[derive(Clone, Copy, Debug)]
+pub struct Counts {
+    /// Those that are shown, where the problem does not say itself.
+    pub shown: usize,
+    /// Those that are hidden, at most.
+    pub hidden: usize,
+}

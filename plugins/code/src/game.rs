@@ -1,0 +1,223 @@
+//! What has been written so far, and what it is worth.
+
+use std::collections::BTreeMap;
+
+use grader::{Extraction, Test};
+use plugin_sdk::environment::{Outcome, Problem, Seat};
+use serde::{Deserialize, Serialize};
+
+use crate::challenge::Challenge;
+use crate::suite::{self, Suite};
+use crate::trial::{Bounds, Trial, try_all};
+
+/// Bytes of a program that is looked at.
+const PROGRAM_BYTES: usize = 64 << 10;
+/// For text in which there is nothing to be run.
+const UNREADABLE: f64 = -0.1;
+/// Of a program: that it is one, that it runs on the first test, and the share
+/// of hidden tests that it passes.
+const BUILDS: f64 = 0.1;
+const RUNS: f64 = 0.1;
+const PASSES: f64 = 0.8;
+/// Of tests: the share with an input that a right program can take, and the
+/// share that it passes.
+const VALID: f64 = 0.2;
+const CORRECT: f64 = 0.8;
+/// For everybody, when the episode ends with a program that is right.
+const SOLVED: f64 = 0.5;
+
+/// What ends an episode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum End {
+    /// The program passes all tests of the team; the hidden ones say what that
+    /// is worth.
+    Agreement,
+    /// The program passes all tests.
+    Golden,
+    /// There is a program.
+    First,
+}
+
+/// A program that was tried.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Attempt {
+    /// The program.
+    pub source: String,
+    /// Whether it is one.
+    pub builds: bool,
+    /// Whether it came to its end on the first test.
+    pub ran: bool,
+    /// What the examples said of it.
+    pub examples: Vec<Trial>,
+    /// The share of hidden tests that it passes.
+    pub rate: f64,
+    /// Whether it passes all tests.
+    pub is_right: bool,
+}
+
+impl Attempt {
+    /// How many examples it passes.
+    pub fn passed_examples(&self) -> usize {
+        self.examples.iter().filter(|trial| trial.passed).count()
+    }
+
+    fn worth(&self) -> f64 {
+        let part = |holds, worth| if holds { worth } else { 0.0 };
+        part(self.builds, BUILDS) + part(self.ran, RUNS) + PASSES * self.rate
+    }
+}
+
+/// What somebody is paid for: by kind of action, role and instance.
+type Account = (String, String, u32);
+
+/// A challenge and how far it has come.
+#[derive(Serialize, Deserialize)]
+pub struct Game {
+    /// What is to be solved.
+    pub challenge: Challenge,
+    /// The latest program.
+    pub attempt: Option<Attempt>,
+    /// The latest tests.
+    pub suite: Suite,
+    /// What the last thing was worth that a seat wrote of a kind, and has been
+    /// paid for. Its next one is paid for the difference.
+    paid: BTreeMap<Account, f64>,
+    bounds: Bounds,
+    /// Tests that a tester should write.
+    wanted: usize,
+    end: End,
+}
+
+impl Game {
+    /// Nothing is written yet.
+    pub fn new(challenge: Challenge, bounds: Bounds, wanted: usize, end: End) -> Self {
+        let (suite, paid) = (Suite::default(), BTreeMap::new());
+        Game { challenge, attempt: None, suite, paid, bounds, wanted, end }
+    }
+
+    /// Whether the team's own tests decide when it ends.
+    pub fn needs_tests(&self) -> bool {
+        self.end == End::Agreement
+    }
+
+    /// A program that becomes the latest one.
+    pub fn program(&mut self, seat: &Seat, text: &str) -> Result<Outcome, Problem> {
+        let Some(source) = program_in(text) else { return Ok(no_program()) };
+        let attempt = self.try_out(source)?;
+        let outcome = self.pay("program", seat, attempt.worth(), feedback(&attempt));
+        let before = self.attempt.as_ref().map_or(0.0, |attempt| attempt.rate);
+        let outcome = outcome.team("golden", attempt.rate - before);
+        self.suite.trials = self.try_on(&self.suite.tests, &attempt.source)?;
+        self.attempt = Some(attempt);
+        Ok(self.close(outcome))
+    }
+
+    /// A program that is only tried. What a seat's plans earn adds up to the
+    /// worth of its last one.
+    pub fn plan(&mut self, seat: &Seat, text: &str) -> Result<Outcome, Problem> {
+        let Some(source) = program_in(text) else { return Ok(no_program()) };
+        let attempt = self.try_out(source)?;
+        Ok(self.pay("plan", seat, attempt.worth(), feedback(&attempt)))
+    }
+
+    /// Tests that become the team's latest ones.
+    pub fn tests(&mut self, seat: &Seat, text: &str) -> Result<Outcome, Problem> {
+        let tests = match suite::read(text, &self.challenge) {
+            Ok(tests) => tests,
+            Err(reason) => return Ok(Outcome::rejected(reason).local("unreadable", UNREADABLE)),
+        };
+        let worth = self.worth_of(&tests)?;
+        let outcome = self.pay("tests", seat, worth, Outcome::accepted());
+        let trials = match &self.attempt {
+            Some(attempt) => self.try_on(&tests, &attempt.source)?,
+            None => Vec::new(),
+        };
+        self.suite = Suite { tests, trials };
+        Ok(self.close(outcome))
+    }
+
+    /// What tests are worth: a right program is asked. Where there is none
+    /// nothing is known but that they can be read.
+    fn worth_of(&self, tests: &[Test]) -> Result<f64, Problem> {
+        let all = tests.len().max(self.wanted) as f64;
+        let Some(solution) = &self.challenge.solution else {
+            return Ok(VALID * tests.len() as f64 / all);
+        };
+        let trials = self.try_on(tests, solution)?;
+        let share = |holds: fn(&Trial) -> bool| {
+            trials.iter().filter(|trial| holds(trial)).count() as f64 / all
+        };
+        Ok(VALID * share(|trial| trial.ran) + CORRECT * share(|trial| trial.passed))
+    }
+
+    fn try_out(&self, source: String) -> Result<Attempt, Problem> {
+        let Challenge { problem, .. } = &self.challenge;
+        let trials = try_all(problem, &problem.tests, &source, self.bounds)?;
+        let hidden = &trials[self.challenge.hidden()];
+        let passed = hidden.iter().filter(|trial| trial.passed).count();
+        Ok(Attempt {
+            source,
+            builds: trials.iter().all(|trial| trial.builds),
+            ran: trials.first().is_some_and(|trial| trial.ran),
+            rate: passed as f64 / hidden.len().max(1) as f64,
+            is_right: trials.iter().all(|trial| trial.passed),
+            examples: trials[..self.challenge.examples().len()].to_vec(),
+        })
+    }
+
+    /// What tests that somebody wrote say of a program.
+    fn try_on(&self, tests: &[Test], source: &str) -> Result<Vec<Trial>, Problem> {
+        let mut problem = self.challenge.problem.clone();
+        // A checker knows nothing of tests that others wrote.
+        if problem.checker.take().is_some() {
+            problem.compare = Some(grader::Rule::Tokens);
+        }
+        try_all(&problem, tests, source, self.bounds)
+    }
+
+    fn pay(&mut self, kind: &str, seat: &Seat, worth: f64, outcome: Outcome) -> Outcome {
+        let account = (kind.to_owned(), seat.role.clone(), seat.instance);
+        let before = self.paid.insert(account, worth).unwrap_or(0.0);
+        outcome.local(kind, worth - before)
+    }
+
+    /// End the episode if it is time.
+    fn close(&self, outcome: Outcome) -> Outcome {
+        let Some(attempt) = &self.attempt else { return outcome };
+        let is_over = match self.end {
+            End::First => true,
+            End::Golden => attempt.is_right,
+            End::Agreement => {
+                let trials = &self.suite.trials;
+                !trials.is_empty() && trials.iter().all(|trial| trial.passed)
+            }
+        };
+        match (is_over, attempt.is_right) {
+            (false, _) => outcome,
+            (true, true) => outcome.team("solved", SOLVED).solved(),
+            (true, false) => outcome.failed(),
+        }
+    }
+}
+
+/// The program in a text: in its last block in Python, or all of it.
+fn program_in(text: &str) -> Option<String> {
+    let fenced = Extraction::LastFence { language: "python".to_owned() };
+    let program = match text.contains("```") {
+        true => fenced.apply(text),
+        false => Extraction::WholeText.apply(text),
+    };
+    program.filter(|program| program.len() <= PROGRAM_BYTES)
+}
+
+fn no_program() -> Outcome {
+    Outcome::rejected("There is no program in this.").local("unreadable", UNREADABLE)
+}
+
+fn feedback(attempt: &Attempt) -> Outcome {
+    if !attempt.builds {
+        return Outcome::rejected("This is no program in Python.");
+    }
+    let (passed, all) = (attempt.passed_examples(), attempt.examples.len());
+    Outcome::accepted().feedback(format!("It passes {passed} of {all} examples."))
+}

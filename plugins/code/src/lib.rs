@@ -1,0 +1,181 @@
+//! Code: a coder writes programs, a tester writes tests, and hidden tests decide.
+//!
+//! Programs run in the sandbox, which the plugin has to be granted. What a test
+//! expects never gets there: it is compared here.
+
+pub mod challenge;
+pub mod game;
+pub mod generated;
+pub mod picture;
+pub mod recipe;
+pub mod record;
+pub mod suite;
+pub mod trial;
+pub mod view;
+
+use plugin_sdk::environment::{
+    Action, Configuration, Configured, Description, Environment, Outcome, Problem, Seat, Task,
+};
+use plugin_sdk::rendering::Rendering;
+use plugin_sdk::{Rendered, Setting, Settings, state};
+use serde::{Deserialize, Serialize};
+
+use challenge::Counts;
+use game::{End, Game};
+use recipe::Kind;
+use trial::Bounds;
+
+/// Who write the program and the tests where the two are different roles.
+const CODER: &str = "coder";
+const TESTER: &str = "tester";
+
+/// One problem being solved.
+#[derive(Serialize, Deserialize)]
+pub struct Code {
+    game: Game,
+    /// Whether somebody is there to write tests and nothing else.
+    has_tester: bool,
+}
+
+impl Environment for Code {
+    fn describe() -> Description {
+        let summary = "Write a program that passes hidden tests, and tests that it must pass.";
+        Description::new("code", env!("CARGO_PKG_VERSION"), summary)
+            .setting(Setting::choice(
+                "kind",
+                "What generated problems are about.",
+                ["mixed", "lists", "words", "numbers"],
+            ))
+            .setting(Setting::integer("steps", "Steps of a generated problem.", 1..=6, 2))
+            .setting(Setting::integer(
+                "examples",
+                "Tests that are shown; of a record that calls some public, those at most.",
+                0..=8,
+                2,
+            ))
+            .setting(Setting::integer("hidden_tests", "Tests that decide, at most.", 1..=64, 8))
+            .setting(Setting::integer("wanted_tests", "Tests a tester should write.", 1..=8, 3))
+            .setting(Setting::choice(
+                "end",
+                "When it ends: at agreement of program and tests, when all tests pass, or at the \
+                 first program; auto: at agreement if a coder and a tester play.",
+                ["auto", "agreement", "golden", "first"],
+            ))
+            .setting(Setting::integer(
+                "fuel_millions",
+                "What one run of a program may use, in millions of units of fuel.",
+                100..=250_000,
+                20_000,
+            ))
+            .setting(Setting::integer("memory_mib", "Memory of one run.", 64..=512, 256))
+            .preset("easy", "One step.", &[("steps", 1.into())])
+            .preset(
+                "paper",
+                "As a coder and a tester are trained: few hidden tests, one test to write.",
+                &[("hidden_tests", 4.into()), ("wanted_tests", 1.into()), ("steps", 3.into())],
+            )
+            .preset(
+                "hard",
+                "Many steps, no examples, many hidden tests.",
+                &[("steps", 5.into()), ("examples", 0.into()), ("hidden_tests", 24.into())],
+            )
+            .action("program", "a program in Python, in a block that begins with ```python")
+            .action(
+                "tests",
+                "tests as JSON, such as [{\"input\": \"5 a\\n\", \"output\": \"a a\\n\"}]",
+            )
+            .action("plan", "a program that is only tried, in the same notation")
+            .workflows(&["coder-tester", "solo"])
+    }
+
+    fn configure(_settings: &[Configured]) -> Result<Configuration, Problem> {
+        Ok(Configuration::default().max_turns(5).takes_records())
+    }
+
+    fn start(task: &Task) -> Result<Self, Problem> {
+        let settings = &task.settings;
+        let counts = Counts {
+            shown: settings.integer("examples")?,
+            hidden: settings.integer("hidden_tests")?,
+        };
+        let challenge = match &task.entry {
+            Some(entry) => record::read(entry, counts)?,
+            None => generated::draw(task, kind(settings)?, settings.integer("steps")?, counts)?,
+        };
+        let bounds = Bounds {
+            fuel: settings.integer::<u64>("fuel_millions")? * 1_000_000,
+            memory_mib: settings.integer("memory_mib")?,
+        };
+        let plays = |role: &str| task.seats.iter().any(|seat| seat.role == role);
+        let has_tester = plays(CODER) && plays(TESTER);
+        let end = match settings.text("end")? {
+            "agreement" => End::Agreement,
+            "golden" => End::Golden,
+            "first" => End::First,
+            _ if has_tester => End::Agreement,
+            _ => End::Golden,
+        };
+        let wanted = settings.integer("wanted_tests")?;
+        Ok(Code { game: Game::new(challenge, bounds, wanted, end), has_tester })
+    }
+
+    fn rules(&self, _seat: &Seat) -> String {
+        view::rules(&self.game.challenge)
+    }
+
+    fn observe(&self, _seat: &Seat) -> String {
+        let Game { challenge, attempt, suite, .. } = &self.game;
+        view::show(challenge, attempt.as_ref(), suite)
+    }
+
+    fn act(&mut self, seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
+        match action.kind.as_str() {
+            "program" => self.game.program(seat, &action.text),
+            "tests" => self.game.tests(seat, &action.text),
+            "plan" => self.game.plan(seat, &action.text),
+            _ => Err(Problem::unknown_kind(action)),
+        }
+    }
+
+    fn demonstrate(&self, seat: &Seat) -> Option<Action> {
+        let Game { challenge, attempt, .. } = &self.game;
+        let is_right = attempt.as_ref().is_some_and(|attempt| attempt.is_right);
+        let is_tester = self.has_tester && seat.role == TESTER;
+        if is_tester || (is_right && self.game.needs_tests()) {
+            let tests = suite::written(&challenge.problem.tests[challenge.hidden()]);
+            return Some(Action::new("tests", tests));
+        }
+        let solution = challenge.solution.as_ref()?;
+        Some(Action::new("program", format!("```python\n{}\n```", solution.trim_end())))
+    }
+
+    fn reveal(&self) -> Option<String> {
+        self.game.challenge.solution.clone()
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        state::save(self)
+    }
+
+    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
+        Ok(state::load(bytes)?)
+    }
+}
+
+impl Rendered for Code {
+    fn render(&self) -> Rendering {
+        let Game { challenge, attempt, suite, .. } = &self.game;
+        picture::draw(&view::show(challenge, attempt.as_ref(), suite), attempt.as_ref(), suite)
+    }
+}
+
+fn kind(settings: &[Configured]) -> Result<Option<Kind>, Problem> {
+    Ok(match settings.text("kind")? {
+        "lists" => Some(Kind::Lists),
+        "words" => Some(Kind::Words),
+        "numbers" => Some(Kind::Numbers),
+        _ => None,
+    })
+}
+
+plugin_sdk::export!(environment: Code, rendering: Code);

@@ -1,0 +1,232 @@
+//! Challenges of a data set: records in the layouts that `host grade` reads.
+
+use std::path::Path;
+
+use grader::{Test, Value, parse_problems};
+use plugin_sdk::environment::Problem;
+
+use crate::challenge::{Challenge, Counts};
+
+/// Where layouts have the statement, and code to begin with.
+const STATEMENT: [&str; 7] =
+    ["statement", "question", "description", "question_content", "text", "prompt", "problem"];
+const STARTER: [&str; 2] = ["starter_code", "starter"];
+/// Bytes of a test; larger ones are left out.
+const TEST_BYTES: usize = 64 << 10;
+/// Bytes of a statement, and of a program that is right.
+const TEXT_BYTES: usize = 64 << 10;
+/// The number of Python 3 in CodeContests.
+const PYTHON_3: &str = "3";
+
+/// The challenge of a record.
+///
+/// # Errors
+/// It is no record of a problem with tests.
+pub fn read(entry: &str, counts: Counts) -> Result<Challenge, Problem> {
+    let wrong = |reason: String| Problem::task(format!("the record is no problem: {reason}"));
+    let problems = parse_problems(Path::new("record"), entry);
+    let problem = problems.map_err(|error| wrong(error.to_string()))?.into_iter().next();
+    let mut problem = problem.ok_or_else(|| wrong("it is empty".to_owned()))?;
+    let fields = Value::parse(entry).map_err(wrong)?;
+    let statement = text(&fields, &STATEMENT).filter(|text| text.len() <= TEXT_BYTES);
+    let statement =
+        statement.ok_or_else(|| wrong("it has no statement, or a long one".to_owned()))?;
+    let marked = marked(&fields).map(|count| count.min(problem.tests.len()));
+    let shown = keep(&mut problem.tests, marked, counts);
+    if problem.tests.is_empty() {
+        return Err(wrong("it has no tests, or all of them are long".to_owned()));
+    }
+    let solution = solution(&fields).filter(|text| text.len() <= TEXT_BYTES);
+    let starter = text(&fields, &STARTER).unwrap_or_default();
+    Ok(Challenge { statement, starter, problem, shown, solution })
+}
+
+/// Keeps as many tests as are wanted, those that are shown first; says how many
+/// these are.
+fn keep(tests: &mut Vec<Test>, marked: Option<usize>, counts: Counts) -> usize {
+    let is_code = |test: &Test| matches!(test, Test::Code { .. });
+    // One test has to stay hidden. A check of everything at once gives all away.
+    let usual = match tests.len() {
+        1 => 0,
+        all => counts.shown.min(all - 1),
+    };
+    let shown = marked.unwrap_or(usual);
+    let hidden = tests.split_off(shown);
+    tests.retain(|test| is_code(test) || size(test) <= TEST_BYTES);
+    tests.truncate(counts.shown.max(1));
+    let shown = tests.len();
+    let step = hidden.len().div_ceil(counts.hidden.max(1)).max(1);
+    let small = hidden.into_iter().filter(|test| is_code(test) || size(test) <= TEST_BYTES);
+    tests.extend(small.step_by(step).take(counts.hidden));
+    shown
+}
+
+fn size(test: &Test) -> usize {
+    match test {
+        Test::Stdin { input, outputs } => input.len() + outputs.iter().map(Vec::len).sum::<usize>(),
+        Test::Call { arguments, expected } => arguments.len() + expected.to_string().len(),
+        Test::Code { code } => code.len(),
+    }
+}
+
+/// How many tests the record itself calls public; they come first.
+fn marked(fields: &Value) -> Option<usize> {
+    let unpacked = |value: &Value| match value {
+        Value::Str(json) => Value::parse(json).ok(),
+        other => Some(other.clone()),
+    };
+    if let Some(Value::Int(count)) = fields.get("public") {
+        return count.parse().ok();
+    }
+    if let Some(Value::List(cases)) = fields.get("public_test_cases").and_then(unpacked) {
+        return Some(cases.len());
+    }
+    match fields.get("public_tests")? {
+        Value::List(pairs) => Some(pairs.len()),
+        columns => match columns.get("input")? {
+            Value::List(inputs) => Some(inputs.len()),
+            _ => None,
+        },
+    }
+}
+
+/// A program in Python that is right.
+fn solution(fields: &Value) -> Option<String> {
+    if let Some(body) = text(fields, &["canonical_solution"]) {
+        return Some(format!("{}{body}", text(fields, &["prompt"]).unwrap_or_default()));
+    }
+    let one = text(fields, &["solution", "code"]);
+    one.or_else(|| match fields.get("solutions")? {
+        Value::Str(json) => first(&Value::parse(json).ok()?),
+        all @ Value::List(_) => first(all),
+        columns => {
+            let (Value::List(languages), Value::List(programs)) =
+                (columns.get("language")?, columns.get("solution")?)
+            else {
+                return None;
+            };
+            let mut pairs = languages.iter().zip(programs);
+            let is_python =
+                |language: &Value| matches!(language, Value::Int(number) if number == PYTHON_3);
+            pairs.find(|(language, _)| is_python(language)).and_then(|(_, program)| string(program))
+        }
+    })
+}
+
+fn first(programs: &Value) -> Option<String> {
+    match programs {
+        Value::List(programs) => programs.iter().find_map(string),
+        _ => None,
+    }
+}
+
+fn text(fields: &Value, names: &[&str]) -> Option<String> {
+    names.iter().find_map(|name| fields.get(name).and_then(string))
+}
+
+fn string(value: &Value) -> Option<String> {
+    match value {
+        Value::Str(text) if !text.trim().is_empty() => Some(text.clone()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COUNTS: Counts = Counts { shown: 2, hidden: 4 };
+
+    fn summary(entry: &str) -> (String, usize, usize, Option<String>) {
+        let challenge = read(entry, COUNTS).expect("a problem");
+        let all = challenge.problem.tests.len();
+        (challenge.statement, challenge.shown, all, challenge.solution)
+    }
+
+    #[test]
+    fn every_layout_says_what_is_asked_shown_and_right() {
+        for (entry, statement, shown, all, solution) in [
+            (
+                r#"{"id": 1, "statement": "S", "public": 1, "solution": "p", "tests": [{"input": "1", "output": "2"}, {"input": "2", "output": "4"}]}"#,
+                "S",
+                1,
+                2,
+                Some("p"),
+            ),
+            (
+                r#"{"problem_id": 1, "question": "Q", "solutions": "[\"a\", \"b\"]", "input_output": "{\"inputs\": [\"1\", \"2\", \"3\"], \"outputs\": [\"1\", \"2\", \"3\"]}"}"#,
+                "Q",
+                2,
+                3,
+                Some("a"),
+            ),
+            (
+                r#"{"name": "c", "description": "D", "public_tests": {"input": ["1"], "output": ["2"]}, "private_tests": {"input": ["2"], "output": ["3"]}, "solutions": {"language": [1, 3], "solution": ["old", "new"]}}"#,
+                "D",
+                1,
+                2,
+                Some("new"),
+            ),
+            (
+                r#"{"question_id": "d", "question_content": "C", "public_test_cases": "[{\"input\": \"1\", \"output\": \"2\", \"testtype\": \"stdin\"}]", "private_test_cases": "[{\"input\": \"2\", \"output\": \"3\", \"testtype\": \"stdin\"}]"}"#,
+                "C",
+                1,
+                2,
+                None,
+            ),
+            (
+                r#"{"task_id": "H/0", "prompt": "def f():\n", "entry_point": "f", "canonical_solution": "    return 1\n", "test": "def check(candidate):\n    assert candidate() == 1\n"}"#,
+                "def f():\n",
+                0,
+                1,
+                Some("def f():\n    return 1\n"),
+            ),
+            (
+                r#"{"task_id": 2, "text": "T", "code": "x", "test_list": ["assert f(1) == 1", "assert f(2) == 2", "assert f(3) == 3"]}"#,
+                "T",
+                2,
+                3,
+                Some("x"),
+            ),
+        ] {
+            let expected = (statement.to_owned(), shown, all, solution.map(str::to_owned));
+            assert_eq!(summary(entry), expected);
+        }
+    }
+
+    #[test]
+    fn so_many_hidden_tests_are_kept_from_all_over_and_long_ones_are_left_out() {
+        let test = |n: usize| format!(r#"{{"input": "{n}", "output": "{n}"}}"#);
+        let mut tests: Vec<String> = (0..42).map(test).collect();
+        tests[1] = format!(r#"{{"input": "{}", "output": ""}}"#, "1".repeat(TEST_BYTES + 1));
+        let entry = format!(r#"{{"id": 1, "text": "S", "tests": [{}]}}"#, tests.join(","));
+        let challenge = read(&entry, COUNTS).expect("a problem");
+        let inputs = challenge.problem.tests.iter().map(|test| match test {
+            Test::Stdin { input, .. } => String::from_utf8_lossy(input).into_owned(),
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(
+            (challenge.shown, inputs.collect::<Vec<_>>().join(" ")),
+            (1, "0 2 12 22 32".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_record_that_is_none_is_refused_with_a_sentence() {
+        for entry in [
+            "",
+            "{",
+            "[]",
+            "{}",
+            r#"{"id": 1, "tests": []}"#,
+            r#"{"id": 1, "text": "S", "tests": []}"#,
+        ] {
+            let problem = read(entry, COUNTS).expect_err(entry);
+            assert!(
+                problem.sentence().contains("the record is no problem"),
+                "{}",
+                problem.sentence()
+            );
+        }
+    }
+}

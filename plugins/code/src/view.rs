@@ -1,0 +1,127 @@
+//! What a role is told.
+
+use grader::{Test, Value};
+
+use crate::challenge::Challenge;
+use crate::game::Attempt;
+use crate::suite::{self, Suite};
+use crate::trial::Trial;
+
+/// Letters of a program, of a test and of what is said about one.
+const PROGRAM: usize = 6_000;
+const TEST: usize = 400;
+const DETAIL: usize = 300;
+
+/// The rules and the notation.
+pub fn rules(challenge: &Challenge) -> String {
+    let task = match &challenge.problem.function {
+        Some(function) => format!(
+            "The program has to define the function `{function}`, which is called by the tests."
+        ),
+        None => "The program reads standard input and writes standard output.".to_owned(),
+    };
+    format!(
+        "A problem has to be solved by a program in Python 3 with its standard library, without \
+         files and network. {task} It is judged by hidden tests.\n\
+         A program is given in one fenced block, such as\n\
+         ```python\nname = input()\nprint(\"Hello, \" + name)\n```\n\
+         Tests are given as a list in JSON, such as\n{}\n\
+         A test counts if its input is none of the examples' and none of another test's.",
+        suite::notation(challenge)
+    )
+}
+
+/// What can be seen.
+pub fn show(challenge: &Challenge, attempt: Option<&Attempt>, suite: &Suite) -> String {
+    let mut parts = vec![challenge.statement.trim().to_owned()];
+    if !challenge.starter.trim().is_empty() {
+        parts.push(format!("Begin with\n{}", fenced(&challenge.starter)));
+    }
+    for (index, test) in challenge.examples().iter().enumerate() {
+        parts.push(format!("Example {}\n{}", index + 1, told(test)));
+    }
+    if let Some(attempt) = attempt {
+        parts.push(format!("The latest program\n{}", fenced(&attempt.source)));
+        parts.push(on_examples(attempt));
+    }
+    if !suite.tests.is_empty() {
+        parts.push(on_suite(suite));
+    }
+    parts.join("\n\n")
+}
+
+fn on_examples(attempt: &Attempt) -> String {
+    if !attempt.builds {
+        return "It is no program.".to_owned();
+    }
+    let (passed, all) = (attempt.passed_examples(), attempt.examples.len());
+    let mut lines = vec![format!("It passes {passed} of {all} examples.")];
+    for (index, trial) in attempt.examples.iter().enumerate().filter(|(_, trial)| !trial.passed) {
+        lines.push(format!("Example {}: {}", index + 1, cut(&trial.detail, DETAIL)));
+    }
+    lines.join("\n")
+}
+
+fn on_suite(suite: &Suite) -> String {
+    let mut lines = vec!["The tests of the team".to_owned()];
+    for (index, test) in suite.tests.iter().enumerate() {
+        let verdict = suite.trials.get(index).map_or(String::new(), said);
+        lines.push(format!("{}. {}{verdict}", index + 1, in_line(test)));
+    }
+    lines.join("\n")
+}
+
+fn said(trial: &Trial) -> String {
+    match trial.passed {
+        true => "\n   The program agrees.".to_owned(),
+        false => format!("\n   The program does not agree: {}", cut(&trial.detail, DETAIL)),
+    }
+}
+
+/// A test as an example of the statement.
+fn told(test: &Test) -> String {
+    match test {
+        Test::Stdin { input, outputs } => {
+            let output = outputs.first().map_or(&[][..], Vec::as_slice);
+            format!("Input:\n{}\nOutput:\n{}", block(input), block(output))
+        }
+        other => in_line(other),
+    }
+}
+
+fn block(bytes: &[u8]) -> String {
+    cut(String::from_utf8_lossy(bytes).trim_end(), TEST)
+}
+
+/// A test in one line.
+fn in_line(test: &Test) -> String {
+    let string = |bytes: &[u8]| Value::Str(String::from_utf8_lossy(bytes).into_owned()).to_string();
+    cut(
+        &match test {
+            Test::Stdin { input, outputs } => {
+                let output = outputs.first().map_or(&[][..], Vec::as_slice);
+                format!("for the input {} the output {}", string(input), string(output))
+            }
+            Test::Call { arguments, expected } => {
+                format!(
+                    "with the arguments {} the result {expected}",
+                    String::from_utf8_lossy(arguments)
+                )
+            }
+            Test::Code { code } => code.trim().to_owned(),
+        },
+        TEST,
+    )
+}
+
+fn fenced(program: &str) -> String {
+    format!("```python\n{}\n```", cut(program.trim_end(), PROGRAM))
+}
+
+/// At most so many letters of a text.
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{} …", &text[..end]),
+    }
+}
