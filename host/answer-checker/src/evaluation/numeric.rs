@@ -5,7 +5,7 @@ mod functions;
 
 use std::cell::{Cell, RefCell};
 
-use astro_float_num::{BigFloat, Consts, RoundingMode, Sign};
+use astro_float_num::{BigFloat, Consts, RoundingMode, Sign, Word};
 use num_bigint::{BigInt, Sign as IntegerSign};
 use num_rational::BigRational;
 use num_traits::{One, Signed};
@@ -118,7 +118,7 @@ impl Numeric {
             words.splice(..0, std::iter::repeat_n(0, missing));
         }
         let sign = if sign == IntegerSign::Minus { Sign::Neg } else { Sign::Pos };
-        BigFloat::from_words(&words, sign, bits)
+        BigFloat::from_words(&as_words(&words), sign, bits)
     }
 
     /// Look at a value that was computed: too large, undefined, how large.
@@ -285,4 +285,13 @@ impl Numeric {
         let power = self.exponential(&product)?;
         self.met(self.cleaned(power))
     }
+}
+
+/// The same number in the library's words, which are of 32 bits where the
+/// machine's are, as in WebAssembly.
+fn as_words(digits: &[u64]) -> Vec<Word> {
+    let bytes: Vec<u8> = digits.iter().flat_map(|digit| digit.to_le_bytes()).collect();
+    let word =
+        |bytes: &[u8]| bytes.iter().rev().fold(0, |word, byte| word << 8 | Word::from(*byte));
+    bytes.chunks_exact(size_of::<Word>()).map(word).collect()
 }
