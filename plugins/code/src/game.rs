@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use grader::{Extraction, Test};
+use plugin_sdk::Proposals;
 use plugin_sdk::environment::{Outcome, Problem, Seat};
 use serde::{Deserialize, Serialize};
 
@@ -67,9 +68,6 @@ impl Attempt {
     }
 }
 
-/// What somebody is paid for: by kind of action, role and instance.
-type Account = (String, String, u32);
-
 /// A challenge and how far it has come.
 #[derive(Serialize, Deserialize)]
 pub struct Game {
@@ -79,9 +77,12 @@ pub struct Game {
     pub attempt: Option<Attempt>,
     /// The latest tests.
     pub suite: Suite,
-    /// What the last thing was worth that a seat wrote of a kind, and has been
-    /// paid for. Its next one is paid for the difference.
-    paid: BTreeMap<Account, f64>,
+    /// What each seat's last program, tests and plan were worth.
+    programs: Proposals,
+    tested: Proposals,
+    planned: Proposals,
+    /// Each seat's last plan, by role and instance.
+    plans: BTreeMap<(String, u32), Attempt>,
     bounds: Bounds,
     /// Tests that a tester should write.
     wanted: usize,
@@ -91,8 +92,9 @@ pub struct Game {
 impl Game {
     /// Nothing is written yet.
     pub fn new(challenge: Challenge, bounds: Bounds, wanted: usize, end: End) -> Self {
-        let (suite, paid) = (Suite::default(), BTreeMap::new());
-        Game { challenge, attempt: None, suite, paid, bounds, wanted, end }
+        let [programs, tested, planned] = std::array::from_fn(|_| Proposals::default());
+        let (attempt, suite, plans) = (None, Suite::default(), BTreeMap::new());
+        Game { challenge, attempt, suite, programs, tested, planned, plans, bounds, wanted, end }
     }
 
     /// Whether the team's own tests decide when it ends.
@@ -104,20 +106,28 @@ impl Game {
     pub fn program(&mut self, seat: &Seat, text: &str) -> Result<Outcome, Problem> {
         let Some(source) = program_in(text) else { return Ok(no_program()) };
         let attempt = self.try_out(source)?;
-        let outcome = self.pay("program", seat, attempt.worth(), feedback(&attempt));
+        let paid = self.programs.pay(seat, attempt.worth());
+        let outcome = feedback(&attempt).local("program", paid);
         let before = self.attempt.as_ref().map_or(0.0, |attempt| attempt.rate);
         let outcome = outcome.team("golden", attempt.rate - before);
         self.suite.trials = self.try_on(&self.suite.tests, &attempt.source)?;
         self.attempt = Some(attempt);
-        Ok(self.close(outcome))
+        Ok(outcome)
     }
 
-    /// A program that is only tried. What a seat's plans earn adds up to the
-    /// worth of its last one.
+    /// A program that is only tried.
     pub fn plan(&mut self, seat: &Seat, text: &str) -> Result<Outcome, Problem> {
         let Some(source) = program_in(text) else { return Ok(no_program()) };
         let attempt = self.try_out(source)?;
-        Ok(self.pay("plan", seat, attempt.worth(), feedback(&attempt)))
+        let paid = self.planned.pay(seat, attempt.worth());
+        let outcome = feedback(&attempt).local("plan", paid);
+        self.plans.insert((seat.role.clone(), seat.instance), attempt);
+        Ok(outcome)
+    }
+
+    /// The seat's last plan.
+    pub fn plan_of(&self, seat: &Seat) -> Option<&Attempt> {
+        self.plans.get(&(seat.role.clone(), seat.instance))
     }
 
     /// Tests that become the team's latest ones.
@@ -127,13 +137,13 @@ impl Game {
             Err(reason) => return Ok(Outcome::rejected(reason).local("unreadable", UNREADABLE)),
         };
         let worth = self.worth_of(&tests)?;
-        let outcome = self.pay("tests", seat, worth, Outcome::accepted());
+        let outcome = Outcome::accepted().local("tests", self.tested.pay(seat, worth));
         let trials = match &self.attempt {
             Some(attempt) => self.try_on(&tests, &attempt.source)?,
             None => Vec::new(),
         };
         self.suite = Suite { tests, trials };
-        Ok(self.close(outcome))
+        Ok(outcome)
     }
 
     /// What tests are worth: a right program is asked. Where there is none
@@ -175,14 +185,8 @@ impl Game {
         try_all(&problem, tests, source, self.bounds)
     }
 
-    fn pay(&mut self, kind: &str, seat: &Seat, worth: f64, outcome: Outcome) -> Outcome {
-        let account = (kind.to_owned(), seat.role.clone(), seat.instance);
-        let before = self.paid.insert(account, worth).unwrap_or(0.0);
-        outcome.local(kind, worth - before)
-    }
-
-    /// End the episode if it is time.
-    fn close(&self, outcome: Outcome) -> Outcome {
+    /// End the episode if it is time: after all that was written at the same time.
+    pub fn close(&self, outcome: Outcome) -> Outcome {
         let Some(attempt) = &self.attempt else { return outcome };
         let is_over = match self.end {
             End::First => true,

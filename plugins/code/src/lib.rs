@@ -14,7 +14,8 @@ pub mod trial;
 pub mod view;
 
 use plugin_sdk::environment::{
-    Action, Configuration, Configured, Description, Environment, Outcome, Problem, Seat, Task,
+    Action, Award, Configuration, Configured, Description, Environment, Move, Outcome, Problem,
+    Recipient, Seat, Status, Task,
 };
 use plugin_sdk::rendering::Rendering;
 use plugin_sdk::{Rendered, Setting, Settings, state};
@@ -28,6 +29,9 @@ use trial::Bounds;
 /// Who write the program and the tests where the two are different roles.
 const CODER: &str = "coder";
 const TESTER: &str = "tester";
+
+/// Rounds of programs and tests.
+const TURNS: u32 = 5;
 
 /// One problem being solved.
 #[derive(Serialize, Deserialize)]
@@ -89,7 +93,7 @@ impl Environment for Code {
     }
 
     fn configure(_settings: &[Configured]) -> Result<Configuration, Problem> {
-        Ok(Configuration::default().max_turns(5).takes_records())
+        Ok(Configuration::default().max_turns(TURNS).takes_records().private())
     }
 
     fn start(task: &Task) -> Result<Self, Problem> {
@@ -123,18 +127,26 @@ impl Environment for Code {
         view::rules(&self.game.challenge)
     }
 
-    fn observe(&self, _seat: &Seat) -> String {
-        let Game { challenge, attempt, suite, .. } = &self.game;
-        view::show(challenge, attempt.as_ref(), suite)
+    fn observe(&self, seat: &Seat) -> String {
+        view::show(&self.game, self.game.plan_of(seat))
     }
 
     fn act(&mut self, seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
-        match action.kind.as_str() {
-            "program" => self.game.program(seat, &action.text),
-            "tests" => self.game.tests(seat, &action.text),
-            "plan" => self.game.plan(seat, &action.text),
-            _ => Err(Problem::unknown_kind(action)),
+        let outcome = self.take(seat, action)?;
+        Ok(self.game.close(outcome))
+    }
+
+    fn act_together(&mut self, moves: &[Move]) -> Result<Outcome, Problem> {
+        let mut all = Outcome { effects: Vec::new(), awards: Vec::new(), status: Status::Ongoing };
+        for (place, Move { seat, action }) in (0..).zip(moves) {
+            let outcome = self.take(seat, action)?;
+            all.effects.extend(outcome.effects);
+            all.awards.extend(outcome.awards.into_iter().map(|award| match award.to {
+                Recipient::Mover(_) => Award { to: Recipient::Mover(place), ..award },
+                Recipient::Team | Recipient::Seat(_) => award,
+            }));
         }
+        Ok(self.game.close(all))
     }
 
     fn demonstrate(&self, seat: &Seat) -> Option<Action> {
@@ -164,8 +176,19 @@ impl Environment for Code {
 
 impl Rendered for Code {
     fn render(&self) -> Rendering {
-        let Game { challenge, attempt, suite, .. } = &self.game;
-        picture::draw(&view::show(challenge, attempt.as_ref(), suite), attempt.as_ref(), suite)
+        let Game { attempt, suite, .. } = &self.game;
+        picture::draw(&view::show(&self.game, None), attempt.as_ref(), suite)
+    }
+}
+
+impl Code {
+    fn take(&mut self, seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
+        match action.kind.as_str() {
+            "program" => self.game.program(seat, &action.text),
+            "tests" => self.game.tests(seat, &action.text),
+            "plan" => self.game.plan(seat, &action.text),
+            _ => Err(Problem::unknown_kind(action)),
+        }
     }
 }
 

@@ -31,8 +31,7 @@ pub fn read(entry: &str, counts: Counts) -> Result<Challenge, Problem> {
     let statement = text(&fields, &STATEMENT).filter(|text| text.len() <= TEXT_BYTES);
     let statement =
         statement.ok_or_else(|| wrong("it has no statement, or a long one".to_owned()))?;
-    let marked = marked(&fields).map(|count| count.min(problem.tests.len()));
-    let shown = keep(&mut problem.tests, marked, counts);
+    let shown = keep(&mut problem.tests, marked(&fields), counts);
     if problem.tests.is_empty() {
         return Err(wrong("it has no tests, or all of them are long".to_owned()));
     }
@@ -47,10 +46,10 @@ fn keep(tests: &mut Vec<Test>, marked: Option<usize>, counts: Counts) -> usize {
     let is_code = |test: &Test| matches!(test, Test::Code { .. });
     // One test has to stay hidden. A check of everything at once gives all away.
     let usual = match tests.len() {
-        1 => 0,
+        0 | 1 => 0,
         all => counts.shown.min(all - 1),
     };
-    let shown = marked.unwrap_or(usual);
+    let shown = marked.unwrap_or(usual).min(tests.len());
     let hidden = tests.split_off(shown);
     tests.retain(|test| is_code(test) || size(test) <= TEST_BYTES);
     tests.truncate(counts.shown.max(1));

@@ -3,7 +3,7 @@
 use grader::{Test, Value};
 
 use crate::challenge::Challenge;
-use crate::game::Attempt;
+use crate::game::{Attempt, Game};
 use crate::suite::{self, Suite};
 use crate::trial::Trial;
 
@@ -31,8 +31,9 @@ pub fn rules(challenge: &Challenge) -> String {
     )
 }
 
-/// What can be seen.
-pub fn show(challenge: &Challenge, attempt: Option<&Attempt>, suite: &Suite) -> String {
+/// What can be seen by a seat that has made this plan.
+pub fn show(game: &Game, plan: Option<&Attempt>) -> String {
+    let Game { challenge, attempt, suite, .. } = game;
     let mut parts = vec![challenge.statement.trim().to_owned()];
     if !challenge.starter.trim().is_empty() {
         parts.push(format!("Begin with\n{}", fenced(&challenge.starter)));
@@ -40,9 +41,12 @@ pub fn show(challenge: &Challenge, attempt: Option<&Attempt>, suite: &Suite) -> 
     for (index, test) in challenge.examples().iter().enumerate() {
         parts.push(format!("Example {}\n{}", index + 1, told(test)));
     }
-    if let Some(attempt) = attempt {
-        parts.push(format!("The latest program\n{}", fenced(&attempt.source)));
-        parts.push(on_examples(attempt));
+    let programs = [("The latest program", attempt.as_ref()), ("Your last plan", plan)];
+    for (title, attempt) in programs {
+        if let Some(attempt) = attempt {
+            parts.push(format!("{title}\n{}", fenced(&attempt.source)));
+            parts.push(on_examples(attempt));
+        }
     }
     if !suite.tests.is_empty() {
         parts.push(on_suite(suite));

@@ -1,5 +1,6 @@
 //! Reading answers, and saying whether they are right.
 
+use answer_checker::{Extracted, Found, Reason, Verdict, check, extract};
 use plugin_sdk::environment::Problem;
 use serde::{Deserialize, Serialize};
 
@@ -8,6 +9,8 @@ use crate::question::Question;
 
 /// Bytes of an answer that is looked at; a longer one is none.
 const LONGEST: usize = 256 << 10;
+/// Letters of an answer that are shown in a message.
+const SHOWN: usize = 120;
 
 /// The form of questions and answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,25 +49,38 @@ pub fn judge(question: &Question, form: Form, text: &str) -> Result<Judged, Prob
         Ok(answer) => answer,
         Err(reason) => return Ok(Judged::Unreadable(reason)),
     };
+    let is_generated = question.is_generated();
     // Else the question itself would be an answer: it is equal to it.
-    if question.formula.is_some() && !is_worked_out(&answer, &question.gold) {
-        let reason = "The answer has to be worked out: give nothing but the result.";
-        return Ok(Judged::Unreadable(reason.to_owned()));
+    if is_generated && !is_worked_out(&answer, &question.gold) {
+        return Ok(not_worked_out());
     }
-    Ok(match compare(question, &answer)? {
-        true => Judged::Right(answer),
-        false => Judged::Wrong(answer),
-    })
+    match check(&question.gold, &answer, &question.rules()) {
+        Verdict::Correct => Ok(Judged::Right(answer)),
+        Verdict::Wrong => Ok(Judged::Wrong(answer)),
+        // The gold is a plain number here: what cannot be read is no other way to write it.
+        Verdict::Undecided(_) if is_generated => Ok(not_worked_out()),
+        Verdict::Undecided(reason) => Err(undecided(question, &answer, reason)),
+    }
 }
 
+fn not_worked_out() -> Judged {
+    let reason = "The answer has to be worked out: give nothing but the result.";
+    Judged::Unreadable(reason.to_owned())
+}
+
+/// The answer in a text, in a box or where it is plainly said. The last number
+/// of some prose is none.
 fn extracted(text: &str) -> Result<String, String> {
-    let answer = text.trim();
-    if answer.is_empty() { Err("No answer was given.".to_owned()) } else { Ok(answer.to_owned()) }
+    let is_said = |found: &Extracted| !matches!(found.found, Found::Ending | Found::Number);
+    let answer = extract(text).filter(is_said).map(|found| found.answer);
+    let has_sense = |answer: &String| answer.chars().any(char::is_alphanumeric);
+    answer.filter(has_sense).ok_or_else(|| "There is no answer in \\boxed{}.".to_owned())
 }
 
-fn compare(question: &Question, answer: &str) -> Result<bool, Problem> {
-    let plain = |text: &str| text.replace(' ', "").trim_start_matches('0').to_owned();
-    Ok(plain(&question.gold) == plain(answer))
+fn undecided(question: &Question, answer: &str, reason: Reason) -> Problem {
+    let cut = |text: &str| text.chars().take(SHOWN).collect::<String>();
+    let (gold, answer) = (cut(&question.gold), cut(answer));
+    Problem::task(format!("whether `{answer}` is `{gold}` is undecided: {reason}"))
 }
 
 /// The share of a number's digits that a wrong one has in the same place. Only of
@@ -77,7 +93,7 @@ pub fn nearness(question: &Question, answer: &str) -> f64 {
         let from_the_ones = || digits.trim_start_matches('0').bytes().rev().collect::<Vec<u8>>();
         is_number.then(|| (sign.to_owned(), from_the_ones()))
     };
-    match (question.formula.is_some(), number(&question.gold), number(answer)) {
+    match (question.is_generated(), number(&question.gold), number(answer)) {
         (true, Some((sign, gold)), Some((other, digits))) if sign == other => {
             let same = gold.iter().zip(&digits).filter(|(one, other)| one == other).count();
             same as f64 / gold.len().max(digits.len()).max(1) as f64
@@ -123,7 +139,68 @@ fn has_only_signs(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use plugin_sdk::types::Fault;
+
     use super::*;
+    use crate::record;
+
+    fn judged(question: &Question, text: &str) -> &'static str {
+        match judge(question, Form::Text, text) {
+            Ok(Judged::Right(_)) => "right",
+            Ok(Judged::Wrong(_)) => "wrong",
+            Ok(Judged::Unreadable(_)) => "unreadable",
+            Err(problem) if problem.fault == Fault::Task => "void",
+            Err(problem) => panic!("{problem:?}"),
+        }
+    }
+
+    #[test]
+    fn an_answer_is_judged_where_it_is_said() {
+        let question =
+            Question::generated("Compute 17 + 25.".to_owned(), String::new(), "42".to_owned());
+        for (text, verdict) in [
+            ("17 + 25 is \\boxed{42}.", "right"),
+            ("42", "right"),
+            ("<think>\\boxed{42}</think> It is \\boxed{41}.", "wrong"),
+            ("\\boxed{17 + 25}", "unreadable"),
+            ("\\boxed{84/2}", "unreadable"),
+            ("17 + 25", "unreadable"),
+            ("\\boxed{4 2}", "unreadable"),
+            ("\\boxed{42", "unreadable"),
+            ("There are 42 ways to say this.", "unreadable"),
+            ("", "unreadable"),
+            ("\\boxed{}", "unreadable"),
+        ] {
+            assert_eq!(judged(&question, text), verdict, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_decided_about_a_record_is_void_and_not_wrong() {
+        let record = r#"{"problem": "P", "answer": "x^2 + 1", "data_set": "math"}"#;
+        let question = record::read(record).expect("a question");
+        assert_eq!(judged(&question, "\\boxed{1 + x^2}"), "right");
+        assert_eq!(judged(&question, "\\boxed{1 - x^2}"), "wrong");
+        // It depends on the base that was meant.
+        let ambiguous = Question { gold: "\\log 2".to_owned(), ..question };
+        assert_eq!(judged(&ambiguous, "\\boxed{\\ln 2}"), "void");
+    }
+
+    #[test]
+    fn hostile_text_is_judged_without_a_panic() {
+        let question = Question::generated(String::new(), String::new(), "42".to_owned());
+        let record = record::read(r#"{"problem": "P", "answer": "\\frac{1}{2}"}"#).expect("one");
+        let deep = format!("\\boxed{{{}", "{(".repeat(20_000));
+        let tower = "\\boxed{9^9^9^9^9^9}".to_owned();
+        let long = "\\boxed{1}".repeat(30_000);
+        for text in [deep, tower, long, "⊥\u{0}\\boxed{\u{1F9E8}}".to_owned()] {
+            for question in [&question, &record] {
+                for form in [Form::Text, Form::Words] {
+                    assert!(!matches!(judge(question, form, &text), Ok(Judged::Right(_))));
+                }
+            }
+        }
+    }
 
     #[test]
     fn a_wrong_number_is_as_near_as_its_digits() {

@@ -7,30 +7,8 @@ use plugin_sdk::environment::Problem;
 const SIGNS: [&str; 5] = ["-", "/", ",", "(", ")"];
 /// What questions are written with, besides that.
 const NAMES: [&str; 24] = [
-    "+",
-    "*",
-    ";",
-    "=",
-    "^",
-    "x",
-    "y",
-    "x^2",
-    "solve",
-    "gcd",
-    "lcm",
-    "mod",
-    "inverse",
-    "prime",
-    "after",
-    "of",
-    "largest",
-    "count",
-    "sum",
-    "divisors",
-    "?",
-    "unreadable",
-    "wrong",
-    "right",
+    "+", "*", ";", "=", "^", "x", "y", "x^2", "solve", "gcd", "lcm", "mod", "inverse", "prime",
+    "after", "of", "largest", "count", "sum", "divisors", "?", "you", "wrong", "right",
 ];
 
 /// Every word that there is.

@@ -21,7 +21,7 @@ use plugin_sdk::environment::{
     Action, Configuration, Configured, Description, Environment, Outcome, Problem, Seat, Task,
 };
 use plugin_sdk::rendering::Rendering;
-use plugin_sdk::{Rendered, Setting, Settings, state};
+use plugin_sdk::{Proposals, Rendered, Setting, Settings, state};
 use serde::{Deserialize, Serialize};
 
 use answer::{Form, Judged};
@@ -42,9 +42,12 @@ pub struct Math {
     question: Question,
     form: Form,
     near: f64,
-    /// What each seat said last was worth, for its form and for being right, and
-    /// has been paid for; by role and instance.
-    said: BTreeMap<(String, u32), (f64, f64)>,
+    /// What each seat's last words were worth, for their form and for being right,
+    /// whether it proposed or answered.
+    format: Proposals,
+    matched: Proposals,
+    /// What these words were, by role and instance: a seat sees its own.
+    said: BTreeMap<(String, u32), String>,
     /// What was answered, and whether it was right.
     answered: Option<(String, bool)>,
 }
@@ -118,7 +121,7 @@ impl Environment for Math {
 
     fn configure(settings: &[Configured]) -> Result<Configuration, Problem> {
         draw::check(settings)?;
-        let configuration = Configuration::default().max_turns(TURNS);
+        let configuration = Configuration::default().max_turns(TURNS).private();
         Ok(match form(settings)? {
             Form::Words => configuration.vocabulary(digits::vocabulary()),
             Form::Text => configuration.takes_records(),
@@ -133,21 +136,32 @@ impl Environment for Math {
             None => draw::draw(task)?,
         };
         let near = task.settings.number("near")?;
-        Ok(Math { question, form, near, said: BTreeMap::new(), answered: None })
+        Ok(Math {
+            question,
+            form,
+            near,
+            format: Proposals::default(),
+            matched: Proposals::default(),
+            said: BTreeMap::new(),
+            answered: None,
+        })
     }
 
     fn rules(&self, _seat: &Seat) -> String {
         view::rules(&self.question, self.form)
     }
 
-    fn observe(&self, _seat: &Seat) -> String {
-        view::show(&self.question, self.form)
+    fn observe(&self, seat: &Seat) -> String {
+        let said = self.said.get(&(seat.role.clone(), seat.instance)).map(String::as_str);
+        let is_right = self.answered.as_ref().map(|(_, is_right)| *is_right);
+        view::show(&self.question, self.form, said, is_right)
     }
 
     fn act(&mut self, seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
         match action.kind.as_str() {
             "answer" => self.answer(seat, &action.text),
-            "plan" => self.propose(seat, &action.text),
+            // Whether a proposal is right nobody is told.
+            "plan" => self.say(seat, &action.text).map(|(.., outcome)| outcome),
             _ => Err(Problem::unknown_kind(action)),
         }
     }
@@ -188,38 +202,34 @@ fn form(settings: &[Configured]) -> Result<Form, Problem> {
 impl Math {
     /// The answer that counts.
     fn answer(&mut self, seat: &Seat, text: &str) -> Result<Outcome, Problem> {
-        let judged = answer::judge(&self.question, self.form, text)?;
-        let paid = self.worth(&judged);
-        let outcome = match &judged {
-            Judged::Unreadable(reason) => Outcome::rejected(reason).failed(),
-            Judged::Wrong(_) => Outcome::accepted().feedback("This is not right.").failed(),
-            Judged::Right(_) => Outcome::accepted().team("solved", SOLVED).solved(),
+        let (answer, is_right, outcome) = self.say(seat, text)?;
+        let outcome = match (&answer, is_right) {
+            (Some(_), true) => outcome.team("solved", SOLVED).solved(),
+            (Some(_), false) => outcome.feedback("This is not right.").failed(),
+            (None, _) => outcome.failed(),
         };
-        self.answered = Some(match judged {
-            Judged::Unreadable(_) => (String::new(), false),
-            Judged::Wrong(answer) => (answer, false),
-            Judged::Right(answer) => (answer, true),
-        });
-        Ok(self.pay(seat, paid, outcome))
+        self.answered = Some((answer.unwrap_or_default(), is_right));
+        Ok(outcome)
     }
 
-    /// Score a proposal; whether it is right nobody is told.
-    fn propose(&mut self, seat: &Seat, text: &str) -> Result<Outcome, Problem> {
+    /// Hear and pay a seat: what it said, whether it is right, and the outcome so
+    /// far. What a seat is paid in an episode adds up to the worth of what it said
+    /// last, so it earns by being right, not by repeating.
+    fn say(&mut self, seat: &Seat, text: &str) -> Result<(Option<String>, bool, Outcome), Problem> {
         let judged = answer::judge(&self.question, self.form, text)?;
-        let paid = self.worth(&judged);
-        let outcome = match judged {
-            Judged::Unreadable(reason) => Outcome::rejected(reason),
-            Judged::Wrong(_) | Judged::Right(_) => Outcome::accepted(),
+        let (format, matched) = self.worth(&judged);
+        let is_right = matches!(judged, Judged::Right(_));
+        let (answer, outcome) = match judged {
+            Judged::Unreadable(reason) => (None, Outcome::rejected(reason)),
+            Judged::Wrong(answer) | Judged::Right(answer) => (Some(answer), Outcome::accepted()),
         };
-        Ok(self.pay(seat, paid, outcome))
-    }
-
-    /// Pay a seat for what it said. What it is paid in an episode adds up to the
-    /// worth of what it said last, so it earns by being right, not by repeating.
-    fn pay(&mut self, seat: &Seat, (format, matched): (f64, f64), outcome: Outcome) -> Outcome {
-        let seat = (seat.role.clone(), seat.instance);
-        let before = self.said.insert(seat, (format, matched)).unwrap_or((0.0, 0.0));
-        outcome.local("format", format - before.0).local("match", matched - before.1)
+        let name = (seat.role.clone(), seat.instance);
+        match &answer {
+            Some(answer) => self.said.insert(name, answer.clone()),
+            None => self.said.remove(&name),
+        };
+        let (format, matched) = (self.format.pay(seat, format), self.matched.pay(seat, matched));
+        Ok((answer, is_right, outcome.local("format", format).local("match", matched)))
     }
 
     /// What an answer is worth for being one, and for being right.
@@ -233,3 +243,6 @@ impl Math {
 }
 
 plugin_sdk::export!(environment: Math, rendering: Math);
+
+#[cfg(test)]
+mod tests;

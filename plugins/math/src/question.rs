@@ -1,5 +1,6 @@
 //! A question: what is asked, and what is right.
 
+use answer_checker::Rules;
 use serde::{Deserialize, Serialize};
 
 /// One question, drawn or of a record.
@@ -19,7 +20,18 @@ pub struct Question {
 impl Question {
     /// A generated question.
     pub fn generated(text: String, formula: String, gold: String) -> Self {
-        Question { text, formula: Some(formula), gold, data_set: String::new() }
+        Question { text, formula: Some(formula), gold, data_set: "strict".to_owned() }
+    }
+
+    /// Whether it was drawn, and is not of a record.
+    pub fn is_generated(&self) -> bool {
+        self.formula.is_some()
+    }
+
+    /// What counts as equal to its gold. The names are those that data sets are
+    /// imported under.
+    pub fn rules(&self) -> Rules {
+        Rules::named(&self.data_set).unwrap_or_default()
     }
 }
 

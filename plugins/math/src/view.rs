@@ -27,10 +27,24 @@ pub fn rules(question: &Question, form: Form) -> String {
     }
 }
 
-/// What can be seen.
-pub fn show(question: &Question, form: Form) -> String {
+/// Letters of what a seat said that it is shown.
+const SAID: usize = 1_000;
+
+/// What a seat can see: the question, what it said last, and in the end what
+/// became of the answer.
+pub fn show(question: &Question, form: Form, said: Option<&str>, is_right: Option<bool>) -> String {
+    let verdict = is_right.map(|is_right| if is_right { "right" } else { "wrong" }.to_owned());
+    let said = said.map(|said| said.chars().take(SAID).collect::<String>());
     match (form, &question.formula) {
-        (Form::Words, Some(formula)) => format!("{} ?", digits::spell_formula(formula)),
-        _ => question.text.clone(),
+        (Form::Words, Some(formula)) => {
+            let asked = format!("{} ?", digits::spell_formula(formula));
+            let said = said.map(|said| format!("you {}", digits::spell(&said)));
+            [Some(asked), said, verdict].into_iter().flatten().collect::<Vec<_>>().join(" ")
+        }
+        _ => {
+            let said = said.map(|said| format!("You said: {said}"));
+            let asked = Some(question.text.clone());
+            [asked, said, verdict].into_iter().flatten().collect::<Vec<_>>().join("\n\n")
+        }
     }
 }

@@ -1,0 +1,187 @@
+//! What is paid for programs and tests, and what is told.
+
+mod stand_in;
+
+use code::challenge::Counts;
+use code::recipe::Kind;
+use code::{Code, generated, suite};
+use plugin_sdk::Environment;
+use plugin_sdk::environment::{Action, Move, Outcome, Seat, Split, Status, Task};
+use plugin_sdk::types::Fault;
+
+fn task() -> Task {
+    Task::of::<Code>(Split::Train, 3)
+}
+
+fn start(task: &Task) -> Code {
+    stand_in::install(8, |task| task);
+    Code::start(task).expect("a problem")
+}
+
+fn team() -> Task {
+    Task { seats: ["coder", "tester"].map(Seat::new).to_vec(), ..task() }
+}
+
+fn say(code: &mut Code, role: &str, kind: &str, text: &str) -> Outcome {
+    code.act(&Seat::new(role), &Action::new(kind, text)).expect("an outcome")
+}
+
+fn earned(outcome: &Outcome) -> (f64, f64) {
+    let rounded = |worth: f64| (100.0 * worth).round() / 100.0;
+    (rounded(outcome.for_team()), rounded(outcome.for_mover(0)))
+}
+
+fn advice(code: &Code, role: &str) -> String {
+    code.demonstrate(&Seat::new(role)).expect("an expert").text
+}
+
+#[test]
+fn one_who_is_alone_is_done_when_all_tests_pass() {
+    let mut code = start(&task());
+    let program = advice(&code, "solo");
+    let outcome = say(&mut code, "solo", "program", "```python\nwhile True: pass\n```");
+    assert_eq!((earned(&outcome), outcome.status), ((0.0, 0.1), Status::Ongoing));
+    assert!(code.observe(&Seat::new("solo")).contains("Example 1: out of fuel"));
+    let outcome = say(&mut code, "solo", "program", "no program");
+    assert_eq!((earned(&outcome), outcome.is_accepted()), ((0.0, -0.1), false));
+    let outcome = say(&mut code, "solo", "program", &format!("So:\n{program}\nDone."));
+    assert_eq!((earned(&outcome), outcome.status), ((1.5, 1.0), Status::Solved));
+}
+
+#[test]
+fn a_team_ends_when_program_and_tests_agree_and_hidden_tests_decide() {
+    let mut code = start(&team());
+    let (program, tests) = (advice(&code, "coder"), advice(&code, "tester"));
+    let outcome = say(&mut code, "coder", "program", &program);
+    assert_eq!((earned(&outcome), outcome.status), ((1.0, 1.0), Status::Ongoing));
+    let wrong = r#"[{"input": "77", "output": "nothing at all"}]"#;
+    let outcome = say(&mut code, "tester", "tests", wrong);
+    assert_eq!(outcome.status, Status::Ongoing);
+    let seen = code.observe(&Seat::new("coder"));
+    assert!(seen.contains("The program does not agree: expected"), "{seen}");
+    let outcome = say(&mut code, "tester", "tests", &tests);
+    assert_eq!((outcome.for_team(), outcome.status), (0.5, Status::Solved));
+
+    let mut code = start(&team());
+    say(&mut code, "coder", "program", "print(\"7\")");
+    let trivial = r#"[{"input": "77", "output": "7"}, {"input": "78", "output": "7"}]"#;
+    assert_eq!(say(&mut code, "tester", "tests", trivial).status, Status::Failed);
+}
+
+#[test]
+fn what_is_written_at_the_same_time_is_judged_together() {
+    let mut code = start(&team());
+    let (program, tests) = (advice(&code, "coder"), advice(&code, "tester"));
+    say(&mut code, "tester", "tests", &tests);
+    // The program agrees with the last tests, but there are new ones.
+    let new = r#"[{"input": "77", "output": "nothing at all"}]"#;
+    let moves = [Move::new("coder", "program", &program), Move::new("tester", "tests", new)];
+    let outcome = code.act_together(&moves).expect("an outcome");
+    assert_eq!((outcome.status, outcome.effects.len()), (Status::Ongoing, 2));
+    let rounded = |index| (100.0 * outcome.for_mover(index)).round() / 100.0;
+    assert_eq!((outcome.for_team(), rounded(0), rounded(1)), (1.0, 1.0, -0.93));
+}
+
+#[test]
+fn tests_are_paid_for_what_a_right_program_says_of_them_and_once() {
+    let mut code = start(&team());
+    let tests = advice(&code, "tester");
+    let inputs: Vec<&str> = tests.split("{\"input\": ").skip(1).take(3).collect();
+    let one = format!("[{{\"input\": {}]", inputs[0].trim_end_matches([',', ' ', ']']));
+    let thrice = format!("[{0}, {0}, {0}]", one.trim_matches(['[', ']']));
+    let worths = [&one, &thrice, &tests, &one, &"[]".to_owned()]
+        .map(|text| earned(&say(&mut code, "tester", "tests", text)).1);
+    assert_eq!(worths, [0.33, 0.0, 0.67, -0.67, -0.1]);
+    let shown = code.observe(&Seat::new("tester"));
+    let (input, output) = shown
+        .split_once("Input:\n")
+        .and_then(|(_, rest)| rest.split_once("\nOutput:\n"))
+        .map(|(input, rest)| (input, rest.lines().next().unwrap_or_default()))
+        .expect("an example");
+    let echo = format!("```input\n{input}\n```\n```output\n{output}\n```");
+    assert!(!say(&mut code, "tester", "tests", &echo).is_accepted());
+}
+
+#[test]
+fn without_a_right_program_tests_are_paid_for_their_form_alone() {
+    let mut task = team();
+    let record = r#"{"id": 1, "text": "S", "tests": [{"input": "1", "output": "a"}, {"input": "2", "output": "SECRET"}]}"#;
+    task.entry = Some(record.to_owned());
+    let mut code = start(&task);
+    let tests = r#"[{"input": "5", "output": "a"}, {"input": "6", "output": "b"}, {"input": "7", "output": "c"}]"#;
+    assert_eq!(earned(&say(&mut code, "tester", "tests", tests)), (0.0, 0.2));
+    assert_eq!(code.demonstrate(&Seat::new("coder")), None);
+    // The stand-in dies of what is expected, should it ever get there.
+    let outcome = say(&mut code, "coder", "program", "print(\"a\")");
+    assert_eq!(earned(&outcome), (0.0, 0.2));
+    let seen = code.observe(&Seat::new("coder"));
+    assert!(!seen.contains("SECRET") && seen.contains("It passes 1 of 1 examples."), "{seen}");
+}
+
+#[test]
+fn a_run_that_did_not_take_place_is_nobodys_zero() {
+    let mut code = start(&task());
+    for kind in ["program", "plan"] {
+        let lost = code.act(&Seat::new("solo"), &Action::new(kind, "lost"));
+        let problem = lost.expect_err("a problem");
+        assert_eq!(problem.fault, Fault::Internal);
+        assert!(problem.message.contains("a worker was lost"), "{}", problem.message);
+    }
+}
+
+#[test]
+fn plans_and_repeated_programs_add_up_to_the_worth_of_the_last_one() {
+    let mut code = start(&task());
+    let program = advice(&code, "solo");
+    let plans = ["print(\"x\")", &program, &program, "print(\"x\")"]
+        .map(|plan| earned(&say(&mut code, "planner", "plan", plan)));
+    assert_eq!(plans, [(0.0, 0.2), (0.0, 0.8), (0.0, 0.0), (0.0, -0.8)]);
+    let worths = ["print(\"x\")", "print(\"x\")", "while True: pass", "print(\"x\")"]
+        .map(|text| earned(&say(&mut code, "solo", "program", text)));
+    assert_eq!(worths, [(0.0, 0.2), (0.0, 0.0), (0.0, -0.1), (0.0, 0.1)]);
+}
+
+#[test]
+fn lazy_players_earn_less_than_the_worst_solution() {
+    stand_in::install(200, |task| task);
+    for seed in 0..200 {
+        let task = Task::of::<Code>(Split::Train, seed);
+        let shown = Code::start(&task).expect("a problem").observe(&Seat::new("solo"));
+        let output = shown.split("Output:\n").nth(1).and_then(|rest| rest.lines().next());
+        let constant = format!("print(\"{}\")", output.unwrap_or_default());
+        let example = "name = input()\nprint(\"Hello, \" + name)";
+        for text in ["", "print(\"0\")", "print(\"none\")", &constant, example] {
+            let mut code = Code::start(&task).expect("a problem");
+            let mut total = 0.0;
+            for _ in 0..5 {
+                let outcome = say(&mut code, "solo", "program", text);
+                total += outcome.for_team() + outcome.for_mover(0);
+                assert_eq!(outcome.status, Status::Ongoing, "{text}");
+            }
+            assert!(total < 1.2, "{text} earned {total}");
+        }
+    }
+}
+
+#[test]
+fn tasks_are_the_same_for_ever() {
+    let mut digests = Vec::new();
+    for kind in [Kind::Lists, Kind::Words, Kind::Numbers] {
+        for split in Split::ALL {
+            let task = Task::of::<Code>(split, 1);
+            let counts = Counts { shown: 2, hidden: 8 };
+            let drawn = generated::draw(&task, Some(kind), 2, counts).expect("a problem");
+            let text = drawn.statement + &suite::written(&drawn.problem.tests);
+            // FNV-1a.
+            let fold =
+                |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+            digests
+                .push(format!("{:016x}", text.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, fold)));
+        }
+    }
+    assert_eq!(digests.join(" "), GOLDEN);
+}
+
+const GOLDEN: &str = "8f7928e0f019a43b 1ad7734efe3a8acd 297cec91f376dafe \
+    3e36b15a0384fa84 26e41c5bd641e365 8e315c6e05250f3d \
+    1781acf0cadaee7b fd865a191ae0deec 98d6e466dae6165a";

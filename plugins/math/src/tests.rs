@@ -1,0 +1,121 @@
+//! What is paid, and that tasks stay what they are.
+
+use plugin_sdk::environment::{Split, Status};
+
+use super::*;
+
+fn start(form: &str) -> Math {
+    let task = Task::of::<Math>(Split::Train, 0).with("observation", form);
+    Math::start(&task).expect("a task")
+}
+
+fn say(math: &mut Math, role: &str, kind: &str, text: &str) -> Outcome {
+    math.act(&Seat::new(role), &Action::new(kind, text)).expect("an outcome")
+}
+
+fn earned(outcome: &Outcome) -> (f64, f64) {
+    let rounded = |worth: f64| (100.0 * worth).round() / 100.0;
+    (rounded(outcome.for_team()), rounded(outcome.for_mover(0)))
+}
+
+fn right(math: &Math) -> String {
+    math.demonstrate(&Seat::new("solo")).expect("an expert").text
+}
+
+#[test]
+fn a_right_answer_is_paid_to_the_team_and_to_who_gave_it() {
+    for form in ["text", "words"] {
+        let mut math = start(form);
+        let text = right(&math);
+        let outcome = say(&mut math, "reasoner", "answer", &text);
+        assert_eq!((earned(&outcome), outcome.status), ((1.0, 1.0), Status::Solved));
+    }
+}
+
+#[test]
+fn proposals_are_paid_for_what_they_add_and_tell_nobody_anything() {
+    let mut math = start("text");
+    math.near = 0.0;
+    let (seen, text) = (math.observe(&Seat::new("reasoner")), right(&math));
+    let worths = ["\\boxed{0}", &text, &text, "\\boxed{1}", "nothing"].map(|plan| {
+        let outcome = say(&mut math, "tool", "plan", plan);
+        assert!(outcome.status == Status::Ongoing && outcome.for_team() == 0.0);
+        earned(&outcome).1
+    });
+    assert_eq!(worths, [0.2, 0.8, 0.0, -0.8, -0.2]);
+    assert_eq!(math.observe(&Seat::new("reasoner")), seen);
+    say(&mut math, "tool", "plan", "\\boxed{1}");
+    assert_eq!(math.observe(&Seat::new("tool")), format!("{seen}\n\nYou said: 1"));
+    // Who proposed what it answers has been paid for it.
+    say(&mut math, "tool", "plan", &text);
+    assert_eq!(earned(&say(&mut math, "tool", "answer", &text)), (1.0, 0.0));
+}
+
+#[test]
+fn lazy_players_earn_less_than_the_worst_solution() {
+    for form in ["text", "words"] {
+        for seed in 0..200 {
+            let task = Task::of::<Math>(Split::Train, seed).with("observation", form);
+            let example = if form == "text" { "\\boxed{-17}" } else { "7 1" };
+            for text in ["", "0", "\\boxed{0}", "1 2", example, &task_text(&task)] {
+                let mut math = Math::start(&task).expect("a task");
+                let mut total = 0.0;
+                for _ in 0..10 {
+                    let outcome = say(&mut math, "reasoner", "plan", text);
+                    total += outcome.for_team() + outcome.for_mover(0);
+                }
+                let outcome = say(&mut math, "reasoner", "answer", text);
+                total += outcome.for_team() + outcome.for_mover(0);
+                let solves = outcome.status == Status::Solved;
+                assert!(solves || total <= 0.6 + 1e-9, "{text} earned {total}");
+            }
+        }
+    }
+}
+
+/// The question itself, as an answer.
+fn task_text(task: &Task) -> String {
+    let seen = Math::start(task).expect("a task").observe(&Seat::new("reasoner"));
+    seen.replace("Compute ", "").replace(['.', '?'], "")
+}
+
+#[test]
+fn records_are_questions_with_the_rules_of_their_data_set() {
+    let mut task = Task::of::<Math>(Split::Test, 0).with("observation", "text");
+    task.entry = Some(r#"{"problem": "Half of 1?", "answer": "0.5", "data_set": "math"}"#.into());
+    let mut math = Math::start(&task).expect("a question");
+    assert_eq!(math.observe(&Seat::new("solo")), "Half of 1?");
+    assert_eq!(say(&mut math, "solo", "answer", "\\boxed{\\frac12}").status, Status::Solved);
+    let refused = |task: &Task| Math::start(task).err().expect("no question").sentence();
+    task.entry = Some(r#"{"problem": "P"}"#.into());
+    assert!(refused(&task).contains("it has no `answer`"));
+    task.entry = Some("{".to_owned());
+    assert!(refused(&task).starts_with("invalid task: the record is not one like"));
+    assert!(refused(&task.with("observation", "words")).starts_with("invalid settings"));
+}
+
+#[test]
+fn tasks_are_the_same_for_ever() {
+    let mut drawn = String::new();
+    for kind in ["arithmetic", "algebra", "number-theory"] {
+        for split in Split::ALL {
+            let task = Task::of::<Math>(split, 1).with("kind", kind).with("difficulty", 3);
+            let task = task.with("operators", "+-*/").with("operands", 3);
+            let question = draw::draw(&task).expect("a question");
+            drawn += &format!("{} {}\n", question.text, question.gold);
+        }
+    }
+    assert_eq!(drawn, GOLDEN);
+}
+
+const GOLDEN: &str = "\
+Compute 32 - 43 + 34. 23
+Compute 297 ÷ 27 + 73. 84
+Compute 36 × 68 - 73. 2375
+Find both solutions, separated by a comma, of x^2 - 7x - 18 = 0. -2, 9
+Find both solutions, separated by a comma, of x^2 + 26x + 168 = 0. -14, -12
+Solve for x: 11x - 9 = 15. 24/11
+What is the smallest prime number greater than 11? 13
+Find the least common multiple of 121 and 191. 23111
+What is the smallest prime number greater than 219? 223
+";
