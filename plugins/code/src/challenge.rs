@@ -31,6 +31,12 @@ impl Challenge {
         if self.shown < all { self.shown..all } else { 0..all }
     }
 
+    /// Whether a team can write tests of its own: where the golden ones are code
+    /// and no function is named, nobody knows what to call.
+    pub fn takes_tests(&self) -> bool {
+        self.is_called() || self.problem.tests.iter().all(|test| !matches!(test, Test::Code { .. }))
+    }
+
     /// Whether a program is called and not given input.
     pub fn is_called(&self) -> bool {
         self.problem.function.is_some()

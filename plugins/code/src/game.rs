@@ -57,9 +57,14 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// How many examples it passes.
-    pub fn passed_examples(&self) -> usize {
-        self.examples.iter().filter(|trial| trial.passed).count()
+    /// How many examples it passes; without examples, whether it runs.
+    pub fn on_examples(&self) -> String {
+        let passed = self.examples.iter().filter(|trial| trial.passed).count();
+        match self.examples.len() {
+            0 if self.ran => "It runs on the first test.".to_owned(),
+            0 => "It does not run on the first test.".to_owned(),
+            all => format!("It passes {passed} of {all} examples."),
+        }
     }
 
     fn worth(&self) -> f64 {
@@ -222,6 +227,5 @@ fn feedback(attempt: &Attempt) -> Outcome {
     if !attempt.builds {
         return Outcome::rejected("This is no program in Python.");
     }
-    let (passed, all) = (attempt.passed_examples(), attempt.examples.len());
-    Outcome::accepted().feedback(format!("It passes {passed} of {all} examples."))
+    Outcome::accepted().feedback(attempt.on_examples())
 }

@@ -113,6 +113,7 @@ impl Environment for Code {
         let plays = |role: &str| task.seats.iter().any(|seat| seat.role == role);
         let has_tester = plays(CODER) && plays(TESTER);
         let end = match settings.text("end")? {
+            "agreement" | "auto" if !challenge.takes_tests() => End::Golden,
             "agreement" => End::Agreement,
             "golden" => End::Golden,
             "first" => End::First,

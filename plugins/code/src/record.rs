@@ -23,7 +23,7 @@ const PYTHON_3: &str = "3";
 /// # Errors
 /// It is no record of a problem with tests.
 pub fn read(entry: &str, counts: Counts) -> Result<Challenge, Problem> {
-    let wrong = |reason: String| Problem::task(format!("the record is no problem: {reason}"));
+    let wrong = |reason: String| Problem::task(format!("the record cannot be used: {reason}"));
     let problems = parse_problems(Path::new("record"), entry);
     let problem = problems.map_err(|error| wrong(error.to_string()))?.into_iter().next();
     let mut problem = problem.ok_or_else(|| wrong("it is empty".to_owned()))?;
@@ -222,7 +222,7 @@ mod tests {
         ] {
             let problem = read(entry, COUNTS).expect_err(entry);
             assert!(
-                problem.sentence().contains("the record is no problem"),
+                problem.sentence().contains("the record cannot be used"),
                 "{}",
                 problem.sentence()
             );

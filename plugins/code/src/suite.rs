@@ -34,6 +34,9 @@ pub fn read(text: &str, challenge: &Challenge) -> Result<Vec<Test>, String> {
     if text.len() > TEXT_BYTES {
         return Err("The tests are too long.".to_owned());
     }
+    if !challenge.takes_tests() {
+        return Err("No tests can be written for this problem.".to_owned());
+    }
     let answer = text.rsplit_once("</think>").map_or(text, |(_, answer)| answer);
     let is_called = challenge.is_called();
     let mut tests: Vec<Test> = Vec::new();

@@ -58,8 +58,7 @@ fn on_examples(attempt: &Attempt) -> String {
     if !attempt.builds {
         return "It is no program.".to_owned();
     }
-    let (passed, all) = (attempt.passed_examples(), attempt.examples.len());
-    let mut lines = vec![format!("It passes {passed} of {all} examples.")];
+    let mut lines = vec![attempt.on_examples()];
     for (index, trial) in attempt.examples.iter().enumerate().filter(|(_, trial)| !trial.passed) {
         lines.push(format!("Example {}: {}", index + 1, cut(&trial.detail, DETAIL)));
     }

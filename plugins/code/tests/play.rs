@@ -119,6 +119,16 @@ fn without_a_right_program_tests_are_paid_for_their_form_alone() {
 }
 
 #[test]
+fn where_only_code_says_what_is_right_nobody_is_paid_for_tests() {
+    let mut task = team();
+    let record = r#"{"task_id": 2, "text": "T", "code": "x", "test_list": ["assert f(1) == 1", "assert f(2) == 2"]}"#;
+    task.entry = Some(record.to_owned());
+    let mut code = start(&task);
+    let silent = r#"[{"input": "1", "output": ""}]"#;
+    assert_eq!(earned(&say(&mut code, "tester", "tests", silent)), (0.0, -0.1));
+}
+
+#[test]
 fn a_run_that_did_not_take_place_is_nobodys_zero() {
     let mut code = start(&task());
     for kind in ["program", "plan"] {

@@ -80,6 +80,19 @@ fn task_text(task: &Task) -> String {
 }
 
 #[test]
+fn the_oracle_solves_every_task_of_every_kind_and_difficulty() {
+    for seed in 0..1_000 {
+        let kind = ["arithmetic", "algebra", "number-theory", "mixed"][seed as usize % 4];
+        let form = ["text", "words"][seed as usize / 4 % 2];
+        let task = Task::of::<Math>(Split::Test, seed).with("kind", kind).with("observation", form);
+        let task = task.with("difficulty", 1 + seed as i32 / 8 % 5).with("operators", "+-*/");
+        let mut math = Math::start(&task.with("operands", 2 + seed as i32 % 5)).expect("a task");
+        let text = right(&math);
+        assert_eq!(say(&mut math, "solo", "answer", &text).status, Status::Solved, "{seed}");
+    }
+}
+
+#[test]
 fn records_are_questions_with_the_rules_of_their_data_set() {
     let mut task = Task::of::<Math>(Split::Test, 0).with("observation", "text");
     task.entry = Some(r#"{"problem": "Half of 1?", "answer": "0.5", "data_set": "math"}"#.into());
