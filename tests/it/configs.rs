@@ -25,7 +25,8 @@ fn configs() -> PathBuf {
 }
 
 fn layered(files: &[&Path]) -> Config {
-    let mut config = Config::layered(files, &[]).unwrap_or_else(|error| panic!("{files:?}: {error}"));
+    let mut config =
+        Config::layered(files, &[]).unwrap_or_else(|error| panic!("{files:?}: {error}"));
     config.plugins.path = vec![folder()];
     for corpus in &mut config.retrieval.corpus {
         *corpus = configs().join("..").join(&*corpus);
@@ -47,8 +48,9 @@ fn every_shipped_configuration_sets_its_tasks_up_under_every_row() {
             let is_mixed = !config.mix.is_empty();
             for row in rows.iter().filter(|_| !is_mixed) {
                 let config = layered(&[&file, row]);
-                set_families(&config)
-                    .unwrap_or_else(|error| panic!("{} {}: {error}", file.display(), row.display()));
+                set_families(&config).unwrap_or_else(|error| {
+                    panic!("{} {}: {error}", file.display(), row.display())
+                });
                 tried += 1;
             }
         }
