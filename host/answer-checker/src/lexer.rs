@@ -363,7 +363,8 @@ impl Lexer {
         let behind_value = matches!(self.tokens.last(), Some(Token::Number(_)))
             || (self.spaced && matches!(self.tokens.last(), Some(Token::Sign(')' | '}'))));
         let is_unit = behind_value && lexicon::symbol(run).is_some();
-        if is_unit || lexicon::is_short_word(run) || run.contains('.') {
+        let in_phrase = matches!(self.tokens.last(), Some(Token::Word(_)));
+        if is_unit || in_phrase || lexicon::is_short_word(run) || run.contains('.') {
             return self.tokens.push(Token::Word(run.into()));
         }
         for name in ["sin", "cos", "tan", "log", "ln"] {
