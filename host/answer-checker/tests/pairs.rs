@@ -14,7 +14,7 @@ struct Pair {
 
 fn pairs() -> Vec<Pair> {
     let lines = include_str!("pairs.jsonl").lines();
-    lines.map(|line| serde_json::from_str(line).unwrap()).collect()
+    lines.map(|line| serde_json::from_str(line).expect("a pair")).collect()
 }
 
 /// The pairs whose verdict is `unwanted`, among those of which something is expected.
