@@ -99,6 +99,7 @@ fn against_words(words: &str, tokens: &[Token]) -> Verdict {
         match token {
             // Letters that were taken for a product may be a word: "dog".
             Token::Name(part) | Token::Word(part) => text.push_str(&part.to_lowercase()),
+            Token::Number(number) => text.push_str(&number.value.to_string()),
             Token::Sign('-' | '\'' | ',' | '.' | '"' | '/') => {}
             _ => return Verdict::Wrong,
         }

@@ -202,8 +202,8 @@ impl Lexer {
 
     /// The length of what separates a group of three digits from the digits before it.
     fn group_separator(&self) -> Option<(usize, bool)> {
-        const SURE: [&str; 8] =
-            ["{,}", "\\,", ",\\!", "\\!,\\!", "\u{202f}", "\u{2009}", "\\;", "{,\\!}"];
+        const SURE: [&str; 9] =
+            ["{,}", "\\,", ",\\!", ",\\! ", "\\!,\\!", "\u{202f}", "\u{2009}", "\\;", "{,\\!}"];
         for separator in SURE {
             let length = separator.chars().count();
             if self.follows(separator) && self.three_digits(length) {
@@ -363,7 +363,8 @@ impl Lexer {
         let behind_value = matches!(self.tokens.last(), Some(Token::Number(_)))
             || (self.spaced && matches!(self.tokens.last(), Some(Token::Sign(')' | '}'))));
         let is_unit = behind_value && lexicon::symbol(run).is_some();
-        if is_unit || lexicon::is_short_word(run) || run.contains('.') {
+        let in_phrase = matches!(self.tokens.last(), Some(Token::Word(_)));
+        if is_unit || in_phrase || lexicon::is_short_word(run) || run.contains('.') {
             return self.tokens.push(Token::Word(run.into()));
         }
         for name in ["sin", "cos", "tan", "log", "ln"] {
@@ -521,9 +522,12 @@ impl Lexer {
         // Text around a formula, as `\text{(E)}` or `\textbf{5.5}`, reads as the formula.
         let mut inner = Lexer::new(&inside, self.commas, place, self.nested + 1);
         inner.brackets = self.brackets;
-        let after_number = matches!(self.tokens.last(), Some(Token::Number(_)));
-        let single = inside.trim().trim_matches(|c| c == '(' || c == ')' || c == '.');
-        if place == Place::Text && single.len() == 1 && !after_number {
+        let after_value =
+            matches!(self.tokens.last(), Some(Token::Number(_) | Token::Sign('}' | ')' | '°')));
+        let letter = |c: &char| c.is_ascii_alphabetic();
+        let inside: Vec<char> = inside.chars().collect();
+        let words = inside.windows(2).any(|pair| pair.iter().all(letter));
+        if place == Place::Text && !words && !after_value {
             inner.place = Place::Math;
         }
         inner.run()?;

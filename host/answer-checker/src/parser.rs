@@ -99,6 +99,8 @@ fn words(tokens: &[Token]) -> Option<Answer> {
             Token::Word(word) => text.push(word.to_lowercase()),
             // A letter among words, as in "a circle".
             Token::Name(name) if tokens.len() > 1 => text.push(name.to_lowercase()),
+            // A number among words, as in "June 20".
+            Token::Number(number) if leads_as_word(tokens) => text.push(number.value.to_string()),
             Token::Sign('-' | '\'' | ',' | '.' | '"' | '/') => {}
             _ => return None,
         }
@@ -117,6 +119,11 @@ fn words(tokens: &[Token]) -> Option<Answer> {
     }
     let text = text.join(" ");
     Some(lexicon::phrase(&text).map_or(Answer::Words(text), Answer::Known))
+}
+
+fn leads_as_word(tokens: &[Token]) -> bool {
+    matches!(tokens.first(), Some(Token::Word(word))
+        if lexicon::unit(word).is_none() && lexicon::number(word).is_none())
 }
 
 fn has_connective(tokens: &[Token]) -> bool {

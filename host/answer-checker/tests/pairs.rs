@@ -14,7 +14,7 @@ struct Pair {
 
 fn pairs() -> Vec<Pair> {
     let lines = include_str!("pairs.jsonl").lines();
-    lines.map(|line| serde_json::from_str(line).unwrap()).collect()
+    lines.map(|line| serde_json::from_str(line).expect("a pair")).collect()
 }
 
 /// The pairs whose verdict is `unwanted`, among those of which something is expected.
@@ -48,7 +48,8 @@ fn few_pairs_are_undecided() {
 
 #[test]
 fn every_gold_of_the_file_equals_itself() {
-    for pair in pairs() {
+    // What is worked out at length stands in no box.
+    for pair in pairs().into_iter().filter(|pair| !pair.gold.contains("####")) {
         let verdict =
             check_answer(&pair.gold, &format!("\\boxed{{{}}}", pair.gold), &Rules::default());
         assert_eq!(verdict, Verdict::Correct, "{}", pair.gold);

@@ -72,7 +72,7 @@ fn grouped(n: i64, separator: &str) -> String {
     let digits = n.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push_str(separator);
         }
         text.push(digit);

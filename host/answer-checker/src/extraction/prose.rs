@@ -47,6 +47,8 @@ const SENTENCE: [&str; 31] = [
     "can",
     "do",
 ];
+/// So many words around a number are a sentence, whichever they are.
+const FEWEST_WORDS: usize = 4;
 /// Words in front of a range.
 const RANGES: [&str; 6] = ["between", "range", "ranges", "from", "to", "through"];
 /// Only so much of a long text is searched for prose.
@@ -137,9 +139,13 @@ fn first_sentence(text: &str) -> &str {
 /// Whether a text has words that only sentences have, outside of formulas.
 fn is_sentence(text: &str) -> bool {
     let plain = without_commands(text);
-    let mut words =
-        plain.split(|c: char| !c.is_alphabetic() && c != '\'').filter(|word| word.len() > 1);
-    words.any(|word| SENTENCE.contains(&word.to_lowercase().as_str()))
+    let words: Vec<String> = plain
+        .split(|c: char| !c.is_alphabetic() && c != '\'')
+        .filter(|word| word.len() > 1)
+        .map(str::to_lowercase)
+        .collect();
+    let many = words.len() >= FEWEST_WORDS && plain.contains(|c: char| c.is_ascii_digit());
+    many || words.iter().any(|word| SENTENCE.contains(&word.as_str()))
 }
 
 /// The text without what stands in the braces of `\text` and the names of commands.

@@ -19,6 +19,24 @@ impl Parser<'_> {
         while self.takes('\'') {
             name.push('\'');
         }
+        if let Some(
+            [
+                Token::Sign('^'),
+                Token::Sign('{'),
+                Token::Sign('-'),
+                Token::Number(one),
+                Token::Sign('}'),
+                Token::Sign('('),
+                ..,
+            ],
+        ) = self.tokens.get(self.at..)
+            && matches!(name.as_str(), "f" | "g" | "h")
+            && one.small() == Some(1)
+        {
+            name.push_str("^-1");
+            self.at += 6;
+            return Ok(Term::Applied(name, self.several(')')?));
+        }
         if let Some(constant) = constant(&name)
             && !self.bound.contains(&name)
         {
@@ -46,7 +64,10 @@ impl Parser<'_> {
         let defined = self.tokens.get(self.at + end + 1).is_some_and(|token| token.is('='));
         let leads =
             start == 0 || matches!(self.tokens[start - 1], Token::Sign(',' | ';') | Token::Word(_));
+        // In `mg(…)` it is a factor.
+        let factor = start > 0 && matches!(self.tokens[start - 1], Token::Name(_));
         !inside.is_empty()
+            && !factor
             && !inside.iter().any(itself)
             && (usual || (simple && defined && leads && start < self.at))
     }

@@ -103,7 +103,7 @@ impl Pair {
 
     fn parse(text: &str, line: usize) -> Result<Pair, String> {
         let mut pair: Pair = serde_json::from_str(text)
-            .map_err(|error| format!("{error}; it needs `gold` and `answer` as text"))?;
+            .map_err(|error| format!("{}; it needs `gold` and `answer` as text", fault(&error)))?;
         pair.line = line;
         if let Some(name) = &pair.rules {
             let rules = Rules::named(name).ok_or_else(|| format!("there are no rules `{name}`"))?;
@@ -132,6 +132,12 @@ pub fn read(file: &Path) -> Result<Vec<Pair>, PairError> {
             })
         })
         .collect()
+}
+
+/// What is wrong, without the place in the record, which is all on one line.
+fn fault(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.split(" at line ").next().unwrap_or_default().to_owned()
 }
 
 /// The tolerance in a note, which may be an object or one as text.
