@@ -105,7 +105,10 @@ fn trial(verdict: &Verdict) -> Result<Trial, Problem> {
 
 /// Runs that were asked for, and what came of them.
 #[derive(Default)]
-struct Runs(Mutex<Vec<(Wanted, Option<Result<Arc<Execution>, SandboxError>>)>>);
+struct Runs(Mutex<Vec<Asked>>);
+
+/// A run that a thread of the grader wants, and what came of it once it was made.
+type Asked = (Wanted, Option<Result<Arc<Execution>, SandboxError>>);
 
 #[derive(Clone, PartialEq)]
 struct Wanted {
@@ -115,10 +118,7 @@ struct Wanted {
 }
 
 impl Runs {
-    fn held(
-        &self,
-    ) -> std::sync::MutexGuard<'_, Vec<(Wanted, Option<Result<Arc<Execution>, SandboxError>>)>>
-    {
+    fn held(&self) -> std::sync::MutexGuard<'_, Vec<Asked>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -141,7 +141,7 @@ impl Expression {
     fn within(&self, outer: Operator, is_right: bool) -> String {
         let bracketed = match self {
             Number(_) => false,
-            Pair(_, ..) if is_right => true,
+            Pair(..) if is_right => true,
             Pair(inner, ..) => inner.is_additive() && !outer.is_additive(),
         };
         if bracketed { format!("({})", self.shown()) } else { self.shown() }

@@ -54,69 +54,15 @@ pub struct Math {
 
 impl Environment for Math {
     fn describe() -> Description {
-        Description::new(
+        let described = Description::new(
             "math",
             env!("CARGO_PKG_VERSION"),
             "Answer mathematical questions, generated or of a data set.",
         )
-        .setting(Setting::choice(
-            "kind",
-            "What generated questions are about.",
-            ["arithmetic", "algebra", "number-theory", "mixed"],
-        ))
-        .setting(Setting::choice(
-            "operators",
-            "What arithmetic does.",
-            ["+", "+-", "+-*", "+-*/", "-", "*"],
-        ))
-        .setting(Setting::integer("operands", "Numbers in an expression.", 2..=6, 2))
-        .setting(Setting::integer("digits", "Digits of such a number at most.", 1..=6, 2))
-        .setting(Setting::integer(
-            "difficulty",
-            "Of algebra and number theory: larger numbers, and more to do.",
-            1..=5,
-            2,
-        ))
-        .setting(Setting::choice(
-            "observation",
-            "Digits as words for small policies, or English.",
-            ["words", "text"],
-        ))
-        .setting(Setting::number(
-            "near",
-            "What a wrong number earns its seat at most: for the share of its digits that is right.",
-            0.0..=0.5,
-            0.4,
-        ))
-        .preset("easy", "Sums of two numbers, for small policies.", &[])
-        .preset(
-            "paper",
-            "Questions in English, or records: a reasoner and a tool role agree on an answer.",
-            &[
-                ("observation", "text".into()),
-                ("near", 0.0.into()),
-                ("kind", "mixed".into()),
-                ("operators", "+-*/".into()),
-                ("operands", 4.into()),
-                ("difficulty", 3.into()),
-            ],
-        )
-        .preset(
-            "hard",
-            "The same with long expressions and large numbers.",
-            &[
-                ("observation", "text".into()),
-                ("near", 0.0.into()),
-                ("kind", "mixed".into()),
-                ("operators", "+-*/".into()),
-                ("operands", 6.into()),
-                ("digits", 3.into()),
-                ("difficulty", 5.into()),
-            ],
-        )
         .action("answer", "the final answer; in English inside \\boxed{}, as in \\boxed{-17}")
         .action("plan", "an answer to propose, in the same notation")
-        .workflows(&["reasoner-tool", "solo"])
+        .workflows(&["reasoner-tool", "solo"]);
+        with_presets(with_settings(described))
     }
 
     fn configure(settings: &[Configured]) -> Result<Configuration, Problem> {
@@ -197,6 +143,69 @@ impl Rendered for Math {
 
 fn form(settings: &[Configured]) -> Result<Form, Problem> {
     Ok(if settings.text("observation")? == "text" { Form::Text } else { Form::Words })
+}
+
+fn with_settings(description: Description) -> Description {
+    description
+        .setting(Setting::choice(
+            "kind",
+            "What generated questions are about.",
+            ["arithmetic", "algebra", "number-theory", "mixed"],
+        ))
+        .setting(Setting::choice(
+            "operators",
+            "What arithmetic does.",
+            ["+", "+-", "+-*", "+-*/", "-", "*"],
+        ))
+        .setting(Setting::integer("operands", "Numbers in an expression.", 2..=6, 2))
+        .setting(Setting::integer("digits", "Digits of such a number at most.", 1..=6, 2))
+        .setting(Setting::integer(
+            "difficulty",
+            "Of algebra and number theory: larger numbers, and more to do.",
+            1..=5,
+            2,
+        ))
+        .setting(Setting::choice(
+            "observation",
+            "Digits as words for small policies, or English.",
+            ["words", "text"],
+        ))
+        .setting(Setting::number(
+            "near",
+            "What a wrong number earns its seat at most: for the share of its digits that is right.",
+            0.0..=0.5,
+            0.4,
+        ))
+}
+
+fn with_presets(description: Description) -> Description {
+    description
+        .preset("easy", "Sums of two numbers, for small policies.", &[])
+        .preset(
+            "paper",
+            "Questions in English, or records: a reasoner and a tool role agree on an answer.",
+            &[
+                ("observation", "text".into()),
+                ("near", 0.0.into()),
+                ("kind", "mixed".into()),
+                ("operators", "+-*/".into()),
+                ("operands", 4.into()),
+                ("difficulty", 3.into()),
+            ],
+        )
+        .preset(
+            "hard",
+            "The same with long expressions and large numbers.",
+            &[
+                ("observation", "text".into()),
+                ("near", 0.0.into()),
+                ("kind", "mixed".into()),
+                ("operators", "+-*/".into()),
+                ("operands", 6.into()),
+                ("digits", 3.into()),
+                ("difficulty", 5.into()),
+            ],
+        )
 }
 
 impl Math {

@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_letter_is_skipped_where_the_publisher_skips_a_number() {
-        let names = [0, 1, 6, 7, 17, 18, 19, 20].map(|number| difficulty(number));
+        let names = [0, 1, 6, 7, 17, 18, 19, 20].map(difficulty);
         let names: Vec<&str> = names.iter().map(|name| name.as_deref().unwrap_or("-")).collect();
         assert_eq!(names, ["-", "easy", "external", "A", "K", "-", "L", "M"]);
     }
