@@ -105,10 +105,14 @@ impl Configuration {
         self
     }
 
-    /// Add these words to user messages and demonstrated answers.
+    /// Add these words to user messages and demonstrated answers, if they are new.
     #[must_use]
     pub fn words(mut self, words: &[&str]) -> Self {
-        self.vocabulary.extend(words.iter().map(|&word| word.to_owned()));
+        for &word in words {
+            if !self.vocabulary.iter().any(|known| known == word) {
+                self.vocabulary.push(word.to_owned());
+            }
+        }
         self
     }
 }
