@@ -271,6 +271,13 @@ fn a_reasoner_and_a_tool_that_disagree_are_told_so_and_agreement_ends_it() {
     let before = said[..first.unwrap()].iter().filter(|line| *line == "tool calls run").count();
     assert_eq!(before, 2, "{said:?}");
     assert!(said.contains(&"does plan R".to_owned()), "{said:?}");
+    let last = transcript(
+        &scenario("reasoner-tool", "rounds = 1"),
+        |seat, _| if seat == "reasoner" { "D".to_owned() } else { program("R") },
+        2,
+    );
+    let acts: Vec<&String> = last.iter().filter(|it| it.starts_with("does moves ")).collect();
+    assert_eq!(acts[0], "does moves D", "after the last round it is the reasoner's answer");
 }
 
 #[test]
@@ -288,6 +295,22 @@ fn an_aggregator_is_told_every_proposal_in_the_order_of_the_seats() {
     );
     assert!(said.contains(&"aggregator says L # D | R | U".to_owned()), "{said:?}");
     assert!(said.contains(&"does plan U".to_owned()), "{said:?}");
+}
+
+#[test]
+fn every_proposal_is_scored_for_the_seat_that_made_it() {
+    let scenario = scenario("aggregate", "reasoners = 2\ntools = 1");
+    let program = |what: &str| format!("```python\nprint('{what}')\n```");
+    for nonsense in 0..3 {
+        let said = |seat: usize| if seat == nonsense { "nowhere" } else { "D" };
+        let texts = [said(0).to_owned(), said(1).to_owned(), program(said(2))];
+        let Next::Asked(position) = scenario.begin(Split::Train, 3).unwrap().next else { panic!() };
+        let answers: Vec<Answer> =
+            texts.iter().map(|text| Answer { text, complete: true }).collect();
+        let rewards = scenario.answer(&position, &answers).unwrap().rewards;
+        let unreadable = |seat: usize| rewards[seat].parts.contains_key("unreadable");
+        assert_eq!([0, 1, 2].map(unreadable), [0, 1, 2].map(|seat| seat == nonsense));
+    }
 }
 
 #[test]
@@ -333,7 +356,13 @@ fn every_instruction_is_carried_out_by_a_worker_in_a_conversation_of_its_own() {
         rollout.samples.iter().filter(|sample| sample.role == "planner").collect();
     let worker: Vec<_> = rollout.samples.iter().filter(|sample| sample.role == "worker").collect();
     assert!(planner.iter().all(|sample| sample.thread.is_empty() && sample.caller.is_none()));
-    assert!(worker.iter().all(|sample| sample.caller.is_some()));
+    for sample in &worker {
+        let caller = &rollout.samples[sample.caller.unwrap()];
+        let number: usize = sample.thread.strip_prefix("worker-").unwrap().parse().unwrap();
+        assert_eq!((caller.role.as_str(), caller.task), ("planner", sample.task));
+        assert_eq!(caller.turn, number / 2, "two workers a plan: {}", sample.thread);
+    }
+    assert!(worker.iter().any(|sample| sample.thread == "worker-3"), "of the second plan");
     assert!(["worker-0", "worker-1"].iter().all(|it| worker.iter().any(|s| s.thread == *it)));
 }
 
