@@ -49,8 +49,13 @@ impl Random {
 /// A hash that is the same on every machine and in every version: FNV-1a with
 /// SplitMix64's finalizer.
 pub(crate) fn hash(bytes: &[u8]) -> u64 {
+    mix(fnv(bytes))
+}
+
+/// FNV-1a of 64 bits.
+pub(crate) fn fnv(bytes: &[u8]) -> u64 {
     let fold = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3);
-    mix(bytes.iter().fold(0xCBF2_9CE4_8422_2325, fold))
+    bytes.iter().fold(0xCBF2_9CE4_8422_2325, fold)
 }
 
 fn mix(mut bits: u64) -> u64 {

@@ -47,6 +47,21 @@ impl Rendering {
     }
 }
 
+/// Text as it may stand in an image: whatever it says, the image can only be
+/// looked at. Signs are written as numbers, and so is `f`, without which `href` cannot
+/// be spelled; every other word that is refused has a sign in it.
+pub fn escaped(text: &str) -> String {
+    let plain = |letter: char| {
+        letter == ' ' || (letter.is_ascii_alphanumeric() && !matches!(letter, 'f' | 'F'))
+    };
+    let written = |letter: char| match letter {
+        _ if plain(letter) => letter.to_string(),
+        _ if letter.is_control() => " ".to_owned(),
+        _ => format!("&#{};", u32::from(letter)),
+    };
+    text.chars().map(written).collect()
+}
+
 /// An attribute that begins with `on` is run by whoever shows the image.
 fn check_attributes(svg: &str) -> Result<(), String> {
     let parts = svg.split(|c: char| c.is_whitespace() || c == '/' || c == '"' || c == '\'');
@@ -82,6 +97,15 @@ mod tests {
         ] {
             assert!(fault(inside).is_some(), "{inside}");
         }
+    }
+
+    #[test]
+    fn whatever_a_text_says_it_can_be_shown() {
+        let words = FORBIDDEN.join(" ");
+        for text in [words.as_str(), "a onload=\"x\" b", "</text><script>", "\u{0}é\n1 < 2"] {
+            assert_eq!(fault(&format!("<text>{}</text>", escaped(text))), None, "{text}");
+        }
+        assert_eq!(escaped("of 1 & 2"), "o&#102; 1 &#38; 2");
     }
 
     #[test]

@@ -20,8 +20,10 @@ pub use native::Native;
 pub use report::{Finding, Report, Reproducer, Verdict};
 pub use workflow::{SessionUnderTest, WorkflowUnderTest};
 
+use crate::environment::Task;
+use crate::random::fnv;
 use crate::settings;
-use crate::types::{Configured, Setting, Value};
+use crate::types::{Configured, Seat, Setting, Value};
 use crate::{Environment, Workflow};
 
 /// Check an environment with its default settings.
@@ -32,6 +34,19 @@ pub fn check_environment<E: Environment + 'static>() -> Report {
 /// Check a workflow with its default settings.
 pub fn check_workflow<W: Workflow + 'static>() -> Report {
     Scope::default().check_workflow(&Native::<W>::default())
+}
+
+/// A digest of what a player sees at the start of these tasks, to be compared
+/// with what it was: one version of an environment has the same tasks for ever.
+///
+/// # Panics
+/// If a task cannot be begun.
+pub fn digest_of<E: Environment>(tasks: &[Task]) -> String {
+    let seen = |task: &Task| {
+        let episode = E::start(task).expect("a task that can be begun");
+        episode.observe(&Seat::new("player"))
+    };
+    format!("{:016x}", fnv(tasks.iter().map(seen).collect::<String>().as_bytes()))
 }
 
 /// Told before each check how many are done, how many there are, and which one begins.

@@ -1,7 +1,7 @@
 //! How an episode looks to a person: what the roles see, and below it a box for
 //! each example and each of the team's tests.
 
-use plugin_sdk::rendering::Rendering;
+use plugin_sdk::rendering::{Rendering, escaped};
 
 use crate::game::Attempt;
 use crate::suite::Suite;
@@ -56,20 +56,6 @@ fn boxes(trials: &[Trial], y: usize) -> String {
 
 fn cut(line: &str) -> String {
     line.chars().take(COLUMNS).collect()
-}
-
-/// The text as it may stand in an image. All but plain letters is written by its
-/// number, so that nothing in it can mean anything.
-fn escaped(text: &str) -> String {
-    let plain = |letter: char| {
-        letter == ' ' || (letter.is_ascii_alphanumeric() && !matches!(letter, 'f' | 'F'))
-    };
-    let letter = |letter: char| match letter {
-        _ if plain(letter) => letter.to_string(),
-        _ if letter.is_control() => " ".to_owned(),
-        _ => format!("&#{};", u32::from(letter)),
-    };
-    text.chars().map(letter).collect()
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Who solves a board and who does not, and what that pays.
 
 use eight_queens::EightQueens;
-use plugin_sdk::environment::{Environment, Seat, Split, Task};
-use plugin_sdk::testing::{Table, Voice};
+use plugin_sdk::environment::{Split, Task};
+use plugin_sdk::testing::{Table, Voice, digest_of};
 
 const TEAM: Table<'static> = Table {
     voices: &[
@@ -42,17 +42,7 @@ fn nobody_earns_by_not_solving_what_the_worst_solution_pays() {
 
 #[test]
 fn one_version_gives_the_same_tasks_for_ever() {
-    let digest = |split: Split| {
-        let seat = Seat::new("player");
-        let drawn = tasks(split, 8).into_iter().map(|task| {
-            let task = task.with("observation", "map");
-            EightQueens::start(&task).expect("a puzzle").observe(&seat)
-        });
-        // FNV-1a.
-        drawn.flat_map(String::into_bytes).fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)
-        })
-    };
-    let digests = Split::ALL.map(|split| format!("{:016x}", digest(split)));
+    let of = |split| tasks(split, 8).into_iter().map(|task| task.with("observation", "map"));
+    let digests = Split::ALL.map(|split| digest_of::<EightQueens>(&of(split).collect::<Vec<_>>()));
     assert_eq!(digests, ["358a7b8ac84f3aae", "5d6a3473497278c7", "feb0e67b0b6b73e8"]);
 }

@@ -1,7 +1,7 @@
 //! How an episode looks to a person: the question on a sheet, and the answer
 //! below it.
 
-use plugin_sdk::rendering::Rendering;
+use plugin_sdk::rendering::{Rendering, escaped};
 
 use crate::question::Question;
 
@@ -60,20 +60,6 @@ fn wrapped(text: &str) -> Vec<String> {
         }
     }
     lines
-}
-
-/// The text as it may stand in an image. All but plain letters is written by its
-/// number, so that nothing in it can mean anything.
-fn escaped(text: &str) -> String {
-    let plain = |letter: char| {
-        letter == ' ' || (letter.is_ascii_alphanumeric() && !matches!(letter, 'f' | 'F'))
-    };
-    let letter = |letter: char| match letter {
-        _ if plain(letter) => letter.to_string(),
-        _ if letter.is_control() => " ".to_owned(),
-        _ => format!("&#{};", u32::from(letter)),
-    };
-    text.chars().map(letter).collect()
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Who reaches the goal and who does not, and what that pays.
 
 use plan_path::PlanPath;
-use plugin_sdk::environment::{Environment, Seat, Split, Task};
-use plugin_sdk::testing::{Table, Voice};
+use plugin_sdk::environment::{Split, Task};
+use plugin_sdk::testing::{Table, Voice, digest_of};
 
 const TEAM: Table<'static> = Table {
     voices: &[
@@ -36,17 +36,7 @@ fn nobody_earns_by_not_solving_what_the_solution_pays() {
 
 #[test]
 fn one_version_gives_the_same_tasks_for_ever() {
-    let digest = |split: Split| {
-        let seat = Seat::new("player");
-        let drawn = tasks(split, 8).into_iter().map(|task| {
-            let task = task.with("observation", "map");
-            PlanPath::start(&task).expect("a board").observe(&seat)
-        });
-        // FNV-1a.
-        drawn.flat_map(String::into_bytes).fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)
-        })
-    };
-    let digests = Split::ALL.map(|split| format!("{:016x}", digest(split)));
+    let of = |split| tasks(split, 8).into_iter().map(|task| task.with("observation", "map"));
+    let digests = Split::ALL.map(|split| digest_of::<PlanPath>(&of(split).collect::<Vec<_>>()));
     assert_eq!(digests, ["bfef6cb117a4f349", "888053c630ecf708", "e1ae5058dede429b"]);
 }
