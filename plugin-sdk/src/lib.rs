@@ -105,6 +105,7 @@ mod random;
 pub mod reading;
 pub mod rendering;
 pub mod retrieval;
+mod reusable;
 pub mod sandbox;
 pub mod settings;
 pub mod spelling;

@@ -1,6 +1,5 @@
 //! The downloads that all clones of one user share.
 
-use std::env;
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,7 +16,7 @@ pub struct Cache {
 impl Cache {
     /// Opens the user's cache, and waits if another process holds it.
     pub fn open() -> Result<Self> {
-        let root = folder(env::var_os("XDG_CACHE_HOME").map(PathBuf::from), env::home_dir())
+        let root = guest_toolchain::cache_folder()
             .context("nowhere to keep downloads: set HOME or XDG_CACHE_HOME")?;
         let lock = lock(&root).with_context(|| {
             format!("cannot use `{}` for downloads: set XDG_CACHE_HOME", root.display())
@@ -25,16 +24,15 @@ impl Cache {
         Ok(Self { root, _lock: lock })
     }
 
+    /// The folder itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// A path inside.
     pub fn join(&self, path: impl AsRef<Path>) -> PathBuf {
         self.root.join(path)
     }
-}
-
-/// By the XDG rules, a relative `XDG_CACHE_HOME` does not count.
-fn folder(xdg: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
-    let base = xdg.filter(|path| path.is_absolute()).or_else(|| Some(home?.join(".cache")))?;
-    Some(base.join("troupe"))
 }
 
 fn lock(root: &Path) -> Result<File> {
@@ -80,14 +78,5 @@ mod tests {
         remove_dir(&path).unwrap();
         remove_dir(&path).unwrap();
         assert!(!path.exists());
-    }
-
-    #[test]
-    fn the_cache_follows_the_xdg_rules() {
-        let home = || Some(PathBuf::from("/home/ada"));
-        assert_eq!(folder(Some("/c".into()), home()), Some("/c/troupe".into()));
-        assert_eq!(folder(Some("c".into()), home()), Some("/home/ada/.cache/troupe".into()));
-        assert_eq!(folder(None, home()), Some("/home/ada/.cache/troupe".into()));
-        assert_eq!(folder(None, None), None);
     }
 }

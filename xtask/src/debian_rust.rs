@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
+use guest_toolchain::Toolchain;
 
 use crate::cache::{Cache, fresh_dir, remove_dir};
 use crate::process;
@@ -19,12 +20,6 @@ use crate::progress::{Bytes, Step, size_of};
 
 /// The compiler and the sources of its standard library.
 const PACKAGES: [&str; 2] = ["rustc-web", "rust-web-src"];
-
-/// The unpacked compiler.
-#[derive(Debug)]
-pub struct DebianRust {
-    home: PathBuf,
-}
 
 /// A package as apt offers it.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,58 +29,38 @@ struct Package {
     size: u64,
 }
 
-impl DebianRust {
-    /// The compiler that an earlier run unpacked.
-    pub fn cached(cache: &Cache) -> Option<Self> {
-        let rust = Self { home: cache.join("rustc-web") };
-        rust.compiler().is_file().then_some(rust)
+/// Downloads and unpacks the compiler; it appears under its name only when complete.
+pub fn fetch(cache: &Cache) -> Result<()> {
+    if !process::succeeds(Command::new("apt-get").arg("--version")) {
+        bail!("this is not a Debian or Ubuntu, whose `rustc-web` could stand in");
     }
+    let archives = download(&cache.join("debs"))?;
+    let home = Toolchain::debian_home(cache.root());
+    let staging = home.with_extension("partial");
+    fresh_dir(&staging)?;
+    unpack(&archives, &staging)?;
+    write_launcher(&staging)?;
+    version(&staging).context("Debian's compiler does not start here")?;
+    fs::rename(&staging, &home)?;
+    remove_dir(&cache.join("debs"))
+}
 
-    /// Downloads and unpacks the compiler; it appears under its name only when complete.
-    pub fn fetch(cache: &Cache) -> Result<Self> {
-        if !process::succeeds(Command::new("apt-get").arg("--version")) {
-            bail!("this is not a Debian or Ubuntu, whose `rustc-web` could stand in");
-        }
-        let archives = download(&cache.join("debs"))?;
-        let staging = Self { home: cache.join("rustc-web.partial") };
-        fresh_dir(&staging.home)?;
-        unpack(&archives, &staging.home)?;
-        staging.write_launcher()?;
-        staging.version().context("Debian's compiler does not start here")?;
+/// What the compiler calls itself.
+pub fn version(home: &Path) -> Result<String> {
+    let version = process::read(Command::new(home.join("rustc")).arg("--version"))?;
+    Ok(version.trim().to_owned())
+}
 
-        let rust = Self { home: cache.join("rustc-web") };
-        fs::rename(&staging.home, &rust.home)?;
-        remove_dir(&cache.join("debs"))?;
-        Ok(rust)
-    }
-
-    /// The program to use as `rustc`.
-    pub fn compiler(&self) -> PathBuf {
-        self.home.join("rustc")
-    }
-
-    /// The folder that holds it, the library's sources included.
-    pub fn home(&self) -> &Path {
-        &self.home
-    }
-
-    /// What the compiler calls itself.
-    pub fn version(&self) -> Result<String> {
-        let version = process::read(Command::new(self.compiler()).arg("--version"))?;
-        Ok(version.trim().to_owned())
-    }
-
-    /// The compiler expects its libraries in the system's folders: a script says where they are.
-    fn write_launcher(&self) -> Result<()> {
-        let script = format!(
-            "#!/bin/sh\n\
-             usr=$(dirname \"$0\")/usr\n\
-             LD_LIBRARY_PATH=$usr/lib/{ARCH}-linux-gnu exec \"$usr/bin/rustc\" \"$@\"\n"
-        );
-        fs::write(self.compiler(), script)?;
-        fs::set_permissions(self.compiler(), fs::Permissions::from_mode(0o755))?;
-        Ok(())
-    }
+/// The compiler expects its libraries in the system's folders: a script says where they are.
+fn write_launcher(home: &Path) -> Result<()> {
+    let script = format!(
+        "#!/bin/sh\n\
+         usr=$(dirname \"$0\")/usr\n\
+         LD_LIBRARY_PATH=$usr/lib/{ARCH}-linux-gnu exec \"$usr/bin/rustc\" \"$@\"\n"
+    );
+    fs::write(home.join("rustc"), script)?;
+    fs::set_permissions(home.join("rustc"), fs::Permissions::from_mode(0o755))?;
+    Ok(())
 }
 
 /// Brings all packages into `folder`; those that an interrupted run brought are kept.

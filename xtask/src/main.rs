@@ -33,11 +33,11 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
+use guest_toolchain::Toolchain;
 
 use crate::cache::Cache;
 use crate::layout::Layout;
 use crate::libtorch::Flavour;
-use crate::wasm_target::Toolchain;
 use crate::workspace::Workspace;
 
 /// Sets up, builds and checks Troupe.
@@ -109,7 +109,7 @@ fn perform(task: &Task) -> Result<()> {
         Task::Setup { cuda: false } => set_up(&workspace, Flavour::Cpu).map(drop),
         Task::Plugins { fixtures } => {
             let cache = Cache::open()?;
-            let toolchain = Toolchain::ensure(&cache)?;
+            let toolchain = wasm_target::ensure(&cache)?;
             interpreters::ensure(&workspace, &cache)?;
             build_plugins(&workspace, &toolchain, *fixtures)
         }
@@ -159,7 +159,7 @@ fn set_up(workspace: &Workspace, flavour: Flavour) -> Result<Toolchain> {
     compiler::check()?;
     libtorch::ensure(workspace, &cache, flavour)?;
     interpreters::ensure(workspace, &cache)?;
-    Toolchain::ensure(&cache)
+    wasm_target::ensure(&cache)
 }
 
 fn build_plugins(workspace: &Workspace, toolchain: &Toolchain, fixtures: bool) -> Result<()> {

@@ -6,11 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use wit_component::ComponentEncoder;
+use guest_toolchain::{TARGET, Toolchain, component_of};
 
 use crate::process;
 use crate::progress::{Bytes, Elapsed};
-use crate::wasm_target::{TARGET, Toolchain};
 use crate::workspace::{Plugin, Workspace};
 
 /// The profile in `Cargo.toml` that plugins are compiled with: always optimized.
@@ -87,7 +86,7 @@ impl Set<'_> {
 /// Wraps a core module as a component; says how large it is if that changed the file.
 fn update_component(module: &Path, component: &Path) -> Result<Option<Bytes>> {
     let module = fs::read(module).with_context(|| format!("reading `{}`", module.display()))?;
-    let bytes = ComponentEncoder::default().validate(true).module(&module)?.encode()?;
+    let bytes = component_of(&module)?;
     if fs::read(component).is_ok_and(|old| old == bytes) {
         return Ok(None);
     }

@@ -25,6 +25,7 @@ use crate::grading::GradingError;
 use crate::loading::LoadError;
 use crate::plugin::{PluginError, PluginFailure, THREAD_STACK_BYTES, announce_compilations};
 use crate::program::SandboxError;
+use crate::project::ProjectError;
 use crate::sandbox::{StartError, work};
 use crate::server::ServeError;
 use crate::storage::StorageError;
@@ -139,6 +140,13 @@ fn of_plugins(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
             LoadError::Plugin(error) => of(error),
             LoadError::Sandbox(_) => ExitCode::Plugin,
             LoadError::Corpus(_) => ExitCode::Usage,
+        });
+    }
+    if let Some(error) = cause.downcast_ref::<ProjectError>() {
+        return Some(match error {
+            ProjectError::Build(_) | ProjectError::NotAPlugin(..) => ExitCode::Plugin,
+            ProjectError::Storage(_) => ExitCode::Storage,
+            _ => ExitCode::Usage,
         });
     }
     let failed = || cause.is::<PluginFailure>().then_some(ExitCode::Plugin);

@@ -18,6 +18,7 @@ pub mod plugin;
 pub mod records;
 pub mod sandbox;
 pub mod loading;
+pub mod project;
 pub mod grading;
 pub mod data;
 pub mod server;

@@ -2,6 +2,8 @@
 
 mod bench;
 mod check;
+mod dev;
+mod sources;
 
 use std::path::Path;
 
@@ -22,6 +24,9 @@ use crate::storage::list_folder;
 
 pub fn run(command: PluginCommand) -> anyhow::Result<ExitCode> {
     match command {
+        PluginCommand::New { name, lang, kind } => sources::create(name, lang, kind)?,
+        PluginCommand::Build { folder } => sources::build(&folder)?,
+        PluginCommand::Dev { folder, once } => return dev::run(&folder, once),
         PluginCommand::List => list()?,
         PluginCommand::Inspect { subject } => inspect(&load(&subject, &[])?.1)?,
         PluginCommand::Check { subject, tasks, strict, json, set } => {

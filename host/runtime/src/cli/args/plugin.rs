@@ -4,9 +4,41 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use crate::project::{Kind, Language};
+
 /// `host plugin`.
 #[derive(Debug, Subcommand)]
 pub enum PluginCommand {
+    /// Write the sources of a new plugin, which build as they are.
+    #[command(after_help = "\
+Examples:
+  host plugin new my-game
+  host plugin new my-team --kind workflow")]
+    New {
+        /// Its name, in kebab-case; a folder of this name is made.
+        name: String,
+        /// What it is written in.
+        #[arg(long, value_enum, default_value = "rust")]
+        lang: Language,
+        /// What it brings.
+        #[arg(long, value_enum, default_value = "environment")]
+        kind: Kind,
+    },
+    /// Build a plugin's sources to a component beside them.
+    Build {
+        /// The folder with `plugin.toml`.
+        #[arg(default_value = ".")]
+        folder: PathBuf,
+    },
+    /// Build, check and play one episode, again whenever a source file changes.
+    Dev {
+        /// The folder with `plugin.toml`.
+        #[arg(default_value = ".")]
+        folder: PathBuf,
+        /// Do it once; exit code 7 if a step fails.
+        #[arg(long)]
+        once: bool,
+    },
     /// List the components in the plugin path.
     List,
     /// Say what a component offers: roles, actions, settings, imports.

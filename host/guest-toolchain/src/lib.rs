@@ -1,0 +1,10 @@
+//! What turns a plugin's sources into a component, for whoever builds one: `cargo xtask plugins`
+//! and `host plugin build`.
+
+mod cache;
+mod component;
+mod rust;
+
+pub use cache::cache_folder;
+pub use component::{NotAModule, component_of, component_of_world};
+pub use rust::{NoToolchain, TARGET, Toolchain};

@@ -1,0 +1,62 @@
+//! What can be wrong with a plugin's sources, or with what builds them.
+
+use std::fmt::Display;
+use std::path::PathBuf;
+
+use guest_toolchain::{NoToolchain, NotAModule};
+
+use crate::storage::StorageError;
+
+/// A project cannot be made, read or built.
+#[derive(Debug, thiserror::Error)]
+pub enum ProjectError {
+    /// The name does not do.
+    #[error("the name {0:?} {1}")]
+    Name(String, &'static str),
+    /// It would overwrite something.
+    #[error("`{}` is there already; choose another name, or remove it", .0.display())]
+    Exists(PathBuf),
+    /// It is not a project's folder.
+    #[error(
+        "`{}` is no plugin's folder: it has no `plugin.toml`; `host plugin new NAME` makes one",
+        .0.display()
+    )]
+    NoProject(PathBuf),
+    /// Its `plugin.toml` is wrong.
+    #[error("`{}`: {reason}", path.display())]
+    Manifest {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, on one line.
+        reason: String,
+    },
+    /// A tool is missing.
+    #[error("{what} is missing, which builds plugins in {language}: `{command}`")]
+    Tool {
+        /// The tool.
+        what: &'static str,
+        /// The language.
+        language: &'static str,
+        /// The one command that installs it.
+        command: String,
+    },
+    /// Rust, or its linker, is missing.
+    #[error(transparent)]
+    NoToolchain(#[from] NoToolchain),
+    /// A tool was started and failed; it said why.
+    #[error("`{0}` could not be built: see above")]
+    Build(String),
+    /// No component can be made of what was compiled.
+    #[error("`{0}` was compiled, but is no plugin: {1}")]
+    NotAPlugin(String, NotAModule),
+    /// A file cannot be read or written.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+impl ProjectError {
+    pub(super) fn manifest(path: PathBuf, reason: &impl Display) -> Self {
+        let reason = reason.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+        ProjectError::Manifest { path, reason }
+    }
+}
