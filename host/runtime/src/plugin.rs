@@ -30,6 +30,7 @@ mod grants;
 mod wasi;
 mod answer;
 mod instance;
+mod kept;
 mod retrieval;
 mod component;
 #[cfg(test)]

@@ -12,7 +12,7 @@ pub struct Seed(u64);
 
 impl Seed {
     /// The root of a run.
-    pub fn new(run: u64) -> Self {
+    pub const fn new(run: u64) -> Self {
         Seed(mix(run ^ 0x7472_6f75_7065_0001))
     }
 
@@ -61,7 +61,7 @@ impl Seed {
 }
 
 /// The finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-fn mix(value: u64) -> u64 {
+const fn mix(value: u64) -> u64 {
     let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

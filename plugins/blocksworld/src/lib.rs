@@ -58,6 +58,7 @@ impl Environment for Blocksworld {
             env!("CARGO_PKG_VERSION"),
             "Rebuild stacks of blocks, one block at a time.",
         )
+        .reusable()
         .setting(Setting::integer("blocks", "Blocks on the table.", 3..=most, 5))
         .setting(Setting::integer("min_distance", "Moves to the goal at least.", 1..=14, 1))
         .setting(Setting::integer("max_distance", "Moves to the goal at most.", 1..=14, 13))

@@ -45,6 +45,7 @@ impl Environment for Code {
     fn describe() -> Description {
         let summary = "Write a program that passes hidden tests, and tests that it must pass.";
         Description::new("code", env!("CARGO_PKG_VERSION"), summary)
+            .reusable()
             .setting(Setting::choice(
                 "kind",
                 "What generated problems are about.",

@@ -43,6 +43,7 @@ impl Workflow for CoderTester {
     fn describe() -> Description {
         let summary = "A coder and a tester write a program and tests until they agree.";
         Description::new("coder-tester", env!("CARGO_PKG_VERSION"), summary)
+            .reusable()
             .action(PROGRAM)
             .action(TESTS)
             .prompts(&[CODER, TESTER])

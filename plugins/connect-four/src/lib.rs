@@ -68,6 +68,7 @@ impl Environment for ConnectFour {
             env!("CARGO_PKG_VERSION"),
             "Drop discs into columns and get four in a row before the other one does.",
         )
+        .reusable()
         .setting(Setting::integer("rows", "Rows of the board.", 4..=8, 6))
         .setting(Setting::integer("columns", "Columns of the board.", 4..=9, 7))
         .setting(Setting::integer("connect", "Discs in a row that win.", 3..=5, 4))

@@ -55,6 +55,7 @@ impl Environment for Countdown {
             env!("CARGO_PKG_VERSION"),
             "Make a target out of numbers, by arithmetic.",
         )
+        .reusable()
         .setting(Setting::integer("numbers", "Numbers of a generated puzzle.", 2..=6, 4))
         .setting(Setting::integer("max_number", "The largest of them.", 4..=1000, 50))
         .setting(Setting::integer("min_target", "The least target.", 1..=10_000, 10))

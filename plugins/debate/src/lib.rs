@@ -42,6 +42,7 @@ impl Workflow for Debate {
     fn describe() -> Description {
         let summary = "Several debaters answer in rounds, the majority decides.";
         Description::new("debate", env!("CARGO_PKG_VERSION"), summary)
+            .reusable()
             .setting(Kinds::setting())
             .setting(Setting::integer("debaters", "Seats of the debater.", 2..=16, 3))
             .setting(Setting::integer("rounds", "Rounds before it is decided.", 1..=8, 2))

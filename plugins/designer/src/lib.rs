@@ -57,6 +57,7 @@ impl Workflow for Designer {
     fn describe() -> Description {
         let summary = "A designer writes the team that works.";
         Description::new("designer", env!("CARGO_PKG_VERSION"), summary)
+            .reusable()
             .setting(Kinds::setting())
             .setting(Setting::integer("executors", "Members of a team at most.", 1..=8, 4))
             .prompts(&[DESIGNER, EXECUTOR])

@@ -41,6 +41,7 @@ impl Workflow for DraftRefine {
     fn describe() -> Description {
         let summary = "A drafter answers first, a solver improves on the draft.";
         Description::new("draft-refine", env!("CARGO_PKG_VERSION"), summary)
+            .reusable()
             .setting(Kinds::setting())
             .prompts(&[DRAFTER, SOLVER])
     }

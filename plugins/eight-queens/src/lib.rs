@@ -61,6 +61,7 @@ impl Environment for EightQueens {
             env!("CARGO_PKG_VERSION"),
             "Place queens that do not attack each other, beside those that are given.",
         )
+        .reusable()
         .setting(Setting::integer("size", "Rows, columns and queens.", 4..=12, 8))
         .setting(Setting::integer("given", "Queens that are given.", 1..=11, 3))
         .setting(Setting::integer("edits_per_turn", "Edits in one action at most.", 1..=24, 2))

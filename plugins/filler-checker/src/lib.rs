@@ -41,6 +41,7 @@ impl Workflow for FillerChecker {
     fn describe() -> Description {
         let summary = "A filler fills in what is missing, a checker erases mistakes.";
         Description::new("filler-checker", env!("CARGO_PKG_VERSION"), summary)
+            .reusable()
             .action("fill")
             .action("erase")
             .prompts(&[FILLER, CHECKER])

@@ -49,6 +49,7 @@ impl Workflow for GeneratorVerifierRefiner {
     fn describe() -> Description {
         let summary = "A generator answers, a verifier criticizes, a refiner decides.";
         Description::new("generator-verifier-refiner", env!("CARGO_PKG_VERSION"), summary)
+            .reusable()
             .setting(Kinds::setting())
             .prompts(&[GENERATOR, VERIFIER, REFINER])
     }

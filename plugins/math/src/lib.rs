@@ -59,6 +59,7 @@ impl Environment for Math {
             env!("CARGO_PKG_VERSION"),
             "Answer mathematical questions, generated or of a data set.",
         )
+        .reusable()
         .action("answer", "the final answer; in English inside \\boxed{}, as in \\boxed{-17}")
         .action("plan", "an answer to propose, in the same notation")
         .workflows(&["reasoner-tool", "solo"]);

@@ -69,6 +69,7 @@ impl Environment for PlanPath {
             env!("CARGO_PKG_VERSION"),
             "Find the way across a board of walls, a few moves at a time.",
         )
+        .reusable()
         .setting(Setting::integer("size", "Rows and columns of the board.", 4..=20, 10))
         .setting(Setting::integer("walls", "Cells with a wall, at random places.", 0..=200, 12))
         .setting(Setting::integer("min_distance", "Moves to the goal at least.", 1..=100, 3))

@@ -42,6 +42,7 @@ impl Workflow for PlannerExecutor {
     fn describe() -> Description {
         let summary = "A planner proposes moves, an executor makes them.";
         Description::new("planner-executor", env!("CARGO_PKG_VERSION"), summary)
+            .reusable()
             .action("plan")
             .action("moves")
             .prompts(&[PLANNER, EXECUTOR])

@@ -67,6 +67,7 @@ impl Workflow for PlannerWorkers {
     fn describe() -> Description {
         let summary = "A planner gives instructions, workers carry them out.";
         Description::new("planner-workers", env!("CARGO_PKG_VERSION"), summary)
+            .reusable()
             .setting(Kinds::setting())
             .setting(Setting::integer(
                 "workers",

@@ -55,6 +55,7 @@ impl Workflow for ReasonerTool {
     fn describe() -> Description {
         let summary = "A reasoner and a tool answer until they agree.";
         Description::new("reasoner-tool", env!("CARGO_PKG_VERSION"), summary)
+            .reusable()
             .setting(Kinds::setting())
             .setting(Setting::integer(
                 "rounds",

@@ -59,6 +59,7 @@ impl Environment for Search {
             env!("CARGO_PKG_VERSION"),
             "Answer questions that take several documents of a corpus.",
         )
+        .reusable()
         .setting(Setting::integer("min_hops", "Documents a question takes at least.", 1..=4, 2))
         .setting(Setting::integer("max_hops", "Documents a question takes at most.", 1..=4, 3))
         .setting(Setting::integer("queries", "Queries that may be made.", 1..=20, 6))

@@ -45,6 +45,7 @@ impl Workflow for SearcherReasoner {
     fn describe() -> Description {
         let summary = "A searcher searches, a reasoner reads and answers.";
         Description::new("searcher-reasoner", env!("CARGO_PKG_VERSION"), summary)
+            .reusable()
             .setting(Setting::integer(
                 "rounds",
                 "Queries after which the reasoner's answer counts, whatever it is.",

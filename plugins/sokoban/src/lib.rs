@@ -79,6 +79,7 @@ impl Environment for Sokoban {
             env!("CARGO_PKG_VERSION"),
             "Push every box onto a goal, a few moves at a time.",
         )
+        .reusable()
         .setting(Setting::integer("size", "Rows and columns, with the outer walls.", 6..=10, 6))
         .setting(Setting::integer("boxes", "Boxes, and as many goals.", 1..=4, 1))
         .setting(Setting::integer("walls", "Inner walls, at random places.", 0..=30, 2))

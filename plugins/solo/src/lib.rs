@@ -31,6 +31,7 @@ pub struct Solo {
 impl Workflow for Solo {
     fn describe() -> Description {
         Description::new("solo", env!("CARGO_PKG_VERSION"), "One role acts on what it sees.")
+            .reusable()
             .setting(Kinds::setting())
             .prompts(&[PLAYER])
     }

@@ -52,6 +52,7 @@ impl Workflow for SolverVerifier {
     fn describe() -> Description {
         let summary = "A solver answers, a verifier accepts or criticizes.";
         Description::new("solver-verifier", env!("CARGO_PKG_VERSION"), summary)
+            .reusable()
             .setting(Kinds::setting())
             .setting(Setting::integer(
                 "rounds",

@@ -47,6 +47,7 @@ impl Workflow for ToolPlanner {
     fn describe() -> Description {
         let summary = "A tool writes a program that proposes, a planner decides.";
         Description::new("tool-planner", env!("CARGO_PKG_VERSION"), summary)
+            .reusable()
             .setting(Kinds::setting())
             .setting(Setting::text("language", "The programs' language.", "python"))
             .prompts(&[TOOL, PLANNER])

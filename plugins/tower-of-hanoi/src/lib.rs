@@ -51,6 +51,7 @@ impl Environment for TowerOfHanoi {
             env!("CARGO_PKG_VERSION"),
             "Get all disks to one peg, never a larger one onto a smaller one.",
         )
+        .reusable()
         .setting(Setting::integer("disks", "Disks of a generated puzzle.", 3..=8, 4))
         .setting(Setting::integer("pegs", "Pegs of a generated puzzle.", 3..=5, 3))
         .setting(Setting::integer("min_distance", "Moves to the target at least.", 1..=255, 1))

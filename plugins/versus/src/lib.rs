@@ -38,6 +38,7 @@ impl Workflow for Versus {
     fn describe() -> Description {
         let summary = "Two opposed players take turns.";
         Description::new("versus", env!("CARGO_PKG_VERSION"), summary)
+            .reusable()
             .setting(Kinds::setting())
             .prompts(&PLAYERS)
     }

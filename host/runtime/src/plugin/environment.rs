@@ -5,12 +5,13 @@ use std::sync::Arc;
 use plugin_sdk::environment::{Configuration, Description, Task};
 use plugin_sdk::rendering::Rendering;
 
-use super::bindings::exports::troupe::plugin::environment::GuestIndices;
+use super::bindings::exports::troupe::plugin::environment::{Guest, GuestIndices};
 use super::component::Plugin;
 use super::episode::{EnvironmentState, LiveEpisode};
 use super::error::PluginError;
 use super::failure::{Cause, Identity, PluginFailure};
 use super::instance::Instance;
+use super::kept::{Kept, Used};
 use super::preset::Presets;
 use super::setting::Settings;
 use crate::seed::Seed;
@@ -27,6 +28,7 @@ pub(super) struct Environment {
     pub(super) identity: Identity,
     description: Description,
     presets: Presets,
+    pub(super) kept: Kept<Guest>,
 }
 
 impl EnvironmentPlugin {
@@ -45,7 +47,8 @@ impl EnvironmentPlugin {
             reason,
         })?;
         let identity = Identity::new(&description.name, &description.version);
-        let shared = Environment { plugin: plugin.clone(), identity, description, presets };
+        let kept = Kept::new(description.is_reusable());
+        let shared = Environment { plugin: plugin.clone(), identity, description, presets, kept };
         Ok(Some(EnvironmentPlugin { shared: Arc::new(shared) }))
     }
 
@@ -96,7 +99,7 @@ impl EnvironmentPlugin {
         LiveEpisode::start(self, Arc::new(task.clone()))
     }
 
-    /// Goes on from a state, in a fresh instance: from what the guest saved,
+    /// Goes on from a state, in another instance: from what the guest saved,
     /// or, if it saved nothing, by replaying the actions.
     pub fn resume(&self, state: &EnvironmentState) -> Result<LiveEpisode, PluginFailure> {
         LiveEpisode::resume(self, state)
@@ -124,14 +127,24 @@ impl EnvironmentPlugin {
         PluginFailure::new(&self.shared.identity, call, cause)
     }
 
-    pub(super) fn instantiate(
+    fn instantiate(
         &self,
         seed: Seed,
     ) -> Result<(Instance, wasmtime::component::Instance), PluginFailure> {
         self.shared.plugin.instantiate(&self.shared.identity, seed)
     }
 
-    pub(super) fn indices(&self) -> &GuestIndices {
+    /// An instance for an episode.
+    pub(super) fn instance(&self, seed: Seed) -> Result<Used<Guest>, PluginFailure> {
+        self.shared.kept.instance(seed, || {
+            let (mut instance, wasm) = self.instantiate(seed)?;
+            let load = |store: &mut _| self.indices().load(store, &wasm);
+            let guest = instance.call("instantiate", 0, load)?;
+            Ok((instance, guest))
+        })
+    }
+
+    fn indices(&self) -> &GuestIndices {
         // An environment is made from a plugin that has them, in `of`.
         self.shared.plugin.loaded.environment.as_ref().expect("the plugin exports an environment")
     }

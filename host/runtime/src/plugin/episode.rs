@@ -13,7 +13,8 @@ use super::answer::TextLimit;
 use super::bindings::exports::troupe::plugin::environment::{Guest, GuestEpisode};
 use super::environment::EnvironmentPlugin;
 use super::failure::{Cause, PluginFailure};
-use super::instance::{Answer, HostState, Instance};
+use super::instance::{Answer, HostState};
+use super::kept::Used;
 use super::log::LogLine;
 use crate::seed::Seed;
 
@@ -66,10 +67,10 @@ fn task_seed(task: &Task) -> Seed {
     task.entry.as_deref().map_or(seed, |entry| seed.named(entry))
 }
 
-/// An episode alive in an instance of its own.
+/// An episode alive in an instance that is its own while it lives.
 pub struct LiveEpisode {
-    instance: Instance,
-    guest: Guest,
+    environment: EnvironmentPlugin,
+    used: Used<Guest>,
     episode: ResourceAny,
     task: Arc<Task>,
     moves: Vec<Arc<[Move]>>,
@@ -102,18 +103,15 @@ impl LiveEpisode {
         moves: Vec<Arc<[Move]>>,
         saved: Option<&[u8]>,
     ) -> Result<Self, PluginFailure> {
-        let (mut instance, wasm) = environment.instantiate(task_seed(&task))?;
-        let begin = |store: &mut Store<HostState>| {
-            let guest = environment.indices().load(&mut *store, &wasm)?;
-            let episode = match saved {
-                Some(saved) => guest.episode().call_resume(store, saved)?,
-                None => guest.episode().call_start(store, &task)?,
-            };
-            Ok(episode.map(|episode| (guest, episode)))
+        let mut used = environment.instance(task_seed(&task))?;
+        let (instance, guest) = used.parts();
+        let begin = |store: &mut Store<HostState>| match saved {
+            Some(saved) => guest.episode().call_resume(store, saved),
+            None => guest.episode().call_start(store, &task),
         };
         let function = if saved.is_some() { "resume" } else { "start" };
-        let (guest, episode) = instance.ask(function, moves.len(), begin, |_, _| Ok(()))?;
-        Ok(LiveEpisode { instance, guest, episode, task, moves })
+        let episode = instance.ask(function, moves.len(), begin, |_, _| Ok(()))?;
+        Ok(LiveEpisode { environment: environment.clone(), used, episode, task, moves })
     }
 
     fn ask<T>(
@@ -122,7 +120,8 @@ impl LiveEpisode {
         call: impl FnOnce(GuestEpisode<'_>, &mut Store<HostState>, ResourceAny) -> Answer<T>,
         check: impl FnOnce(&T, TextLimit) -> Result<(), Cause>,
     ) -> Result<T, PluginFailure> {
-        let Self { instance, guest, episode, moves, .. } = self;
+        let Self { used, episode, moves, .. } = self;
+        let (instance, guest) = used.parts();
         let call = |store: &mut _| call(guest.episode(), store, *episode);
         instance.ask(function, moves.len(), call, check)
     }
@@ -178,7 +177,13 @@ impl LiveEpisode {
 
     /// The lines the plugin logged since the last time.
     pub fn take_log(&mut self) -> Vec<LogLine> {
-        self.instance.take_log()
+        self.used.parts().0.take_log()
+    }
+}
+
+impl Drop for LiveEpisode {
+    fn drop(&mut self) {
+        self.environment.shared.kept.give_back(&mut self.used, self.episode);
     }
 }
 

@@ -66,6 +66,8 @@ pub(super) struct Instance {
     store: Store<HostState>,
     identity: Identity,
     limits: Limits,
+    /// Bytes of linear memory that it began with.
+    began_with: usize,
     dead: Option<Cause>,
 }
 
@@ -90,10 +92,28 @@ impl Instance {
         let mut store = Store::new(engine, state);
         store.limiter(|state| &mut state.limiter);
         store.set_hostcall_fuel(limits.text_kib.saturating_mul(BYTES_PER_TEXT_KIB));
-        let mut instance =
-            Instance { store, identity: identity.clone(), limits: limits.clone(), dead: None };
+        let (identity, limits) = (identity.clone(), limits.clone());
+        let mut instance = Instance { store, identity, limits, began_with: 0, dead: None };
         let wasm = instance.call(INSTANTIATE, 0, |store| component.instantiate(store))?;
+        instance.began_with = instance.store.data().limiter.granted();
         Ok((instance, wasm))
+    }
+
+    /// Makes it ready for another episode, whose chance comes from `seed`.
+    pub(super) fn begin_anew(&mut self, seed: Seed) {
+        let state = self.store.data_mut();
+        state.wasi.reseed(seed);
+        state.log.take();
+    }
+
+    /// Whether a call has failed.
+    pub(super) fn is_dead(&self) -> bool {
+        self.dead.is_some()
+    }
+
+    /// Bytes of linear memory that it got since it was made.
+    pub(super) fn gained_bytes(&self) -> usize {
+        self.store.data().limiter.granted().saturating_sub(self.began_with)
     }
 
     /// Calls a function of the guest within the limits of one call. `ordinal`

@@ -11,7 +11,8 @@ use plugin_sdk::workflow::{Briefing, Event, Role, Step, View};
 
 use super::bindings::exports::troupe::plugin::workflow::Guest;
 use super::failure::PluginFailure;
-use super::instance::{HostState, Instance};
+use super::instance::HostState;
+use super::kept::Used;
 use super::log::LogLine;
 use super::workflow::WorkflowPlugin;
 use crate::seed::Seed;
@@ -88,10 +89,10 @@ fn mix_view(seed: Seed, view: &View) -> Seed {
     })
 }
 
-/// A session alive in an instance of its own.
+/// A session alive in an instance that is its own while it lives.
 pub struct LiveSession {
-    instance: Instance,
-    guest: Guest,
+    workflow: WorkflowPlugin,
+    used: Used<Guest>,
     session: ResourceAny,
     roles: Arc<[Role]>,
     briefing: Arc<Briefing>,
@@ -127,18 +128,15 @@ impl LiveSession {
         events: Vec<Arc<Event>>,
         saved: Option<&[u8]>,
     ) -> Result<Self, PluginFailure> {
-        let (mut instance, wasm) = workflow.instantiate()?;
-        let begin = |store: &mut Store<HostState>| {
-            let guest = workflow.indices().load(&mut *store, &wasm)?;
-            let session = match saved {
-                Some(saved) => guest.session().call_resume(store, saved)?,
-                None => guest.session().call_start(store, &briefing)?,
-            };
-            Ok(session.map(|session| (guest, session)))
+        let mut used = workflow.instance()?;
+        let (instance, guest) = used.parts();
+        let begin = |store: &mut Store<HostState>| match saved {
+            Some(saved) => guest.session().call_resume(store, saved),
+            None => guest.session().call_start(store, &briefing),
         };
         let function = if saved.is_some() { "resume" } else { "start" };
-        let (guest, session) = instance.ask(function, events.len(), begin, |_, _| Ok(()))?;
-        Ok(LiveSession { instance, guest, session, roles, briefing, events })
+        let session = instance.ask(function, events.len(), begin, |_, _| Ok(()))?;
+        Ok(LiveSession { workflow: workflow.clone(), used, session, roles, briefing, events })
     }
 
     /// Reports what happened; the answer is what to do next.
@@ -147,7 +145,8 @@ impl LiveSession {
     }
 
     fn take_in(&mut self, event: Arc<Event>) -> Result<Step, PluginFailure> {
-        let Self { instance, guest, session, roles, events, .. } = self;
+        let Self { used, session, roles, events, .. } = self;
+        let (instance, guest) = used.parts();
         let step = instance.ask(
             "advance",
             events.len(),
@@ -165,7 +164,8 @@ impl LiveSession {
         seat: &Seat,
         expert: &Action,
     ) -> Result<Option<String>, PluginFailure> {
-        let Self { instance, guest, session, events, .. } = self;
+        let Self { used, session, events, .. } = self;
+        let (instance, guest) = used.parts();
         let what = "a demonstrated answer";
         instance.ask(
             "demonstrate",
@@ -177,7 +177,8 @@ impl LiveSession {
 
     /// The session as a value.
     pub fn save(&mut self) -> Result<SessionState, PluginFailure> {
-        let Self { instance, guest, session, roles, briefing, events } = self;
+        let Self { used, session, roles, briefing, events, .. } = self;
+        let (instance, guest) = used.parts();
         let saved = instance.ask(
             "save",
             events.len(),
@@ -190,7 +191,13 @@ impl LiveSession {
 
     /// The lines the plugin logged since the last time.
     pub fn take_log(&mut self) -> Vec<LogLine> {
-        self.instance.take_log()
+        self.used.parts().0.take_log()
+    }
+}
+
+impl Drop for LiveSession {
+    fn drop(&mut self) {
+        self.workflow.shared.kept.give_back(&mut self.used, self.session);
     }
 }
 

@@ -58,6 +58,12 @@ impl Wasi {
         Wasi { seed, chance: seed, drawn: 0, time: 0, rest: None }
     }
 
+    /// Another episode begins in the same instance. What its guest holds open,
+    /// such as standard output, stays open.
+    pub(super) fn reseed(&mut self, seed: Seed) {
+        self.seed = seed;
+    }
+
     /// Time and chance of a call depend on what happened to the guest's state
     /// before, not on how many calls this instance has served: a resumed
     /// instance sees what the original would have seen.

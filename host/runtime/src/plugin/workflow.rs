@@ -5,27 +5,32 @@ use std::sync::Arc;
 use plugin_sdk::types::ActionKind;
 use plugin_sdk::workflow::{Briefing, Configuration, Description, Role};
 
-use super::bindings::exports::troupe::plugin::workflow::GuestIndices;
+use super::bindings::exports::troupe::plugin::workflow::{Guest, GuestIndices};
 use super::component::Plugin;
 use super::environment::EnvironmentPlugin;
 use super::error::PluginError;
 use super::failure::{Cause, Identity, PluginFailure};
 use super::instance::Instance;
+use super::kept::{Kept, Used};
 use super::session::{LiveSession, SessionState};
 use super::setting::Settings;
 use crate::seed::Seed;
 
+/// A workflow has no task, so there is only one source of chance for all.
+const CHANCE: Seed = Seed::new(0);
+
 /// A workflow of a loaded plugin. Clones are handles to the same.
 #[derive(Clone, Debug)]
 pub struct WorkflowPlugin {
-    shared: Arc<Workflow>,
+    pub(super) shared: Arc<Workflow>,
 }
 
 #[derive(Debug)]
-struct Workflow {
+pub(super) struct Workflow {
     plugin: Plugin,
     identity: Identity,
     description: Description,
+    pub(super) kept: Kept<Guest>,
 }
 
 impl WorkflowPlugin {
@@ -39,7 +44,8 @@ impl WorkflowPlugin {
         )?;
         plugin.check_needs(&description.needs)?;
         let identity = Identity::new(&description.name, &description.version);
-        let shared = Workflow { plugin: plugin.clone(), identity, description };
+        let kept = Kept::new(description.is_reusable());
+        let shared = Workflow { plugin: plugin.clone(), identity, description, kept };
         Ok(Some(WorkflowPlugin { shared: Arc::new(shared) }))
     }
 
@@ -110,7 +116,7 @@ impl WorkflowPlugin {
         LiveSession::start(self, roles.clone(), Arc::new(briefing.clone()))
     }
 
-    /// Goes on from a state, in a fresh instance: from what the guest saved,
+    /// Goes on from a state, in another instance: from what the guest saved,
     /// or, if it saved nothing, by replaying the events.
     pub fn resume(&self, state: &SessionState) -> Result<LiveSession, PluginFailure> {
         LiveSession::resume(self, state)
@@ -127,14 +133,21 @@ impl WorkflowPlugin {
         PluginFailure::new(&self.shared.identity, call, cause)
     }
 
-    /// A workflow has no task, so there is only one source of chance for all.
-    pub(super) fn instantiate(
-        &self,
-    ) -> Result<(Instance, wasmtime::component::Instance), PluginFailure> {
-        self.shared.plugin.instantiate(&self.shared.identity, Seed::new(0))
+    /// An instance for a session.
+    pub(super) fn instance(&self) -> Result<Used<Guest>, PluginFailure> {
+        self.shared.kept.instance(CHANCE, || {
+            let (mut instance, wasm) = self.instantiate()?;
+            let load = |store: &mut _| self.indices().load(store, &wasm);
+            let guest = instance.call("instantiate", 0, load)?;
+            Ok((instance, guest))
+        })
     }
 
-    pub(super) fn indices(&self) -> &GuestIndices {
+    fn instantiate(&self) -> Result<(Instance, wasmtime::component::Instance), PluginFailure> {
+        self.shared.plugin.instantiate(&self.shared.identity, CHANCE)
+    }
+
+    fn indices(&self) -> &GuestIndices {
         // A workflow is made from a plugin that has them, in `of`.
         self.shared.plugin.loaded.workflow.as_ref().expect("the plugin exports a workflow")
     }
