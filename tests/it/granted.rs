@@ -88,12 +88,20 @@ fn time_in_the_sandbox_is_not_the_plugins_own() {
 #[test]
 fn without_a_grant_a_plugin_that_wants_the_sandbox_is_not_loaded() {
     let file = fixture("program-environment").display().to_string();
-    let (code, _, stderr) = run(&["plugin", "inspect", &file]);
+    let (code, _, stderr) = run(&["plugin", "check", &file]);
     assert_eq!(code, 3, "{stderr}");
     assert!(stderr.contains("grant that with `--grant-sandbox program-environment`"), "{stderr}");
-    let (code, stdout, _) = run(&["plugin", "inspect", &file, "--grant-sandbox"]);
+}
+
+#[test]
+fn what_a_plugin_asks_for_can_be_seen_before_it_is_granted() {
+    let file = fixture("program-environment").display().to_string();
+    let (code, stdout, stderr) = run(&["plugin", "inspect", &file]);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stdout.contains("`--grant program-environment=sandbox`"), "{stdout}");
+    let (code, stdout, _) = run(&["plugin", "inspect", "plan-path"]);
     assert_eq!(code, 0);
-    assert!(stdout.contains("imports the sandbox"), "{stdout}");
+    assert!(stdout.contains("imports nothing that reaches beyond the log"), "{stdout}");
 }
 
 /// The player of the tool loop answers `programs` in turn.

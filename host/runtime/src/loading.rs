@@ -40,6 +40,7 @@ pub fn load_plugins(config: &Config) -> Result<(PluginLibrary, Sandbox), LoadErr
     let grants = Grants {
         sandbox: Grant { what: Some(grant), to: config.sandbox.grant.clone() },
         retrieval: Grant { what: corpus, to: config.retrieval.grant.clone() },
+        for_a_look: false,
     };
     let library = PluginLibrary::load(&plugins.files, &plugins.path, &plugins.limits, grants)?;
     for interpreter in library.interpreters() {

@@ -48,8 +48,8 @@ pub use plugin_sdk::environment::{
 pub use plugin_sdk::interpreter::Description as InterpreterDescription;
 pub use plugin_sdk::rendering::Rendering;
 pub use plugin_sdk::types::{
-    Action, ActionKind, Configured, Domain, Fault, Move, Part, Problem, Seat, Setting, Split,
-    Status, Value, text_of,
+    Action, ActionKind, Configured, Domain, Fault, Move, Needs, Part, Problem, Seat, Setting,
+    Split, Status, Value, text_of,
 };
 pub use plugin_sdk::workflow::{
     Author, Briefing, Call, Configuration as WorkflowConfiguration, Consequence, Credit,

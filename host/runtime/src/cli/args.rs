@@ -4,6 +4,7 @@ mod advantage;
 mod answers;
 mod data;
 mod eval;
+mod grant;
 mod plugin;
 mod policy;
 mod programs;
@@ -17,6 +18,7 @@ pub use advantage::AdvantageArgs;
 pub use answers::CheckAnswerArgs;
 pub use data::{DataCommand, ImportArgs, SplitRule};
 pub use eval::{CheckpointName, EvalArgs, PlayArgs, SplitName};
+pub use grant::GrantArg;
 pub use plugin::{PluginCommand, PluginSubject};
 pub use policy::{
     CheckpointArgs, DtypeName, PolicyCommand, PolicyExportArgs, PolicyNewArgs, PolicyScoreArgs,
@@ -96,6 +98,10 @@ pub struct ConfigArgs {
     /// Components: files, or bare names looked up in target/plugins.
     #[arg(long, value_delimiter = ',', value_name = "FILE")]
     pub plugins: Vec<PathBuf>,
+    /// Grant a plugin what it asks for: to run model-written programs
+    /// (`sandbox`), to search the corpus of retrieval.corpus (`search`).
+    #[arg(long, value_name = "PLUGIN=RIGHT,…")]
+    pub grant: Vec<GrantArg>,
     /// Let these plugins run model-written programs in the sandbox.
     #[arg(long, value_delimiter = ',', value_name = "PLUGIN")]
     pub grant_sandbox: Vec<Grantee>,
@@ -110,6 +116,7 @@ pub struct ConfigArgs {
 impl ConfigArgs {
     /// Grant what the flags grant.
     pub fn grant(&self, config: &mut Config) {
+        self.grant.iter().for_each(|grant| grant.apply(config));
         Grantee::extend(&mut config.sandbox.grant, &self.grant_sandbox);
         Grantee::extend(&mut config.retrieval.grant, &self.grant_retrieval);
     }

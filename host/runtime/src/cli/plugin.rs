@@ -16,8 +16,8 @@ use crate::error::ExitCode;
 use crate::installation::plugin_folders;
 use crate::loading::load_plugins;
 use crate::plugin::{
-    ActionKind, EnvironmentDescription, EnvironmentPlugin, Grants, PluginError, PluginLibrary,
-    Setting, WorkflowPlugin,
+    ActionKind, EnvironmentDescription, EnvironmentPlugin, Grants, Needs, Plugin, PluginError,
+    PluginLibrary, Setting, WorkflowPlugin,
 };
 use crate::sandbox::Sandbox;
 use crate::storage::list_folder;
@@ -28,13 +28,18 @@ pub fn run(command: PluginCommand) -> anyhow::Result<ExitCode> {
         PluginCommand::Build { folder } => sources::build(&folder)?,
         PluginCommand::Dev { folder, once } => return dev::run(&folder, once),
         PluginCommand::List => list()?,
-        PluginCommand::Inspect { subject } => inspect(&load(&subject, &[])?.1)?,
+        PluginCommand::Inspect { plugin, set } => {
+            inspect(&look_at(&plugin)?, &Config::load(None, &set)?)?;
+        }
         PluginCommand::Check { subject, tasks, strict, json, set } => {
             let (config, library, sandbox) = load(&subject, &set)?;
             let reports = check::run(&library, &sandbox, &config, tasks)?;
             return Ok(check::tell(&reports, strict, json));
         }
-        PluginCommand::Bench { subject } => bench::run(&load(&subject, &[])?.1)?,
+        PluginCommand::Bench { subject, set } => {
+            let (config, library, _sandbox) = load(&subject, &set)?;
+            bench::run(&library, &config)?;
+        }
     }
     Ok(ExitCode::Success)
 }
@@ -58,9 +63,10 @@ fn load(
     Ok((config, library, sandbox))
 }
 
-/// One of the plugins of a list, which is only asked its name.
+/// A plugin that is only asked what it is, whatever it wants to be granted.
 fn look_at(plugin: &Path) -> Result<PluginLibrary, PluginError> {
-    PluginLibrary::load(&[plugin.to_owned()], &[], &Limits::default(), Grants::default())
+    let grants = Grants { for_a_look: true, ..Grants::default() };
+    PluginLibrary::load(&[plugin.to_owned()], &[], &Limits::default(), grants)
 }
 
 fn list() -> anyhow::Result<()> {
@@ -95,22 +101,13 @@ fn offers(library: &PluginLibrary) -> Vec<Vec<String>> {
         .collect()
 }
 
-fn inspect(library: &PluginLibrary) -> anyhow::Result<()> {
-    for plugin in library.plugins() {
-        report::line(&format!("{}", plugin.file().display()));
-        report::line(&format!("  sha256 {}", plugin.digest()));
-        if plugin.offer().sandbox {
-            report::line("  imports the sandbox: it runs model-written programs");
-        }
-        if plugin.offer().retrieval {
-            report::line("  imports retrieval: it searches a corpus");
-        }
-    }
+fn inspect(library: &PluginLibrary, config: &Config) -> anyhow::Result<()> {
+    library.plugins().iter().for_each(inspect_file);
     for environment in library.environments() {
-        inspect_environment(environment)?;
+        inspect_environment(environment, &config.environment)?;
     }
     for workflow in library.workflows() {
-        inspect_workflow(workflow)?;
+        inspect_workflow(workflow, &config.workflow)?;
     }
     for interpreter in library.interpreters() {
         let description = interpreter.description();
@@ -120,13 +117,36 @@ fn inspect(library: &PluginLibrary) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn inspect_environment(environment: &EnvironmentPlugin) -> anyhow::Result<()> {
+/// The file, and what it asks for.
+fn inspect_file(plugin: &Plugin) {
+    let (offer, name) = (plugin.offer(), plugin.stem());
+    report::line(&format!("{}", plugin.file().display()));
+    report::line(&format!("  sha256 {}", plugin.digest()));
+    if offer.sandbox {
+        report::line("  imports the sandbox: it runs model-written programs");
+        report::line(&format!("    granted with `--grant {name}=sandbox`"));
+    }
+    if offer.retrieval {
+        report::line("  imports retrieval: it searches a corpus");
+        report::line(&format!("    granted with `--grant {name}=search`"));
+    }
+    if offer.wasi {
+        report::line("  imports WASI: it finds no files, network, arguments or variables there");
+    }
+    if !(offer.sandbox || offer.retrieval || offer.wasi) {
+        report::line("  imports nothing that reaches beyond the log");
+    }
+}
+
+fn inspect_environment(environment: &EnvironmentPlugin, table: &toml::Table) -> anyhow::Result<()> {
     let description = environment.description();
     report::line(&format!("\nenvironment {} {}", description.name, description.version));
     report::line(&format!("  {}", description.summary));
     report::line(&format!("  workflows: {}", description.workflows.join(", ")));
-    let configuration = environment.configure(&environment.settings(&toml::Table::new())?)?;
-    report::line(&format!("  turns: {} per seat at most\n", configuration.max_turns));
+    let configuration = environment.configure(&environment.settings(table)?)?;
+    report::line(&format!("  turns: {} per seat at most", configuration.max_turns));
+    inspect_needs(&description.needs, description.is_reusable());
+    report::line("");
     let actions = description.actions.iter();
     let rows: Vec<Vec<String>> =
         actions.map(|kind| vec![kind.name.clone(), kind.summary.clone()]).collect();
@@ -146,16 +166,32 @@ fn inspect_presets(description: &EnvironmentDescription) {
     }
 }
 
-fn inspect_workflow(workflow: &WorkflowPlugin) -> anyhow::Result<()> {
+fn inspect_needs(needs: &Needs, is_reusable: bool) {
+    if let Some(memory) = needs.memory_mib {
+        report::line(&format!("  needs {memory} MiB of memory (plugins.limits.memory_mib)"));
+    }
+    if let Some(fuel) = needs.fuel {
+        report::line(&format!("  needs {fuel} of fuel for a call (plugins.limits.fuel)"));
+    }
+    report::line(if is_reusable {
+        "  keeps nothing between episodes, it says: an instance is used again"
+    } else {
+        "  every fork is made in a fresh instance"
+    });
+}
+
+fn inspect_workflow(workflow: &WorkflowPlugin, table: &toml::Table) -> anyhow::Result<()> {
     let description = workflow.description();
     report::line(&format!("\nworkflow {} {}", description.name, description.version));
-    report::line(&format!("  {}\n", description.summary));
+    report::line(&format!("  {}", description.summary));
+    inspect_needs(&description.needs, description.is_reusable());
+    report::line("");
     let kind = |name: &String| ActionKind { name: name.clone(), summary: String::new() };
     let kinds: Vec<ActionKind> = match description.actions.as_slice() {
         [] => vec![kind(&"answer".to_owned())],
         kinds => kinds.iter().map(kind).collect(),
     };
-    let settings = workflow.settings(&toml::Table::new())?;
+    let settings = workflow.settings(table)?;
     let configuration = workflow.configure(&settings, &kinds)?;
     let roles = configuration.roles.iter();
     let rows: Vec<Vec<String>> = roles

@@ -175,6 +175,16 @@ impl LiveEpisode {
         Ok(EnvironmentState { task, moves, saved: saved.map(Into::into) })
     }
 
+    /// Fuel that the last call took.
+    pub fn fuel_of_last_call(&self) -> u64 {
+        self.used.instance().fuel_of_last_call()
+    }
+
+    /// Bytes of linear memory that its instance has.
+    pub fn memory_bytes(&self) -> usize {
+        self.used.instance().memory_bytes()
+    }
+
     /// The lines the plugin logged since the last time.
     pub fn take_log(&mut self) -> Vec<LogLine> {
         self.used.parts().0.take_log()

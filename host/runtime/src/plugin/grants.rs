@@ -63,6 +63,9 @@ pub struct Grants {
     pub sandbox: Grant<SandboxGrant>,
     /// The right to search.
     pub retrieval: Grant<Arc<Corpus>>,
+    /// Whether plugins are only looked at: one that asks for more than it was
+    /// granted is loaded, and fails when it uses that.
+    pub for_a_look: bool,
 }
 
 /// What one plugin was granted.

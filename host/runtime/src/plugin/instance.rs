@@ -111,9 +111,19 @@ impl Instance {
         self.dead.is_some()
     }
 
+    /// Fuel that the last call took.
+    pub(super) fn fuel_of_last_call(&self) -> u64 {
+        self.limits.fuel.saturating_sub(self.store.get_fuel().unwrap_or(0))
+    }
+
+    /// Bytes of linear memory that it has.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.store.data().limiter.granted()
+    }
+
     /// Bytes of linear memory that it got since it was made.
     pub(super) fn gained_bytes(&self) -> usize {
-        self.store.data().limiter.granted().saturating_sub(self.began_with)
+        self.memory_bytes().saturating_sub(self.began_with)
     }
 
     /// Calls a function of the guest within the limits of one call. `ordinal`

@@ -67,6 +67,9 @@ impl<G> std::fmt::Debug for Kept<G> {
     }
 }
 
+/// It is given back when its episode is dropped, and never used after that.
+const HELD: &str = "an instance in use is held";
+
 /// An instance in use.
 pub(super) struct Used<G> {
     /// Nothing only once it was given back.
@@ -74,9 +77,12 @@ pub(super) struct Used<G> {
 }
 
 impl<G> Used<G> {
+    pub(super) fn instance(&self) -> &Instance {
+        &self.held.as_ref().expect(HELD).0
+    }
+
     pub(super) fn parts(&mut self) -> (&mut Instance, &G) {
-        // It is given back when its episode is dropped, and never used after that.
-        let (instance, guest) = self.held.as_mut().expect("an instance in use is held");
+        let (instance, guest) = self.held.as_mut().expect(HELD);
         (instance, guest)
     }
 }

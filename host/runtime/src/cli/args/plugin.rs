@@ -42,10 +42,16 @@ Examples:
     /// List the components in the plugin path.
     List,
     /// Say what a component offers: roles, actions, settings, imports.
+    #[command(after_help = "\
+Examples:
+  host plugin inspect sudoku
+  host plugin inspect aggregate --set workflow.reasoners=5")]
     Inspect {
-        /// Which one.
-        #[command(flatten)]
-        subject: PluginSubject,
+        /// A file, or a bare name.
+        plugin: PathBuf,
+        /// Override a setting, such as workflow.rounds=3.
+        #[arg(long, value_name = "KEY=VALUE")]
+        set: Vec<String>,
     },
     /// Test a component against the contract.
     #[command(after_help = "\
@@ -73,11 +79,18 @@ Exit code 7 if a check fails.")]
         #[arg(long, value_name = "KEY=VALUE")]
         set: Vec<String>,
     },
-    /// Measure instances, calls and forks per second.
+    /// Measure calls and forks: time, fuel, memory and sizes.
+    #[command(after_help = "\
+Examples:
+  host plugin bench sokoban
+  host plugin bench sokoban --set environment.size=10 --set plugins.limits.memory_mib=128")]
     Bench {
         /// Which one.
         #[command(flatten)]
         subject: PluginSubject,
+        /// Override a setting, such as environment.size=10.
+        #[arg(long, value_name = "KEY=VALUE")]
+        set: Vec<String>,
     },
 }
 

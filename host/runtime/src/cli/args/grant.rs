@@ -1,0 +1,73 @@
+//! `--grant NAME=RIGHT,…`: what a plugin is granted.
+
+use std::str::FromStr;
+
+use crate::config::{Config, Grantee};
+
+/// What a plugin may be granted, by the words of the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Right {
+    Sandbox,
+    Search,
+}
+
+/// A plugin, and what it is granted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GrantArg {
+    grantee: Grantee,
+    rights: Vec<Right>,
+}
+
+impl GrantArg {
+    /// Puts it into a configuration.
+    pub fn apply(&self, config: &mut Config) {
+        for right in &self.rights {
+            let all = match right {
+                Right::Sandbox => &mut config.sandbox.grant,
+                Right::Search => &mut config.retrieval.grant,
+            };
+            Grantee::extend(all, std::slice::from_ref(&self.grantee));
+        }
+    }
+}
+
+impl FromStr for GrantArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (grantee, rights) = text
+            .rsplit_once('=')
+            .ok_or("say what is granted to whom, such as `my-plugin=sandbox,search`")?;
+        let right = |word: &str| match word {
+            "sandbox" => Ok(Right::Sandbox),
+            "search" | "retrieval" => Ok(Right::Search),
+            _ => Err(format!("there is no right `{word}`; there are `sandbox` and `search`")),
+        };
+        let rights = rights.split(',').map(right).collect::<Result<_, _>>()?;
+        Ok(GrantArg { grantee: grantee.parse()?, rights })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_right_goes_to_its_own_table() {
+        let granted = |text: &str| {
+            let mut config = Config::default();
+            text.parse::<GrantArg>().unwrap().apply(&mut config);
+            let names = |all: Vec<Grantee>| all.into_iter().map(String::from).collect::<Vec<_>>();
+            (names(config.sandbox.grant), names(config.retrieval.grant))
+        };
+        let quiz = || vec!["quiz".to_owned()];
+        assert_eq!(granted("quiz=sandbox"), (quiz(), vec![]));
+        assert_eq!(granted("quiz=search"), (vec![], quiz()));
+        assert_eq!(granted("quiz=sandbox,search"), (quiz(), quiz()));
+        let bound = format!("quiz@sha256:{}", "a".repeat(64));
+        assert_eq!(granted(&format!("{bound}=sandbox")).0, [bound]);
+        for wrong in ["quiz", "quiz=", "quiz=network", "quiz@sha256:ab=sandbox"] {
+            assert!(wrong.parse::<GrantArg>().is_err(), "{wrong}");
+        }
+    }
+}
