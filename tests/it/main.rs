@@ -24,6 +24,7 @@ mod layering;
 mod mixture;
 mod opponents;
 mod plugins;
+mod projects;
 mod remote;
 mod replay;
 mod resume;

@@ -1,0 +1,110 @@
+//! Plugins by people who have this program and no clone: what the docs tell
+//! them to type, in an empty folder.
+
+use std::path::Path;
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use crate::support::host;
+
+/// The commands of a page: lines after `$ ` in its `console` blocks.
+pub fn commands(page: &str) -> Vec<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(page);
+    let text = std::fs::read_to_string(path).unwrap();
+    let blocks = text.split("```console\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let lines = blocks.flat_map(str::lines).filter_map(|line| line.strip_prefix("$ "));
+    lines.map(str::to_owned).collect()
+}
+
+/// A folder with nothing but the folder in which cargo keeps what it built for these tests.
+fn empty() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+/// Type a line in a shell, where `host` is this program; what it printed.
+pub fn type_in(folder: &Path, line: &str) -> Result<String, String> {
+    let program = Path::new(env!("CARGO_BIN_EXE_host")).parent().unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let output = Command::new("sh")
+        .args(["-ec", line])
+        .current_dir(folder)
+        .env("PATH", format!("{}:{path}", program.display()))
+        .env("TROUPE_DEVICE", "cpu")
+        .env("NO_COLOR", "1")
+        .output()
+        .unwrap();
+    let said =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).join("");
+    if output.status.success() { Ok(said) } else { Err(format!("`{line}` failed:\n{said}")) }
+}
+
+/// All commands of a page, in its order. The crates of several projects are compiled once.
+fn follow(page: &str, project: &str) {
+    let folder = empty();
+    let built = Path::new(env!("CARGO_TARGET_TMPDIR")).join("projects");
+    std::fs::create_dir_all(&built).unwrap();
+    let commands = commands(page);
+    assert!(commands.len() > 4, "{commands:?}");
+    for command in commands {
+        let said = type_in(folder.path(), &command).unwrap();
+        if command.starts_with("host plugin new") {
+            std::os::unix::fs::symlink(&built, folder.path().join(project).join("target")).unwrap();
+        }
+        if command.starts_with("host train") {
+            let run = std::fs::read_dir(folder.path().join("runs")).unwrap().next().unwrap();
+            let metrics = std::fs::read_to_string(run.unwrap().path().join("metrics.jsonl"));
+            let last = metrics.unwrap().lines().last().unwrap().to_owned();
+            let last: serde_json::Value = serde_json::from_str(&last).unwrap();
+            assert_eq!(last["step"], 3, "{said}");
+        }
+    }
+}
+
+#[test]
+fn the_page_on_environments_holds_in_an_empty_folder() {
+    follow("write-an-environment.md", "guess");
+}
+
+#[test]
+fn the_page_on_workflows_holds_in_an_empty_folder() {
+    follow("write-a-workflow.md", "pair");
+}
+
+#[test]
+fn what_cannot_be_made_or_built_is_said_in_one_line() {
+    let folder = empty();
+    let refused = |arguments: &[&str]| {
+        let output = host(arguments).current_dir(folder.path()).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(said.lines().filter(|line| line.starts_with("error")).count(), 1, "{said}");
+        (output.status.code().unwrap(), said)
+    };
+    let (code, said) = refused(&["plugin", "new", "My Game"]);
+    assert!(code == 2 && said.contains("kebab-case"), "{said}");
+    let (code, said) = refused(&["plugin", "build"]);
+    assert!(code == 2 && said.contains("host plugin new NAME"), "{said}");
+    type_in(folder.path(), "host plugin new broken").unwrap();
+    let (code, said) = refused(&["plugin", "new", "broken"]);
+    assert!(code == 2 && said.contains("`broken` is there already"), "{said}");
+    std::fs::write(folder.path().join("broken/plugin.toml"), "name = \"broken\"\n").unwrap();
+    let (code, said) = refused(&["plugin", "build", "broken"]);
+    assert!(code == 2 && said.contains("language"), "{said}");
+}
+
+#[test]
+fn sources_that_do_not_compile_are_the_compilers_to_explain() {
+    let folder = empty();
+    type_in(folder.path(), "host plugin new broken").unwrap();
+    let built = Path::new(env!("CARGO_TARGET_TMPDIR")).join("projects");
+    std::fs::create_dir_all(&built).unwrap();
+    std::os::unix::fs::symlink(&built, folder.path().join("broken/target")).unwrap();
+    std::fs::write(folder.path().join("broken/src/lib.rs"), "fn broken( {}\n").unwrap();
+    let output = host(&["plugin", "build", "broken"]).current_dir(folder.path()).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("src/lib.rs:1") && said.contains("could not be built"), "{said}");
+    let dev =
+        host(&["plugin", "dev", "--once", "broken"]).current_dir(folder.path()).output().unwrap();
+    assert_eq!(dev.status.code(), Some(7));
+}
