@@ -29,6 +29,7 @@ mod remote;
 mod replay;
 mod resume;
 mod retrieval;
+mod reuse;
 mod rollout;
 mod sandbox;
 mod schemes;

@@ -236,6 +236,7 @@ mod tests {
             (local.set $at (i32.add (local.get $at) (i32.const 1)))
             (br_if 0 (i32.lt_u (local.get $at) (i32.const 16))))";
 
+    /// What it is told in an instance that was made for another episode.
     fn ask(interface: &str, function: &str, seed: Seed, ordinal: usize) -> String {
         let imports = format!(
             r#"(import "{interface}" (instance $host (export "{function}" (func (result u64)))))
@@ -249,7 +250,9 @@ mod tests {
         };
         let plugin = probe.load(&Limits::default()).unwrap();
         assert!(plugin.offer().wasi);
-        let (mut instance, wasm) = plugin.instantiate(&Identity::new("probe", "1"), seed).unwrap();
+        let probe = Identity::new("probe", "1");
+        let (mut instance, wasm) = plugin.instantiate(&probe, Seed::new(99)).unwrap();
+        instance.begin_anew(seed);
         let described = instance.call("describe", ordinal, |store| {
             let indices = plugin.loaded.interpreter.as_ref().unwrap();
             indices.load(&mut *store, &wasm)?.call_describe(store)
