@@ -103,6 +103,11 @@ impl Rules {
 }
 
 impl Tolerance {
+    /// The tolerances of several parts, with commas between them.
+    pub fn parse_all(text: &str) -> Option<Vec<Tolerance>> {
+        text.split(',').map(Tolerance::parse).collect()
+    }
+
     /// The tolerance that a data set writes so, as `0.01` or `1e-1`.
     pub fn parse(text: &str) -> Option<Tolerance> {
         let text = text.trim().to_ascii_lowercase();

@@ -1,6 +1,6 @@
 //! A question: what is asked, and what is right.
 
-use answer_checker::Rules;
+use answer_checker::{Rules, Tolerance};
 use serde::{Deserialize, Serialize};
 
 /// One question, drawn or of a record.
@@ -15,12 +15,16 @@ pub struct Question {
     pub gold: String,
     /// Whose rules say what equals it.
     pub data_set: String,
+    /// How far a number may be from it, as data sets write it: one for all parts
+    /// of the answer, or one for each, with commas between them.
+    pub tolerance: Option<String>,
 }
 
 impl Question {
     /// A generated question.
     pub fn generated(text: String, formula: String, gold: String) -> Self {
-        Question { text, formula: Some(formula), gold, data_set: "strict".to_owned() }
+        let data_set = "strict".to_owned();
+        Question { text, formula: Some(formula), gold, data_set, tolerance: None }
     }
 
     /// Whether it was drawn, and is not of a record.
@@ -29,9 +33,11 @@ impl Question {
     }
 
     /// What counts as equal to its gold. The names are those that data sets are
-    /// imported under.
+    /// imported under; others have the rules of no special one.
     pub fn rules(&self) -> Rules {
-        Rules::named(&self.data_set).unwrap_or_default()
+        let rules = Rules::named(&self.data_set).unwrap_or_default();
+        let tolerances = self.tolerance.as_deref().and_then(Tolerance::parse_all);
+        rules.with_tolerances(tolerances.unwrap_or_default())
     }
 }
 

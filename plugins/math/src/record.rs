@@ -1,5 +1,6 @@
 //! Questions of a data set: one record a line, as `host data import` writes them.
 
+use answer_checker::Tolerance;
 use plugin_sdk::environment::Problem;
 use serde_json::Value;
 
@@ -32,5 +33,11 @@ pub fn read(entry: &str) -> Result<Question, Problem> {
         return Err(wrong("its question or answer is empty, or too long".to_owned()));
     }
     let data_set = text(&["data_set"]).unwrap_or_default();
-    Ok(Question { text: problem, formula: None, gold: answer, data_set })
+    let tolerance = text(&["tolerance", "error"]).ok().filter(|text| !empty(text));
+    if let Some(tolerance) =
+        tolerance.as_deref().filter(|text| Tolerance::parse_all(text).is_none())
+    {
+        return Err(wrong(format!("{tolerance:?} is no tolerance such as 0.01 or 1e-6")));
+    }
+    Ok(Question { text: problem, formula: None, gold: answer, data_set, tolerance })
 }

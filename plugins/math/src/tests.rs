@@ -99,9 +99,19 @@ fn records_are_questions_with_the_rules_of_their_data_set() {
     let mut math = Math::start(&task).expect("a question");
     assert_eq!(math.observe(&Seat::new("solo")), "Half of 1?");
     assert_eq!(say(&mut math, "solo", "answer", "\\boxed{\\frac12}").status, Status::Solved);
+    let olympiad =
+        r#"{"problem": "P", "answer": "4.2", "data_set": "olympiadbench", "error": "1e-1"}"#;
+    task.entry = Some(olympiad.into());
+    for (answer, is_right) in [("4.29", true), ("4.31", false)] {
+        let mut math = Math::start(&task).expect("a question");
+        let status = say(&mut math, "solo", "answer", &format!("\\boxed{{{answer}}}")).status;
+        assert_eq!(status == Status::Solved, is_right, "{answer}");
+    }
     let refused = |task: &Task| Math::start(task).err().expect("no question").sentence();
     task.entry = Some(r#"{"problem": "P"}"#.into());
     assert!(refused(&task).contains("it has no `answer`"));
+    task.entry = Some(olympiad.replace("1e-1", "about"));
+    assert!(refused(&task).contains("no tolerance"));
     task.entry = Some("{".to_owned());
     assert!(refused(&task).starts_with("invalid task: the record is not one like"));
     assert!(refused(&task.with("observation", "words")).starts_with("invalid settings"));

@@ -154,7 +154,7 @@ fn tolerances(value: &Value) -> Option<Vec<Tolerance>> {
         Value::Null => Some(Vec::new()),
         Value::Number(number) => Some(vec![Tolerance::parse(&number.to_string())?]),
         Value::String(text) if text.trim().is_empty() => Some(Vec::new()),
-        Value::String(text) => text.split(',').map(Tolerance::parse).collect(),
+        Value::String(text) => Tolerance::parse_all(text),
         Value::Array(several) => {
             let each: Option<Vec<_>> = several.iter().map(tolerances).collect();
             Some(each?.into_iter().flatten().collect())
