@@ -23,6 +23,7 @@ pub mod advantage;
 pub mod audit;
 pub mod table;
 pub mod metrics;
+pub mod scalars;
 pub mod policy;
 pub mod rollout;
 pub mod family;

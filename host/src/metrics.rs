@@ -134,6 +134,9 @@ pub struct GroupMetrics {
 /// Seconds and rates: the part of a record that no seed determines.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Timing {
+    /// When the step was over, in seconds since 1970.
+    #[serde(default)]
+    pub unix: f64,
     /// Seconds by phase: `generation`, `plugins`, `update`, `validation`, `test`.
     pub seconds: BTreeMap<String, f64>,
     /// Completion tokens per second of generation.

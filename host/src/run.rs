@@ -4,6 +4,7 @@
 //! config.toml     the resolved configuration; `host train config.toml` repeats the run
 //! manifest.json   seed, versions, digests of plugins and policies
 //! metrics.jsonl   one record per step
+//! events.out.…    the same for TensorBoard, see `scalars`
 //! episodes/       a few episodes of every step, zstd-compressed JSON lines
 //! table/          every answer of every step, see `table`
 //! checkpoints/    see `checkpoint`
@@ -14,12 +15,14 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Config, RunConfig};
 use crate::manifest::Manifest;
 use crate::metrics::Success;
+use crate::scalars;
 use crate::storage::{
     StorageError, append, create_folder, list_folder, read_json, tidy, write_file, write_json,
 };
@@ -171,7 +174,40 @@ impl RunFolder {
         let mut line = serde_json::to_vec(record)
             .map_err(|error| StorageError::io("write", &path)(error.into()))?;
         line.push(b'\n');
-        append(&path, &line)
+        append(&path, &line)?;
+        match (self.event_files()?.last(), event_of(&line)) {
+            (Some(events), Some(event)) => append(events, &event),
+            // The first of a run.
+            _ => self.write_events(),
+        }
+    }
+
+    /// The event files, the newest last.
+    fn event_files(&self) -> Result<Vec<PathBuf>, StorageError> {
+        let names = list_folder(&self.path)?.into_iter();
+        Ok(names
+            .filter(|name| name.contains(scalars::MARK))
+            .map(|name| self.path.join(name))
+            .collect())
+    }
+
+    /// Write the metrics as a new event file in place of what there was: who
+    /// reads along goes on with the file whose name comes later.
+    fn write_events(&self) -> Result<(), StorageError> {
+        let earlier = self.event_files()?;
+        let now = unix_seconds();
+        let mut events = scalars::header(now);
+        for line in self.read_metrics()?.lines() {
+            events.extend(event_of(line.as_bytes()).unwrap_or_default());
+        }
+        let ordinal = earlier.len();
+        let name = format!("events.out.{}.{:010}.troupe.{ordinal}", scalars::MARK, now as u64);
+        let new = self.path.join(name);
+        write_file(&new, &events)?;
+        let stale = earlier.iter().filter(|path| **path != new);
+        stale.into_iter().try_for_each(|path| {
+            std::fs::remove_file(path).map_err(StorageError::io("remove", path))
+        })
     }
 
     /// What is wrong with the metrics of the steps up to `step`: lines that
@@ -213,6 +249,7 @@ impl RunFolder {
             line.ends_with('\n') && step_of(line).is_some_and(|of_line| Some(of_line) <= step)
         });
         write_file(&self.metrics_path(), keep.collect::<String>().as_bytes())?;
+        self.write_events()?;
         remove_later(&self.path.join("episodes"), step.map(episode_file))?;
         remove_later(&self.tables(), step.map(table_file))
     }
@@ -277,6 +314,15 @@ impl RunFolder {
     fn metrics_path(&self) -> PathBuf {
         self.path.join("metrics.jsonl")
     }
+}
+
+fn event_of(line: &[u8]) -> Option<Vec<u8>> {
+    scalars::of_metrics(&serde_json::from_slice(line).ok()?)
+}
+
+/// Seconds since 1970.
+pub fn unix_seconds() -> f64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 
 /// The resolved configuration of a run folder.
@@ -479,6 +525,30 @@ mod tests {
         assert!(list_folder(&run.path().join("episodes")).unwrap().is_empty());
         run.rewind(None).unwrap();
         assert_eq!(std::fs::read_to_string(&metrics).unwrap(), "");
+    }
+
+    #[test]
+    fn the_event_file_has_the_steps_of_the_metrics_however_often_a_run_is_resumed() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunFolder::create(&config(folder.path(), None), "game").unwrap();
+        let record = |step| serde_json::json!({ "step": step, "reward": 0.5 });
+        let expect = |steps: &[usize]| {
+            let files = run.event_files().unwrap();
+            assert_eq!(files.len(), 1);
+            let bytes = std::fs::read(&files[0]).unwrap();
+            let events = steps.iter().filter_map(|&step| scalars::of_metrics(&record(step)));
+            assert_eq!(bytes[scalars::header(0.0).len()..], events.collect::<Vec<_>>().concat());
+        };
+        (0..4).for_each(|step| run.append_metrics(&record(step)).unwrap());
+        expect(&[0, 1, 2, 3]);
+        run.rewind(Some(1)).unwrap();
+        expect(&[0, 1]);
+        run.append_metrics(&record(2)).unwrap();
+        // What a kill between the two files left undone is made up for.
+        let file = run.event_files().unwrap().remove(0);
+        std::fs::write(&file, "half a reco").unwrap();
+        run.rewind(Some(2)).unwrap();
+        expect(&[0, 1, 2]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::metrics::{
     FamilyMetrics, GroupMetrics, Timing, count_endings, measure_families, measure_roles,
 };
 use crate::rollout::Rollout;
-use crate::run::list_tables;
+use crate::run::{list_tables, unix_seconds};
 use crate::table::rows_of;
 use crate::trajectory::{Ending, Episode, Sample};
 
@@ -38,6 +38,7 @@ impl Training {
             test: None,
             warnings: Vec::new(),
             timing: Timing {
+                unix: unix_seconds(),
                 seconds,
                 generated_tokens_per_second: rollout.generated_tokens as f64 / generation.max(1e-9),
                 trained_tokens_per_second: 0.0,
