@@ -1,119 +1,124 @@
-"""Forks of an environment per second: the component against the same rules in Python.
+"""Acts and forks of environments per second: components against the same rules in Python.
 
     cargo build --release && cargo xtask plugins && python3 host/benches/python_environments.py
 
-Both sides run in one go, one thread each. A fork is a copy in which one action is carried out
-and looked at: of the component in a fresh instance, of the Python class by `copy.deepcopy`.
+Takes the program and, if need be, the folder of plugins: `… target/release/host target/plugins`.
+Both sides run in turn in one go, one thread each; of each the median of the rounds counts. They
+draw the same tasks and their experts play the same moves. `host plugin bench` measures the
+component.
+
+- An act is one action of the expert, of episode after episode.
+- A fork is `copy.deepcopy` of the game at its start, for the component the resume of its state.
+- A branch is a fork, one action of the expert, and a look. The component saves its state besides,
+  which a Python object need not.
+
+All is per second of processor time, so that other work on the machine counts little: what the
+component prints is divided by the share of a core that its process had.
 """
 
 import copy
-import random
 import re
+import resource
+import statistics
 import subprocess
 import sys
 import time
-from collections import deque
+from pathlib import Path
 
-STEPS = {"U": (-1, 0), "D": (1, 0), "L": (0, -1), "R": (0, 1)}
-SECONDS = 0.7
+from plain_python.plan_path import PlanPath
+from plain_python.sokoban import Sokoban
 
-
-class PlanPath:
-    """`plan-path` with its default settings, as one would write it in Python."""
-
-    def __init__(self, seed, size=10, walls=12):
-        chance = random.Random(seed)
-        self.size = size
-        while True:
-            order = list(range(size * size))
-            chance.shuffle(order)
-            self.walls = [False] * (size * size)
-            for index in order[2 : 2 + walls]:
-                self.walls[index] = True
-            self.goal, self.here = divmod(order[0], size), divmod(order[1], size)
-            if 3 <= (self.distances()[order[1]] or 0) <= 14:
-                break
-        self.visited = [self.here]
-
-    def free(self, row, column):
-        inside = 0 <= row < self.size and 0 <= column < self.size
-        return inside and not self.walls[row * self.size + column]
-
-    def distances(self):
-        steps = [None] * (self.size * self.size)
-        steps[self.goal[0] * self.size + self.goal[1]] = 0
-        reached = deque([(self.goal, 0)])
-        while reached:
-            (row, column), distance = reached.popleft()
-            for down, right in STEPS.values():
-                y, x = row + down, column + right
-                if self.free(y, x) and steps[y * self.size + x] is None:
-                    steps[y * self.size + x] = distance + 1
-                    reached.append(((y, x), distance + 1))
-        return steps
-
-    def act(self, text):
-        awards, entered, here = [], [], self.here
-        for word in text.split():
-            if word not in STEPS:
-                return [("unreadable", -0.3), ("idle", -0.3)]
-            there = here[0] + STEPS[word][0], here[1] + STEPS[word][1]
-            if not self.free(*there):
-                awards.append(("illegal", -0.1))
-                break
-            here = there
-            entered.append(here)
-            if here == self.goal:
-                break
-        if not entered:
-            return awards + [("idle", -0.3)]
-        steps = self.distances()
-        nearer = steps[self.here[0] * self.size + self.here[1]] - steps[here[0] * self.size + here[1]]
-        awards.append(("progress", nearer / 3))
-        if here in self.visited:
-            awards.append(("revisit", -0.1))
-        for cell in entered:
-            if cell in self.visited:
-                self.visited.remove(cell)
-            self.visited.append(cell)
-        self.here = here
-        return awards + [("reached", 0.5)] * (here == self.goal)
-
-    def observe(self):
-        row, column = self.here
-        near = [(y, x) for y in range(-3, 4) for x in range(-3, 4)]
-        walls = [(y, x) for y, x in near if not self.free(row + y, column + x)]
-        walls.sort(key=lambda at: abs(at[0]) + abs(at[1]))
-        seen = [(y - row, x - column) for y, x in reversed(self.visited)]
-        seen = [at for at in seen if at != (0, 0) and max(abs(at[0]), abs(at[1])) <= 3]
-        words = [f"row{self.goal[0] - row:+}", f"col{self.goal[1] - column:+}"]
-        words += [f"W({y:+},{x:+})" for y, x in walls[:12]]
-        return " ".join(words + [f"V({y:+},{x:+})" for y, x in seen[:4]])
+SECONDS = 0.3
+ROUNDS = 7
+EPISODES = 100
+ROWS = {
+    "act": "act, as the expert does",
+    "fork": "resume: a fork",
+    "branch": "resume, act, observe, save",
+}
 
 
-def python_forks():
-    game = PlanPath(1)
-    count, started = 0, time.perf_counter()
-    while time.perf_counter() - started < SECONDS:
-        fork = copy.deepcopy(game)
-        fork.act("D R U")
-        fork.observe()
+def episodes_of(kind):
+    """Games at their start, each with the actions that the expert takes."""
+    for seed in range(EPISODES):
+        start = kind(seed)
+        game, actions, status = copy.deepcopy(start), [], "ongoing"
+        while status == "ongoing":
+            actions.append(game.expert())
+            *_, status = game.act(actions[-1])
+        yield start, actions
+
+
+def acts(episodes):
+    """Acts a second; what is between them is not counted."""
+    count, spent = 0, 0.0
+    while spent < SECONDS:
+        for start, actions in episodes:
+            game = copy.deepcopy(start)
+            for action in actions:
+                began = time.process_time()
+                game.act(action)
+                spent += time.process_time() - began
+                count += 1
+    return count / spent
+
+
+def calls(call):
+    count, began = 0, time.process_time()
+    while time.process_time() - began < SECONDS:
+        call()
         count += 1
-    return count / (time.perf_counter() - started)
+    return count / (time.process_time() - began)
 
 
-def component_forks(host):
-    shown = subprocess.run(
-        [host, "plugin", "bench", "plan-path"], check=True, capture_output=True, text=True
-    ).stdout
-    return float(re.search(r"fork: .*?([0-9]+)\s*$", shown, re.MULTILINE).group(1))
+def python(episodes):
+    start, actions = episodes[0]
+
+    def branch():
+        fork = copy.deepcopy(start)
+        fork.act(actions[0])
+        fork.observe()
+
+    return {
+        "act": acts(episodes),
+        "fork": calls(lambda: copy.deepcopy(start)),
+        "branch": calls(branch),
+    }
+
+
+def component(host, plugin):
+    command = [host, "plugin", "bench", plugin]
+    began, spent = time.perf_counter(), time_of_children()
+    shown = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    share = (time_of_children() - spent) / (time.perf_counter() - began)
+    cells = [re.split(r"\s{2,}", line.strip()) for line in shown.splitlines()]
+    per_second = {row[0]: row[2] for row in cells if len(row) == 4}
+    return {what: float(per_second[row]) / share for what, row in ROWS.items()}
+
+
+def time_of_children():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def middle(rounds):
+    return {what: statistics.median(rates[what] for rates in rounds) for what in ROWS}
 
 
 def main():
     host = sys.argv[1] if len(sys.argv) > 1 else "target/release/host"
-    component, python = component_forks(host), python_forks()
-    print(f"forks of plan-path per second and thread: component {component:,.0f}, Python {python:,.0f}")
-    print(f"ratio {component / python:.1f}")
+    plugins = Path(sys.argv[2]) if len(sys.argv) > 2 else None
+    version = sys.version.split()[0]
+    print(f"per second of processor time, median of {ROUNDS} rounds; Python {version}")
+    print(f"{'':20} {'component':>12} {'Python':>12} {'ratio':>7}")
+    for name, kind in (("plan-path", PlanPath), ("sokoban", Sokoban)):
+        episodes = list(episodes_of(kind))
+        plugin = str(plugins / f"{name}.wasm") if plugins else name
+        rounds = [(component(host, plugin), python(episodes)) for _ in range(ROUNDS)]
+        ours, theirs = (middle(side) for side in zip(*rounds))
+        for what in ROWS:
+            ratio = ours[what] / theirs[what]
+            print(f"{name + ': ' + what:20} {ours[what]:12,.0f} {theirs[what]:12,.0f} {ratio:7.1f}")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,6 @@
 //! The board: cells, walls, moves and distances. Knows nothing of turns,
 //! rewards or how things are shown.
 
-use std::collections::VecDeque;
-
 use serde::{Deserialize, Serialize};
 
 /// A place on the board, counted from the upper left corner.
@@ -137,18 +135,17 @@ impl Board {
 
     /// How far every cell is from the goal.
     pub fn distances(&self) -> Distances {
-        let mut steps = vec![None; self.walls.len()];
-        steps[self.index(self.goal)] = Some(0);
-        let mut reached = VecDeque::from([(self.goal, 0)]);
-        while let Some((cell, distance)) = reached.pop_front() {
-            for next in Move::ALL.map(|step| cell.after(step)) {
-                if self.is_free(next) && steps[self.index(next)].is_none() {
-                    steps[self.index(next)] = Some(distance + 1);
-                    reached.push_back((next, distance + 1));
-                }
+        let size = self.size as usize;
+        // A frame of walls, so that no neighbor has to be looked for on the board.
+        let mut distances = Distances { stride: size + 2, steps: vec![WALL; (size + 2).pow(2)] };
+        for (row, walls) in self.walls.chunks(size).enumerate() {
+            let start = (row + 1) * distances.stride + 1;
+            for (steps, wall) in distances.steps[start..].iter_mut().zip(walls) {
+                *steps = if *wall { WALL } else { FAR };
             }
         }
-        Distances { size: self.size, steps }
+        distances.spread(self.goal);
+        distances
     }
 
     /// At most `limit` moves along a shortest path to the goal. Where several
@@ -190,16 +187,43 @@ impl Board {
     }
 }
 
+/// Instead of a number of steps: a wall, or nobody was here yet.
+const WALL: u16 = u16::MAX - 1;
+const FAR: u16 = u16::MAX;
+
 /// How far every cell of a board is from its goal.
 pub struct Distances {
-    size: i8,
-    steps: Vec<Option<u16>>,
+    /// Cells from one row to the next, the frame included.
+    stride: usize,
+    steps: Vec<u16>,
 }
 
 impl Distances {
     /// Moves from `cell` to the goal; nothing if there is no way.
     pub fn from(&self, cell: Cell) -> Option<u16> {
-        self.steps[cell.row as usize * self.size as usize + cell.column as usize]
+        Some(self.steps[self.index(cell)]).filter(|&steps| steps < WALL)
+    }
+
+    fn index(&self, cell: Cell) -> usize {
+        (cell.row as usize + 1) * self.stride + cell.column as usize + 1
+    }
+
+    /// Fills in all cells that can be reached.
+    fn spread(&mut self, goal: Cell) {
+        let goal = self.index(goal);
+        self.steps[goal] = 0;
+        let mut reached = Vec::with_capacity(self.steps.len());
+        reached.push(goal);
+        let mut done = 0;
+        while let Some(&cell) = reached.get(done) {
+            done += 1;
+            for next in [cell - self.stride, cell + self.stride, cell - 1, cell + 1] {
+                if self.steps[next] == FAR {
+                    self.steps[next] = self.steps[cell] + 1;
+                    reached.push(next);
+                }
+            }
+        }
     }
 }
 

@@ -1,7 +1,5 @@
 //! How far boxes are from goals, each as if it were alone.
 
-use std::collections::VecDeque;
-
 use crate::level::{Cell, Level, Move, Position};
 
 /// A distance that is none: there is no way.
@@ -50,15 +48,17 @@ impl Distances {
 fn pulls(level: &Level, goal: Cell) -> Vec<u32> {
     let mut pulls = vec![NO_WAY; level.cells().len()];
     pulls[usize::from(goal)] = 0;
-    let mut reached = VecDeque::from([goal]);
-    while let Some(cell) = reached.pop_front() {
+    let mut reached = Vec::with_capacity(pulls.len());
+    reached.push(goal);
+    let mut done = 0;
+    while let Some(&cell) = reached.get(done) {
+        done += 1;
         for step in Move::ALL {
             let Some(next) = level.after(cell, step) else { continue };
             // Whoever pulls stands behind the box.
-            let has_room = level.after(next, step).is_some();
-            if has_room && pulls[usize::from(next)] == NO_WAY {
+            if pulls[usize::from(next)] == NO_WAY && level.after(next, step).is_some() {
                 pulls[usize::from(next)] = pulls[usize::from(cell)] + 1;
-                reached.push_back(next);
+                reached.push(next);
             }
         }
     }

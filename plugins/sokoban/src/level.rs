@@ -114,8 +114,15 @@ impl Level {
 
     /// The floor that a step leads to.
     pub fn after(&self, cell: Cell, step: Move) -> Option<Cell> {
-        let ((row, column), (rows, columns)) = (self.place(cell), step.offset());
-        self.floor_at(row + rows, column + columns)
+        // Searches do little else: no row and column are worked out.
+        let width = self.width;
+        let next = match step {
+            Move::Up => cell.checked_sub(width),
+            Move::Down => Some(cell + width).filter(|next| self.cells().contains(next)),
+            Move::Left => (!cell.is_multiple_of(width)).then(|| cell - 1),
+            Move::Right => Some(cell + 1).filter(|next| !next.is_multiple_of(width)),
+        };
+        next.filter(|&next| self.is_floor(next))
     }
 
     /// How many rows and columns `to` is further down and to the right.

@@ -32,7 +32,7 @@ impl Measure {
     /// of the level soon enough. And what is left at the start.
     pub fn of(level: &Level, start: &Position) -> (Self, Left) {
         let solver = Solver::new(level);
-        let verdict = solver.solve(start, OPTIMAL);
+        let verdict = solver.count(start, OPTIMAL);
         let by_solution = verdict != Verdict::Unknown;
         let mut measure = Measure { by_solution, whole: 1 };
         let left = measure.left(level, start);
@@ -55,8 +55,8 @@ impl Measure {
         if !self.by_solution {
             return Left::Steps(pushes);
         }
-        match solver.solve(position, OPTIMAL) {
-            Verdict::Solved(way) => Left::Steps(way.len() as u32),
+        match solver.count(position, OPTIMAL) {
+            Verdict::Solved(moves) => Left::Steps(moves),
             Verdict::Hopeless => Left::Never,
             // As bad as anything that can be told from lost.
             Verdict::Unknown => Left::Steps(2 * self.whole),

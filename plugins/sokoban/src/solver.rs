@@ -2,7 +2,7 @@
 //! can go, which bounded work may end before anything is known.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap};
 
 use crate::deadlock::is_stuck;
 use crate::distance::{Distances, NO_WAY};
@@ -10,9 +10,9 @@ use crate::level::{Cell, Level, Move, Position};
 
 /// What a search found out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// It can be solved, by these moves.
-    Solved(Vec<Move>),
+pub enum Verdict<W = Vec<Move>> {
+    /// It can be solved, by these moves or so many.
+    Solved(W),
     /// It cannot be solved.
     Hopeless,
     /// The bound was met before anything was known.
@@ -74,9 +74,23 @@ impl<'a> Solver<'a> {
 
     /// A solution from here on.
     pub fn solve(&self, start: &Position, effort: Effort) -> Verdict {
+        self.judge(start, effort, |search, last| search.way(last))
+    }
+
+    /// How many moves a solution from here on takes.
+    pub fn count(&self, start: &Position, effort: Effort) -> Verdict<u32> {
+        self.judge(start, effort, |search, last| search.nodes[last].moves)
+    }
+
+    fn judge<W>(
+        &self,
+        start: &Position,
+        effort: Effort,
+        solved: impl Fn(&Search<'_>, usize) -> W,
+    ) -> Verdict<W> {
         let mut search = Search::new(self, start, effort);
         match search.run() {
-            Some(last) => Verdict::Solved(search.way(last)),
+            Some(last) => Verdict::Solved(solved(&search, last)),
             None if search.nodes.len() < search.effort.positions => Verdict::Hopeless,
             None => Verdict::Unknown,
         }
@@ -95,12 +109,15 @@ impl<'a> Solver<'a> {
     pub fn reach(&self, position: &Position) -> Vec<Option<u32>> {
         let mut steps = vec![None; self.level.cells().len()];
         steps[usize::from(position.player)] = Some(0);
-        let mut reached = VecDeque::from([(position.player, 0)]);
-        while let Some((cell, count)) = reached.pop_front() {
+        let mut reached = Vec::with_capacity(steps.len());
+        reached.push((position.player, 0));
+        let mut done = 0;
+        while let Some(&(cell, count)) = reached.get(done) {
+            done += 1;
             for next in Move::ALL.iter().filter_map(|&step| self.level.after(cell, step)) {
                 if steps[usize::from(next)].is_none() && !position.has_box(next) {
                     steps[usize::from(next)] = Some(count + 1);
-                    reached.push_back((next, count + 1));
+                    reached.push((next, count + 1));
                 }
             }
         }
@@ -131,7 +148,7 @@ struct Search<'a> {
     effort: Effort,
     nodes: Vec<Node>,
     /// The fewest pushes and moves to a position that are known.
-    best: HashMap<Position, (u32, u32)>,
+    best: BTreeMap<Position, (u32, u32)>,
     /// Nodes to look at: estimated pushes, moves, and which.
     open: BinaryHeap<Reverse<(u32, u32, usize)>>,
 }
@@ -139,7 +156,7 @@ struct Search<'a> {
 impl<'a> Search<'a> {
     fn new(solver: &'a Solver<'a>, start: &Position, effort: Effort) -> Self {
         let effort = effort.with(start.boxes.len());
-        let (nodes, best, open) = (Vec::new(), HashMap::new(), BinaryHeap::new());
+        let (nodes, best, open) = (Vec::new(), BTreeMap::new(), BinaryHeap::new());
         let mut search = Search { solver, effort, nodes, best, open };
         search.meet(Node { position: start.clone(), pushes: 0, moves: 0, came_by: None });
         search
@@ -231,12 +248,14 @@ impl<'a> Search<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::VecDeque;
+
     use super::*;
     use crate::notation::tests::read;
 
     /// The fewest pushes to a solution, by trying every move from every position.
     fn fewest_pushes(level: &Level, start: &Position) -> Option<usize> {
-        let mut known: HashMap<Position, usize> = HashMap::from([(start.clone(), 0)]);
+        let mut known = BTreeMap::from([(start.clone(), 0)]);
         let mut open = VecDeque::from([(start.clone(), 0)]);
         let mut best = None;
         while let Some((position, pushes)) = open.pop_front() {
@@ -261,6 +280,11 @@ mod tests {
         let fewest = fewest_pushes(&level, &start);
         match solver.solve(&start, OPTIMAL) {
             Verdict::Solved(way) => {
+                assert_eq!(
+                    solver.count(&start, OPTIMAL),
+                    Verdict::Solved(way.len() as u32),
+                    "{text}"
+                );
                 let walk = start.walk(&level, &way);
                 assert!(walk.end.is_solved(&level) && walk.blocked.is_none(), "{text}");
                 assert_eq!(Some(walk.pushes), fewest, "{text}");
