@@ -51,6 +51,7 @@ fn load(
 ) -> anyhow::Result<(Config, PluginLibrary, Sandbox)> {
     let mut config = Config::load(None, set)?;
     let name = subject.plugin.file_stem().unwrap_or_default().to_string_lossy();
+    subject.grant.iter().for_each(|grant| grant.apply(&mut config));
     if subject.grant_sandbox {
         config.sandbox.grant.push(Grantee::named(&*name));
     }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::GrantArg;
 use crate::project::{Kind, Language};
 
 /// `host plugin`.
@@ -99,6 +100,9 @@ Examples:
 pub struct PluginSubject {
     /// A file, or a bare name.
     pub plugin: PathBuf,
+    /// Grant it what it asks for; the corpus is retrieval.corpus.
+    #[arg(long, value_name = "PLUGIN=RIGHT,…")]
+    pub grant: Vec<GrantArg>,
     /// Let it run model-written programs in the sandbox.
     #[arg(long)]
     pub grant_sandbox: bool,
