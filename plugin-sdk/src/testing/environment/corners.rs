@@ -166,7 +166,7 @@ pub fn beyond(domain: &Domain) -> Vec<Value> {
             outside.into_iter().map(Value::Number).collect()
         }
         Domain::Choice(_) => vec![Value::Text("none of these".to_owned())],
-        Domain::Flag | Domain::Text => vec![Value::Integer(1)],
+        Domain::Flag | Domain::Text => Vec::new(),
     }
 }
 

@@ -32,12 +32,25 @@ enum Change {
 
 /// Each of the answers of a session, one at a time, is said in other ways.
 pub fn check(examination: &Examination, _: &[Vec<Exchange>]) -> Checked {
-    let plain = acts(examination, u32::MAX, Change::Nothing)?;
+    // Where the workflow knows no expert, its roles say things as they are.
+    let read = match changes(examination, false)? {
+        0 => changes(examination, true)?,
+        read => read,
+    };
+    match read {
+        0 => skip("no answer leads to an action"),
+        _ => Ok(format!("{read} answers with prose, or that repeat the prompt, are read well")),
+    }
+}
+
+/// How many changed answers were followed to an action.
+fn changes(examination: &Examination, bare: bool) -> Result<u32, Objection> {
+    let plain = acts(examination, u32::MAX, Change::Nothing, bare)?;
     let mut read = 0;
     for answer in 0..ANSWERS {
         let Some(meant) = following(&plain.acts, answer) else { break };
         for change in [Change::Prose, Change::Reconsidered, Change::Echo] {
-            let other = acts(examination, answer, change)?;
+            let other = acts(examination, answer, change, bare)?;
             let Some(said) = &other.changed else { continue };
             let Some(done) = following(&other.acts, answer) else { continue };
             match change {
@@ -47,10 +60,7 @@ pub fn check(examination: &Examination, _: &[Vec<Exchange>]) -> Checked {
             read += 1;
         }
     }
-    match read {
-        0 => skip("no answer that an expert would give leads to an action"),
-        _ => Ok(format!("{read} answers with prose, or that repeat the prompt, are read well")),
-    }
+    Ok(read)
 }
 
 /// The actions of a session, each with the number of answers before it.
@@ -60,10 +70,16 @@ struct Acts {
     changed: Option<String>,
 }
 
-fn acts(examination: &Examination, which: u32, change: Change) -> Result<Acts, Objection> {
+fn acts(
+    examination: &Examination,
+    which: u32,
+    change: Change,
+    bare: bool,
+) -> Result<Acts, Objection> {
     let changed = std::cell::RefCell::new(None);
     let say = |answer: u32, request: &Request, phrase: Phrase<'_>| -> Result<String, Problem> {
-        let Some(meant) = phrase(MEANT)? else { return expertly(answer, request, phrase) };
+        let phrased = phrase(MEANT)?.or_else(|| bare.then(|| MEANT.to_owned()));
+        let Some(meant) = phrased else { return expertly(answer, request, phrase) };
         if answer != which {
             return Ok(meant);
         }
@@ -71,7 +87,7 @@ fn acts(examination: &Examination, which: u32, change: Change) -> Result<Acts, O
             Change::Nothing => meant,
             Change::Prose => format!("{PROSE} who knows.\n\n{RATHER}\n{meant}"),
             Change::Reconsidered => {
-                let rejected = phrase(REJECTED)?.unwrap_or_default();
+                let rejected = phrase(REJECTED)?.unwrap_or_else(|| REJECTED.to_owned());
                 format!("{PROSE}\n{rejected}\n\n{RATHER}\n{meant}")
             }
             Change::Echo => {
