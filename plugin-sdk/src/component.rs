@@ -14,6 +14,7 @@ use crate::environment::{self, Environment, Episode};
 use crate::interpreter::{self, Interpreter, Streams};
 use crate::log::warning;
 use crate::rendering::{Rendered, Rendering};
+use crate::settings;
 use crate::types::{Action, ActionKind, Configured, Part, Problem, Seat};
 use crate::workflow::{self, Workflow};
 
@@ -53,6 +54,7 @@ impl<E: Environment + 'static> exported_environment::Guest for EnvironmentCompon
     }
 
     fn configure(settings: Vec<Configured>) -> Result<environment::Configuration, Problem> {
+        settings::check(&E::describe().settings, &settings)?;
         E::configure(&settings)
     }
 }
@@ -128,6 +130,7 @@ impl<W: Workflow + 'static> exported_workflow::Guest for WorkflowComponent<W> {
         settings: Vec<Configured>,
         environment: Vec<ActionKind>,
     ) -> Result<workflow::Configuration, Problem> {
+        settings::check(&W::describe().settings, &settings)?;
         W::configure(&settings, &environment)
     }
 }

@@ -14,6 +14,9 @@ use crate::types::{Extra, Needs, Setting, Value};
 /// The key of [`Configuration::extras`] that says for whom it is made.
 pub const SEATS: &str = "seats";
 
+/// The key of [`Configuration::extras`] that says what it pays.
+pub const AWARDS: &str = "awards";
+
 /// One task being worked on, and everything a component says about its tasks.
 ///
 /// Everything an implementation computes must follow from what it was given:
@@ -192,6 +195,14 @@ impl Configuration {
     pub fn seats(mut self, seats: &[Seat]) -> Self {
         let roles: Vec<&str> = seats.iter().map(|seat| seat.role.as_str()).collect();
         self.extras.push(Extra { key: SEATS.to_owned(), value: roles.join(" ") });
+        self
+    }
+
+    /// Whatever is done within the advised turns, no seat has ever earned less or
+    /// more than this. The conformance suite holds the environment to it.
+    #[must_use]
+    pub fn awards(mut self, least: f64, most: f64) -> Self {
+        self.extras.push(Extra { key: AWARDS.to_owned(), value: format!("{least} {most}") });
         self
     }
 

@@ -102,6 +102,7 @@ pub mod preset;
 pub mod prompt;
 mod proposals;
 mod random;
+pub mod printing;
 pub mod reading;
 pub mod rendering;
 pub mod retrieval;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use crate::types::{Configured, Domain, Setting, Value};
+use crate::types::{Configured, Domain, Problem, Setting, Value};
 
 impl Domain {
     /// Whether `value` is of the right type and within bounds.
@@ -97,6 +97,21 @@ pub fn with(mut settings: Vec<Configured>, name: &str, value: impl Into<Value>) 
         None => settings.push(Configured { name: name.to_owned(), value }),
     }
     settings
+}
+
+/// Refuses a value that is outside of its domain, or of no setting.
+pub fn check(declared: &[Setting], given: &[Configured]) -> Result<(), Problem> {
+    let refused = |Configured { name, value }: &Configured| {
+        let setting = declared.iter().find(|setting| setting.name == *name);
+        match setting {
+            Some(Setting { domain, .. }) if domain.contains(value) => None,
+            Some(Setting { domain, .. }) => {
+                Some(format!("`{name}` is {value}, but must be {domain}"))
+            }
+            None => Some(format!("there is no setting `{name}`")),
+        }
+    };
+    given.iter().find_map(refused).map_or(Ok(()), |reason| Err(Problem::settings(reason)))
 }
 
 /// Reads the settings of a run. The host has checked every value against its
@@ -241,5 +256,12 @@ mod tests {
         assert!(!declared[0].domain.contains(&Value::Number(4.0)));
         assert!(!declared[1].domain.contains(&Value::Number(f64::NAN)));
         assert!(!declared[3].domain.contains(&Value::Text("sphere".to_owned())));
+        let checked = |name: &str, value: i32| {
+            check(&declared, &with(defaults(&declared), name, value)).map_err(|p| p.message)
+        };
+        assert_eq!(checked("walls", 9), Ok(()));
+        let beyond = "`walls` is 10, but must be a whole number from 0 to 9";
+        assert_eq!(checked("walls", 10), Err(beyond.to_owned()));
+        assert_eq!(checked("doors", 1), Err("there is no setting `doors`".to_owned()));
     }
 }

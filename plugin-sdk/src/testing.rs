@@ -8,8 +8,11 @@
 mod environment;
 mod lazy;
 mod native;
+mod pace;
 mod phrasebook;
 mod report;
+mod shrinking;
+mod starts;
 mod team;
 mod walk;
 mod workflow;
@@ -17,14 +20,20 @@ mod workflow;
 pub use environment::{EnvironmentUnderTest, EpisodeUnderTest};
 pub use lazy::{Earned, Table, Voice};
 pub use native::Native;
-pub use report::{Finding, Report, Reproducer, Verdict};
+pub use report::{Finding, Report, Reproducer, Tried, Verdict};
+pub use starts::Starts;
 pub use workflow::{SessionUnderTest, WorkflowUnderTest};
+
+use std::time::Duration;
 
 use crate::environment::Task;
 use crate::random::fnv;
 use crate::settings;
-use crate::types::{Configured, Seat, Setting, Value};
+use crate::types::{Configured, Domain, Problem, Seat, Setting, Value};
 use crate::{Environment, Workflow};
+
+/// The suite's version: another one may find what this one does not.
+pub const SUITE: &str = "2";
 
 /// Check an environment with its default settings.
 pub fn check_environment<E: Environment + 'static>() -> Report {
@@ -62,13 +71,27 @@ pub struct Scope {
     pub entries: Vec<String>,
     /// Tasks per split.
     pub tasks: u32,
+    /// The first task's seed.
+    pub from: u32,
     /// Actions in a walk.
     pub steps: usize,
+    /// How long to look, about; without a limit by default.
+    pub budget: Option<Duration>,
+    /// Beginnings of tasks that were seen, also in other scopes.
+    pub starts: Starts,
 }
 
 impl Default for Scope {
     fn default() -> Self {
-        Scope { settings: Vec::new(), entries: Vec::new(), tasks: 4, steps: 60 }
+        Scope {
+            settings: Vec::new(),
+            entries: Vec::new(),
+            tasks: 4,
+            from: 0,
+            steps: 60,
+            budget: None,
+            starts: Starts::default(),
+        }
     }
 }
 
@@ -94,6 +117,16 @@ impl Scope {
         environment::check(environment, self, watch)
     }
 
+    /// Look at one episode again, with the eyes of the check that found something.
+    pub fn replay(
+        &self,
+        environment: &dyn EnvironmentUnderTest,
+        check: &str,
+        seen: &Reproducer,
+    ) -> Result<Finding, Problem> {
+        environment::replay(environment, self, check, seen)
+    }
+
     /// Check a workflow.
     pub fn check_workflow(&self, workflow: &dyn WorkflowUnderTest) -> Report {
         workflow::check(workflow, self)
@@ -105,7 +138,34 @@ impl Scope {
         self.entries.get(seed as usize % count).cloned()
     }
 
-    fn settings(&self, declared: &[Setting]) -> Vec<Configured> {
+    /// The same scope in a later round: other tasks and, every other time, other
+    /// settings, but for those that were chosen and for texts.
+    #[must_use]
+    pub fn elsewhere(&self, declared: &[Setting], round: u32) -> Self {
+        let from = self.from.saturating_add(round.saturating_mul(self.tasks));
+        let mut settings = self.settings.clone();
+        let is_default = |setting: &Setting| {
+            let chosen = settings.iter().find(|(name, _)| *name == setting.name);
+            chosen.is_none_or(|(_, value)| *value == setting.default)
+        };
+        let free = declared.iter().filter(|one| one.domain != Domain::Text && is_default(one));
+        let free: Vec<Setting> = free.cloned().collect();
+        if round.is_multiple_of(2) {
+            for Configured { name, value } in environment::combination(&free, round) {
+                settings.retain(|(known, _)| *known != name);
+                settings.push((name, value));
+            }
+        }
+        Scope { settings, from, ..self.clone() }
+    }
+
+    /// Seeds of its tasks.
+    fn seeds(&self) -> std::ops::Range<u32> {
+        self.from..self.from.saturating_add(self.tasks)
+    }
+
+    /// All settings: its own, and the defaults of the others.
+    pub fn configured(&self, declared: &[Setting]) -> Vec<Configured> {
         let given = self.settings.iter();
         given.fold(settings::defaults(declared), |all, (name, value)| {
             settings::with(all, name, value.clone())

@@ -303,7 +303,7 @@ fn the_fault_of_a_workflow_is_named() {
         "it offers a tool `oracle`, which the briefing does not name",
         "it names answer 99, which nobody gave, as a caller",
     ];
-    assert_eq!(sentences, expected.map(|sentence| Some(sentence.to_owned())));
+    assert_eq!(sentences, expected.map(|sentence| Some(format!("{sentence}, in rehearsal 0"))));
     assert_eq!(faults(&check_workflow::<Vote<UNLISTED_WORD>>()), ["vocabulary"]);
     assert_eq!(faults(&check_workflow::<Vote<RESUMES_ELSEWHERE>>()), ["resume"]);
 }

@@ -70,6 +70,7 @@ fn an_environment_that_breaks_the_contract_is_found_out() {
     for (mode, finding, reason) in [
         ("loop-earns", "loops", "a way back to an earlier state earned 0.100"),
         ("hidden-state", "resume", "does not look like the saved one"),
+        ("remembers", "instances", "in an instance that has served test task 1"),
         ("nan-reward", "start", "the award `nothing` is NaN"),
         ("trap-resume", "start", "failed in `resume`: it crashed"),
         ("trap-observe", "start", "failed in `observe`: it crashed"),
@@ -116,10 +117,31 @@ fn a_finding_for_programs_says_how_to_see_it_and_strictly_a_skip_fails() {
         (&seen["actions"][0]["act"], &seen["actions"][0]["instance"]),
         (&0.into(), &0.into())
     );
-    // Its language is open-ended, so its words cannot be checked.
-    assert_eq!(check(&[]).0, 0);
-    let (code, report) = check(&["--strict"]);
+    assert_eq!(seen["step"], 1, "{seen:#}");
+    // What is said to show it does, and not with other settings.
+    let replay = |mode: &str| {
+        let seen = seen.to_string().replace("loop-earns", mode);
+        let (code, stdout, stderr) =
+            run(&["plugin", "check", &file, "--tasks", "2", "--replay", &seen]);
+        (code, stdout + &stderr)
+    };
+    let (code, text) = replay("loop-earns");
+    assert_eq!(code, 7, "{text}");
+    let shown = text.contains("+0.1000 presence") && text.contains("FAILED   loops");
+    assert!(shown && loops["command"].as_str().unwrap().contains("--replay"), "{text}");
+    let (code, text) = replay("fine");
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("nothing is wrong there"), "{text}");
+    // What saves nothing cannot be resumed, so that one check cannot look.
+    let unsaved = ["--set", "environment.mode=replay-only"];
+    let (code, report) = check(&unsaved);
+    assert_eq!((code, &report["reports"][0]["grade"]), (0, &"pass".into()), "{report:#}");
+    let (code, report) = check(&[&unsaved[..], &["--strict"]].concat());
     assert_eq!((code, &report["strict"]), (7, &Value::Bool(true)), "{report:#}");
+    let (code, report) = check(&["--strict"]);
+    assert_eq!((code, &report["reports"][0]["grade"]), (0, &"strict: pass".into()), "{report:#}");
+    assert_eq!(report["reports"][0]["tried"]["tasks"], 6);
+    assert_eq!(report["sha256"][0].as_str().map(str::len), Some(64), "{report:#}");
     let (code, text) = {
         let file = plugin("plan-path").display().to_string();
         let (code, stdout, stderr) = run(&["plugin", "check", &file, "--tasks", "5", "--strict"]);
@@ -152,6 +174,22 @@ fn a_workflow_that_breaks_the_contract_is_found_out() {
         assert_eq!(names, ["rehearsal"], "{mode}: {text}");
         assert!(text.contains(reason), "{mode}: {text}");
     }
+}
+
+#[test]
+fn a_look_goes_on_with_other_tasks_and_settings_for_as_long_as_it_may() {
+    let file = plugin("solver-verifier").display().to_string();
+    let tried = |minutes: &str| {
+        let flags = ["plugin", "check", &file, "--tasks", "1", "--json", "--minutes", minutes];
+        let (code, stdout, stderr) = run(&flags);
+        assert_eq!(code, 0, "{stdout}{stderr}");
+        let report: Value = serde_json::from_str(&stdout).unwrap();
+        report["reports"][0]["tried"]["settings"].as_u64().unwrap()
+    };
+    assert_eq!(tried("0"), 1);
+    assert!(tried("0.1") > 1);
+    let (code, _, stderr) = run(&["plugin", "check", &file, "--minutes", "never"]);
+    assert_eq!(code, 2, "{stderr}");
 }
 
 #[test]

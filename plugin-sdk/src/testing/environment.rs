@@ -1,28 +1,35 @@
 //! What every environment must keep.
 
+mod actions;
+mod claims;
 mod conduct;
 mod corners;
 mod drawing;
+mod examination;
+mod growth;
 mod income;
+mod instances;
 mod language;
 mod laps;
 mod leak;
 mod returns;
 mod seats;
 mod splits;
+mod texts;
+mod turns;
 mod words;
 
+pub(super) use corners::{beyond, combination, ends};
+pub(super) use examination::Examination;
 pub(super) use language::words_of;
 
-use super::phrasebook::Phrasebook;
-use super::report::{Checked, Objection, Report, finding, require};
-use super::team::Team;
-use super::walk::{Contests, Walk};
+use super::report::{Checked, Finding, Objection, Report, Reproducer, finding, require};
+use super::shrinking::shortest;
+use super::walk::{Deed, Walk};
 use super::{Scope, Watch};
-use crate::Random;
 use crate::environment::{Configuration, Description, Move, Outcome, Task};
 use crate::rendering::Rendering;
-use crate::types::{Action, Configured, Part, Problem, Seat, Split};
+use crate::types::{Action, Configured, Part, Problem, Seat};
 
 /// An environment as the suite sees it: a type of this program
 /// ([`Native`](super::Native)) or a component in a host. A host reports a trap
@@ -54,6 +61,8 @@ pub trait EpisodeUnderTest {
     fn demonstrate(&mut self, seat: &Seat) -> Result<Option<Action>, Problem>;
     /// The state, if it can be saved.
     fn save(&mut self) -> Result<Option<Vec<u8>>, Problem>;
+    /// Give this one up and begin another in the same instance.
+    fn restart(&mut self, task: &Task) -> Result<(), Problem>;
 }
 
 /// Turns of the expert, as a multiple of the advised turns per role: one turn
@@ -63,28 +72,54 @@ const EXPERT_PATIENCE: usize = 4;
 /// Differences of summed rewards that are only rounding.
 pub(super) const ROUNDING: f64 = 1e-9;
 
-/// One check of a prepared environment.
-type Check = fn(&Examination) -> Checked;
+/// What a check finds in all that was walked.
+type Search = fn(&Examination) -> Checked;
+
+/// Whether one walk shows the fault that a check looks for.
+type Judge = fn(&Examination, &Walk) -> Result<(), Objection>;
+
+/// A check of a prepared environment, and its judge if one walk can tell.
+struct Check {
+    name: &'static str,
+    search: Search,
+    judge: Option<Judge>,
+}
+
+impl Check {
+    const fn whole(name: &'static str, search: Search) -> Self {
+        Check { name, search, judge: None }
+    }
+
+    const fn of_walks(name: &'static str, search: Search, judge: Judge) -> Self {
+        Check { name, search, judge: Some(judge) }
+    }
+}
 
 /// Every check that needs walks, in the order in which they are reported.
-const CHECKS: [(&str, Check); 17] = [
-    ("start", conduct::check_start),
-    ("determinism", conduct::check_determinism),
-    ("pure", conduct::check_pure),
-    ("resume", conduct::check_resume),
-    ("seats", seats::check),
-    ("rewards", income::check_rewards),
-    ("loops", income::check_loops),
-    ("loitering", income::check_loitering),
-    ("unreadable", language::check_unreadable),
-    ("end", conduct::check_end),
-    ("expert", conduct::check_expert),
-    ("leak", leak::check_solution),
-    ("seed", leak::check_seed),
-    ("splits", splits::check),
-    ("vocabulary", language::check_vocabulary),
-    ("settings", corners::check),
-    ("rendering", drawing::check),
+const CHECKS: [Check; 23] = [
+    Check::whole("start", conduct::check_start),
+    Check::of_walks("determinism", conduct::check_determinism, conduct::repeats),
+    Check::of_walks("pure", conduct::check_pure, conduct::is_pure),
+    Check::of_walks("resume", conduct::check_resume, conduct::resumes),
+    Check::of_walks("instances", instances::check, instances::starts_anew),
+    Check::whole("seats", seats::check),
+    Check::of_walks("rewards", income::check_rewards, income::is_sound),
+    Check::of_walks("claims", claims::check, claims::is_claimed),
+    Check::of_walks("loops", income::check_loops, income::has_no_paid_loop),
+    Check::of_walks("loitering", income::check_loitering, income::is_worse),
+    Check::whole("unreadable", language::check_unreadable),
+    Check::whole("end", conduct::check_end),
+    Check::whole("expert", conduct::check_expert),
+    Check::whole("turns", turns::check),
+    Check::whole("actions", actions::check),
+    Check::whole("leak", leak::check_solution),
+    Check::whole("seed", leak::check_seed),
+    Check::whole("splits", splits::check),
+    Check::whole("vocabulary", language::check_vocabulary),
+    Check::of_walks("texts", texts::check, texts::is_harmless),
+    Check::whole("growth", growth::check),
+    Check::whole("settings", corners::check),
+    Check::whole("rendering", drawing::check),
 ];
 
 /// Run every check.
@@ -96,122 +131,83 @@ pub(super) fn check(
     let description = match environment.describe() {
         Ok(description) => description,
         Err(problem) => {
-            let finding = finding("description", Err(problem.into()));
-            return Report { subject: "environment".to_owned(), findings: vec![finding] };
+            return Report::of("environment", vec![finding("description", Err(problem.into()))]);
         }
     };
     let subject = format!("environment `{}` {}", description.name, description.version);
-    let mut findings = vec![finding("description", check_description(&description))];
+    let described = finding("description", check_description(environment, &description));
+    let mut report = Report::of(&subject, vec![described]);
     watch(0, CHECKS.len(), "walks");
     match Examination::prepare(environment, description, scope) {
         Ok(examination) => {
-            for (index, (name, check)) in CHECKS.into_iter().enumerate() {
-                watch(index, CHECKS.len(), name);
-                findings.push(finding(name, check(&examination)));
+            report.tried = examination.tried();
+            for (index, check) in CHECKS.iter().enumerate() {
+                watch(index, CHECKS.len(), check.name);
+                examination.pace.begin((CHECKS.len() - index).div_ceil(2));
+                report.findings.push(examine(&examination, check));
             }
         }
-        Err(objection) => findings.push(finding("start", Err(objection))),
+        Err(objection) => report.findings.push(finding("start", Err(objection))),
     }
-    Report { subject, findings }
+    report
 }
 
-fn check_description(description: &Description) -> Checked {
+/// Make one check; what it finds is made as short as it can be.
+fn examine(examination: &Examination, check: &Check) -> Finding {
+    let mut found = finding(check.name, (check.search)(examination));
+    found.broken_off = examination.pace.broken_off();
+    let (Some(judge), Some(seen)) = (check.judge, &mut found.reproducer) else { return found };
+    let task = examination.task_of(seen);
+    let judged = |acts: &[Vec<Move>]| {
+        let mut deeds = acts.iter().cloned().map(Deed);
+        let walk = Walk::take(&examination.team, &task, acts.len(), |_| deeds.next());
+        walk.and_then(|walk| judge(examination, &walk))
+    };
+    if !judged(&seen.acts).is_err_and(|objection| objection.is_fault()) {
+        return found;
+    }
+    let shows_it = |acts: &[Vec<Move>]| judged(acts).is_err_and(|objection| objection.is_fault());
+    seen.acts = shortest(std::mem::take(&mut seen.acts), shows_it);
+    if let Err(Objection::Failed(sentence, _)) = judged(&seen.acts) {
+        found.sentence = sentence;
+    }
+    found
+}
+
+/// Look at one episode alone, with the eyes of the check that found something
+/// in it.
+pub(super) fn replay(
+    environment: &dyn EnvironmentUnderTest,
+    scope: &Scope,
+    check: &str,
+    seen: &Reproducer,
+) -> Result<Finding, Problem> {
+    let description = environment.describe()?;
+    let check = CHECKS.iter().find(|known| known.name == check);
+    let check = check.ok_or_else(|| Problem::settings("there is no such check".to_owned()))?;
+    let found = match Examination::prepare(environment, description, scope) {
+        Err(objection) => finding(check.name, Err(objection)),
+        Ok(examination) => match check.judge {
+            None => finding(check.name, (check.search)(&examination)),
+            Some(judge) => {
+                let mut deeds = seen.acts.iter().cloned().map(Deed);
+                let task = examination.task_of(seen);
+                let walk = Walk::take(&examination.team, &task, seen.acts.len(), |_| deeds.next());
+                let judged = walk.and_then(|walk| judge(&examination, &walk));
+                finding(check.name, judged.map(|()| "nothing is wrong there".to_owned()))
+            }
+        },
+    };
+    Ok(found)
+}
+
+fn check_description(environment: &dyn EnvironmentUnderTest, description: &Description) -> Checked {
     description.check()?;
     let Description { settings, actions, workflows, .. } = description;
     require(!workflows.is_empty(), || "no workflow is recommended".to_owned())?;
+    require(environment.describe()? == *description, || {
+        "it describes itself differently the second time".to_owned()
+    })?;
+    texts::check_description(description)?;
     Ok(format!("{} settings, {} kinds of action", settings.len(), actions.len()))
-}
-
-/// An environment with the walks that the checks look at.
-struct Examination<'a> {
-    team: Team<'a>,
-    scope: &'a Scope,
-    description: Description,
-    settings: Vec<Configured>,
-    configuration: Configuration,
-    phrasebook: Phrasebook,
-    tasks: Vec<Task>,
-    /// The expert's walk through every task.
-    experts: Vec<Walk>,
-    /// Two random walks through every task, one of them in the expert's words.
-    strolls: Vec<Walk>,
-    /// Walks that look for an income without a solution.
-    searches: Vec<Walk>,
-    contests: Contests,
-}
-
-impl<'a> Examination<'a> {
-    fn prepare(
-        environment: &'a dyn EnvironmentUnderTest,
-        description: Description,
-        scope: &'a Scope,
-    ) -> Result<Self, Objection> {
-        let settings = scope.settings(&description.settings);
-        let configuration = environment.configure(&settings)?;
-        configuration.check()?;
-        let team = Team::of(environment, &description, &configuration)?;
-        let tasks = tasks(&settings, &team.seats, scope);
-        let team = match tasks.first() {
-            Some(task) => team.probed(task)?,
-            None => team,
-        };
-        let patience = patience(&configuration);
-        let experts = tasks.iter().map(|task| Walk::of_expert(&team, task, patience));
-        let experts: Vec<Walk> = experts.collect::<Result<_, _>>()?;
-        let phrasebook = Phrasebook::new(&configuration.vocabulary, &experts);
-        let stroll = |(task, tame): (&Task, bool)| {
-            let mut random = Random::new(task.split, task.seed, "stroll");
-            Walk::take(&team, task, scope.steps, |_| phrasebook.deed(&team, tame, &mut random))
-        };
-        let ways = tasks.iter().flat_map(|task| [(task, true), (task, false)]);
-        let strolls = ways.map(stroll).collect::<Result<Vec<_>, _>>()?;
-        let searches = laps::search(&team, scope, &phrasebook, &experts)?;
-        let contests = Contests::in_walks(experts.iter().chain(&strolls).chain(&searches));
-        Ok(Examination {
-            team,
-            scope,
-            description,
-            settings,
-            configuration,
-            phrasebook,
-            tasks,
-            experts,
-            strolls,
-            searches,
-            contests,
-        })
-    }
-
-    /// The walks that show how the environment behaves.
-    fn walks(&self) -> impl Iterator<Item = &Walk> {
-        self.experts.iter().chain(&self.strolls)
-    }
-
-    /// Those, and the walks that look for an income.
-    fn all_walks(&self) -> impl Iterator<Item = &Walk> {
-        self.walks().chain(&self.searches)
-    }
-
-    fn task(&self, split: Split, seed: u32) -> Task {
-        let (settings, seats) = (self.settings.clone(), self.team.seats.clone());
-        Task { split, seed, settings, seats, entry: self.scope.entry(seed) }
-    }
-}
-
-/// Actions after which an expert should have solved a task.
-fn patience(configuration: &Configuration) -> usize {
-    EXPERT_PATIENCE * configuration.max_turns as usize
-}
-
-/// A few tasks of every split.
-fn tasks(settings: &[Configured], seats: &[Seat], scope: &Scope) -> Vec<Task> {
-    let task = |split, seed| Task {
-        split,
-        seed,
-        settings: settings.to_vec(),
-        seats: seats.to_vec(),
-        entry: scope.entry(seed),
-    };
-    let of_split = |split| (0..scope.tasks).map(move |seed| (split, seed));
-    Split::ALL.into_iter().flat_map(of_split).map(|(split, seed)| task(split, seed)).collect()
 }

@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{EnvironmentUnderTest, EpisodeUnderTest, SessionUnderTest, WorkflowUnderTest};
 use crate::environment::{self, Environment, Episode, Move, Outcome, Task};
+use crate::settings;
 use crate::types::{Action, ActionKind, Configured, Part, Problem, Seat};
 use crate::workflow::{self, Briefing, Event, Step, Workflow};
 
@@ -34,7 +35,10 @@ impl<E: Environment + 'static> EnvironmentUnderTest for Native<E> {
     }
 
     fn configure(&self, settings: &[Configured]) -> Result<environment::Configuration, Problem> {
-        caught(|| E::configure(settings))
+        caught(|| {
+            settings::check(&E::describe().settings, settings)?;
+            E::configure(settings)
+        })
     }
 
     fn start(&self, task: &Task) -> Result<Box<dyn EpisodeUnderTest>, Problem> {
@@ -66,6 +70,11 @@ impl<E: Environment> EpisodeUnderTest for Episode<E> {
     fn save(&mut self) -> Result<Option<Vec<u8>>, Problem> {
         caught(|| Ok(Episode::save(self)))
     }
+
+    fn restart(&mut self, task: &Task) -> Result<(), Problem> {
+        *self = caught(|| Episode::start(task))?;
+        Ok(())
+    }
 }
 
 impl<W: Workflow + 'static> WorkflowUnderTest for Native<W> {
@@ -78,7 +87,10 @@ impl<W: Workflow + 'static> WorkflowUnderTest for Native<W> {
         settings: &[Configured],
         environment: &[ActionKind],
     ) -> Result<workflow::Configuration, Problem> {
-        caught(|| W::configure(settings, environment))
+        caught(|| {
+            settings::check(&W::describe().settings, settings)?;
+            W::configure(settings, environment)
+        })
     }
 
     fn start(&self, briefing: &Briefing) -> Result<Box<dyn SessionUnderTest>, Problem> {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::environment::Task;
-use crate::types::{Configured, Move, Problem, Split};
+use crate::types::{Configured, Move, Problem, Seat, Split};
 
 /// Acts of a reproducer that are printed; `Reproducer::acts` has all.
 const SHOWN_ACTS: usize = 12;
@@ -30,6 +30,8 @@ pub struct Finding {
     pub sentence: String,
     /// How to see it again, where a task shows it.
     pub reproducer: Option<Reproducer>,
+    /// After how many walks or the like there was no time for more.
+    pub broken_off: Option<usize>,
 }
 
 /// A task, and what has to be done in it to see a fault.
@@ -41,6 +43,8 @@ pub struct Reproducer {
     pub seed: u32,
     /// All settings.
     pub settings: Vec<Configured>,
+    /// The record of a data set that it is made of.
+    pub entry: Option<String>,
     /// What is done in order; the moves of an act at the same time.
     pub acts: Vec<Vec<Move>>,
 }
@@ -48,14 +52,35 @@ pub struct Reproducer {
 impl Reproducer {
     /// The task alone, before anything is done in it.
     pub(super) fn of(task: &Task) -> Self {
-        let Task { split, seed, settings, .. } = task.clone();
-        Reproducer { split, seed, settings, acts: Vec::new() }
+        let Task { split, seed, settings, entry, .. } = task.clone();
+        Reproducer { split, seed, settings, entry, acts: Vec::new() }
+    }
+
+    /// The task, with these seats.
+    pub(super) fn task(&self, seats: &[Seat]) -> Task {
+        let Reproducer { split, seed, settings, entry, .. } = self.clone();
+        Task { split, seed, settings, seats: seats.to_vec(), entry }
     }
 
     /// The task and what is done in it.
     pub(super) fn with(self, acts: Vec<Vec<Move>>) -> Self {
         Reproducer { acts, ..self }
     }
+}
+
+/// How much was tried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tried {
+    /// Tasks, of all splits together, that there was time for, of so many.
+    pub tasks: usize,
+    /// Tasks that were wanted.
+    pub of: usize,
+    /// Settings under which they were played, each time all of them.
+    pub settings: usize,
+    /// Episodes or sessions that were walked through and written down.
+    pub walks: usize,
+    /// Actions or directives in them.
+    pub steps: usize,
 }
 
 /// The results of all checks of one plugin.
@@ -65,9 +90,40 @@ pub struct Report {
     pub subject: String,
     /// One finding a check, in the order in which they were made.
     pub findings: Vec<Finding>,
+    /// How much was tried.
+    pub tried: Tried,
 }
 
 impl Report {
+    /// A report of something that was not tried yet.
+    pub fn of(subject: &str, findings: Vec<Finding>) -> Self {
+        Report { subject: subject.to_owned(), findings, tried: Tried::default() }
+    }
+
+    /// Take in what was found later: the first fault of a check stays, and what
+    /// was once looked at is not skipped.
+    pub fn merge(&mut self, later: Report) {
+        for found in later.findings {
+            let known = self.findings.iter_mut().find(|known| known.check == found.check);
+            match (known, found.verdict) {
+                (None, _) => self.findings.push(found),
+                (Some(known), Verdict::Failed) if known.verdict != Verdict::Failed => {
+                    *known = found;
+                }
+                (Some(known), Verdict::Passed) if known.verdict == Verdict::Skipped => {
+                    *known = found;
+                }
+                _ => {}
+            }
+        }
+        let Tried { tasks, of, settings, walks, steps } = later.tried;
+        self.tried.settings += settings;
+        self.tried.tasks += tasks;
+        self.tried.of += of;
+        self.tried.walks += walks;
+        self.tried.steps += steps;
+    }
+
     /// Whether no check failed.
     pub fn passed(&self) -> bool {
         self.findings.iter().all(|finding| finding.verdict != Verdict::Failed)
@@ -105,6 +161,9 @@ impl fmt::Display for Finding {
             Verdict::Skipped => "skipped",
         };
         write!(formatter, "  {verdict:<8} {:<12} {}", self.check, self.sentence)?;
+        if let Some(count) = self.broken_off {
+            write!(formatter, " (time was up after {count})")?;
+        }
         match &self.reproducer {
             Some(reproducer) => write!(formatter, "\n{:24}to see it: {reproducer}", ""),
             None => Ok(()),
@@ -152,6 +211,11 @@ impl Objection {
         }
     }
 
+    /// Whether something is wrong, and not only unknown.
+    pub fn is_fault(&self) -> bool {
+        matches!(self, Objection::Failed(..))
+    }
+
     /// The same objection with how to see it again, unless that is said already.
     fn seen(self, reproducer: impl FnOnce() -> Reproducer) -> Self {
         match self {
@@ -185,7 +249,8 @@ pub(super) fn finding(check: &'static str, checked: Checked) -> Finding {
         Err(Objection::Failed(sentence, seen)) => (Verdict::Failed, sentence, seen),
         Err(Objection::Skipped(sentence)) => (Verdict::Skipped, sentence, None),
     };
-    Finding { check, verdict, sentence, reproducer: reproducer.map(|boxed| *boxed) }
+    let reproducer = reproducer.map(|boxed| *boxed);
+    Finding { check, verdict, sentence, reproducer, broken_off: None }
 }
 
 /// Fail with a sentence unless something holds.

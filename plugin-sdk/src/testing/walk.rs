@@ -84,9 +84,14 @@ impl Deed {
 
     /// What its outcome is worth to a seat, contests aside.
     pub fn income(&self, outcome: &Outcome, seat: &Seat, contests: &Contests) -> f64 {
+        outcome.for_team() + self.own_income(outcome, seat, contests)
+    }
+
+    /// What its outcome is worth to a seat beside what all get, contests aside.
+    pub fn own_income(&self, outcome: &Outcome, seat: &Seat, contests: &Contests) -> f64 {
         let is_mover = |index: u32| self.0.get(index as usize).is_some_and(|one| one.seat == *seat);
         let for_seat = |award: &&Award| match &award.to {
-            Recipient::Team => true,
+            Recipient::Team => false,
             Recipient::Mover(index) => is_mover(*index) && !contests.0.contains(&award.name),
             Recipient::Seat(other) => other == seat && !contests.0.contains(&award.name),
         };
@@ -196,6 +201,24 @@ impl Walk {
     /// Every moment, the start first.
     pub fn moments(&self) -> impl Iterator<Item = &Moment> {
         std::iter::once(&self.start).chain(self.steps.iter().map(|step| &step.after))
+    }
+
+    /// An episode as it was after so many steps: from what was saved then or,
+    /// if nothing was, by doing the same again.
+    pub fn episode_at<'t>(
+        &self,
+        team: &Team<'t>,
+        steps: usize,
+    ) -> Result<Box<dyn EpisodeUnderTest + 't>, Problem> {
+        let moment = self.moments().nth(steps).unwrap_or(self.now());
+        if let Some(saved) = &moment.saved {
+            return team.environment.resume(saved);
+        }
+        let mut episode = team.environment.start(&self.task)?;
+        for step in self.steps.iter().take(steps) {
+            step.deed.carry_out(&mut *episode)?;
+        }
+        Ok(episode)
     }
 
     /// Where the episode stands.

@@ -1,16 +1,21 @@
 //! What every workflow must keep.
 
-use std::collections::{HashSet, VecDeque};
+mod corners;
+mod order;
+mod reach;
+mod reading;
+mod stage;
+mod texts;
 
 use super::Scope;
 use super::environment::words_of;
-use super::report::{Checked, Finding, Objection, Report, finding, require, skip};
-use crate::Random;
-use crate::types::{Action, ActionKind, Configured, Move, Part, Problem, Seat, Split, Status};
+use super::report::{Checked, Objection, Report, Tried, finding, require, skip};
+use crate::types::{Action, ActionKind, Configured, Move, Problem, Seat, Setting};
 use crate::workflow::{
-    Author, Briefing, Configuration, Consequence, Credit, Description, Directive, Event, Message,
-    Reply, Request, ResultOfMove, Returned, Role, Step, Tool, View,
+    Author, Briefing, Configuration, Description, Directive, Event, Message, Request, Role, Step,
+    Tool,
 };
+use stage::{Manner, Stage};
 
 /// A workflow as the suite sees it: a type of this program
 /// ([`Native`](super::Native)) or a component in a host. A host reports a trap
@@ -50,23 +55,24 @@ const EYES: u32 = 16;
 const SEEN: &str = "seen";
 const SAID: &str = "said";
 const RULES: &str = "There are no rules.";
+const SUMMARY: &str = "a text, such as `saidexample`";
 
 /// Run every check.
 pub(super) fn check(workflow: &dyn WorkflowUnderTest, scope: &Scope) -> Report {
     let description = match workflow.describe() {
         Ok(description) => description,
         Err(problem) => {
-            let finding = finding("description", Err(problem.into()));
-            return Report { subject: "workflow".to_owned(), findings: vec![finding] };
+            return Report::of("workflow", vec![finding("description", Err(problem.into()))]);
         }
     };
     let subject = format!("workflow `{}` {}", description.name, description.version);
-    let mut findings = vec![finding("description", check_description(&description))];
+    let described = finding("description", check_description(workflow, &description));
+    let mut report = Report::of(&subject, vec![described]);
     match Examination::prepare(workflow, scope, &description) {
-        Ok(examination) => findings.extend(examination.findings()),
-        Err(objection) => findings.push(finding("configure", Err(objection))),
+        Ok(examination) => examination.report(&mut report),
+        Err(objection) => report.findings.push(finding("configure", Err(objection))),
     }
-    Report { subject, findings }
+    report
 }
 
 /// A step and what led to it.
@@ -78,9 +84,26 @@ struct Exchange {
     saved: Option<Vec<u8>>,
 }
 
+/// What a check finds in the rehearsals.
+type Check = for<'e> fn(&Examination<'e>, &[Vec<Exchange>]) -> Checked;
+
+/// Every check of rehearsals, in the order in which they are reported.
+const CHECKS: [(&str, Check); 9] = [
+    ("determinism", |it, rehearsals| it.check_determinism(rehearsals)),
+    ("resume", |it, rehearsals| it.check_resume(rehearsals)),
+    ("vocabulary", |it, rehearsals| it.check_vocabulary(rehearsals)),
+    ("texts", texts::check),
+    ("roles", reach::check_roles),
+    ("turns", reach::check_turns),
+    ("answers", reading::check),
+    ("order", order::check),
+    ("settings", corners::check),
+];
+
 struct Examination<'a> {
     workflow: &'a dyn WorkflowUnderTest,
     scope: &'a Scope,
+    declared: Vec<Setting>,
     settings: Vec<Configured>,
     kinds: Vec<ActionKind>,
     configuration: Configuration,
@@ -92,33 +115,36 @@ impl<'a> Examination<'a> {
         scope: &'a Scope,
         description: &Description,
     ) -> Result<Self, Objection> {
-        let settings = scope.settings(&description.settings);
+        let settings = scope.configured(&description.settings);
         let kinds = match description.actions.as_slice() {
             [] => vec!["answer".to_owned()],
             kinds => kinds.to_vec(),
         };
-        let kind = |name| ActionKind { name, summary: "a text".to_owned() };
+        let kind = |name| ActionKind { name, summary: SUMMARY.to_owned() };
         let kinds: Vec<ActionKind> = kinds.into_iter().map(kind).collect();
         let configuration = workflow.configure(&settings, &kinds)?;
-        Ok(Examination { workflow, scope, settings, kinds, configuration })
+        let declared = description.settings.clone();
+        Ok(Examination { workflow, scope, declared, settings, kinds, configuration })
     }
 
-    fn findings(&self) -> Vec<Finding> {
-        let seeds = 0..3 * self.scope.tasks;
+    fn report(&self, report: &mut Report) {
+        report.findings.push(finding("configure", self.check_roles()));
+        let from = 3 * self.scope.from;
+        let seeds = from..from.saturating_add(3 * self.scope.tasks);
         let rehearsals: Result<Vec<_>, _> = seeds.map(|seed| self.rehearse(seed)).collect();
         let rehearsals = match rehearsals {
             Ok(rehearsals) => rehearsals,
-            Err(objection) => return vec![finding("rehearsal", Err(objection))],
+            Err(objection) => {
+                return report.findings.push(finding("rehearsal", Err(objection)));
+            }
         };
-        let exchanges: usize = rehearsals.iter().map(Vec::len).sum();
-        let rehearsed = format!("{exchanges} directives keep to the roles, kinds and limits");
-        vec![
-            finding("configure", self.check_roles()),
-            finding("rehearsal", Ok(rehearsed)),
-            finding("determinism", self.check_determinism(&rehearsals)),
-            finding("resume", self.check_resume(&rehearsals)),
-            finding("vocabulary", self.check_vocabulary(&rehearsals)),
-        ]
+        let steps: usize = rehearsals.iter().map(Vec::len).sum();
+        let (walks, tasks) = (rehearsals.len(), rehearsals.len());
+        report.tried = Tried { tasks, of: tasks, settings: 1, walks, steps };
+        let rehearsed = format!("{steps} directives keep to the roles, kinds and limits");
+        report.findings.push(finding("rehearsal", Ok(rehearsed)));
+        let check = |(name, check): (_, Check)| finding(name, check(self, &rehearsals));
+        report.findings.extend(CHECKS.map(check));
     }
 
     fn check_roles(&self) -> Checked {
@@ -157,9 +183,15 @@ impl<'a> Examination<'a> {
 
     /// Play one session with stand-ins for the environment and the roles.
     fn rehearse(&self, seed: u32) -> Result<Vec<Exchange>, Objection> {
+        let rehearsed = self.play(seed, Manner::ByChance);
+        rehearsed.map_err(|objection| objection.placed(&format!("rehearsal {seed}")))
+    }
+
+    /// Play one session in which the roles answer so.
+    fn play(&self, seed: u32, manner: Manner<'_>) -> Result<Vec<Exchange>, Objection> {
         let briefing = self.briefing(&self.eyes(seed));
         let mut session = self.workflow.start(&briefing)?;
-        let mut stage = Stage::new(seed, briefing, self.eyes(seed));
+        let mut stage = Stage::new(seed, manner, briefing, self.eyes(seed));
         let mut event = Event::Begun(stage.views());
         let mut exchanges = Vec::new();
         loop {
@@ -202,9 +234,9 @@ impl<'a> Examination<'a> {
     }
 
     fn check_determinism(&self, rehearsals: &[Vec<Exchange>]) -> Checked {
-        for (seed, rehearsal) in (0..).zip(rehearsals) {
+        for (seed, rehearsal) in (3 * self.scope.from..).zip(rehearsals) {
             require(self.rehearse(seed)? == *rehearsal, || {
-                "the same events led elsewhere the second time".to_owned()
+                format!("the same events led elsewhere the second time, in rehearsal {seed}")
             })?;
         }
         Ok("the same events give the same directives".to_owned())
@@ -261,149 +293,12 @@ fn check_request(request: &Request, stage: &Stage) -> Result<(), Objection> {
     })
 }
 
-fn check_description(description: &Description) -> Checked {
+fn check_description(workflow: &dyn WorkflowUnderTest, description: &Description) -> Checked {
     description.check()?;
+    require(workflow.describe()? == *description, || {
+        "it describes itself differently the second time".to_owned()
+    })?;
+    texts::check_description(description)?;
     let Description { settings, actions, .. } = description;
     Ok(format!("{} settings, {} kinds of action", settings.len(), actions.len()))
-}
-
-/// Stand-ins for the environment, the sandbox and the roles.
-struct Stage {
-    random: Random,
-    briefing: Briefing,
-    eyes: Vec<Option<Seat>>,
-    /// Requests whose answers are due.
-    due: VecDeque<Request>,
-    asked: u32,
-    answers: u32,
-    /// Answers whose worth is still open, given or not.
-    open: HashSet<u32>,
-    /// Directives since the last answer.
-    unasked: usize,
-    moments: usize,
-    status: Status,
-}
-
-impl Stage {
-    fn new(seed: u32, briefing: Briefing, eyes: Vec<Option<Seat>>) -> Self {
-        Stage {
-            random: Random::new(Split::Train, seed, "stage"),
-            briefing,
-            eyes,
-            due: VecDeque::new(),
-            asked: 0,
-            answers: 0,
-            open: HashSet::new(),
-            unasked: 0,
-            moments: 0,
-            status: Status::Ongoing,
-        }
-    }
-
-    /// Whether the word was said by a stand-in.
-    fn says(word: &str) -> bool {
-        word.starts_with(SEEN) || word.starts_with(SAID)
-    }
-
-    fn is_over(&self) -> bool {
-        self.status != Status::Ongoing
-    }
-
-    fn views(&mut self) -> Vec<View> {
-        self.moments += 1;
-        let view = |(place, seat): (usize, &Option<Seat>)| {
-            let text = format!("{SEEN} {SEEN}{}-{place}", self.moments);
-            View { seat: seat.clone(), parts: vec![Part::Text(text)] }
-        };
-        self.eyes.iter().enumerate().map(view).collect()
-    }
-
-    /// As a host does: credits are for answers that are open.
-    fn take_credits(&mut self, credits: &[Credit]) -> Result<(), Objection> {
-        for Credit { answer, is_last, .. } in credits {
-            require(answer < &self.asked, || {
-                format!("it credits answer {answer}, which nobody gave")
-            })?;
-            require(self.open.contains(answer), || {
-                format!("it credits answer {answer}, which it did not ask for as open, or closed")
-            })?;
-            if *is_last {
-                self.open.remove(answer);
-            }
-        }
-        Ok(())
-    }
-
-    fn check_tool(&self, does: &str, name: &str) -> Result<(), Objection> {
-        let known = self.briefing.tools.iter().any(|tool| tool.name == name);
-        require(known, || format!("it {does} a tool `{name}`, which the briefing does not name"))
-    }
-
-    /// The next event; nothing when the session is over or the host would end it.
-    fn respond(
-        &mut self,
-        session: &mut dyn SessionUnderTest,
-        directive: Directive,
-    ) -> Result<Option<Event>, Problem> {
-        self.unasked += 1;
-        match directive {
-            Directive::Ask(requests) => {
-                for request in requests {
-                    if request.is_open {
-                        self.open.insert(self.asked);
-                    }
-                    self.asked += 1;
-                    self.due.push_back(request);
-                }
-                self.answer(session)
-            }
-            Directive::Wait => self.answer(session),
-            Directive::Act(moves) => Ok(Some(Event::Acted(self.consequence(moves)))),
-            Directive::Call(calls) => {
-                let returned = calls.into_iter().map(|call| Returned {
-                    seat: call.seat,
-                    tool: call.tool,
-                    succeeded: self.random.below(2) == 0,
-                    answer: format!("{{\"stdout\": \"{SEEN}\"}}"),
-                });
-                Ok(Some(Event::Returned(returned.collect())))
-            }
-            Directive::Finish => Ok(None),
-        }
-    }
-
-    fn consequence(&mut self, moves: Vec<Move>) -> Consequence {
-        // Half of the rehearsals come to a good end before the host's limit.
-        if self.moments > ANSWERS as usize / 2 && self.random.below(8) == 0 {
-            self.status = Status::Solved;
-        }
-        let mut result = |Move { seat, .. }| {
-            let accepted = self.random.below(4) > 0;
-            ResultOfMove { seat, accepted, feedback: SAID.to_owned() }
-        };
-        let results = moves.into_iter().map(&mut result).collect();
-        let revealed = self.briefing.revealed.clone();
-        Consequence { results, views: self.views(), revealed, status: self.status }
-    }
-
-    /// The next answer that is due: an expert's, an ordinary one, an empty one
-    /// or one that was cut.
-    fn answer(&mut self, session: &mut dyn SessionUnderTest) -> Result<Option<Event>, Problem> {
-        let Some(request) = self.due.pop_front().filter(|_| self.answers < ANSWERS) else {
-            return Ok(None);
-        };
-        let Request { seat, thread, .. } = request;
-        let answer = self.answers;
-        self.answers += 1;
-        self.unasked = 0;
-        let kind = self.random.choose(&self.briefing.actions).map_or("", |kind| kind.name.as_str());
-        let demonstrated = session.demonstrate(&seat, &Action::new(kind, SAID))?;
-        let text = match (self.random.below(4), demonstrated) {
-            (0, _) => String::new(),
-            (1 | 2, Some(text)) => text,
-            _ => format!("{SAID} {SAID}{}", self.answers),
-        };
-        let complete = self.random.below(4) > 0;
-        Ok(Some(Event::Replied(Reply { seat, answer, thread, text, complete })))
-    }
 }

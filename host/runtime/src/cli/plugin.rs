@@ -9,6 +9,7 @@ use std::path::Path;
 
 use super::args::{PluginCommand, PluginSubject};
 use super::report;
+use check::Effort;
 use plugin_sdk::Preset;
 
 use crate::config::{Config, Grantee, Limits};
@@ -31,10 +32,13 @@ pub fn run(command: PluginCommand) -> anyhow::Result<ExitCode> {
         PluginCommand::Inspect { plugin, set } => {
             inspect(&look_at(&plugin)?, &Config::load(None, &set)?)?;
         }
-        PluginCommand::Check { subject, tasks, strict, json, set } => {
+        PluginCommand::Check { subject, tasks, minutes, strict, json, replay, set } => {
             let (config, library, sandbox) = load(&subject, &set)?;
-            let reports = check::run(&library, &sandbox, &config, tasks)?;
-            return Ok(check::tell(&reports, strict, json));
+            let effort = Effort { tasks, minutes, strict, json, command: spoken(&subject, &set) };
+            return match replay {
+                Some(seen) => check::replay(&library, &config, &effort, &seen),
+                None => check::run(&library, &sandbox, &config, &effort),
+            };
         }
         PluginCommand::Bench { subject, set } => {
             let (config, library, _sandbox) = load(&subject, &set)?;
@@ -62,6 +66,26 @@ fn load(
     config.plugins.files = vec![subject.plugin.clone()];
     let (library, sandbox) = load_plugins(&config)?;
     Ok((config, library, sandbox))
+}
+
+/// The command that looks at it again.
+fn spoken(subject: &PluginSubject, set: &[String]) -> String {
+    let mut words = vec!["host plugin check".to_owned(), quoted(&subject.plugin.to_string_lossy())];
+    words.extend(subject.grant_sandbox.then(|| "--grant-sandbox".to_owned()));
+    let corpus = subject.grant_retrieval.iter().map(|file| file.to_string_lossy().into_owned());
+    let corpus = corpus.collect::<Vec<_>>().join(",");
+    words.extend((!corpus.is_empty()).then(|| format!("--grant-retrieval {}", quoted(&corpus))));
+    words.extend(set.iter().map(|pair| format!("--set {}", quoted(pair))));
+    words.join(" ")
+}
+
+/// As a shell reads one word.
+fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=,".contains(letter);
+    match word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
 }
 
 /// A plugin that is only asked what it is, whatever it wants to be granted.

@@ -7,11 +7,11 @@
 //! by plugins and models, who must not be able to move the cursor, erase a
 //! line or turn the direction of writing.
 
-use std::borrow::Cow;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use plugin_sdk::printing::visible;
 
 use crate::error::ExitCode;
 
@@ -114,27 +114,6 @@ fn print(text: &str) {
 /// An error with its causes; never a backtrace.
 pub fn error(error: &anyhow::Error) {
     note(&format!("error: {error:#}"));
-}
-
-/// The text with what a terminal would obey, or would not show, written out as
-/// `\\u001b`, which JSON reads as the same. Lines stay lines.
-pub fn visible(text: &str) -> Cow<'_, str> {
-    let is_hidden = |c: char| {
-        let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        (c.is_control() && c != '\n' && c != '\t')
-            || turns
-            || c == '\u{61c}'
-            || c == '\u{2028}'
-            || c == '\u{2029}'
-    };
-    if !text.contains(is_hidden) {
-        return Cow::Borrowed(text);
-    }
-    let write = |c: char| match is_hidden(c) {
-        true => format!("\\u{:04x}", u32::from(c)),
-        false => c.to_string(),
-    };
-    Cow::Owned(text.chars().map(write).collect())
 }
 
 /// `93.4 %`.

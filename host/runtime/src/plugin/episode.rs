@@ -185,6 +185,19 @@ impl LiveEpisode {
         self.used.instance().memory_bytes()
     }
 
+    /// Gives the episode up and begins another task in the same instance, which no
+    /// run does: what is left of the first then shows in the second.
+    pub fn restart(&mut self, task: &Task) -> Result<(), PluginFailure> {
+        let (instance, guest) = self.used.parts();
+        let start = |store: &mut Store<HostState>| guest.episode().call_start(store, task);
+        let next = instance.ask("start", 0, start, |_, _| Ok(()))?;
+        let given_up = std::mem::replace(&mut self.episode, next);
+        instance.call("drop", 0, |store| given_up.resource_drop(store))?;
+        self.task = Arc::new(task.clone());
+        self.moves.clear();
+        Ok(())
+    }
+
     /// The lines the plugin logged since the last time.
     pub fn take_log(&mut self) -> Vec<LogLine> {
         self.used.parts().0.take_log()

@@ -1,25 +1,33 @@
 //! Rewards: numbers that add up, no paid loop, nothing better than a solution.
 
-use super::{Examination, ROUNDING, returns};
+use super::returns::{self, Gain};
+use super::words::Mask;
+use super::{Examination, ROUNDING};
 use crate::environment::{Award, Recipient, Seat, Status};
 use crate::testing::report::{Checked, Objection, Seen, fail, require, skip};
-use crate::testing::walk::{BYSTANDER, Walk};
+use crate::testing::walk::{BYSTANDER, Step, Walk};
 
 /// Rewards are finite and belong to somebody.
 pub fn check_rewards(examination: &Examination) -> Checked {
-    for walk in examination.all_walks() {
-        for (index, step) in walk.steps.iter().enumerate() {
-            let fault = |fault: String| {
-                let (words, place) = (step.deed.words(), walk.place());
-                Objection::from(format!("{fault}, after `{words}`, in {place}"))
-            };
-            let sound = step.outcome.check(step.deed.0.len()).and_then(|()| {
-                step.outcome.awards.iter().try_for_each(|award| check_whom(examination, award))
-            });
-            sound.map_err(fault).seen(|| walk.reproducer_to(index + 1))?;
-        }
+    for walk in examination.pace.of(examination.all_walks()) {
+        is_sound(examination, walk)?;
     }
     Ok("rewards are finite and somebody's".to_owned())
+}
+
+/// All awards of the walk are finite and for somebody who plays.
+pub fn is_sound(examination: &Examination, walk: &Walk) -> Result<(), Objection> {
+    for (index, step) in walk.steps.iter().enumerate() {
+        let fault = |fault: String| {
+            let (words, place) = (step.deed.words(), walk.place());
+            Objection::from(format!("{fault}, after `{words}`, in {place}"))
+        };
+        let sound = step.outcome.check(step.deed.0.len()).and_then(|()| {
+            step.outcome.awards.iter().try_for_each(|award| check_whom(examination, award))
+        });
+        sound.map_err(fault).seen(|| walk.reproducer_to(index + 1))?;
+    }
+    Ok(())
 }
 
 fn check_whom(examination: &Examination, Award { to, name, .. }: &Award) -> Result<(), String> {
@@ -35,25 +43,10 @@ fn check_whom(examination: &Examination, Award { to, name, .. }: &Award) -> Resu
 /// anybody else.
 pub fn check_loops(examination: &Examination) -> Checked {
     let counters = returns::counters(&examination.strolls);
-    let contests = &examination.contests;
     let mut count = 0;
     // A search shows a loop with fewer actions than a stroll.
-    for walk in examination.searches.iter().chain(examination.walks()) {
-        let back = returns::gain(walk, contests).map(|gain| {
-            let words = "a way back to an earlier state earned";
-            (format!("{words} {:.3} for {}", gain.value, gain.seat), gain.steps)
-        });
-        let over_and_over = || {
-            returns::steady_gain(walk, &counters, contests).map(|gain| {
-                let words =
-                    "the same actions over and over lead back to the same observation and earn";
-                (format!("{words} {:.3} for {} every time", gain.value, gain.seat), gain.steps)
-            })
-        };
-        if let Some((fault, steps)) = back.or_else(over_and_over) {
-            return fail(format!("{fault}, in {}", walk.place()))
-                .seen(|| walk.reproducer_to(steps));
-        }
+    for walk in examination.pace.of(examination.searches.iter().chain(examination.walks())) {
+        pays_no_loop(examination, walk, &counters)?;
         count += returns::count(walk, &counters);
     }
     let goes_on = |walk: &Walk| {
@@ -71,19 +64,79 @@ pub fn check_loops(examination: &Examination) -> Checked {
     }
 }
 
+/// The walk has no way back that pays.
+pub fn has_no_paid_loop(examination: &Examination, walk: &Walk) -> Result<(), Objection> {
+    pays_no_loop(examination, walk, &returns::counters(&examination.strolls))
+}
+
+fn pays_no_loop(examination: &Examination, walk: &Walk, counters: &Mask) -> Result<(), Objection> {
+    let contests = &examination.contests;
+    let told = |gain: Gain, words: &str, times: &str| {
+        (format!("{words} {:.3} for {}{times}", gain.value, gain.seat), gain.steps)
+    };
+    let back = || {
+        let words = "a way back to an earlier state earned";
+        returns::gain(walk, contests).map(|gain| told(gain, words, ""))
+    };
+    let over_and_over = || {
+        let words = "the same actions over and over lead back to the same observation and earn";
+        returns::steady_gain(walk, counters, contests).map(|gain| told(gain, words, " every time"))
+    };
+    let without_end = || {
+        let words = "the same actions over and over solve nothing and earn";
+        let expert = examination.expert_in(&walk.task)?;
+        returns::endless_gain(walk, expert, contests).map(|gain| told(gain, words, " every time"))
+    };
+    match back().or_else(over_and_over).or_else(without_end) {
+        None => Ok(()),
+        Some((fault, steps)) => {
+            fail(format!("{fault}, in {}", walk.place())).seen(|| walk.reproducer_to(steps))
+        }
+    }
+}
+
 /// Not to solve a task must not pay like solving it.
 pub fn check_loitering(examination: &Examination) -> Checked {
     let mut compared = 0;
-    for expert in examination.experts.iter().filter(|walk| walk.status() == Status::Solved) {
-        let others = examination.strolls.iter().chain(&examination.searches);
-        let others = others.filter(|walk| walk.task == expert.task);
-        for walk in others.filter(|walk| walk.status() != Status::Solved) {
-            compared += check_worse(examination, walk, expert)?;
-        }
+    for walk in examination.pace.of(examination.strolls.iter().chain(&examination.searches)) {
+        compared += worse(examination, walk)?;
     }
     match compared {
         0 => skip("there is no solution whose worth could be compared with aimless actions'"),
         _ => Ok(format!("{compared} incomes without a solution were less than one with it")),
+    }
+}
+
+/// Whether the walk earns less than a solution, if it is none.
+pub fn is_worse(examination: &Examination, walk: &Walk) -> Result<(), Objection> {
+    worse(examination, walk).map(drop)
+}
+
+/// Who says nothing all the time earns nothing of its own.
+fn check_idle(examination: &Examination, walk: &Walk) -> Result<(), Objection> {
+    let is_idle = |seat: &Seat| {
+        let mut said = walk.deeds_of(seat).peekable();
+        said.peek().is_some() && said.all(|action| action.text.trim().is_empty())
+    };
+    for seat in walk.seats().into_iter().filter(is_idle) {
+        let own = |step: &Step| step.deed.own_income(&step.outcome, &seat, &examination.contests);
+        let earned: f64 = walk.steps.iter().map(own).sum();
+        require(earned <= ROUNDING, || {
+            let place = walk.place();
+            format!("{seat} says nothing and earns {earned:.3} of its own, in {place}")
+        })
+        .seen(|| walk.reproducer())?;
+    }
+    Ok(())
+}
+
+fn worse(examination: &Examination, walk: &Walk) -> Result<usize, Objection> {
+    check_idle(examination, walk)?;
+    match examination.expert_in(&walk.task) {
+        Some(expert) if expert.status() == Status::Solved && walk.status() != Status::Solved => {
+            check_worse(examination, walk, expert)
+        }
+        _ => Ok(0),
     }
 }
 

@@ -3,30 +3,46 @@
 use std::collections::HashSet;
 
 use super::Examination;
-use crate::environment::Task;
 use crate::testing::phrasebook::GARBAGE;
-use crate::testing::report::{Checked, Objection, Reproducer, Seen, require, skip};
+use crate::testing::report::{Checked, Objection, Seen, require, skip};
 use crate::testing::walk::{BYSTANDER, Deed, Walk};
-use crate::types::Seat;
+use crate::types::{Seat, Split};
 
-/// Text that cannot be read is an outcome, and worth nothing.
+/// Text that cannot be read is an outcome, and worth nothing, at the start of a
+/// task and on the expert's way.
 pub fn check_unreadable(examination: &Examination) -> Checked {
-    let Some(task) = examination.tasks.first() else { return skip("there is no task") };
-    for kind in &examination.description.actions {
-        for garbage in GARBAGE {
-            for player in examination.team.players() {
-                let deed = Deed::saying(&[(player.clone(), &kind.name)], garbage);
-                say(examination, task, &deed)
-                    .seen(|| Reproducer::of(task).with(vec![deed.0.clone()]))?;
+    let mut said = 0;
+    for expert in examination.pace.of(examination.experts.iter().take(Split::ALL.len())) {
+        for steps in [0, expert.steps.len() / 2, expert.steps.len().saturating_sub(1)] {
+            for kind in &examination.description.actions {
+                for (garbage, seat) in GARBAGE
+                    .iter()
+                    .flat_map(|it| examination.team.seats.iter().map(move |s| (it, s)))
+                {
+                    let deed = Deed::saying(&[(seat.clone(), &kind.name)], garbage);
+                    let seen = expert.reproducer_to(steps);
+                    let acts = [seen.acts.clone(), vec![deed.0.clone()]].concat();
+                    say(examination, expert, steps, &deed).seen(|| seen.with(acts))?;
+                    said += 1;
+                }
             }
         }
     }
-    Ok("unreadable text is an outcome, not a problem".to_owned())
+    match said {
+        0 => skip("there is no task"),
+        _ => Ok("unreadable text is an outcome, not a problem, and pays nobody".to_owned()),
+    }
 }
 
-fn say(examination: &Examination, task: &Task, deed: &Deed) -> Result<(), Objection> {
+fn say(
+    examination: &Examination,
+    expert: &Walk,
+    steps: usize,
+    deed: &Deed,
+) -> Result<(), Objection> {
     let team = &examination.team;
-    let outcome = deed.carry_out(&mut *team.environment.start(task)?)?;
+    let mut episode = expert.episode_at(team, steps)?;
+    let outcome = deed.carry_out(&mut *episode)?;
     let kind = deed.0.first().map_or("", |one| &one.action.kind);
     let text = deed.words();
     let text = text.escape_debug();
@@ -44,10 +60,10 @@ fn say(examination: &Examination, task: &Task, deed: &Deed) -> Result<(), Object
 /// The vocabulary covers what was seen and shown.
 pub fn check_vocabulary(examination: &Examination) -> Checked {
     if examination.configuration.vocabulary.is_empty() {
-        return skip("the language is open-ended");
+        return Ok("the language is open-ended: any word may stand in it".to_owned());
     }
     let words = words_of(&examination.configuration.vocabulary)?;
-    for walk in examination.all_walks() {
+    for walk in examination.pace.of(examination.all_walks()) {
         check_covered(&words, walk)?;
     }
     Ok(format!("{} words cover everything that was seen and shown", words.len()))

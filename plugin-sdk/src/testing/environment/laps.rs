@@ -1,10 +1,9 @@
 //! Walks that look for an income without a solution: short sequences of
 //! actions over and over, and whatever pays best at once.
 
-use super::ROUNDING;
-use crate::environment::{Problem, Seat, Status};
-use crate::testing::Scope;
-use crate::testing::phrasebook::Phrasebook;
+use super::{Examination, ROUNDING};
+use crate::environment::{Action, Problem, Seat, Split, Status};
+use crate::testing::pace::Pace;
 use crate::testing::report::{Objection, Seen};
 use crate::testing::team::Team;
 use crate::testing::walk::{Contests, Deed, Walk};
@@ -13,6 +12,8 @@ use crate::testing::walk::{Contests, Deed, Walk};
 const SEQUENCES_PER_TASK: usize = 24;
 /// Texts among which a greedy walk chooses, for everybody.
 const GREEDY_TEXTS: usize = 6;
+/// How long a sequence is repeated that pays, as a multiple of the expert's way.
+const ENOUGH: usize = 3;
 /// Ways to take turns that are tried at most.
 const PATTERNS: usize = 64;
 
@@ -20,23 +21,25 @@ const PATTERNS: usize = 64;
 type Pattern<'t> = Vec<Vec<(Seat, &'t str)>>;
 
 /// Search the first task of every split.
-pub fn search(
-    team: &Team,
-    scope: &Scope,
-    phrasebook: &Phrasebook,
-    experts: &[Walk],
-) -> Result<Vec<Walk>, Objection> {
+pub fn search(examination: &Examination) -> Result<Vec<Walk>, Objection> {
+    let Examination { team, scope, pace, phrasebook, .. } = examination;
     let texts = phrasebook.short_texts();
     let patterns = patterns(team);
     let budget = (SEQUENCES_PER_TASK * scope.tasks as usize).div_ceil(patterns.len().max(1));
     let mut walks = Vec::new();
-    for expert in experts.iter().step_by(scope.tasks.max(1) as usize) {
-        let limit = scope.steps.max(2 * expert.steps.len());
-        let search = Search { team, texts: &texts, expert, limit };
+    for expert in examination.experts.iter().take(Split::ALL.len()) {
+        let limit = scope.steps.max(ENOUGH * expert.steps.len());
+        let search = Search { team, pace, texts: &texts, expert, limit };
+        walks.extend(search.lazy()?);
         for pattern in &patterns {
+            if !pace.goes_on(walks.len()) {
+                break;
+            }
             walks.extend(search.laps(pattern, budget)?);
         }
-        walks.push(search.greedy(scope.steps / 2)?);
+        if pace.goes_on(walks.len()) {
+            walks.push(search.greedy(scope.steps / 2)?);
+        }
     }
     Ok(walks)
 }
@@ -67,12 +70,46 @@ enum Tail<'t> {
 
 struct Search<'s> {
     team: &'s Team<'s>,
+    pace: &'s Pace,
     texts: &'s [String],
     expert: &'s Walk,
     limit: usize,
 }
 
 impl Search<'_> {
+    /// One of several players says nothing, or always the same, while the others
+    /// do as the expert does.
+    fn lazy(&self) -> Result<Vec<Walk>, Objection> {
+        let players = self.team.players();
+        let mut walks = Vec::new();
+        for (player, seat) in players.iter().enumerate().filter(|_| players.len() > 1) {
+            let first = self.expert.deeds_of(seat).next();
+            let sayings = [first.cloned(), first.map(|one| Action::new(&one.kind, ""))];
+            for said in sayings.into_iter().flatten() {
+                let walk = Walk::take(self.team, &self.expert.task, self.limit, |walk| {
+                    self.with_a_lazy(walk, player, &said)
+                });
+                walks.push(walk?);
+            }
+        }
+        Ok(walks)
+    }
+
+    /// What the expert has somebody do, but for one player.
+    fn with_a_lazy(&self, walk: &Walk, player: usize, said: &Action) -> Option<Deed> {
+        let advice = walk.now().advice.iter().enumerate();
+        let advised = advice.filter_map(|(who, action)| {
+            let action = if who == player { said } else { action.as_ref()? };
+            Some((self.team.players().get(who)?.clone(), action.clone()))
+        });
+        let advised: Vec<(Seat, Action)> = advised.collect();
+        if self.team.is_joint {
+            return (!advised.is_empty()).then(|| Deed::of(advised));
+        }
+        let turn = walk.steps.len() % advised.len().max(1);
+        advised.into_iter().nth(turn).map(|one| Deed::of([one]))
+    }
+
     /// Sequences of two texts, each repeated as long as somebody earns by it.
     fn laps(&self, pattern: &Pattern, budget: usize) -> Result<Vec<Walk>, Objection> {
         let mut walks = Vec::new();
@@ -86,7 +123,7 @@ impl Search<'_> {
         }
         for tail in self.tails() {
             for head in &heads {
-                if walks.len() >= budget {
+                if walks.len() >= budget || !self.pace.goes_on(walks.len()) {
                     return Ok(walks);
                 }
                 walks.push(self.lap(pattern, head, &tail)?);

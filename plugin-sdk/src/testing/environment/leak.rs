@@ -19,6 +19,10 @@ const SAMPLES: usize = 6;
 const DIFFERENT_ANSWERS: usize = 3;
 /// Copied answers in a hundred from which on it is called copying.
 const COPIED_PERCENT: usize = 90;
+/// The chance below which answers behind the same words are no chance.
+const CHANCE: f64 = 1e-9;
+/// Letters and digits of a plan that is told without anything in between.
+const DENSE_PLAN: usize = 8;
 /// Actions in a row that make a plan, and what may stand between two of them.
 const PLAN_ACTIONS: usize = 3;
 const PLAN_GAP: usize = 8;
@@ -48,8 +52,7 @@ impl Spot {
 
 /// The expert's answer must not be there to be copied.
 pub fn check_solution(examination: &Examination) -> Checked {
-    let experts = &examination.experts;
-    if experts.iter().all(|walk| walk.start.advices().next().is_none()) {
+    if !examination.has_expert() {
         return skip("there is no expert whose solution could be looked for");
     }
     for (player, seat) in examination.team.players().iter().enumerate() {
@@ -81,11 +84,17 @@ fn check_told_to(examination: &Examination, player: usize, seat: &Seat) -> Resul
     check_copied("observation", &later).seen(|| experts[0].reproducer_to(0))
 }
 
-/// Every moment of an expert's walk: what a seat sees, what it answers.
+/// Every moment of an expert's walk: what a seat sees, what it answers. Whoever
+/// goes on as before may find its last answer in what it sees, and learns nothing.
 fn samples_of(walk: &Walk, player: usize, seat: &Seat) -> Vec<(String, String)> {
     let steps = walk.moments().zip(&walk.steps);
+    let mut last = None;
     let answered = steps.filter_map(|(moment, step)| {
         let answer = step.deed.by(seat)?;
+        let before = last.replace(&answer.text);
+        if before == Some(&answer.text) {
+            return None;
+        }
         Some((moment.seen_by(player).to_lowercase(), answer.text.to_lowercase()))
     });
     answered.collect()
@@ -99,6 +108,7 @@ fn check_copied(what: &str, samples: &[(String, String)]) -> Result<(), Objectio
             held.entry(spot).or_default().push(answer);
         }
     }
+    check_hinted(what, samples, &held)?;
     for (spot, answers) in held {
         let different: BTreeSet<&str> = answers.iter().copied().collect();
         let copied = answers.len() >= SAMPLES
@@ -107,6 +117,29 @@ fn check_copied(what: &str, samples: &[(String, String)]) -> Result<(), Objectio
         require(!copied, || {
             let (count, all, place) = (answers.len(), samples.len(), spot.words());
             format!("the {what} holds the expert's answer {place} ({count} of {all} times)")
+        })?;
+    }
+    Ok(())
+}
+
+/// Fail if certain words, where they stand, are always followed by the answer.
+fn check_hinted(
+    what: &str,
+    samples: &[(String, String)],
+    held: &BTreeMap<Spot, Vec<&str>>,
+) -> Result<(), Objection> {
+    let share = |answer: &str| {
+        let same = samples.iter().filter(|(_, other)| other == answer).count();
+        (same as f64 / samples.len() as f64).clamp(f64::EPSILON, 1.0)
+    };
+    for (spot, answers) in held {
+        let Spot::After(words) = spot else { continue };
+        let told = samples.iter().filter(|(text, _)| text.contains(words.as_str())).count();
+        let chance: f64 = answers.iter().map(|answer| share(answer)).product();
+        let always = 100 * answers.len() >= COPIED_PERCENT * told && answers.len() >= SAMPLES;
+        require(!always || chance > CHANCE, || {
+            let (count, place) = (answers.len(), spot.words());
+            format!("the {what} holds the expert's answer {place} ({count} of {told} times)")
         })?;
     }
     Ok(())
@@ -184,30 +217,74 @@ fn holds_plan(text: &str, plan: &[String]) -> bool {
             gap.inspect(|gap| end += gap + next.len()).is_some()
         })
     };
-    occurrences(text, &plan[0]).any(follows)
+    let dense = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>();
+    let whole = dense(&plan.concat());
+    let is_dense = || {
+        let mut words = text.split_whitespace().map(dense);
+        whole.len() >= DENSE_PLAN && words.any(|word| word.contains(&whole))
+    };
+    occurrences(text, &plan[0]).any(follows) || is_dense()
 }
 
-/// A task's number is nothing to be learned.
+/// A task's number is nothing to be learned, nor is its split.
 pub fn check_seed(examination: &Examination) -> Checked {
+    let mut told: Vec<(Task, Vec<(&str, String)>)> = Vec::new();
     for split in Split::ALL {
         for seed in UNLIKELY_SEEDS {
             let task = examination.task(split, seed);
-            check_told(examination, &task).seen(|| Reproducer::of(&task))?;
+            let texts = texts_of(examination, &task).seen(|| Reproducer::of(&task))?;
+            check_told(&task, &texts).seen(|| Reproducer::of(&task))?;
+            told.push((task, texts));
         }
     }
-    Ok("no observation and no rules name the task's seed".to_owned())
+    for (what, of_task) in hidden_names() {
+        let names = |(task, texts): &(Task, Vec<(&str, String)>)| {
+            let name = of_task(task);
+            texts.iter().any(|(_, text)| occurrences(text, &name).next().is_some())
+        };
+        // The name of another task must not stand there as well.
+        let others = told.iter().enumerate().any(|(index, (_, texts))| {
+            let other = of_task(&told[(index + UNLIKELY_SEEDS.len() + 1) % told.len()].0);
+            texts.iter().any(|(_, text)| occurrences(text, &other).next().is_some())
+        });
+        require(others || !told.iter().all(names), || format!("every task tells {what}"))
+            .seen(|| Reproducer::of(&told[0].0))?;
+    }
+    Ok("no observation and no rules name the task's seed or its split".to_owned())
 }
 
-fn check_told(examination: &Examination, task: &Task) -> Result<(), Objection> {
+/// Numbers and names that say which task it is, if all tasks tell theirs.
+fn hidden_names() -> Vec<(&'static str, fn(&Task) -> String)> {
+    vec![
+        ("its split", |task| task.split.name().to_lowercase()),
+        ("the last four digits of its seed", |task| format!("{:04}", task.seed % 10_000)),
+        ("the last three digits of its seed", |task| format!("{:03}", task.seed % 1000)),
+        ("the end of its seed in bits", |task| format!("{:016b}", task.seed % 65_536)),
+        ("the end of its seed in hexadecimal", |task| format!("{:04x}", task.seed % 65_536)),
+    ]
+}
+
+/// What is told at the start of a task, in small letters.
+fn texts_of(
+    examination: &Examination,
+    task: &Task,
+) -> Result<Vec<(&'static str, String)>, Objection> {
     let viewers = examination.team.viewers();
     let mut episode = examination.team.environment.start(task)?;
-    let seed = task.seed;
     let seen = Moment::seen(viewers, &mut *episode)?;
     let rules = viewers.iter().map(|seat| episode.rules(seat)).collect::<Result<Vec<_>, _>>()?;
     let texts = seen.into_iter().map(|text| ("observation", text));
-    for (what, text) in texts.chain(rules.into_iter().map(|text| ("rules", text))) {
-        let text = text.to_lowercase();
-        let told = [seed.to_string(), format!("{seed:x}")].into_iter().find(|t| text.contains(t));
+    let texts = texts.chain(rules.into_iter().map(|text| ("rules", text)));
+    Ok(texts.map(|(what, text)| (what, text.to_lowercase())).collect())
+}
+
+fn check_told(task: &Task, texts: &[(&str, String)]) -> Result<(), Objection> {
+    let seed = task.seed;
+    let near = [seed, seed + 1, seed - 1].map(|number| number.to_string());
+    for (what, text) in texts {
+        let bare: String = text.chars().filter(|&letter| !",_' ".contains(letter)).collect();
+        let told = near.iter().cloned().chain([format!("{seed:x}"), format!("{seed:b}")]);
+        let told = told.into_iter().find(|told| text.contains(told) || bare.contains(told));
         require(told.is_none(), || format!("the {what} names the task's seed, {seed}"))?;
     }
     Ok(())

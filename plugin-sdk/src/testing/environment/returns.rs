@@ -19,6 +19,10 @@ const TELLING_STEPS: usize = 4;
 const TELLING_WALKS: usize = 3;
 /// Times a way must have been gone and paid, to be called a loop by its looks.
 const LAPS: usize = 2;
+/// Times the same must have been done and paid, whatever it looks like, and the
+/// longest sequence that is taken for the same.
+const ENDLESS_LAPS: usize = 12;
+const LONGEST_LAP: usize = 6;
 
 /// A way back that paid.
 pub struct Gain {
@@ -114,5 +118,29 @@ pub fn steady_gain(walk: &Walk, counters: &Mask, contests: &Contests) -> Option<
         };
         let value = repeated.iter().find_map(income)?;
         Some(Gain { seat, value, steps: walk.steps.len() })
+    })
+}
+
+/// A sequence of actions that was gone through to the end of the walk, longer
+/// than anybody needs for a solution, and paid a seat every time.
+pub fn endless_gain(walk: &Walk, expert: &Walk, contests: &Contests) -> Option<Gain> {
+    if walk.status() != Status::Ongoing || expert.status() != Status::Solved {
+        return None;
+    }
+    let steps = walk.steps.len();
+    let is_lap = |length: &usize| {
+        let stretch = (ENDLESS_LAPS * length).max(2 * expert.steps.len() + length);
+        let from = steps.checked_sub(stretch);
+        from.is_some_and(|from| {
+            (from + length..steps).all(|at| walk.steps[at].deed == walk.steps[at - length].deed)
+        })
+    };
+    let length = (1..=LONGEST_LAP).find(is_lap)?;
+    let laps = ENDLESS_LAPS.max(2 * expert.steps.len() / length);
+    walk.seats().into_iter().find_map(|seat| {
+        let earned = walk.earnings(&seat, contests);
+        let lap = |lap: usize| earned[steps - lap * length] - earned[steps - (lap + 1) * length];
+        let value = (0..laps).map(lap).fold(f64::INFINITY, f64::min);
+        (value > ROUNDING).then_some(Gain { seat, value, steps })
     })
 }

@@ -1,10 +1,11 @@
 //! No task is in two splits: neither as the same state, nor under another
 //! number that changes nothing.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::Examination;
+use super::examination::patience;
 use super::words::{Mask, Place, pieces};
-use super::{Examination, patience};
 use crate::Random;
 use crate::environment::{Outcome, Split, Status, Task};
 use crate::random::hash;
@@ -23,6 +24,8 @@ const STEPS: usize = 20;
 /// in all of them.
 const GROUPS: usize = 24;
 const MEMBERS: usize = 32;
+/// Tasks that are begun behind every number that may be added to seeds.
+const FAR_TASKS: u32 = 3;
 /// Words in a hundred that must differ in a place that numbers tasks.
 const SERIAL_PERCENT: usize = 95;
 /// The chance below which tasks that are played alike are no chance.
@@ -55,26 +58,49 @@ pub fn check(examination: &Examination) -> Checked {
 
 /// No state is the beginning of tasks of two splits. The first starts are kept.
 fn check_states(examination: &Examination, seeds: u32, kept: u32) -> Result<Vec<Start>, Objection> {
-    let mut owners: HashMap<u64, Task> = HashMap::new();
     let mut starts = Vec::new();
-    for seed in 0..seeds {
+    let from = examination.scope.from;
+    for seed in examination.pace.of(from..from.saturating_add(seeds)) {
         for split in Split::ALL {
             let task = examination.task(split, seed);
-            let begun = begin(examination, &task).seen(|| Reproducer::of(&task));
-            let (observation, saved) = begun?;
-            if let Some(saved) = saved {
-                let state = hash(&[observation.as_bytes(), &[0xFF], &saved].concat());
-                let owner = owners.entry(state).or_insert_with(|| task.clone());
-                if owner.split != split {
-                    return in_common(owner, &task, "begins in the same state as");
-                }
-            }
-            if seed < kept {
+            let observation = new_start(examination, &task)?;
+            if seed - examination.scope.from < kept {
                 starts.push(Start { task, observation });
             }
         }
     }
+    for seed in examination.pace.of(far_seeds()) {
+        for split in Split::ALL {
+            new_start(examination, &examination.task(split, seed))?;
+        }
+    }
     Ok(starts)
+}
+
+/// Seeds at which the tasks of a split begin that are told apart by adding a
+/// number to their seeds.
+fn far_seeds() -> impl Iterator<Item = u32> {
+    let tens = (3..=9).flat_map(|power| [1, 2, 3, 5].map(|digit| digit * 10_u64.pow(power)));
+    let twos = (8..=31).map(|power| 1_u64 << power);
+    let bases = tens.chain(twos).filter_map(|base| u32::try_from(base).ok());
+    bases.flat_map(|base| (0..FAR_TASKS).map(move |task| base.saturating_add(task)))
+}
+
+/// What a task looks like that begins in no state in which one of another split
+/// begins.
+fn new_start(examination: &Examination, task: &Task) -> Result<String, Objection> {
+    let (observation, saved) = begin(examination, task).seen(|| Reproducer::of(task))?;
+    if let Some(saved) = saved {
+        let settings = format!("{:?}", task.settings);
+        let parts = [observation.as_bytes(), &[0xFF], &saved, settings.as_bytes()];
+        let state = hash(&parts.concat());
+        let (split, seed) = examination.scope.starts.owner(state, task.split, task.seed);
+        if split != task.split {
+            let owner = examination.task(split, seed);
+            return in_common(&owner, task, "begins in the same state as");
+        }
+    }
+    Ok(observation)
 }
 
 fn begin(examination: &Examination, task: &Task) -> Result<(String, Option<Vec<u8>>), Objection> {
@@ -95,31 +121,46 @@ fn in_common<T>(one: &Task, other: &Task, how: &str) -> Result<T, Objection> {
     .seen(|| Reproducer::of(other))
 }
 
-/// The same seed must not give tasks of two splits that are played alike.
+/// The same seed must not give tasks of two splits that are played alike, more
+/// often than tasks of other seeds are.
 fn check_same_seeds(examination: &Examination) -> Result<(), Objection> {
-    let seeds = 0..examination.scope.tasks.max(PLAYED);
-    let plays = |split| -> Result<Vec<Play>, Objection> {
-        seeds.clone().map(|seed| Play::of(examination, &examination.task(split, seed))).collect()
-    };
-    let mut known: Vec<(Split, Vec<Play>)> = Vec::new();
-    for split in Split::ALL {
-        let plays = plays(split)?;
-        let twin = known.iter().find(|(_, others)| *others == plays);
-        if let Some((other, _)) = twin.filter(|_| chance(&plays) < CHANCE) {
-            let [one, other] = [*other, split].map(|split| examination.task(split, 0));
+    let from = examination.scope.from;
+    let seeds = from..from.saturating_add(examination.scope.tasks.max(PLAYED));
+    let mut plays: [Vec<Play>; Split::ALL.len()] = Default::default();
+    for seed in examination.pace.of(seeds) {
+        for (split, plays) in Split::ALL.into_iter().zip(&mut plays) {
+            plays.push(Play::of(examination, &examination.task(split, seed))?);
+        }
+    }
+    for (one, other) in [(0, 1), (0, 2), (1, 2)] {
+        let (first, second) = (&plays[one], &plays[other]);
+        let alike: Vec<usize> =
+            (0..first.len()).filter(|&seed| first[seed] == second[seed]).collect();
+        if chance(alike.len(), first, second) < CHANCE {
+            let seed = from + alike.first().map_or(0, |&seed| seed as u32);
+            let [one, other] = [one, other].map(|split| examination.task(Split::ALL[split], seed));
             return in_common(&one, &other, "is played move for move like");
         }
-        known.push((split, plays));
     }
     Ok(())
 }
 
-/// The chance that as many tasks are all played like others by accident.
-fn chance(plays: &[Play]) -> f64 {
-    let count = plays.len() as f64;
-    let alike = |one: &Play| plays.iter().filter(|other| *other == one).count() as f64;
-    let of_two = plays.iter().map(alike).sum::<f64>() / (count * count);
-    of_two.powf(count)
+/// The chance that so many tasks of the same seed are played alike by accident:
+/// at most what it is by the tasks of different seeds that are.
+fn chance(alike: usize, first: &[Play], second: &[Play]) -> f64 {
+    let count = first.len();
+    let of_others = |seed: usize| {
+        (0..count).filter(|&other| other != seed && first[seed] == second[other]).count()
+    };
+    let within = |plays: &[Play]| -> usize {
+        (0..count).map(|one| (0..one).filter(|&other| plays[one] == plays[other]).count()).sum()
+    };
+    let across: usize = (0..count).map(of_others).sum();
+    let pairs = (2 * count * count.saturating_sub(1)).max(1);
+    // One more than were seen, since few pairs say little.
+    let share = (across + within(first) + within(second) + 1) as f64 / pairs as f64;
+    let ways = (0..alike).map(|k| (count - k) as f64 / (k + 1) as f64).product::<f64>();
+    if alike == 0 { 1.0 } else { ways * share.min(1.0).powi(alike as i32) }
 }
 
 /// Tasks that look alike but for words that are never the same twice, or that
@@ -131,40 +172,46 @@ fn check_look_alikes(examination: &Examination, starts: &[Start]) -> Result<(), 
     for start in starts {
         groups.entry(mask.apply(&start.observation)).or_default().push(start);
     }
-    let looks = groups.len();
     let mixed =
         |members: &[&Start]| members.iter().any(|start| start.task.split != members[0].task.split);
     groups.retain(|_, members| mixed(members));
-    // Where no word numbers the tasks, a few that look alike may well differ in what is hidden.
-    if mask.0.is_empty() && 2 * groups.len() < looks {
+    let groups: Vec<Vec<&Start>> = groups.into_values().take(GROUPS).collect();
+    if groups.is_empty() {
         return Ok(());
     }
-    let groups: Vec<Vec<&Start>> = groups.into_values().take(GROUPS).collect();
-    let Some(example) = groups.first() else { return Ok(()) };
     let members = (MEMBERS / groups.len()).max(2);
     let mut understood = false;
-    for group in &groups {
-        let mut first: Option<Play> = None;
+    for group in examination.pace.of(groups.iter()) {
+        let mut played: Vec<(Split, &Start, Play)> = Vec::new();
         for split in Split::ALL {
             for start in group.iter().filter(|start| start.task.split == split).take(members) {
                 let play = Play::of(examination, &start.task)?;
                 understood |= play.is_understood();
-                if first.get_or_insert_with(|| play.clone()) != &play {
-                    return Ok(());
-                }
+                played.push((split, start, play));
             }
         }
+        if let Some((one, other)) = twins(&played) {
+            let how = match mask.0.is_empty() {
+                true => "looks and is played like",
+                false => "looks and is played, but for a number or a name, like",
+            };
+            return in_common(&one.task, &other.task, how);
+        }
     }
-    if !understood {
-        return skip("tasks look alike at their start, and nothing tells them apart");
+    match understood {
+        true => Ok(()),
+        false => skip("tasks look alike at their start, and nothing tells them apart"),
     }
-    let other = example.iter().find(|start| start.task.split != example[0].task.split);
-    let other = other.map_or(&example[0].task, |start| &start.task);
-    let how = match mask.0.is_empty() {
-        true => "looks and is played like",
-        false => "looks and is played, but for a number or a name, like",
-    };
-    in_common(&example[0].task, other, how)
+}
+
+/// Two tasks of different splits that are played alike, if those that look like
+/// them are not told apart by something that has not been seen yet.
+fn twins<'s>(played: &[(Split, &'s Start, Play)]) -> Option<(&'s Start, &'s Start)> {
+    played.iter().enumerate().find_map(|(index, (split, one, play))| {
+        let others = played[index + 1..].iter().filter(|(other, ..)| other != split);
+        let twin = others.into_iter().find(|(_, _, other)| play.is_understood() && other == play);
+        twin.map(|(_, other, _)| (*one, *other))
+    })
 }
 
 /// Places of words that number the tasks or name the split.
@@ -197,10 +244,11 @@ impl Play {
         let expert = Walk::of_expert(team, task, patience(&examination.configuration))?;
         // The same chance in every task, whatever its split and seed.
         let mut random = Random::new(Split::Train, 0, "play");
-        let stroll = Walk::take(team, task, STEPS, |_| {
-            examination.phrasebook.deed(team, true, &mut random)
-        })?;
-        let steps = expert.steps.into_iter().chain(stroll.steps);
+        let mut stroll = || {
+            Walk::take(team, task, STEPS, |_| examination.phrasebook.deed(team, true, &mut random))
+        };
+        let strolls = [stroll()?, stroll()?];
+        let steps = expert.steps.into_iter().chain(strolls.into_iter().flat_map(|walk| walk.steps));
         Ok(Play(steps.map(|step| told(step.deed, &step.outcome)).collect()))
     }
 

@@ -60,6 +60,7 @@ Examples:
   host plugin check sudoku
   host plugin check plan-path --tasks 5 --set environment.walls=0
   host plugin check my.wasm --set plugins.limits.memory_mib=256
+  host plugin check my.wasm --strict --minutes 2
   host plugin check my.wasm --strict --json > report.json
 
 Exit code 7 if a check fails.")]
@@ -70,12 +71,18 @@ Exit code 7 if a check fails.")]
         /// Tasks to try of each split; three times as many sessions.
         #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
         tasks: u32,
+        /// Go on with other tasks and settings for so long, unless something is found.
+        #[arg(long, value_parser = minutes)]
+        minutes: Option<f64>,
         /// A check that had to be skipped counts as failed.
         #[arg(long)]
         strict: bool,
         /// Print the findings as one JSON object.
         #[arg(long)]
         json: bool,
+        /// Play an episode again: the reproducer of a finding, as JSON.
+        #[arg(long, value_name = "JSON")]
+        replay: Option<String>,
         /// Override a setting, such as environment.walls=0.
         #[arg(long, value_name = "KEY=VALUE")]
         set: Vec<String>,
@@ -109,4 +116,10 @@ pub struct PluginSubject {
     /// Let it search a corpus of these files.
     #[arg(long, value_delimiter = ',', value_name = "FILE")]
     pub grant_retrieval: Vec<PathBuf>,
+}
+
+/// Minutes of a look, up to a day.
+fn minutes(text: &str) -> Result<f64, String> {
+    let minutes = text.parse::<f64>().ok().filter(|minutes| (0.0..=1440.0).contains(minutes));
+    minutes.ok_or_else(|| "must be a number from 0 to 1440".to_owned())
 }

@@ -4,65 +4,108 @@
 mod environment;
 mod findings;
 mod interpreter;
+mod replay;
+mod search;
 mod workflow;
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::RefCell;
 use std::collections::HashMap;
+use std::time::Duration;
 
 use plugin_sdk::testing::{Report, Scope};
 
-use super::super::report::{self, Bar};
+use super::super::report;
 use crate::config::{Config, ConfigError};
 use crate::error::ExitCode;
-use crate::plugin::{Cause, Fault, PluginFailure, PluginLibrary, Problem, Settings, Value};
+use crate::plugin::{Cause, Fault, PluginFailure, PluginLibrary, Problem, Settings};
 use crate::sandbox::Sandbox;
 
-use environment::ComponentEnvironment;
-use workflow::ComponentWorkflow;
+use findings::Told;
+
+/// How long a look takes without `--minutes`, about.
+const BUDGET: Duration = Duration::from_secs(20);
+
+/// How much is looked at, and how it is told.
+#[derive(Clone, Debug)]
+pub struct Effort {
+    /// Tasks of each split.
+    pub tasks: u32,
+    /// How long to go on with other tasks and settings.
+    pub minutes: Option<f64>,
+    /// Whether a skipped check fails.
+    pub strict: bool,
+    /// Whether programs read it.
+    pub json: bool,
+    /// How the component is named and granted, for commands that show findings.
+    pub command: String,
+}
 
 /// Check the library's environments, workflows and interpreters with the configuration's
-/// settings.
+/// settings, and tell what was found.
 pub fn run(
     library: &PluginLibrary,
     sandbox: &Sandbox,
     config: &Config,
-    tasks: u32,
-) -> anyhow::Result<Vec<Report>> {
+    effort: &Effort,
+) -> anyhow::Result<ExitCode> {
     refuse_useless(library, config)?;
-    let scope = |given: Settings| Scope { settings: chosen(&given), tasks, ..Scope::default() };
     let mut reports = Vec::new();
     for environment in library.environments() {
-        let scope = scope(environment.settings(&config.environment)?);
-        let bar: OnceCell<Bar> = OnceCell::new();
-        let watch = |done: usize, all: usize, check: &str| {
-            let bar = bar.get_or_init(|| Bar::new("check", 0, all, "checks"));
-            bar.step_to(done, check.to_owned());
-        };
-        let environment = ComponentEnvironment::new(environment);
-        reports.push(scope.watch_environment(&environment, &watch));
-        if let Some(bar) = bar.into_inner() {
-            bar.finish();
-        }
+        let scope = scope(environment.settings(&config.environment)?, effort);
+        reports.push(search::environment(environment, scope, effort));
     }
     for workflow in library.workflows() {
-        let scope = scope(workflow.settings(&config.workflow)?);
-        reports.push(scope.check_workflow(&ComponentWorkflow::new(workflow)));
+        let scope = scope(workflow.settings(&config.workflow)?, effort);
+        reports.push(search::workflow(workflow, scope, effort));
     }
     for interpreter in library.interpreters() {
         reports.push(interpreter::check(interpreter.name(), sandbox)?);
     }
-    Ok(reports)
+    let digests = library.plugins().iter().map(|plugin| plugin.digest().to_owned()).collect();
+    Ok(tell(&Told { reports: &reports, digests, effort }))
+}
+
+/// Play one episode again that a finding names.
+pub fn replay(
+    library: &PluginLibrary,
+    config: &Config,
+    effort: &Effort,
+    seen: &str,
+) -> anyhow::Result<ExitCode> {
+    let Some(environment) = library.environments().first() else {
+        return Err(ConfigError::Invalid {
+            key: "--replay".to_owned(),
+            reason: "the component brings no environment".to_owned(),
+        }
+        .into());
+    };
+    let settings = environment.settings(&config.environment)?;
+    replay::run(environment, scope(settings, effort), seen)
+}
+
+fn scope(given: Settings, effort: &Effort) -> Scope {
+    let settings = given.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect();
+    Scope { settings, tasks: effort.tasks, budget: Some(BUDGET), ..Scope::default() }
 }
 
 /// Print what was found, for people or for programs.
-pub fn tell(reports: &[Report], strict: bool, json: bool) -> ExitCode {
-    let good = |report: &Report| if strict { report.passed_strictly() } else { report.passed() };
-    let passed = reports.iter().all(good);
-    if json {
-        report::line(&findings::json(reports, strict, passed).to_string());
+fn tell(told: &Told<'_>) -> ExitCode {
+    let Told { reports, effort, .. } = told;
+    let passed = told.passed();
+    if effort.json {
+        report::line(&findings::json(told).to_string());
     } else {
-        reports.iter().for_each(|report| report::line(&report.to_string()));
-        if strict && !passed && reports.iter().all(Report::passed) {
+        for one in *reports {
+            report::line(&one.subject);
+            for finding in &one.findings {
+                report::line(&finding.to_string());
+                if let Some(command) = findings::command(finding, effort) {
+                    report::line(&format!("{:24}again: {command}", ""));
+                }
+            }
+            report::line(&format!("  grade    {}", findings::grade(one, &told.digests)));
+        }
+        if effort.strict && !passed && reports.iter().all(Report::passed) {
             report::note("nothing failed, but with --strict nothing may be skipped either");
         }
     }
@@ -82,10 +125,6 @@ fn refuse_useless(library: &PluginLibrary, config: &Config) -> Result<(), Config
             reason: format!("the component brings no {kind}"),
         }),
     }
-}
-
-fn chosen(settings: &Settings) -> Vec<(String, Value)> {
-    settings.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect()
 }
 
 /// What the guest said is wrong; every other failure, and what the guest calls

@@ -76,4 +76,8 @@ impl EpisodeUnderTest for ComponentEpisode<'_> {
         let state = self.live.save().map_err(problem)?;
         Ok(self.saved.keep(state.saved().map(<[u8]>::to_vec), state))
     }
+
+    fn restart(&mut self, task: &Task) -> Result<(), Problem> {
+        self.live.restart(task).map_err(problem)
+    }
 }

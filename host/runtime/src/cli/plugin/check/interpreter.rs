@@ -49,10 +49,10 @@ pub fn check(language: &str, sandbox: &Sandbox) -> Result<Report, SandboxError> 
     ];
     let finding = |(check, holds, sentence)| {
         let verdict = if holds { Verdict::Passed } else { Verdict::Failed };
-        Finding { check, verdict, sentence, reproducer: None }
+        Finding { check, verdict, sentence, reproducer: None, broken_off: None }
     };
     let findings = findings.map(finding).to_vec();
-    Ok(Report { subject: format!("interpreter `{language}`"), findings })
+    Ok(Report::of(&format!("interpreter `{language}`"), findings))
 }
 
 fn same(one: &Execution, other: &Execution) -> bool {
