@@ -71,11 +71,14 @@ class Sources:
 
 def build(folder: Path, module: str, export: str, wit: Path, output: Path) -> None:
     """Make the component of a module in a folder."""
-    if importlib.util.find_spec("componentize_py") is None:
-        raise Refused(f"componentize-py is not installed; this does it: `{_INSTALL}`")
     if not (folder / f"{module}.py").is_file() and not (folder / module).is_dir():
         raise Refused(f"there is no `{module}.py` in `{folder}`")
+    for name in sorted(path.stem for path in folder.glob("*.py")):
+        if name in sys.stdlib_module_names or name == _PACKAGE:
+            raise Refused(f"`{name}.py` hides Python's own module of that name; rename it")
     sources = Sources.read(folder)
+    if importlib.util.find_spec("componentize_py") is None:
+        raise Refused(f"componentize-py is not installed; this does it: `{_INSTALL}`")
     exports = [export, "rendering"] if sources.renders and export == "environment" else [export]
     with tempfile.TemporaryDirectory(prefix="troupe-") as staging:
         _stage(Path(staging), wit, module, exports, sources)
@@ -96,7 +99,6 @@ def _stage(staging: Path, wit: Path, module: str, exports: list[str], sources: S
 
 
 def _componentize(staging: Path, folder: Path, exports: list[str], output: Path) -> None:
-    # In this order an author's `random.py` would hide the standard library's, as it does natively.
     paths = [staging, folder, Path(__file__).parent.parent]
     command = [sys.executable, "-c", "import componentize_py; componentize_py.script()", "--quiet"]
     command += ["--wit-path", staging / "wit", "--world", _WORLD]
@@ -114,8 +116,8 @@ def _componentize(staging: Path, folder: Path, exports: list[str], output: Path)
 def _reason(stderr: str) -> str:
     """The author's traceback, without that of the tool around it."""
     lines = stderr.split("\nCaused by:")[0].splitlines()
-    begins = [at for at, line in enumerate(lines) if line.startswith("Traceback ")]
-    mine = lines[begins[-1] :] if begins else lines
+    begins = [at for at, line in enumerate(lines) if "Traceback (most" in line]
+    mine = lines[begins[-1] + 1 :] if begins else lines
     told = [line for line in mine if line.strip() and _FIRST not in line]
     return "it cannot be imported in a component:\n" + "\n".join(told)
 

@@ -1,14 +1,7 @@
 """{{Name}}: find a number from 1 to 100 within eight guesses."""
 
 from troupe_plugin.environment import (
-    Action,
-    Configuration,
-    Description,
-    Environment,
-    Outcome,
-    Seat,
-    Settings,
-    Task,
+    Action, Configuration, Description, Environment, Outcome, Seat, Settings, Task,
 )
 
 TURNS = 8

@@ -1,23 +1,8 @@
 """{{Name}}: a proposer says what to do, a player sees that and acts."""
 
 from troupe_plugin.workflow import (
-    Action,
-    ActionKind,
-    Briefing,
-    Configuration,
-    Consequence,
-    Description,
-    Reply,
-    Request,
-    Settings,
-    Step,
-    View,
-    Workflow,
-    act,
-    action_kind,
-    ask,
-    finish,
-    seen_by,
+    Action, ActionKind, Briefing, Configuration, Consequence, Description, Reply, Request, Seat,
+    Settings, Step, View, Workflow, act, action_kind, ask, finish, seen_by,
 )
 
 
@@ -66,5 +51,5 @@ class {{Name}}(Workflow):
         request = Request("proposer", is_open=True).system(self.proposer)
         return ask(request.user(f"proposer {observation}"))
 
-    def demonstrate(self, seat, expert: Action) -> str:
+    def demonstrate(self, seat: Seat, expert: Action) -> str:
         return expert.text
