@@ -15,6 +15,7 @@ import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Sequence
 
 VERSION = "0.25.1"
 _INSTALL = f"python3 -m pip install componentize-py=={VERSION}"
@@ -69,8 +70,10 @@ class Sources:
         return [name for name in _GRANTED if f"{_PACKAGE}.{name}" in self.imports]
 
 
-def build(folder: Path, module: str, export: str, wit: Path, output: Path) -> None:
-    """Make the component of a module in a folder."""
+def build(
+    folder: Path, module: str, export: str, wit: Path, output: Path, more: Sequence[Path] = ()
+) -> None:
+    """Make the component of a module in a folder, with packages in more of them."""
     if not (folder / f"{module}.py").is_file() and not (folder / module).is_dir():
         raise Refused(f"there is no `{module}.py` in `{folder}`")
     for name in sorted(path.stem for path in folder.glob("*.py")):
@@ -82,7 +85,8 @@ def build(folder: Path, module: str, export: str, wit: Path, output: Path) -> No
     exports = [export, "rendering"] if sources.renders and export == "environment" else [export]
     with tempfile.TemporaryDirectory(prefix="troupe-") as staging:
         _stage(Path(staging), wit, module, exports, sources)
-        _componentize(Path(staging), folder, exports, output)
+        paths = [Path(staging), folder, *more, Path(__file__).parent.parent]
+        _componentize(Path(staging), paths, exports, output)
 
 
 def _stage(staging: Path, wit: Path, module: str, exports: list[str], sources: Sources) -> None:
@@ -98,8 +102,7 @@ def _stage(staging: Path, wit: Path, module: str, exports: list[str], sources: S
     )
 
 
-def _componentize(staging: Path, folder: Path, exports: list[str], output: Path) -> None:
-    paths = [staging, folder, Path(__file__).parent.parent]
+def _componentize(staging: Path, paths: list[Path], exports: list[str], output: Path) -> None:
     command = [sys.executable, "-c", "import componentize_py; componentize_py.script()", "--quiet"]
     command += ["--wit-path", staging / "wit", "--world", _WORLD]
     for export in exports:
@@ -130,9 +133,10 @@ def main() -> None:
     parser.add_argument("--export", required=True, choices=["environment", "workflow"])
     parser.add_argument("--wit", required=True, type=Path)
     parser.add_argument("--output", required=True, type=Path)
+    parser.add_argument("--path", action="append", default=[], type=Path)
     given = parser.parse_args()
     try:
-        build(given.folder, given.module, given.export, given.wit, given.output)
+        build(given.folder, given.module, given.export, given.wit, given.output, given.path)
     except Refused as refused:
         sys.exit(f"error: {refused}")
 

