@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
 use tempfile::TempDir;
 use troupe::config::Limits;
@@ -11,52 +10,30 @@ use troupe::plugin::{
     Action, EnvironmentPlugin, Grants, LiveEpisode, Move, PluginLibrary, Seat, Split, Status, Task,
 };
 
+use crate::projects::{commands, type_in};
 use crate::support;
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// A shell command as the docs have it, with `host` in the path.
-fn shell(folder: &Path, line: &str) -> Output {
-    let host = Path::new(env!("CARGO_BIN_EXE_host"));
-    let mut paths = vec![host.parent().unwrap().to_owned()];
-    paths.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
-    let mut shell = Command::new("sh");
-    shell.args(["-c", line]).current_dir(folder);
-    shell.env("PATH", std::env::join_paths(paths).unwrap());
-    shell.env("TROUPE_DEVICE", "cpu").env("NO_COLOR", "1").output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
 /// It has to succeed; what it printed.
 fn succeed(folder: &Path, line: &str) -> String {
-    let output = shell(folder, line);
-    let said = text(&output.stdout) + &text(&output.stderr);
-    assert!(output.status.success(), "`{line}` failed:\n{said}");
-    said
+    type_in(folder, line).unwrap_or_else(|failure| panic!("{failure}"))
 }
 
-/// It has to fail; its exit code and what it says of that.
-fn fail(folder: &Path, line: &str) -> (i32, String) {
-    let output = shell(folder, line);
-    assert!(!output.status.success(), "`{line}` succeeded");
-    (output.status.code().unwrap_or_default(), text(&output.stderr))
-}
-
-/// The commands of a page, in their order.
-fn commands(page: &str) -> Vec<String> {
-    let text = fs::read_to_string(repository().join(page)).unwrap();
-    text.lines().filter_map(|line| line.strip_prefix("$ ")).map(str::to_owned).collect()
+/// It has to fail with this exit code; what it says of that.
+fn fail(folder: &Path, line: &str, code: i32) -> String {
+    let line = format!("{line} || test $? = {code} && exit 99");
+    type_in(folder, &line).expect_err("it succeeded")
 }
 
 #[test]
 fn every_command_of_the_page_on_python_does_what_it_says() {
     let folder = TempDir::new().unwrap();
-    for command in commands("docs/authors/python.md") {
+    let commands = commands("authors/python.md");
+    assert!(commands.len() > 10, "{commands:?}");
+    for command in commands {
         let said = succeed(folder.path(), &command);
         if command.contains("--oracle") {
             assert!(said.contains("Solved, total reward"), "{command}: {said}");
@@ -78,28 +55,27 @@ fn what_is_wrong_with_a_python_project_is_said_in_one_message() {
     let folder = TempDir::new().unwrap();
     let here = folder.path();
     succeed(here, "host plugin new --lang python game");
-    assert!(fail(here, "host plugin new --lang python game").1.contains("is there already"));
 
-    let (code, said) = fail(here, "PATH=/nowhere $(command -v host) plugin build game");
-    assert_eq!(code, 3, "{said}");
+    let said = fail(here, "PATH=/nowhere $(command -v host) plugin build game", 3);
     assert!(said.contains("python3, 3.10 or later, is missing"), "{said}");
     // `-S` hides what is installed beside Python, the empty cache what the set-up brought.
-    let python = "#!/bin/sh\nexec \"$REAL\" -S \"$@\"\n";
-    fs::write(here.join("python3"), python).unwrap();
-    let bare = "chmod +x python3; REAL=$(python3 -c 'import sys; print(sys.executable)') \
-                PATH=$PWD:$PATH XDG_CACHE_HOME=$PWD/cache host plugin build game";
-    let (_, said) = fail(here, bare);
+    fs::write(here.join("python3"), "#!/bin/sh\nexec \"$REAL\" -S \"$@\"\n").unwrap();
+    succeed(here, "chmod +x python3");
+    let bare = "REAL=$(python3 -c 'import sys; print(sys.executable)') PATH=$PWD:$PATH \
+                XDG_CACHE_HOME=$PWD/cache host plugin build game";
+    let said = fail(here, bare, 3);
     assert!(said.contains("python3 -m pip install componentize-py==0.25.1"), "{said}");
 
-    fs::write(here.join("game/game.py"), "import troupe_plugin\n\nGame = undefined\n").unwrap();
-    let (code, said) = fail(here, "host plugin build game");
-    assert_eq!(code, 3, "{said}");
-    assert!(said.contains("game.py\", line 3") && said.contains("NameError: name 'undefined'"));
-    assert!(!said.contains("Stack backtrace"), "{said}");
-    fs::write(here.join("game/game.py"), "class Game(:\n").unwrap();
-    assert!(fail(here, "host plugin build game").1.contains("game.py:1: invalid syntax"));
-    fs::write(here.join("game/game.py"), "").unwrap();
-    let (_, said) = fail(here, "host plugin build game");
+    let sources = here.join("game/game.py");
+    fs::write(&sources, "import troupe_plugin\n\nGame = undefined\n").unwrap();
+    let said = fail(here, "host plugin build game", 3);
+    assert!(said.contains("game.py\", line 3"), "{said}");
+    assert!(said.contains("NameError: name 'undefined'") && !said.contains("backtrace"), "{said}");
+    fs::write(&sources, "class Game(:\n").unwrap();
+    let said = fail(here, "host plugin build game", 3);
+    assert!(said.contains("game.py:1: invalid syntax"), "{said}");
+    fs::write(&sources, "").unwrap();
+    let said = fail(here, "host plugin build game", 3);
     assert!(said.contains("has to define one class that derives from `Environment`"), "{said}");
 }
 
