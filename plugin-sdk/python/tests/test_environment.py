@@ -130,6 +130,13 @@ class State(unittest.TestCase):
         self.assertEqual(kind, Fault.INTERNAL)
         self.assertIn("`self.forgotten` is no field of `Cards`", message)
 
+    def test_a_field_without_a_value_is_missed_as_well(self):
+        cards = Cards.start(Cards.task())
+        del cards.cards
+        self.assertIn("the field `cards` has no value", fault(cards.save)[1])
+        cards.forgotten = 1
+        self.assertIn("`self.forgotten`", fault(cards.save)[1])
+
     def test_what_cannot_be_saved_is_named(self):
         cards = Cards.start(Cards.task())
         cards.notes = (object(),)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import marshal
+import operator
 import sys
 import types
 import typing
@@ -46,6 +47,8 @@ class Codec:
         self.cls = cls
         self.names = tuple(field.name for field in dataclasses.fields(cls))
         self.declared = frozenset(self.names)
+        # Of one name it would pick the value itself, and no tuple of it.
+        self.pick = operator.itemgetter(*self.names) if len(self.names) > 1 else self._pick
         self.computed = _computed(cls)
         described = "\n".join(f"{name} {hints.get(name)}" for name in self.names)
         self.prefix = hash_of(described.encode()).to_bytes(8, "little")[:_PREFIX_BYTES]
@@ -55,16 +58,23 @@ class Codec:
     def encode(self, value: object) -> bytes:
         """The fields as bytes."""
         fields = value.__dict__
-        if fields.keys() != self.declared:
+        if len(fields) != len(self.names):
             self._check(fields)
         if self.special:
             fields = dict(fields)
             for name, encode, _ in self.special:
-                fields[name] = encode(fields[name])
+                if name in fields:
+                    fields[name] = encode(fields[name])
         try:
-            return self.prefix + marshal.dumps([fields[name] for name in self.names], _FORMAT)
+            return self.prefix + marshal.dumps(self.pick(fields), _FORMAT)
+        except KeyError:
+            self._check(fields)
+            raise
         except ValueError:
             raise Problem.internal(self._reason(fields)) from None
+
+    def _pick(self, fields: dict[str, Any]) -> tuple[Any, ...]:
+        return tuple(fields[name] for name in self.names)
 
     def decode(self, state: bytes) -> Any:
         """The instance that has these fields."""
