@@ -15,6 +15,11 @@ import sys
 from pathlib import Path
 from typing import Any, Callable
 
+if sys.platform == "wasi":
+    import no_ctypes
+
+    sys.modules["ctypes"] = no_ctypes
+
 import guards
 import reasoning_gym
 import sympy

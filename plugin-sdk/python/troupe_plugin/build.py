@@ -121,7 +121,8 @@ def _reason(stderr: str) -> str:
     lines = stderr.split("\nCaused by:")[0].splitlines()
     begins = [at for at, line in enumerate(lines) if "Traceback (most" in line]
     mine = lines[begins[-1] + 1 :] if begins else lines
-    told = [line for line in mine if line.strip() and _FIRST not in line]
+    ours = (_FIRST, "component.serve(", "troupe_plugin/component.py")
+    told = [line for line in mine if line.strip(" ~^") and not any(each in line for each in ours)]
     return "it cannot be imported in a component:\n" + "\n".join(told)
 
 
