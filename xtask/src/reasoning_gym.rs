@@ -66,7 +66,8 @@ fn build(root: &Path, cache: &Cache, kept: &Path) -> Result<()> {
     python.args(["--module", MODULE, "--export", "environment", "--wit"]).arg(root.join("wit"));
     python.arg("--path").arg(plugin.join("stand_ins")).arg("--path").arg(&packages);
     python.arg("--output").arg(&built);
-    let paths = [sdk.as_path(), ComponentizePy::find(cache)?.home()];
+    let tool = ComponentizePy::find(cache)?;
+    let paths = [sdk.as_path(), tool.home()];
     python.env("PYTHONPATH", std::env::join_paths(paths)?).env("PYTHONDONTWRITEBYTECODE", "1");
     // The packages of a virtual environment that is in use are no part of the component.
     python.env_remove("VIRTUAL_ENV");
