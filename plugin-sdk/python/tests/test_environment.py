@@ -39,6 +39,22 @@ class Card:
     value: int
 
 
+@dataclass(frozen=True)
+class Place:
+    """All of them fall into one place of a set, so that it keeps their order."""
+
+    number: int
+
+    def __hash__(self) -> int:
+        return 0
+
+
+class Bag(Environment):
+    description = Description("bag", "1.0.0", "A bag.", actions={"take": "a number"})
+
+    places: set[Place]
+
+
 class Cards(Environment):
     """Say the value of the last card; it uses every kind of field."""
 
@@ -121,6 +137,11 @@ class State(unittest.TestCase):
         self.assertEqual(one.save(), other.save())
         self.assertEqual(one.save(), Cards.resume(one.save()).save())
         one.total
+        self.assertEqual(one.save(), other.save())
+
+    def test_sets_have_no_order(self):
+        one, other = Bag({Place(1), Place(2)}), Bag({Place(2), Place(1)})
+        self.assertNotEqual(*([each.number for each in bag.places] for bag in (one, other)))
         self.assertEqual(one.save(), other.save())
 
     def test_what_is_not_declared_is_missed_at_once(self):
