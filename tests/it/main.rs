@@ -25,6 +25,7 @@ mod mixture;
 mod opponents;
 mod plugins;
 mod projects;
+mod python_plugins;
 mod remote;
 mod replay;
 mod resume;

@@ -44,6 +44,11 @@ impl ComponentizePy {
         Ok(tool)
     }
 
+    /// The folder that Python finds it in.
+    pub fn home(&self) -> &Path {
+        &self.home
+    }
+
     /// Makes the component of the module `plugin` in `staging`, against the contract beside it.
     pub fn build(&self, staging: &Path, output: &Path) -> Result<()> {
         let mut python = Command::new("python3");

@@ -102,8 +102,9 @@ impl Interpreter {
 }
 
 /// A component in `<target>/plugins`, with a stamp beside it that tells what it was made from.
-struct Placed {
-    component: PathBuf,
+pub struct Placed {
+    /// The file.
+    pub component: PathBuf,
 }
 
 impl Placed {
@@ -111,13 +112,14 @@ impl Placed {
         self.component.with_extension("stamp")
     }
 
-    fn is_of(&self, digest: &str) -> bool {
+    /// Whether it is there, made from what has this digest.
+    pub fn is_of(&self, digest: &str) -> bool {
         let stamp = fs::read_to_string(self.stamp());
         self.component.is_file() && stamp.is_ok_and(|stamp| stamp.trim() == digest)
     }
 
     /// The stamp is written last: without it the component is put there again.
-    fn replace(&self, kept: &Path, digest: &str) -> Result<Bytes> {
+    pub fn replace(&self, kept: &Path, digest: &str) -> Result<Bytes> {
         let partial = self.component.with_extension("wasm.partial");
         let size = fs::copy(kept, &partial)
             .with_context(|| format!("cannot write `{}`", partial.display()))?;

@@ -23,6 +23,7 @@ mod plugins;
 mod process;
 mod progress;
 mod quickstart;
+mod reasoning_gym;
 mod sources;
 mod wasm_target;
 mod wheel;
@@ -61,6 +62,9 @@ enum Task {
         /// Build the tests' plugins too, to target/plugins/fixtures/
         #[arg(long)]
         fixtures: bool,
+        /// Build a plugin too that is not built by default: it is large, and made of packages
+        #[arg(long, value_name = "NAME")]
+        with: Option<Extra>,
     },
     /// Make a component of a plugin that was built elsewhere
     Component {
@@ -91,6 +95,13 @@ enum Task {
     },
 }
 
+/// What `--with` names.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Extra {
+    /// The procedural tasks of the Python package of this name
+    ReasoningGym,
+}
+
 fn main() -> ExitCode {
     match perform(&Cli::parse().task) {
         Ok(()) => ExitCode::SUCCESS,
@@ -107,11 +118,15 @@ fn perform(task: &Task) -> Result<()> {
     match task {
         Task::Setup { cuda: true } => set_up(&workspace, Flavour::Cuda).map(drop),
         Task::Setup { cuda: false } => set_up(&workspace, Flavour::Cpu).map(drop),
-        Task::Plugins { fixtures } => {
+        Task::Plugins { fixtures, with } => {
             let cache = Cache::open()?;
             let toolchain = wasm_target::ensure(&cache)?;
             interpreters::ensure(&workspace, &cache)?;
-            build_plugins(&workspace, &toolchain, *fixtures)
+            build_plugins(&workspace, &toolchain, *fixtures)?;
+            match with {
+                Some(Extra::ReasoningGym) => reasoning_gym::ensure(&workspace, &cache),
+                None => Ok(()),
+            }
         }
         Task::Component { module, out } => plugins::wrap(module, out),
         Task::Quickstart { host_args } => {

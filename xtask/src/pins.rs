@@ -10,6 +10,9 @@ pub const LIBTORCH: &str = include_str!("../libtorch.txt");
 /// What it needs besides to use a GPU.
 pub const CUDA: &str = include_str!("../libtorch-cuda.txt");
 
+/// What the environment `reasoning-gym` is made of.
+pub const REASONING_GYM: &str = include_str!("../reasoning-gym.txt");
+
 /// What builds the interpreters.
 pub const INTERPRETERS: &str = include_str!("../interpreters.txt");
 

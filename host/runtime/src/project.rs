@@ -5,6 +5,7 @@
 mod error;
 mod language;
 mod manifest;
+mod python;
 mod rust;
 mod sdk;
 mod template;
@@ -79,6 +80,7 @@ impl Project {
     pub fn build(&self) -> Result<usize, ProjectError> {
         let component = match self.manifest.language {
             Language::Rust => rust::build(self)?,
+            Language::Python => python::build(self)?,
         };
         write_file(&self.component(), &component)?;
         Ok(component.len())

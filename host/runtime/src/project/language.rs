@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 pub enum Language {
     /// Rust, with the SDK's own conformance suite.
     Rust,
+    /// Python, with CPython in the component.
+    Python,
 }
 
 impl Language {
@@ -15,6 +17,7 @@ impl Language {
     pub fn word(self) -> &'static str {
         match self {
             Language::Rust => "rust",
+            Language::Python => "python",
         }
     }
 }

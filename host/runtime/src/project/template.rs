@@ -21,6 +21,10 @@ pub fn write(manifest: &Manifest, folder: &Path) -> Result<(), StorageError> {
     }
     match manifest.language {
         Language::Rust => write_rust_sdk(folder),
+        Language::Python => {
+            copy(folder, "plugin-sdk/python/", "sdk/")?;
+            copy(folder, "wit/", "wit/")
+        }
     }
 }
 

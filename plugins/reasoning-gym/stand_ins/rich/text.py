@@ -1,0 +1,5 @@
+"""See the package."""
+
+
+class Text:
+    pass

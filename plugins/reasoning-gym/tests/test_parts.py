@@ -1,0 +1,75 @@
+"""What stands in for compiled packages, and what scorers may read; natively, and
+without the package itself: `python3 -m unittest discover -s tests`."""
+
+import sys
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT / "stand_ins"), str(ROOT)]
+
+import cellpylib
+import guards
+import numpy as np
+import pycosat
+import zss
+
+
+class Guards(unittest.TestCase):
+    def test_literals_are_read_and_code_is_not_run(self):
+        self.assertEqual(guards.literal(" [['a', 1]]"), [["a", 1]])
+        for code in ("__import__('os')", "[].append(1)", "1 +"):
+            with self.assertRaises((ValueError, SyntaxError)):
+                guards.literal(code)
+
+    def test_sums_have_no_names_and_no_powers(self):
+        for text in ("(1 + 2) * 3 - 4/5", "7.5"):
+            self.assertTrue(guards.is_sum(text), text)
+        for text in ("9**9**9", "9* *9", "a", "__import__", "1" * 13, "", "1!", "1" * 201):
+            self.assertFalse(guards.is_sum(text), text)
+
+    def test_terms_have_known_functions_and_small_powers(self):
+        for text in ("x**2 + C", "2*x^(1/2) - sin(x)/3", "exp(-x)*log(x)**3", "x**-2"):
+            self.assertTrue(guards.is_term(text), text)
+        for text in ("x**999", "9**9**9", "x**(y)", "eval(x)", "x.__class__", "9**(9)**9", "'x'"):
+            self.assertFalse(guards.is_term(text), text)
+
+
+class StandIns(unittest.TestCase):
+    def test_arrays_are_views_of_what_they_are_cut_from(self):
+        cube = np.array([[[1, 2], [3, 4]], [[5, 6], [7, 8]]])
+        cube[0, :, 1] = [9, 9]
+        self.assertEqual(cube.tolist(), [[[1, 9], [3, 9]], [[5, 6], [7, 8]]])
+        self.assertEqual(cube[..., 0].T.tolist(), [[1, 5], [3, 7]])
+        self.assertEqual(np.rot90(np.array([[1, 2], [3, 4]])).tolist(), [[2, 4], [1, 3]])
+        self.assertEqual(np.rot90(np.array([[1, 2], [3, 4]]), 3).tolist(), [[3, 1], [4, 2]])
+        self.assertEqual((np.array([[1, 2], [3, 4]]) + np.array([10, 20])).tolist()[1], [13, 24])
+        hits = np.where((np.array([["*", "+"]]) == "*") | (np.array([["*", "+"]]) == "%"))
+        self.assertEqual([axis.tolist() for axis in hits], [[0], [0]])
+        self.assertEqual(str(np.array([[1, 2], [3, 4]])), "[[1 2]\n [3 4]]")
+        with self.assertRaises(ValueError):
+            bool(np.zeros(2) == np.zeros(2))
+
+    def test_every_assignment_is_found_once(self):
+        clauses = [[1, 2], [-1, 3], [-2, -3]]
+        found = {tuple(each) for each in pycosat.itersolve(clauses)}
+        self.assertEqual(found, {(1, -2, 3), (-1, 2, -3)})
+        self.assertEqual(pycosat.solve([[1], [-1]]), "UNSAT")
+        self.assertEqual(len(list(pycosat.itersolve([[1, 2, 3]]))), 7)
+
+    def test_life_goes_on_around_the_edges(self):
+        board = cellpylib.init_simple2d(5, 5)
+        board[0] = np.array([[0] * 5, [0] * 5, [1, 1, 0, 0, 1], [0] * 5, [0] * 5])
+        boards = cellpylib.evolve2d(board, 3, None).tolist()
+        self.assertEqual([row[0] for row in boards[1]], [0, 1, 1, 1, 0])
+        self.assertEqual(boards[2], boards[0])
+
+    def test_trees_differ_by_what_has_to_be_changed(self):
+        one = zss.Node("a", [zss.Node("b"), zss.Node("c", [zss.Node("d")])])
+        other = zss.Node("a", [zss.Node("b"), zss.Node("d")])
+        self.assertEqual(zss.simple_distance(one, one), 0)
+        self.assertEqual(zss.simple_distance(one, other), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
