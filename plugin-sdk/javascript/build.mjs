@@ -14,16 +14,16 @@ const TOOL = 'componentize-qjs';
 const CONTRACT = 'troupe:plugin';
 const VERSION = '0.2.0';
 
+/** By which the caller knows that the tool is what is missing. */
+const NO_TOOL = 69;
+
 const [project, output] = process.argv.slice(2).map((path) => resolve(path));
-try {
-  await build();
-} catch (error) {
-  // For people who write plugins: where their own code went wrong, and why.
-  console.error(error.stack ?? String(error));
-  process.exit(1);
-}
+
+// Node.js says best itself where an author's code went wrong.
+await build();
 
 async function build() {
+  const { componentize } = tool();
   const staging = join(project, 'build');
   const { main = 'index.js' } = JSON.parse(await readFile(join(project, 'package.json'), 'utf8'));
   const { default: exported } = await import(pathToFileURL(join(project, main)).href);
@@ -35,7 +35,7 @@ async function build() {
   const jsPath = join(staging, 'entry.js');
   const jsSource = entryOf(parts, main);
   await writeFile(jsPath, jsSource);
-  const { component } = await tool().componentize({
+  const { component } = await componentize({
     witPath: join(staging, 'wit'),
     world: 'this-plugin',
     jsSource,
@@ -97,5 +97,5 @@ function tool() {
       if (error.code !== 'MODULE_NOT_FOUND') throw error;
     }
   }
-  throw new Error(`${TOOL} is missing`);
+  process.exit(NO_TOOL);
 }

@@ -92,8 +92,13 @@ export function describeEnvironment({ description }) {
     actions: Object.entries(description.actions).map(kind),
     workflows: description.workflows ?? ['solo'],
     needs: { memoryMib: null, fuel: null, ...description.needs },
-    extras: Object.entries(description.presets ?? {}).map(preset),
+    extras: [...reusable(description), ...Object.entries(description.presets ?? {}).map(preset)],
   };
+}
+
+/** Nothing outside of the object is kept: then the host may use an instance again. */
+export function reusable(description) {
+  return description.reusable ? [{ key: 'reusable', value: '' }] : [];
 }
 
 function preset([name, { summary, settings }]) {

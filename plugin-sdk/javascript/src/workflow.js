@@ -1,5 +1,6 @@
 // Workflows: who speaks when, what they are told, and what becomes of their answers.
 
+import { reusable } from './environment.js';
 import { partsOf, sameSeat, seatOf, textOf } from './parts.js';
 import { Problem } from './problem.js';
 import { answerOf, words } from './reading.js';
@@ -45,13 +46,16 @@ export class Workflow {
     return expert.text;
   }
 
-  /** The request to a seat of a role, with the values of its message's fields. */
-  request(seat, fields) {
+  /**
+   * The request to a seat of a role, with the values of its message's fields;
+   * more may be said of it, such as `isOpen`, `thread`, `caller` and `tools`.
+   */
+  request(seat, fields, more = {}) {
     const { role, instance } = seatOf(seat);
     const { system, message } = this.prompts[role];
     const told = message.replace(FIELD, (_, name) => fields[name] ?? '').trimEnd();
     const said = (author, parts) => ({ author, parts: partsOf(parts) });
-    return { seat: { role, instance }, messages: [said('system', system), said('user', told)] };
+    return { seat: { role, instance }, messages: [said('system', system), said('user', told)], ...more };
   }
 
   /** Ask one seat. */
@@ -101,7 +105,7 @@ export function describeWorkflow({ description }) {
     settings: listed(settingsOf(description)),
     actions: description.actions ?? [],
     needs: { memoryMib: null, fuel: null, ...description.needs },
-    extras: [],
+    extras: reusable(description),
   };
 }
 

@@ -8,6 +8,11 @@ use serde::{Deserialize, Serialize};
 pub enum Language {
     /// Rust, with the SDK's own conformance suite.
     Rust,
+    /// JavaScript with types for TypeScript, run by QuickJS.
+    #[value(name = "javascript")]
+    JavaScript,
+    /// C, compiled by Zig's compiler.
+    C,
 }
 
 impl Language {
@@ -15,6 +20,8 @@ impl Language {
     pub fn word(self) -> &'static str {
         match self {
             Language::Rust => "rust",
+            Language::JavaScript => "javascript",
+            Language::C => "c",
         }
     }
 }

@@ -21,6 +21,10 @@ pub fn write(manifest: &Manifest, folder: &Path) -> Result<(), StorageError> {
     }
     match manifest.language {
         Language::Rust => write_rust_sdk(folder),
+        Language::JavaScript | Language::C => {
+            copy(folder, &format!("plugin-sdk/{language}/"), "sdk/")?;
+            copy(folder, "wit/", "wit/")
+        }
     }
 }
 

@@ -1,33 +1,35 @@
-// A number is to be guessed; every guess is answered by "higher" or "lower".
+// {{Name}}: find a number from 1 to 100 within eight guesses.
 
 import { Environment, last, Outcome } from 'troupe-plugin';
 
-const HIGHEST = 100;
+const TURNS = 8;
+// Numbers, and what lies around them, are words for small policies.
+const WORDS = Array.from({ length: 102 }, (_, number) => `${number}`);
 
 export default class {{Name}} extends Environment {
   static description = {
     name: '{{name}}',
     version: '0.1.0',
-    summary: `Guess a number from 1 to ${HIGHEST} in 8 turns.`,
-    actions: { guess: `one whole number from 1 to ${HIGHEST}` },
+    summary: 'Find a number from 1 to 100.',
+    actions: { guess: 'one whole number, such as `7`' },
+    reusable: true, // nothing is kept outside of the fields
   };
 
-  // Every word that observations and actions may have, for policies that are
-  // too small to spell; and how many turns an episode needs at most.
   static configure() {
-    const numbers = Array.from({ length: HIGHEST + 2 }, (_, number) => `${number}`);
-    return { vocabulary: ['above', 'below', ...numbers], maxTurns: 8 };
+    return { vocabulary: ['above', 'below', ...WORDS], maxTurns: TURNS };
   }
 
-  // Fields are the state: they are saved and restored by themselves.
   start(task) {
-    this.number = task.draw('number', (random) => random.between(1, HIGHEST));
-    [this.above, this.below] = [0, HIGHEST + 1];
+    // Drawn until it belongs to the task's split: no secret is in two.
+    this.secret = task.draw('secret', (random) => random.between(1, 100));
+    this.above = 0;
+    this.below = 101;
+    this.guesses = 0;
   }
 
   rules() {
-    return `Guess a whole number from 1 to ${HIGHEST}. You are told the numbers `
-      + 'that it is known to be above and below.';
+    return `Find the secret number within ${TURNS} guesses. You are told above `
+      + 'and below which numbers it lies.';
   }
 
   observe() {
@@ -35,27 +37,42 @@ export default class {{Name}} extends Environment {
   }
 
   act({ text }) {
-    let guess;
-    try {
-      guess = last(text, readNumber);
-    } catch (error) {
-      return Outcome.rejected(error.message).local('unreadable', -0.1);
-    }
-    if (guess === this.number) return Outcome.accepted('Right.').team('solved', 1).solved();
-    const higher = guess < this.number;
-    if (higher) this.above = Math.max(this.above, guess);
-    else this.below = Math.min(this.below, guess);
-    return Outcome.accepted(higher ? 'It is higher.' : 'It is lower.');
+    this.guesses += 1;
+    const outcome = this.answer(text);
+    const isLate = this.guesses === TURNS && outcome.status === 'ongoing';
+    return isLate ? outcome.failed() : outcome;
   }
 
-  // The expert halves what is left. It must not peek at the number.
+  answer(text) {
+    const guess = read(text);
+    if (guess === null) {
+      const told = 'This is not a number from 1 to 100.';
+      return Outcome.rejected(told).local('unreadable', -0.1);
+    }
+    if (guess === this.secret) return Outcome.accepted().team('found', 1).solved();
+    const before = this.below - this.above;
+    if (guess < this.secret) this.above = Math.max(this.above, guess);
+    else this.below = Math.min(this.below, guess);
+    // What is left shrinks and never grows, so this cannot be earned twice.
+    const narrowed = (before - (this.below - this.above)) / 100;
+    return Outcome.accepted().team('narrowed', 0.5 * narrowed);
+  }
+
+  // The expert halves what is left; it must not peek at the secret.
   demonstrate() {
-    return String(Math.floor((this.above + this.below) / 2));
+    return `${Math.floor((this.above + this.below) / 2)}`;
   }
 }
 
-function readNumber(text) {
-  const guess = /^\d{1,3}$/.test(text) ? Number(text) : 0;
-  if (guess < 1 || guess > HIGHEST) throw new Error(`Say a number from 1 to ${HIGHEST}.`);
-  return guess;
+// The number that an answer comes to, wherever in it that stands.
+function read(text) {
+  const number = (passage) => {
+    if (!/^([1-9]\d?|100)$/.test(passage)) throw new Error('no number');
+    return Number(passage);
+  };
+  try {
+    return last(text, number);
+  } catch {
+    return null;
+  }
 }

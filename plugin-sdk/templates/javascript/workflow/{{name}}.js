@@ -1,23 +1,24 @@
-// A proposer says what it would do, and why; a player sees that and acts.
+// {{Name}}: a proposer says what to do, a player sees that and acts.
 
 import { seenBy, Step, Workflow } from 'troupe-plugin';
-
-const WORDS = 20;
 
 export default class {{Name}} extends Workflow {
   static description = {
     name: '{{name}}',
     version: '0.1.0',
-    summary: 'One role proposes, the other acts.',
+    summary: 'A proposer and a player.',
+    reusable: true, // nothing is kept outside of the fields
     roles: {
       proposer: {
         summary: 'Proposes what to do.',
-        task: 'You advise the player. Say what you would do.',
+        task: 'Propose what the player should do.',
         message: 'proposer {observation}',
+        acts: true,
       },
       player: {
         summary: 'Sees the proposal and acts.',
-        task: 'A proposal stands after the word `proposal`.',
+        task: 'Act. A proposal stands after the word `proposal`; '
+          + 'follow it unless it is wrong.',
         message: 'player {observation} proposal {proposal}',
         acts: true,
       },
@@ -31,7 +32,7 @@ export default class {{Name}} extends Workflow {
 
   replied({ seat, said }) {
     if (seat.role === 'player') return this.act(seat, said);
-    const proposal = said.split(/\s+/).slice(0, WORDS).join(' ');
+    const proposal = said.split('\n').at(-1).trim();
     return this.ask('player', { observation: this.seen, proposal });
   }
 
@@ -40,8 +41,9 @@ export default class {{Name}} extends Workflow {
   }
 
   turn(views) {
-    // Both see the same unless the environment is a private one.
     this.seen = seenBy(views, 'player');
-    return this.ask('proposer', { observation: seenBy(views, 'proposer') });
+    const observation = seenBy(views, 'proposer');
+    // What a proposal is worth shows only once the player has acted.
+    return Step.ask(this.request('proposer', { observation }, { isOpen: true }));
   }
 }
