@@ -184,6 +184,7 @@ typedef struct {
   const Preset *presets;    /* optional */
   uint32_t memory_mib;      /* what it needs if the usual is too little */
   double fuel;
+  bool is_reusable; /* nothing is kept outside of the state */
   void (*configure)(const Settings *settings, Configuration *configuration); /* optional */
   void (*start)(State *state, const Task *task); /* the state is all zero */
   const char *(*rules)(const State *state, const Seat *seat);
@@ -255,12 +256,14 @@ typedef struct {
 
 #define FIELDS(...) ((const Field[]){__VA_ARGS__, {0}})
 
-/* Ask a seat; several calls in one step ask side by side. */
+/* Ask a seat; several calls in one step ask side by side. What an open answer is
+ * worth shows only later: in credits, or at the end. */
 void ask(Step *step, Seat seat, const Field *fields);
+void ask_open(Step *step, Seat seat, const Field *fields);
 /* Let a seat act, by the kind of action that was chosen for the run. */
-void act(Step *step, Seat seat, const char *text);
+void let_act(Step *step, Seat seat, const char *text);
 /* Let it act by another kind. */
-void act_by(Step *step, Seat seat, const char *kind, const char *text);
+void let_act_by(Step *step, Seat seat, const char *kind, const char *text);
 void wait_for_more(Step *step);
 void finish(Step *step);
 /* An earlier answer was worth this much, and nothing more will be said of it. */
@@ -281,6 +284,7 @@ typedef struct {
   const Role *roles;       /* ends with zeros */
   const Setting *settings; /* optional */
   const char *actions;     /* kinds it sends, separated by spaces; optional: any */
+  bool is_reusable;        /* nothing is kept outside of the session */
   void (*start)(Session *session, const Briefing *briefing); /* optional */
   void (*begun)(Session *session, const View *views, Step *step);
   void (*replied)(Session *session, const Reply *reply, Step *step);

@@ -54,7 +54,8 @@ pub fn build(project: &Project) -> Result<Vec<u8>, ProjectError> {
 fn sources(folder: &Path) -> Result<Vec<String>, ProjectError> {
     let own = list_folder(folder)?.into_iter();
     let own = own.filter(|name| name.ends_with(".c") && !name.ends_with(TEST));
-    Ok(own.chain(["sdk/troupe.c", "sdk/component.c"].map(str::to_owned)).collect())
+    let sdk = list_folder(&folder.join("sdk"))?.into_iter().filter(|name| name.ends_with(".c"));
+    Ok(own.chain(sdk.map(|name| format!("sdk/{name}"))).collect())
 }
 
 /// The contract, with the world of this module.
