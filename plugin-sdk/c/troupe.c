@@ -11,17 +11,31 @@
 
 typedef struct Block {
   struct Block *next;
+  size_t room, used;
   max_align_t bytes[];
 } Block;
 
+enum { BLOCK = 16 << 10 };
+
 static Block *blocks;
 
-void *scratch(size_t size) {
-  Block *block = calloc(1, sizeof(Block) + size + 1);
+static Block *new_block(size_t room) {
+  Block *block = calloc(1, sizeof(Block) + room);
   if (!block) abort();
+  block->room = room;
   block->next = blocks;
-  blocks = block;
-  return block->bytes;
+  return blocks = block;
+}
+
+void *scratch(size_t size) {
+  size_t alignment = _Alignof(max_align_t);
+  /* And a byte more, so that every text ends with a zero. */
+  size = (size + alignment) / alignment * alignment;
+  Block *block = blocks;
+  if (!block || block->room - block->used < size) block = new_block(size > BLOCK ? size : BLOCK);
+  void *found = (char *)block->bytes + block->used;
+  block->used += size;
+  return found;
 }
 
 void call_over(void) {
