@@ -20,7 +20,7 @@ const PACKAGE: &str = "troupe:plugin/";
 const WORLD: &str = "this-plugin";
 /// Files that end like this are for a native compiler.
 const TEST: &str = "_test.c";
-const FLAGS: [&str; 9] = [
+const FLAGS: [&str; 10] = [
     "cc",
     "-target",
     "wasm32-wasi",
@@ -29,6 +29,7 @@ const FLAGS: [&str; 9] = [
     "-O2",
     "-Wall",
     "-Wextra",
+    "-Wno-unused-parameter",
     "-Wl,--strip-all",
 ];
 

@@ -12,7 +12,6 @@ struct State {
 };
 
 static void configure(const Settings *settings, Configuration *configuration) {
-  (void)settings;
   Words words = {0};
   add(&words, "above below");
   for (int number = 0; number <= 101; number++) add(&words, " %d", number);
@@ -30,13 +29,11 @@ static void start(State *state, const Task *task) {
 }
 
 static const char *rules(const State *state, const Seat *seat) {
-  (void)state, (void)seat;
   return text("Find the secret number within %d guesses. You are told above and "
               "below which numbers it lies.", TURNS);
 }
 
 static const char *observe(const State *state, const Seat *seat) {
-  (void)seat;
   return text("above %d below %d", state->above, state->below);
 }
 
@@ -51,7 +48,6 @@ static const char *read_guess(const char *passage, void *into) {
 }
 
 static void act(State *state, const Seat *seat, const Action *action, Outcome *outcome) {
-  (void)seat;
   int number, before = state->below - state->above;
   state->guesses++;
   const char *fault = read_last(action->text, read_guess, &number);
@@ -71,15 +67,13 @@ static void act(State *state, const Seat *seat, const Action *action, Outcome *o
 
 /* The expert halves what is left; it must not peek at the secret. */
 static Action demonstrate(const State *state, const Seat *seat) {
-  (void)seat;
   return (Action){"guess", text("%d", (state->above + state->below) / 2)};
 }
 
 static const ActionKind ACTIONS[] = {{"guess", "one whole number, such as `7`"}, {0}};
 
 static const Environment environment = {
-    .name = "{{name}}",
-    .version = "0.1.0",
+    .name = "{{name}}", .version = "0.1.0",
     .summary = "Find a number from 1 to 100.",
     .actions = ACTIONS,
     .is_reusable = true, /* nothing is kept outside of the state */

@@ -49,8 +49,7 @@ static void acted(Session *session, const Consequence *seen, Step *step) {
 }
 
 static const Workflow workflow = {
-    .name = "{{name}}",
-    .version = "0.1.0",
+    .name = "{{name}}", .version = "0.1.0",
     .summary = "A proposer and a player.",
     .roles = ROLES,
     .is_reusable = true, /* nothing is kept outside of the session */
