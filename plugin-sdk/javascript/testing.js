@@ -187,6 +187,7 @@ function thrown(call) {
     return call();
   } catch (problem) {
     if (problem instanceof Error) throw problem;
-    throw Object.assign(new Error(`${problem.fault}: ${problem.message}`), problem);
+    const { fault, message } = problem;
+    throw Object.assign(new Error(`${fault}: ${message}`), { fault });
   }
 }
