@@ -39,11 +39,15 @@ void *scratch(size_t size) {
 }
 
 void call_over(void) {
-  while (blocks) {
+  while (blocks && (blocks->next || blocks->room > BLOCK)) {
     Block *next = blocks->next;
     free(blocks);
     blocks = next;
   }
+  if (!blocks) return;
+  /* One is kept for the next call, which finds it all zero. */
+  memset(blocks->bytes, 0, blocks->used);
+  blocks->used = 0;
 }
 
 /* ---- Texts ---- */
@@ -97,9 +101,14 @@ size_t count_words(const char *words) {
   return count;
 }
 
+static bool is_gap(char letter) {
+  return letter == ' ' || letter == '\n' || letter == '\t';
+}
+
+/* By hand: there are C libraries whose strcspn looks at the whole text first. */
 const char *next_word(const char *words, size_t *length) {
-  words += strspn(words, " \n\t");
-  *length = strcspn(words, " \n\t");
+  while (is_gap(*words)) words++;
+  for (*length = 0; words[*length] && !is_gap(words[*length]);) ++*length;
   return *length ? words : NULL;
 }
 

@@ -46,8 +46,8 @@ fn follow(page: &str) {
 }
 
 /// What keeps three steps short.
-const FEW: &str = " --set train.tasks_per_step=2 --set evaluation.test_tasks=8 \
-                   --set evaluation.validation_tasks=8";
+const FEW: &str = " --set imitation.enabled=false --set rollout.tasks_per_step=4 \
+                   --set validation.tasks=8 --set validation.tasks_during_training=8";
 
 #[test]
 fn every_command_of_the_page_on_javascript_does_what_it_says() {

@@ -20,7 +20,7 @@ const PACKAGE: &str = "troupe:plugin/";
 const WORLD: &str = "this-plugin";
 /// Files that end like this are for a native compiler.
 const TEST: &str = "_test.c";
-const FLAGS: [&str; 10] = [
+const FLAGS: [&str; 11] = [
     "cc",
     "-target",
     "wasm32-wasi",
@@ -31,6 +31,7 @@ const FLAGS: [&str; 10] = [
     "-Wextra",
     "-Wno-unused-parameter",
     "-Wl,--strip-all",
+    "-Wl,-z,stack-size=1048576",
 ];
 
 pub fn build(project: &Project) -> Result<Vec<u8>, ProjectError> {
