@@ -220,7 +220,7 @@ fn sudoku_is_the_same_in(language: &str) {
         "",
         "edits_per_turn = 16\nobservation = \"text\"",
         "sight = \"split\"\nblanks = 6",
-        "size = 9\nblanks = 24\nobservation = \"grid\"\nedits_per_turn = 9",
+        "size = 6\nobservation = \"grid\"\nedits_per_turn = 9",
     ] {
         let words = |plugin: &EnvironmentPlugin| {
             let table: toml::Table = settings.parse().unwrap();
