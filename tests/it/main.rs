@@ -20,6 +20,7 @@ mod examination;
 mod grade;
 mod granted;
 mod hostile;
+mod languages;
 mod layering;
 mod mixture;
 mod opponents;

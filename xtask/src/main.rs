@@ -4,6 +4,7 @@
 //! the host or links libtorch, so that it builds in a fresh clone.
 
 mod c_stack;
+mod author_tools;
 mod cache;
 mod checks;
 mod compiler;
@@ -116,8 +117,10 @@ fn main() -> ExitCode {
 fn perform(task: &Task) -> Result<()> {
     let workspace = Workspace::current()?;
     match task {
-        Task::Setup { cuda: true } => set_up(&workspace, Flavour::Cuda).map(drop),
-        Task::Setup { cuda: false } => set_up(&workspace, Flavour::Cpu).map(drop),
+        Task::Setup { cuda } => {
+            set_up(&workspace, if *cuda { Flavour::Cuda } else { Flavour::Cpu })?;
+            author_tools::ensure(&workspace, &Cache::open()?)
+        }
         Task::Plugins { fixtures, with } => {
             let cache = Cache::open()?;
             let toolchain = wasm_target::ensure(&cache)?;
@@ -149,6 +152,7 @@ fn perform(task: &Task) -> Result<()> {
         }
         Task::Test { skip_lints } => {
             let toolchain = set_up(&workspace, Flavour::Cpu)?;
+            author_tools::ensure(&workspace, &Cache::open()?)?;
             build_plugins(&workspace, &toolchain, true)?;
             if !skip_lints {
                 checks::lint(&workspace)?;

@@ -46,11 +46,16 @@ impl Node {
         Ok(Self { npm: vec![node.clone().into(), npm.into()], node })
     }
 
-    /// Brings the packages that the lock file in `staging` pins, and runs `build.mjs` there.
-    pub fn build(&self, staging: &Path, output: &Path) -> Result<()> {
+    /// Brings the packages that the lock file in a folder pins.
+    pub fn install(&self, folder: &Path) -> Result<()> {
         let mut npm = Command::new(&self.npm[0]);
         npm.args(&self.npm[1..]).args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]);
-        process::read(npm.current_dir(staging))?;
+        process::read(npm.current_dir(folder)).map(drop)
+    }
+
+    /// Brings the packages that the lock file in `staging` pins, and runs `build.mjs` there.
+    pub fn build(&self, staging: &Path, output: &Path) -> Result<()> {
+        self.install(staging)?;
         let mut build = Command::new(&self.node);
         build.args(["build.mjs", "wit"]).arg(output).current_dir(staging);
         process::read(&mut build).map(drop)

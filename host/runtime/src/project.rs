@@ -2,7 +2,9 @@
 //! of Troupe but this program. `host plugin new` writes one, `host plugin
 //! build` makes a component of it.
 
+mod c;
 mod error;
+mod javascript;
 mod language;
 mod manifest;
 mod python;
@@ -81,6 +83,8 @@ impl Project {
         let component = match self.manifest.language {
             Language::Rust => rust::build(self)?,
             Language::Python => python::build(self)?,
+            Language::JavaScript => javascript::build(self)?,
+            Language::C => c::build(self)?,
         };
         write_file(&self.component(), &component)?;
         Ok(component.len())

@@ -253,8 +253,8 @@ fn check_header(bytes: &[u8], file: &Path) -> Result<(), PluginError> {
         return Ok(());
     }
     let reason = if bytes.starts_with(MODULE) {
-        "it is a core module, not a component; wrap it with `cargo xtask component IN.wasm OUT.wasm` in \
-         a clone of Troupe, or with `wasm-tools component new IN.wasm -o OUT.wasm`"
+        "it is a core module, not a component; `host plugin build` makes a component of a plugin's \
+         sources, and `wasm-tools component new IN.wasm -o OUT.wasm` one of a module"
     } else if bytes.is_empty() {
         "it is empty"
     } else if bytes.starts_with(b"(") {

@@ -10,6 +10,11 @@ pub enum Language {
     Rust,
     /// Python, with CPython in the component.
     Python,
+    /// JavaScript with types for TypeScript, run by QuickJS.
+    #[value(name = "javascript")]
+    JavaScript,
+    /// C, compiled by Zig's compiler.
+    C,
 }
 
 impl Language {
@@ -18,6 +23,8 @@ impl Language {
         match self {
             Language::Rust => "rust",
             Language::Python => "python",
+            Language::JavaScript => "javascript",
+            Language::C => "c",
         }
     }
 }

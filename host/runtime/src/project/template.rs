@@ -21,8 +21,8 @@ pub fn write(manifest: &Manifest, folder: &Path) -> Result<(), StorageError> {
     }
     match manifest.language {
         Language::Rust => write_rust_sdk(folder),
-        Language::Python => {
-            copy(folder, "plugin-sdk/python/", "sdk/")?;
+        Language::Python | Language::JavaScript | Language::C => {
+            copy(folder, &format!("plugin-sdk/{language}/"), "sdk/")?;
             copy(folder, "wit/", "wit/")
         }
     }

@@ -1,0 +1,151 @@
+//! C: Zig's compiler makes a core module that keeps to the canonical ABI by
+//! what the SDK exports, and which interfaces these are decides about its world.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use guest_toolchain::{cache_folder, component_of_world};
+use wasmparser::{Parser, Payload};
+
+use super::Project;
+use super::error::ProjectError;
+use crate::plugin::CONTRACT;
+use crate::storage::{StorageError, create_folder, list_folder, write_file};
+
+/// The version that `cargo xtask setup` brings and people are advised to install.
+const COMPILER: &str = "ziglang-0.17.1";
+const INSTALL: &str = "pip install ziglang==0.17.1";
+const PACKAGE: &str = "troupe:plugin/";
+const WORLD: &str = "this-plugin";
+/// Files that end like this are for a native compiler.
+const TEST: &str = "_test.c";
+const FLAGS: [&str; 11] = [
+    "cc",
+    "-target",
+    "wasm32-wasi",
+    "-mexec-model=reactor",
+    "-std=c11",
+    "-O2",
+    "-Wall",
+    "-Wextra",
+    "-Wno-unused-parameter",
+    "-Wl,--strip-all",
+    "-Wl,-z,stack-size=1048576",
+];
+
+pub fn build(project: &Project) -> Result<Vec<u8>, ProjectError> {
+    let folder = project.folder();
+    let name = || project.manifest().name.clone();
+    let staging = folder.join("build");
+    create_folder(&staging)?;
+    let module = staging.join("module.wasm");
+    let mut compiler = compiler()?;
+    compiler.current_dir(folder).args(FLAGS).args(["-Isdk", "-o", "build/module.wasm"]);
+    compiler.args(sources(folder)?);
+    match compiler.status() {
+        Ok(status) if status.success() => {}
+        _ => return Err(ProjectError::Build(name())),
+    }
+    let module = std::fs::read(&module).map_err(StorageError::io("read", &module))?;
+    let wit = stage_contract(folder, &staging, &world_of(&module))?;
+    component_of_world(&module, &wit, WORLD).map_err(|error| ProjectError::NotAPlugin(name(), error))
+}
+
+/// The author's files, and the SDK's.
+fn sources(folder: &Path) -> Result<Vec<String>, ProjectError> {
+    let own = list_folder(folder)?.into_iter();
+    let own = own.filter(|name| name.ends_with(".c") && !name.ends_with(TEST));
+    let sdk = list_folder(&folder.join("sdk"))?.into_iter().filter(|name| name.ends_with(".c"));
+    Ok(own.chain(sdk.map(|name| format!("sdk/{name}"))).collect())
+}
+
+/// The contract, with the world of this module.
+fn stage_contract(folder: &Path, staging: &Path, world: &str) -> Result<PathBuf, ProjectError> {
+    let (contract, staged) = (folder.join("wit"), staging.join("wit"));
+    create_folder(&staged)?;
+    for name in list_folder(&contract)? {
+        let file = contract.join(&name);
+        let text = std::fs::read(&file).map_err(StorageError::io("read", &file))?;
+        write_file(&staged.join(&name), &text)?;
+    }
+    write_file(&staged.join(WORLD).with_extension("wit"), world.as_bytes())?;
+    Ok(staged)
+}
+
+/// A world with the interfaces of the contract that the module imports from and
+/// exports functions of.
+fn world_of(module: &[u8]) -> String {
+    let (mut imports, mut exports) = (Vec::new(), Vec::new());
+    // A module that cannot be read is refused when a component is to be made of it.
+    for payload in Parser::new(0).parse_all(module).flatten() {
+        match payload {
+            Payload::ImportSection(section) => {
+                let names = section.into_imports().flatten().map(|import| import.module.to_owned());
+                imports.extend(names.filter_map(|name| interface(&name)));
+            }
+            Payload::ExportSection(section) => {
+                let names = section.into_iter().flatten().map(|export| export.name.to_owned());
+                exports.extend(names.filter_map(|name| interface(&name)));
+            }
+            _ => {}
+        }
+    }
+    let lines = |word: &str, mut names: Vec<String>| {
+        names.sort_unstable();
+        names.dedup();
+        names.iter().map(|name| format!("  {word} {name};\n")).collect::<String>()
+    };
+    let (imports, exports) = (lines("import", imports), lines("export", exports));
+    format!("package {CONTRACT};\n\nworld {WORLD} {{\n{imports}{exports}}}\n")
+}
+
+/// `environment` of `troupe:plugin/environment@0.2.0#describe`.
+fn interface(name: &str) -> Option<String> {
+    let (interface, _) = name.strip_prefix(PACKAGE)?.split_once('@')?;
+    Some(interface.to_owned())
+}
+
+/// The user's own Zig, one from PyPI, or the one that `cargo xtask setup` brought.
+fn compiler() -> Result<Command, ProjectError> {
+    let cached = cache_folder().map(|cache| cache.join(COMPILER).join("ziglang/zig"));
+    let cached = cached.filter(|zig| zig.is_file()).map(OsString::from);
+    let known: [&[OsString]; 3] = [
+        &["zig".into()],
+        &["python3".into(), "-m".into(), "ziglang".into()],
+        &[cached.unwrap_or_default()],
+    ];
+    let command = |words: &[OsString]| {
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]);
+        command
+    };
+    let works = |words: &&&[OsString]| {
+        command(words).arg("version").output().is_ok_and(|output| output.status.success())
+    };
+    known.iter().find(works).map(|words| command(words)).ok_or_else(|| ProjectError::Tool {
+        what: "a C compiler for WebAssembly",
+        language: "C",
+        command: INSTALL.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_world_is_what_the_module_imports_and_exports() {
+        let module = wat::parse_str(
+            r#"(module
+                (import "[export]troupe:plugin/workflow@0.2.0" "[resource-new]session" (func))
+                (import "troupe:plugin/log@0.2.0" "write" (func))
+                (func (export "troupe:plugin/workflow@0.2.0#describe"))
+                (func (export "troupe:plugin/workflow@0.2.0#configure"))
+                (func (export "cabi_realloc")))"#,
+        )
+        .unwrap();
+        let world = world_of(&module);
+        assert_eq!(world, "package troupe:plugin@0.2.0;\n\nworld this-plugin {\n  import log;\n  export workflow;\n}\n");
+    }
+}

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import test from 'node:test';
+
+import { Environment, finalAnswer, integer, last, Outcome, owningSplit, Problem, Proposals, Random, Workflow } from '../index.js';
+import { load, save } from '../src/state.js';
+import { begin, check } from '../testing.js';
+
+const read = (path) => readFileSync(new URL(path, import.meta.url), 'utf8');
+const chance = JSON.parse(read('../../tests/chance.json'));
+
+test('chance is that of every other language', () => {
+  for (const { split, seed, purpose, bits, below, shuffled, chosen } of chance.random) {
+    const fresh = () => new Random(split, seed, purpose);
+    const random = fresh();
+    assert.deepEqual(bits.map(() => random.bits().toString(16).padStart(16, '0')), bits);
+    const bounded = fresh();
+    assert.deepEqual(below.map(([bound]) => [bound, bounded.below(bound)]), below);
+    assert.deepEqual(fresh().shuffle([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]), shuffled);
+    const choosing = fresh();
+    assert.equal([...chosen].map(() => choosing.choose([...'abcde'])).join(''), chosen);
+  }
+});
+
+test('problems belong to the same split as in every other language', () => {
+  for (const { problem, split } of chance.owning) {
+    assert.equal(owningSplit(Buffer.from(problem, 'hex')), split, problem);
+  }
+  assert.equal(owningSplit('größer'), owningSplit(Buffer.from('größer')));
+});
+
+test('whatever a field may hold is saved as it is', () => {
+  class State {}
+  const state = Object.assign(new State(), {
+    list: [1, -0, NaN, Infinity, 'ä 🎲', null, undefined, 2n ** 70n],
+    map: new Map([['a', new Set([1])]]),
+    tagged: { $: 'map', of: 1 },
+    bytes: Uint8Array.from([0, 255]),
+    random: new Random('test', 3, 'x'),
+    proposals: new Proposals(),
+    nested: { deep: [{ n: new Map() }] },
+  });
+  state.proposals.pay({ role: 'a', instance: 0 }, 0.5);
+  const saved = save(state);
+  assert.ok(saved.every((byte) => byte < 128));
+  const restored = load(State, saved);
+  assert.deepEqual(restored, state);
+  assert.equal(restored.random.bits(), state.random.bits());
+});
+
+test('what cannot be saved is refused by its field', () => {
+  assert.throws(() => save({ board: { pieces: [new Date(0)] } }), /`board.pieces` holds a Date/);
+  assert.throws(() => save({ later() {} }), /`later` holds a function/);
+  assert.throws(() => load(Object, Uint8Array.from([123])), { fault: 'state' });
+});
+
+test('an answer is found wherever it usually stands', () => {
+  const letters = (text) => {
+    const found = text.split(/\s+/).filter(Boolean);
+    const long = found.find((word) => word.length !== 1);
+    if (long) throw new Error(`\`${long}\` is long.`);
+    return found.join('');
+  };
+  for (const text of [
+    'a b', 'a\nb', '```\na b\n```', 'I think:\n```text\na\nb\n```\nThat should do.',
+    'I tried c.\nThen this:\na\nb', 'c d\n\nRather:\n\na b', 'Let us see\na b\nDone, I hope.', '**a b**',
+    'Final answer: a b', '<answer>c</answer> or rather <answer> a b </answer>.', 'So it is $\\boxed{a b}$ I say.',
+    `${'ä '.repeat(1 << 17)}\na b`,
+  ]) assert.equal(last(text, letters), 'ab', text.slice(-40));
+  assert.throws(() => last('why not\nno way', letters), /`no` is long/);
+  assert.equal(finalAnswer('2 + 2\nThe answer is 4.\nAnswer: **4**'), '4');
+});
+
+class Lamp extends Environment {
+  static description = {
+    name: 'lamp', version: '1.0.0', summary: '', actions: { press: 'on' },
+    settings: { lamps: integer('How many.', 1, 3, 2) },
+  };
+  static configure({ lamps }) {
+    if (lamps === 3) throw Problem.settings('three do not fit');
+    return { maxTurns: lamps };
+  }
+  start({ settings, seed, split }) { Object.assign(this, { left: settings.lamps, serial: `${split} ${seed}` }); }
+  rules() { return 'Press.'; }
+  observe() { return `${this.left} ${this.serial}`; }
+  act({ text }) {
+    if (text === 'break') return this.nothing.there;
+    return --this.left === 0 ? Outcome.accepted().team('lit', 1).solved() : Outcome.accepted().team('progress', 0);
+  }
+  demonstrate() { return 'on'; }
+}
+
+test('the end ends it, and kinds that were not described are refused', () => {
+  const episode = begin(Lamp, { settings: { lamps: 1 } });
+  assert.throws(() => episode.act('on', { kind: 'pull' }), { fault: 'order' });
+  assert.deepEqual(episode.act('on').awards, [{ to: { tag: 'team' }, name: 'lit', value: 1 }]);
+  assert.throws(() => episode.copy().act('on'), /the episode is over/);
+  assert.equal(episode.demonstrate(), null);
+});
+
+test('exceptions are problems that say where they were thrown', () => {
+  assert.throws(() => begin(Lamp, { settings: { lamps: 3 } }), { fault: 'settings', message: 'settings: three do not fit' });
+  assert.throws(() => begin(Lamp).act('break'), (error) => {
+    return error.fault === 'internal' && /TypeError.*sdk\.test\.js/.test(error.message);
+  });
+});
+
+test('moves at the same time are made in turn until one ends it', () => {
+  const move = { seat: { role: 'player', instance: 0 }, action: { kind: 'press', text: 'on' } };
+  const { effects, awards } = begin(Lamp, { settings: { lamps: 2 } }).move([move, move, move]);
+  assert.deepEqual(effects.map(({ accepted }) => accepted), [true, true, false]);
+  assert.equal(awards.length, 1);
+});
+
+test('a check finds state that is forgotten', () => {
+  check(Lamp);
+  class Forgetful extends Lamp {
+    save() { return new Uint8Array(); }
+    static restore() { return Object.assign(new this(), { left: 2 }); }
+  }
+  assert.throws(() => check(Forgetful), /goes on differently|looks different/);
+});
+
+test('a message with a field that nobody fills in is refused', async () => {
+  const { workflowOf } = await import('../src/component.js');
+  class Echo extends Workflow {
+    static description = { name: 'echo', version: '1.0.0', summary: '', roles: { a: { summary: '', message: 'see {observation}' } } };
+  }
+  const { describe, configure } = workflowOf(Echo);
+  const settings = describe().settings.map(({ name, default: value }) => ({ name, value }));
+  assert.deepEqual(configure(settings, [{ name: 'do', summary: '' }]).vocabulary, ['see']);
+  settings.find(({ name }) => name === 'a_message').value = { tag: 'text', val: '{plan}' };
+  assert.throws(() => configure(settings, [{ name: 'do', summary: '' }]), ({ fault, message }) => fault === 'settings' && message.includes('`{plan}`'));
+});
+
+test('the pages of the SDKs show the templates', () => {
+  const code = (name, kind, file) => read(`../../templates/${name}/${kind}/${file}`)
+    .replaceAll('{{name}}', kind === 'workflow' ? 'pair' : 'guess')
+    .replaceAll('{{name_}}', kind === 'workflow' ? 'pair' : 'guess')
+    .replaceAll('{{Name}}', kind === 'workflow' ? 'Pair' : 'Guess');
+  for (const kind of ['environment', 'workflow']) {
+    assert.ok(read('../README.md').includes(code('javascript', kind, '{{name}}.js')), kind);
+    assert.ok(read('../../c/README.md').includes(code('c', kind, '{{name_}}.c')), kind);
+  }
+});
