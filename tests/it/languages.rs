@@ -94,7 +94,8 @@ fn the_c_sdk_draws_and_reads_what_the_others_do() {
         String::from_utf8(output.stdout).unwrap()
     };
     for given in vectors["random"].as_array().unwrap() {
-        let bits = given["bits"].as_array().unwrap().iter().map(|bits| bits.as_str().unwrap().to_owned());
+        let bits =
+            given["bits"].as_array().unwrap().iter().map(|bits| bits.as_str().unwrap().to_owned());
         let below = given["below"].as_array().unwrap().iter().map(|pair| pair[1].to_string());
         let items = given["shuffled"].as_array().unwrap().iter().map(ToString::to_string);
         let mut expected: Vec<String> = bits.chain(below).collect();
@@ -115,7 +116,8 @@ fn what_is_wrong_with_sources_is_said_where_it_is() {
     let write = |file: &str, text: &str| fs::write(here.join(file), text).unwrap();
     for (language, name) in [("javascript", "one"), ("c", "two")] {
         type_in(here, &format!("host plugin new --lang {language} {name}")).unwrap();
-        let again = type_in(here, &format!("host plugin new --lang {language} {name}")).unwrap_err();
+        let again =
+            type_in(here, &format!("host plugin new --lang {language} {name}")).unwrap_err();
         assert!(again.contains("is there already"), "{again}");
     }
     let refused = |line: &str, parts: &[&str]| {
@@ -128,13 +130,19 @@ fn what_is_wrong_with_sources_is_said_where_it_is() {
     refused(&format!("{bare}one"), &["Node.js is missing", "apt-get install nodejs npm"]);
     refused(&format!("{bare}two"), &["is missing", "pip install ziglang=="]);
     write("two/two.c", "#include \"sdk/troupe.h\"\nint broken(\n");
-    refused("host plugin build two", &["two.c:3", "error: expected", "`two` could not be built"]);
+    refused("host plugin build two", &["two.c:2", "error: expected", "`two` could not be built"]);
     if has("node") {
-        refused("XDG_CACHE_HOME=$PWD/cache NODE_PATH= host plugin build one", &["npm install --prefix one"]);
+        refused(
+            "XDG_CACHE_HOME=$PWD/cache NODE_PATH= host plugin build one",
+            &["npm install --prefix one"],
+        );
         write("one/one.js", "export default class {\n  act( {\n}\n");
         refused("host plugin build one", &["one.js:3", "SyntaxError", "`one` could not be built"]);
         write("one/one.js", "export default class {}\n");
-        refused("host plugin build one", &["one.js exports no class of an environment or a workflow"]);
+        refused(
+            "host plugin build one",
+            &["one.js exports no class of an environment or a workflow"],
+        );
     }
 }
 

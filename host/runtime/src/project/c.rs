@@ -49,7 +49,8 @@ pub fn build(project: &Project) -> Result<Vec<u8>, ProjectError> {
     }
     let module = std::fs::read(&module).map_err(StorageError::io("read", &module))?;
     let wit = stage_contract(folder, &staging, &world_of(&module))?;
-    component_of_world(&module, &wit, WORLD).map_err(|error| ProjectError::NotAPlugin(name(), error))
+    component_of_world(&module, &wit, WORLD)
+        .map_err(|error| ProjectError::NotAPlugin(name(), error))
 }
 
 /// The author's files, and the SDK's.
@@ -146,6 +147,9 @@ mod tests {
         )
         .unwrap();
         let world = world_of(&module);
-        assert_eq!(world, "package troupe:plugin@0.2.0;\n\nworld this-plugin {\n  import log;\n  export workflow;\n}\n");
+        assert_eq!(
+            world,
+            "package troupe:plugin@0.2.0;\n\nworld this-plugin {\n  import log;\n  export workflow;\n}\n"
+        );
     }
 }

@@ -29,9 +29,8 @@ pub fn build(project: &Project) -> Result<Vec<u8>, ProjectError> {
     }
     let status = node.status().map_err(|_| missing("Node.js", "apt-get install nodejs npm"))?;
     match status.code() {
-        Some(0) => {
-            std::fs::read(&component).map_err(|error| StorageError::io("read", &component)(error).into())
-        }
+        Some(0) => std::fs::read(&component)
+            .map_err(|error| StorageError::io("read", &component)(error).into()),
         Some(NO_TOOL) => {
             Err(missing(CACHED_TOOL, &format!("npm install --prefix {}", folder.display())))
         }
