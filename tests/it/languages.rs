@@ -130,7 +130,7 @@ fn what_is_wrong_with_sources_is_said_where_it_is() {
     refused(&format!("{bare}one"), &["Node.js is missing", "apt-get install nodejs npm"]);
     refused(&format!("{bare}two"), &["is missing", "pip install ziglang=="]);
     write("two/two.c", "#include \"sdk/troupe.h\"\nint broken(\n");
-    refused("host plugin build two", &["two.c:3", "error: expected", "`two` could not be built"]);
+    refused("host plugin build two", &["two.c:2", "error: expected", "`two` could not be built"]);
     if has("node") {
         refused(
             "XDG_CACHE_HOME=$PWD/cache NODE_PATH= host plugin build one",
