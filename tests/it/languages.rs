@@ -137,7 +137,7 @@ fn what_is_wrong_with_sources_is_said_where_it_is() {
             &["npm install --prefix one"],
         );
         write("one/one.js", "export default class {\n  act( {\n}\n");
-        refused("host plugin build one", &["one.js:3", "SyntaxError", "`one` could not be built"]);
+        refused("host plugin build one", &["one.js:", "SyntaxError", "`one` could not be built"]);
         write("one/one.js", "export default class {}\n");
         refused(
             "host plugin build one",

@@ -67,7 +67,7 @@ impl Environment for Sudoku {
         )
         .reusable()
         .setting(Setting::integer("size", "Rows, columns and digits: 4, 6, 8 or 9.", 4..=9, 4))
-        .setting(Setting::integer("blanks", "Cells to fill in; 0 is half of them.", 0..=60, 0))
+        .setting(Setting::integer("blanks", "Cells to fill in; 0 is half of them.", 0..=40, 0))
         .setting(Setting::integer("edits_per_turn", "Edits in one action at most.", 1..=81, 2))
         .setting(Setting::choice(
             "observation",
