@@ -6,7 +6,7 @@
 //! cannot disagree and nothing is copied between them. Only this module and
 //! `trainer` name `tch`.
 //!
-//! Four rooms, and what lies between them; each uses only those above it:
+//! Five rooms, and what lies between them; each uses only those above it:
 //!
 //! - `error` and `sampling` are what every room may say: what went wrong, and
 //!   how answers are drawn;
@@ -15,6 +15,7 @@
 //! - `prompt` is the way from messages to token ids and back;
 //! - `language_model` is [`Policy`] itself, a model with its prompts: made,
 //!   loaded, saved, adapted. Read it first;
+//! - `gguf` makes a folder that can be loaded of llama.cpp's one file;
 //! - `inference` is how prompts become answers: engine, batches, caches;
 //! - `remote` is a policy on a server, of which we have neither weights nor
 //!   tokenizer.
@@ -24,12 +25,14 @@ mod sampling;
 mod model;
 mod prompt;
 mod language_model;
+mod gguf;
 mod inference;
 mod remote;
 #[cfg(test)]
 mod parity;
 
 pub use error::PolicyError;
+pub use gguf::{Imported, import as import_gguf};
 pub use inference::{Engine, Question, Request};
 pub(crate) use inference::{log_probabilities, penalize};
 pub use language_model::Policy;

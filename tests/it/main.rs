@@ -5,6 +5,7 @@
 mod components;
 mod configs;
 mod desk;
+mod gguf_file;
 mod script;
 mod scenarios;
 mod support;
@@ -20,6 +21,7 @@ mod examination;
 mod grade;
 mod granted;
 mod hostile;
+mod imported;
 mod languages;
 mod layering;
 mod mixture;

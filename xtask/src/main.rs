@@ -25,6 +25,7 @@ mod process;
 mod progress;
 mod quickstart;
 mod reasoning_gym;
+mod smollm;
 mod sources;
 mod wasm_target;
 mod wheel;
@@ -86,6 +87,12 @@ enum Task {
         #[arg(long, value_name = "DIR")]
         prefix: Option<PathBuf>,
     },
+    /// Set up, build and import a small pretrained language model, SmolLM2-135M-Instruct
+    Smollm {
+        /// Folder to write; by default models/SmolLM2-135M-Instruct
+        #[arg(long, value_name = "FOLDER")]
+        out: Option<PathBuf>,
+    },
     /// Set up, build and pack the same into target/package/troupe-<version>-<platform>.tar.zst
     Package,
     /// Set up, build and run every check
@@ -140,6 +147,12 @@ fn perform(task: &Task) -> Result<()> {
         Task::Install { prefix } => {
             let prefix = install::prefix(prefix.as_deref())?;
             install::install(&build_all(&workspace)?, &prefix)
+        }
+        Task::Smollm { out } => {
+            set_up(&workspace, Flavour::Cpu)?;
+            process::run(workspace.cargo().args(["build", "--release", "--package", "host"]))?;
+            let folder = smollm::folder(&workspace, out.as_deref());
+            smollm::bring(&workspace, &Cache::open()?, &folder)
         }
         #[cfg(feature = "package")]
         Task::Package => package::write(&workspace, &build_all(&workspace)?),

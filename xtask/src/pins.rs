@@ -16,6 +16,9 @@ pub const REASONING_GYM: &str = include_str!("../reasoning-gym.txt");
 /// What builds the interpreters, and plugins in C.
 pub const INTERPRETERS: &str = include_str!("../interpreters.txt");
 
+/// What holds a small pretrained language model.
+pub const SMOLLM: &str = include_str!("../smollm.txt");
+
 /// One pinned wheel.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Pin<'a> {
@@ -62,8 +65,8 @@ mod tests {
 
     #[test]
     fn all_files_hold_only_pins_with_a_digest() {
-        let pins = [LIBTORCH, CUDA, INTERPRETERS].map(|text| Pin::parse_all(text).unwrap());
-        assert_eq!(pins.each_ref().map(Vec::len), [3, 13, 3]);
+        let pins = [LIBTORCH, CUDA, INTERPRETERS, SMOLLM].map(|text| Pin::parse_all(text).unwrap());
+        assert_eq!(pins.each_ref().map(Vec::len), [3, 13, 3, 1]);
         assert!(pins.iter().flatten().all(|pin| pin.sha256.len() == 64));
     }
 

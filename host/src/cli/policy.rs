@@ -1,4 +1,7 @@
-//! `host policy`: make small policies, look at any.
+//! `host policy`: make small policies, import large ones, look at any.
+
+mod ask;
+mod import;
 
 use std::path::Path;
 
@@ -22,6 +25,9 @@ pub fn run(
         PolicyCommand::New(args) => new(&args, device()?)?,
         PolicyCommand::Inspect { folder } => describe(&Policy::load(&folder, device()?)?)?,
         PolicyCommand::Score(args) => score(&args, device()?)?,
+        PolicyCommand::Import(args) => import::import(&args, device()?)?,
+        PolicyCommand::Render(args) => ask::render(&args, device()?)?,
+        PolicyCommand::Ask(args) => ask::ask(&args, device()?)?,
         PolicyCommand::Export(args) => {
             check_free(&args.out, args.force)?;
             let policy = load(&args.checkpoint, device()?)?.merged()?;
@@ -34,17 +40,20 @@ pub fn run(
 }
 
 fn load(args: &CheckpointArgs, device: Device) -> Result<Policy, PolicyError> {
-    let dtype = args.dtype.map(|dtype| match dtype {
-        DtypeName::Float32 => Dtype::Float32,
-        DtypeName::Bfloat16 => Dtype::Bfloat16,
-    });
-    let policy = Policy::load_in(&args.folder, dtype, device)?;
+    let policy = Policy::load_in(&args.folder, args.dtype.map(dtype_of), device)?;
     match &args.adapter {
         None => Ok(policy),
         Some(folder) => {
             let lora = LoraConfig { path: Some(folder.clone()), ..LoraConfig::default() };
             policy.adapt(&lora, Seed::new(0))
         }
+    }
+}
+
+fn dtype_of(name: DtypeName) -> Dtype {
+    match name {
+        DtypeName::Float32 => Dtype::Float32,
+        DtypeName::Bfloat16 => Dtype::Bfloat16,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Why a policy cannot be made, loaded, saved or asked.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::storage::StorageError;
 
@@ -11,11 +11,16 @@ pub enum PolicyError {
     #[error(transparent)]
     Storage(#[from] StorageError),
     /// There is no policy.
-    #[error(
-        "there is no policy in `{}`: it has no config.json; name a folder in the Hugging Face \
-         layout", .0.display()
-    )]
+    #[error("there is no policy in `{}`: {}", .0.display(), what_instead(.0))]
     Missing(PathBuf),
+    /// A file of llama.cpp cannot be made a checkpoint folder.
+    #[error("cannot import `{}`: {reason}", path.display())]
+    Gguf {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong and what would work.
+        reason: String,
+    },
     /// `config.json` is not one of a model we can run.
     #[error("cannot use `{}`: {reason}", path.display())]
     Architecture {
@@ -107,6 +112,23 @@ pub enum PolicyError {
     /// libtorch reported an error.
     #[error("libtorch: {}", first_line(.0))]
     Torch(#[from] tch::TchError),
+}
+
+/// What to name where there is no policy.
+fn what_instead(path: &Path) -> String {
+    let is_gguf = |path: &Path| path.extension().is_some_and(|extension| extension == "gguf");
+    let within =
+        || std::fs::read_dir(path).ok()?.flatten().map(|entry| entry.path()).find(|p| is_gguf(p));
+    let file = if is_gguf(path) { Some(path.to_owned()) } else { within() };
+    match file {
+        Some(file) => format!(
+            "a GGUF file is imported first: `host policy import {} --out FOLDER`",
+            file.display()
+        ),
+        None => "it has no config.json; name a folder in the Hugging Face layout (nothing is \
+                 downloaded)"
+            .to_owned(),
+    }
 }
 
 fn gigabytes(bytes: u64) -> String {

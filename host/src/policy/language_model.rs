@@ -223,8 +223,19 @@ impl Policy {
         messages: &[Message],
         tools: &[Value],
     ) -> Result<Arc<[u32]>, PolicyError> {
-        let text = self.template.render(messages, &self.chat.with_tools(tools))?;
-        Ok(self.tokenizer.encode(&text)?.into())
+        Ok(self.tokenizer.encode(&self.render_prompt(messages, tools)?)?.into())
+    }
+
+    /// The text of such a prompt.
+    ///
+    /// # Errors
+    /// If the template refuses the messages.
+    pub fn render_prompt(
+        &self,
+        messages: &[Message],
+        tools: &[Value],
+    ) -> Result<String, PolicyError> {
+        self.template.render(messages, &self.chat.with_tools(tools))
     }
 
     /// Token ids of a text as it stands, without a template.

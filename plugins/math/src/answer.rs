@@ -19,6 +19,9 @@ pub enum Form {
     Words,
     /// English, with the answer in a box.
     Text,
+    /// English, with the last whole number of the answer: for language models too
+    /// small to keep to a form.
+    Plain,
 }
 
 /// What was made of an answer.
@@ -44,6 +47,7 @@ pub fn judge(question: &Question, form: Form, text: &str) -> Result<Judged, Prob
     let read = match form {
         Form::Words => digits::read(text),
         Form::Text => extracted(text),
+        Form::Plain => last_number(text).ok_or_else(|| "There is no number in this.".to_owned()),
     };
     let answer = match read {
         Ok(answer) => answer,
@@ -75,6 +79,31 @@ fn extracted(text: &str) -> Result<String, String> {
     let answer = extract(text).filter(is_said).map(|found| found.answer);
     let has_sense = |answer: &String| answer.chars().any(char::is_alphanumeric);
     answer.filter(has_sense).ok_or_else(|| "There is no answer in \\boxed{}.".to_owned())
+}
+
+/// The last whole number of a text; commas between digits are left out.
+fn last_number(text: &str) -> Option<String> {
+    let bytes = text.as_bytes();
+    let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+    let end = (0..bytes.len()).rev().find(|at| is_digit(*at))? + 1;
+    let mut start = end - 1;
+    while start > 0 {
+        match bytes[start - 1] {
+            b'0'..=b'9' => start -= 1,
+            b',' if start > 1 && is_digit(start - 2) => start -= 2,
+            _ => break,
+        }
+    }
+    // After a digit or a letter, a minus takes something away.
+    let is_sign = start > 0
+        && bytes[start - 1] == b'-'
+        && (start == 1 || bytes[start - 2].is_ascii_whitespace());
+    let digits = text[start..end].replace(',', "");
+    let digits = match digits.trim_start_matches('0') {
+        "" => "0",
+        digits => digits,
+    };
+    Some(if is_sign && digits != "0" { format!("-{digits}") } else { digits.to_owned() })
 }
 
 fn undecided(question: &Question, answer: &str, reason: Reason) -> Problem {
@@ -172,6 +201,32 @@ mod tests {
             ("\\boxed{}", "unreadable"),
         ] {
             assert_eq!(judged(&question, text), verdict, "{text}");
+        }
+    }
+
+    #[test]
+    fn of_a_plain_answer_the_last_number_counts() {
+        for (text, number) in [
+            ("59 + 63 = 122.", Some("122")),
+            ("The answer is 1,234.", Some("1234")),
+            ("7, 8", Some("8")),
+            ("-5", Some("-5")),
+            ("it is -5", Some("-5")),
+            ("3-5", Some("5")),
+            ("007", Some("7")),
+            ("-0", Some("0")),
+            ("none", None),
+            ("", None),
+            ("é5é", Some("5")),
+        ] {
+            assert_eq!(last_number(text).as_deref(), number, "{text}");
+        }
+        let question = Question::generated(String::new(), String::new(), "42".to_owned());
+        for (text, is_right) in
+            [("17 + 25 = 42.", true), ("42 - 1", false), ("9".repeat(999).as_str(), false)]
+        {
+            let judged = judge(&question, Form::Plain, text).expect("a verdict");
+            assert_eq!(matches!(judged, Judged::Right(_)), is_right, "{text}");
         }
     }
 

@@ -15,8 +15,10 @@ pub struct Wanted {
     pub operators: Vec<Operator>,
     /// How many numbers there are.
     pub operands: usize,
-    /// How many digits a number has at most.
-    pub digits: u32,
+    /// The largest number.
+    pub largest: usize,
+    /// Whether they are asked as one asks a person, and answered by a number alone.
+    pub is_plain: bool,
 }
 
 /// What is done with two numbers.
@@ -74,7 +76,15 @@ pub fn draw(wanted: &Wanted, random: &mut Random) -> Option<Drawn> {
     let value = expression.value().filter(|value| (0..=LARGEST).contains(value))?;
     let shown = expression.shown();
     let formula = expression.columns().unwrap_or_else(|| spaced(&shown));
-    let text = format!("Compute {}.", shown.replace('*', "×").replace('/', "÷"));
+    // Else the end of the question, repeated, would be an answer.
+    if wanted.is_plain && expression.numbers().contains(&value) {
+        return None;
+    }
+    let written = shown.replace('*', "×").replace('/', "÷");
+    let text = match wanted.is_plain {
+        true => format!("What is {written}? Answer with the number only."),
+        false => format!("Compute {written}."),
+    };
     let question = Question::generated(text, formula, value.to_string());
     Some(Drawn { question, key: expression.key() })
 }
@@ -101,7 +111,7 @@ impl Wanted {
     }
 
     fn number(&self, random: &mut Random) -> i64 {
-        random.below(10_usize.pow(self.digits)) as i64
+        random.below(self.largest + 1) as i64
     }
 }
 
@@ -123,6 +133,14 @@ impl Expression {
                     Operator::Over => left.checked_rem(right)?.eq(&0).then(|| left / right),
                 }
             }
+        }
+    }
+
+    /// The numbers in it.
+    fn numbers(&self) -> Vec<i64> {
+        match self {
+            Number(number) => vec![*number],
+            Pair(_, left, right) => [left.numbers(), right.numbers()].concat(),
         }
     }
 
@@ -240,7 +258,8 @@ mod tests {
 
     #[test]
     fn whatever_is_drawn_has_the_value_that_python_gives_it() {
-        let wanted = Wanted { operators: Operator::all_in("+-*/"), operands: 4, digits: 2 };
+        let operators = Operator::all_in("+-*/");
+        let wanted = Wanted { operators, operands: 4, largest: 99, is_plain: false };
         let mut random = Random::new(Split::Train, 0, "test");
         let mut drawn = 0;
         while drawn < 300 {
@@ -252,6 +271,22 @@ mod tests {
                 assert_eq!(value.to_string(), question.gold, "{formula}");
             }
             drawn += 1;
+        }
+    }
+
+    #[test]
+    fn a_plain_question_does_not_end_with_its_answer() {
+        let operators = Operator::all_in("+");
+        let wanted = Wanted { operators, operands: 2, largest: 5, is_plain: true };
+        let mut random = Random::new(Split::Train, 0, "test");
+        let drawn: Vec<Drawn> = (0..200).filter_map(|_| draw(&wanted, &mut random)).collect();
+        assert!(drawn.len() > 100);
+        for Drawn { question, .. } in drawn {
+            let (sum, rest) =
+                question.text["What is ".len()..].split_once('?').expect("a question");
+            let (one, other) = sum.split_once(" + ").expect("a sum");
+            assert_eq!(rest, " Answer with the number only.");
+            assert!(one != question.gold && other != question.gold, "{}", question.text);
         }
     }
 

@@ -32,7 +32,14 @@ pub fn draw(task: &Task) -> Result<Question, Problem> {
 
 /// Say which settings contradict each other.
 pub fn check(settings: &[Configured]) -> Result<(), Problem> {
-    Wanted::read(settings).map(|_| ()).map_err(Problem::from)
+    let wanted = Wanted::read(settings)?;
+    match wanted.arithmetic.is_plain && wanted.kind != "arithmetic" {
+        true => Err(Problem::settings(
+            "`observation = \"plain\"` asks for one whole number, which only \
+             `kind = \"arithmetic\"` always has for an answer",
+        )),
+        false => Ok(()),
+    }
 }
 
 impl Wanted {
@@ -42,7 +49,11 @@ impl Wanted {
             arithmetic: arithmetic::Wanted {
                 operators: Operator::all_in(settings.text("operators")?),
                 operands: settings.integer("operands")?,
-                digits: settings.integer("digits")?,
+                largest: match settings.integer("largest")? {
+                    0 => 10_usize.pow(settings.integer("digits")?) - 1,
+                    largest => largest,
+                },
+                is_plain: settings.text("observation")? == "plain",
             },
             difficulty: settings.integer("difficulty")?,
         })

@@ -60,7 +60,7 @@ impl Environment for Math {
             "Answer mathematical questions, generated or of a data set.",
         )
         .reusable()
-        .action("answer", "the final answer; in English inside \\boxed{}, as in \\boxed{-17}")
+        .action("answer", "the final answer, written as the rules say")
         .action("plan", "an answer to propose, in the same notation")
         .workflows(&["reasoner-tool", "solo"]);
         with_presets(with_settings(described))
@@ -72,13 +72,14 @@ impl Environment for Math {
         Ok(match form(settings)? {
             Form::Words => configuration.vocabulary(digits::vocabulary()),
             Form::Text => configuration.takes_records(),
+            Form::Plain => configuration,
         })
     }
 
     fn start(task: &Task) -> Result<Self, Problem> {
         let form = form(&task.settings)?;
         let question = match &task.entry {
-            Some(_) if form == Form::Words => return Err(digits::not_spoken()),
+            Some(_) if form != Form::Text => return Err(digits::not_spoken()),
             Some(entry) => record::read(entry)?,
             None => draw::draw(task)?,
         };
@@ -119,6 +120,7 @@ impl Environment for Math {
             match self.form {
                 Form::Words => digits::spell(&self.question.gold),
                 Form::Text => format!("\\boxed{{{}}}", self.question.gold),
+                Form::Plain => self.question.gold.clone(),
             },
         ))
     }
@@ -143,7 +145,11 @@ impl Rendered for Math {
 }
 
 fn form(settings: &[Configured]) -> Result<Form, Problem> {
-    Ok(if settings.text("observation")? == "text" { Form::Text } else { Form::Words })
+    Ok(match settings.text("observation")? {
+        "text" => Form::Text,
+        "plain" => Form::Plain,
+        _ => Form::Words,
+    })
 }
 
 fn with_settings(description: Description) -> Description {
@@ -161,6 +167,12 @@ fn with_settings(description: Description) -> Description {
         .setting(Setting::integer("operands", "Numbers in an expression.", 2..=6, 2))
         .setting(Setting::integer("digits", "Digits of such a number at most.", 1..=6, 2))
         .setting(Setting::integer(
+            "largest",
+            "The largest of these numbers; 0 leaves it to their digits.",
+            0..=999_999,
+            0,
+        ))
+        .setting(Setting::integer(
             "difficulty",
             "Of algebra and number theory: larger numbers, and more to do.",
             1..=5,
@@ -168,8 +180,9 @@ fn with_settings(description: Description) -> Description {
         ))
         .setting(Setting::choice(
             "observation",
-            "Digits as words for small policies, or English.",
-            ["words", "text"],
+            "Digits as words for tiny policies; English, answered in a box; or the same for \
+             small language models, of whose answer the last number counts.",
+            ["words", "text", "plain"],
         ))
         .setting(Setting::number(
             "near",

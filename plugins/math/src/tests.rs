@@ -24,7 +24,7 @@ fn right(math: &Math) -> String {
 
 #[test]
 fn a_right_answer_is_paid_to_the_team_and_to_who_gave_it() {
-    for form in ["text", "words"] {
+    for form in ["text", "words", "plain"] {
         let mut math = start(form);
         let text = right(&math);
         let outcome = say(&mut math, "reasoner", "answer", &text);

@@ -18,6 +18,9 @@ pub fn rules(question: &Question, form: Form) -> String {
              out and exact, and nothing else in the box.",
             example(question)
         ),
+        Form::Plain => {
+            "Work out what is asked. Of the numbers in an answer the last one counts.".to_owned()
+        }
         Form::Words => "Work out what is asked. A number is written digit by digit, its ones \
                         first: `2 1` is 12. A sum or difference is shown column by column, the \
                         ones first, with `;` between two columns: `2 + 4 ; 1 - 3` is 12 + 4 - 30. \

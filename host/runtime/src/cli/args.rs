@@ -21,8 +21,8 @@ pub use eval::{CheckpointName, EvalArgs, PlayArgs, SplitName};
 pub use grant::GrantArg;
 pub use plugin::{PluginCommand, PluginSubject};
 pub use policy::{
-    CheckpointArgs, DtypeName, PolicyCommand, PolicyExportArgs, PolicyNewArgs, PolicyScoreArgs,
-    PresetName,
+    CheckpointArgs, DtypeName, PolicyAskArgs, PolicyCommand, PolicyExportArgs, PolicyImportArgs,
+    PolicyNewArgs, PolicyScoreArgs, PresetName, PromptArgs,
 };
 pub use programs::{GradeArgs, LimitArgs, RunArgs, ServeArgs};
 pub use train::{ImitateArgs, TrainArgs};

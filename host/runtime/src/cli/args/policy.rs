@@ -34,6 +34,21 @@ Examples:
   host policy export models/Qwen3-0.6B --adapter adapters/planner --out merged
   host policy export models/Qwen3-0.6B --dtype float32 --out models/float")]
     Export(PolicyExportArgs),
+    /// Make a checkpoint folder of a GGUF file: Llama, Qwen2 and Qwen3.
+    #[command(after_help = "\
+Examples:
+  host policy import SmolLM2-135M-Instruct.Q4_1.gguf --out models/SmolLM2-135M-Instruct
+  host policy import qwen3.gguf --out models/qwen3 --dtype bfloat16")]
+    Import(PolicyImportArgs),
+    /// Print the prompt that a text becomes, and its token ids.
+    #[command(after_help = "Example:\n  host policy render models/Qwen3-0.6B 'What is 2 + 2?'")]
+    Render(PromptArgs),
+    /// Print what a policy answers to a text.
+    #[command(after_help = "\
+Examples:
+  host policy ask models/Qwen3-0.6B 'What is 2 + 2?'
+  host policy ask models/Qwen3-0.6B 'Tell a joke.' --samples 3 --temperature 0.7")]
+    Ask(PolicyAskArgs),
 }
 
 /// Which policy.
@@ -75,6 +90,55 @@ pub struct PolicyExportArgs {
     /// Replace a policy that is there already.
     #[arg(long)]
     pub force: bool,
+}
+
+/// `host policy import`.
+#[derive(Debug, Args)]
+pub struct PolicyImportArgs {
+    /// The GGUF file.
+    pub file: PathBuf,
+    /// Folder to write: a new one, or an empty one.
+    #[arg(long, value_name = "FOLDER")]
+    pub out: PathBuf,
+    /// Type of the weights; by default bfloat16 where the file has it, else float32.
+    #[arg(long, value_enum)]
+    pub dtype: Option<DtypeName>,
+}
+
+/// A policy, and what it is told.
+#[derive(Debug, Args)]
+pub struct PromptArgs {
+    /// The policy.
+    #[command(flatten)]
+    pub checkpoint: CheckpointArgs,
+    /// What the user says.
+    pub text: String,
+    /// The system message.
+    #[arg(long, value_name = "TEXT")]
+    pub system: Option<String>,
+    /// Whether it thinks first; by default as its chat template has it.
+    #[arg(long, value_name = "BOOL")]
+    pub thinking: Option<bool>,
+}
+
+/// `host policy ask`.
+#[derive(Debug, Args)]
+pub struct PolicyAskArgs {
+    /// Who is asked what.
+    #[command(flatten)]
+    pub prompt: PromptArgs,
+    /// Answers to draw.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    pub samples: u16,
+    /// 0 takes the likeliest token.
+    #[arg(long, default_value_t = 0.0)]
+    pub temperature: f64,
+    /// Tokens of an answer at most.
+    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_tokens: u32,
+    /// Another one draws other answers.
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
 }
 
 /// A type of weights.

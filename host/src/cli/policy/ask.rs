@@ -1,0 +1,53 @@
+//! `host policy render` and `host policy ask`: one prompt, looked at or answered.
+
+use anyhow::Context;
+
+use super::super::args::{PolicyAskArgs, PromptArgs};
+use super::{load, report};
+use crate::policy::{ChatOptions, Device, Policy, Request, Sampling};
+use crate::seed::Seed;
+use crate::trajectory::{Author, Message, StopReason};
+
+/// Print the prompt as the policy reads it.
+pub fn render(args: &PromptArgs, device: Device) -> anyhow::Result<()> {
+    let policy = addressed(args, device)?;
+    let messages = messages(args);
+    let tokens = policy.encode_prompt(&messages, &[])?;
+    report::line(&policy.render_prompt(&messages, &[])?);
+    report::line(&format!("\n{} tokens: {}", tokens.len(), serde_json::to_string(&*tokens)?));
+    Ok(())
+}
+
+/// Print what the policy says.
+pub fn ask(args: &PolicyAskArgs, device: Device) -> anyhow::Result<()> {
+    let policy = addressed(&args.prompt, device)?;
+    let prompt = policy.encode_prompt(&messages(&args.prompt), &[])?;
+    let seed = Seed::new(args.seed).named("ask");
+    let seeds = (0..u64::from(args.samples)).map(|sample| seed.at(sample)).collect();
+    let greedy = Sampling::greedy(args.max_tokens as usize);
+    let sampling = Sampling { temperature: args.temperature, ..greedy };
+    let answers = policy.generate(&[Request { prompt, seeds }], &sampling)?;
+    for (index, answer) in answers.iter().flatten().enumerate() {
+        if args.samples > 1 {
+            report::line(&format!("{}[{}]", if index == 0 { "" } else { "\n" }, index + 1));
+        }
+        report::line(&answer.text);
+        if answer.stop == StopReason::Length {
+            report::note(&format!("(cut off after {} tokens; see --max-tokens)", args.max_tokens));
+        }
+    }
+    Ok(())
+}
+
+fn addressed(args: &PromptArgs, device: Device) -> anyhow::Result<Policy> {
+    let mut policy = load(&args.checkpoint, device).context("the policy cannot be asked")?;
+    policy
+        .set_chat_options(ChatOptions { enable_thinking: args.thinking, ..ChatOptions::default() });
+    Ok(policy)
+}
+
+fn messages(args: &PromptArgs) -> Vec<Message> {
+    let message = |author, text: &String| Message { author, text: text.clone() };
+    let system = args.system.iter().map(|text| message(Author::System, text));
+    system.chain([message(Author::User, &args.text)]).collect()
+}
