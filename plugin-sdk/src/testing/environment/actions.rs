@@ -109,16 +109,22 @@ fn says(said: &str, words: &str) -> bool {
     said.windows(words.len().max(1)).any(|some| some == words)
 }
 
-/// Short plain words in quotation marks.
+/// Short plain words in quotation marks, but for the names of fields in JSON.
 fn quoted(summary: &str) -> Vec<&str> {
-    let of = |mark: char| summary.split(mark).skip(1).step_by(2);
+    let of = |mark: char| {
+        let pieces: Vec<&str> = summary.split(mark).collect();
+        let is_field =
+            |rest: &&[&str]| rest.get(1).is_some_and(|rest| rest.trim_start().starts_with(':'));
+        let inside = pieces[1..].chunks(2).filter(|rest| !is_field(rest)).map(|rest| rest[0]);
+        inside.collect::<Vec<&str>>()
+    };
     let plain = |text: &&str| {
         let is_word =
             |word: &str| word.len() > 1 && word.chars().all(|letter| letter.is_ascii_lowercase());
         let count = text.split(' ').count();
         count <= WORDS && text.split(' ').all(is_word)
     };
-    of('`').chain(of('"')).filter(plain).collect()
+    of('`').into_iter().chain(of('"')).filter(plain).collect()
 }
 
 /// Single words in a list in which at least two others are known: "up, down,
@@ -179,6 +185,7 @@ mod tests {
         assert_eq!(listed(some, &known), ["up", "down", "left", "jump"]);
         assert!(listed("walls, boxes and goals", &known).is_empty());
         assert_eq!(quoted("`undo` takes a move back; `A C`, `N`, `r1c2=3`"), ["undo"]);
+        assert_eq!(quoted(r#"such as {"input": "5", "mode": "slow"}"#), ["slow"]);
         assert!(says("r1c2 up up", "up up") && !says("upper", "up"));
     }
 }

@@ -253,8 +253,11 @@ pub fn check_seed(examination: &Examination) -> Checked {
     Ok("no observation and no rules name the task's seed or its split".to_owned())
 }
 
+/// What a task is named by, in letters as a text would have them.
+type Telling = fn(&Task) -> String;
+
 /// Numbers and names that say which task it is, if all tasks tell theirs.
-fn hidden_names() -> Vec<(&'static str, fn(&Task) -> String)> {
+fn hidden_names() -> Vec<(&'static str, Telling)> {
     vec![
         ("its split", |task| task.split.name().to_lowercase()),
         ("the last four digits of its seed", |task| format!("{:04}", task.seed % 10_000)),
