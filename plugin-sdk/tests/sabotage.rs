@@ -54,7 +54,7 @@ fn tasks_of_two_splits_are_found_under_any_number() {
     assert_found::<IGNORES_THE_SPLIT>(&["splits"]);
     assert_found::<NUMBERS_THE_SAME_TASKS>(&["splits"]);
     assert_found::<HIDES_A_NUMBER>(&["splits"]);
-    assert_found::<NAMES_THE_SPLIT>(&["splits"]);
+    assert_found::<NAMES_THE_SPLIT>(&["seed", "splits"]);
     assert_found::<OWNS_NO_TASKS>(&["splits"]);
     assert_found::<SHUFFLES_THE_SAME_TASKS>(&["splits"]);
 }

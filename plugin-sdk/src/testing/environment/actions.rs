@@ -133,18 +133,19 @@ fn listed<'s>(summary: &'s str, known: &impl Fn(&str) -> bool) -> Vec<&'s str> {
     let is_word =
         |word: &&str| word.len() > 1 && word.chars().all(|letter| letter.is_ascii_lowercase());
     let mut lists: Vec<Vec<&str>> = vec![Vec::new()];
-    let mut is_listed = false;
+    let (mut is_listed, mut is_last) = (false, false);
     for token in summary.split_whitespace() {
         let word = token.trim_matches(|letter: char| !letter.is_alphanumeric());
         if ["or", "and"].contains(&word) {
-            is_listed = true;
+            (is_listed, is_last) = (true, true);
             continue;
         }
         if !is_listed {
             lists.push(Vec::new());
         }
         lists.iter_mut().last().into_iter().for_each(|list| list.push(word));
-        is_listed = token.ends_with([',', '/', '|']);
+        is_listed = token.ends_with([',', '/', '|']) && !is_last;
+        is_last = false;
     }
     let told = |list: &Vec<&str>| list.iter().filter(|word| known(word)).count() >= 2;
     lists.into_iter().filter(told).flatten().filter(is_word).collect()

@@ -20,7 +20,7 @@ const DIFFERENT_ANSWERS: usize = 3;
 /// Copied answers in a hundred from which on it is called copying.
 const COPIED_PERCENT: usize = 90;
 /// The chance below which answers behind the same words are no chance.
-const CHANCE: f64 = 1e-9;
+const CHANCE: f64 = 1e-6;
 /// Letters and digits of a plan that is told without anything in between.
 const DENSE_PLAN: usize = 8;
 /// Actions in a row that make a plan, and what may stand between two of them.
