@@ -195,7 +195,7 @@ impl<const FAULT: u8> Environment for Treasure<FAULT> {
             outcome = outcome.team("effort", 0.01);
         }
         if FAULT == PAYS_NOTHING_BUT_NUMBERS && self.actions > 9 {
-            outcome = outcome.team("ratio", 0.0 / f64::from(self.actions - self.actions));
+            outcome = outcome.team("ratio", 0.0 / f64::from(self.actions.saturating_sub(u32::MAX)));
         }
         if self.at != self.treasure {
             return Ok(outcome);

@@ -174,7 +174,7 @@ impl Shape {
 fn head_width(entries: &Entries, width: usize, heads: usize) -> Result<usize, String> {
     let key_width = match entries.whole("attention.key_length")? {
         Some(width) => within(&entries.name("attention.key_length"), width)?,
-        None if width % heads == 0 => width / heads,
+        None if width.is_multiple_of(heads) => width / heads,
         None => return Err(format!("a width of {width} cannot be shared by {heads} heads evenly")),
     };
     for key in ["attention.value_length", "rope.dimension_count"] {

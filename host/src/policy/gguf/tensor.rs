@@ -122,7 +122,7 @@ impl<'f> Entry<'f> {
         let count = self.sizes.iter().try_fold(1_u64, |product, size| product.checked_mul(*size));
         let count = count.filter(|count| *count > 0).ok_or_else(too_large)?;
         let (numbers, size) = encoding.block();
-        if self.sizes[0] % numbers as u64 != 0 {
+        if !self.sizes[0].is_multiple_of(numbers as u64) {
             return Err(format!(
                 "has rows of {}, which are no whole blocks of {numbers} as {} has them",
                 self.sizes[0],
@@ -131,7 +131,7 @@ impl<'f> Entry<'f> {
         }
         let length = (count / numbers as u64).checked_mul(size as u64).ok_or_else(too_large)?;
         let end = self.offset.checked_add(length).ok_or_else(too_large)?;
-        if self.offset % alignment != 0 {
+        if !self.offset.is_multiple_of(alignment) {
             return Err(format!("begins at {}, no multiple of {alignment}", self.offset));
         }
         if end > data.len() as u64 {
