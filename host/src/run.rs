@@ -11,20 +11,22 @@
 //! summary.json    before and after
 //! ```
 
+mod metrics_log;
+
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
+pub use metrics_log::MetricsLog;
+
 use crate::config::{Config, RunConfig};
 use crate::manifest::Manifest;
 use crate::metrics::Success;
-use crate::scalars;
 use crate::storage::{
-    StorageError, append, create_folder, list_folder, read_json, tidy, write_file, write_json,
+    StorageError, create_folder, list_folder, read_json, tidy, write_file, write_json,
 };
 use crate::table::{Row, write_table};
 use crate::trajectory::Episode;
@@ -168,88 +170,16 @@ impl RunFolder {
         Ok(found.grave.into_iter().chain(slight).collect())
     }
 
-    /// Add a line to `metrics.jsonl`.
-    pub fn append_metrics(&self, record: &impl Serialize) -> Result<(), StorageError> {
-        let path = self.metrics_path();
-        let mut line = serde_json::to_vec(record)
-            .map_err(|error| StorageError::io("write", &path)(error.into()))?;
-        line.push(b'\n');
-        append(&path, &line)?;
-        match (self.event_files()?.last(), event_of(&line)) {
-            (Some(events), Some(event)) => append(events, &event),
-            // The first of a run.
-            _ => self.write_events(),
-        }
-    }
-
-    /// The event files, the newest last.
-    fn event_files(&self) -> Result<Vec<PathBuf>, StorageError> {
-        let names = list_folder(&self.path)?.into_iter();
-        Ok(names
-            .filter(|name| name.contains(scalars::MARK))
-            .map(|name| self.path.join(name))
-            .collect())
-    }
-
-    /// Write the metrics as a new event file in place of what there was: who
-    /// reads along goes on with the file whose name comes later.
-    fn write_events(&self) -> Result<(), StorageError> {
-        let earlier = self.event_files()?;
-        let now = unix_seconds();
-        let mut events = scalars::header(now);
-        for line in self.read_metrics()?.lines() {
-            events.extend(event_of(line.as_bytes()).unwrap_or_default());
-        }
-        let ordinal = earlier.len();
-        let name = format!("events.out.{}.{:010}.troupe.{ordinal}", scalars::MARK, now as u64);
-        let new = self.path.join(name);
-        write_file(&new, &events)?;
-        let stale = earlier.iter().filter(|path| **path != new);
-        stale.into_iter().try_for_each(|path| {
-            std::fs::remove_file(path).map_err(StorageError::io("remove", path))
-        })
-    }
-
-    /// What is wrong with the metrics of the steps up to `step`: lines that
-    /// are none, steps that are missing.
-    pub fn check_metrics(&self, step: usize) -> Result<Vec<String>, StorageError> {
-        let text = self.read_metrics()?;
-        let lines: Vec<&str> = text.split_inclusive('\n').collect();
-        let mut there = vec![false; step + 1];
-        let mut found = Vec::new();
-        for (index, line) in lines.iter().enumerate() {
-            match step_of(line) {
-                Some(step) => there.get_mut(step).into_iter().for_each(|there| *there = true),
-                // What breaks off at the end was being written.
-                None if index + 1 == lines.len() && !line.ends_with('\n') => {}
-                None => found.push(format!(
-                    "line {} of metrics.jsonl is no record and is dropped",
-                    index + 1
-                )),
-            }
-        }
-        let missing: Vec<usize> = (0..=step).filter(|&step| !there[step]).collect();
-        if let (Some(first), Some(last)) = (missing.first(), missing.last()) {
-            found.push(format!(
-                "metrics.jsonl lacks {} of the steps up to {step} (the first is {first}, the last \
-                 {last}); they cannot be had again, and the run goes on without them",
-                missing.len()
-            ));
-        }
-        Ok(found)
+    /// Its figures.
+    pub fn metrics(&self) -> MetricsLog<'_> {
+        MetricsLog { folder: &self.path }
     }
 
     /// Drop metrics and episodes of steps after `step`, or all of them: they
     /// were written by a process that did not live to save a checkpoint, and
     /// will be written again.
     pub fn rewind(&self, step: Option<usize>) -> Result<(), StorageError> {
-        let text = self.read_metrics()?;
-        // A half-written last line is no record.
-        let keep = text.split_inclusive('\n').filter(|line| {
-            line.ends_with('\n') && step_of(line).is_some_and(|of_line| Some(of_line) <= step)
-        });
-        write_file(&self.metrics_path(), keep.collect::<String>().as_bytes())?;
-        self.write_events()?;
+        self.metrics().rewind(step)?;
         remove_later(&self.path.join("episodes"), step.map(episode_file))?;
         remove_later(&self.tables(), step.map(table_file))
     }
@@ -297,27 +227,9 @@ impl RunFolder {
         write_json(&self.path.join("summary.json"), summary)
     }
 
-    /// Whatever is no text in it is no record either.
-    fn read_metrics(&self) -> Result<String, StorageError> {
-        let path = self.metrics_path();
-        match std::fs::read(&path) {
-            Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
-            Err(error) => Err(StorageError::io("read", &path)(error)),
-        }
-    }
-
     fn manifest_path(&self) -> PathBuf {
         self.path.join("manifest.json")
     }
-
-    fn metrics_path(&self) -> PathBuf {
-        self.path.join("metrics.jsonl")
-    }
-}
-
-fn event_of(line: &[u8]) -> Option<Vec<u8>> {
-    scalars::of_metrics(&serde_json::from_slice(line).ok()?)
 }
 
 /// Seconds since 1970.
@@ -349,15 +261,6 @@ pub fn read_episodes(path: &Path) -> Result<Vec<Episode>, StorageError> {
             reason: format!("an episode cannot be read ({error})"),
         },
     )
-}
-
-/// The step of a line of `metrics.jsonl`; nothing if it is no record.
-fn step_of(line: &str) -> Option<usize> {
-    #[derive(Deserialize)]
-    struct Line {
-        step: usize,
-    }
-    serde_json::from_str::<Line>(line).ok().map(|line| line.step)
 }
 
 /// Whether a run that was killed before it wrote its configuration is all
@@ -464,26 +367,6 @@ mod tests {
     }
 
     #[test]
-    fn a_hole_and_garbage_in_the_metrics_are_named_and_half_a_line_is_not() {
-        let folder = tempfile::tempdir().unwrap();
-        let run = RunFolder::create(&config(folder.path(), None), "game").unwrap();
-        let metrics = run.path().join("metrics.jsonl");
-        let write = |text: &[u8]| std::fs::write(&metrics, text).unwrap();
-        write(b"{\"step\":0}\n{\"step\":1}\n{\"step\":2}\n{\"st");
-        assert!(run.check_metrics(2).unwrap().is_empty());
-        write(b"{\"step\":0}\ngarb\xffage\n{\"step\":3}\n");
-        let [garbage, hole] = run.check_metrics(3).unwrap().try_into().unwrap();
-        assert!(garbage.starts_with("line 2 of metrics.jsonl is no record"), "{garbage}");
-        assert!(
-            hole.contains("lacks 2 of the steps up to 3 (the first is 1, the last 2)"),
-            "{hole}"
-        );
-        run.rewind(Some(3)).unwrap();
-        let text = std::fs::read_to_string(&metrics).unwrap();
-        assert_eq!(text, "{\"step\":0}\n{\"step\":3}\n");
-    }
-
-    #[test]
     fn opening_a_run_tidies_it_and_brings_back_its_folder_of_episodes() {
         let folder = tempfile::tempdir().unwrap();
         let run = RunFolder::create(&config(folder.path(), None), "game").unwrap();
@@ -513,7 +396,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let run = RunFolder::create(&config(folder.path(), None), "game").unwrap();
         for step in 0..4 {
-            run.append_metrics(&serde_json::json!({ "step": step })).unwrap();
+            run.metrics().append(&serde_json::json!({ "step": step })).unwrap();
         }
         std::fs::write(run.path().join("episodes/step-000003.jsonl.zst"), b"").unwrap();
         let metrics = run.path().join("metrics.jsonl");
@@ -525,30 +408,6 @@ mod tests {
         assert!(list_folder(&run.path().join("episodes")).unwrap().is_empty());
         run.rewind(None).unwrap();
         assert_eq!(std::fs::read_to_string(&metrics).unwrap(), "");
-    }
-
-    #[test]
-    fn the_event_file_has_the_steps_of_the_metrics_however_often_a_run_is_resumed() {
-        let folder = tempfile::tempdir().unwrap();
-        let run = RunFolder::create(&config(folder.path(), None), "game").unwrap();
-        let record = |step| serde_json::json!({ "step": step, "reward": 0.5 });
-        let expect = |steps: &[usize]| {
-            let files = run.event_files().unwrap();
-            assert_eq!(files.len(), 1);
-            let bytes = std::fs::read(&files[0]).unwrap();
-            let events = steps.iter().filter_map(|&step| scalars::of_metrics(&record(step)));
-            assert_eq!(bytes[scalars::header(0.0).len()..], events.collect::<Vec<_>>().concat());
-        };
-        (0..4).for_each(|step| run.append_metrics(&record(step)).unwrap());
-        expect(&[0, 1, 2, 3]);
-        run.rewind(Some(1)).unwrap();
-        expect(&[0, 1]);
-        run.append_metrics(&record(2)).unwrap();
-        // What a kill between the two files left undone is made up for.
-        let file = run.event_files().unwrap().remove(0);
-        std::fs::write(&file, "half a reco").unwrap();
-        run.rewind(Some(2)).unwrap();
-        expect(&[0, 1, 2]);
     }
 
     #[test]

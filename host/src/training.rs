@@ -107,7 +107,7 @@ impl Training {
         let mut record = training.record(&Rollout::default());
         training.validate(&mut record)?;
         training.progress.before = training.test(&mut record)?;
-        training.folder.append_metrics(&record)?;
+        training.folder.metrics().append(&record)?;
         training.save()?;
         Ok(training)
     }
@@ -189,7 +189,7 @@ impl Training {
         }
         let recorded = self.config.run.recorded_episodes.min(rollout.episodes.len());
         self.folder.write_episodes(self.progress.step, &rollout.episodes[..recorded])?;
-        self.folder.append_metrics(&record)?;
+        self.folder.metrics().append(&record)?;
         alarm?;
         if self.is_due_for_a_checkpoint() {
             self.save()?;

@@ -16,7 +16,7 @@ const DEBIAN: &str = "rustc-web";
 #[derive(Debug, thiserror::Error)]
 pub enum NoToolchain {
     /// There is no Rust at all.
-    #[error("cannot start `rustc`: install Rust from https://rustup.rs")]
+    #[error("cannot start Rust: install it with rustup")]
     Rust,
     /// The linker is missing.
     #[error("no linker for WebAssembly: `apt-get install lld`")]

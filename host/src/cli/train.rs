@@ -117,7 +117,7 @@ fn go_on(
     for damage in &checkpoint.passed_over {
         report::note(&format!("note: {damage}; going back to step {}", checkpoint.progress.step));
     }
-    for damage in folder.check_metrics(checkpoint.progress.step)? {
+    for damage in folder.metrics().check(checkpoint.progress.step)? {
         report::note(&format!("note: {damage}"));
     }
     Ok(Training::resume(config, team, folder, checkpoint)?)

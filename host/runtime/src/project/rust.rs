@@ -5,7 +5,7 @@ use std::env;
 use std::io::IsTerminal;
 use std::process::Command;
 
-use guest_toolchain::{TARGET, Toolchain, cache_folder, component_of};
+use guest_toolchain::{NoToolchain, TARGET, Toolchain, cache_folder, component_of};
 
 use super::Project;
 use super::error::ProjectError;
@@ -26,13 +26,7 @@ pub fn build(project: &Project) -> Result<Vec<u8>, ProjectError> {
     match cargo.status() {
         Ok(status) if status.success() => {}
         Ok(_) => return Err(ProjectError::Build(name())),
-        Err(_) => {
-            return Err(ProjectError::Tool {
-                what: "cargo",
-                language: "Rust",
-                command: "curl https://sh.rustup.rs | sh".to_owned(),
-            });
-        }
+        Err(_) => return Err(NoToolchain::Rust.into()),
     }
     let library = project.manifest().snake();
     let module = target.join(TARGET).join("release").join(library).with_extension("wasm");
