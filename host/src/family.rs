@@ -119,7 +119,7 @@ fn set_scenario(
 ) -> Result<Scenario, FamilyError> {
     let environment = library.environment(entry.environment.as_deref())?.clone();
     let workflow = library.workflow(entry.workflow.as_deref(), &environment)?;
-    let environment_settings = environment.settings(&entry.settings)?;
+    let environment_settings = environment.settings_for(config.audience(), &entry.settings)?;
     let environment_configuration = environment.configure(&environment_settings)?;
     let workflow_settings = workflow.settings(&entry.workflow_settings)?;
     let workflow_configuration =

@@ -8,7 +8,7 @@ mod held_out;
 mod preparation;
 mod recording;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Instant;
 
@@ -67,6 +67,9 @@ pub enum TrainingError {
         first: String,
     },
 }
+
+/// How far the records that a step draws instead of others lie behind its own.
+const FURTHER: u64 = 1 << 40;
 
 /// A line of `metrics.jsonl`.
 pub type Record = StepRecord<UpdateMetrics>;
@@ -235,16 +238,50 @@ impl Training {
         Ok((summary, self.folder))
     }
 
+    /// The step's episodes; those of tasks that taught nothing are followed by as many of further
+    /// tasks, as often as `rollout.refill` says (dynamic sampling: DAPO, arXiv 2503.14476).
     fn collect(&mut self) -> Result<Rollout, TrainingError> {
-        let seed = self.seed.at(self.progress.step as u64);
-        let (count, order) = (self.config.rollout.tasks_per_step, self.seed.named("order"));
-        let first = (self.progress.step as u64 - 1) * count as u64;
+        let count = self.config.rollout.tasks_per_step;
+        let (mut rollout, mut tasks) = (self.play(0, count)?, count);
+        for round in 1..=self.config.rollout.refill {
+            let missing = count.saturating_sub(self.count_lessons(&rollout.samples));
+            if missing == 0 {
+                break;
+            }
+            rollout.append(self.play(round, missing)?, tasks);
+            tasks += missing;
+        }
+        self.progress.void_episodes += self.count_void(&rollout, "episodes")?;
+        Ok(rollout)
+    }
+
+    /// Episodes of so many tasks; every round of a step has tasks of its own.
+    fn play(&self, round: usize, count: usize) -> Result<Rollout, TrainingError> {
+        let order = self.seed.named("order");
+        let (mut seed, mut first) = (self.seed.at(self.progress.step as u64), 0);
+        if round > 0 {
+            seed = seed.named("refill").at(round as u64);
+            first = FURTHER * round as u64;
+        }
+        first += (self.progress.step as u64 - 1) * self.config.rollout.tasks_per_step as u64;
         let Team { families, role_map, policies } = &self.team;
         let tasks = training_tasks(families, &self.progress.standings, first, count, seed, order);
         let (settings, alpha) = (&self.config.rollout, self.config.advantage.alpha);
-        let rollout = collect(role_map, policies, &tasks, settings, alpha)?;
-        self.progress.void_episodes += self.count_void(&rollout, "episodes")?;
-        Ok(rollout)
+        Ok(collect(role_map, policies, &tasks, settings, alpha)?)
+    }
+
+    /// Tasks with answers that are worth more or less than those they are compared with.
+    fn count_lessons(&self, samples: &[Sample]) -> usize {
+        let role_map = &self.team.role_map;
+        let learns = |sample: &Sample| role_map.learns_from(sample);
+        let mut estimator = self.progress.estimator.clone();
+        let credits =
+            compare(samples, &self.config.advantage, &mut estimator, learns).credits.advantages;
+        let taught = samples
+            .iter()
+            .zip(credits)
+            .filter(|(_, advantage)| advantage.is_some_and(|advantage| advantage != 0.0));
+        taught.map(|(sample, _)| sample.task).collect::<BTreeSet<_>>().len()
     }
 
     /// What the update is to do with the samples.

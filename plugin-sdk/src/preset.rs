@@ -6,6 +6,9 @@ use crate::types::{Extra, Value};
 /// The key of [`Description::extras`] of a preset, and the setting of a user's
 /// table that chooses one.
 pub const PRESET: &str = "preset";
+/// The preset that a host takes, below what its user says, where language models
+/// read what the environment says.
+pub const LANGUAGE_MODEL: &str = "language-model";
 /// The key of [`Configuration::extras`] that says that records may be given.
 const RECORDS: &str = "records";
 

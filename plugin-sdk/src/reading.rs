@@ -27,15 +27,16 @@ const BOX: &str = "\\boxed{";
 /// ```
 pub fn last<T>(text: &str, parse: impl Fn(&str) -> Result<T, String>) -> Result<T, String> {
     let text = end(text.trim());
+    let read =
+        |passage| Some(bare(passage)).filter(|passage| !passage.is_empty()).map(&parse)?.ok();
+    // Most answers are nothing but the answer: the rest of the text is looked at only then.
+    if let Some(answer) = marked(text).and_then(read).or_else(|| read(text)) {
+        return Ok(answer);
+    }
     let lines = last_lines(text);
-    let joined: Vec<&str> = paragraph(text, &lines).collect();
-    let passages = marked(text).into_iter().chain([text]).chain(last_block(text)).chain(joined);
-    let passages = passages.chain(lines.iter().rev().copied());
-    let read = passages
-        .map(bare)
-        .filter(|passage| !passage.is_empty())
-        .find_map(|passage| parse(passage).ok());
-    read.map_or_else(|| parse(bare(lines.last().copied().unwrap_or_default())), Ok)
+    let passages = last_block(text).into_iter().chain(paragraph(text, &lines));
+    let answer = passages.chain(lines.iter().rev().copied()).find_map(read);
+    answer.map_or_else(|| parse(bare(lines.last().copied().unwrap_or_default())), Ok)
 }
 
 /// The text without white space and marks of emphasis around it, and without a

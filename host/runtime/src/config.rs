@@ -4,6 +4,7 @@
 //! policies say about their own settings is checked where they are loaded.
 
 mod anchor;
+mod audience;
 mod check;
 mod comparison;
 mod credit;
@@ -31,6 +32,7 @@ mod reference;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+pub use audience::Audience;
 pub use comparison::{Comparison, Estimator, Same, Scale, Unit, Worth};
 pub use credit::CreditStep;
 pub use curriculum::{CurriculumConfig, RampConfig};
@@ -53,6 +55,7 @@ pub use train::{
     LossAggregation, Objective, Regularize, TrainConfig,
 };
 
+use self::audience::lay_defaults_under;
 use self::explanation::explain;
 use self::overrides::{apply_override, lay_over, parse_table};
 use self::table::table;
@@ -156,6 +159,9 @@ impl Config {
         for text in overrides {
             apply_override(&mut table, text)?;
         }
+        if Config::read(table.clone())?.audience() == Audience::Language {
+            lay_defaults_under(&mut table)?;
+        }
         Config::from_table(table)
     }
 
@@ -171,12 +177,15 @@ impl Config {
 
     /// Check a parsed table.
     pub fn from_table(table: toml::Table) -> Result<Config, ConfigError> {
-        let given = toml::Value::Table(table);
-        let config: Config = serde_path_to_error::deserialize(given.clone()).map_err(|error| {
-            explain(&given, &error.path().to_string(), &error.inner().to_string())
-        })?;
+        let config = Config::read(table)?;
         config.check()?;
         Ok(config)
+    }
+
+    fn read(table: toml::Table) -> Result<Config, ConfigError> {
+        let given = toml::Value::Table(table);
+        serde_path_to_error::deserialize(given.clone())
+            .map_err(|error| explain(&given, &error.path().to_string(), &error.inner().to_string()))
     }
 
     /// Whether training changes the policy; one without a table is trained, a

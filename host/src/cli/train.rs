@@ -34,7 +34,7 @@ pub fn run(
     let team = Team::assemble(&config, device)?;
     let config = settle_learning_rate(&team.resolve(&config), &team)?;
     if args.print_config {
-        report::line(config.to_toml().trim_end());
+        report::line(config.to_annotated_toml().trim_end());
         return Ok(ExitCode::Success as u8);
     }
     let config = config.anchored();

@@ -83,6 +83,24 @@ pub enum RolloutError {
 }
 
 impl Rollout {
+    /// Add the episodes of further tasks, so many of which there are before them.
+    pub fn append(&mut self, further: Rollout, tasks: usize) {
+        let rows = self.samples.len();
+        let behind = |index: Option<usize>| index.map(|index| index + rows);
+        self.samples.extend(further.samples.into_iter().map(|sample| Sample {
+            task: sample.task + tasks,
+            parent: behind(sample.parent),
+            caller: behind(sample.caller),
+            ..sample
+        }));
+        let episodes = further.episodes.into_iter();
+        self.episodes
+            .extend(episodes.map(|episode| Episode { task: episode.task + tasks, ..episode }));
+        self.generation += further.generation;
+        self.plugins += further.plugins;
+        self.generated_tokens += further.generated_tokens;
+    }
+
     /// Count generated tokens.
     pub(super) fn count_tokens(&mut self, answers: &Answered) {
         let completions = answers.iter().flat_map(|answers| &answers.completions);

@@ -68,6 +68,11 @@ impl Environment for Blocksworld {
         .action("plan", "the moves to be made, such as `A>B` or `A>table`, separated by spaces")
         .workflows(&["solo", "planner-executor"])
         .preset(
+            "language-model",
+            "Text to read; taken when language models play, below any other preset.",
+            &[("observation", "text".into())],
+        )
+        .preset(
             "paper",
             "Whole plans by language models, a few turns.",
             &[("blocks", 5.into()), ("moves_per_turn", 10.into()), ("observation", "text".into())],

@@ -82,6 +82,11 @@ impl Environment for ConnectFour {
         .action("moves", "the number of a column, such as `4`")
         .action("plan", "the number of the column to be played, such as `4`")
         .workflows(&["solo", "versus", "planner-executor"])
+        .preset(
+            "language-model",
+            "Text to read; taken when language models play, below any other preset.",
+            &[("observation", "text".into())],
+        )
         .preset("paper", "The usual board, for language models.", &[("observation", "text".into())])
         .preset(
             "easy",

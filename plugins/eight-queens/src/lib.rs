@@ -76,6 +76,11 @@ impl Environment for EightQueens {
         .action("plan", "the edits to be made, such as `r1c2=Q`")
         .workflows(&["filler-checker", "solo"])
         .preset(
+            "language-model",
+            "Text to read; taken when language models play, below any other preset.",
+            &[("observation", "text".into())],
+        )
+        .preset(
             "paper",
             "Eight queens, the whole board in one answer if one likes, for language models.",
             &[("edits_per_turn", 8.into()), ("observation", "text".into())],

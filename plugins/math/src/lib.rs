@@ -194,6 +194,11 @@ fn with_settings(description: Description) -> Description {
 
 fn with_presets(description: Description) -> Description {
     description
+        .preset(
+            "language-model",
+            "Text to read; taken when language models play, below any other preset.",
+            &[("observation", "text".into())],
+        )
         .preset("easy", "Sums of two numbers, for small policies.", &[])
         .preset(
             "paper",

@@ -89,6 +89,11 @@ impl Environment for PlanPath {
         .action("plan", "the moves to be made, such as `D D R`")
         .workflows(&["planner-executor", "solo"])
         .preset(
+            "language-model",
+            "Text to read; taken when language models play, below any other preset.",
+            &[("observation", "text".into())],
+        )
+        .preset(
             "paper",
             "10×10 with 22 walls, whole plans in one answer, for language models.",
             &[

@@ -1,7 +1,7 @@
 //! Positions that can no longer be solved, as far as that can be told at a glance.
 
 use crate::distance::Distances;
-use crate::level::{Cell, Level, Move, Position};
+use crate::level::{Cell, Cells, Level, Move, Position};
 
 /// Whether some box can never come to a goal: it stands where no goal can be
 /// reached from, or it is off its goal and cannot be moved any more.
@@ -13,14 +13,14 @@ pub fn is_stuck(level: &Level, distances: &Distances, position: &Position) -> bo
 
 /// The boxes that cannot be moved any more, whatever happens: all but those
 /// that can be pushed along an axis once everything that is movable is away.
-fn frozen(level: &Level, distances: &Distances, position: &Position) -> Vec<Cell> {
+fn frozen(level: &Level, distances: &Distances, position: &Position) -> Cells {
     let mut frozen = position.boxes.clone();
     loop {
         let stay = |&cell: &Cell| {
             let axes = [[Move::Up, Move::Down], [Move::Left, Move::Right]];
             axes.iter().all(|axis| is_blocked(level, distances, &frozen, cell, axis))
         };
-        let left: Vec<Cell> = frozen.iter().copied().filter(stay).collect();
+        let left: Cells = frozen.iter().copied().filter(stay).collect();
         if left.len() == frozen.len() {
             return left;
         }

@@ -25,6 +25,10 @@ impl Distances {
     /// Pushes that all boxes need at least, each with a goal of its own; at
     /// least [`NO_WAY`] if there are no such goals.
     pub fn at_least(&self, position: &Position) -> u32 {
+        if let [cell] = position.boxes[..] {
+            let pushes = self.goals.iter().map(|(_, pushes)| pushes[usize::from(cell)]);
+            return pushes.min().unwrap_or(NO_WAY);
+        }
         self.assignment(position).iter().fold(0, |sum, &(_, pushes)| sum.saturating_add(pushes))
     }
 

@@ -3,7 +3,7 @@
 use plugin_sdk::environment::{Configured, Problem, Split, Task};
 use plugin_sdk::{Random, SettingError, Settings};
 
-use crate::level::{Cell, Level, Move, Position};
+use crate::level::{Cell, Cells, Level, Move, Position};
 use crate::solver::{Effort, HASTY, OPTIMAL, Solver, Verdict};
 
 /// Levels to draw before the settings are called impossible.
@@ -112,7 +112,7 @@ impl Wanted {
         let (inner_walls, floor) = order.split_at(self.walls);
         let mut walls: Vec<bool> = (0..size * size).map(|cell| !inside(&cell)).collect();
         inner_walls.iter().for_each(|&cell| walls[cell] = true);
-        let mut boxes: Vec<Cell> = floor[..self.boxes].iter().map(|&cell| cell as Cell).collect();
+        let mut boxes: Cells = floor[..self.boxes].iter().map(|&cell| cell as Cell).collect();
         boxes.sort_unstable();
         let mut goals = vec![false; size * size];
         boxes.iter().for_each(|&cell| goals[usize::from(cell)] = true);

@@ -2,6 +2,7 @@
 //! or how things are shown.
 
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 /// A place, counted row by row from the upper left corner.
 pub type Cell = u16;
@@ -54,10 +55,15 @@ impl Move {
     }
 }
 
+/// Some places, in order. A search makes and drops many lists, most of them of few boxes.
+pub type Cells = SmallVec<[Cell; 4]>;
+
 /// Walls and goals; whatever is off the board is wall.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Level {
     width: u16,
+    /// Whether there are walls all around, so that no step leads off the board.
+    is_walled: bool,
     walls: Vec<bool>,
     goals: Vec<bool>,
 }
@@ -66,7 +72,14 @@ impl Level {
     /// A level so wide; both lists go row by row.
     pub fn new(width: u16, walls: Vec<bool>, goals: Vec<bool>) -> Self {
         debug_assert!(walls.len() == goals.len() && walls.len().is_multiple_of(usize::from(width)));
-        Level { width, walls, goals }
+        let height = walls.len() / usize::from(width);
+        let is_walled = walls.iter().enumerate().all(|(cell, &is_wall)| {
+            let (row, column) = (cell / usize::from(width), cell % usize::from(width));
+            let is_inside =
+                (1..height - 1).contains(&row) && (1..usize::from(width) - 1).contains(&column);
+            is_wall || is_inside
+        });
+        Level { width, is_walled, walls, goals }
     }
 
     /// How many columns it has.
@@ -112,10 +125,20 @@ impl Level {
         (inside && self.is_floor(cell)).then_some(cell)
     }
 
-    /// The floor that a step leads to.
+    /// The floor that a step from floor leads to.
     pub fn after(&self, cell: Cell, step: Move) -> Option<Cell> {
+        debug_assert!(self.is_floor(cell));
         // Searches do little else: no row and column are worked out.
         let width = self.width;
+        if self.is_walled {
+            let next = match step {
+                Move::Up => cell - width,
+                Move::Down => cell + width,
+                Move::Left => cell - 1,
+                Move::Right => cell + 1,
+            };
+            return self.is_floor(next).then_some(next);
+        }
         let next = match step {
             Move::Up => cell.checked_sub(width),
             Move::Down => Some(cell + width).filter(|next| self.cells().contains(next)),
@@ -138,7 +161,7 @@ pub struct Position {
     /// Where the player is.
     pub player: Cell,
     /// Where the boxes are, in order.
-    pub boxes: Vec<Cell>,
+    pub boxes: Cells,
 }
 
 /// What became of a list of moves.
@@ -211,7 +234,7 @@ mod tests {
         let (level, start) = read("#######\n#@$ $.#\n#  #. #\n#######");
         let walk = start.walk(&level, &[Move::Right, Move::Right, Move::Right]);
         assert_eq!((walk.pushes, walk.blocked), (1, Some(Move::Right)), "two boxes in a row");
-        assert_eq!(walk.end.boxes, [10, 11]);
+        assert_eq!(walk.end.boxes[..], [10, 11]);
         let walk = start.walk(&level, &[Move::Up, Move::Down, Move::Right, Move::Right]);
         assert_eq!((walk.pushes, walk.blocked), (0, Some(Move::Up)));
         assert_eq!(level.place(walk.end.player), (2, 2));

@@ -95,6 +95,11 @@ impl Environment for Sokoban {
         .action("plan", "the moves to be made, such as `U D L R`")
         .workflows(&["planner-executor", "solo"])
         .preset(
+            "language-model",
+            "Text to read; taken when language models play, below any other preset.",
+            &[("observation", "text".into())],
+        )
+        .preset(
             "paper",
             "Rooms of 6×6 with one box, whole plans in one answer, for language models.",
             &[("moves_per_turn", 30.into()), ("observation", "text".into())],

@@ -115,7 +115,10 @@ fn assemble(width: usize, cells: &[[bool; 4]]) -> Result<(Level, Position), Stri
         0 => Err("has no box".to_owned()),
         count if count > MOST_BOXES => Err(format!("has {count} boxes; {MOST_BOXES} is the most")),
         count if count > goals => Err(format!("has {count} boxes but {goals} goals")),
-        _ => Ok((Level::new(width as u16, layer(0), layer(1)), Position { player, boxes })),
+        _ => Ok((
+            Level::new(width as u16, layer(0), layer(1)),
+            Position { player, boxes: boxes.into() },
+        )),
     }
 }
 

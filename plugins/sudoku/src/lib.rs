@@ -85,6 +85,11 @@ impl Environment for Sudoku {
         .action("plan", "the edits to be made, such as `r1c2=3`, or all digits of the board")
         .workflows(&["filler-checker", "solo"])
         .preset(
+            "language-model",
+            "Text to read; taken when language models play, below any other preset.",
+            &[("observation", "text".into())],
+        )
+        .preset(
             "paper",
             "4×4, the whole board in one answer if one likes, for language models.",
             &[("edits_per_turn", 16.into()), ("observation", "text".into())],

@@ -61,6 +61,11 @@ impl Environment for TowerOfHanoi {
         .action("plan", "the moves to be made, such as `1>3`, separated by spaces or lines")
         .workflows(&["solo", "planner-executor"])
         .preset(
+            "language-model",
+            "Text to read; taken when language models play, below any other preset.",
+            &[("observation", "text".into())],
+        )
+        .preset(
             "paper",
             "The whole way in one answer by language models, a few turns.",
             &[("moves_per_turn", 300.into()), ("observation", "text".into())],

@@ -94,6 +94,9 @@ table! {
     pub struct RolloutConfig {
         /// Tasks per training step.
         pub tasks_per_step: usize = 64, 1..=65_536;
+        /// How often a step draws further tasks in place of those whose answers were all worth
+        /// the same, so that there is as much to learn from in every step.
+        pub refill: usize = 0, 0..=64;
         /// Completions per state, or episodes per task: the K of GRPO.
         pub branches: usize = 4, 1..=1024;
         /// Turns per role after which an episode is truncated; 0 takes the environment's advice.

@@ -14,6 +14,7 @@ use super::instance::Instance;
 use super::kept::{Kept, Used};
 use super::preset::Presets;
 use super::setting::Settings;
+use crate::config::Audience;
 use crate::seed::Seed;
 
 /// An environment of a loaded plugin. Clones are handles to the same.
@@ -68,9 +69,23 @@ impl EnvironmentPlugin {
     }
 
     /// The user's `[environment]` table, checked and completed: from the preset
-    /// that it names, and otherwise with defaults.
+    /// that it names, and with defaults.
     pub fn settings(&self, table: &toml::Table) -> Result<Settings, PluginError> {
-        let whole = self.shared.presets.spelled_out(table);
+        self.settings_for(Audience::Words, table)
+    }
+
+    /// The same where language models read what the environment says, if it has a
+    /// preset for them: below what the user says.
+    pub fn settings_for(
+        &self,
+        audience: Audience,
+        table: &toml::Table,
+    ) -> Result<Settings, PluginError> {
+        let presets = &self.shared.presets;
+        let whole = presets.spelled_out(table).map(|table| match audience {
+            Audience::Words => table,
+            Audience::Language => presets.for_language_models(table),
+        });
         let resolved =
             whole.and_then(|table| Settings::resolve(&self.description().settings, &table));
         resolved.map_err(|error| PluginError::Setting {

@@ -1,7 +1,7 @@
 //! Presets: values of several settings under one name.
 
 use plugin_sdk::environment::Description;
-use plugin_sdk::preset::PRESET;
+use plugin_sdk::preset::{LANGUAGE_MODEL, PRESET};
 
 use super::setting::{SettingError, Settings};
 use crate::error::suggestion;
@@ -47,6 +47,14 @@ impl Presets {
         whole.extend(table.clone().into_iter().filter(|(name, _)| name != PRESET));
         Ok(whole)
     }
+
+    /// What is said, over the preset for language models.
+    pub(super) fn for_language_models(&self, table: toml::Table) -> toml::Table {
+        let preset = self.0.iter().find(|(name, _)| name == LANGUAGE_MODEL);
+        let mut whole = preset.map(|(_, preset)| preset.clone()).unwrap_or_default();
+        whole.extend(table);
+        whole
+    }
 }
 
 #[cfg(test)]
@@ -73,6 +81,19 @@ mod tests {
     fn a_preset_stands_for_its_settings_and_what_the_user_says_besides_wins() {
         assert_eq!(spelled_out("preset = \"easy\"\nwalls = 3").unwrap(), "size = 5\nwalls = 3\n");
         assert_eq!(spelled_out("walls = 3").unwrap(), "walls = 3\n");
+    }
+
+    #[test]
+    fn language_models_get_their_preset_below_what_is_said() {
+        let described = described().preset("language-model", "", &[("walls", 9.into())]);
+        let presets = Presets::of(&described).unwrap();
+        let shown = |said: &str| {
+            let table = presets.spelled_out(&said.parse().unwrap()).unwrap();
+            presets.for_language_models(table).to_string()
+        };
+        assert_eq!(shown("size = 7"), "size = 7\nwalls = 9\n");
+        assert_eq!(shown("preset = \"easy\""), "size = 5\nwalls = 2\n");
+        assert_eq!(shown("preset = \"hard\""), "size = 20\nwalls = 9\n");
     }
 
     #[test]

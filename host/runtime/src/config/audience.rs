@@ -1,0 +1,182 @@
+//! Who reads what environments say, and the defaults that suit it.
+//!
+//! What suits a policy of a hundred thousand random weights ruins a checkpoint that others
+//! trained, and the other way round. So a run of language models begins at other defaults, and
+//! its environments speak in sentences. What a user says wins.
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::overrides::{lay_under, parse_table};
+use super::{Config, ConfigError, PolicyConfig};
+
+/// Who reads what environments say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Audience {
+    /// Tiny policies, which know the words of an environment and no others.
+    Words,
+    /// Language models.
+    Language,
+}
+
+/// A default for language models.
+struct LanguageDefault {
+    table: &'static str,
+    key: &'static str,
+    value: &'static str,
+    why: &'static str,
+}
+
+const fn default(
+    table: &'static str,
+    key: &'static str,
+    value: &'static str,
+    why: &'static str,
+) -> LanguageDefault {
+    LanguageDefault { table, key, value, why }
+}
+
+const LONG_STEPS: &str = "steps take long";
+const LONG_VALIDATIONS: &str = "validations take long";
+
+/// Where they are other than the declarations of the tables say, and why. The learning rate is
+/// settled where a policy's size is known.
+const DEFAULTS: [LanguageDefault; 13] = [
+    default("rollout", "tasks_per_step", "16", LONG_STEPS),
+    default("rollout", "branches", "8", "at first few answers are right, and more find one"),
+    default("rollout", "refill", "2", "soon half of the groups and more teach nothing"),
+    default("rollout", "max_completion_tokens", "256", "answers are sentences"),
+    default("rollout", "temperature", "0.7", "at 1, over a whole vocabulary, much is noise"),
+    default("train", "steps", "40", LONG_STEPS),
+    default("train", "warmup_steps", "2", "steps are few"),
+    default("train", "entropy_coefficient", "0.0", "a language model explores by itself"),
+    default("train", "minibatch_samples", "0", "one optimizer step a rollout stays on policy"),
+    default("validation", "tasks", "256", LONG_VALIDATIONS),
+    default("validation", "tasks_during_training", "64", LONG_VALIDATIONS),
+    default("validation", "sampled", "false", LONG_VALIDATIONS),
+    default("checkpoint", "every", "10", "checkpoints are large"),
+];
+
+impl Config {
+    /// Who reads what environments say: language models, if there are any and no tiny policy is
+    /// trained beside them.
+    pub fn audience(&self) -> Audience {
+        let tiny = |(name, policy): (&String, &PolicyConfig)| {
+            self.trains(name) && !self.is_language_model(policy)
+        };
+        let has_tiny = self.policies.iter().any(tiny);
+        let has_large = self.policies.values().any(|policy| self.is_language_model(policy));
+        if has_large && !has_tiny { Audience::Language } else { Audience::Words }
+    }
+
+    fn is_language_model(&self, policy: &PolicyConfig) -> bool {
+        let base = policy.base.as_ref().and_then(|base| self.policies.get(base));
+        let path = base.unwrap_or(policy).path.as_deref();
+        policy.remote.is_some() || path.is_some_and(|path| !knows_words_only(path))
+    }
+
+    /// As [`Config::to_toml`], with a remark where a value is a default for language models.
+    pub fn to_annotated_toml(&self) -> String {
+        let text = self.to_toml();
+        if self.audience() == Audience::Words {
+            return text;
+        }
+        let mut table = "";
+        let mut lines = Vec::new();
+        for line in text.lines() {
+            if let Some(name) = line.strip_prefix('[') {
+                table = name.trim_end_matches(']');
+            }
+            let is_it = |it: &&LanguageDefault| {
+                it.table == table && line == format!("{} = {}", it.key, it.value)
+            };
+            match DEFAULTS.iter().find(is_it) {
+                Some(it) => lines.push(format!("{line}  # for language models: {}", it.why)),
+                None => lines.push(line.to_owned()),
+            }
+        }
+        lines.join("\n")
+    }
+}
+
+/// Put the defaults for language models under what a user says.
+pub(super) fn lay_defaults_under(table: &mut toml::Table) -> Result<(), ConfigError> {
+    for it in &DEFAULTS {
+        let text = format!("[{}]\n{} = {}", it.table, it.key, it.value);
+        lay_under(table, parse_table(&text, "the defaults for language models")?);
+    }
+    Ok(())
+}
+
+/// Whether a checkpoint is one of our tiny ones, whose tokens are an environment's words. What
+/// cannot be read is found out when it is loaded.
+fn knows_words_only(folder: &Path) -> bool {
+    #[derive(Deserialize)]
+    struct Tokenizer {
+        model: Model,
+    }
+    #[derive(Deserialize)]
+    struct Model {
+        r#type: Option<String>,
+    }
+    let text = std::fs::read(folder.join("tokenizer.json")).unwrap_or_default();
+    let tokenizer: Option<Tokenizer> = serde_json::from_slice(&text).ok();
+    tokenizer.and_then(|it| it.model.r#type).is_some_and(|kind| kind == "WordLevel")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(settings: &[&str]) -> Config {
+        let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
+        Config::load(None, &settings).unwrap()
+    }
+
+    fn checkpoint(kind: &str) -> (tempfile::TempDir, String) {
+        let folder = tempfile::tempdir().unwrap();
+        let tokenizer = format!(r#"{{"model": {{"type": "{kind}", "vocab": {{}}}}}}"#);
+        std::fs::write(folder.path().join("tokenizer.json"), tokenizer).unwrap();
+        let path = folder.path().display().to_string();
+        (folder, path)
+    }
+
+    #[test]
+    fn a_run_of_language_models_begins_at_other_defaults_and_what_is_said_wins() {
+        let (_folder, path) = checkpoint("BPE");
+        let path = format!("policies.shared.path={path}");
+        let config = load(&[&path, "rollout.branches=5"]);
+        assert_eq!(config.audience(), Audience::Language);
+        assert_eq!((config.rollout.temperature, config.rollout.branches), (0.7, 5));
+        assert_eq!(load(&[]).rollout.temperature, 1.0);
+    }
+
+    #[test]
+    fn every_default_is_a_setting_and_is_shown_with_its_reason() {
+        let (_folder, path) = checkpoint("BPE");
+        let shown = load(&[&format!("policies.shared.path={path}")]).to_annotated_toml();
+        for it in &DEFAULTS {
+            let line = format!("{} = {}  # for language models: {}", it.key, it.value, it.why);
+            assert!(shown.contains(&line), "{line}\n{shown}");
+        }
+    }
+
+    #[test]
+    fn adapters_and_servers_are_language_models_and_our_tiny_checkpoints_are_not() {
+        let (_large, large) = checkpoint("BPE");
+        let (_tiny, tiny) = checkpoint("WordLevel");
+        let audience = |settings: &[String]| {
+            let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+            load(&settings).audience()
+        };
+        let adapter = [format!("policies.b.path={large}"), "policies.a.base=b".to_owned()];
+        assert_eq!(audience(&adapter), Audience::Language);
+        let remote = "policies.r.remote={ url = \"http://localhost:1/v1\", model = \"m\" }";
+        assert_eq!(audience(&[remote.to_owned()]), Audience::Language);
+        assert_eq!(audience(&[format!("policies.shared.path={tiny}")]), Audience::Words);
+        // A tiny policy learns beside a large one that judges: the environment speaks to the tiny.
+        let beside = [format!("policies.judge.path={large}"), "policies.p.layers=2".to_owned()];
+        assert_eq!(audience(&beside), Audience::Words);
+    }
+}
