@@ -61,6 +61,13 @@ impl Board {
         self.cells().filter(|&cell| self.digits[cell] == 0)
     }
 
+    /// The numbers of a cell's row, column and box.
+    pub fn units(&self, cell: Cell) -> [usize; 3] {
+        let (row, column) = (cell / self.size, cell % self.size);
+        let (height, width) = box_of(self.size).unwrap_or((1, self.size));
+        [row, column, row / height * height + column / width]
+    }
+
     /// The digits that no other cell of the same row, column or box has.
     pub fn candidates(&self, cell: Cell) -> Digits {
         self.candidates_seen(cell, Sight::All)
@@ -153,7 +160,18 @@ impl Digits {
         (self.len() == 1).then(|| self.0.trailing_zeros() as Digit)
     }
 
-    fn complement(self, size: usize) -> Digits {
+    /// Add a digit that is not there, or take out one that is.
+    pub fn toggle(&mut self, digit: Digit) {
+        self.0 ^= 1 << digit;
+    }
+
+    /// What is in one of the two.
+    pub fn union(self, other: Digits) -> Digits {
+        Digits(self.0 | other.0)
+    }
+
+    /// The digits of a board of this size that are not in the set.
+    pub fn complement(self, size: usize) -> Digits {
         Digits(!self.0 & ((1 << size) - 1) << 1)
     }
 }

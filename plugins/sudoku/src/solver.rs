@@ -2,7 +2,7 @@
 
 use plugin_sdk::Random;
 
-use crate::board::{Board, Cell, Digit};
+use crate::board::{Board, Cell, Digit, Digits};
 
 /// Whether exactly one completion of the board keeps the rules.
 pub fn is_unique(board: &Board) -> bool {
@@ -65,22 +65,75 @@ fn search(
     order: &mut impl FnMut(&mut Vec<Digit>),
     found: &mut impl FnMut(&Board) -> bool,
 ) -> bool {
-    let Some(cell) = most_constrained(board) else { return found(board) };
-    let mut digits: Vec<Digit> = board.candidates(cell).iter().collect();
-    order(&mut digits);
-    for digit in digits {
-        board.set(cell, digit);
-        if search(board, order, found) {
-            return true;
-        }
-    }
-    board.set(cell, 0);
-    false
+    let taken = Taken::on(board);
+    Search { board, taken, order, found }.go_on()
 }
 
-/// The empty cell with the fewest candidates.
-fn most_constrained(board: &Board) -> Option<Cell> {
-    board.blanks().min_by_key(|&cell| board.candidates(cell).len())
+/// A search under way.
+struct Search<'a, O, F> {
+    board: &'a mut Board,
+    taken: Taken,
+    order: &'a mut O,
+    found: &'a mut F,
+}
+
+impl<O: FnMut(&mut Vec<Digit>), F: FnMut(&Board) -> bool> Search<'_, O, F> {
+    fn go_on(&mut self) -> bool {
+        let Some(cell) = self.most_constrained() else { return (self.found)(self.board) };
+        let mut digits: Vec<Digit> = self.taken.leave(cell).iter().collect();
+        (self.order)(&mut digits);
+        for digit in digits {
+            self.board.set(cell, digit);
+            self.taken.toggle(cell, digit);
+            if self.go_on() {
+                return true;
+            }
+            self.taken.toggle(cell, digit);
+        }
+        self.board.set(cell, 0);
+        false
+    }
+
+    /// The empty cell with the fewest candidates.
+    fn most_constrained(&self) -> Option<Cell> {
+        self.board.blanks().min_by_key(|&cell| self.taken.leave(cell).len())
+    }
+}
+
+/// The digits that rows, columns and boxes have, kept while cells are tried:
+/// a search asks for little else.
+struct Taken {
+    size: usize,
+    /// The row, the column and the box of every cell.
+    units: Vec<[usize; 3]>,
+    digits: [[Digits; 9]; 3],
+}
+
+impl Taken {
+    fn on(board: &Board) -> Self {
+        let units = board.cells().map(|cell| board.units(cell)).collect();
+        let mut taken = Taken { size: board.size(), units, digits: [[Digits::NONE; 9]; 3] };
+        for cell in board.cells() {
+            for (kind, unit) in taken.units[cell].into_iter().enumerate() {
+                taken.digits[kind][unit].insert(board.get(cell));
+            }
+        }
+        taken
+    }
+
+    /// What may stand in an empty cell.
+    fn leave(&self, cell: Cell) -> Digits {
+        let [row, column, boxed] = self.units[cell];
+        let [rows, columns, boxes] = &self.digits;
+        rows[row].union(columns[column]).union(boxes[boxed]).complement(self.size)
+    }
+
+    /// Put one of these digits into the cell, or take it out again.
+    fn toggle(&mut self, cell: Cell, digit: Digit) {
+        for (kind, unit) in self.units[cell].into_iter().enumerate() {
+            self.digits[kind][unit].toggle(digit);
+        }
+    }
 }
 
 #[cfg(test)]
