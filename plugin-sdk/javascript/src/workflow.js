@@ -4,7 +4,7 @@ import { reusable } from './environment.js';
 import { partsOf, sameSeat, seatOf, textOf } from './parts.js';
 import { Problem } from './problem.js';
 import { answerOf, words } from './reading.js';
-import { listed, text, values } from './settings.js';
+import { checked, listed, text, values } from './settings.js';
 import { load, save } from './state.js';
 import { Step } from './step.js';
 
@@ -110,7 +110,7 @@ export function describeWorkflow({ description }) {
 }
 
 export function configureWorkflow(Class, configured, kinds) {
-  const settings = values(configured);
+  const settings = checked(settingsOf(Class.description), configured);
   chosenKind(Class, settings, kinds);
   const roles = [];
   const vocabulary = new Set();
