@@ -239,8 +239,9 @@ const void *abi_describe(void) {
 
 const void *abi_configure(const void *settings, size_t count) {
   Configuration configuration = {.max_turns = 10};
-  if (environment()->configure)
-    environment()->configure(settings_from(settings, count), &configuration);
+  const Settings *all = settings_from(settings, count);
+  check_settings(environment()->settings, all);
+  if (environment()->configure && !reported.any) environment()->configure(all, &configuration);
   AbiResult *said = result();
   said->configuration.vocabulary = words_to(configuration.vocabulary);
   said->configuration.max_turns = configuration.max_turns;

@@ -56,8 +56,8 @@ typedef struct {
 #define CHOICE_SETTING(name, summary, words) {name, summary, CHOICE, 0, 0, 0, words}
 #define TEXT_SETTING(name, summary, initial) {name, summary, TEXT, 0, 0, 0, initial}
 
-/* Values of settings, all checked by the host. A name that is not declared is a
- * problem. */
+/* Values of settings, of which each is within its domain: others are refused
+ * before the plugin sees them. A name that is not declared is a problem. */
 typedef struct Settings Settings;
 int32_t setting_integer(const Settings *settings, const char *name);
 double setting_number(const Settings *settings, const char *name);
@@ -93,6 +93,10 @@ const char *answer_of(const char *text);
  * NULL then, or what `parse` said of the last line. */
 typedef const char *Parse(const char *passage, void *into);
 const char *read_last(const char *text, Parse *parse, void *into);
+
+/* The bytes of the white space that begins here, or 0: that of Unicode, as in
+ * every other language. */
+size_t white_space_at(const char *text);
 
 /* ---- Chance, which follows from the task ---- */
 

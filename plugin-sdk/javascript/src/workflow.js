@@ -3,7 +3,7 @@
 import { reusable } from './environment.js';
 import { partsOf, sameSeat, seatOf, textOf } from './parts.js';
 import { Problem } from './problem.js';
-import { answerOf, words } from './reading.js';
+import { answerOf, trimEnd, words } from './reading.js';
 import { checked, listed, text, values } from './settings.js';
 import { load, save } from './state.js';
 import { Step } from './step.js';
@@ -53,7 +53,7 @@ export class Workflow {
   request(seat, fields, more = {}) {
     const { role, instance } = seatOf(seat);
     const { system, message } = this.prompts[role];
-    const told = message.replace(FIELD, (_, name) => fields[name] ?? '').trimEnd();
+    const told = trimEnd(message.replace(FIELD, (_, name) => fields[name] ?? ''));
     const said = (author, parts) => ({ author, parts: partsOf(parts) });
     return { seat: { role, instance }, messages: [said('system', system), said('user', told)], ...more };
   }

@@ -90,6 +90,9 @@ class Turns(unittest.TestCase):
         self.assertEqual(reply("U?</think>first\nD").last_line, "D")
         self.assertEqual(reply("<think>U U U").answer, "")
         self.assertEqual(reply(" a\nb ").answer, "a\nb")
+        # White space is the same in every language.
+        self.assertEqual(reply("\xa0<think>U").answer, "")
+        self.assertEqual(reply("a\x1cb\u2028c\x1c\xa0").last_line, "a\x1cb\u2028c\x1c")
 
     def test_who_sees_what_is_said_by_the_views(self):
         all, one = View(None, [Text("all")]), View(Seat("voter", 1), [Text("one")])

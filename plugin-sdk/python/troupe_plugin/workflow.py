@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any, ClassVar, Iterable, Mapping, Sequence, TypeVar
 
 from . import state
+from .reading import WHITE
 from .settings import Setting
 from .state import dataclass_transform
 from .types import (
@@ -256,14 +257,14 @@ class Reply:
         """What the role says when it has thought: what follows `</think>`, or all
         of it. Of thinking that came to no end nothing counts."""
         _, mark, said = self.text.rpartition("</think>")
-        if not mark and self.text.lstrip().startswith("<think>"):
+        if not mark and self.text.lstrip(WHITE).startswith("<think>"):
             return ""
-        return said.strip()
+        return said.strip(WHITE)
 
     @property
     def last_line(self) -> str:
         """The last line that is not blank."""
-        return (self.answer.splitlines() or [""])[-1].strip()
+        return self.answer.rpartition("\n")[2].strip(WHITE)
 
 
 @dataclass
