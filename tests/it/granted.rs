@@ -90,7 +90,7 @@ fn without_a_grant_a_plugin_that_wants_the_sandbox_is_not_loaded() {
     let file = fixture("program-environment").display().to_string();
     let (code, _, stderr) = run(&["plugin", "check", &file]);
     assert_eq!(code, 3, "{stderr}");
-    assert!(stderr.contains("grant that with `--grant-sandbox program-environment`"), "{stderr}");
+    assert!(stderr.contains("grant that with `--grant program-environment=sandbox`"), "{stderr}");
 }
 
 #[test]
@@ -99,6 +99,11 @@ fn what_a_plugin_asks_for_can_be_seen_before_it_is_granted() {
     let (code, stdout, stderr) = run(&["plugin", "inspect", &file]);
     assert_eq!(code, 0, "{stderr}");
     assert!(stdout.contains("`--grant program-environment=sandbox`"), "{stdout}");
+    let file = fixture("tool-workflow").display().to_string();
+    let (code, stdout, stderr) = run(&["plugin", "inspect", &file]);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stdout.contains("calls the tool `run`"), "{stdout}");
+    assert!(stdout.contains("`--grant tool-workflow=sandbox`"), "{stdout}");
     let (code, stdout, _) = run(&["plugin", "inspect", "plan-path"]);
     assert_eq!(code, 0);
     assert!(stdout.contains("imports nothing that reaches beyond the log"), "{stdout}");
@@ -145,5 +150,5 @@ fn a_workflow_has_a_program_run_and_goes_on_with_what_it_printed() {
 #[test]
 fn a_workflow_without_a_grant_has_no_program_run() {
     let failure = play(&[], &["print(1)"]).unwrap_err();
-    assert!(failure.contains("grant it with `--grant-sandbox tool-workflow`"), "{failure}");
+    assert!(failure.contains("grant it with `--grant tool-workflow=sandbox`"), "{failure}");
 }
