@@ -29,7 +29,7 @@ impl GrantArg {
 impl fmt::Display for GrantArg {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rights: Vec<&str> = self.rights.iter().map(|right| right.word()).collect();
-        write!(out, "{}={}", String::from(self.grantee.clone()), rights.join(","))
+        write!(out, "{}={}", self.grantee, rights.join(","))
     }
 }
 
