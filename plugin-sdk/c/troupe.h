@@ -116,6 +116,51 @@ void random_shuffle(Random *random, void *items, size_t count, size_t size);
  * its task's split has disjoint splits. */
 Split owning_split(const void *problem, size_t size);
 
+/* ---- What a user has to grant; whoever calls it asks for it ---- */
+
+typedef enum {
+  RUN_EXITED,
+  RUN_FAILED,    /* by an error: its name, and a short trace */
+  RUN_MALFORMED, /* no program of the language: the parser's message */
+  RUN_OUT_OF_FUEL,
+  RUN_OUT_OF_TIME,
+  RUN_OUT_OF_MEMORY,
+  RUN_OUTPUT_FLOOD,
+  RUN_CRASHED
+} RunEnding;
+
+/* What a run left behind. Its texts are never NULL. */
+typedef struct {
+  RunEnding ending;
+  int exit_code;
+  const char *error, *trace;
+  const char *output, *errors; /* what it wrote; a zero follows */
+  size_t output_size, errors_size;
+  double fuel;
+} Execution;
+
+/* What a run may use; 0 is the usual. */
+typedef struct {
+  double fuel;
+  uint32_t timeout_ms, memory_mib, output_bytes;
+} RunLimits;
+
+/* Runs a program in the sandbox, on one input or on each of several. A run that
+ * does not take place is a problem, which is reported here. */
+const Execution *run_program(const char *language, const char *program, const char *input,
+                             RunLimits limits);
+const Execution *run_programs(const char *language, const char *program,
+                              const char *const *inputs, size_t count, RunLimits limits);
+
+typedef struct {
+  const char *id, *title, *text;
+  double score;
+} Document;
+
+/* The documents that fit best, the best first; ends with zeros. A query that is
+ * refused finds none, and `refused` says why; otherwise that is NULL. */
+const Document *search_corpus(const char *query, uint32_t limit, const char **refused);
+
 /* ---- Environments ---- */
 
 typedef struct {
