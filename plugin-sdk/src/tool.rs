@@ -93,7 +93,8 @@ mod tests {
     fn a_workflow_says_which_tools_it_calls() {
         let description = Description::new("a", "1.0.0", "");
         assert_eq!(description.tools().count(), 0);
-        let tools: Vec<_> = description.calls(&[RUN, "search"]).tools().map(str::to_owned).collect();
+        let tools: Vec<_> =
+            description.calls(&[RUN, "search"]).tools().map(str::to_owned).collect();
         assert_eq!(tools, [RUN, "search"]);
     }
 

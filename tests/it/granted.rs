@@ -12,8 +12,11 @@ use troupe::rollout::{Answer, Next};
 use troupe::trajectory::{Ending, Event};
 
 use crate::components::folder;
+use crate::languages::has;
+use crate::projects::type_in;
 use crate::sandbox::SANDBOX;
 use crate::scenarios::{self, scenario};
+use crate::sudoku::built;
 use crate::support::{fixture, run};
 
 /// Plugins, some of which may run programs.
@@ -151,4 +154,43 @@ fn a_workflow_has_a_program_run_and_goes_on_with_what_it_printed() {
 fn a_workflow_without_a_grant_has_no_program_run() {
     let failure = play(&[], &["print(1)"]).unwrap_err();
     assert!(failure.contains("grant it with `--grant tool-workflow=sandbox`"), "{failure}");
+}
+
+/// Plays the fixture `granted` in this language; what is told of it.
+fn play_granted(folder: &Path, how: &str) -> String {
+    let line = "host play --plugins granted/granted.wasm,solo --grant granted=sandbox,search \
+                --set 'retrieval.corpus=[\"corpus.jsonl\"]'";
+    let (input, flags) = how.split_once('|').unwrap_or(("", how));
+    type_in(folder, &format!("printf '{input}\\n' | {line} {flags} 2>&1 || true")).unwrap()
+}
+
+fn uses_what_it_was_granted(language: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let corpus = "{\"id\":\"a\",\"text\":\"alpha beta\"}\n{\"id\":\"b\",\"text\":\"beta\"}\n";
+    std::fs::write(folder.path().join("corpus.jsonl"), corpus).unwrap();
+    built(language, "granted", folder.path());
+    for (how, told) in [
+        ("--oracle --draw", "batch accepted:  exited 0 2, exited 0 42"),
+        ("--oracle --draw", "drawn 0"),
+        ("--oracle --draw", "Solved"),
+        ("print(6 * 7)|--human --set workflow.kind=run", "exited 0 42"),
+        ("1 / 0|--human --set workflow.kind=run", "failed ZeroDivisionError"),
+        ("1|--human --set workflow.kind=unknown", "no interpreter for `malbolge` is loaded"),
+        ("alpha|--human --set workflow.kind=query", "query accepted:  a"),
+    ] {
+        let said = play_granted(folder.path(), how);
+        assert!(said.contains(told), "{how}: {said}");
+    }
+}
+
+#[test]
+fn a_plugin_in_javascript_uses_what_it_was_granted() {
+    if has("node") {
+        uses_what_it_was_granted("javascript");
+    }
+}
+
+#[test]
+fn a_plugin_in_c_uses_what_it_was_granted() {
+    uses_what_it_was_granted("c");
 }

@@ -71,7 +71,9 @@ fn load(
 /// The command that looks at it again.
 fn spoken(subject: &PluginSubject, set: &[String]) -> String {
     let mut words = vec!["host plugin check".to_owned(), quoted(&subject.plugin.to_string_lossy())];
-    words.extend(subject.grant.iter().map(|grant| format!("--grant {}", quoted(&grant.to_string()))));
+    words.extend(
+        subject.grant.iter().map(|grant| format!("--grant {}", quoted(&grant.to_string()))),
+    );
     words.extend(subject.grant_sandbox.then(|| "--grant-sandbox".to_owned()));
     let corpus = subject.grant_retrieval.iter().map(|file| file.to_string_lossy().into_owned());
     let corpus = corpus.collect::<Vec<_>>().join(",");
