@@ -137,6 +137,17 @@ fn what_is_wrong_with_sources_is_said_where_it_is() {
     refused(&format!("{bare}two"), &["is missing", "pip install ziglang=="]);
     write("two/two.c", "#include \"sdk/troupe.h\"\nint broken(\n");
     refused("host plugin build two", &["two.c:2", "error: expected", "`two` could not be built"]);
+    write("two/two.c", "#include \"sdk/troupe.h\"\n");
+    refused("host plugin build two", &["exports no environment and no workflow"]);
+    write(
+        "two/two.c",
+        "#include \"sdk/troupe.h\"\n#include <stdio.h>\nstruct Session { int turns; };\n\
+         static void begun(Session *s, const View *v, Step *step) { puts(\"hi\"); }\n\
+         static const Role ROLES[] = {{0}};\n\
+         static const Workflow two = {.name = \"two\", .roles = ROLES, .begun = begun};\n\
+         TROUPE_WORKFLOW(two)\n",
+    );
+    refused("host plugin build two", &["asks the system for `fd_", "no files, no clock"]);
     if has("node") {
         refused(
             "XDG_CACHE_HOME=$PWD/cache NODE_PATH= host plugin build one",
@@ -149,6 +160,12 @@ fn what_is_wrong_with_sources_is_said_where_it_is() {
             "host plugin build one",
             &["one.js exports no class of an environment or a workflow"],
         );
+        let class = "import { Environment } from 'troupe-plugin';\n\
+                     export default class One extends Environment { start() {} ";
+        write("one/one.js", &format!("{class}}}\n"));
+        refused("host plugin build one", &["the class One has no `static description`"]);
+        write("one/one.js", &format!("{class}static description = {{}}; }}\n"));
+        refused("host plugin build one", &["the class One has no method `rules`"]);
     }
 }
 

@@ -9,4 +9,4 @@ mod world;
 pub use cache::cache_folder;
 pub use component::{NotAModule, component_of, component_of_world};
 pub use rust::{NoToolchain, TARGET, Toolchain};
-pub use world::world_of;
+pub use world::{system_calls, world_of};

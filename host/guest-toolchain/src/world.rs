@@ -2,6 +2,9 @@
 
 use wasmparser::{Parser, Payload};
 
+/// From where programs in C import what they want of the system.
+const SYSTEM: &str = "wasi_snapshot_preview1";
+
 /// A world of this name, with the interfaces of a package (such as `troupe:plugin@0.2.0`) that
 /// the module imports from and exports functions of, as a file of that package.
 pub fn world_of(module: &[u8], package: &str, world: &str) -> String {
@@ -28,6 +31,19 @@ pub fn world_of(module: &[u8], package: &str, world: &str) -> String {
     };
     let (imports, exports) = (lines("import", imports), lines("export", exports));
     format!("package {package};\n\nworld {world} {{\n{imports}{exports}}}\n")
+}
+
+/// What the module wants of an operating system, such as `fd_write`: no plugin has one.
+pub fn system_calls(module: &[u8]) -> Vec<String> {
+    let mut calls = Vec::new();
+    for payload in Parser::new(0).parse_all(module).flatten() {
+        if let Payload::ImportSection(section) = payload {
+            let imports = section.into_imports().flatten();
+            let system = imports.filter(|import| import.module == SYSTEM);
+            calls.extend(system.map(|import| import.name.to_owned()));
+        }
+    }
+    calls
 }
 
 /// `environment` of `troupe:plugin/environment@0.2.0#describe`.
@@ -58,5 +74,12 @@ mod tests {
             world,
             "package troupe:plugin@0.2.0;\n\nworld this-plugin {\n  import log;\n  export workflow;\n}\n"
         );
+    }
+
+    #[test]
+    fn what_a_module_wants_of_a_system_is_known_by_name() {
+        let module = r#"(module (import "wasi_snapshot_preview1" "fd_write" (func))
+            (import "troupe:plugin/log@0.2.0" "write" (func)))"#;
+        assert_eq!(system_calls(&wat::parse_str(module).unwrap()), ["fd_write"]);
     }
 }

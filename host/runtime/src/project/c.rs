@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use guest_toolchain::{cache_folder, component_of_world, world_of};
+use guest_toolchain::{cache_folder, component_of_world, system_calls, world_of};
 
 use super::Project;
 use super::error::ProjectError;
@@ -46,7 +46,15 @@ pub fn build(project: &Project) -> Result<Vec<u8>, ProjectError> {
         _ => return Err(ProjectError::Build(name())),
     }
     let module = std::fs::read(&module).map_err(StorageError::io("read", &module))?;
-    let wit = stage_contract(folder, &staging, &world_of(&module, CONTRACT, WORLD))?;
+    let calls = system_calls(&module);
+    if !calls.is_empty() {
+        return Err(ProjectError::System(name(), calls.join("`, `")));
+    }
+    let world = world_of(&module, CONTRACT, WORLD);
+    if !world.contains("export ") {
+        return Err(ProjectError::NothingExported(name()));
+    }
+    let wit = stage_contract(folder, &staging, &world)?;
     component_of_world(&module, &wit, WORLD)
         .map_err(|error| ProjectError::NotAPlugin(name(), error))
 }
