@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
 
-import { choice, Environment, finalAnswer, flag, integer, last, number, Outcome, owningSplit, Problem, Proposals, Random, text, Workflow } from '../index.js';
+import { choice, Environment, finalAnswer, flag, integer, last, number, Outcome, owningSplit, Problem, Proposals, Random, retrieval, sandbox, text, Workflow } from '../index.js';
 import { checked } from '../src/settings.js';
 import { load, save } from '../src/state.js';
-import { begin, check } from '../testing.js';
+import { begin, check, grant } from '../testing.js';
 
 const read = (path) => readFileSync(new URL(path, import.meta.url), 'utf8');
 const chance = JSON.parse(read('../../tests/chance.json'));
@@ -148,6 +148,22 @@ test('a check finds state that is forgotten', () => {
     static restore() { return Object.assign(new this(), { left: 2 }); }
   }
   assert.throws(() => check(Forgetful), /goes on differently|looks different/);
+});
+
+test('what the host refuses is thrown with what it says', () => {
+  const refusing = (payload) => () => { throw Object.assign(new Error('see error.payload'), { payload }); };
+  grant('retrieval', { search: refusing('the query is too long') });
+  assert.throws(() => retrieval.search('x'), { message: 'the query is too long' });
+  grant('sandbox', {
+    run: refusing({ tag: 'unknown-language', val: 'malbolge' }),
+    runBatch: () => [{ tag: 'ok', val: { fuel: 1 } }, { tag: 'err', val: { tag: 'harness', val: 'no worker' } }],
+  });
+  assert.throws(() => sandbox.run('malbolge', ''), { fault: 'internal', message: 'no interpreter for `malbolge` is loaded' });
+  assert.throws(() => sandbox.runBatch('python', '', []), { message: 'the sandbox failed: no worker' });
+  grant('sandbox', { runBatch: (_language, _program, _stdins, { fuel, memoryMib }) => [{ tag: 'ok', val: { fuel, memoryMib } }] });
+  assert.deepEqual(sandbox.runBatch('python', '', [], { fuel: 5 }), [{ fuel: 5, memoryMib: 512 }]);
+  grant('sandbox', null);
+  assert.throws(() => sandbox.run('python', ''), /does not say `grants: \['sandbox'\]`/);
 });
 
 test('a message with a field that nobody fills in is refused', async () => {
