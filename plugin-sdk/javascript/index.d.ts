@@ -162,6 +162,8 @@ export interface WorkflowDescription {
   roles: Record<string, Role>;
   settings?: Record<string, Setting>;
   actions?: string[];
+  /** The tools that it calls, such as `run`, which its user has to grant. */
+  tools?: string[];
   needs?: Needs;
   reusable?: boolean;
 }

@@ -105,8 +105,13 @@ export function describeWorkflow({ description }) {
     settings: listed(settingsOf(description)),
     actions: description.actions ?? [],
     needs: { memoryMib: null, fuel: null, ...description.needs },
-    extras: reusable(description),
+    extras: [...reusable(description), ...tools(description)],
   };
+}
+
+/** What it calls, so that its user is told what has to be granted. */
+function tools({ tools: called = [] }) {
+  return called.length > 0 ? [{ key: 'tools', value: called.join(' ') }] : [];
 }
 
 export function configureWorkflow(Class, configured, kinds) {

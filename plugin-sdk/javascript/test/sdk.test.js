@@ -169,9 +169,10 @@ test('what the host refuses is thrown with what it says', () => {
 test('a message with a field that nobody fills in is refused', async () => {
   const { workflowOf } = await import('../src/component.js');
   class Echo extends Workflow {
-    static description = { name: 'echo', version: '1.0.0', summary: '', roles: { a: { summary: '', message: 'see {observation}' } } };
+    static description = { name: 'echo', version: '1.0.0', summary: '', tools: ['run', 'search'], roles: { a: { summary: '', message: 'see {observation}' } } };
   }
   const { describe, configure } = workflowOf(Echo);
+  assert.deepEqual(describe().extras, [{ key: 'tools', value: 'run search' }]);
   const settings = describe().settings.map(({ name, default: value }) => ({ name, value }));
   assert.deepEqual(configure(settings, [{ name: 'do', summary: '' }]).vocabulary, ['see']);
   settings.find(({ name }) => name === 'a_message').value = { tag: 'text', val: '{plan}' };

@@ -29,7 +29,7 @@ from troupe_plugin.workflow import (
 class Vote(Workflow):
     """Two voters are asked at once; the last of them acts."""
 
-    description = Description("vote", "1.0.0", "Vote.", actions=["guess"], reusable=True)
+    description = Description("vote", "1.0.0", "Vote.", actions=["guess"], reusable=True, tools=["run"])
 
     said: list[str]
     answers: list[int]
@@ -84,6 +84,10 @@ class Turns(unittest.TestCase):
         self.assertEqual(raised.exception.fault, Fault.ORDER)
         with self.assertRaisesRegex(Problem, "no tool was called"):
             Vote([], []).returned([])
+
+    def test_the_tools_that_it_calls_are_told_to_the_host(self):
+        said = [(extra.key, extra.value) for extra in Vote.description.extras]
+        self.assertEqual(said, [("reusable", ""), ("tools", "run")])
 
     def test_thinking_is_no_answer(self):
         self.assertEqual(reply("<think>U?</think>\n\nD D\n").answer, "D D")

@@ -70,7 +70,8 @@ W = TypeVar("W", bound="Workflow")
 class Description:
     """What a workflow is. `actions` are the kinds of action it sends; none when it
     takes what the environment offers first. `reusable` says that sessions leave
-    nothing behind, so that the next one may begin in a used instance."""
+    nothing behind, so that the next one may begin in a used instance. `tools` are
+    those it calls, such as `run`, which its user has to grant."""
 
     name: str
     version: str
@@ -79,11 +80,14 @@ class Description:
     settings: Sequence[Setting] = ()
     needs: Needs = Needs()
     reusable: InitVar[bool] = False
+    tools: InitVar[Sequence[str]] = ()
     extras: list[Extra] = field(default_factory=list)
 
-    def __post_init__(self, reusable: bool) -> None:
+    def __post_init__(self, reusable: bool, tools: Sequence[str]) -> None:
         if reusable:
             self.extras.append(REUSABLE)
+        if tools:
+            self.extras.append(Extra("tools", " ".join(tools)))
         self.actions, self.settings = list(self.actions), list(self.settings)
 
 
