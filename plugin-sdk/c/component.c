@@ -237,10 +237,18 @@ const void *abi_describe(void) {
   return described;
 }
 
+static void check_table(const Environment *it) {
+  const char *missing = !it->start ? "start" : !it->rules ? "rules" : !it->observe ? "observe" : NULL;
+  if (!it->act) missing = "act";
+  if (missing) problem(FAULT_INTERNAL, "the environment has no `.%s`", missing);
+}
+
 const void *abi_configure(const void *settings, size_t count) {
   Configuration configuration = {.max_turns = 10};
-  if (environment()->configure)
-    environment()->configure(settings_from(settings, count), &configuration);
+  const Settings *all = settings_from(settings, count);
+  check_table(environment());
+  check_settings(environment()->settings, all);
+  if (environment()->configure && !reported.any) environment()->configure(all, &configuration);
   AbiResult *said = result();
   said->configuration.vocabulary = words_to(configuration.vocabulary);
   said->configuration.max_turns = configuration.max_turns;

@@ -28,6 +28,8 @@ char *copy_text(const char *text, size_t length);
 /* The first of words that are separated by white space, or NULL. */
 const char *next_word(const char *words, size_t *length);
 size_t count_words(const char *words);
+/* Without the white space at the end. */
+size_t length_without_end(const char *text, size_t length);
 uint64_t hash(const void *bytes, size_t size);
 
 typedef struct {
@@ -41,6 +43,9 @@ struct Settings {
   size_t count;
   const Value *values;
 };
+
+/* Refuses a value that is outside of its domain, or of no setting. */
+void check_settings(const Setting *declared, const Settings *given);
 
 typedef struct {
   const EnvironmentPlugin *plugin;

@@ -13,18 +13,22 @@ typedef struct {
   size_t length;
 } Span;
 
-/* The bytes of the white space that begins here, or 0. */
-static size_t space_at(const char *at, size_t left) {
+size_t white_space_at(const char *text) {
   static const char *const WIDE[] = {
       "\xc2\x85", "\xc2\xa0", "\xe1\x9a\x80", "\xe2\x80\xa8", "\xe2\x80\xa9",
       "\xe2\x80\xaf", "\xe2\x81\x9f", "\xe3\x80\x80"};
-  if (left == 0) return 0;
-  if (*at == ' ' || (*at >= '\t' && *at <= '\r')) return 1;
+  if ((uint8_t)*text < 0x80) return *text == ' ' || (*text >= '\t' && *text <= '\r');
   for (size_t i = 0; i < sizeof WIDE / sizeof *WIDE; i++)
-    if (strlen(WIDE[i]) <= left && !memcmp(at, WIDE[i], strlen(WIDE[i]))) return strlen(WIDE[i]);
+    if (!strncmp(text, WIDE[i], strlen(WIDE[i]))) return strlen(WIDE[i]);
   /* U+2000 to U+200A */
-  bool en = left >= 3 && !memcmp(at, "\xe2\x80", 2);
-  return en && (uint8_t)at[2] >= 0x80 && (uint8_t)at[2] <= 0x8a ? 3 : 0;
+  bool is_narrow = !strncmp(text, "\xe2\x80", 2) && (uint8_t)text[2] >= 0x80;
+  return is_narrow && (uint8_t)text[2] <= 0x8a ? 3 : 0;
+}
+
+/* The same within a stretch of a text. */
+static size_t space_at(const char *at, size_t left) {
+  size_t size = left ? white_space_at(at) : 0;
+  return size <= left ? size : 0;
 }
 
 /* The bytes of what may stand around an answer and begins here, or 0. */
@@ -43,6 +47,10 @@ static Span trim_end(Span span, const char *marks) {
       }
   }
   return span;
+}
+
+size_t length_without_end(const char *text, size_t length) {
+  return trim_end((Span){text, length}, "").length;
 }
 
 static Span trim(Span span, const char *marks) {

@@ -40,37 +40,46 @@ static void no_problem(void) {
 
 /* ---- Settings ---- */
 
-static Value value_of(const Setting *setting, const char *chosen) {
+static Value initial_of(const Setting *setting) {
   Value value = {setting->name, setting->type, setting->initial, setting->text};
-  if (setting->type == TEXT || setting->type == CHOICE) {
-    size_t length = 0;
-    const char *first = setting->type == CHOICE ? next_word(setting->text, &length) : NULL;
+  if (setting->type == CHOICE) {
+    size_t length;
+    const char *first = next_word(setting->text, &length);
     value.type = TEXT;
-    value.text = chosen ? chosen : first ? copy_text(first, length) : setting->text;
-  } else if (chosen)
-    value.number = setting->type == FLAG ? !strcmp(chosen, "true") : atof(chosen);
+    value.text = first ? copy_text(first, length) : "";
+  }
   return value;
 }
 
-/* What is chosen for this name in "a=1 b=2", or NULL. */
-static const char *chosen_for(const char *name, const char *settings) {
-  size_t length;
-  for (; settings && (settings = next_word(settings, &length)); settings += length) {
-    size_t name_length = strlen(name);
-    if (length > name_length && settings[name_length] == '=' &&
-        !strncmp(settings, name, name_length))
-      return copy_text(settings + name_length + 1, length - name_length - 1);
-  }
-  return NULL;
+/* A word that was chosen, as a value of this type; a text if it is none. */
+static Value chosen_as(const char *name, Type type, const char *word) {
+  char *end;
+  double number = strtod(word, &end);
+  bool is_number = *word && !*end && (type == NUMBER || number == (int32_t)number);
+  if ((type == INTEGER || type == NUMBER) && is_number) return (Value){name, type, number, ""};
+  bool is_true = !strcmp(word, "true");
+  if (type == FLAG && (is_true || !strcmp(word, "false"))) return (Value){name, FLAG, is_true, ""};
+  return (Value){name, TEXT, 0, word};
 }
 
+/* The defaults, with what is chosen in "a=1 b=2" in their place. */
 static Settings *settings_from(const Setting *declared, const char *chosen) {
+  size_t count = 0, length;
+  while (declared && declared[count].name) count++;
+  Value *values = scratch((count + count_words(chosen)) * sizeof(Value));
+  for (size_t i = 0; i < count; i++) values[i] = initial_of(&declared[i]);
+  for (size_t i; chosen && (chosen = next_word(chosen, &length)); chosen += length) {
+    size_t name_length = 0;
+    while (name_length < length && chosen[name_length] != '=') name_length++;
+    const char *name = copy_text(chosen, name_length);
+    for (i = 0; i < count && strcmp(values[i].name, name);) i++;
+    size_t start = name_length < length ? name_length + 1 : length;
+    const char *word = copy_text(chosen + start, length - start);
+    if (i == count) count++;
+    values[i] = chosen_as(name, values[i].name ? values[i].type : TEXT, word);
+  }
   Settings *settings = scratch(sizeof(Settings));
-  while (declared && declared[settings->count].name) settings->count++;
-  Value *values = scratch(settings->count * sizeof(Value));
-  for (size_t i = 0; i < settings->count; i++)
-    values[i] = value_of(&declared[i], chosen_for(declared[i].name, chosen));
-  settings->values = values;
+  *settings = (Settings){count, values};
   return settings;
 }
 
@@ -81,8 +90,10 @@ static const Seat PLAYER = {"player", 0};
 static Configuration configured(const char *settings) {
   const Environment *table = troupe_environment.table;
   Configuration configuration = {.max_turns = 10};
-  if (table->configure)
-    table->configure(settings_from(table->settings, settings), &configuration);
+  const Settings *all = settings_from(table->settings, settings);
+  check_settings(table->settings, all);
+  no_problem();
+  if (table->configure) table->configure(all, &configuration);
   no_problem();
   return configuration;
 }

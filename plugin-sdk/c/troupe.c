@@ -101,14 +101,9 @@ size_t count_words(const char *words) {
   return count;
 }
 
-static bool is_gap(char letter) {
-  return letter == ' ' || letter == '\n' || letter == '\t';
-}
-
-/* By hand: there are C libraries whose strcspn looks at the whole text first. */
 const char *next_word(const char *words, size_t *length) {
-  while (is_gap(*words)) words++;
-  for (*length = 0; words[*length] && !is_gap(words[*length]);) ++*length;
+  for (size_t space; (space = white_space_at(words));) words += space;
+  for (*length = 0; words[*length] && !white_space_at(words + *length);) ++*length;
   return *length ? words : NULL;
 }
 
@@ -153,6 +148,59 @@ bool setting_flag(const Settings *settings, const char *name) {
 
 const char *setting_text(const Settings *settings, const char *name) {
   return value_of(settings, name, TEXT)->text;
+}
+
+static const char *value_text(const Value *value) {
+  switch (value->type) {
+    case FLAG: return value->number != 0 ? "true" : "false";
+    case TEXT: return text("\"%s\"", value->text);
+    default: return text("%.15g", value->number);
+  }
+}
+
+/* What the values of a setting are, in words. */
+static const char *wanted(const Setting *setting) {
+  const double low = setting->low, high = setting->high;
+  Words words = {0};
+  size_t length;
+  switch (setting->type) {
+    case INTEGER: return text("a whole number from %.15g to %.15g", low, high);
+    case NUMBER: return text("a number from %.15g to %.15g", low, high);
+    case FLAG: return "true or false";
+    case TEXT: return "a string";
+    case CHOICE: break;
+  }
+  for (const char *at = setting->text; (at = next_word(at, &length)); at += length)
+    add(&words, "%s\"%.*s\"", words.length ? ", " : "one of ", (int)length, at);
+  return words.text ? words.text : "nothing";
+}
+
+static bool is_choice(const char *words, const char *chosen) {
+  size_t length;
+  for (; (words = next_word(words, &length)); words += length)
+    if (strlen(chosen) == length && !memcmp(words, chosen, length)) return true;
+  return false;
+}
+
+static bool accepts(const Setting *setting, const Value *value) {
+  if (setting->type == CHOICE) return value->type == TEXT && is_choice(setting->text, value->text);
+  if (setting->type != value->type) return false;
+  /* Not a number is within no bounds. */
+  bool is_bounded = setting->type == INTEGER || setting->type == NUMBER;
+  return !is_bounded || (setting->low <= value->number && value->number <= setting->high);
+}
+
+void check_settings(const Setting *declared, const Settings *given) {
+  for (size_t i = 0; i < given->count; i++) {
+    const Value *value = &given->values[i];
+    const Setting *setting = declared;
+    while (setting && setting->name && strcmp(setting->name, value->name)) setting++;
+    if (!setting || !setting->name)
+      problem(FAULT_SETTINGS, "there is no setting `%s`", value->name);
+    else if (!accepts(setting, value))
+      problem(FAULT_SETTINGS, "`%s` is %s, but must be %s", value->name, value_text(value),
+              wanted(setting));
+  }
 }
 
 /* ---- Chance (docs/contract.md, "Chance and splits") ---- */

@@ -56,8 +56,8 @@ typedef struct {
 #define CHOICE_SETTING(name, summary, words) {name, summary, CHOICE, 0, 0, 0, words}
 #define TEXT_SETTING(name, summary, initial) {name, summary, TEXT, 0, 0, 0, initial}
 
-/* Values of settings, all checked by the host. A name that is not declared is a
- * problem. */
+/* Values of settings, of which each is within its domain: others are refused
+ * before the plugin sees them. A name that is not declared is a problem. */
 typedef struct Settings Settings;
 int32_t setting_integer(const Settings *settings, const char *name);
 double setting_number(const Settings *settings, const char *name);
@@ -94,6 +94,10 @@ const char *answer_of(const char *text);
 typedef const char *Parse(const char *passage, void *into);
 const char *read_last(const char *text, Parse *parse, void *into);
 
+/* The bytes of the white space that begins here, or 0: that of Unicode, as in
+ * every other language. */
+size_t white_space_at(const char *text);
+
 /* ---- Chance, which follows from the task ---- */
 
 typedef struct {
@@ -111,6 +115,51 @@ void random_shuffle(Random *random, void *items, size_t count, size_t size);
 /* The split that a problem belongs to. Whoever draws until a problem belongs to
  * its task's split has disjoint splits. */
 Split owning_split(const void *problem, size_t size);
+
+/* ---- What a user has to grant; whoever calls it asks for it ---- */
+
+typedef enum {
+  RUN_EXITED,
+  RUN_FAILED,    /* by an error: its name, and a short trace */
+  RUN_MALFORMED, /* no program of the language: the parser's message */
+  RUN_OUT_OF_FUEL,
+  RUN_OUT_OF_TIME,
+  RUN_OUT_OF_MEMORY,
+  RUN_OUTPUT_FLOOD,
+  RUN_CRASHED
+} RunEnding;
+
+/* What a run left behind. Its texts are never NULL. */
+typedef struct {
+  RunEnding ending;
+  int exit_code;
+  const char *error, *trace;
+  const char *output, *errors; /* what it wrote; a zero follows */
+  size_t output_size, errors_size;
+  double fuel;
+} Execution;
+
+/* What a run may use; 0 is the usual. */
+typedef struct {
+  double fuel;
+  uint32_t timeout_ms, memory_mib, output_bytes;
+} RunLimits;
+
+/* Runs a program in the sandbox, on one input or on each of several. A run that
+ * does not take place is a problem, which is reported here. */
+const Execution *run_program(const char *language, const char *program, const char *input,
+                             RunLimits limits);
+const Execution *run_programs(const char *language, const char *program,
+                              const char *const *inputs, size_t count, RunLimits limits);
+
+typedef struct {
+  const char *id, *title, *text;
+  double score;
+} Document;
+
+/* The documents that fit best, the best first; ends with zeros. A query that is
+ * refused finds none, and `refused` says why; otherwise that is NULL. */
+const Document *search_corpus(const char *query, uint32_t limit, const char **refused);
 
 /* ---- Environments ---- */
 

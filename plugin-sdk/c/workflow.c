@@ -91,8 +91,10 @@ static void check_fields(const char *setting, const char *message, const char *k
 
 void workflow_configure(const Workflow *workflow, const Settings *settings,
                         const ActionKind *kinds, Words *vocabulary) {
-  acting_kind(workflow, settings, kinds);
   add(vocabulary, "%s", "");
+  check_settings(all_settings(workflow), settings);
+  if (reported.any) return;
+  acting_kind(workflow, settings, kinds);
   for (const Role *role = workflow->roles; role->name; role++) {
     const char *setting = setting_name(role->name, "message");
     const char *message = setting_text(settings, setting);
@@ -258,7 +260,7 @@ static void request(Step *step, Seat seat, const Field *fields, bool is_open) {
         add(&told, "%s", field->value);
     at += length;
   }
-  while (told.length && strchr(" \n\t", told.text[told.length - 1])) told.text[--told.length] = 0;
+  told.text[length_without_end(told.text, told.length)] = 0;
   const char *system = noted(step->talk, text("system %s", seat.role));
   step->todo = ASK;
   if (step->request_count == MOST_AT_ONCE) problem(FAULT_INTERNAL, "too many requests at once");

@@ -19,13 +19,22 @@ const NO_TOOL = 69;
 
 const [project, output] = process.argv.slice(2).map((path) => resolve(path));
 
-// Node.js says best itself where an author's code went wrong.
-await build();
+/** What is said without a trace: it is not in the author's code. */
+class Refused extends Error {}
+
+try {
+  await build();
+} catch (error) {
+  // Node.js says best itself where an author's code went wrong.
+  if (!(error instanceof Refused)) throw error;
+  console.error(error.message);
+  process.exit(1);
+}
 
 async function build() {
+  const { main = 'index.js' } = await readPackage();
   const { componentize } = tool();
   const staging = join(project, 'build');
-  const { main = 'index.js' } = JSON.parse(await readFile(join(project, 'package.json'), 'utf8'));
   const { default: exported } = await import(pathToFileURL(join(project, main)).href);
   const parts = partsOf([exported].flat(), main);
   await rm(staging, { recursive: true, force: true });
@@ -47,19 +56,36 @@ async function build() {
   await writeFile(output, component);
 }
 
+async function readPackage() {
+  try {
+    return JSON.parse(await readFile(join(project, 'package.json'), 'utf8'));
+  } catch (error) {
+    throw new Refused(`package.json cannot be read, whose \`main\` names the plugin's module: ${error.message.replace(/\s+/g, ' ')}`);
+  }
+}
+
 /** Which class is exported as what, and what is to be imported. */
 function partsOf(classes, main) {
   const place = (Base) => classes.findIndex((Class) => Class?.prototype instanceof Base);
   const [environment, workflow] = [place(Environment), place(Workflow)];
   if (environment < 0 && workflow < 0) {
-    throw new Error(`${main} exports no class of an environment or a workflow by default`);
+    throw new Refused(`${main} exports no class of an environment or a workflow by default`);
   }
+  checkClass(classes[environment], ['start', 'rules', 'observe', 'act']);
+  checkClass(classes[workflow], []);
   const drawn = environment >= 0 && typeof classes[environment].prototype.render === 'function';
   const grants = new Set(classes.flatMap((Class) => Class?.description?.grants ?? []));
   return {
     exports: { environment, workflow, rendering: drawn ? environment : -1 },
     imports: ['log', ...['sandbox', 'retrieval'].filter((name) => grants.has(name))],
   };
+}
+
+function checkClass(Class, methods) {
+  if (!Class) return;
+  if (!Class.description) throw new Refused(`the class ${Class.name} has no \`static description\``);
+  const missing = methods.find((name) => typeof Class.prototype[name] !== 'function');
+  if (missing) throw new Refused(`the class ${Class.name} has no method \`${missing}\``);
 }
 
 function brought({ exports }) {

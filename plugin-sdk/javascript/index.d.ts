@@ -162,6 +162,8 @@ export interface WorkflowDescription {
   roles: Record<string, Role>;
   settings?: Record<string, Setting>;
   actions?: string[];
+  /** The tools that it calls, such as `run`, which its user has to grant. */
+  tools?: string[];
   needs?: Needs;
   reusable?: boolean;
 }
@@ -200,7 +202,7 @@ export interface Limits { fuel?: number; timeoutMs?: number; memoryMib?: number;
 export interface Execution { ending: { tag: string; val?: any }; stdout: Uint8Array; stderr: Uint8Array; fuel: number }
 export const sandbox: {
   run(language: string, program: string, stdin?: Uint8Array, limits?: Limits): Execution;
-  runBatch(language: string, program: string, stdins: Uint8Array[], limits?: Limits): ({ tag: 'ok'; val: Execution } | { tag: 'err'; val: any })[];
+  runBatch(language: string, program: string, stdins: Uint8Array[], limits?: Limits): Execution[];
 };
 export const retrieval: {
   search(query: string, limit?: number): { id: string; title: string; text: string; score: number }[];

@@ -173,12 +173,9 @@ export function grant(name, standIn) {
 }
 
 function configuredBy(declared, chosen) {
-  const wrong = Object.keys(chosen).find((name) => !declared.some((one) => one.name === name));
-  assert.equal(wrong, undefined, `there is no setting \`${wrong}\``);
-  return declared.map(({ name, default: initial }) => {
-    const value = name in chosen ? { ...initial, val: chosen[name] } : initial;
-    return { name, value };
-  });
+  const all = new Map(declared.map(({ name, default: initial }) => [name, initial]));
+  for (const [name, val] of Object.entries(chosen)) all.set(name, { tag: 'text', ...all.get(name), val });
+  return [...all].map(([name, value]) => ({ name, value }));
 }
 
 /** A test is told of a problem as an error that says it. */

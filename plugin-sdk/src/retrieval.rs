@@ -1,5 +1,5 @@
 //! Search a corpus. The host serves this import to plugins that its user
-//! granted it, as in `host train --grant-retrieval my-environment`; others
+//! granted it, as in `host train --grant my-environment=search`; others
 //! that use it are not loaded. Which corpus it is, the user says, too.
 
 pub use crate::bindings::granted::troupe::plugin::retrieval::Document;

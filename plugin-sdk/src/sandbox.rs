@@ -1,5 +1,5 @@
 //! Run model-written programs. The host serves this import to plugins that its
-//! user granted it, as in `host train --grant-sandbox my-environment`; others
+//! user granted it, as in `host train --grant my-environment=sandbox`; others
 //! that use it are not loaded.
 //!
 //! Every run takes place in a fresh interpreter that can reach nothing but its

@@ -4,11 +4,13 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::types::{Problem, Seat};
-use crate::workflow::{Briefing, Call, Returned};
+use crate::types::{Extra, Problem, Seat};
+use crate::workflow::{Briefing, Call, Description, Returned};
 
 /// The tool's name.
 pub const RUN: &str = "run";
+/// The key of a description's extras by which a workflow says what it calls.
+const TOOLS: &str = "tools";
 
 /// How a program ended, and what it wrote.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,6 +57,22 @@ fn last_line(text: &str) -> &str {
     text.trim_end().lines().next_back().unwrap_or_default().trim()
 }
 
+impl Description {
+    /// It calls these tools, at least under some settings. `host plugin inspect` says so, and how
+    /// they are granted.
+    #[must_use]
+    pub fn calls(mut self, tools: &[&str]) -> Self {
+        self.extras.push(Extra { key: TOOLS.to_owned(), value: tools.join(" ") });
+        self
+    }
+
+    /// The tools that it says it calls.
+    pub fn tools(&self) -> impl Iterator<Item = &str> {
+        let said = self.extras.iter().filter(|extra| extra.key == TOOLS);
+        said.flat_map(|extra| extra.value.split_whitespace())
+    }
+}
+
 impl Briefing {
     /// A problem that says what to do, unless the workflow may run programs.
     pub fn require_run(&self) -> Result<(), Problem> {
@@ -62,8 +80,7 @@ impl Briefing {
             return Ok(());
         }
         Err(Problem::settings(
-            "this workflow runs programs, which has to be granted with `--grant-sandbox` and its \
-             name",
+            "this workflow runs programs, which has to be granted with `--grant NAME=sandbox`",
         ))
     }
 }
@@ -71,6 +88,15 @@ impl Briefing {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_workflow_says_which_tools_it_calls() {
+        let description = Description::new("a", "1.0.0", "");
+        assert_eq!(description.tools().count(), 0);
+        let tools: Vec<_> =
+            description.calls(&[RUN, "search"]).tools().map(str::to_owned).collect();
+        assert_eq!(tools, [RUN, "search"]);
+    }
 
     #[test]
     fn what_came_back_is_told_in_one_piece() {

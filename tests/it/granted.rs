@@ -12,8 +12,11 @@ use troupe::rollout::{Answer, Next};
 use troupe::trajectory::{Ending, Event};
 
 use crate::components::folder;
+use crate::languages::has;
+use crate::projects::type_in;
 use crate::sandbox::SANDBOX;
 use crate::scenarios::{self, scenario};
+use crate::sudoku::built;
 use crate::support::{fixture, run};
 
 /// Plugins, some of which may run programs.
@@ -90,7 +93,7 @@ fn without_a_grant_a_plugin_that_wants_the_sandbox_is_not_loaded() {
     let file = fixture("program-environment").display().to_string();
     let (code, _, stderr) = run(&["plugin", "check", &file]);
     assert_eq!(code, 3, "{stderr}");
-    assert!(stderr.contains("grant that with `--grant-sandbox program-environment`"), "{stderr}");
+    assert!(stderr.contains("grant that with `--grant program-environment=sandbox`"), "{stderr}");
 }
 
 #[test]
@@ -99,6 +102,11 @@ fn what_a_plugin_asks_for_can_be_seen_before_it_is_granted() {
     let (code, stdout, stderr) = run(&["plugin", "inspect", &file]);
     assert_eq!(code, 0, "{stderr}");
     assert!(stdout.contains("`--grant program-environment=sandbox`"), "{stdout}");
+    let file = fixture("tool-workflow").display().to_string();
+    let (code, stdout, stderr) = run(&["plugin", "inspect", &file]);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stdout.contains("calls the tool `run`"), "{stdout}");
+    assert!(stdout.contains("`--grant tool-workflow=sandbox`"), "{stdout}");
     let (code, stdout, _) = run(&["plugin", "inspect", "plan-path"]);
     assert_eq!(code, 0);
     assert!(stdout.contains("imports nothing that reaches beyond the log"), "{stdout}");
@@ -145,5 +153,44 @@ fn a_workflow_has_a_program_run_and_goes_on_with_what_it_printed() {
 #[test]
 fn a_workflow_without_a_grant_has_no_program_run() {
     let failure = play(&[], &["print(1)"]).unwrap_err();
-    assert!(failure.contains("grant it with `--grant-sandbox tool-workflow`"), "{failure}");
+    assert!(failure.contains("grant it with `--grant tool-workflow=sandbox`"), "{failure}");
+}
+
+/// Plays the fixture `granted` in this language; what is told of it.
+fn play_granted(folder: &Path, how: &str) -> String {
+    let line = "host play --plugins granted/granted.wasm,solo --grant granted=sandbox,search \
+                --set 'retrieval.corpus=[\"corpus.jsonl\"]'";
+    let (input, flags) = how.split_once('|').unwrap_or(("", how));
+    type_in(folder, &format!("printf '{input}\\n' | {line} {flags} 2>&1 || true")).unwrap()
+}
+
+fn uses_what_it_was_granted(language: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let corpus = "{\"id\":\"a\",\"text\":\"alpha beta\"}\n{\"id\":\"b\",\"text\":\"beta\"}\n";
+    std::fs::write(folder.path().join("corpus.jsonl"), corpus).unwrap();
+    built(language, "granted", folder.path());
+    for (how, told) in [
+        ("--oracle --draw", "batch accepted:  exited 0 2, exited 0 42"),
+        ("--oracle --draw", "drawn 0"),
+        ("--oracle --draw", "Solved"),
+        ("print(6 * 7)|--human --set workflow.kind=run", "exited 0 42"),
+        ("1 / 0|--human --set workflow.kind=run", "failed ZeroDivisionError"),
+        ("1|--human --set workflow.kind=unknown", "no interpreter for `malbolge` is loaded"),
+        ("alpha|--human --set workflow.kind=query", "query accepted:  a"),
+    ] {
+        let said = play_granted(folder.path(), how);
+        assert!(said.contains(told), "{how}: {said}");
+    }
+}
+
+#[test]
+fn a_plugin_in_javascript_uses_what_it_was_granted() {
+    if has("node") {
+        uses_what_it_was_granted("javascript");
+    }
+}
+
+#[test]
+fn a_plugin_in_c_uses_what_it_was_granted() {
+    uses_what_it_was_granted("c");
 }

@@ -1,25 +1,20 @@
-//! Plugins in JavaScript and C: what their pages say, command by command, in an
-//! empty folder; their SDKs' own tests; and a plugin that is the same in Rust.
+//! Plugins in Python, JavaScript and C: what their pages say, command by command,
+//! in an empty folder; their SDKs' own tests; and what is wrong with sources.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
-use troupe::config::Limits;
-use troupe::plugin::{
-    Action, EnvironmentPlugin, Grants, LiveEpisode, Move, PluginLibrary, Seat, Split, Status, Task,
-};
 
 use crate::projects::{commands, type_in};
-use crate::support;
 
-fn repository() -> PathBuf {
+pub fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 /// Whether what a test cannot do without is there; says so if it is not.
-fn has(tool: &str) -> bool {
+pub fn has(tool: &str) -> bool {
     let there = Command::new(tool).arg("--version").output().is_ok();
     if !there {
         eprintln!("skipped: `{tool}` is missing");
@@ -50,6 +45,11 @@ const FEW: &str = " --set imitation.enabled=false --set rollout.tasks_per_step=4
                    --set validation.tasks=8 --set validation.tasks_during_training=8";
 
 #[test]
+fn every_command_of_the_page_on_python_does_what_it_says() {
+    follow("authors/python.md");
+}
+
+#[test]
 fn every_command_of_the_page_on_javascript_does_what_it_says() {
     if has("node") {
         follow("authors/javascript.md");
@@ -61,6 +61,12 @@ fn every_command_of_the_page_on_c_does_what_it_says() {
     if has("cc") {
         follow("authors/c.md");
     }
+}
+
+#[test]
+fn the_python_sdk_keeps_its_own_tests() {
+    let folder = repository().join("plugin-sdk/python");
+    type_in(&folder, "python3 -B -m unittest discover -t . -s tests").unwrap();
 }
 
 #[test]
@@ -131,6 +137,17 @@ fn what_is_wrong_with_sources_is_said_where_it_is() {
     refused(&format!("{bare}two"), &["is missing", "pip install ziglang=="]);
     write("two/two.c", "#include \"sdk/troupe.h\"\nint broken(\n");
     refused("host plugin build two", &["two.c:2", "error: expected", "`two` could not be built"]);
+    write("two/two.c", "#include \"sdk/troupe.h\"\n");
+    refused("host plugin build two", &["exports no environment and no workflow"]);
+    write(
+        "two/two.c",
+        "#include \"sdk/troupe.h\"\n#include <stdio.h>\nstruct Session { int turns; };\n\
+         static void begun(Session *s, const View *v, Step *step) { puts(\"hi\"); }\n\
+         static const Role ROLES[] = {{0}};\n\
+         static const Workflow two = {.name = \"two\", .roles = ROLES, .begun = begun};\n\
+         TROUPE_WORKFLOW(two)\n",
+    );
+    refused("host plugin build two", &["asks the system for `fd_", "no files, no clock"]);
     if has("node") {
         refused(
             "XDG_CACHE_HOME=$PWD/cache NODE_PATH= host plugin build one",
@@ -143,114 +160,46 @@ fn what_is_wrong_with_sources_is_said_where_it_is() {
             "host plugin build one",
             &["one.js exports no class of an environment or a workflow"],
         );
+        let class = "import { Environment } from 'troupe-plugin';\n\
+                     export default class One extends Environment { start() {} ";
+        write("one/one.js", &format!("{class}}}\n"));
+        refused("host plugin build one", &["the class One has no `static description`"]);
+        write("one/one.js", &format!("{class}static description = {{}}; }}\n"));
+        refused("host plugin build one", &["the class One has no method `rules`"]);
     }
 }
 
-/// The fixture `sudoku` as a component.
-fn sudoku_in(language: &str, folder: &Path) -> PathBuf {
-    type_in(folder, &format!("host plugin new --lang {language} sudoku")).unwrap();
-    let sources = repository().join("tests/fixtures/languages").join(language).join("sudoku");
-    for file in fs::read_dir(sources).unwrap().map(Result::unwrap) {
-        fs::copy(file.path(), folder.join("sudoku").join(file.file_name())).unwrap();
-    }
-    type_in(folder, "host plugin build sudoku").unwrap();
-    folder.join("sudoku/sudoku.wasm")
+/// It has to fail with this exit code; what it says of that.
+fn fail(folder: &Path, line: &str, code: i32) -> String {
+    let line = format!("{line} || test $? = {code} && exit 99");
+    type_in(folder, &line).expect_err("it succeeded")
 }
 
-fn load(file: &Path) -> EnvironmentPlugin {
-    let files = [file.to_owned()];
-    let library = PluginLibrary::load(&files, &[], &Limits::default(), Grants::default()).unwrap();
-    library.environment(None).unwrap().clone()
-}
-
-fn begin(environment: &EnvironmentPlugin, settings: &str, split: Split, seed: u32) -> LiveEpisode {
-    let table: toml::Table = settings.parse().unwrap();
-    let settings = environment.settings(&table).unwrap().configured().to_vec();
-    let seats = ["filler", "checker"].map(Seat::new).to_vec();
-    environment.start(&Task { split, seed, settings, seats, entry: None }).unwrap()
-}
-
-/// Everything that can be seen in it.
-fn seen(episode: &mut LiveEpisode) -> String {
-    let views = ["filler", "checker"].map(Seat::new).map(|seat| {
-        let (rules, view) = (episode.rules(&seat).unwrap(), episode.observe(&seat).unwrap());
-        format!("{rules} {view:?} {:?}", episode.demonstrate(&seat).unwrap())
-    });
-    views.join("\n")
-}
-
-/// What models would say, right and wrong, in every form.
-const SAID: [(&str, &str); 18] = [
-    ("fill", "r1c1=1"),
-    ("fill", "r1c1=1, r1c2=2"),
-    ("fill", "I think\n```\nr4c4=4\n```"),
-    ("fill", "pass"),
-    ("erase", "pass"),
-    ("erase", "r1c1-"),
-    ("fill", "r2c2=3 r2c3=1"),
-    ("fill", "r2c2=3 r2c3=1 r2c4=2 r3c3=1 r3c4=2"),
-    ("erase", "r2c2- r2c3-"),
-    ("erase", "r1c1=1"),
-    ("fill", ""),
-    ("fill", "größer als ein Brett, das niemand kennt"),
-    ("fill", "Answer: **r3c1=1**"),
-    ("grid", "1 2 3 4"),
-    ("grid", "[[1,1,1,1],[1,1,1,1],[1,1,1,1],[1,1,1,1]]"),
-    ("plan", "r1c1=1"),
-    ("plan", "nothing\n\nr3c3=2 r4c3=1"),
-    ("plan", "r1c1=1"),
-];
-
-/// Says everything to both, and what the expert says until the end; the steps.
-fn play([ours, theirs]: &mut [LiveEpisode; 2], place: &str) -> usize {
-    for step in 0.. {
-        assert_eq!(seen(ours), seen(theirs), "{place}, step {step}");
-        let seat = Seat::new(if step % 3 == 2 { "checker" } else { "filler" });
-        let action = match SAID.get(step) {
-            Some((kind, text)) => Action::new(*kind, *text),
-            None => ours.demonstrate(&seat).unwrap().unwrap(),
-        };
-        let moves = vec![Move { seat, action }];
-        let outcome = ours.act(moves.clone()).unwrap();
-        assert_eq!(outcome, theirs.act(moves).unwrap(), "{place}, step {step}");
-        if outcome.status != Status::Ongoing {
-            return step;
-        }
-    }
-    unreachable!("an episode ends")
-}
-
-fn sudoku_is_the_same_in(language: &str) {
+#[test]
+fn what_is_wrong_with_a_python_project_is_said_in_one_message() {
     let folder = TempDir::new().unwrap();
-    let theirs = load(&sudoku_in(language, folder.path()));
-    let ours = load(&support::plugin("sudoku"));
-    for settings in [
-        "",
-        "edits_per_turn = 16\nobservation = \"text\"",
-        "sight = \"split\"\nblanks = 6",
-        "size = 6\nobservation = \"grid\"\nedits_per_turn = 9",
-    ] {
-        let words = |plugin: &EnvironmentPlugin| {
-            let table: toml::Table = settings.parse().unwrap();
-            plugin.configure(&plugin.settings(&table).unwrap()).unwrap()
-        };
-        assert_eq!(words(&ours), words(&theirs), "{settings}");
-        for (split, seed) in Split::ALL.into_iter().flat_map(|split| [(split, 0), (split, 7)]) {
-            let mut pair = [&ours, &theirs].map(|plugin| begin(plugin, settings, split, seed));
-            let steps = play(&mut pair, &format!("{settings} {split} {seed}"));
-            assert!(steps >= SAID.len(), "{settings} {split} {seed}: it ended early");
-        }
-    }
-}
+    let here = folder.path();
+    type_in(here, "host plugin new --lang python game").unwrap();
 
-#[test]
-fn sudoku_in_javascript_is_sudoku_in_rust() {
-    if has("node") {
-        sudoku_is_the_same_in("javascript");
-    }
-}
+    let said = fail(here, "PATH=/nowhere $(command -v host) plugin build game", 3);
+    assert!(said.contains("python3, 3.10 or later, is missing"), "{said}");
+    // `-S` hides what is installed beside Python, the empty cache what the set-up brought.
+    fs::write(here.join("python3"), "#!/bin/sh\nexec \"$REAL\" -S \"$@\"\n").unwrap();
+    type_in(here, "chmod +x python3").unwrap();
+    let bare = "REAL=$(python3 -c 'import sys; print(sys.executable)') PATH=$PWD:$PATH \
+                XDG_CACHE_HOME=$PWD/cache host plugin build game";
+    let said = fail(here, bare, 3);
+    assert!(said.contains("python3 -m pip install componentize-py==0.25.1"), "{said}");
 
-#[test]
-fn sudoku_in_c_is_sudoku_in_rust() {
-    sudoku_is_the_same_in("c");
+    let sources = here.join("game/game.py");
+    fs::write(&sources, "import troupe_plugin\n\nGame = undefined\n").unwrap();
+    let said = fail(here, "host plugin build game", 3);
+    assert!(said.contains("game.py\", line 3"), "{said}");
+    assert!(said.contains("NameError: name 'undefined'") && !said.contains("backtrace"), "{said}");
+    fs::write(&sources, "class Game(:\n").unwrap();
+    let said = fail(here, "host plugin build game", 3);
+    assert!(said.contains("game.py:1: invalid syntax"), "{said}");
+    fs::write(&sources, "").unwrap();
+    let said = fail(here, "host plugin build game", 3);
+    assert!(said.contains("has to define one class that derives from `Environment`"), "{said}");
 }

@@ -180,7 +180,7 @@ fn a_tool_that_was_not_granted_is_neither_told_of_nor_called() {
         play(&config, &team(&config, &[("searcher", &searcher()), ("writer", &writer())]));
     for (_, message) in void(&rollout) {
         let said = "search a corpus, which was not granted to it; grant it with \
-                    `--grant-retrieval search-workflow`";
+                    `--grant search-workflow=search`";
         assert!(message.contains(said), "{message}");
     }
     assert!(rollout.samples.is_empty());
@@ -249,7 +249,7 @@ fn without_a_grant_a_plugin_that_wants_to_search_is_not_loaded() {
     let mut config = library(folder.path());
     config.retrieval = Default::default();
     let error = scenario_of(&config, None).err().unwrap().to_string();
-    let said = "grant that with `--grant-retrieval search-environment`, and name the corpus in";
+    let said = "grant that with `--grant search-environment=search`, and name the corpus in";
     assert!(error.contains("troupe:plugin/retrieval@0.2.0") && error.contains(said), "{error}");
     let file = fixture("search-environment").display().to_string();
     let (code, _, stderr) = run(&["plugin", "bench", &file]);
@@ -296,7 +296,7 @@ fn a_namesake_with_another_digest_gets_nothing() {
         config.plugins.files[place] = other.clone();
         let error = scenario_of(&config, None).err().unwrap().to_string();
         assert!(error.starts_with(&format!("`{name}` was granted `retrieval` as the file")));
-        for said in [&digest_of(&honest), &digest_of(&other), "`--grant-retrieval "] {
+        for said in [&digest_of(&honest), &digest_of(&other), "`--grant "] {
             assert!(error.contains(said), "{error}");
         }
         // Whoever grants the name grants what is there.

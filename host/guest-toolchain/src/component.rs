@@ -11,9 +11,9 @@ use wit_parser::Resolve;
 pub struct NotAModule(String);
 
 impl NotAModule {
-    fn because(error: &impl std::fmt::Debug) -> Self {
-        // The whole chain, which only `Debug` shows, on one line.
-        let text = format!("{error:?}");
+    fn because(error: &impl std::fmt::Display) -> Self {
+        // The whole chain, on one line.
+        let text = format!("{error:#}");
         NotAModule(text.split_whitespace().collect::<Vec<_>>().join(" "))
     }
 }

@@ -4,7 +4,9 @@
 mod cache;
 mod component;
 mod rust;
+mod world;
 
 pub use cache::cache_folder;
 pub use component::{NotAModule, component_of, component_of_world};
 pub use rust::{NoToolchain, TARGET, Toolchain};
+pub use world::{system_calls, world_of};

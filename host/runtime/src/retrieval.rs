@@ -41,7 +41,7 @@ pub enum CorpusError {
     },
     /// There is a corpus, and nobody may search it.
     #[error(
-        "nobody may search the corpus `{}`; grant it with `--grant-retrieval <plugin>` or \
+        "nobody may search the corpus `{}`; grant it with `--grant PLUGIN=search` or \
          `retrieval.grant`, or leave `retrieval.corpus` out",
         file.display()
     )]

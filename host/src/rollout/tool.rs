@@ -8,15 +8,15 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::plugin::{Call, PluginFailure, Request, Returned, Tool, WorkflowPlugin};
+use crate::plugin::{Call, PluginFailure, Request, Returned, Right, Tool, WorkflowPlugin};
 
 /// What came of a call: whether it did what was asked, and a JSON object.
 type Answer = (bool, Value);
 
-/// A tool and the flag that grants it.
+/// A tool and what has to be granted for it.
 struct Granted {
     name: &'static str,
-    flag: &'static str,
+    right: Right,
     does: &'static str,
 }
 
@@ -73,9 +73,10 @@ fn misunderstood(error: impl std::fmt::Display) -> Answer {
 fn not_offered(workflow: &WorkflowPlugin, name: &str) -> PluginFailure {
     let message = match ALL.iter().find(|tool| tool.name == name) {
         None => format!("there is no tool `{name}`"),
-        Some(Granted { flag, does, .. }) => format!(
-            "it wants to {does}, which was not granted to it; grant it with `{flag} {}`",
-            workflow.plugin().stem()
+        Some(Granted { right, does, .. }) => format!(
+            "it wants to {does}, which was not granted to it; grant it with `--grant {}={}`",
+            workflow.plugin().stem(),
+            right.word()
         ),
     };
     workflow.failure("advance", message)

@@ -4,6 +4,7 @@
 #include "../testing.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +77,50 @@ static void read(void) {
   EXPECT_TEXT(answer_of(" <think> and no end"), "");
 }
 
+static const Setting SETTINGS[] = {
+    INTEGER_SETTING("walls", "Walls.", 0, 9, 4),
+    NUMBER_SETTING("slip", "Chance to slip.", 0, 0.9, 0.5),
+    FLAG_SETTING("fog", "Whether there is fog.", true),
+    CHOICE_SETTING("view", "The view.", "list map"),
+    TEXT_SETTING("name", "A name.", "ann"),
+    {0}};
+
+static void expect_refused(Value value, const char *reason) {
+  reported.any = false;
+  check_settings(SETTINGS, &(Settings){1, &value});
+  EXPECT(reason ? reported.any && reported.fault == FAULT_SETTINGS : !reported.any);
+  if (reason) EXPECT_TEXT(reported.message, reason);
+  reported.any = false;
+}
+
+static void set(void) {
+  static const char WALLS[] = "`walls` is %s, but must be a whole number from 0 to 9";
+  static const char SLIP[] = "`slip` is %s, but must be a number from 0 to 0.9";
+  expect_refused((Value){"walls", INTEGER, 9, ""}, NULL);
+  expect_refused((Value){"view", TEXT, 0, "map"}, NULL);
+  expect_refused((Value){"name", TEXT, 0, ""}, NULL);
+  expect_refused((Value){"walls", INTEGER, 10, ""}, text(WALLS, "10"));
+  expect_refused((Value){"walls", NUMBER, 4, ""}, text(WALLS, "4"));
+  expect_refused((Value){"slip", NUMBER, 1.5, ""}, text(SLIP, "1.5"));
+  expect_refused((Value){"slip", NUMBER, NAN, ""}, text(SLIP, "nan"));
+  expect_refused((Value){"fog", TEXT, 0, "yes"}, "`fog` is \"yes\", but must be true or false");
+  expect_refused((Value){"view", TEXT, 0, "ma"},
+                 "`view` is \"ma\", but must be one of \"list\", \"map\"");
+  expect_refused((Value){"name", FLAG, 0, ""}, "`name` is false, but must be a string");
+  expect_refused((Value){"doors", INTEGER, 1, ""}, "there is no setting `doors`");
+}
+
+/* What is white space in the other languages is white space here. */
+static void split(void) {
+  static const char *const GAPS[] = {" ", "\n", "\r\n", "\u00a0", "\xc2\x85", "\u2003", "\u3000"};
+  for (size_t i = 0; i < sizeof GAPS / sizeof *GAPS; i++) {
+    EXPECT(count_words(text("%sone%stwo%s", GAPS[i], GAPS[i], GAPS[i])) == 2);
+    EXPECT(length_without_end(text("one%s", GAPS[i]), 3 + strlen(GAPS[i])) == 3);
+  }
+  EXPECT(count_words("one\u200btwo\ufeffthree\x1c") == 1);
+  EXPECT(count_words("\u00a0\u00a0") == 0 && white_space_at("") == 0);
+}
+
 static void speak(void) {
   Talk *talk = begin_talk("Rules.", "do", NULL);
   const Step *step = hears_begun(&talk, "a {observation}");
@@ -89,6 +134,6 @@ int main(int count, char **words) {
   if (count == 5) draw((Split)atoi(words[2]), (uint32_t)strtoul(words[3], NULL, 10), words[4]);
   else if (count == 3) own(words[2]);
   else if (count == 2) speak(); /* ends with a problem: the field is unknown */
-  else read();
+  else read(), set(), split();
   return 0;
 }

@@ -4,7 +4,7 @@ import { Outcome } from './outcome.js';
 import { partsOf } from './parts.js';
 import { Problem } from './problem.js';
 import { Random, owningSplit } from './random.js';
-import { listed, values } from './settings.js';
+import { checked, listed, values } from './settings.js';
 import { load, save } from './state.js';
 
 /** Problems to draw before the settings are called impossible. */
@@ -109,8 +109,9 @@ function preset([name, { summary, settings }]) {
 const toml = (value) => (typeof value === 'string' ? JSON.stringify(value) : String(value));
 
 /** What the class makes of settings, with what it left out filled in. */
-export function configureEnvironment(Class, settings) {
-  const { seats, takesRecords, ...said } = Class.configure(values(settings)) ?? {};
+export function configureEnvironment(Class, configured) {
+  const settings = checked(Class.description.settings ?? {}, configured);
+  const { seats, takesRecords, ...said } = Class.configure(settings) ?? {};
   const extras = [];
   if (takesRecords) extras.push({ key: 'records', value: 'optional' });
   if (seats) extras.push({ key: 'seats', value: seats.join(' ') });

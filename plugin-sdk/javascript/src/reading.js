@@ -8,15 +8,20 @@ const LABELS = ['final answer:', 'answer:', 'moves:', 'plan:'];
 const SPACE = '\\t-\\r \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000';
 const AROUND = new RegExp(`^[${SPACE}]+|[${SPACE}]+$`, 'gu');
 const WRAPPED = new RegExp(`^[${SPACE}\`*"$]+|[${SPACE}\`*"$]+$`, 'gu');
+const ENDING = new RegExp(`[${SPACE}]+$`, 'u');
 const GAPS = new RegExp(`[${SPACE}]+`, 'u');
 
 const trim = (text) => text.replace(AROUND, '');
-const trimEnd = (text) => text.replace(new RegExp(`[${SPACE}]+$`, 'u'), '');
 const linesOf = (text) => {
   const lines = text.split('\n');
   if (lines.at(-1) === '') lines.pop();
   return lines;
 };
+
+/** The text without white space at its end. */
+export function trimEnd(text) {
+  return text.replace(ENDING, '');
+}
 
 /** The words of a text, split at white space. */
 export function words(text) {

@@ -3,8 +3,8 @@
 import { reusable } from './environment.js';
 import { partsOf, sameSeat, seatOf, textOf } from './parts.js';
 import { Problem } from './problem.js';
-import { answerOf, words } from './reading.js';
-import { listed, text, values } from './settings.js';
+import { answerOf, trimEnd, words } from './reading.js';
+import { checked, listed, text, values } from './settings.js';
 import { load, save } from './state.js';
 import { Step } from './step.js';
 
@@ -53,7 +53,7 @@ export class Workflow {
   request(seat, fields, more = {}) {
     const { role, instance } = seatOf(seat);
     const { system, message } = this.prompts[role];
-    const told = message.replace(FIELD, (_, name) => fields[name] ?? '').trimEnd();
+    const told = trimEnd(message.replace(FIELD, (_, name) => fields[name] ?? ''));
     const said = (author, parts) => ({ author, parts: partsOf(parts) });
     return { seat: { role, instance }, messages: [said('system', system), said('user', told)], ...more };
   }
@@ -105,12 +105,17 @@ export function describeWorkflow({ description }) {
     settings: listed(settingsOf(description)),
     actions: description.actions ?? [],
     needs: { memoryMib: null, fuel: null, ...description.needs },
-    extras: reusable(description),
+    extras: [...reusable(description), ...tools(description)],
   };
 }
 
+/** What it calls, so that its user is told what has to be granted. */
+function tools({ tools: called = [] }) {
+  return called.length > 0 ? [{ key: 'tools', value: called.join(' ') }] : [];
+}
+
 export function configureWorkflow(Class, configured, kinds) {
-  const settings = values(configured);
+  const settings = checked(settingsOf(Class.description), configured);
   chosenKind(Class, settings, kinds);
   const roles = [];
   const vocabulary = new Set();

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
 
-import { Environment, finalAnswer, integer, last, Outcome, owningSplit, Problem, Proposals, Random, Workflow } from '../index.js';
+import { choice, Environment, finalAnswer, flag, integer, last, number, Outcome, owningSplit, Problem, Proposals, Random, retrieval, sandbox, text, Workflow } from '../index.js';
+import { checked } from '../src/settings.js';
 import { load, save } from '../src/state.js';
-import { begin, check } from '../testing.js';
+import { begin, check, grant } from '../testing.js';
 
 const read = (path) => readFileSync(new URL(path, import.meta.url), 'utf8');
 const chance = JSON.parse(read('../../tests/chance.json'));
@@ -105,6 +106,34 @@ test('exceptions are problems that say where they were thrown', () => {
   });
 });
 
+test('what is outside of its domain is refused', () => {
+  const declared = {
+    walls: integer('Walls.', 0, 9, 4),
+    slip: number('Chance to slip.', 0, 0.9, 0.5),
+    fog: flag('Whether there is fog.', true),
+    view: choice('The view.', ['list', 'map']),
+    name: text('A name.', 'ann'),
+  };
+  const value = (tag, val) => ({ tag, val });
+  for (const [name, given, reason] of [
+    ['walls', value('integer', 10), '`walls` is 10, but must be a whole number from 0 to 9'],
+    ['walls', value('number', 4), '`walls` is 4, but must be a whole number from 0 to 9'],
+    ['walls', value('integer', 4.5), '`walls` is 4.5, but must be a whole number from 0 to 9'],
+    ['slip', value('number', 1.5), '`slip` is 1.5, but must be a number from 0 to 0.9'],
+    ['slip', value('number', NaN), '`slip` is NaN, but must be a number from 0 to 0.9'],
+    ['fog', value('text', 'yes'), '`fog` is "yes", but must be true or false'],
+    ['view', value('text', 'sphere'), '`view` is "sphere", but must be one of "list", "map"'],
+    ['name', value('flag', false), '`name` is false, but must be a string'],
+    ['doors', value('integer', 1), 'there is no setting `doors`'],
+    ['toString', value('integer', 1), 'there is no setting `toString`'],
+  ]) assert.throws(() => checked(declared, [{ name, value: given }]), { fault: 'settings', message: reason });
+  const right = [{ name: 'walls', value: value('integer', 9) }, { name: 'view', value: value('text', 'map') }];
+  assert.deepEqual(checked(declared, right), { walls: 9, view: 'map' });
+  for (const settings of [{ lamps: 4 }, { lamps: '1' }, { doors: 1 }]) {
+    assert.throws(() => begin(Lamp, { settings }), { fault: 'settings' });
+  }
+});
+
 test('moves at the same time are made in turn until one ends it', () => {
   const move = { seat: { role: 'player', instance: 0 }, action: { kind: 'press', text: 'on' } };
   const { effects, awards } = begin(Lamp, { settings: { lamps: 2 } }).move([move, move, move]);
@@ -121,16 +150,35 @@ test('a check finds state that is forgotten', () => {
   assert.throws(() => check(Forgetful), /goes on differently|looks different/);
 });
 
+test('what the host refuses is thrown with what it says', () => {
+  const refusing = (payload) => () => { throw Object.assign(new Error('see error.payload'), { payload }); };
+  grant('retrieval', { search: refusing('the query is too long') });
+  assert.throws(() => retrieval.search('x'), { message: 'the query is too long' });
+  grant('sandbox', {
+    run: refusing({ tag: 'unknown-language', val: 'malbolge' }),
+    runBatch: () => [{ tag: 'ok', val: { fuel: 1 } }, { tag: 'err', val: { tag: 'harness', val: 'no worker' } }],
+  });
+  assert.throws(() => sandbox.run('malbolge', ''), { fault: 'internal', message: 'no interpreter for `malbolge` is loaded' });
+  assert.throws(() => sandbox.runBatch('python', '', []), { message: 'the sandbox failed: no worker' });
+  grant('sandbox', { runBatch: (_language, _program, _stdins, { fuel, memoryMib }) => [{ tag: 'ok', val: { fuel, memoryMib } }] });
+  assert.deepEqual(sandbox.runBatch('python', '', [], { fuel: 5 }), [{ fuel: 5, memoryMib: 512 }]);
+  grant('sandbox', null);
+  assert.throws(() => sandbox.run('python', ''), /does not say `grants: \['sandbox'\]`/);
+});
+
 test('a message with a field that nobody fills in is refused', async () => {
   const { workflowOf } = await import('../src/component.js');
   class Echo extends Workflow {
-    static description = { name: 'echo', version: '1.0.0', summary: '', roles: { a: { summary: '', message: 'see {observation}' } } };
+    static description = { name: 'echo', version: '1.0.0', summary: '', tools: ['run', 'search'], roles: { a: { summary: '', message: 'see {observation}' } } };
   }
   const { describe, configure } = workflowOf(Echo);
+  assert.deepEqual(describe().extras, [{ key: 'tools', value: 'run search' }]);
   const settings = describe().settings.map(({ name, default: value }) => ({ name, value }));
   assert.deepEqual(configure(settings, [{ name: 'do', summary: '' }]).vocabulary, ['see']);
   settings.find(({ name }) => name === 'a_message').value = { tag: 'text', val: '{plan}' };
   assert.throws(() => configure(settings, [{ name: 'do', summary: '' }]), ({ fault, message }) => fault === 'settings' && message.includes('`{plan}`'));
+  settings.push({ name: 'b_message', value: { tag: 'text', val: '' } });
+  assert.throws(() => configure(settings, [{ name: 'do', summary: '' }]), { fault: 'settings', message: 'there is no setting `b_message`' });
 });
 
 test('the pages of the SDKs show the templates', () => {

@@ -22,6 +22,15 @@ from troupe_plugin.environment import (
     Split,
     Task,
 )
+from troupe_plugin.settings import (
+    Configured,
+    FlagValue,
+    IntegerValue,
+    NumberValue,
+    TextValue,
+    checked,
+    chosen,
+)
 from troupe_plugin.testing import check_environment, play
 from troupe_plugin.types import REUSABLE, Fault, Move, Problem
 
@@ -167,6 +176,39 @@ class State(unittest.TestCase):
         saved = Episode.of(Cards).start(Cards.task()).save()
         for bytes in (b"", b"\0", saved[:-1], saved + b"\2", b"abcd" + saved[4:]):
             self.assertEqual(fault(lambda: Episode.of(Cards).resume(bytes))[0], Fault.STATE)
+
+
+class Values(unittest.TestCase):
+    DECLARED = [
+        Setting.integer("walls", "Walls.", 0, 9, 4),
+        Setting.number("slip", "Chance to slip.", 0, 0.9, 0.5),
+        Setting.flag("fog", "Whether there is fog.", True),
+        Setting.choice("view", "The view.", ["list", "map"]),
+        Setting.text("name", "A name.", "ann"),
+    ]
+
+    def test_what_is_outside_of_its_domain_is_refused(self):
+        for name, value, reason in [
+            ("walls", IntegerValue(10), "`walls` is 10, but must be a whole number from 0 to 9"),
+            ("walls", NumberValue(4.0), "`walls` is 4.0, but must be a whole number from 0 to 9"),
+            ("walls", FlagValue(True), "`walls` is true, but must be a whole number from 0 to 9"),
+            ("slip", NumberValue(1.5), "`slip` is 1.5, but must be a number from 0 to 0.9"),
+            ("slip", NumberValue(float("nan")), "`slip` is nan, but must be a number from 0 to 0.9"),
+            ("slip", IntegerValue(1), "`slip` is 1, but must be a number from 0 to 0.9"),
+            ("fog", TextValue("yes"), '`fog` is "yes", but must be true or false'),
+            ("view", TextValue("sphere"), '`view` is "sphere", but must be one of "list", "map"'),
+            ("name", FlagValue(False), "`name` is false, but must be a string"),
+            ("doors", IntegerValue(1), "there is no setting `doors`"),
+        ]:
+            refused = fault(lambda: checked(self.DECLARED, [Configured(name, value)]))
+            self.assertEqual(refused, (Fault.SETTINGS, reason))
+
+    def test_what_is_chosen_in_a_test_is_checked_as_well(self):
+        given = chosen(self.DECLARED, {"walls": 9, "slip": 0, "view": "map"})
+        others = {"fog": True, "name": "ann"}
+        self.assertEqual(given, {"walls": 9, "slip": 0, "view": "map"} | others)
+        for settings in ({"cards": 10}, {"open": 1}, {"doors": 1}):
+            self.assertEqual(fault(lambda: play(Cards, **settings))[0], Fault.SETTINGS)
 
 
 class Calls(unittest.TestCase):

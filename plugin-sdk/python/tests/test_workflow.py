@@ -29,7 +29,7 @@ from troupe_plugin.workflow import (
 class Vote(Workflow):
     """Two voters are asked at once; the last of them acts."""
 
-    description = Description("vote", "1.0.0", "Vote.", actions=["guess"], reusable=True)
+    description = Description("vote", "1.0.0", "Vote.", actions=["guess"], reusable=True, tools=["run"])
 
     said: list[str]
     answers: list[int]
@@ -85,11 +85,18 @@ class Turns(unittest.TestCase):
         with self.assertRaisesRegex(Problem, "no tool was called"):
             Vote([], []).returned([])
 
+    def test_the_tools_that_it_calls_are_told_to_the_host(self):
+        said = [(extra.key, extra.value) for extra in Vote.description.extras]
+        self.assertEqual(said, [("reusable", ""), ("tools", "run")])
+
     def test_thinking_is_no_answer(self):
         self.assertEqual(reply("<think>U?</think>\n\nD D\n").answer, "D D")
         self.assertEqual(reply("U?</think>first\nD").last_line, "D")
         self.assertEqual(reply("<think>U U U").answer, "")
         self.assertEqual(reply(" a\nb ").answer, "a\nb")
+        # White space is the same in every language.
+        self.assertEqual(reply("\xa0<think>U").answer, "")
+        self.assertEqual(reply("a\x1cb\u2028c\x1c\xa0").last_line, "a\x1cb\u2028c\x1c")
 
     def test_who_sees_what_is_said_by_the_views(self):
         all, one = View(None, [Text("all")]), View(Seat("voter", 1), [Text("one")])

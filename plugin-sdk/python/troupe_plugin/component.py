@@ -23,7 +23,7 @@ from . import environment as environments
 from . import log, rendering, retrieval, sandbox, settings, testing, types
 from . import workflow as workflows
 from .author import the_class
-from .types import Problem, Settings
+from .types import Problem
 
 _SHARED = {
     "Split": types.Split,
@@ -219,7 +219,7 @@ def _environment(author: ModuleType) -> type:
 
         @_guarded
         def configure(self, given: list[settings.Configured]) -> environments.Configuration:
-            return kind.configure(Settings.given(given))
+            return kind.configure(settings.checked(kind.description.settings, given))
 
     return Exported
 
@@ -251,7 +251,8 @@ def _workflow(author: ModuleType) -> type:
         def configure(
             self, given: list[settings.Configured], offered: list[types.ActionKind]
         ) -> workflows.Configuration:
-            return kind.configure(Settings.given(given), offered)
+            all = settings.checked(kind.description.settings, given)
+            return kind.configure(all, offered)
 
     return Exported
 

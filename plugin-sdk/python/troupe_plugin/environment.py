@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Mapping, Sequence, TypeVar
 from . import state
 from .chance import Random
 from .rendering import Rendering
-from .settings import Setting, defaults, written
+from .settings import Setting, chosen, written
 from .state import dataclass_transform
 from .types import (
     REUSABLE,
@@ -302,8 +302,7 @@ class Environment:
         cls, seed: int = 0, split: Split = Split.TRAIN, entry: str | None = None, **settings: Any
     ) -> Task:
         """A task with the default settings but for these, for tests."""
-        all = Settings({**defaults(cls.description.settings), **settings})
-        return Task(split, seed, all, entry=entry)
+        return Task(split, seed, chosen(cls.description.settings, settings), entry=entry)
 
 
 class Episode:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Iterable, Sequence
+from typing import Any, Iterable, Mapping, Sequence
 
-from .types import Settings
+from .types import Problem, Settings
 
 
 @dataclass(frozen=True)
@@ -88,18 +88,31 @@ class Setting:
         """Any string."""
         return cls(name, summary, TextDomain(), TextValue(default))
 
-    def accepts(self, value: object) -> bool:
-        """Whether it is a value of the setting."""
+    def accepts(self, value: Any) -> bool:
+        """Whether it is a value of the setting, in the contract's form."""
+        if type(value) is not type(self.default):
+            return False
+        match self.domain:
+            case IntegerDomain((low, high)) | NumberDomain((low, high)):
+                return low <= value.value <= high
+            case ChoiceDomain(words):
+                return value.value in words
+        return True
+
+    @property
+    def wanted(self) -> str:
+        """What its values are, in words."""
         match self.domain:
             case IntegerDomain((low, high)):
-                return type(value) is int and low <= value <= high
-            case NumberDomain((low, high)):
-                return isinstance(value, (int, float)) and low <= value <= high
+                return f"a whole number from {low} to {high}"
+            case NumberDomain(ends):
+                low, high = (repr(end).removesuffix(".0") for end in ends)
+                return f"a number from {low} to {high}"
             case FlagDomain():
-                return isinstance(value, bool)
+                return "true or false"
             case ChoiceDomain(words):
-                return value in words
-        return isinstance(value, str)
+                return "one of " + ", ".join(map(written, words))
+        return "a string"
 
 
 @dataclass(frozen=True)
@@ -110,9 +123,30 @@ class Configured:
     value: Any
 
 
-def defaults(declared: Iterable[Setting]) -> Settings:
-    """The default of every declared setting."""
-    return Settings.given(Configured(setting.name, setting.default) for setting in declared)
+def checked(declared: Iterable[Setting], given: Sequence[Configured]) -> Settings:
+    """The values by name, unless one is outside of its domain, or of no setting."""
+    by_name = {setting.name: setting for setting in declared}
+    for each in given:
+        setting = by_name.get(each.name)
+        if setting is None:
+            raise Problem.settings(f"there is no setting `{each.name}`")
+        if not setting.accepts(each.value):
+            value = written(each.value.value)
+            raise Problem.settings(f"`{each.name}` is {value}, but must be {setting.wanted}")
+    return Settings.given(given)
+
+
+def chosen(declared: Sequence[Setting], values: Mapping[str, Any]) -> Settings:
+    """The defaults but for these, for tests; checked as a component would."""
+    all = {setting.name: setting.default for setting in declared}
+    for name, value in values.items():
+        is_number = isinstance(all.get(name), NumberValue) and type(value) is int
+        kind = NumberValue if is_number else _VALUES.get(type(value), TextValue)
+        all[name] = kind(value)
+    return checked(declared, [Configured(name, value) for name, value in all.items()])
+
+
+_VALUES = {int: IntegerValue, float: NumberValue, bool: FlagValue, str: TextValue}
 
 
 def written(value: object) -> str:

@@ -95,8 +95,7 @@ def play_expert(episode: Episode, seat: Seat = PLAYER) -> Episode:
 def check_environment(kind: type[Environment], tasks: int = 20, **settings: Any) -> None:
     """Whether the expert solves tasks, starts follow from tasks and belong to one
     split, nothing depends on being looked at, and settings suit at their ends."""
-    all = declared.defaults(kind.description.settings) | settings
-    configuration = kind.configure(declared.Settings(all))
+    configuration = kind.configure(declared.chosen(kind.description.settings, settings))
     owners: dict[str, Split] = {}
     for split in Split:
         for seed in range(tasks):
@@ -146,7 +145,7 @@ class Stage:
     def __init__(
         self, workflow: type[Workflow], environment: type[Environment], task: Task, **settings: Any
     ) -> None:
-        all = declared.Settings(declared.defaults(workflow.description.settings) | settings)
+        all = declared.chosen(workflow.description.settings, settings)
         actions = environment.description.actions
         roles = workflow.configure(all, actions).roles
         self.seats = [Seat(role.name, n) for role in roles for n in range(role.seats)]

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any, ClassVar, Iterable, Mapping, Sequence, TypeVar
 
 from . import state
+from .reading import WHITE
 from .settings import Setting
 from .state import dataclass_transform
 from .types import (
@@ -69,7 +70,8 @@ W = TypeVar("W", bound="Workflow")
 class Description:
     """What a workflow is. `actions` are the kinds of action it sends; none when it
     takes what the environment offers first. `reusable` says that sessions leave
-    nothing behind, so that the next one may begin in a used instance."""
+    nothing behind, so that the next one may begin in a used instance. `tools` are
+    those it calls, such as `run`, which its user has to grant."""
 
     name: str
     version: str
@@ -78,11 +80,14 @@ class Description:
     settings: Sequence[Setting] = ()
     needs: Needs = Needs()
     reusable: InitVar[bool] = False
+    tools: InitVar[Sequence[str]] = ()
     extras: list[Extra] = field(default_factory=list)
 
-    def __post_init__(self, reusable: bool) -> None:
+    def __post_init__(self, reusable: bool, tools: Sequence[str]) -> None:
         if reusable:
             self.extras.append(REUSABLE)
+        if tools:
+            self.extras.append(Extra("tools", " ".join(tools)))
         self.actions, self.settings = list(self.actions), list(self.settings)
 
 
@@ -256,14 +261,14 @@ class Reply:
         """What the role says when it has thought: what follows `</think>`, or all
         of it. Of thinking that came to no end nothing counts."""
         _, mark, said = self.text.rpartition("</think>")
-        if not mark and self.text.lstrip().startswith("<think>"):
+        if not mark and self.text.lstrip(WHITE).startswith("<think>"):
             return ""
-        return said.strip()
+        return said.strip(WHITE)
 
     @property
     def last_line(self) -> str:
         """The last line that is not blank."""
-        return (self.answer.splitlines() or [""])[-1].strip()
+        return self.answer.rpartition("\n")[2].strip(WHITE)
 
 
 @dataclass

@@ -64,6 +64,7 @@ impl Workflow for Aggregate {
         let summary = "Several reasoners and tools propose, an aggregator decides.";
         Description::new("aggregate", env!("CARGO_PKG_VERSION"), summary)
             .reusable()
+            .calls(&[tool::RUN])
             .setting(Kinds::setting())
             .setting(Setting::integer("reasoners", "Seats of the reasoner.", 1..=16, 2))
             .setting(Setting::integer("tools", "Seats of the tool; they run programs.", 0..=16, 0))

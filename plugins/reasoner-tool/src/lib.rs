@@ -56,6 +56,7 @@ impl Workflow for ReasonerTool {
         let summary = "A reasoner and a tool answer until they agree.";
         Description::new("reasoner-tool", env!("CARGO_PKG_VERSION"), summary)
             .reusable()
+            .calls(&[tool::RUN])
             .setting(Kinds::setting())
             .setting(Setting::integer(
                 "rounds",

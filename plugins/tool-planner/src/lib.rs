@@ -48,6 +48,7 @@ impl Workflow for ToolPlanner {
         let summary = "A tool writes a program that proposes, a planner decides.";
         Description::new("tool-planner", env!("CARGO_PKG_VERSION"), summary)
             .reusable()
+            .calls(&[tool::RUN])
             .setting(Kinds::setting())
             .setting(Setting::text("language", "The programs' language.", "python"))
             .prompts(&[TOOL, PLANNER])

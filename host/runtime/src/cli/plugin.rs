@@ -71,6 +71,9 @@ fn load(
 /// The command that looks at it again.
 fn spoken(subject: &PluginSubject, set: &[String]) -> String {
     let mut words = vec!["host plugin check".to_owned(), quoted(&subject.plugin.to_string_lossy())];
+    words.extend(
+        subject.grant.iter().map(|grant| format!("--grant {}", quoted(&grant.to_string()))),
+    );
     words.extend(subject.grant_sandbox.then(|| "--grant-sandbox".to_owned()));
     let corpus = subject.grant_retrieval.iter().map(|file| file.to_string_lossy().into_owned());
     let corpus = corpus.collect::<Vec<_>>().join(",");
@@ -81,7 +84,7 @@ fn spoken(subject: &PluginSubject, set: &[String]) -> String {
 
 /// As a shell reads one word.
 fn quoted(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=,".contains(letter);
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=,@:".contains(letter);
     match word.chars().all(is_plain) {
         true => word.to_owned(),
         false => format!("'{}'", word.replace('\'', "'\\''")),
@@ -210,6 +213,7 @@ fn inspect_workflow(workflow: &WorkflowPlugin, table: &toml::Table) -> anyhow::R
     report::line(&format!("\nworkflow {} {}", description.name, description.version));
     report::line(&format!("  {}", description.summary));
     inspect_needs(&description.needs, description.is_reusable());
+    inspect_tools(workflow);
     report::line("");
     let kind = |name: &String| ActionKind { name: name.clone(), summary: String::new() };
     let kinds: Vec<ActionKind> = match description.actions.as_slice() {
@@ -225,6 +229,22 @@ fn inspect_workflow(workflow: &WorkflowPlugin, table: &toml::Table) -> anyhow::R
     report::table(&["role", "seats", "task"], &rows);
     inspect_settings("workflow", &description.settings);
     Ok(())
+}
+
+/// What it will want to be granted, although it imports nothing.
+fn inspect_tools(workflow: &WorkflowPlugin) {
+    let granted = |right: &str| {
+        let name = workflow.plugin().stem();
+        report::line(&format!("    granted with `--grant {name}={right}`"));
+    };
+    for tool in workflow.description().tools() {
+        report::line(&format!("  calls the tool `{tool}`"));
+        match tool {
+            "run" => granted("sandbox"),
+            "search" => granted("search"),
+            _ => report::line("    which this host does not have"),
+        }
+    }
 }
 
 fn inspect_settings(table: &str, settings: &[Setting]) {

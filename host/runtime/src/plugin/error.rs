@@ -86,10 +86,10 @@ pub enum PluginError {
     /// It was granted something as another file than it is.
     #[error(
         "`{name}` was granted `{}` as the file with the digest sha256:{meant}, and `{}` is \
-         another one (sha256:{digest}); if you trust it, grant it anew with `{} {name}`",
+         another one (sha256:{digest}); if you trust it, grant it anew with `--grant {name}={}`",
         right.interface(),
         file.display(),
-        right.flag(),
+        right.word(),
         name = name_of(file)
     )]
     AnotherFile {
@@ -105,11 +105,11 @@ pub enum PluginError {
     /// A grant names two different files.
     #[error(
         "`{name}` is granted `{}`, and there are two different files of that name, `{}` and \
-         `{}`; say which one is meant with its digest, as in `{} {name}@sha256:{digest}`",
+         `{}`; say which one is meant with its digest, as in `--grant {name}@sha256:{digest}={}`",
         right.interface(),
         first.display(),
         second.display(),
-        right.flag(),
+        right.word(),
         name = name_of(first)
     )]
     Ambiguous {
@@ -214,14 +214,14 @@ impl PluginError {
         if let Some(meant) = grants.meant(right, file, digest) {
             return PluginError::another_file(right, file, meant, digest);
         }
-        let (flag, name) = (right.flag(), name_of(file));
+        let grant = format!("`--grant {}={}`", name_of(file), right.word());
         let hint = match right {
             Right::Sandbox => format!(
                 "if you want it to run model-written programs in the sandbox, grant that with \
-                 `{flag} {name}`"
+                 {grant}"
             ),
             Right::Retrieval => format!(
-                "if you want it to search a corpus, grant that with `{flag} {name}`, and name the \
+                "if you want it to search a corpus, grant that with {grant}, and name the \
                  corpus in `retrieval.corpus`"
             ),
         };

@@ -25,11 +25,11 @@ impl Right {
         }
     }
 
-    /// The flag that grants it to a plugin.
-    pub(super) fn flag(self) -> &'static str {
+    /// Its word in `--grant NAME=WORD`.
+    pub fn word(self) -> &'static str {
         match self {
-            Right::Sandbox => "--grant-sandbox",
-            Right::Retrieval => "--grant-retrieval",
+            Right::Sandbox => "sandbox",
+            Right::Retrieval => "search",
         }
     }
 }

@@ -5,8 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use guest_toolchain::{cache_folder, component_of_world};
-use wasmparser::{Parser, Payload};
+use guest_toolchain::{cache_folder, component_of_world, system_calls, world_of};
 
 use super::Project;
 use super::error::ProjectError;
@@ -16,7 +15,6 @@ use crate::storage::{StorageError, create_folder, list_folder, write_file};
 /// The version that `cargo xtask setup` brings and people are advised to install.
 const COMPILER: &str = "ziglang-0.17.1";
 const INSTALL: &str = "pip install ziglang==0.17.1";
-const PACKAGE: &str = "troupe:plugin/";
 const WORLD: &str = "this-plugin";
 /// Files that end like this are for a native compiler.
 const TEST: &str = "_test.c";
@@ -48,7 +46,15 @@ pub fn build(project: &Project) -> Result<Vec<u8>, ProjectError> {
         _ => return Err(ProjectError::Build(name())),
     }
     let module = std::fs::read(&module).map_err(StorageError::io("read", &module))?;
-    let wit = stage_contract(folder, &staging, &world_of(&module))?;
+    let calls = system_calls(&module);
+    if !calls.is_empty() {
+        return Err(ProjectError::System(name(), calls.join("`, `")));
+    }
+    let world = world_of(&module, CONTRACT, WORLD);
+    if !world.contains("export ") {
+        return Err(ProjectError::NothingExported(name()));
+    }
+    let wit = stage_contract(folder, &staging, &world)?;
     component_of_world(&module, &wit, WORLD)
         .map_err(|error| ProjectError::NotAPlugin(name(), error))
 }
@@ -74,39 +80,6 @@ fn stage_contract(folder: &Path, staging: &Path, world: &str) -> Result<PathBuf,
     Ok(staged)
 }
 
-/// A world with the interfaces of the contract that the module imports from and
-/// exports functions of.
-fn world_of(module: &[u8]) -> String {
-    let (mut imports, mut exports) = (Vec::new(), Vec::new());
-    // A module that cannot be read is refused when a component is to be made of it.
-    for payload in Parser::new(0).parse_all(module).flatten() {
-        match payload {
-            Payload::ImportSection(section) => {
-                let names = section.into_imports().flatten().map(|import| import.module.to_owned());
-                imports.extend(names.filter_map(|name| interface(&name)));
-            }
-            Payload::ExportSection(section) => {
-                let names = section.into_iter().flatten().map(|export| export.name.to_owned());
-                exports.extend(names.filter_map(|name| interface(&name)));
-            }
-            _ => {}
-        }
-    }
-    let lines = |word: &str, mut names: Vec<String>| {
-        names.sort_unstable();
-        names.dedup();
-        names.iter().map(|name| format!("  {word} {name};\n")).collect::<String>()
-    };
-    let (imports, exports) = (lines("import", imports), lines("export", exports));
-    format!("package {CONTRACT};\n\nworld {WORLD} {{\n{imports}{exports}}}\n")
-}
-
-/// `environment` of `troupe:plugin/environment@0.2.0#describe`.
-fn interface(name: &str) -> Option<String> {
-    let (interface, _) = name.strip_prefix(PACKAGE)?.split_once('@')?;
-    Some(interface.to_owned())
-}
-
 /// The user's own Zig, one from PyPI, or the one that `cargo xtask setup` brought.
 fn compiler() -> Result<Command, ProjectError> {
     let cached = cache_folder().map(|cache| cache.join(COMPILER).join("ziglang/zig"));
@@ -129,27 +102,4 @@ fn compiler() -> Result<Command, ProjectError> {
         language: "C",
         command: INSTALL.to_owned(),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_world_is_what_the_module_imports_and_exports() {
-        let module = wat::parse_str(
-            r#"(module
-                (import "[export]troupe:plugin/workflow@0.2.0" "[resource-new]session" (func))
-                (import "troupe:plugin/log@0.2.0" "write" (func))
-                (func (export "troupe:plugin/workflow@0.2.0#describe"))
-                (func (export "troupe:plugin/workflow@0.2.0#configure"))
-                (func (export "cabi_realloc")))"#,
-        )
-        .unwrap();
-        let world = world_of(&module);
-        assert_eq!(
-            world,
-            "package troupe:plugin@0.2.0;\n\nworld this-plugin {\n  import log;\n  export workflow;\n}\n"
-        );
-    }
 }

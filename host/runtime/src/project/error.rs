@@ -49,6 +49,18 @@ pub enum ProjectError {
     /// No component can be made of what was compiled.
     #[error("`{0}` was compiled, but is no plugin: {1}")]
     NotAPlugin(String, NotAModule),
+    /// What was compiled asks for an operating system.
+    #[error(
+        "`{0}` was compiled, but asks the system for `{1}`: a plugin has no files, no clock and \
+         no terminal (`printf`, too, writes to one; `log_line` writes to the run's log)"
+    )]
+    System(String, String),
+    /// What was compiled exports nothing of the contract.
+    #[error(
+        "`{0}` was compiled, but exports no environment and no workflow: one of its files has to \
+         end with `TROUPE_ENVIRONMENT(…)` or `TROUPE_WORKFLOW(…)`"
+    )]
+    NothingExported(String),
     /// A file cannot be read or written.
     #[error(transparent)]
     Storage(#[from] StorageError),

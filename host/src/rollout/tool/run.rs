@@ -6,13 +6,13 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Answer, Granted, misunderstood, not_offered};
-use crate::plugin::{Cause, PluginFailure, Tool, WorkflowPlugin};
+use crate::plugin::{Cause, PluginFailure, Right, Tool, WorkflowPlugin};
 use crate::program::{Ending, Execution, Program};
 
 pub(super) const NAME: &str = "run";
 
 pub(super) const GRANTED: Granted =
-    Granted { name: NAME, flag: "--grant-sandbox", does: "run a program in the sandbox" };
+    Granted { name: NAME, right: Right::Sandbox, does: "run a program in the sandbox" };
 
 /// What it is told.
 #[derive(Deserialize)]

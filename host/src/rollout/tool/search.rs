@@ -4,13 +4,13 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Answer, Granted, misunderstood, not_offered};
-use crate::plugin::{PluginFailure, Tool, WorkflowPlugin};
+use crate::plugin::{PluginFailure, Right, Tool, WorkflowPlugin};
 use crate::retrieval::MAX_DOCUMENTS;
 
 pub(super) const NAME: &str = "search";
 
 pub(super) const GRANTED: Granted =
-    Granted { name: NAME, flag: "--grant-retrieval", does: "search a corpus" };
+    Granted { name: NAME, right: Right::Retrieval, does: "search a corpus" };
 
 /// What it is told.
 #[derive(Deserialize)]

@@ -1,15 +1,10 @@
 //! `--grant NAME=RIGHT,…`: what a plugin is granted.
 
+use std::fmt;
 use std::str::FromStr;
 
 use crate::config::{Config, Grantee};
-
-/// What a plugin may be granted, by the words of the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Right {
-    Sandbox,
-    Search,
-}
+use crate::plugin::Right;
 
 /// A plugin, and what it is granted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,10 +19,17 @@ impl GrantArg {
         for right in &self.rights {
             let all = match right {
                 Right::Sandbox => &mut config.sandbox.grant,
-                Right::Search => &mut config.retrieval.grant,
+                Right::Retrieval => &mut config.retrieval.grant,
             };
             Grantee::extend(all, std::slice::from_ref(&self.grantee));
         }
+    }
+}
+
+impl fmt::Display for GrantArg {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rights: Vec<&str> = self.rights.iter().map(|right| right.word()).collect();
+        write!(out, "{}={}", self.grantee, rights.join(","))
     }
 }
 
@@ -40,7 +42,7 @@ impl FromStr for GrantArg {
             .ok_or("say what is granted to whom, such as `my-plugin=sandbox,search`")?;
         let right = |word: &str| match word {
             "sandbox" => Ok(Right::Sandbox),
-            "search" | "retrieval" => Ok(Right::Search),
+            "search" | "retrieval" => Ok(Right::Retrieval),
             _ => Err(format!("there is no right `{word}`; there are `sandbox` and `search`")),
         };
         let rights = rights.split(',').map(right).collect::<Result<_, _>>()?;
@@ -65,7 +67,10 @@ mod tests {
         assert_eq!(granted("quiz=search"), (vec![], quiz()));
         assert_eq!(granted("quiz=sandbox,search"), (quiz(), quiz()));
         let bound = format!("quiz@sha256:{}", "a".repeat(64));
-        assert_eq!(granted(&format!("{bound}=sandbox")).0, [bound]);
+        assert_eq!(granted(&format!("{bound}=sandbox")).0, [bound.clone()]);
+        for said in ["quiz=search", &format!("{bound}=sandbox,search")] {
+            assert_eq!(said.parse::<GrantArg>().unwrap().to_string(), said);
+        }
         for wrong in ["quiz", "quiz=", "quiz=network", "quiz@sha256:ab=sandbox"] {
             assert!(wrong.parse::<GrantArg>().is_err(), "{wrong}");
         }
