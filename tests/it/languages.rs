@@ -7,7 +7,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::projects::{commands, type_in};
+use crate::projects::{commands, shortened, type_in};
 
 pub fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -29,8 +29,7 @@ fn follow(page: &str) {
     assert!(commands.len() > 10, "{commands:?}");
     for command in commands {
         let trains = command.starts_with("host train");
-        let few = if trains { FEW } else { "" };
-        let said = type_in(folder.path(), &format!("{command}{few}")).unwrap();
+        let said = type_in(folder.path(), &shortened(&command)).unwrap();
         if command.contains("--oracle") {
             assert!(said.contains("Solved"), "{command}: {said}");
         }
@@ -39,10 +38,6 @@ fn follow(page: &str) {
         }
     }
 }
-
-/// What keeps three steps short.
-const FEW: &str = " --set imitation.enabled=false --set rollout.tasks_per_step=4 \
-                   --set validation.tasks=8 --set validation.tasks_during_training=8";
 
 #[test]
 fn every_command_of_the_page_on_python_does_what_it_says() {
