@@ -170,16 +170,13 @@ fn uses_what_it_was_granted(language: &str) {
     std::fs::write(folder.path().join("corpus.jsonl"), corpus).unwrap();
     built(language, "granted", folder.path());
     for (how, told) in [
-        ("--oracle --draw", "batch accepted:  exited 0 2, exited 0 42"),
-        ("--oracle --draw", "drawn 0"),
-        ("--oracle --draw", "Solved"),
-        ("print(6 * 7)|--human --set workflow.kind=run", "exited 0 42"),
-        ("1 / 0|--human --set workflow.kind=run", "failed ZeroDivisionError"),
-        ("1|--human --set workflow.kind=unknown", "no interpreter for `malbolge` is loaded"),
-        ("alpha|--human --set workflow.kind=query", "query accepted:  a"),
+        ("--oracle --draw", &["drawn 0", "accepted:  exited 0 2, exited 0 42", "Solved"][..]),
+        ("1 / 0|--human --set workflow.kind=run", &["failed ZeroDivisionError"]),
+        ("1|--human --set workflow.kind=unknown", &["no interpreter for `malbolge` is loaded"]),
+        ("alpha|--human --set workflow.kind=query", &["query accepted:  a"]),
     ] {
         let said = play_granted(folder.path(), how);
-        assert!(said.contains(told), "{how}: {said}");
+        told.iter().for_each(|told| assert!(said.contains(told), "{how}: {said}"));
     }
 }
 
