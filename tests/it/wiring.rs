@@ -218,6 +218,28 @@ fn the_share_of_groups_that_a_filter_leaves_out_is_not_learned_from() {
 }
 
 #[test]
+fn tasks_that_teach_nothing_are_followed_by_others_as_often_as_is_said() {
+    for (refill, episodes) in [(0, 4), (1, 8), (2, 12)] {
+        let (mut config, first) = (config(), idle());
+        config.rollout.refill = refill;
+        config.advantage.refused = 0.0;
+        // The answers to a state are all the same.
+        config.rollout.temperature = 1e-6;
+        let record = first_step(&config, &[("first", &first)]);
+        assert_eq!((record.episodes, record.groups.dropped), (episodes, 1.0));
+        let asked = first.take_asked();
+        let drawn = tasks(asked.iter().filter(|asked| !is_greedy(asked)));
+        let trained_on = drawn.into_iter().filter(|(split, _)| *split == "train").count();
+        assert_eq!(trained_on, episodes, "every one is another task");
+    }
+    let mut config = config();
+    config.rollout.refill = 2;
+    config.advantage.filter = GroupFilter::Off;
+    let taught = first_step(&config, &[]);
+    assert_eq!(taught.episodes, 4, "with answers that differ there is enough to learn from");
+}
+
+#[test]
 fn the_estimator_decides_what_is_compared() {
     // 4 tasks, 2 turns, 2 seats, 4 answers.
     for (estimator, sampling, groups) in [

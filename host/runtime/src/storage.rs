@@ -53,14 +53,28 @@ impl StorageError {
 
 /// Replace a file as a whole.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), StorageError> {
+    replace(path, |temporary| fs::write(temporary, bytes))
+}
+
+/// Write a file beside its place and put it there when it is whole. Others may
+/// read it as they may what this process makes by itself.
+///
+/// # Errors
+/// If `write` fails or the file cannot be put in its place.
+pub fn replace(
+    path: &Path,
+    write: impl FnOnce(&Path) -> std::io::Result<()>,
+) -> Result<(), StorageError> {
     let temporary = beside(path);
-    let write = || {
-        let mut file = File::create(&temporary)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
+    let publish = || {
+        let usual = File::create(&temporary)?.metadata()?.permissions();
+        write(&temporary)?;
+        // safetensors makes files that only their owner may read.
+        fs::set_permissions(&temporary, usual)?;
+        File::open(&temporary)?.sync_all()?;
         rename(&temporary, path)
     };
-    write().map_err(StorageError::io("write", path))
+    publish().map_err(StorageError::io("write", path))
 }
 
 /// Give a file or folder its name so that it has it after a power cut, too.

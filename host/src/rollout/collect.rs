@@ -188,3 +188,21 @@ fn in_lock_step(
     }
     Ok(attempts)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_samples::forked;
+
+    #[test]
+    fn what_is_added_hangs_on_its_own_answers_and_is_of_other_tasks() {
+        let rollout = || Rollout { samples: forked(), generated_tokens: 5, ..Rollout::default() };
+        let mut both = rollout();
+        both.append(rollout(), 3);
+        assert_eq!((both.samples.len(), both.generated_tokens), (12, 10));
+        for (added, own) in both.samples[6..].iter().zip(&both.samples) {
+            assert_eq!((own.task, added.task), (0, 3));
+            assert_eq!(added.parent, own.parent.map(|parent| parent + 6));
+        }
+    }
+}

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fs::File;
 use std::path::Path;
 
 use half::bf16;
@@ -13,7 +12,7 @@ use super::shape::{Architecture, EMBEDDING, HEAD, Shape, missing};
 use super::tensor::{Stored, Tensors};
 use crate::config::Dtype;
 use crate::policy::error::PolicyError;
-use crate::storage::{StorageError, beside, rename};
+use crate::storage::replace;
 
 /// Parts of every layer, here and there.
 const PARTS: [(&str, &str); 11] = [
@@ -77,14 +76,10 @@ impl<'t, 'f> Weights<'t, 'f> {
         let bytes = contents.iter().map(|(_, content)| content.data_len() as u64).sum();
         // Without this entry `transformers` refuses the file.
         let metadata = HashMap::from([("format".to_owned(), "pt".to_owned())]);
-        let temporary = beside(path);
-        safetensors::serialize_to_file(contents, Some(metadata), &temporary)
-            .map_err(|error| StorageError::io("write", path)(std::io::Error::other(error)))?;
-        let publish = || {
-            File::open(&temporary)?.sync_all()?;
-            rename(&temporary, path)
-        };
-        publish().map_err(StorageError::io("write", path))?;
+        replace(path, |temporary| {
+            safetensors::serialize_to_file(contents, Some(metadata), temporary)
+                .map_err(std::io::Error::other)
+        })?;
         Ok(bytes)
     }
 }

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
 use std::path::Path;
 
 use safetensors::tensor::{Dtype, View};
@@ -13,7 +12,7 @@ use tch::Tensor;
 use super::super::parameters::{Parameters, Slot};
 use super::{INDEX, SINGLE, TYPES, bytes};
 use crate::policy::error::PolicyError;
-use crate::storage::{StorageError, beside, list_folder, rename, write_json};
+use crate::storage::{StorageError, list_folder, replace, write_json};
 
 /// Bytes of tensors in a file beyond which another one is begun, where a
 /// single tensor is not larger: 5 GB.
@@ -102,18 +101,16 @@ pub(crate) fn write_tensors(
         .collect::<Result<Vec<_>, PolicyError>>()?;
     // Without this entry `transformers` refuses the file.
     let metadata = HashMap::from([("format".to_owned(), "pt".to_owned())]);
-    let temporary = beside(path);
-    safetensors::serialize_to_file(contents, Some(metadata), &temporary)
-        .map_err(|error| refuse_to_write(path, error.to_string()))?;
-    if let Some(error) = failure.into_inner() {
-        return Err(error);
+    let written = replace(path, |temporary| {
+        safetensors::serialize_to_file(contents, Some(metadata), temporary)
+            .map_err(std::io::Error::other)?;
+        // A tensor that could not be read was written as zeros.
+        failure.get().map_or(Ok(()), |error| Err(std::io::Error::other(error.to_string())))
+    });
+    match failure.into_inner() {
+        Some(error) => Err(error),
+        None => Ok(written?),
     }
-    let publish = || {
-        File::open(&temporary)?.sync_all()?;
-        rename(&temporary, path)
-    };
-    publish().map_err(StorageError::io("write", path))?;
-    Ok(())
 }
 
 fn refuse_to_write(path: &Path, reason: String) -> PolicyError {
