@@ -10,6 +10,7 @@ import importlib
 import json
 import random
 import sys
+from collections import namedtuple
 from types import SimpleNamespace
 from typing import Any, Callable
 
@@ -32,11 +33,16 @@ _SIZES = {"acre": 10, "gsm_symbolic": 512}
 _AT_ONCE = {"acre"}
 # Its scorer takes every text for `True`, and every answer is one.
 _WORD_FOR_WORD = {"game_of_life_halting"}
-# How many states a search for a way through a warehouse may look at.
-_STATES = 2_000
 # How many functions a scorer may call, and how many lines a drawn program may run.
 _CALLS = 400_000
 _LINES = 20_000
+# What is called often while a task is drawn that takes long, and how often it may be.
+_SEARCHES = {
+    "futoshiki": ("games.futoshiki", "FutoshikiDataset", "_is_valid", 5_000),
+    "knight_swap": ("games.knight_swap", "KnightSwapLogic", "solve_swap", 500),
+    "sokoban": ("games.contrib.sokoban.src.astar", None, "heappop", 3_000),
+    "sudoku": ("games.sudoku", "SudokuDataset", "_get_possible_values", 12_000),
+}
 
 
 class _GivesUp(Exception):
@@ -89,14 +95,42 @@ def _checked(accepts: Callable[[str], bool]) -> Callable[..., Any]:
 
 def _hurry() -> None:
     """Let nothing be drawn that takes for ever."""
-    _search_soon()
     sokoban = _module("games.contrib.sokoban.src.player").ReversePlayer
     # The same text, without a look at each place of the board.
     sokoban.get_state = lambda player: "".join(
         element.char for element in player.game.puzzle.data if element
     )
+    # It defines the same class for each search.
+    state = namedtuple("GameState", ("white_set", "black_set", "turn"))
+    _module("games.knight_swap").dataclass = lambda *_, **__: lambda _: state
+    for name in _SEARCHES:
+        _count(*_SEARCHES[name][:3])
     codeio = _module("code.codeio").CodeIODataset
-    run = codeio._generate_io_pair
+    codeio._generate_io_pair = _run_soon(codeio._generate_io_pair)
+    _module("code.codeio").print = lambda *_: None
+
+
+_left = 0
+
+
+def _count(module: str, kind: str | None, name: str) -> None:
+    """Let a function be called only so often for a task."""
+    owner = getattr(_module(module), kind) if kind else _module(module)
+    kept = vars(owner)[name]
+    call = kept.__func__ if isinstance(kept, staticmethod) else kept
+
+    def counted(*arguments: Any) -> Any:
+        global _left
+        _left -= 1
+        if _left < 0:
+            raise guards.Exhausted
+        return call(*arguments)
+
+    setattr(owner, name, staticmethod(counted) if isinstance(kept, staticmethod) else counted)
+
+
+def _run_soon(run: Callable[..., Any]) -> Callable[..., Any]:
+    """Programs that fail or take long make no task."""
 
     def generate(*arguments: Any, **more: Any) -> Any:
         with guards.at_most_lines(_LINES):
@@ -105,34 +139,7 @@ def _hurry() -> None:
             raise _GivesUp("the program fails")
         return pair
 
-    codeio._generate_io_pair = generate
-    _module("code.codeio").print = lambda *_: None
-
-
-def _search_soon() -> None:
-    """Let the search for a way through a warehouse give up early: another one is
-    drawn then."""
-    searching = _module("games.contrib.sokoban.src.astar")
-    drawing = _module("games.contrib.sokoban.src.generator")
-    pop, solve = searching.heappop, drawing.solve_astar
-    left = 0
-
-    def heappop(heap: list) -> Any:
-        nonlocal left
-        left -= 1
-        if left < 0:
-            raise _GivesUp
-        return pop(heap)
-
-    def solve_astar(*arguments: Any, **more: Any) -> Any:
-        nonlocal left
-        left = _STATES
-        try:
-            return solve(*arguments, **more)
-        except _GivesUp:
-            return None, -1
-
-    searching.heappop, drawing.solve_astar = heappop, solve_astar
+    return generate
 
 
 def _keep() -> None:
@@ -162,13 +169,24 @@ def _make(name: str, options: str, seed: int) -> Any:
 
 def draw(name: str, options: str, number: int) -> dict[str, Any]:
     """The task with this number, which follows from nothing else."""
+    global _left
     # Some use the generator that all share.
     random.seed(number)
+    _left = _SEARCHES[name][-1] if name in _SEARCHES else 0
+    try:
+        return _drawn(name, options, number)
+    except guards.Exhausted:
+        raise _GivesUp("it takes too long") from None
+
+
+def _drawn(name: str, options: str, number: int) -> dict[str, Any]:
     place = number % _SIZES.get(name, 1)
     if name in _AT_ONCE:
         return _make(name, options, number)[place]
     seeded = copy.copy(generator(name, options))
-    seeded.seed = number - place
+    # Most look at one of them, some at the other.
+    seeded.config = copy.copy(seeded.config)
+    seeded.seed = seeded.config.seed = number - place
     return seeded[place]
 
 

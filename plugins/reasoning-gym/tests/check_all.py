@@ -58,7 +58,7 @@ def main() -> int:
     parser.add_argument("--tasks", type=int, default=2)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--again", action="store_true", help="look again at what is known")
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     digest = hashlib.sha256(given.component.read_bytes()).hexdigest()
     kept = given.component.with_suffix(".checked.jsonl")
     lines = kept.read_text().splitlines() if kept.exists() else []
