@@ -36,6 +36,11 @@ def fraction(text: str) -> Fraction:
     return Fraction(text)
 
 
+def is_no_number(text: str) -> bool:
+    """Whether it names the number that is none, which no comparison refuses."""
+    return "nan" in text.lower()
+
+
 def is_sum(text: str) -> bool:
     """Whether it is a sum, or the like, of numbers."""
     return bool(_SUM.fullmatch(text)) and not _LONG.search(text)

@@ -33,6 +33,8 @@ _SIZES = {"acre": 10, "gsm_symbolic": 512}
 _AT_ONCE = {"acre"}
 # Its scorer takes every text for `True`, and every answer is one.
 _WORD_FOR_WORD = {"game_of_life_halting"}
+# To its scorer, what is no number at all is as near as can be.
+_NUMBERS = {"complex_arithmetic"}
 # How many functions a scorer may call, and how many lines a drawn program may run.
 _CALLS = 400_000
 _LINES = 20_000
@@ -200,6 +202,8 @@ def score(name: str, options: str, answer: str, entry: dict[str, Any]) -> float:
     """What the package says an answer is worth; nothing if it cannot be read."""
     if name in _WORD_FOR_WORD:
         return float(answer.lower() == str(entry["answer"]).lower())
+    if name in _NUMBERS and guards.is_no_number(answer):
+        return 0.0
     random.seed(0)
     try:
         with guards.at_most(_CALLS):

@@ -44,11 +44,8 @@ class ReasoningGym(Environment):
         "The procedural tasks of the Python package reasoning-gym: one question an episode.",
         actions={"answer": "the answer alone, in the form that the question asks for"},
         settings=[
-            Setting.choice(
-                "task", "Which generator; `mix` for several of them.", ["chain_sum", MIX, *(
-                    name for name in package.NAMES if name != "chain_sum"
-                )]
-            ),
+            # As one of a choice, every check of any would go through all of them.
+            Setting.text("task", "Which generator; `mix` for several of them.", "chain_sum"),
             Setting.text(
                 "mix", "With `mix`: generators and weights, as `gcd=2 dice=1`; empty for all alike."
             ),
@@ -153,7 +150,7 @@ def packed(entry: dict[str, Any]) -> bytes:
 def weights(settings: Settings) -> dict[str, int]:
     """The generators that tasks are drawn from."""
     if settings["task"] != MIX:
-        chosen = {settings["task"]: 1}
+        chosen = {known(settings["task"]): 1}
     elif settings["mix"].strip():
         chosen = dict(map(weight, settings["mix"].split()))
     else:
@@ -167,11 +164,17 @@ def weights(settings: Settings) -> dict[str, int]:
 def weight(word: str) -> tuple[str, int]:
     """`gcd=2`."""
     name, _, count = word.partition("=")
-    if name not in package.NAMES:
-        raise Problem.settings(f"there is no generator `{name[:40]}`")
     if not (count or "1").isdecimal() or not 0 < int(count or 1) < 10**6:
-        raise Problem.settings(f"the weight of `{name}` is no number from 1")
-    return name, int(count or 1)
+        raise Problem.settings(f"the weight of `{name[:40]}` is no number from 1")
+    return known(name), int(count or 1)
+
+
+def known(name: str) -> str:
+    """The name, if there is such a generator."""
+    if name not in package.NAMES:
+        there = ", ".join(package.NAMES)
+        raise Problem.settings(f"there is no generator `{name[:40]}`; there are {there}")
+    return name
 
 
 def check_options(name: str, options: str) -> None:
