@@ -25,9 +25,13 @@ Verdict = dict[str, Any]
 
 def names(host: str, component: Path) -> list[str]:
     """The generators that there are, as it says when it is asked for another."""
-    command = [host, "plugin", "check", str(component), "--set", "environment.task=none", *SET]
-    told = subprocess.run(command, capture_output=True, text=True).stderr
-    return re.findall(r"\w+", told.rpartition("; there are ")[2])
+    command = [host, "plugin", "check", str(component), "--json", "--tasks", "1", *SET]
+    command += ["--set", "environment.task=none"]
+    told = subprocess.run(command, capture_output=True, text=True).stdout
+    listed = re.search(r"; there are ([\w, ]+)", told)
+    if listed is None:
+        sys.exit(f"error: it does not say which generators there are: {told[:400]}")
+    return listed[1].split(", ")
 
 
 def check(host: str, component: Path, name: str, tasks: int) -> Verdict:
