@@ -27,7 +27,7 @@ from troupe_plugin.types import Extra
 
 MIX = "mix"
 # What anybody can say.
-_BLIND = ("", "?")
+_BLIND = ("", "?", "{}", "[]")
 # The longest answers that questions ask for have some thousand letters.
 _LONGEST = 20_000
 # They take long to draw from, and have so many tasks that none comes twice.
