@@ -39,7 +39,12 @@ class ndarray:
         lambda self: ndarray(self.data, self.shape[::-1], self.steps[::-1], self.start)
     )
 
-    def _places(self) -> Iterator[int]:
+    def _places(self) -> Iterable[int]:
+        if self.steps == _steps(self.shape):
+            return range(self.start, self.start + self.size)
+        return self._scattered()
+
+    def _scattered(self) -> Iterator[int]:
         for index in itertools.product(*map(range, self.shape)):
             yield self.start + builtins.sum(map(operator.mul, index, self.steps))
 
@@ -67,7 +72,24 @@ class ndarray:
             self.data, [*shape, *self.shape[rest:]], [*steps, *self.steps[rest:]], start
         )
 
+    def _cell(self, key: Any) -> int | None:
+        """Where the only cell of this key is; nothing if it selects more. It is what
+        puzzles ask most, so it is asked first."""
+        if type(key) is not tuple or len(key) != len(self.shape):
+            return None
+        place = self.start
+        for each, length, step in zip(key, self.shape, self.steps):
+            if type(each) is not int:
+                return None
+            if not -length <= each < length:
+                raise IndexError(f"index {each} is out of bounds for size {length}")
+            place += each % length * step
+        return place
+
     def __getitem__(self, key: Any) -> Any:
+        place = self._cell(key)
+        if place is not None:
+            return self.data[place]
         if isinstance(key, (list, ndarray)):
             chosen = list(key)
             if chosen and isinstance(chosen[0], bool):
@@ -77,6 +99,10 @@ class ndarray:
         return part if part.shape else self.data[part.start]
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        place = self._cell(key)
+        if place is not None and not isinstance(value, (ndarray, list, tuple)):
+            self.data[place] = value
+            return
         part = self._part(key)
         given = array(value) if isinstance(value, (ndarray, list, tuple)) else None
         values = _spread(given, part.shape)._list() if given is not None else [value] * part.size
@@ -137,7 +163,8 @@ class ndarray:
         return self.sum() / self.size
 
     def tobytes(self) -> bytes:
-        return repr(self._list()).encode()
+        """Of characters, which are all that is asked for."""
+        return "".join(self._list()).encode()
 
     def __bool__(self) -> bool:
         if self.size != 1:

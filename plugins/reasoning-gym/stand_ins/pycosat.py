@@ -24,7 +24,9 @@ class _Formula:
     def __init__(self, clauses: list[Clause]) -> None:
         self.clauses = clauses
         self.count = max((abs(literal) for clause in clauses for literal in clause), default=0)
-        self.value = [0] * (self.count + 1)
+        # 1 if a literal is true, -1 if it is false, 0 if nothing is known. Those of
+        # negative literals are at the end, where negative indices find them.
+        self.value = [0] * (2 * self.count + 1)
         self.trail: list[int] = []
         self.containing: dict[int, list[Clause]] = {}
         for clause in clauses:
@@ -37,27 +39,22 @@ class _Formula:
             self.assign(clause[0]) if len(clause) == 1 else bool(clause) for clause in self.clauses
         )
 
-    def holds(self, literal: int) -> int:
-        """1 if it is true, -1 if it is false, 0 if nothing is known."""
-        value = self.value[abs(literal)]
-        return value if literal > 0 else -value
-
     def assign(self, literal: int) -> bool:
         """Make it true, and whatever follows from that; whether that can be."""
-        waiting = [literal]
+        value, waiting = self.value, [literal]
         while waiting:
             literal = waiting.pop()
-            known = self.holds(literal)
+            known = value[literal]
             if known < 0:
                 return False
             if known:
                 continue
-            self.value[abs(literal)] = 1 if literal > 0 else -1
+            value[literal], value[-literal] = 1, -1
             self.trail.append(literal)
             for clause in self.containing.get(-literal, ()):
                 left = 0
                 for other in clause:
-                    known = self.holds(other)
+                    known = value[other]
                     if known > 0:
                         break
                     if known == 0:
@@ -72,15 +69,17 @@ class _Formula:
 
     def undo(self, length: int) -> None:
         while len(self.trail) > length:
-            self.value[abs(self.trail.pop())] = 0
+            literal = self.trail.pop()
+            self.value[literal] = self.value[-literal] = 0
 
     def undecided(self) -> int:
         """A literal of the shortest clause that is not satisfied, or any."""
-        best, shortest = 0, len(self.value) + 1
+        value, best, shortest = self.value, 0, len(self.value) + 1
         for clause in self.clauses:
-            if any(self.holds(literal) > 0 for literal in clause):
+            known = [value[literal] for literal in clause]
+            if 1 in known:
                 continue
-            free = [literal for literal in clause if not self.holds(literal)]
+            free = [literal for literal in clause if not value[literal]]
             if len(free) < shortest:
                 best, shortest = free[0], len(free)
                 if shortest <= 2:

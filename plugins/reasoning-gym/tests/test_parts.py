@@ -1,6 +1,7 @@
 """What stands in for compiled packages, and what scorers may read; natively, and
 without the package itself: `python3 -m unittest discover -s tests`."""
 
+import contextlib
 import sys
 import unittest
 from pathlib import Path
@@ -34,6 +35,36 @@ class Guards(unittest.TestCase):
         for text in ("x**999", "9**9**9", "x**(y)", "eval(x)", "x.__class__", "9**(9)**9", "'x'"):
             self.assertFalse(guards.is_term(text), text)
 
+    def test_numbers_that_fill_the_memory_are_not_read(self):
+        self.assertEqual(guards.fraction("1e-3") * 1000, 1)
+        for text in ("1e999999999", "1E+9_99", "1e-0100000"):
+            with self.assertRaises(ValueError):
+                guards.fraction(text)
+        self.assertTrue(guards.is_no_number("NaN + 1j"))
+        self.assertFalse(guards.is_no_number("-1.0 + 8.0i"))
+
+    def test_what_calls_too_many_functions_is_stopped_whatever_it_catches(self):
+        def calls(times):
+            for _ in range(times):
+                with contextlib.suppress(Exception):
+                    guards.is_sum("1")
+
+        with guards.at_most(1000):
+            calls(10)
+        with self.assertRaises(guards.Exhausted), guards.at_most(1000):
+            calls(10**6)
+        calls(2000)
+
+    def test_what_runs_too_many_lines_is_stopped(self):
+        def runs(times):
+            while times:
+                times -= 1
+
+        with guards.at_most_lines(1000):
+            runs(10)
+        with self.assertRaises(guards.Exhausted), guards.at_most_lines(1000):
+            runs(10**6)
+
 
 class StandIns(unittest.TestCase):
     def test_arrays_are_views_of_what_they_are_cut_from(self):
@@ -47,6 +78,11 @@ class StandIns(unittest.TestCase):
         hits = np.where((np.array([["*", "+"]]) == "*") | (np.array([["*", "+"]]) == "%"))
         self.assertEqual([axis.tolist() for axis in hits], [[0], [0]])
         self.assertEqual(str(np.array([[1, 2], [3, 4]])), "[[1 2]\n [3 4]]")
+        signs = np.array([list("+*"), list("@$")])
+        signs[1, 0] = "-"
+        self.assertEqual((signs.tobytes(), signs[0, -1]), (b"+*-$", "*"))
+        with self.assertRaises(IndexError):
+            signs[2, 0]
         with self.assertRaises(ValueError):
             bool(np.zeros(2) == np.zeros(2))
 
