@@ -68,9 +68,6 @@ pub enum TrainingError {
     },
 }
 
-/// How far the records that a step draws instead of others lie behind its own.
-const FURTHER: u64 = 1 << 40;
-
 /// A line of `metrics.jsonl`.
 pub type Record = StepRecord<UpdateMetrics>;
 
@@ -257,13 +254,12 @@ impl Training {
 
     /// Episodes of so many tasks; every round of a step has tasks of its own.
     fn play(&self, round: usize, count: usize) -> Result<Rollout, TrainingError> {
-        let order = self.seed.named("order");
-        let (mut seed, mut first) = (self.seed.at(self.progress.step as u64), 0);
+        let (mut seed, mut order) =
+            (self.seed.at(self.progress.step as u64), self.seed.named("order"));
         if round > 0 {
-            seed = seed.named("refill").at(round as u64);
-            first = FURTHER * round as u64;
+            [seed, order] = [seed, order].map(|seed| seed.named("refill").at(round as u64));
         }
-        first += (self.progress.step as u64 - 1) * self.config.rollout.tasks_per_step as u64;
+        let first = (self.progress.step as u64 - 1) * self.config.rollout.tasks_per_step as u64;
         let Team { families, role_map, policies } = &self.team;
         let tasks = training_tasks(families, &self.progress.standings, first, count, seed, order);
         let (settings, alpha) = (&self.config.rollout, self.config.advantage.alpha);

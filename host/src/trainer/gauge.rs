@@ -5,6 +5,8 @@
 //! groups teach nothing, so a mean over what was learned from would not see
 //! them. A share of the answers, chosen by seed, is enough and costs little.
 
+use std::ops::RangeInclusive;
+
 use tch::Tensor;
 
 use super::TrainerError;
@@ -14,8 +16,9 @@ use crate::policy::{Policy, SamplingByRole};
 use crate::seed::Seed;
 use crate::trajectory::Sample;
 
-/// Answers of each policy that are measured, if it gave so many.
-const ANSWERS: usize = 256;
+/// Answers of each policy that are measured: a quarter of them, within these bounds. Each is read
+/// twice, which for a language model is dear.
+const ANSWERS: RangeInclusive<usize> = 32..=256;
 
 /// The answers that each of some policies over one base is measured on.
 pub(super) struct Gauge<'a> {
@@ -117,8 +120,9 @@ fn choose<'a>(samples: &'a [&'a Sample], seed: Seed) -> Vec<&'a Sample> {
         }
     }
     let mut chosen = Vec::new();
+    let enough = (samples.len() / 4).clamp(*ANSWERS.start(), *ANSWERS.end());
     for drawn in 0..prompts.len() {
-        if chosen.len() >= ANSWERS {
+        if chosen.len() >= enough {
             break;
         }
         let left = prompts.len() - drawn;

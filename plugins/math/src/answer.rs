@@ -81,29 +81,39 @@ fn extracted(text: &str) -> Result<String, String> {
     answer.filter(has_sense).ok_or_else(|| "There is no answer in \\boxed{}.".to_owned())
 }
 
-/// The last whole number of a text; commas between digits are left out.
+/// The last whole number of a text; commas between digits are left out. Digits
+/// that are part of a word, as in `1e9`, are none.
 fn last_number(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
-    let end = (0..bytes.len()).rev().find(|at| is_digit(*at))? + 1;
-    let mut start = end - 1;
-    while start > 0 {
-        match bytes[start - 1] {
-            b'0'..=b'9' => start -= 1,
-            b',' if start > 1 && is_digit(start - 2) => start -= 2,
-            _ => break,
+    let is_letter = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_alphabetic);
+    let mut rest = bytes.len();
+    loop {
+        let end = (0..rest).rev().find(|at| is_digit(*at))? + 1;
+        let mut start = end - 1;
+        while start > 0 {
+            match bytes[start - 1] {
+                b'0'..=b'9' => start -= 1,
+                b',' if start > 1 && is_digit(start - 2) => start -= 2,
+                _ => break,
+            }
         }
+        if is_letter(end) || start.checked_sub(1).is_some_and(is_letter) {
+            rest = start;
+            continue;
+        }
+        // After a digit or a letter, a minus takes something away.
+        let is_sign = start > 0
+            && bytes[start - 1] == b'-'
+            && (start == 1 || bytes[start - 2].is_ascii_whitespace());
+        let digits = text[start..end].replace(',', "");
+        let digits = match digits.trim_start_matches('0') {
+            "" => "0",
+            digits => digits,
+        };
+        let sign = if is_sign && digits != "0" { "-" } else { "" };
+        return Some(format!("{sign}{digits}"));
     }
-    // After a digit or a letter, a minus takes something away.
-    let is_sign = start > 0
-        && bytes[start - 1] == b'-'
-        && (start == 1 || bytes[start - 2].is_ascii_whitespace());
-    let digits = text[start..end].replace(',', "");
-    let digits = match digits.trim_start_matches('0') {
-        "" => "0",
-        digits => digits,
-    };
-    Some(if is_sign && digits != "0" { format!("-{digits}") } else { digits.to_owned() })
 }
 
 fn undecided(question: &Question, answer: &str, reason: Reason) -> Problem {
@@ -218,6 +228,8 @@ mod tests {
             ("none", None),
             ("", None),
             ("é5é", Some("5")),
+            ("7, not 1e999", Some("7")),
+            ("-1e999", None),
         ] {
             assert_eq!(last_number(text).as_deref(), number, "{text}");
         }

@@ -30,7 +30,8 @@ pub fn run(command: PluginCommand) -> anyhow::Result<ExitCode> {
         PluginCommand::Dev { folder, once } => return dev::run(&folder, once),
         PluginCommand::List => list()?,
         PluginCommand::Inspect { plugin, set } => {
-            inspect(&look_at(&plugin)?, &Config::load(None, &set)?)?;
+            let config = Config::load(None, &set)?;
+            inspect(&look_at(&plugin, &config.plugins.limits)?, &config)?;
         }
         PluginCommand::Check { subject, tasks, minutes, strict, json, replay, set } => {
             let (config, library, sandbox) = load(&subject, &set)?;
@@ -92,9 +93,9 @@ fn quoted(word: &str) -> String {
 }
 
 /// A plugin that is only asked what it is, whatever it wants to be granted.
-fn look_at(plugin: &Path) -> Result<PluginLibrary, PluginError> {
+fn look_at(plugin: &Path, limits: &Limits) -> Result<PluginLibrary, PluginError> {
     let grants = Grants { for_a_look: true, ..Grants::default() };
-    PluginLibrary::load(&[plugin.to_owned()], &[], &Limits::default(), grants)
+    PluginLibrary::load(&[plugin.to_owned()], &[], limits, grants)
 }
 
 fn list() -> anyhow::Result<()> {
@@ -106,7 +107,7 @@ fn list() -> anyhow::Result<()> {
             continue;
         }
         // A file that is no plugin is shown as such; the others still count.
-        match look_at(&folder.join(&name)) {
+        match look_at(&folder.join(&name), &Limits::default()) {
             Ok(library) => rows.extend(offers(&library)),
             Err(error) => rows.push(vec![name, "—".to_owned(), String::new(), error.to_string()]),
         }

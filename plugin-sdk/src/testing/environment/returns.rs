@@ -94,8 +94,8 @@ pub fn gain(walk: &Walk, contests: &Contests) -> Option<Gain> {
     })
 }
 
-/// A way back to the same look that was gone to the end of the walk, paid a
-/// seat every time and led to no solution.
+/// A way back to the same look that was gone again and again to the end of the
+/// walk, paid a seat every time and led to no solution.
 pub fn steady_gain(walk: &Walk, counters: &Mask, contests: &Contests) -> Option<Gain> {
     if walk.status() == Status::Solved {
         return None;
@@ -114,10 +114,21 @@ pub fn steady_gain(walk: &Walk, counters: &Mask, contests: &Contests) -> Option<
             // The walk must not have left the loop, nor lost what it had at the end.
             let stayed = walk.steps.len() - last <= last - before;
             let kept = earned[walk.steps.len()] - earned[first] > ROUNDING;
-            (stayed && kept && least > ROUNDING).then_some(least)
+            let paid = stayed && kept && least > ROUNDING;
+            (paid && is_the_same_way(walk, times)).then_some(least)
         };
         let value = repeated.iter().find_map(income)?;
         Some(Gain { seat, value, steps: walk.steps.len() })
+    })
+}
+
+/// Whether the walk did the same between these moments, and to its end. Other
+/// actions may pay a few times, as better and better proposals do.
+fn is_the_same_way(walk: &Walk, times: &[usize]) -> bool {
+    let (first, steps) = (times[0], walk.steps.len());
+    times[1..].iter().map(|time| time - first).any(|length| {
+        first + LAPS * length <= steps
+            && (first + length..steps).all(|at| walk.steps[at].deed == walk.steps[at - length].deed)
     })
 }
 
