@@ -65,8 +65,8 @@ pub struct Change {
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
-    /// Held, not read: the lock lasts as long as the file is open.
-    _lock: File,
+    /// Held, not read.
+    _lock: Lock,
 }
 
 impl RunFolder {
@@ -87,7 +87,7 @@ impl RunFolder {
             return Err(StorageError::Unfit { path, reason });
         }
         create_folder(&path.join("episodes"))?;
-        let run = RunFolder { _lock: lock(&path)?, path };
+        let run = RunFolder { _lock: Lock::on(&path)?, path };
         run.write_config(config)?;
         Ok(run)
     }
@@ -103,7 +103,7 @@ impl RunFolder {
     /// Open a run folder to resume it.
     pub fn open(path: &Path) -> Result<Self, StorageError> {
         find_config(path)?;
-        let run = RunFolder { _lock: lock(path)?, path: path.to_owned() };
+        let run = RunFolder { _lock: Lock::on(path)?, path: path.to_owned() };
         tidy(path)?;
         tidy(&run.checkpoints())?;
         create_folder(&path.join("episodes"))?;
@@ -320,14 +320,28 @@ fn free_name(folder: &Path, derived: &str) -> PathBuf {
         .unwrap_or(plain)
 }
 
-fn lock(path: &Path) -> Result<File, StorageError> {
-    let lock_path = path.join(".lock");
-    let file = File::create(&lock_path).map_err(StorageError::io("write", &lock_path))?;
-    file.try_lock().map_err(|_| StorageError::Unfit {
-        path: path.to_owned(),
-        reason: "another process is working on this run; wait for it or stop it".to_owned(),
-    })?;
-    Ok(file)
+/// Keeps other processes off a run.
+#[derive(Debug)]
+struct Lock(File);
+
+impl Lock {
+    fn on(path: &Path) -> Result<Self, StorageError> {
+        let lock_path = path.join(".lock");
+        let file = File::create(&lock_path).map_err(StorageError::io("write", &lock_path))?;
+        file.try_lock().map_err(|_| StorageError::Unfit {
+            path: path.to_owned(),
+            reason: "another process is working on this run; wait for it or stop it".to_owned(),
+        })?;
+        Ok(Lock(file))
+    }
+}
+
+impl Drop for Lock {
+    /// A program that is just being started by this process has the file, too, and would go on
+    /// locking the run. If the system refuses, it unlocks when that program begins.
+    fn drop(&mut self) {
+        let _refused = self.0.unlock();
+    }
 }
 
 #[cfg(test)]
