@@ -19,9 +19,11 @@ pub fn vocabulary() -> Vec<String> {
 
 /// A formula in words.
 pub fn spell_formula(formula: &str) -> String {
-    let words = formula.split(' ').map(|word| match is_number(word) {
-        true => from_the_ones(word),
-        false => word.to_owned(),
+    let words = formula.split(' ').map(|word| match word.strip_prefix('-') {
+        // What is divided may be below zero.
+        Some(number) if is_number(number) => format!("- {}", from_the_ones(number)),
+        _ if is_number(word) => from_the_ones(word),
+        _ => word.to_owned(),
     });
     words.collect::<Vec<_>>().join(" ")
 }
@@ -105,5 +107,6 @@ mod tests {
     #[test]
     fn a_formula_keeps_its_signs() {
         assert_eq!(spell_formula("( 12 + 7 ) * 30"), "( 2 1 + 7 ) * 0 3");
+        assert_eq!(spell_formula("-12 / ( 3 - 5 )"), "- 2 1 / ( 3 - 5 )");
     }
 }
