@@ -205,6 +205,8 @@ impl Search {
             Some(("There is nothing to search for.", "unreadable", UNREADABLE))
         } else if self.queries.len() >= self.most_queries {
             Some(("No queries are left.", "repeated", REPEATED))
+        } else if query.contains(['[', ']', '{', '}', '<', '>']) {
+            Some(("A query is a few words.", "unreadable", UNREADABLE))
         } else if self.queries.contains(&query) {
             Some(("This was searched for before.", "repeated", REPEATED))
         } else {
@@ -317,6 +319,7 @@ mod tests {
         for (kind, text, worth_of_it, told) in [
             ("query", "", UNREADABLE, "There is nothing to search for."),
             ("query", "?!", UNREADABLE, "There is nothing to search for."),
+            ("query", "{\"query\": \"rivers\"}", UNREADABLE, "A query is a few words."),
             ("query", "Rivers", REPEATED, "This was searched for before."),
             ("answer", " ... ", UNREADABLE, "There is no answer."),
             ("query", "answer:", UNREADABLE, "There is no answer."),
