@@ -10,7 +10,7 @@
 use anyhow::{Context, Result, bail, ensure};
 use wasmparser::{BinaryReader, ExternalKind, Operator, Parser, Payload};
 
-/// The new stack's size.
+/// The usual size of the new stack.
 pub const BYTES: u32 = 6 << 20;
 const PAGE: u32 = 64 << 10;
 /// The old one's, and where CPython stops a recursion on it: softly, and in any case.
@@ -27,13 +27,13 @@ struct Places {
     data: std::ops::Range<usize>,
 }
 
-/// Moves the stack of the component to memory of its own.
-pub fn enlarge(component: &mut [u8]) -> Result<()> {
+/// Moves the stack of the component to memory of its own, so many bytes in whole pages.
+pub fn enlarge(component: &mut [u8], size: u32) -> Result<()> {
     let places = find(component)?.context("the component has no memory with contents")?;
     let (at, pages) = places.pages;
     let base = pages * PAGE;
-    let top = base + BYTES;
-    overwrite(component, at, pages + BYTES / PAGE)?;
+    let top = base + size;
+    overwrite(component, at, pages + size / PAGE)?;
     overwrite(component, places.pointer, top)?;
     let bounds = bytes(BEFORE);
     let data = &mut component[places.data];
@@ -135,7 +135,7 @@ mod tests {
     fn the_stack_is_behind_what_was_memory_and_nothing_else_changes() {
         let before = module(1);
         let mut after = before.clone();
-        enlarge(&mut after).unwrap();
+        enlarge(&mut after, BYTES).unwrap();
         assert_eq!(after.len(), before.len());
         let (base, top) = (543 * PAGE, 543 * PAGE + BYTES);
         let places = find(&after).unwrap().unwrap();
@@ -147,8 +147,8 @@ mod tests {
 
     #[test]
     fn a_component_without_just_one_set_of_bounds_is_refused() {
-        assert!(enlarge(&mut module(0)).is_err());
-        assert!(enlarge(&mut module(2)).is_err());
-        assert!(enlarge(&mut b"\0asm\x01\0\0\0".to_vec()).is_err());
+        assert!(enlarge(&mut module(0), BYTES).is_err());
+        assert!(enlarge(&mut module(2), BYTES).is_err());
+        assert!(enlarge(&mut b"\0asm\x01\0\0\0".to_vec(), BYTES).is_err());
     }
 }

@@ -91,7 +91,7 @@ impl Interpreter {
             Self::Python => {
                 ComponentizePy::find(cache)?.build(&staging, &built)?;
                 let mut component = fs::read(&built)?;
-                c_stack::enlarge(&mut component)?;
+                c_stack::enlarge(&mut component, c_stack::BYTES)?;
                 fs::write(&built, component)?;
             }
             Self::JavaScript => Node::find(cache)?.build(&staging, &built)?,

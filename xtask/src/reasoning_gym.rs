@@ -19,6 +19,8 @@ use crate::wheel;
 use crate::workspace::Workspace;
 
 const NAME: &str = "reasoning-gym";
+/// Its stack: behind so much memory, where a pointer can still be written in as many bytes as before.
+const STACK: u32 = 2 << 20;
 /// The module that defines the environment.
 const MODULE: &str = "procedural";
 
@@ -47,7 +49,7 @@ fn digest(root: &Path) -> Result<String> {
     let wit = root.join("wit");
     let sdk = Sources::read(&root.join("plugin-sdk/python"), &wit)?.digest("");
     let tool = ComponentizePy::requirement()?;
-    let made_of = format!("{tool}, stack {}, {REASONING_GYM}, {sdk}", c_stack::BYTES);
+    let made_of = format!("{tool}, stack {STACK}, {REASONING_GYM}, {sdk}");
     Ok(Sources::read(&root.join("plugins").join(NAME), &wit)?.digest(&made_of))
 }
 
@@ -74,7 +76,7 @@ fn build(root: &Path, cache: &Cache, kept: &Path) -> Result<()> {
     process::read(&mut python)?;
     // sympy recurses deeply.
     let mut component = fs::read(&built)?;
-    c_stack::enlarge(&mut component)?;
+    c_stack::enlarge(&mut component, STACK)?;
     fs::write(&built, component)?;
     fs::rename(&built, kept)?;
     remove_dir(&staging)

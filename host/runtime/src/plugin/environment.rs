@@ -69,7 +69,7 @@ impl EnvironmentPlugin {
     }
 
     /// The user's `[environment]` table, checked and completed: from the preset
-    /// that it names, and with defaults.
+    /// that it names, and otherwise with defaults.
     pub fn settings(&self, table: &toml::Table) -> Result<Settings, PluginError> {
         self.settings_for(Audience::Words, table)
     }
