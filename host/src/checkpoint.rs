@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::advantage::Memory;
 use crate::curriculum::Standings;
 use crate::guard::Guard;
-use crate::metrics::HeldOut;
+use crate::metrics::{HeldOut, Spent, Totals};
 use crate::storage::{
     StorageError, beside, create_folder, digest, digest_file, list_folder, read_json,
     remove_folder, rename, write_json,
@@ -38,8 +38,10 @@ pub struct Progress {
     pub best: Option<(usize, f64)>,
     /// Void episodes so far.
     pub void_episodes: usize,
-    /// Seconds of work so far.
-    pub seconds: f64,
+    /// What was drawn and done in training so far.
+    pub totals: Totals,
+    /// What that took.
+    pub spent: Spent,
     /// How long which role learned nothing.
     pub guard: Guard,
     /// How far each family's curriculum has come.
@@ -210,18 +212,15 @@ mod tests {
     fn progress(step: usize) -> Progress {
         Progress {
             step,
-            before: HeldOut {
-                greedy: Success::new(1, 10),
-                sampled: None,
-                families: BTreeMap::new(),
-            },
+            before: HeldOut { greedy: Success::new(1, 10), ..HeldOut::default() },
             after: None,
             guard: Guard::default(),
             standings: Standings::new(),
             estimator: Memory::default(),
             best: Some((2, 0.5)),
             void_episodes: 3,
-            seconds: 1.5,
+            totals: Totals { samples: 7, ..Totals::default() },
+            spent: Spent { seconds: 1.5, ..Spent::default() },
         }
     }
 
@@ -252,8 +251,7 @@ mod tests {
     #[test]
     fn a_number_is_read_as_it_was_written_to_the_last_bit() {
         let folder = tempfile::tempdir().unwrap();
-        let before =
-            HeldOut { greedy: Success::new(7, 512), sampled: None, families: BTreeMap::new() };
+        let before = HeldOut { greedy: Success::new(7, 512), ..HeldOut::default() };
         let saved = Progress { before, best: Some((1, 0.1 + 0.2)), ..progress(1) };
         save_checkpoint::<StorageError>(folder.path(), &saved, |_| Ok(())).unwrap();
         assert_eq!(load_latest(folder.path()).unwrap().unwrap().progress, saved);

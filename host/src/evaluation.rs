@@ -1,14 +1,18 @@
 //! How good policies are on tasks they were not trained on.
 
+mod outcome;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::config::{RolloutConfig, SamplingScheme};
-use crate::metrics::Success;
+use crate::metrics::{Answers, Success};
 use crate::plugin::Split;
 use crate::rollout::{Rollout, RolloutError, Scenario, TaskSeed, collect};
 use crate::seed::Seed;
 use crate::team::Team;
+
+pub use outcome::outcomes_of;
 
 /// Which tasks, and how the policies answer.
 #[derive(Clone, Copy, Debug)]
@@ -17,8 +21,10 @@ pub struct HeldOutTasks {
     pub split: Split,
     /// The first so many tasks of it, of each family.
     pub tasks: usize,
-    /// The likeliest token each time, or a draw at the rollout's temperature.
-    pub sampled: bool,
+    /// The likeliest token each time, or draws at the rollout's temperature.
+    pub answers: Answers,
+    /// Episodes of each task.
+    pub samples: usize,
     /// Root of what is drawn.
     pub seed: Seed,
 }
@@ -26,7 +32,8 @@ pub struct HeldOutTasks {
 /// What an evaluation showed.
 #[derive(Debug)]
 pub struct Evaluation {
-    /// Solved tasks of all families; those of void episodes count as not solved.
+    /// Solved tasks of all families; those of void episodes count as not solved. Of several
+    /// samples a task, the share of the samples.
     pub success: Success,
     /// The same by family.
     pub families: BTreeMap<String, Success>,
@@ -34,16 +41,19 @@ pub struct Evaluation {
     pub rollout: Rollout,
 }
 
-/// Play one episode of every task held out, so many of each family.
+/// Play every task held out, so many of each family.
 pub fn evaluate(
     team: &Team,
     held_out: HeldOutTasks,
     config: &RolloutConfig,
 ) -> Result<Evaluation, RolloutError> {
     let config = RolloutConfig {
-        branches: 1,
+        branches: held_out.samples,
         sampling: SamplingScheme::Trajectory,
-        temperature: if held_out.sampled { config.temperature } else { 0.0 },
+        temperature: match held_out.answers {
+            Answers::Sampled => config.temperature,
+            Answers::Greedy => 0.0,
+        },
         ..config.clone()
     };
     let scenarios = team.families.iter().map(|family| &family.scenario);
@@ -52,10 +62,14 @@ pub fn evaluate(
     let rollout = collect(&team.role_map, &team.policies, &tasks, &config, 1.0)?;
     let of_family = |scenario: &Arc<Scenario>| {
         let own = rollout.episodes.iter().filter(|episode| episode.family == scenario.family);
-        (scenario.family.clone(), Success::of(own))
+        (scenario.family.clone(), Success::of_several(own, held_out.samples))
     };
     let families = scenarios.map(of_family).collect();
-    Ok(Evaluation { success: Success::of(&rollout.episodes), families, rollout })
+    Ok(Evaluation {
+        success: Success::of_several(&rollout.episodes, held_out.samples),
+        families,
+        rollout,
+    })
 }
 
 /// The held-out tasks of one family: the same whatever the run's seed, so that runs

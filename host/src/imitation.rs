@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::{Config, Decay, TrainConfig};
 use crate::evaluation::{Evaluation, HeldOutTasks, evaluate};
-use crate::metrics::Success;
+use crate::metrics::{Answers, Success};
 use crate::plugin::Split;
 use crate::policy::{Policy, PolicyError};
 use crate::rollout::{Demonstration, DemonstrationError, Demonstrator, Policies, RolloutError};
@@ -210,7 +210,13 @@ fn follow(
     let settings = &config.imitation;
     let mut trainers = new_trainers(&team.policies, config)?;
     let (tasks, seed) = (settings.tasks, seed(config));
-    let held_out = HeldOutTasks { split: Split::Validation, tasks, sampled: false, seed };
+    let held_out = HeldOutTasks {
+        split: Split::Validation,
+        tasks,
+        answers: Answers::Greedy,
+        samples: 1,
+        seed,
+    };
     let mut retreats = 0;
     let mut behind: BTreeSet<String> =
         team.families.iter().map(|family| family.scenario.family.clone()).collect();

@@ -11,7 +11,7 @@ use crate::records::RecordsEntry;
 
 /// Settings that may change while a run is stopped: they say how long it goes
 /// on, where it is and what it leaves. Files are judged by their digests.
-const FREE: [&str; 23] = [
+const FREE: [&str; 26] = [
     "run.name",
     "run.dir",
     "run.recorded_episodes",
@@ -33,6 +33,9 @@ const FREE: [&str; 23] = [
     "policies.*.path",
     "policies.*.lora.path",
     "train.steps",
+    "train.budget.completion_tokens",
+    "train.budget.samples",
+    "train.budget.seconds",
     "checkpoint.every",
     "checkpoint.keep",
 ];

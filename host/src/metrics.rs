@@ -5,13 +5,20 @@
 //! two runs of one seed differ there and nowhere else. Each figure is
 //! explained in `docs/metrics.md`.
 
+mod outcome;
+mod several;
+
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
 use crate::group::Group;
 use crate::interval::wilson;
 use crate::trajectory::{Ending, Episode, Sample, StopReason};
+
+pub use outcome::{Answers, Outcome};
+pub use several::{Estimate, Several, several_by_family};
 
 /// A share of successes with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,13 +47,21 @@ impl Success {
 
     /// Of some episodes, one for each task.
     pub fn of<'e>(episodes: impl IntoIterator<Item = &'e Episode>) -> Self {
-        let (mut tasks, mut solved, mut void) = (0, 0, 0);
+        Success::of_several(episodes, 1)
+    }
+
+    /// Of some episodes, so many for each task: the share of them that is solved. The interval is
+    /// Wilson's over the tasks, too wide rather than too narrow.
+    pub fn of_several<'e>(episodes: impl IntoIterator<Item = &'e Episode>, samples: usize) -> Self {
+        let (mut count, mut solved, mut void) = (0, 0, 0);
         for episode in episodes {
-            tasks += 1;
+            count += 1;
             solved += usize::from(episode.solved());
             void += usize::from(episode.is_void());
         }
-        Success { void, ..Success::new(solved, tasks) }
+        let (success, tasks) = (solved as f64 / count.max(1) as f64, count / samples.max(1));
+        let (low, high) = wilson(success, tasks);
+        Success { success, low, high, tasks, void }
     }
 }
 
@@ -61,6 +76,43 @@ pub struct HeldOut {
     /// With the likeliest token each time, by family.
     #[serde(default)]
     pub families: BTreeMap<String, Success>,
+    /// What several sampled answers to a task say together, by family.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub several: BTreeMap<String, Several>,
+}
+
+impl Default for HeldOut {
+    /// Of no task.
+    fn default() -> Self {
+        HeldOut {
+            greedy: Success::new(0, 0),
+            sampled: None,
+            families: BTreeMap::new(),
+            several: BTreeMap::new(),
+        }
+    }
+}
+
+/// What was drawn and done in training: of a run since it began, or of one rollout.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Totals {
+    /// Answers that were drawn, those of void episodes included.
+    pub samples: u64,
+    /// Their tokens.
+    pub completion_tokens: u64,
+    /// Tokens of the prompts, each read once for all answers to it.
+    pub prompt_tokens: u64,
+    /// Calls of an environment's `act`.
+    pub acts: u64,
+}
+
+impl AddAssign for Totals {
+    fn add_assign(&mut self, more: Totals) {
+        self.samples += more.samples;
+        self.completion_tokens += more.completion_tokens;
+        self.prompt_tokens += more.prompt_tokens;
+        self.acts += more.acts;
+    }
 }
 
 /// What became of a family's training tasks in a step.
@@ -139,10 +191,24 @@ pub struct Timing {
     pub unix: f64,
     /// Seconds by phase: `generation`, `plugins`, `update`, `validation`, `test`.
     pub seconds: BTreeMap<String, f64>,
+    /// What all steps so far have taken.
+    #[serde(default)]
+    pub totals: Spent,
     /// Completion tokens per second of generation.
     pub generated_tokens_per_second: f64,
     /// Completion and prompt tokens per second of the update, a group's prompt counted once.
     pub trained_tokens_per_second: f64,
+}
+
+/// What a run has taken since it began, over all its sessions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spent {
+    /// Wall-clock seconds.
+    pub seconds: f64,
+    /// Processor seconds of all threads of the host.
+    pub cpu_seconds: f64,
+    /// Fuel of the plugins in training.
+    pub fuel: u64,
 }
 
 /// One line of `metrics.jsonl`. `U` is what an update reports.
@@ -168,6 +234,9 @@ pub struct StepRecord<U> {
     /// token's log-probability and the training graph's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub largest_logprob_difference: Option<f64>,
+    /// What was drawn and done in training since the run began.
+    #[serde(default)]
+    pub totals: Totals,
     /// Success on validation tasks, on the steps that measure it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub validation: Option<HeldOut>,
@@ -185,17 +254,10 @@ pub struct StepRecord<U> {
 pub fn count_endings(episodes: &[Episode]) -> (BTreeMap<String, usize>, BTreeMap<String, usize>) {
     let (mut endings, mut void) = (BTreeMap::new(), BTreeMap::new());
     for episode in episodes {
-        let word = match &episode.ending {
-            Ending::Solved => "solved",
-            Ending::Failed => "failed",
-            Ending::Finished => "finished",
-            Ending::Truncated => "truncated",
-            Ending::Void { cause, .. } => {
-                *void.entry(cause.clone()).or_default() += 1;
-                "void"
-            }
-        };
-        *endings.entry(word.to_owned()).or_default() += 1;
+        if let Ending::Void { cause, .. } = &episode.ending {
+            *void.entry(cause.clone()).or_default() += 1;
+        }
+        *endings.entry(episode.ending.word().to_owned()).or_default() += 1;
     }
     (endings, void)
 }

@@ -4,6 +4,7 @@
 //! config.toml     the resolved configuration; `host train config.toml` repeats the run
 //! manifest.json   seed, versions, digests of plugins and policies
 //! metrics.jsonl   one record per step
+//! outcomes.jsonl  one line per held-out episode
 //! events.out.…    the same for TensorBoard, see `scalars`
 //! episodes/       a few episodes of every step, zstd-compressed JSON lines
 //! table/          every answer of every step, see `table`
@@ -12,6 +13,7 @@
 //! ```
 
 mod metrics_log;
+mod outcomes_log;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -21,6 +23,7 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 
 pub use metrics_log::MetricsLog;
+pub use outcomes_log::{OutcomesLog, lines_of};
 
 use crate::config::{Config, RunConfig};
 use crate::manifest::Manifest;
@@ -175,11 +178,17 @@ impl RunFolder {
         MetricsLog { folder: &self.path }
     }
 
-    /// Drop metrics and episodes of steps after `step`, or all of them: they
+    /// What became of its held-out episodes.
+    pub fn outcomes(&self) -> OutcomesLog<'_> {
+        OutcomesLog { folder: &self.path }
+    }
+
+    /// Drop metrics, outcomes and episodes of steps after `step`, or all of them: they
     /// were written by a process that did not live to save a checkpoint, and
     /// will be written again.
     pub fn rewind(&self, step: Option<usize>) -> Result<(), StorageError> {
         self.metrics().rewind(step)?;
+        self.outcomes().rewind(step)?;
         remove_later(&self.path.join("episodes"), step.map(episode_file))?;
         remove_later(&self.tables(), step.map(table_file))
     }

@@ -115,6 +115,8 @@ pub struct Trainer {
     step: usize,
     /// Factor on the learning rate, see [`Trainer::halve_learning_rate`].
     rate_scale: f64,
+    /// Share of the run's budget that is spent, if it has one.
+    spent: Option<f64>,
     /// The policy as it was at the start, if it is compared with.
     reference: Option<Policy>,
 }
@@ -133,7 +135,7 @@ impl Trainer {
         if config.learning_rate == 0.0 {
             config.learning_rate = suitable_rate(policy);
         }
-        Ok(Trainer { config, optimizer, step: 0, rate_scale: 1.0, reference })
+        Ok(Trainer { config, optimizer, step: 0, rate_scale: 1.0, spent: None, reference })
     }
 
     /// Learn from `rows`, and be measured on them: [`update_together`] of one.
@@ -186,7 +188,12 @@ impl Trainer {
 
     /// The learning rate of the next update.
     pub fn learning_rate(&self) -> f64 {
-        self.rate_scale * schedule::learning_rate(&self.config, self.step)
+        self.rate_scale * schedule::learning_rate(&self.config, self.step, self.spent)
+    }
+
+    /// Of a run with a budget: how much of it is spent, on which the learning rate depends.
+    pub fn set_spent(&mut self, share: Option<f64>) {
+        self.spent = share;
     }
 
     /// Go on with half the learning rate.
@@ -204,6 +211,7 @@ impl Trainer {
             optimizer: self.optimizer.duplicate()?,
             step: self.step,
             rate_scale: self.rate_scale,
+            spent: self.spent,
             reference: self.reference.as_ref().map(Policy::duplicate).transpose()?,
         })
     }

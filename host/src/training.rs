@@ -5,6 +5,7 @@
 //! step, so that a resumed run goes on as if it had never stopped.
 
 mod held_out;
+mod lap;
 mod preparation;
 mod recording;
 
@@ -19,7 +20,7 @@ use crate::config::Config;
 use crate::credit::Credits;
 use crate::curriculum::{Standings, advance, training_tasks};
 use crate::guard::{Alarm, Guard};
-use crate::metrics::{HeldOut, StepRecord, Success, measure_groups};
+use crate::metrics::{HeldOut, Spent, StepRecord, Success, Totals, measure_groups};
 use crate::policy::{Policy, PolicyError};
 use crate::rollout::{Rollout, RolloutError, collect};
 use crate::run::{Change, RunFolder, Summary};
@@ -27,8 +28,9 @@ use crate::seed::Seed;
 use crate::storage::StorageError;
 use crate::team::Team;
 use crate::trainer::{Member, Row, Trainer, TrainerError, UpdateMetrics, rescore, update_together};
-use crate::trajectory::Sample;
+use crate::trajectory::{Episode, Sample};
 
+use lap::Lap;
 pub use preparation::{plan, settle_learning_rate};
 
 /// Why training stopped. What was saved before stays.
@@ -79,7 +81,11 @@ pub struct Training {
     folder: RunFolder,
     progress: Progress,
     seed: Seed,
-    lap: Instant,
+    lap: Lap,
+    /// Share of the budget that was spent after the last step, if there is a budget.
+    spent: Option<f64>,
+    /// Held-out episodes that are written down with those of the step.
+    shown: Vec<Episode>,
     verify_logprobs: bool,
 }
 
@@ -88,15 +94,12 @@ impl Training {
     pub fn begin(config: Config, team: Team, folder: RunFolder) -> Result<Self, TrainingError> {
         let progress = Progress {
             step: 0,
-            before: HeldOut {
-                greedy: Success::new(0, 0),
-                sampled: None,
-                families: BTreeMap::new(),
-            },
+            before: HeldOut::default(),
             after: None,
             best: None,
             void_episodes: 0,
-            seconds: 0.0,
+            totals: Totals::default(),
+            spent: Spent::default(),
             guard: Guard::default(),
             standings: Standings::new(),
             estimator: Memory::default(),
@@ -107,7 +110,7 @@ impl Training {
         let mut record = training.record(&Rollout::default());
         training.validate(&mut record)?;
         training.progress.before = training.test(&mut record)?;
-        training.folder.metrics().append(&record)?;
+        training.write_down(&Rollout::default(), &mut record)?;
         training.save()?;
         Ok(training)
     }
@@ -145,8 +148,20 @@ impl Training {
             }
         }
         let seed = Seed::new(config.run.seed).named("training");
-        let lap = Instant::now();
-        Ok(Training { config, team, trainers, folder, progress, seed, lap, verify_logprobs: false })
+        let mut training = Training {
+            config,
+            team,
+            trainers,
+            folder,
+            progress,
+            seed,
+            lap: Lap::begin(),
+            spent: None,
+            shown: Vec::new(),
+            verify_logprobs: false,
+        };
+        training.spent = training.share_spent();
+        Ok(training)
     }
 
     /// Rescore every sampled token with the training graph before each update.
@@ -159,14 +174,23 @@ impl Training {
         &self.progress
     }
 
-    /// Steps the run will have.
-    pub fn steps(&self) -> usize {
-        self.config.train.steps
+    /// How far the run has come, and what of: steps, or hundredths of its budget.
+    pub fn way(&self) -> (usize, usize, &'static str) {
+        match self.spent {
+            Some(share) => (((100.0 * share) as usize).min(100), 100, "% of the budget"),
+            None => (self.progress.step, self.config.train.steps, "steps"),
+        }
     }
 
-    /// Whether all steps are done.
+    /// Whether all steps are done, or the budget is spent.
     pub fn is_done(&self) -> bool {
-        self.progress.step >= self.config.train.steps
+        self.spent.map_or(self.progress.step >= self.config.train.steps, |share| share >= 1.0)
+    }
+
+    fn share_spent(&self) -> Option<f64> {
+        let Progress { totals, spent, .. } = &self.progress;
+        let budget = &self.config.train.budget;
+        budget.share_spent(totals.completion_tokens, totals.samples, spent.seconds)
     }
 
     /// One step: sample, compare, update, measure, save.
@@ -182,14 +206,14 @@ impl Training {
         record.warnings = self.look_back(&rollout, &credits);
         record.warnings.extend(full);
         advance(&self.team.families, &mut self.progress.standings, &rollout.episodes);
+        self.count_time();
+        self.spent = self.share_spent();
         let limit = self.config.train.max_movement;
         let alarm = self.progress.guard.check(self.progress.step, &record.updates, limit);
         if alarm.is_ok() {
             self.measure_success(&mut record)?;
         }
-        let recorded = self.config.run.recorded_episodes.min(rollout.episodes.len());
-        self.folder.write_episodes(self.progress.step, &rollout.episodes[..recorded])?;
-        self.folder.metrics().append(&record)?;
+        self.write_down(&rollout, &mut record)?;
         alarm?;
         if self.is_due_for_a_checkpoint() {
             self.save()?;
@@ -228,7 +252,7 @@ impl Training {
             after: after.greedy,
             sampled: sampled.map(|(before, after)| Change { before, after }),
             steps: self.progress.step,
-            seconds: self.progress.seconds,
+            seconds: self.progress.spent.seconds,
             void_episodes: self.progress.void_episodes,
         };
         self.folder.write_summary(&summary)?;
@@ -249,6 +273,8 @@ impl Training {
             tasks += missing;
         }
         self.progress.void_episodes += self.count_void(&rollout, "episodes")?;
+        self.progress.totals += rollout.totals;
+        self.progress.spent.fuel += rollout.fuel;
         Ok(rollout)
     }
 
@@ -318,6 +344,7 @@ impl Training {
         let mut policies: BTreeMap<_, _> = self.team.policies.iter_mut().collect();
         let (mut names, mut members) = (Vec::new(), Vec::new());
         for ((name, trainer), (rows, samples)) in self.trainers.iter_mut().zip(&own) {
+            trainer.set_spent(self.spent);
             let Some(policy) = policies.remove(name) else { continue };
             names.push(name.clone());
             members.push(Member { trainer, policy, rows, samples, seed: seed.named(name) });
@@ -374,7 +401,8 @@ impl Training {
     }
 
     fn count_time(&mut self) {
-        self.progress.seconds += self.lap.elapsed().as_secs_f64();
-        self.lap = Instant::now();
+        let (seconds, cpu_seconds) = self.lap.turn();
+        self.progress.spent.seconds += seconds;
+        self.progress.spent.cpu_seconds += cpu_seconds;
     }
 }

@@ -51,7 +51,7 @@ pub use run::{CheckpointConfig, RunConfig};
 pub use sandbox::SandboxConfig;
 pub use tasks::TasksConfig;
 pub use train::{
-    AdvantageConfig, AnchorChoice, Choice, Decay, GroupFilter, ImitationConfig, Importance,
+    AdvantageConfig, AnchorChoice, Budget, Choice, Decay, GroupFilter, ImitationConfig, Importance,
     LossAggregation, Objective, Regularize, TrainConfig,
 };
 

@@ -29,6 +29,7 @@ mod sandbox;
 mod grants;
 mod wasi;
 mod answer;
+mod meter;
 mod instance;
 mod kept;
 mod retrieval;
@@ -74,6 +75,7 @@ pub use library::PluginLibrary;
 pub(crate) use library::find_plugin;
 pub(crate) use limiter::Limiter;
 pub use log::{LogLevel, LogLine};
+pub use meter::{Meter, Work};
 #[cfg(test)]
 pub(crate) use probe::Probe;
 pub use sandbox::SandboxGrant;

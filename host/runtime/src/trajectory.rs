@@ -220,6 +220,19 @@ pub enum Ending {
     },
 }
 
+impl Ending {
+    /// The word for it in figures.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Ending::Solved => "solved",
+            Ending::Failed => "failed",
+            Ending::Finished => "finished",
+            Ending::Truncated => "truncated",
+            Ending::Void { .. } => "void",
+        }
+    }
+}
+
 /// One thing that happened in an episode, in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "event")]

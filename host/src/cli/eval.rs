@@ -7,10 +7,10 @@ use super::{load_config, report};
 use crate::checkpoint::{Found, load_latest, load_step};
 use crate::config::{Config, PolicyConfig};
 use crate::error::ExitCode;
-use crate::evaluation::{HeldOutTasks, evaluate};
-use crate::metrics::{Success, count_endings};
+use crate::evaluation::{Evaluation, HeldOutTasks, evaluate, outcomes_of};
+use crate::metrics::{Answers, Outcome, Several, Success, count_endings, several_by_family};
 use crate::policy::{Device, PolicyError};
-use crate::run::find_config;
+use crate::run::{find_config, lines_of};
 use crate::seed::Seed;
 use crate::storage::{StorageError, write_file};
 use crate::team::Team;
@@ -20,49 +20,141 @@ pub fn run(
     args: EvalArgs,
     device: impl Fn() -> Result<Device, PolicyError>,
 ) -> anyhow::Result<ExitCode> {
-    let config = config_of(&args.config, args.run.as_deref(), args.step)?;
-    let team = Team::assemble(&config, device()?)?;
-    let tasks = args.tasks.map_or(config.validation.tasks, |tasks| tasks as usize);
-    let seed = Seed::new(config.run.seed).named("evaluation");
-    let held_out = HeldOutTasks { split: args.split.into(), tasks, sampled: args.sampled, seed };
-    let evaluation = evaluate(&team, held_out, &config.rollout)?;
+    let device = device()?;
+    let runs: Vec<Option<&Path>> = match args.run.is_empty() {
+        true => vec![None],
+        false => args.run.iter().map(|run| Some(run.as_path())).collect(),
+    };
+    let mut measured = Vec::new();
+    for run in runs {
+        measured.push(measure(&args, run, device)?);
+    }
     if let Some(path) = &args.record {
-        record(path, &evaluation.rollout.episodes)?;
+        let episodes = measured.iter().flat_map(|one| &one.evaluation.rollout.episodes);
+        record(path, &episodes.collect::<Vec<_>>())?;
+    }
+    if let Some(path) = &args.outcomes {
+        let lines: Vec<String> =
+            measured.iter().map(|one| lines_of(&one.outcomes)).collect::<Result<_, _>>()?;
+        write_file(path, lines.concat().as_bytes())?;
     }
     if args.json {
-        let mut shown = serde_json::to_value(evaluation.success)?;
-        shown["families"] = serde_json::to_value(&evaluation.families)?;
-        report::line(&shown.to_string());
+        for one in &measured {
+            report::line(&one.to_json()?.to_string());
+        }
         return Ok(ExitCode::Success);
     }
-    let (endings, void) = count_endings(&evaluation.rollout.episodes);
-    let show = |counts: &std::collections::BTreeMap<String, usize>| {
-        let shown: Vec<String> = counts.iter().map(|(word, n)| format!("{n} {word}")).collect();
-        shown.join(", ")
-    };
-    let row = |what: String, success: &Success, endings: String| {
-        let answers = if args.sampled { "sampled" } else { "greedy" }.to_owned();
-        vec![what, answers, report::success(success), success.tasks.to_string(), endings]
-    };
-    let mut rows = vec![row(held_out.split.to_string(), &evaluation.success, show(&endings))];
-    if evaluation.families.len() > 1 {
-        let of_family = |(name, success)| row(format!("  {name}"), success, String::new());
-        rows.extend(evaluation.families.iter().map(of_family));
-    }
-    report::table(&["split", "answers", "solved (95 % interval)", "tasks", "endings"], &rows);
-    for (cause, count) in &void {
-        let first = evaluation.rollout.episodes.iter().find_map(|episode| match &episode.ending {
-            Ending::Void { cause: other, message } if other == cause => Some(message),
-            _ => None,
-        });
-        let first = first.map(String::as_str).unwrap_or_default();
-        report::line(&format!("  void: {count} by {cause}, the first: {first}"));
-    }
+    show(&measured);
     Ok(ExitCode::Success)
 }
 
+/// What one run, or one configuration, was found to be.
+struct Measured {
+    name: Option<String>,
+    held_out: HeldOutTasks,
+    evaluation: Evaluation,
+    outcomes: Vec<Outcome>,
+}
+
+fn measure(args: &EvalArgs, run: Option<&Path>, device: Device) -> anyhow::Result<Measured> {
+    let (config, step) = config_and_step(&args.config, run, args.step)?;
+    let team = Team::assemble(&config, device)?;
+    let samples = args.samples.unwrap_or(1) as usize;
+    let answers = match args.sampled || args.samples.is_some() {
+        true => Answers::Sampled,
+        false => Answers::Greedy,
+    };
+    let held_out = HeldOutTasks {
+        split: args.split.into(),
+        tasks: args.tasks.map_or(config.validation.tasks, |tasks| tasks as usize),
+        answers,
+        samples,
+        seed: Seed::new(config.run.seed).named("evaluation"),
+    };
+    let evaluation = evaluate(&team, held_out, &config.rollout)?;
+    let outcomes = outcomes_of(&evaluation.rollout, step, answers);
+    let name = run.map(|run| run.display().to_string());
+    Ok(Measured { name, held_out, evaluation, outcomes })
+}
+
+impl Measured {
+    fn to_json(&self) -> anyhow::Result<serde_json::Value> {
+        let mut shown = serde_json::to_value(self.evaluation.success)?;
+        shown["families"] = serde_json::to_value(&self.evaluation.families)?;
+        if self.held_out.samples > 1 {
+            shown["several"] = serde_json::to_value(Several::of(&self.outcomes))?;
+            shown["several_by_family"] = serde_json::to_value(several_by_family(&self.outcomes))?;
+        }
+        if let Some(name) = &self.name {
+            shown["run"] = name.as_str().into();
+        }
+        Ok(shown)
+    }
+
+    /// What is measured, how, and what came of it; then the same for each family.
+    fn rows(&self) -> Vec<Vec<String>> {
+        let Evaluation { success, families, rollout } = &self.evaluation;
+        let HeldOutTasks { split, answers, samples, .. } = self.held_out;
+        let answers = match (answers, samples) {
+            (Answers::Greedy, _) => "greedy".to_owned(),
+            (Answers::Sampled, 1) => "sampled".to_owned(),
+            (Answers::Sampled, samples) => format!("{samples} sampled"),
+        };
+        let row = |what: String, success: &Success, several: Option<Several>, endings: String| {
+            let mut cells = vec![what, answers.clone(), report::success(success)];
+            cells.extend(several.iter().flat_map(|several| {
+                let best = format!("{:.3}", several.best.mean);
+                let shares = several.pass.iter().skip(1).map(|(_, pass)| pass);
+                let shares = shares.chain([&several.majority]);
+                shares.map(|share| report::percent(share.mean)).chain([best]).collect::<Vec<_>>()
+            }));
+            cells.extend([success.tasks.to_string(), endings]);
+            cells
+        };
+        let of = |outcomes: Vec<&Outcome>| (samples > 1).then(|| Several::of(outcomes));
+        let (counts, _) = count_endings(&rollout.episodes);
+        let endings: Vec<String> = counts.iter().map(|(word, n)| format!("{n} {word}")).collect();
+        let what = self.name.clone().map_or(split.to_string(), |name| format!("{name}, {split}"));
+        let all = of(self.outcomes.iter().collect());
+        let mut rows = vec![row(what, success, all, endings.join(", "))];
+        if families.len() > 1 {
+            for (name, success) in families {
+                let own = self.outcomes.iter().filter(|outcome| outcome.family == *name);
+                rows.push(row(format!("  {name}"), success, of(own.collect()), String::new()));
+            }
+        }
+        rows
+    }
+}
+
+fn show(measured: &[Measured]) {
+    let k = measured.first().map_or(1, |one| one.held_out.samples);
+    let powers = std::iter::successors(Some(2), |j| Some(j * 2)).take_while(|&j| j < k);
+    let mut header: Vec<String> =
+        ["tasks of", "answers", "solved (95 % interval)"].map(str::to_owned).to_vec();
+    if k > 1 {
+        header.extend(powers.chain([k]).map(|j| format!("pass@{j}")));
+        header.extend([format!("majority@{k}"), format!("best@{k}")]);
+    }
+    header.extend(["tasks", "endings"].map(str::to_owned));
+    let header: Vec<&str> = header.iter().map(String::as_str).collect();
+    let rows: Vec<Vec<String>> = measured.iter().flat_map(Measured::rows).collect();
+    report::table(&header, &rows);
+    for one in measured {
+        let episodes = &one.evaluation.rollout.episodes;
+        for (cause, count) in count_endings(episodes).1 {
+            let first = episodes.iter().find_map(|episode| match &episode.ending {
+                Ending::Void { cause: other, message } if *other == cause => Some(message),
+                _ => None,
+            });
+            let first = first.map(String::as_str).unwrap_or_default();
+            report::line(&format!("  void: {count} by {cause}, the first: {first}"));
+        }
+    }
+}
+
 /// Write episodes as JSON lines.
-fn record(path: &Path, episodes: &[Episode]) -> anyhow::Result<()> {
+fn record(path: &Path, episodes: &[&Episode]) -> anyhow::Result<()> {
     let mut lines = Vec::new();
     for episode in episodes {
         serde_json::to_writer(&mut lines, episode)?;
@@ -82,7 +174,16 @@ pub fn config_of(
     run: Option<&Path>,
     step: CheckpointName,
 ) -> anyhow::Result<Config> {
-    let Some(run) = run else { return Ok(load_config(args)?) };
+    Ok(config_and_step(args, run, step)?.0)
+}
+
+/// The same, and the step of the checkpoint.
+fn config_and_step(
+    args: &ConfigArgs,
+    run: Option<&Path>,
+    step: CheckpointName,
+) -> anyhow::Result<(Config, Option<usize>)> {
+    let Some(run) = run else { return Ok((load_config(args)?, None)) };
     let mut config = Config::load(Some(&find_config(run)?), &args.set)?;
     if !args.plugins.is_empty() {
         config.plugins.files.clone_from(&args.plugins);
@@ -90,7 +191,7 @@ pub fn config_of(
     args.grant(&mut config);
     let checkpoint = checkpoint_of(run, step)?;
     use_policies(&mut config, &checkpoint.path, &args.set);
-    Ok(config)
+    Ok((config, Some(checkpoint.progress.step)))
 }
 
 fn checkpoint_of(run: &Path, step: CheckpointName) -> Result<Found, StorageError> {

@@ -77,8 +77,8 @@ fn config_of(folder: &RunFolder, args: &ConfigArgs) -> Result<Config, ConfigErro
 
 /// The loop, with a bar; until it is done, or somebody wants it to stop.
 fn train(mut training: Training, stop: &Stop) -> anyhow::Result<u8> {
-    let (done, steps) = (training.progress().step, training.steps());
-    let bar = report::Bar::new("AT-GRPO", done, steps, "steps");
+    let (done, whole, unit) = training.way();
+    let bar = report::Bar::new("AT-GRPO", done, whole, unit);
     bar.milestone(&format!(
         "test tasks solved before training: {}",
         report::success(&training.progress().before.greedy)
@@ -94,7 +94,7 @@ fn train(mut training: Training, stop: &Stop) -> anyhow::Result<u8> {
             return Ok(code);
         }
         let record = training.step()?;
-        bar.step_to(record.step, describe(&record));
+        bar.step_to(training.way().0, describe(&record));
         milestones(&bar, &record);
     }
     bar.finish();

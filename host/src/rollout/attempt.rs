@@ -5,7 +5,7 @@ use super::line::{Line, hang};
 use super::request::Due;
 use super::role_map::RoleMap;
 use super::sampler::Answered;
-use super::scenario::{Next, Position, Transition};
+use super::scenario::{Next, Position, Scenario, Transition};
 use super::scheme::Scheme;
 use super::weighing::{Drawn, Weighing};
 use crate::config::RolloutConfig;
@@ -91,6 +91,11 @@ impl Attempt {
             attempt
         };
         starts.into_iter().enumerate().map(attempt).collect()
+    }
+
+    /// Where it is played.
+    pub(super) fn scenario(&self) -> &Scenario {
+        &self.task.scenario
     }
 
     /// Play up to the first answers that are due.

@@ -16,8 +16,10 @@ use super::role_map::{Policies, RoleMap};
 use super::sampler::{Answered, Sampler};
 use super::scenario::{Position, Scenario};
 use super::scheduler::overlapped;
+use super::weighing::Drawn;
 use crate::config::{RolloutConfig, SamplingScheme, Scheduling};
-use crate::plugin::Split;
+use crate::metrics::Totals;
+use crate::plugin::{Meter, Split, Work};
 use crate::policy::PolicyError;
 use crate::seed::Seed;
 use crate::trajectory::{Completion, Episode, Sample};
@@ -56,8 +58,10 @@ pub struct Rollout {
     pub generation: Duration,
     /// Time spent waiting for plugins.
     pub plugins: Duration,
-    /// Completion tokens generated, those of void episodes included.
-    pub generated_tokens: usize,
+    /// What was drawn and done, in void episodes and in branches that led nowhere, too.
+    pub totals: Totals,
+    /// Fuel of the plugins.
+    pub fuel: u64,
 }
 
 /// Why no rollout could be made. A failing plugin is no reason: its episode is void.
@@ -98,13 +102,19 @@ impl Rollout {
             .extend(episodes.map(|episode| Episode { task: episode.task + tasks, ..episode }));
         self.generation += further.generation;
         self.plugins += further.plugins;
-        self.generated_tokens += further.generated_tokens;
+        self.totals += further.totals;
+        self.fuel += further.fuel;
     }
 
-    /// Count generated tokens.
-    pub(super) fn count_tokens(&mut self, answers: &Answered) {
-        let completions = answers.iter().flat_map(|answers| &answers.completions);
-        self.generated_tokens += completions.map(|one| one.tokens.len()).sum::<usize>();
+    /// Count what was drawn.
+    pub(super) fn count_answers(&mut self, answers: &Answered) {
+        let Ok(Drawn { prompt, completions, .. }) = answers else { return };
+        self.totals += Totals {
+            samples: completions.len() as u64,
+            completion_tokens: completions.iter().map(|one| one.tokens.len() as u64).sum(),
+            prompt_tokens: prompt.len() as u64,
+            acts: 0,
+        };
     }
 }
 
@@ -144,6 +154,8 @@ fn run(
     attempts: Vec<Attempt>,
 ) -> Result<Rollout, RolloutError> {
     let mut rollout = Rollout::default();
+    let meters = meters_of(&attempts);
+    let before: Vec<Work> = meters.iter().map(|meter| meter.read()).collect();
     let mut sampler = Sampler::new(setting, policies)?;
     let overlaps = match setting.config.scheduling {
         Scheduling::LockStep => false,
@@ -156,7 +168,23 @@ fn run(
     };
     (rollout.samples, rollout.episodes) =
         join(attempts.into_iter().map(Attempt::into_record).collect());
+    for (meter, before) in meters.iter().zip(before) {
+        let Work { acts, fuel } = meter.read();
+        rollout.totals.acts += acts - before.acts;
+        rollout.fuel += fuel - before.fuel;
+    }
     Ok(rollout)
+}
+
+/// Those of all components that are played with, each once.
+fn meters_of(attempts: &[Attempt]) -> Vec<Arc<Meter>> {
+    let mut meters: Vec<Arc<Meter>> = Vec::new();
+    for plugin in attempts.iter().flat_map(|attempt| attempt.scenario().plugins()) {
+        if !meters.iter().any(|known| Arc::ptr_eq(known, plugin.meter())) {
+            meters.push(plugin.meter().clone());
+        }
+    }
+    meters
 }
 
 fn in_lock_step(
@@ -176,7 +204,7 @@ fn in_lock_step(
         }
         let mut answers = sampler.answer(due)?;
         rollout.generation += started.elapsed();
-        answers.values().flatten().for_each(|answers| rollout.count_tokens(answers));
+        answers.values().flatten().for_each(|answers| rollout.count_answers(answers));
         let started = Instant::now();
         let mut answered: Vec<_> = (attempts.iter_mut().enumerate())
             .filter_map(|(index, attempt)| Some((attempt, answers.remove(&index)?)))
@@ -196,10 +224,10 @@ mod tests {
 
     #[test]
     fn what_is_added_hangs_on_its_own_answers_and_is_of_other_tasks() {
-        let rollout = || Rollout { samples: forked(), generated_tokens: 5, ..Rollout::default() };
+        let rollout = || Rollout { samples: forked(), fuel: 5, ..Rollout::default() };
         let mut both = rollout();
         both.append(rollout(), 3);
-        assert_eq!((both.samples.len(), both.generated_tokens), (12, 10));
+        assert_eq!((both.samples.len(), both.fuel), (12, 10));
         for (added, own) in both.samples[6..].iter().zip(&both.samples) {
             assert_eq!((own.task, added.task), (0, 3));
             assert_eq!(added.parent, own.parent.map(|parent| parent + 6));

@@ -206,7 +206,7 @@ impl<'s> Scheduler<'s> {
         let index = due.attempt;
         let Some(asked) = self.asked.get_mut(&index) else { return };
         let answered = due.answered(heard);
-        rollout.count_tokens(&answered);
+        rollout.count_answers(&answered);
         asked.answers[place] = Some(answered);
         if asked.answers.iter().all(Option::is_some)
             && let Some(Asked { attempt, answers }) = self.asked.remove(&index)

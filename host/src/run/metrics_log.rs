@@ -98,14 +98,8 @@ impl MetricsLog<'_> {
         self.write_events()
     }
 
-    /// Whatever is no text in it is no record either.
     fn read(&self) -> Result<String, StorageError> {
-        let path = self.path();
-        match std::fs::read(&path) {
-            Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
-            Err(error) => Err(StorageError::io("read", &path)(error)),
-        }
+        read_text(&self.path())
     }
 
     fn path(&self) -> PathBuf {
@@ -117,8 +111,18 @@ fn event_of(line: &[u8]) -> Option<Vec<u8>> {
     scalars::of_metrics(&serde_json::from_slice(line).ok()?)
 }
 
-/// The step of a line of `metrics.jsonl`; nothing if it is no record.
-fn step_of(line: &str) -> Option<usize> {
+/// The text of a file of records, empty if there is none. Whatever is no text in it is no record
+/// either.
+pub(super) fn read_text(path: &Path) -> Result<String, StorageError> {
+    match std::fs::read(path) {
+        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(StorageError::io("read", path)(error)),
+    }
+}
+
+/// The step of a line of `metrics.jsonl` or `outcomes.jsonl`; nothing if it is no record.
+pub(super) fn step_of(line: &str) -> Option<usize> {
     #[derive(Deserialize)]
     struct Line {
         step: usize,

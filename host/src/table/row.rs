@@ -9,7 +9,7 @@ use parquet::record::{Field, Row as Record, RowAccessor};
 
 use super::column::{Column, Values};
 use crate::credit::Credits;
-use crate::trajectory::{Completion, Ending, Episode, Reward, Sample, StopReason};
+use crate::trajectory::{Completion, Episode, Reward, Sample, StopReason};
 
 /// One answer of a step.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,20 +63,10 @@ pub fn rows_of(
             sample: Sample { parent, caller, ..sample.clone() },
             advantage: *advantage,
             weight: *weight,
-            ending: episode.map_or("", |episode| word(&episode.ending)).to_owned(),
+            ending: episode.map_or("", |episode| episode.ending.word()).to_owned(),
         });
     }
     rows
-}
-
-fn word(ending: &Ending) -> &'static str {
-    match ending {
-        Ending::Solved => "solved",
-        Ending::Failed => "failed",
-        Ending::Finished => "finished",
-        Ending::Truncated => "truncated",
-        Ending::Void { .. } => "void",
-    }
 }
 
 fn stop_word(stop: StopReason) -> &'static str {

@@ -7,9 +7,10 @@
 use std::time::Instant;
 
 use super::{Record, Training, TrainingError};
-use crate::evaluation::{Evaluation, HeldOutTasks, evaluate};
-use crate::metrics::HeldOut;
+use crate::evaluation::{Evaluation, HeldOutTasks, evaluate, outcomes_of};
+use crate::metrics::{Answers, HeldOut, Outcome, several_by_family};
 use crate::plugin::Split;
+use crate::trajectory::Episode;
 
 impl Training {
     /// Measure what is due after a step.
@@ -28,10 +29,12 @@ impl Training {
     }
 
     /// Success on validation tasks, which goes into the record.
-    pub(super) fn validate(&self, record: &mut Record) -> Result<HeldOut, TrainingError> {
+    pub(super) fn validate(&mut self, record: &mut Record) -> Result<HeldOut, TrainingError> {
         let started = Instant::now();
         let tasks = self.config.validation.tasks_during_training;
-        let success = self.examine(Split::Validation, tasks)?;
+        let (success, mut episodes) = self.examine(Split::Validation, tasks, 1)?;
+        episodes.truncate(self.config.run.recorded_episodes);
+        self.shown.append(&mut episodes);
         record.validation = Some(success.clone());
         let seconds = started.elapsed().as_secs_f64();
         record.timing.seconds.insert("validation".to_owned(), seconds);
@@ -41,22 +44,38 @@ impl Training {
     /// Success on test tasks, which goes into the record.
     pub(super) fn test(&self, record: &mut Record) -> Result<HeldOut, TrainingError> {
         let started = Instant::now();
-        let success = self.examine(Split::Test, self.config.validation.tasks)?;
+        let (tasks, samples) = (self.config.validation.tasks, self.config.validation.samples);
+        let (success, _) = self.examine(Split::Test, tasks, samples)?;
         record.test = Some(success.clone());
         record.timing.seconds.insert("test".to_owned(), started.elapsed().as_secs_f64());
         Ok(success)
     }
 
-    fn examine(&self, split: Split, tasks: usize) -> Result<HeldOut, TrainingError> {
-        let run = |sampled| -> Result<Evaluation, TrainingError> {
-            let held_out = HeldOutTasks { split, tasks, sampled, seed: self.seed };
+    /// The success, and the episodes in which the policies gave their likeliest answers.
+    fn examine(
+        &self,
+        split: Split,
+        tasks: usize,
+        samples: usize,
+    ) -> Result<(HeldOut, Vec<Episode>), TrainingError> {
+        let run = |answers, samples| -> Result<(Evaluation, Vec<Outcome>), TrainingError> {
+            let held_out = HeldOutTasks { split, tasks, answers, samples, seed: self.seed };
             let evaluation = evaluate(&self.team, held_out, &self.config.rollout)?;
             self.count_void(&evaluation.rollout, "held-out episodes")?;
-            Ok(evaluation)
+            let outcomes = outcomes_of(&evaluation.rollout, Some(self.progress.step), answers);
+            self.folder.outcomes().append(&outcomes)?;
+            Ok((evaluation, outcomes))
         };
-        let greedy = run(false)?;
-        let sampled = self.config.validation.sampled.then(|| run(true)).transpose()?;
-        let sampled = sampled.map(|evaluation| evaluation.success);
-        Ok(HeldOut { greedy: greedy.success, sampled, families: greedy.families })
+        let (greedy, _) = run(Answers::Greedy, 1)?;
+        let mut success =
+            HeldOut { greedy: greedy.success, families: greedy.families, ..HeldOut::default() };
+        if self.config.validation.sampled {
+            let (sampled, outcomes) = run(Answers::Sampled, samples)?;
+            success.sampled = Some(sampled.success);
+            if samples > 1 {
+                success.several = several_by_family(&outcomes);
+            }
+        }
+        Ok((success, greedy.rollout.episodes))
     }
 }

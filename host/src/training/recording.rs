@@ -8,7 +8,7 @@ use crate::config::Store;
 use crate::credit::Credits;
 use crate::guard::Lesson;
 use crate::metrics::{
-    FamilyMetrics, GroupMetrics, Timing, count_endings, measure_families, measure_roles,
+    FamilyMetrics, GroupMetrics, Spent, Timing, count_endings, measure_families, measure_roles,
 };
 use crate::rollout::Rollout;
 use crate::run::{list_tables, unix_seconds};
@@ -34,16 +34,35 @@ impl Training {
             groups: GroupMetrics::default(),
             updates: BTreeMap::new(),
             largest_logprob_difference: None,
+            totals: self.progress.totals,
             validation: None,
             test: None,
             warnings: Vec::new(),
             timing: Timing {
                 unix: unix_seconds(),
                 seconds,
-                generated_tokens_per_second: rollout.generated_tokens as f64 / generation.max(1e-9),
+                totals: Spent::default(),
+                generated_tokens_per_second: rollout.totals.completion_tokens as f64
+                    / generation.max(1e-9),
                 trained_tokens_per_second: 0.0,
             },
         }
+    }
+
+    /// Write down what the step brought: some of its episodes, and its line.
+    pub(super) fn write_down(
+        &mut self,
+        rollout: &Rollout,
+        record: &mut Record,
+    ) -> Result<(), TrainingError> {
+        let recorded = self.config.run.recorded_episodes.min(rollout.episodes.len());
+        let mut episodes = rollout.episodes[..recorded].to_vec();
+        episodes.append(&mut self.shown);
+        self.folder.write_episodes(self.progress.step, &episodes)?;
+        self.count_time();
+        record.timing.totals = self.progress.spent;
+        self.folder.metrics().append(record)?;
+        Ok(())
     }
 
     /// What became of each family's tasks, and which rung they were on.

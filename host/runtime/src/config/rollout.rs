@@ -150,5 +150,8 @@ table! {
         pub every: usize = 20, 0..=1_000_000_000;
         /// Also validate by sampling at the rollout's temperature, not only greedily.
         pub sampled: bool = true;
+        /// Sampled episodes of each test task, before and after training; with several, the
+        /// figures say how often one of them solves it, and what most of them say.
+        pub samples: usize = 1, 1..=1024;
     }
 }

@@ -186,10 +186,45 @@ choices! {
 }
 
 table! {
+    /// `[train.budget]`: what a run may spend on training before it ends.
+    pub struct Budget {
+        /// Tokens of the answers drawn.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub completion_tokens: Option<u64> = None, 1..=1_000_000_000_000_000;
+        /// Answers drawn.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub samples: Option<u64> = None, 1..=1_000_000_000_000_000;
+        /// Wall-clock seconds, validation and checkpoints included; how far a run comes in them
+        /// depends on the machine.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub seconds: Option<f64> = None, above(0.0, 1e9);
+    }
+}
+
+impl Budget {
+    /// The share that is spent, by now perhaps more than 1; of several limits, that which is
+    /// nearest. Nothing without a limit.
+    pub fn share_spent(&self, completion_tokens: u64, samples: u64, seconds: f64) -> Option<f64> {
+        let of = |spent: u64, limit: Option<u64>| limit.map(|limit| spent as f64 / limit as f64);
+        [
+            of(completion_tokens, self.completion_tokens),
+            of(samples, self.samples),
+            self.seconds.map(|limit| seconds / limit),
+        ]
+        .into_iter()
+        .flatten()
+        .reduce(f64::max)
+    }
+}
+
+table! {
     /// `[train]`.
     pub struct TrainConfig {
-        /// Training steps: one rollout and one update each.
+        /// Training steps: one rollout and one update each. With a budget, that says how many.
         pub steps: usize = 100, 0..=1_000_000_000;
+        /// What the run may spend; the first limit that is met ends it, and the learning rate
+        /// goes down with what is spent.
+        pub budget: Budget = Budget::default();
         /// Peak learning rate; 0 takes 1e-3 for tiny policies (below ten million
         /// parameters), 2e-4 for adapters over larger ones, and 2e-5 for all weights
         /// of a larger one.

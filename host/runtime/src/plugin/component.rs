@@ -17,6 +17,7 @@ use super::error::PluginError;
 use super::failure::{Identity, PluginFailure};
 use super::grants::{Granted, Grants, name_of};
 use super::instance::{HostState, Instance};
+use super::meter::Meter;
 use super::survey::{self, Fault, Names};
 use super::{log, retrieval, sandbox, streams, wasi};
 use crate::config::Limits;
@@ -47,6 +48,7 @@ pub(super) struct Loaded {
     pub(super) interpreter: Option<interpreter::GuestIndices>,
     limits: Limits,
     granted: Granted,
+    meter: Arc<Meter>,
 }
 
 /// A component file, compiled and checked against the contract.
@@ -160,6 +162,7 @@ impl Plugin {
             component,
             limits: limits.clone(),
             granted,
+            meter: Arc::default(),
         };
         Ok(Plugin { loaded: Arc::new(loaded) })
     }
@@ -179,6 +182,11 @@ impl Plugin {
         self.loaded.offer
     }
 
+    /// Counts what its instances do.
+    pub fn meter(&self) -> &Arc<Meter> {
+        &self.loaded.meter
+    }
+
     /// What one call into it may use.
     pub fn limits(&self) -> &Limits {
         &self.loaded.limits
@@ -195,8 +203,9 @@ impl Plugin {
         identity: &Identity,
         seed: Seed,
     ) -> Result<(Instance, WasmInstance), PluginFailure> {
-        let Loaded { engine, component, limits, granted, .. } = &*self.loaded;
-        Instance::new(engine.wasmtime(), component, identity, limits, granted.clone(), seed)
+        let Loaded { engine, component, limits, granted, meter, .. } = &*self.loaded;
+        let (granted, meter) = (granted.clone(), meter.clone());
+        Instance::new(engine.wasmtime(), component, identity, limits, granted, meter, seed)
     }
 
     /// What it says it is, as one of the kinds it brings; a sound answer only.

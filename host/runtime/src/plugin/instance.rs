@@ -1,5 +1,6 @@
 //! One live instance of a component, and the boundary around every call into it.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use plugin_sdk::types::Problem;
@@ -12,6 +13,7 @@ use super::failure::{Cause, Identity, PluginFailure};
 use super::grants::Granted;
 use super::limiter::Limiter;
 use super::log::{Log, LogLine};
+use super::meter::Meter;
 use super::ticker::ticks;
 use super::wasi::Wasi;
 use crate::config::Limits;
@@ -66,6 +68,7 @@ pub(super) struct Instance {
     store: Store<HostState>,
     identity: Identity,
     limits: Limits,
+    meter: Arc<Meter>,
     /// Bytes of linear memory that it began with.
     began_with: usize,
     dead: Option<Cause>,
@@ -79,6 +82,7 @@ impl Instance {
         identity: &Identity,
         limits: &Limits,
         granted: Granted,
+        meter: Arc<Meter>,
         seed: Seed,
     ) -> Result<(Self, WasmInstance), PluginFailure> {
         let state = HostState {
@@ -93,7 +97,7 @@ impl Instance {
         store.limiter(|state| &mut state.limiter);
         store.set_hostcall_fuel(limits.text_kib.saturating_mul(BYTES_PER_TEXT_KIB));
         let (identity, limits) = (identity.clone(), limits.clone());
-        let mut instance = Instance { store, identity, limits, began_with: 0, dead: None };
+        let mut instance = Instance { store, identity, limits, meter, began_with: 0, dead: None };
         let wasm = instance.call(INSTANTIATE, 0, |store| component.instantiate(store))?;
         instance.began_with = instance.store.data().limiter.granted();
         Ok((instance, wasm))
@@ -149,6 +153,7 @@ impl Instance {
                 body(&mut self.store)
             })
         });
+        self.meter.count(function, self.fuel_of_last_call());
         self.store.data_mut().collect_output();
         entered.map_err(|error| {
             let mut cause = self.classify(&error);

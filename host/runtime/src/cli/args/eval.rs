@@ -15,15 +15,16 @@ Examples:
   host eval --run runs/plan-path-planner-executor
   host eval --run runs/plan-path-planner-executor --split test --tasks 2000 --sampled
   host eval --run runs/plan-path-planner-executor --step best
+  host eval --run runs/one --run runs/other --split test --samples 8 --outcomes outcomes.jsonl
   host eval --run runs/plan-path-planner-executor --split train --tasks 500 --record teacher.jsonl
   host eval configs/plan-path/quickstart.toml --set policies.shared.path=policies/mine")]
 pub struct EvalArgs {
     /// The configuration.
     #[command(flatten)]
     pub config: ConfigArgs,
-    /// Take the configuration and the policies from this run.
+    /// Take the configuration and the policies from this run; several runs make one table.
     #[arg(long, value_name = "RUN", conflicts_with = "config")]
-    pub run: Option<PathBuf>,
+    pub run: Vec<PathBuf>,
     /// Which checkpoint of the run: last, best, or the number of a step. A policy
     /// whose path is given with --set is taken from there.
     #[arg(long, value_name = "STEP", default_value = "last", requires = "run")]
@@ -37,6 +38,13 @@ pub struct EvalArgs {
     /// Sample at rollout.temperature instead of taking the likeliest token.
     #[arg(long)]
     pub sampled: bool,
+    /// Sample so many episodes of each task, and say how good one is, the best of them, and what
+    /// most of them did.
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub samples: Option<u32>,
+    /// Write what became of every episode into this file, one a line.
+    #[arg(long, value_name = "FILE")]
+    pub outcomes: Option<PathBuf>,
     /// Write the episodes into this file, one a line, for `host imitate --from`.
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
