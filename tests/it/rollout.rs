@@ -172,7 +172,9 @@ fn overlapped_episodes_are_those_of_lock_step() {
         config.rollout.scheduling = Scheduling::Overlapped;
         let overlapped = roll_out(&config);
         assert_eq!(lock_step.episodes, overlapped.episodes);
-        assert_eq!(lock_step.generated_tokens, overlapped.generated_tokens);
+        assert_eq!(lock_step.totals, overlapped.totals);
+        assert_eq!(lock_step.totals.samples, lock_step.samples.len() as u64, "none is void");
+        assert!(lock_step.totals.acts >= lock_step.episodes.len() as u64 && lock_step.fuel > 0);
         assert_eq!(lock_step.samples.len(), overlapped.samples.len());
         for (left, right) in lock_step.samples.iter().zip(&overlapped.samples) {
             assert_eq!(left.completion.tokens, right.completion.tokens);
