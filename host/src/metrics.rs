@@ -147,7 +147,7 @@ impl Spread {
 }
 
 /// What one role did in a step.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RoleMetrics {
     /// Completions.
     pub samples: usize,
@@ -163,6 +163,9 @@ pub struct RoleMetrics {
     pub completion_tokens: Spread,
     /// Share of completions cut by the token limit.
     pub cut: f64,
+    /// Share of completions of some length that stand in their prompt, word by word.
+    #[serde(default)]
+    pub echo: f64,
     /// The role's groups; nothing of a role that does not train.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub groups: Option<GroupMetrics>,
@@ -212,7 +215,7 @@ pub struct Spent {
 }
 
 /// One line of `metrics.jsonl`. `U` is what an update reports.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepRecord<U> {
     /// The step, from 1; 0 is the state training began from.
     pub step: usize,
@@ -307,9 +310,20 @@ fn measure_role(samples: &[&Sample], alpha: f64) -> RoleMetrics {
             samples.iter().map(|sample| sample.completion.tokens.len() as f64),
         ),
         cut: share(|sample| sample.completion.stop == StopReason::Length),
+        echo: share(repeats_its_prompt),
         groups: None,
         inflation: None,
     }
+}
+
+/// Tokens of an answer that stand in its prompt by no accident.
+const ECHO_TOKENS: usize = 12;
+
+/// Whether all of an answer but its last token, which may end it, stands in its prompt.
+fn repeats_its_prompt(sample: &Sample) -> bool {
+    let tokens = &sample.completion.tokens;
+    let said = &tokens[..tokens.len().saturating_sub(1)];
+    said.len() >= ECHO_TOKENS && sample.prompt.windows(said.len()).any(|window| window == said)
 }
 
 /// What the groups of `role`, or of all roles, looked like before and after
@@ -357,6 +371,20 @@ mod tests {
         assert_eq!(planner.reward_by_turn, [0.0, 0.5, 1.0]);
         assert!((planner.parts["progress"] - 2.0).abs() < 1e-12);
         assert_eq!((planner.accepted, planner.cut), (1.0, 0.0));
+    }
+
+    #[test]
+    fn an_echo_is_a_long_answer_that_stands_in_its_own_prompt() {
+        let prompt: Vec<u32> = (0..40).collect();
+        let echo = |tokens: Vec<u32>| {
+            let mut sample = tree_of(1, 1, &["planner"], 1).remove(0);
+            sample.prompt = prompt.clone().into();
+            sample.completion.tokens = tokens;
+            measure_roles(&[sample], 1.0)["planner"].echo
+        };
+        let ended = |tokens: std::ops::Range<u32>| tokens.chain([99]).collect::<Vec<u32>>();
+        assert_eq!(echo(ended(5..20)), 1.0);
+        assert_eq!((echo(ended(5..10)), echo(ended(30..45)), echo(Vec::new())), (0.0, 0.0, 0.0));
     }
 
     #[test]

@@ -20,6 +20,7 @@ use crate::config::Config;
 use crate::credit::Credits;
 use crate::curriculum::{Standings, advance, training_tasks};
 use crate::guard::{Alarm, Guard};
+use crate::health::Health;
 use crate::metrics::{HeldOut, Spent, StepRecord, Success, Totals, measure_groups};
 use crate::policy::{Policy, PolicyError};
 use crate::rollout::{Rollout, RolloutError, collect};
@@ -101,6 +102,7 @@ impl Training {
             totals: Totals::default(),
             spent: Spent::default(),
             guard: Guard::default(),
+            health: Health::default(),
             standings: Standings::new(),
             estimator: Memory::default(),
         };
@@ -213,6 +215,7 @@ impl Training {
         if alarm.is_ok() {
             self.measure_success(&mut record)?;
         }
+        record.warnings.extend(self.progress.health.take_in(&record));
         self.write_down(&rollout, &mut record)?;
         alarm?;
         if self.is_due_for_a_checkpoint() {
