@@ -28,6 +28,8 @@ const MEMBERS: usize = 32;
 const FAR_TASKS: u32 = 3;
 /// Words in a hundred that must differ in a place that numbers tasks.
 const SERIAL_PERCENT: usize = 95;
+/// How much more often tasks of different splits must be played alike than those of one.
+const MORE_OFTEN: f64 = 3.0;
 /// The chance below which tasks that are played alike are no chance.
 const CHANCE: f64 = 1e-6;
 
@@ -190,6 +192,10 @@ fn check_look_alikes(examination: &Examination, starts: &[Start]) -> Result<(), 
                 played.push((split, start, play));
             }
         }
+        // Where the numbers say what is asked, tasks that look alike have different solutions.
+        if !mask.0.is_empty() && are_told_apart(&played) {
+            continue;
+        }
         if let Some((one, other)) = twins(&played) {
             let how = match mask.0.is_empty() {
                 true => "looks and is played like",
@@ -202,6 +208,23 @@ fn check_look_alikes(examination: &Examination, starts: &[Start]) -> Result<(), 
         true => Ok(()),
         false => skip("tasks look alike at their start, and nothing tells them apart"),
     }
+}
+
+/// Whether tasks that look alike are played differently, and those of different splits are not
+/// played alike more often than those of one: then what was taken for a number on the same task
+/// is part of the task.
+fn are_told_apart(played: &[(Split, &Start, Play)]) -> bool {
+    let (mut within, mut across) = ((0_usize, 0_usize), (0_usize, 0_usize));
+    for (index, (split, _, play)) in played.iter().enumerate() {
+        for (other_split, _, other) in &played[index + 1..] {
+            let (alike, pairs) = if split == other_split { &mut within } else { &mut across };
+            *alike += usize::from(play == other);
+            *pairs += 1;
+        }
+    }
+    // One more than were seen, since few pairs say little.
+    let by_accident = (within.0 + 1) as f64 / (within.1 + 1) as f64;
+    within.0 < within.1 && across.0 as f64 <= MORE_OFTEN * by_accident * across.1 as f64
 }
 
 /// Two tasks of different splits that are played alike, if those that look like
