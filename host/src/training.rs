@@ -125,11 +125,7 @@ impl Training {
         Found { path, progress, .. }: Found,
     ) -> Result<Self, TrainingError> {
         folder.rewind(Some(progress.step))?;
-        for (name, policy) in &mut team.policies {
-            if config.trains(name) || config.source_of(name).is_some() {
-                *policy = policy.restore(&path.join("policies").join(name))?;
-            }
-        }
+        restore(&mut team, &config, &path)?;
         let mut training = Training::new(config, team, folder, progress)?;
         for (name, trainer) in &mut training.trainers {
             trainer.load(&path.join("optimizers").join(name))?;
@@ -240,6 +236,7 @@ impl Training {
 
     /// Write the summary.
     pub fn finish(mut self) -> Result<(Summary, RunFolder), TrainingError> {
+        let best = self.test_best()?;
         self.count_time();
         // Without a step, nothing has changed.
         let before = self.progress.before.clone();
@@ -254,6 +251,7 @@ impl Training {
             before: before.greedy,
             after: after.greedy,
             sampled: sampled.map(|(before, after)| Change { before, after }),
+            best,
             steps: self.progress.step,
             seconds: self.progress.spent.seconds,
             void_episodes: self.progress.void_episodes,
@@ -408,4 +406,14 @@ impl Training {
         self.progress.spent.seconds += seconds;
         self.progress.spent.cpu_seconds += cpu_seconds;
     }
+}
+
+/// Put the policies of a checkpoint in place of those of the team.
+fn restore(team: &mut Team, config: &Config, checkpoint: &Path) -> Result<(), TrainingError> {
+    for (name, policy) in &mut team.policies {
+        if config.trains(name) || config.source_of(name).is_some() {
+            *policy = policy.restore(&checkpoint.join("policies").join(name))?;
+        }
+    }
+    Ok(())
 }
