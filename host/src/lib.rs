@@ -25,6 +25,7 @@ pub mod table;
 pub mod metrics;
 pub mod scalars;
 pub mod policy;
+pub mod serving;
 pub mod rollout;
 pub mod family;
 pub mod curriculum;

@@ -41,6 +41,6 @@ pub(crate) use model::{
     attend, bias_of, by_head, read_tensors, write_tensors,
 };
 pub use model::{Device, Family, ModelConfig, Parameters};
-pub use prompt::ChatOptions;
+pub use prompt::{ChatOptions, Wording};
 pub use remote::{RemoteAnswers, RemoteFailure, RemoteFailureKind, RemotePolicy, RemoteRequest};
 pub use sampling::{Sampling, SamplingByRole};

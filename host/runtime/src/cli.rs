@@ -70,6 +70,7 @@ fn carry_out(cli: Cli) -> anyhow::Result<u8> {
         Command::Data(command) => data::run(command),
         Command::Grade(args) => with_workers(|| grade::run(&args)),
         Command::CheckAnswer(args) => check_answer::run(&args).map_err(Into::into),
+        Command::Serve(args) if args.policy.is_some() => Err(engine::become_engine().into()),
         Command::Serve(args) => with_workers(|| serve::run(&args)),
         Command::Plugin(command) => with_workers(|| plugin::run(command)),
         Command::Train(_)
