@@ -360,7 +360,7 @@ pub fn measure_groups(formed: &[Group], kept: &[Group], role: Option<&str>) -> G
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::group::Unit;
+    use crate::group::ScoredUnit;
     use crate::test_samples::tree_of;
 
     #[test]
@@ -428,7 +428,12 @@ mod tests {
         let group = |role: &str, scores: [f64; 2]| Group {
             roles: BTreeSet::from([role.to_owned()]),
             units: scores
-                .map(|score| Unit { members: vec![0], score, weight: 1.0, parts: BTreeMap::new() })
+                .map(|score| ScoredUnit {
+                    members: vec![0],
+                    score,
+                    weight: 1.0,
+                    parts: BTreeMap::new(),
+                })
                 .to_vec(),
         };
         let formed = [

@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use crate::advantage::{Compared, Memory, compare};
 use crate::audit::inflation_of;
-use crate::checkpoint::{Found, Progress, remove_old, save_checkpoint};
+use crate::checkpoint::{FoundCheckpoint, Progress, remove_old, save_checkpoint};
 use crate::config::Config;
 use crate::credit::Credits;
 use crate::curriculum::{Standings, advance, training_tasks};
@@ -28,7 +28,9 @@ use crate::run::{Change, RunFolder, Summary};
 use crate::seed::Seed;
 use crate::storage::StorageError;
 use crate::team::Team;
-use crate::trainer::{Member, Row, Trainer, TrainerError, UpdateMetrics, rescore, update_together};
+use crate::trainer::{
+    CreditedSample, Member, Trainer, TrainerError, UpdateMetrics, rescore, update_together,
+};
 use crate::trajectory::{Episode, Sample};
 
 use lap::Lap;
@@ -122,7 +124,7 @@ impl Training {
         config: Config,
         mut team: Team,
         folder: RunFolder,
-        Found { path, progress, .. }: Found,
+        FoundCheckpoint { path, progress, .. }: FoundCheckpoint,
     ) -> Result<Self, TrainingError> {
         folder.rewind(Some(progress.step))?;
         restore(&mut team, &config, &path)?;
@@ -332,16 +334,16 @@ impl Training {
         let sampling = self.team.role_map.sampling(&self.config.rollout);
         let seed = self.seed.at(self.progress.step as u64).named("update");
         let rest = self.config.train.regularizes_all().then_some(0.0);
-        let own = |name: &String| -> (Vec<Row>, Vec<&Sample>) {
+        let own = |name: &String| -> (Vec<CreditedSample>, Vec<&Sample>) {
             let credits = credits.advantages.iter().zip(&credits.weights);
             let own = samples.iter().zip(credits).filter(|(sample, _)| sample.policy == *name);
             let row = |(sample, (advantage, &weight)): (_, (&Option<f32>, &f32))| {
                 let advantage = advantage.or(rest).filter(|_| weight > 0.0)?;
-                Some(Row { sample, advantage, weight })
+                Some(CreditedSample { sample, advantage, weight })
             };
             (own.clone().filter_map(row).collect(), own.map(|(sample, _)| sample).collect())
         };
-        let own: Vec<(Vec<Row>, Vec<&Sample>)> = self.trainers.keys().map(own).collect();
+        let own: Vec<(Vec<CreditedSample>, Vec<&Sample>)> = self.trainers.keys().map(own).collect();
         let mut policies: BTreeMap<_, _> = self.team.policies.iter_mut().collect();
         let (mut names, mut members) = (Vec::new(), Vec::new());
         for ((name, trainer), (rows, samples)) in self.trainers.iter_mut().zip(&own) {

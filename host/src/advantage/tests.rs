@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::config::{Estimator, GroupFilter};
-use crate::group::Unit;
+use crate::group::ScoredUnit;
 use crate::test_samples::{forked, sample};
 
 #[test]
@@ -16,7 +16,7 @@ fn only_answers_that_were_all_refused_alike_are_pushed_away_from() {
         units: members
             .into_iter()
             .zip(scores)
-            .map(|(member, score)| Unit {
+            .map(|(member, score)| ScoredUnit {
                 members: vec![member],
                 score,
                 weight: 1.0,
@@ -47,7 +47,7 @@ fn only_answers_that_were_all_refused_alike_are_pushed_away_from() {
 fn group(scores: &[f64]) -> Group {
     let unit = |(index, &score)| {
         let parts = [("all".to_owned(), score)].into();
-        Unit { members: vec![index], score, weight: 1.0, parts }
+        ScoredUnit { members: vec![index], score, weight: 1.0, parts }
     };
     let units = scores.iter().enumerate().map(unit).collect();
     Group { roles: BTreeSet::from(["solo".to_owned()]), units }
@@ -321,7 +321,7 @@ fn conversations_that_count_again_weigh_in_their_groups_mean() {
 
 #[test]
 fn small_shares_of_a_reward_count_as_much_as_large_ones() {
-    let unit = |member, shares: [(&str, f64); 2]| Unit {
+    let unit = |member, shares: [(&str, f64); 2]| ScoredUnit {
         members: vec![member],
         score: shares.iter().map(|(_, value)| value).sum(),
         weight: 1.0,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::args::{CheckpointName, ConfigArgs, EvalArgs};
 use super::{load_config, report};
-use crate::checkpoint::{Found, load_latest, load_step};
+use crate::checkpoint::{FoundCheckpoint, load_latest, load_step};
 use crate::config::{Config, PolicyConfig};
 use crate::error::ExitCode;
 use crate::evaluation::{Evaluation, HeldOutTasks, evaluate, outcomes_of};
@@ -194,7 +194,7 @@ fn config_and_step(
     Ok((config, Some(checkpoint.progress.step)))
 }
 
-fn checkpoint_of(run: &Path, step: CheckpointName) -> Result<Found, StorageError> {
+fn checkpoint_of(run: &Path, step: CheckpointName) -> Result<FoundCheckpoint, StorageError> {
     let checkpoints = run.join("checkpoints");
     let unfit =
         |reason: &str| StorageError::Unfit { path: run.to_owned(), reason: reason.to_owned() };
