@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 const FRAME: &str = include_str!("assets/page.html");
 const STYLE: &str = include_str!("assets/page.css");
 /// The script's files, each of which uses those before it.
-const SCRIPT: [&str; 11] = [
+const SCRIPT: [&str; 12] = [
     include_str!("assets/data.js"),
     include_str!("assets/element.js"),
     include_str!("assets/address.js"),
@@ -19,6 +19,7 @@ const SCRIPT: [&str; 11] = [
     include_str!("assets/tree.js"),
     include_str!("assets/episodes.js"),
     include_str!("assets/tasks.js"),
+    include_str!("assets/setup.js"),
     include_str!("assets/main.js"),
 ];
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use toml::{Table, Value};
 
-use crate::config::Config;
+use crate::config::{Config, MixConfig, PolicyConfig};
 
 /// A setting that is not as it would be by itself.
 #[derive(Debug, PartialEq, Serialize)]
@@ -22,7 +22,7 @@ pub struct Change {
 /// If the text is not TOML: what the parser says.
 pub fn changes(config: &str) -> Result<Vec<Change>, toml::de::Error> {
     let table: Table = config.parse()?;
-    let defaults: Table = Config::default().to_toml().parse()?;
+    let defaults: Table = defaults_of(&table).to_toml().parse()?;
     let (mut now, mut then) = (Vec::new(), Vec::new());
     flatten("", &Value::Table(table), &mut now);
     flatten("", &Value::Table(defaults), &mut then);
@@ -38,6 +38,18 @@ pub fn changes(config: &str) -> Result<Vec<Change>, toml::de::Error> {
         value: value(&now, key),
     };
     Ok(keys.into_iter().map(change).filter(|change| change.default != change.value).collect())
+}
+
+/// The defaults, with as many policies and families as the configuration has.
+fn defaults_of(table: &Table) -> Config {
+    let policies = table.get("policies").and_then(Value::as_table);
+    let names = policies.into_iter().flat_map(Table::keys);
+    let families = table.get("mix").and_then(Value::as_array).map_or(0, Vec::len);
+    Config {
+        policies: names.map(|name| (name.clone(), PolicyConfig::default())).collect(),
+        mix: vec![MixConfig::default(); families],
+        ..Config::default()
+    }
 }
 
 fn flatten(key: &str, value: &Value, found: &mut Vec<(String, String)>) {
@@ -81,9 +93,12 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_that_is_gone_or_in_a_list_of_tables_is_found() {
-        let found = changes("[[mix]]\nfamily = \"a\"\n").unwrap();
-        assert_eq!(found.iter().find(|change| change.key == "mix.0.family").unwrap().default, None);
+    fn a_setting_that_is_gone_or_of_a_policy_or_family_is_found() {
+        let found = changes("[[mix]]\nfamily = \"a\"\n[policies.p]\nlayers = 9\n").unwrap();
+        let of = |key: &str| found.iter().find(|change| change.key == key).unwrap();
+        assert_eq!(of("mix.0.family").default, None);
+        let layers = PolicyConfig::default().layers.to_string();
+        assert_eq!(of("policies.p.layers").default, Some(layers));
         assert!(found.iter().any(|change| change.key == "train.steps" && change.value.is_none()));
     }
 }
