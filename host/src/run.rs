@@ -300,6 +300,7 @@ impl Drop for Lock {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::archive::list_tables;
 
     fn config(folder: &Path, name: Option<&str>) -> Config {
         let run = RunConfig {

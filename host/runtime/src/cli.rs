@@ -11,6 +11,7 @@ mod plugin;
 pub mod report;
 mod run;
 mod serve;
+mod watch;
 
 use std::error::Error;
 use std::process;
@@ -70,6 +71,7 @@ fn carry_out(cli: Cli) -> anyhow::Result<u8> {
         Command::Run(args) => return run::run(&args),
         Command::Data(command) => data::run(command),
         Command::Report(args) => with_workers(|| page::run(&args)),
+        Command::Watch(args) => watch::run(&args),
         Command::Grade(args) => with_workers(|| grade::run(&args)),
         Command::CheckAnswer(args) => check_answer::run(&args).map_err(Into::into),
         Command::Serve(args) => with_workers(|| serve::run(&args)),

@@ -27,5 +27,6 @@ pub mod data;
 pub mod table;
 pub mod archive;
 pub mod page;
+pub mod screen;
 pub mod server;
 pub mod cli;

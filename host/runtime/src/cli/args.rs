@@ -20,7 +20,7 @@ pub use answers::CheckAnswerArgs;
 pub use data::{DataCommand, ImportArgs, SplitRule};
 pub use eval::{CheckpointName, EvalArgs, PlayArgs, SplitName};
 pub use grant::GrantArg;
-pub use page::ReportArgs;
+pub use page::{ReportArgs, WatchArgs};
 pub use plugin::{PluginCommand, PluginSubject};
 pub use policy::{
     CheckpointArgs, DtypeName, PolicyAskArgs, PolicyCommand, PolicyExportArgs, PolicyImportArgs,
@@ -82,6 +82,8 @@ pub enum Command {
     Play(PlayArgs),
     /// Write runs as one page: curves, episodes, and the answers that were compared.
     Report(ReportArgs),
+    /// Look at a run in the terminal, while it goes on or later.
+    Watch(WatchArgs),
     /// Run one program in the sandbox.
     Run(RunArgs),
     /// Grade programs against the tests of their problems.

@@ -33,3 +33,18 @@ pub struct ReportArgs {
     #[arg(long, value_name = "N", default_value_t = (Bounds::default().bytes >> 20) as u64, value_parser = clap::value_parser!(u64).range(1..=1024))]
     pub mib: u64,
 }
+
+/// `host watch`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  host watch runs/plan-path-planner-executor
+  host watch runs/plan-path-planner-executor | head -60
+
+Tab and the arrow keys, or 1 to 4, change the view; q ends it. Where there is no
+terminal, everything is printed once.")]
+pub struct WatchArgs {
+    /// The run's folder.
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+}
