@@ -11,6 +11,9 @@ pub use view::{View, draw};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
+#[cfg(test)]
+mod tests;
+
 /// Columns and lines of a screen that is printed.
 const PRINTED: (u16, u16) = (100, 56);
 
