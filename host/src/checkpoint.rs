@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::advantage::Memory;
 use crate::curriculum::Standings;
 use crate::guard::Guard;
+use crate::health::Health;
 use crate::metrics::{HeldOut, Spent, Totals};
 use crate::storage::{
     StorageError, beside, create_folder, digest, digest_file, list_folder, read_json,
@@ -44,6 +45,9 @@ pub struct Progress {
     pub spent: Spent,
     /// How long which role learned nothing.
     pub guard: Guard,
+    /// What was noticed so far.
+    #[serde(default)]
+    pub health: Health,
     /// How far each family's curriculum has come.
     #[serde(default)]
     pub standings: Standings,
@@ -215,6 +219,7 @@ mod tests {
             before: HeldOut { greedy: Success::new(1, 10), ..HeldOut::default() },
             after: None,
             guard: Guard::default(),
+            health: Health::default(),
             standings: Standings::new(),
             estimator: Memory::default(),
             best: Some((2, 0.5)),

@@ -34,6 +34,7 @@ pub mod truth;
 pub mod trainer;
 pub mod imitation;
 pub mod guard;
+pub mod health;
 pub mod checkpoint;
 pub mod manifest;
 pub mod run;

@@ -147,7 +147,7 @@ impl Spread {
 }
 
 /// What one role did in a step.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RoleMetrics {
     /// Completions.
     pub samples: usize,
@@ -159,10 +159,17 @@ pub struct RoleMetrics {
     pub reward_by_turn: Vec<f64>,
     /// Share of completions whose actions were carried out in full.
     pub accepted: f64,
+    /// Share of completions that were not, by what the environment charged them for, such as
+    /// `unreadable` or `illegal`; `other` where it charged nothing.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub refused: BTreeMap<String, f64>,
     /// Tokens per completion.
     pub completion_tokens: Spread,
     /// Share of completions cut by the token limit.
     pub cut: f64,
+    /// Share of completions of some length that stand in their prompt, word by word.
+    #[serde(default)]
+    pub echo: f64,
     /// The role's groups; nothing of a role that does not train.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub groups: Option<GroupMetrics>,
@@ -212,7 +219,7 @@ pub struct Spent {
 }
 
 /// One line of `metrics.jsonl`. `U` is what an update reports.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepRecord<U> {
     /// The step, from 1; 0 is the state training began from.
     pub step: usize,
@@ -303,13 +310,37 @@ fn measure_role(samples: &[&Sample], alpha: f64) -> RoleMetrics {
             .map(|rewards| rewards.iter().sum::<f64>() / rewards.len() as f64)
             .collect(),
         accepted: share(|sample| sample.accepted),
+        refused: causes_of_refusal(samples),
         completion_tokens: Spread::of(
             samples.iter().map(|sample| sample.completion.tokens.len() as f64),
         ),
         cut: share(|sample| sample.completion.stop == StopReason::Length),
+        echo: share(repeats_its_prompt),
         groups: None,
         inflation: None,
     }
+}
+
+/// The share of completions that were refused, by the largest charge.
+fn causes_of_refusal(samples: &[&Sample]) -> BTreeMap<String, f64> {
+    let mut causes: BTreeMap<String, f64> = BTreeMap::new();
+    for sample in samples.iter().filter(|sample| !sample.accepted) {
+        let charges = sample.reward.parts.iter().filter(|(_, value)| **value < 0.0);
+        let largest = charges.min_by(|(_, one), (_, other)| one.total_cmp(other));
+        let cause = largest.map_or("other", |(name, _)| name);
+        *causes.entry(cause.to_owned()).or_default() += 1.0 / samples.len() as f64;
+    }
+    causes
+}
+
+/// Tokens of an answer that stand in its prompt by no accident.
+const ECHO_TOKENS: usize = 12;
+
+/// Whether all of an answer but its last token, which may end it, stands in its prompt.
+fn repeats_its_prompt(sample: &Sample) -> bool {
+    let tokens = &sample.completion.tokens;
+    let said = &tokens[..tokens.len().saturating_sub(1)];
+    said.len() >= ECHO_TOKENS && sample.prompt.windows(said.len()).any(|window| window == said)
 }
 
 /// What the groups of `role`, or of all roles, looked like before and after
@@ -357,6 +388,39 @@ mod tests {
         assert_eq!(planner.reward_by_turn, [0.0, 0.5, 1.0]);
         assert!((planner.parts["progress"] - 2.0).abs() < 1e-12);
         assert_eq!((planner.accepted, planner.cut), (1.0, 0.0));
+    }
+
+    #[test]
+    fn refused_answers_are_counted_by_what_they_were_charged_for() {
+        let mut samples = tree_of(1, 1, &["planner"], 4);
+        let charges: [&[(&str, f64)]; 4] = [
+            &[("unreadable", -0.1), ("move", -0.02)],
+            &[("illegal", -0.2)],
+            &[],
+            &[("step", -1.0)],
+        ];
+        for (sample, charged) in samples.iter_mut().zip(charges) {
+            let parts = charged.iter().map(|(name, value)| ((*name).to_owned(), *value));
+            (sample.accepted, sample.reward.parts) = (false, parts.collect());
+        }
+        samples[3].accepted = true;
+        let refused = &measure_roles(&samples, 1.0)["planner"].refused;
+        let expected = [("illegal", 0.25), ("other", 0.25), ("unreadable", 0.25)];
+        assert_eq!(*refused, expected.map(|(name, share)| (name.to_owned(), share)).into());
+    }
+
+    #[test]
+    fn an_echo_is_a_long_answer_that_stands_in_its_own_prompt() {
+        let prompt: Vec<u32> = (0..40).collect();
+        let echo = |tokens: Vec<u32>| {
+            let mut sample = tree_of(1, 1, &["planner"], 1).remove(0);
+            sample.prompt = prompt.clone().into();
+            sample.completion.tokens = tokens;
+            measure_roles(&[sample], 1.0)["planner"].echo
+        };
+        let ended = |tokens: std::ops::Range<u32>| tokens.chain([99]).collect::<Vec<u32>>();
+        assert_eq!(echo(ended(5..20)), 1.0);
+        assert_eq!((echo(ended(5..10)), echo(ended(30..45)), echo(Vec::new())), (0.0, 0.0, 0.0));
     }
 
     #[test]

@@ -48,12 +48,26 @@ pub struct Summary {
     /// Greedy success by family of tasks.
     #[serde(default)]
     pub families: BTreeMap<String, Change>,
+    /// The checkpoint that solved most validation tasks, if that is not the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub best: Option<BestCheckpoint>,
     /// Training steps.
     pub steps: usize,
     /// Wall-clock seconds of all sessions of the run together.
     pub seconds: f64,
     /// Episodes in which a plugin failed.
     pub void_episodes: usize,
+}
+
+/// A checkpoint that validation prefers to the last one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BestCheckpoint {
+    /// Its step.
+    pub step: usize,
+    /// Share of validation tasks that it solved greedily, by which it was chosen.
+    pub validation: f64,
+    /// Greedy success on the test tasks.
+    pub test: Success,
 }
 
 /// What training made of a success.

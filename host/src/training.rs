@@ -20,6 +20,7 @@ use crate::config::Config;
 use crate::credit::Credits;
 use crate::curriculum::{Standings, advance, training_tasks};
 use crate::guard::{Alarm, Guard};
+use crate::health::Health;
 use crate::metrics::{HeldOut, Spent, StepRecord, Success, Totals, measure_groups};
 use crate::policy::{Policy, PolicyError};
 use crate::rollout::{Rollout, RolloutError, collect};
@@ -101,6 +102,7 @@ impl Training {
             totals: Totals::default(),
             spent: Spent::default(),
             guard: Guard::default(),
+            health: Health::default(),
             standings: Standings::new(),
             estimator: Memory::default(),
         };
@@ -123,11 +125,7 @@ impl Training {
         Found { path, progress, .. }: Found,
     ) -> Result<Self, TrainingError> {
         folder.rewind(Some(progress.step))?;
-        for (name, policy) in &mut team.policies {
-            if config.trains(name) || config.source_of(name).is_some() {
-                *policy = policy.restore(&path.join("policies").join(name))?;
-            }
-        }
+        restore(&mut team, &config, &path)?;
         let mut training = Training::new(config, team, folder, progress)?;
         for (name, trainer) in &mut training.trainers {
             trainer.load(&path.join("optimizers").join(name))?;
@@ -213,6 +211,7 @@ impl Training {
         if alarm.is_ok() {
             self.measure_success(&mut record)?;
         }
+        record.warnings.extend(self.progress.health.take_in(&record));
         self.write_down(&rollout, &mut record)?;
         alarm?;
         if self.is_due_for_a_checkpoint() {
@@ -237,6 +236,7 @@ impl Training {
 
     /// Write the summary.
     pub fn finish(mut self) -> Result<(Summary, RunFolder), TrainingError> {
+        let best = self.test_best()?;
         self.count_time();
         // Without a step, nothing has changed.
         let before = self.progress.before.clone();
@@ -251,6 +251,7 @@ impl Training {
             before: before.greedy,
             after: after.greedy,
             sampled: sampled.map(|(before, after)| Change { before, after }),
+            best,
             steps: self.progress.step,
             seconds: self.progress.spent.seconds,
             void_episodes: self.progress.void_episodes,
@@ -405,4 +406,14 @@ impl Training {
         self.progress.spent.seconds += seconds;
         self.progress.spent.cpu_seconds += cpu_seconds;
     }
+}
+
+/// Put the policies of a checkpoint in place of those of the team.
+fn restore(team: &mut Team, config: &Config, checkpoint: &Path) -> Result<(), TrainingError> {
+    for (name, policy) in &mut team.policies {
+        if config.trains(name) || config.source_of(name).is_some() {
+            *policy = policy.restore(&checkpoint.join("policies").join(name))?;
+        }
+    }
+    Ok(())
 }

@@ -333,3 +333,34 @@ fn whatever_a_model_wrote_stays_text_in_a_browser() {
     assert!(!body.contains("<img src=\"x\"") && !body.contains('\u{202e}'));
     assert!(body.contains("more bytes]"), "a long text is cut, and says so");
 }
+
+#[test]
+fn the_screen_of_a_run_reads_well() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    fs::create_dir(path.join("episodes")).unwrap();
+    fs::write(path.join("config.toml"), "[train]\nsteps = 40\n").unwrap();
+    let line = |step: usize| {
+        let success = (step as f64 / 50.0).sqrt();
+        let role = |mean: f64| {
+            serde_json::json!({
+                "reward": { "mean": mean, "std": 0.5 }, "accepted": 0.75, "cut": 0.0,
+                "completion_tokens": { "mean": 3.5 }, "groups": { "spread": 0.4, "dropped": 0.1 },
+            })
+        };
+        let rewards = [success - 0.5, 0.4 - success].map(role);
+        serde_json::json!({
+            "step": step,
+            "roles": { "planner": rewards[0], "executor": rewards[1] },
+            "updates": { "shared": { "entropy": 1.0 - success / 2.0, "gradient_norm": 0.25 } },
+            "validation": { "greedy": { "success": success }, "sampled": { "success": success / 2.0 } },
+        })
+        .to_string()
+    };
+    let lines: Vec<String> = (0..=30).map(line).collect();
+    fs::write(path.join("metrics.jsonl"), lines.join("\n") + "\n").unwrap();
+    let (code, stdout, stderr) = run(&["watch", path.to_str().unwrap()]);
+    assert_eq!(code, 0, "{stderr}");
+    let shown = stdout.replace(path.to_str().unwrap(), "runs/example");
+    insta::assert_snapshot!("screen", shown);
+}

@@ -145,7 +145,7 @@ fn advantages_of_real_groups_sum_to_zero() {
             .formed;
     let groups = filter_groups(groups, &config.advantage);
     assert!(!groups.is_empty());
-    let table = advantages(&groups, Scale::Spread, rollout.samples.len());
+    let table = advantages(&groups, (Scale::Spread, 0.0), rollout.samples.len());
     for group in &groups {
         let sum: f32 = group.units.iter().map(|unit| table[unit.members[0]].unwrap()).sum();
         assert!(sum.abs() < 1e-4, "{sum}");
@@ -172,7 +172,9 @@ fn overlapped_episodes_are_those_of_lock_step() {
         config.rollout.scheduling = Scheduling::Overlapped;
         let overlapped = roll_out(&config);
         assert_eq!(lock_step.episodes, overlapped.episodes);
-        assert_eq!(lock_step.generated_tokens, overlapped.generated_tokens);
+        assert_eq!(lock_step.totals, overlapped.totals);
+        assert_eq!(lock_step.totals.samples, lock_step.samples.len() as u64, "none is void");
+        assert!(lock_step.totals.acts >= lock_step.episodes.len() as u64 && lock_step.fuel > 0);
         assert_eq!(lock_step.samples.len(), overlapped.samples.len());
         for (left, right) in lock_step.samples.iter().zip(&overlapped.samples) {
             assert_eq!(left.completion.tokens, right.completion.tokens);

@@ -45,7 +45,7 @@ fn arguments(folder: &Path, name: &str, extra: &[&str]) -> Vec<String> {
     flags(folder, name, files, &[&sets, extra].concat())
 }
 
-fn train(folder: &Path, name: &str, extra: &[&str]) -> Vec<Value> {
+pub fn train(folder: &Path, name: &str, extra: &[&str]) -> Vec<Value> {
     let arguments = arguments(folder, name, extra);
     let (code, _, stderr) = run(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
     assert_eq!(code, 0, "{stderr}");
@@ -107,6 +107,8 @@ fn a_run_killed_in_the_middle_resumes_as_if_never_stopped() {
     assert_eq!(code, 0, "{stderr}");
     assert_eq!(metrics(&killed), whole);
     assert_eq!(summary(&killed), summary(&folder.path().join("whole")));
+    let outcomes = |run: &Path| fs::read_to_string(run.join("outcomes.jsonl")).unwrap();
+    assert_eq!(outcomes(&killed), outcomes(&folder.path().join("whole")));
 }
 
 /// The weights of a run's policies after a step, by name.

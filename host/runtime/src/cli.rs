@@ -163,7 +163,9 @@ fn of_programs(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
     }
     if let Some(error) = cause.downcast_ref::<ServeError>() {
         return match error {
-            ServeError::NotLoopback { .. } | ServeError::Bind { .. } => Some(ExitCode::Usage),
+            ServeError::NotLoopback { .. }
+            | ServeError::NoToken { .. }
+            | ServeError::Bind { .. } => Some(ExitCode::Usage),
             ServeError::System(_) => None,
         };
     }

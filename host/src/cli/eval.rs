@@ -208,9 +208,12 @@ fn checkpoint_of(run: &Path, step: CheckpointName) -> Result<Found, StorageError
         report::note(&format!("note: {damage}; taking step {}", latest.progress.step));
     }
     match (step, latest.progress.best) {
-        (CheckpointName::Best, Some((best, _))) => load_step(&checkpoints, best),
-        (CheckpointName::Best, None) => {
-            Err(unfit("no step of it was validated, so none is known to be the best"))
+        (CheckpointName::Best, Some((best, _))) if best != latest.progress.step => {
+            report::note(&format!(
+                "note: taking step {best}, the best on validation tasks; --step last takes step {}",
+                latest.progress.step
+            ));
+            load_step(&checkpoints, best)
         }
         _ => Ok(latest),
     }

@@ -292,6 +292,9 @@ fn conclude(summary: &Summary, folder: &Path) {
         vec![what.to_owned(), report::success(success), report::tasks(success)]
     };
     let mut rows = vec![row("before", &summary.before), row("after", &summary.after)];
+    if let Some(best) = &summary.best {
+        rows.push(row(&format!("best (step {})", best.step), &best.test));
+    }
     if summary.families.len() > 1 {
         for (name, Change { before, after }) in &summary.families {
             rows.push(row(&format!("{name}, before"), before));

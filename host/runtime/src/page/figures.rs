@@ -41,13 +41,13 @@ pub fn rounded(value: Value) -> Value {
 }
 
 /// The step whose greedy success on validation tasks is the highest, the first of them: the
-/// checkpoint that a run keeps as its best.
+/// checkpoint that a run keeps as its best. What training began from is none.
 pub fn best_step(lines: &[Value]) -> Option<usize> {
     let mut best: Option<(usize, f64)> = None;
     for line in lines {
         let success = line.pointer("/validation/greedy/success").and_then(Value::as_f64);
         let (Some(step), Some(success)) = (step_of(line), success) else { continue };
-        if best.is_none_or(|(_, highest)| success > highest) {
+        if step > 0 && best.is_none_or(|(_, highest)| success > highest) {
             best = Some((step, success));
         }
     }
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn the_best_step_is_the_first_of_the_highest() {
         let line = |step: usize, success: f64| json!({ "step": step, "validation": { "greedy": { "success": success } } });
-        let lines = [line(0, 0.1), json!({ "step": 1 }), line(2, 0.5), line(4, 0.5), line(6, 0.4)];
+        let lines = [line(0, 0.9), json!({ "step": 1 }), line(2, 0.5), line(4, 0.5), line(6, 0.4)];
         assert_eq!(best_step(&lines), Some(2));
         assert_eq!(best_step(&lines[1..2]), None);
     }

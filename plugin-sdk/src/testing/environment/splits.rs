@@ -28,6 +28,8 @@ const MEMBERS: usize = 32;
 const FAR_TASKS: u32 = 3;
 /// Words in a hundred that must differ in a place that numbers tasks.
 const SERIAL_PERCENT: usize = 95;
+/// How much more often tasks of different splits must be played alike than those of one.
+const MORE_OFTEN: f64 = 3.0;
 /// The chance below which tasks that are played alike are no chance.
 const CHANCE: f64 = 1e-6;
 
@@ -42,6 +44,9 @@ struct Start {
 /// what it is worth may not depend on its number.
 #[derive(Clone, PartialEq)]
 struct Play(Vec<(Deed, bool, Vec<f64>, Status)>);
+
+/// How a task is played that begins so.
+type Played<'s> = (Split, &'s Start, Play);
 
 /// Compare the splits' tasks.
 pub fn check(examination: &Examination) -> Checked {
@@ -181,8 +186,9 @@ fn check_look_alikes(examination: &Examination, starts: &[Start]) -> Result<(), 
     }
     let members = (MEMBERS / groups.len()).max(2);
     let mut understood = false;
+    let mut families: Vec<Vec<Played>> = Vec::new();
     for group in examination.pace.of(groups.iter()) {
-        let mut played: Vec<(Split, &Start, Play)> = Vec::new();
+        let mut played: Vec<Played> = Vec::new();
         for split in Split::ALL {
             for start in group.iter().filter(|start| start.task.split == split).take(members) {
                 let play = Play::of(examination, &start.task)?;
@@ -190,13 +196,17 @@ fn check_look_alikes(examination: &Examination, starts: &[Start]) -> Result<(), 
                 played.push((split, start, play));
             }
         }
-        if let Some((one, other)) = twins(&played) {
-            let how = match mask.0.is_empty() {
-                true => "looks and is played like",
-                false => "looks and is played, but for a number or a name, like",
-            };
-            return in_common(&one.task, &other.task, how);
-        }
+        families.push(played);
+    }
+    // Where the numbers say what is asked, tasks that look alike have different solutions.
+    let asked = !mask.0.is_empty() && are_told_apart(&families);
+    let found = families.iter().find_map(|played| twins(played));
+    if let Some((one, other)) = found.filter(|_| !asked) {
+        let how = match mask.0.is_empty() {
+            true => "looks and is played like",
+            false => "looks and is played, but for a number or a name, like",
+        };
+        return in_common(&one.task, &other.task, how);
     }
     match understood {
         true => Ok(()),
@@ -204,9 +214,28 @@ fn check_look_alikes(examination: &Examination, starts: &[Start]) -> Result<(), 
     }
 }
 
+/// Whether tasks that look alike are played differently, and those of different splits are not
+/// played alike more often than those of one: then what was taken for a number on the same task
+/// is part of the task.
+fn are_told_apart(families: &[Vec<Played>]) -> bool {
+    let (mut within, mut across) = ((0_usize, 0_usize), (0_usize, 0_usize));
+    for played in families {
+        for (index, (split, _, play)) in played.iter().enumerate() {
+            for (other_split, _, other) in &played[index + 1..] {
+                let (alike, pairs) = if split == other_split { &mut within } else { &mut across };
+                *alike += usize::from(play == other);
+                *pairs += 1;
+            }
+        }
+    }
+    // One more than were seen, since few pairs say little.
+    let by_accident = (within.0 + 1) as f64 / (within.1 + 1) as f64;
+    within.0 < within.1 && across.0 as f64 <= MORE_OFTEN * by_accident * across.1 as f64
+}
+
 /// Two tasks of different splits that are played alike, if those that look like
 /// them are not told apart by something that has not been seen yet.
-fn twins<'s>(played: &[(Split, &'s Start, Play)]) -> Option<(&'s Start, &'s Start)> {
+fn twins<'s>(played: &[Played<'s>]) -> Option<(&'s Start, &'s Start)> {
     played.iter().enumerate().find_map(|(index, (split, one, play))| {
         let others = played[index + 1..].iter().filter(|(other, ..)| other != split);
         let twin = others.into_iter().find(|(_, _, other)| play.is_understood() && other == play);

@@ -86,6 +86,7 @@ function beforeAfter() {
     const families = Object.entries(summary.families || {});
     return [
       row(run, "likeliest answers", summary),
+      ...(summary.best ? [row(run, `best checkpoint, step ${summary.best.step}`, { before: summary.before, after: summary.best.test })] : []),
       ...(summary.sampled ? [row(run, "drawn answers", summary.sampled)] : []),
       ...(families.length > 1 ? families.map(([name, change]) => row(run, name, change)) : []),
     ];
