@@ -34,7 +34,7 @@ function matchingEpisodes(run) {
   const holds = (story) =>
     (!split || story.split === split) &&
     (!end || story.ending === end) &&
-    (!role || story.roles.includes(role)) &&
+    (!role || story.roles.some((one) => visible(one) === role)) &&
     (step === "" || story.step === Number(step)) &&
     (min === "" || story.reward >= Number(min)) &&
     (max === "" || story.reward <= Number(max)) &&
@@ -43,10 +43,10 @@ function matchingEpisodes(run) {
 }
 
 function filters(run) {
-  const options = (name, values) => [["", "all"], ...values.map((value) => [String(value), visible(String(value))])];
+  const options = (values) => [["", "all"], ...values.map((value) => [visible(String(value)), visible(String(value))])];
   const present = (read) => [...new Set(run.episodes.flatMap(read))];
   const pick = (label, name, values) =>
-    picker(label, options(name, values), address.get(name), (value) => address.adjust({ [name]: value }));
+    picker(label, options(values), address.get(name), (value) => address.adjust({ [name]: value }));
   const type = (label, name, kind) => {
     const adjust = () => address.adjust({ [name]: input.value });
     const input = make("input", { type: kind, id: `filter-${name}`, step: "any", value: address.get(name), on: { change: adjust } });
