@@ -10,7 +10,7 @@ function showEpisodes() {
   const open = run.episodes[Number(address.get("e", "-1"))];
   return [
     runPicker(),
-    filters(run),
+    filters(run, open),
     make("p", { class: "hint", id: "matching", text: `${count(matching.length)} of ${counted(run.episodes.length, "episode")} on this page` }),
     make(
       "div",
@@ -42,7 +42,7 @@ function matchingEpisodes(run) {
   return run.episodes.filter(holds);
 }
 
-function filters(run) {
+function filters(run, open) {
   const options = (values) => [["", "all"], ...values.map((value) => [visible(String(value)), visible(String(value))])];
   const present = (read) => [...new Set(run.episodes.flatMap(read))];
   const pick = (label, name, values) =>
@@ -54,7 +54,7 @@ function filters(run) {
   };
   return make(
     "div",
-    { class: "switches filters", role: "search" },
+    { class: open ? "switches filters open" : "switches filters", role: "search" },
     pick("ended", "end", ENDINGS.filter((ending) => run.episodes.some((story) => story.ending === ending))),
     pick("split", "split", present((story) => story.split)),
     pick("role", "role", present((story) => story.roles).sort()),
