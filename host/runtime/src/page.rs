@@ -9,6 +9,8 @@ mod settings;
 mod story;
 mod siblings;
 mod gallery;
+mod notes;
+mod selection;
 mod chapter;
 
 use std::path::PathBuf;
@@ -16,7 +18,8 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 pub use bounds::Bounds;
-pub use chapter::{Chapter, Shown};
+pub use chapter::Chapter;
+pub use selection::Shown;
 
 use self::texts::Texts;
 use crate::storage::StorageError;

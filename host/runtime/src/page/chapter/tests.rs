@@ -1,10 +1,11 @@
 use std::path::PathBuf;
 
+use super::super::selection::length;
 use super::*;
 use crate::archive::{episode_file, table_file};
 use crate::table::{rows_of, write_table};
 use crate::test_samples::tree_of;
-use crate::trajectory::{Ending, Event};
+use crate::trajectory::{Ending, Episode, Event};
 
 fn episode(split: &str, task: usize, says: &str) -> Episode {
     let replied = |role: &str, text: &str| Event::Replied {
