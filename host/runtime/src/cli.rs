@@ -6,10 +6,12 @@ mod check_answer;
 mod data;
 mod engine;
 mod grade;
+mod page;
 mod plugin;
 pub mod report;
 mod run;
 mod serve;
+mod watch;
 
 use std::error::Error;
 use std::process;
@@ -68,6 +70,8 @@ fn carry_out(cli: Cli) -> anyhow::Result<u8> {
         Command::SandboxWorker => work().map(|()| ExitCode::Success).map_err(Into::into),
         Command::Run(args) => return run::run(&args),
         Command::Data(command) => data::run(command),
+        Command::Report(args) => with_workers(|| page::run(&args)),
+        Command::Watch(args) => watch::run(&args),
         Command::Grade(args) => with_workers(|| grade::run(&args)),
         Command::CheckAnswer(args) => check_answer::run(&args).map_err(Into::into),
         Command::Serve(args) if args.policy.is_some() => Err(engine::become_engine().into()),

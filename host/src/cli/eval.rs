@@ -4,13 +4,14 @@ use std::path::Path;
 
 use super::args::{CheckpointName, ConfigArgs, EvalArgs};
 use super::{load_config, report};
+use crate::archive::find_config;
 use crate::checkpoint::{FoundCheckpoint, load_latest, load_step};
 use crate::config::{Config, PolicyConfig};
 use crate::error::ExitCode;
 use crate::evaluation::{Evaluation, HeldOutTasks, evaluate, outcomes_of};
 use crate::metrics::{Answers, Outcome, Several, Success, count_endings, several_by_family};
 use crate::policy::{Device, PolicyError};
-use crate::run::{find_config, lines_of};
+use crate::run::lines_of;
 use crate::seed::Seed;
 use crate::storage::{StorageError, write_file};
 use crate::team::Team;

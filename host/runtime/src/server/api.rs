@@ -135,7 +135,7 @@ impl Answers for Desk {
     async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Response<Pieces> {
         match self.try_answer(request).await {
             Ok(response) => response,
-            Err(refusal) => refusal.into_response().map(|body| Pieces::Whole(body)),
+            Err(refusal) => refusal.into_response().map(Pieces::Whole),
         }
     }
 
