@@ -8,7 +8,7 @@
 //! checkpoint`; the loop itself is [`training::Training::step`].
 
 pub use runtime::{
-    config, error, grading, interval, loading, parallel, plugin, program, records, retrieval,
+    config, error, grading, interval, loading, outcome, parallel, plugin, program, records, retrieval,
     sandbox, seed, server, storage, trajectory,
 };
 

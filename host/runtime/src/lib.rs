@@ -7,8 +7,10 @@
 pub mod error;
 pub mod interval;
 pub mod seed;
+pub mod statistics;
 pub mod parallel;
 pub mod storage;
+pub mod outcome;
 pub mod installation;
 pub mod program;
 pub mod config;
