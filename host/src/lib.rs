@@ -8,8 +8,8 @@
 //! checkpoint`; the loop itself is [`training::Training::step`].
 
 pub use runtime::{
-    config, error, grading, interval, loading, outcome, parallel, plugin, program, records, retrieval,
-    sandbox, seed, server, storage, trajectory,
+    config, error, grading, interval, loading, outcome, parallel, plugin, program, records,
+    retrieval, sandbox, seed, server, storage, trajectory,
 };
 
 #[cfg(test)]

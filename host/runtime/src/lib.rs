@@ -24,4 +24,6 @@ pub mod project;
 pub mod grading;
 pub mod data;
 pub mod server;
+pub mod turnover;
+pub mod experiment;
 pub mod cli;

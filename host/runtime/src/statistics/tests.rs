@@ -83,18 +83,16 @@ fn scipy_and_numpy_say_the_same() {
 }
 
 #[test]
-fn the_bootstrap_is_the_same_for_the_same_seed_and_holds_more_where_tasks_differ() {
-    let calm = vec![vec![0.5; 20], vec![0.7; 20], vec![0.9; 20]];
-    let split =
-        |share: f64| (0..20).map(move |task| f64::from(u8::from(f64::from(task) < 20.0 * share)));
-    let wild: Vec<Vec<f64>> = [0.5, 0.7, 0.9].map(|share| split(share).collect()).to_vec();
-    let of = |measured: &[Vec<f64>], seed| {
-        bootstrap_interval(measured, 4_000, Seed::new(seed)).unwrap()
-    };
+fn the_bootstrap_is_the_same_for_the_same_seed_and_seeds_that_agree_leave_the_tasks() {
+    let of =
+        |measured: &[Vec<f64>], seed| bootstrap_interval(measured, 4_000, Seed::new(seed)).unwrap();
+    let calm = vec![vec![0.5; 20]; 3];
+    let wild = vec![[0.0, 1.0].repeat(10); 3];
+    assert_eq!(of(&calm, 1), Interval { low: 0.5, high: 0.5 });
     assert_eq!(of(&wild, 1), of(&wild, 1));
     assert_ne!(of(&wild, 1), of(&wild, 2));
-    let width = |interval: Interval| interval.high - interval.low;
-    assert!(width(of(&wild, 1)) > 1.05 * width(of(&calm, 1)));
+    // Sixty tosses: 0.5 ± 1.96·√(0.25/60).
+    ends(Some(of(&wild, 1)), [0.5 - 0.1265, 0.5 + 0.1265], 0.012);
 }
 
 #[test]
