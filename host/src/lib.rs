@@ -8,8 +8,8 @@
 //! checkpoint`; the loop itself is [`training::Training::step`].
 
 pub use runtime::{
-    archive, config, error, grading, interval, loading, parallel, plugin, program, records,
-    retrieval, sandbox, seed, server, storage, table, trajectory,
+    archive, config, error, grading, interval, loading, outcome, parallel, plugin, program,
+    records, retrieval, sandbox, seed, server, storage, table, trajectory,
 };
 
 #[cfg(test)]

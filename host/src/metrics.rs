@@ -5,7 +5,6 @@
 //! two runs of one seed differ there and nowhere else. Each figure is
 //! explained in `docs/metrics.md`.
 
-mod outcome;
 mod several;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +16,7 @@ use crate::group::Group;
 use crate::interval::wilson;
 use crate::trajectory::{Ending, Episode, Sample, StopReason};
 
-pub use outcome::{Answers, Outcome};
+pub use crate::outcome::{Answers, Outcome};
 pub use several::{Estimate, Several, several_by_family};
 
 /// A share of successes with its 95 % interval.

@@ -4,7 +4,9 @@
 pub mod args;
 mod check_answer;
 mod data;
+mod compare;
 mod engine;
+mod experiment;
 mod grade;
 mod page;
 mod plugin;
@@ -23,6 +25,7 @@ use args::{Cli, Command, ConfigArgs};
 use crate::config::{Config, ConfigError};
 use crate::data::{ImportError, RecordFileError};
 use crate::error::ExitCode;
+use crate::experiment::ExperimentError;
 use crate::grading::GradingError;
 use crate::loading::LoadError;
 use crate::plugin::{PluginError, PluginFailure, THREAD_STACK_BYTES, announce_compilations};
@@ -72,6 +75,8 @@ fn carry_out(cli: Cli) -> anyhow::Result<u8> {
         Command::Data(command) => data::run(command),
         Command::Report(args) => with_workers(|| page::run(&args)),
         Command::Watch(args) => watch::run(&args),
+        Command::Compare(args) => compare::run(&args),
+        Command::Experiment(args) => return experiment::run(&args, cli.device),
         Command::Grade(args) => with_workers(|| grade::run(&args)),
         Command::CheckAnswer(args) => check_answer::run(&args).map_err(Into::into),
         Command::Serve(args) if args.policy.is_some() => Err(engine::become_engine().into()),
@@ -124,6 +129,13 @@ pub fn code_of(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
     }
     if cause.is::<StorageError>() {
         return Some(ExitCode::Storage);
+    }
+    if let Some(error) = cause.downcast_ref::<ExperimentError>() {
+        return match error {
+            ExperimentError::Storage(_) => Some(ExitCode::Storage),
+            ExperimentError::Missing(_) | ExperimentError::Start { .. } => None,
+            _ => Some(ExitCode::Usage),
+        };
     }
     of_plugins(cause).or_else(|| of_programs(cause)).or_else(|| of_data(cause))
 }

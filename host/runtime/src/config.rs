@@ -57,7 +57,8 @@ pub use train::{
 
 use self::audience::lay_defaults_under;
 use self::explanation::explain;
-use self::overrides::{apply_override, lay_over, parse_table};
+pub(crate) use self::overrides::apply_override;
+use self::overrides::{lay_over, parse_table};
 use self::table::table;
 
 table! {

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::outcome::Outcome;
 use crate::grading::{Tally, pass_at_k};
 use crate::interval::wilson;
+use crate::outcome::Outcome;
 
 /// A mean over tasks with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -4,6 +4,7 @@ mod advantage;
 mod answers;
 mod data;
 mod eval;
+mod experiment;
 mod grant;
 mod page;
 mod plugin;
@@ -19,6 +20,7 @@ pub use advantage::AdvantageArgs;
 pub use answers::CheckAnswerArgs;
 pub use data::{DataCommand, ImportArgs, SplitRule};
 pub use eval::{CheckpointName, EvalArgs, PlayArgs, SplitName};
+pub use experiment::{CompareArgs, ExperimentArgs};
 pub use grant::GrantArg;
 pub use page::{ReportArgs, WatchArgs};
 pub use plugin::{PluginCommand, PluginSubject};
@@ -40,6 +42,8 @@ Examples:
   host play --plugins plan-path --oracle
   host run solution.py < input.txt
   host data import gsm8k train.jsonl test.jsonl --out gsm8k-records.jsonl
+  host experiment configs/experiments/rows.toml --jobs 2
+  host compare runs/plan-path-planner-executor
   host grade --problems problems.jsonl --programs samples.jsonl --out verdicts.jsonl
   host check-answer '\\frac{3}{4}' 0.75
 
@@ -67,6 +71,10 @@ pub enum Command {
     Eval(EvalArgs),
     /// Warm-start a policy on the environment's demonstrations or on recorded episodes.
     Imitate(ImitateArgs),
+    /// Fill a table: train and measure many rows with several seeds, and compare them.
+    Experiment(ExperimentArgs),
+    /// See which tasks were gained and which were lost between two states of a policy.
+    Compare(CompareArgs),
     /// See what other estimators make of a run's answers.
     Advantage(AdvantageArgs),
     /// Make or look at policies.

@@ -6,6 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
+use crate::experiment::heed_leash;
 use crate::installation::{self, HOST, MissingPart};
 
 /// Why the engine does not run.
@@ -27,6 +28,7 @@ pub(super) enum EngineError {
 /// Become the engine: the same process, the same command line. Comes back only
 /// if that fails.
 pub(super) fn become_engine() -> EngineError {
+    heed_leash();
     let program = match installation::engine() {
         Ok(program) => program,
         Err(missing) => return missing.into(),

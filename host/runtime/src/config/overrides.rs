@@ -32,7 +32,7 @@ pub(super) fn lay_under(table: &mut toml::Table, defaults: toml::Table) {
 
 /// Put `a.b.c=value` into the table. A value that is not TOML is a string, so
 /// that words need no quotes inside the shell's.
-pub(super) fn apply_override(table: &mut toml::Table, text: &str) -> Result<(), ConfigError> {
+pub(crate) fn apply_override(table: &mut toml::Table, text: &str) -> Result<(), ConfigError> {
     let malformed = |reason: &str| ConfigError::Malformed {
         origin: format!("--set {text}"),
         reason: reason.to_owned(),

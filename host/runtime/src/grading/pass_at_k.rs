@@ -50,7 +50,7 @@ pub fn pass_at_k(tallies: &BTreeMap<String, Tally>, k: usize) -> PassAtK {
     for tally in tallies.values() {
         let verdicts = tally.passed + tally.failed;
         if k > 0 && verdicts >= k {
-            sum += estimate(verdicts, tally.passed, k);
+            sum += chance_of_one(verdicts, tally.passed, k);
             problems += 1;
         }
     }
@@ -67,11 +67,13 @@ pub fn pass_at_k(tallies: &BTreeMap<String, Tally>, k: usize) -> PassAtK {
     }
 }
 
-/// As a product, because the binomials overflow.
-fn estimate(samples: usize, passed: usize, k: usize) -> f64 {
+/// The unbiased estimate of the probability that at least one of k samples passes, of so many
+/// samples of which so many passed; at least k of them there must be.
+pub fn chance_of_one(samples: usize, passed: usize, k: usize) -> f64 {
     if samples - passed < k {
         return 1.0;
     }
+    // As a product, because the binomials overflow.
     1.0 - (samples - passed + 1..=samples).map(|i| 1.0 - k as f64 / i as f64).product::<f64>()
 }
 

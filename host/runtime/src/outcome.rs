@@ -1,9 +1,13 @@
 //! What became of one held-out episode, in a line of `outcomes.jsonl`.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 
+use crate::storage::StorageError;
+
 /// How the policies answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answers {
     /// With the likeliest token each time.
@@ -41,4 +45,21 @@ pub struct Outcome {
     pub reward: f64,
     /// The last action that was carried out in full.
     pub last: Option<String>,
+}
+
+/// Read the outcomes of a file, one a line; a last line that breaks off was being written and is
+/// left out.
+///
+/// # Errors
+/// If the file cannot be read, or another line is no outcome.
+pub fn read_outcomes(path: &Path) -> Result<Vec<Outcome>, StorageError> {
+    let text = std::fs::read_to_string(path).map_err(StorageError::io("read", path))?;
+    let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+    let read = |(index, line): (usize, &str)| {
+        serde_json::from_str(line).map_err(|error| StorageError::Damaged {
+            path: path.to_owned(),
+            reason: format!("line {} is no outcome of an episode ({error})", index + 1),
+        })
+    };
+    whole.enumerate().map(read).collect()
 }

@@ -1,0 +1,69 @@
+//! Experiments: a file says the rows of a table, and runs of `host train`, `host eval` and `host
+//! imitate` fill it. Nothing of the loop is here; this only schedules child processes and reads
+//! what they left.
+//!
+//! [`ExperimentFile`] → [`Plan`] → [`Schedule`] → [`Results`] → tables, curves and a page.
+
+mod address;
+mod children;
+mod curves;
+mod error;
+mod file;
+mod folder;
+mod guard;
+mod job;
+mod machine;
+mod page;
+mod plan;
+mod progress;
+mod results;
+mod row;
+mod schedule;
+mod setup;
+mod sitting;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use address::Addresses;
+pub use children::{Children, heed_leash};
+pub use error::ExperimentError;
+pub use file::ExperimentFile;
+pub use folder::Folder;
+pub use job::{Job, Work};
+pub use machine::Machine;
+pub use plan::Plan;
+pub use results::{ClaimResult, Results, RowResult};
+pub use schedule::{Event, Failure, Schedule, Standing, State};
+pub use setup::Program;
+pub use table::Table;
+
+use std::path::Path;
+
+use crate::storage::{StorageError, write_file, write_json};
+
+/// Write everything that shows what came of an experiment: tables, curves and a page.
+///
+/// # Errors
+/// If a file cannot be written.
+pub fn write_tables(
+    results: &Results,
+    plan: &Plan,
+    folder: &Folder,
+    program: &Program,
+    (file, machine): (&Path, &str),
+) -> Result<(), StorageError> {
+    let origin = page::Origin { file, machine, program };
+    write_json(&folder.file("results.json"), results)?;
+    for (name, text) in [
+        ("table.md", results.markdown()),
+        ("table.csv", results.csv()),
+        ("claims.csv", results.claims_csv()),
+        ("table.tex", results.latex()),
+        ("curves.svg", curves::curves(results)),
+        ("index.html", page::page(results, plan, folder, &origin)),
+    ] {
+        write_file(&folder.file(name), text.as_bytes())?;
+    }
+    Ok(())
+}
