@@ -197,7 +197,10 @@ mod tests {
 
     #[test]
     fn siblings_answer_one_state_of_one_role_in_one_turn_of_one_task() {
-        let rows = rows(&tree_of(2, 2, &["planner", "executor"], 3));
+        let mut samples = tree_of(2, 2, &["planner", "executor"], 3);
+        // Roles that are asked together are asked in one state.
+        samples.iter_mut().for_each(|sample| sample.state = 7);
+        let rows = rows(&samples);
         let groups = groups_of(&rows);
         assert_eq!(groups.iter().max(), Some(&7), "2 tasks, 2 turns, 2 roles");
         for (row, group) in rows.iter().zip(&groups) {
@@ -209,9 +212,10 @@ mod tests {
             assert_eq!(rows.iter().filter(alike).count(), 3);
             assert_eq!(groups.iter().filter(|other| *other == group).count(), 3);
         }
-        let mut other = tree_of(1, 1, &["planner"], 4);
+        let mut other = tree_of(1, 1, &["planner"], 6);
         (other[2].instance, other[3].thread) = (1, "aside".to_owned());
-        assert_eq!(groups_of(&self::rows(&other)), [0, 0, 1, 2]);
+        (other[4].state, other[5].state) = (1, 1);
+        assert_eq!(groups_of(&self::rows(&other)), [0, 0, 1, 2, 3, 3]);
     }
 
     #[test]
