@@ -18,11 +18,15 @@ pub fn outcomes_of(rollout: &Rollout, step: Option<usize>, answers: Answers) -> 
         let tokens = tokens.get(&(episode.task, episode.episode)).copied();
         let (completion_tokens, prompt_tokens) = tokens.unwrap_or_default();
         let (mut turns, mut reward, mut last) = (0, 0.0, None);
+        // Moves that were made together follow each other, and each has what the team earned.
+        let mut is_together = false;
         for event in &episode.events {
             match event {
-                Event::Replied { .. } => turns += 1,
+                Event::Replied { .. } => (turns, is_together) = (turns + 1, false),
+                Event::Observed { .. } => is_together = false,
                 Event::Acted { action, accepted, reward: earned, .. } => {
-                    reward += earned.team;
+                    reward += if is_together { 0.0 } else { earned.team };
+                    is_together = true;
                     last = if *accepted { Some(action.text.clone()) } else { last };
                 }
                 _ => {}
@@ -69,7 +73,10 @@ mod tests {
         let samples = forked();
         let own = |episode| samples.iter().filter(move |sample| sample.episode == episode);
         let tokens = own(1).map(|sample| sample.completion.tokens.len()).sum::<usize>();
-        let events = vec![acted("U", true, 0.5), acted("D", true, 1.0), acted("X", false, 0.25)];
+        let seen = || Event::Observed { text: String::new() };
+        let joint = [acted("L", true, 1.0), acted("D", true, 1.0)];
+        let events = [vec![acted("U", true, 0.5), seen()], joint.to_vec(), vec![seen()]].concat();
+        let events = [events, vec![acted("X", false, 0.25)]].concat();
         let episode = |number, events, ending| Episode {
             task: 0,
             family: "maze".to_owned(),
