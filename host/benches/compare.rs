@@ -29,7 +29,7 @@ use troupe::config::{PolicyConfig, TrainConfig};
 use troupe::plugin::{EnvironmentPlugin, EnvironmentState, PluginLibrary, text_of};
 use troupe::policy::{Device, Policy, Request, Sampling};
 use troupe::seed::Seed;
-use troupe::trainer::{Row, Trainer};
+use troupe::trainer::{CreditedSample, Trainer};
 use troupe::trajectory::{Reward, Sample};
 
 /// Tasks whose expert is replayed.
@@ -304,8 +304,8 @@ impl Work {
 
     /// Tokens per second of one update.
     fn update(&self, policy: &mut Policy, trainer: &mut Trainer) -> f64 {
-        let rows: Vec<Row> = (self.samples.iter().zip(&self.advantages))
-            .map(|(sample, &advantage)| Row { sample, advantage, weight: 1.0 })
+        let rows: Vec<CreditedSample> = (self.samples.iter().zip(&self.advantages))
+            .map(|(sample, &advantage)| CreditedSample { sample, advantage, weight: 1.0 })
             .collect();
         let start = Instant::now();
         let metrics = trainer

@@ -29,7 +29,7 @@ use serde_json::{Value, json};
 use troupe::config::{DeviceChoice, PolicyConfig, TrainConfig};
 use troupe::policy::{Device, Policy, Request, Sampling};
 use troupe::seed::Seed;
-use troupe::trainer::{Row, Trainer};
+use troupe::trainer::{CreditedSample, Trainer};
 use troupe::trajectory::{Completion, Reward, Sample};
 
 /// What is measured.
@@ -303,8 +303,12 @@ fn be_our_side(folder: &Path) {
             _ => {
                 let trainer =
                     trainer.get_or_insert_with(|| Trainer::new(&policy, &config).unwrap());
-                let rows: Vec<Row> = (samples.iter().zip(&work.samples))
-                    .map(|(sample, own)| Row { sample, advantage: own.advantage, weight: 1.0 })
+                let rows: Vec<CreditedSample> = (samples.iter().zip(&work.samples))
+                    .map(|(sample, own)| CreditedSample {
+                        sample,
+                        advantage: own.advantage,
+                        weight: 1.0,
+                    })
                     .collect();
                 trainer.update(&mut policy, &rows, &work.sampling().into(), Seed::new(5)).unwrap();
                 samples.iter().map(|s| s.prompt.len() + s.completion.tokens.len()).sum()

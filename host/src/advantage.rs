@@ -54,7 +54,7 @@ pub fn compare(
         };
         let advantages = match comparison.scale {
             Scale::Running => running(&kept, config.decay, memory, samples.len()),
-            scale => advantages(&kept, scale, samples.len()),
+            scale => advantages(&kept, (scale, config.least_spread), samples.len()),
         };
         (formed, kept, advantages)
     };
@@ -105,9 +105,15 @@ fn running(groups: &[Group], decay: f64, memory: &mut Memory, samples: usize) ->
 /// - `parts`: the sum of (p − mean) / (std + ε) over the named shares p of r,
 ///   divided by the standard deviation of these sums in the whole step (GDPO).
 ///
-/// A group of one has advantage 0: there is nothing to compare it with.
-pub fn advantages(groups: &[Group], scale: Scale, samples: usize) -> Vec<Option<f32>> {
-    let mut relative: Vec<Vec<f64>> = groups.iter().map(|group| in_group(group, scale)).collect();
+/// A group of one has advantage 0: there is nothing to compare it with. A standard deviation in a
+/// group counts as `least` if it is smaller.
+pub fn advantages(
+    groups: &[Group],
+    (scale, least): (Scale, f64),
+    samples: usize,
+) -> Vec<Option<f32>> {
+    let mut relative: Vec<Vec<f64>> =
+        groups.iter().map(|group| in_group(group, scale, least)).collect();
     if scale == Scale::Parts {
         whiten(&mut relative);
     }
@@ -150,7 +156,7 @@ pub fn repel(table: &mut [Option<f32>], groups: &[Group], samples: &[Sample], re
 }
 
 /// What each unit is worth in comparison with the others.
-fn in_group(group: &Group, scale: Scale) -> Vec<f64> {
+fn in_group(group: &Group, scale: Scale, least: f64) -> Vec<f64> {
     let scores = group.scores();
     match scale {
         Scale::None | Scale::Running => centered(&scores),
@@ -158,14 +164,15 @@ fn in_group(group: &Group, scale: Scale) -> Vec<f64> {
             let scale = 1.0 / (mean(&scores).abs() + EPSILON);
             centered(&scores).into_iter().map(|difference| difference * scale).collect()
         }
-        Scale::Spread => standardized(&scores),
+        Scale::Spread => standardized(&scores, least),
         Scale::LeaveOneOut => {
             let count: f64 = scores.iter().map(|score| score.weight).sum();
             let factor = count / (count - 1.0).max(1.0);
             centered(&scores).into_iter().map(|difference| difference * factor).collect()
         }
         Scale::Parts => {
-            let parts = group.part_names().into_iter().map(|name| standardized(&group.part(name)));
+            let names = group.part_names().into_iter();
+            let parts = names.map(|name| standardized(&group.part(name), least));
             parts.fold(vec![0.0; scores.len()], |sums, part| {
                 sums.iter().zip(part).map(|(sum, part)| sum + part).collect()
             })
@@ -182,9 +189,9 @@ fn centered(numbers: &[Score]) -> Vec<f64> {
     numbers.iter().map(|number| number.value - mean).collect()
 }
 
-/// The same in units of their spread.
-fn standardized(numbers: &[Score]) -> Vec<f64> {
-    let scale = 1.0 / (spread(numbers) + EPSILON);
+/// The same in units of their spread, or of the least that it counts as.
+fn standardized(numbers: &[Score], least: f64) -> Vec<f64> {
+    let scale = 1.0 / (spread(numbers).max(least) + EPSILON);
     centered(numbers).into_iter().map(|difference| difference * scale).collect()
 }
 

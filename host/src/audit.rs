@@ -35,7 +35,7 @@ pub struct Audit {
 
 /// Sums over steps, from which an audit is made.
 #[derive(Clone, Debug, Default)]
-pub struct Tally {
+pub struct RoleTally {
     groups: usize,
     flat: usize,
     own: Vec<f64>,
@@ -44,7 +44,7 @@ pub struct Tally {
 }
 
 /// The tallies of one estimator, by role.
-pub type Tallies = BTreeMap<String, Tally>;
+pub type Tallies = BTreeMap<String, RoleTally>;
 
 /// Add a step's answers to the tallies of each estimator; returns what each makes
 /// of them.
@@ -78,7 +78,7 @@ pub fn take_in(
     compared
 }
 
-impl Tally {
+impl RoleTally {
     /// What the sums come to.
     pub fn audit(&self) -> Audit {
         let answers = self.own.len();

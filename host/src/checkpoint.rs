@@ -90,7 +90,7 @@ pub fn save_checkpoint<E: From<StorageError>>(
 
 /// A checkpoint that was checked file by file.
 #[derive(Debug)]
-pub struct Found {
+pub struct FoundCheckpoint {
     /// Its folder.
     pub path: PathBuf,
     /// How far the run had come.
@@ -103,12 +103,12 @@ pub struct Found {
 ///
 /// # Errors
 /// If there are checkpoints and none of them is whole.
-pub fn load_latest(folder: &Path) -> Result<Option<Found>, StorageError> {
+pub fn load_latest(folder: &Path) -> Result<Option<FoundCheckpoint>, StorageError> {
     let mut passed_over = Vec::new();
     for name in checkpoint_names(folder)?.into_iter().rev() {
         let path = folder.join(name);
         match verify(&path) {
-            Ok(progress) => return Ok(Some(Found { path, progress, passed_over })),
+            Ok(progress) => return Ok(Some(FoundCheckpoint { path, progress, passed_over })),
             Err(error) => passed_over.push(error.to_string()),
         }
     }
@@ -128,7 +128,7 @@ pub fn load_latest(folder: &Path) -> Result<Option<Found>, StorageError> {
 ///
 /// # Errors
 /// If there is none, with those there are, or if it is not whole.
-pub fn load_step(folder: &Path, step: usize) -> Result<Found, StorageError> {
+pub fn load_step(folder: &Path, step: usize) -> Result<FoundCheckpoint, StorageError> {
     let path = folder.join(checkpoint_name(step));
     if !path.is_dir() {
         let steps: Vec<String> = checkpoint_names(folder)?
@@ -141,7 +141,7 @@ pub fn load_step(folder: &Path, step: usize) -> Result<Found, StorageError> {
         return Err(StorageError::Unfit { path: folder.to_owned(), reason });
     }
     let progress = verify(&path)?;
-    Ok(Found { path, progress, passed_over: Vec::new() })
+    Ok(FoundCheckpoint { path, progress, passed_over: Vec::new() })
 }
 
 /// Check every file of a checkpoint against its digest.

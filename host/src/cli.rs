@@ -6,6 +6,7 @@ mod imitate;
 mod play;
 mod policy;
 mod report;
+mod serve;
 mod stop;
 mod train;
 mod truths;
@@ -44,6 +45,7 @@ fn carry_out(cli: Cli) -> anyhow::Result<u8> {
             Command::Imitate(args) => imitate::run(args, device),
             Command::Policy(command) => policy::run(command, device),
             Command::Play(args) => play::run(args, device),
+            Command::Serve(args) => serve::run(&args, device),
             other => Err(anyhow::anyhow!("`host` does this without the engine: {other:?}")),
         };
         code.map(|code| code as u8)

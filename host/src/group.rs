@@ -14,7 +14,7 @@ const SAME_REWARD: f64 = 1e-9;
 
 /// Something that is compared as a whole.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Unit {
+pub struct ScoredUnit {
     /// Indices into the sample table.
     pub members: Vec<usize>,
     /// What it was worth.
@@ -31,11 +31,11 @@ pub struct Group {
     /// Whose answers are compared.
     pub roles: BTreeSet<String>,
     /// The units, in the order of the sample table.
-    pub units: Vec<Unit>,
+    pub units: Vec<ScoredUnit>,
 }
 
 impl Group {
-    fn of(units: Vec<Unit>, samples: &[Sample]) -> Self {
+    fn of(units: Vec<ScoredUnit>, samples: &[Sample]) -> Self {
         let members = units.iter().flat_map(|unit| &unit.members);
         Group { roles: members.map(|&member| samples[member].role.clone()).collect(), units }
     }
@@ -57,7 +57,7 @@ impl Group {
 
     /// Every unit's value of a named share; 0 where it has none.
     pub fn part(&self, name: &str) -> Vec<Score> {
-        let part = |unit: &Unit| Score {
+        let part = |unit: &ScoredUnit| Score {
             value: unit.parts.get(name).copied().unwrap_or(0.0),
             weight: unit.weight,
         };
@@ -139,7 +139,7 @@ pub fn form_groups(
             None => units.push(vec![index]),
         }
     }
-    let mut groups: BTreeMap<Key, Vec<Unit>> = BTreeMap::new();
+    let mut groups: BTreeMap<Key, Vec<ScoredUnit>> = BTreeMap::new();
     for members in units {
         let key = Key::of(comparison, &samples[members[0]]);
         let score = earnings.worth(comparison.unit, &members);
@@ -148,7 +148,7 @@ pub fn form_groups(
             Scale::Parts => earnings.parts(&members),
             _ => BTreeMap::new(),
         };
-        groups.entry(key).or_default().push(Unit { members, score, weight, parts });
+        groups.entry(key).or_default().push(ScoredUnit { members, score, weight, parts });
     }
     groups.into_values().map(|units| Group::of(units, samples)).collect()
 }
@@ -208,7 +208,7 @@ pub fn leave_out_frozen(
     samples: &[Sample],
     learns: impl Fn(&Sample) -> bool,
 ) -> Vec<Group> {
-    let learning = |unit: &Unit| unit.members.iter().any(|&at| learns(&samples[at]));
+    let learning = |unit: &ScoredUnit| unit.members.iter().any(|&at| learns(&samples[at]));
     let groups = groups.into_iter().map(|group| {
         Group::of(group.units.into_iter().filter(|unit| learning(unit)).collect(), samples)
     });
@@ -385,7 +385,12 @@ mod tests {
     fn group(role: &str, scores: &[f64]) -> Group {
         let units = scores
             .iter()
-            .map(|&score| Unit { members: vec![0], score, weight: 1.0, parts: BTreeMap::new() })
+            .map(|&score| ScoredUnit {
+                members: vec![0],
+                score,
+                weight: 1.0,
+                parts: BTreeMap::new(),
+            })
             .collect();
         Group { roles: BTreeSet::from([role.to_owned()]), units }
     }

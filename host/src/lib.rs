@@ -8,11 +8,12 @@
 //! checkpoint`; the loop itself is [`training::Training::step`].
 
 pub use runtime::{
-    config, error, grading, interval, loading, outcome, parallel, plugin, program, records,
-    retrieval, sandbox, seed, server, storage, trajectory,
+    archive, config, error, grading, interval, loading, outcome, parallel, plugin, program,
+    records, retrieval, sandbox, seed, server, storage, table, trajectory,
 };
 
 #[cfg(test)]
+#[path = "../runtime/src/test_samples.rs"]
 mod test_samples;
 
 pub mod lineage;
@@ -21,10 +22,10 @@ pub mod group;
 pub mod credit;
 pub mod advantage;
 pub mod audit;
-pub mod table;
 pub mod metrics;
 pub mod scalars;
 pub mod policy;
+pub mod serving;
 pub mod rollout;
 pub mod family;
 pub mod curriculum;

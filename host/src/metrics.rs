@@ -158,6 +158,10 @@ pub struct RoleMetrics {
     pub reward_by_turn: Vec<f64>,
     /// Share of completions whose actions were carried out in full.
     pub accepted: f64,
+    /// Share of completions that were not, by what the environment charged them for, such as
+    /// `unreadable` or `illegal`; `other` where it charged nothing.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub refused: BTreeMap<String, f64>,
     /// Tokens per completion.
     pub completion_tokens: Spread,
     /// Share of completions cut by the token limit.
@@ -305,6 +309,7 @@ fn measure_role(samples: &[&Sample], alpha: f64) -> RoleMetrics {
             .map(|rewards| rewards.iter().sum::<f64>() / rewards.len() as f64)
             .collect(),
         accepted: share(|sample| sample.accepted),
+        refused: causes_of_refusal(samples),
         completion_tokens: Spread::of(
             samples.iter().map(|sample| sample.completion.tokens.len() as f64),
         ),
@@ -313,6 +318,18 @@ fn measure_role(samples: &[&Sample], alpha: f64) -> RoleMetrics {
         groups: None,
         inflation: None,
     }
+}
+
+/// The share of completions that were refused, by the largest charge.
+fn causes_of_refusal(samples: &[&Sample]) -> BTreeMap<String, f64> {
+    let mut causes: BTreeMap<String, f64> = BTreeMap::new();
+    for sample in samples.iter().filter(|sample| !sample.accepted) {
+        let charges = sample.reward.parts.iter().filter(|(_, value)| **value < 0.0);
+        let largest = charges.min_by(|(_, one), (_, other)| one.total_cmp(other));
+        let cause = largest.map_or("other", |(name, _)| name);
+        *causes.entry(cause.to_owned()).or_default() += 1.0 / samples.len() as f64;
+    }
+    causes
 }
 
 /// Tokens of an answer that stand in its prompt by no accident.
@@ -342,7 +359,7 @@ pub fn measure_groups(formed: &[Group], kept: &[Group], role: Option<&str>) -> G
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::group::Unit;
+    use crate::group::ScoredUnit;
     use crate::test_samples::tree_of;
 
     #[test]
@@ -373,6 +390,25 @@ mod tests {
     }
 
     #[test]
+    fn refused_answers_are_counted_by_what_they_were_charged_for() {
+        let mut samples = tree_of(1, 1, &["planner"], 4);
+        let charges: [&[(&str, f64)]; 4] = [
+            &[("unreadable", -0.1), ("move", -0.02)],
+            &[("illegal", -0.2)],
+            &[],
+            &[("step", -1.0)],
+        ];
+        for (sample, charged) in samples.iter_mut().zip(charges) {
+            let parts = charged.iter().map(|(name, value)| ((*name).to_owned(), *value));
+            (sample.accepted, sample.reward.parts) = (false, parts.collect());
+        }
+        samples[3].accepted = true;
+        let refused = &measure_roles(&samples, 1.0)["planner"].refused;
+        let expected = [("illegal", 0.25), ("other", 0.25), ("unreadable", 0.25)];
+        assert_eq!(*refused, expected.map(|(name, share)| (name.to_owned(), share)).into());
+    }
+
+    #[test]
     fn an_echo_is_a_long_answer_that_stands_in_its_own_prompt() {
         let prompt: Vec<u32> = (0..40).collect();
         let echo = |tokens: Vec<u32>| {
@@ -391,7 +427,12 @@ mod tests {
         let group = |role: &str, scores: [f64; 2]| Group {
             roles: BTreeSet::from([role.to_owned()]),
             units: scores
-                .map(|score| Unit { members: vec![0], score, weight: 1.0, parts: BTreeMap::new() })
+                .map(|score| ScoredUnit {
+                    members: vec![0],
+                    score,
+                    weight: 1.0,
+                    parts: BTreeMap::new(),
+                })
                 .to_vec(),
         };
         let formed = [

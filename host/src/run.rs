@@ -25,6 +25,7 @@ use serde::{Deserialize, Serialize};
 pub use metrics_log::MetricsLog;
 pub use outcomes_log::{OutcomesLog, lines_of};
 
+use crate::archive::{episode_file, find_config, is_stillborn, table_file};
 use crate::config::{Config, RunConfig};
 use crate::manifest::Manifest;
 use crate::metrics::Success;
@@ -47,12 +48,26 @@ pub struct Summary {
     /// Greedy success by family of tasks.
     #[serde(default)]
     pub families: BTreeMap<String, Change>,
+    /// The checkpoint that solved most validation tasks, if that is not the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub best: Option<BestCheckpoint>,
     /// Training steps.
     pub steps: usize,
     /// Wall-clock seconds of all sessions of the run together.
     pub seconds: f64,
     /// Episodes in which a plugin failed.
     pub void_episodes: usize,
+}
+
+/// A checkpoint that validation prefers to the last one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BestCheckpoint {
+    /// Its step.
+    pub step: usize,
+    /// Share of validation tasks that it solved greedily, by which it was chosen.
+    pub validation: f64,
+    /// Greedy success on the test tasks.
+    pub test: Success,
 }
 
 /// What training made of a success.
@@ -246,55 +261,6 @@ pub fn unix_seconds() -> f64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 
-/// The resolved configuration of a run folder.
-pub fn find_config(run: &Path) -> Result<PathBuf, StorageError> {
-    let path = run.join("config.toml");
-    if path.is_file() {
-        return Ok(path);
-    }
-    let reason = match is_stillborn(run)? && run.join(".lock").exists() {
-        true => "the run was killed before it began; start it again by the command that began it",
-        false => "there is no config.toml in it; name a folder that `host train` made",
-    };
-    let reason = reason.to_owned();
-    Err(StorageError::Unfit { path: run.to_owned(), reason })
-}
-
-/// Read the episodes of one file of a run's `episodes` folder.
-pub fn read_episodes(path: &Path) -> Result<Vec<Episode>, StorageError> {
-    let file = File::open(path).map_err(StorageError::io("read", path))?;
-    let lines = zstd::decode_all(file).map_err(StorageError::io("read", path))?;
-    serde_json::Deserializer::from_slice(&lines).into_iter().collect::<Result<_, _>>().map_err(
-        |error| StorageError::Damaged {
-            path: path.to_owned(),
-            reason: format!("an episode cannot be read ({error})"),
-        },
-    )
-}
-
-/// Whether a run that was killed before it wrote its configuration is all
-/// there is; its folder can be used again.
-fn is_stillborn(path: &Path) -> Result<bool, StorageError> {
-    let begun =
-        |name: &String| name != ".lock" && name != "episodes" && !name.starts_with(".unfinished-");
-    Ok(path.is_dir() && !list_folder(path)?.iter().any(begun))
-}
-
-/// The tables of a run's steps, in their order.
-pub fn list_tables(run: &Path) -> Result<Vec<(usize, PathBuf)>, StorageError> {
-    let folder = run.join("table");
-    if !folder.is_dir() {
-        return Ok(Vec::new());
-    }
-    let step =
-        |name: &String| name.strip_prefix("step-")?.strip_suffix(".parquet")?.parse::<usize>().ok();
-    let names = list_folder(&folder)?.into_iter();
-    let mut tables: Vec<(usize, PathBuf)> =
-        names.filter_map(|name| Some((step(&name)?, folder.join(&name)))).collect();
-    tables.sort();
-    Ok(tables)
-}
-
 /// Removes the files of a folder whose names come after `last`.
 fn remove_later(folder: &Path, last: Option<String>) -> Result<(), StorageError> {
     if !folder.is_dir() {
@@ -307,14 +273,6 @@ fn remove_later(folder: &Path, last: Option<String>) -> Result<(), StorageError>
         }
     }
     Ok(())
-}
-
-fn table_file(step: usize) -> String {
-    format!("step-{step:06}.parquet")
-}
-
-fn episode_file(step: usize) -> String {
-    format!("step-{step:06}.jsonl.zst")
 }
 
 fn free_name(folder: &Path, derived: &str) -> PathBuf {
@@ -356,6 +314,7 @@ impl Drop for Lock {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::archive::list_tables;
 
     fn config(folder: &Path, name: Option<&str>) -> Config {
         let run = RunConfig {

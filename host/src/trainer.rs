@@ -88,7 +88,7 @@ pub enum TrainerError {
 /// A sampled answer and what it was worth beyond its group's average: 0 where
 /// only entropy bonus and KL penalty act on it.
 #[derive(Clone, Copy, Debug)]
-pub struct Row<'a> {
+pub struct CreditedSample<'a> {
     /// The answer with its log-probabilities as sampled.
     pub sample: &'a Sample,
     /// Positive if it should become likelier.
@@ -145,7 +145,7 @@ impl Trainer {
     pub fn update(
         &mut self,
         policy: &mut Policy,
-        rows: &[Row],
+        rows: &[CreditedSample],
         sampling: &SamplingByRole,
         seed: Seed,
     ) -> Result<UpdateMetrics, TrainerError> {

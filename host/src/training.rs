@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use crate::advantage::{Compared, Memory, compare};
 use crate::audit::inflation_of;
-use crate::checkpoint::{Found, Progress, remove_old, save_checkpoint};
+use crate::checkpoint::{FoundCheckpoint, Progress, remove_old, save_checkpoint};
 use crate::config::Config;
 use crate::credit::Credits;
 use crate::curriculum::{Standings, advance, training_tasks};
@@ -28,7 +28,9 @@ use crate::run::{Change, RunFolder, Summary};
 use crate::seed::Seed;
 use crate::storage::StorageError;
 use crate::team::Team;
-use crate::trainer::{Member, Row, Trainer, TrainerError, UpdateMetrics, rescore, update_together};
+use crate::trainer::{
+    CreditedSample, Member, Trainer, TrainerError, UpdateMetrics, rescore, update_together,
+};
 use crate::trajectory::{Episode, Sample};
 
 use lap::Lap;
@@ -122,14 +124,10 @@ impl Training {
         config: Config,
         mut team: Team,
         folder: RunFolder,
-        Found { path, progress, .. }: Found,
+        FoundCheckpoint { path, progress, .. }: FoundCheckpoint,
     ) -> Result<Self, TrainingError> {
         folder.rewind(Some(progress.step))?;
-        for (name, policy) in &mut team.policies {
-            if config.trains(name) || config.source_of(name).is_some() {
-                *policy = policy.restore(&path.join("policies").join(name))?;
-            }
-        }
+        restore(&mut team, &config, &path)?;
         let mut training = Training::new(config, team, folder, progress)?;
         for (name, trainer) in &mut training.trainers {
             trainer.load(&path.join("optimizers").join(name))?;
@@ -240,6 +238,7 @@ impl Training {
 
     /// Write the summary.
     pub fn finish(mut self) -> Result<(Summary, RunFolder), TrainingError> {
+        let best = self.test_best()?;
         self.count_time();
         // Without a step, nothing has changed.
         let before = self.progress.before.clone();
@@ -254,6 +253,7 @@ impl Training {
             before: before.greedy,
             after: after.greedy,
             sampled: sampled.map(|(before, after)| Change { before, after }),
+            best,
             steps: self.progress.step,
             seconds: self.progress.spent.seconds,
             void_episodes: self.progress.void_episodes,
@@ -334,16 +334,16 @@ impl Training {
         let sampling = self.team.role_map.sampling(&self.config.rollout);
         let seed = self.seed.at(self.progress.step as u64).named("update");
         let rest = self.config.train.regularizes_all().then_some(0.0);
-        let own = |name: &String| -> (Vec<Row>, Vec<&Sample>) {
+        let own = |name: &String| -> (Vec<CreditedSample>, Vec<&Sample>) {
             let credits = credits.advantages.iter().zip(&credits.weights);
             let own = samples.iter().zip(credits).filter(|(sample, _)| sample.policy == *name);
             let row = |(sample, (advantage, &weight)): (_, (&Option<f32>, &f32))| {
                 let advantage = advantage.or(rest).filter(|_| weight > 0.0)?;
-                Some(Row { sample, advantage, weight })
+                Some(CreditedSample { sample, advantage, weight })
             };
             (own.clone().filter_map(row).collect(), own.map(|(sample, _)| sample).collect())
         };
-        let own: Vec<(Vec<Row>, Vec<&Sample>)> = self.trainers.keys().map(own).collect();
+        let own: Vec<(Vec<CreditedSample>, Vec<&Sample>)> = self.trainers.keys().map(own).collect();
         let mut policies: BTreeMap<_, _> = self.team.policies.iter_mut().collect();
         let (mut names, mut members) = (Vec::new(), Vec::new());
         for ((name, trainer), (rows, samples)) in self.trainers.iter_mut().zip(&own) {
@@ -408,4 +408,14 @@ impl Training {
         self.progress.spent.seconds += seconds;
         self.progress.spent.cpu_seconds += cpu_seconds;
     }
+}
+
+/// Put the policies of a checkpoint in place of those of the team.
+fn restore(team: &mut Team, config: &Config, checkpoint: &Path) -> Result<(), TrainingError> {
+    for (name, policy) in &mut team.policies {
+        if config.trains(name) || config.source_of(name).is_some() {
+            *policy = policy.restore(&checkpoint.join("policies").join(name))?;
+        }
+    }
+    Ok(())
 }

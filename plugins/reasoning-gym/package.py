@@ -10,7 +10,6 @@ import importlib
 import json
 import random
 import sys
-from collections import namedtuple
 from types import SimpleNamespace
 from typing import Any, Callable
 
@@ -20,8 +19,10 @@ if sys.platform == "wasi":
     sys.modules["ctypes"] = no_ctypes
 
 import files
+import forms
 import guards
 import reasoning_gym
+import searches
 import sympy
 from reasoning_gym.factory import DATASETS
 
@@ -35,22 +36,10 @@ _AT_ONCE = {"acre"}
 _WORD_FOR_WORD = {"game_of_life_halting"}
 # To its scorer, what is no number at all is as near as can be.
 _NUMBERS = {"complex_arithmetic"}
-# How many functions a scorer may call, and how many lines a drawn program may run.
+# Its scorer takes any four numbers, whatever the question's are.
+_SUMS = {"puzzle24"}
+# How many functions a scorer may call.
 _CALLS = 400_000
-_LINES = 20_000
-# What is called often while a task is drawn that takes long, and how often it may be.
-_SEARCHES = {
-    "futoshiki": ("games.futoshiki", "FutoshikiDataset", "_is_valid", 5_000),
-    "knight_swap": ("games.knight_swap", "KnightSwapLogic", "solve_swap", 500),
-    "sokoban": ("games.contrib.sokoban.src.astar", None, "heappop", 3_000),
-    "sudoku": ("games.sudoku", "SudokuDataset", "_get_possible_values", 12_000),
-}
-# Now and then it tries all divisors of a large number.
-_BY_LINES = {"basic_arithmetic"}
-
-
-class _GivesUp(Exception):
-    """A task that takes too long to draw; the next one is drawn instead."""
 
 
 def _module(name: str) -> Any:
@@ -80,7 +69,8 @@ def _guard() -> None:
     for name in literals:
         vars(_module(f"algorithmic.{name}"))["eval"] = guards.literal
     vars(_module("games.n_queens"))["eval"] = guards.literal
-    _module("games.puzzle24").parse_expr = _module("games.countdown").parse_expr = _checked(guards.is_sum)
+    _module("games.countdown").parse_expr = _checked(guards.is_sum)
+    _module("games.puzzle24").parse_expr = _whole(_checked(guards.is_sum))
     sympy.parse_expr = _checked(guards.is_term)
     _module("probability.coin_flip").Fraction = guards.fraction
 
@@ -97,53 +87,16 @@ def _checked(accepts: Callable[[str], bool]) -> Callable[..., Any]:
     return parse_expr
 
 
-def _hurry() -> None:
-    """Let nothing be drawn that takes for ever."""
-    sokoban = _module("games.contrib.sokoban.src.player").ReversePlayer
-    # The same text, without a look at each place of the board.
-    sokoban.get_state = lambda player: "".join(
-        element.char for element in player.game.puzzle.data if element
-    )
-    # It defines the same class for each search.
-    state = namedtuple("GameState", ("white_set", "black_set", "turn"))
-    _module("games.knight_swap").dataclass = lambda *_, **__: lambda _: state
-    for name in _SEARCHES:
-        _count(*_SEARCHES[name][:3])
-    codeio = _module("code.codeio").CodeIODataset
-    codeio._generate_io_pair = _run_soon(codeio._generate_io_pair)
-    _module("code.codeio").print = lambda *_: None
+def _whole(parse: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for what is a whole number; its reader cuts off the rest."""
 
+    def parse_expr(text: str) -> Any:
+        number = parse(text)
+        if not number.is_Integer:
+            raise ValueError("this is no whole number")
+        return number
 
-_left = 0
-
-
-def _count(module: str, kind: str | None, name: str) -> None:
-    """Let a function be called only so often for a task."""
-    owner = getattr(_module(module), kind) if kind else _module(module)
-    kept = vars(owner)[name]
-    call = kept.__func__ if isinstance(kept, staticmethod) else kept
-
-    def counted(*arguments: Any) -> Any:
-        global _left
-        _left -= 1
-        if _left < 0:
-            raise guards.Exhausted
-        return call(*arguments)
-
-    setattr(owner, name, staticmethod(counted) if isinstance(kept, staticmethod) else counted)
-
-
-def _run_soon(run: Callable[..., Any]) -> Callable[..., Any]:
-    """Programs that fail or take long make no task."""
-
-    def generate(*arguments: Any, **more: Any) -> Any:
-        with guards.at_most_lines(_LINES):
-            pair = run(*arguments, **more)
-        if pair == ({}, {}):
-            raise _GivesUp("the program fails")
-        return pair
-
-    return generate
+    return parse_expr
 
 
 def _keep() -> None:
@@ -168,20 +121,15 @@ def _make(name: str, options: str, seed: int) -> Any:
     if not isinstance(chosen, dict):
         raise ValueError("the options are no JSON object")
     own = {"size": _SIZES.get(name, 1), "seed": seed}
-    return reasoning_gym.create_dataset(name, **(chosen | own))
+    return reasoning_gym.create_dataset(name, **(searches.OPTIONS.get(name, {}) | chosen | own))
 
 
 def draw(name: str, options: str, number: int) -> dict[str, Any]:
     """The task with this number, which follows from nothing else."""
-    global _left
     # Some use the generator that all share.
     random.seed(number)
-    _left = _SEARCHES[name][-1] if name in _SEARCHES else 0
-    try:
-        with guards.at_most_lines(_LINES) if name in _BY_LINES else contextlib.nullcontext():
-            return _drawn(name, options, number)
-    except guards.Exhausted:
-        raise _GivesUp("it takes too long") from None
+    with searches.short(name):
+        return _drawn(name, options, number)
 
 
 def _drawn(name: str, options: str, number: int) -> dict[str, Any]:
@@ -201,19 +149,29 @@ def identity(name: str, entry: dict[str, Any]) -> bytes:
     return key.encode()
 
 
+def worth(name: str, options: str, answer: str, entry: dict[str, Any]) -> float:
+    """What an answer is worth: nothing between right and wrong, unless it has the form of
+    the right one."""
+    told, right = score(name, options, answer, entry), entry["answer"]
+    near = told == 1.0 or not isinstance(right, str) or forms.is_near(answer, right)
+    return told if near else 0.0
+
+
 def score(name: str, options: str, answer: str, entry: dict[str, Any]) -> float:
     """What the package says an answer is worth; nothing if it cannot be read."""
     if name in _WORD_FOR_WORD:
         return float(answer.lower() == str(entry["answer"]).lower())
+    if name in _SUMS and not forms.uses(answer, entry["metadata"]["numbers"]):
+        return 0.0
     if name in _NUMBERS and guards.is_no_number(answer):
         return 0.0
     random.seed(0)
     try:
         with guards.at_most(_CALLS):
-            worth = float(generator(name, options).score_answer(answer, entry))
+            told = float(generator(name, options).score_answer(answer, entry))
     except (Exception, guards.Exhausted):
         return 0.0
-    return worth if 0.0 <= worth <= 1.0 else 0.0
+    return told if 0.0 <= told <= 1.0 else 0.0
 
 
 def _rehearse() -> None:
@@ -230,7 +188,7 @@ def _rehearse() -> None:
 
 _adapt()
 _guard()
-_hurry()
+searches.shorten()
 _keep()
 if sys.platform == "wasi":
     _rehearse()

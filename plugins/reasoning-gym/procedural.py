@@ -75,14 +75,13 @@ class ReasoningGym(Environment):
     def start(cls, task: Task) -> ReasoningGym:
         chosen, options = weights(task.settings), task.settings["options"]
         name = pick(chosen, task.random("generator"))
-        number, entry = find(name, options, task)
-        floor = max(package.score(name, options, blind, entry) for blind in _BLIND)
+        number, entry, floor = find(name, options, task)
         return cls(
             name,
             options,
             packed(entry),
             number,
-            min(floor, 0.99),
+            floor,
             task.settings["solved_at"],
             task.settings["attempts"],
         )
@@ -100,12 +99,12 @@ class ReasoningGym(Environment):
             return self.after(Outcome.rejected("There is no answer."))
         if len(answer) > _LONGEST:
             return self.after(Outcome.rejected("The answer is too long."))
-        score = package.score(self.name, self.options, answer, self.known)
+        told = package.worth(self.name, self.options, answer, self.known)
         # What an empty answer earns is no merit.
-        worth = max(0.0, score - self.floor) / (1.0 - self.floor)
+        worth = max(0.0, told - self.floor) / (1.0 - self.floor)
         outcome = Outcome.accepted().team("score", max(0.0, worth - self.best))
         self.best = max(self.best, worth)
-        return outcome.solved() if score >= self.solved_at and worth else self.after(outcome)
+        return outcome.solved() if told >= self.solved_at and worth else self.after(outcome)
 
     def after(self, outcome: Outcome) -> Outcome:
         """It goes on as long as there are attempts."""
@@ -117,8 +116,8 @@ class ReasoningGym(Environment):
         answer = entry["answer"]
         if not isinstance(answer, str) or not answer.strip():
             return None
-        score = package.score(self.name, self.options, answer.strip(), entry)
-        return Action("answer", answer) if score >= self.solved_at else None
+        worth = package.worth(self.name, self.options, answer.strip(), entry)
+        return Action("answer", answer) if worth >= self.solved_at else None
 
     def reveal(self) -> str | None:
         answer = self.known["answer"]
@@ -194,9 +193,9 @@ def pick(chosen: dict[str, int], random: Random) -> str:
     raise Problem.internal("the weights do not add up")
 
 
-def find(name: str, options: str, task: Task) -> tuple[int, dict[str, Any]]:
-    """The task's entry. Every split has numbers of its own; where a generator has few
-    tasks, an entry also has to belong to the split."""
+def find(name: str, options: str, task: Task) -> tuple[int, dict[str, Any], float]:
+    """The task's entry, and what is paid for nothing. Every split has numbers of its own;
+    where a generator has few tasks, an entry also has to belong to the split."""
     random = task.random("number")
     for _ in range(_DRAWS):
         # Python's generator gives some seeds that are not random the same numbers.
@@ -208,5 +207,8 @@ def find(name: str, options: str, task: Task) -> tuple[int, dict[str, Any]]:
             continue
         is_ours = name in _LARGE or Split.owning(package.identity(name, entry)) is task.split
         if is_ours and (name in _WITHOUT_EXPERT or is_answered(name, options, entry)):
-            return number, entry
+            floor = max(package.score(name, options, blind, entry) for blind in _BLIND)
+            # Else it is solved before anything is done: a cube that is turned back.
+            if floor < 1.0:
+                return number, entry, floor
     raise Problem.settings(f"`{name}` has too few tasks for the split `{task.split}`")

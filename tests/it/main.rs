@@ -27,6 +27,7 @@ mod languages;
 mod layering;
 mod mixture;
 mod opponents;
+mod pages;
 mod outcomes;
 mod plugins;
 mod projects;

@@ -163,3 +163,35 @@ fn several_runs_are_evaluated_side_by_side_each_with_its_own_policies() {
         assert!(table.contains(word), "{table}");
     }
 }
+
+#[test]
+fn the_summary_and_an_evaluation_take_the_best_checkpoint_where_it_is_not_the_last() {
+    let folder = tempfile::tempdir().unwrap();
+    // It unlearns what the warm start taught it.
+    let ruin =
+        ["run.seed=3", "train.learning_rate=0.004", "train.max_movement=0", "validation.every=1"];
+    let metrics = train(folder.path(), "run", &ruin);
+    let greedy = |line: &Value| line["validation"]["greedy"]["success"].as_f64().unwrap();
+    let most = metrics[1..].iter().map(greedy).fold(0.0, f64::max);
+    let step = metrics[1..].iter().position(|line| greedy(line) == most).unwrap() + 1;
+    let run_folder = folder.path().join("run");
+    let text = fs::read_to_string(run_folder.join("summary.json")).unwrap();
+    let summary: Value = serde_json::from_str(&text).unwrap();
+    assert!(step < 8, "the last step is the best");
+    assert_eq!(
+        (&summary["best"]["step"], &summary["best"]["validation"]),
+        (&step.into(), &most.into())
+    );
+    let eval = |more: &[&str]| {
+        let run_folder = run_folder.display().to_string();
+        let asked = ["eval", "--run", &run_folder, "--split", "test", "--tasks", "16", "--json"];
+        let (code, stdout, stderr) = run(&[&asked[..], more].concat());
+        assert_eq!(code, 0, "{stderr}");
+        (serde_json::from_str::<Value>(&stdout).unwrap()["success"].clone(), stderr)
+    };
+    let (best, note) = eval(&[]);
+    assert_eq!(best, summary["best"]["test"]["success"]);
+    assert!(note.contains(&format!("taking step {step}, the best on validation tasks")), "{note}");
+    assert_eq!(eval(&["--step", "last"]).0, summary["after"]["success"]);
+    assert_ne!(summary["best"]["test"], summary["after"], "else nothing is shown here");
+}

@@ -148,7 +148,7 @@ fn the_schema_of_a_tool_stands_in_the_prompt_of_the_role_that_may_use_it() {
     config.roles = Roles::Shared;
     config.policies.insert("shared".to_owned(), PolicyConfig { path: Some(path), ..shape });
     let rollout = play(&config, &Team::assemble(&config, Device::cpu()).unwrap());
-    let name = policy.encode_text("search").unwrap();
+    let name = policy.wording().encode_text("search").unwrap();
     for role in ["searcher", "writer"] {
         let mut own = rollout.samples.iter().filter(|sample| sample.role == role).peekable();
         assert!(own.peek().is_some(), "{role} was asked: {:?}", rollout.episodes);

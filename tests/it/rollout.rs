@@ -145,7 +145,7 @@ fn advantages_of_real_groups_sum_to_zero() {
             .formed;
     let groups = filter_groups(groups, &config.advantage);
     assert!(!groups.is_empty());
-    let table = advantages(&groups, Scale::Spread, rollout.samples.len());
+    let table = advantages(&groups, (Scale::Spread, 0.0), rollout.samples.len());
     for group in &groups {
         let sum: f32 = group.units.iter().map(|unit| table[unit.members[0]].unwrap()).sum();
         assert!(sum.abs() < 1e-4, "{sum}");

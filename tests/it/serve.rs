@@ -1,6 +1,7 @@
 //! The grader as a service, through the real binary and plain sockets.
 
 mod client;
+mod policies;
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

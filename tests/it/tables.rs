@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use troupe::archive::list_tables;
 use troupe::config::{Config, Estimator, SamplingScheme, Store};
-use troupe::run::list_tables;
 use troupe::table::read_table;
 
 use crate::script::{begin, config as small};

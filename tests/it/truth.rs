@@ -27,7 +27,8 @@ fn found_in(
     let rollout = play(config, &scripts[0], &scripts[1]);
     let credits = Credits::of(vec![None; rollout.samples.len()]);
     let (samples, episodes) = (&rollout.samples, &rollout.episodes);
-    let mut rows = rows_of((1, |_: &str| 0), samples, &credits, episodes, |_| true);
+    let credits = (&*credits.advantages, &*credits.weights);
+    let mut rows = rows_of((1, |_: &str| 0), samples, credits, episodes, |_| true);
     rows.iter_mut().for_each(spoil);
     let team = team(config, &[(SEATS[0], &scripts[0]), (SEATS[1], &scripts[1])]);
     let found = find(&team, config, &rows, 1000, 2, |sample| sample.role == "first")?;

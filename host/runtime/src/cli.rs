@@ -8,10 +8,12 @@ mod compare;
 mod engine;
 mod experiment;
 mod grade;
+mod page;
 mod plugin;
 pub mod report;
 mod run;
 mod serve;
+mod watch;
 
 use std::error::Error;
 use std::process;
@@ -71,10 +73,13 @@ fn carry_out(cli: Cli) -> anyhow::Result<u8> {
         Command::SandboxWorker => work().map(|()| ExitCode::Success).map_err(Into::into),
         Command::Run(args) => return run::run(&args),
         Command::Data(command) => data::run(command),
+        Command::Report(args) => with_workers(|| page::run(&args)),
+        Command::Watch(args) => watch::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Experiment(args) => return experiment::run(&args, cli.device),
         Command::Grade(args) => with_workers(|| grade::run(&args)),
         Command::CheckAnswer(args) => check_answer::run(&args).map_err(Into::into),
+        Command::Serve(args) if args.policy.is_some() => Err(engine::become_engine().into()),
         Command::Serve(args) => with_workers(|| serve::run(&args)),
         Command::Plugin(command) => with_workers(|| plugin::run(command)),
         Command::Train(_)
@@ -171,7 +176,9 @@ fn of_programs(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
     }
     if let Some(error) = cause.downcast_ref::<ServeError>() {
         return match error {
-            ServeError::NotLoopback { .. } | ServeError::Bind { .. } => Some(ExitCode::Usage),
+            ServeError::NotLoopback { .. }
+            | ServeError::NoToken { .. }
+            | ServeError::Bind { .. } => Some(ExitCode::Usage),
             ServeError::System(_) => None,
         };
     }

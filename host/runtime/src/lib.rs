@@ -4,6 +4,9 @@
 //! The modules are listed in the order in which they depend on each other: a
 //! module uses only modules above it. `tests/it/layering.rs` holds us to it.
 
+#[cfg(test)]
+mod test_samples;
+
 pub mod error;
 pub mod interval;
 pub mod seed;
@@ -23,6 +26,10 @@ pub mod loading;
 pub mod project;
 pub mod grading;
 pub mod data;
+pub mod table;
+pub mod archive;
+pub mod page;
+pub mod screen;
 pub mod server;
 pub mod turnover;
 pub mod experiment;

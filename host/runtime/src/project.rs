@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 pub use error::ProjectError;
 pub use language::{Kind, Language};
-pub use manifest::Manifest;
+pub use manifest::ProjectManifest;
 
 use crate::storage::{StorageError, beside, remove_folder, rename, write_file};
 
@@ -24,7 +24,7 @@ use crate::storage::{StorageError, beside, remove_folder, rename, write_file};
 #[derive(Clone, Debug)]
 pub struct Project {
     folder: PathBuf,
-    manifest: Manifest,
+    manifest: ProjectManifest,
 }
 
 impl Project {
@@ -33,7 +33,7 @@ impl Project {
     ///
     /// # Errors
     /// If the name does not do, there is something of that name, or it cannot be written.
-    pub fn create(parent: &Path, manifest: Manifest) -> Result<Self, ProjectError> {
+    pub fn create(parent: &Path, manifest: ProjectManifest) -> Result<Self, ProjectError> {
         manifest.check()?;
         let folder = parent.join(&manifest.name);
         if folder.exists() {
@@ -56,11 +56,11 @@ impl Project {
     /// # Errors
     /// If there is none, or its `plugin.toml` is wrong.
     pub fn open(folder: &Path) -> Result<Self, ProjectError> {
-        Ok(Project { folder: folder.to_owned(), manifest: Manifest::read(folder)? })
+        Ok(Project { folder: folder.to_owned(), manifest: ProjectManifest::read(folder)? })
     }
 
     /// Its name, kind and language.
-    pub fn manifest(&self) -> &Manifest {
+    pub fn manifest(&self) -> &ProjectManifest {
         &self.manifest
     }
 

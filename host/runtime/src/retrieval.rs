@@ -104,7 +104,7 @@ pub struct Corpus {
 
 /// What a search found, and what it took.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Found {
+pub struct SearchResult {
     /// The best document first; of equals the one that stands first in the corpus.
     pub documents: Vec<Document>,
     /// What the search costs on any machine: words compared and bytes found.
@@ -172,7 +172,12 @@ impl Corpus {
     ///
     /// # Errors
     /// If the query is too long.
-    pub fn search(&self, query: &str, limit: usize, longest: usize) -> Result<Found, QueryTooLong> {
+    pub fn search(
+        &self,
+        query: &str,
+        limit: usize,
+        longest: usize,
+    ) -> Result<SearchResult, QueryTooLong> {
         if query.len() > QUERY_BYTES {
             return Err(QueryTooLong { bytes: query.len() });
         }
@@ -191,7 +196,7 @@ impl Corpus {
         };
         let documents: Vec<Document> = matches.iter().map(document).collect();
         let bytes: usize = documents.iter().map(|document| document.text.len()).sum();
-        Ok(Found { documents, work: PER_SEARCH + looks + bytes as u64 })
+        Ok(SearchResult { documents, work: PER_SEARCH + looks + bytes as u64 })
     }
 
     /// BLAKE3 of each file, for the manifest of a run.

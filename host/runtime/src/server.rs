@@ -1,4 +1,5 @@
-//! The sandbox and the grader over HTTP, for trainers that are other processes.
+//! The sandbox and the grader over HTTP, for trainers that are other processes; and the
+//! connections of other services, which answer through the trait [`Api`].
 //!
 //! `POST /run_code` takes and gives the fields of SandboxFusion, so that its
 //! clients work unchanged; `POST /grade` is our own and gives verdicts.
@@ -11,7 +12,9 @@
 //! - A web page cannot reach it: a request with an `Origin`, or for a `Host`
 //!   that is not this machine, is refused.
 
+mod api;
 mod body;
+mod connections;
 mod error;
 mod grade;
 mod grade_request;
@@ -25,6 +28,7 @@ mod run_code;
 mod service;
 mod signals;
 
+pub use api::{Api, ApiOptions, ApiServer, Asked, Said};
 pub use error::ServeError;
 pub use http_server::HttpServer;
 pub use languages::Languages;

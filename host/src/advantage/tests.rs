@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::config::{Estimator, GroupFilter};
-use crate::group::Unit;
+use crate::group::ScoredUnit;
 use crate::test_samples::{forked, sample};
 
 #[test]
@@ -16,7 +16,7 @@ fn only_answers_that_were_all_refused_alike_are_pushed_away_from() {
         units: members
             .into_iter()
             .zip(scores)
-            .map(|(member, score)| Unit {
+            .map(|(member, score)| ScoredUnit {
                 members: vec![member],
                 score,
                 weight: 1.0,
@@ -47,14 +47,14 @@ fn only_answers_that_were_all_refused_alike_are_pushed_away_from() {
 fn group(scores: &[f64]) -> Group {
     let unit = |(index, &score)| {
         let parts = [("all".to_owned(), score)].into();
-        Unit { members: vec![index], score, weight: 1.0, parts }
+        ScoredUnit { members: vec![index], score, weight: 1.0, parts }
     };
     let units = scores.iter().enumerate().map(unit).collect();
     Group { roles: BTreeSet::from(["solo".to_owned()]), units }
 }
 
 fn advantages_of(scores: &[f64], scale: Scale) -> Vec<f64> {
-    advantages(&[group(scores)], scale, scores.len())
+    advantages(&[group(scores)], (scale, 0.0), scores.len())
         .into_iter()
         .map(|advantage| f64::from(advantage.unwrap()))
         .collect()
@@ -217,6 +217,18 @@ fn a_spread_is_the_sample_standard_deviation() {
 }
 
 #[test]
+fn a_hair_weighs_less_than_right_against_wrong_where_a_least_spread_is_set() {
+    let largest = |scores: &[f64], least| {
+        let table = advantages(&[group(scores)], (Scale::Spread, least), scores.len());
+        table.into_iter().flatten().fold(0.0, f32::max)
+    };
+    let (hair, right) = ([0.0, 0.02], [0.0, 1.0]);
+    assert!((largest(&hair, 0.0) - largest(&right, 0.0)).abs() < 0.01);
+    assert!((largest(&hair, 0.1) - 0.01 / (0.1 + EPSILON as f32)).abs() < 1e-4);
+    assert_eq!(largest(&right, 0.1), largest(&right, 0.0));
+}
+
+#[test]
 fn leaving_one_out_compares_with_the_mean_of_the_others() {
     // 1 with (2 + 6) / 2, 2 with (1 + 6) / 2, 6 with (1 + 2) / 2.
     assert_eq!(advantages_of(&[1.0, 2.0, 6.0], Scale::LeaveOneOut), [-3.0, -1.5, 4.5]);
@@ -309,7 +321,7 @@ fn conversations_that_count_again_weigh_in_their_groups_mean() {
 
 #[test]
 fn small_shares_of_a_reward_count_as_much_as_large_ones() {
-    let unit = |member, shares: [(&str, f64); 2]| Unit {
+    let unit = |member, shares: [(&str, f64); 2]| ScoredUnit {
         members: vec![member],
         score: shares.iter().map(|(_, value)| value).sum(),
         weight: 1.0,
@@ -322,7 +334,7 @@ fn small_shares_of_a_reward_count_as_much_as_large_ones() {
         unit(3, [("solved", 10.0), ("form", 0.1)]),
     ];
     let group = Group { roles: BTreeSet::from(["solo".to_owned()]), units };
-    let table = advantages(&[group], Scale::Parts, 4);
+    let table = advantages(&[group], (Scale::Parts, 0.0), 4);
     let [solved, form, neither, both] = [0, 1, 2, 3].map(|index| table[index].unwrap());
     // Each share is ±0.866 (0.865 of the small one, by ε); their sums are 0, 0, −1.73, 1.73,
     // whose standard deviation is 1.22.
@@ -350,5 +362,5 @@ fn who_was_refused_alone_or_with_others_worth_more_is_not_pushed_away() {
 
 #[test]
 fn samples_outside_every_group_have_no_advantage() {
-    assert_eq!(advantages(&[], Scale::Spread, 2), [None, None]);
+    assert_eq!(advantages(&[], (Scale::Spread, 0.0), 2), [None, None]);
 }

@@ -4,13 +4,14 @@ use std::path::Path;
 
 use super::args::{CheckpointName, ConfigArgs, EvalArgs};
 use super::{load_config, report};
-use crate::checkpoint::{Found, load_latest, load_step};
+use crate::archive::find_config;
+use crate::checkpoint::{FoundCheckpoint, load_latest, load_step};
 use crate::config::{Config, PolicyConfig};
 use crate::error::ExitCode;
 use crate::evaluation::{Evaluation, HeldOutTasks, evaluate, outcomes_of};
 use crate::metrics::{Answers, Outcome, Several, Success, count_endings, several_by_family};
 use crate::policy::{Device, PolicyError};
-use crate::run::{find_config, lines_of};
+use crate::run::lines_of;
 use crate::seed::Seed;
 use crate::storage::{StorageError, write_file};
 use crate::team::Team;
@@ -194,7 +195,7 @@ fn config_and_step(
     Ok((config, Some(checkpoint.progress.step)))
 }
 
-fn checkpoint_of(run: &Path, step: CheckpointName) -> Result<Found, StorageError> {
+fn checkpoint_of(run: &Path, step: CheckpointName) -> Result<FoundCheckpoint, StorageError> {
     let checkpoints = run.join("checkpoints");
     let unfit =
         |reason: &str| StorageError::Unfit { path: run.to_owned(), reason: reason.to_owned() };
@@ -207,9 +208,12 @@ fn checkpoint_of(run: &Path, step: CheckpointName) -> Result<Found, StorageError
         report::note(&format!("note: {damage}; taking step {}", latest.progress.step));
     }
     match (step, latest.progress.best) {
-        (CheckpointName::Best, Some((best, _))) => load_step(&checkpoints, best),
-        (CheckpointName::Best, None) => {
-            Err(unfit("no step of it was validated, so none is known to be the best"))
+        (CheckpointName::Best, Some((best, _))) if best != latest.progress.step => {
+            report::note(&format!(
+                "note: taking step {best}, the best on validation tasks; --step last takes step {}",
+                latest.progress.step
+            ));
+            load_step(&checkpoints, best)
         }
         _ => Ok(latest),
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::bail;
 
-use super::args::{CheckpointName, PlayArgs};
+use super::args::PlayArgs;
 use super::{eval, report};
 use crate::config::Config;
 use crate::error::ExitCode;
@@ -23,7 +23,7 @@ pub fn run(
     args: PlayArgs,
     device: impl Fn() -> Result<Device, PolicyError>,
 ) -> anyhow::Result<ExitCode> {
-    let mut config = eval::config_of(&args.config, args.run.as_deref(), CheckpointName::Last)?;
+    let mut config = eval::config_of(&args.config, args.run.as_deref(), args.step)?;
     if args.workflow.is_some() {
         let mut families = config.families();
         families.iter_mut().for_each(|entry| entry.workflow.clone_from(&args.workflow));

@@ -60,7 +60,7 @@ fn dtype_of(name: DtypeName) -> Dtype {
 fn score(args: &PolicyScoreArgs, device: Device) -> anyhow::Result<()> {
     let policy = load(&args.checkpoint, device)?;
     let tokens = match &args.text {
-        Some(text) => policy.encode_text(text)?,
+        Some(text) => policy.wording().encode_text(text)?,
         None => args.tokens.clone(),
     };
     let logprobs = policy.score(&tokens)?;

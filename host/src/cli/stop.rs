@@ -12,7 +12,7 @@ use signal_hook::low_level::emulate_default_handler;
 use super::report;
 
 /// Whether somebody wants the run to stop.
-pub struct Stop {
+pub struct StopSignal {
     shared: Arc<Shared>,
 }
 
@@ -24,7 +24,7 @@ struct Shared {
     heeded: AtomicBool,
 }
 
-impl Stop {
+impl StopSignal {
     /// From now on, signals are listened to. `farewell` is what to say when
     /// one ends the process at once.
     pub fn listen(farewell: String) -> io::Result<Self> {
@@ -47,10 +47,10 @@ impl Stop {
                 let _ = emulate_default_handler(signal);
             }
         })?;
-        Ok(Stop { shared })
+        Ok(StopSignal { shared })
     }
 
-    /// From now on, [`Stop::asked`] is looked at.
+    /// From now on, [`StopSignal::asked`] is looked at.
     pub fn heed(&self) {
         self.shared.heeded.store(true, Ordering::Relaxed);
     }

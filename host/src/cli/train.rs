@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::args::{ConfigArgs, TrainArgs};
-use super::stop::Stop;
+use super::stop::StopSignal;
 use super::{load_config, report};
-use crate::checkpoint::{Found, load_latest};
+use crate::checkpoint::{FoundCheckpoint, load_latest};
 use crate::config::{Config, ConfigError, Estimator, LossAggregation};
 use crate::error::ExitCode;
 use crate::imitation::imitate;
@@ -59,7 +59,8 @@ pub fn run(
         // What was granted anew is not asked about again.
         folder.write_config(&config)?;
     }
-    let stop = Stop::listen(format!("stopped; go on with {}", resume_command(folder.path())))?;
+    let stop =
+        StopSignal::listen(format!("stopped; go on with {}", resume_command(folder.path())))?;
     let mut training = match load_latest(&folder.checkpoints())? {
         Some(checkpoint) => go_on(settled, team, folder, checkpoint)?,
         None => begin(settled, team, folder)?,
@@ -76,7 +77,7 @@ fn config_of(folder: &RunFolder, args: &ConfigArgs) -> Result<Config, ConfigErro
 }
 
 /// The loop, with a bar; until it is done, or somebody wants it to stop.
-fn train(mut training: Training, stop: &Stop) -> anyhow::Result<u8> {
+fn train(mut training: Training, stop: &StopSignal) -> anyhow::Result<u8> {
     let (done, whole, unit) = training.way();
     let bar = report::Bar::new("AT-GRPO", done, whole, unit);
     bar.milestone(&format!(
@@ -112,7 +113,7 @@ fn go_on(
     config: Config,
     team: Team,
     folder: RunFolder,
-    checkpoint: Found,
+    checkpoint: FoundCheckpoint,
 ) -> anyhow::Result<Training> {
     for damage in &checkpoint.passed_over {
         report::note(&format!("note: {damage}; going back to step {}", checkpoint.progress.step));
@@ -292,6 +293,9 @@ fn conclude(summary: &Summary, folder: &Path) {
         vec![what.to_owned(), report::success(success), report::tasks(success)]
     };
     let mut rows = vec![row("before", &summary.before), row("after", &summary.after)];
+    if let Some(best) = &summary.best {
+        rows.push(row(&format!("best (step {})", best.step), &best.test));
+    }
     if summary.families.len() > 1 {
         for (name, Change { before, after }) in &summary.families {
             rows.push(row(&format!("{name}, before"), before));

@@ -16,7 +16,8 @@ use crate::policy::model::{
     preset, weights,
 };
 use crate::policy::prompt::{
-    ChatOptions, ChatTemplate, END, GenerationConfig, PAD, TokenCodec, Tokenizer, check_tokenizer,
+    ChatOptions, ChatTemplate, END, GenerationConfig, PAD, TokenCodec, Tokenizer, Wording,
+    check_tokenizer,
 };
 use crate::seed::Seed;
 use crate::storage::{create_folder, write_json};
@@ -34,9 +35,7 @@ pub struct Policy {
     decoder: Decoder,
     /// What this policy adds to weights that it shares with others.
     adapter: Option<Adapter>,
-    tokenizer: Arc<Tokenizer>,
-    template: ChatTemplate,
-    chat: ChatOptions,
+    wording: Wording,
     generation: GenerationConfig,
     threads: usize,
 }
@@ -112,9 +111,9 @@ impl Policy {
         generation: GenerationConfig,
     ) -> Policy {
         let threads = default_threads(decoder.device());
-        let tokenizer = Arc::new(tokenizer);
-        let chat = ChatOptions::default();
-        Policy { decoder, adapter: None, tokenizer, template, chat, generation, threads }
+        let (tokenizer, chat) = (Arc::new(tokenizer), ChatOptions::default());
+        let wording = Wording { tokenizer, template, chat };
+        Policy { decoder, adapter: None, wording, generation, threads }
     }
 
     /// A policy that is this one with a low-rank adapter. The weights of this
@@ -147,8 +146,9 @@ impl Policy {
         match self.adapter {
             Some(_) => Ok(self.with(Some(self.read_adapter(folder)?))),
             None => {
-                let loaded = Policy::load(folder, self.device())?;
-                Ok(Policy { chat: self.chat.clone(), ..loaded })
+                let mut loaded = Policy::load(folder, self.device())?;
+                loaded.wording.chat = self.wording.chat.clone();
+                Ok(loaded)
             }
         }
     }
@@ -170,9 +170,7 @@ impl Policy {
         Policy {
             decoder: self.decoder.share(),
             adapter,
-            tokenizer: self.tokenizer.clone(),
-            template: self.template.clone(),
-            chat: self.chat.clone(),
+            wording: self.wording.clone(),
             generation: self.generation.clone(),
             threads: self.threads,
         }
@@ -206,44 +204,26 @@ impl Policy {
         }
         write_json(&folder.join("config.json"), self.decoder.config())?;
         write_json(&folder.join("generation_config.json"), &self.generation)?;
-        self.tokenizer.save(folder)?;
-        self.template.save(folder)?;
+        self.wording.tokenizer.save(folder)?;
+        self.wording.template.save(folder)?;
         weights::save(self.decoder.parameters(), folder, weights::SHARD_BYTES)
     }
 
-    /// Token ids of a prompt: the messages in the chat template, which is told of
-    /// these tools beside those of the policy's own table, up to where the
-    /// answer begins. Words the tokenizer does not know become its
-    /// unknown token, see [`Policy::unknown_words`].
+    /// Its way with words, without its weights.
+    pub fn wording(&self) -> &Wording {
+        &self.wording
+    }
+
+    /// [`Wording::encode_prompt`].
     ///
     /// # Errors
-    /// If the template refuses the messages.
+    /// As there.
     pub fn encode_prompt(
         &self,
         messages: &[Message],
         tools: &[Value],
     ) -> Result<Arc<[u32]>, PolicyError> {
-        Ok(self.tokenizer.encode(&self.render_prompt(messages, tools)?)?.into())
-    }
-
-    /// The text of such a prompt.
-    ///
-    /// # Errors
-    /// If the template refuses the messages.
-    pub fn render_prompt(
-        &self,
-        messages: &[Message],
-        tools: &[Value],
-    ) -> Result<String, PolicyError> {
-        self.template.render(messages, &self.chat.with_tools(tools))
-    }
-
-    /// Token ids of a text as it stands, without a template.
-    ///
-    /// # Errors
-    /// If the tokenizer fails.
-    pub fn encode_text(&self, text: &str) -> Result<Vec<u32>, PolicyError> {
-        self.tokenizer.encode(text)
+        self.wording.encode_prompt(messages, tools)
     }
 
     /// Token ids of an answer that ends with the end-of-text token, as the
@@ -253,14 +233,14 @@ impl Policy {
     /// If the tokenizer does not know a word, or the model has no
     /// end-of-text token.
     pub fn encode_answer(&self, text: &str) -> Result<Vec<u32>, PolicyError> {
-        let unknown = self.tokenizer.unknown_words(text);
+        let unknown = self.wording.tokenizer.unknown_words(text);
         if !unknown.is_empty() {
             return Err(PolicyError::UnknownWords(unknown));
         }
         let end = self.generation.end_tokens().first().copied().ok_or_else(|| {
             PolicyError::Tokenizer("there is no `eos_token_id` in `config.json`".to_owned())
         })?;
-        let mut tokens = self.tokenizer.encode(text)?;
+        let mut tokens = self.wording.tokenizer.encode(text)?;
         tokens.push(end);
         Ok(tokens)
     }
@@ -268,7 +248,7 @@ impl Policy {
     /// The words of `text`, split at white space, that the tokenizer cannot
     /// represent; each once, in order.
     pub fn unknown_words(&self, text: &str) -> Vec<String> {
-        self.tokenizer.unknown_words(text)
+        self.wording.tokenizer.unknown_words(text)
     }
 
     /// SHA-256 over names, shapes and bytes of all weights, in hexadecimal.
@@ -311,7 +291,7 @@ impl Policy {
 
     /// Set what the chat template is told beside the messages.
     pub fn set_chat_options(&mut self, options: ChatOptions) {
-        self.chat = options;
+        self.wording.chat = options;
     }
 
     /// The architecture, as `config.json` has it.
@@ -345,7 +325,10 @@ impl Policy {
 
     /// What its tokens mean.
     pub(super) fn codec(&self) -> TokenCodec {
-        TokenCodec { tokenizer: self.tokenizer.clone(), ends: self.generation.end_tokens().into() }
+        TokenCodec {
+            tokenizer: self.wording.tokenizer.clone(),
+            ends: self.generation.end_tokens().into(),
+        }
     }
 
     pub(crate) fn decoder(&self) -> &Decoder {

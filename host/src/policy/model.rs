@@ -28,7 +28,7 @@ pub(crate) use decoder::{Decoder, Input, Rotation};
 pub use device::Device;
 pub(super) use device::default_threads;
 pub(super) use entries::Entries;
-pub use family::Family;
+pub use family::ModelFamily;
 pub use parameters::Parameters;
 pub(crate) use parameters::Slot;
 pub(crate) use shared_base::{AdapterRows, Segment, SharedBase};

@@ -5,9 +5,11 @@ mod agreement;
 mod chat_template;
 mod generation_config;
 mod tokenizer;
+mod wording;
 
 pub(super) use agreement::check_tokenizer;
 pub use chat_template::ChatOptions;
 pub(super) use chat_template::ChatTemplate;
 pub(super) use generation_config::GenerationConfig;
 pub(super) use tokenizer::{END, PAD, TokenCodec, Tokenizer};
+pub use wording::Wording;

@@ -6,7 +6,7 @@
 //! nothing is clipped for rounding's sake, and importance weights, truncated or
 //! masked, correct for the difference.
 
-use super::{Row, TrainerError, rescore};
+use super::{CreditedSample, TrainerError, rescore};
 use crate::config::{AnchorChoice, Importance, TrainConfig};
 use crate::policy::{Policy, SamplingByRole};
 use crate::trajectory::Sample;
@@ -32,14 +32,15 @@ impl Anchor {
     /// As the configuration says, for each policy and its rows.
     pub(super) fn of<'r>(
         config: &TrainConfig,
-        policies: &[(&Policy, &[Row<'r>])],
+        policies: &[(&Policy, &[CreditedSample<'r>])],
         sampling: &SamplingByRole,
     ) -> Result<Vec<Self>, TrainerError> {
         if config.anchor == AnchorChoice::Sampled {
             return Ok(policies.iter().map(|_| Anchor::sampled()).collect());
         }
-        let of =
-            |&(policy, rows): &(_, &[Row<'r>])| (policy, rows.iter().map(|r| r.sample).collect());
+        let of = |&(policy, rows): &(_, &[CreditedSample<'r>])| {
+            (policy, rows.iter().map(|r| r.sample).collect())
+        };
         let pairs: Vec<(&Policy, Vec<&Sample>)> = policies.iter().map(of).collect();
         let scores = rescore(&pairs, sampling, config.microbatch_tokens)?;
         let anchors = pairs.iter().zip(scores).map(|((_, samples), logprobs)| {
@@ -63,7 +64,7 @@ impl Anchor {
     }
 
     /// Log-probability before the update, and correction, of a token of a row.
-    pub(super) fn token(&self, row: &Row, index: usize, token: usize) -> (f32, f32) {
+    pub(super) fn token(&self, row: &CreditedSample, index: usize, token: usize) -> (f32, f32) {
         match &self.rescored {
             None => (row.sample.completion.logprobs[token], 1.0),
             Some(rescored) => (rescored.logprobs[index][token], rescored.corrections[index][token]),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Row;
+use super::CreditedSample;
 use super::bundle::Bundle;
 use super::gradient::Gradient;
 use super::objective::Measured;
@@ -110,7 +110,7 @@ impl Tally {
     }
 
     /// What the optimizer's part in learning from `rows` was.
-    pub(super) fn update_metrics(&self, rows: &[Row]) -> UpdateMetrics {
+    pub(super) fn update_metrics(&self, rows: &[CreditedSample]) -> UpdateMetrics {
         let total = &self.total;
         let per_token = |sum: f64| sum / total.tokens.max(1.0);
         UpdateMetrics {

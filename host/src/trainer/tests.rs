@@ -57,9 +57,12 @@ fn samples(policy: &Policy, groups: u64, sampling: &Sampling) -> Vec<Sample> {
         .collect()
 }
 
-fn rows(samples: &[Sample]) -> Vec<Row<'_>> {
+fn rows(samples: &[Sample]) -> Vec<CreditedSample<'_>> {
     let advantage = |sample: &Sample| sample.branch as f32 - 1.5;
-    samples.iter().map(|sample| Row { sample, advantage: advantage(sample), weight: 1.0 }).collect()
+    samples
+        .iter()
+        .map(|sample| CreditedSample { sample, advantage: advantage(sample), weight: 1.0 })
+        .collect()
 }
 
 fn config() -> TrainConfig {
@@ -293,8 +296,10 @@ fn the_entropy_bonus_raises_entropy() {
     let run = |entropy_coefficient| {
         let mut policy = policy(7);
         let samples = samples(&policy, 10, &sampling());
-        let flat: Vec<Row> =
-            samples.iter().map(|sample| Row { sample, advantage: 0.0, weight: 1.0 }).collect();
+        let flat: Vec<CreditedSample> = samples
+            .iter()
+            .map(|sample| CreditedSample { sample, advantage: 0.0, weight: 1.0 })
+            .collect();
         let mut trainer =
             Trainer::new(&policy, &TrainConfig { entropy_coefficient, ..config() }).unwrap();
         let entropies: Vec<f64> = (0..3)
@@ -408,7 +413,7 @@ fn rows_that_cannot_be_learned_from_are_refused() {
     let mut refuse = |change: &dyn Fn(&mut Sample, &mut f32, &mut Sampling)| {
         let (mut sample, mut advantage, mut sampling) = (samples[0].clone(), 1.0, sampling());
         change(&mut sample, &mut advantage, &mut sampling);
-        let rows = [Row { sample: &sample, advantage, weight: 1.0 }];
+        let rows = [CreditedSample { sample: &sample, advantage, weight: 1.0 }];
         trainer.update(&mut policy, &rows, &sampling.into(), Seed::new(0)).unwrap_err().to_string()
     };
     assert!(

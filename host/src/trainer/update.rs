@@ -7,7 +7,7 @@ use super::gradient::{Gradient, Learner};
 use super::metrics::{Tally, UpdateMetrics};
 use super::mini_batch::{mini_batches, shuffled};
 use super::objective::{Objective, Scored, Surrogate, Weighted, weigh};
-use super::{Row, Trainer, TrainerError, rescore};
+use super::{CreditedSample, Trainer, TrainerError, rescore};
 use crate::config;
 use crate::policy::{Policy, SamplingByRole};
 use crate::seed::Seed;
@@ -20,7 +20,7 @@ pub struct Member<'a> {
     /// The policy.
     pub policy: &'a mut Policy,
     /// Those of its answers that it learns from.
-    pub rows: &'a [Row<'a>],
+    pub rows: &'a [CreditedSample<'a>],
     /// All its answers: what it is measured on.
     pub samples: &'a [&'a Sample],
     /// Decides the order of its mini-batches, and which answers are measured.
@@ -82,7 +82,7 @@ fn update(
     let mut tallies: Vec<Tally> = members.iter().map(tally).collect();
     let gauge = Gauge::of(&members);
     let before = Standing::of(&members, &gauge, sampling)?;
-    let learners: Vec<(&Policy, &[Row])> =
+    let learners: Vec<(&Policy, &[CreditedSample])> =
         members.iter().map(|member| (&*member.policy, member.rows)).collect();
     let anchors = Anchor::of(&members[0].trainer.config, &learners, sampling)?;
     learn(&mut members, &batches, &anchors, &mut tallies, sampling)?;
@@ -164,8 +164,11 @@ impl Standing {
     }
 }
 
-pub(super) fn bundles<'a>(rows: &'a [Row<'a>], sampling: &SamplingByRole) -> Vec<Bundle<'a>> {
-    bundle(rows.iter().enumerate().map(|(row, Row { sample, .. })| {
+pub(super) fn bundles<'a>(
+    rows: &'a [CreditedSample<'a>],
+    sampling: &SamplingByRole,
+) -> Vec<Bundle<'a>> {
+    bundle(rows.iter().enumerate().map(|(row, CreditedSample { sample, .. })| {
         let (tokens, way) = (&sample.completion.tokens[..], sampling.way_of(&sample.role));
         (&sample.prompt[..], Answer { row, tokens, way })
     }))

@@ -6,10 +6,12 @@
 
 use std::time::Instant;
 
-use super::{Record, Training, TrainingError};
+use super::{Record, Training, TrainingError, restore};
+use crate::checkpoint::load_step;
 use crate::evaluation::{Evaluation, HeldOutTasks, evaluate, outcomes_of};
 use crate::metrics::{Answers, HeldOut, Outcome, several_by_family};
 use crate::plugin::Split;
+use crate::run::BestCheckpoint;
 use crate::trajectory::Episode;
 
 impl Training {
@@ -49,6 +51,26 @@ impl Training {
         record.test = Some(success.clone());
         record.timing.seconds.insert("test".to_owned(), started.elapsed().as_secs_f64());
         Ok(success)
+    }
+
+    /// How the best checkpoint does on test tasks, if it is not the last one; its policies take
+    /// the place of those that were trained.
+    pub(super) fn test_best(&mut self) -> Result<Option<BestCheckpoint>, TrainingError> {
+        let Some((step, validation)) = self.progress.best else { return Ok(None) };
+        if step == self.progress.step {
+            return Ok(None);
+        }
+        let best = load_step(&self.folder.checkpoints(), step)?;
+        restore(&mut self.team, &self.config, &best.path)?;
+        let held_out = HeldOutTasks {
+            split: Split::Test,
+            tasks: self.config.validation.tasks,
+            answers: Answers::Greedy,
+            samples: 1,
+            seed: self.seed,
+        };
+        let test = evaluate(&self.team, held_out, &self.config.rollout)?.success;
+        Ok(Some(BestCheckpoint { step, validation, test }))
     }
 
     /// The success, and the episodes in which the policies gave their likeliest answers.

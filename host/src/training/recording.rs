@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::{Record, Training, TrainingError};
+use crate::archive::list_tables;
 use crate::config::Store;
 use crate::credit::Credits;
 use crate::guard::Lesson;
@@ -11,7 +12,7 @@ use crate::metrics::{
     FamilyMetrics, GroupMetrics, Spent, Timing, count_endings, measure_families, measure_roles,
 };
 use crate::rollout::Rollout;
-use crate::run::{list_tables, unix_seconds};
+use crate::run::unix_seconds;
 use crate::table::rows_of;
 use crate::trajectory::{Ending, Episode, Sample};
 
@@ -116,6 +117,7 @@ impl Training {
         let version = |policy: &str| self.version_of(policy);
         let kept = |sample: &Sample| whole || sample.kept;
         let (samples, episodes) = (&rollout.samples, &rollout.episodes);
+        let credits = (&*credits.advantages, &*credits.weights);
         let rows = rows_of((step, version), samples, credits, episodes, kept);
         let limit = (config.store_mib as u64) << 20;
         let written = self.folder.write_table(step, &rows, limit)?;

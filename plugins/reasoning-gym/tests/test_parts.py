@@ -10,6 +10,7 @@ ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "stand_ins"), str(ROOT)]
 
 import cellpylib
+import forms
 import guards
 import numpy as np
 import pycosat
@@ -64,6 +65,29 @@ class Guards(unittest.TestCase):
             runs(10)
         with self.assertRaises(guards.Exhausted), guards.at_most_lines(1000):
             runs(10**6)
+
+
+class Forms(unittest.TestCase):
+    def test_what_has_only_the_kinds_of_the_right_answer_can_be_near(self):
+        for answer, right in (
+            ("tca", "tac"), ("-3.5", "7"), ("3-2i", "4+2i"), ("[1,\n 2]", "[3]"),
+            ("1 2\n3 4", "4 3\n2 1"), ("A→B", "B → A → A"), ("1/4", "0.3"), ("2, 3", "2.5"),
+        ):  # fmt: skip
+            self.assertTrue(forms.is_near(answer, right), answer)
+        for answer, right in (
+            ("the cat", "tac"), ("1 [2", "7"), ("n7", "9"), ("{1}", "[1]"), ("cat!", "tac"), ("4", "cat")
+        ):  # fmt: skip
+            self.assertFalse(forms.is_near(answer, right), answer)
+
+    def test_what_merely_contains_the_right_answer_is_not_near(self):
+        for answer in ("19", "9", " 9 8", "1 2 3 4 5 6 7 8 9"):
+            self.assertFalse(forms.is_near(answer, "9"), answer)
+        self.assertFalse(forms.is_near("a CAT", "Cat"))
+
+    def test_a_sum_uses_the_numbers_that_are_given_once_each(self):
+        self.assertTrue(forms.uses("(10 - 4)*8/2", [8, 10, 2, 4]))
+        for text in ("4*6*1*1", "(10 - 4)*8/2*2", "104 + 8 + 2", ""):
+            self.assertFalse(forms.uses(text, [8, 10, 2, 4]), text)
 
 
 class StandIns(unittest.TestCase):

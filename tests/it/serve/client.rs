@@ -19,13 +19,20 @@ pub struct Server {
 }
 
 impl Server {
-    /// One on a port of its own.
+    /// A grader on a port of its own.
     pub fn start(arguments: &[&str]) -> Self {
-        let mut command = host(&["serve", "--grader", "--listen", "127.0.0.1:0"]);
-        let mut child = command.args(arguments).stdout(Stdio::piped()).spawn().unwrap();
+        Server::of(&[&["--grader"], arguments].concat())
+    }
+
+    /// What these arguments say, on a port of its own.
+    pub fn of(arguments: &[&str]) -> Self {
+        let mut command = host(&["serve", "--listen", "127.0.0.1:0"]);
+        let command = command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("listening on http://").unwrap().to_owned();
+        let address = line.trim().strip_prefix("listening on http://").unwrap();
+        let address = address.trim_end_matches("/v1").to_owned();
         Server { child, address }
     }
 

@@ -6,6 +6,7 @@ mod data;
 mod eval;
 mod experiment;
 mod grant;
+mod page;
 mod plugin;
 mod policy;
 mod programs;
@@ -21,6 +22,7 @@ pub use data::{DataCommand, ImportArgs, SplitRule};
 pub use eval::{CheckpointName, EvalArgs, PlayArgs, SplitName};
 pub use experiment::{CompareArgs, ExperimentArgs};
 pub use grant::GrantArg;
+pub use page::{ReportArgs, WatchArgs};
 pub use plugin::{PluginCommand, PluginSubject};
 pub use policy::{
     CheckpointArgs, DtypeName, PolicyAskArgs, PolicyCommand, PolicyExportArgs, PolicyImportArgs,
@@ -36,6 +38,7 @@ Examples:
   host train --plugins sudoku.wasm
   host train configs/plan-path/quickstart.toml --set roles=per-role
   host train --resume runs/plan-path-planner-executor
+  host report runs/plan-path-planner-executor
   host play --plugins plan-path --oracle
   host run solution.py < input.txt
   host data import gsm8k train.jsonl test.jsonl --out gsm8k-records.jsonl
@@ -85,6 +88,10 @@ pub enum Command {
     Data(DataCommand),
     /// Show one episode in the terminal.
     Play(PlayArgs),
+    /// Write runs as one page: curves, episodes, and the answers that were compared.
+    Report(ReportArgs),
+    /// Look at a run in the terminal, while it goes on or later.
+    Watch(WatchArgs),
     /// Run one program in the sandbox.
     Run(RunArgs),
     /// Grade programs against the tests of their problems.

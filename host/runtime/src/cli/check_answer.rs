@@ -12,7 +12,7 @@ use serde_json::json;
 pub use pair::PairError;
 
 use self::pair::Pair;
-use self::tally::Tally;
+use self::tally::PairTally;
 use super::args::CheckAnswerArgs;
 use super::report;
 use crate::error::ExitCode;
@@ -49,7 +49,7 @@ fn check_file(file: &Path, rules: &Rules, args: &CheckAnswerArgs) -> Result<(), 
     let start = Instant::now();
     let verdicts: Vec<_> = pairs.iter().map(|pair| pair.verdict(rules)).collect();
     let elapsed = start.elapsed();
-    let mut tally = Tally::default();
+    let mut tally = PairTally::default();
     for (pair, verdict) in pairs.iter().zip(&verdicts) {
         tally.add(pair, *verdict);
         if args.list && pair.expect.counts() && pair.expect.word() != verdict.word() {

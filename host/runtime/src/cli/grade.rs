@@ -9,8 +9,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use ledger::Ledger;
-use settings::Settings;
-use summary::{Pace, Summary};
+use settings::GradeSettings;
+use summary::{GradeSummary, Pace};
 
 use super::args::GradeArgs;
 use super::{UsageError, report};
@@ -43,7 +43,7 @@ pub fn run(args: &GradeArgs) -> anyhow::Result<ExitCode> {
     let problems = read_problems(&args.problems)?;
     let submissions = read_submissions(&args.programs, &problems, &args.extraction())?;
     let sandbox = open_sandbox(args)?;
-    let settings = Settings::new(args, &problems, &sandbox)?;
+    let settings = GradeSettings::new(args, &problems, &sandbox)?;
     check_limits(args, &problems, &sandbox)?;
     let pairs: Vec<_> = submissions
         .iter()
@@ -68,12 +68,12 @@ pub fn run(args: &GradeArgs) -> anyhow::Result<ExitCode> {
         Ok(())
     })?;
     let pace = progress.finish();
-    let mut summary = Summary::of(problems.iter().map(|problem| problem.id.clone()));
+    let mut summary = GradeSummary::of(problems.iter().map(|problem| problem.id.clone()));
     ledger.finish(|line| summary.add(line))?;
     conclude(args, summary, &pace)
 }
 
-fn conclude(args: &GradeArgs, summary: Summary, pace: &Pace) -> anyhow::Result<ExitCode> {
+fn conclude(args: &GradeArgs, summary: GradeSummary, pace: &Pace) -> anyhow::Result<ExitCode> {
     let total = summary.total();
     let samples = total.passed + total.failed + total.void;
     let reason = summary.void_reason().to_owned();

@@ -12,7 +12,7 @@ use crate::server::{HttpServer, Languages, ServerOptions};
 /// Serves until it is told to stop.
 pub fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     if !args.grader {
-        let message = "say what to serve; there is --grader".to_owned();
+        let message = "say what to serve; there are --grader and --policy".to_owned();
         return Err(UsageError(message).into());
     }
     let config = SandboxConfig { jobs: args.jobs, ..SandboxConfig::default() };

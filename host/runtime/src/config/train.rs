@@ -50,6 +50,9 @@ table! {
         pub filter: GroupFilter = GroupFilter::ZeroVariance;
         /// Share of groups that `std` and `mean` leave out.
         pub filter_ratio: f64 = 0.25, 0.0..=1.0;
+        /// What the standard deviation in a group counts as at least, in units of reward: without
+        /// it answers that differ by a hair weigh as much as right ones against wrong ones.
+        pub least_spread: f64 = 0.0, 0.0..=1e6;
         /// Advantage of answers to a state all of which were refused and worth the same: they say
         /// nothing of each other, but that something else should be said. 0 leaves them out.
         pub refused: f64 = -0.5, -10.0..=0.0;

@@ -7,7 +7,7 @@ use wasmtime::{StoreContextMut, Trap};
 
 use super::bindings::troupe::plugin::retrieval as contract;
 use super::instance::HostState;
-use crate::retrieval::{Document, Found, QueryTooLong};
+use crate::retrieval::{Document, QueryTooLong, SearchResult};
 
 type Context<'a> = StoreContextMut<'a, HostState>;
 type Answer = Result<Vec<contract::Document>, String>;
@@ -35,7 +35,7 @@ fn search(context: &mut Context<'_>, query: &WasmStr, limit: u32) -> wasmtime::R
     context.set_epoch_deadline(remaining);
     match found {
         Err(error @ QueryTooLong { .. }) => Ok(Err(error.to_string())),
-        Ok(Found { documents, work }) => {
+        Ok(SearchResult { documents, work }) => {
             let left = context.get_fuel()?.checked_sub(work).ok_or(Trap::OutOfFuel)?;
             context.set_fuel(left)?;
             Ok(Ok(documents.into_iter().map(document).collect()))

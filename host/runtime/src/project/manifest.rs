@@ -16,7 +16,7 @@ const NAME_BYTES: usize = 64;
 /// What a plugin is called, what it brings and what it is written in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Manifest {
+pub struct ProjectManifest {
     /// Its name, in kebab-case.
     pub name: String,
     /// What it is written in.
@@ -25,7 +25,7 @@ pub struct Manifest {
     pub kind: Kind,
 }
 
-impl Manifest {
+impl ProjectManifest {
     /// The one in a folder.
     pub(super) fn read(folder: &Path) -> Result<Self, ProjectError> {
         let path = folder.join(FILE);
@@ -36,7 +36,7 @@ impl Manifest {
             }
             Err(error) => return Err(ProjectError::manifest(path, &error)),
         };
-        let manifest: Manifest =
+        let manifest: ProjectManifest =
             toml::from_str(&text).map_err(|error| ProjectError::manifest(path, &error))?;
         manifest.check()?;
         Ok(manifest)
@@ -79,8 +79,8 @@ impl Manifest {
 mod tests {
     use super::*;
 
-    fn named(name: &str) -> Manifest {
-        Manifest { name: name.to_owned(), language: Language::Rust, kind: Kind::Environment }
+    fn named(name: &str) -> ProjectManifest {
+        ProjectManifest { name: name.to_owned(), language: Language::Rust, kind: Kind::Environment }
     }
 
     #[test]
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn a_folder_that_is_no_project_says_what_makes_one() {
         let folder = tempfile::tempdir().unwrap();
-        let message = || Manifest::read(folder.path()).unwrap_err().to_string();
+        let message = || ProjectManifest::read(folder.path()).unwrap_err().to_string();
         assert!(message().contains("host plugin new"), "{}", message());
         let write = |text: &str| std::fs::write(folder.path().join(FILE), text).unwrap();
         write("name = \"a\"\nlanguage = \"cobol\"\nkind = \"environment\"\n");

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::language::Language;
-use super::manifest::{FILE, Manifest};
+use super::manifest::{FILE, ProjectManifest};
 use super::sdk;
 use crate::storage::{StorageError, create_folder, write_file};
 
@@ -12,7 +12,7 @@ use crate::storage::{StorageError, create_folder, write_file};
 const EMBEDDED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 
 /// Writes all files of a new project into a folder.
-pub fn write(manifest: &Manifest, folder: &Path) -> Result<(), StorageError> {
+pub fn write(manifest: &ProjectManifest, folder: &Path) -> Result<(), StorageError> {
     let own = toml::to_string(manifest).unwrap_or_default();
     put(folder, FILE, own.as_bytes())?;
     let (language, kind) = (manifest.language.word(), manifest.kind.word());
@@ -59,14 +59,14 @@ fn destination(name: &str) -> String {
     name.replace("dot-", ".")
 }
 
-fn filled(text: &str, manifest: &Manifest) -> String {
+fn filled(text: &str, manifest: &ProjectManifest) -> String {
     text.replace("{{name}}", &manifest.name)
         .replace("{{name_}}", &manifest.snake())
         .replace("{{Name}}", &manifest.pascal())
         .replace("{{version}}", env!("CARGO_PKG_VERSION"))
 }
 
-fn filled_bytes(bytes: &[u8], manifest: &Manifest) -> Vec<u8> {
+fn filled_bytes(bytes: &[u8], manifest: &ProjectManifest) -> Vec<u8> {
     match std::str::from_utf8(bytes) {
         Ok(text) => filled(text, manifest).into_bytes(),
         Err(_) => bytes.to_owned(),

@@ -68,7 +68,7 @@ fn a_search_is_bounded_whatever_is_asked() {
     let many: String = (0..QUERY_WORDS).map(|word| format!("w{word} ")).collect();
     assert!(ids(&corpus, &format!("{many} same"), 1).is_empty());
     let bytes =
-        |found: &Found| found.documents.iter().map(|one| one.text.len() as u64).sum::<u64>();
+        |found: &SearchResult| found.documents.iter().map(|one| one.text.len() as u64).sum::<u64>();
     let looks = PER_SEARCH + 200 * (PER_LOOK + 2);
     assert_eq!(found.work, looks + bytes(&found));
     let repeated = corpus.search("same same same", 9, 90).unwrap();

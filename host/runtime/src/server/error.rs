@@ -15,6 +15,15 @@ pub enum ServeError {
         /// The address.
         address: SocketAddr,
     },
+    /// Others could reach the address, and nobody said who may.
+    #[error(
+        "`{address}` can be reached from other machines; listen on 127.0.0.1, or name a file with \
+         the token that requests must bring (--token-file)"
+    )]
+    NoToken {
+        /// The address.
+        address: SocketAddr,
+    },
     /// The system refused the address.
     #[error("cannot listen on `{address}`: {reason}; choose another address, or port 0 for any")]
     Bind {

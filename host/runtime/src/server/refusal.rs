@@ -4,7 +4,7 @@ use std::any::Any;
 
 use http_body_util::Full;
 use hyper::body::Bytes;
-use hyper::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{Response, StatusCode};
 use serde_json::json;
 use tokio::task::JoinError;
@@ -35,6 +35,13 @@ impl Refusal {
     /// 400: not HTTP, or not JSON.
     pub(super) fn malformed(message: impl Into<String>) -> Self {
         Refusal::new(StatusCode::BAD_REQUEST, "malformed", message)
+    }
+
+    /// 401.
+    pub(super) fn unauthorized() -> Self {
+        let message = "bring the server's token: `Authorization: Bearer ...`";
+        Refusal::new(StatusCode::UNAUTHORIZED, "unauthorized", message)
+            .with(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
     }
 
     /// 403: from a web page, or for another machine.

@@ -1,6 +1,7 @@
 //! From a request to its answer.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
@@ -10,6 +11,7 @@ use serde_json::json;
 use tokio::task::spawn_blocking;
 
 use super::body;
+use super::connections::Answers;
 use super::grade::grade_all;
 use super::grade_request::GradeRequest;
 use super::guard::admit;
@@ -52,15 +54,26 @@ impl Question {
     }
 }
 
-impl Service {
-    /// The answer, whatever the request.
-    pub(super) async fn answer(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+impl Answers for Service {
+    type Body = Full<Bytes>;
+
+    async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Response<Full<Bytes>> {
         match self.try_answer(request).await {
             Ok(body) => json_response(body),
             Err(refusal) => refusal.into_response(),
         }
     }
 
+    fn queue(&self) -> &Queue {
+        &self.queue
+    }
+
+    fn patience(&self) -> Duration {
+        self.options.patience
+    }
+}
+
+impl Service {
     async fn try_answer(&self, request: Request<Incoming>) -> Result<Bytes, Refusal> {
         admit(request.headers(), self.options.public)?;
         match Question::of(&request)? {

@@ -13,7 +13,7 @@ pub fn render(args: &PromptArgs, device: Device) -> anyhow::Result<()> {
     let policy = addressed(args, device)?;
     let messages = messages(args);
     let tokens = policy.encode_prompt(&messages, &[])?;
-    report::line(&policy.render_prompt(&messages, &[])?);
+    report::line(&policy.wording().render_prompt(&messages, &[])?);
     report::line(&format!("\n{} tokens: {}", tokens.len(), serde_json::to_string(&*tokens)?));
     Ok(())
 }

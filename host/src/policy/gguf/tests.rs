@@ -42,7 +42,7 @@ fn models_of_three_families_load_and_answer() {
         let (_folder, out) = imported(&tiny(architecture, pre));
         let policy = Policy::load(&out, Device::cpu()).unwrap();
         assert_eq!(policy.config().family.model_type(), architecture);
-        let scores = policy.score(&policy.encode_text("hello 123").unwrap()).unwrap();
+        let scores = policy.score(&policy.wording().encode_text("hello 123").unwrap()).unwrap();
         assert!(scores.iter().all(|score| score.is_finite() && *score < 0.0), "{scores:?}");
     }
 }
@@ -103,7 +103,7 @@ fn text_is_cut_as_the_file_says() {
         let ids: Vec<u64> =
             pieces.iter().map(|piece| vocabulary[piece].as_u64().unwrap()).collect();
         let found: Vec<u64> =
-            policy.encode_text(text).unwrap().into_iter().map(u64::from).collect();
+            policy.wording().encode_text(text).unwrap().into_iter().map(u64::from).collect();
         assert_eq!(found, ids, "{pre}");
     }
 }
@@ -115,7 +115,7 @@ fn a_prompt_has_the_tokens_of_its_template_as_single_ones() {
     let messages = [Message { author: Author::User, text: "hé".to_owned() }];
     let prompt = policy.encode_prompt(&messages, &[]).unwrap();
     assert_eq!((prompt[0], prompt.iter().filter(|id| **id == 259).count()), (258, 1));
-    let text = policy.render_prompt(&messages, &[]).unwrap();
+    let text = policy.wording().render_prompt(&messages, &[]).unwrap();
     assert_eq!(text, "<|im_start|>user\nhé<|im_end|>\n<|im_start|>assistant\n");
 }
 

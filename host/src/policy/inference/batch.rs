@@ -83,6 +83,21 @@ impl Batch {
         self.waiting.is_empty() && self.cohorts.is_empty()
     }
 
+    /// The tokens of a request's answers that grow.
+    pub(super) fn growing(&self, request: usize) -> impl Iterator<Item = (Place, &[u32])> {
+        self.cohorts.iter().flat_map(move |running| running.cohort.growing(request))
+    }
+
+    /// Draw no more for a request.
+    pub(super) fn cancel(&mut self, request: usize) {
+        for pending in &mut self.waiting {
+            pending.answers.retain(|(place, _)| place.request != request);
+        }
+        self.waiting.retain(|pending| !pending.answers.is_empty());
+        self.cohorts.iter_mut().for_each(|running| running.cohort.cancel(request));
+        self.cohorts.retain(|running| !running.cohort.is_done());
+    }
+
     /// Read some prompts, or draw a token for every answer.
     pub(super) fn step(&mut self) -> Result<Advanced, PolicyError> {
         let _guard = tch::no_grad_guard();

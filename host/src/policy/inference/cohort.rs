@@ -114,6 +114,20 @@ impl Cohort {
         self.rows.len()
     }
 
+    /// The tokens of a request's answers that grow.
+    pub(super) fn growing(&self, request: usize) -> impl Iterator<Item = (Place, &[u32])> {
+        let sequences = self.rows.iter().filter_map(|row| row.sequence.as_ref());
+        let own = sequences.filter(move |sequence| sequence.place.request == request);
+        own.map(|sequence| (sequence.place, sequence.tokens()))
+    }
+
+    /// Let a request's answers grow no further.
+    pub(super) fn cancel(&mut self, request: usize) {
+        for row in &mut self.rows {
+            row.sequence.take_if(|sequence| sequence.place.request == request);
+        }
+    }
+
     /// Whether no answer grows any more.
     pub(super) fn is_done(&self) -> bool {
         self.rows.iter().all(|row| row.sequence.is_none())

@@ -173,6 +173,32 @@ impl<'p> Engine<'p> {
         Ok(complete.collect())
     }
 
+    /// Tokens that the answers to a question which was submitted have so far, one list per seed;
+    /// nothing of those that are not begun.
+    pub fn so_far(&self, ticket: usize) -> Vec<Vec<u32>> {
+        let Some(answers) = self.open.get(&ticket) else { return Vec::new() };
+        let of = |answer: &Option<Completion>| {
+            answer.as_ref().map_or_else(Vec::new, |answer| answer.tokens.clone())
+        };
+        let mut tokens: Vec<Vec<u32>> = answers.iter().map(of).collect();
+        for batch in self.base_groups.iter().filter_map(|group| group.batch.as_ref()) {
+            for (place, grown) in batch.growing(ticket) {
+                tokens[place.branch] = grown.to_vec();
+            }
+        }
+        tokens
+    }
+
+    /// Answer a question no further that was submitted.
+    pub fn cancel(&mut self, ticket: usize) {
+        if self.open.remove(&ticket).is_none() {
+            return;
+        }
+        for batch in self.base_groups.iter_mut().filter_map(|group| group.batch.as_mut()) {
+            batch.cancel(ticket);
+        }
+    }
+
     /// Whether everything submitted was answered.
     pub fn is_idle(&self) -> bool {
         self.open.is_empty()

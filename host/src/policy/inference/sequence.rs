@@ -39,6 +39,11 @@ impl Sequence {
         unit(self.seed.at(self.tokens.len() as u64))
     }
 
+    /// Its tokens so far.
+    pub(super) fn tokens(&self) -> &[u32] {
+        &self.tokens
+    }
+
     /// Take a token; whether the answer goes on.
     pub(super) fn push(
         &mut self,

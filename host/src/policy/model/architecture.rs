@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use tch::Kind;
 
 use super::entries::Entries;
-use super::family::{Family, Parts};
+use super::family::{ModelFamily, Parts};
 use super::rotary::{Rotary, RotaryEmbedding};
 use super::special_tokens::SpecialTokens;
 use crate::config::Dtype;
@@ -27,7 +27,7 @@ pub struct ModelConfig {
     /// Class names in `transformers`; informative.
     pub architectures: Vec<String>,
     /// The family, which says what the rest means.
-    pub family: Family,
+    pub family: ModelFamily,
     /// Width of the residual stream.
     pub hidden_size: i64,
     /// Decoder layers.
@@ -71,7 +71,7 @@ impl ModelConfig {
     /// Check the content of a `config.json`; says which entry cannot be honored.
     pub(in crate::policy) fn read(original: Map<String, Value>) -> Result<Self, String> {
         let entries = Entries::of(&original);
-        let family = Family::of(&entries)?;
+        let family = ModelFamily::of(&entries)?;
         let defaults = family.defaults();
         let needed = |key| entries.required(key, entries.integer(key)?);
         let (hidden_size, heads) = (needed("hidden_size")?, needed("num_attention_heads")?);

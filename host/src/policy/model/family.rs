@@ -12,7 +12,7 @@ use super::entries::Entries;
 
 /// A family of models that the decoder can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Family {
+pub enum ModelFamily {
     /// Llama 2, 3, 3.1, 3.2 and 3.3, text only.
     Llama,
     /// Qwen2 and Qwen2.5.
@@ -45,18 +45,18 @@ pub(super) struct Parts {
     pub(super) feed_forward_bias: bool,
 }
 
-impl Family {
-    const ALL: [Family; 3] = [Family::Llama, Family::Qwen2, Family::Qwen3];
+impl ModelFamily {
+    const ALL: [ModelFamily; 3] = [ModelFamily::Llama, ModelFamily::Qwen2, ModelFamily::Qwen3];
 
     /// The family that `model_type` and `architectures` name.
     pub(super) fn of(config: &Entries) -> Result<Self, String> {
         let supported = || {
-            let names = Family::ALL.map(|family| format!("`{}`", family.model_type()));
+            let names = ModelFamily::ALL.map(|family| format!("`{}`", family.model_type()));
             format!("supported are {}", names.join(", "))
         };
         let name = config.text("model_type")?;
         let name = name.ok_or_else(|| format!("`model_type` is missing; {}", supported()))?;
-        let family = Family::ALL.into_iter().find(|family| family.model_type() == name);
+        let family = ModelFamily::ALL.into_iter().find(|family| family.model_type() == name);
         let family =
             family.ok_or_else(|| format!("its `model_type` is `{name}`; {}", supported()))?;
         let classes = config.texts("architectures")?;
@@ -73,35 +73,35 @@ impl Family {
     /// The family's name in `config.json`.
     pub fn model_type(self) -> &'static str {
         match self {
-            Family::Llama => "llama",
-            Family::Qwen2 => "qwen2",
-            Family::Qwen3 => "qwen3",
+            ModelFamily::Llama => "llama",
+            ModelFamily::Qwen2 => "qwen2",
+            ModelFamily::Qwen3 => "qwen3",
         }
     }
 
     /// The class of its language models in `transformers`.
     pub fn class(self) -> &'static str {
         match self {
-            Family::Llama => "LlamaForCausalLM",
-            Family::Qwen2 => "Qwen2ForCausalLM",
-            Family::Qwen3 => "Qwen3ForCausalLM",
+            ModelFamily::Llama => "LlamaForCausalLM",
+            ModelFamily::Qwen2 => "Qwen2ForCausalLM",
+            ModelFamily::Qwen3 => "Qwen3ForCausalLM",
         }
     }
 
     pub(super) fn defaults(self) -> Defaults {
         match self {
-            Family::Llama => llama::DEFAULTS,
-            Family::Qwen2 => qwen2::DEFAULTS,
-            Family::Qwen3 => qwen3::DEFAULTS,
+            ModelFamily::Llama => llama::DEFAULTS,
+            ModelFamily::Qwen2 => qwen2::DEFAULTS,
+            ModelFamily::Qwen3 => qwen3::DEFAULTS,
         }
     }
 
     /// The parts its layers have.
     pub(super) fn parts(self, config: &Entries) -> Result<Parts, String> {
         match self {
-            Family::Llama => llama::parts(config),
-            Family::Qwen2 => Ok(qwen2::PARTS),
-            Family::Qwen3 => qwen3::parts(config),
+            ModelFamily::Llama => llama::parts(config),
+            ModelFamily::Qwen2 => Ok(qwen2::PARTS),
+            ModelFamily::Qwen3 => qwen3::parts(config),
         }
     }
 
@@ -113,8 +113,8 @@ impl Family {
         layers: i64,
     ) -> Result<Option<(&'static str, i64)>, String> {
         match self {
-            Family::Llama => llama::window(config),
-            Family::Qwen2 | Family::Qwen3 => qwen_window(config, layers),
+            ModelFamily::Llama => llama::window(config),
+            ModelFamily::Qwen2 | ModelFamily::Qwen3 => qwen_window(config, layers),
         }
     }
 }

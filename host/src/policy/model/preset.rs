@@ -8,7 +8,7 @@ use tch::{Kind, Tensor};
 
 use super::architecture::ModelConfig;
 use super::decoder::Decoder;
-use super::family::Family;
+use super::family::ModelFamily;
 use crate::config::{Dtype, PolicyConfig};
 use crate::policy::error::PolicyError;
 use crate::seed::Seed;
@@ -27,8 +27,8 @@ pub(in crate::policy) fn model_config(
     pad: Option<u32>,
 ) -> Result<ModelConfig, PolicyError> {
     let file = json!({
-        "architectures": [Family::Qwen3.class()],
-        "model_type": Family::Qwen3.model_type(),
+        "architectures": [ModelFamily::Qwen3.class()],
+        "model_type": ModelFamily::Qwen3.model_type(),
         "hidden_size": config.hidden_size,
         "num_hidden_layers": config.layers,
         "num_attention_heads": config.heads,

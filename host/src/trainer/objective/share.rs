@@ -1,6 +1,6 @@
 //! How much of a mini-batch's loss a token is.
 
-use super::super::Row;
+use super::super::CreditedSample;
 use super::super::bundle::Bundle;
 use crate::config::{LossAggregation, TrainConfig};
 
@@ -13,7 +13,7 @@ pub(super) struct Share {
 }
 
 impl Share {
-    pub(super) fn new(config: &TrainConfig, rows: &[Row], bundles: &[&Bundle]) -> Self {
+    pub(super) fn new(config: &TrainConfig, rows: &[CreditedSample], bundles: &[&Bundle]) -> Self {
         let aggregation = config.loss_aggregation;
         let answers = bundles.iter().flat_map(|bundle| bundle.answers());
         let count = answers.map(|answer| {
@@ -27,7 +27,7 @@ impl Share {
     }
 
     /// Of each token of a row.
-    pub(super) fn of(&self, row: &Row) -> f32 {
+    pub(super) fn of(&self, row: &CreditedSample) -> f32 {
         let length = row.sample.completion.tokens.len();
         let share = match self.aggregation {
             LossAggregation::SampleMeanTokenMean => 1.0 / length as f64,

@@ -2,7 +2,7 @@
 
 use tch::{Kind, Tensor};
 
-use super::super::Row;
+use super::super::CreditedSample;
 use super::super::anchor::Anchor;
 use super::super::bundle::Bundle;
 use super::super::pack::Target;
@@ -17,7 +17,7 @@ use crate::policy::{Sampling, SamplingByRole};
 pub(in crate::trainer) struct Surrogate<'a> {
     config: &'a TrainConfig,
     sampling: &'a SamplingByRole,
-    rows: &'a [Row<'a>],
+    rows: &'a [CreditedSample<'a>],
     anchor: &'a Anchor,
     share: Share,
 }
@@ -27,7 +27,7 @@ impl<'a> Surrogate<'a> {
     pub(in crate::trainer) fn new(
         config: &'a TrainConfig,
         sampling: &'a SamplingByRole,
-        rows: &'a [Row<'a>],
+        rows: &'a [CreditedSample<'a>],
         anchor: &'a Anchor,
         bundles: &[&Bundle],
     ) -> Self {
@@ -111,8 +111,8 @@ mod tests {
     fn toy(config: &TrainConfig, new: &[f32; 3], reference: Option<&[f32; 3]>) -> (f64, Vec<f32>) {
         let samples = [sample(&[-1.0, -1.0]), sample(&[-1.0])];
         let rows = [
-            Row { sample: &samples[0], advantage: 2.0, weight: 1.0 },
-            Row { sample: &samples[1], advantage: -1.0, weight: 1.0 },
+            CreditedSample { sample: &samples[0], advantage: 2.0, weight: 1.0 },
+            CreditedSample { sample: &samples[1], advantage: -1.0, weight: 1.0 },
         ];
         let bundles = bundle(samples.iter().enumerate().map(|(row, sample)| {
             (&sample.prompt[..], Answer { row, tokens: &sample.completion.tokens, way: 0 })

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::super::Row;
+use super::super::CreditedSample;
 use super::super::anchor::Anchor;
 use crate::config::{Objective, TrainConfig};
 
 /// A row of a mini-batch, scored.
 pub(in crate::trainer) struct Scored<'a> {
     /// The answer and its advantage.
-    pub(in crate::trainer) row: &'a Row<'a>,
+    pub(in crate::trainer) row: &'a CreditedSample<'a>,
     /// Its index among the member's rows.
     pub(in crate::trainer) index: usize,
     /// Which log-probabilities ratios begin at.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tch::{Kind, Tensor};
 
-use super::super::Row;
+use super::super::CreditedSample;
 use super::super::bundle::Bundle;
 use super::super::pack::Target;
 use super::super::scores::Scores;
@@ -18,7 +18,7 @@ use crate::policy::{Sampling, SamplingByRole};
 pub(in crate::trainer) struct Weighted<'a> {
     config: &'a TrainConfig,
     sampling: &'a SamplingByRole,
-    rows: &'a [Row<'a>],
+    rows: &'a [CreditedSample<'a>],
     share: Share,
     /// Share of an answer that counts once in a mean over answers.
     of_answer: f32,
@@ -31,7 +31,7 @@ impl<'a> Weighted<'a> {
     pub(in crate::trainer) fn new(
         config: &'a TrainConfig,
         sampling: &'a SamplingByRole,
-        rows: &'a [Row<'a>],
+        rows: &'a [CreditedSample<'a>],
         bundles: &[&Bundle],
     ) -> Self {
         let share = Share::new(config, rows, bundles);

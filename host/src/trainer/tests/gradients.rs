@@ -22,14 +22,19 @@ fn work(policy: &Policy) -> Vec<Sample> {
     samples
 }
 
-fn weighted_rows(samples: &[Sample]) -> Vec<Row<'_>> {
+fn weighted_rows(samples: &[Sample]) -> Vec<CreditedSample<'_>> {
     let mut rows = rows(samples);
     rows.iter_mut().enumerate().for_each(|(at, row)| row.weight = 1.0 + (at % 3) as f32);
     rows
 }
 
 /// What the objective comes to for the policy as it is, every answer in one batch.
-fn value(config: &TrainConfig, policy: &Policy, reference: &Policy, rows: &[Row]) -> f64 {
+fn value(
+    config: &TrainConfig,
+    policy: &Policy,
+    reference: &Policy,
+    rows: &[CreditedSample],
+) -> f64 {
     let samples: Vec<&Sample> = rows.iter().map(|row| row.sample).collect();
     let now = scores(policy, &samples, &sampling());
     let start = scores(reference, &samples, &sampling());
@@ -50,7 +55,7 @@ fn value(config: &TrainConfig, policy: &Policy, reference: &Policy, rows: &[Row]
     weigh(config, &scored).iter().flatten().map(|pull| pull.gain).sum()
 }
 
-fn gradient(config: &TrainConfig, policy: &mut Policy, rows: &[Row]) -> Tensor {
+fn gradient(config: &TrainConfig, policy: &mut Policy, rows: &[CreditedSample]) -> Tensor {
     let mut trainer = Trainer::new(policy, config).unwrap();
     let by_role = by_role();
     let bundles = update::bundles(rows, &by_role);
@@ -101,7 +106,7 @@ fn a_pull_is_the_derivative_of_what_is_gained() {
     let samples = work(&policy);
     let rows = weighted_rows(&samples);
     let anchor = Anchor::sampled();
-    let logprobs = |row: &Row| -> Vec<f32> {
+    let logprobs = |row: &CreditedSample| -> Vec<f32> {
         let own = row.sample.completion.logprobs.iter().enumerate();
         own.map(|(at, logprob)| logprob + 0.05 * (at as f32 - 1.0)).collect()
     };

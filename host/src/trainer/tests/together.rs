@@ -6,7 +6,7 @@ use super::*;
 fn update_both(
     policies: &mut [Policy; 2],
     trainers: &mut [Trainer; 2],
-    rows: [&[Row]; 2],
+    rows: [&[CreditedSample]; 2],
     seed: u64,
 ) -> Vec<UpdateMetrics> {
     let samples = rows.map(|rows| rows.iter().map(|row| row.sample).collect::<Vec<_>>());
@@ -65,8 +65,8 @@ fn an_adapter_is_moved_by_its_own_samples_alone() {
     let mut trainers = policies.each_ref().map(|policy| Trainer::new(policy, &config).unwrap());
     let before = policies.each_ref().map(|policy| policy.digest().unwrap());
     let own = [0, 1].map(|own| samples(&policies[own], 6, &sampling()));
-    let worthless: Vec<Row> =
-        own[1].iter().map(|s| Row { sample: s, advantage: 0.0, weight: 1.0 }).collect();
+    let worthless: Vec<CreditedSample> =
+        own[1].iter().map(|s| CreditedSample { sample: s, advantage: 0.0, weight: 1.0 }).collect();
     for others in [&[][..], &worthless] {
         let digest = policies[0].digest().unwrap();
         update_both(&mut policies, &mut trainers, [&rows(&own[0]), others], 3);

@@ -14,7 +14,7 @@ use crate::plugin::Split;
 Examples:
   host eval --run runs/plan-path-planner-executor
   host eval --run runs/plan-path-planner-executor --split test --tasks 2000 --sampled
-  host eval --run runs/plan-path-planner-executor --step best
+  host eval --run runs/plan-path-planner-executor --step last
   host eval --run runs/one --run runs/other --split test --samples 8 --outcomes outcomes.jsonl
   host eval --run runs/plan-path-planner-executor --split train --tasks 500 --record teacher.jsonl
   host eval configs/plan-path/quickstart.toml --set policies.shared.path=policies/mine")]
@@ -25,9 +25,9 @@ pub struct EvalArgs {
     /// Take the configuration and the policies from this run; several runs make one table.
     #[arg(long, value_name = "RUN", conflicts_with = "config")]
     pub run: Vec<PathBuf>,
-    /// Which checkpoint of the run: last, best, or the number of a step. A policy
-    /// whose path is given with --set is taken from there.
-    #[arg(long, value_name = "STEP", default_value = "last", requires = "run")]
+    /// Which checkpoint of the run: best (by its validation; the last, if none was validated),
+    /// last, or the number of a step. A policy whose path is given with --set is taken from there.
+    #[arg(long, value_name = "STEP", default_value = "best", requires = "run")]
     pub step: CheckpointName,
     /// The tasks to measure on.
     #[arg(long, value_enum, default_value = "validation")]
@@ -115,6 +115,9 @@ pub struct PlayArgs {
     /// Play with the policies of this run.
     #[arg(long, value_name = "RUN", conflicts_with = "config")]
     pub run: Option<PathBuf>,
+    /// Which checkpoint of the run: best, last, or the number of a step.
+    #[arg(long, value_name = "STEP", default_value = "best", requires = "run")]
+    pub step: CheckpointName,
     /// Let the environment's expert play.
     #[arg(long, conflicts_with_all = ["run", "human"])]
     pub oracle: bool,

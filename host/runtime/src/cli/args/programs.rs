@@ -144,6 +144,17 @@ pub struct ServeArgs {
     /// Serve POST /run_code (with SandboxFusion's fields), POST /grade and GET /health.
     #[arg(long)]
     pub grader: bool,
+    /// Serve this policy to clients of OpenAI's API: /v1/models, /v1/completions and
+    /// /v1/chat/completions. Its model is called as its folder is.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "grader")]
+    pub policy: Option<PathBuf>,
+    /// Serve an adapter over that policy, too, under a name of its own; may be repeated.
+    #[arg(long, value_name = "NAME=FOLDER", requires = "policy", value_parser = named_folder)]
+    pub adapter: Vec<(String, PathBuf)>,
+    /// A file with a token that requests must bring as `Authorization: Bearer TOKEN`; without it
+    /// a policy is served to this machine only.
+    #[arg(long, value_name = "FILE", requires = "policy")]
+    pub token_file: Option<PathBuf>,
     /// Where to listen; port 0 is any that is free.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     pub listen: SocketAddr,
@@ -165,6 +176,15 @@ pub struct ServeArgs {
     /// What a run may use.
     #[command(flatten)]
     pub limits: LimitArgs,
+}
+
+fn named_folder(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((name, folder)) if !name.is_empty() && !folder.is_empty() => {
+            Ok((name.to_owned(), folder.into()))
+        }
+        _ => Err(format!("`{text}` is no NAME=FOLDER")),
+    }
 }
 
 /// A number of MiB that as bytes still fits.

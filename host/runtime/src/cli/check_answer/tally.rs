@@ -11,7 +11,7 @@ use crate::cli::report;
 
 /// Counts over pairs, by class.
 #[derive(Default)]
-pub struct Tally {
+pub struct PairTally {
     classes: BTreeMap<String, Counts>,
 }
 
@@ -26,7 +26,7 @@ struct Counts {
     undecided: usize,
 }
 
-impl Tally {
+impl PairTally {
     /// Count a pair.
     pub fn add(&mut self, pair: &Pair, verdict: Verdict) {
         let counts = self.classes.entry(pair.class.clone()).or_default();

@@ -16,7 +16,7 @@ const CHECKERS: &str = "python";
 
 /// Everything but the clock that can change a verdict.
 #[derive(Serialize)]
-pub struct Settings {
+pub struct GradeSettings {
     /// The version of this program: compare rules are part of it.
     version: &'static str,
     /// SHA-256 of the file of problems.
@@ -33,7 +33,7 @@ pub struct Settings {
     interpreters: BTreeMap<String, String>,
 }
 
-impl Settings {
+impl GradeSettings {
     /// Those of the command line.
     ///
     /// # Errors
@@ -44,7 +44,7 @@ impl Settings {
         for language in [args.language.as_str()].into_iter().chain(checked.then_some(CHECKERS)) {
             interpreters.insert(language.to_owned(), sandbox.interpreter(language)?.digest);
         }
-        Ok(Settings {
+        Ok(GradeSettings {
             version: env!("CARGO_PKG_VERSION"),
             problems: digest_file(&args.problems)?,
             programs: digest_file(&args.programs)?,

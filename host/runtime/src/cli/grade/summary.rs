@@ -9,7 +9,7 @@ use super::super::report;
 use crate::grading::{PassAtK, Tally, VerdictLine, pass_at_k};
 
 /// Counts over verdicts; the verdicts themselves are not kept.
-pub struct Summary {
+pub struct GradeSummary {
     tallies: BTreeMap<String, Tally>,
     causes: BTreeMap<String, usize>,
     /// Fuel of each program that has a verdict.
@@ -34,10 +34,10 @@ impl Pace {
     }
 }
 
-impl Summary {
+impl GradeSummary {
     /// Nothing yet, of these problems.
     pub fn of(problems: impl Iterator<Item = String>) -> Self {
-        Summary {
+        GradeSummary {
             tallies: problems.map(|problem| (problem, Tally::default())).collect(),
             causes: BTreeMap::new(),
             fuel: Vec::new(),
@@ -210,7 +210,8 @@ mod tests {
 
     #[test]
     fn k_grows_in_powers_of_two_as_far_as_all_graded_problems_have_samples() {
-        let mut summary = Summary::of(["a", "b", "never graded"].map(str::to_owned).into_iter());
+        let mut summary =
+            GradeSummary::of(["a", "b", "never graded"].map(str::to_owned).into_iter());
         for (problem, count) in [("a", 5), ("b", 9)] {
             let tally = Tally { passed: 1, failed: count - 2, void: 1 };
             summary.tallies.insert(problem.to_owned(), tally);

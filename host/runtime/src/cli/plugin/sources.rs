@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use super::super::report;
-use crate::project::{Kind, Language, Manifest, Project};
+use crate::project::{Kind, Language, Project, ProjectManifest};
 
 pub fn create(name: String, language: Language, kind: Kind) -> anyhow::Result<()> {
-    let project = Project::create(Path::new(""), Manifest { name, language, kind })?;
+    let project = Project::create(Path::new(""), ProjectManifest { name, language, kind })?;
     let folder = project.folder().display();
     report::line(&format!("{folder}/: a plugin that builds as it is; its README says more"));
     report::line(&format!("  host plugin build {folder}"));

@@ -8,7 +8,6 @@ use parquet::errors::ParquetError;
 use parquet::record::{Field, Row as Record, RowAccessor};
 
 use super::column::{Column, Values};
-use crate::credit::Credits;
 use crate::trajectory::{Completion, Episode, Reward, Sample, StopReason};
 
 /// One answer of a step.
@@ -32,13 +31,13 @@ pub struct Row {
     pub ending: String,
 }
 
-/// The rows of a step's answers with their advantages, in their order; `kept`
+/// The rows of a step's answers with their advantages and weights, in their order; `kept`
 /// says which of them. Answers that episodes went on from must be among these.
 /// `version` says how many steps a policy has learned in.
 pub fn rows_of(
     (step, version): (usize, impl Fn(&str) -> usize),
     samples: &[Sample],
-    credits: &Credits,
+    (advantages, weights): (&[Option<f32>], &[f32]),
     episodes: &[Episode],
     kept: impl Fn(&Sample) -> bool,
 ) -> Vec<Row> {
@@ -46,7 +45,7 @@ pub fn rows_of(
         episodes.iter().map(|episode| ((episode.task, episode.episode), episode)).collect();
     let mut places = Vec::with_capacity(samples.len());
     let mut rows = Vec::new();
-    let credits = credits.advantages.iter().zip(&credits.weights);
+    let credits = advantages.iter().zip(weights);
     for (sample, (advantage, weight)) in samples.iter().zip(credits) {
         places.push(kept(sample).then_some(rows.len()));
         if !kept(sample) {

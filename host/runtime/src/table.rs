@@ -108,9 +108,8 @@ fn failed(verb: &'static str, path: &Path, error: ParquetError) -> StorageError 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::credit::Credits;
     use crate::test_samples::tree_of;
-    use crate::trajectory::{Ending, Episode, StopReason};
+    use crate::trajectory::{Ending, Episode, Sample, StopReason};
 
     fn episode(task: usize) -> Episode {
         Episode {
@@ -135,14 +134,14 @@ mod tests {
         samples[3].completion.logprobs = Vec::new();
         samples[3].completion.stop = StopReason::Length;
         samples[4].completion.text = "naïve\n漢字".to_owned();
-        let credits = Credits {
-            advantages: (0..12).map(|at| (at % 3 != 0).then_some(at as f32 / 7.0)).collect(),
-            weights: (0..12).map(|at| at as f32).collect(),
-        };
+        let advantages: Vec<Option<f32>> =
+            (0..12).map(|at| (at % 3 != 0).then_some(at as f32 / 7.0)).collect();
+        let weights: Vec<f32> = (0..12).map(|at| at as f32).collect();
         (samples[5].parent, samples[5].caller) = (Some(2), Some(0));
         let version = |policy: &str| policy.len();
         let episodes = [episode(0), episode(1)];
-        let rows = rows_of((5, version), &samples, &credits, &episodes, |_| true);
+        let credits = (&*advantages, &*weights);
+        let rows = rows_of((5, version), &samples, credits, &episodes, |_| true);
         assert_eq!((rows[5].step, rows[5].version), (5, "shared".len()));
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("step.parquet");
@@ -161,8 +160,9 @@ mod tests {
             samples[index].kept = [0, 3, 4].contains(&index);
         }
         samples[4].caller = Some(0);
-        let (none, episodes) = (Credits::of(vec![None; samples.len()]), [episode(0)]);
-        let rows = rows_of((1, |_: &str| 0), &samples, &none, &episodes, |sample| sample.kept);
+        let none = (&[None; 6][..], &[1.0; 6][..]);
+        let kept = |sample: &Sample| sample.kept;
+        let rows = rows_of((1, |_: &str| 0), &samples, none, &[episode(0)], kept);
         let parents: Vec<_> =
             rows.iter().map(|row| (row.sample.parent, row.sample.caller)).collect();
         assert_eq!(parents, [(None, None), (Some(0), None), (Some(1), Some(0))]);

@@ -1,0 +1,70 @@
+//! `host serve --policy`: a policy for clients of `OpenAI`'s API.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use runtime::cli::UsageError;
+
+use super::args::ServeArgs;
+use super::report;
+use crate::config::LoraConfig;
+use crate::error::ExitCode;
+use crate::policy::{Device, Policy, PolicyError};
+use crate::seed::Seed;
+use crate::server::{ApiOptions, ApiServer};
+use crate::serving::PolicyApi;
+
+pub fn run(
+    args: &ServeArgs,
+    device: impl Fn() -> Result<Device, PolicyError>,
+) -> anyhow::Result<ExitCode> {
+    let Some(folder) = &args.policy else {
+        return Err(UsageError("say which policy to serve: --policy FOLDER".to_owned()).into());
+    };
+    let server = ApiServer::listen(ApiOptions {
+        listen: args.listen,
+        token: args.token_file.as_deref().map(read_token).transpose()?,
+        requests: args.queue,
+        body_bytes: args.max_body_mib << 20,
+        patience: Duration::from_millis(args.receive_timeout_ms),
+    })?;
+    let policies = load(args, folder, device()?)?;
+    let names: Vec<&str> = policies.iter().map(|(name, _)| name.as_str()).collect();
+    report::note(&format!("models: {}", names.join(", ")));
+    report::line(&format!("listening on http://{}/v1", server.address()));
+    server.serve(Arc::new(PolicyApi::new(policies)))?;
+    Ok(ExitCode::Success)
+}
+
+/// The policy, and its adapters, all over the same weights.
+fn load(args: &ServeArgs, folder: &Path, device: Device) -> anyhow::Result<Vec<(String, Policy)>> {
+    let name =
+        std::path::absolute(folder)?.file_name().map(|name| name.to_string_lossy().into_owned());
+    let name = name.unwrap_or_else(|| "policy".to_owned());
+    let base = Policy::load(folder, device).context("the policy cannot be served")?;
+    let mut policies = vec![(name, base)];
+    let mut known: BTreeSet<String> = policies.iter().map(|(name, _)| name.clone()).collect();
+    for (name, folder) in &args.adapter {
+        if !known.insert(name.clone()) {
+            return Err(UsageError(format!("two models are called `{name}`")).into());
+        }
+        let lora = LoraConfig { path: Some(folder.clone()), ..LoraConfig::default() };
+        let adapted = policies[0].1.adapt(&lora, Seed::new(0));
+        policies.push((name.clone(), adapted.with_context(|| format!("the adapter `{name}`"))?));
+    }
+    Ok(policies)
+}
+
+fn read_token(file: &Path) -> anyhow::Result<String> {
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| UsageError(format!("cannot read `{}`: {error}", file.display())))?;
+    let token = text.trim();
+    if token.is_empty() || token.contains(char::is_whitespace) {
+        let message = format!("`{}` has no token: one word, and nothing else", file.display());
+        return Err(UsageError(message).into());
+    }
+    Ok(token.to_owned())
+}

@@ -1,0 +1,139 @@
+//! Policies as a server that clients of `OpenAI`'s API can ask: `host serve --policy`.
+//!
+//! A request is read by `question`, answered by the `desk`, one thread that owns the engines and
+//! lets answers to all requests grow side by side, and written down by `answer`, whole or piece by
+//! piece. Connections are the runtime's `server`.
+
+mod answer;
+mod desk;
+mod question;
+mod streaming;
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+
+use crate::policy::{Policy, Wording};
+use crate::server::{Api, Asked, Said};
+
+use answer::{Form, whole};
+use desk::{Desk, Job, News};
+use question::{Question, Refused};
+use streaming::Events;
+
+/// How often it is looked whether a client is still there.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What requests are read and written with: a policy's name and way with words.
+struct Model {
+    name: String,
+    wording: Wording,
+    positions: usize,
+    is_adapter: bool,
+}
+
+/// The API: models by name, and the desk that answers.
+pub struct PolicyApi {
+    models: Vec<Model>,
+    desk: Desk,
+}
+
+impl PolicyApi {
+    /// Serve these policies by their names; the first answers requests that name none.
+    pub fn new(named: Vec<(String, Policy)>) -> Self {
+        let model = |(name, policy): &(String, Policy)| Model {
+            name: name.clone(),
+            wording: policy.wording().clone(),
+            positions: usize::try_from(policy.config().max_position_embeddings).unwrap_or(0),
+            is_adapter: policy.is_adapter(),
+        };
+        let models = named.iter().map(model).collect();
+        let policies = named.into_iter().map(|(_, policy)| policy).collect();
+        PolicyApi { models, desk: Desk::open(policies) }
+    }
+
+    fn list(&self) -> Value {
+        let entry = |model: &Model| {
+            json!({
+                "id": model.name,
+                "object": "model",
+                "owned_by": "troupe",
+                "parent": model.is_adapter.then(|| self.models[0].name.as_str()),
+                "max_model_len": model.positions,
+            })
+        };
+        json!({ "object": "list", "data": self.models.iter().map(entry).collect::<Vec<_>>() })
+    }
+
+    fn complete(&self, form: Form, asked: &Asked) -> Result<Said, Refused> {
+        let question = Question::read(form, &asked.body, &self.models)?;
+        let (news, heard) = channel();
+        let wording = self.models[question.model].wording.clone();
+        let ticket = self.desk.ask(Job {
+            model: question.model,
+            prompts: question.prompts.clone(),
+            seeds: question.seeds.clone(),
+            sampling: question.sampling.clone(),
+            streams: question.streams,
+            news,
+        })?;
+        let name = self.models[question.model].name.clone();
+        if question.streams {
+            let first = hear(&heard, asked)?;
+            let mut events = Events::new((question, name, identity(form)), wording, heard, ticket);
+            events.take_in(first)?;
+            return Ok(Said::Events(Box::new(events)));
+        }
+        loop {
+            match hear(&heard, asked)? {
+                News::Done(completions) => {
+                    let text = whole(&question, &name, &identity(form), &wording, &completions)?;
+                    return Ok(Said::Json(200, text.to_string()));
+                }
+                News::Grown(_) => {}
+                News::Refused(reason) => return Err(Refused::request(reason)),
+                News::Failed(reason) => return Err(Refused::internal(reason)),
+            }
+        }
+    }
+}
+
+impl Api for PolicyApi {
+    fn answer(&self, asked: &Asked) -> Said {
+        let said = match (asked.path.as_str(), asked.is_post) {
+            ("/v1/models", false) => return Said::Json(200, self.list().to_string()),
+            ("/health", false) => {
+                let health = json!({ "status": "ok", "answering": self.desk.open_jobs() });
+                return Said::Json(200, health.to_string());
+            }
+            ("/v1/completions", true) => self.complete(Form::Text, asked),
+            ("/v1/chat/completions", true) => self.complete(Form::Chat, asked),
+            (path, _) => Err(Refused::no_such_path(path)),
+        };
+        said.unwrap_or_else(|refused| Said::Json(refused.status, refused.to_json().to_string()))
+    }
+}
+
+/// What is heard next, while the client is there to be told.
+fn hear(heard: &Receiver<News>, asked: &Asked) -> Result<News, Refused> {
+    loop {
+        match heard.recv_timeout(LOOK) {
+            Ok(news) => return Ok(news),
+            Err(RecvTimeoutError::Timeout) if !asked.has_left() => {}
+            Err(RecvTimeoutError::Timeout) => {
+                return Err(Refused::internal("the client has left".to_owned()));
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(Refused::internal("the engine has ended".to_owned()));
+            }
+        }
+    }
+}
+
+/// A name for an answer, and when it was begun.
+fn identity(form: Form) -> (String, u64) {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let prefix = if form == Form::Chat { "chatcmpl" } else { "cmpl" };
+    (format!("{prefix}-{:x}", now.as_nanos()), now.as_secs())
+}
