@@ -18,6 +18,7 @@ mod contract;
 mod data;
 mod episodes;
 mod examination;
+mod experiment;
 mod grade;
 mod granted;
 mod hostile;

@@ -100,7 +100,8 @@ impl Plan {
 fn wanted(rows: &[Row], only: &[String]) -> Result<BTreeSet<String>, ExperimentError> {
     let is = |row: &Row, name: &String| [&row.name, &row.part, &row.label()].contains(&name);
     if let Some(unknown) = only.iter().find(|name| !rows.iter().any(|row| is(row, name))) {
-        let hint = suggestion(unknown, rows.iter().map(|row| row.name.as_str()));
+        let names: BTreeSet<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+        let hint = suggestion(unknown, names);
         return Err(invalid("--only", format!("there is no row `{unknown}`{hint}")));
     }
     let is_wanted = |row: &&Row| only.is_empty() || only.iter().any(|name| is(row, name));

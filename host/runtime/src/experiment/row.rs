@@ -148,7 +148,13 @@ fn row(
     entry: &RowEntry,
     entries: &[RowEntry],
 ) -> Result<Row, ExperimentError> {
-    let line = ancestry(entry, entries)?;
+    let line = match &entry.of {
+        // What it is made of is the other's matter.
+        Some(other) => {
+            ancestry(find(entries, other, &format!("rows.{}.of", entry.name))?, entries)?
+        }
+        None => ancestry(entry, entries)?,
+    };
     let sets = line.iter().flat_map(|entry| entry.set.iter().cloned());
     let last = |of: fn(&RowEntry) -> Option<&String>| line.iter().rev().find_map(|entry| of(entry));
     let base = last(|entry| entry.base.as_ref());
@@ -162,8 +168,11 @@ fn row(
         files: files(file, part, &entry.name, base)?,
         sets: common.chain(file.warm.sets()).chain(budget.sets()).chain(sets).collect(),
         source: source(entry, trains)?,
-        exam_sets: line.iter().flat_map(|entry| entry.exam_set.iter().cloned()).collect(),
-        warm: last(|entry| entry.warm.as_ref()).unwrap_or(&entry.name).clone(),
+        exam_sets: match &entry.of {
+            Some(_) => entry.exam_set.clone(),
+            None => line.iter().flat_map(|entry| entry.exam_set.iter().cloned()).collect(),
+        },
+        warm: last(|entry| entry.warm.as_ref()).unwrap_or(&line[line.len() - 1].name).clone(),
         budget,
     })
 }
@@ -277,10 +286,10 @@ fn check_parts(key: &str, names: &[String], parts: &[Part]) -> Result<(), Experi
 
 /// Names are names of files, too.
 fn check_name(key: &str, name: &str) -> Result<(), ExperimentError> {
-    let fits = |c: char| c.is_alphanumeric() || " ._=+-,".contains(c);
+    let fits = |c: char| c.is_alphanumeric() || " ._=+-".contains(c);
     if (1..=80).contains(&name.len()) && !name.starts_with('.') && name.chars().all(fits) {
         return Ok(());
     }
-    let reason = "a name has up to 80 letters, digits, spaces and `._=+-,`, and no dot first";
+    let reason = "a name has up to 80 letters, digits, spaces and `._=+-`, and no dot first";
     Err(invalid(key, reason))
 }

@@ -37,7 +37,7 @@ impl Results {
         let claims: Vec<Vec<String>> =
             self.claims.iter().filter(|claim| claim.part == part).map(claim_cells).collect();
         if !claims.is_empty() {
-            let header = ["claim", "difference in points (95 % interval)", "t interval", ""];
+            let header = ["claim", "difference in points (95 % interval)", "t interval", "verdict"];
             tables.push(Table {
                 title: name("differences, paired by seed and task"),
                 header: header.map(str::to_owned).to_vec(),
