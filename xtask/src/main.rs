@@ -18,6 +18,7 @@ mod libtorch;
 mod node;
 #[cfg(feature = "package")]
 mod package;
+mod paper;
 mod pins;
 mod pip;
 mod plugins;
@@ -81,6 +82,15 @@ enum Task {
         #[arg(last = true)]
         host_args: Vec<String>,
     },
+    /// Set up, build and fill the paper's table with tiny policies; writes docs/experiments.md
+    Paper {
+        /// The paper's rows on one board with two seeds: ten minutes
+        #[arg(long)]
+        quick: bool,
+        /// Only write the page, from what an earlier call left
+        #[arg(long)]
+        page: bool,
+    },
     /// Set up, build and install: the program, libtorch, the plugins and interpreters
     Install {
         /// Folder to install below: <DIR>/bin/host and <DIR>/lib/troupe; by default ~/.local
@@ -143,6 +153,13 @@ fn perform(task: &Task) -> Result<()> {
             let toolchain = set_up(&workspace, Flavour::Cpu)?;
             build_plugins(&workspace, &toolchain, false)?;
             quickstart::train(&workspace, host_args)
+        }
+        Task::Paper { quick, page: true } => paper::write_page(&workspace, *quick),
+        Task::Paper { quick, page: false } => {
+            let toolchain = set_up(&workspace, Flavour::Cpu)?;
+            build_plugins(&workspace, &toolchain, false)?;
+            process::run(workspace.cargo().args(["build", "--release", "--package", "host"]))?;
+            paper::fill(&workspace, *quick)
         }
         Task::Install { prefix } => {
             let prefix = install::prefix(prefix.as_deref())?;

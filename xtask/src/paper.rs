@@ -1,0 +1,243 @@
+//! The paper's table, with tiny policies: an experiment, and the page that says what was found.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+use crate::process::{self, Failed};
+use crate::progress::Elapsed;
+use crate::workspace::Workspace;
+
+const FILE: &str = "configs/experiments/stronger-together.toml";
+const PAGE: &str = "docs/experiments.md";
+/// What the host ends with when a row failed; the others have figures.
+const SOME_FAILED: i32 = 6;
+
+/// What the quick table has of the whole one: the paper's rows on one board, two seeds, fewer
+/// tokens and tasks.
+const QUICK: [&str; 3] = ["seeds=[1, 2]", "budget.completion_tokens=60_000", "exam.tasks=128"];
+const QUICK_ROWS: [&str; 9] = [
+    "one-shot",
+    "one-shot-grpo",
+    "solo",
+    "solo-grpo",
+    "solo-at",
+    "team",
+    "team-grpo",
+    "at-shared",
+    "at-roles",
+];
+
+/// What is read of an experiment's `results.json`.
+#[derive(Deserialize)]
+struct Results {
+    seeds: Vec<u64>,
+    exam: String,
+    claims: Vec<Claim>,
+}
+
+#[derive(Deserialize)]
+struct Claim {
+    part: String,
+    better: String,
+    than: String,
+    claim: Option<String>,
+    difference: Option<Difference>,
+    verdict: String,
+}
+
+#[derive(Deserialize)]
+struct Difference {
+    mean: f64,
+    bootstrap: Option<Interval>,
+}
+
+#[derive(Deserialize)]
+struct Interval {
+    low: f64,
+    high: f64,
+}
+
+/// Fills the table, or goes on filling it; the host has been built.
+pub fn fill(workspace: &Workspace, quick: bool) -> Result<()> {
+    let elapsed = Elapsed::start();
+    let mut host = Command::new(workspace.target_dir.join("release/host"));
+    host.current_dir(&workspace.root)
+        .args(["experiment", FILE, "--out"])
+        .arg(folder(workspace, quick));
+    if quick {
+        for set in QUICK {
+            host.args(["--set", set]);
+        }
+        host.args(["--only", &QUICK_ROWS.map(|row| format!("plan-path/{row}")).join(",")]);
+    }
+    let filled = process::run(&mut host);
+    let failed = filled.as_ref().err().and_then(|error| error.downcast_ref::<Failed>());
+    if filled.is_ok() || failed.and_then(Failed::code) == Some(SOME_FAILED) {
+        write_page(workspace, quick)?;
+        eprintln!("== {PAGE}: written after {elapsed}");
+    }
+    filled
+}
+
+/// Writes the page from what an earlier call left.
+pub fn write_page(workspace: &Workspace, quick: bool) -> Result<()> {
+    let folder = folder(workspace, quick);
+    let read = |name: &str| {
+        let path = folder.join(name);
+        fs::read_to_string(&path).with_context(|| format!("reading `{}`", path.display()))
+    };
+    let results: Results = serde_json::from_str(&read("results.json")?)?;
+    let origin = Origin::of(workspace)?;
+    let page = page(&results, &read("table.md")?, &origin, quick);
+    let path = workspace.root.join(PAGE);
+    fs::write(&path, page).with_context(|| format!("writing `{}`", path.display()))
+}
+
+fn folder(workspace: &Workspace, quick: bool) -> PathBuf {
+    let name = if quick { "stronger-together-quick" } else { "stronger-together" };
+    workspace.root.join("experiments").join(name)
+}
+
+/// Where and when the table was made.
+struct Origin {
+    date: String,
+    commit: String,
+    machine: String,
+}
+
+impl Origin {
+    fn of(workspace: &Workspace) -> Result<Self> {
+        let say = |program: &str, arguments: &[&str]| -> Result<String> {
+            let mut command = Command::new(program);
+            let said = process::read(command.args(arguments).current_dir(&workspace.root))?;
+            Ok(said.trim().to_owned())
+        };
+        let information = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let model =
+            information.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+        let model = model.map_or("an unknown processor", |(_, model)| model);
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        Ok(Origin {
+            date: say("date", &["-u", "+%Y-%m-%d"])?,
+            commit: say("git", &["rev-parse", "--short", "HEAD"])?,
+            machine: format!("{model}, {processors} processors"),
+        })
+    }
+}
+
+fn page(results: &Results, tables: &str, origin: &Origin, quick: bool) -> String {
+    let mut page = String::from("# Experiments\n\n");
+    let command = if quick { "cargo xtask paper --quick" } else { "cargo xtask paper" };
+    let _ = writeln!(
+        page,
+        "`{command}` wrote this page on {} from commit {} on {}. It runs \
+         [`{FILE}`](../{FILE}); [experiment-files.md](experiment-files.md) says how to read and \
+         write such a file. The policies are tiny: what is shown here is shown of them, and of a \
+         language model it is a guess.\n",
+        origin.date, origin.commit, origin.machine
+    );
+    if quick {
+        page.push_str(
+            "This is the quick table: the paper's rows on one board, two seeds, few tokens. It \
+             shows that everything works. Two seeds show next to nothing else: their intervals \
+             are nine times as wide as the spread between them. `cargo xtask paper` fills the \
+             whole table, with five seeds, five environments and the ablations.\n\n",
+        );
+    }
+    let seeds: Vec<String> = results.seeds.iter().map(ToString::to_string).collect();
+    let _ = writeln!(
+        page,
+        "Seeds {}; {}. All trained rows draw equally many tokens. Intervals are 95 % bootstrap \
+         intervals over seeds and tasks. A claim is *shown* if the whole interval of its \
+         difference is above 0, *the opposite* if it is below, else *not shown*.\n",
+        seeds.join(", "),
+        results.exam
+    );
+    page.push_str("## What was found\n\n| claim | where | difference in points | found |\n|---|---|---|---|\n");
+    results.claims.iter().for_each(|claim| page.push_str(&line(claim)));
+    page.push_str(REMARKS);
+    let tables = tables.split_once('\n').map_or(tables, |(_, tables)| tables);
+    page + tables
+}
+
+const REMARKS: &str = "
+- *A team beats one agent* is asked in three ways. On `plan-path` both roles see the same board, so a second role adds no knowledge. On `plan-path-views` the planner sees the board and the executor what is next to it: `no-plan` is the executor alone, `solo-at` one agent that sees all of it. Only the first of these comparisons is about a team that knows more than one of its members.
+- Generated code is not among the environments: a tiny policy cannot write a program.
+- Within an environment all rows with the same workflow begin with the same warm start, whether roles share a policy or not.
+";
+
+fn line(claim: &Claim) -> String {
+    let words = claim.claim.clone();
+    let words =
+        words.unwrap_or_else(|| format!("`{}` is better than `{}`", claim.better, claim.than));
+    let points = |share: f64| format!("{:.1}", 100.0 * share).replace('-', "−");
+    let difference = claim.difference.as_ref().map_or_else(
+        || "–".to_owned(),
+        |found| {
+            let range =
+                |ends: &Interval| format!(" ({} to {})", points(ends.low), points(ends.high));
+            points(found.mean) + &found.bootstrap.as_ref().map_or(String::new(), range)
+        },
+    );
+    let verdict = match claim.verdict.as_str() {
+        "shown" => "shown",
+        "opposite" => "the opposite",
+        _ => "not shown",
+    };
+    format!(
+        "| {words} (`{}` − `{}`) | {} | {difference} | {verdict} |\n",
+        claim.better, claim.than, claim.part
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claim(verdict: &str) -> Claim {
+        Claim {
+            part: "maze".to_owned(),
+            better: "a".to_owned(),
+            than: "b".to_owned(),
+            claim: Some("A is better".to_owned()),
+            difference: Some(Difference {
+                mean: -0.125,
+                bootstrap: Some(Interval { low: -0.25, high: -0.01 }),
+            }),
+            verdict: verdict.to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_claim_stands_beside_what_was_found_of_it() {
+        assert_eq!(
+            line(&claim("opposite")),
+            "| A is better (`a` − `b`) | maze | −12.5 (−25.0 to −1.0) | the opposite |\n"
+        );
+        let nothing = Claim { difference: None, claim: None, ..claim("not-shown") };
+        assert_eq!(
+            line(&nothing),
+            "| `a` is better than `b` (`a` − `b`) | maze | – | not shown |\n"
+        );
+    }
+
+    #[test]
+    fn a_quick_page_says_that_it_is_one() {
+        let results = Results { seeds: vec![1, 2], exam: "8 tasks".to_owned(), claims: Vec::new() };
+        let origin = Origin {
+            date: "2026-11-23".to_owned(),
+            commit: "abc".to_owned(),
+            machine: "a machine".to_owned(),
+        };
+        let page = |quick| page(&results, "# Title\n\n## maze\n", &origin, quick);
+        assert!(
+            page(true).contains("This is the quick table") && page(true).ends_with("## maze\n")
+        );
+        assert!(!page(false).contains("quick") && !page(false).contains("# Title"));
+    }
+}
