@@ -238,3 +238,17 @@ fn a_row_that_cannot_be_run_is_refused_before_anything_is_begun() {
     );
     assert!(names(&out.join("runs")).is_empty() && names(&out.join("warm")).is_empty());
 }
+
+#[test]
+fn every_row_of_the_shipped_experiments_can_be_run_and_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs/experiments");
+    for name in names(&shipped) {
+        let out = folder.path().join(&name);
+        let output = experiment(&shipped.join(&name), &out, "2").arg("--table").output().unwrap();
+        assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+        let results: Value = serde_json::from_str(&read(&out.join("results.json"))).unwrap();
+        let rows = results["rows"].as_array().unwrap();
+        assert!(rows.iter().all(|row| row["missing"] == true), "nothing was begun");
+    }
+}

@@ -166,7 +166,7 @@ fn page(results: &Results, tables: &str, origin: &Origin, quick: bool) -> String
 }
 
 const REMARKS: &str = "
-- *A team beats one agent* is asked in three ways. On `plan-path` both roles see the same board, so a second role adds no knowledge. On `plan-path-views` the planner sees the board and the executor what is next to it: `no-plan` is the executor alone, `solo-at` one agent that sees all of it. Only the first of these comparisons is about a team that knows more than one of its members.
+- *A team beats one agent* is asked in three ways. On `plan-path` both roles see the same board, so a second role adds no knowledge. On `plan-path-views` the planner sees the board and the executor what is next to it: `no-plan` is the executor alone, `solo-at` one agent that sees all of it. Only the comparison with `no-plan` asks whether a second role that knows more is worth something to the one that acts.
 - Generated code is not among the environments: a tiny policy cannot write a program.
 - Within an environment all rows with the same workflow begin with the same warm start, whether roles share a policy or not.
 ";

@@ -32,13 +32,12 @@ pub use file::ExperimentFile;
 pub use folder::Folder;
 pub use job::{Job, Work};
 pub use machine::Machine;
+pub use page::Origin;
 pub use plan::Plan;
 pub use results::{ClaimResult, Results, RowResult};
 pub use schedule::{Event, Failure, Schedule, Standing, State};
 pub use setup::Program;
 pub use table::Table;
-
-use std::path::Path;
 
 use crate::storage::{StorageError, write_file, write_json};
 
@@ -50,10 +49,8 @@ pub fn write_tables(
     results: &Results,
     plan: &Plan,
     folder: &Folder,
-    program: &Program,
-    (file, machine): (&Path, &str),
+    origin: &Origin,
 ) -> Result<(), StorageError> {
-    let origin = page::Origin { file, machine, program };
     write_json(&folder.file("results.json"), results)?;
     for (name, text) in [
         ("table.md", results.markdown()),
@@ -61,7 +58,7 @@ pub fn write_tables(
         ("claims.csv", results.claims_csv()),
         ("table.tex", results.latex()),
         ("curves.svg", curves::curves(results)),
-        ("index.html", page::page(results, plan, folder, &origin)),
+        ("index.html", page::page(results, plan, folder, origin)),
     ] {
         write_file(&folder.file(name), text.as_bytes())?;
     }

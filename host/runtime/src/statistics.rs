@@ -111,7 +111,8 @@ impl Verdict {
 
 /// The mean; 0 of nothing.
 pub fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
+    // The sum of nothing would be −0.
+    values.iter().fold(0.0, |sum, value| sum + value) / values.len().max(1) as f64
 }
 
 /// The mean without the lowest and the highest quarter, each rounded down.

@@ -16,8 +16,8 @@ use super::report;
 use crate::config::DeviceChoice;
 use crate::error::ExitCode;
 use crate::experiment::{
-    Addresses, Children, Event, ExperimentFile, Folder, Job, Machine, Plan, Program, Results,
-    Schedule, Standing, State, Table, Work, write_tables,
+    Addresses, Children, Event, ExperimentFile, Folder, Job, Machine, Origin, Plan, Program,
+    Results, Schedule, Standing, State, Table, Work, write_tables,
 };
 use crate::installation;
 
@@ -49,8 +49,10 @@ pub fn run(args: &ExperimentArgs, device: Option<DeviceChoice>) -> anyhow::Resul
     let results = Results::read(&plan, &states, &folder)?;
     {
         let _alone = folder.wait_for_lock()?;
-        let origin = (args.file.as_path(), machine.after());
-        write_tables(&results, &plan, &folder, &program, (origin.0, &origin.1))?;
+        let (command, machine) = (command_line(), machine.after());
+        let engine = addresses.common();
+        let origin = Origin { command: &command, machine: &machine, engine, program: &program };
+        write_tables(&results, &plan, &folder, &origin)?;
     }
     conclude(&results, &folder, children.asked())
 }
@@ -70,6 +72,13 @@ fn program(device: Option<DeviceChoice>, slots: usize) -> io::Result<Program> {
     };
     let threads = (processors / slots).max(1);
     Ok(Program { host: env::current_exe()?, device, threads })
+}
+
+/// The command as it was typed, as far as a shell has left it.
+fn command_line() -> String {
+    let words = env::args().skip(1);
+    let quoted = words.map(|word| if word.contains(' ') { format!("'{word}'") } else { word });
+    ["host".to_owned()].into_iter().chain(quoted).collect::<Vec<_>>().join(" ")
 }
 
 fn out(args: &ExperimentArgs) -> PathBuf {

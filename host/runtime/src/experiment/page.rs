@@ -1,7 +1,5 @@
 //! The page of an experiment: one file that needs nothing else and runs nothing.
 
-use std::path::Path;
-
 use plugin_sdk::printing::visible;
 
 use super::curves::{curves, escape};
@@ -21,11 +19,14 @@ code,pre{font-size:13px}pre{overflow-x:auto;white-space:pre-wrap}\
 svg{max-width:100%;height:auto}h2{margin-top:2.2rem}";
 
 /// What the page says of how the table came about.
-pub(super) struct Origin<'a> {
-    /// The experiment's file.
-    pub file: &'a Path,
+#[derive(Clone, Copy, Debug)]
+pub struct Origin<'a> {
+    /// The command that fills it.
+    pub command: &'a str,
     /// The machine, and what else it did.
     pub machine: &'a str,
+    /// The digest of what makes the runs, and on which device.
+    pub engine: &'a str,
     /// What makes the runs.
     pub program: &'a Program,
 }
@@ -47,13 +48,15 @@ pub(super) fn page(results: &Results, plan: &Plan, folder: &Folder, origin: &Ori
          beside them. A difference whose interval holds 0 is “not shown”.</p>\n{tables}\
          <h2>On the way</h2>\n<p>Success on validation tasks, mean over the seeds with its \
          interval.</p>\n<div class=\"wide\">{}</div>\n<h2>What it took</h2>\n{}\
-         <h2>To repeat it</h2>\n<pre>host experiment {}</pre>\n<p>Made by host {} on {}. What a \
-         row is stands in <code>rows/</code>.</p>\n{rows}</body>\n</html>\n",
+         <h2>To repeat it</h2>\n<pre>{}</pre>\n<p>Made by host {} \
+         (engine {}) on {}. What a row is stands in <code>rows/</code>, the digests of plugins and \
+         policies in the <code>manifest.json</code> of each run.</p>\n{rows}</body>\n</html>\n",
         seeds(results),
         curves(results),
         table(&costs(results)),
-        shown(&origin.file.display().to_string()),
+        shown(origin.command),
         env!("CARGO_PKG_VERSION"),
+        shown(origin.engine),
         shown(origin.machine),
     )
 }
@@ -117,7 +120,7 @@ fn costs(results: &Results) -> Table {
     Table {
         title: String::new(),
         header: header.map(str::to_owned).to_vec(),
-        rows: results.rows.iter().filter(|row| row.trained).map(cells).collect(),
+        rows: results.rows.iter().filter(|row| row.trained && row.steps > 0.0).map(cells).collect(),
     }
 }
 

@@ -400,7 +400,9 @@ fn a_page_runs_nothing_and_shows_hostile_text_as_text() {
     states[5] = State::Failed(Failure { code: None, message });
     let results = Results::read(&plan, &states, &folder).unwrap();
     let program = Program { host: "host".into(), device: None, threads: 1 };
-    write_tables(&results, &plan, &folder, &program, (Path::new("x.toml"), "a machine")).unwrap();
+    let (command, machine, engine) = ("host experiment x.toml", "a machine", "abc on cpu");
+    let origin = Origin { command, machine, engine, program: &program };
+    write_tables(&results, &plan, &folder, &origin).unwrap();
     let page = fs::read_to_string(folder.file("index.html")).unwrap();
     assert!(page.contains("default-src 'none'") && !page.contains("<script"), "{page}");
     assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
