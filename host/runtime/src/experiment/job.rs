@@ -58,13 +58,13 @@ pub struct Loaded {
     pub policy: String,
     /// What it is called there.
     pub source: String,
-    /// Where that is.
-    pub origin: Origin,
+    /// What made it.
+    pub maker: Maker,
 }
 
 /// What made a policy.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Origin {
+pub enum Maker {
     /// A warm start, by address.
     Warm(String),
     /// A run, by address: its last checkpoint.
@@ -73,9 +73,9 @@ pub enum Origin {
 
 impl Loaded {
     fn set(&self, folder: &Folder) -> Result<String, StorageError> {
-        let path = match &self.origin {
-            Origin::Warm(address) => folder.warm(address),
-            Origin::Run(address) => folder.last_policies(address)?,
+        let path = match &self.maker {
+            Maker::Warm(address) => folder.warm(address),
+            Maker::Run(address) => folder.last_policies(address)?,
         };
         let path = toml::Value::String(path.join(&self.source).display().to_string());
         Ok(format!("policies.{}.path={path}", self.policy))

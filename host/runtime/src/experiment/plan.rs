@@ -7,7 +7,7 @@ use super::error::{ExperimentError, invalid};
 use super::file::{Exam, ExperimentFile};
 use super::folder::{Folder, put};
 use super::guard::check_claims;
-use super::job::{Job, Loaded, Origin, Work};
+use super::job::{Job, Loaded, Maker, Work};
 use super::row::{Row, Source, expand};
 use super::setup::{Program, WarmStart, resolve};
 use crate::config::Config;
@@ -251,7 +251,7 @@ impl Builder<'_> {
         Ok(Loaded {
             policy: policy(&planned.config, &planned.row)?,
             source,
-            origin: Origin::Run(self.jobs[run].address.clone()),
+            maker: Maker::Run(self.jobs[run].address.clone()),
         })
     }
 
@@ -284,7 +284,7 @@ impl Builder<'_> {
         let loaded = |name: &String| Loaded {
             policy: name.clone(),
             source: source(name),
-            origin: Origin::Warm(address.clone()),
+            maker: Maker::Warm(address.clone()),
         };
         Ok(own.keys().map(loaded).collect())
     }
@@ -340,8 +340,8 @@ impl Builder<'_> {
 
     /// The places of the jobs that make these policies, each once.
     fn makers(&self, policies: &[Loaded]) -> Vec<usize> {
-        let address = |loaded: &Loaded| match &loaded.origin {
-            Origin::Warm(address) | Origin::Run(address) => address.clone(),
+        let address = |loaded: &Loaded| match &loaded.maker {
+            Maker::Warm(address) | Maker::Run(address) => address.clone(),
         };
         let mut makers: Vec<usize> = (policies.iter())
             .filter_map(|loaded| self.places.get(&address(loaded)).copied())

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::file::ExperimentFile;
 use super::guard::check_claims;
-use super::job::{Job, Loaded, Origin, Work};
+use super::job::{Job, Loaded, Maker, Work};
 use super::plan::{Cell, Plan, PlannedRow};
 use super::row::{Row, Source, expand};
 use super::schedule::{Failure, State};
@@ -313,7 +313,7 @@ fn job(address: &str, row: &str, seed: u64) -> Job {
     let policies = vec![Loaded {
         policy: "shared".to_owned(),
         source: "shared".to_owned(),
-        origin: Origin::Warm("warm".to_owned()),
+        maker: Maker::Warm("warm".to_owned()),
     }];
     let work = Work::Train { config: "rows/a.toml".into(), policies };
     Job { address: address.to_owned(), label: row.to_owned(), seed, work, needs: Vec::new() }
