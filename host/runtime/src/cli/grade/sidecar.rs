@@ -11,6 +11,14 @@ use super::super::UsageError;
 use super::settings::differences;
 use crate::storage::StorageError;
 
+impl Drop for Sidecar {
+    /// A program that is just being started by this process has the file, too, and would go on
+    /// locking it. If the system refuses, it unlocks when that program begins.
+    fn drop(&mut self) {
+        let _refused = self.file.unlock();
+    }
+}
+
 /// The file of the settings: open and locked.
 pub struct Sidecar {
     path: PathBuf,
