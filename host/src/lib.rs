@@ -9,7 +9,7 @@
 
 pub use runtime::{
     config, error, grading, interval, loading, parallel, plugin, program, records, retrieval,
-    sandbox, seed, server, storage, trajectory,
+    sandbox, scenario, seed, server, storage, trajectory,
 };
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ use crate::plugin::{PluginError, PluginFailure, THREAD_STACK_BYTES, announce_com
 use crate::program::SandboxError;
 use crate::project::ProjectError;
 use crate::sandbox::{StartError, work};
+use crate::scenario::ScenarioError;
 use crate::server::ServeError;
 use crate::storage::StorageError;
 
@@ -140,6 +141,13 @@ fn of_plugins(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
             LoadError::Plugin(error) => of(error),
             LoadError::Sandbox(_) => ExitCode::Plugin,
             LoadError::Corpus(_) => ExitCode::Usage,
+        });
+    }
+    if let Some(error) = cause.downcast_ref::<ScenarioError>() {
+        return Some(match error {
+            ScenarioError::Plugin(error) => of(error),
+            ScenarioError::Failure(_) => ExitCode::Plugin,
+            _ => ExitCode::Usage,
         });
     }
     if let Some(error) = cause.downcast_ref::<ProjectError>() {

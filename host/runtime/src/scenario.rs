@@ -6,11 +6,22 @@
 //! fresh instances and therefore depends on nothing but the position and the
 //! answers.
 
+mod assembly;
+mod error;
+mod play;
+mod request;
+mod tool;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::play::Play;
-use super::request::Due;
+use play::Play;
+
+pub use assembly::open_records;
+pub use error::ScenarioError;
+pub use request::Due;
+pub use tool::offered as offered_tools;
+
 use crate::plugin::{
     Action, Briefing, Cause, Credit, EnvironmentConfiguration, EnvironmentPlugin, EnvironmentState,
     Fault, LiveEpisode, Plugin, PluginFailure, Rendering, Role, Seat, SessionState, Settings,
@@ -52,24 +63,24 @@ pub struct Scenario {
 /// An episode at a moment when answers are due.
 #[derive(Clone)]
 pub struct Position {
-    pub(super) environment: EnvironmentState,
-    pub(super) session: SessionState,
-    pub(super) counts: Counts,
+    environment: EnvironmentState,
+    session: SessionState,
+    counts: Counts,
     /// The requests due, in the order in which they will be reported.
     pub due: Vec<Due>,
 }
 
 /// What has been asked and answered so far.
 #[derive(Clone, Default)]
-pub(super) struct Counts {
+struct Counts {
     /// How often each seat was asked in each conversation.
-    pub(super) turns: BTreeMap<String, usize>,
+    turns: BTreeMap<String, usize>,
     /// Requests so far; the next one has this number.
-    pub(super) asked: u32,
+    asked: u32,
     /// Answers whose worth was said to be open when they were asked for.
-    pub(super) open: BTreeSet<u32>,
+    open: BTreeSet<u32>,
     /// How the rules have ended the episode, if a judge is still asked.
-    pub(super) over: Option<Ending>,
+    over: Option<Ending>,
 }
 
 impl Position {
@@ -148,7 +159,7 @@ impl Scenario {
     }
 
     /// Everybody who plays.
-    pub(super) fn seats(&self) -> Vec<Seat> {
+    fn seats(&self) -> Vec<Seat> {
         let seats = |role: &Role| (0..role.seats).map(|n| Seat::numbered(&role.name, n)).collect();
         self.roles().iter().flat_map(|role| -> Vec<Seat> { seats(role) }).collect()
     }
@@ -241,7 +252,7 @@ impl Scenario {
     }
 
     /// What can be seen now, from every seat; once for all if all see the same.
-    pub(super) fn views(&self, episode: &mut LiveEpisode) -> Result<Vec<View>, PluginFailure> {
+    fn views(&self, episode: &mut LiveEpisode) -> Result<Vec<View>, PluginFailure> {
         if !self.environment_configuration.is_private {
             let parts = episode.observe(&self.first_seat())?;
             return Ok(vec![View { seat: None, parts }]);
