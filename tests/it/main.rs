@@ -25,6 +25,7 @@ mod imported;
 mod languages;
 mod layering;
 mod mixture;
+mod openenv;
 mod opponents;
 mod outcomes;
 mod plugins;

@@ -167,8 +167,8 @@ fn of_programs(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
     }
     if let Some(error) = cause.downcast_ref::<ServeError>() {
         return match error {
-            ServeError::NotLoopback { .. } | ServeError::Bind { .. } => Some(ExitCode::Usage),
             ServeError::System(_) => None,
+            _ => Some(ExitCode::Usage),
         };
     }
     cause.downcast_ref::<SandboxError>().map(|error| match error {

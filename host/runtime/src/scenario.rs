@@ -6,7 +6,9 @@
 //! fresh instances and therefore depends on nothing but the position and the
 //! answers.
 
+mod alone;
 mod assembly;
+mod entry;
 mod error;
 mod play;
 mod request;
@@ -17,17 +19,17 @@ use std::sync::Arc;
 
 use play::Play;
 
-pub use assembly::open_records;
+pub use alone::{Alone, AloneState, AloneStep};
 pub use error::ScenarioError;
 pub use request::Due;
 pub use tool::offered as offered_tools;
 
 use crate::plugin::{
-    Action, Briefing, Cause, Credit, EnvironmentConfiguration, EnvironmentPlugin, EnvironmentState,
-    Fault, LiveEpisode, Plugin, PluginFailure, Rendering, Role, Seat, SessionState, Settings,
-    Split, Task, Tool, View, WorkflowConfiguration, WorkflowPlugin,
+    Action, Briefing, Credit, EnvironmentConfiguration, EnvironmentPlugin, EnvironmentState,
+    LiveEpisode, Plugin, PluginFailure, Rendering, Role, Seat, SessionState, Settings, Split, Task,
+    Tool, View, WorkflowConfiguration, WorkflowPlugin,
 };
-use crate::records::{Record, Records};
+use crate::records::Records;
 use crate::seed::Seed;
 use crate::trajectory::{Completion, Ending, Event, Reward, StopReason};
 
@@ -159,7 +161,7 @@ impl Scenario {
     }
 
     /// Everybody who plays.
-    fn seats(&self) -> Vec<Seat> {
+    pub fn seats(&self) -> Vec<Seat> {
         let seats = |role: &Role| (0..role.seats).map(|n| Seat::numbered(&role.name, n)).collect();
         self.roles().iter().flat_map(|role| -> Vec<Seat> { seats(role) }).collect()
     }
@@ -168,21 +170,13 @@ impl Scenario {
     /// says which record.
     pub fn begin(&self, split: Split, seed: u32) -> Result<Transition, PluginFailure> {
         let settings = self.environment_settings.configured().to_vec();
-        let record = self.record(split, seed)?;
+        let record = entry::read(self.records.as_deref(), &self.environment, split, seed)?;
         let (seats, entry) = (self.seats(), record.as_ref().map(|record| record.text.clone()));
         let started = self.environment.start(&Task { split, seed, settings, seats, entry });
-        let mut episode = started.map_err(|failure| placed(failure, record.as_ref()))?;
+        let mut episode = started.map_err(|failure| entry::placed(failure, record.as_ref()))?;
         let roles: Arc<[Role]> = self.roles().into();
         let session = self.workflow.start(&roles, &self.briefing(&mut episode)?)?;
         Play::new(self, episode, session, Counts::default()).begin()
-    }
-
-    fn record(&self, split: Split, seed: u32) -> Result<Option<Record>, PluginFailure> {
-        let record = self.records.as_ref().map(|records| records.read(split, seed)).transpose();
-        record.map_err(|error| {
-            let (fault, message) = (Fault::Task, error.to_string());
-            self.environment.failed("start", Cause::Problem { fault, message })
-        })
     }
 
     /// How many tasks a split has, if they are counted.
@@ -267,16 +261,5 @@ impl Scenario {
     /// Whose view is everybody's, where all see the same.
     fn first_seat(&self) -> Seat {
         Seat::new(self.roles().first().map_or("", |role| &role.name))
-    }
-}
-
-/// Names the record that an environment refuses.
-fn placed(failure: PluginFailure, record: Option<&Record>) -> PluginFailure {
-    match (failure.cause, record) {
-        (Cause::Problem { fault: Fault::Task, message }, Some(record)) => {
-            let message = format!("{message} ({})", record.place);
-            PluginFailure { cause: Cause::Problem { fault: Fault::Task, message }, ..failure }
-        }
-        (cause, _) => PluginFailure { cause, ..failure },
     }
 }

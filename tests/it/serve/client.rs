@@ -19,9 +19,14 @@ pub struct Server {
 }
 
 impl Server {
-    /// One on a port of its own.
+    /// A grader on a port of its own.
     pub fn start(arguments: &[&str]) -> Self {
-        let mut command = host(&["serve", "--grader", "--listen", "127.0.0.1:0"]);
+        Server::of(&[&["--grader"], arguments].concat())
+    }
+
+    /// A server of something, on a port of its own.
+    pub fn of(arguments: &[&str]) -> Self {
+        let mut command = host(&["serve", "--listen", "127.0.0.1:0"]);
         let mut child = command.args(arguments).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -67,7 +72,7 @@ impl Server {
         stream
     }
 
-    fn connect(&self) -> TcpStream {
+    pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream
@@ -88,6 +93,13 @@ impl Server {
             assert!(begun.elapsed() < PATIENCE, "waited in vain: {health}");
             thread::sleep(Duration::from_millis(5));
         }
+    }
+
+    /// KiB of memory that it has now.
+    pub fn resident_kib(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
     }
 
     /// Sends SIGTERM.

@@ -55,10 +55,7 @@ impl Scenario {
 }
 
 /// The records of an environment, if it builds tasks from some.
-///
-/// # Errors
-/// If they cannot be read, are missing, or nobody reads them.
-pub fn open_records(
+pub(super) fn open_records(
     tasks: &TasksConfig,
     environment: &EnvironmentPlugin,
     configuration: &EnvironmentConfiguration,

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 /// Why nothing is served.
 #[derive(Debug, thiserror::Error)]
@@ -14,6 +15,23 @@ pub enum ServeError {
     NotLoopback {
         /// The address.
         address: SocketAddr,
+    },
+    /// The same of a server that asks for a token.
+    #[error(
+        "`{address}` can be reached from other machines; listen on 127.0.0.1, or name a file with \
+         a secret that clients have to show (--token-file)"
+    )]
+    NoToken {
+        /// The address.
+        address: SocketAddr,
+    },
+    /// There is no token in the file.
+    #[error("there is no token in `{}`: {reason}", file.display())]
+    Token {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        reason: String,
     },
     /// The system refused the address.
     #[error("cannot listen on `{address}`: {reason}; choose another address, or port 0 for any")]
