@@ -22,6 +22,7 @@ mod grader_options;
 mod guard;
 mod http_server;
 mod languages;
+mod newcomers;
 mod open_files;
 mod openenv;
 mod queue;

@@ -19,6 +19,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::sleep;
 
 use super::error::ServeError;
+use super::newcomers::{Newcomer, Newcomers};
 use super::signals::Signals;
 use super::stopping::{Stop, Stopping};
 
@@ -97,12 +98,13 @@ async fn serve(listener: StdListener, service: Arc<impl Service>) -> Result<(), 
     let doors = Arc::new(Semaphore::new(service.connections().min(Semaphore::MAX_PERMITS)));
     {
         let listener = TcpListener::from_std(listener)?;
+        let mut newcomers = Newcomers::default();
         loop {
             let (stream, door) = tokio::select! {
                 () = signals.next() => break,
-                connection = next(&listener, &doors) => connection,
+                connection = next(&listener, &doors, &mut newcomers) => connection,
             };
-            attend(stream, door, &service, stopping.clone());
+            attend(stream, door, newcomers.admit(), &service, stopping.clone());
         }
     }
     drop(stopping);
@@ -119,15 +121,23 @@ async fn serve(listener: StdListener, service: Arc<impl Service>) -> Result<(), 
     Ok(())
 }
 
-/// The next connection, once one more may be open.
-async fn next(listener: &TcpListener, doors: &Arc<Semaphore>) -> (TcpStream, OwnedSemaphorePermit) {
+/// The next connection, once there is a door for it.
+async fn next(
+    listener: &TcpListener,
+    doors: &Arc<Semaphore>,
+    newcomers: &mut Newcomers,
+) -> (TcpStream, OwnedSemaphorePermit) {
     loop {
-        if let Ok(door) = doors.clone().acquire_owned().await
-            && let Ok((stream, _)) = listener.accept().await
-        {
+        let Ok((stream, _)) = listener.accept().await else {
+            sleep(REST).await;
+            continue;
+        };
+        if doors.available_permits() == 0 {
+            newcomers.make_room();
+        }
+        if let Ok(door) = doors.clone().acquire_owned().await {
             return (stream, door);
         }
-        sleep(REST).await;
     }
 }
 
@@ -135,6 +145,7 @@ async fn next(listener: &TcpListener, doors: &Arc<Semaphore>) -> (TcpStream, Own
 fn attend(
     stream: TcpStream,
     door: OwnedSemaphorePermit,
+    newcomer: Arc<Newcomer>,
     service: &Arc<impl Service>,
     mut stopping: Stopping,
 ) {
@@ -144,8 +155,9 @@ fn attend(
     let answer = {
         // A request knows its door: a connection that becomes a socket keeps it.
         let door = Door { _place: Arc::new(door) };
-        let (service, stopping) = (service.clone(), stopping.clone());
+        let (service, stopping, newcomer) = (service.clone(), stopping.clone(), newcomer.clone());
         service_fn(move |mut request: Request<Incoming>| {
+            newcomer.settle();
             request.extensions_mut().insert(door.clone());
             let answer = service.clone().answer(request, stopping.clone());
             async move { Ok::<_, Infallible>(answer.await) }
@@ -162,9 +174,13 @@ fn attend(
         // A connection that breaks is the client's affair; its request, with
         // its place in the queue, is dropped with it.
         tokio::select! {
-            _ = &mut connection => return,
-            () = stopping.told() => connection.as_mut().graceful_shutdown(),
+            _ = &mut connection => {}
+            () = newcomer.told_to_leave() => {}
+            () = stopping.told() => {
+                connection.as_mut().graceful_shutdown();
+                let _ = connection.await;
+            }
         }
-        let _ = connection.await;
+        newcomer.settle();
     });
 }

@@ -139,7 +139,10 @@ function count(metadata, reward) {
   const seats = Object.entries(metadata.rewards || {});
   if (seats.length > 1) for (const [seat, value] of seats) now.set("to " + seat, value);
   now.set("all", reward);
+  const before = sums.get("all") || 0;
+  sums.delete("all");
   for (const [name, value] of now) sums.set(name, (sums.get(name) || 0) + value);
+  sums.set("all", before + reward);
   const round = (value) => Number((value || 0).toFixed(4));
   view.rewards.replaceChildren(...[...sums].map(([name, sum]) => {
     const row = document.createElement("tr");
