@@ -78,36 +78,36 @@ pub struct GraderArgs {
 #[command(next_help_heading = "With --environment")]
 pub struct SessionArgs {
     /// Have this workflow order the roles, and clients answer for them: a file, or a bare name.
-    #[arg(long, value_name = "FILE", requires = "environment")]
+    #[arg(long, value_name = "FILE", conflicts_with = "grader")]
     pub workflow: Option<PathBuf>,
     /// Override a setting, such as environment.walls=20 or rollout.max_turns=50.
-    #[arg(long, value_name = "KEY=VALUE", requires = "environment")]
+    #[arg(long, value_name = "KEY=VALUE", conflicts_with = "grader")]
     pub set: Vec<String>,
     /// Grant a plugin what it asks for: `sandbox`, `search`.
-    #[arg(long, value_name = "PLUGIN=RIGHT,…", requires = "environment")]
+    #[arg(long, value_name = "PLUGIN=RIGHT,…", conflicts_with = "grader")]
     pub grant: Vec<GrantArg>,
     /// A file with a secret that clients show as `Authorization: Bearer`; an address that other
     /// machines can reach needs it.
-    #[arg(long, value_name = "FILE", requires = "environment")]
+    #[arg(long, value_name = "FILE", conflicts_with = "grader")]
     pub token_file: Option<PathBuf>,
     /// Sessions at a time; a further client is told CAPACITY_REACHED.
-    #[arg(long, value_name = "N", default_value_t = 4096, requires = "environment",
+    #[arg(long, value_name = "N", default_value_t = 4096, conflicts_with = "grader",
           value_parser = up_to_a_million)]
     pub sessions: usize,
     /// End a session that was asked nothing for so long.
-    #[arg(long, value_name = "N", default_value_t = 3600.0, requires = "environment",
+    #[arg(long, value_name = "N", default_value_t = 3600.0, conflicts_with = "grader",
           value_parser = seconds)]
     pub idle_timeout_s: f64,
     /// Close a socket from which nothing came for so long, not even the answer to a ping.
-    #[arg(long, value_name = "N", default_value_t = 60.0, requires = "environment",
+    #[arg(long, value_name = "N", default_value_t = 60.0, conflicts_with = "grader",
           value_parser = seconds)]
     pub silence_timeout_s: f64,
     /// The largest frame, and the largest body of a request.
-    #[arg(long, value_name = "N", default_value_t = 1024, requires = "environment",
+    #[arg(long, value_name = "N", default_value_t = 1024, conflicts_with = "grader",
           value_parser = up_to_a_million)]
     pub max_frame_kib: usize,
     /// Requests of one session in a second; further ones wait their turn.
-    #[arg(long, value_name = "N", default_value_t = 1000, requires = "environment",
+    #[arg(long, value_name = "N", default_value_t = 1000, conflicts_with = "grader",
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub rate: u32,
 }

@@ -29,6 +29,11 @@ pub(super) struct Seated {
     _place: OwnedSemaphorePermit,
 }
 
+/// A session that a socket has, for as long as it has it.
+pub(super) struct Attached {
+    session: Arc<Seated>,
+}
+
 /// When requests came.
 struct Pace {
     last: Instant,
@@ -107,15 +112,10 @@ async fn end_when_idle(registry: std::sync::Weak<Registry>, name: String, idle: 
 }
 
 impl Seated {
-    /// Gives the session to a socket; there is one at a time.
-    pub(super) fn attach(&self) -> bool {
-        !self.is_attached.swap(true, Ordering::Relaxed)
-    }
-
-    /// The socket has gone.
-    pub(super) fn detach(&self) {
-        self.is_attached.store(false, Ordering::Relaxed);
-        self.pace().last = Instant::now();
+    /// Gives the session to a socket, if none has it.
+    pub(super) fn attach(self: Arc<Self>) -> Option<Attached> {
+        let is_free = !self.is_attached.swap(true, Ordering::Relaxed);
+        is_free.then(|| Attached { session: self })
     }
 
     /// When the last request came.
@@ -155,6 +155,20 @@ impl Seated {
     }
 }
 
+impl Attached {
+    /// The session.
+    pub(super) fn session(&self) -> Arc<Seated> {
+        self.session.clone()
+    }
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        self.session.is_attached.store(false, Ordering::Relaxed);
+        self.session.pace().last = Instant::now();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -183,9 +197,9 @@ mod tests {
     fn a_session_has_one_socket_at_a_time() {
         let registry = Registry::new(1, 1);
         let session = registry.enter().unwrap();
-        assert!(session.attach());
-        assert!(!session.attach());
-        session.detach();
-        assert!(session.attach());
+        let attached = session.clone().attach().unwrap();
+        assert!(session.clone().attach().is_none());
+        drop(attached);
+        assert!(session.attach().is_some());
     }
 }

@@ -286,20 +286,18 @@ async fn converse(
     stopping: Stopping,
 ) {
     let Some(mut socket) = socket(upgrade, options.frame_bytes).await else { return };
+    let full = || Problem::full(registry.active(), registry.most());
     let session = match &name {
-        None => registry.enter().ok_or_else(|| Problem::full(registry.active(), registry.most())),
-        Some(name) => match registry.find(name) {
-            Some(session) if session.attach() => Ok(session),
-            Some(_) => Err(Problem::session("this session has another socket")),
-            None => Err(Problem::session("there is no session of this name, or it has ended")),
-        },
+        None => registry.enter().ok_or_else(full),
+        Some(name) => registry
+            .find(name)
+            .ok_or_else(|| Problem::session("there is no session of this name, or it has ended")),
     };
-    match session {
-        Ok(session) => {
-            let conversation = Conversation::new(socket, session.clone(), answerer, &options);
-            conversation.go_on(stopping).await;
-            session.detach();
-        }
+    let attached = session.and_then(|session| {
+        session.attach().ok_or_else(|| Problem::session("this session has another socket"))
+    });
+    match attached {
+        Ok(session) => Conversation::new(socket, session, answerer, &options).go_on(stopping).await,
         Err(problem) => turn_away(&mut socket, &problem, options.silence).await,
     }
 }

@@ -19,7 +19,7 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 use super::dialogue::Said;
 use super::envelope::Problem;
 use super::options::OpenEnvOptions;
-use super::registry::Seated;
+use super::registry::Attached;
 use super::session::Session;
 use super::upgrade::Socket;
 use crate::server::stopping::Stopping;
@@ -36,7 +36,7 @@ type Working = Pin<Box<dyn Future<Output = Result<Said, JoinError>> + Send>>;
 /// A client, its session, and what they have under way.
 pub(super) struct Conversation {
     socket: Socket,
-    session: Arc<Seated>,
+    session: Attached,
     answerer: Answerer,
     frame_bytes: usize,
     idle: Duration,
@@ -63,7 +63,7 @@ impl Conversation {
     /// One that has just begun.
     pub(super) fn new(
         socket: Socket,
-        session: Arc<Seated>,
+        session: Attached,
         answerer: Answerer,
         options: &OpenEnvOptions,
     ) -> Self {
@@ -109,7 +109,7 @@ impl Conversation {
         }
         let Some(text) = self.waiting.pop_front() else { return };
         let answerer = self.answerer.clone();
-        let work = self.session.clone().work(move |session| answerer(session, &text));
+        let work = self.session.session().work(move |session| answerer(session, &text));
         self.working = Some(Box::pin(work));
     }
 
@@ -187,15 +187,18 @@ impl Conversation {
         }
     }
 
-    async fn close(mut self, code: CloseCode, reason: String) {
+    async fn close(self, code: CloseCode, reason: String) {
+        let Conversation { mut socket, session, working, silence, .. } = self;
+        // Its place is free before the client has answered.
+        drop((session, working));
         let farewell = async {
             let frame = CloseFrame { code, reason: reason.into() };
             // Whoever has gone is told nothing.
-            let _ = self.socket.close(Some(frame)).await;
+            let _ = socket.close(Some(frame)).await;
             // The client's own farewell; what else it still says is thrown away.
-            while let Some(Ok(_)) = self.socket.next().await {}
+            while let Some(Ok(_)) = socket.next().await {}
         };
-        let _ = timeout(self.silence.min(FAREWELL), farewell).await;
+        let _ = timeout(silence.min(FAREWELL), farewell).await;
     }
 }
 
