@@ -157,7 +157,8 @@ impl Job {
         command.arg("eval");
         if let Work::Exam { run, config, policies, sets, exam } = &self.work {
             match run {
-                Some(run) => command.arg("--run").arg(folder.run(run)),
+                // What a run examines itself in is its last step, too.
+                Some(run) => command.args(["--step", "last", "--run"]).arg(folder.run(run)),
                 None => command.arg(config),
             };
             self.set_seed(&mut command);

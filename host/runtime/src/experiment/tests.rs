@@ -411,6 +411,33 @@ fn a_page_runs_nothing_and_shows_hostile_text_as_text() {
 }
 
 #[test]
+fn an_exam_is_of_the_last_step_of_its_run_greedily_and_then_sampled() {
+    let temporary = tempfile::tempdir().unwrap();
+    let folder = Folder::create(temporary.path()).unwrap();
+    let mut exam = parse(FILE).unwrap().exam;
+    (exam.tasks, exam.samples) = (9, 3);
+    let work = Work::Exam {
+        run: Some("abc".to_owned()),
+        config: "rows/a.toml".into(),
+        policies: Vec::new(),
+        sets: vec!["roles.a=b".to_owned()],
+        exam,
+    };
+    let label = "exam of a".to_owned();
+    let job = Job { address: "def".to_owned(), label, seed: 7, work, needs: Vec::new() };
+    let program = Program { host: "host".into(), device: None, threads: 1 };
+    let root = temporary.path().display().to_string();
+    let lines = job.lines(&folder, &program).into_iter().map(|line| line.replace(&root, "."));
+    assert_eq!(
+        lines.collect::<Vec<_>>(),
+        ["", "--samples 3 "].iter().enumerate().map(|(place, samples)| format!(
+            "host eval --step last --run ./runs/abc --set run.seed=7 --set roles.a=b --split test \
+             --tasks 9 {samples}--outcomes ./exams/.def-{place}"
+        )).collect::<Vec<_>>()
+    );
+}
+
+#[test]
 fn what_failed_by_itself_is_tried_again_and_what_a_run_ended_is_not() {
     let temporary = tempfile::tempdir().unwrap();
     let folder = Folder::create(temporary.path()).unwrap();
