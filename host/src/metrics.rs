@@ -5,114 +5,20 @@
 //! two runs of one seed differ there and nowhere else. Each figure is
 //! explained in `docs/metrics.md`.
 
+mod held_out;
 mod several;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
 use crate::group::Group;
-use crate::interval::wilson;
 use crate::trajectory::{Ending, Episode, Sample, StopReason};
 
 pub use crate::outcome::{Answers, Outcome};
-pub use several::{Estimate, Several, several_by_family};
-
-/// A share of successes with its 95 % interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Success {
-    /// Solved tasks over tasks.
-    pub success: f64,
-    /// Lower end of the 95 % Wilson interval.
-    pub low: f64,
-    /// Upper end of the 95 % Wilson interval.
-    pub high: f64,
-    /// Tasks that were tried.
-    pub tasks: usize,
-    /// Those of them whose episode was void; they count as not solved, so that
-    /// nobody looks better by failing in another way.
-    #[serde(default)]
-    pub void: usize,
-}
-
-impl Success {
-    /// Of `solved` among `tasks`.
-    pub fn new(solved: usize, tasks: usize) -> Self {
-        let success = solved as f64 / tasks.max(1) as f64;
-        let (low, high) = wilson(success, tasks);
-        Success { success, low, high, tasks, void: 0 }
-    }
-
-    /// Of some episodes, one for each task.
-    pub fn of<'e>(episodes: impl IntoIterator<Item = &'e Episode>) -> Self {
-        Success::of_several(episodes, 1)
-    }
-
-    /// Of some episodes, so many for each task: the share of them that is solved. The interval is
-    /// Wilson's over the tasks, too wide rather than too narrow.
-    pub fn of_several<'e>(episodes: impl IntoIterator<Item = &'e Episode>, samples: usize) -> Self {
-        let (mut count, mut solved, mut void) = (0, 0, 0);
-        for episode in episodes {
-            count += 1;
-            solved += usize::from(episode.solved());
-            void += usize::from(episode.is_void());
-        }
-        let (success, tasks) = (solved as f64 / count.max(1) as f64, count / samples.max(1));
-        let (low, high) = wilson(success, tasks);
-        Success { success, low, high, tasks, void }
-    }
-}
-
-/// Success on tasks that are not trained on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct HeldOut {
-    /// With the likeliest token each time.
-    pub greedy: Success,
-    /// Sampling at the rollout's temperature.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sampled: Option<Success>,
-    /// With the likeliest token each time, by family.
-    #[serde(default)]
-    pub families: BTreeMap<String, Success>,
-    /// What several sampled answers to a task say together, by family.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub several: BTreeMap<String, Several>,
-}
-
-impl Default for HeldOut {
-    /// Of no task.
-    fn default() -> Self {
-        HeldOut {
-            greedy: Success::new(0, 0),
-            sampled: None,
-            families: BTreeMap::new(),
-            several: BTreeMap::new(),
-        }
-    }
-}
-
-/// What was drawn and done in training: of a run since it began, or of one rollout.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Totals {
-    /// Answers that were drawn, those of void episodes included.
-    pub samples: u64,
-    /// Their tokens.
-    pub completion_tokens: u64,
-    /// Tokens of the prompts, each read once for all answers to it.
-    pub prompt_tokens: u64,
-    /// Calls of an environment's `act`.
-    pub acts: u64,
-}
-
-impl AddAssign for Totals {
-    fn add_assign(&mut self, more: Totals) {
-        self.samples += more.samples;
-        self.completion_tokens += more.completion_tokens;
-        self.prompt_tokens += more.prompt_tokens;
-        self.acts += more.acts;
-    }
-}
+pub use crate::totals::{Spent, Totals};
+pub use held_out::{HeldOut, Success};
+pub use several::{Several, TaskMean, several_by_family};
 
 /// What became of a family's training tasks in a step.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -204,17 +110,6 @@ pub struct Timing {
     pub generated_tokens_per_second: f64,
     /// Completion and prompt tokens per second of the update, a group's prompt counted once.
     pub trained_tokens_per_second: f64,
-}
-
-/// What a run has taken since it began, over all its sessions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Spent {
-    /// Wall-clock seconds.
-    pub seconds: f64,
-    /// Processor seconds of all threads of the host.
-    pub cpu_seconds: f64,
-    /// Fuel of the plugins in training.
-    pub fuel: u64,
 }
 
 /// One line of `metrics.jsonl`. `U` is what an update reports.
@@ -363,17 +258,6 @@ mod tests {
     use crate::test_samples::tree_of;
 
     #[test]
-    fn the_interval_agrees_with_wilsons_table() {
-        let success = Success::new(486, 512);
-        assert!((success.low - 0.9264).abs() < 5e-4, "{success:?}");
-        assert!((success.high - 0.9653).abs() < 5e-4, "{success:?}");
-        let none = Success::new(0, 20);
-        assert_eq!((none.success, none.low), (0.0, 0.0));
-        assert!((none.high - 0.1611).abs() < 5e-4, "{none:?}");
-        assert_eq!(Success::new(0, 0).high, 1.0);
-    }
-
-    #[test]
     fn roles_are_measured_apart_and_turn_by_turn() {
         let mut samples = tree_of(2, 3, &["planner", "executor"], 4);
         for sample in &mut samples {
@@ -446,14 +330,6 @@ mod tests {
         assert_eq!(measure(Some("planner")), metrics(2, 1.0, 0.0));
         assert_eq!(measure(Some("executor")), metrics(2, 0.5, 2.0_f64.sqrt() / 2.0));
         assert_eq!(measure(None), metrics(4, 0.75, 2.0_f64.sqrt() / 4.0));
-    }
-
-    #[test]
-    fn a_void_episode_counts_as_a_task_that_was_not_solved() {
-        let void = Ending::Void { cause: "trap".to_owned(), message: String::new() };
-        let success =
-            Success::of(&[Ending::Solved, void, Ending::Failed, Ending::Solved].map(episode));
-        assert_eq!((success.success, success.tasks, success.void), (0.5, 4, 1));
     }
 
     fn episode(ending: Ending) -> Episode {

@@ -30,7 +30,7 @@ use crate::config::{Config, RunConfig};
 use crate::manifest::Manifest;
 use crate::metrics::Success;
 use crate::storage::{
-    StorageError, create_folder, list_folder, read_json, tidy, write_file, write_json,
+    Lock, StorageError, create_folder, list_folder, read_json, tidy, write_file, write_json,
 };
 use crate::table::{Row, write_table};
 use crate::trajectory::Episode;
@@ -105,7 +105,7 @@ impl RunFolder {
             return Err(StorageError::Unfit { path, reason });
         }
         create_folder(&path.join("episodes"))?;
-        let run = RunFolder { _lock: Lock::on(&path)?, path };
+        let run = RunFolder { _lock: lock(&path)?, path };
         run.write_config(config)?;
         Ok(run)
     }
@@ -121,7 +121,7 @@ impl RunFolder {
     /// Open a run folder to resume it.
     pub fn open(path: &Path) -> Result<Self, StorageError> {
         find_config(path)?;
-        let run = RunFolder { _lock: Lock::on(path)?, path: path.to_owned() };
+        let run = RunFolder { _lock: lock(path)?, path: path.to_owned() };
         tidy(path)?;
         tidy(&run.checkpoints())?;
         create_folder(&path.join("episodes"))?;
@@ -287,28 +287,14 @@ fn free_name(folder: &Path, derived: &str) -> PathBuf {
         .unwrap_or(plain)
 }
 
-/// Keeps other processes off a run.
-#[derive(Debug)]
-struct Lock(File);
-
-impl Lock {
-    fn on(path: &Path) -> Result<Self, StorageError> {
-        let lock_path = path.join(".lock");
-        let file = File::create(&lock_path).map_err(StorageError::io("write", &lock_path))?;
-        file.try_lock().map_err(|_| StorageError::Unfit {
-            path: path.to_owned(),
-            reason: "another process is working on this run; wait for it or stop it".to_owned(),
-        })?;
-        Ok(Lock(file))
-    }
-}
-
-impl Drop for Lock {
-    /// A program that is just being started by this process has the file, too, and would go on
-    /// locking the run. If the system refuses, it unlocks when that program begins.
-    fn drop(&mut self) {
-        let _refused = self.0.unlock();
-    }
+/// Keep other processes off a run.
+fn lock(run: &Path) -> Result<Lock, StorageError> {
+    let path = run.join(".lock");
+    let file = File::create(&path).map_err(StorageError::io("write", &path))?;
+    Lock::on(file, &path)?.ok_or_else(|| StorageError::Unfit {
+        path: run.to_owned(),
+        reason: "another process is working on this run; wait for it or stop it".to_owned(),
+    })
 }
 
 #[cfg(test)]

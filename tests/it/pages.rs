@@ -10,37 +10,23 @@ use serde_json::Value;
 use troupe::archive::{list_episodes, list_tables};
 use troupe::table::{Row, read_table};
 
-use crate::support::{plugins, run};
+use crate::support::run;
+use crate::training::train;
 
 /// A run of two roles with policies of their own, made once.
 fn trained() -> &'static Path {
     static RUN: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
     let (_, run) = RUN.get_or_init(|| {
         let folder = tempfile::tempdir().unwrap();
-        let dir = format!("run.dir={:?}", folder.path().display().to_string());
         let sets = [
-            dir.as_str(),
-            "run.name=small",
             "roles=per-role",
             "run.recorded_episodes=2",
-            "environment.size=5",
-            "environment.walls=2",
-            "environment.max_distance=5",
-            "imitation.success=0.25",
-            "imitation.ceiling=0.9",
-            "imitation.tasks=16",
             "train.steps=4",
             "rollout.tasks_per_step=4",
-            "rollout.max_turns=3",
             "validation.tasks=8",
-            "validation.tasks_during_training=8",
             "validation.every=2",
         ];
-        let files = plugins(&["plan-path", "planner-executor"]);
-        let mut flags = vec!["train", "--plugins", &files];
-        sets.iter().for_each(|set| flags.extend(["--set", set]));
-        let (code, _, stderr) = self::run(&flags);
-        assert_eq!(code, 0, "{stderr}");
+        train(folder.path(), "small", &sets);
         let run = folder.path().join("small");
         (folder, run)
     });

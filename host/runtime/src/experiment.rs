@@ -30,7 +30,7 @@ pub use children::{Children, heed_leash};
 pub use error::ExperimentError;
 pub use file::ExperimentFile;
 pub use folder::Folder;
-pub use job::{Job, Work};
+pub use job::{Job, Work, shell_line};
 pub use machine::Machine;
 pub use page::Origin;
 pub use plan::Plan;

@@ -11,6 +11,6 @@ pub use grader::{
     parse_problems, read_problem, read_problems, unpack,
 };
 
-pub use pass_at_k::{PassAtK, Tally, chance_of_one, pass_at_k};
+pub use pass_at_k::{PassAtK, Tally, chance_of_one, pass_at_k, usual_ks};
 pub use submission::{Submission, parse_submissions, read_submissions};
 pub use verdict_line::VerdictLine;

@@ -14,6 +14,7 @@ pub mod statistics;
 pub mod parallel;
 pub mod storage;
 pub mod outcome;
+pub mod totals;
 pub mod installation;
 pub mod program;
 pub mod config;

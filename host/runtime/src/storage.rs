@@ -1,6 +1,8 @@
 //! Files that are whole or not there: everything on disk is replaced
 //! atomically, so that a crash at any moment leaves the old or the new.
 
+mod lock;
+
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -8,6 +10,8 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
+
+pub use lock::Lock;
 
 /// What the names of unfinished files and folders begin with.
 const UNFINISHED: &str = ".unfinished-";

@@ -352,6 +352,14 @@ impl Episode {
         self.ending == Ending::Solved
     }
 
+    /// Its acts: actions that nothing happened between were carried out at once, and each of them
+    /// carries what all of them earned the team.
+    pub fn acts(&self) -> impl Iterator<Item = &[Event]> {
+        let is_act = |event: &Event| matches!(event, Event::Acted { .. });
+        let runs = self.events.chunk_by(move |one, other| is_act(one) && is_act(other));
+        runs.filter(move |run| run.first().is_some_and(is_act))
+    }
+
     /// Whether a plugin failed in it.
     pub fn is_void(&self) -> bool {
         matches!(self.ending, Ending::Void { .. })

@@ -9,6 +9,7 @@ use crate::checkpoint::{FoundCheckpoint, load_latest, load_step};
 use crate::config::{Config, PolicyConfig};
 use crate::error::ExitCode;
 use crate::evaluation::{Evaluation, HeldOutTasks, evaluate, outcomes_of};
+use crate::grading::usual_ks;
 use crate::metrics::{Answers, Outcome, Several, Success, count_endings, several_by_family};
 use crate::policy::{Device, PolicyError};
 use crate::run::lines_of;
@@ -130,11 +131,10 @@ impl Measured {
 
 fn show(measured: &[Measured]) {
     let k = measured.first().map_or(1, |one| one.held_out.samples);
-    let powers = std::iter::successors(Some(2), |j| Some(j * 2)).take_while(|&j| j < k);
     let mut header: Vec<String> =
         ["tasks of", "answers", "solved (95 % interval)"].map(str::to_owned).to_vec();
     if k > 1 {
-        header.extend(powers.chain([k]).map(|j| format!("pass@{j}")));
+        header.extend(usual_ks(k).into_iter().skip(1).map(|j| format!("pass@{j}")));
         header.extend([format!("majority@{k}"), format!("best@{k}")]);
     }
     header.extend(["tasks", "endings"].map(str::to_owned));

@@ -17,21 +17,15 @@ pub fn outcomes_of(rollout: &Rollout, step: Option<usize>, answers: Answers) -> 
     let outcome = |episode: &Episode| {
         let tokens = tokens.get(&(episode.task, episode.episode)).copied();
         let (completion_tokens, prompt_tokens) = tokens.unwrap_or_default();
-        let (mut turns, mut reward, mut last) = (0, 0.0, None);
-        // Moves that were made together follow each other, and each has what the team earned.
-        let mut is_together = false;
-        for event in &episode.events {
-            match event {
-                Event::Replied { .. } => (turns, is_together) = (turns + 1, false),
-                Event::Observed { .. } => is_together = false,
-                Event::Acted { action, accepted, reward: earned, .. } => {
-                    reward += if is_together { 0.0 } else { earned.team };
-                    is_together = true;
-                    last = if *accepted { Some(action.text.clone()) } else { last };
-                }
-                _ => {}
-            }
-        }
+        let earned = |act: &[Event]| match act.first() {
+            Some(Event::Acted { reward, .. }) => reward.team,
+            _ => 0.0,
+        };
+        let carried_out = |event: &Event| match event {
+            Event::Acted { action, accepted: true, .. } => Some(action.text.clone()),
+            _ => None,
+        };
+        let is_reply = |event: &&Event| matches!(event, Event::Replied { .. });
         Outcome {
             step,
             split: episode.split.clone(),
@@ -41,11 +35,11 @@ pub fn outcomes_of(rollout: &Rollout, step: Option<usize>, answers: Answers) -> 
             sample: episode.episode,
             ending: episode.ending.word().to_owned(),
             solved: episode.ending == Ending::Solved,
-            turns,
+            turns: episode.events.iter().filter(is_reply).count(),
             completion_tokens,
             prompt_tokens,
-            reward,
-            last,
+            reward: episode.acts().map(earned).sum(),
+            last: episode.events.iter().rev().find_map(carried_out),
         }
     };
     rollout.episodes.iter().map(outcome).collect()

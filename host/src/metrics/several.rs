@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::grading::{Tally, pass_at_k};
+use crate::grading::{chance_of_one, usual_ks};
 use crate::interval::wilson;
 use crate::outcome::Outcome;
 
 /// A mean over tasks with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Estimate {
+pub struct TaskMean {
     /// The mean.
     pub mean: f64,
     /// Lower end.
@@ -28,16 +28,16 @@ pub struct Several {
     /// Tasks.
     pub tasks: usize,
     /// avg@k: the share of samples that solve their task.
-    pub avg: Estimate,
+    pub avg: TaskMean,
     /// pass@j for j = 1, 2, 4, … k: the chance that one of j samples solves its task.
-    pub pass: BTreeMap<usize, Estimate>,
+    pub pass: BTreeMap<usize, TaskMean>,
     /// majority@k: the share of tasks that are solved by what most of their samples did last; of
     /// those that are equally frequent, the one that came first.
-    pub majority: Estimate,
+    pub majority: TaskMean,
     /// best@k: the highest reward among a task's samples, averaged over the tasks.
-    pub best: Estimate,
+    pub best: TaskMean,
     /// The mean reward of a sample.
-    pub reward: Estimate,
+    pub reward: TaskMean,
 }
 
 impl Several {
@@ -80,18 +80,13 @@ fn average(samples: &[&Outcome]) -> f64 {
     samples.iter().filter(|one| one.solved).count() as f64 / samples.len() as f64
 }
 
-fn pass(tasks: &[Vec<&Outcome>], k: usize) -> BTreeMap<usize, Estimate> {
-    let tally = |(index, samples): (usize, &Vec<&Outcome>)| {
-        let passed = samples.iter().filter(|one| one.solved).count();
-        (index.to_string(), Tally { passed, failed: samples.len() - passed, void: 0 })
+fn pass(tasks: &[Vec<&Outcome>], k: usize) -> BTreeMap<usize, TaskMean> {
+    let chance = |samples: &Vec<&Outcome>, j| {
+        let solved = samples.iter().filter(|one| one.solved).count();
+        chance_of_one(samples.len(), solved, j)
     };
-    let tallies: BTreeMap<String, Tally> = tasks.iter().enumerate().map(tally).collect();
-    let powers = std::iter::successors(Some(1), |j| Some(j * 2)).take_while(|&j| j < k);
-    let at = |j: usize| {
-        let found = pass_at_k(&tallies, j);
-        (j, Estimate { mean: found.value, low: found.low, high: found.high })
-    };
-    powers.chain((k > 0).then_some(k)).map(at).collect()
+    let at = |j| (j, share(&tasks.iter().map(|samples| chance(samples, j)).collect::<Vec<_>>()));
+    usual_ks(k).into_iter().map(at).collect()
 }
 
 /// Whether the last action that is most frequent among the samples solves the task; samples that
@@ -112,19 +107,19 @@ fn most_solve(samples: &[&Outcome]) -> bool {
     said.iter().find(|(_, count, _)| Some(*count) == most).is_some_and(|(.., solved)| *solved)
 }
 
-fn share(values: &[f64]) -> Estimate {
+fn share(values: &[f64]) -> TaskMean {
     let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
     let (low, high) = wilson(mean, values.len());
-    Estimate { mean, low, high }
+    TaskMean { mean, low, high }
 }
 
 /// With the interval of a normal distribution around the mean.
-fn amount(values: &[f64]) -> Estimate {
+fn amount(values: &[f64]) -> TaskMean {
     let count = values.len().max(1) as f64;
     let mean = values.iter().sum::<f64>() / count;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     let error = (squares / (count - 1.0).max(1.0) / count).sqrt();
-    Estimate { mean, low: mean - 1.96 * error, high: mean + 1.96 * error }
+    TaskMean { mean, low: mean - 1.96 * error, high: mean + 1.96 * error }
 }
 
 #[cfg(test)]

@@ -89,12 +89,7 @@ impl MetricsLog<'_> {
 
     /// Drop the lines of steps after `step`, or all of them.
     pub fn rewind(&self, step: Option<usize>) -> Result<(), StorageError> {
-        let text = self.read()?;
-        // A half-written last line is no record.
-        let keep = text.split_inclusive('\n').filter(|line| {
-            line.ends_with('\n') && step_of(line).is_some_and(|of_line| Some(of_line) <= step)
-        });
-        write_file(&self.path(), keep.collect::<String>().as_bytes())?;
+        drop_later(&self.path(), step)?;
         self.write_events()
     }
 
@@ -111,9 +106,18 @@ fn event_of(line: &[u8]) -> Option<Vec<u8>> {
     scalars::of_metrics(&serde_json::from_slice(line).ok()?)
 }
 
+/// Drop the lines of steps after `step`, or all of them. A half-written last line is no record.
+pub(super) fn drop_later(path: &Path, step: Option<usize>) -> Result<(), StorageError> {
+    let text = read_text(path)?;
+    let keep = text.split_inclusive('\n').filter(|line| {
+        line.ends_with('\n') && step_of(line).is_some_and(|of_line| Some(of_line) <= step)
+    });
+    write_file(path, keep.collect::<String>().as_bytes())
+}
+
 /// The text of a file of records, empty if there is none. Whatever is no text in it is no record
 /// either.
-pub(super) fn read_text(path: &Path) -> Result<String, StorageError> {
+fn read_text(path: &Path) -> Result<String, StorageError> {
     match std::fs::read(path) {
         Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
@@ -122,7 +126,7 @@ pub(super) fn read_text(path: &Path) -> Result<String, StorageError> {
 }
 
 /// The step of a line of `metrics.jsonl` or `outcomes.jsonl`; nothing if it is no record.
-pub(super) fn step_of(line: &str) -> Option<usize> {
+fn step_of(line: &str) -> Option<usize> {
     #[derive(Deserialize)]
     struct Line {
         step: usize,

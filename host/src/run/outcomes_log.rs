@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::metrics_log::{read_text, step_of};
+use super::metrics_log::drop_later;
 use crate::metrics::Outcome;
-use crate::storage::{StorageError, append, write_file};
+use crate::storage::{StorageError, append};
 
 /// The file, in the folder of a run.
 pub struct OutcomesLog<'a> {
@@ -20,12 +20,7 @@ impl OutcomesLog<'_> {
 
     /// Drop the outcomes of steps after `step`, or all of them.
     pub fn rewind(&self, step: Option<usize>) -> Result<(), StorageError> {
-        let path = self.path();
-        let text = read_text(&path)?;
-        let keep = text.split_inclusive('\n').filter(|line| {
-            line.ends_with('\n') && step_of(line).is_some_and(|of_line| Some(of_line) <= step)
-        });
-        write_file(&path, keep.collect::<String>().as_bytes())
+        drop_later(&self.path(), step)
     }
 
     fn path(&self) -> PathBuf {

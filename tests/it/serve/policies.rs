@@ -146,6 +146,56 @@ fn who_leaves_is_answered_no_further_and_others_are() {
 }
 
 #[test]
+fn while_as_many_are_answered_as_may_be_a_further_one_is_told_to_come_later() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, policy) = trained(folder.path());
+    let server = Server::of(&["--policy", &policy, "--queue", "1"]);
+    let long = json!({
+        "prompt": [4, 5, 3], "max_tokens": 200, "n": 256, "temperature": 1.9, "stream": true,
+    });
+    let answered = server.send("/v1/completions", &long.to_string());
+    let mut statuses = Vec::new();
+    while !statuses.contains(&429) && statuses.len() < 100 {
+        statuses.push(server.post("/v1/completions", &request(1).to_string()).status);
+    }
+    assert!(statuses.contains(&429), "{statuses:?}");
+    drop(answered);
+    let is_answered = |_| server.post("/v1/completions", &request(1).to_string()).status == 200;
+    assert!((0..10_000).any(is_answered), "who has left takes no place");
+}
+
+#[test]
+fn an_adapter_is_a_model_of_its_own_over_the_same_weights() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, base) = trained(folder.path());
+    let adapted = format!("policies.base.path={base:?}");
+    train(
+        folder.path(),
+        "adapted",
+        &["train.steps=2", "policies.shared.base=base", &adapted, "train.learning_rate=0.01"],
+    );
+    let adapter = folder.path().join("adapted/checkpoints/step-000002/policies/shared");
+    assert!(adapter.join("adapter_config.json").is_file());
+    let named = format!("mine={}", adapter.display());
+    let both = Server::of(&["--policy", &base, "--adapter", &named]);
+    let models = both.get("/v1/models").json();
+    assert_eq!(
+        (&models["data"][0]["id"], &models["data"][1]["id"]),
+        (&"shared".into(), &"mine".into())
+    );
+    assert_eq!(models["data"][1]["parent"], "shared");
+    let alone = Server::of(&["--policy", &base]);
+    let ask = |server: &Server, model: &str| {
+        let mut asked = request(1);
+        asked["model"] = model.into();
+        said(&complete(server, &asked))[0]["logprobs"]["token_logprobs"][0].as_f64().unwrap()
+    };
+    let (own, other) = (ask(&both, "shared"), ask(&both, "mine"));
+    assert!((own - ask(&alone, "shared")).abs() < 1e-4, "the base is what it is without adapters");
+    assert!((own - other).abs() > 1e-4, "the adapter changes it: {own} and {other}");
+}
+
+#[test]
 fn what_cannot_be_answered_is_refused_and_says_why() {
     let folder = tempfile::tempdir().unwrap();
     let (_, policy) = trained(folder.path());

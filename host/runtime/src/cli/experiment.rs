@@ -17,7 +17,7 @@ use crate::config::DeviceChoice;
 use crate::error::ExitCode;
 use crate::experiment::{
     Addresses, Children, Event, ExperimentFile, Folder, Job, Machine, Origin, Plan, Program,
-    Results, Schedule, Standing, State, Table, Work, write_tables,
+    Results, Schedule, Standing, State, Table, Work, shell_line, write_tables,
 };
 use crate::installation;
 
@@ -49,7 +49,8 @@ pub fn run(args: &ExperimentArgs, device: Option<DeviceChoice>) -> anyhow::Resul
     let results = Results::read(&plan, &states, &folder)?;
     {
         let _alone = folder.wait_for_lock()?;
-        let (command, machine) = (command_line(), machine.after());
+        // As it was typed, as far as a shell has left it.
+        let (command, machine) = (shell_line(env::args().skip(1)), machine.after());
         let engine = addresses.common();
         let origin = Origin { command: &command, machine: &machine, engine, program: &program };
         write_tables(&results, &plan, &folder, &origin)?;
@@ -72,13 +73,6 @@ fn program(device: Option<DeviceChoice>, slots: usize) -> io::Result<Program> {
     };
     let threads = (processors / slots).max(1);
     Ok(Program { host: env::current_exe()?, device, threads })
-}
-
-/// The command as it was typed, as far as a shell has left it.
-fn command_line() -> String {
-    let words = env::args().skip(1);
-    let quoted = words.map(|word| if word.contains(' ') { format!("'{word}'") } else { word });
-    ["host".to_owned()].into_iter().chain(quoted).collect::<Vec<_>>().join(" ")
 }
 
 fn out(args: &ExperimentArgs) -> PathBuf {

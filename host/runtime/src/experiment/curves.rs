@@ -3,6 +3,7 @@
 
 use super::results::{Results, RowResult};
 use super::sitting::Point;
+use crate::page::escaped_text;
 use crate::seed::Seed;
 use crate::statistics::{Interval, bootstrap_interval, mean};
 
@@ -42,7 +43,7 @@ pub fn curves(results: &Results) -> String {
         body.push_str(&format!(
             "<text x=\"{MARGIN}\" y=\"{:.0}\" font-size=\"14\">{}</text>\n",
             top + 18.0,
-            escape(&panel.title)
+            escaped_text(&panel.title)
         ));
         for (column, axis) in AXES.into_iter().enumerate() {
             body.push_str(&draw(panel, axis, column as f64 * (WIDTH + 20.0), top + 24.0));
@@ -172,7 +173,7 @@ fn names(panel: &Panel, top: f64) -> String {
             y - 6.0,
             MARGIN + 20.0,
             y,
-            escape(&row.title)
+            escaped_text(&row.title)
         )
     })
     .collect()
@@ -184,17 +185,4 @@ fn short(amount: f64) -> String {
         amount if amount >= 1e4 => format!("{:.0} k", amount / 1e3),
         amount => format!("{amount:.0}"),
     }
-}
-
-/// A text that stays a text in HTML and SVG.
-pub(super) fn escape(text: &str) -> String {
-    let letter = |letter: char| match letter {
-        '&' => "&amp;".to_owned(),
-        '<' => "&lt;".to_owned(),
-        '>' => "&gt;".to_owned(),
-        '"' => "&quot;".to_owned(),
-        '\'' => "&#39;".to_owned(),
-        other => other.to_string(),
-    };
-    text.chars().map(letter).collect()
 }

@@ -245,13 +245,14 @@ fn set_policies(
     Ok(())
 }
 
-/// As one would type it; what a shell would take apart is quoted.
+/// As one would type it.
 fn line(command: &Command) -> String {
-    let quoted =
-        |word: &str| match word.chars().all(|c| c.is_alphanumeric() || "-_./=,+:".contains(c)) {
-            true => word.to_owned(),
-            false => format!("'{}'", word.replace('\'', "'\\''")),
-        };
-    let words = command.get_args().map(|word| quoted(&word.to_string_lossy()));
-    ["host".to_owned()].into_iter().chain(words).collect::<Vec<_>>().join(" ")
+    shell_line(command.get_args().map(|word| word.to_string_lossy().into_owned()))
+}
+
+/// `host` with these arguments; what a shell would take apart is quoted.
+pub fn shell_line(arguments: impl Iterator<Item = String>) -> String {
+    let words: Vec<String> = std::iter::once("host".to_owned()).chain(arguments).collect();
+    // No argument of a program has a NUL in it, which is what cannot be quoted.
+    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
 }

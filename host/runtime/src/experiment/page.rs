@@ -2,12 +2,13 @@
 
 use plugin_sdk::printing::visible;
 
-use super::curves::{curves, escape};
+use super::curves::curves;
 use super::folder::Folder;
 use super::plan::{Plan, PlannedRow};
 use super::results::{Results, RowResult};
 use super::setup::Program;
 use super::table::Table;
+use crate::page::escaped_text;
 
 const STYLE: &str = "\
 :root{color-scheme:light dark}\
@@ -62,7 +63,7 @@ pub(super) fn page(results: &Results, plan: &Plan, folder: &Folder, origin: &Ori
 }
 
 fn shown(text: &str) -> String {
-    escape(&visible(text))
+    escaped_text(&visible(text))
 }
 
 fn seeds(results: &Results) -> String {

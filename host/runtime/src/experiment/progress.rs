@@ -7,6 +7,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::config::Config;
+use crate::totals::{Spent, Totals};
 
 /// The end of the metrics that is looked at: a line has a few thousand characters.
 const TAIL: i64 = 1 << 16;
@@ -19,26 +20,15 @@ struct Line {
 }
 
 #[derive(Deserialize)]
-struct Totals {
-    samples: u64,
-    completion_tokens: u64,
-}
-
-#[derive(Deserialize)]
 struct Timing {
     totals: Spent,
-}
-
-#[derive(Deserialize)]
-struct Spent {
-    seconds: f64,
 }
 
 /// How far a run is, from 0 to 1; 0 of one of which nothing can be read yet.
 pub(super) fn share_of(run: &Path) -> f64 {
     let Ok(config) = Config::load(Some(&run.join("config.toml")), &[]) else { return 0.0 };
     let Some(line) = last_line(&run.join("metrics.jsonl")) else { return 0.0 };
-    let Totals { samples, completion_tokens } = line.totals;
+    let Totals { samples, completion_tokens, .. } = line.totals;
     let budget = &config.train.budget;
     let spent = budget.share_spent(completion_tokens, samples, line.timing.totals.seconds);
     let steps = line.step as f64 / config.train.steps.max(1) as f64;

@@ -11,6 +11,7 @@ use super::plan::{Cell, Plan, PlannedRow};
 use super::row::Source;
 use super::schedule::State;
 use super::sitting::{Cost, Point, Sitting, chances, solved_shares};
+use crate::grading::usual_ks;
 use crate::outcome::{Answers, Outcome};
 use crate::seed::Seed;
 use crate::statistics::{Estimate, Verdict, mean};
@@ -141,8 +142,6 @@ fn row_result(
     let gained = |sitting: &Sitting| difference(&sitting.before, &sitting.after, answers);
     let trained = matches!(planned.row.source, Source::Trained);
     let samples = plan.file.exam.samples as usize;
-    let powers = std::iter::successors(Some(1), |k| Some(k * 2)).take_while(|&k| k < samples);
-    let ks = powers.chain((samples > 0).then_some(samples));
     let pass = |k: usize| {
         let own = sittings.iter().map(|one| chances(&one.after, k).into_values().collect());
         Some((k, share(own.collect(), planned, &format!("pass@{k}"))?))
@@ -158,7 +157,7 @@ fn row_result(
         gained: trained
             .then(|| signed(sittings.iter().map(gained).collect(), planned, "gained"))
             .flatten(),
-        pass: ks.filter_map(pass).collect(),
+        pass: usual_ks(samples).into_iter().filter_map(pass).collect(),
         cost: mean_cost(sittings),
         steps: mean(&sittings.iter().map(|sitting| sitting.steps as f64).collect::<Vec<_>>()),
         curves: sittings.iter().map(|sitting| sitting.curve.clone()).collect(),

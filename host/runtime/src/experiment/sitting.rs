@@ -11,6 +11,7 @@ use super::plan::Cell;
 use crate::grading::chance_of_one;
 use crate::outcome::{Answers, Outcome, read_outcomes};
 use crate::storage::StorageError;
+use crate::totals::{Spent, Totals};
 
 /// What one seed of a row came to.
 #[derive(Clone, Debug, Default)]
@@ -89,22 +90,8 @@ struct Groups {
 }
 
 #[derive(Deserialize)]
-struct Totals {
-    samples: u64,
-    completion_tokens: u64,
-    prompt_tokens: u64,
-    acts: u64,
-}
-
-#[derive(Deserialize)]
 struct Timing {
     totals: Spent,
-}
-
-#[derive(Deserialize)]
-struct Spent {
-    seconds: f64,
-    cpu_seconds: f64,
 }
 
 #[derive(Deserialize)]

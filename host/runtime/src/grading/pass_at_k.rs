@@ -67,6 +67,12 @@ pub fn pass_at_k(tallies: &BTreeMap<String, Tally>, k: usize) -> PassAtK {
     }
 }
 
+/// The k at which people look, of so many samples: 1, 2, 4 and so on, and all of them.
+pub fn usual_ks(samples: usize) -> Vec<usize> {
+    let powers = std::iter::successors(Some(1), |k| Some(k * 2)).take_while(|&k| k < samples);
+    powers.chain((samples > 0).then_some(samples)).collect()
+}
+
 /// The unbiased estimate of the probability that at least one of k samples passes, of so many
 /// samples of which so many passed; at least k of them there must be.
 pub fn chance_of_one(samples: usize, passed: usize, k: usize) -> f64 {

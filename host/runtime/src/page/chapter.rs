@@ -1,5 +1,6 @@
 //! One run as a page shows it.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use serde::Serialize;
@@ -130,28 +131,26 @@ fn answers_drawn(lines: &[Value]) -> usize {
 }
 
 fn commands(run: &Path, has_tables: bool) -> Vec<(&'static str, String)> {
-    let quoted = quoted(&run.display().to_string());
-    let config = self::quoted(&run.join("config.toml").display().to_string());
+    let (folder, config) = (run.display().to_string(), run.join("config.toml"));
+    let (folder, config) = (quoted(&folder), config.display().to_string());
+    let config = quoted(&config);
     let mut commands = vec![
         ("repeat the run", format!("host train {config}")),
-        ("go on with it", format!("host train --resume {quoted}")),
-        ("measure it on held-out tasks", format!("host eval --run {quoted} --split test")),
-        ("watch what it learned", format!("host play --run {quoted}")),
+        ("go on with it", format!("host train --resume {folder}")),
+        ("measure it on held-out tasks", format!("host eval --run {folder} --split test")),
+        ("watch what it learned", format!("host play --run {folder}")),
     ];
     if has_tables {
         let compare = "--compare at-grpo,rloo,naive";
-        commands.push(("compare estimators", format!("host advantage --run {quoted} {compare}")));
+        commands.push(("compare estimators", format!("host advantage --run {folder} {compare}")));
     }
     commands
 }
 
-/// A word of a shell's command.
-fn quoted(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@,".contains(c);
-    match !text.is_empty() && text.chars().all(is_plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', "'\\''")),
-    }
+/// A word as a shell reads it.
+fn quoted(text: &str) -> Cow<'_, str> {
+    // Paths have no NUL in them, which is what cannot be quoted.
+    shlex::try_quote(text).unwrap_or(Cow::Borrowed(text))
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::story::acts;
 use crate::config::{Config, MixConfig};
 use crate::loading::{LoadError, load_plugins};
 use crate::plugin::{
@@ -12,7 +11,7 @@ use crate::plugin::{
     PluginLibrary, Rendering, Seat, Split, Task,
 };
 use crate::records::{RecordError, Records};
-use crate::trajectory::{Action, Episode, Event};
+use crate::trajectory::{Episode, Event};
 
 /// Why nothing can be drawn, or an episode cannot.
 #[derive(Debug, thiserror::Error)]
@@ -90,11 +89,10 @@ impl Gallery {
         if !draw(&mut live)? {
             return Ok(Vec::new());
         }
-        let recorded = outcomes(episode);
-        for (index, (act, recorded)) in acts(episode).into_iter().zip(recorded).enumerate() {
-            let outcome = live.act(act.into_iter().map(moved).collect())?;
+        for (index, act) in episode.acts().enumerate() {
+            let outcome = live.act(act.iter().filter_map(moved).collect())?;
             let effects = outcome.effects.iter().map(|effect| (effect.accepted, &*effect.feedback));
-            if !effects.eq(recorded) {
+            if !effects.eq(act.iter().filter_map(recorded)) {
                 return Err(GalleryError::Elsewhere { act: index + 1 });
             }
             draw(&mut live)?;
@@ -149,18 +147,15 @@ impl Stage {
     }
 }
 
-fn moved(action: &Action) -> Move {
+fn moved(event: &Event) -> Option<Move> {
+    let Event::Acted { action, .. } = event else { return None };
     let seat = Seat::numbered(&action.role, action.instance);
     let (kind, text) = (action.kind.clone(), action.text.clone());
-    Move { seat, action: plugin::Action { kind, text } }
+    Some(Move { seat, action: plugin::Action { kind, text } })
 }
 
-/// What came of each act when it was recorded.
-fn outcomes(episode: &Episode) -> impl Iterator<Item = Vec<(bool, &str)>> {
-    let mut results = episode.events.iter().filter_map(|event| match event {
-        Event::Acted { accepted, feedback, .. } => Some((*accepted, feedback.as_str())),
-        _ => None,
-    });
-    let sizes: Vec<usize> = acts(episode).iter().map(Vec::len).collect();
-    sizes.into_iter().map(move |size| results.by_ref().take(size).collect())
+/// What came of it then.
+fn recorded(event: &Event) -> Option<(bool, &str)> {
+    let Event::Acted { accepted, feedback, .. } = event else { return None };
+    Some((*accepted, feedback))
 }

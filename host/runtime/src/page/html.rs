@@ -62,8 +62,20 @@ fn escaped_json(json: &str) -> String {
     json.replace('<', "\\u003c")
 }
 
-fn escaped_text(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;")
+/// A text that stays a text in HTML and SVG, also within quotation marks.
+pub fn escaped_text(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            other => escaped.push(other),
+        }
+    }
+    escaped
 }
 
 /// Bytes that a text takes in the data of a page.
@@ -85,7 +97,7 @@ mod tests {
         let hostile = "</script><img onerror=x><!--<script>\u{202e}\u{0}\n\"";
         let page = page_of(hostile, &[hostile]).unwrap();
         assert_eq!(page.matches("</script").count(), 2, "the data's and the script's");
-        assert_eq!(page.matches("<title>&lt;/script>&lt;img onerror=x>&lt;!--").count(), 1);
+        assert_eq!(page.matches("<title>&lt;/script&gt;&lt;img onerror=x&gt;&lt;!--").count(), 1);
         assert!(!page.contains("<img onerror"));
         let (_, data) = page.split_once("type=\"application/json\">").unwrap();
         let (data, _) = data.split_once("</script>").unwrap();

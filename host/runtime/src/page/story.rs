@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::texts::{Place, Texts};
-use crate::trajectory::{Action, Ending, Episode, Event, Status};
+use crate::trajectory::{Ending, Episode, Event, Status};
 
 /// An episode.
 #[derive(Debug, Serialize)]
@@ -158,22 +158,6 @@ fn is_first(instance: &u32) -> bool {
     *instance == 0
 }
 
-/// The acts of an episode: actions that nothing was seen between were carried out at once.
-pub fn acts(episode: &Episode) -> Vec<Vec<&Action>> {
-    let mut acts: Vec<Vec<&Action>> = Vec::new();
-    let mut goes_on = false;
-    for event in &episode.events {
-        if let Event::Acted { action, .. } = event {
-            match acts.last_mut().filter(|_| goes_on) {
-                Some(act) => act.push(action),
-                None => acts.push(vec![action]),
-            }
-        }
-        goes_on = matches!(event, Event::Acted { .. });
-    }
-    acts
-}
-
 /// Tell an episode of a step. `row` says where in the step's table the answer stands that a role
 /// gave in its turn of a conversation.
 pub fn tell(
@@ -286,7 +270,7 @@ fn line(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trajectory::{Author, Message, Reward};
+    use crate::trajectory::{Action, Author, Message, Reward};
 
     fn observed(text: &str) -> Event {
         Event::Observed { text: text.to_owned() }
@@ -336,7 +320,7 @@ mod tests {
             Event::Credited { answer: 0, name: "proof".to_owned(), value: 2.0 },
         ];
         let episode = episode(events);
-        let sizes: Vec<usize> = acts(&episode).iter().map(Vec::len).collect();
+        let sizes: Vec<usize> = episode.acts().map(<[Event]>::len).collect();
         assert_eq!(sizes, [2, 1]);
         let story = tell(5, &episode, &mut Texts::new(100), |_| Some(9));
         assert_eq!(story.reward, 1.0 + 0.25 - 0.5 + 0.5 + 2.0);

@@ -115,7 +115,8 @@ impl ApiServer {
             .max_blocking_threads(options.requests.max(1))
             .build()?;
         let queue = Queue::new(options.requests, 0);
-        let result = runtime.block_on(serve(listener, Arc::new(Desk { api, options, queue })));
+        let result =
+            runtime.block_on(serve(listener, Arc::new(ApiService { api, options, queue })));
         // Whatever is still being answered, nobody waits for.
         runtime.shutdown_background();
         result
@@ -123,13 +124,13 @@ impl ApiServer {
 }
 
 /// Where requests come in.
-struct Desk {
+struct ApiService {
     api: Arc<dyn Api>,
     options: ApiOptions,
     queue: Queue,
 }
 
-impl Answers for Desk {
+impl Answers for ApiService {
     type Body = Pieces;
 
     async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Response<Pieces> {
@@ -148,7 +149,7 @@ impl Answers for Desk {
     }
 }
 
-impl Desk {
+impl ApiService {
     async fn try_answer(&self, request: Request<Incoming>) -> Result<Response<Pieces>, Refusal> {
         admit(request.headers(), self.options.token.is_some())?;
         self.check_token(request.headers())?;

@@ -158,8 +158,8 @@ pub struct ServeArgs {
     /// Where to listen; port 0 is any that is free.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     pub listen: SocketAddr,
-    /// Let other machines reach it; whoever reaches it can run programs.
-    #[arg(long)]
+    /// Let other machines reach the grader; whoever reaches it can run programs.
+    #[arg(long, conflicts_with = "policy")]
     pub public: bool,
     /// Programs that run at a time; 0 means one per core.
     #[arg(long, value_name = "N", default_value_t = 0)]

@@ -1,7 +1,7 @@
 //! The file beside the verdicts that says what they depend on, and whose lock
 //! says who writes them.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::OpenOptions;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -9,20 +9,12 @@ use serde_json::Value;
 
 use super::super::UsageError;
 use super::settings::differences;
-use crate::storage::StorageError;
-
-impl Drop for Sidecar {
-    /// A program that is just being started by this process has the file, too, and would go on
-    /// locking it. If the system refuses, it unlocks when that program begins.
-    fn drop(&mut self) {
-        let _refused = self.file.unlock();
-    }
-}
+use crate::storage::{Lock, StorageError};
 
 /// The file of the settings: open and locked.
 pub struct Sidecar {
     path: PathBuf,
-    file: File,
+    lock: Lock,
 }
 
 impl Sidecar {
@@ -34,15 +26,12 @@ impl Sidecar {
         let open =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
         let file = open.map_err(StorageError::io("open", &path))?;
-        match file.try_lock() {
-            Ok(()) => Ok(Sidecar { path, file }),
-            Err(TryLockError::WouldBlock) => Err(StorageError::Unfit {
-                path: out.to_owned(),
-                reason: "another `host grade` is writing it; wait for it, or choose another --out"
-                    .to_owned(),
-            }),
-            Err(TryLockError::Error(reason)) => Err(StorageError::io("lock", &path)(reason)),
-        }
+        let lock = Lock::on(file, &path)?.ok_or_else(|| StorageError::Unfit {
+            path: out.to_owned(),
+            reason: "another `host grade` is writing it; wait for it, or choose another --out"
+                .to_owned(),
+        })?;
+        Ok(Sidecar { path, lock })
     }
 
     /// Compares the settings with those of the verdicts that are there; without
@@ -52,7 +41,7 @@ impl Sidecar {
             return Ok(self.write(now)?);
         }
         let mut text = String::new();
-        self.file.read_to_string(&mut text).map_err(StorageError::io("read", &self.path))?;
+        self.lock.file().read_to_string(&mut text).map_err(StorageError::io("read", &self.path))?;
         let earlier: Value =
             serde_json::from_str(&text).map_err(|error| StorageError::Damaged {
                 path: self.path.clone(),
@@ -78,10 +67,11 @@ impl Sidecar {
     fn write(&mut self, settings: &Value) -> Result<(), StorageError> {
         let text = format!("{settings:#}\n");
         let mut write = || {
-            self.file.set_len(0)?;
-            self.file.seek(SeekFrom::Start(0))?;
-            self.file.write_all(text.as_bytes())?;
-            self.file.sync_all()
+            let file = self.lock.file();
+            file.set_len(0)?;
+            file.seek(SeekFrom::Start(0))?;
+            file.write_all(text.as_bytes())?;
+            file.sync_all()
         };
         write().map_err(StorageError::io("write", &self.path))
     }

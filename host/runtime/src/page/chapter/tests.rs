@@ -138,5 +138,6 @@ fn a_page_is_no_larger_than_it_may_be_whatever_models_write() {
 #[test]
 fn a_word_of_a_command_is_one_word_to_a_shell() {
     assert_eq!(quoted("runs/plan-path_2"), "runs/plan-path_2");
-    assert_eq!(quoted("my run's"), "'my run'\\''s'");
+    let hostile = "my run's $(rm x) \"`y`\"";
+    assert_eq!(shlex::split(&quoted(hostile)).unwrap(), [hostile]);
 }
