@@ -140,8 +140,12 @@ impl Sitting {
     fn read_metrics(&mut self, path: &Path) -> Result<(), StorageError> {
         let text = std::fs::read_to_string(path).map_err(StorageError::io("read", path))?;
         let mut spread: BTreeMap<String, f64> = BTreeMap::new();
-        for line in text.lines() {
-            let Ok(line) = serde_json::from_str::<Line>(line) else { continue };
+        let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+        for (index, line) in whole.enumerate() {
+            let line: Line = serde_json::from_str(line).map_err(|error| StorageError::Damaged {
+                path: path.to_owned(),
+                reason: format!("line {} is no metrics of a step ({error})", index + 1),
+            })?;
             self.steps = line.step;
             self.episodes.0 += line.episodes;
             self.episodes.1 += line.void.values().sum::<usize>();

@@ -285,7 +285,7 @@ fn write_run(folder: &Folder, address: &str, solved: [&[u32]; 2], (spread, void)
             "roles": { "walker": { "groups": { "groups": 4, "spread": spread } } },
             "totals": { "samples": 10 * step, "completion_tokens": 30 * step,
                         "prompt_tokens": 90 * step, "acts": 20 * step },
-            "timing": { "totals": { "seconds": 1.0, "cpu_seconds": 2.0 } },
+            "timing": { "totals": { "seconds": 1.0, "cpu_seconds": 2.0, "fuel": 9 } },
             "validation": { "greedy": { "success": 0.25 * step as f64 } },
         })
     };
@@ -406,7 +406,7 @@ fn a_page_runs_nothing_and_shows_hostile_text_as_text() {
     let page = fs::read_to_string(folder.file("index.html")).unwrap();
     assert!(page.contains("default-src 'none'") && !page.contains("<script"), "{page}");
     assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
-    assert!(page.contains("host train rows/a.toml --set run.seed=2"), "{page}");
+    assert!(page.contains("host train rows/a.toml --set &#39;run.seed=2&#39;"), "{page}");
     assert!(page.contains("<svg") && page.contains("runs/good1/"));
 }
 
@@ -431,7 +431,7 @@ fn an_exam_is_of_the_last_step_of_its_run_greedily_and_then_sampled() {
     assert_eq!(
         lines.collect::<Vec<_>>(),
         ["", "--samples 3 "].iter().enumerate().map(|(place, samples)| format!(
-            "host eval --step last --run ./runs/abc --set run.seed=7 --set roles.a=b --split test \
+            "host eval --step last --run ./runs/abc --set 'run.seed=7' --set 'roles.a=b' --split test \
              --tasks 9 {samples}--outcomes ./exams/.def-{place}"
         )).collect::<Vec<_>>()
     );
