@@ -102,6 +102,11 @@ impl Game {
         Game { challenge, attempt, suite, programs, tested, planned, plans, bounds, wanted, end }
     }
 
+    /// Tests that a tester should write.
+    pub fn wanted(&self) -> usize {
+        self.wanted
+    }
+
     /// Whether the team's own tests decide when it ends.
     pub fn needs_tests(&self) -> bool {
         self.end == End::Agreement

@@ -9,6 +9,7 @@ pub mod generated;
 pub mod picture;
 pub mod recipe;
 pub mod record;
+pub mod spoken;
 pub mod suite;
 pub mod trial;
 pub mod view;
@@ -39,6 +40,8 @@ pub struct Code {
     game: Game,
     /// Whether somebody is there to write tests and nothing else.
     has_tester: bool,
+    /// Whether all is said in single words.
+    is_spoken: bool,
 }
 
 impl Environment for Code {
@@ -50,6 +53,12 @@ impl Environment for Code {
                 "kind",
                 "What generated problems are about.",
                 ["mixed", "lists", "words", "numbers"],
+            ))
+            .setting(Setting::choice(
+                "observation",
+                "English, and programs as one writes them; or single words for tiny policies, \
+                 about one small number.",
+                ["text", "words"],
             ))
             .setting(Setting::integer("steps", "Steps of a generated problem.", 1..=6, 2))
             .setting(Setting::integer(
@@ -75,6 +84,18 @@ impl Environment for Code {
             .setting(Setting::integer("memory_mib", "Memory of one run.", 64..=512, 256))
             .preset("easy", "One step.", &[("steps", 1.into())])
             .preset(
+                "words",
+                "For tiny policies; a program that passes all tests ends it.",
+                &[
+                    ("observation", "words".into()),
+                    ("hidden_tests", 2.into()),
+                    ("examples", 1.into()),
+                    ("wanted_tests", 1.into()),
+                    // A tiny tester cannot work out two steps.
+                    ("end", "golden".into()),
+                ],
+            )
+            .preset(
                 "paper",
                 "As a coder and a tester are trained: few hidden tests, one test to write.",
                 &[("hidden_tests", 4.into()), ("wanted_tests", 1.into()), ("steps", 3.into())],
@@ -84,17 +105,21 @@ impl Environment for Code {
                 "Many steps, no examples, many hidden tests.",
                 &[("steps", 5.into()), ("examples", 0.into()), ("hidden_tests", 24.into())],
             )
-            .action("program", "a program in Python, in a block that begins with ```python")
-            .action(
-                "tests",
-                "tests as JSON, such as [{\"input\": \"5 a\\n\", \"output\": \"a a\\n\"}]",
-            )
+            .action("program", "a program in Python, written as the rules say")
+            .action("tests", "tests, written as the rules say")
             .action("plan", "a program that is only tried, in the same notation")
             .workflows(&["coder-tester", "solo"])
     }
 
-    fn configure(_settings: &[Configured]) -> Result<Configuration, Problem> {
-        Ok(Configuration::default().max_turns(TURNS).takes_records().private())
+    fn configure(settings: &[Configured]) -> Result<Configuration, Problem> {
+        let configuration = Configuration::default().max_turns(TURNS).private();
+        if !is_spoken(settings)? {
+            return Ok(configuration.takes_records());
+        }
+        match settings.text("kind")? {
+            "mixed" | "numbers" => Ok(configuration.vocabulary(spoken::vocabulary())),
+            kind => Err(spoken::not_spoken(&format!("problems of the kind `{kind}` are"))),
+        }
     }
 
     fn start(task: &Task) -> Result<Self, Problem> {
@@ -103,7 +128,9 @@ impl Environment for Code {
             shown: settings.integer("examples")?,
             hidden: settings.integer("hidden_tests")?,
         };
+        let is_spoken = is_spoken(settings)?;
         let challenge = match &task.entry {
+            Some(_) if is_spoken => return Err(spoken::not_spoken("records are")),
             Some(entry) => record::read(entry, counts)?,
             None => generated::draw(task, kind(settings)?, settings.integer("steps")?, counts)?,
         };
@@ -122,15 +149,16 @@ impl Environment for Code {
             _ => End::Golden,
         };
         let wanted = settings.integer("wanted_tests")?;
-        Ok(Code { game: Game::new(challenge, bounds, wanted, end), has_tester })
+        Ok(Code { game: Game::new(challenge, bounds, wanted, end), has_tester, is_spoken })
     }
 
     fn rules(&self, _seat: &Seat) -> String {
-        view::rules(&self.game.challenge)
+        if self.is_spoken { spoken::rules() } else { view::rules(&self.game.challenge) }
     }
 
     fn observe(&self, seat: &Seat) -> String {
-        view::show(&self.game, self.game.plan_of(seat))
+        let plan = self.game.plan_of(seat);
+        if self.is_spoken { spoken::show(&self.game, plan) } else { view::show(&self.game, plan) }
     }
 
     fn act(&mut self, seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
@@ -156,11 +184,19 @@ impl Environment for Code {
         let is_right = attempt.as_ref().is_some_and(|attempt| attempt.is_right);
         let is_tester = self.has_tester && seat.role == TESTER;
         if is_tester || (is_right && self.game.needs_tests()) {
-            let tests = suite::written(&challenge.problem.tests[challenge.hidden()]);
+            let hidden = &challenge.problem.tests[challenge.hidden()];
+            let tests = match self.is_spoken {
+                true => spoken::written(&hidden[..hidden.len().min(self.game.wanted())]),
+                false => suite::written(hidden),
+            };
             return Some(Action::new("tests", tests));
         }
         let solution = challenge.solution.as_ref()?;
-        Some(Action::new("program", format!("```python\n{}\n```", solution.trim_end())))
+        let program = match self.is_spoken {
+            true => solution.clone(),
+            false => format!("```python\n{}\n```", solution.trim_end()),
+        };
+        Some(Action::new("program", program))
     }
 
     fn reveal(&self) -> Option<String> {
@@ -194,8 +230,13 @@ impl Code {
     }
 }
 
+fn is_spoken(settings: &[Configured]) -> Result<bool, Problem> {
+    Ok(settings.text("observation")? == "words")
+}
+
 fn kind(settings: &[Configured]) -> Result<Option<Kind>, Problem> {
     Ok(match settings.text("kind")? {
+        _ if is_spoken(settings)? => Some(Kind::Spoken),
         "lists" => Some(Kind::Lists),
         "words" => Some(Kind::Words),
         "numbers" => Some(Kind::Numbers),

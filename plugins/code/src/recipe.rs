@@ -3,6 +3,7 @@
 
 mod lists;
 mod numbers;
+mod spoken;
 mod words;
 
 use plugin_sdk::Random;
@@ -17,6 +18,8 @@ pub enum Kind {
     Words,
     /// One whole number.
     Numbers,
+    /// One small number, told in single words for tiny policies.
+    Spoken,
 }
 
 /// Something that is done: in English, in Python, and here.
@@ -62,6 +65,7 @@ impl Recipe {
             Kind::Lists => Recipe::of(&lists::FORM, steps, random),
             Kind::Words => Recipe::of(&words::FORM, steps, random),
             Kind::Numbers => Recipe::of(&numbers::FORM, steps, random),
+            Kind::Spoken => Recipe::of(&spoken::FORM, steps, random),
         }
     }
 
@@ -78,13 +82,10 @@ impl Recipe {
             before = which;
         }
         let end = form.lasts[random.below(form.lasts.len())]();
-        let told = drawn.iter().map(|step| step.told.as_str()).enumerate();
-        let told: String = told.map(|(index, told)| format!("{}. {told}\n", index + 1)).collect();
-        let lines: String = drawn.iter().map(|step| format!("{}\n", step.python)).collect();
         let read = form.parse;
         Recipe {
-            statement: format!("{} Do this, in this order:\n{told}{}", form.told, end.told),
-            solution: format!("{}\n{lines}print({})\n", form.python, end.python),
+            statement: form.statement(&drawn, &end),
+            solution: form.solution(&drawn, &end),
             answer: Box::new(move |input| {
                 let value = drawn.iter().fold(read(input), |value, step| (step.applied)(value));
                 (end.applied)(value)
@@ -113,6 +114,44 @@ struct Form<T: 'static> {
     input: fn(&mut Random) -> String,
     steps: &'static [fn(&mut Random) -> Step<T>],
     lasts: &'static [fn() -> Last<T>],
+    style: Style,
+}
+
+/// How a problem is told and solved.
+enum Style {
+    /// In English, by a program of several lines.
+    Sentences,
+    /// In single words, by a program in one line.
+    Words,
+}
+
+impl<T> Form<T> {
+    fn statement(&self, steps: &[Step<T>], end: &Last<T>) -> String {
+        let told = steps.iter().map(|step| step.told.as_str());
+        match self.style {
+            Style::Sentences => {
+                let told = told.enumerate().map(|(index, told)| format!("{}. {told}\n", index + 1));
+                let told: String = told.collect();
+                format!("{} Do this, in this order:\n{told}{}", self.told, end.told)
+            }
+            Style::Words => told.chain([end.told.as_str()]).collect::<Vec<_>>().join(" "),
+        }
+    }
+
+    fn solution(&self, steps: &[Step<T>], end: &Last<T>) -> String {
+        let end = format!("print({})", end.python);
+        let lines = steps.iter().map(|step| step.python.as_str());
+        let lines: Vec<&str> = [self.python].into_iter().chain(lines).chain([&*end]).collect();
+        match self.style {
+            Style::Sentences => lines.join("\n") + "\n",
+            Style::Words => lines.join(" ; "),
+        }
+    }
+}
+
+/// The words of spoken problems and of their programs.
+pub fn vocabulary() -> Vec<String> {
+    spoken::vocabulary()
 }
 
 /// A number from `low` to `high`.

@@ -4,6 +4,7 @@ use grader::{Test, Value};
 use serde::{Deserialize, Serialize};
 
 use crate::challenge::Challenge;
+use crate::spoken;
 use crate::trial::Trial;
 
 /// Tests that are looked at, and bytes of one of them and of all that is read.
@@ -40,7 +41,9 @@ pub fn read(text: &str, challenge: &Challenge) -> Result<Vec<Test>, String> {
     let answer = text.rsplit_once("</think>").map_or(text, |(_, answer)| answer);
     let is_called = challenge.is_called();
     let mut tests: Vec<Test> = Vec::new();
-    for test in of_json(answer, is_called).unwrap_or_else(|| of_blocks(answer)) {
+    let read = of_json(answer, is_called).unwrap_or_else(|| of_blocks(answer));
+    let read = if read.is_empty() { spoken::read(answer) } else { read };
+    for test in read {
         let known = |other: &Test| key(other) == key(&test);
         let fits = size(&test) <= TEST_BYTES && matches!(test, Test::Call { .. }) == is_called;
         if fits && tests.len() < MOST && !tests.iter().chain(challenge.examples()).any(known) {

@@ -14,7 +14,7 @@ fn task() -> Task {
 }
 
 fn start(task: &Task) -> Code {
-    stand_in::install(8, |task| task);
+    stand_in::install(8, None, |task| task);
     Code::start(task).expect("a problem")
 }
 
@@ -153,7 +153,7 @@ fn plans_and_repeated_programs_add_up_to_the_worth_of_the_last_one() {
 
 #[test]
 fn lazy_players_earn_less_than_the_worst_solution() {
-    stand_in::install(200, |task| task);
+    stand_in::install(200, None, |task| task);
     for seed in 0..200 {
         let task = Task::of::<Code>(Split::Train, seed);
         let shown = Code::start(&task).expect("a problem").observe(&Seat::new("solo"));
@@ -195,3 +195,22 @@ fn tasks_are_the_same_for_ever() {
 const GOLDEN: &str = "8f7928e0f019a43b 1ad7734efe3a8acd 297cec91f376dafe \
     3e36b15a0384fa84 26e41c5bd641e365 8e315c6e05250f3d \
     1781acf0cadaee7b fd865a191ae0deec 98d6e466dae6165a";
+
+#[test]
+fn in_words_a_program_is_one_line_and_a_test_is_digits() {
+    stand_in::install(8, Some(Kind::Spoken), |task| task.with("observation", "words"));
+    let mut code = Code::start(&team().with("observation", "words")).expect("a problem");
+    let words = code::spoken::vocabulary();
+    let is_spoken =
+        |text: &str| text.split_whitespace().all(|word| words.contains(&word.to_owned()));
+    let (program, tests) = (advice(&code, "coder"), advice(&code, "tester"));
+    assert!(is_spoken(&program) && is_spoken(&tests), "{program} | {tests}");
+    assert!(program.starts_with("n = int(input()) ; n = "), "{program}");
+    say(&mut code, "coder", "program", "print(\"7\")");
+    say(&mut code, "tester", "tests", &tests);
+    let seen = code.observe(&Seat::new("coder"));
+    assert!(is_spoken(&seen) && seen.ends_with(" fails disagrees"), "{seen}");
+    let outcome = say(&mut code, "coder", "program", &program);
+    assert_eq!(outcome.status, Status::Solved);
+    assert!(code.observe(&Seat::new("coder")).ends_with(" passes agrees"));
+}

@@ -2,7 +2,7 @@
 
 use plugin_sdk::Random;
 
-use super::{Form, Last, Step, last, step, within};
+use super::{Form, Last, Step, Style, last, step, within};
 
 type List = Vec<i64>;
 
@@ -40,6 +40,7 @@ pub(super) const FORM: Form<List> = Form {
         rotate,
     ],
     lasts: &[all, sum, largest, count, spread, different],
+    style: Style::Sentences,
 };
 
 fn plain(told: &str, python: &str, applied: fn(List) -> List) -> Step<List> {

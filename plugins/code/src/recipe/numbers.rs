@@ -1,6 +1,6 @@
 //! One whole number that is not negative.
 
-use super::{Form, Last, Step, last, step, within};
+use super::{Form, Last, Step, Style, last, step, within};
 
 pub(super) const FORM: Form<u64> = Form {
     told: "The input is one whole number n.",
@@ -40,32 +40,32 @@ pub(super) const FORM: Form<u64> = Form {
         },
         |_| {
             let told = "Sort the digits of n, the smallest first; zeros at the front disappear.";
-            by(told, "int(\"\".join(sorted(str(n))))", 0, |n, _| {
-                let mut sorted: Vec<u64> = digits(n).collect();
-                sorted.sort_unstable();
-                sorted.into_iter().fold(0, |number, digit| 10 * number + digit)
-            })
+            by(told, "int(\"\".join(sorted(str(n))))", 0, |n, _| sorted(n))
         },
         |random| {
             let told = "If n is odd, replace it by BY times n plus 1, else by half of n.";
             let python = "BY * n + 1 if n % 2 else n // 2";
-            by(told, python, within(3, 9, random), |n, by| match n % 2 {
-                1 => by * n + 1,
-                _ => n / 2,
-            })
+            by(told, python, within(3, 9, random), collatz)
         },
     ],
     lasts: &[number, binary, apart, sum],
+    style: Style::Sentences,
 };
 
-fn by(told: &str, python: &str, by: i64, applied: impl Fn(u64, u64) -> u64 + 'static) -> Step<u64> {
+/// A step of n and a constant, which stands as BY in both texts.
+pub(super) fn by(
+    told: &str,
+    python: &str,
+    by: i64,
+    applied: impl Fn(u64, u64) -> u64 + 'static,
+) -> Step<u64> {
     let filled = |text: &str| text.replace("BY", &by.to_string());
     let amount = by.unsigned_abs();
     step(filled(told), format!("n = {}", filled(python)), move |n| applied(n, amount))
 }
 
 /// The digits, the ones first.
-fn digits(number: u64) -> impl DoubleEndedIterator<Item = u64> {
+pub(super) fn digits(number: u64) -> impl DoubleEndedIterator<Item = u64> {
     number
         .to_string()
         .bytes()
@@ -75,8 +75,18 @@ fn digits(number: u64) -> impl DoubleEndedIterator<Item = u64> {
         .into_iter()
 }
 
-fn reversed(number: u64) -> u64 {
+pub(super) fn reversed(number: u64) -> u64 {
     digits(number).fold(0, |reversed, digit| 10 * reversed + digit)
+}
+
+pub(super) fn sorted(number: u64) -> u64 {
+    let mut sorted: Vec<u64> = digits(number).collect();
+    sorted.sort_unstable();
+    sorted.into_iter().fold(0, |number, digit| 10 * number + digit)
+}
+
+pub(super) fn collatz(number: u64, by: u64) -> u64 {
+    if number % 2 == 1 { by * number + 1 } else { number / 2 }
 }
 
 fn number() -> Last<u64> {

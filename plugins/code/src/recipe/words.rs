@@ -2,7 +2,7 @@
 
 use plugin_sdk::Random;
 
-use super::{Form, Last, Step, last, step};
+use super::{Form, Last, Step, Style, last, step};
 
 type Words = Vec<String>;
 
@@ -59,6 +59,7 @@ pub(super) const FORM: Form<Words> = Form {
         join_pairs,
     ],
     lasts: &[all, letters, longest, initials, lengths],
+    style: Style::Sentences,
 };
 
 fn plain(told: &str, python: &str, applied: fn(Words) -> Words) -> Step<Words> {

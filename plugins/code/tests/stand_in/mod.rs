@@ -6,16 +6,17 @@ use std::collections::HashMap;
 use code::Code;
 use code::challenge::Counts;
 use code::generated;
+use code::recipe::Kind;
 use plugin_sdk::environment::{Split, Task};
 use plugin_sdk::sandbox::{self, Ending, Execution, Problem};
 
-/// Stand in for the sandbox in tasks with these settings, up to a seed.
-pub fn install(seeds: u32, change: impl Fn(Task) -> Task) {
+/// Stand in for the sandbox in tasks of a kind with these settings, up to a seed.
+pub fn install(seeds: u32, kind: Option<Kind>, change: impl Fn(Task) -> Task) {
     let mut known = HashMap::new();
     for split in Split::ALL {
         for seed in 0..seeds {
             let task = change(Task::of::<Code>(split, seed));
-            let (recipe, _) = generated::recipe(&task, None, 2, COUNTS).expect("a problem");
+            let (recipe, _) = generated::recipe(&task, kind, 2, COUNTS).expect("a problem");
             known.insert(recipe.solution.trim().to_owned(), recipe);
         }
     }
