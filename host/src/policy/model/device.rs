@@ -10,6 +10,7 @@ use std::sync::Once;
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
 use crate::config::DeviceChoice;
+use crate::rank::processors;
 use crate::policy::error::{PolicyError, first_line};
 
 /// A device that works.
@@ -100,7 +101,7 @@ pub(in crate::policy) fn default_threads(device: Device) -> usize {
     if device.is_gpu() {
         return 1;
     }
-    std::thread::available_parallelism().map_or(1, usize::from)
+    processors()
 }
 
 fn cuda(index: usize) -> Result<Device, PolicyError> {
