@@ -280,10 +280,7 @@ fn duplicates(policies: &Policies) -> Result<Policies, TrainerError> {
     policies.iter().map(copy).collect()
 }
 
-fn new_trainers(
-    team: &Team,
-    config: &Config,
-) -> Result<BTreeMap<String, Trainer>, ImitationError> {
+fn new_trainers(team: &Team, config: &Config) -> Result<BTreeMap<String, Trainer>, ImitationError> {
     let settings = &config.imitation;
     let train = TrainConfig {
         learning_rate: settings.learning_rate,

@@ -41,7 +41,10 @@ pub enum RanksError {
         reason: String,
     },
     /// Some are gone.
-    #[error("{who} of {world} is lost: it has ended, or nothing was heard of it for {seconds} s")]
+    #[error(
+        "{who} of {world} is lost: it ended, or has stood still for {seconds} s; what was saved \
+         stays, and `host train --resume` goes on with any number of processes"
+    )]
     Lost {
         /// Which.
         who: String,
@@ -74,6 +77,7 @@ pub struct Ranks(Option<Arc<Several>>);
 struct Several {
     rank: usize,
     world: usize,
+    neighbors: usize,
     // Left in this order: who serves the meeting goes last.
     group: Mutex<Group>,
     pulse: Pulse,
@@ -106,7 +110,9 @@ impl Ranks {
         let meeting = meeting(rank);
         let store = match &rank.service {
             Service::First(listener) if rank.number == 0 => {
-                listener.map_or(Ok(()), keep_to_oneself).map_err(|error| failed(error.to_string()))?;
+                listener
+                    .map_or(Ok(()), keep_to_oneself)
+                    .map_err(|error| failed(error.to_string()))?;
                 Store::serve(&meeting, *listener, ARRIVAL)
             }
             _ => Store::visit(&meeting, ARRIVAL),
@@ -117,8 +123,14 @@ impl Ranks {
         let group = Group::join(&store, own, &interface(rank), PATIENCE).map_err(torch)?;
         let beats = Store::visit(&meeting, ARRIVAL).map_err(torch)?;
         let pulse = Pulse::begin(beats, own, abandon);
-        let (rank, world) = own;
-        let several = Several { rank, world, group: Mutex::new(group), pulse, _store: store };
+        let several = Several {
+            rank: rank.number,
+            world: rank.world,
+            neighbors: rank.neighbors,
+            group: Mutex::new(group),
+            pulse,
+            _store: store,
+        };
         Ok(Ranks(Some(Arc::new(several))))
     }
 
@@ -135,6 +147,11 @@ impl Ranks {
     /// How many there are.
     pub fn world(&self) -> usize {
         self.0.as_ref().map_or(1, |several| several.world)
+    }
+
+    /// How many are on this machine, with which its memory is shared.
+    pub fn neighbors(&self) -> usize {
+        self.0.as_ref().map_or(1, |several| several.neighbors)
     }
 
     /// Whether this is rank 0, which writes what is written and says what is said.

@@ -196,6 +196,7 @@ impl Trainer {
                 self.apply(policy, gradient, &mut tally)?;
             }
         }
+        tally.add_up(&self.ranks)?;
         self.step += 1;
         Ok(tally.imitation_metrics())
     }

@@ -371,9 +371,10 @@ impl Training {
         if self.team.ranks.is_alone() {
             return Ok(());
         }
-        let own = self.trainers.iter().filter_map(|(name, trainer)| {
-            Some(trainer.fingerprint(self.team.policies.get(name)?))
-        });
+        let own = self
+            .trainers
+            .iter()
+            .filter_map(|(name, trainer)| Some(trainer.fingerprint(self.team.policies.get(name)?)));
         let own: Vec<i64> = own.collect::<Result<_, _>>()?;
         Ok(self.team.ranks.check("weights", own)?)
     }

@@ -5,6 +5,7 @@
 // message and a return value other than 0.
 
 #include <ATen/ATen.h>
+#include <c10/util/Logging.h>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
@@ -60,6 +61,8 @@ int troupe_store_open(
     const char* host, int port, int serves, int listener, const char* prefix,
     std::int64_t timeout_ms, Store** out, char* message, std::size_t capacity) {
     return guarded(message, capacity, [&] {
+        // Python's torch does it; without it TORCH_CPP_LOG_LEVEL is not looked at.
+        c10::initLogging();
         c10d::TCPStoreOptions options;
         options.port = static_cast<std::uint16_t>(port);
         options.isServer = serves != 0;

@@ -222,8 +222,7 @@ mod tests {
     fn ranks<R: Send>(world: usize, work: impl Fn(usize, Group) -> R + Sync) -> Vec<R> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let meeting =
-            Meeting { host: "127.0.0.1".to_owned(), port, prefix: "test".to_owned() };
+        let meeting = Meeting { host: "127.0.0.1".to_owned(), port, prefix: "test".to_owned() };
         let patience = Duration::from_secs(20);
         let socket = listener.into_raw_fd();
         let served = Store::serve(&meeting, Some(socket), patience).unwrap();

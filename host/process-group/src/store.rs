@@ -114,14 +114,7 @@ impl Store {
         #[expect(unsafe_code, reason = "calls the C++ half")]
         // SAFETY: the store is open, the text ends with a zero.
         call(|message, capacity| unsafe {
-            troupe_store_add(
-                self.raw(),
-                name.as_ptr(),
-                amount,
-                &raw mut sum,
-                message,
-                capacity,
-            )
+            troupe_store_add(self.raw(), name.as_ptr(), amount, &raw mut sum, message, capacity)
         })?;
         Ok(sum)
     }

@@ -64,9 +64,11 @@ impl Rank {
         }
         let number = |name: &'static str, otherwise: usize| match variable(name) {
             None => Ok(otherwise),
-            Some(value) => value
-                .parse()
-                .map_err(|_| RankError { name, value, reason: "not a number that it can be" }),
+            Some(value) => value.parse().map_err(|_| RankError {
+                name,
+                value,
+                reason: "not a number that it can be",
+            }),
         };
         let (world, rank) = (number("WORLD_SIZE", 1)?, number("RANK", 0)?);
         if rank >= world {

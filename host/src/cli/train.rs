@@ -5,7 +5,7 @@ use std::path::Path;
 use super::args::{ConfigArgs, TrainArgs};
 use super::ranks::meet;
 use super::stop::StopSignal;
-use super::{is_lost, load_config, report};
+use super::{load_config, report};
 use crate::checkpoint::{FoundCheckpoint, load_latest};
 use crate::config::{Config, ConfigError, Estimator, LossAggregation};
 use crate::error::ExitCode;
@@ -61,14 +61,9 @@ pub fn run(
     let manifest = manifest(&config, Settled::of(&settled), &team, device)?;
     settle(&folder, &manifest, &config, args.accept_changes)?;
     ranks.check("plugins or policies", (&manifest.plugins, &manifest.policies))?;
-    let resume = resume_command(folder.path());
-    let stop = StopSignal::listen(format!("stopped; go on with {resume}"))?;
-    let went = load_and_train(settled, team, folder, &stop, args.verify_logprobs);
-    went.inspect_err(|error| {
-        if error.chain().any(is_lost) {
-            report::note(&format!("what was saved stays; go on with {resume}"));
-        }
-    })
+    let stop =
+        StopSignal::listen(format!("stopped; go on with {}", resume_command(folder.path())))?;
+    load_and_train(settled, team, folder, &stop, args.verify_logprobs)
 }
 
 fn load_and_train(
@@ -79,7 +74,8 @@ fn load_and_train(
     verify_logprobs: bool,
 ) -> anyhow::Result<u8> {
     let ranks = team.ranks.clone();
-    let checkpoint = ranks.agree(|| load_latest(&folder.checkpoints()).map_err(anyhow::Error::from));
+    let checkpoint =
+        ranks.agree(|| load_latest(&folder.checkpoints()).map_err(anyhow::Error::from));
     let mut training = match checkpoint? {
         Some(checkpoint) => go_on(config, team, folder, checkpoint)?,
         None => begin(config, team, folder)?,

@@ -113,18 +113,14 @@ impl Measures {
 }
 
 impl Measured {
-    /// How many numbers it is.
-    pub(super) const COUNT: usize = 4;
-
     /// Its numbers, in the order of its fields.
-    pub(super) fn numbers(&self) -> [f64; Self::COUNT] {
+    pub(super) fn numbers(&self) -> [f64; 4] {
         [self.loss, self.clipped_low, self.clipped_high, self.tokens]
     }
 
     /// Of these numbers.
-    pub(super) fn of(numbers: &[f64]) -> Self {
-        let at = |index: usize| numbers[index];
-        Measured { loss: at(0), clipped_low: at(1), clipped_high: at(2), tokens: at(3) }
+    pub(super) fn of([loss, clipped_low, clipped_high, tokens]: [f64; 4]) -> Self {
+        Measured { loss, clipped_low, clipped_high, tokens }
     }
 
     /// Take in another part of the mini-batch.

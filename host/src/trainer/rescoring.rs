@@ -3,11 +3,11 @@
 use tch::Tensor;
 
 use super::TrainerError;
-use super::shares;
 use super::bundle::{Answer, Bundle, bundle};
 use super::pack::{Target, micro_batches};
 use super::pass::{chunks, scored};
 use super::scores::Scores;
+use super::shares;
 use crate::policy::{Policy, SamplingByRole};
 use crate::ranks::Ranks;
 use crate::trajectory::Sample;

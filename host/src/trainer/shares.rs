@@ -10,7 +10,6 @@ use tch::Tensor;
 use super::TrainerError;
 use super::bundle::Bundle;
 use super::gradient::Gradient;
-use super::objective::Measured;
 use crate::ranks::Ranks;
 
 /// Those of some bundles that are this rank's: about as many tokens as any other's.
@@ -32,21 +31,13 @@ pub(super) fn own<'b, 'a>(
     own.collect()
 }
 
-/// Have each gradient be the sum of all ranks'.
+/// Have each gradient be the sum of all ranks'. What was measured is summed once an update:
+/// [`Tally::add_up`](super::metrics::Tally::add_up).
 pub(super) fn add_up(ranks: &Ranks, gradients: &mut [Gradient]) -> Result<(), TrainerError> {
     if ranks.is_alone() {
         return Ok(());
     }
-    for gradient in &mut *gradients {
-        add_up_tensor(ranks, &mut gradient.buffer)?;
-    }
-    let mut measured: Vec<f64> =
-        gradients.iter().flat_map(|gradient| gradient.measured.numbers()).collect();
-    ranks.sum(&mut measured)?;
-    for (gradient, numbers) in gradients.iter_mut().zip(measured.chunks(Measured::COUNT)) {
-        gradient.measured = Measured::of(numbers);
-    }
-    Ok(())
+    gradients.iter_mut().try_for_each(|gradient| add_up_tensor(ranks, &mut gradient.buffer))
 }
 
 /// A GPU's numbers go by way of the host's memory.

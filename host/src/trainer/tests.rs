@@ -80,7 +80,9 @@ fn distance(left: &Policy, right: &Policy) -> f32 {
 }
 
 fn scores(policy: &Policy, samples: &[&Sample], sampling: &Sampling) -> Vec<Vec<f32>> {
-    rescore(&Ranks::alone(), &[(policy, samples.to_vec())], &sampling.clone().into(), 16_384).unwrap().remove(0)
+    rescore(&Ranks::alone(), &[(policy, samples.to_vec())], &sampling.clone().into(), 16_384)
+        .unwrap()
+        .remove(0)
 }
 
 /// Two adapters over one base, moved off their start so that they differ.

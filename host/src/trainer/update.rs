@@ -84,8 +84,10 @@ fn update(
     let before = Standing::of(&members, &gauge, sampling)?;
     let learners: Vec<(&Policy, &[CreditedSample])> =
         members.iter().map(|member| (&*member.policy, member.rows)).collect();
-    let anchors = Anchor::of(&members[0].trainer.config, &learners, sampling, &members[0].trainer.ranks)?;
+    let anchors =
+        Anchor::of(&members[0].trainer.config, &learners, sampling, &members[0].trainer.ranks)?;
     learn(&mut members, &batches, &anchors, &mut tallies, sampling)?;
+    tallies.iter_mut().try_for_each(|tally| tally.add_up(&members[0].trainer.ranks))?;
     members.iter_mut().for_each(|member| member.trainer.step += 1);
     let after = match batches.iter().all(Vec::is_empty) {
         true => before.clone(),
