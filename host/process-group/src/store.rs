@@ -32,6 +32,10 @@ pub struct Store(NonNull<RawStore>);
 // SAFETY: libtorch's stores lock themselves.
 unsafe impl Send for Store {}
 
+#[expect(unsafe_code, reason = "says what the C++ half keeps to")]
+// SAFETY: as above.
+unsafe impl Sync for Store {}
+
 #[expect(unsafe_code, reason = "declares the C++ half")]
 // SAFETY: declared as in group.cpp.
 unsafe extern "C" {
