@@ -89,7 +89,7 @@ pub fn save_checkpoint<E: From<StorageError>>(
 }
 
 /// A checkpoint that was checked file by file.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct FoundCheckpoint {
     /// Its folder.
     pub path: PathBuf,

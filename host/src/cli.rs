@@ -5,6 +5,7 @@ mod eval;
 mod imitate;
 mod play;
 mod policy;
+mod ranks;
 mod report;
 mod serve;
 mod stop;
@@ -24,6 +25,7 @@ use crate::family::FamilyError;
 use crate::imitation::{ImitationError, RecordingError};
 use crate::plugin::PluginError;
 use crate::policy::{Device, PolicyError};
+use crate::ranks::RanksError;
 use crate::rollout::{RoleMapError, RolloutError};
 use crate::team::TeamError;
 use crate::trainer::{DoesNotFit, TrainerError};
@@ -63,10 +65,33 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
             _ => ExitCode::Policy,
         });
     }
+    if is_lost(cause) {
+        return Some(ExitCode::Lost);
+    }
     of_team(cause)
         .or_else(|| of_family(cause))
         .or_else(|| of_training(cause))
         .or_else(|| code_of_runtime(cause))
+}
+
+/// Whether it comes of the other processes of the run.
+fn is_lost(cause: &(dyn Error + 'static)) -> bool {
+    let in_rollout = |error: &RolloutError| matches!(error, RolloutError::Ranks(_));
+    let in_trainer = |error: &TrainerError| matches!(error, TrainerError::Ranks(_));
+    let in_training = |error: &TrainingError| match error {
+        TrainingError::Ranks(_) => true,
+        TrainingError::Rollout(error) => in_rollout(error),
+        TrainingError::Trainer(error) => in_trainer(error),
+        _ => false,
+    };
+    let in_imitation = |error: &ImitationError| match error {
+        ImitationError::Rollout(error) => in_rollout(error),
+        ImitationError::Trainer(error) => in_trainer(error),
+        _ => false,
+    };
+    cause.is::<RanksError>()
+        || cause.downcast_ref().is_some_and(in_training)
+        || cause.downcast_ref().is_some_and(in_imitation)
 }
 
 fn of_team(cause: &(dyn Error + 'static)) -> Option<ExitCode> {

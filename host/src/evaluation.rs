@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::config::{RolloutConfig, SamplingScheme};
 use crate::metrics::{Answers, Success};
 use crate::plugin::Split;
-use crate::rollout::{Rollout, RolloutError, Scenario, TaskSeed, collect};
+use crate::rollout::{Rollout, RolloutError, Scenario, TaskSeed, collect_among};
 use crate::seed::Seed;
 use crate::team::Team;
 
@@ -59,7 +59,8 @@ pub fn evaluate(
     let scenarios = team.families.iter().map(|family| &family.scenario);
     let tasks: Vec<TaskSeed> =
         scenarios.clone().flat_map(|scenario| tasks(scenario, held_out)).collect();
-    let rollout = collect(&team.role_map, &team.policies, &tasks, &config, 1.0)?;
+    let Team { ranks, role_map, policies, .. } = team;
+    let rollout = collect_among(ranks, role_map, policies, &tasks, &config, 1.0)?;
     let of_family = |scenario: &Arc<Scenario>| {
         let own = rollout.episodes.iter().filter(|episode| episode.family == scenario.family);
         (scenario.family.clone(), Success::of_several(own, held_out.samples))

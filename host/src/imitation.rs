@@ -208,7 +208,7 @@ fn follow(
     mut report: impl FnMut(ImitationStep, &Policies) -> Result<(), ImitationError>,
 ) -> Result<Course, ImitationError> {
     let settings = &config.imitation;
-    let mut trainers = new_trainers(&team.policies, config)?;
+    let mut trainers = new_trainers(team, config)?;
     let (tasks, seed) = (settings.tasks, seed(config));
     let held_out = HeldOutTasks {
         split: Split::Validation,
@@ -280,10 +280,7 @@ fn duplicates(policies: &Policies) -> Result<Policies, TrainerError> {
     policies.iter().map(copy).collect()
 }
 
-fn new_trainers(
-    policies: &Policies,
-    config: &Config,
-) -> Result<BTreeMap<String, Trainer>, ImitationError> {
+fn new_trainers(team: &Team, config: &Config) -> Result<BTreeMap<String, Trainer>, ImitationError> {
     let settings = &config.imitation;
     let train = TrainConfig {
         learning_rate: settings.learning_rate,
@@ -292,9 +289,10 @@ fn new_trainers(
         decay: Decay::Constant,
         ..config.train.clone()
     };
-    let new =
-        |(name, policy): (&String, &Policy)| Ok((name.clone(), Trainer::new(policy, &train)?));
-    policies.iter().filter(|(name, _)| config.trains(name)).map(new).collect()
+    let new = |(name, policy): (&String, &Policy)| {
+        Ok((name.clone(), Trainer::new(policy, &train)?.among(&team.ranks)))
+    };
+    team.policies.iter().filter(|(name, _)| config.trains(name)).map(new).collect()
 }
 
 /// One optimizer step for each policy on its own roles' demonstrations: the mean loss.

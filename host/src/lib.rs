@@ -8,7 +8,7 @@
 //! checkpoint`; the loop itself is [`training::Training::step`].
 
 pub use runtime::{
-    archive, config, error, grading, interval, loading, outcome, parallel, plugin, program,
+    archive, config, error, grading, interval, loading, outcome, parallel, plugin, program, rank,
     records, retrieval, sandbox, seed, server, storage, table, totals, trajectory,
 };
 
@@ -24,6 +24,7 @@ pub mod advantage;
 pub mod audit;
 pub mod metrics;
 pub mod scalars;
+pub mod ranks;
 pub mod policy;
 pub mod serving;
 pub mod rollout;

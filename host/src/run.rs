@@ -28,7 +28,7 @@ pub use outcomes_log::{OutcomesLog, lines_of};
 use crate::archive::{episode_file, find_config, is_stillborn, table_file};
 use crate::config::{Config, RunConfig};
 use crate::manifest::Manifest;
-use crate::metrics::Success;
+use crate::metrics::{Outcome, Success};
 use crate::storage::{
     Lock, StorageError, create_folder, list_folder, read_json, tidy, write_file, write_json,
 };
@@ -79,12 +79,13 @@ pub struct Change {
     pub after: Success,
 }
 
-/// An open run folder. Only one process has it at a time.
+/// An open run folder. Only one process has it at a time; the other processes of its run watch
+/// it, and what they are told to write is written by that one.
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
-    /// Held, not read.
-    _lock: Lock,
+    /// Nothing if this process only watches.
+    lock: Option<Lock>,
 }
 
 impl RunFolder {
@@ -105,7 +106,7 @@ impl RunFolder {
             return Err(StorageError::Unfit { path, reason });
         }
         create_folder(&path.join("episodes"))?;
-        let run = RunFolder { _lock: lock(&path)?, path };
+        let run = RunFolder { lock: Some(lock(&path)?), path };
         run.write_config(config)?;
         Ok(run)
     }
@@ -121,11 +122,21 @@ impl RunFolder {
     /// Open a run folder to resume it.
     pub fn open(path: &Path) -> Result<Self, StorageError> {
         find_config(path)?;
-        let run = RunFolder { _lock: lock(path)?, path: path.to_owned() };
+        let run = RunFolder { lock: Some(lock(path)?), path: path.to_owned() };
         tidy(path)?;
         tidy(&run.checkpoints())?;
         create_folder(&path.join("episodes"))?;
         Ok(run)
+    }
+
+    /// The folder of a run that another process writes.
+    pub fn watch(path: PathBuf) -> Self {
+        RunFolder { path, lock: None }
+    }
+
+    /// Whether it is this process that writes what is written.
+    pub fn is_written_here(&self) -> bool {
+        self.lock.is_some()
     }
 
     /// Where it is.
@@ -188,13 +199,23 @@ impl RunFolder {
         Ok(found.grave.into_iter().chain(slight).collect())
     }
 
+    /// Add a line to the figures.
+    pub fn append_metrics(&self, record: &impl Serialize) -> Result<(), StorageError> {
+        if self.is_written_here() { self.metrics().append(record) } else { Ok(()) }
+    }
+
+    /// Add what became of held-out episodes.
+    pub fn append_outcomes(&self, outcomes: &[Outcome]) -> Result<(), StorageError> {
+        if self.is_written_here() { self.outcomes().append(outcomes) } else { Ok(()) }
+    }
+
     /// Its figures.
     pub fn metrics(&self) -> MetricsLog<'_> {
         MetricsLog { folder: &self.path }
     }
 
     /// What became of its held-out episodes.
-    pub fn outcomes(&self) -> OutcomesLog<'_> {
+    fn outcomes(&self) -> OutcomesLog<'_> {
         OutcomesLog { folder: &self.path }
     }
 
@@ -202,6 +223,9 @@ impl RunFolder {
     /// were written by a process that did not live to save a checkpoint, and
     /// will be written again.
     pub fn rewind(&self, step: Option<usize>) -> Result<(), StorageError> {
+        if !self.is_written_here() {
+            return Ok(());
+        }
         self.metrics().rewind(step)?;
         self.outcomes().rewind(step)?;
         remove_later(&self.path.join("episodes"), step.map(episode_file))?;
@@ -214,7 +238,7 @@ impl RunFolder {
 
     /// Write some of a step's episodes.
     pub fn write_episodes(&self, step: usize, episodes: &[Episode]) -> Result<(), StorageError> {
-        if episodes.is_empty() {
+        if episodes.is_empty() || !self.is_written_here() {
             return Ok(());
         }
         let path = self.path.join("episodes").join(episode_file(step));
@@ -232,6 +256,9 @@ impl RunFolder {
     /// Write a step's answers, unless the tables before it have come to `limit`
     /// bytes: whether they were written.
     pub fn write_table(&self, step: usize, rows: &[Row], limit: u64) -> Result<bool, StorageError> {
+        if !self.is_written_here() {
+            return Ok(true);
+        }
         let folder = self.tables();
         create_folder(&folder)?;
         let mut bytes = 0;
@@ -248,6 +275,9 @@ impl RunFolder {
 
     /// Write what the run came to.
     pub fn write_summary(&self, summary: &Summary) -> Result<(), StorageError> {
+        if !self.is_written_here() {
+            return Ok(());
+        }
         write_json(&self.path.join("summary.json"), summary)
     }
 

@@ -10,6 +10,7 @@ use crate::family::{Family, FamilyError, set_families};
 use crate::loading::bind_grants;
 use crate::plugin::{Plugin, Split};
 use crate::policy::{Device, Policy, PolicyError, RemotePolicy};
+use crate::ranks::Ranks;
 use crate::rollout::{Demonstrator, Next, Policies, RoleMap, RoleMapError, Scenario};
 use crate::seed::Seed;
 use crate::trajectory::Author;
@@ -27,6 +28,8 @@ pub struct Team {
     pub role_map: RoleMap,
     /// The policies the role map names, but for those on servers.
     pub policies: Policies,
+    /// The processes that play and learn together.
+    pub ranks: Ranks,
 }
 
 /// Why there is no team.
@@ -99,7 +102,7 @@ impl Team {
             check_tokenizer(&name, &policy, &families, &words)?;
             policies.insert(name, policy);
         }
-        Ok(Team { families, role_map, policies })
+        Ok(Team { families, role_map, policies, ranks: Ranks::alone() })
     }
 
     /// Have every snapshot that is due after `step` be what its source is now.

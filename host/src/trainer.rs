@@ -24,6 +24,7 @@ mod rate;
 mod rescoring;
 mod schedule;
 mod scores;
+mod shares;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -34,6 +35,7 @@ use std::sync::Arc;
 
 use crate::config::{Choice, TrainConfig};
 use crate::policy::{Policy, PolicyError, SamplingByRole};
+use crate::ranks::{Ranks, RanksError};
 use crate::seed::Seed;
 use crate::storage::StorageError;
 use crate::trajectory::Sample;
@@ -80,6 +82,9 @@ pub enum TrainerError {
     /// Greedy answers carry no probability to raise or lower.
     #[error("answers drawn at `temperature = 0` cannot be trained on; sample above 0")]
     Greedy,
+    /// Another process of the run is lost.
+    #[error(transparent)]
+    Ranks(#[from] RanksError),
     /// libtorch reported an error.
     #[error("libtorch: {}", .0.to_string().lines().next().unwrap_or_default())]
     Torch(#[from] tch::TchError),
@@ -119,6 +124,8 @@ pub struct Trainer {
     spent: Option<f64>,
     /// The policy as it was at the start, if it is compared with.
     reference: Option<Policy>,
+    /// The processes that it shares its work with.
+    ranks: Ranks,
 }
 
 impl Trainer {
@@ -135,7 +142,14 @@ impl Trainer {
         if config.learning_rate == 0.0 {
             config.learning_rate = suitable_rate(policy);
         }
-        Ok(Trainer { config, optimizer, step: 0, rate_scale: 1.0, spent: None, reference })
+        let ranks = Ranks::alone();
+        Ok(Trainer { config, optimizer, step: 0, rate_scale: 1.0, spent: None, reference, ranks })
+    }
+
+    /// Share the work with other processes, which have the same policy and learn from the same.
+    #[must_use]
+    pub fn among(self, ranks: &Ranks) -> Self {
+        Trainer { ranks: ranks.clone(), ..self }
     }
 
     /// Learn from `rows`, and be measured on them: [`update_together`] of one.
@@ -182,6 +196,7 @@ impl Trainer {
                 self.apply(policy, gradient, &mut tally)?;
             }
         }
+        tally.add_up(&self.ranks)?;
         self.step += 1;
         Ok(tally.imitation_metrics())
     }
@@ -201,6 +216,14 @@ impl Trainer {
         self.rate_scale *= 0.5;
     }
 
+    /// A number that is another one when any trained weight of the policy is.
+    ///
+    /// # Errors
+    /// If libtorch fails.
+    pub fn fingerprint(&self, policy: &Policy) -> Result<i64, TrainerError> {
+        self.optimizer.fingerprint(policy.trainable())
+    }
+
     /// A copy that goes on independently.
     ///
     /// # Errors
@@ -213,20 +236,24 @@ impl Trainer {
             rate_scale: self.rate_scale,
             spent: self.spent,
             reference: self.reference.as_ref().map(Policy::duplicate).transpose()?,
+            ranks: self.ranks.clone(),
         })
     }
 
     /// Gradients of the learners' objectives over `bundles`, which come with
-    /// the index of their learner.
+    /// the index of their learner: of all ranks together, each of which takes its share.
     fn gradients(
         &self,
         learners: &[Learner],
         bundles: &[(usize, &Bundle)],
     ) -> Result<Vec<Gradient>, TrainerError> {
         let device = learners[0].policy.device();
-        let batches = micro_batches(bundles, self.config.microbatch_tokens, device);
+        let own = shares::own(&self.ranks, bundles);
+        let batches = micro_batches(&own, self.config.microbatch_tokens, device);
         let checkpointing = self.config.gradient_checkpointing == Choice::On;
-        gradients(learners, &batches, checkpointing)
+        let mut gradients = gradients(learners, &batches, checkpointing)?;
+        shares::add_up(&self.ranks, &mut gradients)?;
+        Ok(gradients)
     }
 
     /// Change the weights, unless the gradient is not a number.

@@ -23,7 +23,8 @@ use crate::guard::{Alarm, Guard};
 use crate::health::Health;
 use crate::metrics::{HeldOut, Spent, StepRecord, Success, Totals, measure_groups};
 use crate::policy::{Policy, PolicyError};
-use crate::rollout::{Rollout, RolloutError, collect};
+use crate::ranks::RanksError;
+use crate::rollout::{Rollout, RolloutError, collect_among};
 use crate::run::{Change, RunFolder, Summary};
 use crate::seed::Seed;
 use crate::storage::StorageError;
@@ -51,6 +52,9 @@ pub enum TrainingError {
     /// The run folder could not be written or read.
     #[error(transparent)]
     Storage(#[from] StorageError),
+    /// Another process of the run is lost, or has come to something else.
+    #[error(transparent)]
+    Ranks(#[from] RanksError),
     /// What the step did to the policies is not what training is for.
     #[error(transparent)]
     Alarm(#[from] Alarm),
@@ -144,7 +148,8 @@ impl Training {
         let mut trainers = BTreeMap::new();
         for (name, policy) in &team.policies {
             if config.trains(name) {
-                trainers.insert(name.clone(), Trainer::new(policy, &config.train)?);
+                let trainer = Trainer::new(policy, &config.train)?.among(&team.ranks);
+                trainers.insert(name.clone(), trainer);
             }
         }
         let seed = Seed::new(config.run.seed).named("training");
@@ -202,11 +207,12 @@ impl Training {
         let full = self.store(&rollout, &credits)?;
         record.largest_logprob_difference = self.rescore(&rollout.samples)?;
         self.update(&rollout.samples, &credits, &mut record)?;
+        self.check_weights()?;
         self.team.take_snapshots(&self.config, self.progress.step)?;
         record.warnings = self.look_back(&rollout, &credits);
         record.warnings.extend(full);
         advance(&self.team.families, &mut self.progress.standings, &rollout.episodes);
-        self.count_time();
+        self.count_time()?;
         self.spent = self.share_spent();
         let limit = self.config.train.max_movement;
         let alarm = self.progress.guard.check(self.progress.step, &record.updates, limit);
@@ -239,7 +245,7 @@ impl Training {
     /// Write the summary.
     pub fn finish(mut self) -> Result<(Summary, RunFolder), TrainingError> {
         let best = self.test_best()?;
-        self.count_time();
+        self.count_time()?;
         // Without a step, nothing has changed.
         let before = self.progress.before.clone();
         let after = self.progress.after.clone().unwrap_or_else(|| before.clone());
@@ -289,10 +295,10 @@ impl Training {
             [seed, order] = [seed, order].map(|seed| seed.named("refill").at(round as u64));
         }
         let first = (self.progress.step as u64 - 1) * self.config.rollout.tasks_per_step as u64;
-        let Team { families, role_map, policies } = &self.team;
+        let Team { families, role_map, policies, ranks } = &self.team;
         let tasks = training_tasks(families, &self.progress.standings, first, count, seed, order);
         let (settings, alpha) = (&self.config.rollout, self.config.advantage.alpha);
-        Ok(collect(role_map, policies, &tasks, settings, alpha)?)
+        Ok(collect_among(ranks, role_map, policies, &tasks, settings, alpha)?)
     }
 
     /// Tasks with answers that are worth more or less than those they are compared with.
@@ -360,6 +366,19 @@ impl Training {
         Ok(())
     }
 
+    /// Nobody learns on beside the others.
+    fn check_weights(&self) -> Result<(), TrainingError> {
+        if self.team.ranks.is_alone() {
+            return Ok(());
+        }
+        let own = self
+            .trainers
+            .iter()
+            .filter_map(|(name, trainer)| Some(trainer.fingerprint(self.team.policies.get(name)?)));
+        let own: Vec<i64> = own.collect::<Result<_, _>>()?;
+        Ok(self.team.ranks.check("weights", own)?)
+    }
+
     /// The largest difference between a token's log-probability as sampled
     /// and as the training graph has it; nothing if nobody asked.
     fn rescore(&self, samples: &[Sample]) -> Result<Option<f64>, TrainingError> {
@@ -371,7 +390,8 @@ impl Training {
         let policies: Vec<(&Policy, Vec<&Sample>)> = (self.trainers.keys())
             .filter_map(|name| Some((self.team.policies.get(name)?, own(name))))
             .collect();
-        let scores = rescore(&policies, &sampling, self.config.train.microbatch_tokens)?;
+        let tokens = self.config.train.microbatch_tokens;
+        let scores = rescore(&self.team.ranks, &policies, &sampling, tokens)?;
         let own = policies.iter().flat_map(|(_, own)| own).zip(scores.iter().flatten());
         let mut largest = 0.0_f64;
         for (sample, rescored) in own {
@@ -383,7 +403,10 @@ impl Training {
     }
 
     fn save(&mut self) -> Result<(), TrainingError> {
-        self.count_time();
+        self.count_time()?;
+        if !self.folder.is_written_here() {
+            return Ok(());
+        }
         let checkpoints = self.folder.checkpoints();
         let write = |folder: &Path| -> Result<(), TrainingError> {
             let changes = |name: &String| {
@@ -403,10 +426,12 @@ impl Training {
         Ok(())
     }
 
-    fn count_time(&mut self) {
-        let (seconds, cpu_seconds) = self.lap.turn();
-        self.progress.spent.seconds += seconds;
-        self.progress.spent.cpu_seconds += cpu_seconds;
+    /// By the clock of rank 0, and what all ranks have worked meanwhile.
+    fn count_time(&mut self) -> Result<(), TrainingError> {
+        let laps = self.team.ranks.gather(self.lap.turn())?;
+        self.progress.spent.seconds += laps[0].0;
+        self.progress.spent.cpu_seconds += laps.iter().map(|(_, worked)| worked).sum::<f64>();
+        Ok(())
     }
 }
 

@@ -148,6 +148,7 @@ fn a_library_is_named_only_by_the_modules_that_architecture_md_says() {
         ("http_body", &["server"]),
         ("tch", &["policy", "trainer"]),
         ("torch_sys", &["policy", "trainer"]),
+        ("process_group", &["ranks", "trainer"]),
         ("ureq", &["policy"]),
         ("parquet", &["data", "table"]),
         ("bm25", &["retrieval"]),

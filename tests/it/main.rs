@@ -30,6 +30,7 @@ mod opponents;
 mod pages;
 mod outcomes;
 mod plugins;
+mod processes;
 mod projects;
 mod remote;
 mod replay;

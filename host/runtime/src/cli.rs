@@ -10,11 +10,13 @@ mod experiment;
 mod grade;
 mod page;
 mod plugin;
+mod processes;
 pub mod report;
 mod run;
 mod serve;
 mod watch;
 
+use std::env;
 use std::error::Error;
 use std::process;
 
@@ -31,6 +33,7 @@ use crate::loading::LoadError;
 use crate::plugin::{PluginError, PluginFailure, THREAD_STACK_BYTES, announce_compilations};
 use crate::program::SandboxError;
 use crate::project::ProjectError;
+use crate::rank::{Rank, RankError, processors};
 use crate::sandbox::{StartError, work};
 use crate::server::ServeError;
 use crate::storage::StorageError;
@@ -82,8 +85,11 @@ fn carry_out(cli: Cli) -> anyhow::Result<u8> {
         Command::Serve(args) if args.policy.is_some() => Err(engine::become_engine().into()),
         Command::Serve(args) => with_workers(|| serve::run(&args)),
         Command::Plugin(command) => with_workers(|| plugin::run(command)),
-        Command::Train(_)
-        | Command::Advantage(_)
+        Command::Train(args) => match processes::to_start(&args)? {
+            Some(count) => return processes::run(count),
+            None => Err(engine::become_engine().into()),
+        },
+        Command::Advantage(_)
         | Command::Eval(_)
         | Command::Imitate(_)
         | Command::Policy(_)
@@ -97,7 +103,11 @@ fn carry_out(cli: Cli) -> anyhow::Result<u8> {
 /// # Errors
 /// If there are no threads to be had, or it fails itself.
 pub fn with_workers<R>(work: impl FnOnce() -> anyhow::Result<R>) -> anyhow::Result<R> {
-    rayon::ThreadPoolBuilder::new().stack_size(THREAD_STACK_BYTES).build_global()?;
+    let mut pool = rayon::ThreadPoolBuilder::new().stack_size(THREAD_STACK_BYTES);
+    if Rank::of_environment()?.is_some() && env::var_os("RAYON_NUM_THREADS").is_none() {
+        pool = pool.num_threads(processors());
+    }
+    pool.build_global()?;
     work()
 }
 
@@ -118,6 +128,7 @@ pub fn load_config(args: &ConfigArgs) -> Result<Config, ConfigError> {
 pub fn code_of(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
     if cause.is::<ConfigError>()
         || cause.is::<UsageError>()
+        || cause.is::<RankError>()
         || cause.is::<GradingError>()
         || cause.is::<check_answer::PairError>()
         || cause.is::<RecordFileError>()

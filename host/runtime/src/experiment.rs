@@ -26,7 +26,7 @@ mod table;
 mod tests;
 
 pub use address::Addresses;
-pub use children::{Children, heed_leash};
+pub use children::{Children, LEASH, heed_leash};
 pub use error::ExperimentError;
 pub use file::ExperimentFile;
 pub use folder::Folder;

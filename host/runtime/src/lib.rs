@@ -16,6 +16,7 @@ pub mod storage;
 pub mod outcome;
 pub mod totals;
 pub mod installation;
+pub mod rank;
 pub mod program;
 pub mod config;
 pub mod trajectory;

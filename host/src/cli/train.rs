@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::args::{ConfigArgs, TrainArgs};
+use super::ranks::meet;
 use super::stop::StopSignal;
 use super::{load_config, report};
 use crate::checkpoint::{FoundCheckpoint, load_latest};
@@ -14,6 +15,7 @@ use crate::manifest::{Manifest, PluginEntry, PolicyEntry, Settled, processor};
 use crate::metrics::Success;
 use crate::plugin::Plugin;
 use crate::policy::{Device, PolicyError};
+use crate::ranks::Ranks;
 use crate::records::RecordsEntry;
 use crate::rollout::Scenario;
 use crate::run::{Change, RunFolder, Summary};
@@ -24,49 +26,96 @@ pub fn run(
     args: TrainArgs,
     device: impl Fn() -> Result<Device, PolicyError>,
 ) -> anyhow::Result<u8> {
-    let resumed = args.resume.as_deref().map(RunFolder::open).transpose()?;
+    let ranks = meet()?;
+    let resumed = args.resume.as_deref().filter(|_| ranks.leads());
+    let resumed = resumed.map(RunFolder::open).transpose()?;
     let earlier = resumed.as_ref().map(RunFolder::manifest).transpose()?.flatten();
-    let config = match &resumed {
-        Some(folder) => config_of(folder, &args.config)?,
-        None => load_config(&args.config)?,
-    };
+    let config = ranks.agree(|| {
+        let config = match &resumed {
+            Some(folder) => config_of(folder, &args.config),
+            None => load_config(&args.config),
+        };
+        config.map_err(anyhow::Error::from)
+    })?;
     let device = device()?;
-    let team = Team::assemble(&config, device)?;
+    let mut team = Team::assemble(&config, device)?;
+    team.ranks = ranks.clone();
     let config = settle_learning_rate(&team.resolve(&config), &team)?;
     if args.print_config {
         report::line(config.to_annotated_toml().trim_end());
         return Ok(ExitCode::Success as u8);
     }
     let config = config.anchored();
-    let planned = match &earlier {
-        Some(earlier) => earlier.settled.apply(config.clone()),
-        None => config.clone(),
-    };
+    let planned = ranks.agree(|| {
+        anyhow::Ok(match &earlier {
+            Some(earlier) => earlier.settled.apply(config.clone()),
+            None => config.clone(),
+        })
+    })?;
     let plan = plan(&planned, &team)?;
     report::note(&plan.to_string());
-    let folder = match resumed {
-        Some(folder) => folder,
-        None => RunFolder::create(&config, &derived_name(&team))?,
-    };
+    let folder = open(resumed, &config, &team)?;
     announce(&folder);
     advise(&config);
-    let settled = plan.settle(planned);
+    let settled = ranks.agree(|| anyhow::Ok(plan.settle(planned)))?;
     let manifest = manifest(&config, Settled::of(&settled), &team, device)?;
-    for difference in folder.settle_manifest(&manifest, args.accept_changes)? {
-        report::note(&format!("note: {difference}"));
-    }
-    if args.accept_changes {
-        // What was granted anew is not asked about again.
-        folder.write_config(&config)?;
-    }
+    settle(&folder, &manifest, &config, args.accept_changes)?;
+    ranks.check("plugins or policies", (&manifest.plugins, &manifest.policies))?;
     let stop =
         StopSignal::listen(format!("stopped; go on with {}", resume_command(folder.path())))?;
-    let mut training = match load_latest(&folder.checkpoints())? {
-        Some(checkpoint) => go_on(settled, team, folder, checkpoint)?,
-        None => begin(settled, team, folder)?,
+    load_and_train(settled, team, folder, &stop, args.verify_logprobs)
+}
+
+fn load_and_train(
+    config: Config,
+    team: Team,
+    folder: RunFolder,
+    stop: &StopSignal,
+    verify_logprobs: bool,
+) -> anyhow::Result<u8> {
+    let ranks = team.ranks.clone();
+    let checkpoint =
+        ranks.agree(|| load_latest(&folder.checkpoints()).map_err(anyhow::Error::from));
+    let mut training = match checkpoint? {
+        Some(checkpoint) => go_on(config, team, folder, checkpoint)?,
+        None => begin(config, team, folder)?,
     };
-    training.verify_logprobs(args.verify_logprobs);
-    train(training, &stop)
+    training.verify_logprobs(verify_logprobs);
+    let code = train(training, stop, &ranks)?;
+    // Who leaves early is lost to the others.
+    ranks.gather(())?;
+    Ok(code)
+}
+
+/// The run's folder, which rank 0 makes and the others watch.
+fn open(resumed: Option<RunFolder>, config: &Config, team: &Team) -> anyhow::Result<RunFolder> {
+    let written = match resumed {
+        None if team.ranks.leads() => Some(RunFolder::create(config, &derived_name(team))?),
+        other => other,
+    };
+    let path = || written.as_ref().map(|folder| folder.path().to_owned()).unwrap_or_default();
+    let path = team.ranks.agree(|| anyhow::Ok(path()))?;
+    Ok(written.unwrap_or_else(|| RunFolder::watch(path)))
+}
+
+/// Write down what the run is made of, or compare it with what it was made of.
+fn settle(
+    folder: &RunFolder,
+    manifest: &Manifest,
+    config: &Config,
+    accepted: bool,
+) -> anyhow::Result<()> {
+    if !folder.is_written_here() {
+        return Ok(());
+    }
+    for difference in folder.settle_manifest(manifest, accepted)? {
+        report::note(&format!("note: {difference}"));
+    }
+    if accepted {
+        // What was granted anew is not asked about again.
+        folder.write_config(config)?;
+    }
+    Ok(())
 }
 
 /// The configuration of a run, with what is granted anew.
@@ -77,7 +126,7 @@ fn config_of(folder: &RunFolder, args: &ConfigArgs) -> Result<Config, ConfigErro
 }
 
 /// The loop, with a bar; until it is done, or somebody wants it to stop.
-fn train(mut training: Training, stop: &StopSignal) -> anyhow::Result<u8> {
+fn train(mut training: Training, stop: &StopSignal, ranks: &Ranks) -> anyhow::Result<u8> {
     let (done, whole, unit) = training.way();
     let bar = report::Bar::new("AT-GRPO", done, whole, unit);
     bar.milestone(&format!(
@@ -86,7 +135,8 @@ fn train(mut training: Training, stop: &StopSignal) -> anyhow::Result<u8> {
     ));
     stop.heed();
     while !training.is_done() {
-        if let Some(code) = stop.asked() {
+        // Whoever of them was asked, all stop after the same step.
+        if let Some(code) = ranks.gather(stop.asked())?.into_iter().flatten().max() {
             bar.finish();
             let step = training.progress().step;
             let folder = training.stop()?;
@@ -118,8 +168,10 @@ fn go_on(
     for damage in &checkpoint.passed_over {
         report::note(&format!("note: {damage}; going back to step {}", checkpoint.progress.step));
     }
-    for damage in folder.metrics().check(checkpoint.progress.step)? {
-        report::note(&format!("note: {damage}"));
+    if folder.is_written_here() {
+        for damage in folder.metrics().check(checkpoint.progress.step)? {
+            report::note(&format!("note: {damage}"));
+        }
     }
     Ok(Training::resume(config, team, folder, checkpoint)?)
 }

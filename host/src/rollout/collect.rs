@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::attempt::{Attempt, Setting};
 use super::line::join;
@@ -21,6 +22,7 @@ use crate::config::{RolloutConfig, SamplingScheme, Scheduling};
 use crate::metrics::Totals;
 use crate::plugin::{Meter, Split, Work};
 use crate::policy::PolicyError;
+use crate::ranks::RanksError;
 use crate::seed::Seed;
 use crate::trajectory::{Completion, Episode, Sample};
 
@@ -48,7 +50,7 @@ pub struct Start {
 }
 
 /// What a rollout brought.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Rollout {
     /// The sample table; void episodes have no rows in it.
     pub samples: Vec<Sample>,
@@ -84,6 +86,9 @@ pub enum RolloutError {
         /// Its name.
         policy: String,
     },
+    /// Another process of the run is lost.
+    #[error(transparent)]
+    Ranks(#[from] RanksError),
 }
 
 impl Rollout {

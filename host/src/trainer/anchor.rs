@@ -9,6 +9,7 @@
 use super::{CreditedSample, TrainerError, rescore};
 use crate::config::{AnchorChoice, Importance, TrainConfig};
 use crate::policy::{Policy, SamplingByRole};
+use crate::ranks::Ranks;
 use crate::trajectory::Sample;
 
 /// Log-probabilities before the update, of every token of every row.
@@ -34,6 +35,7 @@ impl Anchor {
         config: &TrainConfig,
         policies: &[(&Policy, &[CreditedSample<'r>])],
         sampling: &SamplingByRole,
+        ranks: &Ranks,
     ) -> Result<Vec<Self>, TrainerError> {
         if config.anchor == AnchorChoice::Sampled {
             return Ok(policies.iter().map(|_| Anchor::sampled()).collect());
@@ -42,7 +44,7 @@ impl Anchor {
             (policy, rows.iter().map(|r| r.sample).collect())
         };
         let pairs: Vec<(&Policy, Vec<&Sample>)> = policies.iter().map(of).collect();
-        let scores = rescore(&pairs, sampling, config.microbatch_tokens)?;
+        let scores = rescore(ranks, &pairs, sampling, config.microbatch_tokens)?;
         let anchors = pairs.iter().zip(scores).map(|((_, samples), logprobs)| {
             let corrections = samples.iter().zip(&logprobs);
             let corrections =

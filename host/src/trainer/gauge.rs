@@ -11,8 +11,10 @@ use tch::Tensor;
 
 use super::TrainerError;
 use super::rescoring::read_scores;
+use super::shares;
 use super::update::Member;
 use crate::policy::{Policy, SamplingByRole};
+use crate::ranks::Ranks;
 use crate::seed::Seed;
 use crate::trajectory::Sample;
 
@@ -47,6 +49,7 @@ impl<'a> Gauge<'a> {
         policies: &[&Policy],
         sampling: &SamplingByRole,
         microbatch_tokens: usize,
+        ranks: &Ranks,
     ) -> Result<Vec<Reading>, TrainerError> {
         let pairs = policies.iter().copied().zip(self.samples.iter().cloned());
         let pairs: Vec<(&Policy, Vec<&Sample>)> = pairs.collect();
@@ -57,6 +60,7 @@ impl<'a> Gauge<'a> {
         };
         let mut readings: Vec<Reading> = self.samples.iter().map(blank).collect();
         read_scores(
+            ranks,
             &pairs,
             sampling,
             microbatch_tokens,
@@ -67,6 +71,8 @@ impl<'a> Gauge<'a> {
                 readings[policy].entropies[place] = f64::from(numbers[1]);
             },
         )?;
+        let lists = readings.iter_mut().flat_map(Reading::lists);
+        shares::fill_in(ranks, lists.map(|list| &mut list[..]))?;
         Ok(readings)
     }
 
@@ -84,6 +90,10 @@ impl<'a> Gauge<'a> {
 }
 
 impl Reading {
+    fn lists(&mut self) -> [&mut Vec<f64>; 2] {
+        [&mut self.logprobs, &mut self.entropies]
+    }
+
     /// Entropy in nats per token.
     pub(super) fn entropy(&self) -> f64 {
         self.entropies.iter().sum::<f64>() / self.entropies.len().max(1) as f64

@@ -7,6 +7,7 @@ use super::bundle::Bundle;
 use super::gradient::Gradient;
 use super::objective::Measured;
 use super::optimizer::Step;
+use crate::ranks::{Ranks, RanksError};
 
 /// Figures of one [`super::Trainer::update`]. Loss, clip shares and gradients
 /// are those of what was learned from, over all mini-batches and epochs;
@@ -96,6 +97,14 @@ impl Tally {
         self.mini_batches += 1;
         self.total.add(&gradient.measured);
         self.tokens += bundles.iter().map(|bundle| bundle.tokens()).sum::<usize>();
+    }
+
+    /// Take in what the other ranks have measured of their shares of the mini-batches.
+    pub(super) fn add_up(&mut self, ranks: &Ranks) -> Result<(), RanksError> {
+        let mut numbers = self.total.numbers();
+        ranks.sum(&mut numbers)?;
+        self.total = Measured::of(numbers);
+        Ok(())
     }
 
     /// The optimizer had its turn.

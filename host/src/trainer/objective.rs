@@ -113,6 +113,16 @@ impl Measures {
 }
 
 impl Measured {
+    /// Its numbers, in the order of its fields.
+    pub(super) fn numbers(&self) -> [f64; 4] {
+        [self.loss, self.clipped_low, self.clipped_high, self.tokens]
+    }
+
+    /// Of these numbers.
+    pub(super) fn of([loss, clipped_low, clipped_high, tokens]: [f64; 4]) -> Self {
+        Measured { loss, clipped_low, clipped_high, tokens }
+    }
+
     /// Take in another part of the mini-batch.
     pub(super) fn add(&mut self, other: &Measured) {
         self.loss += other.loss;

@@ -7,16 +7,21 @@ use super::bundle::{Answer, Bundle, bundle};
 use super::pack::{Target, micro_batches};
 use super::pass::{chunks, scored};
 use super::scores::Scores;
+use super::shares;
 use crate::policy::{Policy, SamplingByRole};
+use crate::ranks::Ranks;
 use crate::trajectory::Sample;
 
 /// Log-probabilities of the tokens of each policy's samples, in the order of
 /// the samples: what `--verify-logprobs` compares. Policies over one base go
 /// through it together, `microbatch_tokens` at a time.
 ///
+/// All ranks share the work and know what came of it.
+///
 /// # Errors
-/// If libtorch fails.
+/// If libtorch fails, or a rank is lost.
 pub fn rescore(
+    ranks: &Ranks,
     policies: &[(&Policy, Vec<&Sample>)],
     sampling: &SamplingByRole,
     microbatch_tokens: usize,
@@ -28,16 +33,19 @@ pub fn rescore(
         return Ok(scores);
     }
     let chosen = |scores: Scores| scores.chosen;
-    read_scores(policies, sampling, microbatch_tokens, chosen, |policy, target, score| {
+    read_scores(ranks, policies, sampling, microbatch_tokens, chosen, |policy, target, score| {
         scores[policy][target.row][target.token] = score[0];
     })?;
+    shares::fill_in(ranks, scores.iter_mut().flatten().map(|list| &mut list[..]))?;
     Ok(scores)
 }
 
 /// Have every policy score its samples; `read` makes rows of numbers of the
 /// scores, one row for each target, and `visit` is shown each row with the
 /// index of its policy. A target's `row` is the sample's place among the policy's.
+/// Each rank reads its share.
 pub(super) fn read_scores(
+    ranks: &Ranks,
     policies: &[(&Policy, Vec<&Sample>)],
     sampling: &SamplingByRole,
     microbatch_tokens: usize,
@@ -53,7 +61,8 @@ pub(super) fn read_scores(
         let numbered: Vec<(usize, &Bundle)> = (group.iter().enumerate())
             .flat_map(|(member, &index)| bundles[index].iter().map(move |bundle| (member, bundle)))
             .collect();
-        for batch in micro_batches(&numbered, microbatch_tokens, members[0].device()) {
+        let own = shares::own(ranks, &numbered);
+        for batch in micro_batches(&own, microbatch_tokens, members[0].device()) {
             let (pack, mut attention) = batch.pack(shared_base.decoder());
             let found = scored(&shared_base, &pack, &mut attention, sampling.ways(), &read);
             for (chunk, found) in chunks(&pack, &shared_base).into_iter().zip(found) {

@@ -9,6 +9,7 @@ use tch::{Kind, Tensor};
 use super::*;
 use crate::config::{LoraConfig, LossAggregation, PolicyConfig};
 use crate::policy::{Device, Request, Sampling};
+use crate::ranks::Ranks;
 use crate::trajectory::{Completion, StopReason};
 
 fn policy(seed: u64) -> Policy {
@@ -79,7 +80,9 @@ fn distance(left: &Policy, right: &Policy) -> f32 {
 }
 
 fn scores(policy: &Policy, samples: &[&Sample], sampling: &Sampling) -> Vec<Vec<f32>> {
-    rescore(&[(policy, samples.to_vec())], &sampling.clone().into(), 16_384).unwrap().remove(0)
+    rescore(&Ranks::alone(), &[(policy, samples.to_vec())], &sampling.clone().into(), 16_384)
+        .unwrap()
+        .remove(0)
 }
 
 /// Two adapters over one base, moved off their start so that they differ.

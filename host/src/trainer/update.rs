@@ -84,8 +84,10 @@ fn update(
     let before = Standing::of(&members, &gauge, sampling)?;
     let learners: Vec<(&Policy, &[CreditedSample])> =
         members.iter().map(|member| (&*member.policy, member.rows)).collect();
-    let anchors = Anchor::of(&members[0].trainer.config, &learners, sampling)?;
+    let anchors =
+        Anchor::of(&members[0].trainer.config, &learners, sampling, &members[0].trainer.ranks)?;
     learn(&mut members, &batches, &anchors, &mut tallies, sampling)?;
+    tallies.iter_mut().try_for_each(|tally| tally.add_up(&members[0].trainer.ranks))?;
     members.iter_mut().for_each(|member| member.trainer.step += 1);
     let after = match batches.iter().all(Vec::is_empty) {
         true => before.clone(),
@@ -93,9 +95,10 @@ fn update(
     };
     let references: Option<Vec<&Policy>> =
         members.iter().map(|member| member.trainer.reference.as_ref()).collect();
-    let tokens = members[0].trainer.config.microbatch_tokens;
-    let references =
-        references.map(|policies| gauge.read(&policies, sampling, tokens)).transpose()?;
+    let Trainer { config, ranks, .. } = &*members[0].trainer;
+    let references = references
+        .map(|policies| gauge.read(&policies, sampling, config.microbatch_tokens, ranks))
+        .transpose()?;
     let sampled = gauge.sampled();
     let metrics = tallies.iter().enumerate().map(|(index, tally)| {
         let (here, there) = (&after.readings[index], &before.readings[index]);
@@ -158,6 +161,7 @@ impl Standing {
                 &policies,
                 sampling,
                 members[0].trainer.config.microbatch_tokens,
+                &members[0].trainer.ranks,
             )?,
             fingerprints: members.iter().map(fingerprint).collect::<Result<_, _>>()?,
         })
@@ -236,7 +240,8 @@ fn weighted<'m>(
             Some((policy_of(member)?, samples.collect()))
         });
         let pairs: Vec<(&Policy, Vec<&Sample>)> = pairs.collect();
-        rescore(&pairs, sampling, members[0].trainer.config.microbatch_tokens)
+        let Trainer { config, ranks, .. } = &*members[0].trainer;
+        rescore(ranks, &pairs, sampling, config.microbatch_tokens)
     };
     let now = score(&|member| Some(&*member.policy))?;
     let mut references = match members[0].trainer.config.objective {

@@ -85,7 +85,7 @@ impl Training {
             let evaluation = evaluate(&self.team, held_out, &self.config.rollout)?;
             self.count_void(&evaluation.rollout, "held-out episodes")?;
             let outcomes = outcomes_of(&evaluation.rollout, Some(self.progress.step), answers);
-            self.folder.outcomes().append(&outcomes)?;
+            self.folder.append_outcomes(&outcomes)?;
             Ok((evaluation, outcomes))
         };
         let (greedy, _) = run(Answers::Greedy, 1)?;

@@ -42,11 +42,18 @@ pub fn plan(config: &Config, team: &Team) -> Result<Plan, DoesNotFit> {
     let bases = Base::of_policies(&policies);
     let device = policies.first().map_or_else(Device::cpu, |(policy, _)| policy.device());
     let loaded = bases.iter().map(Base::loaded).sum::<u64>();
+    // What is free in the machine's memory is for all processes of the run that are on it.
+    let neighbors = team.ranks.neighbors() as u64;
+    let host_memory = Device::cpu().free_memory().unwrap_or(u64::MAX) / neighbors;
+    let free = match device.is_gpu() {
+        true => device.free_memory().unwrap_or(u64::MAX),
+        false => host_memory,
+    };
     let machine = Machine {
         gpu: device.is_gpu(),
         threads: policies.iter().map(|(policy, _)| policy.threads()).max().unwrap_or(1),
-        memory: device.free_memory().unwrap_or(u64::MAX).saturating_add(loaded),
-        host_memory: Device::cpu().free_memory().unwrap_or(u64::MAX),
+        memory: free.saturating_add(loaded),
+        host_memory,
     };
     Plan::of(&bases, &config.train, &config.rollout, &machine)
 }

@@ -60,9 +60,9 @@ impl Training {
         let mut episodes = rollout.episodes[..recorded].to_vec();
         episodes.append(&mut self.shown);
         self.folder.write_episodes(self.progress.step, &episodes)?;
-        self.count_time();
+        self.count_time()?;
         record.timing.totals = self.progress.spent;
-        self.folder.metrics().append(record)?;
+        self.folder.append_metrics(record)?;
         Ok(())
     }
 

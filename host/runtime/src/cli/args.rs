@@ -48,7 +48,8 @@ Examples:
   host check-answer '\\frac{3}{4}' 0.75
 
 Exit codes: 0 success, 1 internal fault, 2 usage or configuration, 3 plugin,
-4 policy, 5 run folder or checkpoint, 6 the run was stopped, 7 a check found faults";
+4 policy, 5 run folder or checkpoint, 6 the run was stopped, 7 a check found faults,
+8 a process of several is lost";
 
 /// Train teams of LLM agents with on-policy reinforcement learning.
 #[derive(Debug, Parser)]

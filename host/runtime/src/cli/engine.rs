@@ -8,6 +8,10 @@ use std::process::Command;
 
 use crate::experiment::heed_leash;
 use crate::installation::{self, HOST, MissingPart};
+use crate::rank::Rank;
+
+/// What libtorch says of its own accord.
+const TORCH_LOG: &str = "TORCH_CPP_LOG_LEVEL";
 
 /// Why the engine does not run.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +37,12 @@ pub(super) fn become_engine() -> EngineError {
         Ok(program) => program,
         Err(missing) => return missing.into(),
     };
-    let reason = Command::new(&program).arg0(HOST).args(env::args_os().skip(1)).exec();
+    let mut command = Command::new(&program);
+    command.arg0(HOST).args(env::args_os().skip(1));
+    if matches!(Rank::of_environment(), Ok(Some(_))) && env::var_os(TORCH_LOG).is_none() {
+        // That a rank is lost is said by us, and in a sentence.
+        command.env(TORCH_LOG, "ERROR");
+    }
+    let reason = command.exec();
     EngineError::Start { program, reason }
 }

@@ -8,12 +8,23 @@
 //! line or turn the direction of writing.
 
 use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use plugin_sdk::printing::visible;
 
 use crate::error::ExitCode;
+
+/// Who this process is, if others say what there is to say.
+static QUIET: OnceLock<String> = OnceLock::new();
+
+/// From now on only errors are printed, and the name of this process before them: it is one of
+/// several, and another one says what there is to say.
+pub fn be_quiet(name: String) {
+    // Who is quiet already stays so.
+    let _ = QUIET.set(name);
+}
 
 /// A bar over a known number of steps.
 pub struct Bar {
@@ -33,7 +44,7 @@ impl Bar {
     }
 
     fn with(title: &'static str, done: usize, total: usize, rest: &str) -> Self {
-        let visible = std::io::stderr().is_terminal();
+        let visible = std::io::stderr().is_terminal() && QUIET.get().is_none();
         let bar = ProgressBar::new(total as u64).with_position(done as u64);
         bar.set_draw_target(if visible {
             ProgressDrawTarget::stderr()
@@ -81,6 +92,12 @@ impl Bar {
 
 /// A line about what is going on.
 pub fn note(line: &str) {
+    if QUIET.get().is_none() {
+        say(line);
+    }
+}
+
+fn say(line: &str) {
     // A run whose log nobody reads any more goes on.
     let _ = writeln!(std::io::stderr(), "{}", visible(line));
 }
@@ -97,6 +114,9 @@ pub fn prompt(text: &str) {
 }
 
 fn print(text: &str) {
+    if QUIET.get().is_some() {
+        return;
+    }
     let mut stdout = std::io::stdout().lock();
     let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
     match written {
@@ -113,7 +133,10 @@ fn print(text: &str) {
 
 /// An error with its causes; never a backtrace.
 pub fn error(error: &anyhow::Error) {
-    note(&format!("error: {error:#}"));
+    match QUIET.get() {
+        None => say(&format!("error: {error:#}")),
+        Some(name) => say(&format!("{name}: error: {error:#}")),
+    }
 }
 
 /// `93.4 %`.

@@ -11,6 +11,7 @@ use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
 use crate::config::DeviceChoice;
 use crate::policy::error::{PolicyError, first_line};
+use crate::rank::{Rank, processors};
 
 /// A device that works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +34,11 @@ impl Device {
             DeviceChoice::Cpu => Ok(Device::cpu()),
             DeviceChoice::Cuda(index) => cuda(index),
             DeviceChoice::Automatic if Path::new("/dev/nvidia0").exists() => {
-                Ok(cuda(0).unwrap_or_else(|_| Device::cpu()))
+                // Of several processes on a machine each has a card of its own.
+                match Rank::of_environment().ok().flatten().map_or(0, |rank| rank.local) {
+                    0 => Ok(cuda(0).unwrap_or_else(|_| Device::cpu())),
+                    local => cuda(local),
+                }
             }
             DeviceChoice::Automatic => Ok(Device::cpu()),
         }
@@ -100,7 +105,7 @@ pub(in crate::policy) fn default_threads(device: Device) -> usize {
     if device.is_gpu() {
         return 1;
     }
-    std::thread::available_parallelism().map_or(1, usize::from)
+    processors()
 }
 
 fn cuda(index: usize) -> Result<Device, PolicyError> {

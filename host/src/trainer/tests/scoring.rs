@@ -48,14 +48,15 @@ fn every_role_is_scored_in_the_way_it_was_sampled() {
     let by_role = SamplingByRole::new(hot.clone(), [("cold".to_owned(), cold.clone())]);
     // Equal prompts, so that both lie in one sequence.
     let all: Vec<&Sample> = ours.iter().chain(&theirs).collect();
-    let together = rescore(&[(&policy, all.clone())], &by_role, 16_384).unwrap().remove(0);
+    let together =
+        rescore(&Ranks::alone(), &[(&policy, all.clone())], &by_role, 16_384).unwrap().remove(0);
     for (sample, found) in all.iter().zip(&together) {
         for (there, here) in sample.completion.logprobs.iter().zip(found) {
             assert!((there - here).abs() < 1e-4, "{}: {there} {here}", sample.role);
         }
     }
     let mixed_up = SamplingByRole::new(hot, [("hot".to_owned(), cold)]);
-    let wrong = rescore(&[(&policy, all)], &mixed_up, 16_384).unwrap().remove(0);
+    let wrong = rescore(&Ranks::alone(), &[(&policy, all)], &mixed_up, 16_384).unwrap().remove(0);
     assert!(
         wrong.iter().flatten().zip(together.iter().flatten()).any(|(a, b)| (a - b).abs() > 0.1)
     );

@@ -83,7 +83,7 @@ fn adapters_are_rescored_together_as_each_alone() {
     let policies = adapters(&base);
     let own = [0, 1].map(|own| samples(&policies[own], 7, &sampling()));
     let pairs = [0, 1].map(|index| (&policies[index], own[index].iter().collect()));
-    let together = rescore(&pairs, &by_role(), 100).unwrap();
+    let together = rescore(&Ranks::alone(), &pairs, &by_role(), 100).unwrap();
     for ((policy, samples), together) in pairs.iter().zip(together) {
         for (sample, scores) in samples.iter().zip(together) {
             let pairs = sample.completion.logprobs.iter().zip(&scores);

@@ -1,5 +1,6 @@
 //! Arguments of the commands that train policies.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -13,7 +14,8 @@ Examples:
   host train --plugins sudoku.wasm
   host train configs/plan-path/quickstart.toml --set run.seed=7 --set train.steps=50
   host train --plugins plan-path --set roles=per-role --print-config
-  host train --resume runs/plan-path-planner-executor")]
+  host train --resume runs/plan-path-planner-executor
+  host train configs/plan-path/quickstart.toml --processes 2")]
 pub struct TrainArgs {
     /// The configuration.
     #[command(flatten)]
@@ -25,6 +27,10 @@ pub struct TrainArgs {
     /// or another device; they are its own from then on.
     #[arg(long, requires = "resume")]
     pub accept_changes: bool,
+    /// Work with so many processes on this machine, among which its processors are
+    /// shared out. Over several machines, `torchrun` starts them.
+    #[arg(long, value_name = "N", conflicts_with = "print_config")]
+    pub processes: Option<NonZeroUsize>,
     /// Print the resolved configuration and stop.
     #[arg(long)]
     pub print_config: bool,
