@@ -11,7 +11,8 @@ use crate::loading::bind_grants;
 use crate::plugin::{Plugin, Split};
 use crate::policy::{Device, Policy, PolicyError, RemotePolicy};
 use crate::ranks::Ranks;
-use crate::rollout::{Demonstrator, Next, Policies, RoleMap, RoleMapError, Scenario};
+use crate::rollout::{Demonstrator, Policies, RoleMap, RoleMapError};
+use crate::scenario::{Next, Scenario};
 use crate::seed::Seed;
 use crate::trajectory::Author;
 

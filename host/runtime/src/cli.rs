@@ -35,6 +35,7 @@ use crate::program::SandboxError;
 use crate::project::ProjectError;
 use crate::rank::{Rank, RankError, processors};
 use crate::sandbox::{StartError, work};
+use crate::scenario::ScenarioError;
 use crate::server::ServeError;
 use crate::storage::StorageError;
 
@@ -170,6 +171,13 @@ fn of_plugins(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
             LoadError::Corpus(_) => ExitCode::Usage,
         });
     }
+    if let Some(error) = cause.downcast_ref::<ScenarioError>() {
+        return Some(match error {
+            ScenarioError::Plugin(error) => of(error),
+            ScenarioError::Failure(_) => ExitCode::Plugin,
+            _ => ExitCode::Usage,
+        });
+    }
     if let Some(error) = cause.downcast_ref::<ProjectError>() {
         return Some(match error {
             ProjectError::Build(_) | ProjectError::NotAPlugin(..) => ExitCode::Plugin,
@@ -187,10 +195,8 @@ fn of_programs(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
     }
     if let Some(error) = cause.downcast_ref::<ServeError>() {
         return match error {
-            ServeError::NotLoopback { .. }
-            | ServeError::NoToken { .. }
-            | ServeError::Bind { .. } => Some(ExitCode::Usage),
             ServeError::System(_) => None,
+            _ => Some(ExitCode::Usage),
         };
     }
     cause.downcast_ref::<SandboxError>().map(|error| match error {
