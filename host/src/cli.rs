@@ -22,7 +22,6 @@ use crate::config::DeviceChoice;
 use crate::error::ExitCode;
 use crate::family::FamilyError;
 use crate::imitation::{ImitationError, RecordingError};
-use crate::plugin::PluginError;
 use crate::policy::{Device, PolicyError};
 use crate::rollout::{RoleMapError, RolloutError};
 use crate::team::TeamError;
@@ -79,14 +78,9 @@ fn of_team(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
 
 fn of_family(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
     Some(match cause.downcast_ref::<FamilyError>()? {
-        FamilyError::Plugin(PluginError::Setting { .. })
-        | FamilyError::Records(_)
-        | FamilyError::NoRecords { .. }
-        | FamilyError::UselessRecords { .. }
-        | FamilyError::Unknown { .. }
-        | FamilyError::Rung { .. } => ExitCode::Usage,
+        FamilyError::Unknown { .. } | FamilyError::Rung { .. } => ExitCode::Usage,
         FamilyError::Load(error) => return code_of_runtime(error),
-        FamilyError::Plugin(_) | FamilyError::Failure(_) => ExitCode::Plugin,
+        FamilyError::Scenario(error) => return code_of_runtime(error),
     })
 }
 

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::family::Family;
 use crate::plugin::Split;
-use crate::rollout::{Scenario, TaskSeed};
+use crate::rollout::TaskSeed;
+use crate::scenario::Scenario;
 use crate::seed::Seed;
 use crate::trajectory::Episode;
 

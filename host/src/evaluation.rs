@@ -8,7 +8,8 @@ use std::sync::Arc;
 use crate::config::{RolloutConfig, SamplingScheme};
 use crate::metrics::{Answers, Success};
 use crate::plugin::Split;
-use crate::rollout::{Rollout, RolloutError, Scenario, TaskSeed, collect};
+use crate::rollout::{Rollout, RolloutError, TaskSeed, collect};
+use crate::scenario::Scenario;
 use crate::seed::Seed;
 use crate::team::Team;
 

@@ -4,14 +4,10 @@
 
 use std::sync::Arc;
 
-use crate::config::{Config, CurriculumConfig, MixConfig};
+use crate::config::{Config, CurriculumConfig};
 use crate::error::suggestion;
 use crate::loading::{LoadError, load_plugins};
-use crate::plugin::{
-    EnvironmentConfiguration, EnvironmentPlugin, PluginError, PluginFailure, PluginLibrary,
-};
-use crate::records::{RecordError, Records};
-use crate::rollout::{Scenario, offered_tools};
+use crate::scenario::{Scenario, ScenarioError};
 
 /// The kinds of tasks of a run, and how much of each there is.
 #[derive(Clone)]
@@ -30,33 +26,12 @@ pub struct Family {
 /// Why there are no families.
 #[derive(Debug, thiserror::Error)]
 pub enum FamilyError {
-    /// A plugin cannot be loaded or does not fit.
-    #[error(transparent)]
-    Plugin(#[from] PluginError),
-    /// A plugin failed while it was being set up.
-    #[error(transparent)]
-    Failure(#[from] PluginFailure),
     /// The plugins cannot be loaded.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// The records cannot be used.
+    /// A plugin, its settings or its records cannot be used.
     #[error(transparent)]
-    Records(#[from] RecordError),
-    /// The environment builds its tasks from records, and none are named.
-    #[error(
-        "the environment `{environment}` builds its tasks from records; name files of them with \
-         `tasks.files`, or with `tasks.train`, `tasks.validation` and `tasks.test`"
-    )]
-    NoRecords {
-        /// Its name.
-        environment: String,
-    },
-    /// Records that nobody reads.
-    #[error("the environment `{environment}` reads no records; leave out the table [tasks]")]
-    UselessRecords {
-        /// Its name.
-        environment: String,
-    },
+    Scenario(#[from] ScenarioError),
     /// A family that there is not.
     #[error("there is no family `{family}`{suggestion}")]
     Unknown {
@@ -85,7 +60,7 @@ pub fn set_families(config: &Config) -> Result<Vec<Family>, FamilyError> {
     let (library, _) = load_plugins(config)?;
     let mut families = Vec::new();
     for entry in config.families() {
-        let scenario = set_scenario(config, &entry, &library)?;
+        let scenario = Scenario::assemble(config, &entry, config.audience(), &library)?;
         let rungs = match rungs(&scenario, &entry.curriculum)? {
             rungs if rungs.is_empty() => vec![Arc::new(scenario.clone())],
             rungs => rungs,
@@ -110,60 +85,6 @@ pub fn scenario_of(config: &Config, family: Option<&str>) -> Result<Arc<Scenario
         let suggestion = suggestion(family, names);
         FamilyError::Unknown { family: family.to_owned(), suggestion }
     })
-}
-
-fn set_scenario(
-    config: &Config,
-    entry: &MixConfig,
-    library: &PluginLibrary,
-) -> Result<Scenario, FamilyError> {
-    let environment = library.environment(entry.environment.as_deref())?.clone();
-    let workflow = library.workflow(entry.workflow.as_deref(), &environment)?;
-    let environment_settings = environment.settings_for(config.audience(), &entry.settings)?;
-    let environment_configuration = environment.configure(&environment_settings)?;
-    let workflow_settings = workflow.settings(&entry.workflow_settings)?;
-    let workflow_configuration =
-        workflow.configure(&workflow_settings, &environment.description().actions)?;
-    let records = open_records(entry, &environment, &environment_configuration)?;
-    let max_turns = match config.rollout.max_turns {
-        0 => environment_configuration.max_turns as usize,
-        turns => turns,
-    };
-    Ok(Scenario {
-        family: entry.family.clone().unwrap_or_else(|| environment.name().to_owned()),
-        environment_settings,
-        environment_configuration,
-        workflow_settings,
-        workflow_configuration,
-        records,
-        tools: offered_tools(&workflow),
-        environment,
-        workflow,
-        max_turns,
-        max_turns_of: config
-            .roles
-            .entries()
-            .filter_map(|(role, entry)| Some((role.clone(), entry.max_turns?)))
-            .collect(),
-        actions_per_answer: config.plugins.limits.actions_per_answer,
-    })
-}
-
-/// The records of a family, if its environment builds tasks from some.
-fn open_records(
-    entry: &MixConfig,
-    environment: &EnvironmentPlugin,
-    configuration: &EnvironmentConfiguration,
-) -> Result<Option<Arc<Records>>, FamilyError> {
-    let name = || environment.name().to_owned();
-    let needed = configuration.needs_records;
-    match Records::open(&entry.tasks)? {
-        None if needed => Err(FamilyError::NoRecords { environment: name() }),
-        Some(_) if !needed && !configuration.may_have_records() => {
-            Err(FamilyError::UselessRecords { environment: name() })
-        }
-        records => Ok(records.map(Arc::new)),
-    }
 }
 
 /// The scenario at every step of the curriculum, the first one first; all are tried

@@ -9,7 +9,7 @@
 
 pub use runtime::{
     archive, config, error, grading, interval, loading, outcome, parallel, plugin, program,
-    records, retrieval, sandbox, seed, server, storage, table, totals, trajectory,
+    records, retrieval, sandbox, scenario, seed, server, storage, table, totals, trajectory,
 };
 
 #[cfg(test)]

@@ -10,7 +10,8 @@ use crate::family::{Family, FamilyError, set_families};
 use crate::loading::bind_grants;
 use crate::plugin::{Plugin, Split};
 use crate::policy::{Device, Policy, PolicyError, RemotePolicy};
-use crate::rollout::{Demonstrator, Next, Policies, RoleMap, RoleMapError, Scenario};
+use crate::rollout::{Demonstrator, Policies, RoleMap, RoleMapError};
+use crate::scenario::{Next, Scenario};
 use crate::seed::Seed;
 use crate::trajectory::Author;
 

@@ -8,7 +8,7 @@ use troupe::plugin::{
     Cause, EnvironmentPlugin, Grant, Grants, Move, PluginLibrary, SandboxGrant, Split, Task,
 };
 use troupe::program::RunLimits;
-use troupe::rollout::{Answer, Next};
+use troupe::scenario::{Answer, Next};
 use troupe::trajectory::{Ending, Event};
 
 use crate::components::folder;

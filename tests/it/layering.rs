@@ -146,6 +146,7 @@ fn a_library_is_named_only_by_the_modules_that_architecture_md_says() {
         ("wasmtime", &["plugin", "sandbox"][..]),
         ("hyper", &["server"]),
         ("http_body", &["server"]),
+        ("tokio_tungstenite", &["server"]),
         ("tch", &["policy", "trainer"]),
         ("torch_sys", &["policy", "trainer"]),
         ("ureq", &["policy"]),

@@ -26,6 +26,7 @@ mod imported;
 mod languages;
 mod layering;
 mod mixture;
+mod openenv;
 mod opponents;
 mod pages;
 mod outcomes;

@@ -12,7 +12,7 @@ use troupe::plugin::{
     PluginError, PluginFailure, PluginLibrary, Reply, Request, ResultOfMove, Seat, Split, Status,
     Task, View,
 };
-use troupe::rollout::Scenario;
+use troupe::scenario::Scenario;
 
 use crate::components::{self, library};
 use crate::scenarios;

@@ -10,6 +10,7 @@ use troupe::family::{FamilyError, scenario_of};
 use troupe::plugin::{Cause, Move, PluginError, PluginFailure};
 use troupe::policy::{Device, Policy};
 use troupe::rollout::{Rollout, collect};
+use troupe::scenario::ScenarioError;
 use troupe::seed::Seed;
 use troupe::team::Team;
 use troupe::trajectory::{Ending, Event};
@@ -343,5 +344,6 @@ fn a_looked_up_workflow_is_held_to_its_digest_too() {
     config.plugins.files = vec![copy(&environment, &beside, "records-environment.wasm", None)];
     copy(&honest, &beside, "search-workflow.wasm", Some(b'x'));
     let error = scenario_of(&config, None).err().unwrap();
-    assert!(matches!(error, FamilyError::Plugin(PluginError::AnotherFile { .. })), "{error}");
+    let FamilyError::Scenario(ScenarioError::Plugin(error)) = &error else { panic!("{error}") };
+    assert!(matches!(error, PluginError::AnotherFile { .. }), "{error}");
 }

@@ -7,7 +7,7 @@ use troupe::plugin::{
     Briefing, EnvironmentPlugin, LiveSession, PluginFailure, Role, Seat, Split, Task,
     WorkflowPlugin,
 };
-use troupe::rollout::{Scenario, offered_tools};
+use troupe::scenario::{Scenario, offered_tools};
 
 /// A training task of an environment with these settings, for one player.
 pub fn task(environment: &EnvironmentPlugin, settings: &str, seed: u32) -> Task {

@@ -1,6 +1,6 @@
 //! The grader as a service, through the real binary and plain sockets.
 
-mod client;
+pub mod client;
 mod policies;
 
 use std::io::{Read, Write};

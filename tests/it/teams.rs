@@ -9,7 +9,8 @@ use troupe::config::{Config, Grantee, Roles, SamplingScheme};
 use troupe::family::scenario_of;
 use troupe::plugin::Split;
 use troupe::program::RunLimits;
-use troupe::rollout::{Answer, Next, Rollout, Scenario, Transition, collect};
+use troupe::rollout::{Rollout, collect};
+use troupe::scenario::{Answer, Next, Scenario, Transition};
 use troupe::seed::Seed;
 use troupe::trajectory::{Ending, Event};
 

@@ -32,6 +32,7 @@ use crate::plugin::{PluginError, PluginFailure, THREAD_STACK_BYTES, announce_com
 use crate::program::SandboxError;
 use crate::project::ProjectError;
 use crate::sandbox::{StartError, work};
+use crate::scenario::ScenarioError;
 use crate::server::ServeError;
 use crate::storage::StorageError;
 
@@ -159,6 +160,13 @@ fn of_plugins(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
             LoadError::Corpus(_) => ExitCode::Usage,
         });
     }
+    if let Some(error) = cause.downcast_ref::<ScenarioError>() {
+        return Some(match error {
+            ScenarioError::Plugin(error) => of(error),
+            ScenarioError::Failure(_) => ExitCode::Plugin,
+            _ => ExitCode::Usage,
+        });
+    }
     if let Some(error) = cause.downcast_ref::<ProjectError>() {
         return Some(match error {
             ProjectError::Build(_) | ProjectError::NotAPlugin(..) => ExitCode::Plugin,
@@ -176,10 +184,8 @@ fn of_programs(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
     }
     if let Some(error) = cause.downcast_ref::<ServeError>() {
         return match error {
-            ServeError::NotLoopback { .. }
-            | ServeError::NoToken { .. }
-            | ServeError::Bind { .. } => Some(ExitCode::Usage),
             ServeError::System(_) => None,
+            _ => Some(ExitCode::Usage),
         };
     }
     cause.downcast_ref::<SandboxError>().map(|error| match error {

@@ -22,6 +22,7 @@ pub mod trajectory;
 pub mod retrieval;
 pub mod plugin;
 pub mod records;
+pub mod scenario;
 pub mod sandbox;
 pub mod loading;
 pub mod project;

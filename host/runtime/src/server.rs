@@ -1,35 +1,50 @@
-//! The sandbox and the grader over HTTP, for trainers that are other processes; and the
-//! connections of other services, which answer through the trait [`Api`].
+//! What other processes reach over HTTP: the sandbox and the grader (`grader`),
+//! environments and teams (`openenv`), for trainers that are other programs, and what
+//! crates above this one answer (`api`).
 //!
-//! `POST /run_code` takes and gives the fields of SandboxFusion, so that its
-//! clients work unchanged; `POST /grade` is our own and gives verdicts.
-//! `docs/server.md` has the fields. What holds for both:
+//! `http_server` is the listening side of all three. Of the grader, `POST /run_code` takes
+//! and gives the fields of SandboxFusion, so that its clients work unchanged; `POST
+//! /grade` is our own and gives verdicts. `docs/server.md` and `docs/openenv.md` have
+//! the fields. What holds for all:
 //!
-//! - An answer is about the program or it is an error, never a verdict that the
-//!   load of the machine or a failure of ours brought about.
-//! - A place in the queue is taken before the body is read, so the memory for
-//!   bodies is bounded; without a place the answer is 429.
-//! - A web page cannot reach it: a request with an `Origin`, or for a `Host`
-//!   that is not this machine, is refused.
+//! - An answer is about the program or the episode or it is an error, never a verdict
+//!   or a reward that the load of the machine or a failure of ours brought about.
+//! - What a client can have held is bounded: a place is taken before a body is read,
+//!   a session before a socket is.
+//! - A foreign web page cannot reach it: a request with another `Origin`, or for a
+//!   `Host` that is not this machine, is refused.
 
 mod api;
+mod api_options;
+mod api_server;
 mod body;
-mod connections;
 mod error;
 mod grade;
 mod grade_request;
+mod grader;
+mod grader_options;
 mod guard;
 mod http_server;
 mod languages;
-mod options;
+mod newcomers;
+mod open_files;
+mod openenv;
+mod pieces;
 mod queue;
 mod refusal;
 mod run_code;
-mod service;
 mod signals;
+mod stopping;
+mod token;
 
-pub use api::{Api, ApiOptions, ApiServer, Asked, Said};
+pub use api::{Api, Asked, Said};
+pub use api_options::ApiOptions;
+pub use api_server::ApiServer;
 pub use error::ServeError;
+pub use grader::Grader;
+pub use grader_options::GraderOptions;
 pub use http_server::HttpServer;
 pub use languages::Languages;
-pub use options::ServerOptions;
+pub use open_files::allow_many_files;
+pub use openenv::{EnvironmentServer, Game, OpenEnvOptions};
+pub use token::Token;

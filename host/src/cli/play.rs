@@ -13,7 +13,7 @@ use crate::error::ExitCode;
 use crate::family::scenario_of;
 use crate::plugin::Split;
 use crate::policy::{Device, PolicyError, Request as Prompt, Sampling};
-use crate::rollout::{Answer, Due, Next, Position, Scenario, Transition};
+use crate::scenario::{Answer, Due, Next, Position, Scenario, Transition};
 use crate::seed::Seed;
 use crate::storage;
 use crate::team::Team;

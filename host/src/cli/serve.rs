@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -14,7 +13,7 @@ use crate::config::LoraConfig;
 use crate::error::ExitCode;
 use crate::policy::{Device, Policy, PolicyError};
 use crate::seed::Seed;
-use crate::server::{ApiOptions, ApiServer};
+use crate::server::{ApiOptions, ApiServer, HttpServer};
 use crate::serving::PolicyApi;
 
 pub fn run(
@@ -24,18 +23,20 @@ pub fn run(
     let Some(folder) = &args.policy else {
         return Err(UsageError("say which policy to serve: --policy FOLDER".to_owned()).into());
     };
-    let server = ApiServer::listen(ApiOptions {
-        listen: args.listen,
-        token: args.token_file.as_deref().map(read_token).transpose()?,
-        requests: args.queue,
-        body_bytes: args.max_body_mib << 20,
+    let options = ApiOptions {
+        listen: args.address(),
+        token: args.token()?,
+        requests: args.requests.queue,
+        body_bytes: args.requests.max_body_mib << 20,
         patience: Duration::from_millis(args.receive_timeout_ms),
-    })?;
+    };
+    options.check()?;
+    let server = HttpServer::listen(options.listen)?;
     let policies = load(args, folder, device()?)?;
     let names: Vec<&str> = policies.iter().map(|(name, _)| name.as_str()).collect();
     report::note(&format!("models: {}", names.join(", ")));
     report::line(&format!("listening on http://{}/v1", server.address()));
-    server.serve(Arc::new(PolicyApi::new(policies)))?;
+    ApiServer::new(PolicyApi::new(policies), options).serve(server)?;
     Ok(ExitCode::Success)
 }
 
@@ -47,7 +48,7 @@ fn load(args: &ServeArgs, folder: &Path, device: Device) -> anyhow::Result<Vec<(
     let base = Policy::load(folder, device).context("the policy cannot be served")?;
     let mut policies = vec![(name, base)];
     let mut known: BTreeSet<String> = policies.iter().map(|(name, _)| name.clone()).collect();
-    for (name, folder) in &args.adapter {
+    for (name, folder) in &args.models.adapter {
         if !known.insert(name.clone()) {
             return Err(UsageError(format!("two models are called `{name}`")).into());
         }
@@ -56,15 +57,4 @@ fn load(args: &ServeArgs, folder: &Path, device: Device) -> anyhow::Result<Vec<(
         policies.push((name.clone(), adapted.with_context(|| format!("the adapter `{name}`"))?));
     }
     Ok(policies)
-}
-
-fn read_token(file: &Path) -> anyhow::Result<String> {
-    let text = std::fs::read_to_string(file)
-        .map_err(|error| UsageError(format!("cannot read `{}`: {error}", file.display())))?;
-    let token = text.trim();
-    if token.is_empty() || token.contains(char::is_whitespace) {
-        let message = format!("`{}` has no token: one word, and nothing else", file.display());
-        return Err(UsageError(message).into());
-    }
-    Ok(token.to_owned())
 }

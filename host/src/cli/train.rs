@@ -15,8 +15,8 @@ use crate::metrics::Success;
 use crate::plugin::Plugin;
 use crate::policy::{Device, PolicyError};
 use crate::records::RecordsEntry;
-use crate::rollout::Scenario;
 use crate::run::{Change, RunFolder, Summary};
+use crate::scenario::Scenario;
 use crate::team::Team;
 use crate::training::{Record, Training, plan, settle_learning_rate};
 

@@ -2,14 +2,13 @@
 
 use super::collect::{Start, TaskSeed};
 use super::line::{Line, hang};
-use super::request::Due;
 use super::role_map::RoleMap;
 use super::sampler::Answered;
-use super::scenario::{Next, Position, Scenario, Transition};
 use super::scheme::Scheme;
 use super::weighing::{Drawn, Weighing};
 use crate::config::RolloutConfig;
 use crate::plugin::{PluginFailure, Seat};
+use crate::scenario::{Due, Next, Position, Scenario, Transition};
 use crate::seed::Seed;
 use crate::trajectory::{Completion, Ending, Episode, Event};
 

@@ -14,13 +14,13 @@ use super::attempt::{Attempt, Setting};
 use super::line::join;
 use super::role_map::{Policies, RoleMap};
 use super::sampler::{Answered, Sampler};
-use super::scenario::{Position, Scenario};
 use super::scheduler::overlapped;
 use super::weighing::Drawn;
 use crate::config::{RolloutConfig, SamplingScheme, Scheduling};
 use crate::metrics::Totals;
 use crate::plugin::{Meter, Split, Work};
 use crate::policy::PolicyError;
+use crate::scenario::{Position, Scenario};
 use crate::seed::Seed;
 use crate::trajectory::{Completion, Episode, Sample};
 

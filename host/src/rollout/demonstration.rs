@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 use serde_json::Value;
 
-use super::scenario::{Answer, Next, Scenario};
 use crate::plugin::{PluginFailure, Split};
+use crate::scenario::{Answer, Next, Scenario};
 use crate::seed::Seed;
 use crate::trajectory::Message;
 

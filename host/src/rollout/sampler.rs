@@ -6,13 +6,13 @@ use std::thread;
 
 use super::attempt::{Asked, Attempt, Setting};
 use super::collect::RolloutError;
-use super::request;
 use super::role_map::{Policies, Remote};
 use super::weighing::Drawn;
 use crate::policy::{
     Engine, Policy, PolicyError, Question, RemoteAnswers, RemoteFailure, RemoteRequest,
     Request as Prompt, Sampling, SamplingByRole,
 };
+use crate::scenario;
 
 /// Bytes of a GiB.
 const GIB: f64 = (1_u64 << 30) as f64;
@@ -32,7 +32,7 @@ pub(super) struct Due {
     /// Which attempt it belongs to.
     pub(super) attempt: usize,
     policy: String,
-    request: request::Due,
+    request: scenario::Due,
 }
 
 /// A request as a policy is asked it.

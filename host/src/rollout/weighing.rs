@@ -14,9 +14,8 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::request::Due;
-use super::scenario::{Answer, Next, Position, Scenario, Transition};
 use crate::plugin::{PluginFailure, Seat};
+use crate::scenario::{Answer, Due, Next, Position, Scenario, Transition};
 use crate::trajectory::{Completion, Reward, Sample};
 
 /// The answers drawn for one request.

@@ -74,7 +74,7 @@ impl Server {
         stream
     }
 
-    fn connect(&self) -> TcpStream {
+    pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream
@@ -95,6 +95,13 @@ impl Server {
             assert!(begun.elapsed() < PATIENCE, "waited in vain: {health}");
             thread::sleep(Duration::from_millis(5));
         }
+    }
+
+    /// KiB of memory that it has now.
+    pub fn resident_kib(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
     }
 
     /// Sends SIGTERM.

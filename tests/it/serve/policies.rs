@@ -206,8 +206,8 @@ fn what_cannot_be_answered_is_refused_and_says_why() {
     assert!(code == 2 && stderr.contains("--token-file"), "{stderr}");
     let file = token.display().to_string();
     let (code, _, stderr) = run(&[&arguments[..], &["--token-file", &file]].concat());
-    assert!(code == 2 && stderr.contains("has no token: one word"), "{stderr}");
-    fs::write(&token, "sesame\n").unwrap();
+    assert!(code == 2 && stderr.contains("there is no token in"), "{stderr}");
+    fs::write(&token, "open-sesame-and-close\n").unwrap();
     let server = Server::of(&["--policy", &policy, "--token-file", &file]);
     let body = json!({ "prompt": [4], "max_tokens": 1 }).to_string();
     let ask = |header: &str| {
@@ -217,10 +217,14 @@ fn what_cannot_be_answered_is_refused_and_says_why() {
              \r\nConnection: close\r\n\r\n{body}"
         ))
     };
-    for wrong in ["", "Authorization: Bearer sesam\r\n", "Authorization: sesame\r\n"] {
+    for wrong in [
+        "",
+        "Authorization: Bearer open-sesame-and-clos\r\n",
+        "Authorization: open-sesame-and-close\r\n",
+    ] {
         assert_eq!(ask(wrong).status, 401, "{wrong}");
     }
-    assert_eq!(ask("Authorization: Bearer sesame\r\n").status, 200);
+    assert_eq!(ask("Authorization: Bearer open-sesame-and-close\r\n").status, 200);
     let open = Server::of(&["--policy", &policy]);
     for (path, asked, status, words) in [
         ("/v1/completions", json!({ "model": "other", "prompt": [4] }), 404, "there are `shared`"),

@@ -10,6 +10,7 @@ mod page;
 mod plugin;
 mod policy;
 mod programs;
+mod serve;
 mod train;
 
 use std::path::PathBuf;
@@ -28,7 +29,8 @@ pub use policy::{
     CheckpointArgs, DtypeName, PolicyAskArgs, PolicyCommand, PolicyExportArgs, PolicyImportArgs,
     PolicyNewArgs, PolicyScoreArgs, PresetName, PromptArgs,
 };
-pub use programs::{GradeArgs, LimitArgs, RunArgs, ServeArgs};
+pub use programs::{GradeArgs, LimitArgs, RunArgs};
+pub use serve::{GraderArgs, ServeArgs, SessionArgs};
 pub use train::{ImitateArgs, TrainArgs};
 
 use crate::config::{Config, DeviceChoice, Grantee};
@@ -98,8 +100,8 @@ pub enum Command {
     Grade(GradeArgs),
     /// Say whether a mathematical answer is the one that was asked for.
     CheckAnswer(CheckAnswerArgs),
-    /// Run and grade programs for other processes, over HTTP.
-    Serve(ServeArgs),
+    /// Serve the grader, or an environment, to other processes.
+    Serve(Box<ServeArgs>),
     /// Run programs for another process, through its pipes.
     #[command(name = crate::sandbox::WORKER_COMMAND, hide = true)]
     SandboxWorker,

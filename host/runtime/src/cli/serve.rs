@@ -1,35 +1,106 @@
-//! `host serve`: the grader as a service.
+//! `host serve`: the grader, or an environment, as a service.
 
+use std::path::Path;
 use std::time::Duration;
 
-use super::args::ServeArgs;
+use super::args::{ServeArgs, SessionArgs};
 use super::{UsageError, report};
-use crate::config::SandboxConfig;
+use crate::config::{Audience, Config, SandboxConfig};
 use crate::error::ExitCode;
+use crate::loading::load_plugins;
 use crate::sandbox::Sandbox;
-use crate::server::{HttpServer, Languages, ServerOptions};
+use crate::scenario::{Alone, Scenario};
+use crate::server::{
+    EnvironmentServer, Game, Grader, GraderOptions, HttpServer, Languages, OpenEnvOptions,
+    allow_many_files,
+};
 
 /// Serves until it is told to stop.
 pub fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
-    if !args.grader {
-        let message = "say what to serve; there are --grader and --policy".to_owned();
-        return Err(UsageError(message).into());
+    match &args.environment {
+        Some(environment) => serve_environment(args, environment)?,
+        None => serve_grader(args)?,
     }
+    Ok(ExitCode::Success)
+}
+
+fn serve_grader(args: &ServeArgs) -> anyhow::Result<()> {
+    let programs = &args.programs;
     let config = SandboxConfig { jobs: args.jobs, ..SandboxConfig::default() };
     let sandbox = Sandbox::new(&config, &[])?;
-    let options = ServerOptions {
-        listen: args.listen,
-        public: args.public,
-        queue: args.queue,
-        caps: args.limits.limits(),
-        body_bytes: args.max_body_mib << 20,
+    let options = GraderOptions {
+        listen: args.address(),
+        public: programs.public,
+        queue: args.requests.queue,
+        caps: programs.limits.limits(),
+        body_bytes: args.requests.max_body_mib << 20,
         patience: Duration::from_millis(args.receive_timeout_ms),
     };
-    let listener = HttpServer::listen(&options)?;
+    options.check()?;
+    let server = HttpServer::listen(options.listen)?;
     let mut languages = Languages::load(&sandbox)?;
-    languages.check(&sandbox, &args.limits.limits()).map_err(UsageError)?;
-    let server = HttpServer::new(listener, &sandbox, languages, options)?;
+    languages.check(&sandbox, &programs.limits.limits()).map_err(UsageError)?;
+    let grader = Grader::new(&sandbox, languages, options);
     report::line(&format!("listening on http://{}", server.address()));
-    server.serve()?;
-    Ok(ExitCode::Success)
+    Ok(grader.serve(server)?)
+}
+
+fn serve_environment(args: &ServeArgs, environment: &Path) -> anyhow::Result<()> {
+    let options = options(args)?;
+    options.check()?;
+    allow_many_files();
+    let server = HttpServer::listen(options.listen)?;
+    let config = config(&args.sessions, environment)?;
+    let game = game(&config, args.sessions.workflow.is_some())?;
+    let service = EnvironmentServer::new(game, options);
+    report::line(&format!("listening on http://{}", server.address()));
+    Ok(service.serve(server)?)
+}
+
+fn options(args: &ServeArgs) -> anyhow::Result<OpenEnvOptions> {
+    let sessions = &args.sessions;
+    let jobs = match args.jobs {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        jobs => jobs,
+    };
+    Ok(OpenEnvOptions {
+        listen: args.address(),
+        token: args.token()?,
+        jobs,
+        sessions: sessions.sessions,
+        frame_bytes: sessions.max_frame_kib << 10,
+        idle: Duration::from_secs_f64(sessions.idle_timeout_s),
+        silence: Duration::from_secs_f64(sessions.silence_timeout_s),
+        patience: Duration::from_millis(args.receive_timeout_ms),
+        rate: sessions.rate,
+    })
+}
+
+fn config(args: &SessionArgs, environment: &Path) -> anyhow::Result<Config> {
+    let mut config = Config::layered(&[] as &[&Path], &args.set)?;
+    config.plugins.files = [Some(environment), args.workflow.as_deref()]
+        .into_iter()
+        .flatten()
+        .map(Path::to_owned)
+        .collect();
+    args.grant.iter().for_each(|grant| grant.apply(&mut config));
+    Ok(config)
+}
+
+/// What the configuration's only family of tasks is played with. Whoever comes over
+/// a network is no tiny policy, so the environment speaks to language models.
+fn game(config: &Config, with_workflow: bool) -> anyhow::Result<Game> {
+    let (library, _sandbox) = load_plugins(config)?;
+    let families = config.families();
+    let [family] = &families[..] else {
+        return Err(
+            UsageError("one family of tasks is served; leave out [[mix]]".to_owned()).into()
+        );
+    };
+    let audience = Audience::Language;
+    if with_workflow {
+        let scenario = Scenario::assemble(config, family, audience, &library)?;
+        return Ok(Game::Team(Box::new(scenario)));
+    }
+    Ok(Game::Alone(Box::new(Alone::assemble(config, family, audience, &library)?)))
 }

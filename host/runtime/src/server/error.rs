@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 /// Why nothing is served.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +24,14 @@ pub enum ServeError {
     NoToken {
         /// The address.
         address: SocketAddr,
+    },
+    /// There is no token in the file.
+    #[error("there is no token in `{}`: {reason}", file.display())]
+    Token {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        reason: String,
     },
     /// The system refused the address.
     #[error("cannot listen on `{address}`: {reason}; choose another address, or port 0 for any")]

@@ -44,16 +44,26 @@ impl Refusal {
             .with(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
     }
 
+    /// 404: of another environment.
+    pub(super) fn no_such_environment(name: &str, own: &str) -> Self {
+        let message = format!("there is no environment `{name}`; there is `{own}`");
+        Refusal::new(StatusCode::NOT_FOUND, "not_found", message)
+    }
+
+    /// 503: there is no place now.
+    pub(super) fn busy(message: &str) -> Self {
+        Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message)
+            .with(RETRY_AFTER, RETRY_SECONDS)
+    }
+
     /// 403: from a web page, or for another machine.
     pub(super) fn forbidden(message: impl Into<String>) -> Self {
         Refusal::new(StatusCode::FORBIDDEN, "forbidden", message)
     }
 
     /// 404.
-    pub(super) fn no_such_path(path: &str) -> Self {
-        let message = format!(
-            "there is no `{path}`; there are POST /run_code, POST /grade, GET /health and GET /v1/ping"
-        );
+    pub(super) fn no_such_path(path: &str, paths: &str) -> Self {
+        let message = format!("there is no `{path}`; there are {paths}");
         Refusal::new(StatusCode::NOT_FOUND, "not_found", message)
     }
 
@@ -71,7 +81,8 @@ impl Refusal {
 
     /// 413.
     pub(super) fn too_large(limit: usize) -> Self {
-        let message = format!("the body has more than {limit} bytes (--max-body-mib)");
+        let message =
+            format!("the body has more than {limit} bytes (--max-body-mib, --max-frame-kib)");
         Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message)
     }
 

@@ -1,6 +1,5 @@
 //! Arguments of the commands that run model-written programs.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -126,71 +125,5 @@ impl GradeArgs {
     pub fn extraction(&self) -> Extraction {
         let last = || Extraction::LastFence { language: self.language.clone() };
         self.extract.clone().unwrap_or_else(last)
-    }
-}
-
-/// `host serve`.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  host serve --grader
-  host serve --grader --listen 127.0.0.1:0 --jobs 8 --queue 1024
-  curl http://127.0.0.1:8080/run_code -d '{\"language\": \"python\", \"code\": \"print(1)\"}'
-
-One line on standard output says where it listens. SIGTERM or ctrl-c ends it
-after the programs that run; a second one at once. The limits of one run are
-the most that a request can ask for.")]
-pub struct ServeArgs {
-    /// Serve POST /run_code (with SandboxFusion's fields), POST /grade and GET /health.
-    #[arg(long)]
-    pub grader: bool,
-    /// Serve this policy to clients of OpenAI's API: /v1/models, /v1/completions and
-    /// /v1/chat/completions. Its model is called as its folder is.
-    #[arg(long, value_name = "FOLDER", conflicts_with = "grader")]
-    pub policy: Option<PathBuf>,
-    /// Serve an adapter over that policy, too, under a name of its own; may be repeated.
-    #[arg(long, value_name = "NAME=FOLDER", requires = "policy", value_parser = named_folder)]
-    pub adapter: Vec<(String, PathBuf)>,
-    /// A file with a token that requests must bring as `Authorization: Bearer TOKEN`; without it
-    /// a policy is served to this machine only.
-    #[arg(long, value_name = "FILE", requires = "policy")]
-    pub token_file: Option<PathBuf>,
-    /// Where to listen; port 0 is any that is free.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
-    pub listen: SocketAddr,
-    /// Let other machines reach the grader; whoever reaches it can run programs.
-    #[arg(long, conflicts_with = "policy")]
-    pub public: bool,
-    /// Programs that run at a time; 0 means one per core.
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub jobs: usize,
-    /// Requests that may wait besides; further ones are answered 429.
-    #[arg(long, value_name = "N", default_value_t = 256)]
-    pub queue: usize,
-    /// The largest body of a request.
-    #[arg(long, value_name = "N", default_value = "64", value_parser = at_most_a_tib)]
-    pub max_body_mib: usize,
-    /// How long a client may take to send the head of a request, and again its body.
-    #[arg(long, value_name = "N", default_value_t = 30_000)]
-    pub receive_timeout_ms: u64,
-    /// What a run may use.
-    #[command(flatten)]
-    pub limits: LimitArgs,
-}
-
-fn named_folder(text: &str) -> Result<(String, PathBuf), String> {
-    match text.split_once('=') {
-        Some((name, folder)) if !name.is_empty() && !folder.is_empty() => {
-            Ok((name.to_owned(), folder.into()))
-        }
-        _ => Err(format!("`{text}` is no NAME=FOLDER")),
-    }
-}
-
-/// A number of MiB that as bytes still fits.
-fn at_most_a_tib(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(mib) if mib <= 1 << 20 => Ok(mib),
-        _ => Err(format!("`{text}` is no number of MiB up to {}", 1 << 20)),
     }
 }

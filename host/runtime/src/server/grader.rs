@@ -1,4 +1,4 @@
-//! From a request to its answer.
+//! The grader: from a request to its answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,27 +8,34 @@ use hyper::body::{Bytes, Incoming};
 use hyper::{Method, Request, Response};
 use serde::Serialize;
 use serde_json::json;
+use tokio::runtime::Builder;
 use tokio::task::spawn_blocking;
 
 use super::body;
-use super::connections::Answers;
+use super::error::ServeError;
 use super::grade::grade_all;
 use super::grade_request::GradeRequest;
+use super::grader_options::GraderOptions;
 use super::guard::admit;
+use super::http_server::{HttpServer, Service};
 use super::languages::Languages;
-use super::options::ServerOptions;
 use super::queue::{Place, Queue};
 use super::refusal::{Refusal, json_response};
 use super::run_code::{Answer, RunCode};
+use super::stopping::Stopping;
 use crate::program::Runner;
+use crate::sandbox::Sandbox;
 
-/// Everything a request needs.
-pub(super) struct Service {
-    pub runner: Arc<dyn Runner>,
-    pub languages: Arc<Languages>,
-    pub options: ServerOptions,
-    pub queue: Queue,
+/// Runs and grades programs for others.
+pub struct Grader {
+    runner: Arc<dyn Runner>,
+    languages: Arc<Languages>,
+    options: GraderOptions,
+    queue: Queue,
 }
+
+/// Where it can be asked.
+const PATHS: &str = "POST /run_code, POST /grade, GET /health and GET /v1/ping";
 
 /// What can be asked.
 enum Question {
@@ -45,7 +52,7 @@ impl Question {
             "/grade" => (Question::Grade, Method::POST),
             "/health" => (Question::Health, Method::GET),
             "/v1/ping" => (Question::Ping, Method::GET),
-            other => return Err(Refusal::no_such_path(other)),
+            other => return Err(Refusal::no_such_path(other, PATHS)),
         };
         if *request.method() == method {
             return Ok(question);
@@ -54,26 +61,54 @@ impl Question {
     }
 }
 
-impl Answers for Service {
+impl Service for Grader {
     type Body = Full<Bytes>;
 
-    async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Response<Full<Bytes>> {
+    async fn answer(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        _stopping: Stopping,
+    ) -> Response<Full<Bytes>> {
         match self.try_answer(request).await {
             Ok(body) => json_response(body),
             Err(refusal) => refusal.into_response(),
         }
     }
 
-    fn queue(&self) -> &Queue {
-        &self.queue
+    fn places(&self) -> usize {
+        self.queue.capacity()
     }
 
     fn patience(&self) -> Duration {
         self.options.patience
     }
+
+    async fn wind_up(&self) {
+        self.queue.close();
+        self.queue.emptied().await;
+    }
 }
 
-impl Service {
+impl Grader {
+    /// One whose programs run in this sandbox, as many at a time as it has workers.
+    pub fn new(sandbox: &Sandbox, languages: Languages, options: GraderOptions) -> Self {
+        Grader {
+            runner: Arc::new(sandbox.clone()),
+            languages: Arc::new(languages),
+            queue: Queue::new(sandbox.jobs(), options.queue),
+            options,
+        }
+    }
+
+    /// Serves until it is told to stop.
+    ///
+    /// # Errors
+    /// The system refuses something at the start.
+    pub fn serve(self, server: HttpServer) -> Result<(), ServeError> {
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        server.serve(runtime, Arc::new(self))
+    }
+
     async fn try_answer(&self, request: Request<Incoming>) -> Result<Bytes, Refusal> {
         admit(request.headers(), self.options.public)?;
         match Question::of(&request)? {

@@ -1,8 +1,8 @@
 //! One fork being played from one round of answers to the next.
 
 use super::request::{Due, conversation};
-use super::scenario::{Answer, Counts, Next, Position, Scenario, Transition};
 use super::tool;
+use super::{Answer, Counts, Next, Position, Scenario, Transition};
 use crate::plugin::{
     self, Call, Credit, Directive, Event as SessionEvent, LiveEpisode, LiveSession, Move, Outcome,
     PluginFailure, Reply, Request, ResultOfMove, Seat, Step, seat_reward, team_reward, text_of,

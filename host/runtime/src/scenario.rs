@@ -6,17 +6,30 @@
 //! fresh instances and therefore depends on nothing but the position and the
 //! answers.
 
+mod alone;
+mod assembly;
+mod entry;
+mod error;
+mod play;
+mod request;
+mod tool;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::play::Play;
-use super::request::Due;
+use play::Play;
+
+pub use alone::{Alone, AloneState, AloneStep};
+pub use error::ScenarioError;
+pub use request::Due;
+pub use tool::offered as offered_tools;
+
 use crate::plugin::{
-    Action, Briefing, Cause, Credit, EnvironmentConfiguration, EnvironmentPlugin, EnvironmentState,
-    Fault, LiveEpisode, Plugin, PluginFailure, Rendering, Role, Seat, SessionState, Settings,
-    Split, Task, Tool, View, WorkflowConfiguration, WorkflowPlugin,
+    Action, Briefing, Credit, EnvironmentConfiguration, EnvironmentPlugin, EnvironmentState,
+    LiveEpisode, Plugin, PluginFailure, Rendering, Role, Seat, SessionState, Settings, Split, Task,
+    Tool, View, WorkflowConfiguration, WorkflowPlugin,
 };
-use crate::records::{Record, Records};
+use crate::records::Records;
 use crate::seed::Seed;
 use crate::trajectory::{Completion, Ending, Event, Reward, StopReason};
 
@@ -52,24 +65,24 @@ pub struct Scenario {
 /// An episode at a moment when answers are due.
 #[derive(Clone)]
 pub struct Position {
-    pub(super) environment: EnvironmentState,
-    pub(super) session: SessionState,
-    pub(super) counts: Counts,
+    environment: EnvironmentState,
+    session: SessionState,
+    counts: Counts,
     /// The requests due, in the order in which they will be reported.
     pub due: Vec<Due>,
 }
 
 /// What has been asked and answered so far.
 #[derive(Clone, Default)]
-pub(super) struct Counts {
+struct Counts {
     /// How often each seat was asked in each conversation.
-    pub(super) turns: BTreeMap<String, usize>,
+    turns: BTreeMap<String, usize>,
     /// Requests so far; the next one has this number.
-    pub(super) asked: u32,
+    asked: u32,
     /// Answers whose worth was said to be open when they were asked for.
-    pub(super) open: BTreeSet<u32>,
+    open: BTreeSet<u32>,
     /// How the rules have ended the episode, if a judge is still asked.
-    pub(super) over: Option<Ending>,
+    over: Option<Ending>,
 }
 
 impl Position {
@@ -148,7 +161,7 @@ impl Scenario {
     }
 
     /// Everybody who plays.
-    pub(super) fn seats(&self) -> Vec<Seat> {
+    pub fn seats(&self) -> Vec<Seat> {
         let seats = |role: &Role| (0..role.seats).map(|n| Seat::numbered(&role.name, n)).collect();
         self.roles().iter().flat_map(|role| -> Vec<Seat> { seats(role) }).collect()
     }
@@ -157,21 +170,13 @@ impl Scenario {
     /// says which record.
     pub fn begin(&self, split: Split, seed: u32) -> Result<Transition, PluginFailure> {
         let settings = self.environment_settings.configured().to_vec();
-        let record = self.record(split, seed)?;
+        let record = entry::read(self.records.as_deref(), &self.environment, split, seed)?;
         let (seats, entry) = (self.seats(), record.as_ref().map(|record| record.text.clone()));
         let started = self.environment.start(&Task { split, seed, settings, seats, entry });
-        let mut episode = started.map_err(|failure| placed(failure, record.as_ref()))?;
+        let mut episode = started.map_err(|failure| entry::placed(failure, record.as_ref()))?;
         let roles: Arc<[Role]> = self.roles().into();
         let session = self.workflow.start(&roles, &self.briefing(&mut episode)?)?;
         Play::new(self, episode, session, Counts::default()).begin()
-    }
-
-    fn record(&self, split: Split, seed: u32) -> Result<Option<Record>, PluginFailure> {
-        let record = self.records.as_ref().map(|records| records.read(split, seed)).transpose();
-        record.map_err(|error| {
-            let (fault, message) = (Fault::Task, error.to_string());
-            self.environment.failed("start", Cause::Problem { fault, message })
-        })
     }
 
     /// How many tasks a split has, if they are counted.
@@ -241,7 +246,7 @@ impl Scenario {
     }
 
     /// What can be seen now, from every seat; once for all if all see the same.
-    pub(super) fn views(&self, episode: &mut LiveEpisode) -> Result<Vec<View>, PluginFailure> {
+    fn views(&self, episode: &mut LiveEpisode) -> Result<Vec<View>, PluginFailure> {
         if !self.environment_configuration.is_private {
             let parts = episode.observe(&self.first_seat())?;
             return Ok(vec![View { seat: None, parts }]);
@@ -256,16 +261,5 @@ impl Scenario {
     /// Whose view is everybody's, where all see the same.
     fn first_seat(&self) -> Seat {
         Seat::new(self.roles().first().map_or("", |role| &role.name))
-    }
-}
-
-/// Names the record that an environment refuses.
-fn placed(failure: PluginFailure, record: Option<&Record>) -> PluginFailure {
-    match (failure.cause, record) {
-        (Cause::Problem { fault: Fault::Task, message }, Some(record)) => {
-            let message = format!("{message} ({})", record.place);
-            PluginFailure { cause: Cause::Problem { fault: Fault::Task, message }, ..failure }
-        }
-        (cause, _) => PluginFailure { cause, ..failure },
     }
 }

@@ -1,0 +1,72 @@
+//! A scenario as a configuration says it.
+
+use std::sync::Arc;
+
+use super::Scenario;
+use super::error::ScenarioError;
+use super::tool;
+use crate::config::{Audience, Config, MixConfig, TasksConfig};
+use crate::plugin::{EnvironmentConfiguration, EnvironmentPlugin, PluginLibrary};
+use crate::records::Records;
+
+impl Scenario {
+    /// The environment and the workflow of a family of tasks, with its settings.
+    ///
+    /// # Errors
+    /// If one of them is not there or does not fit, refuses its settings, or has
+    /// no records where it needs some.
+    pub fn assemble(
+        config: &Config,
+        entry: &MixConfig,
+        audience: Audience,
+        library: &PluginLibrary,
+    ) -> Result<Self, ScenarioError> {
+        let environment = library.environment(entry.environment.as_deref())?.clone();
+        let workflow = library.workflow(entry.workflow.as_deref(), &environment)?;
+        let environment_settings = environment.settings_for(audience, &entry.settings)?;
+        let environment_configuration = environment.configure(&environment_settings)?;
+        let workflow_settings = workflow.settings(&entry.workflow_settings)?;
+        let workflow_configuration =
+            workflow.configure(&workflow_settings, &environment.description().actions)?;
+        let records = open_records(&entry.tasks, &environment, &environment_configuration)?;
+        let max_turns = match config.rollout.max_turns {
+            0 => environment_configuration.max_turns as usize,
+            turns => turns,
+        };
+        Ok(Scenario {
+            family: entry.family.clone().unwrap_or_else(|| environment.name().to_owned()),
+            environment_settings,
+            environment_configuration,
+            workflow_settings,
+            workflow_configuration,
+            records,
+            tools: tool::offered(&workflow),
+            environment,
+            workflow,
+            max_turns,
+            max_turns_of: config
+                .roles
+                .entries()
+                .filter_map(|(role, entry)| Some((role.clone(), entry.max_turns?)))
+                .collect(),
+            actions_per_answer: config.plugins.limits.actions_per_answer,
+        })
+    }
+}
+
+/// The records of an environment, if it builds tasks from some.
+pub(super) fn open_records(
+    tasks: &TasksConfig,
+    environment: &EnvironmentPlugin,
+    configuration: &EnvironmentConfiguration,
+) -> Result<Option<Arc<Records>>, ScenarioError> {
+    let name = || environment.name().to_owned();
+    let needed = configuration.needs_records;
+    match Records::open(tasks)? {
+        None if needed => Err(ScenarioError::NoRecords { environment: name() }),
+        Some(_) if !needed && !configuration.may_have_records() => {
+            Err(ScenarioError::UselessRecords { environment: name() })
+        }
+        records => Ok(records.map(Arc::new)),
+    }
+}

@@ -1,0 +1,246 @@
+//! A session as tools, in the Model Context Protocol's words (JSON-RPC 2.0).
+
+use serde_json::{Map, Value, json};
+
+use super::chance::Chance;
+use super::envelope::Problem;
+use super::game::Game;
+use super::invalid::{self, Invalid};
+use super::reset::Reset;
+use super::session::Session;
+
+/// The protocol's revision whose shapes these are.
+const REVISION: &str = "2025-06-18";
+/// Names that OpenEnv keeps for itself.
+const RESERVED: [&str; 4] = ["reset", "step", "state", "close"];
+const BEGIN: &str = "begin";
+const OBSERVE: &str = "observe";
+/// The tool of a team, whose workflow decides what comes of an answer.
+const ANSWER: &str = "answer";
+
+const INVALID_REQUEST: i64 = -32600;
+const NO_SUCH_METHOD: i64 = -32601;
+const INVALID_PARAMETERS: i64 = -32602;
+const SERVER_ERROR: i64 = -32000;
+const PARSE_ERROR: i64 = -32700;
+
+/// A request that was called off, with JSON-RPC's number for why.
+pub(super) struct Fault {
+    number: i64,
+    message: String,
+    data: Option<Value>,
+}
+
+impl Fault {
+    /// The parameters are wrong.
+    pub(super) fn parameters(message: impl Into<String>) -> Self {
+        Fault { number: INVALID_PARAMETERS, message: message.into(), data: None }
+    }
+
+    /// The text is no JSON.
+    pub(super) fn not_json(reason: impl std::fmt::Display) -> Self {
+        Fault { number: PARSE_ERROR, message: format!("not JSON: {reason}"), data: None }
+    }
+}
+
+impl From<Problem> for Fault {
+    fn from(problem: Problem) -> Self {
+        let mut data = problem.more;
+        data.insert("code".to_owned(), json!(problem.code));
+        Fault { number: SERVER_ERROR, message: problem.message, data: Some(Value::Object(data)) }
+    }
+}
+
+/// A request, taken apart.
+pub(super) struct Call<'a> {
+    pub(super) id: Value,
+    pub(super) method: &'a str,
+    pub(super) parameters: Map<String, Value>,
+}
+
+impl<'a> Call<'a> {
+    /// Reads a request; what is wrong with it is the answer.
+    pub(super) fn parse(request: &'a Value) -> Result<Self, Value> {
+        let id = request.get("id").filter(|id| id.is_string() || id.is_number()).cloned();
+        let id = id.unwrap_or(Value::Null);
+        let invalid = |message: &str| {
+            let fault = Fault { number: INVALID_REQUEST, message: message.to_owned(), data: None };
+            replied(&Value::Null, Err(fault))
+        };
+        if request.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+            return Err(invalid("a request is an object with \"jsonrpc\": \"2.0\""));
+        }
+        let Some(method) = request.get("method").and_then(Value::as_str) else {
+            return Err(invalid("a request has a `method`"));
+        };
+        match invalid::fields(request.get("params")) {
+            Ok(parameters) => Ok(Call { id, method, parameters }),
+            Err(_) => Err(invalid("`params` is an object")),
+        }
+    }
+}
+
+/// The answer to the request of this id.
+pub(super) fn replied(id: &Value, result: Result<Value, Fault>) -> Value {
+    match result {
+        Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
+        Err(Fault { number, message, data }) => {
+            let mut error = json!({ "code": number, "message": message });
+            if let Some(data) = data {
+                error["data"] = data;
+            }
+            json!({ "jsonrpc": "2.0", "id": id, "error": error })
+        }
+    }
+}
+
+/// Answers a request that is about the session.
+pub(super) fn answer(
+    session: &mut Session,
+    game: &Game,
+    chance: &Chance,
+    request: &Value,
+) -> Value {
+    match Call::parse(request) {
+        Ok(call) => {
+            let result = carry_out(session, game, chance, &call);
+            replied(&call.id, result)
+        }
+        Err(refused) => refused,
+    }
+}
+
+/// Carries out a request that is about the session.
+pub(super) fn carry_out(
+    session: &mut Session,
+    game: &Game,
+    chance: &Chance,
+    call: &Call,
+) -> Result<Value, Fault> {
+    match call.method {
+        "tools/call" => call_tool(session, game, chance, &call.parameters),
+        _ => without_session(game, call),
+    }
+}
+
+/// Carries out a request that is about no session.
+pub(super) fn without_session(game: &Game, call: &Call) -> Result<Value, Fault> {
+    match call.method {
+        "initialize" => Ok(json!({
+            "protocolVersion": REVISION,
+            "capabilities": { "tools": {} },
+            "serverInfo": {
+                "name": game.environment().name(),
+                "version": game.environment().description().version,
+            },
+        })),
+        "ping" | "notifications/initialized" => Ok(json!({})),
+        "tools/list" => Ok(json!({ "tools": tools(game) })),
+        method => {
+            let message = format!("there is no method `{method}`");
+            Err(Fault { number: NO_SUCH_METHOD, message, data: None })
+        }
+    }
+}
+
+/// Every tool, as the protocol describes tools.
+fn tools(game: &Game) -> Vec<Value> {
+    let text = |description: &str| json!({ "type": "string", "description": description });
+    let mut tools = vec![
+        tool(
+            BEGIN,
+            "Begins a task; what was under way is given up.",
+            json!({
+                "seed": { "type": "integer", "minimum": 0, "description": "which task; any if left out" },
+                "split": { "type": "string", "enum": ["train", "validation", "test"] },
+            }),
+            &[],
+        ),
+        tool(OBSERVE, "Says again what can be seen now.", json!({}), &[]),
+    ];
+    let role = || text("the seat that acts; by default the one whose turn it is");
+    for kind in game.kinds() {
+        let properties = json!({ "text": text(&kind.summary), "role": role() });
+        tools.push(tool(&tool_name(&kind.name), &kind.summary, properties, &["text"]));
+    }
+    if game.kinds().is_empty() {
+        let properties = json!({ "text": text("the whole answer"), "role": role() });
+        tools.push(tool(ANSWER, "Answers for the role whose turn it is.", properties, &["text"]));
+    }
+    tools
+}
+
+fn tool(name: &str, description: &str, properties: Value, required: &[&str]) -> Value {
+    json!({
+        "name": name,
+        "description": description,
+        "inputSchema": {
+            "type": "object",
+            "properties": properties,
+            "required": required,
+            "additionalProperties": false,
+        },
+    })
+}
+
+/// The tool that sends actions of a kind.
+fn tool_name(kind: &str) -> String {
+    let is_taken = RESERVED.contains(&kind) || [BEGIN, OBSERVE].contains(&kind);
+    if is_taken { format!("do-{kind}") } else { kind.to_owned() }
+}
+
+fn call_tool(
+    session: &mut Session,
+    game: &Game,
+    chance: &Chance,
+    parameters: &Map<String, Value>,
+) -> Result<Value, Fault> {
+    let name = parameters.get("name").and_then(Value::as_str).unwrap_or_default();
+    let arguments = parameters.get("arguments");
+    let told = match name {
+        BEGIN => {
+            let reset = Reset::parse(arguments).map_err(Problem::from)?;
+            session.reset(game, chance, reset)?
+        }
+        OBSERVE => session.told().cloned().ok_or_else(|| {
+            Problem::session(format!("no episode is under way; call `{BEGIN}` or send reset"))
+        })?,
+        _ => {
+            let action = action_of(game, name, arguments)?;
+            session.step(game, game.read(Some(&action)).map_err(Problem::from)?)?
+        }
+    };
+    Ok(json!({
+        "content": [{ "type": "text", "text": summary(&told) }],
+        "structuredContent": told,
+        "isError": false,
+    }))
+}
+
+/// The action that a tool stands for.
+fn action_of(game: &Game, name: &str, arguments: Option<&Value>) -> Result<Value, Fault> {
+    let mut action = invalid::fields(arguments)
+        .map_err(|invalid: Invalid| Fault::parameters(invalid.message()))?;
+    let kind = game.kinds().iter().find(|kind| tool_name(&kind.name) == name);
+    match kind {
+        Some(kind) => drop(action.insert("kind".to_owned(), json!(kind.name))),
+        None if game.kinds().is_empty() && name == ANSWER => {}
+        None => return Err(Fault::parameters(format!("there is no tool `{name}`"))),
+    }
+    Ok(Value::Object(action))
+}
+
+/// What was told, for a reader: feedback, what can be seen, and how it ended.
+fn summary(told: &Value) -> String {
+    let observation = &told["observation"];
+    let said = ["rules", "feedback", "text"].map(|name| observation[name].as_str().unwrap_or(""));
+    let mut lines: Vec<String> =
+        said.into_iter().filter(|text| !text.is_empty()).map(str::to_owned).collect();
+    if told["done"] == json!(true) {
+        lines.push(format!(
+            "The episode is over: {}.",
+            told["metadata"]["status"].as_str().unwrap_or("")
+        ));
+    }
+    lines.join("\n\n")
+}
