@@ -629,9 +629,10 @@ fn one_thing_is_served_and_only_its_flags_are_taken() {
         let (code, stdout, stderr) = run(arguments);
         assert!(code == 2 && stdout.is_empty(), "{arguments:?}: {code} {stderr}");
     }
-    let (code, _, stderr) = run(&["serve", "--environment", "sudokku"]);
+    let listen = ["serve", "--listen", "127.0.0.1:0", "--environment"];
+    let (code, _, stderr) = run(&[&listen[..], &["sudokku"]].concat());
     assert!(code == 3 && stderr.contains("sudokku"), "{code}: {stderr}");
-    let wrong = ["serve", "--environment", "plan-path", "--set", "environment.wals=2"];
-    let (code, _, stderr) = run(&wrong);
+    let wrong = ["plan-path", "--set", "environment.wals=2"];
+    let (code, _, stderr) = run(&[&listen[..], &wrong].concat());
     assert!(code == 2 && stderr.contains("did you mean `walls`"), "{code}: {stderr}");
 }

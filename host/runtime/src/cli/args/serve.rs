@@ -14,6 +14,12 @@ const OPENENV_PORT: u16 = 8000;
 /// Where everything else is.
 const HTTP_PORT: u16 = 8080;
 
+/// What one run of a program may use: no concern of an environment or a policy. (`host run`
+/// has these, too, so they cannot say so themselves.)
+const LIMITS: [&str; 4] = ["fuel", "timeout_ms", "memory_mib", "output_kib"];
+/// What is served by those who serve no environment.
+const OTHERS: [&str; 2] = ["grader", "policy"];
+
 /// `host serve`.
 #[derive(Debug, Args)]
 #[command(
@@ -34,22 +40,14 @@ API has it (docs/serve-policies.md); the grader's routes are in docs/server.md."
 )]
 pub struct ServeArgs {
     /// Serve POST /run_code (with SandboxFusion's fields), POST /grade and GET /health.
-    #[arg(long, conflicts_with_all = ["SessionArgs", "ModelArgs", "token_file"])]
+    #[arg(long)]
     pub grader: bool,
     /// Serve this environment to OpenEnv's clients: a file, or a bare name.
-    #[arg(
-        long,
-        value_name = "FILE",
-        conflicts_with_all = ["ModelArgs", "RequestArgs", "GraderArgs", "LimitArgs"]
-    )]
+    #[arg(long, value_name = "FILE", conflicts_with_all = LIMITS)]
     pub environment: Option<PathBuf>,
     /// Serve this policy to clients of OpenAI's API: /v1/models, /v1/completions and
     /// /v1/chat/completions. Its model is called as its folder is.
-    #[arg(
-        long,
-        value_name = "FOLDER",
-        conflicts_with_all = ["jobs", "SessionArgs", "GraderArgs", "LimitArgs"]
-    )]
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = LIMITS)]
     pub policy: Option<PathBuf>,
     /// Where to listen; port 0 is any that is free. By default 127.0.0.1:8000 for an environment
     /// and 127.0.0.1:8080 for what else is served.
@@ -57,10 +55,10 @@ pub struct ServeArgs {
     pub listen: Option<SocketAddr>,
     /// A file with a secret that clients show as `Authorization: Bearer`; an address that other
     /// machines can reach needs it, except with --grader (--public).
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "grader")]
     pub token_file: Option<PathBuf>,
     /// Programs that run, or episodes that are stepped, at a time; 0 means one per core.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "policy")]
     pub jobs: usize,
     /// How long a client may take to send the head of a request, and again its body.
     #[arg(long, value_name = "N", default_value_t = 30_000)]
@@ -100,7 +98,8 @@ impl ServeArgs {
 #[command(next_help_heading = "With --policy")]
 pub struct ModelArgs {
     /// Serve an adapter over that policy, too, under a name of its own; may be repeated.
-    #[arg(long, value_name = "NAME=FOLDER", value_parser = named_folder)]
+    #[arg(long, value_name = "NAME=FOLDER", value_parser = named_folder,
+          conflicts_with_all = ["grader", "environment"])]
     pub adapter: Vec<(String, PathBuf)>,
 }
 
@@ -110,10 +109,11 @@ pub struct ModelArgs {
 pub struct RequestArgs {
     /// Requests that may wait besides those whose programs run, or that are answered by a policy
     /// at a time; further ones get 429.
-    #[arg(long, value_name = "N", default_value_t = 256)]
+    #[arg(long, value_name = "N", default_value_t = 256, conflicts_with = "environment")]
     pub queue: usize,
     /// The largest body of a request.
-    #[arg(long, value_name = "N", default_value = "64", value_parser = at_most_a_tib)]
+    #[arg(long, value_name = "N", default_value = "64", value_parser = at_most_a_tib,
+          conflicts_with = "environment")]
     pub max_body_mib: usize,
 }
 
@@ -122,7 +122,7 @@ pub struct RequestArgs {
 #[command(next_help_heading = "With --grader")]
 pub struct GraderArgs {
     /// Let other machines reach it; whoever reaches it can run programs.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["environment", "policy"])]
     pub public: bool,
     /// What a run may use, whatever a request asks for.
     #[command(flatten)]
@@ -134,28 +134,33 @@ pub struct GraderArgs {
 #[command(next_help_heading = "With --environment")]
 pub struct SessionArgs {
     /// Have this workflow order the roles, and clients answer for them: a file, or a bare name.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = OTHERS)]
     pub workflow: Option<PathBuf>,
     /// Override a setting, such as environment.walls=20 or rollout.max_turns=50.
-    #[arg(long, value_name = "KEY=VALUE")]
+    #[arg(long, value_name = "KEY=VALUE", conflicts_with_all = OTHERS)]
     pub set: Vec<String>,
     /// Grant a plugin what it asks for: `sandbox`, `search`.
-    #[arg(long, value_name = "PLUGIN=RIGHT,…")]
+    #[arg(long, value_name = "PLUGIN=RIGHT,…", conflicts_with_all = OTHERS)]
     pub grant: Vec<GrantArg>,
     /// Sessions at a time; a further client is told CAPACITY_REACHED.
-    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = up_to_a_million)]
+    #[arg(long, value_name = "N", default_value_t = 4096,
+          value_parser = up_to_a_million, conflicts_with_all = OTHERS)]
     pub sessions: usize,
     /// End a session that was asked nothing for so long.
-    #[arg(long, value_name = "N", default_value_t = 3600.0, value_parser = seconds)]
+    #[arg(long, value_name = "N", default_value_t = 3600.0,
+          value_parser = seconds, conflicts_with_all = OTHERS)]
     pub idle_timeout_s: f64,
     /// Close a socket from which nothing came for so long, not even the answer to a ping.
-    #[arg(long, value_name = "N", default_value_t = 60.0, value_parser = seconds)]
+    #[arg(long, value_name = "N", default_value_t = 60.0,
+          value_parser = seconds, conflicts_with_all = OTHERS)]
     pub silence_timeout_s: f64,
     /// The largest frame, and the largest body of a request.
-    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = up_to_a_million)]
+    #[arg(long, value_name = "N", default_value_t = 1024,
+          value_parser = up_to_a_million, conflicts_with_all = OTHERS)]
     pub max_frame_kib: usize,
     /// Requests of one session in a second; further ones wait their turn.
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 1000, conflicts_with_all = OTHERS,
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub rate: u32,
 }
 
