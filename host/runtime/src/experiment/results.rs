@@ -248,7 +248,9 @@ fn notes(
 fn cause(place: usize, states: &[State], plan: &Plan) -> Option<String> {
     if let State::Failed(failure) = &states[place] {
         let code = failure.code.map_or(String::new(), |code| format!(" (exit code {code})"));
-        return Some(format!("{}{code}", failure.message));
+        // What one could do about it is in the log of the run, and too long for a table.
+        let what = failure.message.split("; ").next().unwrap_or_default();
+        return Some(format!("{what}{code}"));
     }
     plan.jobs[place].needs.iter().find_map(|&need| cause(need, states, plan))
 }

@@ -336,7 +336,8 @@ fn filled(folder: &Folder) -> (Plan, Vec<State>) {
         let health = if place < 3 { (0.5, 0) } else { (0.0, 1) };
         write_run(folder, &job.address, [&[0], solved[place]], health);
     }
-    let failure = Failure { code: Some(6), message: "the update changed no weight".to_owned() };
+    let failure =
+        Failure { code: Some(6), message: "the update changed no weight; try more".to_owned() };
     let mut states = vec![State::Done; 6];
     states[5] = State::Failed(failure);
     let rows = expand(&file).unwrap().into_iter().enumerate().map(|(index, row)| {
