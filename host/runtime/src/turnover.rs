@@ -40,6 +40,31 @@ impl Turnover {
     }
 }
 
+/// How hard a task is, by the share of the episodes of both sides that solve it. (By those of one
+/// side alone, chance would look like learning: what went badly once goes better the next time.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Difficulty {
+    /// Over two thirds.
+    Easy,
+    /// From a third to two thirds.
+    Medium,
+    /// Under a third.
+    Hard,
+}
+
+impl Difficulty {
+    fn of(before: &[bool], after: &[bool]) -> Self {
+        let solved = before.iter().chain(after).filter(|solved| **solved).count();
+        let all = before.len() + after.len();
+        match (3 * solved > 2 * all, 3 * solved < all) {
+            (true, _) => Difficulty::Easy,
+            (_, true) => Difficulty::Hard,
+            _ => Difficulty::Medium,
+        }
+    }
+}
+
 /// Two sets of outcomes, beside each other.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
@@ -51,6 +76,8 @@ pub struct Comparison {
     pub all: Turnover,
     /// By family.
     pub families: BTreeMap<String, Turnover>,
+    /// By difficulty; empty if there is one episode of a task only.
+    pub difficulties: BTreeMap<Difficulty, Turnover>,
 }
 
 impl Comparison {
@@ -69,14 +96,19 @@ impl Comparison {
             false => (Answers::Sampled, several, sampled),
         };
         let [before, after] = &sides;
-        let mut comparison =
-            Comparison { answers, k, all: Turnover::default(), families: BTreeMap::new() };
+        let all = Turnover::default();
+        let (families, difficulties) = (BTreeMap::new(), BTreeMap::new());
+        let mut comparison = Comparison { answers, k, all, families, difficulties };
         for (task, episodes) in before {
             let Some(others) = after.get(task) else { continue };
-            let [was, is] =
-                [episodes, others].map(|list| list.iter().take(k).any(|solved| *solved));
+            let [episodes, others] = [episodes, others].map(|list| &list[..k.min(list.len())]);
+            let [was, is] = [episodes, others].map(|list| list.contains(&true));
             comparison.all.count(was, is);
             comparison.families.entry(task.0.clone()).or_default().count(was, is);
+            if k > 1 {
+                let difficulty = Difficulty::of(episodes, others);
+                comparison.difficulties.entry(difficulty).or_default().count(was, is);
+            }
         }
         (comparison.all.tasks > 0).then_some(comparison)
     }
@@ -146,9 +178,31 @@ mod tests {
         assert_eq!((found.all, found.all.expansion_to_shrinkage()), (expected, Some(1.0)));
         let sums = Turnover { tasks: 2, lost: 1, never: 1, ..Turnover::default() };
         assert_eq!(found.families["sums"], sums);
+        let easy = Turnover { tasks: 1, preserved: 1, ..Turnover::default() };
+        let hard = Turnover { tasks: 3, gained: 1, lost: 1, never: 1, ..Turnover::default() };
+        assert_eq!(
+            found.difficulties,
+            BTreeMap::from([(Difficulty::Easy, easy), (Difficulty::Hard, hard)])
+        );
         // The first episode alone.
         let found = Comparison::of(&before, &after, Some(1)).unwrap();
+        assert!(found.difficulties.is_empty());
         assert_eq!((found.k, found.all.lost, found.all.never), (1, 1, 3));
+    }
+
+    #[test]
+    fn a_task_is_as_hard_as_both_sides_find_it() {
+        let of = |solved: usize| {
+            let episodes: Vec<bool> = (0..6).map(|place| place < solved).collect();
+            // What either side does does not matter, only what both do.
+            let turned: Vec<bool> = episodes.iter().rev().copied().collect();
+            let both = [&episodes, &turned].map(|list| Difficulty::of(&list[..3], &list[3..]));
+            assert_eq!(both[0], both[1]);
+            both[0]
+        };
+        assert_eq!([0, 1].map(of), [Difficulty::Hard; 2]);
+        assert_eq!([2, 3, 4].map(of), [Difficulty::Medium; 3]);
+        assert_eq!([5, 6].map(of), [Difficulty::Easy; 2]);
     }
 
     #[test]

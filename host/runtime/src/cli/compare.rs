@@ -6,7 +6,7 @@ use super::args::CompareArgs;
 use super::{UsageError, report};
 use crate::error::ExitCode;
 use crate::outcome::{Answers, Outcome, read_outcomes};
-use crate::turnover::{Comparison, Turnover};
+use crate::turnover::{Comparison, Difficulty, Turnover};
 
 pub fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let first = outcomes(&args.before, &args.split)?;
@@ -68,12 +68,25 @@ fn json(compared: &Comparison) -> serde_json::Value {
         value
     };
     let families = compared.families.iter().map(|(name, own)| (name.clone(), with_ratio(own)));
+    let by_name = |(difficulty, own): (&Difficulty, &Turnover)| {
+        (name(*difficulty).to_owned(), with_ratio(own))
+    };
+    let difficulties = compared.difficulties.iter().map(by_name);
     serde_json::json!({
         "answers": compared.answers,
         "k": compared.k,
         "all": with_ratio(&compared.all),
         "families": families.collect::<serde_json::Map<_, _>>(),
+        "difficulties": difficulties.collect::<serde_json::Map<_, _>>(),
     })
+}
+
+fn name(difficulty: Difficulty) -> &'static str {
+    match difficulty {
+        Difficulty::Easy => "easy",
+        Difficulty::Medium => "medium",
+        Difficulty::Hard => "hard",
+    }
 }
 
 fn show(compared: &Comparison) {
@@ -93,8 +106,15 @@ fn show(compared: &Comparison) {
     if compared.families.len() > 1 {
         rows.extend(compared.families.iter().map(|(name, own)| cells(name, own)));
     }
-    let header = ["family", "tasks", "preserved", "gained", "lost", "never", "gained / lost"];
+    rows.extend(
+        compared.difficulties.iter().map(|(difficulty, own)| cells(name(*difficulty), own)),
+    );
+    let header =
+        ["family or difficulty", "tasks", "preserved", "gained", "lost", "never", "gained / lost"];
     report::table(&header, &rows);
+    if !compared.difficulties.is_empty() {
+        report::line("  difficulty: by how many episodes before and after solved it, in thirds");
+    }
     report::line(&match compared.answers {
         Answers::Greedy => "  solved: by the likeliest answers".to_owned(),
         Answers::Sampled => {
