@@ -543,6 +543,11 @@ fn nobody_can_send_too_much_or_too_little_at_the_cost_of_others() {
             break;
         }
     }
+    for (opcode, payload, code) in [(TEXT, &b"\"\xff\""[..], 1007), (3, b"", 1002)] {
+        let mut unfit = Socket::open(&server);
+        unfit.send(opcode, payload);
+        assert_eq!(unfit.farewell().0, code);
+    }
     let mut eager = Socket::open(&server);
     eager.ask(&reset(1));
     let mut taken = 0;

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::future::Future;
+use std::io;
 use std::net::{SocketAddr, TcpListener as StdListener};
 use std::pin::pin;
 use std::sync::Arc;
@@ -25,6 +26,8 @@ use super::stopping::{Stop, Stopping};
 /// Connections besides those that have a place: to be told that there is none,
 /// or to be kept open for later.
 const SPARE_CONNECTIONS: usize = 256;
+/// Connections that the system holds until they are accepted.
+const BACKLOG: i32 = 4096;
 /// Bytes of a request's head.
 const HEAD_BYTES: usize = 64 << 10;
 /// After the system has refused a connection, such as for want of files.
@@ -74,6 +77,9 @@ impl HttpServer {
     pub fn listen(address: SocketAddr) -> Result<Self, ServeError> {
         let listener =
             StdListener::bind(address).map_err(|reason| ServeError::Bind { address, reason })?;
+        // The standard library asks for 128. When that is full, a client tries again after a
+        // second: others would notice a flood.
+        rustix::net::listen(&listener, BACKLOG).map_err(io::Error::from)?;
         listener.set_nonblocking(true)?;
         Ok(HttpServer { address: listener.local_addr()?, listener })
     }

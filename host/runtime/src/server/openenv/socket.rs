@@ -149,6 +149,12 @@ impl Conversation {
                 let reason = format!("{error} (--max-frame-kib)");
                 Next::Close(CloseCode::Size, reason)
             }
+            Some(Err(Error::Utf8(_))) => {
+                Next::Close(CloseCode::Invalid, "text is UTF-8, and this is not".to_owned())
+            }
+            Some(Err(Error::Protocol(error))) => {
+                Next::Close(CloseCode::Protocol, error.to_string())
+            }
             Some(Ok(Message::Close(_)) | Err(_)) | None => Next::Gone,
         }
     }
