@@ -40,7 +40,7 @@ pub(crate) use model::{
     AdapterRows, Attention, Decoder, Input, Rotation, Segment, SelfAttention, SharedBase, Slot,
     attend, bias_of, by_head, read_tensors, write_tensors,
 };
-pub use model::{Device, ModelConfig, ModelFamily, Parameters};
+pub use model::{Device, ModelConfig, ModelFamily, Parameters, resident_memory};
 pub use prompt::{ChatOptions, Wording};
 pub use remote::{RemoteAnswers, RemoteFailure, RemoteFailureKind, RemotePolicy, RemoteRequest};
 pub use sampling::{Sampling, SamplingByRole};

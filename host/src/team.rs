@@ -154,6 +154,12 @@ impl Team {
         for name in self.policies.keys() {
             config.policies.entry(name.clone()).or_default();
         }
+        if let Some(policy) = self.policies.values().next() {
+            let suited = policy.device().suited_dtype();
+            for dtype in config.policies.values_mut().filter_map(|policy| policy.dtype.as_mut()) {
+                *dtype = dtype.settle(suited).into();
+            }
+        }
         config
     }
 }
@@ -233,7 +239,11 @@ impl Loader<'_> {
     fn load_whole(&self, name: &str) -> Result<Policy, PolicyError> {
         let settings = self.settings(name);
         match &settings.path {
-            Some(path) => Policy::load_in(path, settings.dtype, self.device),
+            Some(path) => {
+                let suited = self.device.suited_dtype();
+                let dtype = settings.dtype.map(|choice| choice.settle(suited));
+                Policy::load_in(path, dtype, self.device)
+            }
             None => Policy::random(&settings, self.words, self.seed(name), self.device),
         }
     }

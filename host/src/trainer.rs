@@ -40,10 +40,10 @@ use crate::seed::Seed;
 use crate::storage::StorageError;
 use crate::trajectory::Sample;
 
-pub use base::Base;
+pub use base::{Base, Load};
 pub use metrics::{ImitationMetrics, UpdateMetrics};
 pub use plan::{DoesNotFit, Machine, Plan};
-pub use rate::{destroys, suitable_rate};
+pub use rate::{destroys, is_language_model, suitable_rate};
 pub use rescoring::rescore;
 pub use update::{Member, update_together};
 
@@ -247,9 +247,8 @@ impl Trainer {
         learners: &[Learner],
         bundles: &[(usize, &Bundle)],
     ) -> Result<Vec<Gradient>, TrainerError> {
-        let device = learners[0].policy.device();
         let own = shares::own(&self.ranks, bundles);
-        let batches = micro_batches(&own, self.config.microbatch_tokens, device);
+        let batches = micro_batches(&own, self.config.microbatch_tokens, learners[0].policy);
         let checkpointing = self.config.gradient_checkpointing == Choice::On;
         let mut gradients = gradients(learners, &batches, checkpointing)?;
         shares::add_up(&self.ranks, &mut gradients)?;

@@ -35,7 +35,7 @@ use crate::trainer::{
 use crate::trajectory::{Episode, Sample};
 
 use lap::Lap;
-pub use preparation::{plan, settle_learning_rate};
+pub use preparation::{plan, settle_learning_rate, slow_dtype};
 
 /// Why training stopped. What was saved before stays.
 #[derive(Debug, thiserror::Error)]

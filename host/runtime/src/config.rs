@@ -40,7 +40,7 @@ pub use device::DeviceChoice;
 pub use grantee::Grantee;
 pub use mix::MixConfig;
 pub use plugins::{Limits, PluginsConfig};
-pub use policies::{ChatConfig, Dtype, LoraConfig, PolicyConfig};
+pub use policies::{ChatConfig, Dtype, DtypeChoice, LoraConfig, PolicyConfig};
 pub use remote::RemoteConfig;
 pub use retrieval::RetrievalConfig;
 pub use roles::{RoleConfig, Roles};

@@ -20,7 +20,7 @@ use crate::records::RecordsEntry;
 use crate::run::{Change, RunFolder, Summary};
 use crate::scenario::Scenario;
 use crate::team::Team;
-use crate::training::{Record, Training, plan, settle_learning_rate};
+use crate::training::{Record, Training, plan, settle_learning_rate, slow_dtype};
 
 pub fn run(
     args: TrainArgs,
@@ -57,6 +57,7 @@ pub fn run(
     let folder = open(resumed, &config, &team)?;
     announce(&folder);
     advise(&config);
+    slow_dtype(&team).iter().for_each(|note| report::note(note));
     let settled = ranks.agree(|| anyhow::Ok(plan.settle(planned)))?;
     let manifest = manifest(&config, Settled::of(&settled), &team, device)?;
     settle(&folder, &manifest, &config, args.accept_changes)?;

@@ -1,10 +1,11 @@
 //! What a base and what is trained of it need of memory.
 
+use super::pack::micro_batch_tokens;
 use super::scores::chunk_targets;
 use crate::policy::{ModelConfig, Policy};
 
 /// Tensors of a chunk's logits that exist at once.
-const LOGITS: u64 = 7;
+const LOGITS: u64 = 6;
 
 /// Policies over one base.
 #[derive(Clone, Debug)]
@@ -21,12 +22,28 @@ pub struct Base {
     pub adapters: Vec<(u64, bool)>,
 }
 
+/// What a step holds, at most.
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    /// Tokens of a prompt.
+    pub prompt: u64,
+    /// Prompts with their answers that an update learns from at once.
+    pub groups: u64,
+    /// Prompts that are answered at the same time.
+    pub asked: u64,
+}
+
 /// The settings that decide what is needed.
 #[derive(Clone, Copy)]
 pub(super) struct Settings {
     pub(super) checkpointing: bool,
     pub(super) offload: bool,
-    pub(super) tokens: u64,
+    /// Tokens of a pass, as they were asked for.
+    pub(super) limit: usize,
+    /// Tokens of a prompt and its answers.
+    pub(super) group: u64,
+    pub(super) groups: u64,
+    pub(super) threads: u64,
     pub(super) cache: Option<u64>,
 }
 
@@ -72,6 +89,13 @@ impl Base {
         (8 + master) * self.trained()
     }
 
+    /// Keys and values of that many tokens.
+    pub(super) fn cache(&self, tokens: u64) -> u64 {
+        let shape = &self.shape;
+        let width = (shape.num_key_value_heads * shape.head_dim) as u64;
+        2 * shape.num_hidden_layers as u64 * width * self.number * tokens
+    }
+
     /// What a thread has of gradients before they are added to the others':
     /// those of the head, twice, and of a layer.
     pub(super) fn passing_gradients(&self) -> u64 {
@@ -83,25 +107,47 @@ impl Base {
         self.number * (2 * head + self.parameters.saturating_sub(head) / layers.max(1))
     }
 
-    /// What a thread keeps of a forward pass.
+    /// Tokens of a forward and backward pass, and how many there are at once: whole groups, as
+    /// many as the limit holds, in even numbers.
+    fn passes(&self, settings: &Settings, gpu: bool) -> (u64, u64) {
+        let limit = micro_batch_tokens(settings.limit, self.shape.hidden_size, gpu) as u64;
+        let group = settings.group.max(1);
+        let full = (limit / group * group).max(group);
+        let passes = match settings.groups.saturating_mul(group).div_ceil(full) {
+            0 | 1 => 1,
+            more => more.saturating_add(1) & !1,
+        };
+        let even = settings.groups.div_ceil(passes).saturating_mul(group);
+        (even.min(full), settings.threads.min(passes))
+    }
+
+    /// What is kept of forward passes, by all threads.
     pub(super) fn activations(&self, settings: &Settings, gpu: bool) -> u64 {
         if self.trained() == 0 {
             return 0;
         }
+        let (tokens, at_once) = self.passes(settings, gpu);
+        at_once * self.activations_of_pass(tokens, settings.checkpointing, gpu)
+    }
+
+    fn activations_of_pass(&self, tokens: u64, checkpointing: bool, gpu: bool) -> u64 {
         let shape = &self.shape;
         let (hidden, layers) = (shape.hidden_size as u64, shape.num_hidden_layers as u64);
         let queries = (shape.num_attention_heads * shape.head_dim) as u64;
         let keys = (shape.num_key_value_heads * shape.head_dim) as u64;
-        // Residual stream and norms; projections, their norms and rotations;
-        // keys and values of trunk and branches; SwiGLU.
-        let layer = 6 * hidden + 6 * queries + 9 * keys + 4 * shape.intermediate_size as u64;
-        let whole_layers = if settings.checkpointing { 1 } else { layers };
+        // Residual stream and what is normed of it, in 32 bits on the way; projections and
+        // rotations, keys and values of trunk and branches; SwiGLU.
+        let norms = if self.number == 2 { 14 * hidden } else { 4 * hidden };
+        let head_norms = if shape.query_key_norm() { 2 * (queries + keys) } else { 0 };
+        let layer =
+            norms + head_norms + 3 * queries + 4 * keys + 4 * shape.intermediate_size as u64;
+        let whole_layers = if checkpointing { 1 } else { layers };
         let rotation = 2 * (queries + keys);
-        let inputs = if settings.checkpointing { layers * hidden } else { 0 };
+        let inputs = if checkpointing { layers * hidden } else { 0 };
         let per_token = whole_layers * layer + inputs + rotation + 3 * hidden;
         let vocabulary = shape.vocab_size as u64;
-        let targets = settings.tokens.min(chunk_targets(vocabulary as usize, gpu) as u64);
-        settings.tokens * per_token * self.number + LOGITS * targets * vocabulary * 4
+        let targets = tokens.min(chunk_targets(vocabulary as usize, gpu) as u64);
+        tokens * per_token * self.number + LOGITS * targets * vocabulary * 4
     }
 }
 

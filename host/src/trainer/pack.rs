@@ -9,10 +9,17 @@ use tch::{Kind, Tensor};
 use super::batching::cut_evenly;
 use super::bundle::{Bundle, Tree};
 use super::tree_attention::{TreeAttention, Trees};
-use crate::policy::{Decoder, Device, Segment};
+use crate::policy::{Decoder, Policy, Segment};
 
-/// Tokens that a CPU handles at once: more no longer fit its cache.
-pub(super) const CPU_MICRO_BATCH_TOKENS: usize = 2048;
+/// Numbers of a layer's states that a CPU handles at once: more no longer fit its caches, and
+/// batches of fewer keep all cores busy.
+const CPU_STATES: usize = 1 << 18;
+
+/// Tokens that go through a model of this width together at most.
+pub(super) fn micro_batch_tokens(limit: usize, hidden: i64, gpu: bool) -> usize {
+    let fitting = (CPU_STATES / hidden.max(1) as usize).clamp(512, 2048);
+    if gpu { limit } else { limit.min(fitting) }
+}
 
 /// Bundles that go through the model together, learner by learner.
 pub(super) struct MicroBatch<'b, 'a> {
@@ -47,13 +54,15 @@ impl<'a> Target<'a> {
 }
 
 /// Cut into batches of at most `limit` tokens, sorted by length; a longer
-/// bundle is a batch of its own. Bundles come with the index of their learner.
+/// bundle is a batch of its own. Bundles come with the index of their learner;
+/// `policy` is one of them.
 pub(super) fn micro_batches<'b, 'a>(
     bundles: &[(usize, &'b Bundle<'a>)],
     limit: usize,
-    device: Device,
+    policy: &Policy,
 ) -> Vec<MicroBatch<'b, 'a>> {
-    let limit = if device.is_gpu() { limit } else { limit.min(CPU_MICRO_BATCH_TOKENS) };
+    let hidden = policy.config().hidden_size;
+    let limit = micro_batch_tokens(limit, hidden, policy.device().is_gpu());
     let mut sorted = bundles.to_vec();
     sorted.sort_by_key(|(_, bundle)| std::cmp::Reverse(bundle.tokens()));
     let sizes: Vec<usize> = sorted.iter().map(|(_, bundle)| bundle.tokens()).collect();
@@ -248,6 +257,9 @@ impl Chunk<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::PolicyConfig;
+    use crate::policy::Device;
+    use crate::seed::Seed;
     use crate::trainer::bundle::{Answer, bundle};
 
     #[test]
@@ -258,7 +270,8 @@ mod tests {
         );
         let numbered: Vec<(usize, &Bundle)> =
             bundles.iter().enumerate().map(|(i, bundle)| (i % 2, bundle)).collect();
-        let batches = micro_batches(&numbered, 120, Device::cpu());
+        let policy = Policy::random(&PolicyConfig::default(), &[], Seed::new(1), Device::cpu());
+        let batches = micro_batches(&numbered, 120, &policy.unwrap());
         let mut rows = Vec::new();
         for batch in &batches {
             let own = batch.parts.iter().flat_map(|(_, bundles)| bundles);

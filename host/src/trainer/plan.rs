@@ -2,12 +2,11 @@
 //!
 //! Arithmetic on shapes and settings. Weights, gradients and the optimizer's
 //! state are exact; activations are counted operation by operation and come
-//! out within a quarter of what is measured.
+//! out within a sixth of what is measured.
 
 use std::fmt;
 
-use super::base::{Base, Settings};
-use super::pack::CPU_MICRO_BATCH_TOKENS;
+use super::base::{Base, Load, Settings};
 use crate::config::{Choice, Config, RolloutConfig, TrainConfig};
 
 /// Part of what is left that keys and values take if nothing is said, rounded
@@ -26,6 +25,8 @@ pub struct Machine {
     pub memory: u64,
     /// Bytes of the CPU's memory for what is offloaded.
     pub host_memory: u64,
+    /// Bytes of the first kind that the program has taken for all else.
+    pub program: u64,
 }
 
 /// What a run needs, in bytes, and what was chosen so that it fits.
@@ -47,6 +48,10 @@ pub struct Plan {
     pub checkpointing: bool,
     /// Whether the optimizer's state is in the CPU's memory.
     pub offload: bool,
+    /// Keys and values of a step, if all prompts and answers are as long as can be.
+    pub cached: u64,
+    /// What the program has taken for all else.
+    pub program: u64,
     /// Bytes there are.
     pub memory: u64,
 }
@@ -76,9 +81,15 @@ impl Plan {
         bases: &[Base],
         train: &TrainConfig,
         rollout: &RolloutConfig,
+        load: &Load,
         machine: &Machine,
     ) -> Result<Plan, DoesNotFit> {
-        let plan = |settings| Plan::with(bases, train, rollout, machine, settings);
+        let group = load.prompt + (rollout.branches * rollout.max_completion_tokens) as u64;
+        let plan = |settings| {
+            let mut plan = Plan::with(bases, train, machine, settings);
+            plan.set_cache(bases, rollout, settings.cache, load.asked.saturating_mul(group));
+            plan
+        };
         let options = |choice| match choice {
             Choice::On => &[true][..],
             Choice::Off => &[false],
@@ -87,7 +98,10 @@ impl Plan {
         let given = Settings {
             checkpointing: train.gradient_checkpointing == Choice::On,
             offload: machine.gpu && train.offload_optimizer == Choice::On,
-            tokens: micro_batch_tokens(train.microbatch_tokens, rollout, machine.gpu),
+            limit: train.microbatch_tokens,
+            group,
+            groups: load.groups,
+            threads: if machine.gpu { 1 } else { machine.threads as u64 },
             cache: (rollout.cache_gib > 0.0).then_some((rollout.cache_gib * GIB) as u64),
         };
         let mut last = plan(given);
@@ -103,48 +117,56 @@ impl Plan {
         let settings =
             Settings { checkpointing: last.checkpointing, offload: last.offload, ..given };
         let fits = |settings| plan(settings).fits(machine);
-        let advice = advice(settings, machine.gpu, rollout, fits);
+        let advice = advice(settings, machine.gpu, fits);
         Err(DoesNotFit { needed: last.needed(), memory: machine.memory, advice })
     }
 
-    fn with(
-        bases: &[Base],
-        train: &TrainConfig,
-        rollout: &RolloutConfig,
-        machine: &Machine,
-        settings: Settings,
-    ) -> Plan {
+    fn with(bases: &[Base], train: &TrainConfig, machine: &Machine, settings: Settings) -> Plan {
         let sum = |of: &dyn Fn(&Base) -> u64| bases.iter().map(of).sum::<u64>();
         // One base is updated after the other.
         let peak = |of: &dyn Fn(&Base) -> u64| bases.iter().map(of).max().unwrap_or_default();
-        let threads = if machine.gpu { 1 } else { machine.threads as u64 };
         let references = u64::from(train.needs_reference());
-        let mut plan = Plan {
+        Plan {
             parameters: (sum(&Base::parameters), sum(&Base::trained)),
             weights: sum(&|base| base.number * (base.parameters() + references * base.trained())),
-            gradients: peak(&|base| 4 * base.trained() + threads * base.passing_gradients()),
+            gradients: peak(&|base| {
+                4 * base.trained() + settings.threads * base.passing_gradients()
+            }),
             optimizer: sum(&|base| base.optimizer()),
-            activations: peak(&|base| threads * base.activations(&settings, machine.gpu)),
-            cache: settings.cache.unwrap_or_default(),
+            activations: peak(&|base| base.activations(&settings, machine.gpu)),
+            cache: 0,
+            cached: 0,
             checkpointing: settings.checkpointing,
             offload: settings.offload,
+            program: machine.program,
             memory: machine.memory,
-        };
-        if settings.cache.is_none() && rollout.tasks_per_step > 0 {
-            let share = machine.memory.saturating_sub(plan.resting()) / CACHE_SHARE;
-            plan.cache = share.checked_ilog2().map_or(0, |power| 1 << power);
         }
-        plan
+    }
+
+    /// Make room for keys and values: as much as is `given`, else a share of what is left.
+    fn set_cache(
+        &mut self,
+        bases: &[Base],
+        rollout: &RolloutConfig,
+        given: Option<u64>,
+        tokens: u64,
+    ) {
+        if rollout.tasks_per_step > 0 {
+            let share = self.memory.saturating_sub(self.resting()) / CACHE_SHARE;
+            self.cache = given.unwrap_or(share.checked_ilog2().map_or(0, |power| 1 << power));
+        }
+        let largest = bases.iter().map(|base| base.cache(tokens)).max().unwrap_or_default();
+        self.cached = largest.min(self.cache);
     }
 
     /// Bytes that are taken all the time.
     fn resting(&self) -> u64 {
-        self.weights + if self.offload { 0 } else { self.optimizer }
+        self.program + self.weights + if self.offload { 0 } else { self.optimizer }
     }
 
     /// Bytes at the peak: rollouts and updates take turns.
-    fn needed(&self) -> u64 {
-        self.resting() + self.cache.max(self.gradients + self.activations)
+    pub fn needed(&self) -> u64 {
+        self.resting() + self.cached.max(self.gradients + self.activations)
     }
 
     fn fits(&self, machine: &Machine) -> bool {
@@ -163,16 +185,11 @@ impl Plan {
 }
 
 /// Which settings would make it fit.
-fn advice(
-    settings: Settings,
-    gpu: bool,
-    rollout: &RolloutConfig,
-    fits: impl Fn(Settings) -> bool,
-) -> String {
-    let least = micro_batch_tokens(0, rollout, gpu);
-    let smaller = std::iter::successors(Some(settings.tokens / 2), |tokens| Some(tokens / 2))
-        .take_while(|tokens| *tokens >= least.max(1))
-        .find(|&tokens| fits(Settings { tokens, ..settings }));
+fn advice(settings: Settings, gpu: bool, fits: impl Fn(Settings) -> bool) -> String {
+    let least = settings.group as usize;
+    let smaller = std::iter::successors(Some(settings.limit / 2), |limit| Some(limit / 2))
+        .take_while(|limit| *limit >= least.max(1))
+        .find(|&limit| fits(Settings { limit, ..settings }));
     let cache = settings.cache.filter(|_| fits(Settings { cache: Some(0), ..settings }));
     let tokens = smaller.map(|tokens| format!("train.microbatch_tokens = {tokens}"));
     let checkpointed = Settings { checkpointing: true, ..settings };
@@ -191,7 +208,7 @@ fn advice(
     if !single.is_empty() {
         return format!("set {}", single.join(", or "));
     }
-    let smallest = Settings { tokens: least, cache: settings.cache.map(|_| 0), ..both };
+    let smallest = Settings { limit: least, cache: settings.cache.map(|_| 0), ..both };
     let smallest = Settings { offload: gpu, ..smallest };
     if fits(smallest) {
         let mut together = vec![checkpointing()];
@@ -203,15 +220,6 @@ fn advice(
     "train an adapter (`base` and `lora` of the policy) instead of all weights, or take a smaller \
      policy"
         .to_owned()
-}
-
-/// Tokens of a forward and backward pass: whole groups, as many as the limit
-/// holds. How long prompts are is not known; they are taken to be a quarter
-/// of their answers.
-fn micro_batch_tokens(limit: usize, rollout: &RolloutConfig, gpu: bool) -> u64 {
-    let limit = if gpu { limit } else { limit.min(CPU_MICRO_BATCH_TOKENS) };
-    let group = (rollout.branches * rollout.max_completion_tokens * 5).div_ceil(4).max(1);
-    (limit / group * group).max(group) as u64
 }
 
 /// Bytes with a unit.
@@ -248,7 +256,7 @@ impl fmt::Display for Plan {
         write!(
             to,
             "plan: {} parameters ({} trained) · weights {} · gradients {} · optimizer {}{} · \
-             cache up to {} · activations {}{} · {} of memory",
+             cache up to {} · activations {}{} · needs {} of {}",
             Count(self.parameters.0),
             Count(self.parameters.1),
             Bytes(self.weights),
@@ -258,6 +266,7 @@ impl fmt::Display for Plan {
             Bytes(self.cache),
             Bytes(self.activations),
             note(self.checkpointing, " (checkpointed)"),
+            Bytes(self.needed()),
             Bytes(self.memory),
         )
     }
@@ -290,9 +299,17 @@ mod tests {
         }
     }
 
+    /// More prompts than fit into a pass, a quarter as long as all their answers.
+    fn load(max_completion_tokens: u64) -> Load {
+        Load { prompt: 2 * max_completion_tokens, groups: 1 << 20, asked: 32 }
+    }
+
+    fn card(memory: u64) -> Machine {
+        Machine { gpu: true, threads: 1, memory, host_memory: 1 << 40, program: 0 }
+    }
+
     fn plan(base: &Base, train: &TrainConfig, memory: u64) -> Result<Plan, DoesNotFit> {
-        let machine = Machine { gpu: true, threads: 1, memory, host_memory: 1 << 40 };
-        Plan::of(std::slice::from_ref(base), train, &rollout(), &machine)
+        Plan::of(std::slice::from_ref(base), train, &rollout(), &load(512), &card(memory))
     }
 
     #[test]
@@ -317,8 +334,7 @@ mod tests {
         let rollout = RolloutConfig { cache_gib: 0.0, ..rollout() };
         let train = TrainConfig::default();
         let cache = |memory| {
-            let machine = Machine { gpu: true, threads: 1, memory, host_memory: 1 << 40 };
-            let plan = Plan::of(&[base()], &train, &rollout, &machine).unwrap();
+            let plan = Plan::of(&[base()], &train, &rollout, &load(512), &card(memory)).unwrap();
             plan.settle(Config::default()).rollout.cache_gib
         };
         assert_eq!(cache(140_000_000_000), 16.0);
@@ -351,8 +367,9 @@ mod tests {
         shared.adapters = vec![(43_646_976, true); 2];
         // Groups of 8 answers of 2,048 tokens; 139 GiB.
         let rollout = RolloutConfig { max_completion_tokens: 2048, ..rollout() };
-        let machine = Machine { gpu: true, threads: 1, memory: 139 << 30, host_memory: 1 << 37 };
-        let plan = Plan::of(&[shared], &TrainConfig::default(), &rollout, &machine).unwrap();
+        let machine = Machine { host_memory: 1 << 37, ..card(139 << 30) };
+        let train = TrainConfig::default();
+        let plan = Plan::of(&[shared], &train, &rollout, &load(2048), &machine).unwrap();
         assert!(!plan.offload, "{plan}");
         assert!(plan.needed() < 139 << 30, "{plan}");
     }

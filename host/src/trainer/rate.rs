@@ -15,9 +15,14 @@ const FULL_RATE: f64 = 2e-5;
 /// What is known to destroy a language model within a few steps begins above this.
 const HIGHEST_FULL_RATE: f64 = 2e-4;
 
+/// Whether a policy knows something that can be lost.
+pub fn is_language_model(policy: &Policy) -> bool {
+    policy.parameter_count() >= TINY
+}
+
 /// The peak learning rate that suits what of the policy is trained.
 pub fn suitable_rate(policy: &Policy) -> f64 {
-    if policy.parameter_count() < TINY {
+    if !is_language_model(policy) {
         TINY_RATE
     } else if policy.is_adapter() {
         ADAPTER_RATE

@@ -4,11 +4,12 @@ use tch::Tensor;
 
 use super::TrainerError;
 use super::bundle::{Answer, Bundle, bundle};
-use super::pack::{Target, micro_batches};
+use super::pack::{MicroBatch, Target, micro_batches};
 use super::pass::{chunks, scored};
 use super::scores::Scores;
 use super::shares;
-use crate::policy::{Policy, SamplingByRole};
+use crate::parallel;
+use crate::policy::{Policy, SamplingByRole, SharedBase};
 use crate::ranks::Ranks;
 use crate::trajectory::Sample;
 
@@ -49,32 +50,58 @@ pub(super) fn read_scores(
     policies: &[(&Policy, Vec<&Sample>)],
     sampling: &SamplingByRole,
     microbatch_tokens: usize,
-    read: impl Fn(Scores) -> Tensor,
+    read: impl Fn(Scores) -> Tensor + Sync,
     mut visit: impl FnMut(usize, &Target, &[f32]),
 ) -> Result<(), TrainerError> {
     let bundles: Vec<Vec<Bundle>> =
         policies.iter().map(|(_, samples)| bundles(samples, sampling)).collect();
-    let _guard = tch::no_grad_guard();
     for group in groups(policies) {
         let members: Vec<&Policy> = group.iter().map(|&index| policies[index].0).collect();
-        let shared_base = Policy::shared_base(&members);
         let numbered: Vec<(usize, &Bundle)> = (group.iter().enumerate())
             .flat_map(|(member, &index)| bundles[index].iter().map(move |bundle| (member, bundle)))
             .collect();
         let own = shares::own(ranks, &numbered);
-        for batch in micro_batches(&own, microbatch_tokens, members[0].device()) {
-            let (pack, mut attention) = batch.pack(shared_base.decoder());
-            let found = scored(&shared_base, &pack, &mut attention, sampling.ways(), &read);
-            for (chunk, found) in chunks(&pack, &shared_base).into_iter().zip(found) {
-                let numbers = Vec::<f32>::try_from(found.f_view([-1])?)?;
-                let width = numbers.len() / chunk.targets.len().max(1);
-                for (target, row) in chunk.targets.iter().zip(numbers.chunks(width.max(1))) {
-                    visit(group[chunk.learner], target, row);
-                }
+        let batches = micro_batches(&own, microbatch_tokens, members[0]);
+        let threads = if members[0].device().is_gpu() { 1 } else { members[0].threads() };
+        let workers: Vec<SharedBase> = (0..threads.clamp(1, batches.len().max(1)))
+            .map(|_| Policy::shared_base(&members))
+            .collect();
+        let found = parallel::try_with(workers, batches, |shared_base, batch| {
+            rows(shared_base, &batch, sampling, &read)
+        })?;
+        for Rows { learner, targets, numbers } in found.iter().flatten() {
+            let width = numbers.len() / targets.len().max(1);
+            for (target, row) in targets.iter().zip(numbers.chunks(width.max(1))) {
+                visit(group[*learner], target, row);
             }
         }
     }
     Ok(())
+}
+
+/// What was read of the scores of a learner's targets, a row of as many numbers for each.
+struct Rows<'a> {
+    learner: usize,
+    targets: Vec<Target<'a>>,
+    numbers: Vec<f32>,
+}
+
+/// Score a micro-batch.
+fn rows<'a>(
+    shared_base: &SharedBase,
+    batch: &MicroBatch<'_, 'a>,
+    sampling: &SamplingByRole,
+    read: impl Fn(Scores) -> Tensor,
+) -> Result<Vec<Rows<'a>>, TrainerError> {
+    let _guard = tch::no_grad_guard();
+    let (pack, mut attention) = batch.pack(shared_base.decoder());
+    let found = scored(shared_base, &pack, &mut attention, sampling.ways(), read);
+    let chunks = chunks(&pack, shared_base).into_iter().zip(found);
+    let rows = chunks.map(|(chunk, found)| {
+        let (learner, targets) = (chunk.learner, chunk.targets.to_vec());
+        Ok(Rows { learner, targets, numbers: Vec::<f32>::try_from(found.f_view([-1])?)? })
+    });
+    rows.collect()
 }
 
 fn bundles<'a>(samples: &[&'a Sample], sampling: &SamplingByRole) -> Vec<Bundle<'a>> {

@@ -1,9 +1,16 @@
 //! What is settled before the first step.
 
-use crate::config::{Config, ConfigError};
-use crate::policy::{Device, Policy};
+use crate::config::{Config, ConfigError, Dtype};
+use crate::plugin::Split;
+use crate::policy::{Device, Policy, resident_memory};
+use crate::scenario::Next;
 use crate::team::Team;
-use crate::trainer::{Base, DoesNotFit, Machine, Plan, destroys, suitable_rate};
+use crate::trainer::{
+    Base, DoesNotFit, Load, Machine, Plan, destroys, is_language_model, suitable_rate,
+};
+
+/// Tasks whose first prompts say how long prompts are.
+const TASKS_FOR_PROMPTS: u32 = 16;
 
 /// The configuration with the learning rate that suits the policies, if none
 /// is set and one suits all that are trained.
@@ -32,6 +39,53 @@ pub fn settle_learning_rate(config: &Config, team: &Team) -> Result<Config, Conf
     Ok(config)
 }
 
+/// What is to be said of a language model whose weights are of a type that its device is slow with.
+pub fn slow_dtype(team: &Team) -> Option<String> {
+    let is_slow = |policy: &&Policy| {
+        is_language_model(policy) && policy.config().dtype() != policy.device().suited_dtype()
+    };
+    let policy = team.policies.values().find(is_slow)?;
+    Some(match policy.device().suited_dtype() {
+        Dtype::Bfloat16 => "note: weights are float32, and this processor trains in half of the \
+                            time in bfloat16: dtype = \"auto\" beside the policy's path"
+            .to_owned(),
+        Dtype::Float32 => {
+            "note: weights are bfloat16, with which this processor may take twice as \
+                           long as with float32: dtype = \"auto\" beside the policy's path"
+                .to_owned()
+        }
+    })
+}
+
+/// The longest of the first prompts of some tasks, in tokens; none where a policy cannot read them,
+/// which shows when it is asked.
+fn prompt_tokens(team: &Team) -> u64 {
+    let tasks = (TASKS_FOR_PROMPTS / team.families.len() as u32).max(1);
+    let mut longest = 0;
+    for family in &team.families {
+        for task in 0..tasks {
+            let Ok(start) = family.scenario.begin(Split::Train, task) else { continue };
+            let Next::Asked(position) = start.next else { continue };
+            for due in &position.due {
+                let policy = team.policies.get(team.role_map.policy_of(due.role()));
+                let prompt = policy.map(|policy| policy.encode_prompt(&due.messages, &due.tools));
+                longest = prompt.and_then(Result::ok).map_or(0, |prompt| prompt.len()).max(longest);
+            }
+        }
+    }
+    longest as u64
+}
+
+/// What a step of this team holds at most.
+fn load(config: &Config, team: &Team) -> Load {
+    let (rollout, train) = (&config.rollout, &config.train);
+    let asked = (rollout.tasks_per_step * team.roles().len()) as u64;
+    let groups = asked * rollout.max_turns.max(1) as u64;
+    let mini_batch = train.minibatch_samples.div_ceil(rollout.branches.max(1)) as u64;
+    let groups = if mini_batch == 0 { groups } else { groups.min(mini_batch) };
+    Load { prompt: prompt_tokens(team), groups, asked }
+}
+
 /// What a run of this team will need of memory. Weights are there already.
 ///
 /// # Errors
@@ -49,11 +103,13 @@ pub fn plan(config: &Config, team: &Team) -> Result<Plan, DoesNotFit> {
         true => device.free_memory().unwrap_or(u64::MAX),
         false => host_memory,
     };
+    let program = resident_memory().unwrap_or(0).saturating_sub(loaded);
     let machine = Machine {
         gpu: device.is_gpu(),
         threads: policies.iter().map(|(policy, _)| policy.threads()).max().unwrap_or(1),
-        memory: free.saturating_add(loaded),
+        memory: free.saturating_add(loaded + if device.is_gpu() { 0 } else { program }),
         host_memory,
+        program: if device.is_gpu() { 0 } else { program },
     };
-    Plan::of(&bases, &config.train, &config.rollout, &machine)
+    Plan::of(&bases, &config.train, &config.rollout, &load(config, team), &machine)
 }

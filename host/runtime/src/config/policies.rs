@@ -20,7 +20,7 @@ table! {
         pub path: Option<PathBuf> = None;
         /// Type of the weights in memory, whatever the checkpoint has.
         #[serde(skip_serializing_if = "Option::is_none")]
-        pub dtype: Option<Dtype> = None;
+        pub dtype: Option<DtypeChoice> = None;
         /// What the chat template is told beside the messages.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub chat: Option<ChatConfig> = None;
@@ -60,13 +60,44 @@ table! {
 }
 
 choices! {
-    /// Types of weights.
-    pub enum Dtype {
+    /// Types of weights, as they are asked for.
+    pub enum DtypeChoice {
+        /// 16 bits on GPUs and on processors that multiply matrices of them (AMX), else 32; a run keeps what it began with.
+        Auto,
         /// 32 bits.
         Float32,
         /// 16 bits with the range of 32.
         Bfloat16,
     }
+}
+
+impl DtypeChoice {
+    /// The type, where `suited` is the one that suits the device.
+    pub fn settle(self, suited: Dtype) -> Dtype {
+        match self {
+            DtypeChoice::Auto => suited,
+            DtypeChoice::Float32 => Dtype::Float32,
+            DtypeChoice::Bfloat16 => Dtype::Bfloat16,
+        }
+    }
+}
+
+impl From<Dtype> for DtypeChoice {
+    fn from(dtype: Dtype) -> Self {
+        match dtype {
+            Dtype::Float32 => DtypeChoice::Float32,
+            Dtype::Bfloat16 => DtypeChoice::Bfloat16,
+        }
+    }
+}
+
+/// Types of weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dtype {
+    /// 32 bits.
+    Float32,
+    /// 16 bits with the range of 32.
+    Bfloat16,
 }
 
 impl Dtype {

@@ -56,7 +56,8 @@ impl Attention for PromptReader {
     fn attend(&mut self, layer: usize, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor {
         let (keys, values) = (by_head(&keys, self.batch), by_head(&values, self.batch));
         let read = match self.before.get(layer) {
-            None => Layer { keys, values },
+            // Every decoding step reads them, and views would keep alive what they are views of.
+            None => Layer { keys: keys.contiguous(), values: values.contiguous() },
             Some(before) => Layer {
                 keys: Tensor::cat(&[&before.keys, &keys], 2),
                 values: Tensor::cat(&[&before.values, &values], 2),

@@ -174,7 +174,7 @@ impl ModelConfig {
     }
 
     /// Whether queries and keys of every head are normalized.
-    pub(super) fn query_key_norm(&self) -> bool {
+    pub(crate) fn query_key_norm(&self) -> bool {
         self.parts.query_key_norm
     }
 
@@ -211,6 +211,11 @@ impl ModelConfig {
     }
 
     /// Type of the weights in memory.
+    pub fn dtype(&self) -> Dtype {
+        if self.kind == Kind::BFloat16 { Dtype::Bfloat16 } else { Dtype::Float32 }
+    }
+
+    /// The same as libtorch has it.
     pub(super) fn kind(&self) -> Kind {
         self.kind
     }

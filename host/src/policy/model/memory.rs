@@ -16,6 +16,12 @@ impl Device {
     }
 }
 
+/// Bytes of memory that this process has now; nothing if the system does not say.
+pub fn resident_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    Some(field(&status, "VmRSS:")? * 1024)
+}
+
 /// What the kernel could give, bounded by the limit of our control group.
 fn cpu_memory() -> Option<u64> {
     let read = |path: &Path| std::fs::read_to_string(path).ok();
@@ -87,6 +93,14 @@ mod tests {
     fn the_cpu_has_some_memory_left() {
         let free = Device::cpu().free_memory().unwrap();
         assert!((1 << 20..1 << 50).contains(&free), "{free}");
+    }
+
+    #[test]
+    fn what_is_written_to_is_resident() {
+        let before = resident_memory().unwrap();
+        let block = vec![1_u8; 64 << 20];
+        let gained = resident_memory().unwrap() - before;
+        assert!(gained > 48 << 20, "{gained} of {}", block.len());
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub(in crate::policy) fn model_config(
         "bos_token_id": null,
         "eos_token_id": end,
         "pad_token_id": pad,
-        "torch_dtype": config.dtype.unwrap_or(Dtype::Float32).name(),
+        "torch_dtype": config.dtype.map_or(Dtype::Float32, |choice| choice.settle(Dtype::Float32)).name(),
     });
     let file = match file {
         Value::Object(file) => file,

@@ -120,8 +120,9 @@ mod tests {
         let bundles: Vec<&Bundle> = bundles.iter().collect();
         let numbered: Vec<(usize, &Bundle)> = bundles.iter().map(|bundle| (0, *bundle)).collect();
         let policy = Policy::random(&PolicyConfig::default(), &[], Seed::new(1), Device::cpu());
-        let batches = micro_batches(&numbered, 100, Device::cpu());
-        let (pack, _) = batches[0].pack(policy.unwrap().decoder());
+        let policy = policy.unwrap();
+        let batches = micro_batches(&numbered, 100, &policy);
+        let (pack, _) = batches[0].pack(policy.decoder());
         let chunks = pack.chunks(100);
         // The second answer is a beginning of the first, so it comes first.
         let targets = chunks[0].targets;
