@@ -143,6 +143,22 @@ fn the_trainer_agrees_with_rows_that_joined_late_and_prompts_read_in_parts() {
 }
 
 #[test]
+fn the_type_of_weights_that_suits_the_machine_is_what_a_run_keeps() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = config(folder.path(), "");
+    train(&config, &["--set", "policies.base.dtype=auto", "--set", "train.steps=1"]);
+    let processor = fs::read_to_string("/proc/cpuinfo").unwrap();
+    let suited = if processor.contains(" amx_bf16") { "bfloat16" } else { "float32" };
+    let name = folder.path().join("plan-path-planner-executor");
+    let written = fs::read_to_string(name.join("config.toml")).unwrap();
+    assert!(written.contains(&format!("dtype = {suited:?}")), "{written}");
+    let adapter = name.join("checkpoints/step-000001/policies/planner/adapter_model.safetensors");
+    let header = String::from_utf8_lossy(&fs::read(adapter).unwrap()[..256]).into_owned();
+    let number = if suited == "bfloat16" { "BF16" } else { "F32" };
+    assert!(header.contains(&format!("\"dtype\":{number:?}")), "{header}");
+}
+
+#[test]
 fn an_adapter_merged_into_its_base_scores_alike() {
     let folder = tempfile::tempdir().unwrap();
     warm_base(folder.path());
