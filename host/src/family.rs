@@ -101,6 +101,9 @@ fn rungs(
                 settings: settings.to_string().trim().replace('\n', ", "),
                 reason,
             };
+            if scenario.environment.foreign().is_some() {
+                return Err(refused("settings of an environment on a server do not change".into()));
+            }
             let mut all = scenario.environment_settings.to_table();
             all.extend(settings.clone());
             let environment_settings =

@@ -8,8 +8,9 @@
 //! checkpoint`; the loop itself is [`training::Training::step`].
 
 pub use runtime::{
-    archive, config, error, grading, interval, loading, outcome, parallel, plugin, program, rank,
-    records, retrieval, sandbox, scenario, seed, server, storage, table, totals, trajectory,
+    archive, config, error, foreign, grading, interval, loading, outcome, parallel, plugin,
+    program, rank, records, retrieval, sandbox, scenario, seed, server, storage, table, totals,
+    trajectory,
 };
 
 #[cfg(test)]

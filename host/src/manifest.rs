@@ -56,6 +56,9 @@ pub struct Manifest {
     pub processor: String,
     /// The plugins.
     pub plugins: Vec<PluginEntry>,
+    /// The environments that are played on a server, each with what cannot be said for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<ServerEntry>,
     /// SHA-256 of the interpreters that granted plugins can reach, by file name.
     pub interpreters: BTreeMap<String, String>,
     /// The records that tasks are built from.
@@ -114,6 +117,23 @@ pub struct PluginEntry {
     pub digest: String,
 }
 
+/// An environment of a run that is played on a server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerEntry {
+    /// What the server calls it.
+    pub name: String,
+    /// The version that the server says.
+    pub version: String,
+    /// Where it is.
+    pub address: String,
+    /// Whether the host bounds what it can do; it does not.
+    pub isolated: bool,
+    /// Whether the same run would see the same; nobody can know.
+    pub reproducible: bool,
+    /// Whether it repeated itself when it was tried, so that states can be gone back to.
+    pub forks: bool,
+}
+
 /// A policy of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicyEntry {
@@ -159,6 +179,9 @@ impl Manifest {
         let policies = "policy it began with (its base included)";
         compare_digests(policies, &digests(&self.policies), &digests(&now.policies), &mut grave);
         let mut slight = Vec::new();
+        for then in self.servers.iter().filter(|then| !now.servers.contains(then)) {
+            slight.push(format!("the server of `{}` says something else of itself", then.name));
+        }
         for (what, then, now) in [
             ("processor", &self.processor, &now.processor),
             ("host's version", &self.host, &now.host),

@@ -23,6 +23,7 @@ pub mod trajectory;
 pub mod retrieval;
 pub mod plugin;
 pub mod records;
+pub mod foreign;
 pub mod scenario;
 pub mod sandbox;
 pub mod loading;

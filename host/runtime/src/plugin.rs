@@ -44,7 +44,8 @@ mod interpreter;
 mod library;
 
 pub use plugin_sdk::environment::{
-    Configuration as EnvironmentConfiguration, Description as EnvironmentDescription, Outcome, Task,
+    Award, Configuration as EnvironmentConfiguration, Description as EnvironmentDescription,
+    Effect, Outcome, Recipient, Task,
 };
 pub use plugin_sdk::interpreter::Description as InterpreterDescription;
 pub use plugin_sdk::rendering::Rendering;
@@ -68,6 +69,7 @@ pub use engine::{PluginEngine, THREAD_STACK_BYTES, WASM_STACK_BYTES};
 pub use environment::EnvironmentPlugin;
 pub use episode::{EnvironmentState, LiveEpisode};
 pub use error::PluginError;
+pub(crate) use failure::Identity;
 pub use failure::{Cause, PluginFailure};
 pub use grants::{Grant, Granted, Grants, Right};
 pub use interpreter::InterpreterPlugin;

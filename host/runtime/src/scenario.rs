@@ -9,6 +9,7 @@
 mod alone;
 mod assembly;
 mod entry;
+mod environment;
 mod error;
 mod play;
 mod request;
@@ -20,14 +21,15 @@ use std::sync::Arc;
 use play::Play;
 
 pub use alone::{Alone, AloneState, AloneStep};
+pub use environment::{Environment, Episode, EpisodeState};
 pub use error::ScenarioError;
 pub use request::Due;
 pub use tool::offered as offered_tools;
 
 use crate::plugin::{
-    Action, Briefing, Credit, EnvironmentConfiguration, EnvironmentPlugin, EnvironmentState,
-    LiveEpisode, Plugin, PluginFailure, Rendering, Role, Seat, SessionState, Settings, Split, Task,
-    Tool, View, WorkflowConfiguration, WorkflowPlugin,
+    Action, Briefing, Credit, EnvironmentConfiguration, Meter, Plugin, PluginFailure, Rendering,
+    Role, Seat, SessionState, Settings, Split, Task, Tool, View, WorkflowConfiguration,
+    WorkflowPlugin,
 };
 use crate::records::Records;
 use crate::seed::Seed;
@@ -39,7 +41,7 @@ pub struct Scenario {
     /// What tasks like these are called in figures.
     pub family: String,
     /// The rules.
-    pub environment: EnvironmentPlugin,
+    pub environment: Environment,
     /// The environment's settings.
     pub environment_settings: Settings,
     /// What follows from them.
@@ -65,7 +67,7 @@ pub struct Scenario {
 /// An episode at a moment when answers are due.
 #[derive(Clone)]
 pub struct Position {
-    environment: EnvironmentState,
+    environment: EpisodeState,
     session: SessionState,
     counts: Counts,
     /// The requests due, in the order in which they will be reported.
@@ -156,8 +158,13 @@ impl Scenario {
     }
 
     /// The components it is made of.
-    pub fn plugins(&self) -> [&Plugin; 2] {
-        [self.environment.plugin(), self.workflow.plugin()]
+    pub fn plugins(&self) -> impl Iterator<Item = &Plugin> {
+        self.environment.plugin().into_iter().chain([self.workflow.plugin()])
+    }
+
+    /// Counts what is done in them, and in a foreign environment.
+    pub fn meters(&self) -> [&Arc<Meter>; 2] {
+        [self.environment.meter(), self.workflow.plugin().meter()]
     }
 
     /// Everybody who plays.
@@ -170,12 +177,13 @@ impl Scenario {
     /// says which record.
     pub fn begin(&self, split: Split, seed: u32) -> Result<Transition, PluginFailure> {
         let settings = self.environment_settings.configured().to_vec();
-        let record = entry::read(self.records.as_deref(), &self.environment, split, seed)?;
+        let record = entry::read(self.records.as_deref(), split, seed)
+            .map_err(|cause| self.environment.failed("start", cause))?;
         let (seats, entry) = (self.seats(), record.as_ref().map(|record| record.text.clone()));
         let started = self.environment.start(&Task { split, seed, settings, seats, entry });
         let mut episode = started.map_err(|failure| entry::placed(failure, record.as_ref()))?;
         let roles: Arc<[Role]> = self.roles().into();
-        let session = self.workflow.start(&roles, &self.briefing(&mut episode)?)?;
+        let session = self.workflow.start(&roles, &self.briefing(&mut *episode)?)?;
         Play::new(self, episode, session, Counts::default()).begin()
     }
 
@@ -212,6 +220,10 @@ impl Scenario {
         position: &Position,
         due: &Due,
     ) -> Result<Option<String>, PluginFailure> {
+        // Its session is not to be taken away from whoever goes on.
+        if self.environment.foreign().is_some() {
+            return Ok(None);
+        }
         let seat = &due.request.seat;
         let expert: Option<Action> =
             self.environment.resume(&position.environment)?.demonstrate(seat)?;
@@ -224,7 +236,7 @@ impl Scenario {
         self.environment.render(&position.environment)
     }
 
-    fn briefing(&self, episode: &mut LiveEpisode) -> Result<Briefing, PluginFailure> {
+    fn briefing(&self, episode: &mut dyn Episode) -> Result<Briefing, PluginFailure> {
         let description = self.environment.description();
         let rules = match self.environment_configuration.is_private {
             false => vec![(None, episode.rules(&self.first_seat())?)],
@@ -246,7 +258,7 @@ impl Scenario {
     }
 
     /// What can be seen now, from every seat; once for all if all see the same.
-    fn views(&self, episode: &mut LiveEpisode) -> Result<Vec<View>, PluginFailure> {
+    fn views(&self, episode: &mut dyn Episode) -> Result<Vec<View>, PluginFailure> {
         if !self.environment_configuration.is_private {
             let parts = episode.observe(&self.first_seat())?;
             return Ok(vec![View { seat: None, parts }]);

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::args::{ConfigArgs, TrainArgs};
+use super::inventory::manifest;
 use super::ranks::meet;
 use super::stop::StopSignal;
 use super::{load_config, report};
@@ -10,15 +11,11 @@ use crate::checkpoint::{FoundCheckpoint, load_latest};
 use crate::config::{Config, ConfigError, Estimator, LossAggregation};
 use crate::error::ExitCode;
 use crate::imitation::imitate;
-use crate::loading::interpreters;
-use crate::manifest::{Manifest, PluginEntry, PolicyEntry, Settled, processor};
+use crate::manifest::{Manifest, Settled};
 use crate::metrics::Success;
-use crate::plugin::Plugin;
 use crate::policy::{Device, PolicyError};
 use crate::ranks::Ranks;
-use crate::records::RecordsEntry;
 use crate::run::{Change, RunFolder, Summary};
-use crate::scenario::Scenario;
 use crate::team::Team;
 use crate::training::{Record, Training, plan, settle_learning_rate, slow_dtype};
 
@@ -46,6 +43,7 @@ pub fn run(
         return Ok(ExitCode::Success as u8);
     }
     let config = config.anchored();
+    check_servers(&config, &team)?;
     let planned = ranks.agree(|| {
         anyhow::Ok(match &earlier {
             Some(earlier) => earlier.settled.apply(config.clone()),
@@ -276,68 +274,16 @@ fn announce(folder: &RunFolder) {
     ));
 }
 
-fn manifest(
-    config: &Config,
-    settled: Settled,
-    team: &Team,
-    device: Device,
-) -> anyhow::Result<Manifest> {
-    let mut policies = Vec::new();
-    for (name, roles) in team.role_map.policies() {
-        let (digest, parameters) = match team.role_map.remotes().get(&name) {
-            Some(remote) => (remote.identity(), 0),
-            None => {
-                let policy = &team.policies[&name];
-                (policy.digest()?, policy.parameter_count())
-            }
-        };
-        policies.push(PolicyEntry { name, roles, digest, parameters });
-    }
-    let plugins = plugins(team);
-    let records = team.families.iter().filter_map(|family| family.scenario.records.as_ref());
-    let mut interpreters = interpreters(config)?;
-    interpreters.retain(|_, digest| plugins.iter().all(|plugin| plugin.digest != *digest));
-    let mut components = team.families.iter().flat_map(|family| family.scenario.plugins());
-    let corpus = components.find_map(|plugin| plugin.granted().corpus.as_ref());
-    Ok(Manifest {
-        host: env!("CARGO_PKG_VERSION").to_owned(),
-        seed: config.run.seed,
-        device: device.to_string(),
-        processor: processor(),
-        plugins,
-        interpreters,
-        corpus: corpus.map(|corpus| corpus.digests().clone()).unwrap_or_default(),
-        records: records
-            .map(|records| records.entry())
-            .fold(RecordsEntry::default(), RecordsEntry::and),
-        policies,
-        settled,
-        config: serde_json::to_value(config)?,
-    })
-}
-
-/// The environment and the workflow of every family, each once.
-fn plugins(team: &Team) -> Vec<PluginEntry> {
-    let entry = |name: &str, version: &str, plugin: &Plugin| PluginEntry {
-        name: name.to_owned(),
-        version: version.to_owned(),
-        digest: plugin.digest().to_owned(),
-    };
-    let mut entries = Vec::new();
-    for Scenario { environment, workflow, .. } in
-        team.families.iter().map(|family| &*family.scenario)
-    {
-        let (rules, order) = (environment.description(), workflow.description());
-        for entry in [
-            entry(environment.name(), &rules.version, environment.plugin()),
-            entry(workflow.name(), &order.version, workflow.plugin()),
-        ] {
-            if !entries.contains(&entry) {
-                entries.push(entry);
-            }
+/// What is said of environments on servers; a run that would go back to states of one that does
+/// not repeat itself is refused.
+fn check_servers(config: &Config, team: &Team) -> anyhow::Result<()> {
+    for foreign in team.families.iter().filter_map(|family| family.scenario.environment.foreign()) {
+        report::note(&format!("note: {}", foreign.caveat()));
+        if !config.rollout.sampling.repeats_tasks() {
+            foreign.check_forks()?;
         }
     }
-    entries
+    Ok(())
 }
 
 fn conclude(summary: &Summary, folder: &Path) {

@@ -181,12 +181,12 @@ fn run(
     Ok(rollout)
 }
 
-/// Those of all components that are played with, each once.
+/// Those of all environments and workflows that are played with, each once.
 fn meters_of(attempts: &[Attempt]) -> Vec<Arc<Meter>> {
     let mut meters: Vec<Arc<Meter>> = Vec::new();
-    for plugin in attempts.iter().flat_map(|attempt| attempt.scenario().plugins()) {
-        if !meters.iter().any(|known| Arc::ptr_eq(known, plugin.meter())) {
-            meters.push(plugin.meter().clone());
+    for meter in attempts.iter().flat_map(|attempt| attempt.scenario().meters()) {
+        if !meters.iter().any(|known| Arc::ptr_eq(known, meter)) {
+            meters.push(meter.clone());
         }
     }
     meters

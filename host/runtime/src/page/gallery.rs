@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::config::{Config, MixConfig};
+use crate::foreign::ForeignEnvironment;
 use crate::loading::{LoadError, load_plugins};
 use crate::plugin::{
     self, Configured, EnvironmentPlugin, LiveEpisode, Move, PluginError, PluginFailure,
@@ -64,6 +65,10 @@ impl Gallery {
         let (library, _sandbox) = load_plugins(config)?;
         let mut stages = BTreeMap::new();
         for entry in config.families() {
+            // A server draws nothing.
+            if ForeignEnvironment::is_meant(&entry.settings) {
+                continue;
+            }
             let stage = Stage::set(config, &entry, &library)?;
             let family = entry.family.unwrap_or_else(|| stage.environment.name().to_owned());
             stages.insert(family, stage);
@@ -108,7 +113,11 @@ impl Stage {
         library: &PluginLibrary,
     ) -> Result<Self, GalleryError> {
         let environment = library.environment(entry.environment.as_deref())?.clone();
-        let workflow = library.workflow(entry.workflow.as_deref(), &environment)?;
+        let workflow = library.workflow(
+            entry.workflow.as_deref(),
+            environment.description(),
+            Some(environment.plugin().file()),
+        )?;
         let settings = environment.settings_for(config.audience(), &entry.settings)?;
         let workflow_settings = workflow.settings(&entry.workflow_settings)?;
         let configuration =

@@ -118,6 +118,14 @@ pub enum Cause {
         /// What the sandbox said.
         message: String,
     },
+    /// The server of a foreign environment did not do what was asked.
+    #[error("{message}")]
+    Foreign {
+        /// A short word for counting.
+        word: &'static str,
+        /// What went wrong.
+        message: String,
+    },
     /// The host had no room for one more instance.
     #[error("it could not be instantiated: {message}")]
     NoInstance {
@@ -140,6 +148,7 @@ impl Cause {
             Cause::Problem { fault, .. } => fault.name(),
             Cause::Exit { .. } => "exit",
             Cause::Sandbox { .. } => "sandbox",
+            Cause::Foreign { word, .. } => word,
             Cause::NoInstance { .. } => "no_instance",
         }
     }

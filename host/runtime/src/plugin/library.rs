@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use plugin_sdk::environment::Description;
+
 use super::component::Plugin;
 use super::engine::PluginEngine;
 use super::environment::EnvironmentPlugin;
@@ -141,15 +143,16 @@ impl PluginLibrary {
     /// The workflow of that name, or, without a name, the first that suits the
     /// environment in its own view, or else the only one there is. One that is
     /// not among the loaded files is looked up like a bare name, beside the
-    /// environment's file first.
+    /// environment's file (`beside`) first, if it has one.
     pub fn workflow(
         &self,
         name: Option<&str>,
-        environment: &EnvironmentPlugin,
+        environment: &Description,
+        beside: Option<&Path>,
     ) -> Result<WorkflowPlugin, PluginError> {
         let workflow = match name {
-            Some(name) => self.named_workflow(name, environment)?,
-            None => self.suitable_workflow(environment)?,
+            Some(name) => self.named_workflow(name, beside)?,
+            None => self.suitable_workflow(environment, beside)?,
         };
         workflow.check_fit(environment)?;
         Ok(workflow)
@@ -158,20 +161,21 @@ impl PluginLibrary {
     fn named_workflow(
         &self,
         name: &str,
-        environment: &EnvironmentPlugin,
+        beside: Option<&Path>,
     ) -> Result<WorkflowPlugin, PluginError> {
         if let Some(loaded) = self.workflows.iter().find(|workflow| workflow.name() == name) {
             return Ok(loaded.clone());
         }
         let names = || self.workflows.iter().map(WorkflowPlugin::name);
-        self.look_up_workflow(name, environment)?.ok_or_else(|| unknown("workflow", name, names()))
+        self.look_up_workflow(name, beside)?.ok_or_else(|| unknown("workflow", name, names()))
     }
 
     fn suitable_workflow(
         &self,
-        environment: &EnvironmentPlugin,
+        environment: &Description,
+        beside: Option<&Path>,
     ) -> Result<WorkflowPlugin, PluginError> {
-        let advice = &environment.description().workflows;
+        let advice = &environment.workflows;
         let loaded = |name: &String| self.workflows.iter().find(|known| known.name() == *name);
         if let Some(workflow) = advice.iter().find_map(loaded) {
             return Ok(workflow.clone());
@@ -180,15 +184,15 @@ impl PluginLibrary {
             return Ok(only.clone());
         }
         for name in advice {
-            if let Some(workflow) = self.look_up_workflow(name, environment)? {
+            if let Some(workflow) = self.look_up_workflow(name, beside)? {
                 return Ok(workflow);
             }
         }
         if self.workflows.is_empty() && !advice.is_empty() {
             return Err(PluginError::NoWorkflow {
-                environment: environment.name().to_owned(),
+                environment: environment.name.clone(),
                 advice: quoted(advice.iter()),
-                searched: shown(&self.folders_beside(environment)),
+                searched: shown(&self.folders_beside(beside)),
             });
         }
         Err(PluginError::Unchosen {
@@ -201,9 +205,9 @@ impl PluginLibrary {
     fn look_up_workflow(
         &self,
         name: &str,
-        environment: &EnvironmentPlugin,
+        beside: Option<&Path>,
     ) -> Result<Option<WorkflowPlugin>, PluginError> {
-        let folders = self.folders_beside(environment);
+        let folders = self.folders_beside(beside);
         let Ok(file) = find_plugin(Path::new(name), &folders) else { return Ok(None) };
         let plugin = self.read(&file)?;
         self.check_grants(&plugin)?;
@@ -211,8 +215,8 @@ impl PluginLibrary {
     }
 
     /// Where an environment's workflows are looked up.
-    fn folders_beside(&self, environment: &EnvironmentPlugin) -> Vec<PathBuf> {
-        let beside = environment.plugin().file().parent().map(Path::to_owned);
+    fn folders_beside(&self, environment: Option<&Path>) -> Vec<PathBuf> {
+        let beside = environment.and_then(Path::parent).map(Path::to_owned);
         beside.into_iter().chain(self.folders.iter().cloned()).collect()
     }
 }

@@ -21,7 +21,7 @@ pub struct Work {
 
 impl Meter {
     /// A call took so much fuel.
-    pub(super) fn count(&self, function: &str, fuel: u64) {
+    pub(crate) fn count(&self, function: &str, fuel: u64) {
         if function == "act" {
             self.acts.fetch_add(1, Ordering::Relaxed);
         }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use plugin_sdk::environment::Description as EnvironmentDescription;
 use plugin_sdk::types::ActionKind;
 use plugin_sdk::workflow::{Briefing, Configuration, Description, Role};
 
 use super::bindings::exports::troupe::plugin::workflow::{Guest, GuestIndices};
 use super::component::Plugin;
-use super::environment::EnvironmentPlugin;
 use super::error::PluginError;
 use super::failure::{Cause, Identity, PluginFailure};
 use super::instance::Instance;
@@ -72,15 +72,15 @@ impl WorkflowPlugin {
     }
 
     /// Whether the environment understands every kind of action it sends.
-    pub fn check_fit(&self, environment: &EnvironmentPlugin) -> Result<(), PluginError> {
-        let understood = &environment.description().actions;
+    pub fn check_fit(&self, environment: &EnvironmentDescription) -> Result<(), PluginError> {
+        let understood = &environment.actions;
         let strange = |kind: &&String| understood.iter().all(|known| known.name != **kind);
         let Some(kind) = self.description().actions.iter().find(strange) else { return Ok(()) };
         let understood: Vec<String> =
             understood.iter().map(|kind| format!("`{}`", kind.name)).collect();
         Err(PluginError::Misfit {
             workflow: self.name().to_owned(),
-            environment: environment.name().to_owned(),
+            environment: environment.name.clone(),
             reason: format!(
                 "it sends actions of the kind `{kind}`, but the environment understands only {}",
                 understood.join(", ")

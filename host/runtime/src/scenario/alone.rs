@@ -66,7 +66,7 @@ impl Alone {
         let environment = library.environment(entry.environment.as_deref())?.clone();
         let settings = environment.settings_for(audience, &entry.settings)?;
         let configuration = environment.configure(&settings)?;
-        let records = open_records(&entry.tasks, &environment, &configuration)?;
+        let records = open_records(&entry.tasks, environment.name(), &configuration)?;
         let max_turns = match config.rollout.max_turns {
             0 => configuration.max_turns as usize,
             turns => turns,
@@ -91,7 +91,8 @@ impl Alone {
         split: Split,
         seed: u32,
     ) -> Result<(Vec<String>, AloneStep), PluginFailure> {
-        let record = entry::read(self.records.as_deref(), &self.environment, split, seed)?;
+        let record = entry::read(self.records.as_deref(), split, seed)
+            .map_err(|cause| self.environment.failed("start", cause))?;
         let settings = self.settings.configured().to_vec();
         let (seats, entry) = (self.seats(), record.as_ref().map(|record| record.text.clone()));
         let turns = vec![0; seats.len()];

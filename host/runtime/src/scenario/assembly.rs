@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use super::Scenario;
+use super::environment::Environment;
 use super::error::ScenarioError;
 use super::tool;
 use crate::config::{Audience, Config, MixConfig, TasksConfig};
-use crate::plugin::{EnvironmentConfiguration, EnvironmentPlugin, PluginLibrary};
+use crate::foreign::ForeignEnvironment;
+use crate::plugin::{EnvironmentConfiguration, PluginLibrary};
 use crate::records::Records;
 
 impl Scenario {
@@ -21,14 +23,22 @@ impl Scenario {
         audience: Audience,
         library: &PluginLibrary,
     ) -> Result<Self, ScenarioError> {
-        let environment = library.environment(entry.environment.as_deref())?.clone();
-        let workflow = library.workflow(entry.workflow.as_deref(), &environment)?;
+        let foreign = ForeignEnvironment::of(&entry.settings, &config.plugins.limits)?;
+        let environment = match foreign {
+            Some(foreign) => Environment::Foreign(foreign),
+            None => {
+                let named = entry.environment.as_deref();
+                Environment::Component(library.environment(named)?.clone())
+            }
+        };
+        let (name, beside) = (entry.workflow.as_deref(), environment.file());
+        let workflow = library.workflow(name, environment.description(), beside)?;
         let environment_settings = environment.settings_for(audience, &entry.settings)?;
         let environment_configuration = environment.configure(&environment_settings)?;
         let workflow_settings = workflow.settings(&entry.workflow_settings)?;
         let workflow_configuration =
             workflow.configure(&workflow_settings, &environment.description().actions)?;
-        let records = open_records(&entry.tasks, &environment, &environment_configuration)?;
+        let records = open_records(&entry.tasks, environment.name(), &environment_configuration)?;
         let max_turns = match config.rollout.max_turns {
             0 => environment_configuration.max_turns as usize,
             turns => turns,
@@ -57,10 +67,10 @@ impl Scenario {
 /// The records of an environment, if it builds tasks from some.
 pub(super) fn open_records(
     tasks: &TasksConfig,
-    environment: &EnvironmentPlugin,
+    environment: &str,
     configuration: &EnvironmentConfiguration,
 ) -> Result<Option<Arc<Records>>, ScenarioError> {
-    let name = || environment.name().to_owned();
+    let name = || environment.to_owned();
     let needed = configuration.needs_records;
     match Records::open(tasks)? {
         None if needed => Err(ScenarioError::NoRecords { environment: name() }),

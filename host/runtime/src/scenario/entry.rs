@@ -1,20 +1,16 @@
 //! The record of a data set that a task is built from.
 
-use crate::plugin::{Cause, EnvironmentPlugin, Fault, PluginFailure, Split};
+use crate::plugin::{Cause, Fault, PluginFailure, Split};
 use crate::records::{Record, Records};
 
 /// The record of a task, if its environment builds tasks from records.
 pub(super) fn read(
     records: Option<&Records>,
-    environment: &EnvironmentPlugin,
     split: Split,
     seed: u32,
-) -> Result<Option<Record>, PluginFailure> {
+) -> Result<Option<Record>, Cause> {
     let record = records.map(|records| records.read(split, seed)).transpose();
-    record.map_err(|error| {
-        let (fault, message) = (Fault::Task, error.to_string());
-        environment.failed("start", Cause::Problem { fault, message })
-    })
+    record.map_err(|error| Cause::Problem { fault: Fault::Task, message: error.to_string() })
 }
 
 /// Names the record that an environment refuses.

@@ -1,5 +1,6 @@
 //! Why a scenario cannot be set up.
 
+use crate::foreign::ForeignError;
 use crate::plugin::{PluginError, PluginFailure};
 use crate::records::RecordError;
 
@@ -12,6 +13,9 @@ pub enum ScenarioError {
     /// A plugin failed while it was being set up.
     #[error(transparent)]
     Failure(#[from] PluginFailure),
+    /// The server of a foreign environment cannot be played with.
+    #[error(transparent)]
+    Foreign(#[from] ForeignError),
     /// The records cannot be used.
     #[error(transparent)]
     Records(#[from] RecordError),

@@ -1,10 +1,11 @@
 //! One fork being played from one round of answers to the next.
 
+use super::environment::Episode;
 use super::request::{Due, conversation};
 use super::tool;
 use super::{Answer, Counts, Next, Position, Scenario, Transition};
 use crate::plugin::{
-    self, Call, Credit, Directive, Event as SessionEvent, LiveEpisode, LiveSession, Move, Outcome,
+    self, Call, Credit, Directive, Event as SessionEvent, LiveSession, Move, Outcome,
     PluginFailure, Reply, Request, ResultOfMove, Seat, Step, seat_reward, team_reward, text_of,
 };
 use crate::trajectory::{Action, Ending, Event, Reward, Status};
@@ -16,7 +17,7 @@ const LOG_BYTES: usize = 256;
 /// One fork being played from one round of answers to the next.
 pub(super) struct Play<'a> {
     scenario: &'a Scenario,
-    episode: LiveEpisode,
+    episode: Box<dyn Episode>,
     session: LiveSession,
     counts: Counts,
     /// Who answered, in the order of the answers.
@@ -42,7 +43,7 @@ enum Told {
 impl<'a> Play<'a> {
     pub(super) fn new(
         scenario: &'a Scenario,
-        episode: LiveEpisode,
+        episode: Box<dyn Episode>,
         session: LiveSession,
         counts: Counts,
     ) -> Self {
@@ -64,7 +65,7 @@ impl<'a> Play<'a> {
 
     /// Play up to the first answers that are due.
     pub(super) fn begin(mut self) -> Result<Transition, PluginFailure> {
-        let views = self.scenario.views(&mut self.episode)?;
+        let views = self.scenario.views(&mut *self.episode)?;
         self.record_views(&views);
         let told = self.tell(SessionEvent::Begun(views))?;
         self.end(told)
@@ -211,7 +212,7 @@ impl<'a> Play<'a> {
                 feedback: effect.feedback.clone(),
             });
         }
-        let views = self.scenario.views(&mut self.episode)?;
+        let views = self.scenario.views(&mut *self.episode)?;
         if status == Status::Ongoing {
             self.record_views(&views);
         }

@@ -6,7 +6,7 @@ use super::action::Action;
 use super::invalid::Invalid;
 use super::team::TeamPosition;
 use super::turn::Turn;
-use crate::plugin::{ActionKind, EnvironmentPlugin, PluginFailure, Rendering, Seat, Split};
+use crate::plugin::{ActionKind, EnvironmentDescription, PluginFailure, Rendering, Seat, Split};
 use crate::records::Records;
 use crate::scenario::{Alone, AloneState, Scenario};
 
@@ -47,10 +47,10 @@ impl From<Invalid> for Refused {
 
 impl Game {
     /// The rules.
-    pub(super) fn environment(&self) -> &EnvironmentPlugin {
+    pub(super) fn environment(&self) -> &EnvironmentDescription {
         match self {
-            Game::Alone(alone) => &alone.environment,
-            Game::Team(scenario) => &scenario.environment,
+            Game::Alone(alone) => alone.environment.description(),
+            Game::Team(scenario) => scenario.environment.description(),
         }
     }
 
@@ -100,7 +100,11 @@ impl Game {
             Game::Alone(_) => super::alone::FIELDS,
             Game::Team(_) => super::team::FIELDS,
         };
-        let longest = self.environment().plugin().limits().longest_answer();
+        let limits = match self {
+            Game::Alone(alone) => alone.environment.plugin().limits(),
+            Game::Team(scenario) => scenario.environment.limits(),
+        };
+        let longest = limits.longest_answer();
         Action::parse(data, known, longest)
     }
 

@@ -130,8 +130,8 @@ pub(super) fn without_session(game: &Game, call: &Call) -> Result<Value, Fault> 
             "protocolVersion": REVISION,
             "capabilities": { "tools": {} },
             "serverInfo": {
-                "name": game.environment().name(),
-                "version": game.environment().description().version,
+                "name": game.environment().name,
+                "version": game.environment().version,
             },
         })),
         "ping" | "notifications/initialized" => Ok(json!({})),

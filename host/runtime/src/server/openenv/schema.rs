@@ -9,7 +9,7 @@ const API_VERSION: &str = "1.0.0";
 
 /// What is served, in words.
 pub(super) fn metadata(game: &Game) -> Value {
-    let description = game.environment().description();
+    let description = game.environment();
     let said = match game.workflow() {
         None => description.summary.clone(),
         Some(workflow) => format!("{} (played by `{workflow}`)", description.summary),
@@ -119,7 +119,7 @@ pub(super) fn openapi(game: &Game) -> Value {
     let post = |summary: &str| json!({ "post": operation(summary) });
     json!({
         "openapi": "3.1.0",
-        "info": { "title": game.environment().name(), "version": API_VERSION },
+        "info": { "title": game.environment().name, "version": API_VERSION },
         "paths": {
             "/health": get("Whether it serves."),
             "/metadata": get("What is served."),

@@ -115,7 +115,7 @@ impl EnvironmentServer {
             Route::Schema => json(&schema::schemas(game)),
             Route::OpenApi => json(&schema::openapi(game)),
             Route::State => json(&Session::default().state()),
-            Route::Environments => json(&json!([game.environment().name()])),
+            Route::Environments => json(&json!([game.environment().name])),
             Route::Splits(name) => {
                 self.check_name(&name)?;
                 json(&task_list::splits())
@@ -152,7 +152,7 @@ impl EnvironmentServer {
     }
 
     fn check_name(&self, name: &str) -> Result<(), Refusal> {
-        let own = self.game.environment().name();
+        let own = &self.game.environment().name;
         if name == own { Ok(()) } else { Err(Refusal::no_such_environment(name, own)) }
     }
 

@@ -49,7 +49,7 @@ pub(super) fn answer(
     let data = invalid::fields(body)?;
     let split = split_of(&data)?.unwrap_or(Split::Train);
     let count = game.records().map(|records| records.count(split) as u64);
-    let name = game.environment().name();
+    let name = &game.environment().name;
     Ok(match question {
         Question::Count => json!({ "num_tasks": count.ok_or(NoTasks::Uncounted)? }),
         Question::All => {
