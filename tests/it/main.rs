@@ -19,6 +19,7 @@ mod data;
 mod episodes;
 mod examination;
 mod experiment;
+mod foreign;
 mod grade;
 mod granted;
 mod hostile;

@@ -49,7 +49,11 @@ fn task(environment: &EnvironmentPlugin, seed: u32) -> Task {
 
 /// Everything that is said and done when the expert plays.
 fn play(pair: &Scenario, seed: u32, between: Between) -> Result<String, PluginFailure> {
-    let episode = pair.environment.start(&task(&pair.environment, seed))?;
+    let episode = pair
+        .environment
+        .component()
+        .unwrap()
+        .start(&task(pair.environment.component().unwrap(), seed))?;
     let session = scenarios::session(pair)?;
     Play { pair, between, episode, session, answers: 0, script: String::new() }.finish()
 }
@@ -127,7 +131,7 @@ impl Play<'_> {
             }
             Between::Replay => (episode.as_replay(), session.as_replay()),
         };
-        self.episode = self.pair.environment.resume(&episode)?;
+        self.episode = self.pair.environment.component().unwrap().resume(&episode)?;
         self.session = self.pair.workflow.resume(&session)?;
         Ok(())
     }
@@ -173,13 +177,18 @@ fn the_same_task_is_the_same_in_another_engine_and_on_any_thread() {
 #[test]
 fn forks_of_one_state_do_not_see_each_other() {
     let pair = pair("plan-path", "solo");
-    let mut episode = pair.environment.start(&task(&pair.environment, 1)).unwrap();
+    let mut episode = pair
+        .environment
+        .component()
+        .unwrap()
+        .start(&task(pair.environment.component().unwrap(), 1))
+        .unwrap();
     let before = seen(&mut episode);
     let state = episode.save().unwrap();
     let seat = Seat::new("player");
     let action = episode.demonstrate(&seat).unwrap().unwrap();
     let mut forks: Vec<LiveEpisode> =
-        (0..8).map(|_| pair.environment.resume(&state).unwrap()).collect();
+        (0..8).map(|_| pair.environment.component().unwrap().resume(&state).unwrap()).collect();
     forks[0].act(vec![troupe::plugin::Move { seat, action }]).unwrap();
     assert_ne!(seen(&mut forks[0]), before);
     for fork in &mut forks[1..] {
@@ -192,11 +201,11 @@ fn forks_of_one_state_do_not_see_each_other() {
 #[test]
 fn splits_share_no_task_and_settings_reach_the_guest() {
     let pair = pair("plan-path", "solo");
-    let see = |task: &Task| seen(&mut pair.environment.start(task).unwrap());
-    let train = task(&pair.environment, 7);
+    let see = |task: &Task| seen(&mut pair.environment.component().unwrap().start(task).unwrap());
+    let train = task(pair.environment.component().unwrap(), 7);
     let test = Task { split: Split::Test, ..train.clone() };
     assert_ne!(see(&train), see(&test));
-    let name = &pair.environment.description().settings[0].name;
+    let name = &pair.environment.component().unwrap().description().settings[0].name;
     let error = pair.environment.settings(&format!("{name}x = 1").parse().unwrap()).unwrap_err();
     let message = error.to_string();
     assert!(message.contains("[environment] settings do not fit `plan-path`"), "{message}");

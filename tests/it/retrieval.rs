@@ -215,7 +215,11 @@ fn search_so(folder: &Path, mode: &str, fuel: u64) -> Result<String, PluginFailu
     config.retrieval.corpus = vec![folder.join("many.jsonl")];
     config.plugins.limits.fuel = fuel;
     let scenario = scenario_of(&config, None).unwrap();
-    let task = scenarios::task(&scenario.environment, &format!("mode = \"{mode}\""), 0);
+    let task = scenarios::task(
+        scenario.environment.component().unwrap(),
+        &format!("mode = \"{mode}\""),
+        0,
+    );
     let mut episode = scenario.environment.start(&task)?;
     let outcome = episode.act(vec![Move::new("player", "search", "number1")])?;
     Ok(outcome.told().to_owned())

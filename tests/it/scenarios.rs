@@ -7,7 +7,7 @@ use troupe::plugin::{
     Briefing, EnvironmentPlugin, LiveSession, PluginFailure, Role, Seat, Split, Task,
     WorkflowPlugin,
 };
-use troupe::scenario::{Scenario, offered_tools};
+use troupe::scenario::{Environment, Scenario, offered_tools};
 
 /// A training task of an environment with these settings, for one player.
 pub fn task(environment: &EnvironmentPlugin, settings: &str, seed: u32) -> Task {
@@ -31,7 +31,7 @@ pub fn scenario(
     let workflow_configuration = workflow.configure(&workflow_settings, kinds).unwrap();
     Scenario {
         family: environment.name().to_owned(),
-        environment: environment.clone(),
+        environment: Environment::Component(environment.clone()),
         environment_settings,
         max_turns: environment_configuration.max_turns as usize,
         max_turns_of: BTreeMap::new(),

@@ -28,6 +28,7 @@ use crate::config::{Config, ConfigError};
 use crate::data::{ImportError, RecordFileError};
 use crate::error::ExitCode;
 use crate::experiment::ExperimentError;
+use crate::foreign::ForeignError;
 use crate::grading::GradingError;
 use crate::loading::LoadError;
 use crate::plugin::{PluginError, PluginFailure, THREAD_STACK_BYTES, announce_compilations};
@@ -171,10 +172,18 @@ fn of_plugins(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
             LoadError::Corpus(_) => ExitCode::Usage,
         });
     }
+    let of_server = |error: &ForeignError| match error {
+        ForeignError::Server { .. } => ExitCode::Plugin,
+        _ => ExitCode::Usage,
+    };
+    if let Some(error) = cause.downcast_ref::<ForeignError>() {
+        return Some(of_server(error));
+    }
     if let Some(error) = cause.downcast_ref::<ScenarioError>() {
         return Some(match error {
             ScenarioError::Plugin(error) => of(error),
             ScenarioError::Failure(_) => ExitCode::Plugin,
+            ScenarioError::Foreign(error) => of_server(error),
             _ => ExitCode::Usage,
         });
     }

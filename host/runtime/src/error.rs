@@ -13,7 +13,8 @@ pub enum ExitCode {
     Internal = 1,
     /// The command line or the configuration is wrong.
     Usage = 2,
-    /// A plugin cannot be loaded, or does not fit the run.
+    /// A plugin cannot be loaded, or does not fit the run; or an environment's server cannot be
+    /// played.
     Plugin = 3,
     /// A policy cannot be loaded, or does not fit the run.
     Policy = 4,

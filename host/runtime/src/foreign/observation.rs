@@ -109,7 +109,7 @@ impl Observation {
 
     /// What it is worth to all together.
     pub(super) fn earned(&self) -> f64 {
-        self.awards.iter().map(|award| award.value).sum()
+        self.awards.iter().fold(0.0, |sum, award| sum + award.value)
     }
 
     /// What the server paid to this seat was earned by whoever moves.

@@ -11,6 +11,7 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::error::ProtocolError;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
@@ -185,6 +186,9 @@ fn lost(error: &Error) -> Trouble {
             Trouble::Connection(message.to_owned())
         }
         Error::Capacity(_) => Trouble::Invalid(format!("{error} (plugins.limits.text_kib)")),
+        Error::Protocol(ProtocolError::ResetWithoutClosingHandshake) => {
+            Trouble::Connection("it was closed in the middle of the episode".to_owned())
+        }
         Error::Protocol(_) | Error::Utf8(_) => Trouble::Invalid(error.to_string()),
         error => Trouble::Connection(short(&error.to_string())),
     }

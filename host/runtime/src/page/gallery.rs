@@ -113,11 +113,7 @@ impl Stage {
         library: &PluginLibrary,
     ) -> Result<Self, GalleryError> {
         let environment = library.environment(entry.environment.as_deref())?.clone();
-        let workflow = library.workflow(
-            entry.workflow.as_deref(),
-            environment.description(),
-            Some(environment.plugin().file()),
-        )?;
+        let workflow = library.workflow(entry.workflow.as_deref(), &environment)?;
         let settings = environment.settings_for(config.audience(), &entry.settings)?;
         let workflow_settings = workflow.settings(&entry.workflow_settings)?;
         let configuration =

@@ -140,11 +140,21 @@ impl PluginLibrary {
         }
     }
 
+    /// [`PluginLibrary::workflow_for`] an environment of a component.
+    pub fn workflow(
+        &self,
+        name: Option<&str>,
+        environment: &EnvironmentPlugin,
+    ) -> Result<WorkflowPlugin, PluginError> {
+        let file = environment.plugin().file();
+        self.workflow_for(name, environment.description(), Some(file))
+    }
+
     /// The workflow of that name, or, without a name, the first that suits the
     /// environment in its own view, or else the only one there is. One that is
     /// not among the loaded files is looked up like a bare name, beside the
     /// environment's file (`beside`) first, if it has one.
-    pub fn workflow(
+    pub fn workflow_for(
         &self,
         name: Option<&str>,
         environment: &Description,

@@ -32,7 +32,7 @@ impl Scenario {
             }
         };
         let (name, beside) = (entry.workflow.as_deref(), environment.file());
-        let workflow = library.workflow(name, environment.description(), beside)?;
+        let workflow = library.workflow_for(name, environment.description(), beside)?;
         let environment_settings = environment.settings_for(audience, &entry.settings)?;
         let environment_configuration = environment.configure(&environment_settings)?;
         let workflow_settings = workflow.settings(&entry.workflow_settings)?;

@@ -150,6 +150,14 @@ impl Environment {
         }
     }
 
+    /// The rules of a component, if they are one's.
+    pub fn component(&self) -> Option<&EnvironmentPlugin> {
+        match self {
+            Environment::Component(plugin) => Some(plugin),
+            Environment::Foreign(_) => None,
+        }
+    }
+
     /// The server, if it is one's.
     pub fn foreign(&self) -> Option<&ForeignEnvironment> {
         match self {
