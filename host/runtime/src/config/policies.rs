@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::{RemoteConfig, SamplerConfig};
 use super::table::{above, choices, table};
+use super::{RemoteConfig, SamplerConfig};
 
 /// All linear maps of a layer.
 const MODULES: [&str; 7] =
