@@ -74,12 +74,17 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
         .or_else(|| code_of_runtime(cause))
 }
 
-/// Whether it comes of the other processes of the run.
+/// Whether it comes of the other processes of the run, or of a server that draws its answers.
 fn is_lost(cause: &(dyn Error + 'static)) -> bool {
-    let in_rollout = |error: &RolloutError| matches!(error, RolloutError::Ranks(_));
+    let in_rollout = |error: &RolloutError| match error {
+        RolloutError::Ranks(_) => true,
+        RolloutError::Unanswered { failure, .. } => failure.kind.is_lost(),
+        _ => false,
+    };
     let in_trainer = |error: &TrainerError| matches!(error, TrainerError::Ranks(_));
     let in_training = |error: &TrainingError| match error {
         TrainingError::Ranks(_) => true,
+        TrainingError::Publication(error) => error.is_lost(),
         TrainingError::Rollout(error) => in_rollout(error),
         TrainingError::Trainer(error) => in_trainer(error),
         _ => false,
@@ -114,7 +119,7 @@ fn of_training(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
     if let Some(error) = cause.downcast_ref::<TrainingError>() {
         return Some(match error {
             TrainingError::Storage(_) => ExitCode::Storage,
-            TrainingError::Policy(_) => ExitCode::Policy,
+            TrainingError::Policy(_) | TrainingError::Team(_) => ExitCode::Policy,
             _ => ExitCode::Run,
         });
     }

@@ -35,6 +35,7 @@ pub mod team;
 pub mod evaluation;
 pub mod truth;
 pub mod trainer;
+pub mod publication;
 pub mod imitation;
 pub mod guard;
 pub mod health;

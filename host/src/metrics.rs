@@ -101,7 +101,7 @@ pub struct Timing {
     /// When the step was over, in seconds since 1970.
     #[serde(default)]
     pub unix: f64,
-    /// Seconds by phase: `generation`, `plugins`, `update`, `validation`, `test`.
+    /// Seconds by phase: `generation`, `plugins`, `update`, `validation`, `test`, `publication`.
     pub seconds: BTreeMap<String, f64>,
     /// What all steps so far have taken.
     #[serde(default)]
@@ -135,6 +135,10 @@ pub struct StepRecord<U> {
     /// token's log-probability and the training graph's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub largest_logprob_difference: Option<f64>,
+    /// By role whose answers a server draws: how far its log-probabilities of a canary are from
+    /// those here, in nats per token.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub canaries: BTreeMap<String, f64>,
     /// What was drawn and done in training since the run began.
     #[serde(default)]
     pub totals: Totals,

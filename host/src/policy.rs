@@ -18,7 +18,7 @@
 //! - `gguf` makes a folder that can be loaded of llama.cpp's one file;
 //! - `inference` is how prompts become answers: engine, batches, caches;
 //! - `remote` is a policy on a server, of which we have neither weights nor
-//!   tokenizer.
+//!   tokenizer, and an engine on a server, which draws answers for one of ours.
 
 mod error;
 mod sampling;
@@ -42,5 +42,7 @@ pub(crate) use model::{
 };
 pub use model::{Device, ModelConfig, ModelFamily, Parameters, resident_memory};
 pub use prompt::{ChatOptions, Wording};
-pub use remote::{RemoteAnswers, RemoteFailure, RemoteFailureKind, RemotePolicy, RemoteRequest};
+pub use remote::{
+    RemoteAnswers, RemoteEngine, RemoteFailure, RemoteFailureKind, RemotePolicy, RemoteRequest,
+};
 pub use sampling::{Sampling, SamplingByRole};

@@ -2,14 +2,17 @@
 //!
 //! A request is read by `question`, answered by the `desk`, one thread that owns the engines and
 //! lets answers to all requests grow side by side, and written down by `answer`, whole or piece by
-//! piece. Connections are the runtime's `server`.
+//! piece. `adapters` lets clients load and unload some. Connections are the runtime's `server`.
 
+mod adapters;
 mod answer;
 mod desk;
 mod question;
 mod streaming;
 
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
@@ -17,6 +20,7 @@ use serde_json::{Value, json};
 use crate::policy::{Policy, Wording};
 use crate::server::{Api, Asked, Said};
 
+use adapters::Adapters;
 use answer::{Form, whole};
 use desk::{Desk, Job, News};
 use question::{Question, Refused};
@@ -28,6 +32,10 @@ const LOOK: Duration = Duration::from_millis(100);
 /// What requests are read and written with: a policy's name and way with words.
 struct Model {
     name: String,
+    /// What the desk calls it.
+    number: usize,
+    /// Where it was loaded from, if a client has said so.
+    folder: Option<PathBuf>,
     wording: Wording,
     positions: usize,
     is_adapter: bool,
@@ -35,50 +43,68 @@ struct Model {
 
 /// The API: models by name, and the desk that answers.
 pub struct PolicyApi {
-    models: Vec<Model>,
+    /// The first one is the base of all others.
+    models: RwLock<Vec<Arc<Model>>>,
     desk: Desk,
+    /// Where clients may load adapters from, if they may.
+    adapters: Option<Adapters>,
 }
 
 impl PolicyApi {
-    /// Serve these policies by their names; the first answers requests that name none.
-    pub fn new(named: Vec<(String, Policy)>) -> Self {
-        let model = |(name, policy): &(String, Policy)| Model {
-            name: name.clone(),
-            wording: policy.wording().clone(),
-            positions: usize::try_from(policy.config().max_position_embeddings).unwrap_or(0),
-            is_adapter: policy.is_adapter(),
+    /// Serve these policies by their names; the first answers requests that name none. Clients may
+    /// load adapters from folders within `adapters`.
+    pub fn new(named: Vec<(String, Policy)>, adapters: Option<PathBuf>) -> Self {
+        let model = |(number, (name, policy)): (usize, &(String, Policy))| {
+            Arc::new(Model {
+                name: name.clone(),
+                number,
+                folder: None,
+                wording: policy.wording().clone(),
+                positions: usize::try_from(policy.config().max_position_embeddings).unwrap_or(0),
+                is_adapter: policy.is_adapter(),
+            })
         };
-        let models = named.iter().map(model).collect();
+        let models: Vec<Arc<Model>> = named.iter().enumerate().map(model).collect();
+        let adapters = adapters.map(|within| Adapters::new(within, models.len()));
         let policies = named.into_iter().map(|(_, policy)| policy).collect();
-        PolicyApi { models, desk: Desk::open(policies) }
+        PolicyApi { models: RwLock::new(models), desk: Desk::open(policies), adapters }
+    }
+
+    /// The models as they are now.
+    fn models(&self) -> Vec<Arc<Model>> {
+        // The list is whole at any moment.
+        self.models.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn list(&self) -> Value {
-        let entry = |model: &Model| {
+        let models = self.models();
+        let entry = |model: &Arc<Model>| {
             json!({
                 "id": model.name,
                 "object": "model",
                 "owned_by": "troupe",
-                "parent": model.is_adapter.then(|| self.models[0].name.as_str()),
+                "root": model.folder,
+                "parent": model.is_adapter.then(|| models[0].name.as_str()),
                 "max_model_len": model.positions,
             })
         };
-        json!({ "object": "list", "data": self.models.iter().map(entry).collect::<Vec<_>>() })
+        json!({ "object": "list", "data": models.iter().map(entry).collect::<Vec<_>>() })
     }
 
     fn complete(&self, form: Form, asked: &Asked) -> Result<Said, Refused> {
-        let question = Question::read(form, &asked.body, &self.models)?;
+        let models = self.models();
+        let question = Question::read(form, &asked.body, &models)?;
         let (news, heard) = channel();
-        let wording = self.models[question.model].wording.clone();
+        let model = models[question.model].clone();
+        let (wording, name) = (model.wording.clone(), model.name.clone());
         let ticket = self.desk.ask(Job {
-            model: question.model,
+            model: model.number,
             prompts: question.prompts.clone(),
             seeds: question.seeds.clone(),
             sampling: question.sampling.clone(),
             streams: question.streams,
             news,
         })?;
-        let name = self.models[question.model].name.clone();
         if question.streams {
             let first = hear(&heard, asked)?;
             let mut events = Events::new((question, name, identity(form)), wording, heard, ticket);
@@ -109,6 +135,9 @@ impl Api for PolicyApi {
             }
             ("/v1/completions", true) => self.complete(Form::Text, asked),
             ("/v1/chat/completions", true) => self.complete(Form::Chat, asked),
+            (path, true) if self.adapters.is_some() && adapters::ROUTES.contains(&path) => {
+                self.change(path, &asked.body)
+            }
             (path, _) => Err(Refused::no_such_path(path)),
         };
         said.unwrap_or_else(|refused| Said::Json(refused.status, refused.to_json().to_string()))

@@ -9,7 +9,7 @@ use crate::config::{Config, MixConfig, PolicyConfig, SamplingScheme};
 use crate::family::{Family, FamilyError, set_families};
 use crate::loading::bind_grants;
 use crate::plugin::{Plugin, Split};
-use crate::policy::{Device, Policy, PolicyError, RemotePolicy};
+use crate::policy::{Device, Policy, PolicyError, RemoteEngine, RemotePolicy};
 use crate::ranks::Ranks;
 use crate::rollout::{Demonstrator, Policies, RoleMap, RoleMapError};
 use crate::scenario::{Next, Scenario};
@@ -29,6 +29,8 @@ pub struct Team {
     pub role_map: RoleMap,
     /// The policies the role map names, but for those on servers.
     pub policies: Policies,
+    /// Engines on servers, by the policy in training that each draws answers for.
+    pub engines: BTreeMap<String, Arc<RemoteEngine>>,
     /// The processes that play and learn together.
     pub ranks: Ranks,
 }
@@ -103,7 +105,34 @@ impl Team {
             check_tokenizer(&name, &policy, &families, &words)?;
             policies.insert(name, policy);
         }
-        Ok(Team { families, role_map, policies, ranks: Ranks::alone() })
+        let engines = BTreeMap::new();
+        Ok(Team { families, role_map, policies, engines, ranks: Ranks::alone() })
+    }
+
+    /// Find the servers that are to draw answers while their policies are trained; those that are
+    /// found already are not asked again.
+    ///
+    /// # Errors
+    /// If one does not answer or cannot do its part.
+    pub fn find_engines(&mut self, config: &Config) -> Result<(), TeamError> {
+        let told = |name: &String| config.policies.get(name)?.sampler.as_ref();
+        for (name, policy) in self.policies.iter().filter(|(name, _)| config.trains(name)) {
+            let Some(sampler) = told(name).filter(|_| !self.engines.contains_key(name)) else {
+                continue;
+            };
+            let beside = self
+                .policies
+                .iter()
+                .filter(|(other, _)| told(other).is_some_and(|other| other.url == sampler.url));
+            // While one version answers the next one is loaded.
+            let adapters = 2 * beside.clone().count();
+            let rank = beside.map(|(_, other)| other.adapter_rank()).max().unwrap_or(0);
+            let engine = RemoteEngine::connect(sampler, policy, (adapters, rank));
+            let engine =
+                engine.map_err(|reason| TeamError::Policy { name: name.clone(), reason })?;
+            self.engines.insert(name.clone(), Arc::new(engine));
+        }
+        Ok(())
     }
 
     /// Have every snapshot that is due after `step` be what its source is now.

@@ -7,6 +7,7 @@
 mod held_out;
 mod lap;
 mod preparation;
+mod publishing;
 mod recording;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,12 +24,13 @@ use crate::guard::{Alarm, Guard};
 use crate::health::Health;
 use crate::metrics::{HeldOut, Spent, StepRecord, Success, Totals, measure_groups};
 use crate::policy::{Policy, PolicyError};
+use crate::publication::{Publication, PublicationError};
 use crate::ranks::RanksError;
 use crate::rollout::{Rollout, RolloutError, collect_among};
 use crate::run::{Change, RunFolder, Summary};
 use crate::seed::Seed;
 use crate::storage::StorageError;
-use crate::team::Team;
+use crate::team::{Team, TeamError};
 use crate::trainer::{
     CreditedSample, Member, Trainer, TrainerError, UpdateMetrics, rescore, update_together,
 };
@@ -36,6 +38,7 @@ use crate::trajectory::{Episode, Sample};
 
 use lap::Lap;
 pub use preparation::{plan, settle_learning_rate, slow_dtype};
+use publishing::Published;
 
 /// Why training stopped. What was saved before stays.
 #[derive(Debug, thiserror::Error)]
@@ -55,6 +58,12 @@ pub enum TrainingError {
     /// Another process of the run is lost, or has come to something else.
     #[error(transparent)]
     Ranks(#[from] RanksError),
+    /// A policy cannot be given to the server that draws its answers, or that is not what answers.
+    #[error(transparent)]
+    Publication(#[from] PublicationError),
+    /// A server that draws answers is not there.
+    #[error(transparent)]
+    Team(#[from] TeamError),
     /// What the step did to the policies is not what training is for.
     #[error(transparent)]
     Alarm(#[from] Alarm),
@@ -85,6 +94,7 @@ pub struct Training {
     config: Config,
     team: Team,
     trainers: BTreeMap<String, Trainer>,
+    publication: Publication,
     folder: RunFolder,
     progress: Progress,
     seed: Seed,
@@ -93,6 +103,8 @@ pub struct Training {
     spent: Option<f64>,
     /// Held-out episodes that are written down with those of the step.
     shown: Vec<Episode>,
+    /// What is written down with the step of policies that were published.
+    published: Published,
     verify_logprobs: bool,
 }
 
@@ -116,6 +128,7 @@ impl Training {
         let mut training = Training::new(config, team, folder, progress)?;
         training.team.take_snapshots(&training.config, 0)?;
         let mut record = training.record(&Rollout::default());
+        training.publish()?;
         training.validate(&mut record)?;
         training.progress.before = training.test(&mut record)?;
         training.write_down(&Rollout::default(), &mut record)?;
@@ -141,10 +154,14 @@ impl Training {
 
     fn new(
         config: Config,
-        team: Team,
+        mut team: Team,
         folder: RunFolder,
         progress: Progress,
     ) -> Result<Self, TrainingError> {
+        team.find_engines(&config)?;
+        let Team { policies, engines, role_map, ranks, .. } = &mut team;
+        let publication =
+            Publication::open(&config, (policies, engines), role_map, folder.path(), ranks)?;
         let mut trainers = BTreeMap::new();
         for (name, policy) in &team.policies {
             if config.trains(name) {
@@ -157,12 +174,14 @@ impl Training {
             config,
             team,
             trainers,
+            publication,
             folder,
             progress,
             seed,
             lap: Lap::begin(),
             spent: None,
             shown: Vec::new(),
+            published: Published::default(),
             verify_logprobs: false,
         };
         training.spent = training.share_spent();
@@ -200,8 +219,11 @@ impl Training {
 
     /// One step: sample, compare, update, measure, save.
     pub fn step(&mut self) -> Result<Record, TrainingError> {
-        self.progress.step += 1;
-        let rollout = self.collect()?;
+        let before = self.progress.clone();
+        let rollout = match self.sample() {
+            Ok(rollout) => rollout,
+            Err(error) => return Err(self.go_back_to(before, error)),
+        };
         let mut record = self.record(&rollout);
         let credits = self.compare(&rollout.samples, &mut record);
         let full = self.store(&rollout, &credits)?;
@@ -228,6 +250,15 @@ impl Training {
         Ok(record)
     }
 
+    /// The answers of the next step.
+    fn sample(&mut self) -> Result<Rollout, TrainingError> {
+        self.publish()?;
+        self.progress.step += 1;
+        let rollout = self.collect()?;
+        self.check_published()?;
+        Ok(rollout)
+    }
+
     fn is_due_for_a_checkpoint(&self) -> bool {
         let step = self.progress.step;
         let is_best = self.progress.best.is_some_and(|(best, _)| best == step);
@@ -239,12 +270,14 @@ impl Training {
         if !self.is_due_for_a_checkpoint() {
             self.save()?;
         }
+        self.publication.close(&self.team.ranks)?;
         Ok(self.folder)
     }
 
     /// Write the summary.
     pub fn finish(mut self) -> Result<(Summary, RunFolder), TrainingError> {
         let best = self.test_best()?;
+        self.publication.close(&self.team.ranks)?;
         self.count_time()?;
         // Without a step, nothing has changed.
         let before = self.progress.before.clone();
@@ -295,7 +328,7 @@ impl Training {
             [seed, order] = [seed, order].map(|seed| seed.named("refill").at(round as u64));
         }
         let first = (self.progress.step as u64 - 1) * self.config.rollout.tasks_per_step as u64;
-        let Team { families, role_map, policies, ranks } = &self.team;
+        let Team { families, role_map, policies, ranks, .. } = &self.team;
         let tasks = training_tasks(families, &self.progress.standings, first, count, seed, order);
         let (settings, alpha) = (&self.config.rollout, self.config.advantage.alpha);
         Ok(collect_among(ranks, role_map, policies, &tasks, settings, alpha)?)

@@ -22,6 +22,7 @@ mod retrieval;
 mod roles;
 mod rollout;
 mod run;
+mod sampler;
 mod sandbox;
 mod table;
 mod tasks;
@@ -48,6 +49,7 @@ pub use rollout::{
     BranchChoice, RolloutConfig, SamplingScheme, Scheduling, Store, ValidationConfig,
 };
 pub use run::{CheckpointConfig, RunConfig};
+pub use sampler::SamplerConfig;
 pub use sandbox::SandboxConfig;
 pub use tasks::TasksConfig;
 pub use train::{
@@ -55,7 +57,7 @@ pub use train::{
     LossAggregation, Objective, Regularize, TrainConfig,
 };
 
-use self::audience::lay_defaults_under;
+use self::audience::{lay_correction_under, lay_defaults_under};
 use self::explanation::explain;
 pub(crate) use self::overrides::apply_override;
 use self::overrides::{lay_over, parse_table};
@@ -162,6 +164,9 @@ impl Config {
         }
         if Config::read(table.clone())?.audience() == Audience::Language {
             lay_defaults_under(&mut table)?;
+        }
+        if Config::read(table.clone())?.policies.values().any(|policy| policy.sampler.is_some()) {
+            lay_correction_under(&mut table)?;
         }
         Config::from_table(table)
     }

@@ -24,7 +24,8 @@ pub enum ExitCode {
     Run = 6,
     /// A check was carried out and found faults.
     Check = 7,
-    /// A process of a run with several is gone; the run can be resumed.
+    /// A process of a run with several, or a server that draws its answers, is gone; the run can be
+    /// resumed.
     Lost = 8,
 }
 

@@ -36,7 +36,8 @@ pub fn run(
     let names: Vec<&str> = policies.iter().map(|(name, _)| name.as_str()).collect();
     report::note(&format!("models: {}", names.join(", ")));
     report::line(&format!("listening on http://{}/v1", server.address()));
-    ApiServer::new(PolicyApi::new(policies), options).serve(server)?;
+    let api = PolicyApi::new(policies, args.models.adapters_within.clone());
+    ApiServer::new(api, options).serve(server)?;
     Ok(ExitCode::Success)
 }
 

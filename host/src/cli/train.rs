@@ -52,6 +52,7 @@ pub fn run(
     })?;
     let plan = plan(&planned, &team)?;
     report::note(&plan.to_string());
+    team.find_engines(&planned)?;
     let folder = open(resumed, &config, &team)?;
     announce(&folder);
     advise(&config);

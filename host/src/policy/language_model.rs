@@ -165,6 +165,17 @@ impl Policy {
         Ok(merged)
     }
 
+    /// The policy without its adapter.
+    #[must_use]
+    pub fn plain(&self) -> Policy {
+        self.with(None)
+    }
+
+    /// Whether its weights have 16 bits.
+    pub fn is_bfloat16(&self) -> bool {
+        self.decoder.parameters().buffer().kind() == tch::Kind::BFloat16
+    }
+
     /// Another policy over the same weights.
     fn with(&self, adapter: Option<Adapter>) -> Policy {
         Policy {
@@ -275,6 +286,11 @@ impl Policy {
     /// Whether what is trained is an adapter.
     pub fn is_adapter(&self) -> bool {
         self.adapter.is_some()
+    }
+
+    /// The inner width of its adapter; 0 without one.
+    pub fn adapter_rank(&self) -> i64 {
+        self.adapter.as_ref().map_or(0, Adapter::rank)
     }
 
     /// A copy that does not change when this policy is trained. The base of an

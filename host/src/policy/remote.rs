@@ -2,10 +2,12 @@
 //!
 //! The server has the weights, the tokenizer and the chat template; here are
 //! only messages and answers. `server` speaks HTTP and tries again, `question`
-//! and `answer` know the interface's fields. Only this module names `ureq`.
+//! and `answer` know the interface's fields. `engine` is another way to be helped by a server: it
+//! only draws answers, for a policy that is trained here. Only this module names `ureq`.
 
 mod answer;
 mod api_key;
+mod engine;
 mod failure;
 mod question;
 mod server;
@@ -25,6 +27,7 @@ use crate::seed::Seed;
 use crate::trajectory::{Completion, Message};
 use answer::{Answer, Models};
 use api_key::ApiKey;
+pub use engine::RemoteEngine;
 pub use failure::{RemoteFailure, RemoteFailureKind};
 use question::Question;
 use server::Server;
@@ -206,6 +209,12 @@ fn find_model(server: &Server, config: &RemoteConfig, draw: Seed) -> Result<Stri
         }
         Err(_) => Err(doubt),
     }
+}
+
+/// Names as a message lists them.
+fn quoted_list<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let listed: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    if listed.is_empty() { "none".to_owned() } else { listed.join(", ") }
 }
 
 fn list_models(server: &Server, draw: Seed) -> Result<Models, RemoteFailure> {

@@ -20,7 +20,7 @@ use super::weighing::Drawn;
 use crate::config::{RolloutConfig, SamplingScheme, Scheduling};
 use crate::metrics::Totals;
 use crate::plugin::{Meter, Split, Work};
-use crate::policy::PolicyError;
+use crate::policy::{PolicyError, RemoteFailure};
 use crate::ranks::RanksError;
 use crate::scenario::{Position, Scenario};
 use crate::seed::Seed;
@@ -85,6 +85,17 @@ pub enum RolloutError {
     Missing {
         /// Its name.
         policy: String,
+    },
+    /// The server that draws the answers of a policy in training gave none.
+    #[error(
+        "the server that draws the answers of the policy `{policy}` gave none that can be learned \
+         from: {failure}; put it right, then resume the run"
+    )]
+    Unanswered {
+        /// The policy.
+        policy: String,
+        /// Why not.
+        failure: RemoteFailure,
     },
     /// Another process of the run is lost.
     #[error(transparent)]

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use crate::config::{RoleConfig, Roles, RolloutConfig};
 use crate::error::suggestion;
 use crate::policy::{
-    Policy, RemoteAnswers, RemoteFailure, RemotePolicy, RemoteRequest, Sampling, SamplingByRole,
+    Policy, RemoteAnswers, RemoteEngine, RemoteFailure, RemotePolicy, RemoteRequest, Sampling,
+    SamplingByRole,
 };
 use crate::seed::Seed;
 use crate::trajectory::Sample;
@@ -66,6 +67,13 @@ pub trait Remote: fmt::Debug + Send + Sync {
         requests: &[RemoteRequest],
         sampling: &Sampling,
     ) -> Vec<Result<RemoteAnswers, RemoteFailure>>;
+
+    /// Whether it answers for a policy that learns from its answers: then one that cannot be had
+    /// ends the rollout. Were its episode only void, a policy would learn from those of its
+    /// answers that are easily had.
+    fn is_vital(&self) -> bool {
+        false
+    }
 }
 
 impl Remote for RemotePolicy {
@@ -79,6 +87,24 @@ impl Remote for RemotePolicy {
         sampling: &Sampling,
     ) -> Vec<Result<RemoteAnswers, RemoteFailure>> {
         RemotePolicy::complete(self, requests, sampling)
+    }
+}
+
+impl Remote for RemoteEngine {
+    fn identity(&self) -> String {
+        format!("{} at {}", self.base(), self.url())
+    }
+
+    fn complete(
+        &self,
+        requests: &[RemoteRequest],
+        sampling: &Sampling,
+    ) -> Vec<Result<RemoteAnswers, RemoteFailure>> {
+        RemoteEngine::complete(self, requests, sampling)
+    }
+
+    fn is_vital(&self) -> bool {
+        true
     }
 }
 

@@ -6,11 +6,11 @@ use std::thread;
 
 use super::attempt::{Asked, Attempt, Setting};
 use super::collect::RolloutError;
-use super::role_map::{Policies, Remote};
+use super::role_map::{Policies, Remote, RoleMap};
 use super::weighing::Drawn;
 use crate::policy::{
-    Engine, Policy, PolicyError, Question, RemoteAnswers, RemoteFailure, RemoteRequest,
-    Request as Prompt, Sampling, SamplingByRole,
+    Engine, Policy, PolicyError, Question, RemoteAnswers, RemoteFailure, RemoteFailureKind,
+    RemoteRequest, Request as Prompt, Sampling, SamplingByRole,
 };
 use crate::scenario;
 
@@ -55,9 +55,24 @@ pub(super) type Answered = Result<Drawn, RemoteFailure>;
 
 impl Due {
     /// With its answers.
-    pub(super) fn answered(self, heard: Result<RemoteAnswers, RemoteFailure>) -> Answered {
-        let RemoteAnswers { prompt, completions } = heard?;
-        Ok(Drawn { due: self.request, policy: self.policy, prompt, completions })
+    pub(super) fn answered(
+        self,
+        heard: Result<RemoteAnswers, RemoteFailure>,
+        role_map: &RoleMap,
+    ) -> Result<Answered, RolloutError> {
+        let remote = role_map.remotes().get(&self.policy);
+        match heard {
+            Ok(RemoteAnswers { prompt, completions }) => {
+                Ok(Ok(Drawn { due: self.request, policy: self.policy, prompt, completions }))
+            }
+            Err(failure)
+                if failure.kind != RemoteFailureKind::TooLong
+                    && remote.is_some_and(|remote| remote.is_vital()) =>
+            {
+                Err(RolloutError::Unanswered { policy: self.policy, failure })
+            }
+            Err(failure) => Ok(Err(failure)),
+        }
     }
 }
 
@@ -185,7 +200,8 @@ impl<'p> Sampler<'p> {
         let mut answers: BTreeMap<usize, Vec<Answered>> = BTreeMap::new();
         for (place, due) in waiting.into_iter().enumerate() {
             if let Some(heard) = all.remove(&place) {
-                answers.entry(due.attempt).or_default().push(due.answered(heard));
+                let (attempt, role_map) = (due.attempt, self.setting.role_map);
+                answers.entry(attempt).or_default().push(due.answered(heard, role_map)?);
             }
         }
         Ok(answers)

@@ -102,7 +102,8 @@ impl<'s> Scheduler<'s> {
             for way in 0..sampler.engines.len() {
                 for (ticket, completions) in sampler.engines[way].advance()? {
                     if let Some((slot, prompt)) = self.open.remove(&(way, ticket)) {
-                        self.hear(scope, slot, Ok(RemoteAnswers { prompt, completions }), rollout);
+                        let answers = RemoteAnswers { prompt, completions };
+                        self.hear(scope, slot, Ok(answers), rollout)?;
                     }
                 }
             }
@@ -128,7 +129,7 @@ impl<'s> Scheduler<'s> {
         let mut due = Vec::new();
         while let Some(arrival) = first.take().or_else(|| self.done.try_recv().ok()) {
             match arrival {
-                Done::Heard(slot, heard) => self.hear(scope, slot, heard, rollout),
+                Done::Heard(slot, heard) => self.hear(scope, slot, heard, rollout)?,
                 Done::Played { index, attempt, forks } => {
                     self.playing -= 1;
                     let numbers = self.attempts..self.attempts + forks.len();
@@ -200,12 +201,13 @@ impl<'s> Scheduler<'s> {
         Slot { due, place }: Slot,
         heard: Result<RemoteAnswers, RemoteFailure>,
         rollout: &mut Rollout,
-    ) where
+    ) -> Result<(), RolloutError>
+    where
         's: 'scope,
     {
         let index = due.attempt;
-        let Some(asked) = self.asked.get_mut(&index) else { return };
-        let answered = due.answered(heard);
+        let Some(asked) = self.asked.get_mut(&index) else { return Ok(()) };
+        let answered = due.answered(heard, self.setting.role_map)?;
         rollout.count_answers(&answered);
         asked.answers[place] = Some(answered);
         if asked.answers.iter().all(Option::is_some)
@@ -213,6 +215,7 @@ impl<'s> Scheduler<'s> {
         {
             self.play(scope, index, attempt, Some(answers.into_iter().flatten().collect()));
         }
+        Ok(())
     }
 
     /// Lend an attempt to a player: with answers, or to begin.

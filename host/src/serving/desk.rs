@@ -1,12 +1,14 @@
 //! The thread that answers: answers to all requests grow side by side.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 use super::question::Refused;
+use crate::config::LoraConfig;
 use crate::policy::{Engine, Policy, PolicyError, Question, Request, Sampling};
 use crate::seed::Seed;
 use crate::trajectory::Completion;
@@ -19,6 +21,7 @@ const CACHE_BYTES: usize = 1 << 30;
 
 /// What is to be answered.
 pub(super) struct Job {
+    /// The number of the model.
     pub(super) model: usize,
     pub(super) prompts: Vec<Arc<[u32]>>,
     /// One for each answer to each prompt.
@@ -41,9 +44,25 @@ pub(super) enum News {
     Failed(String),
 }
 
+/// What is handed in.
+enum Handed {
+    /// To be answered, as long as nobody has left.
+    Job(Job, Arc<AtomicBool>),
+    /// To be made of the models.
+    Change(Change),
+}
+
+/// Another set of models. Answers that have begun are ended before.
+enum Change {
+    /// An adapter over the first one, by a number of its own; whether it could be read is told.
+    Add { model: usize, adapter: PathBuf, told: Sender<Result<(), PolicyError>> },
+    /// One model less.
+    Remove { model: usize, told: Sender<()> },
+}
+
 /// Where jobs are handed in.
 pub(super) struct Desk {
-    jobs: Sender<(Job, Arc<AtomicBool>)>,
+    jobs: Sender<Handed>,
     /// Jobs that are being answered.
     open: Arc<AtomicUsize>,
 }
@@ -58,13 +77,37 @@ impl Drop for Ticket {
 }
 
 impl Desk {
-    /// Begin to answer with these policies, for as long as the desk is there.
+    /// Begin to answer with these policies, which are numbered as they come, for as long as the
+    /// desk is there.
     pub(super) fn open(policies: Vec<Policy>) -> Self {
         let (jobs, handed_in) = channel();
         let open = Arc::new(AtomicUsize::new(0));
         let counted = open.clone();
-        thread::spawn(move || Work::new(&policies, &counted).go_on(&handed_in));
+        let mut policies: BTreeMap<usize, Policy> = policies.into_iter().enumerate().collect();
+        thread::spawn(move || {
+            while let Some(change) = Work::new(&policies, &counted).go_on(&handed_in) {
+                change.make(&mut policies);
+            }
+        });
         Desk { jobs, open }
+    }
+
+    /// Answer with an adapter over the first policy, too, by this number.
+    pub(super) fn add(&self, model: usize, adapter: PathBuf) -> Result<(), Refused> {
+        let (told, heard) = channel();
+        self.hand_in(Handed::Change(Change::Add { model, adapter, told }))?;
+        Ok(heard.recv().map_err(|_| ended())??)
+    }
+
+    /// Answer with a policy no more.
+    pub(super) fn remove(&self, model: usize) -> Result<(), Refused> {
+        let (told, heard) = channel();
+        self.hand_in(Handed::Change(Change::Remove { model, told }))?;
+        heard.recv().map_err(|_| ended())
+    }
+
+    fn hand_in(&self, handed: Handed) -> Result<(), Refused> {
+        self.jobs.send(handed).map_err(|_| ended())
     }
 
     /// Jobs that are being answered.
@@ -75,9 +118,30 @@ impl Desk {
     /// Hand a job in.
     pub(super) fn ask(&self, job: Job) -> Result<Ticket, Refused> {
         let left = Arc::new(AtomicBool::new(false));
-        let sent = self.jobs.send((job, left.clone()));
-        sent.map_err(|_| Refused::internal("the engine has ended".to_owned()))?;
+        self.hand_in(Handed::Job(job, left.clone()))?;
         Ok(Ticket(left))
+    }
+}
+
+fn ended() -> Refused {
+    Refused::internal("the engine has ended".to_owned())
+}
+
+impl Change {
+    fn make(self, policies: &mut BTreeMap<usize, Policy>) {
+        // Who has asked may have left.
+        match self {
+            Change::Add { model, adapter, told } => {
+                let lora = LoraConfig { path: Some(adapter), ..LoraConfig::default() };
+                let adapted = policies[&0].adapt(&lora, Seed::new(0));
+                let added = adapted.map(|adapted| drop(policies.insert(model, adapted)));
+                let _ = told.send(added);
+            }
+            Change::Remove { model, told } => {
+                policies.remove(&model);
+                let _ = told.send(());
+            }
+        }
     }
 }
 
@@ -100,6 +164,8 @@ struct Open {
 }
 
 struct Work<'p> {
+    /// Their numbers, in the order of the policies.
+    models: Vec<usize>,
     policies: Vec<&'p Policy>,
     ways: Vec<Way<'p>>,
     /// What others are told of how many jobs are open.
@@ -107,19 +173,26 @@ struct Work<'p> {
 }
 
 impl<'p> Work<'p> {
-    fn new(policies: &'p [Policy], count: &'p AtomicUsize) -> Self {
-        Work { policies: policies.iter().collect(), ways: Vec::new(), count }
+    fn new(policies: &'p BTreeMap<usize, Policy>, count: &'p AtomicUsize) -> Self {
+        let (models, policies) = policies.iter().map(|(model, policy)| (*model, policy)).unzip();
+        Work { models, policies, ways: Vec::new(), count }
     }
 
-    /// Until nobody can hand in anything any more.
-    fn go_on(mut self, handed_in: &Receiver<(Job, Arc<AtomicBool>)>) {
+    /// Until nobody can hand in anything any more, or the models are to change. Before they do,
+    /// what has begun is answered.
+    fn go_on(mut self, handed_in: &Receiver<Handed>) -> Option<Change> {
+        let mut change = None;
         loop {
             if self.ways.iter().all(|way| way.open.is_empty()) {
-                let Ok((job, left)) = handed_in.recv() else { return };
-                self.take(job, left);
+                if change.is_some() {
+                    return change;
+                }
+                change = self.take_in(handed_in.recv().ok()?);
             }
-            while let Ok((job, left)) = handed_in.try_recv() {
-                self.take(job, left);
+            while change.is_none()
+                && let Ok(handed) = handed_in.try_recv()
+            {
+                change = self.take_in(handed);
             }
             self.ways.iter_mut().for_each(Way::work);
             let open = self.ways.iter().map(|way| way.open.len()).sum();
@@ -128,7 +201,19 @@ impl<'p> Work<'p> {
         }
     }
 
+    fn take_in(&mut self, handed: Handed) -> Option<Change> {
+        match handed {
+            Handed::Job(job, left) => self.take(job, left),
+            Handed::Change(change) => return Some(change),
+        }
+        None
+    }
+
     fn take(&mut self, job: Job, left: Arc<AtomicBool>) {
+        let Some(model) = self.models.iter().position(|model| *model == job.model) else {
+            let reason = "the adapter was unloaded before it answered".to_owned();
+            return drop(job.news.send(News::Refused(reason)));
+        };
         let known = self.ways.iter().position(|way| way.sampling == job.sampling);
         let made = match known {
             Some(index) => Ok(self.ways.remove(index)),
@@ -136,7 +221,7 @@ impl<'p> Work<'p> {
         };
         match made {
             Ok(mut way) => {
-                way.submit(job, left);
+                way.submit(job, model, left);
                 // The last is the one that was used last.
                 self.ways.push(way);
             }
@@ -160,9 +245,10 @@ impl<'p> Work<'p> {
 }
 
 impl Way<'_> {
-    fn submit(&mut self, job: Job, left: Arc<AtomicBool>) {
+    /// `model` is its place among the policies.
+    fn submit(&mut self, job: Job, model: usize, left: Arc<AtomicBool>) {
         let question = |prompt: &Arc<[u32]>| -> Question {
-            (job.model, Request { prompt: prompt.clone(), seeds: job.seeds.clone() })
+            (model, Request { prompt: prompt.clone(), seeds: job.seeds.clone() })
         };
         let questions: Vec<Question> = job.prompts.iter().map(question).collect();
         match self.engine.submit(&questions) {

@@ -56,6 +56,11 @@ impl Refused {
             "there is no `{path}`; there are GET /v1/models, GET /health, POST /v1/completions \
              and POST /v1/chat/completions"
         );
+        Refused::missing(message)
+    }
+
+    /// What is asked for is not there.
+    pub(super) fn missing(message: String) -> Self {
         Refused { status: 404, kind: "not_found_error", message }
     }
 
@@ -151,12 +156,12 @@ enum Prompt {
 
 impl Question {
     /// Read a request.
-    pub(super) fn read(form: Form, body: &[u8], models: &[Model]) -> Result<Self, Refused> {
+    pub(super) fn read(form: Form, body: &[u8], models: &[Arc<Model>]) -> Result<Self, Refused> {
         let fields: Fields = serde_json::from_slice(body)
             .map_err(|error| Refused::request(format!("the request cannot be read: {error}")))?;
         fields.check()?;
         let model = fields.model_among(models)?;
-        let Model { wording, positions, .. } = &models[model];
+        let Model { wording, positions, .. } = &*models[model];
         let prompts = match form {
             Form::Chat => vec![fields.chat(wording)?],
             Form::Text => fields.texts(wording)?,
@@ -210,14 +215,14 @@ impl Fields {
         }
     }
 
-    fn model_among(&self, models: &[Model]) -> Result<usize, Refused> {
+    fn model_among(&self, models: &[Arc<Model>]) -> Result<usize, Refused> {
         let Some(wanted) = &self.model else { return Ok(0) };
         let found = models.iter().position(|model| model.name == *wanted);
         found.ok_or_else(|| {
             let names: Vec<String> =
                 models.iter().map(|model| format!("`{}`", model.name)).collect();
             let message = format!("there is no model `{wanted}`; there are {}", names.join(", "));
-            Refused { status: 404, kind: "not_found_error", message }
+            Refused::missing(message)
         })
     }
 

@@ -65,6 +65,18 @@ impl Anchor {
         self.rescored.as_ref().is_some_and(|rescored| rescored.corrects)
     }
 
+    /// The share of tokens whose correction the cap held, or that are left out.
+    pub(super) fn capped_share(&self, config: &TrainConfig) -> f64 {
+        let Some(rescored) = self.rescored.as_ref().filter(|_| self.corrects()) else { return 0.0 };
+        let cap = config.importance_cap as f32;
+        let is_capped = |correction: &&f32| match config.importance {
+            Importance::Truncate => **correction >= cap,
+            _ => **correction == 0.0,
+        };
+        let all = || rescored.corrections.iter().flatten();
+        all().filter(is_capped).count() as f64 / all().count().max(1) as f64
+    }
+
     /// Log-probability before the update, and correction, of a token of a row.
     pub(super) fn token(&self, row: &CreditedSample, index: usize, token: usize) -> (f32, f32) {
         match &self.rescored {
@@ -121,6 +133,16 @@ mod tests {
         let near = |found: Vec<f32>, expected: [f32; 3]| {
             assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-5), "{found:?}");
         };
+        let share = |importance| {
+            let config = TrainConfig { importance, importance_cap: 3.0, ..TrainConfig::default() };
+            let (logprobs, corrections) = (vec![here.to_vec()], vec![of(importance)]);
+            let corrects = importance != Importance::None;
+            let anchor = Anchor { rescored: Some(Rescored { logprobs, corrections, corrects }) };
+            anchor.capped_share(&config)
+        };
+        assert_eq!(share(Importance::None), 0.0);
+        assert!((share(Importance::Truncate) - 1.0 / 3.0).abs() < 1e-9);
+        assert!((share(Importance::Mask) - 2.0 / 3.0).abs() < 1e-9);
         near(of(Importance::None), [1.0, 1.0, 1.0]);
         near(of(Importance::Truncate), [3.0, 0.25, 1.0]);
         near(of(Importance::Mask), [0.0, 0.0, 1.0]);

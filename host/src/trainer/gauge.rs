@@ -108,6 +108,13 @@ impl Reading {
         sum / self.logprobs.len().max(1) as f64
     }
 
+    /// The mean difference between log-probabilities.
+    pub(super) fn mean_difference(&self, other: &Reading) -> f64 {
+        let pairs = self.logprobs.iter().zip(&other.logprobs);
+        let sum: f64 = pairs.map(|(here, there)| (here - there).abs()).sum();
+        sum / self.logprobs.len().max(1) as f64
+    }
+
     /// The largest difference between log-probabilities.
     pub(super) fn largest_difference(&self, other: &Reading) -> f64 {
         let pairs = self.logprobs.iter().zip(&other.logprobs);

@@ -29,8 +29,15 @@ pub struct UpdateMetrics {
     /// Mean of ρ − log ρ − 1 before the update, where ρ is a token's
     /// probability in training over that in sampling.
     pub mismatch: f64,
+    /// Mean |log ρ| of these.
+    #[serde(default)]
+    pub mean_logprob_difference: f64,
     /// Largest |log ρ| of these.
     pub largest_logprob_difference: f64,
+    /// Share of the tokens learned from whose importance weight the cap held, or that were left
+    /// out for it.
+    #[serde(default)]
+    pub capped_share: f64,
     /// Mean of ρ − log ρ − 1, where ρ is a token's probability after the last
     /// optimizer step over that before the first: how far the policy moved.
     pub movement: f64,

@@ -106,7 +106,9 @@ fn update(
             entropy: there.entropy(),
             kl: references.as_ref().map_or(0.0, |read| read[index].distance_from(there)),
             mismatch: there.distance_from(&sampled[index]),
+            mean_logprob_difference: there.mean_difference(&sampled[index]),
             largest_logprob_difference: there.largest_difference(&sampled[index]),
+            capped_share: anchors[index].capped_share(config),
             movement: here.distance_from(there),
             moved: after.fingerprints[index] != before.fingerprints[index],
             ..tally.update_metrics(members[index].rows)

@@ -19,6 +19,7 @@ impl Training {
     pub(super) fn measure_success(&mut self, record: &mut Record) -> Result<(), TrainingError> {
         let every = self.config.validation.every;
         if self.is_done() || (every > 0 && self.progress.step.is_multiple_of(every)) {
+            self.publish()?;
             let success = self.validate(record)?.greedy.success;
             if self.progress.best.is_none_or(|(_, best)| success > best) {
                 self.progress.best = Some((self.progress.step, success));
@@ -62,6 +63,7 @@ impl Training {
         }
         let best = load_step(&self.folder.checkpoints(), step)?;
         restore(&mut self.team, &self.config, &best.path)?;
+        self.publish_as(&format!("best{step}"))?;
         let held_out = HeldOutTasks {
             split: Split::Test,
             tasks: self.config.validation.tasks,

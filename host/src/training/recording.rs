@@ -35,6 +35,7 @@ impl Training {
             groups: GroupMetrics::default(),
             updates: BTreeMap::new(),
             largest_logprob_difference: None,
+            canaries: BTreeMap::new(),
             totals: self.progress.totals,
             validation: None,
             test: None,
@@ -56,6 +57,7 @@ impl Training {
         rollout: &Rollout,
         record: &mut Record,
     ) -> Result<(), TrainingError> {
+        self.note_publication(record);
         let recorded = self.config.run.recorded_episodes.min(rollout.episodes.len());
         let mut episodes = rollout.episodes[..recorded].to_vec();
         episodes.append(&mut self.shown);

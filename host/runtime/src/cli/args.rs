@@ -51,7 +51,7 @@ Examples:
 
 Exit codes: 0 success, 1 internal fault, 2 usage or configuration, 3 plugin,
 4 policy, 5 run folder or checkpoint, 6 the run was stopped, 7 a check found faults,
-8 a process of several is lost";
+8 a process of several, or a server that draws answers, is lost";
 
 /// Train teams of LLM agents with on-policy reinforcement learning.
 #[derive(Debug, Parser)]

@@ -9,7 +9,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::overrides::{lay_under, parse_table};
-use super::{Config, ConfigError, PolicyConfig};
+use super::{AnchorChoice, Config, ConfigError, PolicyConfig};
 
 /// Who reads what environments say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,6 +106,17 @@ pub(super) fn lay_defaults_under(table: &mut toml::Table) -> Result<(), ConfigEr
     for it in &DEFAULTS {
         let text = format!("[{}]\n{} = {}", it.table, it.key, it.value);
         lay_under(table, parse_table(&text, "the defaults for language models")?);
+    }
+    Ok(())
+}
+
+/// Put the correction for answers that another engine has drawn under what a user says: engines
+/// give every token a slightly different probability.
+pub(super) fn lay_correction_under(table: &mut toml::Table) -> Result<(), ConfigError> {
+    let origin = "the defaults for samplers";
+    lay_under(table, parse_table("[train]\nanchor = \"rescored\"", origin)?);
+    if Config::read(table.clone())?.train.anchor == AnchorChoice::Rescored {
+        lay_under(table, parse_table("[train]\nimportance = \"truncate\"", origin)?);
     }
     Ok(())
 }

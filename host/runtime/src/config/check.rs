@@ -33,6 +33,7 @@ impl Config {
         for (name, policy) in &self.policies {
             self.check_adapter(name, policy)?;
             self.check_snapshot(name, policy)?;
+            self.check_sampler(name, policy)?;
             require(
                 policy.head_size % 2 == 0,
                 &format!("policies.{name}.head_size"),
@@ -107,6 +108,13 @@ impl Config {
                 "a snapshot is what `{source}` was; leave out all but snapshot_of and `every`"
             ),
         )
+    }
+
+    fn check_sampler(&self, name: &str, policy: &PolicyConfig) -> Result<(), ConfigError> {
+        let Some(sampler) = &policy.sampler else { return Ok(()) };
+        let base = policy.base.as_ref().and_then(|base| self.policies.get(base));
+        let is_adapter = base.is_some_and(|base| base.path.is_some()) && self.trains(name);
+        sampler.check(&format!("policies.{name}.sampler"), is_adapter)
     }
 
     fn check_rollout(&self) -> Result<(), ConfigError> {

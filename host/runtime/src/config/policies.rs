@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::RemoteConfig;
 use super::table::{above, choices, table};
+use super::{RemoteConfig, SamplerConfig};
 
 /// All linear maps of a layer.
 const MODULES: [&str; 7] =
@@ -56,6 +56,9 @@ table! {
         /// The server that answers for it, instead of weights of our own.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub remote: Option<RemoteConfig> = None;
+        /// The server that draws its answers while it is trained here.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub sampler: Option<SamplerConfig> = None;
     }
 }
 

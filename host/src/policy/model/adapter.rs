@@ -140,6 +140,11 @@ impl Adapter {
         self.config.save(folder)
     }
 
+    /// Its inner width.
+    pub(in crate::policy) fn rank(&self) -> i64 {
+        self.config.rank
+    }
+
     pub(in crate::policy) fn parameters(&self) -> &Parameters {
         &self.parameters
     }

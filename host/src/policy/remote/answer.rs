@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::failure::{RemoteFailure, RemoteFailureKind};
+use super::quoted_list;
 use crate::trajectory::{Completion, StopReason};
 
 /// The models of a server.
@@ -20,8 +21,7 @@ impl Models {
     /// The model wanted, or the only one.
     pub(super) fn choose(self, wanted: Option<&str>) -> Result<String, String> {
         let names: Vec<String> = self.data.into_iter().map(|model| model.id).collect();
-        let listed: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-        let listed = if listed.is_empty() { "none".to_owned() } else { listed.join(", ") };
+        let listed = quoted_list(names.iter().map(String::as_str));
         match (wanted, names.as_slice()) {
             (Some(wanted), names) if names.iter().any(|name| name == wanted) => {
                 Ok(wanted.to_owned())

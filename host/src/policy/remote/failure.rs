@@ -24,6 +24,8 @@ pub enum RemoteFailureKind {
     Refused,
     /// The server's answer cannot be read.
     Malformed,
+    /// The prompt leaves no room for an answer.
+    TooLong,
 }
 
 impl RemoteFailureKind {
@@ -34,7 +36,13 @@ impl RemoteFailureKind {
             RemoteFailureKind::Unreachable => "remote_unreachable",
             RemoteFailureKind::Refused => "remote_refused",
             RemoteFailureKind::Malformed => "remote_malformed",
+            RemoteFailureKind::TooLong => "prompt_too_long",
         }
+    }
+
+    /// Whether the server is not there, as far as can be known.
+    pub fn is_lost(self) -> bool {
+        matches!(self, RemoteFailureKind::Timeout | RemoteFailureKind::Unreachable)
     }
 
     /// A failure of this kind.

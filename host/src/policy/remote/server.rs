@@ -107,9 +107,10 @@ impl Server {
         body: Option<&[u8]>,
         draw: Seed,
     ) -> Result<Reply, RemoteFailure> {
+        let url = format!("{}/{path}", self.url);
         let mut attempt = 0;
         loop {
-            let (failure, retry_after) = match self.ask_once(path, body) {
+            let (failure, retry_after) = match self.ask_once(&url, body) {
                 Ok(reply) if !reply.is_passing() => return Ok(reply),
                 Ok(reply) => (overloaded(&reply), reply.retry_after),
                 Err(failure) if failure.kind == RemoteFailureKind::Malformed => {
@@ -127,8 +128,13 @@ impl Server {
         }
     }
 
-    fn ask_once(&self, path: &str, body: Option<&[u8]>) -> Result<Reply, RemoteFailure> {
-        let url = format!("{}/{path}", self.url);
+    /// Ask once for what lies beside the interface and not in it.
+    pub(super) fn ask_beside(&self, path: &str) -> Result<Reply, RemoteFailure> {
+        let root = self.url.strip_suffix("/v1").unwrap_or(&self.url);
+        self.ask_once(&format!("{root}/{path}"), None)
+    }
+
+    fn ask_once(&self, url: &str, body: Option<&[u8]>) -> Result<Reply, RemoteFailure> {
         let key = self.key.header();
         let timeout = if body.is_some() { self.timeout } else { self.timeout.min(PATIENCE) };
         let response = match body {

@@ -101,6 +101,10 @@ pub struct ModelArgs {
     #[arg(long, value_name = "NAME=FOLDER", value_parser = named_folder,
           conflicts_with_all = ["grader", "environment"])]
     pub adapter: Vec<(String, PathBuf)>,
+    /// Let clients load adapters from folders within this one, and unload them, as with vLLM:
+    /// POST /v1/load_lora_adapter and /v1/unload_lora_adapter.
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["grader", "environment"])]
+    pub adapters_within: Option<PathBuf>,
 }
 
 /// How requests are taken.

@@ -1,0 +1,265 @@
+//! An engine on a server, such as vLLM, that draws answers for a policy trained here.
+//!
+//! The server has the policy's base and is given its adapter, under another name each time,
+//! by the path of a folder. Prompts and answers cross as token ids with log-probabilities,
+//! so nothing is tokenized twice. `draw` knows the fields of requests and answers, `survey`
+//! what a server tells of itself.
+
+mod draw;
+mod survey;
+
+use std::path::Path;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+use serde_json::json;
+
+use super::api_key::ApiKey;
+use super::failure::{RemoteFailure, RemoteFailureKind};
+use super::quoted_list;
+use super::server::{Reply, Server};
+use super::{RemoteAnswers, RemoteRequest};
+use crate::config::SamplerConfig;
+use crate::parallel;
+use crate::policy::error::PolicyError;
+use crate::policy::language_model::Policy;
+use crate::policy::prompt::{TokenCodec, Wording};
+use crate::policy::sampling::Sampling;
+use crate::seed::Seed;
+use crate::trajectory::Completion;
+use draw::Drawing;
+use survey::Survey;
+
+/// An engine on a server that draws a policy's answers. It can be asked from several threads.
+#[derive(Debug)]
+pub struct RemoteEngine {
+    server: Server,
+    /// The base, as the server calls it.
+    base: String,
+    wording: Wording,
+    codec: TokenCodec,
+    vocabulary: usize,
+    /// Tokens that a prompt and its answer may have, there and here.
+    positions: usize,
+    concurrency: usize,
+    /// What answers, as the server calls it; the base until an adapter is chosen.
+    adapter: RwLock<String>,
+}
+
+impl RemoteEngine {
+    /// Find the server, and the base of `policy` on it. `adapters` are as many as it will be
+    /// given at a time, of this rank at most.
+    ///
+    /// # Errors
+    /// If the key is missing, the server does not answer, does not have the base, or says of
+    /// itself that it cannot hold the adapters.
+    pub fn connect(
+        config: &SamplerConfig,
+        policy: &Policy,
+        (adapters, rank): (usize, i64),
+    ) -> Result<RemoteEngine, PolicyError> {
+        let failed = |reason| PolicyError::Remote { url: config.url.clone(), reason };
+        let key = ApiKey::from_variable(config.api_key_env.as_deref()).map_err(failed)?;
+        let server = Server::new(&config.server(), key);
+        let told = |failure: RemoteFailure| {
+            failed(format!("{}; {}", server.shown(failure).message, how_to_start(adapters, rank)))
+        };
+        let survey = Survey::of(&server, config.model.as_deref()).map_err(told)?;
+        survey.check_slots(adapters, rank).map_err(failed)?;
+        let own = usize::try_from(policy.config().max_position_embeddings).unwrap_or(usize::MAX);
+        let positions = survey.positions.map_or(own, |there| there.min(own));
+        Ok(RemoteEngine {
+            base: survey.base.clone(),
+            wording: policy.wording().clone(),
+            codec: policy.codec(),
+            vocabulary: usize::try_from(policy.config().vocab_size).unwrap_or(usize::MAX),
+            positions,
+            concurrency: config.concurrency.max(1),
+            adapter: RwLock::new(survey.base),
+            server,
+        })
+    }
+
+    /// The server's address.
+    pub fn url(&self) -> &str {
+        self.server.url()
+    }
+
+    /// Tokens of prompts that the policy knows.
+    pub fn vocabulary(&self) -> usize {
+        self.vocabulary
+    }
+
+    /// Tokens that a prompt and its answer may have.
+    pub fn positions(&self) -> usize {
+        self.positions
+    }
+
+    /// Have the server load the adapter in `folder`, which it must see under the same path.
+    ///
+    /// # Errors
+    /// If it does not load it.
+    pub fn load(&self, name: &str, folder: &Path) -> Result<(), RemoteFailure> {
+        let path = folder.display().to_string();
+        let reply =
+            self.post("load_lora_adapter", &json!({"lora_name": name, "lora_path": path}))?;
+        if reply.is_success() {
+            return Ok(());
+        }
+        let text = reply.text();
+        // Names are used once, so it may only be this one, asked for again after a lost answer.
+        if reply.status == 400 && text.contains("already") && self.has(name, &path)? {
+            return Ok(());
+        }
+        let advice = match reply.status {
+            404 if text.contains("\"detail\"") || !text.contains(name) => {
+                "it takes no adapters while it runs: start it with \
+                 VLLM_ALLOW_RUNTIME_LORA_UPDATING=1 and `--enable-lora`"
+                    .to_owned()
+            }
+            404 => format!("it must see the folder `{path}` under this path"),
+            _ => "see what it says of rank (`--max-lora-rank`), names and files".to_owned(),
+        };
+        let message =
+            format!("it did not load the adapter `{name}`: {}; {advice}", reply.refusal());
+        Err(self.server.shown(RemoteFailureKind::Refused.because(message)))
+    }
+
+    fn has(&self, name: &str, path: &str) -> Result<bool, RemoteFailure> {
+        let adapters = Survey::adapters(&self.server)?;
+        Ok(adapters.iter().any(|(known, root)| known == name && root.as_deref() == Some(path)))
+    }
+
+    /// Have the server forget an adapter; one that it does not know is forgotten already.
+    ///
+    /// # Errors
+    /// If the server does not answer.
+    pub fn unload(&self, name: &str) -> Result<(), RemoteFailure> {
+        let reply = self.post("unload_lora_adapter", &json!({"lora_name": name}))?;
+        match reply.is_success() || reply.status == 404 {
+            true => Ok(()),
+            false => Err(self.server.shown(reply.refusal())),
+        }
+    }
+
+    /// The names of adapters on the server whose folders lie within this one.
+    ///
+    /// # Errors
+    /// If the server does not answer.
+    pub fn loaded_from(&self, folder: &Path) -> Result<Vec<String>, RemoteFailure> {
+        let is_within = |root: &Option<String>| {
+            root.as_deref().is_some_and(|root| Path::new(root).starts_with(folder))
+        };
+        let adapters = Survey::adapters(&self.server)?;
+        Ok(adapters.into_iter().filter(|(_, root)| is_within(root)).map(|(name, _)| name).collect())
+    }
+
+    /// Have this adapter answer from now on.
+    pub fn choose(&self, adapter: &str) {
+        // A name is whole at any moment.
+        *self.adapter.write().unwrap_or_else(PoisonError::into_inner) = adapter.to_owned();
+    }
+
+    fn post(&self, path: &str, body: &serde_json::Value) -> Result<Reply, RemoteFailure> {
+        let seed = Seed::new(0).named(path);
+        let reply = self.server.ask(path, Some(body.to_string().as_bytes()), seed);
+        reply.map_err(|failure| self.server.shown(failure))
+    }
+
+    /// Ask for answers, as [`super::RemotePolicy::complete`] does.
+    pub fn complete(
+        &self,
+        requests: &[RemoteRequest],
+        sampling: &Sampling,
+    ) -> Vec<Result<RemoteAnswers, RemoteFailure>> {
+        let prompts: Vec<Result<Arc<[u32]>, RemoteFailure>> =
+            requests.iter().map(|request| self.encode(request, sampling)).collect();
+        let jobs: Vec<(&[u32], Seed)> = requests
+            .iter()
+            .zip(&prompts)
+            .filter_map(|(request, prompt)| Some((request, prompt.as_deref().ok()?)))
+            .flat_map(|(request, prompt)| request.seeds.iter().map(move |seed| (prompt, *seed)))
+            .collect();
+        let adapter = self.adapter.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut answers = self.draw_all(&adapter, &jobs, sampling).into_iter();
+        let gather = |(request, prompt): (&RemoteRequest, Result<Arc<[u32]>, RemoteFailure>)| {
+            let prompt = prompt?;
+            let own: Vec<_> = answers.by_ref().take(request.seeds.len()).collect();
+            let completions = own.into_iter().collect::<Result<_, _>>()?;
+            Ok(RemoteAnswers { prompt, completions })
+        };
+        requests.iter().zip(prompts).map(gather).collect()
+    }
+
+    /// Answers of an adapter to one prompt, one for each seed.
+    ///
+    /// # Errors
+    /// If one of them cannot be had.
+    pub fn draw(
+        &self,
+        adapter: &str,
+        prompt: &[u32],
+        seeds: &[Seed],
+        sampling: &Sampling,
+    ) -> Result<Vec<Completion>, RemoteFailure> {
+        let jobs: Vec<(&[u32], Seed)> = seeds.iter().map(|seed| (prompt, *seed)).collect();
+        self.draw_all(adapter, &jobs, sampling).into_iter().collect()
+    }
+
+    fn encode(
+        &self,
+        request: &RemoteRequest,
+        sampling: &Sampling,
+    ) -> Result<Arc<[u32]>, RemoteFailure> {
+        let prompt = self.wording.encode_prompt(&request.messages, &request.tools);
+        let prompt =
+            prompt.map_err(|error| RemoteFailureKind::Refused.because(error.to_string()))?;
+        if prompt.len() + sampling.max_completion_tokens > self.positions {
+            let error = PolicyError::PromptTooLong {
+                prompt: prompt.len(),
+                answer: sampling.max_completion_tokens,
+                positions: i64::try_from(self.positions).unwrap_or(i64::MAX),
+            };
+            return Err(RemoteFailureKind::TooLong.because(error.to_string()));
+        }
+        Ok(prompt)
+    }
+
+    /// Answers in the order of the jobs, or none: without one of them nothing can go on, so after
+    /// the first that cannot be had no more are asked for.
+    fn draw_all(
+        &self,
+        adapter: &str,
+        jobs: &[(&[u32], Seed)],
+        sampling: &Sampling,
+    ) -> Vec<Result<Completion, RemoteFailure>> {
+        let failure: OnceLock<RemoteFailure> = OnceLock::new();
+        let draw = |(prompt, seed): &(&[u32], Seed)| {
+            if failure.get().is_some() {
+                return None;
+            }
+            let drawing = Drawing { adapter, prompt, seed: *seed, sampling, codec: &self.codec };
+            let answer = drawing.ask(&self.server, self.vocabulary);
+            answer.map_err(|told| failure.set(self.server.shown(told))).ok()
+        };
+        let answers = parallel::in_order(self.concurrency, jobs, draw);
+        match failure.into_inner() {
+            None => answers.into_iter().flatten().map(Ok).collect(),
+            Some(failure) => answers.iter().map(|_| Err(failure.clone())).collect(),
+        }
+    }
+
+    /// What the server calls the base.
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+}
+
+/// What to start where no server is found that would do.
+fn how_to_start(adapters: usize, rank: i64) -> String {
+    format!(
+        "start it with VLLM_ALLOW_RUNTIME_LORA_UPDATING=1 vllm serve BASE --enable-lora \
+         --max-lora-rank {} --max-loras {adapters} --logprobs-mode processed_logprobs \
+         --generation-config vllm",
+        survey::accepted_rank(rank)
+    )
+}

@@ -1,0 +1,56 @@
+//! Why a policy cannot be published.
+
+use super::canary::Disagreement;
+use crate::policy::{PolicyError, RemoteEngine, RemoteFailure};
+use crate::ranks::RanksError;
+use crate::storage::StorageError;
+use crate::trainer::TrainerError;
+
+/// Why a policy cannot be published.
+#[derive(Debug, thiserror::Error)]
+pub enum PublicationError {
+    /// Its server does not do its part.
+    #[error(
+        "the server at `{url}`, which draws the answers of the policy `{policy}`, cannot be used: \
+         {failure}; put it right, then resume the run"
+    )]
+    Server {
+        /// The policy.
+        policy: String,
+        /// Where the server is.
+        url: String,
+        /// What it did.
+        failure: RemoteFailure,
+    },
+    /// What answers is not the policy.
+    #[error(transparent)]
+    Disagreement(#[from] Box<Disagreement>),
+    /// It cannot be written.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// A folder cannot be removed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// The canary cannot be scored here.
+    #[error(transparent)]
+    Trainer(#[from] TrainerError),
+    /// Another process of the run is lost.
+    #[error(transparent)]
+    Ranks(#[from] RanksError),
+}
+
+impl PublicationError {
+    pub(super) fn server(policy: &str, engine: &RemoteEngine, failure: RemoteFailure) -> Self {
+        let (policy, url) = (policy.to_owned(), engine.url().to_owned());
+        PublicationError::Server { policy, url, failure }
+    }
+
+    /// Whether the server is not there any more, as far as can be known.
+    pub fn is_lost(&self) -> bool {
+        match self {
+            PublicationError::Server { failure, .. } => failure.kind.is_lost(),
+            PublicationError::Ranks(_) => true,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Policies in training whose answers are drawn on servers.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use super::{Record, Training, TrainingError};
+use crate::checkpoint::Progress;
+use crate::rollout::RolloutError;
+
+/// What came of publishing since the last step was written down.
+#[derive(Default)]
+pub(super) struct Published {
+    canaries: BTreeMap<String, f64>,
+    seconds: f64,
+}
+
+impl Training {
+    /// Have the policies as they are now answer on their servers, if they do not already.
+    pub(super) fn publish(&mut self) -> Result<(), TrainingError> {
+        self.publish_as(&format!("v{}", self.progress.step))
+    }
+
+    /// The same under a name for this state of the policies.
+    pub(super) fn publish_as(&mut self, label: &str) -> Result<(), TrainingError> {
+        let started = Instant::now();
+        let sampling = self.team.role_map.sampling(&self.config.rollout);
+        let team = (&self.team.policies, &self.team.role_map);
+        let found = self.publication.publish(label, team, &sampling, &self.team.ranks)?;
+        if let Some(found) = found {
+            self.published.canaries = found;
+            self.published.seconds += started.elapsed().as_secs_f64();
+        }
+        Ok(())
+    }
+
+    /// Whether those that were published are those that have answered.
+    pub(super) fn check_published(&self) -> Result<(), TrainingError> {
+        let sampling = self.team.role_map.sampling(&self.config.rollout);
+        let team = (&self.team.policies, &self.team.role_map);
+        Ok(self.publication.check(team, &sampling, &self.team.ranks)?)
+    }
+
+    /// Write down what came of publishing.
+    pub(super) fn note_publication(&mut self, record: &mut Record) {
+        let Published { canaries, seconds } = std::mem::take(&mut self.published);
+        if !canaries.is_empty() {
+            record.timing.seconds.insert("publication".to_owned(), seconds);
+            record.canaries = canaries;
+        }
+    }
+
+    /// Where a server has failed before the policies learned anything of a step, save what was
+    /// done before it.
+    pub(super) fn go_back_to(&mut self, before: Progress, error: TrainingError) -> TrainingError {
+        let of_a_server = match &error {
+            TrainingError::Publication(_) => true,
+            TrainingError::Rollout(error) => matches!(error, RolloutError::Unanswered { .. }),
+            _ => false,
+        };
+        self.progress = before;
+        // The other processes of a run do not wait to save.
+        if !of_a_server || !self.team.ranks.is_alone() || self.is_due_for_a_checkpoint() {
+            return error;
+        }
+        self.save().err().unwrap_or(error)
+    }
+}
