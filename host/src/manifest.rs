@@ -11,7 +11,7 @@ use crate::records::RecordsEntry;
 
 /// Settings that may change while a run is stopped: they say how long it goes
 /// on, where it is and what it leaves. Files are judged by their digests.
-const FREE: [&str; 26] = [
+const FREE: [&str; 33] = [
     "run.name",
     "run.dir",
     "run.recorded_episodes",
@@ -32,6 +32,13 @@ const FREE: [&str; 26] = [
     "mix.*.tasks.test",
     "policies.*.path",
     "policies.*.lora.path",
+    "policies.*.sampler.url",
+    "policies.*.sampler.model",
+    "policies.*.sampler.api_key_env",
+    "policies.*.sampler.timeout_seconds",
+    "policies.*.sampler.retries",
+    "policies.*.sampler.concurrency",
+    "policies.*.sampler.tolerance",
     "train.steps",
     "train.budget.completion_tokens",
     "train.budget.samples",
@@ -307,6 +314,7 @@ mod tests {
                 version: "1.0.0".to_owned(),
                 digest: "aa".to_owned(),
             }],
+            servers: Vec::new(),
             interpreters: BTreeMap::from([("python.wasm".to_owned(), "bb".to_owned())]),
             records: RecordsEntry::default(),
             corpus: BTreeMap::from([("facts.jsonl".to_owned(), "ee".to_owned())]),

@@ -124,7 +124,7 @@ impl Publication {
     }
 
     /// Make sure that what was published still answers: asked after answers that will be learned
-    /// from, and before they are.
+    /// from, and before they are. Returns the difference of each role's canary.
     ///
     /// # Errors
     /// If something else answers by now.
@@ -133,13 +133,14 @@ impl Publication {
         (policies, role_map): (&Policies, &RoleMap),
         sampling: &SamplingByRole,
         ranks: &Ranks,
-    ) -> Result<(), PublicationError> {
+    ) -> Result<BTreeMap<String, f64>, PublicationError> {
         ranks.agree(|| {
+            let mut found = BTreeMap::new();
             for (name, place) in &self.places {
                 let Some(adapter) = &place.adapter else { continue };
-                place.ask(name, &policies[name], adapter, role_map, sampling)?;
+                found.extend(place.ask(name, &policies[name], adapter, role_map, sampling)?);
             }
-            Ok(())
+            Ok(found)
         })
     }
 

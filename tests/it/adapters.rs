@@ -12,7 +12,7 @@ const BOARD: [&str; 3] =
     ["environment.size=5", "environment.walls=2", "environment.max_distance=5"];
 
 /// A base in `base/` that has learned a little, so that there is more to learn.
-fn warm_base(folder: &Path) {
+pub fn warm_base(folder: &Path) {
     let runs = format!("run.dir={:?}", folder.display().to_string());
     let sets = [
         runs.as_str(),
@@ -33,7 +33,7 @@ fn warm_base(folder: &Path) {
 }
 
 /// A configuration of a few seconds: a base in `base/`, an adapter per role.
-fn config(folder: &Path, extra: &str) -> String {
+pub fn config(folder: &Path, extra: &str) -> String {
     let base = folder.join("base");
     let flags = ["policy", "new", "--preset", "tiny", "--plugins"];
     let files = plugins(&["plan-path", "planner-executor"]);
@@ -65,7 +65,7 @@ fn train(config: &str, flags: &[&str]) {
     assert_eq!(code, 0, "{stderr}");
 }
 
-fn metrics(run: &Path) -> Vec<Value> {
+pub fn metrics(run: &Path) -> Vec<Value> {
     let text = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
     let read = |line: &str| {
         let mut record: Value = serde_json::from_str(line).unwrap();

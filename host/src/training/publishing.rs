@@ -27,17 +27,20 @@ impl Training {
         let team = (&self.team.policies, &self.team.role_map);
         let found = self.publication.publish(label, team, &sampling, &self.team.ranks)?;
         if let Some(found) = found {
-            self.published.canaries = found;
+            if self.published.canaries.is_empty() {
+                self.published.canaries = found;
+            }
             self.published.seconds += started.elapsed().as_secs_f64();
         }
         Ok(())
     }
 
     /// Whether those that were published are those that have answered.
-    pub(super) fn check_published(&self) -> Result<(), TrainingError> {
+    pub(super) fn check_published(&mut self) -> Result<(), TrainingError> {
         let sampling = self.team.role_map.sampling(&self.config.rollout);
         let team = (&self.team.policies, &self.team.role_map);
-        Ok(self.publication.check(team, &sampling, &self.team.ranks)?)
+        self.published.canaries = self.publication.check(team, &sampling, &self.team.ranks)?;
+        Ok(())
     }
 
     /// Write down what came of publishing.

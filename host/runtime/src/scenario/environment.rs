@@ -27,7 +27,7 @@ pub enum EpisodeState {
     /// What an instance saved.
     Component(EnvironmentState),
     /// Where a session stands.
-    Foreign(ForeignState),
+    Foreign(Box<ForeignState>),
 }
 
 /// An episode alive. Every method is one call, and a failure makes the episode void.
@@ -101,7 +101,7 @@ impl Episode for ForeignEpisode {
     }
 
     fn save(&mut self) -> Result<EpisodeState, PluginFailure> {
-        Ok(EpisodeState::Foreign(ForeignEpisode::save(self)))
+        Ok(EpisodeState::Foreign(Box::new(ForeignEpisode::save(self))))
     }
 
     fn take_log(&mut self) -> Vec<LogLine> {
@@ -123,7 +123,7 @@ impl EpisodeState {
     pub fn as_replay(&self) -> Self {
         match self {
             EpisodeState::Component(state) => EpisodeState::Component(state.as_replay()),
-            EpisodeState::Foreign(state) => EpisodeState::Foreign(state.as_replay()),
+            EpisodeState::Foreign(state) => EpisodeState::Foreign(Box::new(state.as_replay())),
         }
     }
 }
