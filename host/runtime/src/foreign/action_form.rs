@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(action(&form, "", " {\"row\": 1, \"column\": 2}").unwrap()["column"], 2);
         assert!(action(&form, "", "{\"row\": 1}").unwrap_err().contains("`column`"));
         assert!(
-            action(&form, "", "[1]").unwrap_err().contains("a JSON object with `column`, `row`")
+            action(&form, "", "[1]").unwrap_err().contains("a JSON object with `row`, `column`")
         );
         let deep = format!("{{\"row\":{}}}", "[".repeat(100_000));
         assert!(action(&form, "", &deep).is_err());
