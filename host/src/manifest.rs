@@ -11,7 +11,7 @@ use crate::records::RecordsEntry;
 
 /// Settings that may change while a run is stopped: they say how long it goes
 /// on, where it is and what it leaves. Files are judged by their digests.
-const FREE: [&str; 33] = [
+const FREE: [&str; 35] = [
     "run.name",
     "run.dir",
     "run.recorded_episodes",
@@ -30,6 +30,8 @@ const FREE: [&str; 33] = [
     "mix.*.tasks.train",
     "mix.*.tasks.validation",
     "mix.*.tasks.test",
+    "environment.openenv",
+    "environment.token_file",
     "policies.*.path",
     "policies.*.lora.path",
     "policies.*.sampler.url",

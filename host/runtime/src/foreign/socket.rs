@@ -83,6 +83,7 @@ impl Way {
                     // Who asked may have been given up meanwhile.
                     let _ = answer.send(said);
                     if let Some(trouble) = lost {
+                        drop(stream);
                         return refuse(questions, trouble).await;
                     }
                 }
@@ -92,12 +93,16 @@ impl Way {
                     Ok(Some(said)) if early.is_none() && is_error(&said) => early = Some(said),
                     Ok(Some(_)) => {
                         let trouble = "it spoke without being asked".to_owned();
+                        drop(stream);
                         return refuse(questions, Trouble::Invalid(trouble)).await;
                     }
-                    Err(trouble) => match early.take() {
-                        Some(said) => return last_words(questions, said, trouble).await,
-                        None => return refuse(questions, trouble).await,
-                    },
+                    Err(trouble) => {
+                        drop(stream);
+                        return match early.take() {
+                            Some(said) => last_words(questions, said, trouble).await,
+                            None => refuse(questions, trouble).await,
+                        };
+                    }
                 },
             }
         }
