@@ -148,7 +148,6 @@ fn another_base_is_told_by_the_canary() {
     let (code, stderr) = train(&config, &fake.url, &[]);
     assert_eq!(code, 6, "{stderr}");
     assert!(stderr.contains("its base is another checkpoint"), "{stderr}");
-    println!("{stderr}");
 }
 
 #[test]

@@ -339,6 +339,13 @@ impl Fake {
     }
 }
 
+impl Drop for Fake {
+    /// The thread that listens lives as long as the tests do, and keeps a handle on the server.
+    fn drop(&mut self) {
+        self.under.terminate();
+    }
+}
+
 fn error(message: &str) -> Value {
     json!({"error": {"message": message, "type": "BadRequestError", "code": 400}})
 }
