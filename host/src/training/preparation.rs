@@ -45,16 +45,14 @@ pub fn slow_dtype(team: &Team) -> Option<String> {
         is_language_model(policy) && policy.config().dtype() != policy.device().suited_dtype()
     };
     let policy = team.policies.values().find(is_slow)?;
-    Some(match policy.device().suited_dtype() {
-        Dtype::Bfloat16 => "note: weights are float32, and this processor trains in half of the \
-                            time in bfloat16: dtype = \"auto\" beside the policy's path"
-            .to_owned(),
-        Dtype::Float32 => {
-            "note: weights are bfloat16, with which this processor may take twice as \
-                           long as with float32: dtype = \"auto\" beside the policy's path"
-                .to_owned()
-        }
-    })
+    let (is, cost) = match policy.device().suited_dtype() {
+        Dtype::Bfloat16 => ("float32", "would train in about half of the time in bfloat16"),
+        Dtype::Float32 => ("bfloat16", "may take twice as long with as with float32"),
+    };
+    Some(format!(
+        "note: weights are {is}, which this processor {cost}: dtype = \"auto\" beside the \
+         policy's path takes what suits it"
+    ))
 }
 
 /// The longest of the first prompts of some tasks, in tokens; none where a policy cannot read them,
@@ -103,13 +101,14 @@ pub fn plan(config: &Config, team: &Team) -> Result<Plan, DoesNotFit> {
         true => device.free_memory().unwrap_or(u64::MAX),
         false => host_memory,
     };
-    let program = resident_memory().unwrap_or(0).saturating_sub(loaded);
+    let resident = if device.is_gpu() { None } else { resident_memory() };
+    let program = resident.unwrap_or(0).saturating_sub(loaded);
     let machine = Machine {
         gpu: device.is_gpu(),
         threads: policies.iter().map(|(policy, _)| policy.threads()).max().unwrap_or(1),
-        memory: free.saturating_add(loaded + if device.is_gpu() { 0 } else { program }),
+        memory: free.saturating_add(loaded + program),
         host_memory,
-        program: if device.is_gpu() { 0 } else { program },
+        program,
     };
     Plan::of(&bases, &config.train, &config.rollout, &load(config, team), &machine)
 }
