@@ -95,12 +95,14 @@ mod tests {
         assert!((1 << 20..1 << 50).contains(&free), "{free}");
     }
 
+    /// Tests beside this one take and give back memory of the same process, so
+    /// that no difference is asked for: what is held here is counted at least.
     #[test]
     fn what_is_written_to_is_resident() {
-        let before = resident_memory().unwrap();
-        let block = vec![1_u8; 64 << 20];
-        let gained = resident_memory().unwrap() - before;
-        assert!(gained > 48 << 20, "{gained} of {}", block.len());
+        let block = vec![1_u8; 256 << 20];
+        let resident = resident_memory().unwrap();
+        assert!(resident >= block.len() as u64, "{resident} of {}", block.len());
+        assert!(resident < 1 << 40, "{resident}");
     }
 
     #[test]
