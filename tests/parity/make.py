@@ -39,6 +39,10 @@ LLAMA = dict(SHAPE, model_type="llama", tie_word_embeddings=False, head_dim=16,
              rope_parameters=dict(rope_type="llama3", rope_theta=5e5, factor=8.0,
                                   low_freq_factor=1.0, high_freq_factor=4.0,
                                   original_max_position_embeddings=16))
+MISTRAL = dict(SHAPE, model_type="mistral", tie_word_embeddings=False, head_dim=12,
+               sliding_window=128, rope_parameters=dict(rope_type="default", rope_theta=1e6))
+SMOLLM3 = dict(SHAPE, model_type="smollm3", num_hidden_layers=5,
+               rope_parameters=dict(rope_type="default", rope_theta=5e4))
 YARN = dict(rope_type="yarn", rope_theta=1e4, factor=4.0, original_max_position_embeddings=32)
 
 # Name: configuration, type of the weights, and what is special.
@@ -65,6 +69,14 @@ CASES = {
              rope_parameters=dict(YARN, attention_factor=1.25, beta_fast=8, beta_slow=2)),
         "float32", {}),
     "llama3-bf16": (LLAMA, "bfloat16", {}),
+    "mistral": (MISTRAL, "float32", {}),
+    "smollm3": (SMOLLM3, "float32", {}),
+    "smollm3-listed": (
+        dict(SMOLLM3, num_hidden_layers=2, no_rope_layers=[0, 1], tie_word_embeddings=False,
+             mlp_bias=True),
+        "float32", dict(old=True)),
+    "smollm3-lora": (dict(SMOLLM3, num_hidden_layers=2, no_rope_layer_interval=2), "float32",
+                     dict(lora=dict(r=4, lora_alpha=8))),
 }
 
 # What `config.json` may say about rotary positions, for heads of 64.

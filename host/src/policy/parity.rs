@@ -27,7 +27,7 @@ const TOLERANCE: f64 = 1e-4;
 /// 0.4 to 1.5 were measured.
 const SPREADS: f64 = 2.0;
 
-const MODELS: [&str; 10] = [
+const MODELS: [&str; 13] = [
     "qwen3",
     "qwen3-untied-yarn",
     "qwen3-bf16",
@@ -38,8 +38,11 @@ const MODELS: [&str; 10] = [
     "llama-linear-biases",
     "llama-yarn",
     "llama3-bf16",
+    "mistral",
+    "smollm3",
+    "smollm3-listed",
 ];
-const ADAPTERS: [&str; 2] = ["qwen3-lora", "qwen3-rslora"];
+const ADAPTERS: [&str; 3] = ["qwen3-lora", "qwen3-rslora", "smollm3-lora"];
 
 /// A file that `make.py` wrote.
 #[derive(Deserialize)]

@@ -20,7 +20,7 @@ struct Case {
     quantiles: [f64; 3],
 }
 
-/// What scipy and numpy say; `tests/parity/statistics.py` made it.
+/// What scipy and numpy say; `tests/parity/seed_statistics.py` made it.
 fn golden() -> Golden {
     let text = include_str!("../../../../tests/parity/golden/statistics.json");
     serde_json::from_str(text).unwrap()

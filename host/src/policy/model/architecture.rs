@@ -49,6 +49,7 @@ pub struct ModelConfig {
     /// Prompt and answer together cannot be longer.
     pub max_position_embeddings: i64,
     parts: Parts,
+    rotated: Vec<bool>,
     rotary: RotaryEmbedding,
     kind: Kind,
     special: SpecialTokens,
@@ -83,11 +84,14 @@ impl ModelConfig {
         let positions = entries.integer("max_position_embeddings")?;
         let positions = positions.unwrap_or(defaults.max_position_embeddings);
         let special = SpecialTokens::read(&entries)?;
+        let tied = entries.flag("tie_word_embeddings")?;
+        let layers = needed("num_hidden_layers")?;
+        check_layers(layers)?;
         let config = ModelConfig {
             architectures: entries.texts("architectures")?,
             family,
             hidden_size,
-            num_hidden_layers: needed("num_hidden_layers")?,
+            num_hidden_layers: layers,
             num_attention_heads: heads,
             num_key_value_heads: key_value_heads.unwrap_or(heads),
             head_dim: match entries.integer("head_dim")?.or(defaults.head_dim) {
@@ -97,10 +101,11 @@ impl ModelConfig {
             intermediate_size: needed("intermediate_size")?,
             rms_norm_eps: entries.number("rms_norm_eps")?.unwrap_or(1e-6),
             vocab_size: needed("vocab_size")?,
-            tie_word_embeddings: entries.flag("tie_word_embeddings")?.unwrap_or(false),
+            tie_word_embeddings: tied.unwrap_or(defaults.tie_word_embeddings),
             max_position_embeddings: positions,
             parts: family.parts(&entries)?,
-            rotary: RotaryEmbedding::read(&entries, positions)?,
+            rotated: family.rotated(&entries, layers)?,
+            rotary: RotaryEmbedding::read(&entries, positions, defaults.rotary_base)?,
             kind: kind(&entries)?,
             special: special.or_defaults(&entries, defaults.begin_token, defaults.end_token),
             original: Map::new(),
@@ -113,7 +118,6 @@ impl ModelConfig {
     fn check_sizes(&self) -> Result<(), String> {
         let sizes = [
             ("hidden_size", self.hidden_size),
-            ("num_hidden_layers", self.num_hidden_layers),
             ("num_attention_heads", self.num_attention_heads),
             ("num_key_value_heads", self.num_key_value_heads),
             ("head_dim", self.head_dim),
@@ -121,12 +125,6 @@ impl ModelConfig {
             ("vocab_size", self.vocab_size),
             ("max_position_embeddings", self.max_position_embeddings),
         ];
-        if self.num_hidden_layers > MAX_LAYERS {
-            return Err(format!(
-                "`num_hidden_layers` is {}, but must be at most {MAX_LAYERS}",
-                self.num_hidden_layers
-            ));
-        }
         if let Some((name, size)) = sizes.iter().find(|(_, size)| !(1..1 << 31).contains(size)) {
             return Err(format!("`{name}` is {size}, but must be between 1 and 2³¹"));
         }
@@ -193,6 +191,11 @@ impl ModelConfig {
         self.parts.feed_forward_bias
     }
 
+    /// Whether this layer turns queries and keys by position.
+    pub(super) fn rotates(&self, layer: usize) -> bool {
+        self.rotated[layer]
+    }
+
     /// How queries and keys are turned by position.
     pub(super) fn rotary(&self) -> Rotary {
         self.rotary.rotary(self.head_dim)
@@ -223,6 +226,16 @@ impl ModelConfig {
     /// Tokens with a meaning of their own.
     pub(in crate::policy) fn special_tokens(&self) -> &SpecialTokens {
         &self.special
+    }
+}
+
+/// Before anything is made for each of them.
+fn check_layers(layers: i64) -> Result<(), String> {
+    match layers {
+        1..=MAX_LAYERS => Ok(()),
+        _ => {
+            Err(format!("`num_hidden_layers` is {layers}, but must be between 1 and {MAX_LAYERS}"))
+        }
     }
 }
 
@@ -286,6 +299,7 @@ mod tests {
             let mut file = file(family, json!({}));
             file.retain(|key, _| key != "num_key_value_heads" && key != "max_position_embeddings");
             file["num_attention_heads"] = json!(32);
+            file.insert("sliding_window".to_owned(), Value::Null);
             ModelConfig::read(file).unwrap()
         };
         let (llama, qwen2, qwen3) = (read("llama"), read("qwen2"), read("qwen3"));
@@ -296,6 +310,33 @@ mod tests {
         assert!(qwen3.special_tokens().ends().is_empty());
         assert!(!llama.tie_word_embeddings && llama.rms_norm_eps == 1e-6);
         assert_eq!(llama.kind(), Kind::Float);
+        let (mistral, smollm3) = (read("mistral"), read("smollm3"));
+        assert_eq!((mistral.num_key_value_heads, smollm3.num_key_value_heads), (8, 4));
+        assert_eq!(
+            (mistral.special_tokens().ends(), smollm3.special_tokens().ends()),
+            (&[2][..], &[128_001][..])
+        );
+        assert!(smollm3.tie_word_embeddings && !mistral.tie_word_embeddings);
+        assert_ne!(smollm3.rotary, mistral.rotary);
+    }
+
+    #[test]
+    fn every_fourth_layer_of_smollm3_sees_no_positions_unless_the_file_says_which() {
+        let rotated = |entries| {
+            let mut all = json!({ "num_hidden_layers": 5 });
+            all.as_object_mut().unwrap().extend(Value::as_object(&entries).unwrap().clone());
+            let config = read("smollm3", all)?;
+            Ok::<_, String>((0..5).map(|layer| config.rotates(layer)).collect::<Vec<_>>())
+        };
+        assert_eq!(rotated(json!({})).unwrap(), [true, true, true, false, true]);
+        let listed = json!({ "no_rope_layers": [0, 1, 1, 1, 0], "no_rope_layer_interval": 2 });
+        assert_eq!(rotated(listed).unwrap(), [false, true, true, true, false]);
+        let every_second = rotated(json!({ "no_rope_layer_interval": 2 })).unwrap();
+        assert_eq!(every_second, [true, false, true, false, true]);
+        let error = rotated(json!({ "no_rope_layers": [1, 0] })).unwrap_err();
+        assert!(error.contains("speaks of 2 layers"), "{error}");
+        let error = rotated(json!({ "no_rope_layer_interval": 0 })).unwrap_err();
+        assert!(error.contains("`no_rope_layer_interval` is 0"), "{error}");
     }
 
     #[test]
@@ -335,7 +376,7 @@ mod tests {
             (
                 "mamba",
                 json!({}),
-                "its `model_type` is `mamba`; supported are `llama`, `qwen2`, `qwen3`",
+                "its `model_type` is `mamba`; supported are `llama`, `qwen2`, `qwen3`, `mistral`, `smollm3`",
             ),
             ("qwen3", json!({ "model_type": null }), "`model_type` is missing"),
             (
@@ -356,6 +397,7 @@ mod tests {
             ("llama", json!({ "head_dim": 7 }), "`head_dim` is 7"),
             ("llama", json!({ "vocab_size": 0 }), "`vocab_size` is 0"),
             ("llama", json!({ "num_hidden_layers": 1_000_000 }), "`num_hidden_layers` is 1000000"),
+            ("llama", json!({ "num_hidden_layers": -1 }), "`num_hidden_layers` is -1"),
             ("llama", json!({ "rms_norm_eps": -1.0 }), "`rms_norm_eps` is -1"),
             ("llama", json!({ "dtype": "float16" }), "`dtype` is `float16`; set it to"),
             ("qwen2", json!({ "quantization_config": { "bits": 4 } }), "`quantization_config`"),
@@ -384,6 +426,18 @@ mod tests {
                 "`layer_types` has `linear_attention`",
             ),
             ("llama", json!({ "sliding_window": 64 }), "`sliding_window` limits"),
+            ("mistral", json!({ "sliding_window": 64 }), "`sliding_window` limits"),
+            ("mistral", json!({ "max_position_embeddings": 8192 }), "to a window of 4096 tokens"),
+            (
+                "smollm3",
+                json!({ "use_sliding_window": true, "sliding_window": 16 }),
+                "`use_sliding_window` limits",
+            ),
+            (
+                "smollm3",
+                json!({ "layer_types": ["sliding_attention"], "sliding_window": 16 }),
+                "`layer_types` limits",
+            ),
         ] {
             let error = read(family, entries).unwrap_err();
             assert!(error.contains(expected), "{expected}: {error}");
@@ -411,6 +465,9 @@ mod tests {
             ),
             ("qwen3", json!({ "layer_types": ["full_attention"] })),
             ("llama", json!({ "sliding_window": null })),
+            ("mistral", json!({})),
+            ("mistral", json!({ "sliding_window": null, "max_position_embeddings": 8192 })),
+            ("smollm3", json!({ "sliding_window": 16 })),
         ] {
             read(family, entries).unwrap();
         }

@@ -222,15 +222,19 @@ impl Decoder {
         let fused = adapter_rows.add(fused, &normed, index, Site::QueryKeyValue, false);
         let fused = fused.view([-1, heads + 2 * key_heads, config.head_dim]);
         let (queries_keys, values) = split(&fused, 1, heads + key_heads);
+        let turned = |queries_keys: Tensor| match config.rotates(index) {
+            true => rotation.apply(&queries_keys),
+            false => queries_keys,
+        };
         let scale = (config.head_dim as f64).sqrt();
         let (queries, keys) = match &layer.query_key_norm {
             Some(norm) => {
                 let scales = self.query_key_scales(norm, scale);
                 let normed = self.normalize_heads(&queries_keys) * scales;
-                split(&rotation.apply(&normed), 1, heads)
+                split(&turned(normed), 1, heads)
             }
             None => {
-                let (queries, keys) = split(&rotation.apply(&queries_keys), 1, heads);
+                let (queries, keys) = split(&turned(queries_keys), 1, heads);
                 (queries / scale, keys)
             }
         };

@@ -60,6 +60,14 @@ impl<'a> Entries<'a> {
         self.read(key, "a text", Value::as_str)
     }
 
+    /// A list of whole numbers.
+    pub(super) fn integers(&self, key: &str) -> Result<Option<Vec<i64>>, String> {
+        let list = |value: &Value| -> Option<Vec<i64>> {
+            value.as_array()?.iter().map(Value::as_i64).collect()
+        };
+        self.read(key, "a list of whole numbers", list)
+    }
+
     /// A list of texts; empty if left out.
     pub(super) fn texts(&self, key: &str) -> Result<Vec<String>, String> {
         let list = |value: &Value| -> Option<Vec<String>> {

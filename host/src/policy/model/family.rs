@@ -5,8 +5,10 @@
 //! options are not looked at, as `transformers` does not either.
 
 mod llama;
+mod mistral;
 mod qwen2;
 mod qwen3;
+mod smollm3;
 
 use super::entries::Entries;
 
@@ -19,6 +21,10 @@ pub enum ModelFamily {
     Qwen2,
     /// Qwen3, the dense models.
     Qwen3,
+    /// Mistral, dense and text only.
+    Mistral,
+    /// SmolLM3.
+    SmolLm3,
 }
 
 /// What a `config.json` of the family means where it is silent, as in `transformers`.
@@ -28,6 +34,10 @@ pub(super) struct Defaults {
     /// None: as many as query heads.
     pub(super) key_value_heads: Option<i64>,
     pub(super) max_position_embeddings: i64,
+    /// Whether the head is the embedding.
+    pub(super) tie_word_embeddings: bool,
+    /// Base of the rotary frequencies, `rope_theta`.
+    pub(super) rotary_base: f64,
     pub(super) begin_token: Option<u32>,
     pub(super) end_token: Option<u32>,
 }
@@ -46,7 +56,13 @@ pub(super) struct Parts {
 }
 
 impl ModelFamily {
-    const ALL: [ModelFamily; 3] = [ModelFamily::Llama, ModelFamily::Qwen2, ModelFamily::Qwen3];
+    const ALL: [ModelFamily; 5] = [
+        ModelFamily::Llama,
+        ModelFamily::Qwen2,
+        ModelFamily::Qwen3,
+        ModelFamily::Mistral,
+        ModelFamily::SmolLm3,
+    ];
 
     /// The family that `model_type` and `architectures` name.
     pub(super) fn of(config: &Entries) -> Result<Self, String> {
@@ -76,6 +92,8 @@ impl ModelFamily {
             ModelFamily::Llama => "llama",
             ModelFamily::Qwen2 => "qwen2",
             ModelFamily::Qwen3 => "qwen3",
+            ModelFamily::Mistral => "mistral",
+            ModelFamily::SmolLm3 => "smollm3",
         }
     }
 
@@ -85,6 +103,8 @@ impl ModelFamily {
             ModelFamily::Llama => "LlamaForCausalLM",
             ModelFamily::Qwen2 => "Qwen2ForCausalLM",
             ModelFamily::Qwen3 => "Qwen3ForCausalLM",
+            ModelFamily::Mistral => "MistralForCausalLM",
+            ModelFamily::SmolLm3 => "SmolLM3ForCausalLM",
         }
     }
 
@@ -93,6 +113,8 @@ impl ModelFamily {
             ModelFamily::Llama => llama::DEFAULTS,
             ModelFamily::Qwen2 => qwen2::DEFAULTS,
             ModelFamily::Qwen3 => qwen3::DEFAULTS,
+            ModelFamily::Mistral => mistral::DEFAULTS,
+            ModelFamily::SmolLm3 => smollm3::DEFAULTS,
         }
     }
 
@@ -102,6 +124,16 @@ impl ModelFamily {
             ModelFamily::Llama => llama::parts(config),
             ModelFamily::Qwen2 => Ok(qwen2::PARTS),
             ModelFamily::Qwen3 => qwen3::parts(config),
+            ModelFamily::Mistral => Ok(mistral::PARTS),
+            ModelFamily::SmolLm3 => smollm3::parts(config),
+        }
+    }
+
+    /// Which of its layers turn queries and keys by position; the others see no positions.
+    pub(super) fn rotated(self, config: &Entries, layers: i64) -> Result<Vec<bool>, String> {
+        match self {
+            ModelFamily::SmolLm3 => smollm3::rotated(config, layers),
+            _ => Ok(vec![true; layers.unsigned_abs() as usize]),
         }
     }
 
@@ -114,6 +146,8 @@ impl ModelFamily {
     ) -> Result<Option<(&'static str, i64)>, String> {
         match self {
             ModelFamily::Llama => llama::window(config),
+            ModelFamily::Mistral => mistral::window(config),
+            ModelFamily::SmolLm3 => smollm3::window(config),
             ModelFamily::Qwen2 | ModelFamily::Qwen3 => qwen_window(config, layers),
         }
     }
@@ -129,13 +163,34 @@ fn qwen_window(config: &Entries, layers: i64) -> Result<Option<(&'static str, i6
     };
     let full = config.integer("max_window_layers")?.unwrap_or(DEFAULT_FULL_LAYERS);
     let on = config.flag("use_sliding_window")?.unwrap_or(false);
-    let types = config.texts("layer_types")?;
-    if let Some(other) = types.iter().find(|kind| *kind != "full_attention") {
-        return match other.as_str() {
-            "sliding_attention" => Ok(Some(("layer_types", size.unwrap_or(0)))),
-            _ => Err(format!("`layer_types` has `{other}`; only `full_attention` is supported")),
-        };
+    if let Some(types) = LayerTypes::read(config)? {
+        return Ok(types.window(size));
     }
-    let limited = on && types.is_empty() && full < layers;
-    Ok(size.filter(|_| limited).map(|size| ("use_sliding_window", size)))
+    Ok(size.filter(|_| on && full < layers).map(|size| ("use_sliding_window", size)))
+}
+
+/// What `layer_types` says.
+enum LayerTypes {
+    /// All layers see everything.
+    Full,
+    /// Some see a window.
+    Sliding,
+}
+
+impl LayerTypes {
+    /// None, if the file leaves it to other keys.
+    fn read(config: &Entries) -> Result<Option<Self>, String> {
+        let types = config.texts("layer_types")?;
+        let Some(other) = types.iter().find(|kind| *kind != "full_attention") else {
+            return Ok((!types.is_empty()).then_some(LayerTypes::Full));
+        };
+        match other.as_str() {
+            "sliding_attention" => Ok(Some(LayerTypes::Sliding)),
+            _ => Err(format!("`layer_types` has `{other}`; only `full_attention` is supported")),
+        }
+    }
+
+    fn window(self, size: Option<i64>) -> Option<(&'static str, i64)> {
+        matches!(self, LayerTypes::Sliding).then(|| ("layer_types", size.unwrap_or(0)))
+    }
 }

@@ -8,9 +8,6 @@ use std::f64::consts::TAU;
 
 use super::entries::Entries;
 
-/// Base where `config.json` has none.
-const DEFAULT_BASE: f64 = 10_000.0;
-
 /// What the decoder needs to turn queries and keys.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Rotary {
@@ -53,8 +50,8 @@ struct Yarn {
 
 impl RotaryEmbedding {
     /// Read `rope_theta` and `rope_scaling`, or the newer `rope_parameters`.
-    /// `positions` is the length that stands in for an original one left out.
-    pub(super) fn read(config: &Entries, positions: i64) -> Result<Self, String> {
+    /// `positions` is the length that stands in for an original one left out, `base` the base.
+    pub(super) fn read(config: &Entries, positions: i64, base: f64) -> Result<Self, String> {
         let partial = config.number("partial_rotary_factor")?;
         let scaling = config.object("rope_scaling", "rope_scaling.")?;
         let rope = match scaling.filter(|scaling| scaling.keys().next().is_some()) {
@@ -62,7 +59,7 @@ impl RotaryEmbedding {
             None => config.object("rope_parameters", "rope_parameters.")?,
         };
         let own = rope.map_or(Ok(None), |rope| rope.number("rope_theta"))?;
-        let base = own.or(config.number("rope_theta")?).unwrap_or(DEFAULT_BASE);
+        let base = own.or(config.number("rope_theta")?).unwrap_or(base);
         if !(base > 1.0 && base.is_finite()) {
             return Err(format!("`rope_theta` is {base}, but must be a number above 1"));
         }
@@ -215,7 +212,8 @@ mod tests {
 
     fn read(file: &Map<String, Value>) -> Result<RotaryEmbedding, String> {
         let file = Entries::of(file);
-        RotaryEmbedding::read(&file, file.integer("max_position_embeddings").unwrap().unwrap_or(9))
+        let positions = file.integer("max_position_embeddings").unwrap().unwrap_or(9);
+        RotaryEmbedding::read(&file, positions, 10_000.0)
     }
 
     /// What `transformers` made of a configuration.

@@ -8,6 +8,8 @@ pub(super) const DEFAULTS: Defaults = Defaults {
     head_dim: None,
     key_value_heads: None,
     max_position_embeddings: 2048,
+    tie_word_embeddings: false,
+    rotary_base: 10_000.0,
     begin_token: Some(1),
     end_token: Some(2),
 };

@@ -7,6 +7,8 @@ pub(super) const DEFAULTS: Defaults = Defaults {
     head_dim: None,
     key_value_heads: Some(32),
     max_position_embeddings: 32_768,
+    tie_word_embeddings: false,
+    rotary_base: 10_000.0,
     begin_token: None,
     end_token: None,
 };

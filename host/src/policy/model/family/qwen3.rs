@@ -8,6 +8,8 @@ pub(super) const DEFAULTS: Defaults = Defaults {
     head_dim: Some(128),
     key_value_heads: Some(32),
     max_position_embeddings: 32_768,
+    tie_word_embeddings: false,
+    rotary_base: 10_000.0,
     begin_token: None,
     end_token: None,
 };

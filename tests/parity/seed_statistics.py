@@ -1,6 +1,6 @@
 """What scipy and numpy make of small tables of seeds and tasks, for host/runtime/src/statistics.
 
-    statistics.py > golden/statistics.json
+    seed_statistics.py > golden/statistics.json
 
 Made with scipy 1.17.1 and numpy 2.4.6.
 """
