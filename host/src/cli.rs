@@ -27,7 +27,7 @@ use crate::imitation::{ImitationError, RecordingError};
 use crate::policy::{Device, PolicyError};
 use crate::ranks::RanksError;
 use crate::rollout::{RoleMapError, RolloutError};
-use crate::team::TeamError;
+use crate::team::{Team, TeamError};
 use crate::trainer::{DoesNotFit, TrainerError};
 use crate::training::TrainingError;
 
@@ -52,6 +52,13 @@ fn carry_out(cli: Cli) -> anyhow::Result<u8> {
         };
         code.map(|code| code as u8)
     })
+}
+
+/// What has to be said of environments on servers.
+fn say_caveats(team: &Team) {
+    for foreign in team.families.iter().filter_map(|family| family.scenario.environment.foreign()) {
+        report::note(&format!("note: {}", foreign.caveat()));
+    }
 }
 
 /// The exit code of the layer an error comes from.

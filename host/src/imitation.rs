@@ -290,7 +290,7 @@ fn new_trainers(team: &Team, config: &Config) -> Result<BTreeMap<String, Trainer
         ..config.train.clone()
     };
     let new = |(name, policy): (&String, &Policy)| {
-        Ok((name.clone(), Trainer::new(policy, &train)?.among(&team.ranks)))
+        Ok((name.clone(), Trainer::among(policy, &train, &team.ranks)?))
     };
     team.policies.iter().filter(|(name, _)| config.trains(name)).map(new).collect()
 }

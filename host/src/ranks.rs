@@ -1,11 +1,14 @@
-//! The processes of a run with several. Each has all policies and optimizers and takes every
-//! decision itself, from the same numbers; they share the tasks of a step, and the work of an
-//! update. What they have to exchange for that is three things: episodes ([`Ranks::gather`]),
-//! sums of gradients ([`Ranks::sum`]), and what only rank 0 can know ([`Ranks::agree`]).
+//! The processes of a run with several. Each has all policies and takes every decision itself,
+//! from the same numbers; they share the tasks of a step, the work of an update, and what the
+//! optimizers remember. What they have to exchange for that is four things: episodes
+//! ([`Ranks::gather`]), sums of gradients ([`Ranks::sum`]), the weights that each of them has
+//! stepped ([`Ranks::tell`]), and what only rank 0 can know ([`Ranks::agree`]).
 //!
 //! A process alone is a rank, too: rank 0 of 1, for whom none of this costs anything.
 
 mod pulse;
+#[cfg(test)]
+mod threads;
 
 use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,6 +21,8 @@ use serde::de::DeserializeOwned;
 
 use crate::rank::{Rank, Service};
 use pulse::Pulse;
+#[cfg(test)]
+pub(crate) use threads::threads;
 
 /// How long all ranks may take to come.
 const ARRIVAL: Duration = Duration::from_secs(300);
@@ -173,6 +178,14 @@ impl Ranks {
         several.group().sum(numbers).map_err(|_| several.lost())
     }
 
+    /// Have each number be that of one of the ranks.
+    ///
+    /// # Errors
+    /// If a rank is lost.
+    pub fn tell<N: Number>(&self, numbers: &mut [N], from: usize) -> Result<(), RanksError> {
+        self.0.as_ref().map_or(Ok(()), |several| several.broadcast(numbers, from))
+    }
+
     /// What all ranks bring, in their order.
     ///
     /// # Errors
@@ -200,9 +213,9 @@ impl Ranks {
         let found = self.leads().then(find).transpose()?;
         let mut bytes = found.as_ref().map(to_bytes).transpose()?.unwrap_or_default();
         let mut length = [bytes.len() as f64];
-        several.broadcast(&mut length)?;
+        several.broadcast(&mut length, 0)?;
         bytes.resize(length[0] as usize, 0);
-        several.broadcast(&mut bytes)?;
+        several.broadcast(&mut bytes, 0)?;
         Ok(found.map_or_else(|| from_bytes(&bytes), Ok)?)
     }
 
@@ -231,8 +244,8 @@ impl Several {
         self.group().gather(own).map_err(|_| self.lost())
     }
 
-    fn broadcast<N: Number>(&self, numbers: &mut [N]) -> Result<(), RanksError> {
-        self.group().broadcast(numbers, 0).map_err(|_| self.lost())
+    fn broadcast<N: Number>(&self, numbers: &mut [N], from: usize) -> Result<(), RanksError> {
+        self.group().broadcast(numbers, from).map_err(|_| self.lost())
     }
 
     /// Who is, when a call has failed.

@@ -18,6 +18,7 @@ mod mini_batch;
 mod objective;
 mod optimizer;
 mod pack;
+mod part;
 mod pass;
 mod plan;
 mod rate;
@@ -42,6 +43,7 @@ use crate::trajectory::Sample;
 
 pub use base::{Base, Load};
 pub use metrics::{ImitationMetrics, UpdateMetrics};
+pub use optimizer::fingerprint;
 pub use plan::{DoesNotFit, Machine, Plan};
 pub use rate::{destroys, is_language_model, suitable_rate};
 pub use rescoring::rescore;
@@ -136,20 +138,27 @@ impl Trainer {
     /// # Errors
     /// If the device has no memory for the optimizer's state.
     pub fn new(policy: &Policy, config: &TrainConfig) -> Result<Self, TrainerError> {
+        Trainer::among(policy, config, &Ranks::alone())
+    }
+
+    /// The same, sharing the work and the optimizer's state with other processes, which have
+    /// the same policy and learn from the same.
+    ///
+    /// # Errors
+    /// As [`Trainer::new`].
+    pub fn among(
+        policy: &Policy,
+        config: &TrainConfig,
+        ranks: &Ranks,
+    ) -> Result<Self, TrainerError> {
         let reference = config.needs_reference().then(|| policy.duplicate()).transpose()?;
-        let optimizer = AdamW::new(policy.trainable(), config)?;
+        let optimizer = AdamW::new(policy.trainable(), config, ranks)?;
         let mut config = config.clone();
         if config.learning_rate == 0.0 {
             config.learning_rate = suitable_rate(policy);
         }
-        let ranks = Ranks::alone();
+        let ranks = ranks.clone();
         Ok(Trainer { config, optimizer, step: 0, rate_scale: 1.0, spent: None, reference, ranks })
-    }
-
-    /// Share the work with other processes, which have the same policy and learn from the same.
-    #[must_use]
-    pub fn among(self, ranks: &Ranks) -> Self {
-        Trainer { ranks: ranks.clone(), ..self }
     }
 
     /// Learn from `rows`, and be measured on them: [`update_together`] of one.
@@ -214,14 +223,6 @@ impl Trainer {
     /// Go on with half the learning rate.
     pub fn halve_learning_rate(&mut self) {
         self.rate_scale *= 0.5;
-    }
-
-    /// A number that is another one when any trained weight of the policy is.
-    ///
-    /// # Errors
-    /// If libtorch fails.
-    pub fn fingerprint(&self, policy: &Policy) -> Result<i64, TrainerError> {
-        self.optimizer.fingerprint(policy.trainable())
     }
 
     /// A copy that goes on independently.

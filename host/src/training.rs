@@ -32,7 +32,8 @@ use crate::seed::Seed;
 use crate::storage::StorageError;
 use crate::team::{Team, TeamError};
 use crate::trainer::{
-    CreditedSample, Member, Trainer, TrainerError, UpdateMetrics, rescore, update_together,
+    CreditedSample, Member, Trainer, TrainerError, UpdateMetrics, fingerprint, rescore,
+    update_together,
 };
 use crate::trajectory::{Episode, Sample};
 
@@ -165,7 +166,7 @@ impl Training {
         let mut trainers = BTreeMap::new();
         for (name, policy) in &team.policies {
             if config.trains(name) {
-                let trainer = Trainer::new(policy, &config.train)?.among(&team.ranks);
+                let trainer = Trainer::among(policy, &config.train, &team.ranks)?;
                 trainers.insert(name.clone(), trainer);
             }
         }
@@ -404,11 +405,8 @@ impl Training {
         if self.team.ranks.is_alone() {
             return Ok(());
         }
-        let own = self
-            .trainers
-            .iter()
-            .filter_map(|(name, trainer)| Some(trainer.fingerprint(self.team.policies.get(name)?)));
-        let own: Vec<i64> = own.collect::<Result<_, _>>()?;
+        let trained = self.trainers.keys().filter_map(|name| self.team.policies.get(name));
+        let own: Vec<i64> = trained.map(fingerprint).collect::<Result<_, _>>()?;
         Ok(self.team.ranks.check("weights", own)?)
     }
 
@@ -438,7 +436,7 @@ impl Training {
     fn save(&mut self) -> Result<(), TrainingError> {
         self.count_time()?;
         if !self.folder.is_written_here() {
-            return Ok(());
+            return Ok(self.trainers.values().try_for_each(Trainer::hand_in)?);
         }
         let checkpoints = self.folder.checkpoints();
         let write = |folder: &Path| -> Result<(), TrainingError> {

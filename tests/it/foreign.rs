@@ -187,6 +187,31 @@ fn whatever_a_server_does_wrong_makes_its_episode_void_and_no_other() {
 }
 
 #[test]
+fn a_session_that_was_closed_while_it_waited_is_replayed() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = PythonServer::of("Wrong", "{\"what\": \"leaves_once\"}");
+    let (code, stderr, run) = train(folder.path(), &server.address, &[]);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(void(&run).is_empty(), "{:?}", void(&run));
+}
+
+#[test]
+fn an_end_by_the_servers_limit_is_no_failure_and_an_evaluation_says_what_it_was_played_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = PythonServer::of("Clock", "{}");
+    let (code, stderr, run_folder) =
+        train(folder.path(), &server.address, &["--set", "train.steps=1"]);
+    assert_eq!(code, 0, "{stderr}");
+    let records = records(&run_folder);
+    let (episodes, endings) = (&records[1]["episodes"], &records[1]["endings"]);
+    assert!(episodes.as_u64().unwrap() > 0 && endings["truncated"] == *episodes, "{endings}");
+    let name = run_folder.to_str().unwrap();
+    let (code, _, stderr) = run(&["eval", "--run", name, "--tasks", "4"]);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stderr.contains("neither isolated nor reproducible"), "{stderr}");
+}
+
+#[test]
 fn a_server_that_cannot_be_played_is_named_before_any_work() {
     let folder = tempfile::tempdir().unwrap();
     for (address, expected, reason) in [

@@ -132,12 +132,12 @@ fn the_same_number_of_processes_gives_the_same_bits() {
 fn a_run_is_resumed_by_another_number_of_processes() {
     let folder = tempfile::tempdir().unwrap();
     let whole = train(folder.path(), "whole", 1, &[]);
-    train(folder.path(), "run", 3, &["train.steps=2"]);
+    train(folder.path(), "run", 2, &["train.steps=1"]);
     let run_folder = folder.path().join("run");
     let config = run_folder.join("config.toml");
     let text = fs::read_to_string(&config).unwrap();
-    for (steps, processes) in [(3, "1"), (4, "2")] {
-        fs::write(&config, text.replacen("\nsteps = 2", &format!("\nsteps = {steps}"), 1)).unwrap();
+    for (steps, processes) in [(2, "1"), (3, "2"), (4, "3")] {
+        fs::write(&config, text.replacen("\nsteps = 1", &format!("\nsteps = {steps}"), 1)).unwrap();
         let path = run_folder.to_str().unwrap();
         let (code, _, stderr) = run(&["train", "--resume", path, "--processes", processes]);
         assert_eq!(code, 0, "{stderr}");

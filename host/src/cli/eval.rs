@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::args::{CheckpointName, ConfigArgs, EvalArgs};
-use super::{load_config, report};
+use super::{load_config, report, say_caveats};
 use crate::archive::find_config;
 use crate::checkpoint::{FoundCheckpoint, load_latest, load_step};
 use crate::config::{Config, PolicyConfig};
@@ -61,6 +61,7 @@ struct Measured {
 fn measure(args: &EvalArgs, run: Option<&Path>, device: Device) -> anyhow::Result<Measured> {
     let (config, step) = config_and_step(&args.config, run, args.step)?;
     let team = Team::assemble(&config, device)?;
+    say_caveats(&team);
     let samples = args.samples.unwrap_or(1) as usize;
     let answers = match args.sampled || args.samples.is_some() {
         true => Answers::Sampled,

@@ -6,7 +6,7 @@ use super::args::{ConfigArgs, TrainArgs};
 use super::inventory::manifest;
 use super::ranks::meet;
 use super::stop::StopSignal;
-use super::{load_config, report};
+use super::{load_config, report, say_caveats};
 use crate::checkpoint::{FoundCheckpoint, load_latest};
 use crate::config::{Config, ConfigError, Estimator, LossAggregation};
 use crate::error::ExitCode;
@@ -43,6 +43,7 @@ pub fn run(
         return Ok(ExitCode::Success as u8);
     }
     let config = config.anchored();
+    say_caveats(&team);
     check_servers(&config, &team)?;
     let planned = ranks.agree(|| {
         anyhow::Ok(match &earlier {
@@ -275,11 +276,10 @@ fn announce(folder: &RunFolder) {
     ));
 }
 
-/// What is said of environments on servers; a run that would go back to states of one that does
-/// not repeat itself is refused.
+/// A run that would go back to states of an environment on a server that does not repeat itself
+/// is refused.
 fn check_servers(config: &Config, team: &Team) -> anyhow::Result<()> {
     for foreign in team.families.iter().filter_map(|family| family.scenario.environment.foreign()) {
-        report::note(&format!("note: {}", foreign.caveat()));
         if !config.rollout.sampling.repeats_tasks() {
             foreign.check_forks()?;
         }

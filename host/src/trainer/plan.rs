@@ -27,6 +27,8 @@ pub struct Machine {
     pub host_memory: u64,
     /// Bytes of the first kind that the program has taken for all else.
     pub program: u64,
+    /// Processes that share the optimizer's state.
+    pub world: u64,
 }
 
 /// What a run needs, in bytes, and what was chosen so that it fits.
@@ -38,7 +40,7 @@ pub struct Plan {
     pub weights: u64,
     /// Gradients, at the peak of an update.
     pub gradients: u64,
-    /// The optimizer's state.
+    /// The optimizer's state: this process's share of it.
     pub optimizer: u64,
     /// Keys and values at most, in a rollout.
     pub cache: u64,
@@ -132,7 +134,7 @@ impl Plan {
             gradients: peak(&|base| {
                 4 * base.trained() + settings.threads * base.passing_gradients()
             }),
-            optimizer: sum(&|base| base.optimizer()),
+            optimizer: sum(&|base| base.optimizer()).div_ceil(machine.world),
             activations: peak(&|base| base.activations(&settings, machine.gpu)),
             cache: 0,
             cached: 0,
@@ -305,7 +307,7 @@ mod tests {
     }
 
     fn card(memory: u64) -> Machine {
-        Machine { gpu: true, threads: 1, memory, host_memory: 1 << 40, program: 0 }
+        Machine { gpu: true, threads: 1, memory, host_memory: 1 << 40, program: 0, world: 1 }
     }
 
     fn plan(base: &Base, train: &TrainConfig, memory: u64) -> Result<Plan, DoesNotFit> {
@@ -327,6 +329,15 @@ mod tests {
         let tighter = plan(&base(), &train, 24_000_000_000).unwrap();
         assert!(tighter.checkpointing && tighter.offload, "{tighter}");
         assert_eq!(settled(&tighter).offload_optimizer, Choice::On);
+    }
+
+    #[test]
+    fn several_processes_share_the_optimizers_state_out() {
+        let (base, train) = (base(), TrainConfig::default());
+        let machine = Machine { world: 4, ..card(140_000_000_000) };
+        let plan = Plan::of(&[base], &train, &rollout(), &load(512), &machine).unwrap();
+        assert_eq!(plan.optimizer, 3 * 1_720_574_976);
+        assert_eq!(plan.weights, 2 * 1_720_574_976);
     }
 
     #[test]

@@ -55,6 +55,23 @@ fn add_up_tensor(ranks: &Ranks, buffer: &mut Tensor) -> Result<(), TrainerError>
     Ok(())
 }
 
+/// Have a part of a buffer be what it is at one of the ranks, to the bit.
+pub(super) fn take_over(ranks: &Ranks, part: &mut Tensor, from: usize) -> Result<(), TrainerError> {
+    if ranks.is_alone() || part.numel() == 0 {
+        return Ok(());
+    }
+    let here = part.f_to_device(tch::Device::Cpu)?.f_contiguous()?;
+    let length = here.numel() * here.kind().elt_size_in_bytes();
+    #[expect(unsafe_code, reason = "the numbers of a tensor have no safe interface")]
+    // SAFETY: as in `add_up_tensor`, of the bytes of its numbers.
+    let bytes = unsafe { std::slice::from_raw_parts_mut(here.data_ptr().cast::<u8>(), length) };
+    ranks.tell(bytes, from)?;
+    if here.data_ptr() != part.data_ptr() {
+        part.f_copy_(&here)?;
+    }
+    Ok(())
+}
+
 /// Have all ranks know what each of them found: where it did not look there are zeros.
 pub(super) fn fill_in<'n, N: process_group::Number + 'n>(
     ranks: &Ranks,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::optimizer::restore_tensor;
+use super::optimizer::tensor;
 use super::{Trainer, TrainerError};
 use crate::policy::{read_tensors, write_tensors};
 use crate::storage::{create_folder, read_json, write_json};
@@ -18,13 +18,14 @@ struct Counts {
 }
 
 impl Trainer {
-    /// Save everything the next update depends on, save the policy itself.
+    /// Save everything the next update depends on, save the policy itself. Of several
+    /// processes it is rank 0 that saves, while the others [hand in](Trainer::hand_in).
     ///
     /// # Errors
-    /// If a file cannot be written.
+    /// If a file cannot be written, or another process is lost.
     pub fn save(&self, folder: &Path) -> Result<(), TrainerError> {
         create_folder(folder)?;
-        write_tensors(&folder.join("optimizer.safetensors"), self.optimizer.state())?;
+        write_tensors(&folder.join("optimizer.safetensors"), self.optimizer.state()?)?;
         if let Some(reference) = &self.reference {
             let tensors = reference.trainable().tensors();
             let tensors = tensors.map(|(slot, tensor)| (slot.name().to_owned(), tensor));
@@ -38,7 +39,15 @@ impl Trainer {
         Ok(write_json(&folder.join("trainer.json"), &counts)?)
     }
 
-    /// Take up what [`Trainer::save`] saved; on the CPU, training then goes
+    /// Give rank 0 what it [saves](Trainer::save) of what this process alone has.
+    ///
+    /// # Errors
+    /// If a process is lost.
+    pub fn hand_in(&self) -> Result<(), TrainerError> {
+        self.optimizer.state().map(drop)
+    }
+
+    /// Take up what [`Trainer::save`] saved, with any number of processes; on the CPU, training then goes
     /// on as if it had never stopped, bit by bit.
     ///
     /// # Errors
@@ -50,8 +59,8 @@ impl Trainer {
         self.optimizer.restore(&state, counts.optimizer_steps).map_err(unfit)?;
         if let Some(reference) = &self.reference {
             let state = read_tensors(&folder.join("reference.safetensors"))?;
-            for (slot, target) in reference.trainable().tensors() {
-                restore_tensor(&state, slot.name(), target).map_err(unfit)?;
+            for (slot, mut target) in reference.trainable().tensors() {
+                target.f_copy_(tensor(&state, slot.name(), slot.shape()).map_err(unfit)?)?;
             }
         }
         (self.step, self.rate_scale) = (counts.step, counts.rate_scale);

@@ -109,6 +109,7 @@ pub fn plan(config: &Config, team: &Team) -> Result<Plan, DoesNotFit> {
         memory: free.saturating_add(loaded + program),
         host_memory,
         program,
+        world: team.ranks.world() as u64,
     };
     Plan::of(&bases, &config.train, &config.rollout, &load(config, team), &machine)
 }

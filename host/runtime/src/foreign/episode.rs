@@ -1,6 +1,8 @@
 //! An episode on a server: alive in a session, or a value that is gone on from.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::Value;
 
 use super::environment::ForeignEnvironment;
 use super::observation::Observation;
@@ -73,9 +75,13 @@ impl ForeignEpisode {
         environment: &ForeignEnvironment,
         task: &Task,
     ) -> Result<Self, PluginFailure> {
+        ForeignEpisode::begin(environment, task)
+            .map_err(|trouble| environment.failure("start", trouble))
+    }
+
+    fn begin(environment: &ForeignEnvironment, task: &Task) -> Result<Self, Trouble> {
         let gives_way = environment.is_forkable();
-        let begun = environment.server().begin(task, gives_way);
-        let (session, first) = begun.map_err(|trouble| environment.failure("start", trouble))?;
+        let (session, first) = environment.server().begin(task, gives_way)?;
         let first = Arc::new(first);
         let past = Past {
             task: Arc::new(task.clone()),
@@ -100,27 +106,32 @@ impl ForeignEpisode {
             let (environment, past) = (environment.clone(), state.past.clone());
             return Ok(ForeignEpisode { environment, past, slot });
         }
-        let fail = |message| environment.failure("resume", Trouble::NotReplayed(message));
+        let replayed = ForeignEpisode::replay(environment, &state.past);
+        replayed.map_err(|trouble| environment.failure("resume", trouble))
+    }
+
+    /// Plays a past again, in a session of its own.
+    fn replay(environment: &ForeignEnvironment, past: &Past) -> Result<Self, Trouble> {
         if let Some(reason) = environment.unforkable() {
-            return Err(fail(format!(
+            return Err(Trouble::NotReplayed(format!(
                 "it cannot be gone back to a state of it ({reason}); set rollout.sampling = \
                  \"trajectory\""
             )));
         }
-        let Past { task, moves, digests, .. } = &state.past;
-        let mut episode = ForeignEpisode::start(environment, task)?;
+        let Past { task, moves, digests, .. } = past;
+        let mut episode = ForeignEpisode::begin(environment, task)?;
         let mut moves = moves.iter();
         loop {
             let at = episode.past.digests.len() - 1;
             if episode.past.digests.last() != digests.get(at) {
                 let shown = episode.past.last.shown();
-                return Err(fail(format!(
+                return Err(Trouble::NotReplayed(format!(
                     "replaying its moves led elsewhere after {at} (to {shown}), so it does not \
                      repeat itself; set rollout.sampling = \"trajectory\""
                 )));
             }
             match moves.next() {
-                Some(moves) => drop(episode.act(moves.to_vec())?),
+                Some(moves) => drop(episode.carry_out(moves.to_vec())?),
                 None => return Ok(episode),
             }
         }
@@ -133,6 +144,12 @@ impl ForeignEpisode {
         said.unwrap_or_else(|| server.summary.clone())
     }
 
+    /// Whether a limit of the server's has ended it, and it is not solved.
+    pub fn is_cut_off(&self) -> bool {
+        let solved_from = self.environment.server().options.solved_from;
+        self.past.last.is_cut_off(self.past.earned, solved_from)
+    }
+
     /// What the seat can see now.
     pub fn observe(&self, seat: &Seat) -> Vec<Part> {
         vec![Part::Text(self.past.last.seen_by(seat))]
@@ -140,6 +157,10 @@ impl ForeignEpisode {
 
     /// Carries out moves, one after the other, until one ends the episode.
     pub fn act(&mut self, moves: Vec<Move>) -> Result<Outcome, PluginFailure> {
+        self.carry_out(moves).map_err(|trouble| self.environment.failure("act", trouble))
+    }
+
+    fn carry_out(&mut self, moves: Vec<Move>) -> Result<Outcome, Trouble> {
         self.environment.count_act();
         let mut all = Outcome { effects: Vec::new(), awards: Vec::new(), status: Status::Ongoing };
         for one in &moves {
@@ -148,14 +169,13 @@ impl ForeignEpisode {
                 all.effects.push(Effect { accepted: false, feedback });
                 continue;
             }
-            let outcome = self.step(one).map_err(|trouble| self.failure("act", trouble))?;
+            let outcome = self.step(one)?;
             let place = u32::try_from(all.effects.len()).unwrap_or(u32::MAX);
             all.effects.extend(outcome.effects);
             all.status = outcome.status;
             all.awards.extend(outcome.awards.into_iter().map(|award| of_move(award, place)));
         }
-        let checked = all.check(moves.len());
-        checked.map_err(|reason| self.failure("act", Trouble::Invalid(reason)))?;
+        all.check(moves.len()).map_err(Trouble::Invalid)?;
         let last = self.past.last.digest();
         let effects = all.effects.iter().map(|effect| (&effect.feedback, effect.accepted));
         let mix =
@@ -176,7 +196,7 @@ impl ForeignEpisode {
             Ok(action) => action,
             Err(wrong) => return rejected(wrong),
         };
-        let mut observation = match self.session(|session| session.step(&action)) {
+        let mut observation = match self.ask(&action) {
             Err(Trouble::Refused(said)) => return rejected(said),
             other => other?,
         };
@@ -193,24 +213,36 @@ impl ForeignEpisode {
         Ok(outcome)
     }
 
-    /// Does something with the session, which is gone if that fails.
-    fn session<T>(&self, ask: impl FnOnce(&Session) -> Result<T, Trouble>) -> Result<T, Trouble> {
-        let session = taken_out(&self.slot)
+    /// Asks for a step in the session, which is gone if that fails. One that has waited may have
+    /// been closed by its server meanwhile; then another one takes its place, once.
+    fn ask(&self, action: &Value) -> Result<Observation, Trouble> {
+        let mut session = taken_out(&self.slot)
             .ok_or_else(|| Trouble::Connection("its session has ended".to_owned()))?;
-        let said = ask(&session);
+        let mut said = session.step(action);
+        let is_closed = session.has_waited && matches!(said, Err(Trouble::Connection(_)));
+        if is_closed && self.environment.is_forkable() {
+            // Its place is needed.
+            drop(session);
+            session = self.replayed()?;
+            said = session.step(action);
+        }
         if matches!(said, Ok(_) | Err(Trouble::Refused(_))) {
-            *self.slot.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(session);
+            session.has_waited = false;
+            *self.slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(session);
         }
         said
+    }
+
+    /// Another session, in which all that has happened has happened again.
+    fn replayed(&self) -> Result<Session, Trouble> {
+        let episode = ForeignEpisode::replay(&self.environment, &self.past)?;
+        taken_out(&episode.slot)
+            .ok_or_else(|| Trouble::Connection("its session has ended".to_owned()))
     }
 
     /// The episode as a value. It keeps the session for whoever goes on first.
     pub fn save(&self) -> ForeignState {
         self.environment.server().room().park(&self.slot);
         ForeignState { past: self.past.clone(), slot: self.slot.clone() }
-    }
-
-    fn failure(&self, call: &'static str, trouble: Trouble) -> PluginFailure {
-        self.environment.failure(call, trouble)
     }
 }

@@ -23,6 +23,8 @@ pub(super) struct Observation {
     accepted: bool,
     awards: Vec<Award>,
     done: bool,
+    /// Whether the server says that a limit ended it.
+    truncated: bool,
     /// What the server calls the state, if it does.
     status: Option<String>,
 }
@@ -68,6 +70,9 @@ impl Observation {
             accepted: metadata.get("accepted").and_then(Value::as_bool).unwrap_or(true),
             awards: awards(data.get("reward"), metadata)?,
             done,
+            truncated: [data, metadata, seen, &metadata["info"], &data["info"]]
+                .iter()
+                .any(|of| says_truncated(of)),
             status: text(metadata, "status"),
         };
         observation.check(most)?;
@@ -132,6 +137,15 @@ impl Observation {
         Outcome { effects: vec![effect], awards: self.awards.clone(), status }
     }
 
+    /// Whether a limit ended the episode, which is not solved and might have been.
+    pub(super) fn is_cut_off(&self, earned: f64, solved_from: f64) -> bool {
+        let is_said = match self.status.as_deref() {
+            None => self.truncated,
+            Some(status) => status == "truncated" || (self.truncated && status != "failed"),
+        };
+        is_said && self.outcome(earned, solved_from).status == Status::Failed
+    }
+
     /// What tells this from another one: all that players are told and paid.
     pub(super) fn digest(&self) -> u64 {
         let mix = |seed: Seed, text: &str| seed.at(text.len() as u64).named(text);
@@ -150,6 +164,12 @@ impl Observation {
         let text: String = self.text.chars().take(80).collect();
         format!("{text:?}, reward {}, done {}", self.earned(), self.done)
     }
+}
+
+/// As Gymnasium calls it, and as its wrapper for time limits did before.
+fn says_truncated(of: &Value) -> bool {
+    let names = ["truncated", "TimeLimit.truncated"];
+    names.iter().any(|name| of.get(name).and_then(Value::as_bool) == Some(true))
 }
 
 fn of_seat(texts: &Map<String, Value>, seat: &Seat) -> Option<String> {
@@ -283,6 +303,35 @@ mod tests {
         let said = |word: &str| json!({"done": true, "metadata": {"status": word}});
         assert_eq!(status(said("solved"), 0.0), Status::Solved);
         assert_eq!(status(said("truncated"), 5.0), Status::Failed);
+    }
+
+    #[test]
+    fn an_end_by_a_limit_is_told_from_a_failure_unless_enough_was_earned() {
+        let is_cut_off = |data: Value, earned: f64| read(data).unwrap().is_cut_off(earned, 1.0);
+        let beside = |metadata: Value| json!({"done": true, "metadata": metadata});
+        let within = |metadata: Value| json!({"done": true, "observation": {"metadata": metadata}});
+        for said in [
+            beside(json!({"status": "truncated"})),
+            beside(json!({"truncated": true})),
+            beside(json!({"info": {"TimeLimit.truncated": true}})),
+            within(json!({"truncated": true})),
+            json!({"done": true, "truncated": true}),
+            json!({"done": true, "info": {"truncated": true}}),
+            json!({"done": true, "observation": {"truncated": true}}),
+        ] {
+            assert!(is_cut_off(said.clone(), 0.5), "{said}");
+        }
+        for said in [
+            beside(json!({"truncated": false})),
+            beside(json!({"truncated": "true"})),
+            beside(json!({"status": "failed", "truncated": true})),
+            beside(json!({"status": "solved", "truncated": true})),
+            json!({"done": false, "metadata": {"truncated": true}}),
+            json!({"done": true}),
+        ] {
+            assert!(!is_cut_off(said.clone(), 0.5), "{said}");
+        }
+        assert!(!is_cut_off(beside(json!({"truncated": true})), 1.0));
     }
 
     #[test]

@@ -8,10 +8,15 @@ use std::time::{Duration, Instant};
 use super::session::Session;
 use super::trouble::Trouble;
 
+/// Sessions that have to begin one after the other before there may be one more again; or as many
+/// as there may be, if these are more.
+const GROWTH: usize = 8;
+
 /// Where a state keeps the session that stands in it, until somebody takes it.
 pub(super) type Slot = Mutex<Option<Session>>;
 
-/// Room for so many sessions.
+/// Room for so many sessions: for one less whenever the server refuses one, and for one more
+/// again once it has begun some.
 #[derive(Clone, Debug)]
 pub(super) struct Room {
     shared: Arc<(Mutex<Taken>, Condvar)>,
@@ -19,7 +24,12 @@ pub(super) struct Room {
 
 #[derive(Debug)]
 struct Taken {
+    /// At a time, as far as is known.
     most: usize,
+    /// What `most` never exceeds.
+    limit: usize,
+    /// Sessions that have begun since `most` changed.
+    begun: usize,
     open: usize,
     /// Sessions that wait in a state, the oldest first.
     parked: VecDeque<Weak<Slot>>,
@@ -33,7 +43,7 @@ pub(super) struct Place {
 
 impl Room {
     pub(super) fn new(most: usize) -> Self {
-        let taken = Taken { most, open: 0, parked: VecDeque::new() };
+        let taken = Taken { most, limit: most, begun: 0, open: 0, parked: VecDeque::new() };
         Room { shared: Arc::new((Mutex::new(taken), Condvar::new())) }
     }
 
@@ -44,6 +54,9 @@ impl Room {
             taken.parked.retain(|slot| slot.upgrade().is_some_and(|slot| is_taken(&slot)));
         }
         taken.parked.push_back(Arc::downgrade(slot));
+        if let Some(session) = &mut *slot.lock().unwrap_or_else(PoisonError::into_inner) {
+            session.has_waited = true;
+        }
         self.shared.1.notify_all();
     }
 
@@ -78,6 +91,18 @@ impl Room {
     pub(super) fn shrink(&self) {
         let mut taken = self.taken();
         taken.most = taken.most.min(taken.open.saturating_sub(1)).max(1);
+        taken.begun = 0;
+    }
+
+    /// A session has begun. The server may have been slow to free others when it refused one.
+    pub(super) fn grow(&self) {
+        let mut taken = self.taken();
+        taken.begun += 1;
+        if taken.most < taken.limit && taken.begun >= GROWTH.max(taken.most) {
+            taken.most += 1;
+            taken.begun = 0;
+            self.shared.1.notify_all();
+        }
     }
 
     fn taken(&self) -> MutexGuard<'_, Taken> {
@@ -117,4 +142,42 @@ pub(super) fn taken_out(slot: &Slot) -> Option<Session> {
 
 fn is_taken(slot: &Slot) -> bool {
     slot.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Places that can be had at once.
+    fn places(room: &Room) -> usize {
+        std::iter::from_fn(|| room.place(true, Duration::ZERO).ok()).collect::<Vec<_>>().len()
+    }
+
+    #[test]
+    fn room_that_was_lost_comes_back_one_by_one_and_never_exceeds_what_was_set() {
+        let room = Room::new(10);
+        let open: Vec<Place> = (0..10).map(|_| room.place(true, Duration::ZERO).unwrap()).collect();
+        room.shrink();
+        drop(open);
+        assert_eq!(places(&room), 9);
+        (1..9).for_each(|_| room.grow());
+        assert_eq!(places(&room), 9, "as many as there is room for have to begin");
+        room.grow();
+        assert_eq!(places(&room), 10);
+        (0..100).for_each(|_| room.grow());
+        assert_eq!(places(&room), 10);
+    }
+
+    #[test]
+    fn a_refusal_has_the_sessions_counted_anew() {
+        let room = Room::new(4);
+        room.shrink();
+        assert_eq!(places(&room), 1, "one is left in any case");
+        (1..GROWTH).for_each(|_| room.grow());
+        room.shrink();
+        (1..GROWTH).for_each(|_| room.grow());
+        assert_eq!(places(&room), 1);
+        room.grow();
+        assert_eq!(places(&room), 2);
+    }
 }

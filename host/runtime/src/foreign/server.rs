@@ -165,7 +165,11 @@ impl Server {
             match Session::begin(socket, &reset, self.most_bytes) {
                 // It may not have noticed yet that others are closed.
                 Err(Trouble::Full(_)) if Instant::now() < until => self.room.shrink(),
-                begun => return begun,
+                Ok(begun) => {
+                    self.room.grow();
+                    return Ok(begun);
+                }
+                failed => return failed,
             }
             thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(500));

@@ -11,6 +11,8 @@ use super::trouble::Trouble;
 pub(super) struct Session {
     socket: Socket,
     most_bytes: usize,
+    /// Whether it has stood in a state since it last answered: its server may have closed it.
+    pub(super) has_waited: bool,
 }
 
 impl Session {
@@ -20,7 +22,7 @@ impl Session {
         reset: &Map<String, Value>,
         most_bytes: usize,
     ) -> Result<(Self, Observation), Trouble> {
-        let session = Session { socket, most_bytes };
+        let session = Session { socket, most_bytes, has_waited: false };
         let begun = session.ask(&json!({ "type": "reset", "data": reset }))?;
         Ok((session, begun))
     }

@@ -37,6 +37,8 @@ pub struct Chapter {
     pub metrics: Vec<Value>,
     /// Before and after.
     pub summary: Option<Value>,
+    /// What cannot be said for it.
+    pub caveats: Vec<String>,
     /// What it was made of.
     pub manifest: Option<Value>,
     /// Settings that are not as they would be by themselves.
@@ -85,6 +87,7 @@ pub fn write(run: &Path, bounds: Bounds, texts: &mut Texts) -> Result<Chapter, S
         shown: Shown { answers_drawn: answers_drawn(&lines), ..shown },
         metrics: thinned(lines),
         summary: summary.map(rounded),
+        caveats: manifest.as_ref().map(caveats).unwrap_or_default(),
         manifest: manifest.map(without_config),
         settings: settings.unwrap_or_default(),
         commands: commands(run, !tables.is_empty()),
@@ -119,6 +122,24 @@ fn without_config(mut manifest: Value) -> Value {
         fields.retain(|name, _| name != "config" && name != "settled");
     }
     manifest
+}
+
+/// Of each environment on a server that it is played there.
+fn caveats(manifest: &Value) -> Vec<String> {
+    let text = |of: &Value, name: &str| of[name].as_str().unwrap_or_default().to_owned();
+    let servers = manifest["servers"].as_array().into_iter().flatten();
+    let caveat = |server: &Value| {
+        let (name, address) = (text(server, "name"), text(server, "address"));
+        let states = match server["forks"].as_bool() {
+            Some(true) => "states are gone back to by replaying the actions",
+            _ => "states cannot be gone back to",
+        };
+        format!(
+            "the environment `{name}` is played at {address}: it is neither isolated nor \
+             reproducible; {states}"
+        )
+    };
+    servers.map(caveat).collect()
 }
 
 fn answers_drawn(lines: &[Value]) -> usize {

@@ -38,6 +38,10 @@ pub trait Episode: Send {
     fn observe(&mut self, seat: &Seat) -> Result<Vec<Part>, PluginFailure>;
     /// Carries out moves.
     fn act(&mut self, moves: Vec<Move>) -> Result<Outcome, PluginFailure>;
+    /// Whether a limit of its own has ended it, and not its rules: no component says so.
+    fn is_cut_off(&self) -> bool {
+        false
+    }
     /// The expert's next action for the seat; nothing if there is no expert.
     fn demonstrate(&mut self, seat: &Seat) -> Result<Option<Action>, PluginFailure>;
     /// What only a critic may see, if there is such.
@@ -90,6 +94,10 @@ impl Episode for ForeignEpisode {
 
     fn act(&mut self, moves: Vec<Move>) -> Result<Outcome, PluginFailure> {
         ForeignEpisode::act(self, moves)
+    }
+
+    fn is_cut_off(&self) -> bool {
+        ForeignEpisode::is_cut_off(self)
     }
 
     fn demonstrate(&mut self, _seat: &Seat) -> Result<Option<Action>, PluginFailure> {

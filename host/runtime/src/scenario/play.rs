@@ -184,6 +184,7 @@ impl<'a> Play<'a> {
         self.counts.over = match status {
             Status::Ongoing => None,
             Status::Solved => Some(Ending::Solved),
+            Status::Failed if self.episode.is_cut_off() => Some(Ending::Truncated),
             Status::Failed => Some(Ending::Failed),
         };
         let mut results = Vec::new();

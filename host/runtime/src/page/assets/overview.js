@@ -24,6 +24,7 @@ function runCard(run, index) {
     after && make("p", { class: "change" }, make("span", { text: percent(before.success) }), " → ", make("strong", { text: percent(after.success) })),
     make("p", { class: "hint", text: after ? "of test tasks solved, before and after" : "it has not come to its end yet" }),
     make("p", { text: `${counted(last.step, "step")}${run.summary ? ` in ${duration(run.summary.seconds)}` : ""}, best at step ${run.best ?? "–"}` }),
+    run.caveats.map((caveat) => make("p", { class: "hint", text: `note: ${visible(caveat)}` })),
   ];
   return make("section", { class: "card run" }, make("h2", {}, dot(color(index)), make("bdi", { text: visible(run.name) })), facts);
 }

@@ -97,6 +97,21 @@ fn what_is_damaged_is_noted_and_the_rest_is_shown() {
 }
 
 #[test]
+fn an_environment_on_a_server_is_said_to_be_neither_isolated_nor_reproducible() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = run(folder.path(), 2);
+    assert!(read(&run, Bounds::default()).0.caveats.is_empty());
+    let server = r#"{"servers": [{"name": "maze", "address": "http://h:1", "forks": true}]}"#;
+    std::fs::write(run.join("manifest.json"), server).unwrap();
+    let [caveat] = read(&run, Bounds::default()).0.caveats.try_into().unwrap();
+    assert_eq!(
+        caveat,
+        "the environment `maze` is played at http://h:1: it is neither isolated nor reproducible; \
+         states are gone back to by replaying the actions"
+    );
+}
+
+#[test]
 fn a_folder_of_no_run_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let error = write(folder.path(), Bounds::default(), &mut Texts::new(9)).unwrap_err();
