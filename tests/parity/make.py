@@ -70,13 +70,14 @@ CASES = {
         "float32", {}),
     "llama3-bf16": (LLAMA, "bfloat16", {}),
     "mistral": (MISTRAL, "float32", {}),
-    "smollm3": (SMOLLM3, "float32", {}),
+    "smollm3": (SMOLLM3, "float32", dict(left_out=["no_rope_layers", "layer_types"])),
     "smollm3-listed": (
         dict(SMOLLM3, num_hidden_layers=2, no_rope_layers=[0, 1], tie_word_embeddings=False,
              mlp_bias=True),
         "float32", dict(old=True)),
     "smollm3-lora": (dict(SMOLLM3, num_hidden_layers=2, no_rope_layer_interval=2), "float32",
-                     dict(lora=dict(r=4, lora_alpha=8))),
+                     dict(left_out=["no_rope_layers", "layer_types"],
+                          lora=dict(r=4, lora_alpha=8))),
 }
 
 # What `config.json` may say about rotary positions, for heads of 64.
@@ -227,6 +228,8 @@ def files_of(case, model):
         base = model.get_base_model() if "lora" in CASES[case][2] else model
         base.config.save_pretrained(folder)
         config = json.loads((folder / "config.json").read_text())
+        for key in CASES[case][2].get("left_out", []):
+            del config[key]
         if base is model:
             return old_style(config) if CASES[case][2].get("old") else config, None
         model.save_pretrained(folder)

@@ -352,7 +352,9 @@ mod tests {
         assert_eq!(parts(&read("qwen3", biased.clone()).unwrap()), [true, true, true, false]);
         assert_eq!(parts(&read("qwen2", biased.clone()).unwrap()), [false, true, false, false]);
         assert_eq!(parts(&read("llama", json!({})).unwrap()), [false; 4]);
-        assert_eq!(parts(&read("llama", biased).unwrap()), [false, true, true, true]);
+        assert_eq!(parts(&read("llama", biased.clone()).unwrap()), [false, true, true, true]);
+        assert_eq!(parts(&read("smollm3", biased.clone()).unwrap()), [false, true, true, true]);
+        assert_eq!(parts(&read("mistral", biased).unwrap()), [false; 4]);
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //! positions, and SwiGLU (arXiv 2505.09388, 2412.15115, 2407.21783).
 //!
 //! Families differ in a few tensors, which [`ModelConfig`] says: Qwen3
-//! normalizes queries and keys, Qwen2.5 adds biases. One `forward` serves
+//! normalizes queries and keys, Qwen2.5 adds biases. SmolLM3 has layers that
+//! leave queries and keys as they are. One `forward` serves
 //! prompts, single decoding steps and training. What differs there, which keys
 //! a query sees and where they are kept, is behind [`Attention`]. Shapes are
 //! given as `[rows, …]` where a row is one token of one sequence; sequences are
