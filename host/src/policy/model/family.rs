@@ -121,11 +121,10 @@ impl ModelFamily {
     /// The parts its layers have.
     pub(super) fn parts(self, config: &Entries) -> Result<Parts, String> {
         match self {
-            ModelFamily::Llama => llama::parts(config),
+            ModelFamily::Llama | ModelFamily::SmolLm3 => llama::parts(config),
             ModelFamily::Qwen2 => Ok(qwen2::PARTS),
             ModelFamily::Qwen3 => qwen3::parts(config),
             ModelFamily::Mistral => Ok(mistral::PARTS),
-            ModelFamily::SmolLm3 => smollm3::parts(config),
         }
     }
 

@@ -2,7 +2,7 @@
 //! arXiv 2501.18795), with a head that is the embedding.
 
 use super::super::entries::Entries;
-use super::{Defaults, LayerTypes, Parts};
+use super::{Defaults, LayerTypes};
 
 /// One layer of so many sees no positions, where the file does not say.
 const DEFAULT_INTERVAL: i64 = 4;
@@ -16,16 +16,6 @@ pub(super) const DEFAULTS: Defaults = Defaults {
     begin_token: Some(128_000),
     end_token: Some(128_001),
 };
-
-pub(super) fn parts(config: &Entries) -> Result<Parts, String> {
-    let attention = config.flag("attention_bias")?.unwrap_or(false);
-    Ok(Parts {
-        query_key_norm: false,
-        query_key_value_bias: attention,
-        output_bias: attention,
-        feed_forward_bias: config.flag("mlp_bias")?.unwrap_or(false),
-    })
-}
 
 /// `no_rope_layers` has a 1 for each layer that does turn; else the last of
 /// every `no_rope_layer_interval` does not.
