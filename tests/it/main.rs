@@ -44,6 +44,7 @@ mod rollout;
 mod sandbox;
 mod schemes;
 mod serve;
+mod sglang;
 mod sudoku;
 mod tables;
 mod teacher;

@@ -1,6 +1,7 @@
 //! Policies that are trained here while a server draws their answers, with the real binary.
 
-mod fake;
+pub mod fake;
+mod sglang;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -28,7 +29,7 @@ fn base() -> &'static Path {
 }
 
 /// A run's folder of folders with the base in it, and a configuration.
-fn prepared() -> (TempDir, String) {
+pub fn prepared() -> (TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("base");
     fs::create_dir(&copy).unwrap();
@@ -41,7 +42,7 @@ fn prepared() -> (TempDir, String) {
 }
 
 /// Train with both roles sampled at `url`.
-fn train(config: &str, url: &str, flags: &[&str]) -> (i32, String) {
+pub fn train(config: &str, url: &str, flags: &[&str]) -> (i32, String) {
     let urls = ["planner", "executor"].map(|role| format!("policies.{role}.sampler.url={url}"));
     let all = ["train", config, "--set", &urls[0], "--set", &urls[1], "--set", "run.name=run"];
     let (code, _, stderr) = run(&[&all[..], flags].concat());
@@ -49,7 +50,7 @@ fn train(config: &str, url: &str, flags: &[&str]) -> (i32, String) {
 }
 
 /// What a run says that meets a trap, and its exit code; `flags` beside the usual ones.
-fn caught(trap: Trap, flags: &[&str]) -> (i32, String) {
+pub fn caught(trap: Trap, flags: &[&str]) -> (i32, String) {
     let (folder, config) = prepared();
     let fake = Fake::start(folder.path(), &folder.path().join("base"), 4, trap);
     // Steps that are large enough to be seen.
