@@ -45,6 +45,7 @@ mod sandbox;
 mod schemes;
 mod serve;
 mod sglang;
+mod staleness;
 mod sudoku;
 mod tables;
 mod teacher;
