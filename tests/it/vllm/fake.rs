@@ -29,8 +29,8 @@ pub enum Trap {
     ForgetsAfter(usize),
     /// After so many answers it knows no adapters.
     LosesAfter(usize),
-    /// Keys and values of the adapter that was loaded first for a policy.
-    KeepsOldKeys,
+    /// From this version of a policy on, keys and values are those of this version.
+    KeepsOldKeys(usize),
     /// Log-probabilities before temperature and cut-offs.
     Raw,
     /// Cuts off all but two tokens, as its `generation_config.json` says, whatever it is told.
@@ -292,7 +292,10 @@ impl Fake {
     /// What keys and values are kept by: the name.
     fn key(&self, name: &str) -> String {
         match self.trap {
-            Trap::KeepsOldKeys => name.rsplit_once("-v").unwrap().0.to_owned(),
+            Trap::KeepsOldKeys(first) => {
+                let (policy, version) = name.rsplit_once("-v").unwrap();
+                format!("{policy}-v{}", first.min(version.parse().unwrap()))
+            }
             _ => name.to_owned(),
         }
     }
