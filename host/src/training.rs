@@ -110,7 +110,7 @@ pub struct Training {
     shown: Vec<Episode>,
     /// What is written down with the step of policies that were published.
     published: Published,
-    /// The answers of the next step, if they are being drawn.
+    /// The answers of the next step, if they are drawn ahead.
     ahead: Option<Ahead>,
     /// How many updates older than the policies those were that answered in this step.
     staleness: usize,
@@ -158,6 +158,7 @@ impl Training {
         for (name, trainer) in &mut training.trainers {
             trainer.load(&path.join("optimizers").join(name))?;
         }
+        training.load_ahead(&path)?;
         Ok(training)
     }
 
@@ -408,6 +409,7 @@ impl Training {
     }
 
     fn save(&mut self) -> Result<(), TrainingError> {
+        self.settle_ahead();
         self.count_time()?;
         if !self.folder.is_written_here() {
             return Ok(self.trainers.values().try_for_each(Trainer::hand_in)?);
@@ -423,7 +425,7 @@ impl Training {
             for (name, trainer) in &self.trainers {
                 trainer.save(&folder.join("optimizers").join(name))?;
             }
-            Ok(())
+            Ok(self.save_ahead(folder)?)
         };
         save_checkpoint(&checkpoints, &self.progress, write)?;
         let best = self.progress.best.map(|(step, _)| step);

@@ -60,7 +60,7 @@ fn an_sglang_that_cannot_do_its_part_is_told_what_to_be_started_with() {
     for (trap, code, said) in [
         (Trap::NoRuntimeLoading, 6, "start it with `--enable-lora`"),
         (Trap::FewSlotsTold, 4, "start it with `--max-loaded-loras 4`"),
-        (Trap::SmallRank, 6, "is greater than max_lora_rank 2"),
+        (Trap::SmallRank, 6, "see what it says of rank (`--max-lora-rank`)"),
     ] {
         let (found, stderr) = caught_by_sglang(trap, &[]);
         assert_eq!(found, code, "{trap:?}: {stderr}");

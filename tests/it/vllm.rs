@@ -189,9 +189,11 @@ fn a_server_that_cannot_do_its_part_is_told_what_to_be_started_with() {
     for (trap, code, said) in [
         (Trap::NoRuntimeLoading, 6, "VLLM_ALLOW_RUNTIME_LORA_UPDATING=1 and `--enable-lora`"),
         (Trap::FewSlotsTold, 4, "start it with `--max-loras 4`"),
-        (Trap::SmallRank, 6, "is greater than max_lora_rank 2"),
+        (Trap::SmallRank, 8, "start it with a larger `--max-lora-rank`"),
     ] {
-        let (found, stderr) = caught(trap, &[]);
+        let hasty =
+            ["planner", "executor"].map(|role| format!("policies.{role}.sampler.retries=0"));
+        let (found, stderr) = caught(trap, &["--set", &hasty[0], "--set", &hasty[1]]);
         assert_eq!(found, code, "{trap:?}: {stderr}");
         assert!(stderr.contains(said), "{trap:?}: {stderr}");
     }

@@ -1,8 +1,8 @@
 //! The answers of the next step, drawn on servers while this step is learned from
-//! (`rollout.staleness = 1`): they come from the policies as they were before its update. Nothing
-//! is drawn ahead over a validation, a checkpoint or the end, so that a run that is resumed there
-//! goes on as if it had never stopped.
+//! (`rollout.staleness = 1`): they come from the policies as they were before its update. A
+//! checkpoint holds them, so that a run that is resumed goes on as if it had never stopped.
 
+use std::path::Path;
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
@@ -10,16 +10,20 @@ use super::collection::Collection;
 use super::{Training, TrainingError};
 use crate::ranks::Ranks;
 use crate::rollout::{Policies, Rollout};
+use crate::storage::{StorageError, read_json, write_json};
 use crate::team::TeamError;
 
-/// The episodes of a step on their way.
-pub(super) struct Ahead(JoinHandle<Result<Rollout, TrainingError>>);
+/// What a checkpoint calls them.
+const FILE: &str = "ahead.json";
 
-impl Ahead {
-    /// The episodes, once they are all there.
-    pub(super) fn wait(self) -> Result<Rollout, TrainingError> {
-        self.0.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    }
+/// The episodes of the next step.
+pub(super) enum Ahead {
+    /// They are being played.
+    Drawing(JoinHandle<Result<Rollout, TrainingError>>),
+    /// They are there, and came from the policies.
+    Drawn(Box<Rollout>),
+    /// There are none; this is said when their turn comes, and costs no step before it.
+    Failed(Box<TrainingError>),
 }
 
 impl Training {
@@ -40,11 +44,8 @@ impl Training {
     /// Begin to draw the answers of the step after this one, if they may be a step old. The
     /// policies as they are before the update answer.
     pub(super) fn draw_ahead(&mut self) -> Result<(), TrainingError> {
-        let (step, every) = (self.progress.step, self.config.validation.every);
-        let is_looked_at = (every > 0 && step.is_multiple_of(every))
-            || step.is_multiple_of(self.config.checkpoint.every)
-            || step >= self.config.train.steps;
-        if self.config.rollout.staleness == 0 || is_looked_at {
+        let step = self.progress.step;
+        if self.config.rollout.staleness == 0 || step >= self.config.train.steps {
             return Ok(());
         }
         self.publish()?;
@@ -52,7 +53,7 @@ impl Training {
         let (families, role_map) = (self.team.families.clone(), self.team.role_map.clone());
         let standings = self.progress.standings.clone();
         let estimator = self.progress.estimator.clone();
-        self.ahead = Some(Ahead(thread::spawn(move || {
+        self.ahead = Some(Ahead::Drawing(thread::spawn(move || {
             Collection {
                 config: &config,
                 families: &families,
@@ -69,21 +70,57 @@ impl Training {
         Ok(())
     }
 
+    /// Wait for what is being drawn, if anything is, and make sure that the policies of then gave
+    /// it: before others are published, and before a checkpoint is written.
+    pub(super) fn settle_ahead(&mut self) {
+        let Some(Ahead::Drawing(handle)) = self.ahead.take_if(|it| matches!(it, Ahead::Drawing(_)))
+        else {
+            return;
+        };
+        let started = Instant::now();
+        let drawn = handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let drawn = drawn.and_then(|rollout| self.check_published().map(|()| rollout));
+        self.published.waited = Some(started.elapsed().as_secs_f64());
+        self.ahead = Some(match drawn {
+            Ok(rollout) => Ahead::Drawn(Box::new(rollout)),
+            Err(error) => Ahead::Failed(Box::new(error)),
+        });
+    }
+
+    /// Write what was drawn into a checkpoint.
+    pub(super) fn save_ahead(&self, checkpoint: &Path) -> Result<(), StorageError> {
+        match &self.ahead {
+            Some(Ahead::Drawn(rollout)) => write_json(&checkpoint.join(FILE), rollout),
+            _ => Ok(()),
+        }
+    }
+
+    /// Take what was drawn from a checkpoint, if it has some.
+    pub(super) fn load_ahead(&mut self, checkpoint: &Path) -> Result<(), StorageError> {
+        let path = checkpoint.join(FILE);
+        if path.exists() {
+            self.ahead = Some(Ahead::Drawn(Box::new(read_json(&path)?)));
+        }
+        Ok(())
+    }
+
     /// The answers of this step, and how many updates older than the policies those are that gave
     /// them.
     pub(super) fn answers(&mut self) -> Result<(Rollout, usize), TrainingError> {
-        let Some(ahead) = self.ahead.take() else {
-            self.publish()?;
-            self.progress.step += 1;
-            let rollout = self.collection().collect()?;
-            self.check_published()?;
-            return Ok((rollout, 0));
-        };
-        self.progress.step += 1;
-        let started = Instant::now();
-        let rollout = ahead.wait()?;
-        self.check_published()?;
-        self.published.waited = Some(started.elapsed().as_secs_f64());
-        Ok((rollout, 1))
+        self.settle_ahead();
+        match self.ahead.take() {
+            Some(Ahead::Failed(error)) => Err(*error),
+            Some(Ahead::Drawn(rollout)) => {
+                self.progress.step += 1;
+                Ok((*rollout, 1))
+            }
+            Some(Ahead::Drawing(_)) | None => {
+                self.publish()?;
+                self.progress.step += 1;
+                let rollout = self.collection().collect()?;
+                self.check_published()?;
+                Ok((rollout, 0))
+            }
+        }
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use super::ahead::Ahead;
 use super::{Record, Training, TrainingError};
 use crate::checkpoint::Progress;
 use crate::rollout::RolloutError;
@@ -26,6 +25,7 @@ impl Training {
 
     /// The same under a name for this state of the policies.
     pub(super) fn publish_as(&mut self, label: &str) -> Result<(), TrainingError> {
+        self.settle_ahead();
         let started = Instant::now();
         let sampling = self.team.role_map.sampling(&self.config.rollout);
         let team = (&self.team.policies, &self.team.role_map);
@@ -49,8 +49,7 @@ impl Training {
 
     /// Take back what was published, once nobody asks for answers any more.
     pub(super) fn withdraw(&mut self) -> Result<(), TrainingError> {
-        // What was drawn for a step that is not taken is of no use, nor is why it failed.
-        let _ = self.ahead.take().map(Ahead::wait);
+        self.settle_ahead();
         Ok(self.publication.close(&self.team.ranks)?)
     }
 

@@ -181,8 +181,12 @@ impl Fake {
         let config: Value = serde_json::from_str(&config).unwrap();
         let most = if self.trap == Trap::SmallRank { 2 } else { 16 };
         if config["r"].as_i64().unwrap() > most {
-            let message = format!("LoRA rank {} is greater than max_lora_rank {most}", config["r"]);
-            return (400, error(&message));
+            let rank = &config["r"];
+            let message = format!(
+                "Call to add_lora method failed: Worker failed with error 'LoRA rank {rank} is \
+                 greater than max_lora_rank {most}.'"
+            );
+            return (500, error(&message));
         }
         state.names.push(name.clone());
         state.adapters.push_back(Loaded { name, path });

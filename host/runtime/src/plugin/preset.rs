@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_preset_outside_its_settings_is_the_plugins_fault() {
-        let fault = |description: Description| Presets::of(&description).unwrap_err();
+        let fault = |description: Description| of(&description).unwrap_err();
         let wrong = described().preset("huge", "", &[("size", 99.into())]);
         assert!(fault(wrong).starts_with("the preset `huge`: `size` is 99, but must be"));
         let taken = described().setting(Setting::flag("preset", "", true));

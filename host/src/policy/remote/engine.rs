@@ -110,7 +110,12 @@ impl RemoteEngine {
     pub fn load(&self, name: &str, folder: &Path) -> Result<(), RemoteFailure> {
         let path = folder.display().to_string();
         let body = json!({"lora_name": name, "lora_path": path});
-        let reply = self.post(self.dialect.load(), &body)?;
+        let reply = self.post(self.dialect.load(), &body).map_err(|failure| {
+            let message = format!("it did not load the adapter `{name}`: {}", failure.message);
+            failure
+                .kind
+                .because(format!("{message}; if it speaks of rank, {}", self.dialect.rank()))
+        })?;
         // Names are used once, so a loaded one is this one, asked for again after a lost answer.
         if reply.is_success() || self.has(name, &path)? {
             return Ok(());
