@@ -20,6 +20,7 @@ use crate::rollout::{Demonstration, DemonstrationError, Demonstrator, Policies, 
 use crate::seed::Seed;
 use crate::team::Team;
 use crate::trainer::{Example, Trainer, TrainerError};
+use crate::trajectory::Sample;
 
 pub use recording::{Findings, Recording, RecordingError};
 
@@ -53,7 +54,8 @@ pub enum ImitationError {
     /// The chosen success was not reached.
     #[error(
         "imitation reached {reached:.3} of held-out tasks after {steps} steps, not the {wanted:.3} \
-         asked for; raise imitation.max_steps, lower imitation.success, or use a larger policy"
+         asked for; raise imitation.max_steps, lower imitation.success, be content with readable \
+         answers (imitation.accepted), or use a larger policy"
     )]
     Unreached {
         /// The best success measured.
@@ -77,6 +79,8 @@ pub struct ImitationStep {
     /// That of the family that does worst: what the success asked for is held
     /// against.
     pub weakest: f64,
+    /// Share of the answers that were accepted, of the role that does worst.
+    pub accepted: f64,
 }
 
 /// What came of imitating recordings.
@@ -230,11 +234,12 @@ fn follow(
         }
         course.steps += settings.every;
         team.take_snapshots(config, 0).map_err(TrainerError::from)?;
-        let Evaluation { success, families, .. } = evaluate(team, held_out, &config.rollout)?;
+        let Evaluation { success, families, rollout } = evaluate(team, held_out, &config.rollout)?;
+        let accepted = least_accepted(&rollout.samples);
         let share = |success: &Success| success.success;
         let weakest = families.values().map(share).fold(1.0, f64::min);
         let loss = loss / settings.every as f64;
-        let now = ImitationStep { step: course.steps, loss, success, weakest };
+        let now = ImitationStep { step: course.steps, loss, success, weakest, accepted };
         report(now, &team.policies)?;
         course.best = course.best.max(weakest);
         let learned = families.iter().filter(|(name, _)| behind.contains(*name));
@@ -248,12 +253,25 @@ fn follow(
         }
         let is_behind = |(_, success): &(&String, &Success)| share(success) < settings.success;
         behind = families.iter().filter(is_behind).map(|(name, _)| name.clone()).collect();
-        if behind.is_empty() {
+        let is_read = settings.accepted > 0.0 && accepted >= settings.accepted;
+        if behind.is_empty() || is_read {
             course.end = Some(now);
             break;
         }
     }
     Ok(course)
+}
+
+/// Share of accepted answers, of the role that does worst; 0 where nobody has answered.
+fn least_accepted(samples: &[Sample]) -> f64 {
+    let mut counts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for sample in samples {
+        let (accepted, all) = counts.entry(&sample.role).or_default();
+        *accepted += usize::from(sample.accepted);
+        *all += 1;
+    }
+    let shares = counts.values().map(|(accepted, all)| *accepted as f64 / *all as f64);
+    shares.reduce(f64::min).unwrap_or(0.0)
 }
 
 /// The state to go back to when an interval overshoots.

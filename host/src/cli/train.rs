@@ -179,8 +179,9 @@ fn go_on(
 
 /// Warm-start the policies that ask for it and begin.
 fn begin(config: Config, mut team: Team, folder: RunFolder) -> anyhow::Result<Training> {
-    let from_scratch = |name: &String| config.trains(name) && config.is_random(name);
-    if config.imitation.enabled && team.policies.keys().any(from_scratch) {
+    let knows_nothing = |name: &String| config.imitation.pretrained || config.is_random(name);
+    let is_pupil = |name: &String| config.trains(name) && knows_nothing(name);
+    if config.imitation.enabled && team.policies.keys().any(is_pupil) {
         warm_start(&config, &mut team)?;
     }
     Ok(Training::begin(config, team, folder)?)
@@ -196,10 +197,12 @@ pub fn warm_start(config: &Config, team: &mut Team) -> anyhow::Result<()> {
         );
     })?;
     bar.milestone(&format!(
-        "warm start: {} steps of imitation, {} of {} held-out tasks solved",
+        "warm start: {} steps of imitation, {} of {} held-out tasks solved, {} of the answers \
+         accepted",
         end.step,
         report::percent(end.success.success),
-        end.success.tasks
+        end.success.tasks,
+        report::percent(end.accepted)
     ));
     bar.finish();
     Ok(())

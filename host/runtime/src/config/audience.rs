@@ -42,13 +42,19 @@ const LONG_VALIDATIONS: &str = "validations take long";
 
 /// Where they are other than the declarations of the tables say, and why. The learning rate is
 /// settled where a policy's size is known.
-const DEFAULTS: [LanguageDefault; 14] = [
+const DEFAULTS: [LanguageDefault; 20] = [
     default("rollout", "tasks_per_step", "16", LONG_STEPS),
     default("rollout", "branches", "8", "at first few answers are right, and more find one"),
     default("rollout", "refill", "2", "soon half of the groups and more teach nothing"),
     default("rollout", "max_completion_tokens", "256", "answers are sentences"),
     default("rollout", "temperature", "0.7", "at 1, over a whole vocabulary, much is noise"),
     default("advantage", "least_spread", "0.1", "a form a little better is no right answer"),
+    default("imitation", "learning_rate", "0.0001", "more would undo what they know"),
+    default("imitation", "warmup_steps", "5", "steps are few"),
+    default("imitation", "max_steps", "200", LONG_STEPS),
+    default("imitation", "answers_per_role", "16", LONG_STEPS),
+    default("imitation", "every", "10", LONG_VALIDATIONS),
+    default("imitation", "tasks", "64", LONG_VALIDATIONS),
     default("train", "steps", "40", LONG_STEPS),
     default("train", "warmup_steps", "2", "steps are few"),
     default("train", "entropy_coefficient", "0.0", "a language model explores by itself"),

@@ -293,10 +293,16 @@ table! {
 table! {
     /// `[imitation]`: the warm start on the environment's demonstrations.
     pub struct ImitationConfig {
-        /// Whether `host train` begins with it; policies loaded from `path` skip it.
+        /// Whether `host train` begins with it; policies loaded from `path`, and adapters over
+        /// them, skip it.
         pub enabled: bool = true;
+        /// Whether those do not skip it.
+        pub pretrained: bool = false;
         /// Stop when this share of validation tasks is solved greedily.
         pub success: f64 = 0.2, 0.0..=1.0;
+        /// Stop also when this share of each role's answers on those tasks is accepted, however
+        /// many are solved; 0: only by success.
+        pub accepted: f64 = 0.0, 0.0..=1.0;
         /// Go back and learn more slowly when one interval overshoots this share.
         pub ceiling: f64 = 0.4, 0.0..=2.0;
         /// Give up after this many optimizer steps.
