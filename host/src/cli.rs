@@ -109,7 +109,7 @@ fn is_lost(cause: &(dyn Error + 'static)) -> bool {
 fn of_team(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
     Some(match cause.downcast_ref::<TeamError>()? {
         TeamError::Family(error) => return of_family(error),
-        TeamError::RoleMap(_) => ExitCode::Usage,
+        TeamError::RoleMap(_) | TeamError::Stale { .. } | TeamError::StaleRanks => ExitCode::Usage,
         TeamError::Policy { .. } | TeamError::Tokenizer { .. } => ExitCode::Policy,
     })
 }
@@ -126,7 +126,8 @@ fn of_training(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
     if let Some(error) = cause.downcast_ref::<TrainingError>() {
         return Some(match error {
             TrainingError::Storage(_) => ExitCode::Storage,
-            TrainingError::Policy(_) | TrainingError::Team(_) => ExitCode::Policy,
+            TrainingError::Policy(_) => ExitCode::Policy,
+            TrainingError::Team(error) => return of_team(error),
             _ => ExitCode::Run,
         });
     }

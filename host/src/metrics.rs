@@ -139,6 +139,9 @@ pub struct StepRecord<U> {
     /// those here, in nats per token.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub canaries: BTreeMap<String, f64>,
+    /// How many updates older than the policies those were that answered.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub staleness: usize,
     /// What was drawn and done in training since the run began.
     #[serde(default)]
     pub totals: Totals,
@@ -153,6 +156,10 @@ pub struct StepRecord<U> {
     pub warnings: Vec<String>,
     /// What no seed determines.
     pub timing: Timing,
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// How often each ending occurred, and why episodes were void.

@@ -45,6 +45,7 @@ pub(crate) use model::{
 pub use model::{Device, ModelConfig, ModelFamily, Parameters, resident_memory};
 pub use prompt::{ChatOptions, Wording};
 pub use remote::{
-    RemoteAnswers, RemoteEngine, RemoteFailure, RemoteFailureKind, RemotePolicy, RemoteRequest,
+    EngineAdvice, RemoteAnswers, RemoteEngine, RemoteFailure, RemoteFailureKind, RemotePolicy,
+    RemoteRequest,
 };
 pub use sampling::{Sampling, SamplingByRole};

@@ -33,8 +33,8 @@ struct Place {
     tolerance: f64,
     /// What answers there.
     adapter: Option<String>,
-    /// What answered before, and what it was: to tell what answers if it is not the policy.
-    earlier: Option<Policy>,
+    /// The policy that it is: the one in training has learned more by the time of a check.
+    answering: Option<Policy>,
     /// What is still loaded there, the oldest first.
     loaded: VecDeque<String>,
     /// Folders of what was unloaded.
@@ -108,13 +108,14 @@ impl Publication {
             for (name, place) in &mut self.places {
                 let adapter = format!("{}-{name}-{label}", self.session);
                 place.load(name, &policies[name], &adapter, &self.folder)?;
-                found.extend(place.ask(name, &policies[name], &adapter, role_map, sampling)?);
+                let policies = (&policies[name], place.answering.as_ref());
+                found.extend(place.ask(name, policies, &adapter, (role_map, sampling))?);
             }
             Ok::<_, PublicationError>(found)
         })?;
         for (name, place) in &mut self.places {
             place.turn_to(format!("{}-{name}-{label}", self.session));
-            place.earlier = Some(policies[name].duplicate()?);
+            place.answering = Some(policies[name].duplicate()?);
             if ranks.leads() {
                 place.drop_old(name, &self.folder)?;
             }
@@ -130,15 +131,17 @@ impl Publication {
     /// If something else answers by now.
     pub fn check(
         &self,
-        (policies, role_map): (&Policies, &RoleMap),
+        role_map: &RoleMap,
         sampling: &SamplingByRole,
         ranks: &Ranks,
     ) -> Result<BTreeMap<String, f64>, PublicationError> {
         ranks.agree(|| {
             let mut found = BTreeMap::new();
             for (name, place) in &self.places {
-                let Some(adapter) = &place.adapter else { continue };
-                found.extend(place.ask(name, &policies[name], adapter, role_map, sampling)?);
+                let (Some(adapter), Some(policy)) = (&place.adapter, &place.answering) else {
+                    continue;
+                };
+                found.extend(place.ask(name, (policy, None), adapter, (role_map, sampling))?);
             }
             Ok(found)
         })
@@ -173,7 +176,7 @@ impl Place {
             engine,
             tolerance,
             adapter: None,
-            earlier: None,
+            answering: None,
             loaded: VecDeque::new(),
             unloaded: Vec::new(),
         }
@@ -194,21 +197,19 @@ impl Place {
         Ok(())
     }
 
-    /// Ask a canary of each role that the policy plays.
+    /// Ask a canary of each role that the policy plays; the earlier one would be recognized.
     fn ask(
         &self,
         name: &str,
-        policy: &Policy,
+        (policy, earlier): (&Policy, Option<&Policy>),
         adapter: &str,
-        role_map: &RoleMap,
-        sampling: &SamplingByRole,
+        (role_map, sampling): (&RoleMap, &SamplingByRole),
     ) -> Result<BTreeMap<String, f64>, PublicationError> {
         let roles = role_map.policies().remove(name).unwrap_or_default();
         let mut found = BTreeMap::new();
         for role in roles {
             let sampling = sampling.of(&role);
             let canary = Canary { policy: name, role: &role, engine: &self.engine, sampling };
-            let earlier = self.earlier.as_ref();
             let difference = canary.ask(adapter, policy, earlier, self.tolerance)?;
             found.insert(role, difference);
         }

@@ -70,6 +70,21 @@ pub enum TeamError {
         /// A few of them.
         examples: String,
     },
+    /// A policy that answers here cannot be asked while it or another learns here.
+    #[error(
+        "`rollout.staleness` cannot be 1: the policy `{policy}` answers here, and answers are \
+         drawn ahead on servers only; give it a `sampler`, or leave the setting out"
+    )]
+    Stale {
+        /// The policy.
+        policy: String,
+    },
+    /// Processes play together.
+    #[error(
+        "`rollout.staleness` cannot be 1 in a run of several processes; leave the setting out, or \
+         run one"
+    )]
+    StaleRanks,
 }
 
 impl Team {

@@ -4,13 +4,15 @@
 //! needs is derived from the configuration, the policies and the number of the
 //! step, so that a resumed run goes on as if it had never stopped.
 
+mod ahead;
+mod collection;
 mod held_out;
 mod lap;
 mod preparation;
 mod publishing;
 mod recording;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
@@ -19,14 +21,14 @@ use crate::audit::inflation_of;
 use crate::checkpoint::{FoundCheckpoint, Progress, remove_old, save_checkpoint};
 use crate::config::Config;
 use crate::credit::Credits;
-use crate::curriculum::{Standings, advance, training_tasks};
+use crate::curriculum::{Standings, advance};
 use crate::guard::{Alarm, Guard};
 use crate::health::Health;
 use crate::metrics::{HeldOut, Spent, StepRecord, Success, Totals, measure_groups};
 use crate::policy::{Policy, PolicyError};
 use crate::publication::{Publication, PublicationError};
 use crate::ranks::RanksError;
-use crate::rollout::{Rollout, RolloutError, collect_among};
+use crate::rollout::{Rollout, RolloutError};
 use crate::run::{Change, RunFolder, Summary};
 use crate::seed::Seed;
 use crate::storage::StorageError;
@@ -37,6 +39,8 @@ use crate::trainer::{
 };
 use crate::trajectory::{Episode, Sample};
 
+use ahead::Ahead;
+use collection::Collection;
 use lap::Lap;
 pub use preparation::{plan, settle_learning_rate, slow_dtype};
 use publishing::Published;
@@ -106,6 +110,10 @@ pub struct Training {
     shown: Vec<Episode>,
     /// What is written down with the step of policies that were published.
     published: Published,
+    /// The answers of the next step, if they are being drawn.
+    ahead: Option<Ahead>,
+    /// How many updates older than the policies those were that answered in this step.
+    staleness: usize,
     verify_logprobs: bool,
 }
 
@@ -183,9 +191,12 @@ impl Training {
             spent: None,
             shown: Vec::new(),
             published: Published::default(),
+            ahead: None,
+            staleness: 0,
             verify_logprobs: false,
         };
         training.spent = training.share_spent();
+        training.check_staleness()?;
         Ok(training)
     }
 
@@ -227,6 +238,7 @@ impl Training {
         };
         let mut record = self.record(&rollout);
         let credits = self.compare(&rollout.samples, &mut record);
+        self.draw_ahead()?;
         let full = self.store(&rollout, &credits)?;
         record.largest_logprob_difference = self.rescore(&rollout.samples)?;
         self.update(&rollout.samples, &credits, &mut record)?;
@@ -253,10 +265,11 @@ impl Training {
 
     /// The answers of the next step.
     fn sample(&mut self) -> Result<Rollout, TrainingError> {
-        self.publish()?;
-        self.progress.step += 1;
-        let rollout = self.collect()?;
-        self.check_published()?;
+        let (rollout, staleness) = self.answers()?;
+        self.staleness = staleness;
+        self.progress.void_episodes += self.count_void(&rollout, "episodes")?;
+        self.progress.totals += rollout.totals;
+        self.progress.spent.fuel += rollout.fuel;
         Ok(rollout)
     }
 
@@ -271,14 +284,14 @@ impl Training {
         if !self.is_due_for_a_checkpoint() {
             self.save()?;
         }
-        self.publication.close(&self.team.ranks)?;
+        self.withdraw()?;
         Ok(self.folder)
     }
 
     /// Write the summary.
     pub fn finish(mut self) -> Result<(Summary, RunFolder), TrainingError> {
         let best = self.test_best()?;
-        self.publication.close(&self.team.ranks)?;
+        self.withdraw()?;
         self.count_time()?;
         // Without a step, nothing has changed.
         let before = self.progress.before.clone();
@@ -302,51 +315,12 @@ impl Training {
         Ok((summary, self.folder))
     }
 
-    /// The step's episodes; those of tasks that taught nothing are followed by as many of further
-    /// tasks, as often as `rollout.refill` says (dynamic sampling: DAPO, arXiv 2503.14476).
-    fn collect(&mut self) -> Result<Rollout, TrainingError> {
-        let count = self.config.rollout.tasks_per_step;
-        let (mut rollout, mut tasks) = (self.play(0, count)?, count);
-        for round in 1..=self.config.rollout.refill {
-            let missing = count.saturating_sub(self.count_lessons(&rollout.samples));
-            if missing == 0 {
-                break;
-            }
-            rollout.append(self.play(round, missing)?, tasks);
-            tasks += missing;
-        }
-        self.progress.void_episodes += self.count_void(&rollout, "episodes")?;
-        self.progress.totals += rollout.totals;
-        self.progress.spent.fuel += rollout.fuel;
-        Ok(rollout)
-    }
-
-    /// Episodes of so many tasks; every round of a step has tasks of its own.
-    fn play(&self, round: usize, count: usize) -> Result<Rollout, TrainingError> {
-        let (mut seed, mut order) =
-            (self.seed.at(self.progress.step as u64), self.seed.named("order"));
-        if round > 0 {
-            [seed, order] = [seed, order].map(|seed| seed.named("refill").at(round as u64));
-        }
-        let first = (self.progress.step as u64 - 1) * self.config.rollout.tasks_per_step as u64;
+    /// What the episodes of this step depend on.
+    fn collection(&self) -> Collection<'_> {
         let Team { families, role_map, policies, ranks, .. } = &self.team;
-        let tasks = training_tasks(families, &self.progress.standings, first, count, seed, order);
-        let (settings, alpha) = (&self.config.rollout, self.config.advantage.alpha);
-        Ok(collect_among(ranks, role_map, policies, &tasks, settings, alpha)?)
-    }
-
-    /// Tasks with answers that are worth more or less than those they are compared with.
-    fn count_lessons(&self, samples: &[Sample]) -> usize {
-        let role_map = &self.team.role_map;
-        let learns = |sample: &Sample| role_map.learns_from(sample);
-        let mut estimator = self.progress.estimator.clone();
-        let credits =
-            compare(samples, &self.config.advantage, &mut estimator, learns).credits.advantages;
-        let taught = samples
-            .iter()
-            .zip(credits)
-            .filter(|(_, advantage)| advantage.is_some_and(|advantage| advantage != 0.0));
-        taught.map(|(sample, _)| sample.task).collect::<BTreeSet<_>>().len()
+        let Progress { standings, estimator, step, .. } = &self.progress;
+        let (config, seed, step) = (&self.config, self.seed, *step);
+        Collection { config, families, role_map, policies, ranks, standings, estimator, seed, step }
     }
 
     /// What the update is to do with the samples.

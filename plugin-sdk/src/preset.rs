@@ -1,7 +1,9 @@
 //! Presets: values of several settings under one name.
 
 use crate::environment::{Configuration, Description};
+use crate::prompt::RolePrompt;
 use crate::types::{Extra, Value};
+use crate::workflow;
 
 /// The key of [`Description::extras`] of a preset, and the setting of a user's
 /// table that chooses one.
@@ -31,6 +33,12 @@ impl Preset {
         let mut next = || lines.next().unwrap_or_default();
         (extra.key == PRESET).then(|| Preset { name: next(), summary: next(), settings: next() })
     }
+
+    fn extra(name: &str, summary: &str, settings: &[(&str, Value)]) -> Extra {
+        let lines = settings.iter().map(|(name, value)| format!("\n{name} = {value}"));
+        let value = format!("{name}\n{summary}{}", lines.collect::<String>());
+        Extra { key: PRESET.to_owned(), value }
+    }
 }
 
 impl Description {
@@ -38,9 +46,29 @@ impl Description {
     /// at its default.
     #[must_use]
     pub fn preset(mut self, name: &str, summary: &str, settings: &[(&str, Value)]) -> Self {
-        let lines = settings.iter().map(|(name, value)| format!("\n{name} = {value}"));
-        let value = format!("{name}\n{summary}{}", lines.collect::<String>());
-        self.extras.push(Extra { key: PRESET.to_owned(), value });
+        self.extras.push(Preset::extra(name, summary, settings));
+        self
+    }
+
+    /// The presets that it offers, in its order.
+    pub fn presets(&self) -> Vec<Preset> {
+        self.extras.iter().filter_map(Preset::of).collect()
+    }
+}
+
+impl workflow::Description {
+    /// Tell language models these messages where tiny policies are told those of the roles. What
+    /// the user says wins.
+    #[must_use]
+    pub fn messages_for_language_models(mut self, messages: &[(RolePrompt, &str)]) -> Self {
+        let settings: Vec<(String, Value)> = messages
+            .iter()
+            .map(|(role, message)| (role.setting("message"), Value::from(*message)))
+            .collect();
+        let settings: Vec<(&str, Value)> =
+            settings.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+        let summary = "Text to read; taken when language models play.";
+        self.extras.push(Preset::extra(LANGUAGE_MODEL, summary, &settings));
         self
     }
 

@@ -44,6 +44,8 @@ mod rollout;
 mod sandbox;
 mod schemes;
 mod serve;
+mod sglang;
+mod staleness;
 mod sudoku;
 mod tables;
 mod teacher;

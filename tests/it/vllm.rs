@@ -1,6 +1,7 @@
 //! Policies that are trained here while a server draws their answers, with the real binary.
 
-mod fake;
+pub mod fake;
+mod sglang;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -28,7 +29,7 @@ fn base() -> &'static Path {
 }
 
 /// A run's folder of folders with the base in it, and a configuration.
-fn prepared() -> (TempDir, String) {
+pub fn prepared() -> (TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("base");
     fs::create_dir(&copy).unwrap();
@@ -41,7 +42,7 @@ fn prepared() -> (TempDir, String) {
 }
 
 /// Train with both roles sampled at `url`.
-fn train(config: &str, url: &str, flags: &[&str]) -> (i32, String) {
+pub fn train(config: &str, url: &str, flags: &[&str]) -> (i32, String) {
     let urls = ["planner", "executor"].map(|role| format!("policies.{role}.sampler.url={url}"));
     let all = ["train", config, "--set", &urls[0], "--set", &urls[1], "--set", "run.name=run"];
     let (code, _, stderr) = run(&[&all[..], flags].concat());
@@ -49,7 +50,7 @@ fn train(config: &str, url: &str, flags: &[&str]) -> (i32, String) {
 }
 
 /// What a run says that meets a trap, and its exit code; `flags` beside the usual ones.
-fn caught(trap: Trap, flags: &[&str]) -> (i32, String) {
+pub fn caught(trap: Trap, flags: &[&str]) -> (i32, String) {
     let (folder, config) = prepared();
     let fake = Fake::start(folder.path(), &folder.path().join("base"), 4, trap);
     // Steps that are large enough to be seen.
@@ -122,12 +123,45 @@ fn left_in_order(fake: &Fake, run: &Path) {
 }
 
 #[test]
+fn however_a_run_is_played_a_server_draws_its_answers_with_the_adapters_of_the_step() {
+    for flags in [
+        &["--processes", "2"][..],
+        &["--set", "rollout.scheduling=overlapped"],
+        &[
+            "--set",
+            "rollout.sampling=cross-policy",
+            "--set",
+            "advantage.estimator=grpo",
+            "--set",
+            "policies.old.snapshot_of=planner",
+        ],
+    ] {
+        let (folder, config) = prepared();
+        let fake = Fake::start(folder.path(), &folder.path().join("base"), 4, Trap::None);
+        let few = ["--set", "train.steps=2", "--set", "validation.every=0"];
+        let (code, stderr) = train(&config, &fake.url, &[flags, &few].concat());
+        assert_eq!(code, 0, "{flags:?}: {stderr}");
+        for record in &metrics(&folder.path().join("run"))[1..] {
+            for role in ["planner", "executor"] {
+                let difference = &record["updates"][role]["mean_logprob_difference"];
+                assert!(difference.as_f64().unwrap() < 1e-5, "{flags:?}: {record}");
+                assert!(record["canaries"][role].as_f64().unwrap() < 1e-5, "{flags:?}: {record}");
+            }
+        }
+        let names = fake.names();
+        assert_eq!(names.len(), 6, "each state of each policy once: {names:?}");
+        assert_eq!(fake.loaded(), (4, 0), "{flags:?}");
+    }
+}
+
+#[test]
 fn what_answers_without_being_the_policy_is_told_by_the_canary() {
     let hot = ["--set", "rollout.temperature=1.5"];
     for (trap, flags, said) in [
         (Trap::ForgetsAfter(600), &[][..], "these are the log-probabilities of the base"),
         // The adapter before was new, so it changed nothing.
-        (Trap::KeepsOldKeys, &[], "these are the log-probabilities of the base"),
+        (Trap::KeepsOldKeys(0), &[], "these are the log-probabilities of the base"),
+        (Trap::KeepsOldKeys(1), &[], "of the adapter that was published before: it keeps files"),
         (Trap::Raw, &hot, "of the policy before temperature and cut-offs: start it with"),
         (Trap::FillsIn, &[], "--generation-config vllm"),
     ] {

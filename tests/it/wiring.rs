@@ -7,11 +7,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use troupe::config::{Config, Estimator, GroupFilter, Objective, Regularize, SamplingScheme};
+use troupe::config::{
+    Audience, Config, Estimator, GroupFilter, Objective, Regularize, SamplingScheme,
+};
 use troupe::imitation::imitate;
 use troupe::run::RunFolder;
+use troupe::scenario::Scenario;
 use troupe::training::{Record, Training};
 
+use crate::components::library;
 use crate::script::{Asked, SEATS, Script, config, tasks, team};
 use crate::support::fixture;
 
@@ -302,4 +306,27 @@ fn an_interval_of_the_warm_start_that_overshoots_is_learned_again_at_half_the_ra
     assert_eq!((losses.len(), end.step), (9, 4), "eight retreats, then it is taken as it is");
     // What the second seat is told and should say never varies.
     assert!(losses.is_sorted_by(|faster, slower| faster < slower), "{losses:?}");
+}
+
+#[test]
+fn language_models_are_told_what_they_can_read_and_tiny_policies_their_words() {
+    let library = library(&["plan-path", "planner-executor", "solo"]);
+    let told = |audience, workflow: &str, role: &str, sets: &[&str]| {
+        let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
+        let config = Config::load(None, &sets).unwrap();
+        let mut entry = config.families().remove(0);
+        (entry.environment, entry.workflow) = (None, Some(workflow.to_owned()));
+        let scenario = Scenario::assemble(&config, &entry, audience, &library).unwrap();
+        scenario.workflow_settings.to_table()[&format!("{role}_message")]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    let (words, text) = (Audience::Words, Audience::Language);
+    assert_eq!(told(words, "solo", "player", &[]), "player {observation}");
+    assert_eq!(told(text, "solo", "player", &[]), "{observation}");
+    let message = told(text, "planner-executor", "executor", &[]);
+    assert_eq!(message, "{observation}\nThe planner proposes this plan: {plan}");
+    let said = ["workflow.planner_message=Look: {observation}"];
+    assert_eq!(told(text, "planner-executor", "planner", &said), "Look: {observation}");
 }

@@ -51,7 +51,7 @@ pub use rollout::{
     BranchChoice, RolloutConfig, SamplingScheme, Scheduling, Store, ValidationConfig,
 };
 pub use run::{CheckpointConfig, RunConfig};
-pub use sampler::SamplerConfig;
+pub use sampler::{EngineKind, SamplerConfig};
 pub use sandbox::SandboxConfig;
 pub use tasks::TasksConfig;
 pub use train::{

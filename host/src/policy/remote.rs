@@ -27,7 +27,7 @@ use crate::seed::Seed;
 use crate::trajectory::{Completion, Message};
 use answer::{Answer, Models};
 use api_key::ApiKey;
-pub use engine::RemoteEngine;
+pub use engine::{EngineAdvice, RemoteEngine};
 pub use failure::{RemoteFailure, RemoteFailureKind};
 use question::Question;
 use server::Server;

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use crate::policy::{Policy, RemoteEngine, Sampling, SamplingByRole};
+use crate::policy::{EngineAdvice, Policy, RemoteEngine, Sampling, SamplingByRole};
 use crate::ranks::Ranks;
 use crate::seed::Seed;
 use crate::trainer::rescore;
@@ -41,7 +41,7 @@ pub(super) struct Canary<'a> {
      was given the adapter `{adapter}`: over {tokens} tokens its log-probabilities are \
      {difference:.2e} nats per token from those of the trainer, and \
      policies.{policy}.sampler.tolerance is {tolerance}; {}",
-    advice(*.likeness)
+    .advice
 )]
 pub struct Disagreement {
     url: String,
@@ -51,7 +51,7 @@ pub struct Disagreement {
     tokens: usize,
     difference: f64,
     tolerance: f64,
-    likeness: Option<Likeness>,
+    advice: String,
 }
 
 /// What answers instead.
@@ -61,6 +61,8 @@ pub(super) enum Likeness {
     Base,
     /// The adapter as it was published before.
     Earlier,
+    /// The policy, before cut-offs.
+    Uncut,
     /// The policy, before temperature and cut-offs.
     Raw,
 }
@@ -70,28 +72,30 @@ impl fmt::Display for Likeness {
         f.write_str(match self {
             Likeness::Base => "the base without any adapter",
             Likeness::Earlier => "the adapter that was published before",
+            Likeness::Uncut => "the policy before cut-offs",
             Likeness::Raw => "the policy before temperature and cut-offs",
         })
     }
 }
 
-fn advice(likeness: Option<Likeness>) -> String {
+fn advice(likeness: Option<Likeness>, engine: &EngineAdvice) -> String {
     let Some(likeness) = likeness else {
-        return "most likely its base is another checkpoint or of another type (`--dtype`), or it \
-                fills in what it was not told (start it with `--generation-config vllm` and \
-                `--logprobs-mode processed_logprobs`)"
-            .to_owned();
+        return format!(
+            "most likely its base is another checkpoint or of another type (`--dtype`), or it \
+             fills in what it was not told ({})",
+            engine.defaults
+        );
     };
     let what = match likeness {
         Likeness::Base => {
-            "it has lost the adapter or passes it over; start it with `--enable-lora`, \
-             `--max-loras` of at least two for each policy, and without `--data-parallel-size`"
+            format!("it has lost the adapter or passes it over; {}", engine.adapters)
         }
-        Likeness::Earlier => {
-            "it keeps files, or keys and values, of an earlier adapter, although names and paths \
-             are used once; start it anew, and look for what stands between"
-        }
-        Likeness::Raw => "start it with `--logprobs-mode processed_logprobs`",
+        Likeness::Earlier => "it keeps files, or keys and values, of an earlier adapter, although \
+                              names and paths are used once; start it anew, and look for what \
+                              stands between"
+            .to_owned(),
+        Likeness::Uncut => engine.cut_offs.to_owned(),
+        Likeness::Raw => engine.temperature.to_owned(),
     };
     format!("these are the log-probabilities of {likeness}: {what}")
 }
@@ -112,9 +116,13 @@ impl Canary<'_> {
             return Ok(difference);
         }
         let plain = Sampling::plain(self.sampling.max_completion_tokens);
+        let (temperature, repetition_penalty) =
+            (self.sampling.temperature, self.sampling.repetition_penalty);
+        let uncut = Sampling { temperature, repetition_penalty, ..plain.clone() };
         let others = [
             (Likeness::Base, Some(&policy.plain()), &own),
             (Likeness::Earlier, earlier, &own),
+            (Likeness::Uncut, Some(policy), &uncut.into()),
             (Likeness::Raw, Some(policy), &plain.into()),
         ];
         let mut nearest: Option<(Likeness, f64)> = None;
@@ -136,7 +144,7 @@ impl Canary<'_> {
             tokens: answers.iter().map(|answer| answer.completion.tokens.len()).sum(),
             difference,
             tolerance,
-            likeness: nearest.map(|(likeness, _)| likeness),
+            advice: advice(nearest.map(|(likeness, _)| likeness), self.engine.advice()),
         })
         .into())
     }

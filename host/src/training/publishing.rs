@@ -3,15 +3,19 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use super::ahead::Ahead;
 use super::{Record, Training, TrainingError};
 use crate::checkpoint::Progress;
 use crate::rollout::RolloutError;
+use crate::team::Team;
 
 /// What came of publishing since the last step was written down.
 #[derive(Default)]
 pub(super) struct Published {
     canaries: BTreeMap<String, f64>,
     seconds: f64,
+    /// Seconds for which answers that were drawn ahead were waited for.
+    pub(super) waited: Option<f64>,
 }
 
 impl Training {
@@ -38,14 +42,24 @@ impl Training {
     /// Whether those that were published are those that have answered.
     pub(super) fn check_published(&mut self) -> Result<(), TrainingError> {
         let sampling = self.team.role_map.sampling(&self.config.rollout);
-        let team = (&self.team.policies, &self.team.role_map);
-        self.published.canaries = self.publication.check(team, &sampling, &self.team.ranks)?;
+        let Team { role_map, ranks, .. } = &self.team;
+        self.published.canaries = self.publication.check(role_map, &sampling, ranks)?;
         Ok(())
+    }
+
+    /// Take back what was published, once nobody asks for answers any more.
+    pub(super) fn withdraw(&mut self) -> Result<(), TrainingError> {
+        // What was drawn for a step that is not taken is of no use, nor is why it failed.
+        let _ = self.ahead.take().map(Ahead::wait);
+        Ok(self.publication.close(&self.team.ranks)?)
     }
 
     /// Write down what came of publishing.
     pub(super) fn note_publication(&mut self, record: &mut Record) {
-        let Published { canaries, seconds } = std::mem::take(&mut self.published);
+        let Published { canaries, seconds, waited } = std::mem::take(&mut self.published);
+        if let Some(waited) = waited {
+            record.timing.seconds.insert("waiting".to_owned(), waited);
+        }
         if !canaries.is_empty() {
             record.timing.seconds.insert("publication".to_owned(), seconds);
             record.canaries = canaries;

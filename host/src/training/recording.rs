@@ -36,6 +36,7 @@ impl Training {
             updates: BTreeMap::new(),
             largest_logprob_difference: None,
             canaries: BTreeMap::new(),
+            staleness: self.staleness,
             totals: self.progress.totals,
             validation: None,
             test: None,
@@ -136,7 +137,7 @@ impl Training {
 
     /// In how many steps the weights had learned that answered in this one.
     fn version_of(&self, policy: &str) -> usize {
-        let before = self.progress.step.saturating_sub(1);
+        let before = self.progress.step.saturating_sub(1 + self.staleness);
         match self.config.source_of(policy) {
             Some(_) => before - before % self.config.policies[policy].every,
             None if self.trainers.contains_key(policy) => before,

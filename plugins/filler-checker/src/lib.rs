@@ -45,6 +45,7 @@ impl Workflow for FillerChecker {
             .action("fill")
             .action("erase")
             .prompts(&[FILLER, CHECKER])
+            .messages_for_language_models(&[(FILLER, "{observation}"), (CHECKER, "{observation}")])
     }
 
     fn configure(

@@ -52,6 +52,11 @@ impl Workflow for GeneratorVerifierRefiner {
             .reusable()
             .setting(Kinds::setting())
             .prompts(&[GENERATOR, VERIFIER, REFINER])
+            .messages_for_language_models(&[
+                (GENERATOR, "{observation}"),
+                (VERIFIER, "{observation}\nThe solution: {solution}"),
+                (REFINER, "{observation}\nThe solution: {solution}\nThe verdict: {verdict}"),
+            ])
     }
 
     fn configure(

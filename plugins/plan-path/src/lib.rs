@@ -195,7 +195,7 @@ impl Environment for PlanPath {
 
 impl PlanPath {
     fn view_of(&self, seat: &Seat) -> View {
-        if self.is_executor_near && seat.role == EXECUTOR { View::Near } else { self.view }
+        if self.is_executor_near && seat.role == EXECUTOR { self.view.nearby() } else { self.view }
     }
 
     fn carry_out(&mut self, text: &str) -> Outcome {
@@ -357,6 +357,10 @@ mod tests {
         assert!(game.observe(&planner).starts_with("row+3 col+3 "));
         assert_eq!(game.observe(&executor), "W(-1,+0) W(+0,-1)");
         assert_ne!(game.rules(&planner), game.rules(&executor));
+        game.view = View::Text;
+        assert!(game.observe(&planner).contains("the goal is in row 4, column 4"));
+        assert_eq!(game.observe(&executor), "You cannot go U or L: there is a wall.");
+        assert!(game.rules(&executor).contains("walls or beyond the edge"));
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub enum View {
     Text,
     /// Only walls next to the player, one word each.
     Near,
+    /// The same in a sentence.
+    NearText,
 }
 
 impl View {
@@ -41,6 +43,7 @@ impl View {
             View::Map => map(board, here),
             View::Text => text(board, here),
             View::Near => near(board, here),
+            View::NearText => near_text(board, here),
         }
     }
 
@@ -68,7 +71,17 @@ impl View {
                  that there is a wall, or that the board ends, 1 row up, `W(+0,+1)` the same of \
                  the cell to the right. Where to go you have to be told."
             }
+            View::NearText => {
+                "You see neither the goal nor the board, only which of the cells next to you are \
+                 walls or beyond the edge. Where to go you have to be told. Write moves with \
+                 spaces between them: `U D L R` goes up, down, left and right."
+            }
         }
+    }
+
+    /// What somebody sees who is shown only what is near, where others have this view.
+    pub fn nearby(self) -> View {
+        if self == View::Text { View::NearText } else { View::Near }
     }
 
     /// Every word of an observation on a board of this size, and the moves; also
@@ -92,7 +105,7 @@ impl View {
                 words.extend((0..size).map(|column| format!("col:{column}")));
             }
             // It is for readers who know more words than can be listed.
-            View::Text => return Vec::new(),
+            View::Text | View::NearText => return Vec::new(),
             View::Near => {}
         }
         if has_near && self != View::List {
@@ -131,6 +144,15 @@ fn near(board: &Board, here: Cell) -> String {
     let walls = Move::ALL.map(|step| here.after(step)).into_iter();
     let walls = walls.filter(|&cell| !board.is_free(cell)).map(|cell| wall(here.offset_to(cell)));
     walls.collect::<Vec<_>>().join(" ")
+}
+
+fn near_text(board: &Board, here: Cell) -> String {
+    let blocked = |step: &&Move| !board.is_free(here.after(**step));
+    let walls: Vec<&str> = Move::ALL.iter().filter(blocked).map(|step| step.word()).collect();
+    match walls.is_empty() {
+        true => "You can go in all directions: U, D, L and R.".to_owned(),
+        false => format!("You cannot go {}: there is a wall.", walls.join(" or ")),
+    }
 }
 
 fn text(board: &Board, here: Cell) -> String {

@@ -46,6 +46,10 @@ impl Workflow for PlannerExecutor {
             .action("plan")
             .action("moves")
             .prompts(&[PLANNER, EXECUTOR])
+            .messages_for_language_models(&[
+                (PLANNER, "{observation}"),
+                (EXECUTOR, "{observation}\nThe planner proposes this plan: {plan}"),
+            ])
     }
 
     fn configure(

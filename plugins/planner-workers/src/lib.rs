@@ -77,6 +77,10 @@ impl Workflow for PlannerWorkers {
             ))
             .setting(Setting::integer("turns", "Actions of a worker at most.", 1..=8, 2))
             .prompts(&[PLANNER, WORKER])
+            .messages_for_language_models(&[
+                (PLANNER, "{observation}"),
+                (WORKER, "{observation}\nThe instruction: {instruction}"),
+            ])
     }
 
     fn configure(

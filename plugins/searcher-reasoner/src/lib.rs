@@ -55,6 +55,10 @@ impl Workflow for SearcherReasoner {
             .action(QUERY)
             .action(ANSWER)
             .prompts(&[SEARCHER, REASONER])
+            .messages_for_language_models(&[
+                (SEARCHER, "{observation}"),
+                (REASONER, "{observation}"),
+            ])
     }
 
     fn configure(

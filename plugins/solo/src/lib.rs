@@ -34,6 +34,7 @@ impl Workflow for Solo {
             .reusable()
             .setting(Kinds::setting())
             .prompts(&[PLAYER])
+            .messages_for_language_models(&[(PLAYER, "{observation}")])
     }
 
     fn configure(

@@ -1,7 +1,7 @@
 //! A server that behaves as vLLM 0.32 does, as far as adapters and answers go, and that can be
 //! told to go wrong as it goes wrong. `host serve --policy` answers underneath.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -29,8 +29,8 @@ pub enum Trap {
     ForgetsAfter(usize),
     /// After so many answers it knows no adapters.
     LosesAfter(usize),
-    /// Keys and values of the adapter that was loaded first for a policy.
-    KeepsOldKeys,
+    /// From this version of a policy on, keys and values are those of this version.
+    KeepsOldKeys(usize),
     /// Log-probabilities before temperature and cut-offs.
     Raw,
     /// Cuts off all but two tokens, as its `generation_config.json` says, whatever it is told.
@@ -68,6 +68,7 @@ struct State {
     names: Vec<String>,
     most_loaded: usize,
     seeds: Vec<u64>,
+    routes: BTreeSet<String>,
     answers: usize,
     is_dead: bool,
     evictions: usize,
@@ -128,10 +129,20 @@ impl Fake {
         self.state().evictions
     }
 
+    /// The routes that were asked for.
+    pub fn routes(&self) -> BTreeSet<String> {
+        self.state().routes.clone()
+    }
+
+    pub(super) fn has_trap(&self, trap: Trap) -> bool {
+        self.trap == trap
+    }
+
     fn answer(&self, path: &str, body: &Value) -> Option<(u16, Value)> {
         if self.state().is_dead {
             return None;
         }
+        self.state().routes.insert(path.to_owned());
         match path {
             "/v1/models" => Some((200, self.models())),
             "/server_info?config_format=json" if self.trap == Trap::FewSlotsTold => {
@@ -141,7 +152,8 @@ impl Fake {
             "/v1/load_lora_adapter" if self.trap != Trap::NoRuntimeLoading => Some(self.load(body)),
             "/v1/unload_lora_adapter" => Some(self.unload(body)),
             "/v1/completions" => self.complete(body),
-            _ => Some((404, json!({"detail": "Not Found"}))),
+            path if path.starts_with("/v1/") => Some((404, json!({"detail": "Not Found"}))),
+            path => self.answer_as_sglang(path, body),
         }
     }
 
@@ -155,7 +167,7 @@ impl Fake {
     }
 
     /// The files are only looked at; they are read when the adapter is asked.
-    fn load(&self, body: &Value) -> (u16, Value) {
+    pub(super) fn load(&self, body: &Value) -> (u16, Value) {
         let (name, path) = (&body["lora_name"], &body["lora_path"]);
         let (name, path) = (name.as_str().unwrap().to_owned(), path.as_str().unwrap().to_owned());
         let mut state = self.state();
@@ -178,7 +190,7 @@ impl Fake {
         (200, json!("Success: LoRA adapter added successfully."))
     }
 
-    fn unload(&self, body: &Value) -> (u16, Value) {
+    pub(super) fn unload(&self, body: &Value) -> (u16, Value) {
         let mut state = self.state();
         let before = state.adapters.len();
         state.adapters.retain(|known| Some(known.name.as_str()) != body["lora_name"].as_str());
@@ -188,7 +200,7 @@ impl Fake {
         }
     }
 
-    fn complete(&self, body: &Value) -> Option<(u16, Value)> {
+    pub(super) fn complete(&self, body: &Value) -> Option<(u16, Value)> {
         let name = body["model"].as_str().unwrap();
         let number = {
             let mut state = self.state();
@@ -280,7 +292,10 @@ impl Fake {
     /// What keys and values are kept by: the name.
     fn key(&self, name: &str) -> String {
         match self.trap {
-            Trap::KeepsOldKeys => name.rsplit_once("-v").unwrap().0.to_owned(),
+            Trap::KeepsOldKeys(first) => {
+                let (policy, version) = name.rsplit_once("-v").unwrap();
+                format!("{policy}-v{}", first.min(version.parse().unwrap()))
+            }
             _ => name.to_owned(),
         }
     }
@@ -319,7 +334,7 @@ impl Fake {
     }
 
     /// The log-probabilities of an answer before temperature and cut-offs.
-    fn raw(&self, asked: &Value, answer: &Value) -> Vec<f64> {
+    pub(super) fn raw(&self, asked: &Value, answer: &Value) -> Vec<f64> {
         let ids = |list: &Value| -> Vec<String> {
             list.as_array().unwrap().iter().map(Value::to_string).collect()
         };

@@ -17,8 +17,8 @@ use crate::error::ExitCode;
 use crate::installation::plugin_folders;
 use crate::loading::load_plugins;
 use crate::plugin::{
-    ActionKind, EnvironmentDescription, EnvironmentPlugin, Grants, Needs, Plugin, PluginError,
-    PluginLibrary, Setting, WorkflowPlugin,
+    ActionKind, EnvironmentPlugin, Grants, Needs, Plugin, PluginError, PluginLibrary, Setting,
+    WorkflowPlugin,
 };
 use crate::sandbox::Sandbox;
 use crate::storage::list_folder;
@@ -181,17 +181,17 @@ fn inspect_environment(environment: &EnvironmentPlugin, table: &toml::Table) -> 
         actions.map(|kind| vec![kind.name.clone(), kind.summary.clone()]).collect();
     report::table(&["action", "text"], &rows);
     inspect_settings("environment", &description.settings);
-    inspect_presets(description);
+    inspect_presets("environment", description.presets());
     Ok(())
 }
 
-fn inspect_presets(description: &EnvironmentDescription) {
+fn inspect_presets(kind: &str, presets: Vec<Preset>) {
     let row =
         |preset: Preset| vec![preset.name, preset.settings.replace('\n', ", "), preset.summary];
-    let rows: Vec<Vec<String>> = description.presets().into_iter().map(row).collect();
+    let rows: Vec<Vec<String>> = presets.into_iter().map(row).collect();
     if !rows.is_empty() {
         report::line("");
-        report::table(&["environment.preset", "settings", "meaning"], &rows);
+        report::table(&[&format!("{kind}.preset"), "settings", "meaning"], &rows);
     }
 }
 
@@ -229,6 +229,7 @@ fn inspect_workflow(workflow: &WorkflowPlugin, table: &toml::Table) -> anyhow::R
         .collect();
     report::table(&["role", "seats", "task"], &rows);
     inspect_settings("workflow", &description.settings);
+    inspect_presets("workflow", description.presets());
     Ok(())
 }
 

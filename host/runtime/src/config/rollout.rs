@@ -117,6 +117,10 @@ table! {
         pub stop: Vec<String> = Vec::new();
         /// Whether all answers are waited for before any is played.
         pub scheduling: Scheduling = Scheduling::Auto;
+        /// With 1, the answers of a step may be drawn while the step before is learned from, by
+        /// the policies as they were until then; where servers draw them
+        /// (`policies.<name>.sampler`).
+        pub staleness: usize = 0, 0..=1;
         /// Memory for keys and values in GiB; 0 takes a part of what is free.
         pub cache_gib: f64 = 0.0, 0.0..=65_536.0;
         /// Which answers are drawn, and which of them episodes go on from.

@@ -3,14 +3,26 @@
 use super::ConfigError;
 use super::check::require;
 use super::remote::RemoteConfig;
-use super::table::{above, table};
+use super::table::{above, choices, table};
+
+choices! {
+    /// What serves where answers are drawn.
+    pub enum EngineKind {
+        /// vLLM, or what speaks as it does, such as `host serve --policy`.
+        Vllm,
+        /// SGLang.
+        Sglang,
+    }
+}
 
 table! {
-    /// A server like vLLM that has the policy's base and is given the policy's adapter anew
+    /// A server of vLLM or SGLang that has the policy's base and is given the policy's adapter anew
     /// before every step. It draws the answers; the training is here.
     pub struct SamplerConfig {
         /// Where the interface begins, such as `http://127.0.0.1:8000/v1`.
         pub url: String = String::new();
+        /// What serves there: `vllm` or `sglang`.
+        pub engine: EngineKind = EngineKind::Vllm;
         /// What the base is called there; without it the only model that is no adapter.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub model: Option<String> = None;

@@ -115,7 +115,8 @@ impl Stage {
         let environment = library.environment(entry.environment.as_deref())?.clone();
         let workflow = library.workflow(entry.workflow.as_deref(), &environment)?;
         let settings = environment.settings_for(config.audience(), &entry.settings)?;
-        let workflow_settings = workflow.settings(&entry.workflow_settings)?;
+        let workflow_settings =
+            workflow.settings_for(config.audience(), &entry.workflow_settings)?;
         let configuration =
             workflow.configure(&workflow_settings, &environment.description().actions)?;
         let seats = configuration.roles.iter().flat_map(|role| {

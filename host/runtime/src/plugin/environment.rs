@@ -42,7 +42,8 @@ impl EnvironmentPlugin {
             Description::check,
         )?;
         plugin.check_needs(&description.needs)?;
-        let presets = Presets::of(&description).map_err(|reason| PluginError::Description {
+        let presets = Presets::of(description.presets(), &description.settings);
+        let presets = presets.map_err(|reason| PluginError::Description {
             file: plugin.file().to_owned(),
             kind: "environment",
             reason,
@@ -81,11 +82,7 @@ impl EnvironmentPlugin {
         audience: Audience,
         table: &toml::Table,
     ) -> Result<Settings, PluginError> {
-        let presets = &self.shared.presets;
-        let whole = presets.spelled_out(table).map(|table| match audience {
-            Audience::Words => table,
-            Audience::Language => presets.for_language_models(table),
-        });
+        let whole = self.shared.presets.whole(audience, table);
         let resolved =
             whole.and_then(|table| Settings::resolve(&self.description().settings, &table));
         resolved.map_err(|error| PluginError::Setting {

@@ -1,39 +1,53 @@
 //! Presets: values of several settings under one name.
 
-use plugin_sdk::environment::Description;
 use plugin_sdk::preset::{LANGUAGE_MODEL, PRESET};
 
+use plugin_sdk::{Preset, Setting};
+
 use super::setting::{SettingError, Settings};
+use crate::config::Audience;
 use crate::error::suggestion;
 
-/// The presets of an environment, by name.
+/// The presets of an environment or a workflow, by name.
 #[derive(Debug)]
 pub(super) struct Presets(Vec<(String, toml::Table)>);
 
 impl Presets {
-    /// Those of a description; what is wrong with them, if something is.
-    pub(super) fn of(description: &Description) -> Result<Self, String> {
-        let presets = description.presets();
-        let taken = description.settings.iter().any(|setting| setting.name == PRESET);
+    /// Those of a description with these settings; what is wrong with them, if something is.
+    pub(super) fn of(presets: Vec<Preset>, settings: &[Setting]) -> Result<Self, String> {
+        let taken = settings.iter().any(|setting| setting.name == PRESET);
         if taken && !presets.is_empty() {
             return Err(format!("it has presets, so no setting may be named `{PRESET}`"));
         }
-        let read = |preset: plugin_sdk::Preset| {
+        let read = |preset: Preset| {
             let fault =
                 |reason: &dyn std::fmt::Display| format!("the preset `{}`: {reason}", preset.name);
             let table: toml::Table = preset
                 .settings
                 .parse()
                 .map_err(|error: toml::de::Error| fault(&error.message()))?;
-            Settings::resolve(&description.settings, &table).map_err(|error| fault(&error))?;
+            Settings::resolve(settings, &table).map_err(|error| fault(&error))?;
             Ok((preset.name, table))
         };
         Ok(Presets(presets.into_iter().map(read).collect::<Result<_, String>>()?))
     }
 
+    /// What the user's table says to these readers, with what presets say besides.
+    pub(super) fn whole(
+        &self,
+        audience: Audience,
+        table: &toml::Table,
+    ) -> Result<toml::Table, SettingError> {
+        let table = self.spelled_out(table)?;
+        Ok(match audience {
+            Audience::Words => table,
+            Audience::Language => self.for_language_models(table),
+        })
+    }
+
     /// The user's table with what the preset that it names says in place of the
     /// name; what the user says besides wins.
-    pub(super) fn spelled_out(&self, table: &toml::Table) -> Result<toml::Table, SettingError> {
+    fn spelled_out(&self, table: &toml::Table) -> Result<toml::Table, SettingError> {
         let Some(given) = table.get(PRESET).filter(|_| !self.0.is_empty()) else {
             return Ok(table.clone());
         };
@@ -49,7 +63,7 @@ impl Presets {
     }
 
     /// What is said, over the preset for language models.
-    pub(super) fn for_language_models(&self, table: toml::Table) -> toml::Table {
+    fn for_language_models(&self, table: toml::Table) -> toml::Table {
         let preset = self.0.iter().find(|(name, _)| name == LANGUAGE_MODEL);
         let mut whole = preset.map(|(_, preset)| preset.clone()).unwrap_or_default();
         whole.extend(table);
@@ -59,9 +73,13 @@ impl Presets {
 
 #[cfg(test)]
 mod tests {
-    use plugin_sdk::Setting;
+    use plugin_sdk::environment::Description;
 
     use super::*;
+
+    fn of(description: &Description) -> Result<Presets, String> {
+        Presets::of(description.presets(), &description.settings)
+    }
 
     fn described() -> Description {
         Description::new("maze", "1.0.0", "A maze.")
@@ -72,7 +90,7 @@ mod tests {
     }
 
     fn spelled_out(table: &str) -> Result<String, String> {
-        let presets = Presets::of(&described()).unwrap();
+        let presets = of(&described()).unwrap();
         let whole = presets.spelled_out(&table.parse().unwrap());
         whole.map(|table| table.to_string()).map_err(|error| error.to_string())
     }
@@ -86,7 +104,7 @@ mod tests {
     #[test]
     fn language_models_get_their_preset_below_what_is_said() {
         let described = described().preset("language-model", "", &[("walls", 9.into())]);
-        let presets = Presets::of(&described).unwrap();
+        let presets = of(&described).unwrap();
         let shown = |said: &str| {
             let table = presets.spelled_out(&said.parse().unwrap()).unwrap();
             presets.for_language_models(table).to_string()

@@ -12,8 +12,10 @@ use super::error::PluginError;
 use super::failure::{Cause, Identity, PluginFailure};
 use super::instance::Instance;
 use super::kept::{Kept, Used};
+use super::preset::Presets;
 use super::session::{LiveSession, SessionState};
 use super::setting::Settings;
+use crate::config::Audience;
 use crate::seed::Seed;
 
 /// A workflow has no task, so there is only one source of chance for all.
@@ -30,6 +32,7 @@ pub(super) struct Workflow {
     plugin: Plugin,
     identity: Identity,
     description: Description,
+    presets: Presets,
     pub(super) kept: Kept<Guest>,
 }
 
@@ -43,9 +46,15 @@ impl WorkflowPlugin {
             Description::check,
         )?;
         plugin.check_needs(&description.needs)?;
+        let presets = Presets::of(description.presets(), &description.settings);
+        let presets = presets.map_err(|reason| PluginError::Description {
+            file: plugin.file().to_owned(),
+            kind: "workflow",
+            reason,
+        })?;
         let identity = Identity::new(&description.name, &description.version);
         let kept = Kept::new(description.is_reusable());
-        let shared = Workflow { plugin: plugin.clone(), identity, description, kept };
+        let shared = Workflow { plugin: plugin.clone(), identity, description, presets, kept };
         Ok(Some(WorkflowPlugin { shared: Arc::new(shared) }))
     }
 
@@ -64,10 +73,26 @@ impl WorkflowPlugin {
         &self.shared.plugin
     }
 
-    /// The user's `[workflow]` table, checked and completed.
+    /// The user's `[workflow]` table, checked and completed: from the preset that it names, and
+    /// otherwise with defaults.
     pub fn settings(&self, table: &toml::Table) -> Result<Settings, PluginError> {
-        Settings::resolve(&self.description().settings, table).map_err(|error| {
-            PluginError::Setting { kind: "workflow", plugin: self.name().to_owned(), error }
+        self.settings_for(Audience::Words, table)
+    }
+
+    /// The same where language models read what roles are told, if it has a preset for them:
+    /// below what the user says.
+    pub fn settings_for(
+        &self,
+        audience: Audience,
+        table: &toml::Table,
+    ) -> Result<Settings, PluginError> {
+        let whole = self.shared.presets.whole(audience, table);
+        let resolved =
+            whole.and_then(|table| Settings::resolve(&self.description().settings, &table));
+        resolved.map_err(|error| PluginError::Setting {
+            kind: "workflow",
+            plugin: self.name().to_owned(),
+            error,
         })
     }
 

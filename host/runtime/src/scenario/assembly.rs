@@ -35,7 +35,7 @@ impl Scenario {
         let workflow = library.workflow_for(name, environment.description(), beside)?;
         let environment_settings = environment.settings_for(audience, &entry.settings)?;
         let environment_configuration = environment.configure(&environment_settings)?;
-        let workflow_settings = workflow.settings(&entry.workflow_settings)?;
+        let workflow_settings = workflow.settings_for(audience, &entry.workflow_settings)?;
         let workflow_configuration =
             workflow.configure(&workflow_settings, &environment.description().actions)?;
         let records = open_records(&entry.tasks, environment.name(), &environment_configuration)?;

@@ -1,12 +1,15 @@
-//! An engine on a server, such as vLLM, that draws answers for a policy trained here.
+//! An engine on a server, vLLM or SGLang, that draws answers for a policy trained here.
 //!
 //! The server has the policy's base and is given its adapter, under another name each time,
 //! by the path of a folder. Prompts and answers cross as token ids with log-probabilities,
-//! so nothing is tokenized twice. `draw` knows the fields of requests and answers, `survey`
-//! what a server tells of itself.
+//! so nothing is tokenized twice. `dialect` says what differs from engine to engine, `draw` what
+//! must be true of an answer, `survey` what a server tells of itself.
 
+mod dialect;
 mod draw;
+mod sglang;
 mod survey;
+mod vllm;
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -26,6 +29,8 @@ use crate::policy::prompt::{TokenCodec, Wording};
 use crate::policy::sampling::Sampling;
 use crate::seed::Seed;
 use crate::trajectory::Completion;
+use dialect::Dialect;
+pub use dialect::EngineAdvice;
 use draw::Drawing;
 use survey::Survey;
 
@@ -33,6 +38,7 @@ use survey::Survey;
 #[derive(Debug)]
 pub struct RemoteEngine {
     server: Server,
+    dialect: &'static dyn Dialect,
     /// The base, as the server calls it.
     base: String,
     wording: Wording,
@@ -60,11 +66,13 @@ impl RemoteEngine {
         let failed = |reason| PolicyError::Remote { url: config.url.clone(), reason };
         let key = ApiKey::from_variable(config.api_key_env.as_deref()).map_err(failed)?;
         let server = Server::new(&config.server(), key);
+        let dialect = dialect::dialect(config.engine);
         let told = |failure: RemoteFailure| {
-            failed(format!("{}; {}", server.shown(failure).message, how_to_start(adapters, rank)))
+            let message = server.shown(failure).message;
+            failed(format!("{message}; start it with {}", dialect.start(adapters, rank)))
         };
-        let survey = Survey::of(&server, config.model.as_deref()).map_err(told)?;
-        survey.check_slots(adapters, rank).map_err(failed)?;
+        let survey = Survey::of(&server, dialect, config.model.as_deref()).map_err(told)?;
+        survey.check_slots(dialect, (adapters, rank)).map_err(failed)?;
         let own = usize::try_from(policy.config().max_position_embeddings).unwrap_or(usize::MAX);
         let positions = survey.positions.map_or(own, |there| there.min(own));
         Ok(RemoteEngine {
@@ -76,6 +84,7 @@ impl RemoteEngine {
             concurrency: config.concurrency.max(1),
             adapter: RwLock::new(survey.base),
             server,
+            dialect,
         })
     }
 
@@ -100,25 +109,13 @@ impl RemoteEngine {
     /// If it does not load it.
     pub fn load(&self, name: &str, folder: &Path) -> Result<(), RemoteFailure> {
         let path = folder.display().to_string();
-        let reply =
-            self.post("load_lora_adapter", &json!({"lora_name": name, "lora_path": path}))?;
-        if reply.is_success() {
+        let body = json!({"lora_name": name, "lora_path": path});
+        let reply = self.post(self.dialect.load(), &body)?;
+        // Names are used once, so a loaded one is this one, asked for again after a lost answer.
+        if reply.is_success() || self.has(name, &path)? {
             return Ok(());
         }
-        let text = reply.text();
-        // Names are used once, so it may only be this one, asked for again after a lost answer.
-        if reply.status == 400 && text.contains("already") && self.has(name, &path)? {
-            return Ok(());
-        }
-        let advice = match reply.status {
-            404 if text.contains("\"detail\"") || !text.contains(name) => {
-                "it takes no adapters while it runs: start it with \
-                 VLLM_ALLOW_RUNTIME_LORA_UPDATING=1 and `--enable-lora`"
-                    .to_owned()
-            }
-            404 => format!("it must see the folder `{path}` under this path"),
-            _ => "see what it says of rank (`--max-lora-rank`), names and files".to_owned(),
-        };
+        let advice = self.dialect.when_not_loaded(&reply, name, &path);
         let message =
             format!("it did not load the adapter `{name}`: {}; {advice}", reply.refusal());
         Err(self.server.shown(RemoteFailureKind::Refused.because(message)))
@@ -134,8 +131,9 @@ impl RemoteEngine {
     /// # Errors
     /// If the server does not answer.
     pub fn unload(&self, name: &str) -> Result<(), RemoteFailure> {
-        let reply = self.post("unload_lora_adapter", &json!({"lora_name": name}))?;
-        match reply.is_success() || reply.status == 404 {
+        let reply = self.post(self.dialect.unload(), &json!({"lora_name": name}))?;
+        let knows = |(known, _): &(String, Option<String>)| known == name;
+        match reply.is_success() || !Survey::adapters(&self.server)?.iter().any(knows) {
             true => Ok(()),
             false => Err(self.server.shown(reply.refusal())),
         }
@@ -238,7 +236,7 @@ impl RemoteEngine {
                 return None;
             }
             let drawing = Drawing { adapter, prompt, seed: *seed, sampling, codec: &self.codec };
-            let answer = drawing.ask(&self.server, self.vocabulary);
+            let answer = drawing.ask((&self.server, self.dialect), self.vocabulary);
             answer.map_err(|told| failure.set(self.server.shown(told))).ok()
         };
         let answers = parallel::in_order(self.concurrency, jobs, draw);
@@ -252,14 +250,9 @@ impl RemoteEngine {
     pub fn base(&self) -> &str {
         &self.base
     }
-}
 
-/// What to start where no server is found that would do.
-fn how_to_start(adapters: usize, rank: i64) -> String {
-    format!(
-        "start it with VLLM_ALLOW_RUNTIME_LORA_UPDATING=1 vllm serve BASE --enable-lora \
-         --max-lora-rank {} --max-loras {adapters} --logprobs-mode processed_logprobs \
-         --generation-config vllm",
-        survey::accepted_rank(rank)
-    )
+    /// What to do if it answers otherwise than the policy does.
+    pub fn advice(&self) -> &'static EngineAdvice {
+        self.dialect.advice()
+    }
 }

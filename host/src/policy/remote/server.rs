@@ -100,14 +100,15 @@ impl Server {
     }
 
     /// Ask for `path`, with a JSON body to be posted if there is one, and
-    /// again after whatever may pass. `draw` spreads the pauses.
+    /// again after whatever may pass. A path with a `/` before it lies beside the
+    /// interface and not in it. `draw` spreads the pauses.
     pub(super) fn ask(
         &self,
         path: &str,
         body: Option<&[u8]>,
         draw: Seed,
     ) -> Result<Reply, RemoteFailure> {
-        let url = format!("{}/{path}", self.url);
+        let url = self.address(path);
         let mut attempt = 0;
         loop {
             let (failure, retry_after) = match self.ask_once(&url, body) {
@@ -128,10 +129,16 @@ impl Server {
         }
     }
 
-    /// Ask once for what lies beside the interface and not in it.
-    pub(super) fn ask_beside(&self, path: &str) -> Result<Reply, RemoteFailure> {
-        let root = self.url.strip_suffix("/v1").unwrap_or(&self.url);
-        self.ask_once(&format!("{root}/{path}"), None)
+    /// Ask once for what need not be there.
+    pub(super) fn try_get(&self, path: &str) -> Result<Reply, RemoteFailure> {
+        self.ask_once(&self.address(path), None)
+    }
+
+    fn address(&self, path: &str) -> String {
+        match path.starts_with('/') {
+            true => format!("{}{path}", self.url.strip_suffix("/v1").unwrap_or(&self.url)),
+            false => format!("{}/{path}", self.url),
+        }
     }
 
     fn ask_once(&self, url: &str, body: Option<&[u8]>) -> Result<Reply, RemoteFailure> {

@@ -1,11 +1,9 @@
-//! One answer: how it is asked for, and what must be true of it.
+//! One answer: asking for it, and what must be true of it.
 
-use serde::Deserialize;
-use serde_json::{Value, json};
-
-use super::super::failure::{RemoteFailure, RemoteFailureKind};
-use super::super::server::{Reply, Server};
+use super::dialect::{Dialect, Drawn, EngineAdvice};
 use crate::policy::prompt::TokenCodec;
+use crate::policy::remote::failure::{RemoteFailure, RemoteFailureKind};
+use crate::policy::remote::server::Server;
 use crate::policy::sampling::Sampling;
 use crate::seed::Seed;
 use crate::trajectory::{Completion, StopReason};
@@ -22,107 +20,36 @@ pub(super) struct Drawing<'a> {
     pub(super) codec: &'a TokenCodec,
 }
 
-#[derive(Deserialize)]
-struct Answer {
-    choices: Vec<Choice>,
-}
-
-#[derive(Deserialize)]
-struct Choice {
-    token_ids: Option<Vec<u32>>,
-    prompt_token_ids: Option<Vec<u32>>,
-    logprobs: Option<Scored>,
-    finish_reason: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Scored {
-    token_logprobs: Option<Vec<Option<f64>>>,
-}
-
 impl Drawing<'_> {
-    /// Everything that decides the distribution is said, also where it is off: what is not said
-    /// is taken from the model's `generation_config.json`, unless the server is told otherwise.
-    fn body(&self) -> Value {
-        let Sampling { temperature, top_p, top_k, min_p, repetition_penalty, .. } = self.sampling;
-        let top_k = if *top_k == 0 { json!(-1) } else { json!(top_k) };
-        let mut body = json!({
-            "model": self.adapter,
-            "prompt": self.prompt,
-            "n": 1,
-            "max_tokens": self.sampling.max_completion_tokens,
-            "temperature": temperature,
-            "top_p": top_p,
-            "top_k": top_k,
-            "min_p": min_p,
-            "repetition_penalty": repetition_penalty,
-            "presence_penalty": 0.0,
-            "frequency_penalty": 0.0,
-            // JSON numbers are exact to 53 bits.
-            "seed": self.seed.value() >> 11,
-            "logprobs": 0,
-            "return_token_ids": true,
-            "stop_token_ids": &*self.codec.ends,
-            "stream": false,
-        });
-        if !self.sampling.stop.is_empty() {
-            body["stop"] = json!(self.sampling.stop);
-        }
-        body
-    }
-
     pub(super) fn ask(
         &self,
-        server: &Server,
+        (server, dialect): (&Server, &dyn Dialect),
         vocabulary: usize,
     ) -> Result<Completion, RemoteFailure> {
-        let body = self.body().to_string();
-        let reply = server.ask("completions", Some(body.as_bytes()), self.seed)?;
+        let body = dialect.question(self).to_string();
+        let reply = server.ask(dialect.draw(), Some(body.as_bytes()), self.seed)?;
         if !reply.is_success() {
-            return Err(self.refusal(&reply));
+            let unknown = || format!("it does not answer as `{}`", self.adapter);
+            let meaning = dialect.meaning(&reply, self.adapter).unwrap_or_else(unknown);
+            let message = format!("{meaning}; {}", reply.refusal());
+            return Err(RemoteFailureKind::Refused.because(message));
         }
-        self.read(&reply.body, vocabulary)
-    }
-
-    fn refusal(&self, reply: &Reply) -> RemoteFailure {
-        let (text, adapter) = (reply.text(), self.adapter);
-        let meaning = if text.contains("Out of range float values") {
-            format!(
-                "`{adapter}` gives infinities or NaN there: its weights have diverged, or the \
-                 server's type of weights is too narrow (`--dtype`)"
-            )
-        } else if reply.status == 404 {
-            format!(
-                "it no longer has the adapter `{adapter}`: it was started anew, or more adapters \
-                 are loaded than it has room for (`--max-loras`)"
-            )
-        } else {
-            format!("it does not answer as `{adapter}`")
-        };
-        RemoteFailureKind::Refused.because(format!("{meaning}; {}", reply.refusal()))
+        let malformed = |message: String| RemoteFailureKind::Malformed.because(message);
+        let drawn = dialect.read(&reply.body).map_err(malformed)?;
+        let advice = dialect.advice();
+        self.check(drawn, vocabulary, advice)
     }
 
     /// The answer, if it is one that can be learned from.
-    fn read(&self, body: &[u8], vocabulary: usize) -> Result<Completion, RemoteFailure> {
+    fn check(
+        &self,
+        drawn: Drawn,
+        vocabulary: usize,
+        advice: &EngineAdvice,
+    ) -> Result<Completion, RemoteFailure> {
         let malformed = |message: String| RemoteFailureKind::Malformed.because(message);
-        let answer: Answer = serde_json::from_slice(body).map_err(|error| {
-            malformed(format!("the server's answer is not a completion as expected: {error}"))
-        })?;
-        let [choice] = &answer.choices[..] else {
-            let count = answer.choices.len();
-            return Err(malformed(format!(
-                "the server gave {count} answers where 1 was asked for"
-            )));
-        };
-        let tokens = choice.token_ids.clone().ok_or_else(|| {
-            malformed(
-                "the server's answer has no `token_ids`, although `return_token_ids` was asked \
-                 for: it needs a vLLM that knows the field"
-                    .to_owned(),
-            )
-        })?;
-        let read_otherwise = |prompt: &Vec<u32>| prompt[..] != *self.prompt;
-        if choice.prompt_token_ids.as_ref().is_some_and(read_otherwise) {
+        let Drawn { tokens, logprobs, reason, prompt } = drawn;
+        if prompt.is_some_and(|prompt| !prompt.is(self.prompt)) {
             return Err(malformed("the server read another prompt than it was given".to_owned()));
         }
         if let Some(token) = tokens.iter().find(|token| **token as usize >= vocabulary) {
@@ -131,9 +58,8 @@ impl Drawing<'_> {
                  another model"
             )));
         }
-        let scored = choice.logprobs.as_ref().and_then(|scored| scored.token_logprobs.as_ref());
-        let logprobs = logprobs(scored, tokens.len()).map_err(malformed)?;
-        let stop = self.stop(&tokens, choice.finish_reason.as_deref())?;
+        let logprobs = finite(&logprobs, tokens.len(), advice).map_err(malformed)?;
+        let stop = self.stop(&tokens, reason.as_deref())?;
         let decoded = self.codec.tokenizer.decode(&tokens);
         let mut text = decoded.map_err(|error| malformed(error.to_string()))?;
         if stop == StopReason::Sequence {
@@ -172,10 +98,11 @@ impl Drawing<'_> {
 }
 
 /// One finite number for each token.
-fn logprobs(scored: Option<&Vec<Option<f64>>>, tokens: usize) -> Result<Vec<f32>, String> {
-    let Some(scored) = scored else {
-        return Err("the server's answer has no log-probabilities (`logprobs`)".to_owned());
-    };
+fn finite(
+    scored: &[Option<f64>],
+    tokens: usize,
+    advice: &EngineAdvice,
+) -> Result<Vec<f32>, String> {
     if scored.len() != tokens {
         return Err(format!(
             "the server's answer has {tokens} tokens, but {} log-probabilities",
@@ -186,9 +113,10 @@ fn logprobs(scored: Option<&Vec<Option<f64>>>, tokens: usize) -> Result<Vec<f32>
     let numbers: Option<Vec<f32>> =
         scored.iter().map(|number| fits(number).map(|it| it as f32)).collect();
     numbers.ok_or_else(|| {
-        "a log-probability in the server's answer is missing or is none (above 0, infinite or \
-         NaN): the weights there have diverged, or it gives logits \
-         (`--logprobs-mode processed_logprobs`)"
-            .to_owned()
+        format!(
+            "a log-probability in the server's answer is missing or is none (above 0, infinite or \
+             NaN): the weights there have diverged, or it gives logits; {}",
+            advice.temperature
+        )
     })
 }

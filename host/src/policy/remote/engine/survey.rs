@@ -5,11 +5,9 @@ use serde_json::Value;
 
 use super::super::failure::{RemoteFailure, RemoteFailureKind};
 use super::super::server::Server;
+use super::dialect::Dialect;
 use super::quoted_list;
 use crate::seed::Seed;
-
-/// Ranks that vLLM makes room for.
-const RANKS: [i64; 8] = [8, 16, 32, 64, 128, 256, 320, 512];
 
 /// What a server tells of itself.
 pub(super) struct Survey {
@@ -17,7 +15,7 @@ pub(super) struct Survey {
     pub(super) base: String,
     /// Tokens that a prompt and its answer may have.
     pub(super) positions: Option<usize>,
-    /// Its settings, where it tells them (vLLM's VLLM_SERVER_DEV_MODE).
+    /// Its settings, where it tells them.
     settings: Option<Value>,
 }
 
@@ -36,7 +34,11 @@ struct Model {
 
 impl Survey {
     /// Ask the server; `wanted` is the base's name, if somebody said it.
-    pub(super) fn of(server: &Server, wanted: Option<&str>) -> Result<Self, RemoteFailure> {
+    pub(super) fn of(
+        server: &Server,
+        dialect: &dyn Dialect,
+        wanted: Option<&str>,
+    ) -> Result<Self, RemoteFailure> {
         let mut bases = models(server)?;
         bases.retain(|model| model.parent.is_none());
         let names = quoted_list(bases.iter().map(|model| model.id.as_str()));
@@ -52,7 +54,7 @@ impl Survey {
             return Err(RemoteFailureKind::Refused.because(reason));
         };
         let Model { id: base, max_model_len: positions, .. } = bases.swap_remove(found);
-        Ok(Survey { base, positions, settings: settings(server) })
+        Ok(Survey { base, positions, settings: settings(server, dialect) })
     }
 
     /// Adapters on the server: what each is called, and the path it was read from.
@@ -64,13 +66,13 @@ impl Survey {
     }
 
     /// Refuse a server that says that it cannot hold so many adapters of this rank.
-    pub(super) fn check_slots(&self, adapters: usize, rank: i64) -> Result<(), String> {
+    pub(super) fn check_slots(
+        &self,
+        dialect: &dyn Dialect,
+        (adapters, rank): (usize, i64),
+    ) -> Result<(), String> {
         let number = |key| self.settings.as_ref().and_then(|all| find(all, key)?.as_i64());
-        let (needed, accepted) = (i64::try_from(adapters).unwrap_or(i64::MAX), accepted_rank(rank));
-        for (key, flag, needed) in [
-            ("max_loras", "--max-loras", needed),
-            ("max_lora_rank", "--max-lora-rank", accepted.max(rank)),
-        ] {
+        for (key, flag, needed) in dialect.needs(adapters, rank) {
             if let Some(there) = number(key).filter(|there| *there < needed) {
                 return Err(format!(
                     "it was started with `{flag} {there}`, and {needed} are needed; start it with \
@@ -80,11 +82,6 @@ impl Survey {
         }
         Ok(())
     }
-}
-
-/// The least rank that vLLM makes room for and that is enough.
-pub(super) fn accepted_rank(rank: i64) -> i64 {
-    RANKS.into_iter().find(|accepted| *accepted >= rank).unwrap_or(rank)
 }
 
 fn models(server: &Server) -> Result<Vec<Model>, RemoteFailure> {
@@ -102,8 +99,8 @@ fn models(server: &Server) -> Result<Vec<Model>, RemoteFailure> {
 }
 
 /// The server's settings. Most servers do not tell them.
-fn settings(server: &Server) -> Option<Value> {
-    let reply = server.ask_beside("server_info?config_format=json").ok()?;
+fn settings(server: &Server, dialect: &dyn Dialect) -> Option<Value> {
+    let reply = server.try_get(dialect.settings()).ok()?;
     reply.is_success().then(|| serde_json::from_slice(&reply.body).ok())?
 }
 

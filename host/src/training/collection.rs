@@ -1,0 +1,73 @@
+//! The answers of a step: its episodes, and those of further tasks where some taught nothing.
+
+use std::collections::BTreeSet;
+
+use super::TrainingError;
+use crate::advantage::{Memory, compare};
+use crate::config::Config;
+use crate::curriculum::{Standings, training_tasks};
+use crate::family::Family;
+use crate::ranks::Ranks;
+use crate::rollout::{Policies, RoleMap, Rollout, collect_among};
+use crate::seed::Seed;
+use crate::trajectory::Sample;
+
+/// What the episodes of a step depend on.
+#[derive(Clone, Copy)]
+pub(super) struct Collection<'a> {
+    pub(super) config: &'a Config,
+    pub(super) families: &'a [Family],
+    pub(super) role_map: &'a RoleMap,
+    pub(super) policies: &'a Policies,
+    pub(super) ranks: &'a Ranks,
+    pub(super) standings: &'a Standings,
+    pub(super) estimator: &'a Memory,
+    /// Of the run's training.
+    pub(super) seed: Seed,
+    /// From 1.
+    pub(super) step: usize,
+}
+
+impl Collection<'_> {
+    /// The step's episodes; those of tasks that taught nothing are followed by as many of further
+    /// tasks, as often as `rollout.refill` says (dynamic sampling: DAPO, arXiv 2503.14476).
+    pub(super) fn collect(&self) -> Result<Rollout, TrainingError> {
+        let count = self.config.rollout.tasks_per_step;
+        let (mut rollout, mut tasks) = (self.play(0, count)?, count);
+        for round in 1..=self.config.rollout.refill {
+            let missing = count.saturating_sub(self.count_lessons(&rollout.samples));
+            if missing == 0 {
+                break;
+            }
+            rollout.append(self.play(round, missing)?, tasks);
+            tasks += missing;
+        }
+        Ok(rollout)
+    }
+
+    /// Episodes of so many tasks; every round of a step has tasks of its own.
+    fn play(&self, round: usize, count: usize) -> Result<Rollout, TrainingError> {
+        let (mut seed, mut order) = (self.seed.at(self.step as u64), self.seed.named("order"));
+        if round > 0 {
+            [seed, order] = [seed, order].map(|seed| seed.named("refill").at(round as u64));
+        }
+        let first = (self.step as u64 - 1) * self.config.rollout.tasks_per_step as u64;
+        let tasks = training_tasks(self.families, self.standings, first, count, seed, order);
+        let (settings, alpha) = (&self.config.rollout, self.config.advantage.alpha);
+        let (ranks, role_map) = (self.ranks, self.role_map);
+        Ok(collect_among(ranks, role_map, self.policies, &tasks, settings, alpha)?)
+    }
+
+    /// Tasks with answers that are worth more or less than those they are compared with.
+    fn count_lessons(&self, samples: &[Sample]) -> usize {
+        let learns = |sample: &Sample| self.role_map.learns_from(sample);
+        let mut estimator = self.estimator.clone();
+        let credits =
+            compare(samples, &self.config.advantage, &mut estimator, learns).credits.advantages;
+        let taught = samples
+            .iter()
+            .zip(credits)
+            .filter(|(_, advantage)| advantage.is_some_and(|advantage| advantage != 0.0));
+        taught.map(|(sample, _)| sample.task).collect::<BTreeSet<_>>().len()
+    }
+}
