@@ -39,8 +39,8 @@ pub use language_model::Policy;
 #[cfg(test)]
 pub(crate) use model::Sight;
 pub(crate) use model::{
-    AdapterRows, Attention, Decoder, Input, Mask, Masking, Place, Rotation, Segment, SelfAttention,
-    SharedBase, Slot, attend, by_head, read_tensors, write_tensors,
+    AdapterRows, Attention, Decoder, Input, LayerSight, Mask, Masking, Rotation, Segment,
+    SelfAttention, SharedBase, Slot, attend, by_head, read_tensors, write_tensors,
 };
 pub use model::{Device, ModelConfig, ModelFamily, Parameters, resident_memory};
 pub use prompt::{ChatOptions, Wording};

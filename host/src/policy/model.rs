@@ -29,7 +29,7 @@ pub(super) use adapter::Adapter;
 pub(super) use adapter_config::AdapterConfig;
 pub use architecture::ModelConfig;
 pub(crate) use attention::{
-    Attention, Mask, Masking, Place, SelfAttention, Sight, attend, bias_of, by_head, causal,
+    Attention, LayerSight, Mask, Masking, SelfAttention, Sight, attend, bias_of, by_head, causal,
 };
 pub(crate) use decoder::{Decoder, Input, Rotation};
 pub use device::Device;

@@ -9,7 +9,7 @@ use std::ops::Range;
 use tch::{Kind, Tensor};
 
 use super::bundle::Tree;
-use crate::policy::{Attention, Mask, Masking, Place, SelfAttention, attend, by_head};
+use crate::policy::{Attention, LayerSight, Mask, Masking, SelfAttention, attend, by_head};
 
 /// A tree joins a bucket of longer ones if it has this share of their length,
 /// in eighths: it is padded to them.
@@ -175,23 +175,23 @@ impl Part {
         })
     }
 
-    fn attend(&mut self, place: Place, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor {
+    fn attend(&mut self, at: LayerSight, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor {
         match self {
-            Part::Dense(attention) => attention.attend(place, queries, keys, values),
-            Part::Branching(attention) => attention.attend(place, queries, keys, values),
+            Part::Dense(attention) => attention.attend(at, queries, keys, values),
+            Part::Branching(attention) => attention.attend(at, queries, keys, values),
         }
     }
 }
 
 impl Attention for TreeAttention {
-    fn attend(&mut self, place: Place, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor {
+    fn attend(&mut self, at: LayerSight, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor {
         if let [part] = &mut self.parts[..] {
-            return part.attend(place, queries, keys, values);
+            return part.attend(at, queries, keys, values);
         }
         let cut = |states: Tensor| states.split_with_sizes(self.rows.as_slice(), 0).into_iter();
         let states = cut(queries).zip(cut(keys)).zip(cut(values));
         let attended: Vec<Tensor> = (self.parts.iter_mut().zip(states))
-            .map(|(part, ((queries, keys), values))| part.attend(place, queries, keys, values))
+            .map(|(part, ((queries, keys), values))| part.attend(at, queries, keys, values))
             .collect();
         Tensor::cat(&attended, 0)
     }
@@ -205,15 +205,15 @@ struct Branching {
 }
 
 impl Attention for Branching {
-    fn attend(&mut self, place: Place, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor {
+    fn attend(&mut self, at: LayerSight, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor {
         let cut = |states: &Tensor| states.split_with_sizes(self.rows.as_slice(), 0);
         let (queries, keys, values) = (cut(&queries), cut(&keys), cut(&values));
         let own = |parts: &[Tensor]| parts[0].shallow_clone();
-        let mut attended = vec![self.trunk.attend(place, own(&queries), own(&keys), own(&values))];
+        let mut attended = vec![self.trunk.attend(at, own(&queries), own(&keys), own(&values))];
         for (branch, mask) in (1..).zip(&self.masks) {
             let path = |parts: &[Tensor]| Tensor::cat(&[&parts[0], &parts[branch]], 0);
             let (keys, values) = (by_head(&path(&keys), 1), by_head(&path(&values), 1));
-            attended.push(attend(&queries[branch], &keys, &values, mask.bias(place.sight)));
+            attended.push(attend(&queries[branch], &keys, &values, mask.bias(at.sight)));
         }
         Tensor::cat(&attended, 0)
     }
@@ -243,7 +243,7 @@ mod tests {
         let masking = Masking { group: 2, window: Some(3), kind, device };
         let [queries, keys, values] = states.each_ref().map(Tensor::shallow_clone);
         TreeAttention::new(&trees, &masking).attend(
-            Place { layer: 0, sight },
+            LayerSight { layer: 0, sight },
             queries,
             keys,
             values,

@@ -8,7 +8,7 @@
 use tch::{Kind, Tensor};
 
 use super::grid::Grid;
-use crate::policy::model::{Attention, Place, Sight, bias_of};
+use crate::policy::model::{Attention, LayerSight, Sight, bias_of};
 
 /// Answer tokens for which room is made at once; doubled when used up.
 const FIRST_STEPS: i64 = 16;
@@ -185,10 +185,10 @@ impl KvCache {
 }
 
 impl Attention for KvCache {
-    fn attend(&mut self, place: Place, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor {
-        let (prompt, answer) = (&self.prompts[place.layer], &self.answers[place.layer]);
+    fn attend(&mut self, at: LayerSight, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor {
+        let (prompt, answer) = (&self.prompts[at.layer], &self.answers[at.layer]);
         let (grid, steps) = (&self.grid, self.steps);
-        let (first, bias) = match (place.sight, &self.near) {
+        let (first, bias) = match (at.sight, &self.near) {
             (Sight::Window, Some(near)) => ((steps - near.window).max(0), Some(&near.bias)),
             _ => (0, self.bias.as_ref()),
         };

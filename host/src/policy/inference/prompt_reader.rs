@@ -3,7 +3,7 @@
 use tch::{Kind, Tensor};
 
 use super::kv_cache::Layer;
-use crate::policy::model::{Attention, Mask, Masking, Place, attend, by_head, causal};
+use crate::policy::model::{Attention, LayerSight, Mask, Masking, attend, by_head, causal};
 
 /// Attention among the tokens of prompts and to what lies before them; keeps
 /// keys and values for the answers.
@@ -48,9 +48,9 @@ impl PromptReader {
 }
 
 impl Attention for PromptReader {
-    fn attend(&mut self, place: Place, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor {
+    fn attend(&mut self, at: LayerSight, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor {
         let (keys, values) = (by_head(&keys, self.batch), by_head(&values, self.batch));
-        let read = match self.before.get(place.layer) {
+        let read = match self.before.get(at.layer) {
             // Every decoding step reads them, and views would keep alive what they are views of.
             None => Layer { keys: keys.contiguous(), values: values.contiguous() },
             Some(before) => Layer {
@@ -58,7 +58,7 @@ impl Attention for PromptReader {
                 values: Tensor::cat(&[&before.values, &values], 2),
             },
         };
-        let attended = attend(&queries, &read.keys, &read.values, self.mask.bias(place.sight));
+        let attended = attend(&queries, &read.keys, &read.values, self.mask.bias(at.sight));
         self.layers.push(read);
         attended
     }

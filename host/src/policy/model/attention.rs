@@ -17,7 +17,7 @@ pub(crate) enum Sight {
 
 /// A layer as attention sees it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct LayerSight {
     pub(crate) layer: usize,
     pub(crate) sight: Sight,
 }
@@ -28,7 +28,7 @@ pub(crate) trait Attention {
     ///
     /// Takes `queries` `[rows, heads, head_dim]`, `keys` and `values`
     /// `[rows, key_value_heads, head_dim]`; returns `[rows, heads · head_dim]`.
-    fn attend(&mut self, place: Place, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor;
+    fn attend(&mut self, at: LayerSight, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor;
 }
 
 /// What masks of a model have in common.
@@ -102,9 +102,9 @@ impl SelfAttention {
 }
 
 impl Attention for SelfAttention {
-    fn attend(&mut self, place: Place, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor {
+    fn attend(&mut self, at: LayerSight, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor {
         let (keys, values) = (by_head(&keys, self.batch), by_head(&values, self.batch));
-        attend(&queries, &keys, &values, self.mask.bias(place.sight))
+        attend(&queries, &keys, &values, self.mask.bias(at.sight))
     }
 }
 

@@ -13,7 +13,7 @@ use tch::{Kind, Tensor};
 
 use super::adapter::Site;
 use super::architecture::ModelConfig;
-use super::attention::{Attention, Masking, Place};
+use super::attention::{Attention, LayerSight, Masking};
 use super::device::Device;
 use super::feed_forward::{FeedForward, split};
 use super::linear::Linear;
@@ -216,8 +216,8 @@ impl Decoder {
                 (queries / config.query_divisor(), keys)
             }
         };
-        let place = Place { layer: rows.layer, sight: config.sight(rows.layer) };
-        attention.attend(place, queries, keys, values)
+        let at = LayerSight { layer: rows.layer, sight: config.sight(rows.layer) };
+        attention.attend(at, queries, keys, values)
     }
 
     /// The rotary embeddings at `positions` `[rows]`.
