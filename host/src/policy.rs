@@ -29,16 +29,18 @@ mod gguf;
 mod inference;
 mod remote;
 #[cfg(test)]
-mod parity;
+pub(crate) mod parity;
 
 pub use error::PolicyError;
 pub use gguf::{Imported, import as import_gguf};
 pub use inference::{Engine, Question, Request};
 pub(crate) use inference::{log_probabilities, penalize};
 pub use language_model::Policy;
+#[cfg(test)]
+pub(crate) use model::Sight;
 pub(crate) use model::{
-    AdapterRows, Attention, Decoder, Input, Rotation, Segment, SelfAttention, SharedBase, Slot,
-    attend, bias_of, by_head, read_tensors, write_tensors,
+    AdapterRows, Attention, Decoder, Input, LayerSight, Mask, Masking, Rotation, Segment,
+    SelfAttention, SharedBase, Slot, attend, by_head, read_tensors, write_tensors,
 };
 pub use model::{Device, ModelConfig, ModelFamily, Parameters, resident_memory};
 pub use prompt::{ChatOptions, Wording};

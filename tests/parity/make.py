@@ -1,6 +1,7 @@
 """What transformers and peft make of small models, for host/src/policy/parity.rs.
 
-    make.py golden FOLDER        the golden files: weights by a formula, answers as text
+    make.py golden FOLDER        the golden files: weights by a formula, answers as text;
+                                 with `--cases`, of these models
     make.py write FOLDER --seed  the same models with random weights, as checkpoints
     make.py check FOLDER SAVED   whether what the host saved is what was written
 
@@ -24,6 +25,7 @@ from transformers.utils.chat_template_utils import render_jinja_template
 HERE = pathlib.Path(__file__).parent
 LENGTH = 16
 VOCABULARY = 40
+MODULES = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 TEMPLATE = "{% for message in messages %}{{ message.content }} {% endfor %}<|assistant|>"
 
 SHAPE = dict(
@@ -39,10 +41,18 @@ LLAMA = dict(SHAPE, model_type="llama", tie_word_embeddings=False, head_dim=16,
              rope_parameters=dict(rope_type="llama3", rope_theta=5e5, factor=8.0,
                                   low_freq_factor=1.0, high_freq_factor=4.0,
                                   original_max_position_embeddings=16))
+QWEN3_MOE = dict(QWEN3, model_type="qwen3_moe", num_experts=5, num_experts_per_tok=2,
+                 moe_intermediate_size=24, norm_topk_prob=True)
 MISTRAL = dict(SHAPE, model_type="mistral", tie_word_embeddings=False, head_dim=12,
                sliding_window=128, rope_parameters=dict(rope_type="default", rope_theta=1e6))
 SMOLLM3 = dict(SHAPE, model_type="smollm3", num_hidden_layers=5,
                rope_parameters=dict(rope_type="default", rope_theta=5e4))
+GEMMA3 = dict(SHAPE, model_type="gemma3_text", num_hidden_layers=3, head_dim=12,
+              query_pre_attn_scalar=10, sliding_window=5, tie_word_embeddings=True,
+              layer_types=["sliding_attention", "full_attention", "sliding_attention"],
+              rope_parameters=dict(
+                  full_attention=dict(rope_type="linear", rope_theta=1e6, factor=8.0),
+                  sliding_attention=dict(rope_type="default", rope_theta=1e4)))
 YARN = dict(rope_type="yarn", rope_theta=1e4, factor=4.0, original_max_position_embeddings=32)
 
 # Name: configuration, type of the weights, and what is special.
@@ -69,6 +79,14 @@ CASES = {
              rope_parameters=dict(YARN, attention_factor=1.25, beta_fast=8, beta_slow=2)),
         "float32", {}),
     "llama3-bf16": (LLAMA, "bfloat16", {}),
+    "qwen3-moe": (QWEN3_MOE, "float32", {}),
+    "qwen3-moe-mixed": (
+        dict(QWEN3_MOE, num_hidden_layers=4, decoder_sparse_step=2, mlp_only_layers=[3],
+             norm_topk_prob=False, tie_word_embeddings=False, attention_bias=True),
+        "float32", dict(old=True)),
+    "qwen3-moe-bf16": (QWEN3_MOE, "bfloat16", {}),
+    "qwen3-moe-lora": (QWEN3_MOE, "float32", dict(
+        lora=dict(r=4, lora_alpha=8, target_modules=["q_proj", "k_proj", "v_proj", "o_proj"]))),
     "mistral": (MISTRAL, "float32", {}),
     "smollm3": (SMOLLM3, "float32", dict(left_out=["no_rope_layers", "layer_types"])),
     "smollm3-listed": (
@@ -78,6 +96,20 @@ CASES = {
     "smollm3-lora": (dict(SMOLLM3, num_hidden_layers=2, no_rope_layer_interval=2), "float32",
                      dict(left_out=["no_rope_layers", "layer_types"],
                           lora=dict(r=4, lora_alpha=8))),
+    "gemma3": (GEMMA3, "float32", {}),
+    "gemma3-pattern": (
+        dict(GEMMA3, num_hidden_layers=2, layer_types=["sliding_attention", "full_attention"],
+             attention_bias=True), "float32",
+        dict(old=True, left_out=["layer_types"], added=dict(sliding_window_pattern=2))),
+    "gemma3-bf16": (GEMMA3, "bfloat16", {}),
+    "gemma3-lora": (GEMMA3, "float32", dict(lora=dict(r=4, lora_alpha=8))),
+    "mistral-window": (dict(MISTRAL, sliding_window=5), "float32", {}),
+    "qwen3-window": (
+        dict(QWEN3, use_sliding_window=True, sliding_window=6, max_window_layers=1), "float32",
+        dict(left_out=["layer_types"])),
+    "smollm3-window": (
+        dict(SMOLLM3, num_hidden_layers=2, no_rope_layer_interval=2, use_sliding_window=True,
+             sliding_window=5), "float32", dict(left_out=["layer_types"])),
 }
 
 # What `config.json` may say about rotary positions, for heads of 64.
@@ -145,12 +177,12 @@ def model_of(case, fill, attention="eager"):
     model = transformers.AutoModelForCausalLM.from_config(
         config, dtype=config.dtype, attn_implementation=attention)
     with torch.no_grad():
-        for name, tensor in model.named_parameters():
-            tensor.copy_(fill(name, tuple(tensor.shape)))
+        for parameter, tensor in model.named_parameters():
+            for name, part in parts(parameter, tensor):
+                part.copy_(fill(name, tuple(part.shape)))
     if "lora" in special:
-        targets = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
-        lora = peft.LoraConfig(target_modules=targets, task_type="CAUSAL_LM", **special["lora"])
-        model = peft.get_peft_model(model, lora)
+        lora = dict(dict(target_modules=MODULES), **special["lora"])
+        model = peft.get_peft_model(model, peft.LoraConfig(task_type="CAUSAL_LM", **lora))
         state = peft.get_peft_model_state_dict(model)
         filled = {name: fill(name, tuple(tensor.shape)) for name, tensor in state.items()}
         peft.set_peft_model_state_dict(model, filled)
@@ -168,15 +200,20 @@ def run(model, tokens):
     logits = model(input_ids=ids, use_cache=False).logits[0].float()
     logprobs = logits[:-1].log_softmax(-1).gather(1, ids[0, 1:, None])[:, 0]
     (-logprobs.mean()).backward()
-    names = saved_names(model)
-    gradients = {names[name]: tensor.grad.float()
-                 for name, tensor in model.named_parameters() if tensor.requires_grad}
+    gradients = {name: gradient.float()
+                 for parameter, tensor in model.named_parameters() if tensor.requires_grad
+                 for name, gradient in parts(parameter, tensor.grad)}
     return logits.detach(), logprobs.detach(), gradients
 
 
-def saved_names(model):
-    """Names of parameters in files; peft leaves the adapter's own name out of them."""
-    return {name: name.replace(".default.", ".") for name, _ in model.named_parameters()}
+def parts(parameter, tensor):
+    """A parameter as files have it: experts one by one, and without peft's name for the adapter."""
+    prefix, _, kind = parameter.rpartition("experts.")
+    if kind not in ("gate_up_proj", "down_proj"):
+        return [(parameter.replace(".default.", "."), tensor)]
+    maps = dict(gate_up_proj=["gate_proj", "up_proj"], down_proj=["down_proj"])[kind]
+    return [(f"{prefix}experts.{index}.{name}.weight", part) for index, expert in enumerate(tensor)
+            for name, part in zip(maps, expert.chunk(len(maps)))]
 
 
 def sample(gradient):
@@ -214,6 +251,9 @@ def old_style(config):
     """The same in the words of transformers before version 5."""
     config = dict(config)
     rope = config.pop("rope_parameters")
+    if "sliding_attention" in rope:
+        config["rope_local_base_freq"] = rope["sliding_attention"]["rope_theta"]
+        rope = rope["full_attention"]
     config["rope_theta"] = rope.pop("rope_theta")
     kind = rope.pop("rope_type")
     config["rope_scaling"] = dict(rope, type=kind) if kind != "default" else None
@@ -230,6 +270,7 @@ def files_of(case, model):
         config = json.loads((folder / "config.json").read_text())
         for key in CASES[case][2].get("left_out", []):
             del config[key]
+        config.update(CASES[case][2].get("added", {}))
         if base is model:
             return old_style(config) if CASES[case][2].get("old") else config, None
         model.save_pretrained(folder)
@@ -238,15 +279,15 @@ def files_of(case, model):
 
 
 def shapes_of(model):
-    names = saved_names(model)
-    found = {names[name]: list(tensor.shape) for name, tensor in model.named_parameters()}
+    found = {name: list(part.shape) for parameter, tensor in model.named_parameters()
+             for name, part in parts(parameter, tensor)}
     base = {name.removeprefix("base_model.model.").replace(".base_layer", ""): shape
             for name, shape in found.items() if ".lora_" not in name}
     return base, {name: shape for name, shape in found.items() if ".lora_" in name}
 
 
-def golden(folder):
-    for case in CASES:
+def golden(folder, cases):
+    for case in cases:
         model, result = answers(case, formula)
         config, adapter = files_of(case, model)
         shapes, added = shapes_of(model)
@@ -424,12 +465,13 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("saved", type=pathlib.Path, nargs="?")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--cases", nargs="+", choices=list(CASES), default=list(CASES))
     arguments = parser.parse_args()
     transformers.logging.set_verbosity_error()
     torch.set_num_threads(1)
     arguments.folder.mkdir(parents=True, exist_ok=True)
     if arguments.mode == "golden":
-        golden(arguments.folder)
+        golden(arguments.folder, arguments.cases)
     elif arguments.mode == "write":
         write(arguments.folder, arguments.seed)
     else:

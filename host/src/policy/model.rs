@@ -11,10 +11,15 @@ mod attention;
 mod decoder;
 mod device;
 mod entries;
+mod experts;
 mod family;
+mod feed_forward;
+mod linear;
 mod memory;
+mod norm;
 mod parameters;
 pub(super) mod preset;
+mod residual;
 mod rotary;
 mod shared_base;
 mod special_tokens;
@@ -23,7 +28,9 @@ pub(super) mod weights;
 pub(super) use adapter::Adapter;
 pub(super) use adapter_config::AdapterConfig;
 pub use architecture::ModelConfig;
-pub(crate) use attention::{Attention, SelfAttention, attend, bias_of, by_head};
+pub(crate) use attention::{
+    Attention, LayerSight, Mask, Masking, SelfAttention, Sight, attend, bias_of, by_head, causal,
+};
 pub(crate) use decoder::{Decoder, Input, Rotation};
 pub use device::Device;
 pub(super) use device::default_threads;

@@ -27,7 +27,7 @@ const TOLERANCE: f64 = 1e-4;
 /// 0.4 to 1.5 were measured.
 const SPREADS: f64 = 2.0;
 
-const MODELS: [&str; 13] = [
+const MODELS: [&str; 22] = [
     "qwen3",
     "qwen3-untied-yarn",
     "qwen3-bf16",
@@ -38,11 +38,21 @@ const MODELS: [&str; 13] = [
     "llama-linear-biases",
     "llama-yarn",
     "llama3-bf16",
+    "qwen3-moe",
+    "qwen3-moe-mixed",
+    "qwen3-moe-bf16",
     "mistral",
     "smollm3",
     "smollm3-listed",
+    "gemma3",
+    "gemma3-pattern",
+    "gemma3-bf16",
+    "mistral-window",
+    "qwen3-window",
+    "smollm3-window",
 ];
-const ADAPTERS: [&str; 3] = ["qwen3-lora", "qwen3-rslora", "smollm3-lora"];
+const ADAPTERS: [&str; 5] =
+    ["qwen3-lora", "qwen3-rslora", "qwen3-moe-lora", "smollm3-lora", "gemma3-lora"];
 
 /// A file that `make.py` wrote.
 #[derive(Deserialize)]
@@ -145,6 +155,13 @@ fn load(folder: &Path) -> Policy {
     base.adapt(&config, Seed::new(0)).unwrap()
 }
 
+/// The model that a golden file is about.
+pub(crate) fn policy(case: &str) -> Policy {
+    let folder = tempfile::tempdir().unwrap();
+    write_checkpoint(&golden(&parity_folder().join("golden"), case), folder.path());
+    load(folder.path())
+}
+
 /// What a policy makes of tokens, as `run` in `make.py` computes it.
 struct Answers {
     logits: Tensor,
@@ -161,9 +178,8 @@ fn answers(policy: &Policy, tokens: &[i64]) -> Answers {
     let positions = Tensor::arange(length, (Kind::Int64, tch::Device::Cpu));
     let input =
         Input { tokens: &tokens, positions: &positions, keep: None, adapter_rows: &adapter_rows };
-    let decoder = shared_base.decoder();
-    let like = decoder.parameters().buffer();
-    let mut attention = SelfAttention::causal(1, length, decoder.group(), like);
+    let masking = shared_base.decoder().masking();
+    let mut attention = SelfAttention::causal(1, length, &masking);
     let logits = shared_base.logits(&shared_base.forward(&input, &mut attention));
     let next = tokens.narrow(0, 1, length - 1).unsqueeze(1);
     let scores = logits.narrow(0, 0, length - 1).log_softmax(-1, Kind::Float);
@@ -245,9 +261,7 @@ fn every_family_answers_token_by_token_as_it_scores_a_whole_text() {
         if golden.spread.is_some() {
             continue; // In 16 bits, passes of other lengths are rounded in other ways.
         }
-        let folder = tempfile::tempdir().unwrap();
-        write_checkpoint(&golden, folder.path());
-        let policy = load(folder.path());
+        let policy = policy(case);
         let prompt: Vec<u32> = golden.tokens.iter().map(|&token| token as u32).collect();
         let request = Request { prompt: prompt.clone().into(), seeds: vec![Seed::new(1)] };
         let answers = policy.generate(&[request], &Sampling::plain(8)).unwrap();

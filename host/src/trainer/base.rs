@@ -136,18 +136,34 @@ impl Base {
         let queries = (shape.num_attention_heads * shape.head_dim) as u64;
         let keys = (shape.num_key_value_heads * shape.head_dim) as u64;
         // Residual stream and what is normed of it, in 32 bits on the way; projections and
-        // rotations, keys and values of trunk and branches; SwiGLU.
+        // rotations, keys and values of trunk and branches.
         let norms = if self.number == 2 { 14 * hidden } else { 4 * hidden };
+        let norms = if shape.normed_blocks() { 2 * norms } else { norms };
         let head_norms = if shape.query_key_norm() { 2 * (queries + keys) } else { 0 };
-        let layer =
-            norms + head_norms + 3 * queries + 4 * keys + 4 * shape.intermediate_size as u64;
-        let whole_layers = if checkpointing { 1 } else { layers };
-        let rotation = 2 * (queries + keys);
+        let layer = norms + head_norms + 3 * queries + 4 * keys;
+        let feed_forwards = (0..shape.num_hidden_layers as usize).map(|at| feed_forward(shape, at));
+        let whole_layers = match checkpointing {
+            true => layer + feed_forwards.max().unwrap_or_default(),
+            false => layers * layer + feed_forwards.sum::<u64>(),
+        };
+        let rotation = 2 * (queries + keys) * shape.rotaries().count() as u64;
         let inputs = if checkpointing { layers * hidden } else { 0 };
-        let per_token = whole_layers * layer + inputs + rotation + 3 * hidden;
+        let per_token = whole_layers + inputs + rotation + 3 * hidden;
         let vocabulary = shape.vocab_size as u64;
         let targets = tokens.min(chunk_targets(vocabulary as usize, gpu) as u64);
         tokens * per_token * self.number + LOGITS * targets * vocabulary * 4
+    }
+}
+
+/// Numbers that a layer's feed-forward block keeps of a token: of each expert it takes, as of
+/// a single gated map, and what it is given and answers, twice, as rows are sorted.
+fn feed_forward(shape: &ModelConfig, layer: usize) -> u64 {
+    match shape.experts(layer) {
+        None => 4 * shape.intermediate_size as u64,
+        Some(experts) => {
+            let width = 4 * (experts.width + shape.hidden_size) as u64;
+            experts.taken as u64 * width + 2 * experts.number as u64
+        }
     }
 }
 

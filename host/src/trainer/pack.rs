@@ -89,7 +89,7 @@ impl<'b, 'a> MicroBatch<'b, 'a> {
             parts.push(columns.push_learner(*learner, bundles));
         }
         let upload = |numbers: &[i64]| Tensor::from_slice(numbers).to_device(like.device());
-        let attention = TreeAttention::new(&columns.trees, decoder.group(), like);
+        let attention = TreeAttention::new(&columns.trees, &decoder.masking());
         let pack = Pack {
             tokens: upload(&columns.tokens),
             positions: upload(&columns.positions),

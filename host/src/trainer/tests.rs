@@ -1,6 +1,7 @@
 //! The trainer as a whole.
 
 mod gradients;
+mod parts;
 mod scoring;
 mod together;
 

@@ -15,7 +15,7 @@ use super::kv_cache::Layer;
 use super::prefix_cache::SHORTEST;
 use super::sequence::Place;
 use crate::policy::error::PolicyError;
-use crate::policy::model::{Attention, Input, SharedBase};
+use crate::policy::model::{Attention, Input, LayerSight, SharedBase};
 use crate::policy::prompt::TokenCodec;
 use crate::policy::sampling::Sampling;
 use crate::trajectory::Completion;
@@ -193,9 +193,9 @@ fn joined(parts: &[Tensor]) -> Tensor {
 struct EachItsOwn<'a>(&'a mut [Running]);
 
 impl Attention for EachItsOwn<'_> {
-    fn attend(&mut self, layer: usize, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor {
+    fn attend(&mut self, at: LayerSight, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor {
         if let [one] = &mut *self.0 {
-            return one.cohort.cache().attend(layer, queries, keys, values);
+            return one.cohort.cache().attend(at, queries, keys, values);
         }
         let mut from = 0;
         let attended: Vec<Tensor> = (self.0.iter_mut())
@@ -204,7 +204,7 @@ impl Attention for EachItsOwn<'_> {
                 let own = |tensor: &Tensor| tensor.narrow(0, from, rows);
                 let (queries, keys, values) = (own(&queries), own(&keys), own(&values));
                 from += rows;
-                running.cohort.cache().attend(layer, queries, keys, values)
+                running.cohort.cache().attend(at, queries, keys, values)
             })
             .collect();
         joined(&attended)

@@ -87,7 +87,8 @@ impl Cohort {
             );
         }
         let lane_of: Vec<usize> = cohort_rows.iter().map(|row| row.lane).collect();
-        let cache = KvCache::new(prompts, &lane_of, sampling.max_completion_tokens);
+        let window = shared_base.decoder().masking().window;
+        let cache = KvCache::new(prompts, &lane_of, sampling.max_completion_tokens, window);
         let device = shared_base.decoder().device().torch();
         let lane_index: Vec<i64> = lane_of.iter().map(|&lane| lane as i64).collect();
         let logits = shared_base
@@ -265,9 +266,9 @@ pub(super) fn read_prompts(shared_base: &SharedBase, pending: &[Pending]) -> (Pr
         Some(seen) if before > 0 => {
             let layers = layers_before(pending, before, like);
             let seen = seen.narrow(1, 0, before as i64);
-            PromptReader::after(layers, &seen, rest, decoder.group(), like)
+            PromptReader::after(layers, &seen, rest, &decoder.masking())
         }
-        _ => PromptReader::new(batch, rest, decoder.group(), like),
+        _ => PromptReader::new(batch, rest, &decoder.masking()),
     };
     let segments = segments(pending, length);
     let adapter_rows = shared_base.adapter_rows(&segments);

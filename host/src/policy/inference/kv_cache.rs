@@ -8,7 +8,7 @@
 use tch::{Kind, Tensor};
 
 use super::grid::Grid;
-use crate::policy::model::{Attention, bias_of};
+use crate::policy::model::{Attention, LayerSight, Sight, bias_of};
 
 /// Answer tokens for which room is made at once; doubled when used up.
 const FIRST_STEPS: i64 = 16;
@@ -33,11 +33,44 @@ pub(super) struct KvCache {
     prompts: Vec<Layer>,  // [lanes, key_value_heads, prompt positions, head_dim]
     bias: Option<Tensor>, // [lanes, 1, 1, prompt positions]; none if there is no padding
     lengths: Tensor,      // [lanes], tokens of each lane's prompt
+    near: Option<Near>,   // none if no layer has a window that answers outgrow
     answers: Vec<Layer>,  // [rows, key_value_heads, room, head_dim]
     grid: Grid,
     steps: i64,
     room: i64,
     limit: i64,
+}
+
+/// What layers with a window see in a step.
+#[derive(Debug)]
+struct Near {
+    window: i64,
+    positions: Tensor, // [lanes, prompt positions], of the tokens there
+    bias: Tensor,      // [lanes, 1, 1, prompt positions]
+}
+
+impl Near {
+    /// Where the tokens are that `seen` `[lanes, positions]` says there are; all, if none.
+    fn of(window: i64, like: &Tensor, seen: Option<&Tensor>) -> Self {
+        let (lanes, positions) = (like.size()[0], like.size()[2]);
+        let positions = match seen {
+            Some(seen) => seen.cumsum(1, Kind::Int64) - 1,
+            None => Tensor::arange(positions, (Kind::Int64, like.device()))
+                .unsqueeze(0)
+                .expand([lanes, positions], false),
+        };
+        Near { window, positions, bias: Tensor::new() }
+    }
+
+    /// See from `asking` `[lanes]`, of what `all` lets one see.
+    fn look(&mut self, asking: &Tensor, all: Option<&Tensor>, kind: Kind) {
+        let near = (asking.unsqueeze(1) - &self.positions).lt(self.window);
+        let bias = bias_of(&near, kind).unsqueeze(1).unsqueeze(1);
+        self.bias = match all {
+            Some(all) => bias + all,
+            None => bias,
+        };
+    }
 }
 
 /// Prompts as they were read.
@@ -51,9 +84,17 @@ pub(super) struct Prompts {
 }
 
 impl KvCache {
-    /// Row i continues prompt `lane_of[i]`, by at most `limit` tokens.
-    pub(super) fn new(prompts: Prompts, lane_of: &[usize], limit: usize) -> Self {
+    /// Row i continues prompt `lane_of[i]`, by at most `limit` tokens. Some layers see only the
+    /// last tokens, as many as the `window` says.
+    pub(super) fn new(
+        prompts: Prompts,
+        lane_of: &[usize],
+        limit: usize,
+        window: Option<i64>,
+    ) -> Self {
         let like = &prompts.layers[0].keys;
+        let outgrown = window.filter(|window| *window < like.size()[2] + limit as i64);
+        let near = outgrown.map(|window| Near::of(window, like, prompts.seen.as_ref()));
         let (lanes, device) = (like.size()[0], like.device());
         let grid = Grid::new(lane_of, lanes as usize, device);
         let bias = prompts.seen.map(|seen| bias_of(&seen, like.kind()).view([lanes, 1, 1, -1]));
@@ -64,6 +105,7 @@ impl KvCache {
         };
         KvCache {
             bias,
+            near,
             lengths: prompts.lengths,
             answers: prompts.layers.iter().map(|layer| layer.map(empty)).collect(),
             prompts: prompts.layers,
@@ -93,6 +135,9 @@ impl KvCache {
             }
             self.lengths = self.lengths.index_select(0, &kept);
             self.bias = self.bias.as_ref().map(|bias| bias.index_select(0, &kept));
+            if let Some(near) = &mut self.near {
+                near.positions = near.positions.index_select(0, &kept);
+            }
         }
         self.grid = Grid::new(lane_of, lanes.len(), device);
     }
@@ -104,6 +149,10 @@ impl KvCache {
 
     /// Make room for one more step.
     pub(super) fn advance(&mut self) {
+        if let Some(near) = &mut self.near {
+            let kind = self.prompts[0].keys.kind();
+            near.look(&(&self.lengths + self.steps), self.bias.as_ref(), kind);
+        }
         self.steps += 1;
         if self.steps <= self.room {
             return;
@@ -136,27 +185,33 @@ impl KvCache {
 }
 
 impl Attention for KvCache {
-    fn attend(&mut self, layer: usize, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor {
-        let (prompt, answer, grid) = (&self.prompts[layer], &self.answers[layer], &self.grid);
-        let steps = self.steps;
+    fn attend(&mut self, at: LayerSight, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor {
+        let (prompt, answer) = (&self.prompts[at.layer], &self.answers[at.layer]);
+        let (grid, steps) = (&self.grid, self.steps);
+        let (first, bias) = match (at.sight, &self.near) {
+            (Sight::Window, Some(near)) => ((steps - near.window).max(0), Some(&near.bias)),
+            _ => (0, self.bias.as_ref()),
+        };
+        let own_keys = answer.keys.narrow(2, first, steps - first);
+        let own_values = answer.values.narrow(2, first, steps - first);
         answer.keys.narrow(2, steps - 1, 1).copy_(&keys.unsqueeze(2));
         answer.values.narrow(2, steps - 1, 1).copy_(&values.unsqueeze(2));
         let (rows, heads, width) = (queries.size()[0], queries.size()[1], queries.size()[2]);
         let key_heads = keys.size()[1];
         let group = heads / key_heads;
         let queries = queries.view([rows, key_heads, group, width]);
-        let own = queries.matmul(&answer.keys.narrow(2, 0, steps).transpose(2, 3)); // [rows, key_heads, group, steps]
+        let own = queries.matmul(&own_keys.transpose(2, 3)); // [rows, key_heads, group, steps seen]
         let told = grid.spread(&queries).matmul(&prompt.keys.transpose(2, 3)); // [lanes, key_heads, width · group, prompt]
-        let told = match &self.bias {
+        let told = match bias {
             Some(bias) => told + bias,
             None => told,
         };
         let length = told.size()[3];
         let weights = Tensor::cat(&[told, grid.spread(&own)], 3).softmax(-1, Kind::Float);
         let weights = weights.to_kind(values.kind());
-        let own = grid.gather(&weights.narrow(3, length, steps), group);
+        let own = grid.gather(&weights.narrow(3, length, steps - first), group);
         let told = weights.narrow(3, 0, length).matmul(&prompt.values);
-        let attended = own.matmul(&answer.values.narrow(2, 0, steps)) + grid.gather(&told, group);
+        let attended = own.matmul(&own_values) + grid.gather(&told, group);
         attended.reshape([rows, heads * width])
     }
 }

@@ -26,8 +26,7 @@ impl Policy {
         let ids = Tensor::f_from_slice(&ids)?.f_to_device(device)?;
         let shared_base = Policy::shared_base(&[self]);
         let decoder = shared_base.decoder();
-        let mut reader =
-            PromptReader::new(1, length, decoder.group(), decoder.parameters().buffer());
+        let mut reader = PromptReader::new(1, length, &decoder.masking());
         let input = Input {
             tokens: &ids,
             positions: &Tensor::arange(length, (Kind::Int64, device)),

@@ -27,9 +27,9 @@ pub(crate) enum Site {
     QueryKeyValue,
     /// What attention writes to the residual stream.
     Output,
-    /// Gate and up projection of the SwiGLU block.
+    /// Gate and up projection of the gated block.
     GateUp,
-    /// What the SwiGLU block writes to the residual stream.
+    /// What the gated block writes to the residual stream.
     Down,
 }
 
@@ -80,6 +80,7 @@ impl Adapter {
         seed: Seed,
         device: Device,
     ) -> Result<Self, PolicyError> {
+        config.check_over(shape)?;
         let parameters = Parameters::zeros(layout(&config, shape), shape.kind(), device)?;
         for (slot, mut target) in parameters.tensors() {
             if slot.name().contains("lora_A") {
@@ -101,6 +102,7 @@ impl Adapter {
         device: Device,
     ) -> Result<Self, PolicyError> {
         let config = AdapterConfig::load(folder)?;
+        config.check_over(shape)?;
         let parameters = Parameters::zeros(layout(&config, shape), shape.kind(), device)?;
         let path = folder.join("adapter_model.safetensors");
         let refuse = |reason| PolicyError::Weights { path: path.clone(), reason };

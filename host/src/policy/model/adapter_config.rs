@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::architecture::ModelConfig;
 use crate::config::LoraConfig;
 use crate::policy::error::PolicyError;
 use crate::storage::{read_json, write_json};
@@ -11,6 +12,8 @@ use crate::storage::{read_json, write_json};
 /// The linear maps that can be adapted.
 const MODULES: [&str; 7] =
     ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"];
+/// Those of them that experts have in place of the layer.
+const EXPERTS: [&str; 3] = ["gate_proj", "up_proj", "down_proj"];
 /// Options of `peft` that would change the result, with the values at which they do not.
 const REFUSED: [&str; 9] = [
     "use_dora",
@@ -100,6 +103,23 @@ impl AdapterConfig {
             )),
             None if self.modules.is_empty() => Err("it has no target modules".to_owned()),
             None => Ok(()),
+        }
+    }
+
+    /// Experts are no maps that can be adapted: each token takes others.
+    pub(super) fn check_over(&self, shape: &ModelConfig) -> Result<(), PolicyError> {
+        let expert = |name: &&String| EXPERTS.contains(&name.as_str());
+        match self.modules.iter().find(expert).filter(|_| shape.has_experts()) {
+            None => Ok(()),
+            Some(name) => {
+                let others = MODULES.iter().filter(|module| !EXPERTS.contains(module));
+                let others: Vec<String> = others.map(|module| format!("\"{module}\"")).collect();
+                Err(PolicyError::Adapter(format!(
+                    "its target module `{name}` is one of experts in the base, which cannot be \
+                     adapted; set `target_modules = [{}]`",
+                    others.join(", ")
+                )))
+            }
         }
     }
 
@@ -193,6 +213,26 @@ mod tests {
             let error = parse(|value| value[option] = setting).unwrap_err();
             assert!(error.contains(&format!("`{option}`")), "{error}");
         }
+    }
+
+    #[test]
+    fn over_a_base_with_experts_attention_alone_can_be_adapted() {
+        let shape = |family: &str| {
+            let file = json!({
+                "model_type": family, "hidden_size": 8, "num_hidden_layers": 2,
+                "num_attention_heads": 2, "num_key_value_heads": 2, "intermediate_size": 8,
+                "vocab_size": 9, "mlp_only_layers": [0],
+            });
+            ModelConfig::read(file.as_object().unwrap().clone()).unwrap()
+        };
+        let attention = parse(|_| ()).unwrap();
+        attention.check_over(&shape("qwen3_moe")).unwrap();
+        let all = parse(|value| value["target_modules"] = "all-linear".into()).unwrap();
+        all.check_over(&shape("qwen3")).unwrap();
+        let error = all.check_over(&shape("qwen3_moe")).unwrap_err().to_string();
+        assert!(error.contains("`gate_proj` is one of experts"), "{error}");
+        let advice = "`target_modules = [\"q_proj\", \"k_proj\", \"v_proj\", \"o_proj\"]`";
+        assert!(error.contains(advice), "{error}");
     }
 
     #[test]

@@ -1,14 +1,21 @@
 //! `config.json` of a Hugging Face checkpoint.
 
+#[cfg(test)]
+mod tests;
+
 use std::path::Path;
 
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use tch::Kind;
 
+use super::attention::Sight;
 use super::entries::Entries;
-use super::family::{ModelFamily, Parts};
-use super::rotary::{Rotary, RotaryEmbedding};
+use super::experts::ExpertsShape;
+use super::family::{ModelFamily, Parts, Rotaries, Windows};
+use super::feed_forward::Activation;
+use super::norm::Gain;
+use super::rotary::Rotary;
 use super::special_tokens::SpecialTokens;
 use crate::config::Dtype;
 use crate::policy::error::PolicyError;
@@ -38,7 +45,7 @@ pub struct ModelConfig {
     pub num_key_value_heads: i64,
     /// Width of a head.
     pub head_dim: i64,
-    /// Width of the SwiGLU block.
+    /// Width of the gated block, in layers without experts.
     pub intermediate_size: i64,
     /// ε of every RMSNorm.
     pub rms_norm_eps: f64,
@@ -49,8 +56,10 @@ pub struct ModelConfig {
     /// Prompt and answer together cannot be longer.
     pub max_position_embeddings: i64,
     parts: Parts,
-    rotated: Vec<bool>,
-    rotary: RotaryEmbedding,
+    activation: Activation,
+    experts: Option<ExpertsShape>,
+    rotaries: Rotaries,
+    windows: Option<Windows>,
     kind: Kind,
     special: SpecialTokens,
     original: Map<String, Value>,
@@ -104,8 +113,10 @@ impl ModelConfig {
             tie_word_embeddings: tied.unwrap_or(defaults.tie_word_embeddings),
             max_position_embeddings: positions,
             parts: family.parts(&entries)?,
-            rotated: family.rotated(&entries, layers)?,
-            rotary: RotaryEmbedding::read(&entries, positions, defaults.rotary_base)?,
+            activation: family.activation(&entries)?,
+            experts: family.experts(&entries, layers)?,
+            rotaries: family.rotaries(&entries, positions, layers)?,
+            windows: family.windows(&entries, positions, layers)?,
             kind: kind(&entries)?,
             special: special.or_defaults(&entries, defaults.begin_token, defaults.end_token),
             original: Map::new(),
@@ -147,28 +158,12 @@ impl ModelConfig {
     }
 
     fn check_options(&self, entries: &Entries) -> Result<(), String> {
-        let activation = entries.text("hidden_act")?.unwrap_or("silu");
-        if !["silu", "swish"].contains(&activation) {
-            return Err(format!("`hidden_act` is `{activation}`; only `silu` is supported"));
-        }
         if entries.value("quantization_config").is_some() {
             return Err("`quantization_config` is set, but quantized weights cannot be trained; \
                         use the checkpoint that was quantized"
                 .to_owned());
         }
-        let window = self.family.window(entries, self.num_hidden_layers)?;
-        // A window that no prompt and answer outgrow limits nothing.
-        match window.filter(|(_, size)| *size < self.max_position_embeddings) {
-            None => Ok(()),
-            Some((key, 0)) => Err(format!(
-                "`{key}` limits attention to a window, which is not supported; use a checkpoint \
-                 with full attention"
-            )),
-            Some((key, size)) => Err(format!(
-                "`{key}` limits attention to a window of {size} tokens, which is not supported; \
-                 remove it and set `max_position_embeddings` to {size} to use the model up to there"
-            )),
-        }
+        Ok(())
     }
 
     /// Whether queries and keys of every head are normalized.
@@ -191,14 +186,67 @@ impl ModelConfig {
         self.parts.feed_forward_bias
     }
 
-    /// Whether this layer turns queries and keys by position.
-    pub(super) fn rotates(&self, layer: usize) -> bool {
-        self.rotated[layer]
+    /// What the weights of norms stand for.
+    pub(super) fn gain(&self) -> Gain {
+        self.parts.gain
     }
 
-    /// How queries and keys are turned by position.
-    pub(super) fn rotary(&self) -> Rotary {
-        self.rotary.rotary(self.head_dim)
+    /// Whether what attention and the feed-forward block add is normalized.
+    pub(crate) fn normed_blocks(&self) -> bool {
+        self.parts.normed_blocks
+    }
+
+    /// What gates go through.
+    pub(super) fn activation(&self) -> Activation {
+        self.activation
+    }
+
+    /// The experts of this layer; none if it has one map for all tokens.
+    pub(crate) fn experts(&self, layer: usize) -> Option<&ExpertsShape> {
+        self.experts.as_ref().filter(|experts| experts.layers[layer])
+    }
+
+    /// Whether any layer has experts.
+    pub(super) fn has_experts(&self) -> bool {
+        self.experts.as_ref().is_some_and(|experts| experts.layers.contains(&true))
+    }
+
+    /// By what embeddings are multiplied, as the weights' type has it.
+    pub(super) fn embedding_scale(&self) -> Option<f64> {
+        let scale = (self.hidden_size as f64).sqrt();
+        self.parts.scaled_embedding.then(|| match self.kind {
+            Kind::BFloat16 => f64::from(bfloat16(scale as f32)),
+            _ => f64::from(scale as f32),
+        })
+    }
+
+    /// By what queries are divided before they are compared with keys.
+    pub(super) fn query_divisor(&self) -> f64 {
+        self.parts.query_scalar.unwrap_or(self.head_dim as f64).sqrt()
+    }
+
+    /// The ways in which its layers turn queries and keys by position.
+    pub(crate) fn rotaries(&self) -> impl Iterator<Item = Rotary> {
+        self.rotaries.ways.iter().map(|way| way.rotary(self.head_dim))
+    }
+
+    /// Which of them this layer turns by; none if it sees no positions.
+    pub(super) fn turned_by(&self, layer: usize) -> Option<usize> {
+        self.rotaries.of_layers[layer]
+    }
+
+    /// Tokens that layers with a window see; none if no prompt and answer outgrow it.
+    pub(super) fn window(&self) -> Option<i64> {
+        let size = self.windows.as_ref().map(|windows| windows.size);
+        size.filter(|size| *size < self.max_position_embeddings)
+    }
+
+    /// How far this layer sees.
+    pub(super) fn sight(&self, layer: usize) -> Sight {
+        match &self.windows {
+            Some(windows) if windows.layers[layer] => Sight::Window,
+            _ => Sight::All,
+        }
     }
 
     /// The same model with weights of another type.
@@ -227,6 +275,12 @@ impl ModelConfig {
     pub(in crate::policy) fn special_tokens(&self) -> &SpecialTokens {
         &self.special
     }
+}
+
+/// The nearest number of 16 bits; of two, the even one.
+fn bfloat16(number: f32) -> f32 {
+    let bits = number.to_bits();
+    f32::from_bits((bits + 0x7fff + ((bits >> 16) & 1)) & 0xffff_0000)
 }
 
 /// Before anything is made for each of them.
@@ -259,219 +313,5 @@ fn kind(entries: &Entries) -> Result<Kind, String> {
         other => Err(format!(
             "`{key}` is `{other}`; set it to `float32` or `bfloat16`, and the weights will be converted as they are read"
         )),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    /// The least a file of this family says, with some entries replaced or added.
-    fn file(family: &str, entries: Value) -> Map<String, Value> {
-        let file = json!({
-            "model_type": family, "hidden_size": 64, "num_hidden_layers": 3,
-            "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 96,
-            "vocab_size": 40, "max_position_embeddings": 512,
-        });
-        let mut file = file.as_object().unwrap().clone();
-        file.extend(entries.as_object().unwrap().clone());
-        file
-    }
-
-    fn read(family: &str, entries: Value) -> Result<ModelConfig, String> {
-        ModelConfig::read(file(family, entries))
-    }
-
-    fn parts(config: &ModelConfig) -> [bool; 4] {
-        [
-            config.query_key_norm(),
-            config.query_key_value_bias(),
-            config.output_bias(),
-            config.feed_forward_bias(),
-        ]
-    }
-
-    #[test]
-    fn what_is_left_out_means_what_it_means_in_transformers() {
-        let read = |family| {
-            let mut file = file(family, json!({}));
-            file.retain(|key, _| key != "num_key_value_heads" && key != "max_position_embeddings");
-            file["num_attention_heads"] = json!(32);
-            file.insert("sliding_window".to_owned(), Value::Null);
-            ModelConfig::read(file).unwrap()
-        };
-        let (llama, qwen2, qwen3) = (read("llama"), read("qwen2"), read("qwen3"));
-        assert_eq!((llama.head_dim, qwen2.head_dim, qwen3.head_dim), (2, 2, 128));
-        assert_eq!((llama.num_key_value_heads, qwen3.num_key_value_heads), (32, 32));
-        assert_eq!((llama.max_position_embeddings, qwen2.max_position_embeddings), (2048, 32_768));
-        assert_eq!(llama.special_tokens().ends(), [2]);
-        assert!(qwen3.special_tokens().ends().is_empty());
-        assert!(!llama.tie_word_embeddings && llama.rms_norm_eps == 1e-6);
-        assert_eq!(llama.kind(), Kind::Float);
-        let (mistral, smollm3) = (read("mistral"), read("smollm3"));
-        assert_eq!((mistral.num_key_value_heads, smollm3.num_key_value_heads), (8, 4));
-        assert_eq!(
-            (mistral.special_tokens().ends(), smollm3.special_tokens().ends()),
-            (&[2][..], &[128_001][..])
-        );
-        assert!(smollm3.tie_word_embeddings && !mistral.tie_word_embeddings);
-        assert_ne!(smollm3.rotary, mistral.rotary);
-    }
-
-    #[test]
-    fn every_fourth_layer_of_smollm3_sees_no_positions_unless_the_file_says_which() {
-        let rotated = |entries| {
-            let mut all = json!({ "num_hidden_layers": 5 });
-            all.as_object_mut().unwrap().extend(Value::as_object(&entries).unwrap().clone());
-            let config = read("smollm3", all)?;
-            Ok::<_, String>((0..5).map(|layer| config.rotates(layer)).collect::<Vec<_>>())
-        };
-        assert_eq!(rotated(json!({})).unwrap(), [true, true, true, false, true]);
-        let listed = json!({ "no_rope_layers": [0, 1, 1, 1, 0], "no_rope_layer_interval": 2 });
-        assert_eq!(rotated(listed).unwrap(), [false, true, true, true, false]);
-        let every_second = rotated(json!({ "no_rope_layer_interval": 2 })).unwrap();
-        assert_eq!(every_second, [true, false, true, false, true]);
-        let error = rotated(json!({ "no_rope_layers": [1, 0] })).unwrap_err();
-        assert!(error.contains("speaks of 2 layers"), "{error}");
-        let error = rotated(json!({ "no_rope_layer_interval": 0 })).unwrap_err();
-        assert!(error.contains("`no_rope_layer_interval` is 0"), "{error}");
-    }
-
-    #[test]
-    fn null_key_value_heads_are_as_many_as_query_heads() {
-        let config = read("qwen2", json!({ "num_key_value_heads": null })).unwrap();
-        assert_eq!(config.num_key_value_heads, 4);
-    }
-
-    #[test]
-    fn each_family_has_its_own_parts() {
-        let biased = json!({ "attention_bias": true, "mlp_bias": true });
-        assert_eq!(parts(&read("qwen3", json!({})).unwrap()), [true, false, false, false]);
-        assert_eq!(parts(&read("qwen3", biased.clone()).unwrap()), [true, true, true, false]);
-        assert_eq!(parts(&read("qwen2", biased.clone()).unwrap()), [false, true, false, false]);
-        assert_eq!(parts(&read("llama", json!({})).unwrap()), [false; 4]);
-        assert_eq!(parts(&read("llama", biased.clone()).unwrap()), [false, true, true, true]);
-        assert_eq!(parts(&read("smollm3", biased.clone()).unwrap()), [false, true, true, true]);
-        assert_eq!(parts(&read("mistral", biased).unwrap()), [false; 4]);
-    }
-
-    #[test]
-    fn it_is_written_as_it_was_read() {
-        let file = file("llama", json!({ "eos_token_id": [2, 3], "made_up": { "z": 1, "a": 2 } }));
-        let config = ModelConfig::read(file.clone()).unwrap();
-        let text = serde_json::to_string(&config).unwrap();
-        assert_eq!(text, serde_json::to_string(&file).unwrap());
-    }
-
-    #[test]
-    fn both_names_of_the_type_are_read() {
-        for entry in [json!({ "dtype": "bfloat16" }), json!({ "torch_dtype": "torch.bfloat16" })] {
-            assert_eq!(read("qwen3", entry).unwrap().kind(), Kind::BFloat16);
-        }
-    }
-
-    #[test]
-    fn what_cannot_be_honored_is_refused_by_name() {
-        for (family, entries, expected) in [
-            (
-                "mamba",
-                json!({}),
-                "its `model_type` is `mamba`; supported are `llama`, `qwen2`, `qwen3`, `mistral`, `smollm3`",
-            ),
-            ("qwen3", json!({ "model_type": null }), "`model_type` is missing"),
-            (
-                "qwen3",
-                json!({ "architectures": ["Qwen3Model"] }),
-                "`Qwen3Model`, but only language models are supported: `Qwen3ForCausalLM`",
-            ),
-            ("llama", json!({ "hidden_act": "gelu" }), "`hidden_act` is `gelu`"),
-            ("llama", json!({ "hidden_size": null }), "`hidden_size` is missing"),
-            (
-                "llama",
-                json!({ "hidden_size": "64" }),
-                "`hidden_size` is `\"64\"`, but must be a whole number",
-            ),
-            ("llama", json!({ "hidden_size": 66 }), "`hidden_size` 66 cannot be shared by 4 heads"),
-            ("llama", json!({ "num_attention_heads": 0 }), "cannot be shared by 0 heads"),
-            ("llama", json!({ "num_key_value_heads": 3 }), "evenly"),
-            ("llama", json!({ "head_dim": 7 }), "`head_dim` is 7"),
-            ("llama", json!({ "vocab_size": 0 }), "`vocab_size` is 0"),
-            ("llama", json!({ "num_hidden_layers": 1_000_000 }), "`num_hidden_layers` is 1000000"),
-            ("llama", json!({ "num_hidden_layers": -1 }), "`num_hidden_layers` is -1"),
-            ("llama", json!({ "rms_norm_eps": -1.0 }), "`rms_norm_eps` is -1"),
-            ("llama", json!({ "dtype": "float16" }), "`dtype` is `float16`; set it to"),
-            ("qwen2", json!({ "quantization_config": { "bits": 4 } }), "`quantization_config`"),
-            ("qwen2", json!({ "eos_token_id": "x" }), "`eos_token_id` is `\"x\"`"),
-        ] {
-            let error = read(family, entries).unwrap_err();
-            assert!(error.contains(expected), "{expected}: {error}");
-        }
-    }
-
-    #[test]
-    fn a_window_is_refused_where_it_would_take_effect() {
-        let qwen =
-            json!({ "use_sliding_window": true, "sliding_window": 64, "max_window_layers": 2 });
-        for (family, entries, expected) in [
-            ("qwen2", qwen.clone(), "`use_sliding_window` limits attention to a window of 64"),
-            ("qwen3", qwen, "`use_sliding_window`"),
-            (
-                "qwen3",
-                json!({ "layer_types": ["full_attention", "sliding_attention", "full_attention"], "sliding_window": 16 }),
-                "`layer_types` limits",
-            ),
-            (
-                "qwen3",
-                json!({ "layer_types": ["linear_attention"] }),
-                "`layer_types` has `linear_attention`",
-            ),
-            ("llama", json!({ "sliding_window": 64 }), "`sliding_window` limits"),
-            ("mistral", json!({ "sliding_window": 64 }), "`sliding_window` limits"),
-            ("mistral", json!({ "max_position_embeddings": 8192 }), "to a window of 4096 tokens"),
-            (
-                "smollm3",
-                json!({ "use_sliding_window": true, "sliding_window": 16 }),
-                "`use_sliding_window` limits",
-            ),
-            (
-                "smollm3",
-                json!({ "layer_types": ["sliding_attention"], "sliding_window": 16 }),
-                "`layer_types` limits",
-            ),
-        ] {
-            let error = read(family, entries).unwrap_err();
-            assert!(error.contains(expected), "{expected}: {error}");
-        }
-    }
-
-    #[test]
-    fn a_window_without_effect_is_no_obstacle() {
-        for (family, entries) in [
-            (
-                "qwen2",
-                json!({ "use_sliding_window": false, "sliding_window": 64, "max_window_layers": 0 }),
-            ),
-            (
-                "qwen2",
-                json!({ "use_sliding_window": true, "sliding_window": 64, "max_window_layers": 3 }),
-            ),
-            (
-                "qwen3",
-                json!({ "use_sliding_window": true, "sliding_window": null, "max_window_layers": 0 }),
-            ),
-            (
-                "qwen3",
-                json!({ "use_sliding_window": true, "sliding_window": 512, "max_window_layers": 0 }),
-            ),
-            ("qwen3", json!({ "layer_types": ["full_attention"] })),
-            ("llama", json!({ "sliding_window": null })),
-            ("mistral", json!({})),
-            ("mistral", json!({ "sliding_window": null, "max_position_embeddings": 8192 })),
-            ("smollm3", json!({ "sliding_window": 16 })),
-        ] {
-            read(family, entries).unwrap();
-        }
     }
 }

@@ -6,41 +6,105 @@ use tch::{Kind, Tensor};
 /// Scores per key head up to which a CPU computes them all at once.
 const MAX_PLAIN_SCORES: i64 = 128 * 128;
 
+/// How far back a layer sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sight {
+    /// To the beginning.
+    All,
+    /// To the beginning of the model's window.
+    Window,
+}
+
+/// A layer as attention sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LayerSight {
+    pub(crate) layer: usize,
+    pub(crate) sight: Sight,
+}
+
 /// Which keys and values a query is compared with, and where they are kept.
 pub(crate) trait Attention {
     /// Attend in one layer. `queries` are already scaled.
     ///
     /// Takes `queries` `[rows, heads, head_dim]`, `keys` and `values`
     /// `[rows, key_value_heads, head_dim]`; returns `[rows, heads · head_dim]`.
-    fn attend(&mut self, layer: usize, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor;
+    fn attend(&mut self, at: LayerSight, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor;
+}
+
+/// What masks of a model have in common.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Masking {
+    /// Query heads that share a key head.
+    pub(crate) group: i64,
+    /// Tokens that layers with a window see.
+    pub(crate) window: Option<i64>,
+    pub(crate) kind: Kind,
+    pub(crate) device: tch::Device,
+}
+
+/// Which keys the queries of a pass see, for layers of both kinds of sight.
+pub(crate) struct Mask {
+    all: Tensor, // [batch or 1, 1, queries · group, keys]
+    /// None if the window limits nothing.
+    window: Option<Tensor>,
+}
+
+impl Mask {
+    /// Query i sees key j where `seen` `[batch or 1, queries, keys]` is true and, in layers with
+    /// a window, j is no further back than that; `back` says how far, in the same shape.
+    pub(crate) fn new(seen: &Tensor, back: impl FnOnce() -> Tensor, masking: &Masking) -> Self {
+        let bias = |seen: &Tensor| {
+            let bias = bias_of(seen, masking.kind);
+            bias.repeat_interleave_self_int(masking.group, 1, None).unsqueeze(1)
+        };
+        // No key is further back than there are keys.
+        let window = masking.window.filter(|size| *size < seen.size()[2]);
+        let window = window.map(|size| bias(&seen.logical_and(&back().lt(size))));
+        Mask { all: bias(seen), window }
+    }
+
+    /// The bias of a layer's scores.
+    pub(crate) fn bias(&self, sight: Sight) -> &Tensor {
+        match (sight, &self.window) {
+            (Sight::Window, Some(window)) => window,
+            _ => &self.all,
+        }
+    }
+}
+
+/// What each of `length` tokens in a row sees of those at and before it, `[1, length, length]`,
+/// and how far back they are.
+pub(crate) fn causal(length: i64, device: tch::Device) -> (Tensor, Tensor) {
+    let at = Tensor::arange(length, (Kind::Int64, device));
+    let back = (at.unsqueeze(1) - at.unsqueeze(0)).unsqueeze(0);
+    (back.ge(0), back)
 }
 
 /// Sequences of equal (padded) length that see only themselves.
 pub(crate) struct SelfAttention {
     batch: i64,
-    bias: Tensor, // [batch or 1, 1, length · group, length]
+    mask: Mask,
 }
 
 impl SelfAttention {
     /// Every token sees itself and those before it.
     #[cfg(test)]
-    pub(crate) fn causal(batch: i64, length: i64, group: i64, like: &Tensor) -> Self {
-        let seen = Tensor::ones([1, length, length], (Kind::Bool, like.device())).tril(0);
-        SelfAttention::among(batch, &seen, group, like.kind())
+    pub(crate) fn causal(batch: i64, length: i64, masking: &Masking) -> Self {
+        let (seen, back) = causal(length, masking.device);
+        SelfAttention::among(batch, Mask::new(&seen, || back, masking))
     }
 
-    /// Token i sees token j where `seen` `[batch or 1, length, length]` is true;
-    /// every token must see at least itself. `group` query heads share a key head.
-    pub(crate) fn among(batch: i64, seen: &Tensor, group: i64, kind: Kind) -> Self {
-        let bias = bias_of(seen, kind).repeat_interleave_self_int(group, 1, None).unsqueeze(1);
-        SelfAttention { batch, bias }
+    /// What `mask` `[batch or 1, 1, length · group, length]` lets them see; every token must see
+    /// at least itself.
+    pub(crate) fn among(batch: i64, mask: Mask) -> Self {
+        SelfAttention { batch, mask }
     }
 }
 
 impl Attention for SelfAttention {
-    fn attend(&mut self, _: usize, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor {
+    fn attend(&mut self, at: LayerSight, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor {
         let (keys, values) = (by_head(&keys, self.batch), by_head(&values, self.batch));
-        attend(&queries, &keys, &values, &self.bias)
+        attend(&queries, &keys, &values, self.mask.bias(at.sight))
     }
 }
 

@@ -1,9 +1,9 @@
 //! The decoder of all families: RMSNorm, grouped-query attention with rotary
-//! positions, and SwiGLU (arXiv 2505.09388, 2412.15115, 2407.21783).
+//! positions, and a gated block (arXiv 2505.09388, 2412.15115, 2407.21783).
 //!
-//! Families differ in a few tensors, which [`ModelConfig`] says: Qwen3
-//! normalizes queries and keys, Qwen2.5 adds biases. SmolLM3 has layers that
-//! leave queries and keys as they are. One `forward` serves
+//! It is put together of parts, of which families have different ones, as
+//! [`ModelConfig`] says: [`Norm`], [`HeadNorm`], [`Residual`] and
+//! [`FeedForward`]. One `forward` serves
 //! prompts, single decoding steps and training. What differs there, which keys
 //! a query sees and where they are kept, is behind [`Attention`]. Shapes are
 //! given as `[rows, …]` where a row is one token of one sequence; sequences are
@@ -13,10 +13,15 @@ use tch::{Kind, Tensor};
 
 use super::adapter::Site;
 use super::architecture::ModelConfig;
-use super::attention::Attention;
+use super::attention::{Attention, LayerSight, Masking};
 use super::device::Device;
+use super::feed_forward::{FeedForward, split};
+use super::linear::Linear;
+use super::norm::{HeadNorm, Norm};
 use super::parameters::{Layout, Parameters};
-use super::shared_base::AdapterRows;
+use super::residual::Residual;
+use super::rotary::Rotary;
+use super::shared_base::{AdapterRows, LayerRows};
 use crate::policy::error::PolicyError;
 
 /// The model: its weights and how they are applied.
@@ -25,8 +30,7 @@ pub(crate) struct Decoder {
     config: ModelConfig,
     parameters: Parameters,
     blocks: Blocks,
-    frequencies: Tensor, // [head_dim / 2]
-    magnitude: f64,
+    turners: Vec<Turner>,
 }
 
 /// Views of the weights, fused as they are used.
@@ -34,45 +38,18 @@ pub(crate) struct Decoder {
 struct Blocks {
     embedding: Tensor, // [vocabulary, hidden]
     layers: Vec<LayerBlocks>,
-    norm: Tensor,         // [hidden]
+    norm: Norm,
     head: Option<Tensor>, // [vocabulary, hidden]; none if tied
 }
 
 #[derive(Debug)]
 struct LayerBlocks {
-    input_norm: Tensor,             // [hidden]
-    query_key_value: Linear,        // [(heads + 2·key_value_heads) · head_dim, hidden]
-    query_key_norm: Option<Tensor>, // [2, head_dim]
-    output: Linear,                 // [hidden, heads · head_dim]
-    post_norm: Tensor,              // [hidden]
-    gate_up: Linear,                // [2 · intermediate, hidden]
-    down: Linear,                   // [hidden, intermediate]
-}
-
-/// A linear map: `[outputs, inputs]` and, in some families, a bias `[outputs]`.
-#[derive(Debug)]
-struct Linear {
-    weight: Tensor,
-    bias: Option<Tensor>,
-}
-
-impl Linear {
-    /// `[rows, inputs]` to `[rows, outputs]`.
-    fn apply(&self, states: &Tensor) -> Tensor {
-        match &self.bias {
-            Some(bias) => bias.addmm(states, &self.weight.tr()),
-            None => states.matmul(&self.weight.tr()),
-        }
-    }
-
-    /// The same on top of `residual` `[rows, outputs]`.
-    fn add_to(&self, residual: &Tensor, states: &Tensor) -> Tensor {
-        let sum = residual.addmm(states, &self.weight.tr());
-        match &self.bias {
-            Some(bias) => sum + bias,
-            None => sum,
-        }
-    }
+    input_norm: Norm,
+    query_key_value: Linear, // [(heads + 2·key_value_heads) · head_dim, hidden]
+    query_key_norm: Option<HeadNorm>,
+    output: Residual, // [hidden, heads · head_dim]
+    feed_forward_norm: Norm,
+    feed_forward: FeedForward,
 }
 
 /// What goes through the model at once.
@@ -98,9 +75,8 @@ impl Decoder {
 
     fn over(config: ModelConfig, parameters: Parameters, device: Device) -> Self {
         let blocks = Blocks::of(&config, parameters.blocks(parameters.buffer()));
-        let rotary = config.rotary();
-        let frequencies = Tensor::from_slice(&rotary.inverse_frequencies).to_device(device.torch());
-        Decoder { config, parameters, blocks, frequencies, magnitude: rotary.magnitude }
+        let turners = config.rotaries().map(|rotary| Turner::of(&rotary, device)).collect();
+        Decoder { config, parameters, blocks, turners }
     }
 
     pub(crate) fn config(&self) -> &ModelConfig {
@@ -116,12 +92,18 @@ impl Decoder {
     }
 
     pub(crate) fn device(&self) -> Device {
-        Device::of(self.frequencies.device())
+        Device::of(self.parameters.buffer().device())
     }
 
-    /// Query heads that share a key head.
-    pub(crate) fn group(&self) -> i64 {
-        self.config.num_attention_heads / self.config.num_key_value_heads
+    /// What masks over its tokens need to know.
+    pub(crate) fn masking(&self) -> Masking {
+        let like = self.parameters.buffer();
+        Masking {
+            group: self.config.num_attention_heads / self.config.num_key_value_heads,
+            window: self.config.window(),
+            kind: like.kind(),
+            device: like.device(),
+        }
     }
 
     /// Another handle on the same weights, for another thread or policy.
@@ -146,8 +128,7 @@ impl Decoder {
             config: self.config.clone(),
             parameters: self.parameters.share(),
             blocks,
-            frequencies: self.frequencies.shallow_clone(),
-            magnitude: self.magnitude,
+            turners: self.turners.iter().map(Turner::share).collect(),
         };
         (decoder, leaves)
     }
@@ -169,7 +150,11 @@ impl Decoder {
 
     /// Hidden states before the first layer: `[rows]` to `[rows, hidden]`.
     pub(crate) fn embed(&self, tokens: &Tensor) -> Tensor {
-        self.blocks.embedding.index_select(0, tokens)
+        let embedded = self.blocks.embedding.index_select(0, tokens);
+        match self.config.embedding_scale() {
+            Some(scale) => embedded * scale,
+            None => embedded,
+        }
     }
 
     /// Hidden states after layer `index`: `[rows, hidden]` to the same, or to
@@ -183,23 +168,21 @@ impl Decoder {
         attention: &mut dyn Attention,
     ) -> Tensor {
         let layer = &self.blocks.layers[index];
-        let adapter_rows = input.adapter_rows;
-        let mut attended = self.attend(index, states, rotation, adapter_rows, attention);
-        let mut residual = states.shallow_clone();
-        let keep = input.keep.filter(|_| index + 1 == self.depth());
-        if let Some(keep) = keep {
+        let mut rows = LayerRows { rows: input.adapter_rows, layer: index, kept: false };
+        let mut attended = self.attend(states, rotation, &rows, attention);
+        let mut stream = states.shallow_clone();
+        if let Some(keep) = input.keep.filter(|_| index + 1 == self.depth()) {
             attended = attended.index_select(0, keep);
-            residual = residual.index_select(0, keep);
+            stream = stream.index_select(0, keep);
+            rows.kept = true;
         }
-        let kept = keep.is_some();
-        let states = layer.output.add_to(&residual, &attended);
-        let states = adapter_rows.add(states, &attended, index, Site::Output, kept);
-        self.feed_forward(index, &states, adapter_rows, kept)
+        let stream = layer.output.add_to(&stream, &attended, &rows, Site::Output);
+        layer.feed_forward.add_to(&stream, &layer.feed_forward_norm.apply(&stream), &rows)
     }
 
     /// The last norm.
     pub(crate) fn finish(&self, states: &Tensor) -> Tensor {
-        self.normalize(states, &self.blocks.norm)
+        self.blocks.norm.apply(states)
     }
 
     /// Logits of hidden states, in 32 bits: `[rows, vocabulary]`.
@@ -210,120 +193,100 @@ impl Decoder {
 
     fn attend(
         &self,
-        index: usize,
         states: &Tensor,
         rotation: &Rotation,
-        adapter_rows: &AdapterRows,
+        rows: &LayerRows,
         attention: &mut dyn Attention,
     ) -> Tensor {
-        let (config, layer) = (&self.config, &self.blocks.layers[index]);
+        let (config, layer) = (&self.config, &self.blocks.layers[rows.layer]);
         let (heads, key_heads) = (config.num_attention_heads, config.num_key_value_heads);
-        let normed = self.normalize(states, &layer.input_norm);
+        let normed = layer.input_norm.apply(states);
         let fused = layer.query_key_value.apply(&normed);
-        let fused = adapter_rows.add(fused, &normed, index, Site::QueryKeyValue, false);
+        let fused = rows.add(fused, &normed, Site::QueryKeyValue);
         let fused = fused.view([-1, heads + 2 * key_heads, config.head_dim]);
         let (queries_keys, values) = split(&fused, 1, heads + key_heads);
-        let turned = |queries_keys: Tensor| match config.rotates(index) {
-            true => rotation.apply(&queries_keys),
-            false => queries_keys,
+        let turned = |queries_keys: Tensor| match config.turned_by(rows.layer) {
+            Some(rotary) => rotation.apply(rotary, &queries_keys),
+            None => queries_keys,
         };
-        let scale = (config.head_dim as f64).sqrt();
         let (queries, keys) = match &layer.query_key_norm {
-            Some(norm) => {
-                let scales = self.query_key_scales(norm, scale);
-                let normed = self.normalize_heads(&queries_keys) * scales;
-                split(&turned(normed), 1, heads)
-            }
+            Some(norm) => split(&turned(norm.apply(&queries_keys)), 1, heads),
             None => {
                 let (queries, keys) = split(&turned(queries_keys), 1, heads);
-                (queries / scale, keys)
+                (queries / config.query_divisor(), keys)
             }
         };
-        attention.attend(index, queries, keys, values)
+        let at = LayerSight { layer: rows.layer, sight: config.sight(rows.layer) };
+        attention.attend(at, queries, keys, values)
     }
 
-    /// Weights of the query and key norms for every head, the queries' divided
-    /// by the softmax `scale` √head_dim: `[heads + key_value_heads, head_dim]`.
-    fn query_key_scales(&self, norm: &Tensor, scale: f64) -> Tensor {
-        let config = &self.config;
-        let (queries, keys) = (norm.narrow(0, 0, 1) / scale, norm.narrow(0, 1, 1));
-        Tensor::cat(
-            &[
-                queries.expand([config.num_attention_heads, config.head_dim], false),
-                keys.expand([config.num_key_value_heads, config.head_dim], false),
-            ],
-            0,
-        )
-    }
-
-    fn feed_forward(
-        &self,
-        index: usize,
-        states: &Tensor,
-        adapter_rows: &AdapterRows,
-        kept: bool,
-    ) -> Tensor {
-        let layer = &self.blocks.layers[index];
-        let normed = self.normalize(states, &layer.post_norm);
-        let fused = layer.gate_up.apply(&normed);
-        let fused = adapter_rows.add(fused, &normed, index, Site::GateUp, kept);
-        let (gate, up) = split(&fused, 1, self.config.intermediate_size);
-        let gated = gate.silu() * up;
-        let states = layer.down.add_to(states, &gated);
-        adapter_rows.add(states, &gated, index, Site::Down, kept)
-    }
-
-    /// RMSNorm (arXiv 1910.07467, equation 4) with a weight per column.
-    fn normalize(&self, states: &Tensor, weight: &Tensor) -> Tensor {
-        states.rms_norm([self.config.hidden_size], Some(weight), self.config.rms_norm_eps)
-    }
-
-    fn normalize_heads(&self, heads: &Tensor) -> Tensor {
-        heads.rms_norm([self.config.head_dim], None::<&Tensor>, self.config.rms_norm_eps)
-    }
-
-    /// The rotary embedding at `positions` `[rows]`.
+    /// The rotary embeddings at `positions` `[rows]`.
     pub(crate) fn rotation(&self, positions: &Tensor) -> Rotation {
-        let angles = positions.to_kind(Kind::Float).unsqueeze(1) * &self.frequencies; // [rows, head_dim / 2]
-        let (cosine, sine) = (angles.cos() * self.magnitude, angles.sin() * self.magnitude);
-        let per_head = |table: Tensor| {
-            let table = table.unsqueeze(1).to_kind(self.parameters.buffer().kind());
-            if self.device().is_gpu() {
-                return table;
+        let table = |turner: &Turner| {
+            let (cosine, sine) = turner.at(positions); // [rows, head_dim / 2]
+            Table {
+                cosine: self.per_head(Tensor::cat(&[&cosine, &cosine], 1)),
+                sine: self.per_head(Tensor::cat(&[&-&sine, &sine], 1)),
             }
-            // On a CPU, operations between equal shapes are worth the copy.
-            let heads = self.config.num_attention_heads + self.config.num_key_value_heads;
-            table.expand([-1, heads, -1], false).contiguous()
         };
-        Rotation {
-            cosine: per_head(Tensor::cat(&[&cosine, &cosine], 1)),
-            sine: per_head(Tensor::cat(&[&-&sine, &sine], 1)),
+        Rotation { tables: self.turners.iter().map(table).collect() }
+    }
+
+    /// `[rows, head_dim]` to `[rows, heads or 1, head_dim]`.
+    fn per_head(&self, table: Tensor) -> Tensor {
+        let table = table.unsqueeze(1).to_kind(self.parameters.buffer().kind());
+        if self.device().is_gpu() {
+            return table;
         }
+        // On a CPU, operations between equal shapes are worth the copy.
+        let heads = self.config.num_attention_heads + self.config.num_key_value_heads;
+        table.expand([-1, heads, -1], false).contiguous()
     }
 }
 
-/// The first `length` of a dimension, and the rest. Cheaper to differentiate
-/// than two `narrow`s, each of which would fill a gradient of full size.
-fn split(tensor: &Tensor, dimension: i64, length: i64) -> (Tensor, Tensor) {
-    let rest = tensor.size()[dimension as usize] - length;
-    let mut parts = tensor.split_with_sizes([length, rest], dimension);
-    let rest = parts.swap_remove(1);
-    (parts.swap_remove(0), rest)
+/// One of the ways in which positions turn queries and keys.
+#[derive(Debug)]
+struct Turner {
+    frequencies: Tensor, // [head_dim / 2]
+    magnitude: f64,
 }
 
-/// Rotary position embedding (arXiv 2104.09864): halves x₁, x₂ of a head
-/// become x₁·cos − x₂·sin and x₂·cos + x₁·sin.
+impl Turner {
+    fn of(rotary: &Rotary, device: Device) -> Self {
+        let frequencies = Tensor::from_slice(&rotary.inverse_frequencies).to_device(device.torch());
+        Turner { frequencies, magnitude: rotary.magnitude }
+    }
+
+    fn share(&self) -> Self {
+        Turner { frequencies: self.frequencies.shallow_clone(), magnitude: self.magnitude }
+    }
+
+    /// Cosine and sine at `positions` `[rows]`: `[rows, head_dim / 2]` each.
+    fn at(&self, positions: &Tensor) -> (Tensor, Tensor) {
+        let angles = positions.to_kind(Kind::Float).unsqueeze(1) * &self.frequencies;
+        (angles.cos() * self.magnitude, angles.sin() * self.magnitude)
+    }
+}
+
+/// Rotary position embeddings (arXiv 2104.09864) at the positions of a pass:
+/// halves x₁, x₂ of a head become x₁·cos − x₂·sin and x₂·cos + x₁·sin.
 pub(crate) struct Rotation {
+    tables: Vec<Table>,
+}
+
+/// Those of one way of turning.
+struct Table {
     cosine: Tensor, // [rows, heads or 1, head_dim]
     sine: Tensor,   // the same, the first half negated
 }
 
 impl Rotation {
-    /// Takes and returns `[rows, heads, head_dim]`.
-    fn apply(&self, heads: &Tensor) -> Tensor {
+    /// Takes and returns `[rows, heads, head_dim]`; `rotary` says which way.
+    fn apply(&self, rotary: usize, heads: &Tensor) -> Tensor {
+        let table = &self.tables[rotary];
         let width = heads.size()[2];
         let swapped = heads.roll([width / 2], [2]);
-        (heads * &self.cosine).addcmul(&swapped, &self.sine)
+        (heads * &table.cosine).addcmul(&swapped, &table.sine)
     }
 }
 
@@ -338,29 +301,27 @@ impl Blocks {
         let mut next = || blocks.next().unwrap();
         Blocks {
             embedding: next(),
-            layers: (0..config.num_hidden_layers)
-                .map(|_| LayerBlocks::of(config, &mut next))
+            layers: (0..config.num_hidden_layers as usize)
+                .map(|index| LayerBlocks::of(config, index, &mut next))
                 .collect(),
-            norm: next(),
+            norm: Norm::of(config, next()),
             head: (!config.tie_word_embeddings).then(next),
         }
     }
 }
 
 impl LayerBlocks {
-    fn of(config: &ModelConfig, next: &mut impl FnMut() -> Tensor) -> Self {
-        fn linear(next: &mut impl FnMut() -> Tensor, biased: bool) -> Linear {
-            let weight = next();
-            Linear { weight, bias: biased.then(next) }
-        }
+    fn of(config: &ModelConfig, index: usize, next: &mut dyn FnMut() -> Tensor) -> Self {
         LayerBlocks {
-            input_norm: next(),
-            query_key_value: linear(next, config.query_key_value_bias()),
-            query_key_norm: (config.query_key_norm()).then(|| next().view([2, config.head_dim])),
-            output: linear(next, config.output_bias()),
-            post_norm: next(),
-            gate_up: linear(next, config.feed_forward_bias()),
-            down: linear(next, config.feed_forward_bias()),
+            input_norm: Norm::of(config, next()),
+            query_key_value: Linear::of(next, config.query_key_value_bias()),
+            query_key_norm: config.query_key_norm().then(|| HeadNorm::of(config, &next())),
+            output: Residual {
+                map: Linear::of(next, config.output_bias()),
+                norm: config.normed_blocks().then(|| Norm::of(config, next())),
+            },
+            feed_forward_norm: Norm::of(config, next()),
+            feed_forward: FeedForward::of(config, index, next),
         }
     }
 }
@@ -370,8 +331,8 @@ fn layout(config: &ModelConfig) -> Layout {
     let mut layout = Layout::default();
     let hidden = config.hidden_size;
     layout.push_all("model.", &["embed_tokens.weight"], &[config.vocab_size, hidden]);
-    for index in 0..config.num_hidden_layers {
-        lay_out_layer(&mut layout, config, &format!("model.layers.{index}."));
+    for index in 0..config.num_hidden_layers as usize {
+        lay_out_layer(&mut layout, config, index);
     }
     layout.push_all("model.", &["norm.weight"], &[hidden]);
     if !config.tie_word_embeddings {
@@ -380,38 +341,23 @@ fn layout(config: &ModelConfig) -> Layout {
     layout
 }
 
-fn lay_out_layer(layout: &mut Layout, config: &ModelConfig, layer: &str) {
+fn lay_out_layer(layout: &mut Layout, config: &ModelConfig, index: usize) {
     let (hidden, width) = (config.hidden_size, config.head_dim);
     let queries = config.num_attention_heads * width;
     let keys = config.num_key_value_heads * width;
-    let intermediate = config.intermediate_size;
+    let layer = format!("model.layers.{index}.");
     let attention = format!("{layer}self_attn.");
-    let feed_forward = format!("{layer}mlp.");
-    let linear = |layout: &mut Layout, prefix: &str, maps: &[(&str, i64)], inputs, biased| {
-        let slots = |part: &str, rest: &[i64]| -> Vec<(String, Vec<i64>)> {
-            let shape = |outputs| [&[outputs], rest].concat();
-            maps.iter().map(|(name, n)| (format!("{prefix}{name}.{part}"), shape(*n))).collect()
-        };
-        layout.push(&slots("weight", &[inputs]));
-        if biased {
-            layout.push(&slots("bias", &[]));
-        }
-    };
-    layout.push_all(layer, &["input_layernorm.weight"], &[hidden]);
+    layout.push_all(&layer, &["input_layernorm.weight"], &[hidden]);
     let fused = [("q_proj", queries), ("k_proj", keys), ("v_proj", keys)];
-    linear(layout, &attention, &fused, hidden, config.query_key_value_bias());
+    Linear::lay_out(layout, &attention, &fused, hidden, config.query_key_value_bias());
     if config.query_key_norm() {
         layout.push_all(&attention, &["q_norm.weight", "k_norm.weight"], &[width]);
     }
-    linear(layout, &attention, &[("o_proj", hidden)], queries, config.output_bias());
-    layout.push_all(layer, &["post_attention_layernorm.weight"], &[hidden]);
-    let fused = [("gate_proj", intermediate), ("up_proj", intermediate)];
-    linear(layout, &feed_forward, &fused, hidden, config.feed_forward_bias());
-    linear(
-        layout,
-        &feed_forward,
-        &[("down_proj", hidden)],
-        intermediate,
-        config.feed_forward_bias(),
-    );
+    Linear::lay_out(layout, &attention, &[("o_proj", hidden)], queries, config.output_bias());
+    layout.push_all(&layer, &["post_attention_layernorm.weight"], &[hidden]);
+    if config.normed_blocks() {
+        // There, the name is that of the norm of what attention adds.
+        layout.push_all(&layer, &["pre_feedforward_layernorm.weight"], &[hidden]);
+    }
+    FeedForward::lay_out(layout, config, index, &layer);
 }

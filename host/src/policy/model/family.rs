@@ -4,13 +4,19 @@
 //! which options exist, and which tensors follow from them. Other families'
 //! options are not looked at, as `transformers` does not either.
 
+mod gemma3;
 mod llama;
 mod mistral;
 mod qwen2;
 mod qwen3;
+mod qwen3_moe;
 mod smollm3;
 
 use super::entries::Entries;
+use super::experts::ExpertsShape;
+use super::feed_forward::Activation;
+use super::norm::Gain;
+use super::rotary::RotaryEmbedding;
 
 /// A family of models that the decoder can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,10 +27,14 @@ pub enum ModelFamily {
     Qwen2,
     /// Qwen3, the dense models.
     Qwen3,
+    /// Qwen3 with experts.
+    Qwen3Moe,
     /// Mistral, dense and text only.
     Mistral,
     /// SmolLM3.
     SmolLm3,
+    /// Gemma 3, text only.
+    Gemma3,
 }
 
 /// What a `config.json` of the family means where it is silent, as in `transformers`.
@@ -43,7 +53,7 @@ pub(super) struct Defaults {
 }
 
 /// Parts that not every decoder has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Parts {
     /// RMSNorm on the queries and keys of every head.
     pub(super) query_key_norm: bool,
@@ -53,15 +63,47 @@ pub(super) struct Parts {
     pub(super) output_bias: bool,
     /// Biases of `gate_proj`, `up_proj` and `down_proj`.
     pub(super) feed_forward_bias: bool,
+    /// RMSNorm on what attention and the feed-forward block add.
+    pub(super) normed_blocks: bool,
+    /// What the weights of norms stand for.
+    pub(super) gain: Gain,
+    /// Embeddings are multiplied by the root of their width.
+    pub(super) scaled_embedding: bool,
+    /// Queries are divided by the root of this; by that of the width of heads, if none.
+    pub(super) query_scalar: Option<f64>,
+}
+
+impl Parts {
+    /// None of them.
+    const PLAIN: Parts = Parts {
+        query_key_norm: false,
+        query_key_value_bias: false,
+        output_bias: false,
+        feed_forward_bias: false,
+        normed_blocks: false,
+        gain: Gain::Weight,
+        scaled_embedding: false,
+        query_scalar: None,
+    };
+}
+
+/// How layers turn queries and keys by position.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Rotaries {
+    pub(super) ways: Vec<RotaryEmbedding>,
+    /// Which of them is a layer's; none if it sees no positions.
+    pub(super) of_layers: Vec<Option<usize>>,
 }
 
 impl ModelFamily {
-    const ALL: [ModelFamily; 5] = [
+    const ALL: [ModelFamily; 7] = [
         ModelFamily::Llama,
         ModelFamily::Qwen2,
         ModelFamily::Qwen3,
+        ModelFamily::Qwen3Moe,
         ModelFamily::Mistral,
         ModelFamily::SmolLm3,
+        ModelFamily::Gemma3,
     ];
 
     /// The family that `model_type` and `architectures` name.
@@ -92,8 +134,10 @@ impl ModelFamily {
             ModelFamily::Llama => "llama",
             ModelFamily::Qwen2 => "qwen2",
             ModelFamily::Qwen3 => "qwen3",
+            ModelFamily::Qwen3Moe => "qwen3_moe",
             ModelFamily::Mistral => "mistral",
             ModelFamily::SmolLm3 => "smollm3",
+            ModelFamily::Gemma3 => "gemma3_text",
         }
     }
 
@@ -103,8 +147,10 @@ impl ModelFamily {
             ModelFamily::Llama => "LlamaForCausalLM",
             ModelFamily::Qwen2 => "Qwen2ForCausalLM",
             ModelFamily::Qwen3 => "Qwen3ForCausalLM",
+            ModelFamily::Qwen3Moe => "Qwen3MoeForCausalLM",
             ModelFamily::Mistral => "MistralForCausalLM",
             ModelFamily::SmolLm3 => "SmolLM3ForCausalLM",
+            ModelFamily::Gemma3 => "Gemma3ForCausalLM",
         }
     }
 
@@ -113,8 +159,10 @@ impl ModelFamily {
             ModelFamily::Llama => llama::DEFAULTS,
             ModelFamily::Qwen2 => qwen2::DEFAULTS,
             ModelFamily::Qwen3 => qwen3::DEFAULTS,
+            ModelFamily::Qwen3Moe => qwen3_moe::DEFAULTS,
             ModelFamily::Mistral => mistral::DEFAULTS,
             ModelFamily::SmolLm3 => smollm3::DEFAULTS,
+            ModelFamily::Gemma3 => gemma3::DEFAULTS,
         }
     }
 
@@ -123,73 +171,145 @@ impl ModelFamily {
         match self {
             ModelFamily::Llama | ModelFamily::SmolLm3 => llama::parts(config),
             ModelFamily::Qwen2 => Ok(qwen2::PARTS),
-            ModelFamily::Qwen3 => qwen3::parts(config),
-            ModelFamily::Mistral => Ok(mistral::PARTS),
+            ModelFamily::Qwen3 | ModelFamily::Qwen3Moe => qwen3::parts(config),
+            ModelFamily::Mistral => Ok(Parts::PLAIN),
+            ModelFamily::Gemma3 => gemma3::parts(config),
         }
     }
 
-    /// Which of its layers turn queries and keys by position; the others see no positions.
-    pub(super) fn rotated(self, config: &Entries, layers: i64) -> Result<Vec<bool>, String> {
-        match self {
-            ModelFamily::SmolLm3 => smollm3::rotated(config, layers),
-            _ => Ok(vec![true; layers.unsigned_abs() as usize]),
+    /// What its gates go through.
+    pub(super) fn activation(self, config: &Entries) -> Result<Activation, String> {
+        let (key, known) = match self {
+            ModelFamily::Gemma3 => ("hidden_activation", Activation::Gelu),
+            _ => ("hidden_act", Activation::Silu),
+        };
+        let name = config.text(key)?;
+        match name.filter(|name| !known.names().contains(name)) {
+            None => Ok(known),
+            Some(name) => {
+                Err(format!("`{key}` is `{name}`; only `{}` is supported", known.names()[0]))
+            }
         }
     }
 
-    /// The window that limits the attention of some layers, in tokens, and
-    /// the key that says so; none if all see everything.
-    pub(super) fn window(
+    /// The experts of its layers, if there are any.
+    pub(super) fn experts(
         self,
         config: &Entries,
         layers: i64,
-    ) -> Result<Option<(&'static str, i64)>, String> {
+    ) -> Result<Option<ExpertsShape>, String> {
         match self {
-            ModelFamily::Llama => llama::window(config),
-            ModelFamily::Mistral => mistral::window(config),
-            ModelFamily::SmolLm3 => smollm3::window(config),
-            ModelFamily::Qwen2 | ModelFamily::Qwen3 => qwen_window(config, layers),
+            ModelFamily::Qwen3Moe => qwen3_moe::experts(config, layers),
+            _ => Ok(None),
+        }
+    }
+
+    /// How its layers turn queries and keys by position.
+    pub(super) fn rotaries(
+        self,
+        config: &Entries,
+        positions: i64,
+        layers: i64,
+    ) -> Result<Rotaries, String> {
+        if self == ModelFamily::Gemma3 {
+            return gemma3::rotaries(config, positions, layers);
+        }
+        let one = RotaryEmbedding::read(config, positions, self.defaults().rotary_base)?;
+        let turned = match self {
+            ModelFamily::SmolLm3 => smollm3::turned(config, layers)?,
+            _ => of_all(layers),
+        };
+        let of_layers = turned.into_iter().map(|turned| turned.then_some(0)).collect();
+        Ok(Rotaries { ways: vec![one], of_layers })
+    }
+
+    /// The window of some of its layers; none if all see everything.
+    pub(super) fn windows(
+        self,
+        config: &Entries,
+        positions: i64,
+        layers: i64,
+    ) -> Result<Option<Windows>, String> {
+        match self {
+            ModelFamily::Llama => llama::check_no_window(config, positions).map(|()| None),
+            ModelFamily::Mistral => mistral::windows(config, layers),
+            ModelFamily::SmolLm3 => smollm3::windows(config, layers),
+            ModelFamily::Gemma3 => gemma3::windows(config, layers),
+            ModelFamily::Qwen3Moe => qwen3_moe::windows(config, layers),
+            ModelFamily::Qwen2 | ModelFamily::Qwen3 => qwen_windows(config, layers),
         }
     }
 }
 
-/// The window of the layers from `max_window_layers` on, if `use_sliding_window` is on.
-fn qwen_window(config: &Entries, layers: i64) -> Result<Option<(&'static str, i64)>, String> {
+/// All layers.
+fn of_all(layers: i64) -> Vec<bool> {
+    vec![true; layers.unsigned_abs() as usize]
+}
+
+/// `sliding_window`, if `use_sliding_window` is on.
+fn qwen_window(config: &Entries) -> Result<Option<i64>, String> {
     const DEFAULT_WINDOW: i64 = 4096;
-    const DEFAULT_FULL_LAYERS: i64 = 28;
     let size = match config.mentions("sliding_window") {
         true => config.integer("sliding_window")?,
         false => Some(DEFAULT_WINDOW),
     };
-    let full = config.integer("max_window_layers")?.unwrap_or(DEFAULT_FULL_LAYERS);
     let on = config.flag("use_sliding_window")?.unwrap_or(false);
-    if let Some(types) = LayerTypes::read(config)? {
-        return Ok(types.window(size));
+    Ok(size.filter(|_| on))
+}
+
+/// The window of the layers that `layer_types` names, or of those from `max_window_layers` on.
+fn qwen_windows(config: &Entries, layers: i64) -> Result<Option<Windows>, String> {
+    const DEFAULT_FULL_LAYERS: i64 = 28;
+    let size = qwen_window(config)?;
+    let full = config.integer("max_window_layers")?.unwrap_or(DEFAULT_FULL_LAYERS);
+    if let Some(sliding) = sliding_layers(config, layers)? {
+        return Windows::of(size, sliding);
     }
-    Ok(size.filter(|_| on && full < layers).map(|size| ("use_sliding_window", size)))
+    let windowed = (0..layers).map(|layer| size.is_some() && layer >= full);
+    Windows::of(size, windowed.collect())
 }
 
-/// What `layer_types` says.
-enum LayerTypes {
-    /// All layers see everything.
-    Full,
-    /// Some see a window.
-    Sliding,
+/// Layers that see a window only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Windows {
+    /// Tokens that they see, each one's own among them.
+    pub(super) size: i64,
+    /// Which layers.
+    pub(super) layers: Vec<bool>,
 }
 
-impl LayerTypes {
-    /// None, if the file leaves it to other keys.
-    fn read(config: &Entries) -> Result<Option<Self>, String> {
-        let types = config.texts("layer_types")?;
-        let Some(other) = types.iter().find(|kind| *kind != "full_attention") else {
-            return Ok((!types.is_empty()).then_some(LayerTypes::Full));
-        };
-        match other.as_str() {
-            "sliding_attention" => Ok(Some(LayerTypes::Sliding)),
-            _ => Err(format!("`layer_types` has `{other}`; only `full_attention` is supported")),
+impl Windows {
+    /// None, if there are no such layers.
+    fn of(size: Option<i64>, layers: Vec<bool>) -> Result<Option<Self>, String> {
+        match size {
+            _ if !layers.contains(&true) => Ok(None),
+            Some(size) if size > 0 => Ok(Some(Windows { size, layers })),
+            Some(size) => Err(format!("`sliding_window` is {size}, but must be at least 1")),
+            None => {
+                Err("some layers see a window only, but `sliding_window` gives it no size, or \
+                         `use_sliding_window` is not true"
+                    .to_owned())
+            }
         }
     }
+}
 
-    fn window(self, size: Option<i64>) -> Option<(&'static str, i64)> {
-        matches!(self, LayerTypes::Sliding).then(|| ("layer_types", size.unwrap_or(0)))
+/// The layers that `layer_types` calls sliding; none if it is left out.
+fn sliding_layers(config: &Entries, layers: i64) -> Result<Option<Vec<bool>>, String> {
+    let types = config.texts("layer_types")?;
+    let known = ["full_attention", "sliding_attention"];
+    if let Some(other) = types.iter().find(|kind| !known.contains(&kind.as_str())) {
+        return Err(format!(
+            "`layer_types` has `{other}`; only `full_attention` and `sliding_attention` are \
+             supported"
+        ));
     }
+    let sliding: Vec<bool> = types.iter().map(|kind| kind == known[1]).collect();
+    if sliding.contains(&true) && sliding.len() as i64 != layers {
+        return Err(format!(
+            "`layer_types` speaks of {} layers, but `num_hidden_layers` is {layers}",
+            sliding.len()
+        ));
+    }
+    Ok((!sliding.is_empty()).then_some(sliding))
 }

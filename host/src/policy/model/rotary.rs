@@ -52,16 +52,26 @@ impl RotaryEmbedding {
     /// Read `rope_theta` and `rope_scaling`, or the newer `rope_parameters`.
     /// `positions` is the length that stands in for an original one left out, `base` the base.
     pub(super) fn read(config: &Entries, positions: i64, base: f64) -> Result<Self, String> {
-        let partial = config.number("partial_rotary_factor")?;
-        let scaling = config.object("rope_scaling", "rope_scaling.")?;
-        let rope = match scaling.filter(|scaling| scaling.keys().next().is_some()) {
+        let rope = match scaling(config)? {
             Some(scaling) => Some(scaling),
             None => config.object("rope_parameters", "rope_parameters.")?,
         };
+        RotaryEmbedding::of(rope, config, ("rope_theta", base), positions)
+    }
+
+    /// The same as `rope` says it. Where it has no `rope_theta`, the file's entry under a key
+    /// of its own counts; without that, the number given with the key.
+    pub(super) fn of(
+        rope: Option<Entries>,
+        config: &Entries,
+        (key, base): (&str, f64),
+        positions: i64,
+    ) -> Result<Self, String> {
+        let partial = config.number("partial_rotary_factor")?;
         let own = rope.map_or(Ok(None), |rope| rope.number("rope_theta"))?;
-        let base = own.or(config.number("rope_theta")?).unwrap_or(base);
+        let base = own.or(config.number(key)?).unwrap_or(base);
         if !(base > 1.0 && base.is_finite()) {
-            return Err(format!("`rope_theta` is {base}, but must be a number above 1"));
+            return Err(format!("`{key}` is {base}, but must be a number above 1"));
         }
         let nested = rope.map_or(Ok(None), |rope| rope.number("partial_rotary_factor"))?;
         if let Some(share) = nested.or(partial).filter(|&share| share != 1.0) {
@@ -105,6 +115,12 @@ impl RotaryEmbedding {
             magnitude,
         }
     }
+}
+
+/// `rope_scaling`, unless it is empty.
+pub(super) fn scaling<'a>(config: &Entries<'a>) -> Result<Option<Entries<'a>>, String> {
+    let scaling = config.object("rope_scaling", "rope_scaling.")?;
+    Ok(scaling.filter(|scaling| scaling.keys().next().is_some()))
 }
 
 impl Scaling {

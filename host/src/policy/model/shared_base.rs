@@ -60,6 +60,21 @@ impl SharedBase {
     }
 }
 
+/// Which rows of a layer get which adapter.
+pub(super) struct LayerRows<'a> {
+    pub(super) rows: &'a AdapterRows<'a>,
+    pub(super) layer: usize,
+    /// Whether they are only those that are kept.
+    pub(super) kept: bool,
+}
+
+impl LayerRows<'_> {
+    /// See [`AdapterRows::add`].
+    pub(super) fn add(&self, outputs: Tensor, inputs: &Tensor, site: Site) -> Tensor {
+        self.rows.add(outputs, inputs, self.layer, site, self.kept)
+    }
+}
+
 /// Which rows of a pass get which adapter.
 pub(crate) struct AdapterRows<'a> {
     /// None if no row has an adapter.
@@ -76,7 +91,7 @@ impl AdapterRows<'_> {
     /// Add to `outputs` `[rows, outputs]`, what a site makes of `inputs`
     /// `[rows, inputs]`, what the adapters make of it. With `kept`, the rows
     /// are only those that are kept.
-    pub(super) fn add(
+    fn add(
         &self,
         outputs: Tensor,
         inputs: &Tensor,

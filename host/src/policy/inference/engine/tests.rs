@@ -32,7 +32,7 @@ fn score(policy: &Policy, prompt: &[u32], answer: &[u32], sampling: &Sampling) -
     let decoder = policy.decoder();
     let tokens: Vec<i64> = prompt.iter().chain(answer).map(|&token| token.into()).collect();
     let length = tokens.len() as i64;
-    let mut attention = SelfAttention::causal(1, length, 2, decoder.parameters().buffer());
+    let mut attention = SelfAttention::causal(1, length, &decoder.masking());
     let positions = Tensor::arange(length, (Kind::Int64, tch::Device::Cpu));
     let shared_base = Policy::shared_base(&[policy]);
     let adapter_rows =

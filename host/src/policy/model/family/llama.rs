@@ -17,15 +17,23 @@ pub(super) const DEFAULTS: Defaults = Defaults {
 pub(super) fn parts(config: &Entries) -> Result<Parts, String> {
     let attention = config.flag("attention_bias")?.unwrap_or(false);
     Ok(Parts {
-        query_key_norm: false,
         query_key_value_bias: attention,
         output_bias: attention,
         feed_forward_bias: config.flag("mlp_bias")?.unwrap_or(false),
+        ..Parts::PLAIN
     })
 }
 
 /// `transformers` reads no window for this family, others do; so a model
-/// that was made with one would differ from one to the next.
-pub(super) fn window(config: &Entries) -> Result<Option<(&'static str, i64)>, String> {
-    Ok(config.integer("sliding_window")?.map(|size| ("sliding_window", size)))
+/// that was made with one would differ from one to the next. One that no
+/// prompt and answer outgrow limits nothing.
+pub(super) fn check_no_window(config: &Entries, positions: i64) -> Result<(), String> {
+    match config.integer("sliding_window")?.filter(|size| *size < positions) {
+        None => Ok(()),
+        Some(size) => Err(format!(
+            "`sliding_window` limits attention to a window of {size} tokens, which \
+             `transformers` does not do in this family; remove it, and set \
+             `max_position_embeddings` to {size} to use the model up to there"
+        )),
+    }
 }

@@ -2,7 +2,7 @@
 //! at first, a window.
 
 use super::super::entries::Entries;
-use super::{Defaults, Parts};
+use super::{Defaults, Windows, of_all};
 
 /// Where the file does not say; `null` is none.
 const DEFAULT_WINDOW: i64 = 4096;
@@ -17,17 +17,11 @@ pub(super) const DEFAULTS: Defaults = Defaults {
     end_token: Some(2),
 };
 
-pub(super) const PARTS: Parts = Parts {
-    query_key_norm: false,
-    query_key_value_bias: false,
-    output_bias: false,
-    feed_forward_bias: false,
-};
-
-pub(super) fn window(config: &Entries) -> Result<Option<(&'static str, i64)>, String> {
+/// All layers have it.
+pub(super) fn windows(config: &Entries, layers: i64) -> Result<Option<Windows>, String> {
     let size = match config.mentions("sliding_window") {
         true => config.integer("sliding_window")?,
         false => Some(DEFAULT_WINDOW),
     };
-    Ok(size.map(|size| ("sliding_window", size)))
+    size.map_or(Ok(None), |size| Windows::of(Some(size), of_all(layers)))
 }

@@ -13,9 +13,4 @@ pub(super) const DEFAULTS: Defaults = Defaults {
     end_token: None,
 };
 
-pub(super) const PARTS: Parts = Parts {
-    query_key_norm: false,
-    query_key_value_bias: true,
-    output_bias: false,
-    feed_forward_bias: false,
-};
+pub(super) const PARTS: Parts = Parts { query_key_value_bias: true, ..Parts::PLAIN };

@@ -20,6 +20,6 @@ pub(super) fn parts(config: &Entries) -> Result<Parts, String> {
         query_key_norm: true,
         query_key_value_bias: attention,
         output_bias: attention,
-        feed_forward_bias: false,
+        ..Parts::PLAIN
     })
 }

@@ -2,7 +2,7 @@
 //! arXiv 2501.18795), with a head that is the embedding.
 
 use super::super::entries::Entries;
-use super::{Defaults, LayerTypes};
+use super::{Defaults, Windows, sliding_layers};
 
 /// One layer of so many sees no positions, where the file does not say.
 const DEFAULT_INTERVAL: i64 = 4;
@@ -19,7 +19,7 @@ pub(super) const DEFAULTS: Defaults = Defaults {
 
 /// `no_rope_layers` has a 1 for each layer that does turn; else the last of
 /// every `no_rope_layer_interval` does not.
-pub(super) fn rotated(config: &Entries, layers: i64) -> Result<Vec<bool>, String> {
+pub(super) fn turned(config: &Entries, layers: i64) -> Result<Vec<bool>, String> {
     if let Some(listed) = config.integers("no_rope_layers")? {
         let listed: Vec<bool> = listed.into_iter().map(|turns| turns != 0).collect();
         if listed.len() as i64 != layers {
@@ -37,12 +37,13 @@ pub(super) fn rotated(config: &Entries, layers: i64) -> Result<Vec<bool>, String
     Ok((1..=layers).map(|layer| layer % interval != 0).collect())
 }
 
-/// The window of the layers without positions, or of those that `layer_types` names.
-pub(super) fn window(config: &Entries) -> Result<Option<(&'static str, i64)>, String> {
-    let size = config.integer("sliding_window")?;
-    if let Some(types) = LayerTypes::read(config)? {
-        return Ok(types.window(size));
-    }
+/// The window of the layers that `layer_types` names, or of those without positions.
+pub(super) fn windows(config: &Entries, layers: i64) -> Result<Option<Windows>, String> {
     let on = config.flag("use_sliding_window")?.unwrap_or(false);
-    Ok(size.filter(|_| on).map(|size| ("use_sliding_window", size)))
+    let size = config.integer("sliding_window")?.filter(|_| on);
+    if let Some(sliding) = sliding_layers(config, layers)? {
+        return Windows::of(size, sliding);
+    }
+    let windowed = turned(config, layers)?.into_iter().map(|turned| size.is_some() && !turned);
+    Windows::of(size, windowed.collect())
 }

@@ -1,0 +1,55 @@
+//! A linear map, and what of it lies in a checkpoint.
+
+use tch::Tensor;
+
+use super::parameters::Layout;
+
+/// A linear map: `[outputs, inputs]` and, in some families, a bias `[outputs]`.
+#[derive(Debug)]
+pub(super) struct Linear {
+    weight: Tensor,
+    bias: Option<Tensor>,
+}
+
+impl Linear {
+    /// Name the blocks of [`Linear::lay_out`].
+    pub(super) fn of(next: &mut dyn FnMut() -> Tensor, biased: bool) -> Self {
+        let weight = next();
+        Linear { weight, bias: biased.then(next) }
+    }
+
+    /// Maps of the same `inputs` that are applied at once, with their outputs.
+    pub(super) fn lay_out(
+        layout: &mut Layout,
+        prefix: &str,
+        maps: &[(&str, i64)],
+        inputs: i64,
+        biased: bool,
+    ) {
+        let slots = |part: &str, rest: &[i64]| -> Vec<(String, Vec<i64>)> {
+            let shape = |outputs| [&[outputs], rest].concat();
+            maps.iter().map(|(name, n)| (format!("{prefix}{name}.{part}"), shape(*n))).collect()
+        };
+        layout.push(&slots("weight", &[inputs]));
+        if biased {
+            layout.push(&slots("bias", &[]));
+        }
+    }
+
+    /// `[rows, inputs]` to `[rows, outputs]`.
+    pub(super) fn apply(&self, states: &Tensor) -> Tensor {
+        match &self.bias {
+            Some(bias) => bias.addmm(states, &self.weight.tr()),
+            None => states.matmul(&self.weight.tr()),
+        }
+    }
+
+    /// The same on top of `stream` `[rows, outputs]`.
+    pub(super) fn add_to(&self, stream: &Tensor, states: &Tensor) -> Tensor {
+        let sum = stream.addmm(states, &self.weight.tr());
+        match &self.bias {
+            Some(bias) => sum + bias,
+            None => sum,
+        }
+    }
+}
