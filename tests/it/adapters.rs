@@ -214,6 +214,29 @@ fn a_run_with_adapters_resumes_as_if_never_stopped() {
 }
 
 #[test]
+fn pretrained_policies_are_warm_started_if_asked_until_enough_is_solved_or_accepted() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = config(folder.path(), "[imitation]\nsuccess = 1.0\nceiling = 2.0\n");
+    let train = |sets: &[&str]| {
+        let few = ["train.steps=1", "validation.every=0", "imitation.tasks=16"];
+        let sets = few.iter().chain(sets).flat_map(|set| ["--set", *set]);
+        let (code, _, stderr) =
+            run(&["train", &config].into_iter().chain(sets).collect::<Vec<_>>());
+        (code, stderr)
+    };
+    let (code, stderr) = train(&[]);
+    assert!(code == 0 && !stderr.contains("warm start"), "{stderr}");
+    let (code, stderr) = train(&["imitation.pretrained=true", "imitation.max_steps=5"]);
+    assert_eq!(code, 6, "{stderr}");
+    assert!(stderr.contains("after 5 steps") && stderr.contains("imitation.accepted"), "{stderr}");
+    let (code, stderr) = train(&["imitation.pretrained=true", "imitation.accepted=0.5"]);
+    assert_eq!(code, 0, "{stderr}");
+    let said = stderr.lines().find(|line| line.starts_with("warm start:")).unwrap();
+    let share: f64 = said.split(", ").last().unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert!((50.0..=100.0).contains(&share), "{said}");
+}
+
+#[test]
 fn adapters_that_cannot_be_are_refused_before_any_work() {
     let folder = tempfile::tempdir().unwrap();
     let config = config(folder.path(), "");

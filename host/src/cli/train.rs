@@ -193,7 +193,12 @@ pub fn warm_start(config: &Config, team: &mut Team) -> anyhow::Result<()> {
     let end = imitate(team, config, |now| {
         bar.step_to(
             now.step,
-            format!("loss {:.3}, solved {}", now.loss, report::percent(now.success.success)),
+            format!(
+                "loss {:.3}, solved {}, accepted {}",
+                now.loss,
+                report::percent(now.success.success),
+                report::percent(now.accepted)
+            ),
         );
     })?;
     bar.milestone(&format!(
