@@ -202,7 +202,7 @@ fn children(parent: u32) -> Vec<String> {
 #[test]
 fn a_right_program_never_fails_because_a_worker_was_killed() {
     let program = |index| json!({"id": "double", "program": format!("n = int(input())\nfor i in range(250000 + {index}): pass\nprint(2 * n)")});
-    let programs: Vec<String> = (0..40).map(|index| program(index).to_string()).collect();
+    let programs: Vec<String> = (0..80).map(|index| program(index).to_string()).collect();
     let desk = Desk::new(&varied(0).0, &programs.join("\n"));
     desk.grade("calm.jsonl", &["--jobs", "2"]);
     let mut child = desk.start("v.jsonl", &["--jobs", "2"]);
@@ -217,10 +217,10 @@ fn a_right_program_never_fails_because_a_worker_was_killed() {
         }
     }
     let status = child.wait().unwrap();
-    assert!(killed > 2, "{killed} workers were killed");
+    assert!(killed > 1, "{killed} workers were killed");
     assert!(matches!(status.code(), Some(0 | 6)), "{status}");
     let verdicts = desk.verdicts("v.jsonl");
-    assert_eq!(verdicts.len(), 40);
+    assert_eq!(verdicts.len(), 80);
     assert!(!verdicts.iter().any(|line| line.contains("failed\"")), "{verdicts:?}");
     // What became void is tried again; then nothing is left to see.
     let (code, _, stderr) = desk.grade("v.jsonl", &["--jobs", "2"]);
