@@ -31,10 +31,9 @@ struct Place {
     engine: Arc<RemoteEngine>,
     /// Largest difference of the canary in nats per token.
     tolerance: f64,
-    /// What answers there.
-    adapter: Option<String>,
-    /// The policy that it is: the one in training has learned more by the time of a check.
-    answering: Option<Policy>,
+    /// What answers there, and the policy that it is: the one in training may have learned more
+    /// by the time of a check.
+    answering: Option<(String, Policy)>,
     /// What is still loaded there, the oldest first.
     loaded: VecDeque<String>,
     /// Folders of what was unloaded.
@@ -108,14 +107,14 @@ impl Publication {
             for (name, place) in &mut self.places {
                 let adapter = format!("{}-{name}-{label}", self.session);
                 place.load(name, &policies[name], &adapter, &self.folder)?;
-                let policies = (&policies[name], place.answering.as_ref());
+                let earlier = place.answering.as_ref().map(|(_, policy)| policy);
+                let policies = (&policies[name], earlier);
                 found.extend(place.ask(name, policies, &adapter, (role_map, sampling))?);
             }
             Ok::<_, PublicationError>(found)
         })?;
         for (name, place) in &mut self.places {
-            place.turn_to(format!("{}-{name}-{label}", self.session));
-            place.answering = Some(policies[name].duplicate()?);
+            place.turn_to(format!("{}-{name}-{label}", self.session), policies[name].duplicate()?);
             if ranks.leads() {
                 place.drop_old(name, &self.folder)?;
             }
@@ -138,9 +137,7 @@ impl Publication {
         ranks.agree(|| {
             let mut found = BTreeMap::new();
             for (name, place) in &self.places {
-                let (Some(adapter), Some(policy)) = (&place.adapter, &place.answering) else {
-                    continue;
-                };
+                let Some((adapter, policy)) = &place.answering else { continue };
                 found.extend(place.ask(name, (policy, None), adapter, (role_map, sampling))?);
             }
             Ok(found)
@@ -172,14 +169,7 @@ impl Publication {
 
 impl Place {
     fn new(engine: Arc<RemoteEngine>, tolerance: f64) -> Self {
-        Place {
-            engine,
-            tolerance,
-            adapter: None,
-            answering: None,
-            loaded: VecDeque::new(),
-            unloaded: Vec::new(),
-        }
+        Place { engine, tolerance, answering: None, loaded: VecDeque::new(), unloaded: Vec::new() }
     }
 
     fn load(
@@ -216,9 +206,9 @@ impl Place {
         Ok(found)
     }
 
-    fn turn_to(&mut self, adapter: String) {
+    fn turn_to(&mut self, adapter: String, policy: Policy) {
         self.engine.choose(&adapter);
-        self.adapter = Some(adapter);
+        self.answering = Some((adapter, policy));
     }
 
     /// Unload what no longer answers, and remove the folders of what was unloaded a publication

@@ -34,9 +34,9 @@ impl Preset {
         (extra.key == PRESET).then(|| Preset { name: next(), summary: next(), settings: next() })
     }
 
-    fn extra(name: &str, summary: &str, settings: &[(&str, Value)]) -> Extra {
-        let lines = settings.iter().map(|(name, value)| format!("\n{name} = {value}"));
-        let value = format!("{name}\n{summary}{}", lines.collect::<String>());
+    fn extra(name: &str, summary: &str, settings: impl Iterator<Item = (String, Value)>) -> Extra {
+        let lines: String = settings.map(|(name, value)| format!("\n{name} = {value}")).collect();
+        let value = format!("{name}\n{summary}{lines}");
         Extra { key: PRESET.to_owned(), value }
     }
 }
@@ -46,6 +46,7 @@ impl Description {
     /// at its default.
     #[must_use]
     pub fn preset(mut self, name: &str, summary: &str, settings: &[(&str, Value)]) -> Self {
+        let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
         self.extras.push(Preset::extra(name, summary, settings));
         self
     }
@@ -61,14 +62,10 @@ impl workflow::Description {
     /// the user says wins.
     #[must_use]
     pub fn messages_for_language_models(mut self, messages: &[(RolePrompt, &str)]) -> Self {
-        let settings: Vec<(String, Value)> = messages
-            .iter()
-            .map(|(role, message)| (role.setting("message"), Value::from(*message)))
-            .collect();
-        let settings: Vec<(&str, Value)> =
-            settings.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+        let settings =
+            messages.iter().map(|(role, message)| (role.setting("message"), (*message).into()));
         let summary = "Text to read; taken when language models play.";
-        self.extras.push(Preset::extra(LANGUAGE_MODEL, summary, &settings));
+        self.extras.push(Preset::extra(LANGUAGE_MODEL, summary, settings));
         self
     }
 

@@ -32,10 +32,12 @@ impl Training {
         if self.config.rollout.staleness == 0 {
             return Ok(());
         }
+        if !self.team.ranks.is_alone() {
+            return Err(TeamError::StaleRanks.into());
+        }
         let role_map = &self.team.role_map;
         let at_home = |policy: &String| !role_map.remotes().contains_key(policy);
         match role_map.policies().into_keys().find(at_home) {
-            _ if !self.team.ranks.is_alone() => Err(TeamError::StaleRanks.into()),
             Some(policy) => Err(TeamError::Stale { policy }.into()),
             None => Ok(()),
         }

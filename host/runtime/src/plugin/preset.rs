@@ -32,17 +32,20 @@ impl Presets {
         Ok(Presets(presets.into_iter().map(read).collect::<Result<_, String>>()?))
     }
 
-    /// What the user's table says to these readers, with what presets say besides.
-    pub(super) fn whole(
+    /// What the user's table says to these readers, checked and completed: from what presets say
+    /// and otherwise with defaults.
+    pub(super) fn resolve(
         &self,
+        declared: &[Setting],
         audience: Audience,
         table: &toml::Table,
-    ) -> Result<toml::Table, SettingError> {
+    ) -> Result<Settings, SettingError> {
         let table = self.spelled_out(table)?;
-        Ok(match audience {
+        let whole = match audience {
             Audience::Words => table,
             Audience::Language => self.for_language_models(table),
-        })
+        };
+        Settings::resolve(declared, &whole)
     }
 
     /// The user's table with what the preset that it names says in place of the

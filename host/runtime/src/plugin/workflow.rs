@@ -86,13 +86,9 @@ impl WorkflowPlugin {
         audience: Audience,
         table: &toml::Table,
     ) -> Result<Settings, PluginError> {
-        let whole = self.shared.presets.whole(audience, table);
-        let resolved =
-            whole.and_then(|table| Settings::resolve(&self.description().settings, &table));
-        resolved.map_err(|error| PluginError::Setting {
-            kind: "workflow",
-            plugin: self.name().to_owned(),
-            error,
+        let declared = &self.description().settings;
+        self.shared.presets.resolve(declared, audience, table).map_err(|error| {
+            PluginError::Setting { kind: "workflow", plugin: self.name().to_owned(), error }
         })
     }
 

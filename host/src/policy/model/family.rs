@@ -279,6 +279,11 @@ pub(super) struct Windows {
 }
 
 impl Windows {
+    /// The window of all layers; none without a size.
+    fn of_all(size: Option<i64>, layers: i64) -> Result<Option<Self>, String> {
+        size.map_or(Ok(None), |size| Windows::of(Some(size), of_all(layers)))
+    }
+
     /// None, if there are no such layers.
     fn of(size: Option<i64>, layers: Vec<bool>) -> Result<Option<Self>, String> {
         match size {

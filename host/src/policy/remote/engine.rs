@@ -111,10 +111,11 @@ impl RemoteEngine {
         let path = folder.display().to_string();
         let body = json!({"lora_name": name, "lora_path": path});
         let reply = self.post(self.dialect.load(), &body).map_err(|failure| {
-            let message = format!("it did not load the adapter `{name}`: {}", failure.message);
-            failure
-                .kind
-                .because(format!("{message}; if it speaks of rank, {}", self.dialect.rank()))
+            failure.kind.because(format!(
+                "it did not load the adapter `{name}`: {}; if it speaks of rank, start it with a \
+                 larger `--max-lora-rank`",
+                failure.message
+            ))
         })?;
         // Names are used once, so a loaded one is this one, asked for again after a lost answer.
         if reply.is_success() || self.has(name, &path)? {

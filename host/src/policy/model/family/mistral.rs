@@ -2,7 +2,7 @@
 //! at first, a window.
 
 use super::super::entries::Entries;
-use super::{Defaults, Windows, of_all};
+use super::{Defaults, Windows};
 
 /// Where the file does not say; `null` is none.
 const DEFAULT_WINDOW: i64 = 4096;
@@ -23,5 +23,5 @@ pub(super) fn windows(config: &Entries, layers: i64) -> Result<Option<Windows>, 
         true => config.integer("sliding_window")?,
         false => Some(DEFAULT_WINDOW),
     };
-    size.map_or(Ok(None), |size| Windows::of(Some(size), of_all(layers)))
+    Windows::of_all(size, layers)
 }

@@ -3,7 +3,7 @@
 
 use super::super::entries::Entries;
 use super::super::experts::ExpertsShape;
-use super::{Defaults, Windows, of_all, qwen_window};
+use super::{Defaults, Windows, qwen_window};
 
 /// Where the file does not say.
 const DEFAULT_NUMBER: i64 = 128;
@@ -62,6 +62,5 @@ fn bounded(
 
 /// All layers have it, if `use_sliding_window` is on.
 pub(super) fn windows(config: &Entries, layers: i64) -> Result<Option<Windows>, String> {
-    let size = qwen_window(config)?;
-    size.map_or(Ok(None), |size| Windows::of(Some(size), of_all(layers)))
+    Windows::of_all(qwen_window(config)?, layers)
 }

@@ -31,11 +31,6 @@ pub(super) trait Dialect: fmt::Debug + Send + Sync {
     /// What to do if it did not load the adapter `name` of the folder `path`.
     fn when_not_loaded(&self, reply: &Reply, name: &str, path: &str) -> String;
 
-    /// What to do if the adapter's rank is too large for it.
-    fn rank(&self) -> &'static str {
-        "start it with a larger `--max-lora-rank`"
-    }
-
     /// Where answers are drawn.
     fn draw(&self) -> &'static str;
 
