@@ -1,10 +1,8 @@
-"""A language model in `transformers` and plain PyTorch, for `language_model.rs`.
+"""A language model in `transformers` and plain PyTorch, for `main.rs`.
 
-Reads a checkpoint and `work.json` from the folder given, and then a line at a
-time from standard input: `generate` (all prompts in one padded batch, each
-repeated by `num_return_sequences`), `generate_batch` (continuous batching), or
-`train` (one update). Answers each with a line of JSON: tokens, seconds and the
-largest resident memory of this process in MiB.
+`generate` has all prompts in one padded batch, each repeated by
+`num_return_sequences`; `generate_batch` is continuous batching; `train` is one
+update.
 
 The update is what one writes without a trainer's tricks: one row per sample,
 prompt and answer, padded on the right, in micro-batches of the same number of
@@ -12,32 +10,22 @@ rows; logits only where answers are predicted; PyTorch's fused attention and
 fused AdamW.
 """
 
-import json
-import sys
-import time
-from pathlib import Path
-
 import torch
 import torch.nn.functional as F
 from transformers import AutoModelForCausalLM, ContinuousBatchingConfig, GenerationConfig
 
-
-def resident_mebibytes():
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) / 1024
-    return 0.0
+import side
 
 
 class Side:
-    def __init__(self, folder, device):
-        self.work = json.loads((folder / "work.json").read_text())
-        torch.set_num_threads(self.work["threads"])
-        self.device = device
-        kind = torch.bfloat16 if device == "cuda" else torch.float32
+    def __init__(self, folder, work):
+        self.work = work
+        torch.set_num_threads(work["threads"])
+        self.device = "cuda" if torch.cuda.is_available() else "cpu"
+        kind = getattr(torch, work["dtype"])
         self.model = AutoModelForCausalLM.from_pretrained(
             folder, dtype=kind, attn_implementation="sdpa"
-        ).to(device)
+        ).to(self.device)
         self.model.eval()
         self.optimizer = None
 
@@ -53,14 +41,6 @@ class Side:
             **more,
         )
 
-    def count(self, answers):
-        """Sampled tokens, the end-of-text token included."""
-        total = 0
-        for answer in answers:
-            end = answer.index(self.work["end"]) + 1 if self.work["end"] in answer else len(answer)
-            total += end
-        return total
-
     def generate(self):
         prompts = self.work["prompts"]
         longest = max(map(len, prompts))
@@ -73,7 +53,7 @@ class Side:
                 attention_mask=mask.to(self.device),
                 generation_config=self.settings(num_return_sequences=self.work["answers"]),
             )
-        return self.count(out[:, longest:].tolist())
+        return side.count(out[:, longest:].tolist(), self.work["end"])
 
     def generate_batch(self):
         prompts = [p for p in self.work["prompts"] for _ in range(self.work["answers"])]
@@ -90,7 +70,7 @@ class Side:
         answers = [answer.generated_tokens for answer in out.values()]
         if len(answers) != len(prompts):
             raise RuntimeError(f"{len(answers)} of {len(prompts)} requests were answered")
-        return self.count(answers)
+        return side.count(answers, self.work["end"])
 
     def batching(self, prompts):
         """Enough pages for all; it finds out by itself only on a GPU."""
@@ -116,6 +96,8 @@ class Side:
             self.loss(samples[start : start + rows], total).backward()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         self.optimizer.step()
+        if self.device == "cuda":
+            torch.cuda.synchronize()
         return sum(len(sample["prompt"]) + len(sample["tokens"]) for sample in samples)
 
     def loss(self, samples, total):
@@ -141,21 +123,4 @@ class Side:
         return -gain.sum() / total
 
 
-def main():
-    folder = Path(sys.argv[1])
-    side = Side(folder, "cuda" if torch.cuda.is_available() else "cpu")
-    print(json.dumps({"ready": True}), flush=True)
-    for line in sys.stdin:
-        start = time.perf_counter()
-        try:
-            tokens = getattr(side, line.strip())()
-            if side.device == "cuda":
-                torch.cuda.synchronize()
-            answer = {"tokens": tokens, "seconds": time.perf_counter() - start}
-        except Exception as error:  # what it cannot do is an answer, too
-            answer = {"error": f"{type(error).__name__}: {error}".splitlines()[0]}
-        answer["resident"] = resident_mebibytes()
-        print(json.dumps(answer), flush=True)
-
-
-main()
+side.serve(Side)
