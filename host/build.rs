@@ -12,6 +12,7 @@ fn main() {
     let Ok(linked) = std::env::var("DEP_TCH_LIBTORCH_LIB") else { return };
     let beside = "$ORIGIN/torch/lib:$ORIGIN/../../.deps/torch/lib:$ORIGIN/../../../.deps/torch/lib";
     println!("cargo:rustc-link-arg=-Wl,-rpath,{beside}:{linked}");
+    println!("cargo:rustc-link-arg=-Wl,--export-dynamic-symbol=mkl_serv_intel_cpu_true");
     let include = Path::new(&linked).with_file_name("include");
     cc::Build::new()
         .cpp(true)

@@ -148,7 +148,8 @@ fn the_type_of_weights_that_suits_the_machine_is_what_a_run_keeps() {
     let config = config(folder.path(), "");
     train(&config, &["--set", "policies.base.dtype=auto", "--set", "train.steps=1"]);
     let processor = fs::read_to_string("/proc/cpuinfo").unwrap();
-    let suited = if processor.contains(" amx_bf16") { "bfloat16" } else { "float32" };
+    let is_fast = [" amx_bf16", " avx512_bf16"].iter().any(|flag| processor.contains(flag));
+    let suited = if is_fast { "bfloat16" } else { "float32" };
     let name = folder.path().join("plan-path-planner-executor");
     let written = fs::read_to_string(name.join("config.toml")).unwrap();
     assert!(written.contains(&format!("dtype = {suited:?}")), "{written}");

@@ -16,6 +16,7 @@ mod family;
 mod feed_forward;
 mod linear;
 mod memory;
+mod mkl;
 mod norm;
 mod parameters;
 pub(super) mod preset;
