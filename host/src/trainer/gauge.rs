@@ -5,8 +5,6 @@
 //! groups teach nothing, so a mean over what was learned from would not see
 //! them. A share of the answers, chosen by seed, is enough and costs little.
 
-use std::ops::RangeInclusive;
-
 use tch::Tensor;
 
 use super::TrainerError;
@@ -18,9 +16,13 @@ use crate::ranks::Ranks;
 use crate::seed::Seed;
 use crate::trajectory::Sample;
 
-/// Answers of each policy that are measured: a quarter of them, within these bounds. Each is read
-/// twice, which for a language model is dear.
-const ANSWERS: RangeInclusive<usize> = 32..=256;
+/// Answers of each policy that are measured: a quarter of them, but so many or so many tokens of
+/// them at least, and so many at most. Each is read twice, which for a language model is dear.
+const LEAST_ANSWERS: usize = 32;
+const LEAST_TOKENS: usize = 1024;
+const MOST_ANSWERS: usize = 256;
+/// Answers to one prompt: others see other states, and are read beside them.
+const ANSWERS_PER_PROMPT: usize = 4;
 
 /// The answers that each of some policies over one base is measured on.
 pub(super) struct Gauge<'a> {
@@ -127,7 +129,7 @@ fn k3(log_ratio: f64) -> f64 {
     (log_ratio.exp_m1() - log_ratio).max(0.0)
 }
 
-/// Whole prompts with all their answers, at random, until there are enough.
+/// Prompts with their first answers, at random, until there are enough.
 fn choose<'a>(samples: &'a [&'a Sample], seed: Seed) -> Vec<&'a Sample> {
     let mut prompts: Vec<Vec<&Sample>> = Vec::new();
     for &sample in samples {
@@ -137,16 +139,22 @@ fn choose<'a>(samples: &'a [&'a Sample], seed: Seed) -> Vec<&'a Sample> {
         }
     }
     let mut chosen = Vec::new();
-    let enough = (samples.len() / 4).clamp(*ANSWERS.start(), *ANSWERS.end());
     for drawn in 0..prompts.len() {
-        if chosen.len() >= enough {
+        if are_enough(&chosen, samples.len()) {
             break;
         }
         let left = prompts.len() - drawn;
         prompts.swap(drawn, drawn + seed.at(drawn as u64).index(left));
-        chosen.extend_from_slice(&prompts[drawn]);
+        chosen.extend(prompts[drawn].iter().copied().take(ANSWERS_PER_PROMPT));
     }
     chosen
+}
+
+/// Whether these are enough of so many answers.
+fn are_enough(chosen: &[&Sample], all: usize) -> bool {
+    let tokens = || chosen.iter().map(|sample| sample.completion.tokens.len()).sum::<usize>();
+    let many = chosen.len() >= LEAST_ANSWERS || tokens() >= LEAST_TOKENS;
+    chosen.len() >= MOST_ANSWERS || (chosen.len() * 4 >= all && many)
 }
 
 /// Where each answer's tokens begin among those of all.
@@ -157,4 +165,34 @@ fn starts(samples: &[&Sample]) -> Vec<usize> {
         Some(*sum - length)
     };
     lengths.scan(0, start).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_samples::sample;
+
+    /// How many of so many answers of so many tokens to so many prompts are measured.
+    fn measured(prompts: u32, answers: u32, tokens: usize) -> usize {
+        let one = |prompt: u32| {
+            let mut one = sample(0, 0, 0, "solo", 0);
+            one.prompt = [prompt].into();
+            one.completion.tokens = vec![0; tokens];
+            one
+        };
+        let all: Vec<Sample> =
+            (0..prompts).flat_map(|prompt| (0..answers).map(move |_| one(prompt))).collect();
+        choose(&all.iter().collect::<Vec<_>>(), Seed::new(1)).len()
+    }
+
+    #[test]
+    fn a_quarter_of_the_answers_is_measured_but_enough_tokens_and_never_too_many() {
+        assert_eq!(measured(32, 8, 5), 64);
+        assert_eq!(measured(8, 8, 5), 32);
+        assert_eq!(measured(2, 8, 5), 8);
+        assert_eq!(measured(2, 8, 128), 8);
+        assert_eq!(measured(1, 8, 128), 4);
+        assert_eq!(measured(8, 8, 128), 16);
+        assert_eq!(measured(400, 8, 5), 256);
+    }
 }
