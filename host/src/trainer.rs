@@ -10,6 +10,7 @@ mod anchor;
 mod base;
 mod batching;
 mod bundle;
+mod cluster;
 mod fused;
 mod gauge;
 mod gradient;

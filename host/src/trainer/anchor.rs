@@ -7,81 +7,97 @@
 //! masked, correct for the difference.
 
 use super::{CreditedSample, TrainerError, rescore};
-use crate::config::{AnchorChoice, Importance, TrainConfig};
+use crate::config::{AnchorChoice, Importance, Objective, TrainConfig};
 use crate::policy::{Policy, SamplingByRole};
 use crate::ranks::Ranks;
 use crate::trajectory::Sample;
 
 /// Log-probabilities before the update, of every token of every row.
-pub(super) struct Anchor {
-    /// Nothing if they are those that the answers were drawn with.
-    rescored: Option<Rescored>,
+pub(super) enum Anchor {
+    /// Those that the answers were drawn with.
+    Sampled,
+    /// Those that the policy gives them before the update.
+    Rescored(Rescored),
+    /// The same where each token is learned from once and all at once, so that the pass that
+    /// differentiates finds them.
+    Own,
 }
 
-struct Rescored {
+pub(super) struct Rescored {
     logprobs: Vec<Vec<f32>>,
     corrections: Vec<Vec<f32>>,
     corrects: bool,
 }
 
 impl Anchor {
-    /// The log-probabilities as sampled.
-    pub(super) fn sampled() -> Self {
-        Anchor { rescored: None }
-    }
-
-    /// As the configuration says, for each policy and its rows.
+    /// As the configuration says, for each policy and its rows. `at_once` says for which of them
+    /// all rows are one mini-batch of one epoch.
     pub(super) fn of<'r>(
         config: &TrainConfig,
         policies: &[(&Policy, &[CreditedSample<'r>])],
+        at_once: &[bool],
         sampling: &SamplingByRole,
         ranks: &Ranks,
     ) -> Result<Vec<Self>, TrainerError> {
         if config.anchor == AnchorChoice::Sampled {
-            return Ok(policies.iter().map(|_| Anchor::sampled()).collect());
+            return Ok(policies.iter().map(|_| Anchor::Sampled).collect());
+        }
+        // Other objectives look at whole answers, and so does this kind of weights.
+        let by_token =
+            config.objective == Objective::Surrogate && config.importance != Importance::MaskAnswer;
+        if by_token && at_once.iter().all(|&at_once| at_once) {
+            return Ok(policies.iter().map(|_| Anchor::Own).collect());
         }
         let of = |&(policy, rows): &(_, &[CreditedSample<'r>])| {
             (policy, rows.iter().map(|r| r.sample).collect())
         };
         let pairs: Vec<(&Policy, Vec<&Sample>)> = policies.iter().map(of).collect();
         let scores = rescore(ranks, &pairs, sampling, config.microbatch_tokens)?;
-        let anchors = pairs.iter().zip(scores).map(|((_, samples), logprobs)| {
-            let corrections = samples.iter().zip(&logprobs);
-            let corrections =
-                corrections.map(|(sample, here)| corrections_of(config, sample, here));
-            Anchor {
-                rescored: Some(Rescored {
-                    corrections: corrections.collect(),
-                    logprobs,
-                    corrects: config.importance != Importance::None,
-                }),
-            }
-        });
-        Ok(anchors.collect())
+        let anchors = pairs.iter().zip(scores);
+        Ok(anchors.map(|((_, samples), scores)| Anchor::at(config, samples, scores)).collect())
+    }
+
+    /// At these log-probabilities of the tokens of some samples.
+    pub(super) fn at(config: &TrainConfig, samples: &[&Sample], logprobs: Vec<Vec<f32>>) -> Self {
+        let corrections = samples.iter().zip(&logprobs);
+        let corrections = corrections.map(|(sample, here)| corrections_of(config, sample, here));
+        Anchor::Rescored(Rescored {
+            corrections: corrections.collect(),
+            logprobs,
+            corrects: config.importance != Importance::None,
+        })
     }
 
     /// Whether corrections are other than 1.
     pub(super) fn corrects(&self) -> bool {
-        self.rescored.as_ref().is_some_and(|rescored| rescored.corrects)
+        matches!(self, Anchor::Rescored(Rescored { corrects: true, .. }))
     }
 
-    /// The share of tokens whose correction the cap held, or that are left out.
-    pub(super) fn capped_share(&self, config: &TrainConfig) -> f64 {
-        let Some(rescored) = self.rescored.as_ref().filter(|_| self.corrects()) else { return 0.0 };
+    /// The share of tokens whose correction the cap held, or that are left out; nothing if the
+    /// objective finds it.
+    pub(super) fn capped_share(&self, config: &TrainConfig) -> Option<f64> {
+        let rescored = match self {
+            Anchor::Rescored(rescored) if rescored.corrects => rescored,
+            Anchor::Own => return None,
+            _ => return Some(0.0),
+        };
         let cap = config.importance_cap as f32;
         let is_capped = |correction: &&f32| match config.importance {
             Importance::Truncate => **correction >= cap,
             _ => **correction == 0.0,
         };
         let all = || rescored.corrections.iter().flatten();
-        all().filter(is_capped).count() as f64 / all().count().max(1) as f64
+        Some(all().filter(is_capped).count() as f64 / all().count().max(1) as f64)
     }
 
-    /// Log-probability before the update, and correction, of a token of a row.
+    /// Log-probability before the update, and correction, of a token of a row; as sampled, if
+    /// the objective finds them.
     pub(super) fn token(&self, row: &CreditedSample, index: usize, token: usize) -> (f32, f32) {
-        match &self.rescored {
-            None => (row.sample.completion.logprobs[token], 1.0),
-            Some(rescored) => (rescored.logprobs[index][token], rescored.corrections[index][token]),
+        match self {
+            Anchor::Sampled | Anchor::Own => (row.sample.completion.logprobs[token], 1.0),
+            Anchor::Rescored(rescored) => {
+                (rescored.logprobs[index][token], rescored.corrections[index][token])
+            }
         }
     }
 }
@@ -135,10 +151,8 @@ mod tests {
         };
         let share = |importance| {
             let config = TrainConfig { importance, importance_cap: 3.0, ..TrainConfig::default() };
-            let (logprobs, corrections) = (vec![here.to_vec()], vec![of(importance)]);
-            let corrects = importance != Importance::None;
-            let anchor = Anchor { rescored: Some(Rescored { logprobs, corrections, corrects }) };
-            anchor.capped_share(&config)
+            let anchor = Anchor::at(&config, &[&sample], vec![here.to_vec()]);
+            anchor.capped_share(&config).unwrap()
         };
         assert_eq!(share(Importance::None), 0.0);
         assert!((share(Importance::Truncate) - 1.0 / 3.0).abs() < 1e-9);

@@ -1,7 +1,8 @@
 //! Prompts with their answers, and the trees they make.
 //!
 //! The answers to one prompt are trained in one sequence: the prompt once,
-//! then the answers as a tree in which equal beginnings are one. Every token
+//! then the answers as a tree in which equal beginnings are one; prompts that
+//! begin alike may share a tree, see `cluster`. Every token
 //! sees the tokens on its path to the root and no others, and its position is
 //! its depth, so that what the model computes is what it would compute for
 //! each answer alone.
@@ -72,38 +73,10 @@ impl<'a> Bundle<'a> {
     pub(super) fn answer_tokens(&self) -> usize {
         self.answers.iter().map(|answer| answer.tokens.len()).sum()
     }
-
-    /// Lay it out.
-    pub(super) fn tree(&self) -> Tree {
-        let length = self.prompt.len();
-        let mut tree = Tree {
-            tokens: self.prompt.to_vec(),
-            positions: (0..length).collect(),
-            ends: vec![0; length],
-            predictors: Vec::new(),
-        };
-        let mut path: Vec<usize> = (0..length).collect();
-        let mut previous: &[u32] = &[];
-        for answer in &self.answers {
-            // The last token of an answer is predicted, but never read.
-            let read = &answer.tokens[..answer.tokens.len() - 1];
-            let common = previous.iter().zip(read).take_while(|(a, b)| a == b).count();
-            tree.close(&mut path, length + common);
-            for (depth, &token) in read.iter().enumerate().skip(common) {
-                path.push(tree.tokens.len());
-                tree.tokens.push(token);
-                tree.positions.push(length + depth);
-                tree.ends.push(0);
-            }
-            tree.predictors.extend(&path[length - 1..]);
-            previous = read;
-        }
-        tree.close(&mut path, 0);
-        tree
-    }
 }
 
-/// A bundle laid out as a depth-first walk.
+/// Bundles laid out as a depth-first walk.
+#[derive(Default)]
 pub(super) struct Tree {
     pub(super) tokens: Vec<u32>,
     pub(super) positions: Vec<usize>,
@@ -113,6 +86,36 @@ pub(super) struct Tree {
 }
 
 impl Tree {
+    /// Lay out bundles, sorted by prompt, so that equal beginnings are one.
+    pub(super) fn of(bundles: &[&Bundle]) -> Self {
+        let mut tree = Tree::default();
+        let mut path = Vec::new();
+        for bundle in bundles {
+            let length = bundle.prompt.len();
+            for answer in &bundle.answers {
+                // The last token of an answer is predicted, but never read.
+                let read = &answer.tokens[..answer.tokens.len() - 1];
+                tree.walk(&mut path, bundle.prompt.iter().chain(read));
+                tree.predictors.extend(&path[length - 1..]);
+            }
+        }
+        tree.close(&mut path, 0);
+        tree
+    }
+
+    /// Go from the path that was walked last to where `tokens` lead.
+    fn walk<'t>(&mut self, path: &mut Vec<usize>, tokens: impl Iterator<Item = &'t u32> + Clone) {
+        let pairs = path.iter().zip(tokens.clone());
+        let common = pairs.take_while(|(node, token)| self.tokens[**node] == **token).count();
+        self.close(path, common);
+        for (depth, &token) in tokens.enumerate().skip(common) {
+            path.push(self.tokens.len());
+            self.tokens.push(token);
+            self.positions.push(depth);
+            self.ends.push(0);
+        }
+    }
+
     /// Shorten the path; what leaves it has its subtree complete.
     fn close(&mut self, path: &mut Vec<usize>, depth: usize) {
         let end = self.tokens.len();
@@ -134,7 +137,7 @@ mod tests {
     fn equal_beginnings_are_one() {
         let rows = answers(&[&[7, 8, 2], &[7, 9, 2], &[7, 8, 5, 2], &[6]]);
         let bundles = bundle(rows.into_iter().map(|answer| (&[1, 2][..], answer)));
-        let tree = bundles[0].tree();
+        let tree = Tree::of(&[&bundles[0]]);
         //                        prompt  7  8  5  9
         assert_eq!(tree.tokens, [1, 2, 7, 8, 5, 9]);
         assert_eq!(tree.positions, [0, 1, 2, 3, 4, 3]);

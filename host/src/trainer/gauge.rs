@@ -21,8 +21,8 @@ use crate::trajectory::Sample;
 const LEAST_ANSWERS: usize = 32;
 const LEAST_TOKENS: usize = 1024;
 const MOST_ANSWERS: usize = 256;
-/// Answers to one prompt: others see other states, and are read beside them.
-const ANSWERS_PER_PROMPT: usize = 4;
+/// Tokens of the answers to a prompt, however short it is, after which the next one's turn comes.
+const TOKENS_PER_PROMPT: usize = 64;
 
 /// The answers that each of some policies over one base is measured on.
 pub(super) struct Gauge<'a> {
@@ -129,7 +129,8 @@ fn k3(log_ratio: f64) -> f64 {
     (log_ratio.exp_m1() - log_ratio).max(0.0)
 }
 
-/// Prompts with their first answers, at random, until there are enough.
+/// Prompts at random, until there are enough answers: of each as many as have
+/// more tokens together than the prompt.
 fn choose<'a>(samples: &'a [&'a Sample], seed: Seed) -> Vec<&'a Sample> {
     let mut prompts: Vec<Vec<&Sample>> = Vec::new();
     for &sample in samples {
@@ -145,7 +146,12 @@ fn choose<'a>(samples: &'a [&'a Sample], seed: Seed) -> Vec<&'a Sample> {
         }
         let left = prompts.len() - drawn;
         prompts.swap(drawn, drawn + seed.at(drawn as u64).index(left));
-        chosen.extend(prompts[drawn].iter().copied().take(ANSWERS_PER_PROMPT));
+        let mut room = prompts[drawn][0].prompt.len().max(TOKENS_PER_PROMPT) as isize;
+        chosen.extend(prompts[drawn].iter().copied().take_while(|sample| {
+            let has_room = room > 0;
+            room -= sample.completion.tokens.len() as isize;
+            has_room
+        }));
     }
     chosen
 }
@@ -176,7 +182,7 @@ mod tests {
     fn measured(prompts: u32, answers: u32, tokens: usize) -> usize {
         let one = |prompt: u32| {
             let mut one = sample(0, 0, 0, "solo", 0);
-            one.prompt = [prompt].into();
+            one.prompt = vec![prompt; 300].into();
             one.completion.tokens = vec![0; tokens];
             one
         };
@@ -189,10 +195,10 @@ mod tests {
     fn a_quarter_of_the_answers_is_measured_but_enough_tokens_and_never_too_many() {
         assert_eq!(measured(32, 8, 5), 64);
         assert_eq!(measured(8, 8, 5), 32);
-        assert_eq!(measured(2, 8, 5), 8);
-        assert_eq!(measured(2, 8, 128), 8);
-        assert_eq!(measured(1, 8, 128), 4);
-        assert_eq!(measured(8, 8, 128), 16);
+        assert_eq!(measured(2, 8, 5), 16);
+        assert_eq!(measured(2, 8, 128), 6);
+        assert_eq!(measured(1, 8, 128), 3);
+        assert_eq!(measured(8, 8, 128), 18);
         assert_eq!(measured(400, 8, 5), 256);
     }
 }

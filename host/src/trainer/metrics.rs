@@ -133,6 +133,7 @@ impl Tally {
             loss: total.loss / self.mini_batches.max(1) as f64,
             clip_low_share: per_token(total.clipped_low),
             clip_high_share: per_token(total.clipped_high),
+            capped_share: per_token(total.capped),
             gradient_norm: self.norms / self.steps.max(1) as f64,
             learning_rate: self.learning_rate,
             optimizer_steps: self.steps,

@@ -89,12 +89,15 @@ pub(super) struct Measured {
     pub(super) loss: f64,
     pub(super) clipped_low: f64,
     pub(super) clipped_high: f64,
+    /// Tokens whose importance weight the cap held, or that are left out for it, as far as the
+    /// objective finds the weights itself.
+    pub(super) capped: f64,
     pub(super) tokens: f64,
 }
 
 impl Measures {
     /// From scalars in the order of the fields of [`Measured`].
-    fn new(scalars: [&Tensor; 3], tokens: usize) -> Self {
+    fn new(scalars: [&Tensor; 4], tokens: usize) -> Self {
         let tokens = scalars[0].full_like(tokens as f64);
         let detached: Vec<Tensor> = scalars
             .iter()
@@ -108,19 +111,19 @@ impl Measures {
     pub(super) fn read(&self) -> Result<Measured, tch::TchError> {
         let sums = Vec::<f32>::try_from(&self.sums)?;
         let at = |index: usize| f64::from(sums[index]);
-        Ok(Measured { loss: at(0), clipped_low: at(1), clipped_high: at(2), tokens: at(3) })
+        Ok(Measured::of(std::array::from_fn(at)))
     }
 }
 
 impl Measured {
     /// Its numbers, in the order of its fields.
-    pub(super) fn numbers(&self) -> [f64; 4] {
-        [self.loss, self.clipped_low, self.clipped_high, self.tokens]
+    pub(super) fn numbers(&self) -> [f64; 5] {
+        [self.loss, self.clipped_low, self.clipped_high, self.capped, self.tokens]
     }
 
     /// Of these numbers.
-    pub(super) fn of([loss, clipped_low, clipped_high, tokens]: [f64; 4]) -> Self {
-        Measured { loss, clipped_low, clipped_high, tokens }
+    pub(super) fn of([loss, clipped_low, clipped_high, capped, tokens]: [f64; 5]) -> Self {
+        Measured { loss, clipped_low, clipped_high, capped, tokens }
     }
 
     /// Take in another part of the mini-batch.
@@ -128,6 +131,7 @@ impl Measured {
         self.loss += other.loss;
         self.clipped_low += other.clipped_low;
         self.clipped_high += other.clipped_high;
+        self.capped += other.capped;
         self.tokens += other.tokens;
     }
 }

@@ -8,6 +8,7 @@ use tch::{Kind, Tensor};
 
 use super::batching::cut_evenly;
 use super::bundle::{Bundle, Tree};
+use super::cluster::{Cluster, clusters};
 use super::tree_attention::{TreeAttention, Trees};
 use crate::policy::{Decoder, Policy, Segment};
 
@@ -23,7 +24,7 @@ pub(super) fn micro_batch_tokens(limit: usize, hidden: i64, gpu: bool) -> usize 
 
 /// Bundles that go through the model together, learner by learner.
 pub(super) struct MicroBatch<'b, 'a> {
-    parts: Vec<(usize, Vec<&'b Bundle<'a>>)>,
+    parts: Vec<(usize, Vec<Cluster<'b, 'a>>)>,
 }
 
 /// A token whose probability is wanted.
@@ -63,21 +64,25 @@ pub(super) fn micro_batches<'b, 'a>(
 ) -> Vec<MicroBatch<'b, 'a>> {
     let hidden = policy.config().hidden_size;
     let limit = micro_batch_tokens(limit, hidden, policy.device().is_gpu());
-    let mut sorted = bundles.to_vec();
-    sorted.sort_by_key(|(_, bundle)| std::cmp::Reverse(bundle.tokens()));
-    let sizes: Vec<usize> = sorted.iter().map(|(_, bundle)| bundle.tokens()).collect();
+    let mut sorted = clusters(bundles, limit);
+    sorted.sort_by_key(|cluster| std::cmp::Reverse(cluster.tokens));
+    let sizes: Vec<usize> = sorted.iter().map(|cluster| cluster.tokens).collect();
+    let mut rest = sorted.into_iter();
     let runs = cut_evenly(&sizes, limit).into_iter();
-    runs.map(|run| MicroBatch::of(&mut sorted[run])).collect()
+    runs.map(|run| MicroBatch::of(rest.by_ref().take(run.len()).collect())).collect()
 }
 
 impl<'b, 'a> MicroBatch<'b, 'a> {
-    fn of(bundles: &mut [(usize, &'b Bundle<'a>)]) -> Self {
-        bundles.sort_by_key(|(learner, _)| *learner);
-        let parts = bundles.chunk_by(|left, right| left.0 == right.0);
-        let part = |part: &[(usize, &'b Bundle<'a>)]| {
-            (part[0].0, part.iter().map(|(_, bundle)| *bundle).collect())
-        };
-        MicroBatch { parts: parts.map(part).collect() }
+    fn of(mut clusters: Vec<Cluster<'b, 'a>>) -> Self {
+        clusters.sort_by_key(|cluster| cluster.learner);
+        let mut parts: Vec<(usize, Vec<Cluster>)> = Vec::new();
+        for cluster in clusters {
+            match parts.last_mut() {
+                Some((learner, own)) if *learner == cluster.learner => own.push(cluster),
+                _ => parts.push((cluster.learner, vec![cluster])),
+            }
+        }
+        MicroBatch { parts }
     }
 
     /// Lay the batch out for `decoder`.
@@ -85,8 +90,8 @@ impl<'b, 'a> MicroBatch<'b, 'a> {
         let like = decoder.parameters().buffer();
         let mut columns = Columns::new(decoder.device().is_gpu());
         let mut parts = Vec::with_capacity(self.parts.len());
-        for (learner, bundles) in &self.parts {
-            parts.push(columns.push_learner(*learner, bundles));
+        for (learner, clusters) in &self.parts {
+            parts.push(columns.push_learner(*learner, clusters));
         }
         let upload = |numbers: &[i64]| Tensor::from_slice(numbers).to_device(like.device());
         let attention = TreeAttention::new(&columns.trees, &decoder.masking());
@@ -118,13 +123,13 @@ impl Columns {
         }
     }
 
-    fn push_learner<'a>(&mut self, learner: usize, bundles: &[&Bundle<'a>]) -> Part<'a> {
+    fn push_learner<'a>(&mut self, learner: usize, clusters: &[Cluster<'_, 'a>]) -> Part<'a> {
         let (rows, kept) = (self.tokens.len(), self.predictors.len());
-        let trees: Vec<Tree> = bundles.iter().map(|bundle| bundle.tree()).collect();
+        let trees: Vec<Tree> = clusters.iter().map(|cluster| Tree::of(&cluster.bundles)).collect();
         let lengths = self.trees.push_all(&trees);
         let mut targets = Vec::new();
-        for ((bundle, tree), length) in bundles.iter().zip(&trees).zip(lengths) {
-            self.push_targets(bundle, tree, &mut targets);
+        for ((cluster, tree), length) in clusters.iter().zip(&trees).zip(lengths) {
+            self.push_targets(&cluster.bundles, tree, &mut targets);
             self.push_rows(tree, length);
         }
         // Targets of one predictor side by side, and predictors in order.
@@ -137,22 +142,26 @@ impl Columns {
         Part { segment, targets }
     }
 
-    fn push_targets<'a>(
+    fn push_targets<'t, 'a>(
         &mut self,
-        bundle: &Bundle<'a>,
+        bundles: &[&'t Bundle<'a>],
         tree: &Tree,
         targets: &mut Vec<Target<'a>>,
     ) {
         let offset = self.tokens.len();
         let mut source_of = vec![-1; tree.tokens.len()];
         let mut predictors = tree.predictors.iter();
-        for answer in bundle.answers() {
+        let answers = |bundle: &&'t Bundle<'a>| {
+            let prompt = bundle.prompt();
+            bundle.answers().iter().map(move |answer| (prompt, answer))
+        };
+        for (prompt, answer) in bundles.iter().flat_map(answers) {
             for (token, &at) in (0..answer.tokens.len()).zip(&mut predictors) {
                 if source_of[at] < 0 {
                     source_of[at] = self.predictors.len() as i64;
                     self.predictors.push((offset + at) as i64);
                 }
-                let (source, prompt) = (source_of[at], bundle.prompt());
+                let source = source_of[at];
                 targets.push(Target {
                     row: answer.row,
                     token,
@@ -274,9 +283,10 @@ mod tests {
         let batches = micro_batches(&numbered, 120, &policy.unwrap());
         let mut rows = Vec::new();
         for batch in &batches {
-            let own = batch.parts.iter().flat_map(|(_, bundles)| bundles);
-            assert!(own.clone().map(|bundle| bundle.tokens()).sum::<usize>() <= 120);
-            rows.extend(own.flat_map(|bundle| bundle.answers()).map(|answer| answer.row));
+            let own = batch.parts.iter().flat_map(|(_, clusters)| clusters);
+            assert!(own.clone().map(|cluster| cluster.tokens).sum::<usize>() <= 120);
+            let bundles = own.flat_map(|cluster| &cluster.bundles);
+            rows.extend(bundles.flat_map(|bundle| bundle.answers()).map(|answer| answer.row));
             assert!(batch.parts.iter().map(|(learner, _)| *learner).is_sorted());
         }
         rows.sort();

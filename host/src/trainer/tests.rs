@@ -435,3 +435,32 @@ fn rows_that_cannot_be_learned_from_are_refused() {
     let none = trainer.update(&mut policy, &[], &by_role(), Seed::new(0)).unwrap();
     assert_eq!((none.samples, none.optimizer_steps), (0, 0));
 }
+
+#[test]
+fn prompts_that_begin_alike_teach_together_what_they_teach_alone() {
+    let start = policy(21);
+    let beginning = prompt(Seed::new(99), 24);
+    let mut samples = samples(&start, 9, &sampling());
+    for sample in &mut samples {
+        sample.prompt = beginning.iter().chain(&*sample.prompt).copied().collect();
+    }
+    // Two in three begin alike; one prompt is the beginning of others.
+    for sample in samples.iter_mut().filter(|sample| sample.task % 3 == 0) {
+        sample.prompt = match sample.task {
+            0 => beginning.clone(),
+            _ => sample.prompt[24..].into(),
+        };
+    }
+    let run = |microbatch_tokens| {
+        let mut policy = start.duplicate().unwrap();
+        // Without momentum or scaling, the weights are the gradient.
+        let config = TrainConfig { microbatch_tokens, epsilon: 1e3, ..config() };
+        let mut trainer = Trainer::new(&policy, &config).unwrap();
+        let found = trainer.update(&mut policy, &rows(&samples), &by_role(), Seed::new(1)).unwrap();
+        (policy, found)
+    };
+    let ((together, joined), (apart, single)) = (run(16_384), run(1));
+    assert!(distance(&together, &start) > 0.0);
+    assert!(distance(&together, &apart) <= 1e-5 * distance(&together, &start));
+    assert!((joined.entropy - single.entropy).abs() < 1e-6);
+}

@@ -84,8 +84,9 @@ fn update(
     let before = Standing::of(&members, &gauge, sampling)?;
     let learners: Vec<(&Policy, &[CreditedSample])> =
         members.iter().map(|member| (&*member.policy, member.rows)).collect();
-    let anchors =
-        Anchor::of(&members[0].trainer.config, &learners, sampling, &members[0].trainer.ranks)?;
+    let Trainer { config, ranks, .. } = &*members[0].trainer;
+    let at_once: Vec<bool> = batches.iter().map(|batches| batches.len() < 2).collect();
+    let anchors = Anchor::of(config, &learners, &at_once, sampling, ranks)?;
     learn(&mut members, &batches, &anchors, &mut tallies, sampling)?;
     tallies.iter_mut().try_for_each(|tally| tally.add_up(&members[0].trainer.ranks))?;
     members.iter_mut().for_each(|member| member.trainer.step += 1);
@@ -102,16 +103,17 @@ fn update(
     let sampled = gauge.sampled();
     let metrics = tallies.iter().enumerate().map(|(index, tally)| {
         let (here, there) = (&after.readings[index], &before.readings[index]);
+        let learned = tally.update_metrics(members[index].rows);
         UpdateMetrics {
             entropy: there.entropy(),
             kl: references.as_ref().map_or(0.0, |read| read[index].distance_from(there)),
             mismatch: there.distance_from(&sampled[index]),
             mean_logprob_difference: there.mean_difference(&sampled[index]),
             largest_logprob_difference: there.largest_difference(&sampled[index]),
-            capped_share: anchors[index].capped_share(config),
+            capped_share: anchors[index].capped_share(config).unwrap_or(learned.capped_share),
             movement: here.distance_from(there),
             moved: after.fingerprints[index] != before.fingerprints[index],
-            ..tally.update_metrics(members[index].rows)
+            ..learned
         }
     });
     Ok(metrics.collect())

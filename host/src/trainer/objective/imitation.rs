@@ -31,7 +31,7 @@ impl Objective for Imitation {
         let loss = scores.chosen.sum(Kind::Float) * -self.per_token;
         let measures = tch::no_grad(|| {
             let zero = loss.zeros_like();
-            Measures::new([&loss, &zero, &zero], targets.len())
+            Measures::new([&loss, &zero, &zero, &zero], targets.len())
         });
         (loss, measures)
     }

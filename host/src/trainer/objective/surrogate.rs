@@ -9,7 +9,7 @@ use super::super::pack::Target;
 use super::super::scores::Scores;
 use super::share::Share;
 use super::{Measures, Objective, columns, regularized};
-use crate::config::TrainConfig;
+use crate::config::{Importance, TrainConfig};
 use crate::policy::{Sampling, SamplingByRole};
 
 /// The clipped surrogate of PPO (arXiv 1707.06347, equation 7) with separate
@@ -34,14 +34,29 @@ impl<'a> Surrogate<'a> {
         Surrogate { config, sampling, rows, anchor, share: Share::new(config, rows, bundles) }
     }
 
-    /// Log-probability before the update, advantage, correction and weight of
-    /// every target: `[4, targets]`.
+    /// Log-probability before the update (as sampled, if the anchor is the pass's own), advantage,
+    /// correction and weight of every target: `[4, targets]`.
     fn columns(&self, targets: &[Target], like: &Tensor) -> Tensor {
         columns(targets, like, |target| {
             let row = &self.rows[target.row];
             let (old, correction) = self.anchor.token(row, target.row, target.token);
             [old, row.advantage, correction, self.share.of(row)]
         })
+    }
+
+    /// By what each target is multiplied whose probability in training is e to the `log_ratios`
+    /// `[targets]` of that in sampling, and which ones the cap holds or leaves out.
+    fn corrections(&self, log_ratios: &Tensor) -> (Option<Tensor>, Tensor) {
+        let cap = self.config.importance_cap;
+        let ratios = log_ratios.exp();
+        match self.config.importance {
+            Importance::None => (None, log_ratios.zeros_like()),
+            Importance::Truncate => (Some(ratios.clamp_max(cap)), ratios.ge(cap)),
+            Importance::Mask | Importance::MaskAnswer => {
+                let left_out = log_ratios.abs().gt(cap.ln());
+                (Some(ratios.masked_fill(&left_out, 0.0)), left_out)
+            }
+        }
     }
 }
 
@@ -57,12 +72,20 @@ impl Objective for Surrogate<'_> {
         reference: Option<&Tensor>,
     ) -> (Tensor, Measures) {
         let columns = self.columns(targets, &scores.chosen);
-        let (old, advantages) = (columns.get(0), columns.get(1));
-        let (corrections, weights) = (columns.get(2), columns.get(3));
-        let ratio = (&scores.chosen - old).exp();
+        let (advantages, weights) = (columns.get(1), columns.get(3));
+        let own = matches!(self.anchor, Anchor::Own);
+        let old = if own { scores.chosen.detach() } else { columns.get(0) };
+        let ratio = (&scores.chosen - &old).exp();
         let (low, high) = (1.0 - self.config.clip_low, 1.0 + self.config.clip_high);
         let gain = (&ratio * &advantages).minimum(&(ratio.clamp(low, high) * &advantages)); // [targets]
-        let gain = if self.anchor.corrects() { gain * corrections } else { gain };
+        let (corrections, capped) = match own {
+            true => self.corrections(&(old - columns.get(0))),
+            false => (self.anchor.corrects().then(|| columns.get(2)), advantages.zeros_like()),
+        };
+        let gain = match corrections {
+            Some(corrections) => gain * corrections,
+            None => gain,
+        };
         let gain = regularized(self.config, gain, scores, reference);
         let loss = -gain.dot(&weights);
         let measures = tch::no_grad(|| {
@@ -72,6 +95,7 @@ impl Objective for Surrogate<'_> {
                     &loss,
                     &count(ratio.lt(low), advantages.lt(0.0)),
                     &count(ratio.gt(high), advantages.gt(0.0)),
+                    &capped.sum(Kind::Float),
                 ],
                 targets.len(),
             )
@@ -109,6 +133,17 @@ mod tests {
     /// Loss and its gradient with respect to the new log-probabilities of two
     /// answers, of two tokens and of one.
     fn toy(config: &TrainConfig, new: &[f32; 3], reference: Option<&[f32; 3]>) -> (f64, Vec<f32>) {
+        let (loss, gradient, _) = anchored(config, new, reference, |_| Anchor::Sampled);
+        (loss, gradient)
+    }
+
+    /// The same with another anchor, and how many tokens it held.
+    fn anchored(
+        config: &TrainConfig,
+        new: &[f32; 3],
+        reference: Option<&[f32; 3]>,
+        anchor: impl Fn(&[&Sample]) -> Anchor,
+    ) -> (f64, Vec<f32>, f64) {
         let samples = [sample(&[-1.0, -1.0]), sample(&[-1.0])];
         let rows = [
             CreditedSample { sample: &samples[0], advantage: 2.0, weight: 1.0 },
@@ -136,12 +171,14 @@ mod tests {
             sources: Tensor::arange(3, (Kind::Int64, tch::Device::Cpu)),
         };
         let sampling = Sampling::plain(2);
-        let (by_role, anchor) = (sampling.clone().into(), Anchor::sampled());
+        let (by_role, anchor) = (sampling.clone().into(), anchor(&[&samples[0], &samples[1]]));
         let surrogate = Surrogate::new(config, &by_role, &rows, &anchor, &bundles);
         let reference = reference.map(|reference| Tensor::from_slice(reference));
-        let (loss, _) = surrogate.loss(targets, &scores, reference.as_ref());
+        let (loss, measures) = surrogate.loss(targets, &scores, reference.as_ref());
         let gradient = Tensor::run_backward(&[&loss], &[chosen], false, false).remove(0);
-        (loss.double_value(&[]), Vec::try_from(gradient).unwrap())
+        let capped = measures.read().unwrap().capped / 3.0;
+        let held = anchor.capped_share(config).unwrap_or(capped);
+        (loss.double_value(&[]), Vec::try_from(gradient).unwrap(), held)
     }
 
     fn near(found: (f64, Vec<f32>), loss: f64, gradient: [f32; 3]) {
@@ -151,6 +188,29 @@ mod tests {
 
     fn config(loss_aggregation: LossAggregation) -> TrainConfig {
         TrainConfig { loss_aggregation, entropy_coefficient: 0.0, ..TrainConfig::default() }
+    }
+
+    #[test]
+    fn an_anchor_that_the_pass_finds_itself_is_the_rescored_one() {
+        let new = [-1.0 + 3.0_f32.ln(), -1.2, -1.0 - 3.0_f32.ln()];
+        for importance in [Importance::None, Importance::Truncate, Importance::Mask] {
+            let config = TrainConfig {
+                importance,
+                importance_cap: 2.0,
+                ..config(LossAggregation::TokenMean)
+            };
+            let rescored = anchored(&config, &new, None, |samples| {
+                Anchor::at(&config, samples, vec![vec![new[1], new[2]], vec![new[0]]])
+            });
+            let own = anchored(&config, &new, None, |_| Anchor::Own);
+            near((own.0, own.1), rescored.0, rescored.1.try_into().unwrap());
+            let held = match importance {
+                Importance::Truncate => 1.0 / 3.0,
+                Importance::Mask => 2.0 / 3.0,
+                _ => 0.0,
+            };
+            assert!((own.2 - held).abs() < 1e-6 && (rescored.2 - held).abs() < 1e-6);
+        }
     }
 
     #[test]

@@ -82,12 +82,13 @@ impl Objective for Weighted<'_> {
     ) -> (Tensor, Measures) {
         let columns = self.columns(targets, &scores.chosen);
         let nothing = scores.chosen.zeros_like();
-        let bonus = regularized(self.config, nothing, scores, reference).dot(&columns.get(4));
+        let bonus = regularized(self.config, nothing.shallow_clone(), scores, reference)
+            .dot(&columns.get(4));
         let loss = -(scores.chosen.dot(&columns.get(0)) + &bonus);
         let measures = tch::no_grad(|| {
             let value = -(columns.get(1).sum(Kind::Float) + bonus);
             let count = |column: i64| columns.get(column).sum(Kind::Float);
-            Measures::new([&value, &count(2), &count(3)], targets.len())
+            Measures::new([&value, &count(2), &count(3), &nothing.sum(Kind::Float)], targets.len())
         });
         (loss, measures)
     }

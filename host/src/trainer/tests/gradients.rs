@@ -40,7 +40,7 @@ fn value(
     let start = scores(reference, &samples, &sampling());
     let tokens: f32 = rows.iter().map(|r| r.weight * r.sample.completion.tokens.len() as f32).sum();
     let answers: f32 = rows.iter().map(|row| row.weight).sum();
-    let anchor = Anchor::sampled();
+    let anchor = Anchor::Sampled;
     let scored: Vec<Scored> = (rows.iter().enumerate().zip(now).zip(start))
         .map(|(((index, row), now), start)| Scored {
             row,
@@ -63,7 +63,7 @@ fn gradient(config: &TrainConfig, policy: &mut Policy, rows: &[CreditedSample]) 
     let samples: Vec<&Sample> = rows.iter().map(|row| row.sample).collect();
     let seed = Seed::new(1);
     let member = Member { trainer: &mut trainer, policy, rows, samples: &samples, seed };
-    let anchors = [Anchor::sampled()];
+    let anchors = [Anchor::Sampled];
     let found = update::gradients(&[member], &[(0, &batch[..])], &anchors, &by_role);
     found.unwrap().remove(0).buffer
 }
@@ -105,7 +105,7 @@ fn a_pull_is_the_derivative_of_what_is_gained() {
     let policy = policy(32);
     let samples = work(&policy);
     let rows = weighted_rows(&samples);
-    let anchor = Anchor::sampled();
+    let anchor = Anchor::Sampled;
     let logprobs = |row: &CreditedSample| -> Vec<f32> {
         let own = row.sample.completion.logprobs.iter().enumerate();
         own.map(|(at, logprob)| logprob + 0.05 * (at as f32 - 1.0)).collect()
