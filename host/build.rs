@@ -5,10 +5,12 @@
 use std::path::Path;
 
 const FUSED_ADAMW: &str = "src/trainer/fused_adamw.cpp";
+const PACKED: &str = "src/policy/model/packed.cpp";
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed={FUSED_ADAMW}");
+    println!("cargo:rerun-if-changed={PACKED}");
     let Ok(linked) = std::env::var("DEP_TCH_LIBTORCH_LIB") else { return };
     let beside = "$ORIGIN/torch/lib:$ORIGIN/../../.deps/torch/lib:$ORIGIN/../../../.deps/torch/lib";
     println!("cargo:rustc-link-arg=-Wl,-rpath,{beside}:{linked}");
@@ -20,6 +22,6 @@ fn main() {
         .warnings(false)
         .include(include.join("torch/csrc/api/include"))
         .include(&include)
-        .file(FUSED_ADAMW)
-        .compile("troupe_fused_adamw");
+        .files([FUSED_ADAMW, PACKED])
+        .compile("troupe_libtorch");
 }

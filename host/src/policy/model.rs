@@ -18,6 +18,7 @@ mod linear;
 mod memory;
 mod mkl;
 mod norm;
+mod packed;
 mod parameters;
 pub(super) mod preset;
 mod residual;

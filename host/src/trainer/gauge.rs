@@ -16,7 +16,7 @@ use crate::ranks::Ranks;
 use crate::seed::Seed;
 use crate::trajectory::Sample;
 
-/// Answers of each policy that are measured: a quarter of them, but so many or so many tokens of
+/// Answers of each policy that are measured: an eighth of them, but so many or so many tokens of
 /// them at least, and so many at most. Each is read twice, which for a language model is dear.
 const LEAST_ANSWERS: usize = 32;
 const LEAST_TOKENS: usize = 1024;
@@ -160,7 +160,7 @@ fn choose<'a>(samples: &'a [&'a Sample], seed: Seed) -> Vec<&'a Sample> {
 fn are_enough(chosen: &[&Sample], all: usize) -> bool {
     let tokens = || chosen.iter().map(|sample| sample.completion.tokens.len()).sum::<usize>();
     let many = chosen.len() >= LEAST_ANSWERS || tokens() >= LEAST_TOKENS;
-    chosen.len() >= MOST_ANSWERS || (chosen.len() * 4 >= all && many)
+    chosen.len() >= MOST_ANSWERS || (chosen.len() * 8 >= all && many)
 }
 
 /// Where each answer's tokens begin among those of all.
@@ -192,13 +192,14 @@ mod tests {
     }
 
     #[test]
-    fn a_quarter_of_the_answers_is_measured_but_enough_tokens_and_never_too_many() {
-        assert_eq!(measured(32, 8, 5), 64);
+    fn an_eighth_of_the_answers_is_measured_but_enough_tokens_and_never_too_many() {
+        assert_eq!(measured(64, 8, 5), 64);
+        assert_eq!(measured(32, 8, 5), 32);
         assert_eq!(measured(8, 8, 5), 32);
         assert_eq!(measured(2, 8, 5), 16);
         assert_eq!(measured(2, 8, 128), 6);
         assert_eq!(measured(1, 8, 128), 3);
-        assert_eq!(measured(8, 8, 128), 18);
+        assert_eq!(measured(8, 8, 128), 9);
         assert_eq!(measured(400, 8, 5), 256);
     }
 }

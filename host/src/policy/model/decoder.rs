@@ -18,6 +18,7 @@ use super::device::Device;
 use super::feed_forward::{FeedForward, split};
 use super::linear::Linear;
 use super::norm::{HeadNorm, Norm};
+use super::packed::Packed;
 use super::parameters::{Layout, Parameters};
 use super::residual::Residual;
 use super::rotary::Rotary;
@@ -30,6 +31,8 @@ pub(crate) struct Decoder {
     config: ModelConfig,
     parameters: Parameters,
     blocks: Blocks,
+    /// Copies of its linear maps, in the order of [`Blocks::linears_mut`]; none, or of all.
+    packs: Vec<Option<Packed>>,
     turners: Vec<Turner>,
 }
 
@@ -39,7 +42,7 @@ struct Blocks {
     embedding: Tensor, // [vocabulary, hidden]
     layers: Vec<LayerBlocks>,
     norm: Norm,
-    head: Option<Tensor>, // [vocabulary, hidden]; none if tied
+    head: Linear, // [vocabulary, hidden]; the embedding if tied
 }
 
 #[derive(Debug)]
@@ -76,7 +79,7 @@ impl Decoder {
     fn over(config: ModelConfig, parameters: Parameters, device: Device) -> Self {
         let blocks = Blocks::of(&config, parameters.blocks(parameters.buffer()));
         let turners = config.rotaries().map(|rotary| Turner::of(&rotary, device)).collect();
-        Decoder { config, parameters, blocks, turners }
+        Decoder { config, parameters, blocks, packs: Vec::new(), turners }
     }
 
     pub(crate) fn config(&self) -> &ModelConfig {
@@ -108,7 +111,24 @@ impl Decoder {
 
     /// Another handle on the same weights, for another thread or policy.
     pub(crate) fn share(&self) -> Self {
-        Decoder::over(self.config.clone(), self.parameters.share(), self.device())
+        let decoder = Decoder::over(self.config.clone(), self.parameters.share(), self.device());
+        decoder.with(self.packs.iter().map(|pack| pack.as_ref().map(Packed::share)).collect())
+    }
+
+    /// Another handle that multiplies by copies of the weights which are packed for decoding,
+    /// where there is something to gain. It does not see the weights change.
+    pub(crate) fn packed(&self) -> Self {
+        let mut decoder = self.share();
+        let packs = decoder.blocks.linears_mut().map(|linear| linear.pack()).collect();
+        decoder.with(packs)
+    }
+
+    fn with(mut self, packs: Vec<Option<Packed>>) -> Self {
+        for (linear, pack) in self.blocks.linears_mut().zip(&packs) {
+            linear.take(pack.as_ref());
+        }
+        self.packs = packs;
+        self
     }
 
     /// A copy of the weights.
@@ -128,6 +148,7 @@ impl Decoder {
             config: self.config.clone(),
             parameters: self.parameters.share(),
             blocks,
+            packs: Vec::new(),
             turners: self.turners.iter().map(Turner::share).collect(),
         };
         (decoder, leaves)
@@ -187,8 +208,7 @@ impl Decoder {
 
     /// Logits of hidden states, in 32 bits: `[rows, vocabulary]`.
     pub(crate) fn logits(&self, states: &Tensor) -> Tensor {
-        let head = self.blocks.head.as_ref().unwrap_or(&self.blocks.embedding);
-        states.matmul(&head.tr()).to_kind(Kind::Float)
+        self.blocks.head.apply(states).to_kind(Kind::Float)
     }
 
     fn attend(
@@ -299,18 +319,30 @@ impl Blocks {
             reason = "`layout` pushes exactly these blocks, in this order"
         )]
         let mut next = || blocks.next().unwrap();
+        let embedding = next();
+        let tied = config.tie_word_embeddings.then(|| embedding.shallow_clone());
         Blocks {
-            embedding: next(),
+            embedding,
             layers: (0..config.num_hidden_layers as usize)
                 .map(|index| LayerBlocks::of(config, index, &mut next))
                 .collect(),
             norm: Norm::of(config, next()),
-            head: (!config.tie_word_embeddings).then(next),
+            head: Linear::plain(tied.unwrap_or_else(next)),
         }
+    }
+
+    /// The linear maps that all tokens go through, the head last.
+    fn linears_mut(&mut self) -> impl Iterator<Item = &mut Linear> {
+        self.layers.iter_mut().flat_map(LayerBlocks::linears_mut).chain([&mut self.head])
     }
 }
 
 impl LayerBlocks {
+    fn linears_mut(&mut self) -> impl Iterator<Item = &mut Linear> {
+        let LayerBlocks { query_key_value, output, feed_forward, .. } = self;
+        [query_key_value, &mut output.map].into_iter().chain(feed_forward.linears_mut())
+    }
+
     fn of(config: &ModelConfig, index: usize, next: &mut dyn FnMut() -> Tensor) -> Self {
         LayerBlocks {
             input_norm: Norm::of(config, next()),

@@ -100,6 +100,14 @@ impl FeedForward {
         })
     }
 
+    /// The maps that all tokens go through.
+    pub(super) fn linears_mut(&mut self) -> Vec<&mut Linear> {
+        match self {
+            FeedForward::Gated(gated) => vec![&mut gated.gate_up, &mut gated.down.map],
+            FeedForward::Experts(_) => Vec::new(),
+        }
+    }
+
     /// What `normed` `[rows, hidden]` adds to `stream` `[rows, hidden]`.
     pub(super) fn add_to(&self, stream: &Tensor, normed: &Tensor, rows: &LayerRows) -> Tensor {
         match self {

@@ -2,6 +2,7 @@
 
 use tch::Tensor;
 
+use super::packed::Packed;
 use super::parameters::Layout;
 
 /// A linear map: `[outputs, inputs]` and, in some families, a bias `[outputs]`.
@@ -9,13 +10,30 @@ use super::parameters::Layout;
 pub(super) struct Linear {
     weight: Tensor,
     bias: Option<Tensor>,
+    packed: Option<Packed>,
 }
 
 impl Linear {
     /// Name the blocks of [`Linear::lay_out`].
     pub(super) fn of(next: &mut dyn FnMut() -> Tensor, biased: bool) -> Self {
         let weight = next();
-        Linear { weight, bias: biased.then(next) }
+        Linear { weight, bias: biased.then(next), packed: None }
+    }
+
+    /// One without a bias.
+    pub(super) fn plain(weight: Tensor) -> Self {
+        Linear { weight, bias: None, packed: None }
+    }
+
+    /// A copy of the weights for products of few rows; nothing if plain ones serve as well.
+    pub(super) fn pack(&self) -> Option<Packed> {
+        // Where oneDNN cannot, plain ones do.
+        Packed::suits(&self.weight).then(|| Packed::of(&self.weight).ok()).flatten()
+    }
+
+    /// Multiply by these.
+    pub(super) fn take(&mut self, packed: Option<&Packed>) {
+        self.packed = packed.map(Packed::share);
     }
 
     /// Maps of the same `inputs` that are applied at once, with their outputs.
@@ -38,18 +56,27 @@ impl Linear {
 
     /// `[rows, inputs]` to `[rows, outputs]`.
     pub(super) fn apply(&self, states: &Tensor) -> Tensor {
-        match &self.bias {
-            Some(bias) => bias.addmm(states, &self.weight.tr()),
-            None => states.matmul(&self.weight.tr()),
+        match (self.packed_product(states), &self.bias) {
+            (Some(product), Some(bias)) => product + bias,
+            (Some(product), None) => product,
+            (None, Some(bias)) => bias.addmm(states, &self.weight.tr()),
+            (None, None) => states.matmul(&self.weight.tr()),
         }
     }
 
     /// The same on top of `stream` `[rows, outputs]`.
     pub(super) fn add_to(&self, stream: &Tensor, states: &Tensor) -> Tensor {
-        let sum = stream.addmm(states, &self.weight.tr());
+        let sum = match self.packed_product(states) {
+            Some(product) => stream + product,
+            None => stream.addmm(states, &self.weight.tr()),
+        };
         match &self.bias {
             Some(bias) => sum + bias,
             None => sum,
         }
+    }
+
+    fn packed_product(&self, states: &Tensor) -> Option<Tensor> {
+        self.packed.as_ref()?.product(states).ok()
     }
 }

@@ -34,6 +34,11 @@ impl SharedBase {
         SharedBase { decoder, members }
     }
 
+    /// With another handle on the base's weights.
+    pub(crate) fn over(self, decoder: Decoder) -> Self {
+        SharedBase { decoder, ..self }
+    }
+
     pub(crate) fn decoder(&self) -> &Decoder {
         &self.decoder
     }

@@ -1,5 +1,6 @@
 //! Policies over one base, and the batches in which they answer.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use super::Request;
 use crate::parallel;
 use crate::policy::error::PolicyError;
 use crate::policy::language_model::Policy;
+use crate::policy::model::Decoder;
 use crate::policy::prompt::TokenCodec;
 use crate::policy::sampling::Sampling;
 use crate::seed::Seed;
@@ -34,6 +36,8 @@ pub(super) struct BaseGroup<'p> {
     codecs: Vec<TokenCodec>,
     pub(super) limits: BatchLimits,
     pub(super) prefixes: PrefixCache,
+    /// Their base, ready for decoding.
+    base: OnceCell<Decoder>,
     /// Where submitted requests are answered.
     pub(super) batch: Option<Batch>,
 }
@@ -56,13 +60,25 @@ impl<'p> BaseGroup<'p> {
             policies,
             limits,
             prefixes: PrefixCache::new(tokens / PREFIX_SHARE),
+            base: OnceCell::new(),
             batch: None,
         }
     }
 
     pub(super) fn new_batch(&self, sampling: &Sampling) -> Batch {
         let shared_base = Policy::shared_base(&self.policies);
+        let decoder = self.base.get_or_init(|| self.ready_for_decoding()).share();
+        let shared_base = shared_base.over(decoder);
         Batch::new(shared_base, self.codecs.clone(), sampling.clone(), self.limits)
+    }
+
+    fn ready_for_decoding(&self) -> Decoder {
+        let decoder = self.policies[0].decoder();
+        if self.policies[0].parameter_count() < SMALL_WORK {
+            decoder.share()
+        } else {
+            decoder.packed()
+        }
     }
 
     /// The prompts to read, long ones first, equal ones once.
