@@ -13,6 +13,7 @@ import copy
 import json
 import math
 import pathlib
+import random as random_numbers
 import tempfile
 
 import numpy
@@ -340,20 +341,52 @@ def templates():
         "tools": dict(tools=[weather, dict(name="noop")]),
     }
     tokens = dict(bos_token="<|begin|>", eos_token="<|eot_id|>")
+    paths = sorted((HERE / "templates").glob("*.jinja"))
+    asked = [(path, messages, chosen) for path in paths
+             for messages in talks.values() for chosen in options.values()]
+    rng = random_numbers.Random(7)
+    for _ in range(100):
+        chosen = dict(rng.choice(list(options.values()))) | (
+            dict(tools=rng.sample([weather, dict(name="noop"), dict(name="λ", strict=None)], 2))
+            if rng.random() < 0.3 else {})
+        asked.append((rng.choice(paths), conversation(rng, message), chosen))
     cases = []
-    for path in sorted((HERE / "templates").glob("*.jinja")):
-        for talk, messages in talks.items():
-            for option, chosen in options.items():
-                case = dict(template=path.name, messages=messages, options=chosen)
-                try:
-                    rendered, _ = render_jinja_template(
-                        conversations=[messages], chat_template=path.read_text(),
-                        add_generation_prompt=True, **chosen, **tokens)
-                    case["text"] = rendered[0]
-                except Exception as error:  # Jinja's own, and those of templates
-                    case["error"] = str(error)
-                cases.append(case)
+    for path, messages, chosen in asked:
+        case = dict(template=path.name, messages=messages, options=chosen)
+        try:
+            rendered, _ = render_jinja_template(
+                conversations=[messages], chat_template=path.read_text(),
+                add_generation_prompt=True, **chosen, **tokens)
+            case["text"] = rendered[0]
+        except Exception as error:  # Jinja's own, and those of templates
+            case["error"] = str(error)
+        cases.append(case)
     return dict(tokens=tokens, cases=cases)
+
+
+def conversation(rng, message):
+    """One that nobody thought of: up to six turns of odd text, thoughts and results."""
+    pieces = ["What is 2 + 2?", " ", "\n", "\t", "naïve", "東京", "🙂", "<|im_end|>", "{{ x }}",
+              "{% if %}", "</think>", "<think>", "\"quoted\"", "back\\slash", "a < b && c > d",
+              "```python\nprint('hi')\n```", "\r\n", "  two  spaces  ", "null", "\u00a0", "'"]
+
+    def text():
+        return "".join(rng.choice(pieces) for _ in range(rng.randrange(1, 7)))
+
+    def answer():
+        thought = f"<think>\n{text()}\n</think>\n\n" if rng.random() < 0.5 else ""
+        return message("assistant", thought + text())
+
+    def question():
+        is_result = rng.random() < 0.2
+        return message("user", f"<result>{text()}</result>" if is_result else text())
+
+    messages = [message("system", text())] if rng.random() < 0.6 else []
+    for _ in range(rng.randrange(6)):
+        messages += [question(), answer()]
+        if rng.random() < 0.1:
+            messages.append(message("system", text()))
+    return messages + [question()]
 
 
 def write(folder, seed):

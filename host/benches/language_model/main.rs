@@ -69,7 +69,8 @@ pub(crate) struct Arguments {
     /// Seconds after which a side has no figure.
     #[arg(long, default_value_t = 600)]
     patience: u64,
-    /// Which comparisons, by name (generate, decode, train, step, generate_batch); all, if none.
+    /// Which comparisons, by name (generate, decode, train, step,
+    /// step_checkpointed, generate_batch); all, if none.
     #[arg(long, value_delimiter = ',')]
     sides: Vec<String>,
     /// Be our side, for the bench itself.
@@ -84,7 +85,9 @@ pub(crate) struct Arguments {
 struct Comparison {
     name: &'static str,
     rival: Rival,
-    request: String,
+    /// What our side is asked for, and the other.
+    ours: String,
+    theirs: String,
     /// Rows, if only what comes after each answer's first token counts.
     decode: Option<usize>,
 }
@@ -138,21 +141,29 @@ impl Arguments {
 }
 
 fn comparisons(arguments: &Arguments) -> Vec<Comparison> {
-    let whole = |name, rival| Comparison { name, rival, request: name.to_owned(), decode: None };
+    let same = |name: &'static str, rival, asked: &str| {
+        let (ours, theirs) = (asked.to_owned(), asked.to_owned());
+        Comparison { name, rival, ours, theirs, decode: None }
+    };
     let decode = |&rows: &usize| Comparison {
-        name: "decode",
-        rival: Rival::LlamaCpp,
-        request: "generate".to_owned(),
         decode: Some(rows),
+        ..same("decode", Rival::LlamaCpp, "generate")
     };
-    let step = Comparison {
-        request: format!("step {}", arguments.step_rows),
-        ..whole("step", Rival::Trl)
+    let rows = arguments.step_rows;
+    let step = || same("step", Rival::Trl, &format!("step {rows}"));
+    // TRL checkpoints by default.
+    let checkpointed = Comparison {
+        name: "step_checkpointed",
+        ours: format!("step_checkpointed {rows}"),
+        ..step()
     };
-    let mut all = vec![whole("generate", Rival::Transformers)];
+    let mut all = vec![same("generate", Rival::Transformers, "generate")];
     all.extend(arguments.rows.iter().filter(|_| arguments.gguf.is_some()).map(decode));
-    all.extend([whole("train", Rival::Transformers), step]);
-    all.push(whole("generate_batch", Rival::Transformers));
+    all.extend([same("train", Rival::Transformers, "train"), step(), checkpointed]);
+    all.push(Comparison {
+        ours: "generate".to_owned(),
+        ..same("generate_batch", Rival::Transformers, "generate_batch")
+    });
     all.retain(|comparison| arguments.wants(comparison.name));
     all
 }
@@ -163,6 +174,9 @@ impl Comparison {
             (_, Some(rows)) => format!("decode, {rows} at a time (llama.cpp)"),
             ("train", _) => "update (plain PyTorch)".to_owned(),
             ("step", _) => format!("step, {} answers (TRL)", arguments.step_rows),
+            ("step_checkpointed", _) => {
+                "the same, checkpointed (TRL)".to_owned()
+            }
             (name, _) => format!("{name} (transformers)"),
         }
     }
@@ -174,9 +188,9 @@ impl Comparison {
         let mut theirs = Side::rival(self.rival, folder, arguments.patience());
         let (mut our_rates, mut their_rates) = (Vec::new(), Vec::new());
         for _ in 0..arguments.rounds {
-            our_rates.push(self.measure(&mut ours, "generate_batch", arguments).unwrap());
+            our_rates.push(self.measure(&mut ours, &self.ours, arguments).unwrap());
             let Some(theirs) = &mut theirs else { continue };
-            match self.measure(theirs, "", arguments) {
+            match self.measure(theirs, &self.theirs, arguments) {
                 Ok(rate) => their_rates.push(rate),
                 Err(error) => {
                     let our = median(our_rates).per_second;
@@ -199,14 +213,13 @@ impl Comparison {
         );
     }
 
-    /// Ask a side; we have one way to generate, whatever the other side is asked for.
+    /// Ask a side.
     fn measure(
         &self,
         side: &mut Side,
-        ours_is: &str,
+        request: &str,
         arguments: &Arguments,
     ) -> Result<Measured, String> {
-        let request = if self.request == ours_is { "generate" } else { &self.request };
         let Some(rows) = self.decode else {
             return Measured::of(&side.ask(request));
         };

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use tch::{Kind, Tensor};
-use troupe::config::{DeviceChoice, TrainConfig};
+use troupe::config::{Choice, DeviceChoice, TrainConfig};
 use troupe::policy::{Device, Policy};
 use troupe::seed::Seed;
 use troupe::trainer::{CreditedSample, Trainer};
@@ -17,6 +17,7 @@ struct Ours {
     work: Work,
     policy: Policy,
     trainer: Option<Trainer>,
+    checkpointing: Choice,
 }
 
 /// Do what a line asks for, like the scripts.
@@ -25,7 +26,7 @@ pub(crate) fn be_our_side(folder: &Path) {
     let device = Device::choose(DeviceChoice::Automatic).unwrap();
     let mut policy = Policy::load_in(folder, Some(work.dtype.into()), device).unwrap();
     policy.set_threads(work.threads);
-    let mut ours = Ours { work, policy, trainer: None };
+    let mut ours = Ours { work, policy, trainer: None, checkpointing: Choice::Off };
     println!("{}", json!({ "ready": true }));
     for line in std::io::stdin().lines() {
         let line = line.unwrap();
@@ -55,9 +56,10 @@ impl Ours {
                 let tokens = self.update(&samples);
                 json!({ "tokens": tokens, "operations": self.work.operations(&self.policy) })
             }
-            "step" => {
+            "step" | "step_checkpointed" => {
                 let answers = self.work.generate(&self.policy, rows, tokens);
                 let samples = self.work.credit(answers);
+                self.checkpointing = if request == "step" { Choice::Off } else { Choice::On };
                 let tokens = self.update(&samples);
                 json!({ "tokens": tokens })
             }
@@ -72,6 +74,7 @@ impl Ours {
             learning_rate: 1e-7,
             minibatch_samples: 0,
             entropy_coefficient: 0.0,
+            gradient_checkpointing: self.checkpointing,
             ..TrainConfig::default()
         };
         let policy = &mut self.policy;

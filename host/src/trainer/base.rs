@@ -96,6 +96,11 @@ impl Base {
         2 * shape.num_hidden_layers as u64 * width * self.number * tokens
     }
 
+    /// Copies of the weights in which a CPU decodes 16-bit ones.
+    pub(super) fn packed(&self, gpu: bool) -> u64 {
+        if gpu || self.number != 2 { 0 } else { self.number * self.parameters }
+    }
+
     /// What a thread has of gradients before they are added to the others':
     /// those of the head, twice, and of a layer.
     pub(super) fn passing_gradients(&self) -> u64 {

@@ -52,6 +52,8 @@ pub struct Plan {
     pub offload: bool,
     /// Keys and values of a step, if all prompts and answers are as long as can be.
     pub cached: u64,
+    /// Copies of the weights that are laid out for decoding, in a rollout.
+    pub packed: u64,
     /// What the program has taken for all else.
     pub program: u64,
     /// Bytes there are.
@@ -138,6 +140,7 @@ impl Plan {
             activations: peak(&|base| base.activations(&settings, machine.gpu)),
             cache: 0,
             cached: 0,
+            packed: sum(&|base| base.packed(machine.gpu)),
             checkpointing: settings.checkpointing,
             offload: settings.offload,
             program: machine.program,
@@ -168,7 +171,8 @@ impl Plan {
 
     /// Bytes at the peak: rollouts and updates take turns.
     pub fn needed(&self) -> u64 {
-        self.resting() + self.cached.max(self.gradients + self.activations)
+        let rollout = self.packed + self.cached;
+        self.resting() + rollout.max(self.gradients + self.activations)
     }
 
     fn fits(&self, machine: &Machine) -> bool {
