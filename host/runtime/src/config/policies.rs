@@ -65,7 +65,7 @@ table! {
 choices! {
     /// Types of weights, as they are asked for.
     pub enum DtypeChoice {
-        /// 16 bits on GPUs and on processors that multiply matrices of them (AMX), else 32; a run keeps what it began with.
+        /// 16 bits on GPUs and on processors that multiply matrices of them (AMX, AVX-512 with bfloat16), else 32; a run keeps what it began with.
         Auto,
         /// 32 bits.
         Float32,
