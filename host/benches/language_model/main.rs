@@ -174,9 +174,7 @@ impl Comparison {
             (_, Some(rows)) => format!("decode, {rows} at a time (llama.cpp)"),
             ("train", _) => "update (plain PyTorch)".to_owned(),
             ("step", _) => format!("step, {} answers (TRL)", arguments.step_rows),
-            ("step_checkpointed", _) => {
-                "the same, checkpointed (TRL)".to_owned()
-            }
+            ("step_checkpointed", _) => "the same, checkpointed (TRL)".to_owned(),
             (name, _) => format!("{name} (transformers)"),
         }
     }

@@ -8,11 +8,11 @@
 mod calendar;
 mod files;
 mod python_json;
+mod python_string;
 
 use std::sync::Arc;
 
 use minijinja::{Environment, Error, ErrorKind, Value, context};
-use minijinja_contrib::pycompat::unknown_method_callback;
 use serde_json::Map;
 
 use super::tokenizer::ASSISTANT;
@@ -135,7 +135,7 @@ fn environment() -> Environment<'static> {
     environment.set_trim_blocks(true);
     environment.set_lstrip_blocks(true);
     // Published templates call methods of Python's strings, such as `.startswith`.
-    environment.set_unknown_method_callback(unknown_method_callback);
+    environment.set_unknown_method_callback(python_string::call);
     environment.add_filter("tojson", python_json::filter);
     environment.add_function("strftime_now", calendar::format);
     environment.add_function("raise_exception", |reason: String| -> Result<Value, Error> {
