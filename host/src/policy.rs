@@ -42,7 +42,7 @@ pub(crate) use model::{
     AdapterRows, Attention, Decoder, Input, LayerSight, Mask, Masking, Rotation, Segment,
     SelfAttention, SharedBase, Slot, attend, by_head, read_tensors, write_tensors,
 };
-pub use model::{Device, ModelConfig, ModelFamily, Parameters, resident_memory};
+pub use model::{Device, ModelConfig, ModelFamily, Parameters, give_back_memory, resident_memory};
 pub use prompt::{ChatOptions, Wording};
 pub use remote::{
     EngineAdvice, RemoteAnswers, RemoteEngine, RemoteFailure, RemoteFailureKind, RemotePolicy,

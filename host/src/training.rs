@@ -25,7 +25,7 @@ use crate::curriculum::{Standings, advance};
 use crate::guard::{Alarm, Guard};
 use crate::health::Health;
 use crate::metrics::{HeldOut, Spent, StepRecord, Success, Totals, measure_groups};
-use crate::policy::{Policy, PolicyError};
+use crate::policy::{Policy, PolicyError, give_back_memory};
 use crate::publication::{Publication, PublicationError};
 use crate::ranks::RanksError;
 use crate::rollout::{Rollout, RolloutError};
@@ -242,7 +242,9 @@ impl Training {
         self.draw_ahead()?;
         let full = self.store(&rollout, &credits)?;
         record.largest_logprob_difference = self.rescore(&rollout.samples)?;
+        give_back_memory();
         self.update(&rollout.samples, &credits, &mut record)?;
+        give_back_memory();
         self.check_weights()?;
         self.team.take_snapshots(&self.config, self.progress.step)?;
         record.warnings = self.look_back(&rollout, &credits);

@@ -46,7 +46,7 @@ impl Side {
     pub(crate) fn ours(folder: &Path, patience: Duration) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
         // As `host` starts the engine.
-        command.arg("--side").arg(folder).env("MIMALLOC_PURGE_DELAY", "-1");
+        command.arg("--side").arg(folder).env("MIMALLOC_PURGE_DELAY", "3600000");
         Side::start(command, patience)
     }
 

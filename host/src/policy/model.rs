@@ -38,7 +38,7 @@ pub use device::Device;
 pub(super) use device::default_threads;
 pub(super) use entries::Entries;
 pub use family::ModelFamily;
-pub use memory::resident_memory;
+pub use memory::{give_back_memory, resident_memory};
 pub use parameters::Parameters;
 pub(crate) use parameters::Slot;
 pub(crate) use shared_base::{AdapterRows, Segment, SharedBase};

@@ -18,9 +18,10 @@ const SETTINGS: [(&str, &str); 2] = [
     // How many products of matrices oneDNN keeps compiled. Every number of rows is one of its own;
     // of its 1,024 a run of a small model held 300 MB and was 3 % faster for it.
     ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64"),
-    // mimalloc keeps what is freed: every layer of every pass frees what the next one takes, and
-    // pages that were given back have to be cleared anew, which was 40 % of an update's time.
-    ("MIMALLOC_PURGE_DELAY", "-1"),
+    // mimalloc keeps what is freed for an hour, or until it is told otherwise between the phases of
+    // a step: every layer of every pass frees what the next one takes, and pages that were given
+    // back have to be cleared anew, which was 40 % of an update's time.
+    ("MIMALLOC_PURGE_DELAY", "3600000"),
 ];
 
 /// Why the engine does not run.
