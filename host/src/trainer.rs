@@ -36,7 +36,7 @@ mod update;
 use std::sync::Arc;
 
 use crate::config::{Choice, TrainConfig};
-use crate::policy::{Policy, PolicyError, SamplingByRole};
+use crate::policy::{Policy, PolicyError, SamplingByRole, give_back_memory};
 use crate::ranks::{Ranks, RanksError};
 use crate::seed::Seed;
 use crate::storage::StorageError;
@@ -264,6 +264,8 @@ impl Trainer {
         gradient: Gradient,
         tally: &mut Tally,
     ) -> Result<(), TrainerError> {
+        // The passes are over, and the optimizer takes other sizes.
+        give_back_memory();
         let (rate, threads) = (self.learning_rate(), policy.threads());
         let parameters = policy.trainable_mut();
         tally.stepped(self.optimizer.step(parameters, gradient.buffer, rate, threads)?);
