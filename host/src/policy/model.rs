@@ -16,6 +16,7 @@ mod family;
 mod feed_forward;
 mod linear;
 mod memory;
+#[cfg(target_arch = "x86_64")]
 mod mkl;
 mod norm;
 mod packed;

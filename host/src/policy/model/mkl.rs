@@ -8,7 +8,6 @@ use std::ffi::c_int;
 
 /// Stands in the place of MKL's own function of this name: what the program defines comes before
 /// what its libraries define. `build.rs` has the linker hand it to them.
-#[cfg(target_arch = "x86_64")]
 #[expect(unsafe_code, reason = "its name is MKL's")]
 // SAFETY: nothing else in the program has this name; MKL's function takes nothing and returns
 // an int, too.
@@ -17,13 +16,12 @@ pub(super) extern "C" fn mkl_serv_intel_cpu_true() -> c_int {
     c_int::from(is_intel() || std::arch::is_x86_feature_detected!("avx512f"))
 }
 
-#[cfg(target_arch = "x86_64")]
 fn is_intel() -> bool {
     let vendor = std::arch::x86_64::__cpuid(0);
     [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes).concat() == b"GenuineIntel"
 }
 
-#[cfg(all(test, target_arch = "x86_64"))]
+#[cfg(test)]
 mod tests {
     use libloading::os::unix::Library;
 
