@@ -123,6 +123,13 @@ impl Decoder {
         decoder.with(packs)
     }
 
+    /// Whether all of its linear maps have such a copy.
+    #[cfg(test)]
+    pub(crate) fn is_packed(&mut self) -> bool {
+        let mut linears = self.blocks.linears_mut();
+        linears.all(|linear| linear.is_packed())
+    }
+
     fn with(mut self, packs: Vec<Option<Packed>>) -> Self {
         for (linear, pack) in self.blocks.linears_mut().zip(&packs) {
             linear.take(pack.as_ref());

@@ -31,6 +31,11 @@ impl Linear {
         Packed::suits(&self.weight).then(|| Packed::of(&self.weight).ok()).flatten()
     }
 
+    #[cfg(test)]
+    pub(super) fn is_packed(&self) -> bool {
+        self.packed.is_some()
+    }
+
     /// Multiply by these.
     pub(super) fn take(&mut self, packed: Option<&Packed>) {
         self.packed = packed.map(Packed::share);
