@@ -97,7 +97,7 @@ enum Task {
         #[arg(long, value_name = "DIR")]
         prefix: Option<PathBuf>,
     },
-    /// Set up, build and import a small pretrained language model, SmolLM2-135M-Instruct
+    /// Set up, build (plugins, too) and import a small pretrained model, SmolLM2-135M-Instruct
     Smollm {
         /// Folder to write; by default models/SmolLM2-135M-Instruct
         #[arg(long, value_name = "FOLDER")]
@@ -166,8 +166,8 @@ fn perform(task: &Task) -> Result<()> {
             install::install(&build_all(&workspace)?, &prefix)
         }
         Task::Smollm { out } => {
-            set_up(&workspace, Flavour::Cpu)?;
-            process::run(workspace.cargo().args(["build", "--release", "--package", "host"]))?;
+            // With the plugins, which the configurations for it name.
+            build_all(&workspace)?;
             let folder = smollm::folder(&workspace, out.as_deref());
             smollm::bring(&workspace, &Cache::open()?, &folder)
         }
