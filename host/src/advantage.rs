@@ -34,6 +34,8 @@ pub struct Compared {
     /// What the update is to do with each sample; those of groups that are left
     /// out have no advantage.
     pub credits: Credits,
+    /// Which samples were worth more or less than those that they were compared with.
+    pub lessons: Vec<bool>,
 }
 
 /// The whole way from the sample table to what the update takes.
@@ -63,9 +65,11 @@ pub fn compare(
         let (_, _, besides) = judge(&comparison);
         add(&mut advantages, &besides, weight);
     }
+    let lessons = advantages.iter().map(|advantage| advantage.is_some_and(|it| it != 0.0));
+    let lessons = lessons.collect();
     repel(&mut advantages, &formed, samples, config.refused);
     let credits = Credits { advantages, weights }.after(samples, config);
-    Compared { formed, kept, credits }
+    Compared { formed, kept, credits, lessons }
 }
 
 /// Adds what another comparison says; who is in one alone has that.

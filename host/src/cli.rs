@@ -67,10 +67,7 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
         return Some(ExitCode::Usage);
     }
     if let Some(error) = cause.downcast_ref::<PolicyError>() {
-        return Some(match error {
-            PolicyError::Storage(_) => ExitCode::Storage,
-            _ => ExitCode::Policy,
-        });
+        return Some(of_policy(error));
     }
     if is_lost(cause) {
         return Some(ExitCode::Lost);
@@ -106,11 +103,19 @@ fn is_lost(cause: &(dyn Error + 'static)) -> bool {
         || cause.downcast_ref().is_some_and(in_imitation)
 }
 
+fn of_policy(error: &PolicyError) -> ExitCode {
+    match error {
+        PolicyError::Storage(_) => ExitCode::Storage,
+        _ => ExitCode::Policy,
+    }
+}
+
 fn of_team(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
     Some(match cause.downcast_ref::<TeamError>()? {
         TeamError::Family(error) => return of_family(error),
         TeamError::RoleMap(_) | TeamError::Stale { .. } | TeamError::StaleRanks => ExitCode::Usage,
-        TeamError::Policy { .. } | TeamError::Tokenizer { .. } => ExitCode::Policy,
+        TeamError::Policy { reason, .. } => of_policy(reason),
+        TeamError::Tokenizer { .. } => ExitCode::Policy,
     })
 }
 

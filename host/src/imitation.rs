@@ -16,7 +16,9 @@ use crate::evaluation::{Evaluation, HeldOutTasks, evaluate};
 use crate::metrics::{Answers, Success};
 use crate::plugin::Split;
 use crate::policy::{Policy, PolicyError};
-use crate::rollout::{Demonstration, DemonstrationError, Demonstrator, Policies, RolloutError};
+use crate::rollout::{
+    Demonstration, DemonstrationError, Demonstrator, Policies, RoleMap, RolloutError,
+};
 use crate::seed::Seed;
 use crate::team::Team;
 use crate::trainer::{Example, Trainer, TrainerError};
@@ -133,7 +135,7 @@ pub fn imitate_recording(
     for answer in recording.answers() {
         let name = team.role_map.policy_of(&answer.role);
         if let Some(policy) = team.policies.get(name).filter(|_| config.trains(name)) {
-            encode(name, policy, answer)?;
+            encode((name, policy), &team.role_map, answer)?;
         }
     }
     let mut best: Option<(ImitationStep, Policies)> = None;
@@ -324,7 +326,7 @@ fn learn(
         let Some(policy) = team.policies.get_mut(name) else { continue };
         let own = demonstrations.iter().filter(|d| team.role_map.policy_of(&d.role) == name);
         let examples = own
-            .map(|demonstration| encode(name, policy, demonstration))
+            .map(|demonstration| encode((name, policy), &team.role_map, demonstration))
             .collect::<Result<Vec<Example>, _>>()?;
         // Its families are left alone.
         if examples.is_empty() {
@@ -336,8 +338,8 @@ fn learn(
 }
 
 fn encode(
-    name: &str,
-    policy: &Policy,
+    (name, policy): (&str, &Policy),
+    role_map: &RoleMap,
     demonstration: &Demonstration,
 ) -> Result<Example, ImitationError> {
     let failed = |reason| ImitationError::Policy {
@@ -345,10 +347,9 @@ fn encode(
         role: demonstration.role.clone(),
         reason,
     };
+    let Demonstration { role, prompt, tools, .. } = demonstration;
     Ok(Example {
-        prompt: policy
-            .encode_prompt(&demonstration.prompt, &demonstration.tools)
-            .map_err(failed)?,
+        prompt: policy.encode_prompt(prompt, tools, role_map.thinking(role)).map_err(failed)?,
         answer: policy.encode_answer(&demonstration.text).map_err(failed)?,
     })
 }

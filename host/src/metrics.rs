@@ -217,7 +217,7 @@ fn measure_role(samples: &[&Sample], alpha: f64) -> RoleMetrics {
         accepted: share(|sample| sample.accepted),
         refused: causes_of_refusal(samples),
         completion_tokens: Spread::of(
-            samples.iter().map(|sample| sample.completion.tokens.len() as f64),
+            samples.iter().map(|sample| sample.completion.length() as f64),
         ),
         cut: share(|sample| sample.completion.stop == StopReason::Length),
         echo: share(repeats_its_prompt),
@@ -226,13 +226,21 @@ fn measure_role(samples: &[&Sample], alpha: f64) -> RoleMetrics {
     }
 }
 
-/// The share of completions that were refused, by the largest charge.
+/// The share of a reward that says that an answer could not be read, whatever it is charged.
+const UNREADABLE: &str = "unreadable";
+
+/// The share of completions that were refused, by why: they could not be read, or else the
+/// largest charge.
 fn causes_of_refusal(samples: &[&Sample]) -> BTreeMap<String, f64> {
     let mut causes: BTreeMap<String, f64> = BTreeMap::new();
     for sample in samples.iter().filter(|sample| !sample.accepted) {
-        let charges = sample.reward.parts.iter().filter(|(_, value)| **value < 0.0);
+        let parts = &sample.reward.parts;
+        let charges = parts.iter().filter(|(_, value)| **value < 0.0);
         let largest = charges.min_by(|(_, one), (_, other)| one.total_cmp(other));
-        let cause = largest.map_or("other", |(name, _)| name);
+        let cause = match parts.contains_key(UNREADABLE) {
+            true => UNREADABLE,
+            false => largest.map_or("other", |(name, _)| name),
+        };
         *causes.entry(cause.to_owned()).or_default() += 1.0 / samples.len() as f64;
     }
     causes
@@ -288,7 +296,7 @@ mod tests {
     fn refused_answers_are_counted_by_what_they_were_charged_for() {
         let mut samples = tree_of(1, 1, &["planner"], 4);
         let charges: [&[(&str, f64)]; 4] = [
-            &[("unreadable", -0.1), ("move", -0.02)],
+            &[("unreadable", -0.1), ("idle", -0.1), ("move", -0.02)],
             &[("illegal", -0.2)],
             &[],
             &[("step", -1.0)],
@@ -301,6 +309,16 @@ mod tests {
         let refused = &measure_roles(&samples, 1.0)["planner"].refused;
         let expected = [("illegal", 0.25), ("other", 0.25), ("unreadable", 0.25)];
         assert_eq!(*refused, expected.map(|(name, share)| (name.to_owned(), share)).into());
+    }
+
+    #[test]
+    fn an_answer_that_cannot_be_read_is_counted_as_that_even_where_it_costs_nothing() {
+        let mut sample = tree_of(1, 1, &["solver"], 1).remove(0);
+        let parts = [("unreadable", 0.0), ("idle", -0.3)];
+        sample.reward.parts = parts.map(|(name, value)| (name.to_owned(), value)).into();
+        sample.accepted = false;
+        let refused = &measure_roles(&[sample], 1.0)["solver"].refused;
+        assert_eq!(*refused, BTreeMap::from([("unreadable".to_owned(), 1.0)]));
     }
 
     #[test]

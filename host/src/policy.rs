@@ -34,7 +34,7 @@ pub(crate) mod parity;
 pub use error::PolicyError;
 pub use gguf::{Imported, import as import_gguf};
 pub use inference::{Engine, Question, Request};
-pub(crate) use inference::{log_probabilities, penalize};
+pub(crate) use inference::{log_probabilities, most_at_once, penalize};
 pub use language_model::Policy;
 #[cfg(test)]
 pub(crate) use model::Sight;

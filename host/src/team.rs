@@ -208,6 +208,23 @@ impl Team {
     }
 }
 
+/// What `--print-config` shows of policies that are loaded: their own shapes.
+pub fn with_shapes(mut config: Config, team: &Team) -> Config {
+    let loaded = |policy: &PolicyConfig| policy.path.is_some() || policy.base.is_some();
+    for (name, policy) in &mut config.policies {
+        let Some(model) = team.policies.get(name).filter(|_| loaded(policy)) else { continue };
+        let shape = model.config();
+        policy.hidden_size = shape.hidden_size;
+        policy.layers = shape.num_hidden_layers;
+        policy.heads = shape.num_attention_heads;
+        policy.key_value_heads = shape.num_key_value_heads;
+        policy.head_size = shape.head_dim;
+        policy.intermediate_size = shape.intermediate_size;
+        policy.rope_theta = shape.rope_theta();
+    }
+    config
+}
+
 /// A family's entry with everything that was left to its plugins filled in.
 fn resolved(entry: MixConfig, scenario: &Scenario) -> MixConfig {
     MixConfig {

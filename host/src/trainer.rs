@@ -221,6 +221,13 @@ impl Trainer {
         self.spent = share;
     }
 
+    /// Whether both may take their steps together: their learning rates are their own, all else is
+    /// the same.
+    fn steps_with(&self, other: &Trainer) -> bool {
+        let rest = |trainer: &Trainer| TrainConfig { learning_rate: 0.0, ..trainer.config.clone() };
+        rest(self) == rest(other)
+    }
+
     /// Go on with half the learning rate.
     pub fn halve_learning_rate(&mut self) {
         self.rate_scale *= 0.5;

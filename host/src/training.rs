@@ -42,7 +42,7 @@ use crate::trajectory::{Episode, Sample};
 use ahead::Ahead;
 use collection::Collection;
 use lap::Lap;
-pub use preparation::{plan, settle_learning_rate, slow_dtype};
+pub use preparation::{plan, settle, slow_dtype};
 use publishing::Published;
 
 /// Why training stopped. What was saved before stays.
@@ -175,7 +175,7 @@ impl Training {
         let mut trainers = BTreeMap::new();
         for (name, policy) in &team.policies {
             if config.trains(name) {
-                let trainer = Trainer::among(policy, &config.train, &team.ranks)?;
+                let trainer = Trainer::among(policy, &config.training_of(name), &team.ranks)?;
                 trainers.insert(name.clone(), trainer);
             }
         }
@@ -238,7 +238,7 @@ impl Training {
             Err(error) => return Err(self.go_back_to(before, error)),
         };
         let mut record = self.record(&rollout);
-        let credits = self.compare(&rollout.samples, &mut record);
+        let (credits, lessons) = self.compare(&rollout.samples, &mut record);
         self.draw_ahead()?;
         let full = self.store(&rollout, &credits)?;
         record.largest_logprob_difference = self.rescore(&rollout.samples)?;
@@ -247,7 +247,7 @@ impl Training {
         give_back_memory();
         self.check_weights()?;
         self.team.take_snapshots(&self.config, self.progress.step)?;
-        record.warnings = self.look_back(&rollout, &credits);
+        record.warnings = self.look_back(&rollout, &lessons);
         record.warnings.extend(full);
         advance(&self.team.families, &mut self.progress.standings, &rollout.episodes);
         self.count_time()?;
@@ -326,18 +326,18 @@ impl Training {
         Collection { config, families, role_map, policies, ranks, standings, estimator, seed, step }
     }
 
-    /// What the update is to do with the samples.
-    fn compare(&mut self, samples: &[Sample], record: &mut Record) -> Credits {
+    /// What the update is to do with the samples, and which of them teach something.
+    fn compare(&mut self, samples: &[Sample], record: &mut Record) -> (Credits, Vec<bool>) {
         let (config, role_map) = (&self.config.advantage, &self.team.role_map);
         let learns = |sample: &Sample| role_map.learns_from(sample);
-        let Compared { formed, kept, credits } =
+        let Compared { formed, kept, credits, lessons } =
             compare(samples, config, &mut self.progress.estimator, learns);
         record.groups = measure_groups(&formed, &kept, None);
         for (role, metrics) in record.roles.iter_mut().filter(|(role, _)| role_map.learns(role)) {
             metrics.groups = Some(measure_groups(&formed, &kept, Some(role)));
             metrics.inflation = inflation_of(samples, &self.config.advantage, role);
         }
-        credits
+        (credits, lessons)
     }
 
     /// Each policy learns from its own roles' samples.

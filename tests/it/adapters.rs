@@ -143,6 +143,42 @@ fn the_trainer_agrees_with_rows_that_joined_late_and_prompts_read_in_parts() {
 }
 
 #[test]
+fn with_sixteen_bits_ratios_begin_at_one_unless_somebody_says_otherwise() {
+    let folder = tempfile::tempdir().unwrap();
+    warm_base(folder.path());
+    let config = config(folder.path(), "");
+    let clipped = |name: &str, more: &[&str]| -> f64 {
+        let name = format!("run.name={name}");
+        // A low bound on both sides, so that rounding alone passes it.
+        let bounds = ["train.clip_low=1e-9", "train.clip_high=1e-9", "train.minibatch_samples=0"];
+        let sets = ["policies.base.dtype=bfloat16", "train.steps=1", &name];
+        let sets = sets.iter().chain(&bounds).chain(more).flat_map(|set| ["--set", set]);
+        train(&config, &sets.collect::<Vec<_>>());
+        let run_folder = folder.path().join(&name["run.name=".len()..]);
+        let update = &metrics(&run_folder)[1]["updates"]["planner"];
+        let share = |name: &str| update[name].as_f64().unwrap();
+        share("clip_low_share") + share("clip_high_share")
+    };
+    assert_eq!(clipped("default", &[]), 0.0);
+    assert!(clipped("sampled", &["train.anchor=sampled"]) > 0.0);
+    let written = fs::read_to_string(folder.path().join("default/config.toml")).unwrap();
+    assert!(written.contains("anchor = \"rescored\"\nimportance = \"truncate\""), "{written}");
+}
+
+#[test]
+fn policies_over_one_base_keep_learning_rates_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = config(folder.path(), "");
+    let own = "policies.planner.learning_rate=0.0002";
+    let common = ["train.learning_rate=0.001", "train.warmup_steps=0", "train.steps=1"];
+    let sets = common.iter().chain([&own]).flat_map(|set| ["--set", set]);
+    train(&config, &sets.collect::<Vec<_>>());
+    let line = &metrics(&folder.path().join("plan-path-planner-executor"))[1]["updates"];
+    let rate = |policy: &str| line[policy]["learning_rate"].as_f64().unwrap();
+    assert_eq!((rate("planner"), rate("executor")), (0.0002, 0.001));
+}
+
+#[test]
 fn the_type_of_weights_that_suits_the_machine_is_what_a_run_keeps() {
     let folder = tempfile::tempdir().unwrap();
     let config = config(folder.path(), "");
@@ -182,6 +218,16 @@ fn an_adapter_merged_into_its_base_scores_alike() {
     let (code, _, stderr) =
         run(&[&["policy", "export", &base, "--out", &merged], &with[..]].concat());
     assert_eq!(code, 0, "{stderr}");
+    let (run_folder, of_run) = (path("short"), path("of-run"));
+    let taken = ["--run", &run_folder, "--step", "last", "--policy", "planner", "--out", &of_run];
+    let (code, _, stderr) = run(&[&["policy", "export"], &taken[..]].concat());
+    assert_eq!(code, 0, "{stderr}");
+    let weights = |folder: &str| fs::read(Path::new(folder).join("model.safetensors")).unwrap();
+    assert_eq!(weights(&of_run), weights(&merged));
+    let nobody = ["policy", "export", "--run", &run_folder, "--out", &path("none")];
+    let (code, _, stderr) = run(&nobody);
+    assert_eq!(code, 2, "{stderr}");
+    assert!(stderr.contains("`executor`, `planner`"), "{stderr}");
     let score = |folder: &str, more: &[&str]| -> Vec<f64> {
         let tokens = ["--tokens", "4,5,6,7,8,9,4,2"];
         let (code, stdout, stderr) =

@@ -36,6 +36,8 @@ pub struct Asked {
     pub seed: Seed,
     /// 0 if the likeliest answer is wanted.
     pub temperature: f64,
+    /// Whether it is to think first, if somebody says so.
+    pub thinking: Option<bool>,
 }
 
 impl Asked {
@@ -73,7 +75,8 @@ impl Script {
     fn answer(&self, asked: Asked) -> Completion {
         let text = (self.line)(&asked);
         self.asked.lock().unwrap().push(asked);
-        Completion { tokens: Vec::new(), logprobs: Vec::new(), text, stop: StopReason::EndOfText }
+        let (tokens, logprobs, forced) = (Vec::new(), Vec::new(), Vec::new());
+        Completion { tokens, logprobs, text, stop: StopReason::EndOfText, forced, usage: None }
     }
 }
 
@@ -103,6 +106,7 @@ impl Remote for Script {
                 branch,
                 seed,
                 temperature: sampling.temperature,
+                thinking: request.thinking,
             };
             let completions = request.seeds.iter().enumerate().map(|at| self.answer(asked(at)));
             Ok(RemoteAnswers { prompt: Arc::default(), completions: completions.collect() })

@@ -226,7 +226,6 @@ fn tasks_that_teach_nothing_are_followed_by_others_as_often_as_is_said() {
     for (refill, episodes) in [(0, 4), (1, 8), (2, 12)] {
         let (mut config, first) = (config(), idle());
         config.rollout.refill = refill;
-        config.advantage.refused = 0.0;
         // The answers to a state are all the same.
         config.rollout.temperature = 1e-6;
         let record = first_step(&config, &[("first", &first)]);
@@ -241,6 +240,37 @@ fn tasks_that_teach_nothing_are_followed_by_others_as_often_as_is_said() {
     config.advantage.filter = GroupFilter::Off;
     let taught = first_step(&config, &[]);
     assert_eq!(taught.episodes, 4, "with answers that differ there is enough to learn from");
+}
+
+#[test]
+fn a_run_in_which_all_answers_are_refused_alike_ends_with_advice() {
+    let (folder, first) = (tempfile::tempdir().unwrap(), idle());
+    let mut config = config();
+    // The answers to a state are all the same.
+    config.rollout.temperature = 1e-6;
+    config.validation.every = 0;
+    config.train.steps = 100;
+    // What is refused is pushed away from, which moves weights and teaches nothing.
+    assert_ne!(config.advantage.refused, 0.0);
+    let mut training = begin(folder.path(), &config, &[("first", &first)]);
+    let ended = (1..=config.train.steps).find_map(|step| Some((step, training.step().err()?)));
+    let (step, error) = ended.unwrap();
+    assert_eq!(step, 10, "{error}");
+    assert!(error.to_string().contains("next to no task was solved"), "{error}");
+}
+
+#[test]
+fn a_role_is_told_whether_to_think_and_the_others_are_not() {
+    let mut config = config();
+    let roles =
+        "roles = { first = { policy = 'first', enable_thinking = false }, second = 'second' }";
+    config.roles = Config::from_table(roles.parse().unwrap()).unwrap().roles;
+    let [first, second] = [idle(), Script::new(|_| "second 0 0")];
+    first_step(&config, &[("first", &first), ("second", &second)]);
+    let told = |script: &Script| -> BTreeSet<Option<bool>> {
+        script.take_asked().iter().map(|asked| asked.thinking).collect()
+    };
+    assert_eq!((told(&first), told(&second)), ([Some(false)].into(), [None].into()));
 }
 
 #[test]

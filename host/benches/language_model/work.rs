@@ -163,6 +163,8 @@ impl Work {
                 logprobs: own.logprobs.clone(),
                 text: String::new(),
                 stop: StopReason::Length,
+                forced: Vec::new(),
+                usage: None,
             },
             reward: Reward::default(),
             accepted: true,

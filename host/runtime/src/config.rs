@@ -205,6 +205,13 @@ impl Config {
         self.policies.get(policy).is_none_or(trains) && !self.is_base(policy)
     }
 
+    /// How a policy is trained, with a learning rate of its own if it has one.
+    pub fn training_of(&self, policy: &str) -> TrainConfig {
+        let own = self.policies.get(policy).and_then(|settings| settings.learning_rate);
+        let learning_rate = own.unwrap_or(self.train.learning_rate);
+        TrainConfig { learning_rate, ..self.train.clone() }
+    }
+
     /// The policy that this one is an earlier state of, if it is one.
     pub fn source_of(&self, policy: &str) -> Option<&str> {
         self.policies.get(policy)?.snapshot_of.as_deref()

@@ -58,6 +58,7 @@ const SCHEMA: &str = "message answers {
     required group prompt (LIST) { repeated group list { required int32 element; } }
     required group tokens (LIST) { repeated group list { required int32 element; } }
     required group logprobs (LIST) { repeated group list { required float element; } }
+    required group forced (LIST) { repeated group list { required int32 element; } }
 }";
 
 /// Write the rows of a step. The file is replaced as a whole.

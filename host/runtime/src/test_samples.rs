@@ -27,6 +27,8 @@ pub fn sample(task: usize, episode: usize, turn: usize, role: &str, branch: usiz
             logprobs: vec![-0.1, -0.2],
             text: "a b".to_owned(),
             stop: StopReason::EndOfText,
+            forced: Vec::new(),
+            usage: None,
         },
         reward: Reward::default(),
         accepted: true,

@@ -100,6 +100,33 @@ pub struct Completion {
     pub text: String,
     /// Why it ended.
     pub stop: StopReason,
+    /// Places of tokens that were put there and not drawn: a thought's end, where the thought had
+    /// come to its budget. Nobody chose them, so nothing is learned from them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub forced: Vec<usize>,
+    /// Tokens that a server says it drew (`usage.completion_tokens`), where it does not give them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<usize>,
+}
+
+impl Completion {
+    /// Tokens that were drawn for it, whether or not they are known.
+    pub fn length(&self) -> usize {
+        match self.tokens.len() {
+            0 => self.usage.unwrap_or(0),
+            known => known,
+        }
+    }
+
+    /// Whether the token at this place was drawn, and so can be learned from.
+    pub fn is_drawn(&self, place: usize) -> bool {
+        !self.forced.contains(&place)
+    }
+
+    /// How many of its tokens were drawn.
+    pub fn drawn(&self) -> usize {
+        self.tokens.len() - self.forced.len()
+    }
 }
 
 /// What an answer was worth, summed over the actions it led to.

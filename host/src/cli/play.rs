@@ -17,7 +17,7 @@ use crate::scenario::{Answer, Due, Next, Position, Scenario, Transition};
 use crate::seed::Seed;
 use crate::storage;
 use crate::team::Team;
-use crate::trajectory::{Author, Event, Message};
+use crate::trajectory::{Author, Event, Message, StopReason};
 
 pub fn run(
     args: PlayArgs,
@@ -34,18 +34,29 @@ pub fn run(
     let mut drawings = Drawings { shown: args.draw, folder: args.svg.as_deref(), drawn: 0 };
     let mut show = |answer: &mut Answerer<'_>| show(&scenario, split, task, &mut drawings, answer);
     if args.oracle {
-        return show(&mut |position, due| Ok(scenario.demonstrate(position, due)?));
+        return show(&mut |position, due| Ok(scenario.demonstrate(position, due)?.map(whole)));
     }
+    let mut explained = BTreeSet::new();
+    let mut is_first = |due: &Due| explained.insert(due.request.seat.to_string());
     if args.human {
-        let mut explained = BTreeSet::new();
-        return show(&mut |_, due| ask_person(due, explained.insert(due.request.seat.to_string())));
+        return show(&mut |_, due| Ok(ask_person(due, is_first(due))?.map(whole)));
     }
     let team = Team::assemble(&config, device()?)?;
-    show(&mut |position, due| ask_policy(&team, &config, position, due).map(Some))
+    show(&mut |position, due| {
+        tell(due, is_first(due));
+        ask_policy(&team, &config, position, due).map(Some)
+    })
 }
 
+/// An answer, and whether it came to its end.
+type Said = (String, bool);
+
 /// Who gives an answer that is due; none ends the episode.
-type Answerer<'a> = dyn FnMut(&Position, &Due) -> anyhow::Result<Option<String>> + 'a;
+type Answerer<'a> = dyn FnMut(&Position, &Due) -> anyhow::Result<Option<Said>> + 'a;
+
+fn whole(text: String) -> Said {
+    (text, true)
+}
 
 /// Where drawings of the episode go.
 struct Drawings<'a> {
@@ -108,15 +119,16 @@ fn show(
         let mut texts = Vec::new();
         for due in &position.due {
             let seat = &due.request.seat;
-            let Some(text) = answer(&position, due)? else {
+            let Some((text, complete)) = answer(&position, due)? else {
                 report::line(&format!("\nnobody answers for `{seat}`; the end"));
                 return Ok(ExitCode::Success);
             };
-            report::line(&format!("\n{seat} (turn {}): {text}", due.turn + 1));
-            texts.push(text);
+            let cut = if complete { "" } else { " (cut by the limit of tokens)" };
+            report::line(&format!("\n{seat} (turn {}): {text}{cut}", due.turn + 1));
+            texts.push((text, complete));
         }
         let answers: Vec<Answer> =
-            texts.iter().map(|text| Answer { text, complete: true }).collect();
+            texts.iter().map(|(text, complete)| Answer { text, complete: *complete }).collect();
         now = scenario.answer(&position, &answers)?;
     }
 }
@@ -159,18 +171,20 @@ fn ask_policy(
     config: &Config,
     position: &Position,
     due: &Due,
-) -> anyhow::Result<String> {
+) -> anyhow::Result<Said> {
     let policy = &team.policies[team.role_map.policy_of(due.role())];
-    let prompt = policy.encode_prompt(&due.messages, &due.tools)?;
+    let (role_map, role) = (&team.role_map, due.role());
+    let prompt = policy.encode_prompt(&due.messages, &due.tools, role_map.thinking(role))?;
     let seeds = vec![Seed::new(position.digest())];
-    let sampling = Sampling::greedy(config.rollout.max_completion_tokens);
+    let own = role_map.sampling(&config.rollout).of(role).clone();
+    let sampling = Sampling { temperature: 0.0, ..own };
     let answers = policy.generate(&[Prompt { prompt, seeds }], &sampling)?;
-    Ok(answers.into_iter().flatten().next().map(|answer| answer.text).unwrap_or_default())
+    let said = answers.into_iter().flatten().next();
+    Ok(said.map(|answer| (answer.text, answer.stop != StopReason::Length)).unwrap_or_default())
 }
 
-/// The prompt on standard output, the answer from standard input; its end ends
-/// the episode. The rules are shown when a role is asked for the first time.
-fn ask_person(due: &Due, first: bool) -> anyhow::Result<Option<String>> {
+/// What somebody is told. The rules are shown when a role is asked for the first time.
+fn tell(due: &Due, first: bool) {
     let shown = |message: &&Message| first || message.author != Author::System;
     let seat = &due.request.seat;
     for message in due.messages.iter().filter(shown) {
@@ -182,7 +196,13 @@ fn ask_person(due: &Due, first: bool) -> anyhow::Result<Option<String>> {
         };
         report::line(&format!("\n[{seat}: {title}]\n{}", message.text));
     }
-    report::prompt(&format!("{seat}> "));
+}
+
+/// The prompt on standard output, the answer from standard input; its end ends
+/// the episode.
+fn ask_person(due: &Due, first: bool) -> anyhow::Result<Option<String>> {
+    tell(due, first);
+    report::prompt(&format!("{}> ", due.request.seat));
     let mut line = String::new();
     let read = std::io::stdin().lock().read_line(&mut line)?;
     Ok((read > 0).then(|| line.trim().to_owned()))

@@ -1,6 +1,7 @@
 //! `host policy`: make small policies, import large ones, look at any.
 
 mod ask;
+mod export;
 mod import;
 
 use std::path::Path;
@@ -28,13 +29,7 @@ pub fn run(
         PolicyCommand::Import(args) => import::import(&args, device()?)?,
         PolicyCommand::Render(args) => ask::render(&args, device()?)?,
         PolicyCommand::Ask(args) => ask::ask(&args, device()?)?,
-        PolicyCommand::Export(args) => {
-            check_free(&args.out, args.force)?;
-            let policy = load(&args.checkpoint, device()?)?.merged()?;
-            policy.save(&args.out)?;
-            describe(&policy)?;
-            report::line(&format!("  written to {}", args.out.display()));
-        }
+        PolicyCommand::Export(args) => export::export(&args, device()?)?,
     }
     Ok(ExitCode::Success)
 }

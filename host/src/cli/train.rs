@@ -16,8 +16,8 @@ use crate::metrics::Success;
 use crate::policy::{Device, PolicyError};
 use crate::ranks::Ranks;
 use crate::run::{Change, RunFolder, Summary};
-use crate::team::Team;
-use crate::training::{Record, Training, plan, settle_learning_rate, slow_dtype};
+use crate::team::{Team, with_shapes};
+use crate::training::{Record, Training, plan, settle as settle_config, slow_dtype};
 
 pub fn run(
     args: TrainArgs,
@@ -37,9 +37,9 @@ pub fn run(
     let device = device()?;
     let mut team = Team::assemble(&config, device)?;
     team.ranks = ranks.clone();
-    let config = settle_learning_rate(&team.resolve(&config), &team)?;
+    let config = settle_config(&team.resolve(&config), &team)?;
     if args.print_config {
-        report::line(config.to_annotated_toml().trim_end());
+        report::line(with_shapes(config, &team).to_annotated_toml().trim_end());
         return Ok(ExitCode::Success as u8);
     }
     let config = config.anchored();
@@ -146,7 +146,9 @@ fn train(mut training: Training, stop: &StopSignal, ranks: &Ranks) -> anyhow::Re
             return Ok(code);
         }
         let record = training.step()?;
-        bar.step_to(training.way().0, describe(&record));
+        let described = describe(&record);
+        bar.log(&format!("step {:4}: {described}", record.step));
+        bar.step_to(training.way().0, described);
         milestones(&bar, &record);
     }
     bar.finish();

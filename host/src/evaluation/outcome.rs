@@ -11,7 +11,7 @@ pub fn outcomes_of(rollout: &Rollout, step: Option<usize>, answers: Answers) -> 
     let mut tokens: BTreeMap<(usize, usize), (usize, usize)> = BTreeMap::new();
     for sample in &rollout.samples {
         let (drawn, read) = tokens.entry((sample.task, sample.episode)).or_default();
-        *drawn += sample.completion.tokens.len();
+        *drawn += sample.completion.length();
         *read += sample.prompt.len();
     }
     let outcome = |episode: &Episode| {
@@ -66,7 +66,7 @@ mod tests {
     fn an_outcome_adds_up_its_own_episode() {
         let samples = forked();
         let own = |episode| samples.iter().filter(move |sample| sample.episode == episode);
-        let tokens = own(1).map(|sample| sample.completion.tokens.len()).sum::<usize>();
+        let tokens = own(1).map(|sample| sample.completion.length()).sum::<usize>();
         let seen = || Event::Observed { text: String::new() };
         let joint = [acted("L", true, 1.0), acted("D", true, 1.0)];
         let events = [vec![acted("U", true, 0.5), seen()], joint.to_vec(), vec![seen()]].concat();

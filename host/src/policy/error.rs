@@ -64,6 +64,12 @@ pub enum PolicyError {
     /// A prompt cannot be answered.
     #[error("{0}")]
     Prompt(String),
+    /// A thought cannot be ended.
+    #[error(
+        "`thinking_budget` needs a policy that ends a thought with one token, and this one has no \
+         `</think>`; leave it out, or set it as roles.<role>.thinking_budget for those that think"
+    )]
+    Thoughtless,
     /// A prompt leaves no room for an answer.
     #[error(
         "a prompt of {prompt} tokens leaves no room for `max_completion_tokens = {answer}`: the \

@@ -14,6 +14,8 @@ mod prefix_cache;
 mod prompt_reader;
 mod scoring;
 mod sequence;
+mod thought;
 
 pub(crate) use distribution::{log_probabilities, penalize};
+pub(crate) use engine::most_at_once;
 pub use engine::{Engine, Question, Request};

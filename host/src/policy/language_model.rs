@@ -233,8 +233,9 @@ impl Policy {
         &self,
         messages: &[Message],
         tools: &[Value],
+        thinking: Option<bool>,
     ) -> Result<Arc<[u32]>, PolicyError> {
-        self.wording.encode_prompt(messages, tools)
+        self.wording.encode_prompt(messages, tools, thinking)
     }
 
     /// Token ids of an answer that ends with the end-of-text token, as the
@@ -344,6 +345,7 @@ impl Policy {
         TokenCodec {
             tokenizer: self.wording.tokenizer.clone(),
             ends: self.generation.end_tokens().into(),
+            thoughts: self.wording.tokenizer.thought_marks(),
         }
     }
 

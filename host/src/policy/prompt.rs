@@ -11,5 +11,5 @@ pub(super) use agreement::check_tokenizer;
 pub use chat_template::ChatOptions;
 pub(super) use chat_template::ChatTemplate;
 pub(super) use generation_config::GenerationConfig;
-pub(super) use tokenizer::{END, PAD, TokenCodec, Tokenizer};
+pub(super) use tokenizer::{END, PAD, ThoughtMarks, TokenCodec, Tokenizer};
 pub use wording::Wording;

@@ -39,6 +39,8 @@ pub struct RemoteRequest {
     pub messages: Vec<Message>,
     /// The tools that it is told of, as JSON schemas.
     pub tools: Vec<Value>,
+    /// Whether it is to think first; none leaves it to the policy's own settings.
+    pub thinking: Option<bool>,
     /// One seed per answer wanted: K = `seeds.len()`.
     pub seeds: Vec<Seed>,
 }

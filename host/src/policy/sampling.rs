@@ -25,6 +25,8 @@ pub struct Sampling {
     pub stop: Vec<String>,
     /// Tokens per answer, the end-of-text token included.
     pub max_completion_tokens: usize,
+    /// Tokens of thinking in an answer, after which the thought is ended; 0 sets no bound.
+    pub thinking_budget: usize,
 }
 
 /// How the answers of each role are drawn.
@@ -89,6 +91,7 @@ impl Sampling {
             repetition_penalty: 1.0,
             stop: Vec::new(),
             max_completion_tokens,
+            thinking_budget: 0,
         }
     }
 
@@ -134,6 +137,7 @@ impl From<&RolloutConfig> for Sampling {
             repetition_penalty: config.repetition_penalty,
             stop: config.stop.clone(),
             max_completion_tokens: config.max_completion_tokens,
+            thinking_budget: config.thinking_budget,
         }
     }
 }

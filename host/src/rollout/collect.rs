@@ -127,7 +127,7 @@ impl Rollout {
         let Ok(Drawn { prompt, completions, .. }) = answers else { return };
         self.totals += Totals {
             samples: completions.len() as u64,
-            completion_tokens: completions.iter().map(|one| one.tokens.len() as u64).sum(),
+            completion_tokens: completions.iter().map(|one| one.length() as u64).sum(),
             prompt_tokens: prompt.len() as u64,
             acts: 0,
         };

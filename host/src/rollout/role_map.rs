@@ -157,6 +157,11 @@ impl RoleMap {
         self.settings.get(role)?.branches
     }
 
+    /// Whether a role thinks before it answers, if that is not left to its policy.
+    pub fn thinking(&self, role: &str) -> Option<bool> {
+        self.settings.get(role)?.enable_thinking
+    }
+
     /// How the answers of each role are drawn.
     pub fn sampling(&self, config: &RolloutConfig) -> SamplingByRole {
         let common = Sampling::from(config);
@@ -170,6 +175,7 @@ impl RoleMap {
                 max_completion_tokens: own
                     .max_completion_tokens
                     .unwrap_or(common.max_completion_tokens),
+                thinking_budget: own.thinking_budget.unwrap_or(common.thinking_budget),
                 ..default
             };
             (role.clone(), sampling)

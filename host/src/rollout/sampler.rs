@@ -154,17 +154,19 @@ impl<'p> Sampler<'p> {
         let seeds = seeds.clone();
         if let Some(remote) = self.setting.role_map.remotes().get(name) {
             let (messages, tools) = (due.messages.to_vec(), due.tools.to_vec());
+            let thinking = self.setting.role_map.thinking(due.role());
             return Ok(Ask::Remote(RemoteQuestion {
                 remote: remote.clone(),
-                request: RemoteRequest { messages, tools, seeds },
+                request: RemoteRequest { messages, tools, thinking, seeds },
                 sampling: self.sampling.of(due.role()).clone(),
             }));
         }
         let failed = |reason| RolloutError::Policy { policy: name.clone(), reason };
         let index = self.names.binary_search(&name.as_str());
         let index = index.map_err(|_| RolloutError::Missing { policy: name.clone() })?;
-        let prompt =
-            self.policies[index].encode_prompt(&due.messages, &due.tools).map_err(failed)?;
+        let thinking = self.setting.role_map.thinking(due.role());
+        let prompt = self.policies[index].encode_prompt(&due.messages, &due.tools, thinking);
+        let prompt = prompt.map_err(failed)?;
         let question = (index, Prompt { prompt, seeds });
         let way = self.sampling.way_of(due.role());
         self.engines[way].check(&question).map_err(failed)?;

@@ -232,7 +232,7 @@ impl Fields {
             return Err(Refused::request("`messages` says nothing"));
         }
         let messages = turns.iter().map(Turn::message).collect::<Result<Vec<Message>, _>>()?;
-        Ok(wording.encode_prompt(&messages, self.tools.as_deref().unwrap_or_default())?)
+        Ok(wording.encode_prompt(&messages, self.tools.as_deref().unwrap_or_default(), None)?)
     }
 
     fn texts(&self, wording: &Wording) -> Result<Vec<Arc<[u32]>>, Refused> {
@@ -281,6 +281,7 @@ impl Fields {
                 Some(Stop::Several(texts)) => texts.clone(),
             },
             max_completion_tokens: wanted.unwrap_or(USUAL_TOKENS.min(room)),
+            thinking_budget: 0,
         };
         if sampling.stop.iter().any(String::is_empty) {
             return Err(Refused::request("`stop` has an empty text, which would end every answer"));

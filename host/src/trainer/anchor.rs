@@ -39,7 +39,7 @@ impl Anchor {
         sampling: &SamplingByRole,
         ranks: &Ranks,
     ) -> Result<Vec<Self>, TrainerError> {
-        if config.anchor == AnchorChoice::Sampled {
+        if config.anchor != AnchorChoice::Rescored {
             return Ok(policies.iter().map(|_| Anchor::Sampled).collect());
         }
         // Other objectives look at whole answers, and so does this kind of weights.
@@ -64,7 +64,7 @@ impl Anchor {
         Anchor::Rescored(Rescored {
             corrections: corrections.collect(),
             logprobs,
-            corrects: config.importance != Importance::None,
+            corrects: config.importance.weighs(),
         })
     }
 
@@ -110,7 +110,7 @@ fn corrections_of(config: &TrainConfig, sample: &Sample, here: &[f32]) -> Vec<f3
     let kept = |log_ratio: f64| log_ratio.abs() <= cap.ln();
     let whole = log_ratios.iter().sum::<f64>() / log_ratios.len().max(1) as f64;
     let correction = |log_ratio: &f64| match config.importance {
-        Importance::None => 1.0,
+        Importance::Auto | Importance::None => 1.0,
         Importance::Truncate => log_ratio.exp().min(cap),
         Importance::Mask => {
             if kept(*log_ratio) {

@@ -1,11 +1,15 @@
 //! What a base and what is trained of it need of memory.
 
 use super::pack::micro_batch_tokens;
+use super::plan::Machine;
 use super::scores::chunk_targets;
-use crate::policy::{ModelConfig, Policy};
+use crate::policy::{ModelConfig, Policy, most_at_once};
 
 /// Tensors of a chunk's logits that exist at once.
 const LOGITS: u64 = 6;
+/// What the products of matrices take that oneDNN keeps compiled, 64 of them: every number of
+/// rows is one of its own, of which a run soon has more.
+const COMPILED: u64 = 200_000_000;
 
 /// Policies over one base.
 #[derive(Clone, Debug)]
@@ -101,6 +105,21 @@ impl Base {
         if gpu || self.number != 2 { 0 } else { self.number * self.parameters }
     }
 
+    /// Products of 16-bit matrices that a CPU keeps compiled.
+    pub(super) fn compiled(&self, gpu: bool) -> u64 {
+        if gpu || self.number != 2 { 0 } else { COMPILED }
+    }
+
+    /// What answering that many prompts with `rows` answers takes beside keys and values.
+    pub(super) fn working(&self, load: &Load, rows: u64, machine: &Machine) -> u64 {
+        let threads = machine.threads as u64;
+        let (most_rows, most_tokens) = most_at_once(machine.gpu);
+        let rows = rows.min(threads * most_rows as u64);
+        let tokens = load.asked.saturating_mul(load.prompt).min(threads * most_tokens as u64);
+        let logits = LOGITS * rows * self.shape.vocab_size as u64 * 4;
+        logits + tokens * self.largest_layer() * self.number
+    }
+
     /// What a thread has of gradients before they are added to the others':
     /// those of the head, twice, and of a layer.
     pub(super) fn passing_gradients(&self) -> u64 {
@@ -112,12 +131,12 @@ impl Base {
         self.number * (2 * head + self.parameters.saturating_sub(head) / layers.max(1))
     }
 
-    /// Tokens of a forward and backward pass, and how many there are at once: whole groups, as
-    /// many as the limit holds, in even numbers.
+    /// Tokens of a forward and backward pass, and how many there are at once: an even number of
+    /// passes, which shorter answers and shared beginnings fill up to the limit.
     fn passes(&self, settings: &Settings, gpu: bool) -> (u64, u64) {
         let limit = micro_batch_tokens(settings.limit, self.shape.hidden_size, gpu) as u64;
         let group = settings.group.max(1);
-        let full = (limit / group * group).max(group);
+        let full = limit.max(group);
         let passes = match settings.groups.saturating_mul(group).div_ceil(full) {
             0 | 1 => 1,
             more => more.saturating_add(1) & !1,
@@ -138,17 +157,11 @@ impl Base {
     fn activations_of_pass(&self, tokens: u64, checkpointing: bool, gpu: bool) -> u64 {
         let shape = &self.shape;
         let (hidden, layers) = (shape.hidden_size as u64, shape.num_hidden_layers as u64);
-        let queries = (shape.num_attention_heads * shape.head_dim) as u64;
-        let keys = (shape.num_key_value_heads * shape.head_dim) as u64;
-        // Residual stream and what is normed of it, in 32 bits on the way; projections and
-        // rotations, keys and values of trunk and branches.
-        let norms = if self.number == 2 { 14 * hidden } else { 4 * hidden };
-        let norms = if shape.normed_blocks() { 2 * norms } else { norms };
-        let head_norms = if shape.query_key_norm() { 2 * (queries + keys) } else { 0 };
-        let layer = norms + head_norms + 3 * queries + 4 * keys;
+        let (queries, keys) = self.heads();
+        let layer = self.layer();
         let feed_forwards = (0..shape.num_hidden_layers as usize).map(|at| feed_forward(shape, at));
         let whole_layers = match checkpointing {
-            true => layer + feed_forwards.max().unwrap_or_default(),
+            true => self.largest_layer(),
             false => layers * layer + feed_forwards.sum::<u64>(),
         };
         let rotation = 2 * (queries + keys) * shape.rotaries().count() as u64;
@@ -157,6 +170,31 @@ impl Base {
         let vocabulary = shape.vocab_size as u64;
         let targets = tokens.min(chunk_targets(vocabulary as usize, gpu) as u64);
         tokens * per_token * self.number + LOGITS * targets * vocabulary * 4
+    }
+
+    /// Numbers in the queries of a token, and in its keys.
+    fn heads(&self) -> (u64, u64) {
+        let ModelConfig { num_attention_heads, num_key_value_heads, head_dim, .. } = self.shape;
+        ((num_attention_heads * head_dim) as u64, (num_key_value_heads * head_dim) as u64)
+    }
+
+    /// Numbers that a layer keeps of a token, but for its feed-forward block.
+    fn layer(&self) -> u64 {
+        let (shape, hidden) = (&self.shape, self.shape.hidden_size as u64);
+        let (queries, keys) = self.heads();
+        // Residual stream and what is normed of it, in 32 bits on the way; projections and
+        // rotations, keys and values of trunk and branches.
+        let norms = if self.number == 2 { 14 * hidden } else { 4 * hidden };
+        let norms = if shape.normed_blocks() { 2 * norms } else { norms };
+        let head_norms = if shape.query_key_norm() { 2 * (queries + keys) } else { 0 };
+        norms + head_norms + 3 * queries + 4 * keys
+    }
+
+    /// Numbers that the layer which keeps most keeps of a token.
+    fn largest_layer(&self) -> u64 {
+        let layers = 0..self.shape.num_hidden_layers as usize;
+        let feed_forwards = layers.map(|at| feed_forward(&self.shape, at));
+        self.layer() + feed_forwards.max().unwrap_or_default()
     }
 }
 

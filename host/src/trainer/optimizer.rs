@@ -298,9 +298,13 @@ pub fn fingerprint(policy: &Policy) -> Result<i64, TrainerError> {
     sum_of_bits(policy.trainable().buffer())
 }
 
-/// Two numbers of 16 bits are taken as one of 32: a buffer has an even number of them.
+/// Two numbers of 16 bits are taken as one of 32: a buffer has an even number of them. What is
+/// summed is copied to 64 bits first, so it is a stretch at a time.
 fn sum_of_bits(buffer: &Tensor) -> Result<i64, TrainerError> {
-    Ok(buffer.f_view_dtype(Kind::Int)?.f_sum(Kind::Int64)?.f_int64_value(&[])?)
+    const STRETCH: i64 = 1 << 20;
+    let stretches = buffer.f_view_dtype(Kind::Int)?.f_split(STRETCH, 0)?;
+    let sums = stretches.iter().map(|stretch| stretch.f_sum(Kind::Int64)?.f_int64_value(&[]));
+    Ok(sums.sum::<Result<i64, _>>()?)
 }
 
 /// Work on shares of about as many parts each, in the order of the parts.

@@ -54,6 +54,10 @@ pub struct Plan {
     pub cached: u64,
     /// Copies of the weights that are laid out for decoding, in a rollout.
     pub packed: u64,
+    /// What a rollout works with besides: prompts that are read, and logits.
+    pub working: u64,
+    /// Products of matrices that were compiled for this processor.
+    pub compiled: u64,
     /// What the program has taken for all else.
     pub program: u64,
     /// Bytes there are.
@@ -92,6 +96,9 @@ impl Plan {
         let plan = |settings| {
             let mut plan = Plan::with(bases, train, machine, settings);
             plan.set_cache(bases, rollout, settings.cache, load.asked.saturating_mul(group));
+            let rows = load.asked.saturating_mul(rollout.branches as u64);
+            let working = |base: &Base| base.working(load, rows, machine);
+            plan.working = bases.iter().map(working).max().unwrap_or_default();
             plan
         };
         let options = |choice| match choice {
@@ -141,6 +148,8 @@ impl Plan {
             cache: 0,
             cached: 0,
             packed: sum(&|base| base.packed(machine.gpu)),
+            working: 0,
+            compiled: peak(&|base| base.compiled(machine.gpu)),
             checkpointing: settings.checkpointing,
             offload: settings.offload,
             program: machine.program,
@@ -166,12 +175,13 @@ impl Plan {
 
     /// Bytes that are taken all the time.
     fn resting(&self) -> u64 {
-        self.program + self.weights + if self.offload { 0 } else { self.optimizer }
+        let optimizer = if self.offload { 0 } else { self.optimizer };
+        self.program + self.compiled + self.weights + optimizer
     }
 
     /// Bytes at the peak: rollouts and updates take turns.
     pub fn needed(&self) -> u64 {
-        let rollout = self.packed + self.cached;
+        let rollout = self.packed + self.cached + self.working;
         self.resting() + rollout.max(self.gradients + self.activations)
     }
 

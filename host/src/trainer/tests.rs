@@ -430,6 +430,8 @@ fn rows_that_cannot_be_learned_from_are_refused() {
         logprobs: vec![],
         text: String::new(),
         stop: StopReason::Length,
+        forced: vec![],
+        usage: None,
     };
     assert!(refuse(&|sample, _, _| sample.completion = empty.clone()).contains("no tokens"));
     let none = trainer.update(&mut policy, &[], &by_role(), Seed::new(0)).unwrap();

@@ -9,7 +9,7 @@ use super::mini_batch::{mini_batches, shuffled};
 use super::objective::{Objective, Scored, Surrogate, Weighted, weigh};
 use super::{CreditedSample, Trainer, TrainerError, rescore};
 use crate::config;
-use crate::policy::{Policy, SamplingByRole};
+use crate::policy::{Policy, SamplingByRole, give_back_memory};
 use crate::seed::Seed;
 use crate::trajectory::Sample;
 
@@ -52,7 +52,7 @@ pub fn update_together(
         check(&member, sampling)?;
         let fits = |group: &&mut Vec<(usize, Member)>| {
             let (first, other) = (&group[0].1, &member);
-            first.policy.shares_base(other.policy) && first.trainer.config == other.trainer.config
+            first.policy.shares_base(other.policy) && first.trainer.steps_with(other.trainer)
         };
         match groups.iter_mut().find(fits) {
             Some(group) => group.push((index, member)),
@@ -87,6 +87,8 @@ fn update(
     let Trainer { config, ranks, .. } = &*members[0].trainer;
     let at_once: Vec<bool> = batches.iter().map(|batches| batches.len() < 2).collect();
     let anchors = Anchor::of(config, &learners, &at_once, sampling, ranks)?;
+    // What was measured with is of other sizes than what is learned with.
+    give_back_memory();
     learn(&mut members, &batches, &anchors, &mut tallies, sampling)?;
     tallies.iter_mut().try_for_each(|tally| tally.add_up(&members[0].trainer.ranks))?;
     members.iter_mut().for_each(|member| member.trainer.step += 1);

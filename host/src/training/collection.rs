@@ -62,12 +62,8 @@ impl Collection<'_> {
     fn count_lessons(&self, samples: &[Sample]) -> usize {
         let learns = |sample: &Sample| self.role_map.learns_from(sample);
         let mut estimator = self.estimator.clone();
-        let credits =
-            compare(samples, &self.config.advantage, &mut estimator, learns).credits.advantages;
-        let taught = samples
-            .iter()
-            .zip(credits)
-            .filter(|(_, advantage)| advantage.is_some_and(|advantage| advantage != 0.0));
+        let lessons = compare(samples, &self.config.advantage, &mut estimator, learns).lessons;
+        let taught = samples.iter().zip(lessons).filter(|(_, taught)| *taught);
         taught.map(|(sample, _)| sample.task).collect::<BTreeSet<_>>().len()
     }
 }

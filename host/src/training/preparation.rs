@@ -1,6 +1,6 @@
 //! What is settled before the first step.
 
-use crate::config::{Config, ConfigError, Dtype};
+use crate::config::{AnchorChoice, Config, ConfigError, Dtype, Importance};
 use crate::plugin::Split;
 use crate::policy::{Device, Policy, resident_memory};
 use crate::scenario::Next;
@@ -12,26 +12,53 @@ use crate::trainer::{
 /// Tasks whose first prompts say how long prompts are.
 const TASKS_FOR_PROMPTS: u32 = 16;
 
-/// The configuration with the learning rate that suits the policies, if none
-/// is set and one suits all that are trained.
+/// The configuration with what depends on the policies: a learning rate that suits those that are
+/// trained, if none is set and one suits all, and where ratios begin.
 ///
 /// # Errors
-/// If the one that is set is known to destroy a policy.
-pub fn settle_learning_rate(config: &Config, team: &Team) -> Result<Config, ConfigError> {
+/// If a learning rate that is set is known to destroy a policy.
+pub fn settle(config: &Config, team: &Team) -> Result<Config, ConfigError> {
+    let mut config = settle_learning_rate(config, team)?;
     let trained = team.policies.iter().filter(|(name, _)| config.trains(name));
-    let rate = config.train.learning_rate;
-    if let Some((name, policy)) = trained.clone().find(|(_, policy)| destroys(policy, rate)) {
+    let is_coarse = trained.into_iter().any(|(_, policy)| policy.is_bfloat16());
+    let train = &mut config.train;
+    if train.anchor == AnchorChoice::Auto {
+        train.anchor = match is_coarse || train.importance.weighs() {
+            true => AnchorChoice::Rescored,
+            false => AnchorChoice::Sampled,
+        };
+    }
+    if train.importance == Importance::Auto {
+        train.importance = match is_coarse && train.anchor == AnchorChoice::Rescored {
+            true => Importance::Truncate,
+            false => Importance::None,
+        };
+    }
+    Ok(config)
+}
+
+fn settle_learning_rate(config: &Config, team: &Team) -> Result<Config, ConfigError> {
+    let trained = team.policies.iter().filter(|(name, _)| config.trains(name));
+    let rate_of = |name: &String| config.training_of(name).learning_rate;
+    let destroyed = trained.clone().find(|(name, policy)| destroys(policy, rate_of(name)));
+    if let Some((name, policy)) = destroyed {
+        let rate = rate_of(name);
         let reason = format!(
             "{rate:e} on all weights of a language model such as the policy `{name}` destroys it \
              within a few steps; leave it out for {:e}, or train an adapter: \
              policies.{name}.base in place of path",
             suitable_rate(policy)
         );
-        return Err(ConfigError::Invalid { key: "train.learning_rate".to_owned(), reason });
+        let key = match config.policies.get(name).and_then(|own| own.learning_rate) {
+            Some(_) => format!("policies.{name}.learning_rate"),
+            None => "train.learning_rate".to_owned(),
+        };
+        return Err(ConfigError::Invalid { key, reason });
     }
+    let unset = trained.filter(|(name, _)| rate_of(name) == 0.0);
+    let mut suitable = unset.map(|(_, policy)| suitable_rate(policy));
     let mut config = config.clone();
-    let mut suitable = trained.map(|(_, policy)| suitable_rate(policy));
-    if let Some(first) = suitable.next().filter(|_| rate == 0.0)
+    if let Some(first) = suitable.next()
         && suitable.all(|other| other == first)
     {
         config.train.learning_rate = first;
@@ -66,7 +93,10 @@ fn prompt_tokens(team: &Team) -> u64 {
             let Next::Asked(position) = start.next else { continue };
             for due in &position.due {
                 let policy = team.policies.get(team.role_map.policy_of(due.role()));
-                let prompt = policy.map(|policy| policy.encode_prompt(&due.messages, &due.tools));
+                let prompt = policy.map(|policy| {
+                    let thinking = team.role_map.thinking(due.role());
+                    policy.encode_prompt(&due.messages, &due.tools, thinking)
+                });
                 longest = prompt.and_then(Result::ok).map_or(0, |prompt| prompt.len()).max(longest);
             }
         }

@@ -147,16 +147,16 @@ impl Training {
 
     /// What each role that trains has learned from; returns what somebody
     /// should be told of it.
-    pub(super) fn look_back(&mut self, rollout: &Rollout, credits: &Credits) -> Vec<String> {
+    pub(super) fn look_back(&mut self, rollout: &Rollout, taught: &[bool]) -> Vec<String> {
         let role_map = &self.team.role_map;
         let roles =
             role_map.policies().into_values().flatten().filter(|role| role_map.learns(role));
         let mut lessons: BTreeMap<String, Lesson> =
             roles.map(|role| (role, Lesson::Silent)).collect();
-        for (sample, advantage) in rollout.samples.iter().zip(&credits.advantages) {
-            match (lessons.get_mut(&sample.role), advantage) {
-                (Some(lesson), Some(advantage)) if *advantage != 0.0 => *lesson = Lesson::Taught,
-                (Some(lesson), _) if *lesson == Lesson::Silent => *lesson = Lesson::Flat,
+        for (sample, taught) in rollout.samples.iter().zip(taught) {
+            match lessons.get_mut(&sample.role) {
+                Some(lesson) if *taught => *lesson = Lesson::Taught,
+                Some(lesson) if *lesson == Lesson::Silent => *lesson = Lesson::Flat,
                 _ => {}
             }
         }

@@ -109,7 +109,7 @@ pub enum Command {
 }
 
 /// Where a configuration comes from.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct ConfigArgs {
     /// TOML files, each over those before it; without one, the defaults.
     pub config: Vec<PathBuf>,

@@ -2,8 +2,8 @@
 
 use super::table::{self, Kind};
 use super::{
-    AnchorChoice, Comparison, Config, ConfigError, Importance, PolicyConfig, Same, SamplingScheme,
-    Scale, Unit, Worth,
+    AnchorChoice, Comparison, Config, ConfigError, PolicyConfig, Same, SamplingScheme, Scale, Unit,
+    Worth,
 };
 use crate::error::suggestion;
 
@@ -19,8 +19,7 @@ impl Config {
         self.check_rollout()?;
         self.check_families()?;
         require(
-            self.train.importance == Importance::None
-                || self.train.anchor == AnchorChoice::Rescored,
+            !self.train.importance.weighs() || self.train.anchor != AnchorChoice::Sampled,
             "train.importance",
             "what the trainer makes of the tokens is known only if it scores them; set \
              train.anchor = \"rescored\"",
@@ -130,7 +129,20 @@ impl Config {
 
     fn check_roles(&self) -> Result<(), ConfigError> {
         let sampling = self.rollout.sampling;
+        let is_elsewhere =
+            |policy: &PolicyConfig| policy.remote.is_some() || policy.sampler.is_some();
+        let elsewhere = "servers have no budget of thinking; leave it out, or set it for the roles \
+                         whose policies are loaded here (roles.<role>.thinking_budget)";
+        let budget = self.rollout.thinking_budget;
+        let bounded = budget > 0 && self.policies.values().any(is_elsewhere);
+        require(!bounded, "rollout.thinking_budget", elsewhere)?;
         for (role, entry) in self.roles.entries() {
+            let policy = self.roles.policy_of(role).and_then(|policy| self.policies.get(policy));
+            require(
+                entry.thinking_budget.is_none() || !policy.is_some_and(is_elsewhere),
+                &format!("roles.{role}.thinking_budget"),
+                elsewhere,
+            )?;
             require(
                 entry.branches.is_none() || !sampling.repeats_tasks(),
                 &format!("roles.{role}.branches"),

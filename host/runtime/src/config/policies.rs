@@ -39,6 +39,9 @@ table! {
         pub every: usize = 20, 1..=1_000_000_000;
         /// Whether training changes it; a remote one is never trained.
         pub train: bool = true;
+        /// Its own peak learning rate, in the place of `train.learning_rate`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub learning_rate: Option<f64> = None, above(0.0, 1.0);
         /// Width of the residual stream.
         pub hidden_size: i64 = 64, 1..=65_536;
         /// Number of decoder layers.

@@ -33,6 +33,12 @@ table! {
         /// Tokens per completion, the end-of-text token included.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub max_completion_tokens: Option<usize> = None, 1..=1_048_576;
+        /// Whether it thinks before it answers, in the place of its policy's `chat.enable_thinking`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub enable_thinking: Option<bool> = None;
+        /// Tokens of thinking in a completion, after which the thought is ended.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub thinking_budget: Option<usize> = None, 1..=1_048_576;
         /// Turns after which an episode is truncated.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub max_turns: Option<usize> = None, 1..=10_000;

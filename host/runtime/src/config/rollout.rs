@@ -103,6 +103,9 @@ table! {
         pub max_turns: usize = 0, 0..=10_000;
         /// Tokens per completion, the end-of-text token included.
         pub max_completion_tokens: usize = 8, 1..=1_048_576;
+        /// Tokens of thinking (between `<think>` and `</think>`) in a completion, after which
+        /// `</think>` is put there; it is not learned from. 0 sets no bound.
+        pub thinking_budget: usize = 0, 0..=1_048_576;
         /// Softmax temperature of sampling.
         pub temperature: f64 = 1.0, above(0.0, 100.0);
         /// Nucleus: keep the smallest set of tokens with at least this probability; 1 keeps all.

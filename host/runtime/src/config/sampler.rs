@@ -98,11 +98,11 @@ mod tests {
         );
         assert_eq!(Config::from_table(config.to_toml().parse().unwrap()).unwrap(), config);
         let said = load(&["train.anchor=sampled"]).unwrap().train;
-        assert_eq!((said.anchor, said.importance), (AnchorChoice::Sampled, Importance::None));
+        assert_eq!((said.anchor, said.importance), (AnchorChoice::Sampled, Importance::Auto));
         let said = load(&["train.importance=mask"]).unwrap().train;
         assert_eq!((said.anchor, said.importance), (AnchorChoice::Rescored, Importance::Mask));
         let alone = Config::load(None, &[]).unwrap().train;
-        assert_eq!((alone.anchor, alone.importance), (AnchorChoice::Sampled, Importance::None));
+        assert_eq!((alone.anchor, alone.importance), (AnchorChoice::Auto, Importance::Auto));
     }
 
     #[test]

@@ -132,9 +132,13 @@ impl Objective {
 choices! {
     /// Which probabilities ratios begin at.
     pub enum AnchorChoice {
+        /// `rescored` for policies in bfloat16, and with another `importance` than `none`; else
+        /// `sampled`.
+        Auto,
         /// Those that answers were drawn with.
         Sampled,
-        /// Those that the trainer gives them before the update: one more pass forwards.
+        /// Those that the trainer gives them before the update: one more pass forwards, or none
+        /// where all of a step's answers are one mini-batch.
         Rescored,
     }
 }
@@ -142,6 +146,8 @@ choices! {
 choices! {
     /// What becomes of tokens to which the trainer gives another probability than the sampler.
     pub enum Importance {
+        /// `truncate` for policies in bfloat16 with a rescored anchor, else `none`.
+        Auto,
         /// Nothing.
         None,
         /// They are weighed by the ratio, `importance_cap` at most.
@@ -151,6 +157,13 @@ choices! {
         /// They are weighed by it, and left out with their whole answer if the geometric mean of
         /// its ratios is.
         MaskAnswer,
+    }
+}
+
+impl Importance {
+    /// Whether tokens are weighed.
+    pub fn weighs(self) -> bool {
+        !matches!(self, Importance::Auto | Importance::None)
     }
 }
 
@@ -256,10 +269,10 @@ table! {
         /// What `weighted-likelihood` divides advantages by, and how strongly `preference` prefers.
         pub beta: f64 = 0.1, above(0.0, 1e6);
         /// Which probabilities ratios begin at.
-        pub anchor: AnchorChoice = AnchorChoice::Sampled;
+        pub anchor: AnchorChoice = AnchorChoice::Auto;
         /// What becomes of tokens whose probability in training is another than in sampling;
-        /// needs `anchor = "rescored"`.
-        pub importance: Importance = Importance::None;
+        /// needs a rescored anchor.
+        pub importance: Importance = Importance::Auto;
         /// The largest ratio of the two.
         pub importance_cap: f64 = 2.0, 1.0..=1e6;
         /// The ratio may fall to 1 − `clip_low`.

@@ -127,7 +127,7 @@ pub fn gather(step: usize, rows: &[(Option<usize>, &Row)], texts: &mut Texts) ->
             advantage: row.advantage,
             weight: row.weight,
             ending: row.ending.clone(),
-            tokens: sample.completion.tokens.len(),
+            tokens: sample.completion.length(),
             text: texts.place(&sample.completion.text),
         }
     });

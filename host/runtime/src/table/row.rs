@@ -99,6 +99,9 @@ pub fn columns(rows: &[Row]) -> Vec<Column> {
     let names =
         |row: &Row| row.sample.reward.parts.keys().map(|name| name.as_str().into()).collect();
     let shares = |row: &Row| row.sample.reward.parts.values().copied().collect();
+    let forced = |row: &Row| {
+        row.sample.completion.forced.iter().map(|&place| place as i32).collect::<Vec<_>>()
+    };
     let advantages = rows.iter().map(|row| row.advantage).collect();
     vec![
         ints(|row| row.step),
@@ -133,6 +136,7 @@ pub fn columns(rows: &[Row]) -> Vec<Column> {
         tokens(|row| &row.sample.prompt),
         tokens(|row| &row.sample.completion.tokens),
         Column::list(rows.iter().map(|row| row.sample.completion.logprobs.clone()), Values::Float),
+        Column::list(rows.iter().map(forced), Values::Int),
     ]
 }
 
@@ -169,6 +173,12 @@ impl Row {
             })?,
             text: text("text")?,
             stop: stop_of(&text("stop")?)?,
+            // Tables of earlier versions do not have it.
+            forced: match fields.contains_key("forced") {
+                true => tokens("forced")?.into_iter().map(|place| place as usize).collect(),
+                false => Vec::new(),
+            },
+            usage: None,
         };
         let reward = Reward {
             team: record.get_double(at("team")?)?,

@@ -4,7 +4,7 @@ use anyhow::Context;
 
 use super::super::args::{PolicyAskArgs, PromptArgs};
 use super::{load, report};
-use crate::policy::{ChatOptions, Device, Policy, Request, Sampling};
+use crate::policy::{Device, Policy, Request, Sampling};
 use crate::seed::Seed;
 use crate::trajectory::{Author, Message, StopReason};
 
@@ -12,8 +12,8 @@ use crate::trajectory::{Author, Message, StopReason};
 pub fn render(args: &PromptArgs, device: Device) -> anyhow::Result<()> {
     let policy = addressed(args, device)?;
     let messages = messages(args);
-    let tokens = policy.encode_prompt(&messages, &[])?;
-    report::line(&policy.wording().render_prompt(&messages, &[])?);
+    let tokens = policy.encode_prompt(&messages, &[], args.thinking)?;
+    report::line(&policy.wording().render_prompt(&messages, &[], args.thinking)?);
     report::line(&format!("\n{} tokens: {}", tokens.len(), serde_json::to_string(&*tokens)?));
     Ok(())
 }
@@ -21,11 +21,15 @@ pub fn render(args: &PromptArgs, device: Device) -> anyhow::Result<()> {
 /// Print what the policy says.
 pub fn ask(args: &PolicyAskArgs, device: Device) -> anyhow::Result<()> {
     let policy = addressed(&args.prompt, device)?;
-    let prompt = policy.encode_prompt(&messages(&args.prompt), &[])?;
+    let prompt = policy.encode_prompt(&messages(&args.prompt), &[], args.prompt.thinking)?;
     let seed = Seed::new(args.seed).named("ask");
     let seeds = (0..u64::from(args.samples)).map(|sample| seed.at(sample)).collect();
     let greedy = Sampling::greedy(args.max_tokens as usize);
-    let sampling = Sampling { temperature: args.temperature, ..greedy };
+    let sampling = Sampling {
+        temperature: args.temperature,
+        thinking_budget: args.thinking_budget as usize,
+        ..greedy
+    };
     let answers = policy.generate(&[Request { prompt, seeds }], &sampling)?;
     for (index, answer) in answers.iter().flatten().enumerate() {
         if args.samples > 1 {
@@ -40,10 +44,7 @@ pub fn ask(args: &PolicyAskArgs, device: Device) -> anyhow::Result<()> {
 }
 
 fn addressed(args: &PromptArgs, device: Device) -> anyhow::Result<Policy> {
-    let mut policy = load(&args.checkpoint, device).context("the policy cannot be asked")?;
-    policy
-        .set_chat_options(ChatOptions { enable_thinking: args.thinking, ..ChatOptions::default() });
-    Ok(policy)
+    load(&args.checkpoint, device).context("the policy cannot be asked")
 }
 
 fn messages(args: &PromptArgs) -> Vec<Message> {

@@ -113,9 +113,9 @@ fn a_prompt_has_the_tokens_of_its_template_as_single_ones() {
     let (_folder, out) = imported(&tiny("llama", "smollm"));
     let policy = Policy::load(&out, Device::cpu()).unwrap();
     let messages = [Message { author: Author::User, text: "hé".to_owned() }];
-    let prompt = policy.encode_prompt(&messages, &[]).unwrap();
+    let prompt = policy.encode_prompt(&messages, &[], None).unwrap();
     assert_eq!((prompt[0], prompt.iter().filter(|id| **id == 259).count()), (258, 1));
-    let text = policy.wording().render_prompt(&messages, &[]).unwrap();
+    let text = policy.wording().render_prompt(&messages, &[], None).unwrap();
     assert_eq!(text, "<|im_start|>user\nhé<|im_end|>\n<|im_start|>assistant\n");
 }
 

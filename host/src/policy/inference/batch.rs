@@ -141,7 +141,8 @@ impl Batch {
 
     fn read(&mut self, pending: Vec<Pending>) -> Result<Advanced, PolicyError> {
         let cache_tokens = pending.iter().map(|pending| self.cache_tokens(pending)).sum();
-        let (mut cohort, logits) = Cohort::read(&self.shared_base, pending, &self.sampling);
+        let (mut cohort, logits) =
+            Cohort::read(&self.shared_base, pending, &self.sampling, &self.codecs);
         let mut progress = Advanced::default();
         if self.limits.keep_prompts {
             progress.read.extend(cohort.prompts_read(SHORTEST));

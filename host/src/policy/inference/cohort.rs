@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use tch::Tensor;
 
-use super::distribution::{draw, penalize};
+use super::distribution::{draw, penalize, put};
 use super::kv_cache::{KvCache, Layer, Prompts};
 use super::prefix_cache::Prefix;
 use super::prompt_reader::PromptReader;
 use super::sequence::{Place, Sequence};
+use super::thought::Thought;
 use crate::policy::error::PolicyError;
 use crate::policy::model::{Input, Segment, SharedBase};
 use crate::policy::prompt::TokenCodec;
@@ -72,6 +73,7 @@ impl Cohort {
         shared_base: &SharedBase,
         mut pending: Vec<Pending>,
         sampling: &Sampling,
+        codecs: &[TokenCodec],
     ) -> (Self, Tensor) {
         // Rows of one policy lie side by side.
         pending.sort_by_key(|pending| pending.member);
@@ -79,12 +81,15 @@ impl Cohort {
         let mut cohort_rows = Vec::new();
         let mut lanes = Vec::with_capacity(pending.len());
         for (lane, Pending { member, prompt, answers, .. }) in pending.into_iter().enumerate() {
+            let marks = codecs[member].thoughts.filter(|_| sampling.thinking_budget > 0);
+            let thought =
+                marks.map(|marks| Thought::after(&prompt, marks, sampling.thinking_budget));
+            let row = |(place, seed)| {
+                let sequence = Some(Sequence::new(place, seed, thought.clone()));
+                Row { lane, sequence }
+            };
+            cohort_rows.extend(answers.into_iter().map(row));
             lanes.push(Lane { member, prompt });
-            cohort_rows.extend(
-                answers
-                    .into_iter()
-                    .map(|(place, seed)| Row { lane, sequence: Some(Sequence::new(place, seed)) }),
-            );
         }
         let lane_of: Vec<usize> = cohort_rows.iter().map(|row| row.lane).collect();
         let window = shared_base.decoder().masking().window;
@@ -175,7 +180,14 @@ impl Cohort {
         let units = Tensor::f_from_slice(&units)?.f_to_device(logits.device())?;
         let penalized =
             self.said.as_ref().map(|said| penalize(logits, said, sampling.repetition_penalty));
-        let (tokens, scores) = draw(penalized.as_ref().unwrap_or(logits), sampling, &units);
+        let logits = penalized.as_ref().unwrap_or(logits);
+        let mut drawn = draw(logits, sampling, &units);
+        let due = |(at, row): (usize, &Row)| Some((at, row.sequence.as_ref()?.due()?));
+        let due: Vec<(usize, u32)> = self.rows.iter().enumerate().filter_map(due).collect();
+        if !due.is_empty() {
+            drawn = put(&due, logits, sampling, drawn);
+        }
+        let (tokens, scores) = drawn;
         if let Some(said) = &mut self.said {
             let _ = said.scatter_value_(1, &tokens.unsqueeze(1), 1);
         }

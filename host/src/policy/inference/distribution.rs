@@ -87,6 +87,28 @@ pub(super) fn draw(logits: &Tensor, sampling: &Sampling, units: &Tensor) -> (Ten
     (tokens.squeeze_dim(1), chosen.squeeze_dim(1))
 }
 
+/// Put tokens where they are due, row by row, in the place of those that were `drawn`. Their
+/// log-probabilities are what they would have been drawn with, had nothing cut them off.
+pub(super) fn put(
+    due: &[(usize, u32)],
+    logits: &Tensor,
+    sampling: &Sampling,
+    (tokens, scores): (Tensor, Tensor),
+) -> (Tensor, Tensor) {
+    let device = logits.device();
+    let (rows, ids): (Vec<i64>, Vec<i64>) =
+        due.iter().map(|&(row, id)| (row as i64, i64::from(id))).unzip();
+    let (rows, ids) = (&Tensor::from_slice(&rows).to_device(device), Tensor::from_slice(&ids));
+    let ids = &ids.to_device(device);
+    let own = match sampling.temperature {
+        0.0 => scores.index_select(0, rows),
+        _ => log_probabilities(&logits.index_select(0, rows), sampling, Some(ids))
+            .gather(1, &ids.unsqueeze(1), false)
+            .squeeze_dim(1),
+    };
+    (tokens.index_copy(0, rows, ids), scores.index_copy(0, rows, &own))
+}
+
 /// A number in `[0, 1)` cut to the 24 bits that 32-bit floats hold, so that
 /// rounding never makes it 1.
 pub(super) fn unit(seed: crate::seed::Seed) -> f32 {

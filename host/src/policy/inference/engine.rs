@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use base_group::BaseGroup;
+pub(crate) use base_group::most_at_once;
 
 use super::batch::Advanced;
 use crate::policy::error::PolicyError;
@@ -207,8 +208,13 @@ impl<'p> Engine<'p> {
     /// Whether a question can be answered.
     ///
     /// # Errors
-    /// If its prompt is empty, has an unknown id or leaves no room for the answer.
+    /// If its prompt is empty, has an unknown id or leaves no room for the answer, or the policy
+    /// cannot keep to a budget of thinking.
     pub fn check(&self, (policy, request): &Question) -> Result<(), PolicyError> {
+        let thinks = || self.policies[*policy].codec().thoughts.is_some();
+        if self.sampling.thinking_budget > 0 && !thinks() {
+            return Err(PolicyError::Thoughtless);
+        }
         check_tokens(self.policies[*policy], &request.prompt, self.sampling.max_completion_tokens)
     }
 }

@@ -1,6 +1,7 @@
 //! An answer as it grows.
 
 use super::distribution::unit;
+use super::thought::Thought;
 use crate::policy::error::PolicyError;
 use crate::policy::prompt::TokenCodec;
 use crate::policy::sampling::Sampling;
@@ -26,11 +27,21 @@ pub(super) struct Sequence {
     tokens: Vec<u32>,
     logprobs: Vec<f32>,
     stop: Option<StopReason>,
+    /// What it thinks, where that has a budget.
+    thought: Option<Thought>,
+    /// Places of tokens that were put there.
+    forced: Vec<usize>,
 }
 
 impl Sequence {
-    pub(super) fn new(place: Place, seed: Seed) -> Self {
-        Sequence { place, seed, tokens: Vec::new(), logprobs: Vec::new(), stop: None }
+    pub(super) fn new(place: Place, seed: Seed, thought: Option<Thought>) -> Self {
+        let (tokens, logprobs, forced) = (Vec::new(), Vec::new(), Vec::new());
+        Sequence { place, seed, tokens, logprobs, stop: None, thought, forced }
+    }
+
+    /// The token that must come next, whatever is drawn.
+    pub(super) fn due(&self) -> Option<u32> {
+        self.thought.as_ref()?.due()
     }
 
     /// A number in `[0, 1)` for the next token: depends on the sample and the
@@ -54,6 +65,12 @@ impl Sequence {
     ) -> Result<bool, PolicyError> {
         if !logprob.is_finite() {
             return Err(PolicyError::Diverged);
+        }
+        if self.due().is_some() {
+            self.forced.push(self.tokens.len());
+        }
+        if let Some(thought) = &mut self.thought {
+            thought.push(token);
         }
         self.tokens.push(token);
         self.logprobs.push(logprob);
@@ -89,6 +106,7 @@ impl Sequence {
             text.truncate(first.unwrap_or(text.len()));
         }
         let stop = self.stop.unwrap_or(StopReason::Length);
-        Ok(Completion { tokens: self.tokens, logprobs: self.logprobs, text, stop })
+        let Sequence { tokens, logprobs, forced, .. } = self;
+        Ok(Completion { tokens, logprobs, text, stop, forced, usage: None })
     }
 }

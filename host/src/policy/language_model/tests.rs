@@ -20,7 +20,7 @@ fn prompt(text: &str) -> [Message; 2] {
 #[test]
 fn prompts_and_answers_become_tokens() {
     let policy = policy();
-    assert_eq!(policy.encode_prompt(&prompt("up left"), &[]).unwrap()[..], [4, 6, 3]);
+    assert_eq!(policy.encode_prompt(&prompt("up left"), &[], None).unwrap()[..], [4, 6, 3]);
     assert_eq!(policy.encode_answer("down up").unwrap(), [5, 4, 2]);
     let error = policy.encode_answer("down jump").unwrap_err().to_string();
     assert!(error.contains("`jump`"), "{error}");
@@ -44,7 +44,7 @@ fn saved_and_loaded_it_is_the_same() {
     assert_eq!(policy.digest().unwrap(), loaded.digest().unwrap());
     assert_eq!(policy.config(), loaded.config());
     let request = Request {
-        prompt: loaded.encode_prompt(&prompt("left up"), &[]).unwrap(),
+        prompt: loaded.encode_prompt(&prompt("left up"), &[], None).unwrap(),
         seeds: (0..5).map(|branch| Seed::new(1).at(branch)).collect(),
     };
     let sampling = Sampling::from(&crate::config::RolloutConfig::default());

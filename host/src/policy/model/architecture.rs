@@ -15,7 +15,7 @@ use super::experts::ExpertsShape;
 use super::family::{ModelFamily, Parts, Rotaries, Windows};
 use super::feed_forward::Activation;
 use super::norm::Gain;
-use super::rotary::Rotary;
+use super::rotary::{Rotary, RotaryEmbedding};
 use super::special_tokens::SpecialTokens;
 use crate::config::Dtype;
 use crate::policy::error::PolicyError;
@@ -223,6 +223,11 @@ impl ModelConfig {
     /// By what queries are divided before they are compared with keys.
     pub(super) fn query_divisor(&self) -> f64 {
         self.parts.query_scalar.unwrap_or(self.head_dim as f64).sqrt()
+    }
+
+    /// Base of the rotary position embedding; of the first, where layers turn in several ways.
+    pub fn rope_theta(&self) -> f64 {
+        self.rotaries.ways.first().map_or(1.0, RotaryEmbedding::base)
     }
 
     /// The ways in which its layers turn queries and keys by position.

@@ -87,6 +87,11 @@ impl RotaryEmbedding {
         Ok(RotaryEmbedding { base, scaling })
     }
 
+    /// The base of the frequencies.
+    pub(super) fn base(&self) -> f64 {
+        self.base
+    }
+
     /// The frequencies of heads of this width.
     pub(super) fn rotary(&self, head_dim: i64) -> Rotary {
         let frequency = |pair: usize| {

@@ -46,10 +46,15 @@ impl From<&ChatConfig> for ChatOptions {
 }
 
 impl ChatOptions {
-    /// The same, and more functions that it may call.
-    pub(in crate::policy) fn with_tools(&self, more: &[serde_json::Value]) -> ChatOptions {
+    /// The same with more functions that it may call, and told by somebody else whether to think,
+    /// if they say so.
+    pub(in crate::policy) fn with(
+        &self,
+        more: &[serde_json::Value],
+        thinking: Option<bool>,
+    ) -> ChatOptions {
         let tools = self.tools.iter().chain(more).cloned().collect();
-        ChatOptions { tools, ..self.clone() }
+        ChatOptions { enable_thinking: thinking.or(self.enable_thinking), tools }
     }
 }
 

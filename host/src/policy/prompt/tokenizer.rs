@@ -21,6 +21,10 @@ pub(in crate::policy) const END: &str = "<eos>";
 /// Begins an answer.
 pub(super) const ASSISTANT: &str = "<|assistant|>";
 
+/// Around what is thought before an answer (Qwen3, SmolLM3, DeepSeek-R1).
+const BEGIN_THOUGHT: &str = "<think>";
+const END_THOUGHT: &str = "</think>";
+
 /// Files of a tokenizer. The first two are read; the others say the same in
 /// older formats and are kept for libraries that look for them.
 const FILES: [&str; 7] = [
@@ -49,9 +53,31 @@ pub(in crate::policy) struct TokenCodec {
     pub(in crate::policy) tokenizer: Arc<Tokenizer>,
     /// Tokens that end an answer.
     pub(in crate::policy) ends: Arc<[u32]>,
+    /// Tokens around a thought; none if the policy has none for that.
+    pub(in crate::policy) thoughts: Option<ThoughtMarks>,
+}
+
+/// The tokens around what is thought before an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::policy) struct ThoughtMarks {
+    /// Begins a thought, if the policy has one token for that; else prompts do.
+    pub(in crate::policy) begin: Option<u32>,
+    /// Ends it.
+    pub(in crate::policy) end: u32,
+}
+
+impl ThoughtMarks {
+    pub(in crate::policy) fn is_mark(self, token: u32) -> bool {
+        token == self.end || self.begin == Some(token)
+    }
 }
 
 impl Tokenizer {
+    /// `<think>` and `</think>`, if the second is one token.
+    pub(in crate::policy) fn thought_marks(&self) -> Option<ThoughtMarks> {
+        Some(ThoughtMarks { begin: self.id(BEGIN_THOUGHT), end: self.id(END_THOUGHT)? })
+    }
+
     /// Load from a checkpoint folder.
     pub(in crate::policy) fn load(folder: &Path) -> Result<Self, PolicyError> {
         let mut files = Vec::new();
@@ -60,6 +86,9 @@ impl Tokenizer {
             match std::fs::read(&path) {
                 Ok(content) => files.push((name, content)),
                 Err(error) if error.kind() == ErrorKind::NotFound && name != FILES[0] => {}
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    return Err(refuse(format!("`{}` is not there", path.display())));
+                }
                 Err(error) => return Err(StorageError::io("read", &path)(error).into()),
             }
         }

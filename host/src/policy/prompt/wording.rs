@@ -20,8 +20,8 @@ pub struct Wording {
 
 impl Wording {
     /// Token ids of a prompt: the messages in the chat template, which is told of
-    /// these tools beside those of the policy's own table, up to where the
-    /// answer begins. Words the tokenizer does not know become its
+    /// these tools beside those of the policy's own table and, unless `thinking` is none,
+    /// whether to think in place of what that table says, up to where the answer begins. Words the tokenizer does not know become its
     /// unknown token.
     ///
     /// # Errors
@@ -30,8 +30,9 @@ impl Wording {
         &self,
         messages: &[Message],
         tools: &[Value],
+        thinking: Option<bool>,
     ) -> Result<Arc<[u32]>, PolicyError> {
-        Ok(self.tokenizer.encode(&self.render_prompt(messages, tools)?)?.into())
+        Ok(self.tokenizer.encode(&self.render_prompt(messages, tools, thinking)?)?.into())
     }
 
     /// The text of such a prompt.
@@ -42,8 +43,9 @@ impl Wording {
         &self,
         messages: &[Message],
         tools: &[Value],
+        thinking: Option<bool>,
     ) -> Result<String, PolicyError> {
-        self.template.render(messages, &self.chat.with_tools(tools))
+        self.template.render(messages, &self.chat.with(tools, thinking))
     }
 
     /// Token ids of a text as it stands, without a template.

@@ -39,6 +39,12 @@ pub(super) struct Answer {
     choices: Vec<Choice>,
     /// vLLM's extension.
     prompt_token_ids: Option<Vec<u32>>,
+    usage: Option<Usage>,
+}
+
+#[derive(Deserialize)]
+struct Usage {
+    completion_tokens: Option<usize>,
 }
 
 #[derive(Deserialize)]
@@ -99,7 +105,9 @@ impl Answer {
         // Numbers that cannot be told which token they belong to say nothing.
         let logprobs = logprobs.filter(|all| all.len() == tokens.len()).unwrap_or_default();
         let text = choice.message.content.unwrap_or_default();
-        Ok((self.prompt_token_ids.unwrap_or_default(), Completion { tokens, logprobs, text, stop }))
+        let usage = self.usage.and_then(|usage| usage.completion_tokens);
+        let completion = Completion { tokens, logprobs, text, stop, forced: Vec::new(), usage };
+        Ok((self.prompt_token_ids.unwrap_or_default(), completion))
     }
 }
 
@@ -117,6 +125,14 @@ mod tests {
     fn completion(choice: &Value) -> Result<Completion, RemoteFailure> {
         let body = json!({ "choices": [choice] }).to_string();
         Ok(Answer::read(body.as_bytes())?.into_completion()?.1)
+    }
+
+    #[test]
+    fn tokens_that_are_not_given_are_as_many_as_the_server_says() {
+        let choice = json!({"message": {"content": "go"}, "finish_reason": "stop"});
+        let body = json!({"choices": [choice], "usage": {"completion_tokens": 7}}).to_string();
+        let (_, completion) = Answer::read(body.as_bytes()).unwrap().into_completion().unwrap();
+        assert_eq!((completion.tokens.len(), completion.length()), (0, 7));
     }
 
     fn scored(tokens: &[(&str, f32)]) -> Value {

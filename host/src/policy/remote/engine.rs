@@ -214,7 +214,8 @@ impl RemoteEngine {
         request: &RemoteRequest,
         sampling: &Sampling,
     ) -> Result<Arc<[u32]>, RemoteFailure> {
-        let prompt = self.wording.encode_prompt(&request.messages, &request.tools);
+        let RemoteRequest { messages, tools, thinking, .. } = request;
+        let prompt = self.wording.encode_prompt(messages, tools, *thinking);
         let prompt =
             prompt.map_err(|error| RemoteFailureKind::Refused.because(error.to_string()))?;
         if prompt.len() + sampling.max_completion_tokens > self.positions {

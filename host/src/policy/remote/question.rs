@@ -73,8 +73,12 @@ impl Question {
             // It is told of them, and how it calls one stands in its text: the workflow reads that.
             fields.push(extra("tool_choice", json!("none")));
         }
+        let mut template = template.clone();
+        if let Some(thinking) = request.thinking {
+            template.insert("enable_thinking".to_owned(), json!(thinking));
+        }
         if !template.is_empty() {
-            fields.push(field("chat_template_kwargs", Value::Object(template.clone())));
+            fields.push(field("chat_template_kwargs", Value::Object(template)));
         }
         fields.retain(|field| !(field.dispensable && refused.contains(field.name)));
         Question { fields }
@@ -116,7 +120,8 @@ mod tests {
         refused: &[&'static str],
     ) -> (Question, Value) {
         let refused = refused.iter().copied().collect();
-        let request = RemoteRequest { messages: Vec::new(), tools, seeds: Vec::new() };
+        let (messages, seeds) = (Vec::new(), Vec::new());
+        let request = RemoteRequest { messages, tools, thinking: None, seeds };
         let question = Question::new("m", &request, sampling, Seed::new(1), &Map::new(), &refused);
         let body = serde_json::from_slice(&question.body()).unwrap();
         (question, body)

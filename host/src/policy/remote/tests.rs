@@ -113,6 +113,7 @@ fn request(seeds: &[u64]) -> RemoteRequest {
     RemoteRequest {
         messages: vec![message(Author::System, "be brief"), message(Author::User, "go")],
         tools: Vec::new(),
+        thinking: None,
         seeds: seeds.iter().map(|&seed| Seed::new(seed)).collect(),
     }
 }

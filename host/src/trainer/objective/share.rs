@@ -18,7 +18,7 @@ impl Share {
         let answers = bundles.iter().flat_map(|bundle| bundle.answers());
         let count = answers.map(|answer| {
             let tokens = match aggregation {
-                LossAggregation::TokenMean => answer.tokens.len() as f64,
+                LossAggregation::TokenMean => rows[answer.row].sample.completion.drawn() as f64,
                 LossAggregation::SampleMeanTokenMean | LossAggregation::SampleMeanTokenSum => 1.0,
             };
             f64::from(rows[answer.row].weight) * tokens
@@ -26,9 +26,14 @@ impl Share {
         Share { aggregation, of_one: 1.0 / count.sum::<f64>().max(1.0) }
     }
 
-    /// Of each token of a row.
-    pub(super) fn of(&self, row: &CreditedSample) -> f32 {
-        let length = row.sample.completion.tokens.len();
+    /// Of a token of a row; nothing, if it was not drawn.
+    pub(super) fn of(&self, row: &CreditedSample, token: usize) -> f32 {
+        if row.sample.completion.is_drawn(token) { self.of_drawn(row) } else { 0.0 }
+    }
+
+    /// Of each drawn token of a row.
+    pub(super) fn of_drawn(&self, row: &CreditedSample) -> f32 {
+        let length = row.sample.completion.drawn().max(1);
         let share = match self.aggregation {
             LossAggregation::SampleMeanTokenMean => 1.0 / length as f64,
             LossAggregation::TokenMean | LossAggregation::SampleMeanTokenSum => 1.0,

@@ -40,7 +40,7 @@ impl<'a> Surrogate<'a> {
         columns(targets, like, |target| {
             let row = &self.rows[target.row];
             let (old, correction) = self.anchor.token(row, target.row, target.token);
-            [old, row.advantage, correction, self.share.of(row)]
+            [old, row.advantage, correction, self.share.of(row, target.token)]
         })
     }
 
@@ -50,7 +50,7 @@ impl<'a> Surrogate<'a> {
         let cap = self.config.importance_cap;
         let ratios = log_ratios.exp();
         match self.config.importance {
-            Importance::None => (None, log_ratios.zeros_like()),
+            Importance::Auto | Importance::None => (None, log_ratios.zeros_like()),
             Importance::Truncate => (Some(ratios.clamp_max(cap)), ratios.ge(cap)),
             Importance::Mask | Importance::MaskAnswer => {
                 let left_out = log_ratios.abs().gt(cap.ln());
@@ -125,6 +125,8 @@ mod tests {
                 logprobs,
                 text: String::new(),
                 stop: StopReason::EndOfText,
+                forced: Vec::new(),
+                usage: None,
             },
             ..crate::test_samples::sample(0, 0, 0, "solver", 0)
         }
@@ -211,6 +213,29 @@ mod tests {
             };
             assert!((own.2 - held).abs() < 1e-6 && (rescored.2 - held).abs() < 1e-6);
         }
+    }
+
+    #[test]
+    fn a_token_that_was_put_there_pulls_nowhere_and_counts_for_nothing() {
+        let config = config(LossAggregation::TokenMean);
+        let samples = [sample(&[-1.0, -1.0]), sample(&[-1.0])];
+        let forced = |row: usize, place: usize| {
+            let mut samples = samples.clone();
+            samples[row].completion.forced = vec![place];
+            let rows = [(2.0, &samples[0]), (-1.0, &samples[1])];
+            let rows =
+                rows.map(|(advantage, sample)| CreditedSample { sample, advantage, weight: 1.0 });
+            let bundles = bundle(samples.iter().enumerate().map(|(row, sample)| {
+                (&sample.prompt[..], Answer { row, tokens: &sample.completion.tokens, way: 0 })
+            }));
+            let bundles: Vec<&Bundle> = bundles.iter().collect();
+            let (by_role, anchor) = (Sampling::plain(2).into(), Anchor::Sampled);
+            let surrogate = Surrogate::new(&config, &by_role, &rows, &anchor, &bundles);
+            let share = |row: usize, token| surrogate.share.of(&rows[row], token);
+            [share(0, 0), share(0, 1), share(1, 0)]
+        };
+        assert_eq!(forced(0, 1), [0.5, 0.0, 0.5]);
+        assert_eq!(forced(1, 0), [0.5, 0.5, 0.0]);
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub(in crate::trainer) struct Scored<'a> {
     pub(in crate::trainer) now: Vec<f32>,
     /// The same under the reference, where the objective asks for it.
     pub(in crate::trainer) reference: Option<Vec<f32>>,
-    /// The share that each token is of the loss.
+    /// The share that each drawn token is of the loss.
     pub(in crate::trainer) share: f32,
     /// The share that the whole answer is of a mean over answers.
     pub(in crate::trainer) share_of_answer: f32,
@@ -33,6 +33,26 @@ pub(in crate::trainer) struct Pull {
     pub(in crate::trainer) gain: f64,
     /// Whether a bound below, or above, holds the ratio.
     pub(in crate::trainer) clipped: [bool; 2],
+}
+
+impl Scored<'_> {
+    /// Places and log-probabilities of the tokens that were drawn.
+    fn drawn(&self) -> impl Iterator<Item = (usize, f32)> {
+        let is_drawn = |(at, _): &(usize, f32)| self.row.sample.completion.is_drawn(*at);
+        self.now.iter().copied().enumerate().filter(is_drawn)
+    }
+
+    /// What of some log-probabilities is the drawn tokens', summed.
+    fn sum(&self, logprobs: &[f32]) -> f64 {
+        self.drawn().map(|(at, _)| f64::from(logprobs[at])).sum()
+    }
+
+    /// The pulls of the drawn tokens, and none of the others.
+    fn pulls(&self, pull: impl Fn(usize, f32) -> Pull) -> Vec<Pull> {
+        let mut pulls = vec![Pull::default(); self.now.len()];
+        self.drawn().for_each(|(at, now)| pulls[at] = pull(at, now));
+        pulls
+    }
 }
 
 /// The pull of every token of every row of a mini-batch.
@@ -63,14 +83,13 @@ struct Token {
 
 fn by_token(rows: &[Scored], pull: impl Fn(&Token) -> Pull) -> Vec<Vec<Pull>> {
     let of_row = |scored: &Scored| -> Vec<Pull> {
-        let pull = |(at, &now): (usize, &f32)| {
+        scored.pulls(|at, now| {
             let (before, correction) = scored.anchor.token(scored.row, scored.index, at);
             let (advantage, logprob) = (f64::from(scored.row.advantage), f64::from(now));
             let ratio = f64::from(now - before).exp();
             let share = f64::from(scored.share) * f64::from(correction);
             pull(&Token { advantage, logprob, ratio }).times(share)
-        };
-        scored.now.iter().enumerate().map(pull).collect()
+        })
     };
     rows.iter().map(of_row).collect()
 }
@@ -114,8 +133,8 @@ enum Ratio {
 
 /// min(sA, clip(s)A) with one ratio s for the answer; a mean over answers.
 fn by_answer(config: &TrainConfig, scored: &Scored, ratio: Ratio) -> Vec<Pull> {
-    let length = scored.now.len().max(1) as f64;
-    let tokens = scored.now.iter().enumerate().map(|(at, &now)| {
+    let length = scored.drawn().count().max(1) as f64;
+    let tokens = scored.drawn().map(|(at, now)| {
         let (before, correction) = scored.anchor.token(scored.row, scored.index, at);
         (f64::from(now - before), f64::from(correction).ln())
     });
@@ -133,7 +152,7 @@ fn by_answer(config: &TrainConfig, scored: &Scored, ratio: Ratio) -> Vec<Pull> {
     let correction = (log_correction / length).exp();
     let pull = clipped(config, &whole).times(f64::from(scored.share_of_answer) * correction);
     let token = Pull { slope: pull.slope * per_token, gain: pull.gain / length, ..pull };
-    vec![token; scored.now.len()]
+    scored.pulls(|_, _| token)
 }
 
 /// log σ(β·margin) for every pair of a better and a worse answer to one prompt,
@@ -141,8 +160,10 @@ fn by_answer(config: &TrainConfig, scored: &Scored, ratio: Ratio) -> Vec<Pull> {
 /// margin is the difference of log(π / π_ref) (DPO, arXiv 2305.18290, equation 7).
 fn preference(config: &TrainConfig, rows: &[Scored]) -> Vec<Vec<Pull>> {
     let mut pulls: Vec<(f64, f64)> = vec![(0.0, 0.0); rows.len()];
-    let sum = |logprobs: &[f32]| logprobs.iter().map(|&logprob| f64::from(logprob)).sum::<f64>();
-    let margin = |scored: &Scored| sum(&scored.now) - scored.reference.as_deref().map_or(0.0, sum);
+    let margin = |scored: &Scored| {
+        let reference = scored.reference.as_deref();
+        scored.sum(&scored.now) - reference.map_or(0.0, |reference| scored.sum(reference))
+    };
     for of_prompt in by_prompt(rows) {
         let of_sign = |sign: f32| -> Vec<usize> {
             of_prompt.iter().copied().filter(|&at| rows[at].row.advantage * sign > 0.0).collect()
@@ -163,8 +184,8 @@ fn preference(config: &TrainConfig, rows: &[Scored]) -> Vec<Vec<Pull>> {
         }
     }
     let of_row = |(scored, (slope, gain)): (&Scored, (f64, f64))| {
-        let length = scored.now.len();
-        vec![Pull { slope, gain: gain / length.max(1) as f64, clipped: [false; 2] }; length]
+        let length = scored.drawn().count().max(1) as f64;
+        scored.pulls(|_, _| Pull { slope, gain: gain / length, clipped: [false; 2] })
     };
     rows.iter().zip(pulls).map(of_row).collect()
 }

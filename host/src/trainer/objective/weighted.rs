@@ -41,11 +41,11 @@ impl<'a> Weighted<'a> {
         Weighted { config, sampling, rows, share, of_answer, pulls }
     }
 
-    /// The shares of a row in the loss: of each token, and of the whole answer in
+    /// The shares of a row in the loss: of each drawn token, and of the whole answer in
     /// a mean over answers.
     pub(in crate::trainer) fn shares(&self, row: usize) -> (f32, f32) {
         let row = &self.rows[row];
-        (self.share.of(row), row.weight * self.of_answer)
+        (self.share.of_drawn(row), row.weight * self.of_answer)
     }
 
     /// With the pull of every token of these rows.
@@ -63,7 +63,7 @@ impl<'a> Weighted<'a> {
         columns(targets, like, |target| {
             let Pull { slope, gain, clipped } = self.pulls[&target.row][target.token];
             let flag = |held: bool| f32::from(u8::from(held));
-            let weight = self.share.of(&self.rows[target.row]);
+            let weight = self.share.of(&self.rows[target.row], target.token);
             [slope as f32, gain as f32, flag(clipped[0]), flag(clipped[1]), weight]
         })
     }

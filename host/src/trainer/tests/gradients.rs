@@ -11,10 +11,13 @@ fn config_of(objective: Objective) -> TrainConfig {
 }
 
 /// Answers of a policy that is a little off from the one they were drawn with, so
-/// that ratios are not 1.
+/// that ratios are not 1; some have a token that was put there.
 fn work(policy: &Policy) -> Vec<Sample> {
     let mut samples = samples(policy, 3, &sampling());
     for (index, sample) in samples.iter_mut().enumerate() {
+        if index % 3 == 0 && sample.completion.tokens.len() > 1 {
+            sample.completion.forced = vec![1];
+        }
         for (at, logprob) in sample.completion.logprobs.iter_mut().enumerate() {
             *logprob += ((index * 7 + at * 3) % 5) as f32 * 0.04 - 0.08;
         }
@@ -38,7 +41,7 @@ fn value(
     let samples: Vec<&Sample> = rows.iter().map(|row| row.sample).collect();
     let now = scores(policy, &samples, &sampling());
     let start = scores(reference, &samples, &sampling());
-    let tokens: f32 = rows.iter().map(|r| r.weight * r.sample.completion.tokens.len() as f32).sum();
+    let tokens: f32 = rows.iter().map(|r| r.weight * r.sample.completion.drawn() as f32).sum();
     let answers: f32 = rows.iter().map(|row| row.weight).sum();
     let anchor = Anchor::Sampled;
     let scored: Vec<Scored> = (rows.iter().enumerate().zip(now).zip(start))
@@ -146,6 +149,32 @@ fn a_pull_is_the_derivative_of_what_is_gained() {
             let near = 2e-3 * (1.0 + pull.slope.abs());
             assert!((pull.slope - difference).abs() < near, "{objective:?} {pull:?} {difference}");
         }
+    }
+}
+
+#[test]
+fn what_was_put_there_is_pulled_by_no_objective() {
+    let policy = policy(35);
+    let samples = work(&policy);
+    let (rows, anchor) = (rows(&samples), Anchor::Sampled);
+    for objective in Objective::ALL {
+        let of_row = |(index, row)| Scored {
+            row,
+            index,
+            anchor: &anchor,
+            now: row.sample.completion.logprobs.clone(),
+            reference: Some(row.sample.completion.logprobs.clone()),
+            share: 1.0,
+            share_of_answer: 1.0,
+        };
+        let scored: Vec<Scored> = rows.iter().enumerate().map(of_row).collect();
+        let pulls = weigh(&config_of(objective), &scored);
+        let put = samples.iter().zip(&pulls).flat_map(|(sample, pulls)| {
+            sample.completion.forced.iter().map(|&place| pulls[place].slope)
+        });
+        let put: Vec<f64> = put.collect();
+        assert!(!put.is_empty() && put.iter().all(|&slope| slope == 0.0), "{objective:?}");
+        assert!(pulls.iter().flatten().any(|pull| pull.slope != 0.0), "{objective:?}");
     }
 }
 

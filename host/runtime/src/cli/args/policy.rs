@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::ConfigArgs;
+use super::{CheckpointName, ConfigArgs};
 
 /// `host policy`.
 #[derive(Debug, Subcommand)]
@@ -32,7 +32,8 @@ Examples:
     #[command(after_help = "\
 Examples:
   host policy export models/Qwen3-0.6B --adapter adapters/planner --out merged
-  host policy export models/Qwen3-0.6B --dtype float32 --out models/float")]
+  host policy export models/Qwen3-0.6B --dtype float32 --out models/float
+  host policy export --run runs/plan-path-planner-executor --policy planner --out merged")]
     Export(PolicyExportArgs),
     /// Make a checkpoint folder of a GGUF file: Llama, Qwen2 and Qwen3.
     #[command(after_help = "\
@@ -81,9 +82,25 @@ pub struct PolicyScoreArgs {
 /// `host policy export`.
 #[derive(Debug, Args)]
 pub struct PolicyExportArgs {
-    /// The policy.
-    #[command(flatten)]
-    pub checkpoint: CheckpointArgs,
+    /// A folder in the Hugging Face layout.
+    #[arg(required_unless_present = "run", conflicts_with = "run")]
+    pub folder: Option<PathBuf>,
+    /// An adapter over it, in the layout of `peft`.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "run")]
+    pub adapter: Option<PathBuf>,
+    /// Type of the weights; by default the checkpoint's.
+    #[arg(long, value_enum)]
+    pub dtype: Option<DtypeName>,
+    /// A run whose policy is taken, merged with its base if it is an adapter.
+    #[arg(long, value_name = "RUN")]
+    pub run: Option<PathBuf>,
+    /// Which checkpoint of the run: best (by its validation; the last, if none was validated),
+    /// last, or the number of a step.
+    #[arg(long, value_name = "STEP", default_value = "best", requires = "run")]
+    pub step: CheckpointName,
+    /// Which policy of the run, if it trained several.
+    #[arg(long, value_name = "NAME", requires = "run")]
+    pub policy: Option<String>,
     /// Folder to write.
     #[arg(long, value_name = "FOLDER")]
     pub out: PathBuf,
@@ -136,6 +153,9 @@ pub struct PolicyAskArgs {
     /// Tokens of an answer at most.
     #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..))]
     pub max_tokens: u32,
+    /// Tokens of thinking after which `</think>` is put there; 0 sets no bound.
+    #[arg(long, default_value_t = 0)]
+    pub thinking_budget: u32,
     /// Another one draws other answers.
     #[arg(long, default_value_t = 0)]
     pub seed: u64,

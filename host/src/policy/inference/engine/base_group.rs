@@ -29,6 +29,11 @@ const SMALL_WORK: usize = 10_000_000;
 /// Part of the cache that may hold prompts for those that begin alike.
 const PREFIX_SHARE: usize = 4;
 
+/// Answers of a batch that grow at once at most, and prompt tokens that it reads together.
+pub(crate) fn most_at_once(gpu: bool) -> (usize, usize) {
+    if gpu { (GPU_ROWS, GPU_PROMPT_TOKENS) } else { (CPU_ROWS, CPU_PROMPT_TOKENS) }
+}
+
 /// Policies over one base.
 #[derive(Debug)]
 pub(super) struct BaseGroup<'p> {
@@ -44,10 +49,7 @@ pub(super) struct BaseGroup<'p> {
 
 impl<'p> BaseGroup<'p> {
     pub(super) fn new(policies: Vec<&'p Policy>, cache_bytes: usize) -> Self {
-        let (rows, prompt_tokens) = match policies[0].device().is_gpu() {
-            true => (GPU_ROWS, GPU_PROMPT_TOKENS),
-            false => (CPU_ROWS, CPU_PROMPT_TOKENS),
-        };
+        let (rows, prompt_tokens) = most_at_once(policies[0].device().is_gpu());
         let tokens = cache_bytes / policies[0].cache_bytes_per_token().max(1);
         let limits = BatchLimits {
             rows,

@@ -113,6 +113,42 @@ fn step_by_step_equals_one_forward_pass() {
     }
 }
 
+#[test]
+fn a_thought_is_ended_at_its_budget_and_what_was_put_there_is_said_to_be() {
+    let words: Vec<String> = (0..30).map(|word| format!("w{word}")).collect();
+    let words = [&words[..], &["<think>".to_owned(), "</think>".to_owned()]].concat();
+    let policy = Policy::random(&PolicyConfig::default(), &words, Seed::new(1), Device::cpu());
+    let policy = policy.unwrap();
+    let (begin, end) = (34, 35);
+    // The prompt begins the thought; another one has ended it.
+    let asked = |mark: u32| {
+        let prompt = [&prompt(7, 9)[..], &[mark]].concat();
+        Request { prompt: prompt.into(), ..request(7, 0, 6) }
+    };
+    let requests = [asked(begin), asked(end)];
+    let mut put = 0;
+    for cut in [sampling(), Sampling { top_k: 3, ..sampling() }, Sampling::greedy(20)] {
+        let sampling = Sampling { thinking_budget: 4, ..cut };
+        let answers = policy.generate(&requests, &sampling).unwrap();
+        for answer in &answers[0] {
+            let thought = answer.tokens.iter().take_while(|&&token| token != end).count();
+            let ended = answer.stop == StopReason::EndOfText && thought == answer.tokens.len();
+            assert!(thought <= 4 || ended && thought <= 5, "{answer:?}");
+            assert!(answer.forced.iter().all(|&place| answer.tokens[place] == end));
+            put += answer.forced.len();
+        }
+        assert!(answers[1].iter().all(|a| a.forced.is_empty() || a.tokens.contains(&begin)));
+        if sampling.temperature > 0.0 {
+            let worst = largest_difference(&policy, &requests, &answers, &sampling);
+            assert!(worst < 1e-4, "{worst}: the trainer scores what was put there alike");
+        }
+    }
+    assert!(put > 0, "a random policy does not end its thoughts by itself");
+    let thoughtless = Sampling { thinking_budget: 4, ..sampling() };
+    let refused = self::policy().generate(&[request(1, 3, 1)], &thoughtless).unwrap_err();
+    assert!(refused.to_string().contains("`</think>`"), "{refused}");
+}
+
 /// Engines whose batches hold few rows, so that answers join late.
 fn narrow<'p>(policies: &[&'p Policy], rows: usize, sampling: &Sampling) -> Engine<'p> {
     let mut engine = Engine::new(policies, sampling.clone(), 1 << 30).unwrap();

@@ -66,7 +66,7 @@ impl Drawing<'_> {
             let first = self.sampling.stop.iter().filter_map(|stop| text.find(stop)).min();
             text.truncate(first.unwrap_or(text.len()));
         }
-        Ok(Completion { tokens, logprobs, text, stop })
+        Ok(Completion { tokens, logprobs, text, stop, forced: Vec::new(), usage: None })
     }
 
     /// Why the answer ended, as its tokens say it.
