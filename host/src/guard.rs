@@ -36,6 +36,9 @@ pub struct Guard {
     told: BTreeSet<String>,
     /// The steps in a row in which no role learned and next to nothing was solved.
     hopeless: usize,
+    /// Whether some role learned in the last step.
+    #[serde(default)]
+    taught: bool,
 }
 
 /// Why a run does not go on. Its checkpoints stay.
@@ -98,6 +101,7 @@ impl Guard {
     /// of episodes that were solved. Returns what somebody should be told.
     pub fn take_in(&mut self, lessons: &BTreeMap<String, Lesson>, solved: f64) -> Vec<String> {
         let nobody = lessons.values().all(|lesson| *lesson != Lesson::Taught);
+        self.taught = !nobody;
         let hopeless = nobody && solved <= NEXT_TO_NOTHING && !lessons.is_empty();
         self.hopeless = if hopeless { self.hopeless + 1 } else { 0 };
         lessons.iter().filter_map(|(role, lesson)| self.warn(role, *lesson)).collect()
@@ -128,42 +132,44 @@ impl Guard {
         limit: f64,
     ) -> Result<(), Alarm> {
         for (policy, update) in updates {
-            check_update(step, policy, update, limit)?;
+            self.check_update(step, policy, update, limit)?;
         }
         match self.hopeless {
             steps if steps >= PATIENCE => Err(Alarm::Hopeless { steps }),
             _ => Ok(()),
         }
     }
-}
 
-fn check_update(
-    step: usize,
-    policy: &str,
-    update: &UpdateMetrics,
-    limit: f64,
-) -> Result<(), Alarm> {
-    let policy = policy.to_owned();
-    if update.compared > 0 && !update.moved {
-        let advice = match update.optimizer_steps {
-            0 => "go on from an earlier checkpoint with a smaller train.learning_rate",
-            _ => "raise train.learning_rate or train.max_gradient_norm",
-        };
-        return Err(Alarm::StandsStill {
-            step,
-            policy,
-            compared: update.compared,
-            made: update.optimizer_steps,
-            skipped: update.skipped_steps,
-            advice,
-        });
+    fn check_update(
+        &self,
+        step: usize,
+        policy: &str,
+        update: &UpdateMetrics,
+        limit: f64,
+    ) -> Result<(), Alarm> {
+        let policy = policy.to_owned();
+        // What is refused alike is only pushed away from, and that may come to nothing.
+        if self.taught && update.compared > 0 && !update.moved {
+            let advice = match update.optimizer_steps {
+                0 => "go on from an earlier checkpoint with a smaller train.learning_rate",
+                _ => "raise train.learning_rate or train.max_gradient_norm",
+            };
+            return Err(Alarm::StandsStill {
+                step,
+                policy,
+                compared: update.compared,
+                made: update.optimizer_steps,
+                skipped: update.skipped_steps,
+                advice,
+            });
+        }
+        // What is not a number is not small, either.
+        if limit > 0.0 && (update.movement > limit || update.movement.is_nan()) {
+            let (movement, rate) = (update.movement, update.learning_rate);
+            return Err(Alarm::RanAway { step, policy, movement, limit, rate });
+        }
+        Ok(())
     }
-    // What is not a number is not small, either.
-    if limit > 0.0 && (update.movement > limit || update.movement.is_nan()) {
-        let (movement, rate) = (update.movement, update.learning_rate);
-        return Err(Alarm::RanAway { step, policy, movement, limit, rate });
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -223,7 +229,8 @@ mod tests {
         };
         let message = |update| {
             let updates = BTreeMap::from([("shared".to_owned(), update)]);
-            let found = Guard::default().check(7, &updates, 0.5);
+            let guard = Guard { taught: true, ..Guard::default() };
+            let found = guard.check(7, &updates, 0.5);
             found.err().map(|alarm| alarm.to_string()).unwrap_or_default()
         };
         assert_eq!(message(well.clone()), "");

@@ -262,9 +262,10 @@ fn a_run_in_which_all_answers_are_refused_alike_ends_with_advice() {
 #[test]
 fn a_role_is_told_whether_to_think_and_the_others_are_not() {
     let mut config = config();
-    let roles =
-        "roles = { first = { policy = 'first', enable_thinking = false }, second = 'second' }";
-    config.roles = Config::from_table(roles.parse().unwrap()).unwrap().roles;
+    let table = "roles = { first = { policy = 'first', enable_thinking = false }, second = 'second' }
+                 policies = { first = {}, second = {} }";
+    let Config { roles, policies, .. } = Config::from_table(table.parse().unwrap()).unwrap();
+    (config.roles, config.policies) = (roles, policies);
     let [first, second] = [idle(), Script::new(|_| "second 0 0")];
     first_step(&config, &[("first", &first), ("second", &second)]);
     let told = |script: &Script| -> BTreeSet<Option<bool>> {

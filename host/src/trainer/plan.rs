@@ -290,6 +290,8 @@ impl fmt::Display for Plan {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
     use crate::config::PolicyConfig;
     use crate::policy::{Device, Policy};
@@ -384,12 +386,8 @@ mod tests {
 
     #[test]
     fn qwen3_8b_with_an_adapter_for_each_of_two_roles_fits_one_large_card() {
-        let mut shared = base();
-        (shared.shape.hidden_size, shared.shape.num_hidden_layers) = (4096, 36);
-        shared.shape.num_attention_heads = 32;
-        shared.shape.intermediate_size = 12_288;
-        (shared.parameters, shared.trained) = (8_190_735_360, false);
-        shared.adapters = vec![(43_646_976, true); 2];
+        let adapters = vec![(43_646_976, true); 2];
+        let shared = Base { trained: false, adapters, ..large_base() };
         // Groups of 8 answers of 2,048 tokens; 139 GiB.
         let rollout = RolloutConfig { max_completion_tokens: 2048, ..rollout() };
         let machine = Machine { host_memory: 1 << 37, ..card(139 << 30) };
@@ -397,6 +395,37 @@ mod tests {
         let plan = Plan::of(&[shared], &train, &rollout, &load(2048), &machine).unwrap();
         assert!(!plan.offload, "{plan}");
         assert!(plan.needed() < 139 << 30, "{plan}");
+    }
+
+    /// Qwen3-8B in 16 bits.
+    fn large_base() -> Base {
+        let mut base = base();
+        (base.shape.hidden_size, base.shape.num_hidden_layers) = (4096, 36);
+        base.shape.num_attention_heads = 32;
+        base.shape.intermediate_size = 12_288;
+        base.parameters = 8_190_735_360;
+        base
+    }
+
+    #[test]
+    fn the_plans_that_stand_in_the_configurations_for_cards_are_what_is_printed_there() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs/language-models");
+        // Qwen3's adapters of rank 16 on all maps, one for each of two roles.
+        for (file, base, adapter, memory) in [
+            ("card-24gb.toml", base(), 17_432_576, 24_000_000_000),
+            ("card-80gb.toml", large_base(), 43_646_976, 80_000_000_000),
+        ] {
+            let path = folder.join(file);
+            let Config { rollout, train, .. } = Config::load(Some(&path), &[]).unwrap();
+            let base = Base { trained: false, adapters: vec![(adapter, true); 2], ..base };
+            let asked = 2 * rollout.tasks_per_step as u64;
+            let load = Load { prompt: 600, groups: asked * rollout.max_turns as u64, asked };
+            let plan = Plan::of(&[base], &train, &rollout, &load, &card(memory)).unwrap();
+            assert!(!plan.offload, "{plan}");
+            let text = std::fs::read_to_string(&path).unwrap();
+            let said: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("# ")).collect();
+            assert!(said.join(" ").contains(&plan.to_string()), "{file} says otherwise: {plan}");
+        }
     }
 
     #[test]
