@@ -16,6 +16,7 @@ mod family;
 mod feed_forward;
 mod linear;
 mod memory;
+mod message;
 #[cfg(target_arch = "x86_64")]
 mod mkl;
 mod norm;
@@ -40,6 +41,7 @@ pub(super) use device::default_threads;
 pub(super) use entries::Entries;
 pub use family::ModelFamily;
 pub use memory::{give_back_memory, resident_memory};
+pub(crate) use message::done;
 pub use parameters::Parameters;
 pub(crate) use parameters::Slot;
 pub(crate) use shared_base::{AdapterRows, Segment, SharedBase};
