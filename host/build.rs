@@ -4,7 +4,11 @@
 
 use std::path::Path;
 
-const SOURCES: [&str; 2] = ["src/trainer/fused_adamw.cpp", "src/policy/model/packed.cpp"];
+const SOURCES: [&str; 3] = [
+    "src/trainer/fused_adamw.cpp",
+    "src/policy/model/packed.cpp",
+    "src/policy/model/recording.cpp",
+];
 const SHARED: &str = "src/guarded.h";
 
 fn main() {
