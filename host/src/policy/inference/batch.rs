@@ -106,6 +106,14 @@ impl Batch {
         self.cohorts.iter().flat_map(move |running| running.cohort.growing(request))
     }
 
+    /// Where the tensors of cohorts lie that recorded steps read or write, and their extents.
+    #[cfg(test)]
+    pub(super) fn addresses(&self) -> impl Iterator<Item = (Extent, Vec<usize>)> {
+        let of =
+            |Running { number, cohort, .. }: &Running| (cohort.extent(*number), cohort.addresses());
+        self.cohorts.iter().map(of)
+    }
+
     /// Draw no more for a request.
     pub(super) fn cancel(&mut self, request: usize) {
         for pending in &mut self.waiting {

@@ -57,7 +57,7 @@ struct Row {
 }
 
 /// What a cohort's tensors are replaced with: as long as it stays the same, so do they.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Extent {
     /// Which cohort of its batch it is.
     pub(super) number: usize,
@@ -177,7 +177,18 @@ impl Cohort {
     /// Make room for so many steps that are recorded; the extent with it.
     pub(super) fn reserve(&mut self, number: usize, steps: usize) -> Extent {
         self.cache.reserve(steps);
+        self.extent(number)
+    }
+
+    pub(super) fn extent(&self, number: usize) -> Extent {
         Extent { number, rows: self.rows(), room: self.cache.room() }
+    }
+
+    /// Where everything lies that its part of a recorded step reads or writes.
+    #[cfg(test)]
+    pub(super) fn addresses(&self) -> Vec<usize> {
+        let own = self.said.iter().chain([&self.next]).map(|tensor| tensor.data_ptr() as usize);
+        own.chain(self.cache.addresses()).collect()
     }
 
     /// Steps made so far.

@@ -1,5 +1,6 @@
 //! What recorded steps draw must be what single steps draw, on the CPU by doing the step anew.
 
+use super::super::batch::Batch;
 use super::tests::{adapted, assert_same, largest_difference, policy, request, sampling};
 use super::*;
 use crate::config::{DeviceChoice, PolicyConfig};
@@ -170,6 +171,24 @@ fn answers_that_join_late_are_drawn_as_if_alone() {
     for (ticket, answers) in answers {
         assert_same(&answers, &alone[ticket]);
     }
+}
+
+#[test]
+fn tensors_of_a_recorded_step_stay_where_they_are_while_extents_stay_the_same() {
+    let policy = policy();
+    let sampling = Sampling { repetition_penalty: 1.1, ..up_to(70) };
+    let mut engine = engine(&[&policy], &sampling, 30, Some(8));
+    engine.submit(&questions(1)).unwrap();
+    let (mut known, mut again) = (BTreeMap::new(), 0);
+    while !engine.is_idle() {
+        engine.advance().unwrap();
+        for (extent, addresses) in engine.base_groups[0].batch.iter().flat_map(Batch::addresses) {
+            let before = known.entry(extent).or_insert_with(|| addresses.clone());
+            again += usize::from(*before == addresses);
+            assert_eq!(*before, addresses, "{extent:?}");
+        }
+    }
+    assert!(again > known.len(), "some steps are repeated over several stretches");
 }
 
 #[test]

@@ -63,6 +63,20 @@ impl KvCache {
         self.room
     }
 
+    /// Where everything lies that a recorded step reads or writes.
+    #[cfg(test)]
+    pub(in crate::policy::inference) fn addresses(&self) -> Vec<usize> {
+        let layers = self.prompts.iter().chain(&self.answers);
+        let near = self.near.as_ref().map(|near| &near.positions);
+        (layers.flat_map(|layer| [&layer.keys, &layer.values]))
+            .chain(self.bias.as_ref())
+            .chain(near)
+            .chain([&self.lengths])
+            .map(|tensor| tensor.data_ptr() as usize)
+            .chain(self.grid.addresses())
+            .collect()
+    }
+
     /// Positions `[rows]` of tokens before which answers have `step` `[1]` in the cache.
     pub(in crate::policy::inference) fn positions_at(&self, step: &Tensor) -> Tensor {
         self.lengths.index_select(0, self.grid.lane_of()) + step
@@ -215,6 +229,14 @@ mod tests {
             let worst = apart(Some(window), 8, 40, Kind::Float);
             assert!(worst < 1e-6, "{window}: {worst}");
         }
+    }
+
+    #[test]
+    fn the_last_token_needs_no_step_of_its_own() {
+        let mut recorded = cache(None, Kind::Float);
+        assert_eq!(recorded.left(), 39);
+        recorded.made(39);
+        assert_eq!(recorded.left(), 0);
     }
 
     #[test]
