@@ -4,13 +4,18 @@
 
 use std::path::Path;
 
-const FUSED_ADAMW: &str = "src/trainer/fused_adamw.cpp";
-const PACKED: &str = "src/policy/model/packed.cpp";
+const SOURCES: [&str; 3] = [
+    "src/trainer/fused_adamw.cpp",
+    "src/policy/model/packed.cpp",
+    "src/policy/model/recording.cpp",
+];
+const SHARED: &str = "src/guarded.h";
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
-    println!("cargo:rerun-if-changed={FUSED_ADAMW}");
-    println!("cargo:rerun-if-changed={PACKED}");
+    for source in SOURCES.iter().chain([&SHARED]) {
+        println!("cargo:rerun-if-changed={source}");
+    }
     let Ok(linked) = std::env::var("DEP_TCH_LIBTORCH_LIB") else { return };
     let beside = "$ORIGIN/torch/lib:$ORIGIN/../../.deps/torch/lib:$ORIGIN/../../../.deps/torch/lib";
     println!("cargo:rustc-link-arg=-Wl,-rpath,{beside}:{linked}");
@@ -20,8 +25,9 @@ fn main() {
         .cpp(true)
         .std("c++17")
         .warnings(false)
+        .include("src")
         .include(include.join("torch/csrc/api/include"))
         .include(&include)
-        .files([FUSED_ADAMW, PACKED])
+        .files(SOURCES)
         .compile("troupe_libtorch");
 }

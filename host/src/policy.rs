@@ -40,7 +40,7 @@ pub use language_model::Policy;
 pub(crate) use model::Sight;
 pub(crate) use model::{
     AdapterRows, Attention, Decoder, Input, LayerSight, Mask, Masking, Rotation, Segment,
-    SelfAttention, SharedBase, Slot, attend, by_head, read_tensors, write_tensors,
+    SelfAttention, SharedBase, Slot, attend, by_head, done, read_tensors, write_tensors,
 };
 pub use model::{Device, ModelConfig, ModelFamily, Parameters, give_back_memory, resident_memory};
 pub use prompt::{ChatOptions, Wording};

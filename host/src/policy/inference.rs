@@ -1,19 +1,22 @@
 //! How prompts become answers.
 //!
 //! Read `engine` first, then `batch` and `cohort` (prompts read and answers
-//! grown together), `kv_cache` and `prefix_cache` (what is not computed
-//! twice), and `distribution` (from logits to tokens).
+//! grown together), `stretch` (steps that are recorded), `kv_cache` and
+//! `prefix_cache` (what is not computed twice), and `distribution` (from logits
+//! to tokens).
 
 mod batch;
 mod cohort;
 mod distribution;
 mod engine;
 mod grid;
+mod joint_pass;
 mod kv_cache;
 mod prefix_cache;
 mod prompt_reader;
 mod scoring;
 mod sequence;
+mod stretch;
 mod thought;
 
 pub(crate) use distribution::{log_probabilities, penalize};

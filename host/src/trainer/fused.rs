@@ -1,9 +1,11 @@
 //! Libtorch's fused AdamW from Rust; its C++ half is `fused_adamw.cpp`.
 
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{c_char, c_int};
 
 use tch::{TchError, Tensor};
 use torch_sys::C_tensor;
+
+use crate::policy::done;
 
 /// Equal parts of the weights and of what belongs to them, all in 32 bits and
 /// on one device.
@@ -29,9 +31,6 @@ pub(super) struct Settings {
     pub(super) gradient_scale: f64,
 }
 
-/// Room for an error's message.
-const CAPACITY: usize = 512;
-
 #[expect(unsafe_code, reason = "declares the C++ half")]
 // SAFETY: declared as in fused_adamw.cpp; `C_tensor` is libtorch's `at::Tensor`.
 unsafe extern "C" {
@@ -54,13 +53,12 @@ pub(super) fn step(parts: &mut [Part], settings: &Settings) -> Result<(), TchErr
     };
     let (weights, gradients) = (list(|part| &mut part.weights), list(|part| &mut part.gradient));
     let (first, second) = (list(|part| &mut part.first), list(|part| &mut part.second));
-    let mut message = [0_u8; CAPACITY];
     #[expect(unsafe_code, reason = "calls the C++ half")]
     // SAFETY: all four lists hold `parts.len()` pointers to tensors that live
     // as long as the borrow of `parts`; the C++ half checks their shapes,
-    // types and devices, writes at most `CAPACITY` bytes with a zero at their
+    // types and devices, writes at most `capacity` bytes with a zero at their
     // end, keeps no pointer and throws nothing.
-    let failed = unsafe {
+    done(|message, capacity| unsafe {
         troupe_fused_adamw(
             weights.as_ptr(),
             gradients.as_ptr(),
@@ -68,15 +66,10 @@ pub(super) fn step(parts: &mut [Part], settings: &Settings) -> Result<(), TchErr
             second.as_ptr(),
             parts.len(),
             settings,
-            message.as_mut_ptr().cast(),
-            CAPACITY,
+            message,
+            capacity,
         )
-    };
-    if failed == 0 {
-        return Ok(());
-    }
-    let message = CStr::from_bytes_until_nul(&message).unwrap_or_default();
-    Err(TchError::Torch(message.to_string_lossy().into_owned()))
+    })
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 // libtorch's fused AdamW, which `tch` does not hand out. One pass over the
-// memory instead of a dozen.
-//
-// Nothing may be thrown across the border to Rust: every exception becomes a
-// message and a return value other than 0.
+// memory instead of a dozen. Where it fails, it returns 1 and a message.
+
+#include "guarded.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_fused_adamw.h>
@@ -10,8 +9,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
-#include <exception>
 #include <vector>
 
 namespace {
@@ -21,12 +18,6 @@ std::vector<at::Tensor> list(at::Tensor* const* tensors, std::size_t count) {
     all.reserve(count);
     std::for_each(tensors, tensors + count, [&](const at::Tensor* one) { all.push_back(*one); });
     return all;
-}
-
-int report(const char* what, char* message, std::size_t capacity) {
-    std::strncpy(message, what, capacity - 1);
-    message[capacity - 1] = '\0';
-    return 1;
 }
 
 }  // namespace
@@ -52,7 +43,7 @@ extern "C" int troupe_fused_adamw(
     const Settings* settings,
     char* message,
     std::size_t capacity) {
-    try {
+    const auto work = [&] {
         if (count == 0) {
             return 0;
         }
@@ -65,9 +56,6 @@ extern "C" int troupe_fused_adamw(
             settings->beta2, settings->weight_decay, settings->epsilon,
             /*amsgrad=*/false, /*maximize=*/false, scale);
         return 0;
-    } catch (const std::exception& error) {
-        return report(error.what(), message, capacity);
-    } catch (...) {
-        return report("an exception of unknown type", message, capacity);
-    }
+    };
+    return guarded(work, 1, message, capacity);
 }

@@ -1,21 +1,22 @@
 //! The running batch: prompts enter as others' answers stop.
 //!
 //! A step either reads waiting prompts or draws one token for every answer
-//! that grows. The linear maps see all rows at once; attention is paid cohort
-//! by cohort, as each has its own lengths. What a batch does depends only on
-//! what was put into it and when, never on time or threads.
+//! that grows, or a stretch of tokens. The linear maps see all rows at once;
+//! attention is paid cohort by cohort, as each has its own lengths. What a
+//! batch does depends only on what was put into it and when, never on time or
+//! threads.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use tch::Tensor;
-
-use super::cohort::{Cohort, Pending};
+use super::cohort::{Cohort, Extent, Pending};
+use super::joint_pass::logits;
 use super::kv_cache::Layer;
 use super::prefix_cache::SHORTEST;
 use super::sequence::Place;
+use super::stretch::Stretch;
 use crate::policy::error::PolicyError;
-use crate::policy::model::{Attention, Input, LayerSight, SharedBase};
+use crate::policy::model::SharedBase;
 use crate::policy::prompt::TokenCodec;
 use crate::policy::sampling::Sampling;
 use crate::trajectory::Completion;
@@ -31,6 +32,9 @@ pub(super) struct BatchLimits {
     pub(super) cache_tokens: usize,
     /// Whether long prompts are handed out for prompts that begin alike.
     pub(super) keep_prompts: bool,
+    /// Tokens of every answer that are drawn before the host looks at them, by recorded steps;
+    /// none if it looks at every token.
+    pub(super) stretch: Option<usize>,
 }
 
 /// A prompt that was read: member, tokens, keys and values by layer.
@@ -52,11 +56,17 @@ pub(super) struct Batch {
     limits: BatchLimits,
     waiting: VecDeque<Pending>,
     cohorts: Vec<Running>,
+    /// Cohorts that were read so far.
+    numbers: usize,
+    /// The step that was recorded last.
+    stretch: Option<Stretch>,
 }
 
 /// A cohort and the cache tokens that are set aside for it.
 #[derive(Debug)]
 struct Running {
+    /// No two of a batch have the same.
+    number: usize,
     cohort: Cohort,
     cache_tokens: usize,
 }
@@ -68,8 +78,16 @@ impl Batch {
         sampling: Sampling,
         limits: BatchLimits,
     ) -> Self {
-        let (waiting, cohorts) = (VecDeque::new(), Vec::new());
-        Batch { shared_base, codecs, sampling, limits, waiting, cohorts }
+        Batch {
+            shared_base,
+            codecs,
+            sampling,
+            limits,
+            waiting: VecDeque::new(),
+            cohorts: Vec::new(),
+            numbers: 0,
+            stretch: None,
+        }
     }
 
     /// Have prompts wait to be read, in this order. Prompts of about the same
@@ -86,6 +104,14 @@ impl Batch {
     /// The tokens of a request's answers that grow.
     pub(super) fn growing(&self, request: usize) -> impl Iterator<Item = (Place, &[u32])> {
         self.cohorts.iter().flat_map(move |running| running.cohort.growing(request))
+    }
+
+    /// Where the tensors of cohorts lie that recorded steps read or write, and their extents.
+    #[cfg(test)]
+    pub(super) fn addresses(&self) -> impl Iterator<Item = (Extent, Vec<usize>)> {
+        let of =
+            |Running { number, cohort, .. }: &Running| (cohort.extent(*number), cohort.addresses());
+        self.cohorts.iter().map(of)
     }
 
     /// Draw no more for a request.
@@ -148,31 +174,24 @@ impl Batch {
             progress.read.extend(cohort.prompts_read(SHORTEST));
         }
         progress.finished = cohort.draw(&logits, &self.sampling, &self.codecs)?;
-        self.cohorts.push(Running { cohort, cache_tokens });
+        self.cohorts.push(Running { number: self.numbers, cohort, cache_tokens });
+        self.numbers += 1;
         Ok(progress)
     }
 
+    /// Draw a token for every answer, or several.
     fn decode(&mut self) -> Result<Advanced, PolicyError> {
-        if self.cohorts.is_empty() {
-            return Ok(Advanced::default());
+        match self.limits.stretch {
+            _ if self.cohorts.is_empty() => Ok(Advanced::default()),
+            // Where a thought comes to its budget depends on every token.
+            Some(steps) if self.sampling.thinking_budget == 0 => self.decode_stretch(steps),
+            _ => self.decode_step(),
         }
-        let inputs: Vec<(Tensor, Tensor)> =
-            self.cohorts.iter_mut().map(|running| running.cohort.advance()).collect();
-        let (tokens, positions): (Vec<Tensor>, Vec<Tensor>) = inputs.into_iter().unzip();
-        let segments: Vec<_> =
-            self.cohorts.iter().flat_map(|running| running.cohort.segments()).collect();
-        let adapter_rows = self.shared_base.adapter_rows(&segments);
-        let input = Input {
-            tokens: &joined(&tokens),
-            positions: &joined(&positions),
-            keep: None,
-            adapter_rows: &adapter_rows,
-        };
-        let rows: Vec<i64> =
-            self.cohorts.iter().map(|running| running.cohort.rows() as i64).collect();
-        let states = self.shared_base.forward(&input, &mut EachItsOwn(&mut self.cohorts));
-        let logits = self.shared_base.logits(&states); // [rows, vocabulary]
-        let logits = logits.split_with_sizes(&rows, 0);
+    }
+
+    fn decode_step(&mut self) -> Result<Advanced, PolicyError> {
+        let parts = self.cohorts.iter_mut().map(|running| running.cohort.advance()).collect();
+        let logits = logits(&self.shared_base, parts);
         let mut progress = Advanced::default();
         for (running, logits) in self.cohorts.iter_mut().zip(&logits) {
             let drawn = running.cohort.draw(logits, &self.sampling, &self.codecs)?;
@@ -180,34 +199,28 @@ impl Batch {
         }
         Ok(progress)
     }
-}
 
-/// Tensors one after the other.
-fn joined(parts: &[Tensor]) -> Tensor {
-    match parts {
-        [one] => one.shallow_clone(),
-        several => Tensor::cat(several, 0),
-    }
-}
-
-/// Attention of every cohort to its own cache.
-struct EachItsOwn<'a>(&'a mut [Running]);
-
-impl Attention for EachItsOwn<'_> {
-    fn attend(&mut self, at: LayerSight, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor {
-        if let [one] = &mut *self.0 {
-            return one.cohort.cache().attend(at, queries, keys, values);
+    /// Draw tokens by recorded steps: at most so many, and no more than any answer may have.
+    fn decode_stretch(&mut self, longest: usize) -> Result<Advanced, PolicyError> {
+        let left = self.cohorts.iter().map(|running| running.cohort.left()).min();
+        let steps = left.map_or(longest, |left| left.min(longest));
+        let reserve = |running: &mut Running| running.cohort.reserve(running.number, steps);
+        let extents: Vec<Extent> = self.cohorts.iter_mut().map(reserve).collect();
+        let device = self.shared_base.decoder().device().torch();
+        let known = self.stretch.take().filter(|known| known.suits(&extents));
+        let stretch = known.unwrap_or_else(|| Stretch::new(extents, longest, device));
+        let stretch = self.stretch.insert(stretch);
+        let mut cohorts: Vec<&mut Cohort> =
+            self.cohorts.iter_mut().map(|running| &mut running.cohort).collect();
+        let drawn = stretch.draw(steps, &self.shared_base, &mut cohorts, &self.sampling)?;
+        let mut progress = Advanced::default();
+        for step in drawn {
+            let mut drawn = step.into_iter();
+            for cohort in &mut cohorts {
+                let own = drawn.by_ref().take(cohort.rows());
+                progress.finished.extend(cohort.take(own, &self.sampling, &self.codecs)?);
+            }
         }
-        let mut from = 0;
-        let attended: Vec<Tensor> = (self.0.iter_mut())
-            .map(|running| {
-                let rows = running.cohort.rows() as i64;
-                let own = |tensor: &Tensor| tensor.narrow(0, from, rows);
-                let (queries, keys, values) = (own(&queries), own(&keys), own(&values));
-                from += rows;
-                running.cohort.cache().attend(at, queries, keys, values)
-            })
-            .collect();
-        joined(&attended)
+        Ok(progress)
     }
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use tch::Tensor;
 
 use super::distribution::{draw, penalize, put};
-use super::kv_cache::{KvCache, Layer, Prompts};
+use super::joint_pass::Part;
+use super::kv_cache::{AtStep, KvCache, Layer, Prompts};
 use super::prefix_cache::Prefix;
 use super::prompt_reader::PromptReader;
 use super::sequence::{Place, Sequence};
@@ -54,6 +55,16 @@ struct Lane {
 struct Row {
     lane: usize,
     sequence: Option<Sequence>,
+}
+
+/// What a cohort's tensors are replaced with: as long as it stays the same, so do they.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Extent {
+    /// Which cohort of its batch it is.
+    pub(super) number: usize,
+    pub(super) rows: usize,
+    /// Tokens of an answer for which its cache has room.
+    pub(super) room: i64,
 }
 
 /// Prompts that were read together, and their answers, which are of one age.
@@ -140,7 +151,7 @@ impl Cohort {
     }
 
     /// Whose rows they are.
-    pub(super) fn segments(&self) -> Vec<Segment> {
+    fn segments(&self) -> Vec<Segment> {
         let mut segments: Vec<Segment> = Vec::new();
         for row in &self.rows {
             let member = self.lanes[row.lane].member;
@@ -155,16 +166,60 @@ impl Cohort {
         segments
     }
 
-    /// The tokens drawn last, and their positions: `[rows]` each. The cache
-    /// has room for them afterwards.
-    pub(super) fn advance(&mut self) -> (Tensor, Tensor) {
-        let positions = self.cache.positions();
+    /// Its part of the next step. The cache has room for it afterwards.
+    pub(super) fn advance(&mut self) -> Part<&mut KvCache> {
+        let (segments, positions) = (self.segments(), self.cache.positions());
         self.cache.advance();
-        (self.next.shallow_clone(), positions)
+        let tokens = self.next.shallow_clone();
+        Part { tokens, positions, segments, attention: &mut self.cache }
     }
 
-    pub(super) fn cache(&mut self) -> &mut KvCache {
-        &mut self.cache
+    /// Steps that may still be made.
+    pub(super) fn left(&self) -> usize {
+        self.cache.left()
+    }
+
+    /// Make room for so many steps that are recorded; the extent with it.
+    pub(super) fn reserve(&mut self, number: usize, steps: usize) -> Extent {
+        self.cache.reserve(steps);
+        self.extent(number)
+    }
+
+    pub(super) fn extent(&self, number: usize) -> Extent {
+        Extent { number, rows: self.rows(), room: self.cache.room() }
+    }
+
+    /// Where everything lies that its part of a recorded step reads or writes.
+    #[cfg(test)]
+    pub(super) fn addresses(&self) -> Vec<usize> {
+        let own = self.said.iter().chain([&self.next]).map(|tensor| tensor.data_ptr() as usize);
+        own.chain(self.cache.addresses()).collect()
+    }
+
+    /// Steps made so far.
+    pub(super) fn steps(&self) -> i64 {
+        self.cache.steps()
+    }
+
+    /// So many steps were made that were recorded.
+    pub(super) fn made(&mut self, steps: usize) {
+        self.cache.made(steps);
+    }
+
+    /// Its part of a recorded step, before which `step` `[1]` were made.
+    pub(super) fn at_step(&self, step: Tensor) -> Part<AtStep<'_>> {
+        Part {
+            tokens: self.next.shallow_clone(),
+            positions: self.cache.positions_at(&step),
+            segments: self.segments(),
+            attention: self.cache.at_step(step),
+        }
+    }
+
+    /// Numbers in `[0, 1)` by which the tokens are drawn that come after `ahead` others.
+    pub(super) fn units(&self, ahead: usize) -> impl Iterator<Item = f32> {
+        let unit = move |row: &Row| row.sequence.as_ref().map_or(0.0, |own| own.unit(ahead));
+        self.rows.iter().map(unit)
     }
 
     /// Draw a token for every row from `logits` `[rows, vocabulary]`. Returns
@@ -175,13 +230,38 @@ impl Cohort {
         sampling: &Sampling,
         codecs: &[TokenCodec],
     ) -> Result<Vec<(Place, Completion)>, PolicyError> {
-        let unit = |row: &Row| row.sequence.as_ref().map_or(0.0, Sequence::unit);
-        let units: Vec<f32> = self.rows.iter().map(unit).collect();
+        let units: Vec<f32> = self.units(0).collect();
         let units = Tensor::f_from_slice(&units)?.f_to_device(logits.device())?;
+        let (tokens, scores) = self.drawn_from(logits, sampling, &units);
+        let drawn = (Vec::<i64>::try_from(&tokens)?, Vec::<f32>::try_from(&scores)?);
+        self.next = tokens;
+        let drawn = drawn.0.into_iter().map(|token| token as u32).zip(drawn.1);
+        self.take(drawn, sampling, codecs)
+    }
+
+    /// Draw a token for every row by `units` `[rows]`, for the next step. Returns tokens and their
+    /// log-probabilities.
+    pub(super) fn draw_in_place(
+        &mut self,
+        logits: &Tensor,
+        sampling: &Sampling,
+        units: &Tensor,
+    ) -> (Tensor, Tensor) {
+        let (tokens, scores) = self.drawn_from(logits, sampling, units);
+        self.next.copy_(&tokens);
+        (tokens, scores)
+    }
+
+    fn drawn_from(
+        &mut self,
+        logits: &Tensor,
+        sampling: &Sampling,
+        units: &Tensor,
+    ) -> (Tensor, Tensor) {
         let penalized =
             self.said.as_ref().map(|said| penalize(logits, said, sampling.repetition_penalty));
         let logits = penalized.as_ref().unwrap_or(logits);
-        let mut drawn = draw(logits, sampling, &units);
+        let mut drawn = draw(logits, sampling, units);
         let due = |(at, row): (usize, &Row)| Some((at, row.sequence.as_ref()?.due()?));
         let due: Vec<(usize, u32)> = self.rows.iter().enumerate().filter_map(due).collect();
         if !due.is_empty() {
@@ -191,13 +271,21 @@ impl Cohort {
         if let Some(said) = &mut self.said {
             let _ = said.scatter_value_(1, &tokens.unsqueeze(1), 1);
         }
-        let drawn = (Vec::<i64>::try_from(&tokens)?, Vec::<f32>::try_from(&scores)?);
-        self.next = tokens;
+        (tokens, scores)
+    }
+
+    /// Let answers have what was drawn, row by row. Returns those that stopped.
+    pub(super) fn take(
+        &mut self,
+        drawn: impl IntoIterator<Item = (u32, f32)>,
+        sampling: &Sampling,
+        codecs: &[TokenCodec],
+    ) -> Result<Vec<(Place, Completion)>, PolicyError> {
         let mut stopped = Vec::new();
-        for (row, (token, score)) in self.rows.iter_mut().zip(drawn.0.into_iter().zip(drawn.1)) {
+        for (row, (token, score)) in self.rows.iter_mut().zip(drawn) {
             let Some(mut sequence) = row.sequence.take() else { continue };
             let codec = &codecs[self.lanes[row.lane].member];
-            if sequence.push(token as u32, score, codec, sampling)? {
+            if sequence.push(token, score, codec, sampling)? {
                 row.sequence = Some(sequence);
             } else {
                 stopped.push((sequence.place, sequence.finish(codec, sampling)?));

@@ -12,6 +12,8 @@
 
 mod base_group;
 #[cfg(test)]
+mod stretch_tests;
+#[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;

@@ -51,6 +51,13 @@ impl Grid {
         &self.lane_of
     }
 
+    /// Where its tensors lie.
+    #[cfg(test)]
+    pub(super) fn addresses(&self) -> impl Iterator<Item = usize> {
+        let holes = self.holes.iter().flat_map(|holes| [&holes.cells, &holes.rows]);
+        holes.chain([&self.lane_of]).map(|tensor| tensor.data_ptr() as usize)
+    }
+
     /// `[rows, key_heads, group, n]` to `[lanes, key_heads, width · group, n]`;
     /// what is in empty cells means nothing.
     pub(super) fn spread(&self, rows: &Tensor) -> Tensor {

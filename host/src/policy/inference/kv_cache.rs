@@ -5,6 +5,10 @@
 //! compares every row's query with its lane's prompt and with its own answer
 //! so far. Rows leave when they stop; a lane leaves with its last row.
 
+mod at_step;
+
+pub(super) use at_step::AtStep;
+
 use tch::{Kind, Tensor};
 
 use super::grid::Grid;
@@ -62,14 +66,14 @@ impl Near {
         Near { window, positions, bias: Tensor::new() }
     }
 
-    /// See from `asking` `[lanes]`, of what `all` lets one see.
-    fn look(&mut self, asking: &Tensor, all: Option<&Tensor>, kind: Kind) {
+    /// What is seen from `asking` `[lanes]`, of what `all` lets one see.
+    fn seen_from(&self, asking: &Tensor, all: Option<&Tensor>, kind: Kind) -> Tensor {
         let near = (asking.unsqueeze(1) - &self.positions).lt(self.window);
         let bias = bias_of(&near, kind).unsqueeze(1).unsqueeze(1);
-        self.bias = match all {
+        match all {
             Some(all) => bias + all,
             None => bias,
-        };
+        }
     }
 }
 
@@ -147,17 +151,25 @@ impl KvCache {
         self.lengths.index_select(0, self.grid.lane_of()) + self.steps
     }
 
-    /// Make room for one more step.
+    /// Begin one more step.
     pub(super) fn advance(&mut self) {
         if let Some(near) = &mut self.near {
             let kind = self.prompts[0].keys.kind();
-            near.look(&(&self.lengths + self.steps), self.bias.as_ref(), kind);
+            let asking = &self.lengths + self.steps;
+            near.bias = near.seen_from(&asking, self.bias.as_ref(), kind);
         }
+        self.make_room(1);
         self.steps += 1;
-        if self.steps <= self.room {
+    }
+
+    /// Make room for so many steps more, and for others to come.
+    fn make_room(&mut self, steps: i64) {
+        let needed = self.steps + steps;
+        if needed <= self.room {
             return;
         }
-        let more = self.room.max(FIRST_STEPS).min(self.limit.max(self.steps) - self.room);
+        let more = self.room.max(FIRST_STEPS).max(needed - self.room);
+        let more = more.min(self.limit.max(needed) - self.room);
         self.room += more;
         let extend = |tensor: &Tensor| {
             let mut size = tensor.size();

@@ -44,10 +44,10 @@ impl Sequence {
         self.thought.as_ref()?.due()
     }
 
-    /// A number in `[0, 1)` for the next token: depends on the sample and the
-    /// token's place in it alone.
-    pub(super) fn unit(&self) -> f32 {
-        unit(self.seed.at(self.tokens.len() as u64))
+    /// A number in `[0, 1)` for the token after `ahead` more: depends on the
+    /// sample and the token's place in it alone.
+    pub(super) fn unit(&self, ahead: usize) -> f32 {
+        unit(self.seed.at((self.tokens.len() + ahead) as u64))
     }
 
     /// Its tokens so far.

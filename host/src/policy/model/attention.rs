@@ -31,6 +31,12 @@ pub(crate) trait Attention {
     fn attend(&mut self, at: LayerSight, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor;
 }
 
+impl<A: Attention> Attention for &mut A {
+    fn attend(&mut self, at: LayerSight, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor {
+        (**self).attend(at, queries, keys, values)
+    }
+}
+
 /// What masks of a model have in common.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Masking {

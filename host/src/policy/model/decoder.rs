@@ -98,6 +98,12 @@ impl Decoder {
         Device::of(self.parameters.buffer().device())
     }
 
+    /// Whether a pass can be recorded, and is worth it: on a GPU, where the host need not know how
+    /// many tokens took which expert, and heads are as wide as its fused attention wants them.
+    pub(crate) fn can_be_recorded(&self) -> bool {
+        self.device().is_gpu() && !self.config.has_experts() && self.config.head_dim % 8 == 0
+    }
+
     /// What masks over its tokens need to know.
     pub(crate) fn masking(&self) -> Masking {
         let like = self.parameters.buffer();

@@ -1,16 +1,14 @@
 // Products with weights in the order in which oneDNN reads them, which `tch` does not hand out.
 // libtorch reorders a plain matrix anew for every product.
-//
-// Nothing may be thrown across the border to Rust: every exception becomes a message and no
-// tensor.
+// Where that fails, there is no tensor but a message.
+
+#include "guarded.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <exception>
 #include <optional>
 #include <string_view>
 
@@ -26,21 +24,6 @@ auto find(const char* name) {
     return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
 }
 
-template <typename Work>
-at::Tensor* guarded(Work work, char* message, std::size_t capacity) {
-    const char* what = "an exception of unknown type";
-    try {
-        return new at::Tensor(work());
-    } catch (const std::exception& error) {
-        what = error.what();
-        std::strncpy(message, what, capacity - 1);
-    } catch (...) {
-        std::strncpy(message, what, capacity - 1);
-    }
-    message[capacity - 1] = '\0';
-    return nullptr;
-}
-
 }  // namespace
 
 // `weight` is `[outputs, inputs]`; what is returned is a tensor of oneDNN's own layout.
@@ -48,9 +31,9 @@ extern "C" at::Tensor* troupe_pack(
     const at::Tensor* weight, std::int64_t rows, char* message, std::size_t capacity) {
     const auto work = [&] {
         static const auto pack = find<Pack>("mkldnn::_reorder_linear_weight");
-        return pack.call(*weight, rows);
+        return new at::Tensor(pack.call(*weight, rows));
     };
-    return guarded(work, message, capacity);
+    return guarded(work, static_cast<at::Tensor*>(nullptr), message, capacity);
 }
 
 // `[rows, inputs]` by a packed weight: `[rows, outputs]`.
@@ -58,8 +41,8 @@ extern "C" at::Tensor* troupe_packed_product(
     const at::Tensor* states, const at::Tensor* packed, char* message, std::size_t capacity) {
     const auto work = [&] {
         static const auto product = find<Product>("mkldnn::_linear_pointwise");
-        return product.call(*states, *packed, std::nullopt, "none",
-                            c10::List<std::optional<at::Scalar>>(), "");
+        return new at::Tensor(product.call(*states, *packed, std::nullopt, "none",
+                                           c10::List<std::optional<at::Scalar>>(), ""));
     };
-    return guarded(work, message, capacity);
+    return guarded(work, static_cast<at::Tensor*>(nullptr), message, capacity);
 }

@@ -4,15 +4,15 @@
 //! the few rows of a decoding step takes as long as the product itself: with packed weights one
 //! row took half of the time, 16 rows two thirds (AMD Zen 5).
 
-use std::ffi::{CStr, c_char};
+use std::ffi::c_char;
 
 use tch::{Kind, TchError, Tensor};
 use torch_sys::C_tensor;
 
+use super::message::made;
+
 /// Rows for which weights are packed. For others they serve as well.
 const ROWS: i64 = 16;
-/// Room for an error's message.
-const CAPACITY: usize = 512;
 
 #[expect(unsafe_code, reason = "declares the C++ half")]
 // SAFETY: declared as in packed.cpp; `C_tensor` is libtorch's `at::Tensor`.
@@ -40,9 +40,11 @@ impl Packed {
     pub(super) fn of(weight: &Tensor) -> Result<Self, TchError> {
         #[expect(unsafe_code, reason = "calls the C++ half")]
         // SAFETY: the tensor lives as long as its borrow; the C++ half keeps no pointer, writes
-        // at most `CAPACITY` bytes with a zero at their end and throws nothing.
-        received(|message| unsafe { troupe_pack(weight.as_ptr(), ROWS, message, CAPACITY) })
-            .map(Packed)
+        // at most `capacity` bytes with a zero at their end and throws nothing.
+        received(|message, capacity| unsafe {
+            troupe_pack(weight.as_ptr(), ROWS, message, capacity)
+        })
+        .map(Packed)
     }
 
     /// Whether matrices like this one are packed at all.
@@ -59,23 +61,18 @@ impl Packed {
     pub(super) fn product(&self, states: &Tensor) -> Result<Tensor, TchError> {
         #[expect(unsafe_code, reason = "calls the C++ half")]
         // SAFETY: as above; the C++ half checks shapes and types.
-        received(|message| unsafe {
-            troupe_packed_product(states.as_ptr(), self.0.as_ptr(), message, CAPACITY)
+        received(|message, capacity| unsafe {
+            troupe_packed_product(states.as_ptr(), self.0.as_ptr(), message, capacity)
         })
     }
 }
 
 /// The tensor that the C++ half returns, or its message.
-fn received(call: impl FnOnce(*mut c_char) -> *mut C_tensor) -> Result<Tensor, TchError> {
-    let mut message = [0_u8; CAPACITY];
-    let tensor = call(message.as_mut_ptr().cast());
-    if tensor.is_null() {
-        let message = CStr::from_bytes_until_nul(&message).unwrap_or_default();
-        return Err(TchError::Torch(message.to_string_lossy().into_owned()));
-    }
+fn received(call: impl FnOnce(*mut c_char, usize) -> *mut C_tensor) -> Result<Tensor, TchError> {
+    let tensor = made(call)?;
     #[expect(unsafe_code, reason = "takes over what the C++ half made")]
     // SAFETY: made by `new` for us alone.
-    Ok(unsafe { Tensor::from_ptr(tensor) })
+    Ok(unsafe { Tensor::from_ptr(tensor.as_ptr()) })
 }
 
 #[cfg(test)]

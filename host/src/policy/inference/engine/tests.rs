@@ -9,7 +9,7 @@ use crate::config::PolicyConfig;
 use crate::policy::{Device, Input, Segment, SelfAttention};
 use crate::trajectory::StopReason;
 
-fn policy() -> Policy {
+pub(super) fn policy() -> Policy {
     let words: Vec<String> = (0..30).map(|word| format!("w{word}")).collect();
     Policy::random(&PolicyConfig::default(), &words, Seed::new(1), Device::cpu()).unwrap()
 }
@@ -18,12 +18,12 @@ fn prompt(seed: u64, length: usize) -> Arc<[u32]> {
     (0..length as u64).map(|i| 4 + Seed::new(seed).at(i).index(30) as u32).collect()
 }
 
-fn request(seed: u64, length: usize, answers: u64) -> Request {
+pub(super) fn request(seed: u64, length: usize, answers: u64) -> Request {
     let seeds = (0..answers).map(|branch| Seed::new(seed).named("answer").at(branch)).collect();
     Request { prompt: prompt(seed, length), seeds }
 }
 
-fn sampling() -> Sampling {
+pub(super) fn sampling() -> Sampling {
     Sampling::plain(20)
 }
 
@@ -68,7 +68,7 @@ fn penalized(logits: Tensor, prompt: &[u32], answer: &[u32], sampling: &Sampling
     Tensor::from_slice(&rows).view([-1, vocabulary])
 }
 
-fn largest_difference(
+pub(super) fn largest_difference(
     policy: &Policy,
     requests: &[Request],
     answers: &[Vec<Completion>],
@@ -86,7 +86,7 @@ fn largest_difference(
     worst
 }
 
-fn assert_same(left: &[Completion], right: &[Completion]) {
+pub(super) fn assert_same(left: &[Completion], right: &[Completion]) {
     assert_eq!(left.len(), right.len());
     for (left, right) in left.iter().zip(right) {
         assert_eq!(left.tokens, right.tokens);
@@ -159,7 +159,7 @@ fn narrow<'p>(policies: &[&'p Policy], rows: usize, sampling: &Sampling) -> Engi
     engine
 }
 
-fn adapted(base: &Policy, seed: u64) -> Policy {
+pub(super) fn adapted(base: &Policy, seed: u64) -> Policy {
     let config = crate::config::LoraConfig { rank: 4, ..Default::default() };
     let policy = base.adapt(&config, Seed::new(seed)).unwrap();
     for (slot, mut tensor) in policy.trainable().tensors() {
