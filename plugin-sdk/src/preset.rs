@@ -64,7 +64,7 @@ impl workflow::Description {
     #[must_use]
     pub fn texts_for_language_models(mut self, texts: &[(RolePrompt, &str, &str)]) -> Self {
         let settings = texts.iter().flat_map(|(role, task, message)| {
-            let texts = [("task", (*task).to_owned()), ("message", role.to_read(message))];
+            let texts = [("task", (*task).to_owned()), ("message", role.for_reading(message))];
             texts.map(|(text, told)| (role.setting(text), Value::Text(told)))
         });
         let summary = "Text to read; taken when language models play.";

@@ -90,7 +90,7 @@ impl RolePrompt {
     }
 
     /// The message for language models, with what may be noted behind it.
-    pub(crate) fn to_read(&self, message: &str) -> String {
+    pub(crate) fn for_reading(&self, message: &str) -> String {
         let noted = TO_READ.iter().filter(|(field, _)| self.fields.contains(field));
         noted.fold(message.to_owned(), |told, (_, noted)| told + PARAGRAPH + noted)
     }
