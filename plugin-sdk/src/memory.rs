@@ -122,3 +122,41 @@ fn sentence(result: &ResultOfMove) -> String {
 fn bare(sentence: &str) -> &str {
     sentence.strip_prefix(REFUSED).unwrap_or(sentence)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::{Seat, Status};
+    use crate::workflow::Consequence;
+
+    fn acted(seat: &str, accepted: bool, feedback: &str) -> Event {
+        let (seat, feedback) = (Seat::new(seat), feedback.to_owned());
+        let results = vec![ResultOfMove { seat, accepted, feedback }];
+        let status = Status::Ongoing;
+        Event::Acted(Consequence { results, views: Vec::new(), revealed: None, status })
+    }
+
+    #[test]
+    fn what_became_of_a_proposal_and_of_doing_it_is_said_once_and_only_to_its_author() {
+        let mut memory = Memory::of(0);
+        memory.note("solver", &acted("solver", true, "Two left."));
+        memory.note("solver", &acted("solver", true, "Two left."));
+        memory.note("solver", &acted("verifier", false, "That is not yours."));
+        assert_eq!(memory.feedback(0, ""), "Two left.");
+        memory.note("solver", &acted("solver", false, "A wall."));
+        assert_eq!(memory.feedback(0, "Two left."), "It was not accepted in full: A wall.");
+        assert_eq!(memory.feedback(0, "A wall."), "Two left.");
+        assert_eq!((memory.feedback(1, ""), memory.asked(1)), (String::new(), 0));
+        memory.forget(0);
+        assert_eq!(memory.feedback(0, ""), "");
+    }
+
+    #[test]
+    fn what_was_not_accepted_is_told_even_if_nothing_was_said_of_it() {
+        let mut memory = Memory::of(0);
+        memory.note("solver", &acted("solver", true, ""));
+        assert_eq!(memory.feedback(0, ""), "");
+        memory.note("solver", &acted("solver", false, ""));
+        assert_eq!(memory.feedback(0, ""), "It was not accepted in full.");
+    }
+}

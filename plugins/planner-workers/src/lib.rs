@@ -34,11 +34,11 @@ const WORKER: RolePrompt = RolePrompt {
 const TO_READ: [(RolePrompt, &str, &str); 2] = [
     (
         PLANNER,
-        "You are the planner of a team. In each turn you see how things stand now. You do not act \
-         yourself: workers do, one after the other. Each of them sees how things stand when its \
-         turn comes and one instruction of yours, and knows nothing of the others. You may think \
-         first. End your answer with your instructions, one a line, in the order in which they \
-         are to be carried out. You are rewarded, as a team, for what the workers achieve.",
+        "You are the planner of a team. In each turn you see how things stand now. You do not \
+         act yourself: workers do, one after the other. Each of them sees how things stand when \
+         its turn comes and one instruction of yours, and knows nothing of the others. Answer \
+         with nothing but your instructions, one a line, in the order in which they are to be \
+         carried out. You are rewarded, as a team, for what the workers achieve.",
         "{observation}",
     ),
     (
