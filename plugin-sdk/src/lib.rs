@@ -92,11 +92,13 @@ pub mod bindings;
 #[doc(hidden)]
 pub mod component;
 mod answer;
+pub mod conclusion;
 mod description;
 pub mod environment;
 mod export;
 pub mod interpreter;
 mod kinds;
+mod memory;
 pub mod log;
 pub mod preset;
 pub mod prompt;

@@ -58,12 +58,15 @@ impl Description {
 }
 
 impl workflow::Description {
-    /// Tell language models these messages where tiny policies are told those of the roles. What
-    /// the user says wins.
+    /// Tell language models these tasks and messages where tiny policies are told those of the
+    /// roles. Messages end with what became of the last answer and with the turns that are left, if
+    /// the role may have these fields. What the user says wins.
     #[must_use]
-    pub fn messages_for_language_models(mut self, messages: &[(RolePrompt, &str)]) -> Self {
-        let settings =
-            messages.iter().map(|(role, message)| (role.setting("message"), (*message).into()));
+    pub fn texts_for_language_models(mut self, texts: &[(RolePrompt, &str, &str)]) -> Self {
+        let settings = texts.iter().flat_map(|(role, task, message)| {
+            let texts = [("task", (*task).to_owned()), ("message", role.for_reading(message))];
+            texts.map(|(text, told)| (role.setting(text), Value::Text(told)))
+        });
         let summary = "Text to read; taken when language models play.";
         self.extras.push(Preset::extra(LANGUAGE_MODEL, summary, settings));
         self

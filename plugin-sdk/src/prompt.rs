@@ -2,14 +2,34 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::memory::Memory;
 use crate::settings::Settings;
 use crate::types::{Configured, Problem, Seat, Setting};
-use crate::workflow::{Briefing, Configuration, Description, Request};
+use crate::workflow::{Briefing, Configuration, Description, Event, Request};
+
+/// The setting of all workflows that says how many own turns a prompt holds.
+const HISTORY: &str = "history";
+/// More turns than that are no prompt of a turn any more.
+const MOST_HISTORY: i32 = 32;
+/// The fields that a [`Prompt`] fills in by itself.
+const FEEDBACK: &str = "feedback";
+const TURNS_LEFT: &str = "turns_left";
+/// How language models are told them.
+const TO_READ: [(&str, &str); 2] = [
+    (FEEDBACK, "What became of your last answer: {feedback}"),
+    (TURNS_LEFT, "Turns left, this one included: {turns_left}"),
+];
+/// Between two paragraphs of a message.
+const PARAGRAPH: &str = "\n\n";
 
 /// A role and the texts for it.
 ///
 /// The user overrides them by the settings `<role>_task` and `<role>_message`,
-/// in which a field stands in braces, such as `{observation}`.
+/// in which a field stands in braces, such as `{observation}`. Two of them need
+/// no value: `{feedback}` is what became of the seat's last answer, as far as the
+/// observation does not say it, and `{turns_left}` in how many turns it may still
+/// answer, this one included. The setting `history` has the seat's last turns
+/// stand in its prompt. All three need [`Prompt::note`].
 ///
 /// ```
 /// use plugin_sdk::prompt::RolePrompt;
@@ -33,16 +53,20 @@ pub struct RolePrompt {
     pub task: &'static str,
     /// The user message, with fields in braces.
     pub message: &'static str,
-    /// The fields that a message may have.
+    /// The fields that a message may have, `feedback` and `turns_left` among them if
+    /// they are noted.
     pub fields: &'static [&'static str],
 }
 
-/// The texts for a role in a session: those of the plugin or of the user.
+/// The texts for a role in a session, those of the plugin or of the user, and what
+/// its seats remember.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Prompt {
     role: String,
     system: String,
     message: String,
+    max_turns: u32,
+    memory: Memory,
 }
 
 impl RolePrompt {
@@ -60,7 +84,15 @@ impl RolePrompt {
             None => format!("{}\n\n{task}", briefing.rules_for(&Seat::new(self.role))),
         };
         let message = briefing.settings.text(&self.setting("message"))?.to_owned();
-        Ok(Prompt { role: self.role.to_owned(), system, message })
+        let (role, max_turns) = (self.role.to_owned(), briefing.max_turns);
+        let memory = Memory::of(briefing.settings.integer(HISTORY)?);
+        Ok(Prompt { role, system, message, max_turns, memory })
+    }
+
+    /// The message for language models, with what may be noted behind it.
+    pub(crate) fn for_reading(&self, message: &str) -> String {
+        let noted = TO_READ.iter().filter(|(field, _)| self.fields.contains(field));
+        noted.fold(message.to_owned(), |told, (_, noted)| told + PARAGRAPH + noted)
     }
 
     fn message_in<'s>(&self, settings: &'s [Configured]) -> Result<&'s str, Problem> {
@@ -89,10 +121,12 @@ impl RolePrompt {
 }
 
 impl Description {
-    /// Accept other texts for these roles.
+    /// Accept other texts for these roles, and have them remember turns.
     #[must_use]
     pub fn prompts(self, prompts: &[RolePrompt]) -> Self {
-        prompts.iter().fold(self, |description, prompt| {
+        let summary = "Own turns, the last ones, that stand in the prompt of the next.";
+        let history = Setting::integer(HISTORY, summary, 0..=MOST_HISTORY, 0);
+        prompts.iter().fold(self.setting(history), |description, prompt| {
             let (task, message) = (prompt.setting("task"), prompt.setting("message"));
             let role = prompt.role;
             let fields = prompt.fields.iter().map(|field| format!("{{{field}}}"));
@@ -129,22 +163,70 @@ impl Configuration {
 }
 
 impl Prompt {
-    /// A request to a seat of the role, with these values of its fields. What
-    /// a field leaves empty leaves no blank at the end.
-    pub fn request(&self, instance: u32, values: &[(&str, &str)]) -> Request {
-        let value = |name: &str| {
-            let found = values.iter().find(|(field, _)| *field == name);
-            found.map_or("", |(_, value)| value)
-        };
-        let told: String = pieces(&self.message)
-            .map(|piece| match piece {
-                Piece::Text(text) => text,
-                Piece::Field(name) => value(name),
-            })
-            .collect();
-        let seat = Seat::numbered(&self.role, instance);
-        Request::new(seat).system(&self.system).user(told.trim_end())
+    /// Take in what happened: what the role's seats said, and what became of it.
+    /// Called with every event, before anything is made of it.
+    pub fn note(&mut self, event: &Event) {
+        self.memory.note(&self.role, event);
     }
+
+    /// The seat's last answer came to this, of which the environment knows nothing.
+    pub fn learn(&mut self, instance: u32, sentence: &str) {
+        self.memory.learn(instance, sentence.to_owned());
+    }
+
+    /// Whoever takes the seat now knows nothing of those before: it begins another
+    /// conversation.
+    pub fn forget(&mut self, instance: u32) {
+        self.memory.forget(instance);
+    }
+
+    /// A request to a seat of the role, with these values of its fields. What
+    /// a field leaves empty leaves no blank at the end, and no paragraph behind the
+    /// first.
+    pub fn request(&mut self, instance: u32, values: &[(&str, &str)]) -> Request {
+        let given = |name: &str| values.iter().find(|(field, _)| *field == name);
+        let seen = given("observation").map_or("", |(_, seen)| seen);
+        let feedback = self.memory.feedback(instance, seen);
+        let left = self.max_turns.saturating_sub(self.memory.asked(instance)).to_string();
+        let value = |name: &str| match (given(name), name) {
+            (Some((_, value)), _) => value,
+            (None, FEEDBACK) => feedback.as_str(),
+            (None, TURNS_LEFT) => left.as_str(),
+            (None, _) => "",
+        };
+        let told = filled(&self.message, value);
+        let seat = Seat::numbered(&self.role, instance);
+        let request = self.memory.remind(instance, Request::new(seat).system(&self.system));
+        self.memory.tell(instance, &told);
+        request.user(told)
+    }
+}
+
+/// The message with the values of its fields. Of its paragraphs behind the first,
+/// those whose fields are all empty are left out.
+fn filled<'v>(message: &str, value: impl Fn(&str) -> &'v str) -> String {
+    let mut told = String::new();
+    for (place, paragraph) in message.split(PARAGRAPH).enumerate() {
+        let mut fields = pieces(paragraph).filter_map(|piece| match piece {
+            Piece::Field(name) => Some(value(name)),
+            Piece::Text(_) => None,
+        });
+        let is_said = fields
+            .next()
+            .is_none_or(|first| !first.is_empty() || fields.any(|other| !other.is_empty()));
+        if place > 0 && !is_said {
+            continue;
+        }
+        if place > 0 {
+            told.push_str(PARAGRAPH);
+        }
+        told.extend(pieces(paragraph).map(|piece| match piece {
+            Piece::Text(text) => text,
+            Piece::Field(name) => value(name),
+        }));
+    }
+    told.truncate(told.trim_end().len());
+    told
 }
 
 /// A stretch of a template.
@@ -211,7 +293,8 @@ mod tests {
             tools: Vec::new(),
             revealed: None,
         };
-        let request = VERIFIER.begin(&briefing, None).unwrap().request(1, values);
+        let mut prompt = VERIFIER.begin(&briefing, None).unwrap();
+        let request = prompt.request(1, values);
         assert_eq!(request.seat, Seat::numbered("first-verifier", 1));
         assert_eq!(request.messages[0].text(), "Rules.\n\nSay what is wrong.");
         request.messages[1].text()
@@ -223,6 +306,8 @@ mod tests {
         assert_eq!(told(VERIFIER.message, &values), "verifier a {proposal} proposed U");
         assert_eq!(told("{proposal}{proposal} { x } {A}", &values), "UU { x } {A}");
         assert_eq!(told("see {observation} {proposal}", &values[..1]), "see a {proposal}");
+        let paragraphs = "{other}\n\nA: {proposal}{other}\n\nB: {other}\n\nC";
+        assert_eq!(told(paragraphs, &values), "\n\nA: U\n\nC");
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Aggregate: several reasoners and several tools propose at the same time, an
 //! aggregator sees all proposals and acts.
 
+use plugin_sdk::conclusion::conclusion;
 use plugin_sdk::prompt::{Prompt, RolePrompt};
-use plugin_sdk::reading::{final_answer, program};
+use plugin_sdk::reading::program;
 use plugin_sdk::tool::{self, Run};
 use plugin_sdk::workflow::{
     Action, ActionKind, Briefing, Configuration, Configured, Description, Directive, Event,
@@ -16,7 +17,7 @@ const REASONER: RolePrompt = RolePrompt {
     summary: "Proposes by thinking.",
     task: "You are one of several reasoners.",
     message: "{observation}",
-    fields: &["observation"],
+    fields: &["observation", "feedback", "turns_left"],
 };
 const TOOL: RolePrompt = RolePrompt {
     role: "tool",
@@ -25,7 +26,7 @@ const TOOL: RolePrompt = RolePrompt {
            else, in the form that the rules ask for. It finds what you are told on its standard \
            input. End your answer with the program in a code block.",
     message: "{observation}",
-    fields: &["observation"],
+    fields: &["observation", "feedback", "turns_left"],
 };
 const AGGREGATOR: RolePrompt = RolePrompt {
     role: "aggregator",
@@ -33,8 +34,34 @@ const AGGREGATOR: RolePrompt = RolePrompt {
     task: "You are the aggregator: the proposals of your colleagues stand behind the word \
            `proposals`. Decide.",
     message: "{observation} proposals {proposals}",
-    fields: &["observation", "proposals"],
+    fields: &["observation", "proposals", "feedback", "turns_left"],
 };
+/// What language models are told instead.
+const TO_READ: [(RolePrompt, &str, &str); 3] = [
+    (
+        REASONER,
+        "You are one of several reasoners in a team. You see how things stand now and propose an \
+         answer. Nothing is done by it: the aggregator sees all proposals and decides. You are \
+         rewarded, as a team, for what is done.",
+        "{observation}",
+    ),
+    (
+        TOOL,
+        "You are one of several colleagues in a team who write programs. You see how things stand \
+         now. Write a program that works out the answer and prints it, and nothing else, in the \
+         form that the rules ask for. It finds the text that you see on its standard input. What \
+         it prints is shown to the aggregator, who decides. You may think first. End your answer \
+         with the program in a code block. You are rewarded, as a team, for what is done.",
+        "{observation}",
+    ),
+    (
+        AGGREGATOR,
+        "You are the aggregator in a team: what you answer is done. You see how things stand now \
+         and, below that, what your colleagues propose. Weigh the proposals and decide; you may \
+         also find a better answer. You are rewarded, as a team, for what your answer achieves.",
+        "{observation}\n\nThe proposals: {proposals}",
+    ),
+];
 /// Between two proposals.
 const AND: &str = "|";
 /// Characters of a proposal that the aggregator gets to see.
@@ -70,6 +97,7 @@ impl Workflow for Aggregate {
             .setting(Setting::integer("tools", "Seats of the tool; they run programs.", 0..=16, 0))
             .setting(Setting::text("language", "The programs' language.", "python"))
             .prompts(&[REASONER, TOOL, AGGREGATOR])
+            .texts_for_language_models(&TO_READ)
     }
 
     fn configure(
@@ -106,6 +134,9 @@ impl Workflow for Aggregate {
     }
 
     fn advance(&mut self, event: Event) -> Result<Step, Problem> {
+        self.reasoner.note(&event);
+        self.tool.note(&event);
+        self.aggregator.note(&event);
         match event {
             Event::Begun(views) => Ok(self.ask_all(&views)),
             Event::Replied(reply) if reply.seat.role == AGGREGATOR.role => {
@@ -184,7 +215,7 @@ impl Aggregate {
         Directive::Call(programs.map(call).collect()).into()
     }
 
-    fn propose(&self) -> Step {
+    fn propose(&mut self) -> Step {
         let [reasoners, tools] = self.seats;
         let seats = |role, count| (0..count).map(move |instance| Seat::numbered(role, instance));
         let seats = seats(REASONER.role, reasoners).chain(seats(TOOL.role, tools));
@@ -192,8 +223,8 @@ impl Aggregate {
         self.kinds.propose(seats.zip(said)).unwrap_or_else(|| self.ask_aggregator())
     }
 
-    fn ask_aggregator(&self) -> Step {
-        let shown = |text: &String| final_answer(text).chars().take(SHOWN).collect();
+    fn ask_aggregator(&mut self) -> Step {
+        let shown = |text: &String| conclusion(text).chars().take(SHOWN).collect();
         let proposals: Vec<String> = self.proposals.iter().map(shown).collect();
         let proposals = proposals.join(&format!(" {AND} "));
         let values = [("observation", self.observation.as_str()), ("proposals", &proposals)];

@@ -16,7 +16,7 @@ const CODER: RolePrompt = RolePrompt {
     task: "You are the coder: write the program. A tester writes tests at the same time; where \
            the two disagree, find out who is wrong.",
     message: "{observation}",
-    fields: &["observation"],
+    fields: &["observation", "feedback", "turns_left"],
 };
 const TESTER: RolePrompt = RolePrompt {
     role: "tester",
@@ -25,8 +25,28 @@ const TESTER: RolePrompt = RolePrompt {
            A coder writes the program at the same time; where the two disagree, find out who is \
            wrong.",
     message: "{observation}",
-    fields: &["observation"],
+    fields: &["observation", "feedback", "turns_left"],
 };
+/// What language models are told instead.
+const TO_READ: [(RolePrompt, &str, &str); 2] = [
+    (
+        CODER,
+        "You are the coder in a team of two: write the program. A tester writes tests at the same \
+         time and does not see your program. Where program and tests disagree, both of you are \
+         shown it and answer again: find out who is wrong. You are rewarded for a program that \
+         does what is asked.",
+        "{observation}",
+    ),
+    (
+        TESTER,
+        "You are the tester in a team of two: write tests that a right program passes and a wrong \
+         one does not. A coder writes the program at the same time and does not see your tests. \
+         Where program and tests disagree, both of you are shown it and answer again: find out \
+         who is wrong. You are rewarded for tests that are right and, as a team, for a program \
+         that does what is asked.",
+        "{observation}",
+    ),
+];
 const PROGRAM: &str = "program";
 const TESTS: &str = "tests";
 
@@ -47,6 +67,7 @@ impl Workflow for CoderTester {
             .action(PROGRAM)
             .action(TESTS)
             .prompts(&[CODER, TESTER])
+            .texts_for_language_models(&TO_READ)
     }
 
     fn configure(
@@ -66,6 +87,8 @@ impl Workflow for CoderTester {
     }
 
     fn advance(&mut self, event: Event) -> Result<Step, Problem> {
+        self.coder.note(&event);
+        self.tester.note(&event);
         match event {
             Event::Begun(views) => Ok(self.ask(&views)),
             Event::Replied(reply) if reply.seat.role == CODER.role => {
@@ -97,7 +120,7 @@ impl Workflow for CoderTester {
 }
 
 impl CoderTester {
-    fn ask(&self, views: &[View]) -> Step {
+    fn ask(&mut self, views: &[View]) -> Step {
         let see = |role: &str| seen_by(views, &Seat::new(role));
         Step::ask_all(vec![
             self.coder.request(0, &[("observation", &see(CODER.role))]),

@@ -1,8 +1,8 @@
 //! Debate: several debaters answer, read one another's answers and answer again;
 //! what most of them say in the last round is done.
 
+use plugin_sdk::conclusion::conclusion;
 use plugin_sdk::prompt::{Prompt, RolePrompt};
-use plugin_sdk::reading::final_answer;
 use plugin_sdk::workflow::{
     Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Problem, Seat,
     Step, View, Workflow, seen_by,
@@ -16,8 +16,17 @@ const DEBATER: RolePrompt = RolePrompt {
     task: "You are one of several debaters. What the others answered in the last round stands \
            behind the word `others`: weigh it, and keep or change your answer.",
     message: "{observation} others {others}",
-    fields: &["observation", "others"],
+    fields: &["observation", "others", "feedback", "turns_left"],
 };
+/// What language models are told instead.
+const TO_READ: [(RolePrompt, &str, &str); 1] = [(
+    DEBATER,
+    "You are one of several debaters who see the same and answer at the same time, in rounds. \
+         From the second round on, what the others answered in the last one stands below what you \
+         see: weigh it, and keep your answer or change it. What most of you answer in the last \
+         round is done. You are rewarded, as a team, for what that achieves.",
+    "{observation}\n\nThe others answered: {others}",
+)];
 /// Between two answers.
 const AND: &str = "|";
 /// Characters of an answer that the others get to see.
@@ -47,6 +56,7 @@ impl Workflow for Debate {
             .setting(Setting::integer("debaters", "Seats of the debater.", 2..=16, 3))
             .setting(Setting::integer("rounds", "Rounds before it is decided.", 1..=8, 2))
             .prompts(&[DEBATER])
+            .texts_for_language_models(&TO_READ)
     }
 
     fn configure(
@@ -72,6 +82,7 @@ impl Workflow for Debate {
     }
 
     fn advance(&mut self, event: Event) -> Result<Step, Problem> {
+        self.debater.note(&event);
         match event {
             Event::Begun(views) => Ok(self.begin(&views)),
             Event::Replied(reply) => {
@@ -120,7 +131,7 @@ impl Debate {
         let before = std::mem::take(&mut self.said);
         let request = |(instance, observation): (usize, &String)| {
             let others = before.iter().enumerate().filter(|(other, _)| *other != instance);
-            let shown = others.map(|(_, said)| final_answer(said).chars().take(SHOWN).collect());
+            let shown = others.map(|(_, said)| conclusion(said).chars().take(SHOWN).collect());
             let others = shown.collect::<Vec<String>>().join(&format!(" {AND} "));
             let values = [("observation", observation.as_str()), ("others", &others)];
             self.debater.request(instance as u32, &values)
@@ -141,7 +152,7 @@ impl Debate {
 /// Who first said what most of them say; the first of those that are equal.
 fn majority(said: &[String]) -> usize {
     let bare = |text: &String| -> String {
-        final_answer(text).chars().filter(|c| !c.is_whitespace()).collect()
+        conclusion(text).chars().filter(|c| !c.is_whitespace()).collect()
     };
     let answers: Vec<String> = said.iter().map(bare).collect();
     let votes = |one: usize| answers.iter().filter(|other| **other == answers[one]).count();
@@ -158,6 +169,7 @@ mod tests {
     fn what_most_say_counts_and_of_equals_the_first() {
         let of = |said: &[&str]| majority(&said.iter().map(|&s| s.to_owned()).collect::<Vec<_>>());
         assert_eq!(of(&["1", "so\n2", "Answer: 2"]), 1);
+        assert_eq!(of(&["1", "```\n2\n```", "So:\n```\n2\n```\nDone."]), 1);
         assert_eq!(of(&["1", "2"]), 0);
         assert_eq!(of(&["3", "1", "1", "2", "2"]), 1);
     }

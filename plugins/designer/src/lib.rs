@@ -22,7 +22,7 @@ const DESIGNER: RolePrompt = RolePrompt {
            \"order\": [\"solver\", \"checker\", \"solver\"]}. Each member sees what you see, its \
            task and what the one before it said; what the last one answers is done.",
     message: "{observation}",
-    fields: &["observation"],
+    fields: &["observation", "feedback", "turns_left"],
 };
 const EXECUTOR: RolePrompt = RolePrompt {
     role: "executor",
@@ -30,8 +30,30 @@ const EXECUTOR: RolePrompt = RolePrompt {
     task: "You are a member of a team. Your task stands behind the word `task`, what the member \
            before you said behind `before`.",
     message: "{observation} task {task} before {before}",
-    fields: &["observation", "task", "before"],
+    fields: &["observation", "task", "before", "feedback", "turns_left"],
 };
+/// What language models are told instead.
+const TO_READ: [(RolePrompt, &str, &str); 2] = [
+    (
+        DESIGNER,
+        "You are the designer: you see how things stand now, but do not answer yourself. You \
+         write down the team that does. Each member sees what you see, its task and what the one \
+         before it said; what the last one answers is done. You may think first. End your answer \
+         with a JSON object such as {\"team\": [{\"name\": \"solver\", \"task\": \"Solve it step \
+         by step.\"}, {\"name\": \"checker\", \"task\": \"Look for mistakes.\"}], \"order\": \
+         [\"solver\", \"checker\", \"solver\"]}, and nothing after it: `team` has the members, \
+         `order` says by name who is asked one after the other, perhaps several times. You are \
+         rewarded for what your team achieves, and lose by a design that cannot be read.",
+        "{observation}",
+    ),
+    (
+        EXECUTOR,
+        "You are a member of a team. You see how things stand now and, below that, your task and \
+         what the member before you said. The next member reads your answer; what the last one \
+         answers is done. You are rewarded, as a team, for what that achieves.",
+        "{observation}\n\nYour task: {task}\n\nThe member before you said:\n{before}",
+    ),
+];
 /// For a design that cannot be read.
 const UNREADABLE: f64 = -0.3;
 /// Characters that a member gets to see of what was said before.
@@ -61,6 +83,7 @@ impl Workflow for Designer {
             .setting(Kinds::setting())
             .setting(Setting::integer("executors", "Members of a team at most.", 1..=8, 4))
             .prompts(&[DESIGNER, EXECUTOR])
+            .texts_for_language_models(&TO_READ)
     }
 
     fn configure(
@@ -88,6 +111,8 @@ impl Workflow for Designer {
     }
 
     fn advance(&mut self, event: Event) -> Result<Step, Problem> {
+        self.designer.note(&event);
+        self.executor.note(&event);
         match event {
             Event::Begun(views) => Ok(self.ask_designer(&views)),
             Event::Replied(reply) if reply.seat.role == DESIGNER.role => Ok(self.begin(&reply)),
@@ -133,7 +158,10 @@ impl Designer {
     fn begin(&mut self, reply: &Reply) -> Step {
         let read = Design::read(reply.answer(), self.executors as usize);
         let readable = read.is_ok();
-        self.design = read.unwrap_or_else(|_| Design::of_one());
+        self.design = read.unwrap_or_else(|why| {
+            self.designer.learn(0, &why);
+            Design::of_one()
+        });
         self.answer = Some(reply.answer);
         self.place = 0;
         let mut step = self.ask_executor("").unwrap_or_else(Step::finish);
@@ -146,7 +174,7 @@ impl Designer {
     }
 
     /// The next of the team; nobody behind the last one.
-    fn ask_executor(&self, before: &str) -> Option<Step> {
+    fn ask_executor(&mut self, before: &str) -> Option<Step> {
         let (seat, task) = self.design.at(self.place)?;
         let observation = self.seen.get(seat as usize).map_or("", String::as_str);
         let values = [("observation", observation), ("task", task), ("before", before)];

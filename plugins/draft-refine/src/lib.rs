@@ -16,15 +16,33 @@ const DRAFTER: RolePrompt = RolePrompt {
     summary: "Answers first.",
     task: "",
     message: "{observation}",
-    fields: &["observation"],
+    fields: &["observation", "feedback", "turns_left"],
 };
 const SOLVER: RolePrompt = RolePrompt {
     role: "solver",
     summary: "Sees a draft and acts.",
     task: "A draft of an answer stands after the word `draft`: make a better one of it.",
     message: "{observation} draft {draft}",
-    fields: &["observation", "draft"],
+    fields: &["observation", "draft", "feedback", "turns_left"],
 };
+/// What language models are told instead.
+const TO_READ: [(RolePrompt, &str, &str); 2] = [
+    (
+        DRAFTER,
+        "You are the first in a team of two. In each turn you see how things stand now and write \
+         a draft of the answer. Nothing is done by it: a colleague sees your draft and gives the \
+         answer that counts. You are rewarded, as a team, for what that answer achieves.",
+        "{observation}",
+    ),
+    (
+        SOLVER,
+        "You are the second in a team of two: what you answer is done. You see how things stand \
+         now and, below that, a colleague's draft of the answer. Check it, and give a better \
+         answer, or the same one if it is right. You are rewarded, as a team, for what your \
+         answer achieves.",
+        "{observation}\n\nThe draft:\n{draft}",
+    ),
+];
 
 /// One session of the two.
 #[derive(Serialize, Deserialize)]
@@ -44,6 +62,7 @@ impl Workflow for DraftRefine {
             .reusable()
             .setting(Kinds::setting())
             .prompts(&[DRAFTER, SOLVER])
+            .texts_for_language_models(&TO_READ)
     }
 
     fn configure(
@@ -66,6 +85,8 @@ impl Workflow for DraftRefine {
     }
 
     fn advance(&mut self, event: Event) -> Result<Step, Problem> {
+        self.drafter.note(&event);
+        self.solver.note(&event);
         match event {
             Event::Begun(views) => Ok(self.ask_drafter(&views)),
             Event::Replied(reply) if reply.seat.role == DRAFTER.role => {
@@ -103,7 +124,7 @@ impl DraftRefine {
         Step::ask(self.drafter.request(0, &[("observation", &observation)]))
     }
 
-    fn ask_solver(&self) -> Step {
+    fn ask_solver(&mut self) -> Step {
         let values = [("observation", self.observation.as_str()), ("draft", &self.draft)];
         Step::ask(self.solver.request(0, &values))
     }

@@ -18,15 +18,33 @@ const FILLER: RolePrompt = RolePrompt {
     task: "You are the filler: fill in what you are sure of, or `pass` if something has to be \
            erased first.",
     message: "filler {observation}",
-    fields: &["observation"],
+    fields: &["observation", "feedback", "turns_left"],
 };
 const CHECKER: RolePrompt = RolePrompt {
     role: "checker",
     summary: "Sees what was filled in and erases mistakes.",
     task: "You are the checker: erase what is wrong, or `pass` if nothing is.",
     message: "checker {observation}",
-    fields: &["observation"],
+    fields: &["observation", "feedback", "turns_left"],
 };
+/// What language models are told instead.
+const TO_READ: [(RolePrompt, &str, &str); 2] = [
+    (
+        FILLER,
+        "You are the filler in a team of two. In each turn you see how things stand now; fill in \
+         what you are sure of, or answer `pass` if something has to be erased first. A checker \
+         takes its turn behind yours and erases mistakes. You are rewarded, as a team, for what \
+         is filled in rightly.",
+        "{observation}",
+    ),
+    (
+        CHECKER,
+        "You are the checker in a team of two. A filler fills in, then you see the result: erase \
+         what is wrong, or answer `pass` if nothing is. You are rewarded, as a team, for what is \
+         filled in rightly.",
+        "{observation}",
+    ),
+];
 /// What a role says when it is the other's turn to do something.
 const PASS: &str = "pass";
 
@@ -45,7 +63,7 @@ impl Workflow for FillerChecker {
             .action("fill")
             .action("erase")
             .prompts(&[FILLER, CHECKER])
-            .messages_for_language_models(&[(FILLER, "{observation}"), (CHECKER, "{observation}")])
+            .texts_for_language_models(&TO_READ)
     }
 
     fn configure(
@@ -65,6 +83,8 @@ impl Workflow for FillerChecker {
     }
 
     fn advance(&mut self, event: Event) -> Result<Step, Problem> {
+        self.filler.note(&event);
+        self.checker.note(&event);
         match event {
             Event::Begun(views) => Ok(self.ask_filler(&seen_by(&views, &Seat::new(FILLER.role)))),
             Event::Replied(reply) if reply.seat.role == FILLER.role => {
@@ -97,11 +117,11 @@ impl Workflow for FillerChecker {
 }
 
 impl FillerChecker {
-    fn ask_filler(&self, observation: &str) -> Step {
+    fn ask_filler(&mut self, observation: &str) -> Step {
         Step::ask(self.filler.request(0, &[("observation", observation)]))
     }
 
-    fn ask_checker(&self, observation: &str) -> Step {
+    fn ask_checker(&mut self, observation: &str) -> Step {
         Step::ask(self.checker.request(0, &[("observation", observation)]))
     }
 }

@@ -14,7 +14,7 @@ const GENERATOR: RolePrompt = RolePrompt {
     summary: "Answers first.",
     task: "",
     message: "generator {observation}",
-    fields: &["observation"],
+    fields: &["observation", "feedback", "turns_left"],
 };
 const VERIFIER: RolePrompt = RolePrompt {
     role: "verifier",
@@ -22,7 +22,7 @@ const VERIFIER: RolePrompt = RolePrompt {
     task: "You are the verifier: an answer stands behind the word `solution`. Say what is right \
            and what is wrong with it.",
     message: "verifier {observation} solution {solution}",
-    fields: &["observation", "solution"],
+    fields: &["observation", "solution", "turns_left"],
 };
 const REFINER: RolePrompt = RolePrompt {
     role: "refiner",
@@ -30,8 +30,36 @@ const REFINER: RolePrompt = RolePrompt {
     task: "You are the refiner: an answer stands behind the word `solution`, what a verifier \
            said of it behind `verdict`. Give the final answer.",
     message: "refiner {observation} solution {solution} verdict {verdict}",
-    fields: &["observation", "solution", "verdict"],
+    fields: &["observation", "solution", "verdict", "feedback", "turns_left"],
 };
+/// What language models are told instead.
+const TO_READ: [(RolePrompt, &str, &str); 3] = [
+    (
+        GENERATOR,
+        "You are the generator in a team of three. You see how things stand now and answer first. \
+         Nothing is done by it: a verifier says what is right and wrong with your answer, and a \
+         refiner sees both and gives the answer that counts. You are rewarded, as a team, for \
+         what that answer achieves.",
+        "{observation}",
+    ),
+    (
+        VERIFIER,
+        "You are the verifier in a team of three. You see how things stand now and, below that, \
+         an answer of the generator. Say in a few sentences what is right and what is wrong with \
+         it. Nothing is done by what you say: a refiner sees the answer and your verdict and \
+         gives the answer that counts. You are rewarded, as a team, for what that answer \
+         achieves.",
+        "{observation}\n\nThe generator's answer:\n{solution}",
+    ),
+    (
+        REFINER,
+        "You are the refiner in a team of three: what you answer is done. You see how things \
+         stand now and, below that, an answer of the generator and what a verifier said of it. \
+         Weigh both and give the final answer. You are rewarded, as a team, for what it achieves.",
+        "{observation}\n\nThe generator's answer:\n{solution}\n\nThe verifier's \
+         verdict:\n{verdict}",
+    ),
+];
 
 /// One session of the three.
 #[derive(Serialize, Deserialize)]
@@ -52,11 +80,7 @@ impl Workflow for GeneratorVerifierRefiner {
             .reusable()
             .setting(Kinds::setting())
             .prompts(&[GENERATOR, VERIFIER, REFINER])
-            .messages_for_language_models(&[
-                (GENERATOR, "{observation}"),
-                (VERIFIER, "{observation}\nThe solution: {solution}"),
-                (REFINER, "{observation}\nThe solution: {solution}\nThe verdict: {verdict}"),
-            ])
+            .texts_for_language_models(&TO_READ)
     }
 
     fn configure(
@@ -81,6 +105,9 @@ impl Workflow for GeneratorVerifierRefiner {
     }
 
     fn advance(&mut self, event: Event) -> Result<Step, Problem> {
+        self.generator.note(&event);
+        self.verifier.note(&event);
+        self.refiner.note(&event);
         match event {
             Event::Begun(views) => Ok(self.ask_generator(&views)),
             Event::Replied(reply) if reply.seat.role == GENERATOR.role => {
@@ -122,12 +149,12 @@ impl GeneratorVerifierRefiner {
         Step::ask(self.generator.request(0, &[("observation", &observation)]))
     }
 
-    fn ask_verifier(&self) -> Step {
+    fn ask_verifier(&mut self) -> Step {
         let values = [("observation", self.seen[0].as_str()), ("solution", &self.solution)];
         Step::ask(self.verifier.request(0, &values))
     }
 
-    fn ask_refiner(&self, verdict: &str) -> Step {
+    fn ask_refiner(&mut self, verdict: &str) -> Step {
         let observation = self.seen[1].as_str();
         let values =
             [("observation", observation), ("solution", &self.solution), ("verdict", verdict)];

@@ -4,6 +4,7 @@
 //! Every turn begins afresh with one system and one user message, so that the
 //! prompt stays as short as what there is to see.
 
+use plugin_sdk::conclusion::conclusion;
 use plugin_sdk::prompt::{Prompt, RolePrompt};
 use plugin_sdk::state;
 use plugin_sdk::workflow::{
@@ -17,7 +18,7 @@ const PLANNER: RolePrompt = RolePrompt {
     summary: "Proposes the next moves.",
     task: "You are the planner: propose the executor's moves.",
     message: "planner {observation}",
-    fields: &["observation"],
+    fields: &["observation", "feedback", "turns_left"],
 };
 const EXECUTOR: RolePrompt = RolePrompt {
     role: "executor",
@@ -25,8 +26,27 @@ const EXECUTOR: RolePrompt = RolePrompt {
     task: "You are the executor: make the moves. The planner's proposal stands after the word \
            `plan`; follow it unless it is wrong.",
     message: "executor {observation} plan {plan}",
-    fields: &["observation", "plan"],
+    fields: &["observation", "plan", "feedback", "turns_left"],
 };
+/// What language models are told instead.
+const TO_READ: [(RolePrompt, &str, &str); 2] = [
+    (
+        PLANNER,
+        "You are the planner in a team of two. In each turn you see how things stand now and \
+         propose what is to be done next. Your plan is scored, but nothing is done by it: the \
+         executor, who may see less than you, is shown your plan and acts. You are rewarded for a \
+         good plan and, as a team, for what the executor achieves.",
+        "{observation}",
+    ),
+    (
+        EXECUTOR,
+        "You are the executor in a team of two: what you answer is done. In each turn you see how \
+         things stand now and, below that, the plan of the planner, who may see more than you. \
+         Follow the plan unless it is wrong. You are rewarded, as a team, for what your answers \
+         achieve.",
+        "{observation}\n\nThe planner proposes this plan: {plan}",
+    ),
+];
 /// Words of a plan that the executor gets to see.
 const PLAN_WORDS: usize = 20;
 
@@ -46,10 +66,7 @@ impl Workflow for PlannerExecutor {
             .action("plan")
             .action("moves")
             .prompts(&[PLANNER, EXECUTOR])
-            .messages_for_language_models(&[
-                (PLANNER, "{observation}"),
-                (EXECUTOR, "{observation}\nThe planner proposes this plan: {plan}"),
-            ])
+            .texts_for_language_models(&TO_READ)
     }
 
     fn configure(
@@ -70,10 +87,12 @@ impl Workflow for PlannerExecutor {
     }
 
     fn advance(&mut self, event: Event) -> Result<Step, Problem> {
+        self.planner.note(&event);
+        self.executor.note(&event);
         match event {
             Event::Begun(views) => Ok(self.ask_planner(&seen_by(&views, &Seat::new(PLANNER.role)))),
             Event::Replied(reply) if reply.seat.role == PLANNER.role => {
-                let words = reply.last_line().split_whitespace().take(PLAN_WORDS);
+                let words = conclusion(reply.answer()).split_whitespace().take(PLAN_WORDS);
                 self.plan = words.collect::<Vec<_>>().join(" ");
                 Ok(Step::act(&reply.seat, "plan", reply.answer()))
             }
@@ -104,11 +123,11 @@ impl Workflow for PlannerExecutor {
 }
 
 impl PlannerExecutor {
-    fn ask_planner(&self, observation: &str) -> Step {
+    fn ask_planner(&mut self, observation: &str) -> Step {
         Step::ask(self.planner.request(0, &[("observation", observation)]))
     }
 
-    fn ask_executor(&self, observation: &str) -> Step {
+    fn ask_executor(&mut self, observation: &str) -> Step {
         let values = [("observation", observation), ("plan", self.plan.as_str())];
         Step::ask(self.executor.request(0, &values))
     }

@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use plugin_sdk::conclusion::says;
 use plugin_sdk::prompt::{Prompt, RolePrompt};
 use plugin_sdk::workflow::{
     Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Problem, Reply,
@@ -19,7 +20,7 @@ const PLANNER: RolePrompt = RolePrompt {
     task: "You are the planner. You do not act: workers do, each of whom sees how things stand \
            and one instruction of yours. Answer with one instruction a line.",
     message: "planner {observation}",
-    fields: &["observation"],
+    fields: &["observation", "turns_left"],
 };
 const WORKER: RolePrompt = RolePrompt {
     role: "worker",
@@ -27,8 +28,28 @@ const WORKER: RolePrompt = RolePrompt {
     task: "You are a worker: carry out the planner's instruction, which stands behind the word \
            `instruction`, in a few turns. When it is carried out, answer `done`.",
     message: "worker {observation} instruction {instruction}",
-    fields: &["observation", "instruction"],
+    fields: &["observation", "instruction", "feedback", "turns_left"],
 };
+/// What language models are told instead.
+const TO_READ: [(RolePrompt, &str, &str); 2] = [
+    (
+        PLANNER,
+        "You are the planner of a team. In each turn you see how things stand now. You do not \
+         act yourself: workers do, one after the other. Each of them sees how things stand when \
+         its turn comes and one instruction of yours, and knows nothing of the others. Answer \
+         with nothing but your instructions, one a line, in the order in which they are to be \
+         carried out. You are rewarded, as a team, for what the workers achieve.",
+        "{observation}",
+    ),
+    (
+        WORKER,
+        "You are a worker in a team: what you answer is done. You see how things stand now and, \
+         below that, one instruction of the planner, which you carry out in a few turns. As soon \
+         as it is carried out, answer with nothing but the word `done`. You are rewarded, as a \
+         team, for what your answers achieve.",
+        "{observation}\n\nThe instruction: {instruction}",
+    ),
+];
 /// What a worker says who has nothing left to do.
 const DONE: &str = "done";
 /// Between two instructions, where they do not stand on lines of their own.
@@ -77,10 +98,7 @@ impl Workflow for PlannerWorkers {
             ))
             .setting(Setting::integer("turns", "Actions of a worker at most.", 1..=8, 2))
             .prompts(&[PLANNER, WORKER])
-            .messages_for_language_models(&[
-                (PLANNER, "{observation}"),
-                (WORKER, "{observation}\nThe instruction: {instruction}"),
-            ])
+            .texts_for_language_models(&TO_READ)
     }
 
     fn configure(
@@ -107,6 +125,8 @@ impl Workflow for PlannerWorkers {
     }
 
     fn advance(&mut self, event: Event) -> Result<Step, Problem> {
+        self.planner.note(&event);
+        self.worker.note(&event);
         match event {
             Event::Begun(views) => {
                 self.look(&views);
@@ -117,8 +137,8 @@ impl Workflow for PlannerWorkers {
                 Ok(self.ask_worker())
             }
             // Who is done at once acts all the same, so that no plan goes on for ever.
-            Event::Replied(reply) if reply.last_line() == DONE && self.plan.taken > 0 => {
-                self.plan.end_instruction();
+            Event::Replied(reply) if self.plan.taken > 0 && says(reply.answer(), DONE) => {
+                self.end_instruction();
                 Ok(self.go_on())
             }
             Event::Replied(reply) => {
@@ -129,7 +149,7 @@ impl Workflow for PlannerWorkers {
             Event::Acted(seen) => {
                 self.look(&seen.views);
                 if self.plan.taken >= self.turns {
-                    self.plan.end_instruction();
+                    self.end_instruction();
                 }
                 Ok(self.go_on())
             }
@@ -157,18 +177,29 @@ impl PlannerWorkers {
         self.seen = [PLANNER.role, WORKER.role].map(|role| seen_by(views, &Seat::new(role)));
     }
 
+    /// The next worker begins a conversation of its own, and knows of none before.
+    fn end_instruction(&mut self) {
+        self.plan.end_instruction();
+        self.worker.forget(0);
+    }
+
     /// The instruction at work, or the planner when all are carried out.
-    fn go_on(&self) -> Step {
+    fn go_on(&mut self) -> Step {
         if self.plan.instructions.is_empty() { self.ask_planner() } else { self.ask_worker() }
     }
 
-    fn ask_planner(&self) -> Step {
+    fn ask_planner(&mut self) -> Step {
         Step::ask(self.planner.request(0, &[("observation", &self.seen[0])]))
     }
 
-    fn ask_worker(&self) -> Step {
+    fn ask_worker(&mut self) -> Step {
         let instruction = self.plan.instructions.front().map_or("", String::as_str);
-        let values = [("observation", self.seen[1].as_str()), ("instruction", instruction)];
+        let left = self.turns.saturating_sub(self.plan.taken).to_string();
+        let values = [
+            ("observation", self.seen[1].as_str()),
+            ("instruction", instruction),
+            ("turns_left", &left),
+        ];
         let thread = format!("{}-{}", WORKER.role, self.plan.begun);
         Step::ask(self.worker.request(0, &values).thread(&thread, Some(self.plan.answer)))
     }
@@ -187,7 +218,6 @@ impl Plan {
         self.taken = 0;
     }
 
-    /// The next worker begins a conversation of its own.
     fn end_instruction(&mut self) {
         self.instructions.pop_front();
         self.begun += 1;

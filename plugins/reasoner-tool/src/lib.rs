@@ -3,8 +3,9 @@
 //! not, both are told what the other found. The paper's team for mathematics
 //! (arXiv 2510.11062).
 
+use plugin_sdk::conclusion::conclusion;
 use plugin_sdk::prompt::{Prompt, RolePrompt};
-use plugin_sdk::reading::{final_answer, program};
+use plugin_sdk::reading::program;
 use plugin_sdk::tool::{self, Run};
 use plugin_sdk::workflow::{
     Action, ActionKind, Briefing, Configuration, Configured, Description, Directive, Event,
@@ -19,7 +20,7 @@ const REASONER: RolePrompt = RolePrompt {
     task: "You are the reasoner. If a colleague's program came to another answer, it stands \
            behind yours: find out who is right.",
     message: "{observation} {disagreement}",
-    fields: &["observation", "disagreement"],
+    fields: &["observation", "disagreement", "feedback", "turns_left"],
 };
 const TOOL: RolePrompt = RolePrompt {
     role: "tool",
@@ -28,8 +29,30 @@ const TOOL: RolePrompt = RolePrompt {
            colleague came to another answer, it stands behind yours: find out who is right. End \
            your answer with the program in a code block.",
     message: "{observation} {disagreement}",
-    fields: &["observation", "disagreement"],
+    fields: &["observation", "disagreement", "feedback", "turns_left"],
 };
+/// What language models are told instead.
+const TO_READ: [(RolePrompt, &str, &str); 2] = [
+    (
+        REASONER,
+        "You are the reasoner in a team of two. You see how things stand now and answer by \
+         thinking; at the same time a colleague writes a program that answers. If the two answers \
+         agree, yours is done. If not, both stand below what you see, and both of you answer \
+         again: find out who is right. After the last round your answer is done. You are \
+         rewarded, as a team, for what it achieves.",
+        "{observation}\n\nYou did not agree; the answers were these. {disagreement}",
+    ),
+    (
+        TOOL,
+        "You are the one who writes programs in a team of two. You see how things stand now; a \
+         colleague answers by thinking at the same time. Write a program that works out the \
+         answer and prints it, and nothing else. If the two answers do not agree, both stand \
+         below what you see, and both of you answer again: find out who is right. You may think \
+         first. End your answer with the program in a code block. You are rewarded, as a team, \
+         for what is done.",
+        "{observation}\n\nYou did not agree; the answers were these. {disagreement}",
+    ),
+];
 /// What stands before what each of them answered.
 const ANSWERED: [&str; 2] = ["reasoner:", "tool:"];
 /// Characters of an answer that the other gets to see.
@@ -66,6 +89,7 @@ impl Workflow for ReasonerTool {
             ))
             .setting(Setting::text("language", "The programs' language.", "python"))
             .prompts(&[REASONER, TOOL])
+            .texts_for_language_models(&TO_READ)
     }
 
     fn configure(
@@ -93,6 +117,8 @@ impl Workflow for ReasonerTool {
     }
 
     fn advance(&mut self, event: Event) -> Result<Step, Problem> {
+        self.reasoner.note(&event);
+        self.tool.note(&event);
         match event {
             Event::Begun(views) => Ok(self.begin(&views)),
             Event::Replied(reply) if reply.seat.role == REASONER.role => {
@@ -149,7 +175,7 @@ impl ReasonerTool {
 
     /// Act if both say the same, or if this was the last round.
     fn decide(&mut self) -> Step {
-        let answers = [0, 1].map(|who| final_answer(&self.said[who]));
+        let answers = [0, 1].map(|who| conclusion(&self.said[who]));
         if agree(answers) || self.round >= self.rounds {
             return self.kinds.act(REASONER.role, &self.said[0]);
         }

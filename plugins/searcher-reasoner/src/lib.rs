@@ -1,6 +1,7 @@
 //! Searcher and reasoner: a searcher searches; a reasoner reads what was found
 //! and answers, or has the searcher go on.
 
+use plugin_sdk::conclusion::says;
 use plugin_sdk::prompt::{Prompt, RolePrompt};
 use plugin_sdk::workflow::{
     Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Problem, Seat,
@@ -14,7 +15,7 @@ const SEARCHER: RolePrompt = RolePrompt {
     summary: "Searches.",
     task: "You are the searcher: search for what is still missing to answer the question.",
     message: "searcher {observation}",
-    fields: &["observation"],
+    fields: &["observation", "feedback", "turns_left"],
 };
 const REASONER: RolePrompt = RolePrompt {
     role: "reasoner",
@@ -22,8 +23,25 @@ const REASONER: RolePrompt = RolePrompt {
     task: "You are the reasoner: answer the question from what was found, or say `more` if \
            something is missing.",
     message: "reasoner {observation}",
-    fields: &["observation"],
+    fields: &["observation", "feedback", "turns_left"],
 };
+/// What language models are told instead.
+const TO_READ: [(RolePrompt, &str, &str); 2] = [
+    (
+        SEARCHER,
+        "You are the searcher in a team of two. You see the question and what was found so far. \
+         Search for what is still missing; a reasoner reads what is found and answers, or has you \
+         search again. You are rewarded, as a team, for the answer.",
+        "{observation}",
+    ),
+    (
+        REASONER,
+        "You are the reasoner in a team of two. You see the question and what a searcher has \
+         found. Answer the question from that. If something is missing, answer with nothing but \
+         the word `more`, and the searcher goes on. You are rewarded, as a team, for the answer.",
+        "{observation}",
+    ),
+];
 /// What the reasoner says who has found too little.
 const MORE: &str = "more";
 const QUERY: &str = "query";
@@ -55,10 +73,7 @@ impl Workflow for SearcherReasoner {
             .action(QUERY)
             .action(ANSWER)
             .prompts(&[SEARCHER, REASONER])
-            .messages_for_language_models(&[
-                (SEARCHER, "{observation}"),
-                (REASONER, "{observation}"),
-            ])
+            .texts_for_language_models(&TO_READ)
     }
 
     fn configure(
@@ -81,6 +96,8 @@ impl Workflow for SearcherReasoner {
     }
 
     fn advance(&mut self, event: Event) -> Result<Step, Problem> {
+        self.searcher.note(&event);
+        self.reasoner.note(&event);
         match event {
             Event::Begun(views) => Ok(self.ask_searcher(&views)),
             Event::Replied(reply) if reply.seat.role == SEARCHER.role => {
@@ -88,8 +105,7 @@ impl Workflow for SearcherReasoner {
                 Ok(Step::act(&reply.seat, QUERY, reply.answer()))
             }
             Event::Replied(reply) => {
-                let wants_more = reply.last_line().eq_ignore_ascii_case(MORE);
-                if wants_more && self.round < self.rounds {
+                if says(reply.answer(), MORE) && self.round < self.rounds {
                     return Ok(self.search());
                 }
                 Ok(Step::act(&reply.seat, ANSWER, reply.answer()))
@@ -130,7 +146,7 @@ impl SearcherReasoner {
         self.search()
     }
 
-    fn search(&self) -> Step {
+    fn search(&mut self) -> Step {
         Step::ask(self.searcher.request(0, &[("observation", &self.observation)]))
     }
 }

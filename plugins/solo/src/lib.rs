@@ -16,8 +16,15 @@ const PLAYER: RolePrompt = RolePrompt {
     summary: "Sees, answers and acts.",
     task: "",
     message: "player {observation}",
-    fields: &["observation"],
+    fields: &["observation", "feedback", "turns_left"],
 };
+/// What language models are told instead.
+const TO_READ: [(RolePrompt, &str, &str); 1] = [(
+    PLAYER,
+    "You act alone: in each turn you see how things stand now, and what you answer is done. \
+         You are rewarded for what your answers achieve.",
+    "{observation}",
+)];
 
 /// One player's session.
 #[derive(Serialize, Deserialize)]
@@ -34,7 +41,7 @@ impl Workflow for Solo {
             .reusable()
             .setting(Kinds::setting())
             .prompts(&[PLAYER])
-            .messages_for_language_models(&[(PLAYER, "{observation}")])
+            .texts_for_language_models(&TO_READ)
     }
 
     fn configure(
@@ -53,6 +60,7 @@ impl Workflow for Solo {
     }
 
     fn advance(&mut self, event: Event) -> Result<Step, Problem> {
+        self.player.note(&event);
         match event {
             Event::Begun(views) => Ok(self.ask(&views)),
             Event::Replied(reply) => Ok(self.kinds.act(&reply.seat, reply.answer())),
@@ -77,7 +85,7 @@ impl Workflow for Solo {
 }
 
 impl Solo {
-    fn ask(&self, views: &[View]) -> Step {
+    fn ask(&mut self, views: &[View]) -> Step {
         let parts = parts_for(views, &Seat::new(PLAYER.role)).unwrap_or_default();
         let text: Vec<&str> = parts.iter().filter_map(as_text).collect();
         let request = self.player.request(0, &[("observation", &text.join("\n"))]);

@@ -6,7 +6,7 @@ use plugin_sdk::workflow::{
     Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Problem, Reply,
     Seat, Step, View, Workflow, seen_by,
 };
-use plugin_sdk::{Kinds, Setting, Settings, state};
+use plugin_sdk::{Kinds, Setting, Settings, reading, state};
 use serde::{Deserialize, Serialize};
 
 const SOLVER: RolePrompt = RolePrompt {
@@ -15,7 +15,7 @@ const SOLVER: RolePrompt = RolePrompt {
     task: "You are the solver. If a verifier has criticized your last answer, the answer and the \
            criticism stand behind the word `criticism`.",
     message: "{observation} {criticism}",
-    fields: &["observation", "criticism"],
+    fields: &["observation", "criticism", "solution", "verdict", "feedback", "turns_left"],
 };
 const VERIFIER: RolePrompt = RolePrompt {
     role: "verifier",
@@ -24,11 +24,33 @@ const VERIFIER: RolePrompt = RolePrompt {
            End with a line that holds nothing but `accept`, or with one that begins with `reject` \
            and says what is wrong.",
     message: "{observation} solution {solution}",
-    fields: &["observation", "solution"],
+    fields: &["observation", "solution", "turns_left"],
 };
+/// What language models are told instead.
+const TO_READ: [(RolePrompt, &str, &str); 2] = [
+    (
+        SOLVER,
+        "You are the solver in a team of two. You see how things stand now and answer. A verifier \
+         checks your answer: if it is accepted, it is done, and if not, you are shown your answer \
+         and what was said of it, and answer again. You are rewarded, as a team, for what the \
+         answer that is done achieves.",
+        "{observation}\n\nYour last answer:\n{solution}\n\nThe verifier did not accept it:\n{verdict}",
+    ),
+    (
+        VERIFIER,
+        "You are the verifier in a team of two. You see how things stand now and, below that, the \
+         answer of the solver. Check it. You may think first. End your answer with one line: the \
+         word `accept` and nothing else if the answer is right, which has it done, or the word \
+         `reject`, a colon and what is wrong, and the solver answers again. You are rewarded, as \
+         a team, for what the answer that is done achieves.",
+        "{observation}\n\nThe solver's answer:\n{solution}",
+    ),
+];
 /// The first word of a verdict.
 const ACCEPT: &str = "accept";
 const REJECT: &str = "reject";
+/// What a verdict may be called.
+const LABEL: &str = "verdict";
 /// Before an answer that was criticized.
 const CRITICISM: &str = "criticism";
 
@@ -61,6 +83,7 @@ impl Workflow for SolverVerifier {
                 3,
             ))
             .prompts(&[SOLVER, VERIFIER])
+            .texts_for_language_models(&TO_READ)
     }
 
     fn configure(
@@ -87,6 +110,8 @@ impl Workflow for SolverVerifier {
     }
 
     fn advance(&mut self, event: Event) -> Result<Step, Problem> {
+        self.solver.note(&event);
+        self.verifier.note(&event);
         match event {
             Event::Begun(views) => Ok(self.begin(&views)),
             Event::Replied(reply) if reply.seat.role == SOLVER.role => {
@@ -120,30 +145,86 @@ impl SolverVerifier {
         self.seen = [SOLVER.role, VERIFIER.role].map(|role| seen_by(views, &Seat::new(role)));
         self.round = 0;
         self.decided = false;
-        self.ask_solver("")
+        self.ask_solver(None)
     }
 
-    fn ask_solver(&mut self, criticism: &str) -> Step {
+    /// With what the verifier said of the last answer.
+    fn ask_solver(&mut self, verdict: Option<&str>) -> Step {
         self.round += 1;
-        let values = [("observation", self.seen[0].as_str()), ("criticism", criticism)];
+        let criticized = verdict.map(|verdict| (self.solution.as_str(), verdict));
+        let criticism =
+            criticized.map(|(solution, verdict)| format!("{CRITICISM} {solution} {verdict}"));
+        let (solution, verdict) = criticized.unwrap_or_default();
+        let values = [
+            ("observation", self.seen[0].as_str()),
+            ("criticism", criticism.as_deref().unwrap_or_default()),
+            ("solution", solution),
+            ("verdict", verdict),
+        ];
         Step::ask(self.solver.request(0, &values))
     }
 
-    fn ask_verifier(&self) -> Step {
+    fn ask_verifier(&mut self) -> Step {
         let values = [("observation", self.seen[1].as_str()), ("solution", &self.solution)];
         Step::ask(self.verifier.request(0, &values))
     }
 
     /// What is accepted is done, and so is the last answer there may be.
     fn judge(&mut self, verdict: &Reply) -> Step {
-        let accepted = verdict.last_line().to_lowercase().starts_with(ACCEPT);
-        if accepted || self.round >= self.rounds {
+        if accepts(verdict.answer()) || self.round >= self.rounds {
             self.decided = true;
             return self.kinds.act(SOLVER.role, &self.solution);
         }
-        let criticism = format!("{CRITICISM} {} {}", self.solution, verdict.answer());
-        self.ask_solver(&criticism)
+        self.ask_solver(Some(verdict.answer()))
     }
 }
 
+/// Whether the last line that is a verdict accepts. Without one nothing is accepted.
+fn accepts(answer: &str) -> bool {
+    let verdict = |passage: &str| {
+        let is_label = |(label, _): &(&str, &str)| label.eq_ignore_ascii_case(LABEL);
+        let said = passage.split_once(':').filter(is_label).map_or(passage, |(_, said)| said);
+        let first = said.split(|letter: char| !letter.is_alphabetic()).find(|it| !it.is_empty());
+        match first.map(str::to_lowercase).as_deref() {
+            // What follows the word in other lines is not the verdict's.
+            _ if passage.contains('\n') => Err("several lines".to_owned()),
+            Some(ACCEPT) => Ok(true),
+            Some(REJECT) => Ok(false),
+            _ => Err("no verdict".to_owned()),
+        }
+    };
+    reading::last(answer, verdict).unwrap_or(false)
+}
+
 plugin_sdk::export!(workflow: SolverVerifier);
+
+#[cfg(test)]
+mod tests {
+    use super::accepts;
+
+    #[test]
+    fn a_verdict_is_read_wherever_it_stands() {
+        for text in [
+            "accept",
+            "Looks right.\n**Accept.**",
+            "Reject? No, it is fine.\naccept",
+            "```\naccept\n```",
+            "<answer>accept</answer>",
+            "Verdict: accept",
+            "accept\n\nThat is all I have to say.",
+        ] {
+            assert!(accepts(text), "{text}");
+        }
+        for text in [
+            "",
+            "reject",
+            "I would accept that, but\nreject: it goes through a wall",
+            "```\nreject: no\n```",
+            "accept at first sight\nreject\nThe second move is not possible.",
+            "acceptable",
+            "Hm.",
+        ] {
+            assert!(!accepts(text), "{text}");
+        }
+    }
+}

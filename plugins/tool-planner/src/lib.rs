@@ -18,7 +18,7 @@ const TOOL: RolePrompt = RolePrompt {
            nothing else, in the form that the rules ask for. It finds what you are told now on \
            its standard input. End your answer with the program in a code block.",
     message: "{observation}",
-    fields: &["observation"],
+    fields: &["observation", "feedback", "turns_left"],
 };
 const PLANNER: RolePrompt = RolePrompt {
     role: "planner",
@@ -26,8 +26,29 @@ const PLANNER: RolePrompt = RolePrompt {
     task: "You are the planner: decide what is done. What a program proposed stands after the \
            word `proposal`; follow it unless it is wrong.",
     message: "{observation} proposal {proposal}",
-    fields: &["observation", "proposal"],
+    fields: &["observation", "proposal", "feedback", "turns_left"],
 };
+/// What language models are told instead.
+const TO_READ: [(RolePrompt, &str, &str); 2] = [
+    (
+        TOOL,
+        "You are the one who writes programs in a team of two. You see how things stand now. \
+         Write a program that works out what to do next and prints it, and nothing else, in the \
+         form that the rules ask for. It finds the text that you see on its standard input. What \
+         it prints is proposed to the planner, who acts. You may think first. End your answer \
+         with the program in a code block. You are rewarded, as a team, for what the planner \
+         achieves.",
+        "{observation}",
+    ),
+    (
+        PLANNER,
+        "You are the planner in a team of two: what you answer is done. You see how things stand \
+         now and, below that, what a colleague's program printed as a proposal, or why it failed. \
+         Follow the proposal unless it is wrong. You are rewarded, as a team, for what your \
+         answers achieve.",
+        "{observation}\n\nThe program says: {proposal}",
+    ),
+];
 /// Characters of a proposal that the planner gets to see.
 const PROPOSAL: usize = 2000;
 
@@ -52,6 +73,7 @@ impl Workflow for ToolPlanner {
             .setting(Kinds::setting())
             .setting(Setting::text("language", "The programs' language.", "python"))
             .prompts(&[TOOL, PLANNER])
+            .texts_for_language_models(&TO_READ)
     }
 
     fn configure(
@@ -76,6 +98,8 @@ impl Workflow for ToolPlanner {
     }
 
     fn advance(&mut self, event: Event) -> Result<Step, Problem> {
+        self.tool.note(&event);
+        self.planner.note(&event);
         match event {
             Event::Begun(views) => Ok(self.ask_tool(&views)),
             Event::Replied(reply) if reply.seat.role == TOOL.role => {
@@ -119,7 +143,7 @@ impl ToolPlanner {
         Step::ask(self.tool.request(0, &[("observation", &self.seen[0])]))
     }
 
-    fn ask_planner(&self) -> Step {
+    fn ask_planner(&mut self) -> Step {
         let values = [("observation", self.seen[1].as_str()), ("proposal", &self.proposal)];
         Step::ask(self.planner.request(0, &values))
     }

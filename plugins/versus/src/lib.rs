@@ -14,15 +14,32 @@ const PLAYERS: [RolePrompt; 2] = [
         summary: "Moves first.",
         task: "You play against another player and move first.",
         message: "{observation}",
-        fields: &["observation"],
+        fields: &["observation", "feedback", "turns_left"],
     },
     RolePrompt {
         role: "second",
         summary: "Moves second.",
         task: "You play against another player, who moves first.",
         message: "{observation}",
-        fields: &["observation"],
+        fields: &["observation", "feedback", "turns_left"],
     },
+];
+/// What language models are told instead.
+const TO_READ: [(RolePrompt, &str, &str); 2] = [
+    (
+        PLAYERS[0],
+        "You play against another player; you take turns, and you move first. In each turn you \
+         see how things stand now, and what you answer is done. If it is refused, it is your turn \
+         again. You are rewarded for winning.",
+        "{observation}",
+    ),
+    (
+        PLAYERS[1],
+        "You play against another player; you take turns, and the other moves first. In each turn \
+         you see how things stand now, and what you answer is done. If it is refused, it is your \
+         turn again. You are rewarded for winning.",
+        "{observation}",
+    ),
 ];
 
 /// One game of the two.
@@ -41,6 +58,7 @@ impl Workflow for Versus {
             .reusable()
             .setting(Kinds::setting())
             .prompts(&PLAYERS)
+            .texts_for_language_models(&TO_READ)
     }
 
     fn configure(
@@ -59,6 +77,7 @@ impl Workflow for Versus {
     }
 
     fn advance(&mut self, event: Event) -> Result<Step, Problem> {
+        self.players.iter_mut().for_each(|player| player.note(&event));
         match event {
             Event::Begun(views) => Ok(self.ask(&views)),
             Event::Replied(reply) => Ok(self.kinds.act(&reply.seat, reply.answer())),
@@ -88,7 +107,7 @@ impl Workflow for Versus {
 }
 
 impl Versus {
-    fn ask(&self, views: &[View]) -> Step {
+    fn ask(&mut self, views: &[View]) -> Step {
         let observation = seen_by(views, &Seat::new(PLAYERS[self.turn].role));
         Step::ask(self.players[self.turn].request(0, &[("observation", &observation)]))
     }

@@ -1,5 +1,6 @@
 //! {{Name}}: a proposer says what to do, a player sees that and acts.
 
+use plugin_sdk::conclusion::conclusion;
 use plugin_sdk::prompt::{Prompt, RolePrompt};
 use plugin_sdk::workflow::{
     Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Problem, Seat,
@@ -9,20 +10,36 @@ use plugin_sdk::{Kinds, state};
 use serde::{Deserialize, Serialize};
 
 /// What a role is told; `workflow.proposer_task` and `workflow.proposer_message` say otherwise.
+/// What became of its last answer (`feedback`) and `turns_left` need no values.
 const PROPOSER: RolePrompt = RolePrompt {
     role: "proposer",
     summary: "Proposes what to do.",
     task: "Propose what the player should do.",
     message: "proposer {observation}",
-    fields: &["observation"],
+    fields: &["observation", "turns_left"],
 };
 const PLAYER: RolePrompt = RolePrompt {
     role: "player",
     summary: "Sees the proposal and acts.",
     task: "Act. A proposal stands after the word `proposal`; follow it unless it is wrong.",
     message: "player {observation} proposal {proposal}",
-    fields: &["observation", "proposal"],
+    fields: &["observation", "proposal", "feedback", "turns_left"],
 };
+/// What language models are told instead.
+const TO_READ: [(RolePrompt, &str, &str); 2] = [
+    (
+        PROPOSER,
+        "You are the first of two. You see how things stand now: propose what the player, who \
+         acts, should do.",
+        "{observation}",
+    ),
+    (
+        PLAYER,
+        "You are the player: what you answer is done. You see how things stand now and, below \
+         that, a proposal; follow it unless it is wrong.",
+        "{observation}\n\nThe proposal: {proposal}",
+    ),
+];
 
 #[derive(Serialize, Deserialize)]
 struct {{Name}} {
@@ -37,6 +54,7 @@ impl Workflow for {{Name}} {
         Description::new("{{name}}", env!("CARGO_PKG_VERSION"), "A proposer and a player.")
             .setting(Kinds::setting())
             .prompts(&[PROPOSER, PLAYER])
+            .texts_for_language_models(&TO_READ)
             .reusable()
     }
 
@@ -56,11 +74,13 @@ impl Workflow for {{Name}} {
     }
 
     fn advance(&mut self, event: Event) -> Result<Step, Problem> {
+        self.proposer.note(&event);
+        self.player.note(&event);
         match event {
             Event::Begun(views) => Ok(self.ask(seen_by(&views, &Seat::new(PROPOSER.role)))),
             Event::Replied(reply) if reply.seat.role == PROPOSER.role => {
-                let values =
-                    [("observation", self.observation.as_str()), ("proposal", reply.last_line())];
+                let proposal = conclusion(reply.answer());
+                let values = [("observation", self.observation.as_str()), ("proposal", proposal)];
                 Ok(Step::ask(self.player.request(0, &values)))
             }
             Event::Replied(reply) => Ok(self.kinds.act(&reply.seat, reply.answer())),

@@ -1,0 +1,176 @@
+//! A session whose roles and environment say what a test has them say.
+
+use std::collections::VecDeque;
+
+use crate::preset::LANGUAGE_MODEL;
+use crate::settings::{self, defaults};
+use crate::tool::RUN;
+use crate::types::{ActionKind, Move, Part, Seat, Status, Value};
+use crate::workflow::{
+    Author, Briefing, Consequence, Directive, Event, Message, Reply, Request, ResultOfMove,
+    Returned, Tool, View, Workflow,
+};
+
+/// What is said of every kind of action.
+const SUMMARY: &str = "some text";
+/// Turns of each seat.
+const TURNS: u32 = 9;
+
+/// A workflow at work. Its session is saved and resumed behind every step, so
+/// that what it does not save is lost.
+///
+/// # Panics
+/// Every method does where the workflow has a problem, or asks, acts or calls when
+/// the test expects something else.
+pub struct Rehearsal<W> {
+    session: W,
+    directive: Directive,
+    due: VecDeque<Request>,
+    answers: u32,
+    moments: u32,
+}
+
+impl<W: Workflow> Rehearsal<W> {
+    /// Begin beside an environment with these kinds of action, with these settings
+    /// over the defaults.
+    pub fn begin(kinds: &[&str], chosen: &[(&str, Value)]) -> Self {
+        Rehearsal::with(
+            kinds,
+            chosen.iter().map(|(name, value)| ((*name).to_owned(), value.clone())),
+        )
+    }
+
+    /// Begin so as language models play: with the preset for them below the
+    /// settings.
+    pub fn of_language_models(kinds: &[&str], chosen: &[(&str, Value)]) -> Self {
+        let presets = W::describe().presets();
+        let preset = presets.into_iter().find(|preset| preset.name == LANGUAGE_MODEL);
+        let preset = preset.expect("a preset for language models").settings;
+        let told = preset.lines().map(|line| {
+            let (name, value) = line.split_once(" = ").expect("a value");
+            let text: String = serde_json::from_str(value).expect("a text");
+            (name.to_owned(), Value::Text(text))
+        });
+        let chosen = chosen.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
+        Rehearsal::with(kinds, told.chain(chosen))
+    }
+
+    fn with(kinds: &[&str], chosen: impl Iterator<Item = (String, Value)>) -> Self {
+        let actions = kinds
+            .iter()
+            .map(|&name| ActionKind { name: name.to_owned(), summary: SUMMARY.to_owned() });
+        let declared = W::describe().settings;
+        let settings = chosen.fold(defaults(&declared), |all, (name, value)| {
+            assert!(declared.iter().any(|one| one.name == name), "there is no setting `{name}`");
+            settings::with(all, &name, value)
+        });
+        let run =
+            Tool { name: RUN.to_owned(), summary: String::new(), parameters: "{}".to_owned() };
+        let briefing = Briefing {
+            environment: "rehearsal".to_owned(),
+            rules: vec![(None, "Rules.".to_owned())],
+            actions: actions.collect(),
+            settings,
+            max_turns: TURNS,
+            tools: vec![run],
+            revealed: None,
+        };
+        W::configure(&briefing.settings, &briefing.actions).expect("settings that suit");
+        let session = W::start(&briefing).expect("a session");
+        let due = VecDeque::new();
+        let mut begun =
+            Rehearsal { session, directive: Directive::Wait, due, answers: 0, moments: 0 };
+        let views = begun.views();
+        begun.advance(Event::Begun(views));
+        begun
+    }
+
+    /// The seat, which is asked, says this.
+    pub fn says(&mut self, seat: impl Into<Seat>, text: &str) -> &mut Self {
+        let (seat, request) = (seat.into(), self.due.pop_front().expect("nobody is asked"));
+        assert_eq!(request.seat, seat, "somebody else is asked");
+        let (answer, thread) = (self.answers, request.thread);
+        self.answers += 1;
+        self.advance(Event::Replied(Reply {
+            seat,
+            answer,
+            thread,
+            text: text.to_owned(),
+            complete: true,
+        }))
+    }
+
+    /// What is done was accepted or not, move for move, and this is said of it.
+    pub fn becomes(&mut self, results: &[(bool, &str)]) -> &mut Self {
+        let moves = self.acts();
+        assert_eq!(moves.len(), results.len(), "moves are {moves:?}");
+        let result = |(one, (accepted, feedback)): (&Move, &(bool, &str))| ResultOfMove {
+            seat: one.seat.clone(),
+            accepted: *accepted,
+            feedback: (*feedback).to_owned(),
+        };
+        let results = moves.iter().zip(results).map(result).collect();
+        let (views, status) = (self.views(), Status::Ongoing);
+        self.advance(Event::Acted(Consequence { results, views, revealed: None, status }))
+    }
+
+    /// The programs that are run end well or not, with this output.
+    pub fn returns(&mut self, runs: &[(bool, &str)]) -> &mut Self {
+        let Directive::Call(calls) = &self.directive else { panic!("nothing is called") };
+        assert_eq!(calls.len(), runs.len(), "calls are {calls:?}");
+        let returned = calls.iter().zip(runs).map(|(call, (succeeded, wrote))| Returned {
+            seat: call.seat.clone(),
+            tool: call.tool.clone(),
+            succeeded: *succeeded,
+            answer: serde_json::json!({ "stdout": wrote, "stderr": wrote }).to_string(),
+        });
+        let returned = returned.collect();
+        self.advance(Event::Returned(returned))
+    }
+
+    /// What is done now.
+    pub fn acts(&self) -> Vec<Move> {
+        let Directive::Act(moves) = &self.directive else { panic!("nothing is done") };
+        moves.clone()
+    }
+
+    /// What the seat, which is asked, is told now.
+    pub fn told(&self, seat: impl Into<Seat>) -> String {
+        self.prompt(seat).last().expect("a message").text()
+    }
+
+    /// What a seat, which is asked, is to remember: its own turns, as it was told
+    /// and as it said.
+    pub fn history(&self, seat: impl Into<Seat>) -> Vec<(String, String)> {
+        let prompt = self.prompt(seat);
+        let between = &prompt[1..prompt.len() - 1];
+        let turn = |pair: &[Message]| {
+            assert_eq!((pair[0].author, pair[1].author), (Author::User, Author::Assistant));
+            (pair[0].text(), pair[1].text())
+        };
+        between.chunks(2).map(turn).collect()
+    }
+
+    /// The messages to the seat, which is asked.
+    pub fn prompt(&self, seat: impl Into<Seat>) -> Vec<Message> {
+        let seat = seat.into();
+        let asked = self.due.iter().find(|request| request.seat == seat);
+        asked.expect("the seat is not asked").messages.clone()
+    }
+
+    fn views(&mut self) -> Vec<View> {
+        self.moments += 1;
+        vec![View { seat: None, parts: vec![Part::Text(format!("seen {}", self.moments))] }]
+    }
+
+    fn advance(&mut self, event: Event) -> &mut Self {
+        let step = self.session.advance(event).expect("a step");
+        let saved = self.session.save().expect("a state that can be saved");
+        self.session = W::resume(&saved).expect("a session that is resumed");
+        if let Directive::Ask(requests) = &step.directive {
+            self.due.extend(requests.iter().cloned());
+        }
+        self.directive = step.directive;
+        self
+    }
+}

@@ -1,0 +1,24 @@
+//! What the designer and its team are told.
+
+use designer::Designer;
+use plugin_sdk::testing::Rehearsal;
+
+#[test]
+fn the_designer_is_told_why_its_design_was_not_read_and_its_team_is_not() {
+    let mut team = Rehearsal::<Designer>::of_language_models(&["moves"], &[]);
+    team.says("designer", "I would ask Ann.");
+    let told = team.told("executor");
+    assert!(told.starts_with("seen 1\n\nTurns left"), "{told}");
+    team.says("executor", "D").becomes(&[(false, "There is a wall.")]);
+    let told = team.told("designer");
+    assert!(told.contains("last answer: It cannot be read") && !told.contains("wall"), "{told}");
+    let design = r#"{"team": [{"name": "a", "task": "Go."}], "order": ["a", "a"]}"#;
+    team.says("designer", design);
+    let told = team.told("executor");
+    assert!(told.contains("Your task: Go.\n\nWhat became") && told.contains("wall"), "{told}");
+    team.says("executor", "U");
+    let told = team.told("executor");
+    assert!(told.contains("The member before you said:\nU"), "{told}");
+    team.says("executor", "U").becomes(&[(true, "")]);
+    assert!(!team.told("designer").contains("last answer"), "{}", team.told("designer"));
+}

@@ -1,0 +1,25 @@
+//! What the three are told.
+
+use generator_verifier_refiner::GeneratorVerifierRefiner;
+use plugin_sdk::testing::Rehearsal;
+
+#[test]
+fn each_is_told_what_became_of_its_own_answer() {
+    let kinds = ["moves", "plan"];
+    let mut team =
+        Rehearsal::<GeneratorVerifierRefiner>::of_language_models(&kinds, &[("history", 1.into())]);
+    team.says("generator", "D").becomes(&[(false, "There is a wall.")]);
+    let told = team.told("verifier");
+    assert!(told.starts_with("seen 1\n\nThe generator's answer:\nD\n\nTurns"), "{told}");
+    team.says("verifier", "It is wrong.");
+    let told = team.told("refiner");
+    assert!(told.contains("answer:\nD\n\nThe verifier's verdict:\nIt is wrong.\n\nT"), "{told}");
+    team.says("refiner", "U").becomes(&[(false, "There is a tree.")]);
+    let told = team.told("generator");
+    assert!(told.contains("in full: There is a wall.") && !told.contains("tree"), "{told}");
+    team.says("generator", "R").becomes(&[(true, "")]);
+    assert_eq!(team.history("verifier")[0].1, "It is wrong.");
+    team.says("verifier", "Fine.");
+    let told = team.told("refiner");
+    assert!(told.contains("in full: There is a tree.") && !told.contains("wall"), "{told}");
+}

@@ -1,0 +1,26 @@
+//! What the planner and the workers are told.
+
+use planner_workers::PlannerWorkers;
+use plugin_sdk::testing::Rehearsal;
+
+type Team = Rehearsal<PlannerWorkers>;
+
+#[test]
+fn a_worker_knows_its_own_conversation_and_of_none_before() {
+    let mut team = Team::of_language_models(&["moves"], &[("history", 4.into())]);
+    team.says("planner", "Go up.\nGo down.");
+    let told = team.told("worker");
+    assert!(told.contains("The instruction: Go up.") && told.ends_with("included: 2"), "{told}");
+    team.says("worker", "U").becomes(&[(false, "There is a wall.")]);
+    let told = team.told("worker");
+    assert!(told.contains("There is a wall.") && told.ends_with("included: 1"), "{told}");
+    assert_eq!(team.history("worker").len(), 1);
+    team.says("worker", "**Done.**");
+    let told = team.told("worker");
+    assert!(told.contains("The instruction: Go down.") && told.ends_with("included: 2"), "{told}");
+    assert!(!told.contains("wall") && team.history("worker").is_empty(), "{told}");
+    team.says("worker", "D").becomes(&[(true, "")]).says("worker", "done");
+    assert!(!team.told("planner").contains("wall"), "{}", team.told("planner"));
+    assert_eq!(team.history("planner")[0].1, "Go up.\nGo down.");
+    assert!(team.told("planner").ends_with("included: 8"));
+}

@@ -1,0 +1,19 @@
+//! What the two are told.
+
+use plugin_sdk::testing::Rehearsal;
+use reasoner_tool::ReasonerTool;
+
+#[test]
+fn each_is_told_what_became_of_its_own_answer() {
+    let mut team = Rehearsal::<ReasonerTool>::of_language_models(&["answer", "plan"], &[]);
+    team.says("reasoner", "It is\n```\n4\n```").says("tool", "print(five)");
+    team.returns(&[(false, "NameError: five")]).becomes(&[(true, "A number."), (false, "None.")]);
+    let [reasoner, tool] = ["reasoner", "tool"].map(|role| team.told(role));
+    assert!(reasoner.contains("these. reasoner: 4 tool:"), "{reasoner}");
+    assert!(reasoner.contains("answer: A number.") && !reasoner.contains("five"), "{reasoner}");
+    assert!(tool.contains("The program failed: NameError: five"), "{tool}");
+    assert!(tool.contains("None.") && !tool.contains("A number."), "{tool}");
+    // A fenced answer agrees with the same one without a fence.
+    team.says("reasoner", "```\n4\n```").says("tool", "print(4)").returns(&[(true, "4")]);
+    assert_eq!(team.becomes(&[(true, ""), (true, "")]).acts()[0].action.kind, "answer");
+}

@@ -1,0 +1,18 @@
+//! What the two are told.
+
+use plugin_sdk::testing::Rehearsal;
+use searcher_reasoner::SearcherReasoner;
+
+#[test]
+fn each_is_told_what_became_of_its_own_answer() {
+    let mut team = Rehearsal::<SearcherReasoner>::of_language_models(&["query", "answer"], &[]);
+    team.says("searcher", "Rome").becomes(&[(false, "Nothing was found.")]);
+    assert!(!team.told("reasoner").contains("Nothing"), "{}", team.told("reasoner"));
+    team.says("reasoner", "I lack a date.\n`More.`");
+    assert!(team.told("searcher").contains("in full: Nothing was found."));
+    team.says("searcher", "Rome date").becomes(&[(true, "")]);
+    team.says("reasoner", "753").becomes(&[(false, "Wrong.")]);
+    assert!(!team.told("searcher").contains("Wrong"), "{}", team.told("searcher"));
+    team.says("searcher", "Rome").becomes(&[(true, "")]);
+    assert!(team.told("reasoner").contains("in full: Wrong."), "{}", team.told("reasoner"));
+}

@@ -1,0 +1,31 @@
+//! What the two are told.
+
+use plugin_sdk::testing::Rehearsal;
+use solver_verifier::SolverVerifier;
+
+type Team = Rehearsal<SolverVerifier>;
+
+#[test]
+fn the_solver_is_told_of_its_proposal_and_the_verifier_is_not() {
+    let mut team = Team::of_language_models(&["moves", "plan"], &[("history", 1.into())]);
+    assert!(!team.told("solver").contains("accept"), "{}", team.told("solver"));
+    team.says("solver", "D").becomes(&[(false, "There is a wall.")]);
+    let told = team.told("verifier");
+    assert!(told.starts_with("seen 1\n\nThe solver's answer:\nD\n\n"), "{told}");
+    assert!(!told.contains("wall"), "{told}");
+    team.says("verifier", "reject: a wall is there");
+    let told = team.told("solver");
+    let criticized = "Your last answer:\nD\n\nThe verifier did not accept it:\nreject: a wall";
+    assert!(told.contains(criticized) && told.contains("in full: There is a wall."), "{told}");
+    assert_eq!(team.history("solver")[0].1, "D");
+    team.says("solver", "U").becomes(&[(true, "")]);
+    assert_eq!(team.history("verifier")[0].1, "reject: a wall is there");
+    assert_eq!(team.says("verifier", "I agree.\n**Accept.**").acts()[0].action.text, "U");
+}
+
+#[test]
+fn a_tiny_policy_is_told_as_before() {
+    let mut team = Team::begin(&["moves", "plan"], &[]);
+    team.says("solver", "D").becomes(&[(false, "There is a wall.")]).says("verifier", "reject U");
+    assert_eq!(team.told("solver"), "seen 1 criticism D reject U");
+}
