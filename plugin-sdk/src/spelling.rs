@@ -57,6 +57,34 @@ fn all_words<T: Copy>(text: &str, words: &[Word<'_, T>]) -> Result<Vec<T>, Unrea
     Ok(found)
 }
 
+/// The words of a list in small letters, however it is written: with commas or
+/// numbers, in brackets, quotes or backticks, with spaces around `=`, and with a
+/// period at its end.
+///
+/// ```
+/// use plugin_sdk::spelling::listed;
+///
+/// assert_eq!(listed("1. `R1C2 = 3`\n2. `r1c3-`."), ["r1c2=3", "r1c3-"]);
+/// ```
+pub fn listed(text: &str) -> Vec<String> {
+    let between = |letter: char| letter.is_whitespace() || BETWEEN.contains(letter);
+    let words = |line: &str| {
+        let parts: Vec<&str> = line.split('=').map(str::trim).collect();
+        let line = parts.join("=").to_lowercase();
+        let words = line.split(between).map(|word| word.trim_end_matches('.').to_owned());
+        words.filter(|word| !word.is_empty()).collect::<Vec<String>>()
+    };
+    text.lines().flat_map(|line| words(unmarked(line.trim()))).collect()
+}
+
+/// A line without what makes it an entry of a list: `- `, `* ` or `12. `.
+fn unmarked(line: &str) -> &str {
+    let rest = line.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    let mark: &[char] = if rest.len() < line.len() { &['.', ')'] } else { &['-', '*'] };
+    let entry = rest.strip_prefix(mark).filter(|entry| entry.starts_with(char::is_whitespace));
+    entry.unwrap_or(line)
+}
+
 /// What a word means, or each of its letters.
 fn meaning<T: Copy>(word: &str, words: &[Word<'_, T>]) -> Option<Vec<T>> {
     let spelled = words.iter().find(|(_, name, _)| name.eq_ignore_ascii_case(word));
