@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::environment::Description;
 use crate::reading;
 use crate::settings::{SettingError, Settings};
-use crate::types::{Configured, Extra, Setting};
+use crate::types::{Action, Configured, Extra, Setting};
 use crate::unreadable::Unreadable;
 
 const SETTING: &str = "format";
@@ -80,6 +80,19 @@ impl Format {
             Format::Json => "in JSON, as the text in `{\"answer\": \"…\"}`",
         };
         format!("{} An answer counts only {form}.", rules.trim_end())
+    }
+
+    /// The action, written in this form: what an expert says.
+    #[must_use]
+    pub fn written(self, Action { kind, text }: Action) -> Action {
+        let text = match self {
+            Format::Any | Format::LastLine => text,
+            Format::Tagged => format!("<{ANSWER}>{text}</{ANSWER}>"),
+            Format::Boxed => format!("{}{text}}}", reading::BOX),
+            Format::Fenced => format!("```\n{text}\n```"),
+            Format::Json => serde_json::json!({ ANSWER: text }).to_string(),
+        };
+        Action { kind, text }
     }
 
     /// What `parse` makes of the answer in a text, by the action's kind.
@@ -226,6 +239,14 @@ mod tests {
             );
         }
         assert_eq!(Format::Any.asked_for("Rules.".to_owned()), "Rules.");
+    }
+
+    #[test]
+    fn what_is_written_in_a_form_is_read_in_it() {
+        for format in Format::ALL {
+            let Action { kind, text } = format.written(Action::new("moves", "D D"));
+            assert_eq!((kind.as_str(), read(format, &text).as_deref()), ("moves", Ok("D D")));
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ const WRAPPING: [char; 4] = ['`', '*', '"', '$'];
 const LABELS: [&str; 4] = ["final answer:", "answer:", "moves:", "plan:"];
 /// What an answer is called between its tags.
 const TAG: &str = "answer";
-const BOX: &str = "\\boxed{";
+pub(crate) const BOX: &str = "\\boxed{";
 
 /// What `parse` makes of what is [`marked`], of the text, of its last code
 /// block, of its last lines together, or of the last line that it can read; the

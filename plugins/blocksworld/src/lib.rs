@@ -142,7 +142,7 @@ impl Environment for Blocksworld {
     fn demonstrate(&self, _seat: &Seat) -> Option<Action> {
         let way = shortest_way(&self.stacks, &self.goal, self.moves_per_turn);
         let words: Vec<String> = way.into_iter().map(notation::word).collect();
-        Some(Action::new("moves", words.join(" ")))
+        Some(self.format.written(Action::new("moves", words.join(" "))))
     }
 
     fn save(&self) -> Option<Vec<u8>> {

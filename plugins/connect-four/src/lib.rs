@@ -171,7 +171,7 @@ impl Environment for ConnectFour {
             return None;
         }
         let column = search::best(&self.board, EXPERT_PLIES)?;
-        Some(Action::new("moves", (column + 1).to_string()))
+        Some(self.format.written(Action::new("moves", (column + 1).to_string())))
     }
 
     fn save(&self) -> Option<Vec<u8>> {

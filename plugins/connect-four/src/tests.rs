@@ -70,7 +70,7 @@ fn three_mistakes_lose_the_game() {
     assert_eq!(told[0], "This is not the number of one column.");
     assert_eq!(told[1], "There is no room in column 99.");
     let worths = outcomes.each_ref().map(|one| one.for_team() + one.for_mover(0));
-    assert_eq!(worths, [UNREADABLE, ILLEGAL, UNREADABLE - WON]);
+    assert_eq!(worths, [1.25 * UNREADABLE, ILLEGAL, 1.25 * UNREADABLE - WON]);
     assert_eq!(outcomes.map(|one| one.status)[1..], [Status::Ongoing, Status::Failed]);
 }
 

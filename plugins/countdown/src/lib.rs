@@ -178,7 +178,7 @@ impl Environment for Countdown {
 
     fn demonstrate(&self, _seat: &Seat) -> Option<Action> {
         let way = self.known.clone().or_else(|| search::solve(&self.puzzle, self.all))?;
-        Some(Action::new("answer", way))
+        Some(self.format.written(Action::new("answer", way)))
     }
 
     fn reveal(&self) -> Option<String> {
@@ -276,7 +276,7 @@ mod tests {
     fn mistakes_cost_and_say_why_and_the_target_ends_the_episode() {
         let mut game = record();
         for (text, worth_of_it, told) in [
-            ("it is hard", -0.3, "`i` has no place in the expression."),
+            ("it is hard", -0.38, "`i` has no place in the expression."),
             ("25 + 7", -0.2, "3 is not used."),
             ("3 + 7 + 25", -0.1, "This is 35, not 46."),
         ] {
@@ -300,7 +300,7 @@ mod tests {
         let mut game = record();
         let worths = ["3 + 7 + 25", "25 + 7 * 3", "25 + 7 * 3", "", "25 + 3 * 7"]
             .map(|plan| worth(&act(&mut game, "plan", plan)));
-        assert_eq!(worths, [-0.1, 0.5, 0.0, -0.8, 0.5]);
+        assert_eq!(worths, [-0.1, 0.5, 0.0, -0.88, 0.5]);
         assert_eq!(game.attempts, 4);
     }
 

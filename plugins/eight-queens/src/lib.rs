@@ -175,10 +175,10 @@ impl Environment for EightQueens {
             let missing = full.queens().filter(|&cell| !self.board.has(cell));
             let words: Vec<String> =
                 missing.take(self.edits_per_turn).map(|cell| word(cell, "=Q")).collect();
-            return Some(Action::new("fill", words.join(" ")));
+            return Some(self.format.written(Action::new("fill", words.join(" "))));
         }
         let last = self.board.queens().filter(|&cell| !self.given.has(cell)).last()?;
-        Some(Action::new("erase", word(last, "-")))
+        Some(self.format.written(Action::new("erase", word(last, "-"))))
     }
 
     fn save(&self) -> Option<Vec<u8>> {

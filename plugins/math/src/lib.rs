@@ -118,14 +118,13 @@ impl Environment for Math {
     }
 
     fn demonstrate(&self, _seat: &Seat) -> Option<Action> {
-        Some(Action::new(
-            "answer",
-            match self.form {
-                Form::Words => digits::spell(&self.question.gold),
-                Form::Text => format!("\\boxed{{{}}}", self.question.gold),
-                Form::Plain => self.question.gold.clone(),
-            },
-        ))
+        let gold = &self.question.gold;
+        let text = match (self.form, self.format) {
+            (Form::Words, _) => digits::spell(gold),
+            (Form::Text, Format::Any) => format!("\\boxed{{{gold}}}"),
+            (Form::Text | Form::Plain, _) => gold.clone(),
+        };
+        Some(self.format.written(Action::new("answer", text)))
     }
 
     fn reveal(&self) -> Option<String> {

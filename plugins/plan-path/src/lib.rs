@@ -185,7 +185,7 @@ impl Environment for PlanPath {
     fn demonstrate(&self, _seat: &Seat) -> Option<Action> {
         let path = self.board.shortest_path(self.here, self.moves_per_turn);
         let words: Vec<&str> = path.into_iter().map(Move::word).collect();
-        Some(Action::new("moves", words.join(" ")))
+        Some(self.format.written(Action::new("moves", words.join(" "))))
     }
 
     fn save(&self) -> Option<Vec<u8>> {

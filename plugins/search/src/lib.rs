@@ -176,10 +176,10 @@ impl Environment for Search {
         let untried = next.and_then(|texts| {
             texts.into_iter().find(|text| !self.queries.contains(&text.to_lowercase()))
         });
-        Some(match untried {
+        Some(self.format.written(match untried {
             Some(query) => Action::new("query", query),
             None => Action::new("answer", format!("{ANSWER} {}", self.question.answers[0])),
-        })
+        }))
     }
 
     fn reveal(&self) -> Option<String> {

@@ -194,7 +194,7 @@ impl Environment for Sokoban {
         let solver = Solver::new(&self.level);
         let Verdict::Solved(way) = solver.solve_somehow(&self.here) else { return None };
         let words = way.into_iter().take(self.moves_per_turn).map(Move::word);
-        Some(Action::new("moves", words.collect::<Vec<_>>().join(" ")))
+        Some(self.format.written(Action::new("moves", words.collect::<Vec<_>>().join(" "))))
     }
 
     fn save(&self) -> Option<Vec<u8>> {

@@ -180,7 +180,10 @@ impl Environment for Sudoku {
         let erases = matches!(edits.first(), Some(Edit::Erase(_)));
         let words: Vec<String> =
             edits.into_iter().map(|edit| edit.word(self.game.board().size())).collect();
-        Some(Action::new(if erases { "erase" } else { "fill" }, words.join(" ")))
+        Some(
+            self.format
+                .written(Action::new(if erases { "erase" } else { "fill" }, words.join(" "))),
+        )
     }
 
     fn save(&self) -> Option<Vec<u8>> {
@@ -355,12 +358,12 @@ mod tests {
         for (kind, text, worth_of_it, feedback) in [
             ("fill", "r1c3=3 r1c4=3", 0.07, "3 is no candidate of `r1c4`."),
             ("fill", "r1c1=2", -0.1, "`r1c1` is not empty."),
-            ("fill", "r1c1=7", -0.3, "`r1c1=7` is not an edit."),
-            ("fill", "", -0.3, "No edits were given, not even `pass`."),
+            ("fill", "r1c1=7", -0.38, "`r1c1=7` is not an edit."),
+            ("fill", "", -0.38, "No edits were given, not even `pass`."),
             ("fill", "r1c3=3 r1c4=4 r2c4=2", -0.3, "3 edits are more than 2."),
             ("erase", "r1c1-", -0.1, "`r1c1` is a clue."),
             ("erase", "r1c3=3", -0.3, "Digits can be erased here, not written."),
-            ("grid", "1 2 3 4", -0.3, "This is not a board of 16 digits."),
+            ("grid", "1 2 3 4", -0.38, "This is not a board of 16 digits."),
             ("grid", "2234 3412 2143 4321", -0.1, "`r1c1` is given as 1."),
         ] {
             let outcome = act(&mut start(), kind, text);

@@ -141,7 +141,7 @@ impl Environment for TowerOfHanoi {
     fn demonstrate(&self, _seat: &Seat) -> Option<Action> {
         let way = Route::new(&self.pegs, self.target).way(&self.pegs, self.moves_per_turn);
         let words: Vec<String> = way.into_iter().map(notation::word).collect();
-        Some(Action::new("moves", words.join(" ")))
+        Some(self.format.written(Action::new("moves", words.join(" "))))
     }
 
     fn save(&self) -> Option<Vec<u8>> {
