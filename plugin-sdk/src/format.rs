@@ -25,7 +25,7 @@ const BRACES: usize = 64;
 /// usual places; with any other one it counts there alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Format {
-    /// Wherever [`reading::last`] looks, or in the tags of its kind.
+    /// Wherever [`reading::last`] looks, in the tags of its kind, or in JSON.
     #[default]
     Any,
     /// `<answer>D D R</answer>`, or the action's kind in place of `answer`.
@@ -82,6 +82,12 @@ impl Format {
         format!("{} An answer counts only {form}.", rules.trim_end())
     }
 
+    /// The words of a language in which answers have this form: where one is asked
+    /// for, any, as a word of a vocabulary is neither a tag nor in a box.
+    pub fn words(self, vocabulary: Vec<String>) -> Vec<String> {
+        if self == Format::Any { vocabulary } else { Vec::new() }
+    }
+
     /// The action, written in this form: what an expert says.
     #[must_use]
     pub fn written(self, Action { kind, text }: Action) -> Action {
@@ -114,7 +120,12 @@ impl Format {
         match self {
             Format::Any => {
                 let tagged = reading::tagged(text, kind).map(|inside| parse(reading::bare(inside)));
-                tagged.and_then(Result::ok).map_or_else(|| reading::last(text, parse), Ok)
+                let inside = || parse(reading::bare(&in_json(kind, text)?)).ok();
+                let usual = || reading::last(text, &parse);
+                tagged
+                    .and_then(Result::ok)
+                    .map_or_else(usual, Ok)
+                    .or_else(|why| inside().ok_or(why))
             }
             _ => parse(reading::bare(&self.find(kind, text)?)),
         }

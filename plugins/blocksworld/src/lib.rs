@@ -97,7 +97,9 @@ impl Environment for Blocksworld {
         let moves: u32 = settings.integer("moves_per_turn")?;
         let view = View::from_word(settings.text("observation")?);
         let turns = (2 * blocks).div_ceil(moves) + 3;
-        Ok(Configuration::default().vocabulary(view.vocabulary(blocks as usize)).max_turns(turns))
+        Ok(Configuration::default()
+            .vocabulary(Format::of(settings)?.words(view.vocabulary(blocks as usize)))
+            .max_turns(turns))
     }
 
     fn start(task: &Task) -> Result<Self, Problem> {

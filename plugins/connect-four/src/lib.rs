@@ -104,8 +104,9 @@ impl Environment for ConnectFour {
         let view = View::from_word(settings.text("observation")?);
         // Each side fills half of the board, and may make mistakes.
         let turns = (shape.rows * shape.columns / 2) as u32 + u32::from(FAULTS);
-        let configuration =
-            Configuration::default().vocabulary(view.vocabulary(shape)).max_turns(turns);
+        let configuration = Configuration::default()
+            .vocabulary(Format::of(settings)?.words(view.vocabulary(shape)))
+            .max_turns(turns);
         Ok(match settings.text("opponent")? {
             "seat" => configuration.seats(&[FIRST, SECOND].map(Seat::new)),
             _ => configuration,

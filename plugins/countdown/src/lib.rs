@@ -101,7 +101,7 @@ impl Environment for Countdown {
         let configuration =
             Configuration::default().max_turns(settings.integer("attempts")?).takes_records();
         Ok(match settings.text("observation")? {
-            "list" => configuration.vocabulary(vocabulary(settings)?),
+            "list" => configuration.vocabulary(Format::of(settings)?.words(vocabulary(settings)?)),
             _ => configuration,
         })
     }

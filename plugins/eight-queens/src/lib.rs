@@ -105,7 +105,7 @@ impl Environment for EightQueens {
         let view = View::from_word(settings.text("observation")?);
         let turns = TURNS.max(size - given) as u32;
         let configuration = Configuration::default().takes_records().max_turns(turns);
-        Ok(configuration.vocabulary(view.vocabulary(size)))
+        Ok(configuration.vocabulary(Format::of(settings)?.words(view.vocabulary(size))))
     }
 
     fn start(task: &Task) -> Result<Self, Problem> {

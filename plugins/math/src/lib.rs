@@ -72,7 +72,9 @@ impl Environment for Math {
         draw::check(settings)?;
         let configuration = Configuration::default().max_turns(TURNS).private();
         Ok(match form(settings)? {
-            Form::Words => configuration.vocabulary(digits::vocabulary()),
+            Form::Words => {
+                configuration.vocabulary(Format::of(settings)?.words(digits::vocabulary()))
+            }
             Form::Text => configuration.takes_records(),
             Form::Plain => configuration,
         })

@@ -1,8 +1,7 @@
 //! Math keeps the contract, whatever is asked and however it is said.
 
 use math::Math;
-use plugin_sdk::environment::{Split, Task};
-use plugin_sdk::testing::{Native, Scope, check_forms};
+use plugin_sdk::testing::{Native, Scope};
 
 #[test]
 fn keeps_the_contract_in_every_form_and_kind() {
@@ -12,10 +11,4 @@ fn keeps_the_contract_in_every_form_and_kind() {
             scope.check_environment(&Native::<Math>::default()).assert_passed();
         }
     }
-}
-
-#[test]
-fn only_the_form_that_is_asked_for_counts_and_no_example_is_the_answer() {
-    let task = |seed| Task::of::<Math>(Split::Train, seed).with("observation", "text");
-    check_forms::<Math>((0..100).map(task));
 }

@@ -133,7 +133,9 @@ impl Environment for PlanPath {
         let [distance, moves] =
             [settings.integer("max_distance")?, settings.integer("moves_per_turn")?];
         let turns = usize::div_ceil(distance, moves).max(TURNS);
-        let configuration = Configuration::default().vocabulary(words).max_turns(turns as u32);
+        let configuration = Configuration::default()
+            .vocabulary(Format::of(settings)?.words(words))
+            .max_turns(turns as u32);
         Ok(if is_near { configuration.private() } else { configuration })
     }
 

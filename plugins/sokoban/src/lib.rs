@@ -132,7 +132,8 @@ impl Environment for Sokoban {
         let moves: usize = settings.integer("moves_per_turn")?;
         let turns = wanted.most_moves().div_ceil(moves).max(4);
         let configuration = Configuration::default().takes_records().max_turns(turns as u32);
-        Ok(configuration.vocabulary(view.vocabulary(i32::from(wanted.size()) - 1)))
+        Ok(configuration
+            .vocabulary(Format::of(settings)?.words(view.vocabulary(i32::from(wanted.size()) - 1))))
     }
 
     fn start(task: &Task) -> Result<Self, Problem> {

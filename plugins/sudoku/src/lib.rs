@@ -110,7 +110,8 @@ impl Environment for Sudoku {
         let (size, blanks) = puzzle::wanted(settings)?;
         let view = View::from_word(settings.text("observation")?);
         let words = if view == View::Text { Vec::new() } else { view::vocabulary(size) };
-        let configuration = Configuration::default().takes_records().vocabulary(words);
+        let configuration =
+            Configuration::default().takes_records().vocabulary(Format::of(settings)?.words(words));
         let configuration = configuration.max_turns(TURNS.max(blanks) as u32);
         match settings.text("sight")? {
             "split" if view != View::Marks => {

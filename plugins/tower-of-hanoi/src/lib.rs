@@ -86,7 +86,10 @@ impl Environment for TowerOfHanoi {
         let moves: u32 = settings.integer("moves_per_turn")?;
         let words = View::from_word(settings.text("observation")?).vocabulary(discs as usize, pegs);
         let turns = (1_u32 << discs).div_ceil(moves) + 3;
-        Ok(Configuration::default().vocabulary(words).max_turns(turns).takes_records())
+        Ok(Configuration::default()
+            .vocabulary(Format::of(settings)?.words(words))
+            .max_turns(turns)
+            .takes_records())
     }
 
     fn start(task: &Task) -> Result<Self, Problem> {
