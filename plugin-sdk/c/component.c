@@ -494,7 +494,7 @@ static const void *step_to(const Step *step) {
 
 static Reply reply_from(const uint32_t *p) {
   const char *whole = (const char *)p[6];
-  return (Reply){.seat = {(const char *)p[0], p[2]}, .answer = p[3], .said = answer_of(whole),
+  return (Reply){.seat = {(const char *)p[0], p[2]}, .answer = p[3], .said = answer_of(whole, p[8]),
                  .whole = whole, .thread = (const char *)p[4], .complete = p[8]};
 }
 

@@ -184,14 +184,14 @@ const char *read_last(const char *given, Parse *parse, void *into) {
   return parse(copy_text(last.start, last.length), into);
 }
 
-const char *answer_of(const char *given) {
+const char *answer_of(const char *given, bool complete) {
   Span text = {given, strlen(given)};
   const char *thought = last_in(text, "</think>");
   if (thought) {
     thought += strlen("</think>");
     text = (Span){thought, (size_t)(given + text.length - thought)};
-  } else if (begins(trim(text, ""), "<think>"))
-    return "";
+  }
   text = trim(text, "");
+  if (!complete || begins(text, "<think>")) return "";
   return copy_text(text.start, text.length);
 }

@@ -196,7 +196,7 @@ const Step *hears_begun(Talk **talk, const char *observation) {
 
 const Step *hears_reply(Talk **talk, const char *role, const char *said) {
   Step *step = next_step(talk);
-  const Reply reply = {{role, 0}, 0, answer_of(said), said, "", true};
+  const Reply reply = {{role, 0}, 0, answer_of(said, true), said, "", true};
   troupe_workflow.table->replied(session_of(*talk), &reply, step);
   no_problem();
   return step;

@@ -194,7 +194,7 @@ export function last<T>(text: string, parse: (passage: string) => T): T;
 export function marked(text: string): string | null;
 export function finalAnswer(text: string): string;
 export function program(text: string): string;
-export function answerOf(text: string): string;
+export function answerOf(text: string, complete?: boolean): string;
 export function words(text: string): string[];
 
 export const log: Record<'debug' | 'info' | 'warning', (line: string) => void>;

@@ -46,7 +46,7 @@
 //!
 //!     fn act(&mut self, _seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
 //!         let Ok(number) = action.text.trim().parse::<u32>() else {
-//!             return Ok(Outcome::rejected("This is not a number.").local("unreadable", -0.3));
+//!             return Ok(Outcome::unreadable("This is not a number.", -0.3));
 //!         };
 //!         if number == self.secret {
 //!             return Ok(Outcome::accepted().team("found", 1.0).solved());
@@ -96,6 +96,7 @@ pub mod conclusion;
 mod description;
 pub mod environment;
 mod export;
+pub mod format;
 pub mod interpreter;
 mod kinds;
 mod memory;
@@ -116,9 +117,11 @@ pub mod state;
 pub mod testing;
 pub mod tool;
 pub mod types;
+pub mod unreadable;
 pub mod workflow;
 
 pub use environment::Environment;
+pub use format::Format;
 pub use interpreter::Interpreter;
 pub use kinds::Kinds;
 pub use preset::Preset;
@@ -127,6 +130,7 @@ pub use random::Random;
 pub use rendering::Rendered;
 pub use settings::{SettingError, Settings};
 pub use types::{Domain, Seat, Setting, Value};
+pub use unreadable::Unreadable;
 pub use workflow::Workflow;
 
 /// Fail with a sentence unless something holds.

@@ -8,9 +8,9 @@ const BYTES: usize = 64 << 10;
 const WRAPPING: [char; 4] = ['`', '*', '"', '$'];
 /// What may stand before an answer, in small letters.
 const LABELS: [&str; 4] = ["final answer:", "answer:", "moves:", "plan:"];
-/// What may stand around an answer.
-const TAGS: (&str, &str) = ("<answer>", "</answer>");
-const BOX: &str = "\\boxed{";
+/// What an answer is called between its tags.
+const TAG: &str = "answer";
+pub(crate) const BOX: &str = "\\boxed{";
 
 /// What `parse` makes of what is [`marked`], of the text, of its last code
 /// block, of its last lines together, or of the last line that it can read; the
@@ -25,7 +25,7 @@ const BOX: &str = "\\boxed{";
 /// }
 /// assert!(reading::last("seven", number).is_err());
 /// ```
-pub fn last<T>(text: &str, parse: impl Fn(&str) -> Result<T, String>) -> Result<T, String> {
+pub fn last<T, E>(text: &str, parse: impl Fn(&str) -> Result<T, E>) -> Result<T, E> {
     let text = end(text.trim());
     let read =
         |passage| Some(bare(passage)).filter(|passage| !passage.is_empty()).map(&parse)?.ok();
@@ -56,19 +56,25 @@ pub fn bare(text: &str) -> &str {
 /// What was marked as the answer, the last time: `<answer>7</answer>` or
 /// `\boxed{7}`.
 pub fn marked(text: &str) -> Option<&str> {
-    let tagged = text.rfind(TAGS.1).and_then(|end| {
-        let start = text[..end].rfind(TAGS.0)? + TAGS.0.len();
-        Some(&text[start..end])
-    });
-    tagged.or_else(|| {
-        let inside = &text[text.rfind(BOX)? + BOX.len()..];
-        let mut depth = 1;
-        let end = inside.find(|letter| {
-            depth += i32::from(letter == '{') - i32::from(letter == '}');
-            depth == 0
-        })?;
-        Some(&inside[..end])
-    })
+    tagged(text, TAG).or_else(|| boxed(text))
+}
+
+/// What stands between the tags of this name, the last time.
+pub fn tagged<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    let before = &text[..text.rfind(&format!("</{name}>"))?];
+    let tag = format!("<{name}>");
+    Some(&before[before.rfind(&tag)? + tag.len()..])
+}
+
+/// What stands in a box, the last time.
+pub fn boxed(text: &str) -> Option<&str> {
+    let inside = &text[text.rfind(BOX)? + BOX.len()..];
+    let mut depth = 1;
+    let end = inside.find(|letter| {
+        depth += i32::from(letter == '{') - i32::from(letter == '}');
+        depth == 0
+    })?;
+    Some(&inside[..end])
 }
 
 /// The text, if it is long only the lines at its end, so that reading is bounded.

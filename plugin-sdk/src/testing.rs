@@ -6,6 +6,7 @@
 //! same checks.
 
 mod environment;
+mod forms;
 mod lazy;
 mod native;
 mod pace;
@@ -19,6 +20,7 @@ mod walk;
 mod workflow;
 
 pub use environment::{EnvironmentUnderTest, EpisodeUnderTest};
+pub use forms::check_forms;
 pub use lazy::{Earned, Table, Voice};
 pub use native::Native;
 pub use rehearsal::Rehearsal;

@@ -282,15 +282,13 @@ const THOUGHT: &str = "</think>";
 const THINKS: &str = "<think>";
 
 impl Reply {
-    /// What the role says when it has thought: what follows `</think>`, or all of
-    /// it. Of thinking that came to no end nothing counts.
+    /// What the role says when it has thought: what follows the last `</think>`,
+    /// or all of it, also where the prompt had opened the thought. Of thinking
+    /// that came to no end nothing counts, nor of an answer that the limit cut:
+    /// what was to follow could have said otherwise.
     pub fn answer(&self) -> &str {
-        let said = match self.text.rsplit_once(THOUGHT) {
-            Some((_, said)) => said,
-            None if self.text.trim_start().starts_with(THINKS) => "",
-            None => &self.text,
-        };
-        said.trim()
+        let said = self.text.rsplit_once(THOUGHT).map_or(&*self.text, |(_, said)| said).trim();
+        if self.complete && !said.starts_with(THINKS) { said } else { "" }
     }
 
     /// The last line that is not blank: what a role that may think aloud first
@@ -378,6 +376,15 @@ mod tests {
         assert_eq!(reply("<think>U?</think>\n\nD D\n").answer(), "D D");
         assert_eq!(reply("U?</think>first\nD").last_line(), "D");
         assert_eq!(reply("<think>U U U").answer(), "");
+        assert_eq!(reply("U?</think>D<think>R?</think> <think>U U").answer(), "");
         assert_eq!(reply(" a\nb ").answer(), "a\nb");
+    }
+
+    #[test]
+    fn what_the_limit_cut_is_no_answer() {
+        for text in ["D D", "<think>U?</think>D D", "<think>U?</think>", "U?</think>D\nD"] {
+            let cut = Reply { complete: false, ..reply(text) };
+            assert_eq!((cut.answer(), cut.last_line()), ("", ""), "{text}");
+        }
     }
 }

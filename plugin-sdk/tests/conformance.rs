@@ -192,6 +192,7 @@ const CREDITS_NOBODY: u8 = 8;
 const CREDITS_WHAT_IS_NOT_OPEN: u8 = 9;
 const CALLS_NOBODY: u8 = 10;
 const ASKS_FOR_NOBODY: u8 = 11;
+const ACTS_ON_WHAT_WAS_CUT: u8 = 12;
 
 /// Two voters who answer at the same time; the second one's answer counts.
 #[derive(Serialize, Deserialize)]
@@ -233,7 +234,8 @@ impl<const FAULT: u8> Workflow for Vote<FAULT> {
             }
             Event::Replied(reply) => {
                 let kind = if FAULT == UNKNOWN_KIND { "vote" } else { "answer" };
-                Ok(Step::act("second", kind, &reply.text))
+                let text = if FAULT == ACTS_ON_WHAT_WAS_CUT { &reply.text } else { reply.answer() };
+                Ok(Step::act("second", kind, text))
             }
             Event::Acted(_) if FAULT == NEVER_ASKS => Ok(Step::act("second", "answer", "")),
             Event::Acted(seen) if !seen.is_ongoing() => Ok(Step::finish()),
@@ -306,6 +308,11 @@ fn the_fault_of_a_workflow_is_named() {
     assert_eq!(sentences, expected.map(|sentence| Some(format!("{sentence}, in rehearsal 0"))));
     assert_eq!(faults(&check_workflow::<Vote<UNLISTED_WORD>>()), ["vocabulary"]);
     assert_eq!(faults(&check_workflow::<Vote<RESUMES_ELSEWHERE>>()), ["resume"]);
+    let report = check_workflow::<Vote<ACTS_ON_WHAT_WAS_CUT>>();
+    assert_eq!(faults(&report), ["answers"]);
+    let sentence = report.finding("answers").map(|finding| finding.sentence.as_str());
+    let expected = "answer 1 counts although the limit cut it: `said1905` is done";
+    assert_eq!(sentence, Some(expected));
 }
 
 #[test]

@@ -73,8 +73,12 @@ static void read(void) {
   }
   EXPECT_TEXT(read_last("why not\nno way", letters, found), "`no` is long.");
   EXPECT(!read_last("", letters, found));
-  EXPECT_TEXT(answer_of("<think>U?</think>\n\nD D\n"), "D D");
-  EXPECT_TEXT(answer_of(" <think> and no end"), "");
+  EXPECT_TEXT(answer_of("<think>U?</think>\n\nD D\n", true), "D D");
+  EXPECT_TEXT(answer_of("U?</think>first\nD", true), "first\nD");
+  EXPECT_TEXT(answer_of(" <think> and no end", true), "");
+  EXPECT_TEXT(answer_of("U?</think>D<think>R?</think> <think>U U", true), "");
+  EXPECT_TEXT(answer_of("D D", false), "");
+  EXPECT_TEXT(answer_of("<think>U?</think>D D", false), "");
 }
 
 static const Setting SETTINGS[] = {

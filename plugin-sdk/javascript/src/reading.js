@@ -83,11 +83,15 @@ export function program(text) {
   return lastBlock(text) ?? text;
 }
 
-/** What a role says when it has thought: what follows `</think>`, or all of it. */
-export function answerOf(text) {
+/**
+ * What a role says when it has thought: what follows the last `</think>`, or all
+ * of it. Of thinking that came to no end nothing counts, nor of an answer that is
+ * not complete: the limit cut it.
+ */
+export function answerOf(text, complete = true) {
   const mark = text.lastIndexOf('</think>');
-  if (mark >= 0) return trim(text.slice(mark + '</think>'.length));
-  return trim(text).startsWith('<think>') ? '' : trim(text);
+  const said = trim(mark < 0 ? text : text.slice(mark + '</think>'.length));
+  return complete && !said.startsWith('<think>') ? said : '';
 }
 
 function lastBlock(text) {

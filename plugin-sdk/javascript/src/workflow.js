@@ -174,7 +174,7 @@ export class Session {
   }
 
   advance({ tag, val }) {
-    if (tag === 'replied') val.said = answerOf(val.text);
+    if (tag === 'replied') val.said = answerOf(val.text, val.complete);
     return this.workflow[tag](val);
   }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
 
-import { choice, Environment, finalAnswer, flag, integer, last, number, Outcome, owningSplit, Problem, Proposals, Random, retrieval, sandbox, text, Workflow } from '../index.js';
+import { answerOf, choice, Environment, finalAnswer, flag, integer, last, number, Outcome, owningSplit, Problem, Proposals, Random, retrieval, sandbox, text, Workflow } from '../index.js';
 import { checked } from '../src/settings.js';
 import { load, save } from '../src/state.js';
 import { begin, check, grant } from '../testing.js';
@@ -70,6 +70,13 @@ test('an answer is found wherever it usually stands', () => {
   ]) assert.equal(last(text, letters), 'ab', text.slice(-40));
   assert.throws(() => last('why not\nno way', letters), /`no` is long/);
   assert.equal(finalAnswer('2 + 2\nThe answer is 4.\nAnswer: **4**'), '4');
+});
+
+test('neither thinking nor what the limit cut is an answer', () => {
+  assert.equal(answerOf('<think>U?</think>\n\nD D\n'), 'D D');
+  assert.equal(answerOf('U?</think>first\nD'), 'first\nD');
+  for (const text of [' <think> and no end', 'U?</think>D<think>R?</think> <think>U U']) assert.equal(answerOf(text), '');
+  for (const text of ['D D', '<think>U?</think>D D']) assert.equal(answerOf(text, false), '');
 });
 
 class Lamp extends Environment {

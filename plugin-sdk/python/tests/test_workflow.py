@@ -60,8 +60,8 @@ class Vote(Workflow):
         return expert.text
 
 
-def reply(text: str) -> Reply:
-    return Reply(Seat("player"), 0, "", text, True)
+def reply(text: str, complete: bool = True) -> Reply:
+    return Reply(Seat("player"), 0, "", text, complete)
 
 
 class Turns(unittest.TestCase):
@@ -93,10 +93,16 @@ class Turns(unittest.TestCase):
         self.assertEqual(reply("<think>U?</think>\n\nD D\n").answer, "D D")
         self.assertEqual(reply("U?</think>first\nD").last_line, "D")
         self.assertEqual(reply("<think>U U U").answer, "")
+        self.assertEqual(reply("U?</think>D<think>R?</think> <think>U U").answer, "")
         self.assertEqual(reply(" a\nb ").answer, "a\nb")
         # White space is the same in every language.
         self.assertEqual(reply("\xa0<think>U").answer, "")
         self.assertEqual(reply("a\x1cb\u2028c\x1c\xa0").last_line, "a\x1cb\u2028c\x1c")
+
+    def test_what_the_limit_cut_is_no_answer(self):
+        for text in ("D D", "<think>U?</think>D D", "U?</think>D\nD"):
+            self.assertEqual(reply(text, complete=False).answer, "")
+            self.assertEqual(reply(text, complete=False).last_line, "")
 
     def test_who_sees_what_is_said_by_the_views(self):
         all, one = View(None, [Text("all")]), View(Seat("voter", 1), [Text("one")])

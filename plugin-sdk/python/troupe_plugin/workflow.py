@@ -258,12 +258,11 @@ class Reply:
 
     @property
     def answer(self) -> str:
-        """What the role says when it has thought: what follows `</think>`, or all
-        of it. Of thinking that came to no end nothing counts."""
-        _, mark, said = self.text.rpartition("</think>")
-        if not mark and self.text.lstrip(WHITE).startswith("<think>"):
-            return ""
-        return said.strip(WHITE)
+        """What the role says when it has thought: what follows the last
+        `</think>`, or all of it. Of thinking that came to no end nothing counts,
+        nor of an answer that the limit cut."""
+        said = self.text.rpartition("</think>")[2].strip(WHITE)
+        return said if self.complete and not said.startswith("<think>") else ""
 
     @property
     def last_line(self) -> str:

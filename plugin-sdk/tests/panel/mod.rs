@@ -67,13 +67,13 @@ impl<const FAULT: u8> Workflow for Panel<FAULT> {
                 if FAULT == ASKS_UNTIL_IT_HEARS_YES && !reply.text.contains("yes") {
                     return Ok(self.again(&reply.seat));
                 }
-                self.votes.push(self.read(&reply.text));
+                self.votes.push(self.read(reply.answer()));
                 if self.votes.len() < self.voters as usize {
                     return Ok(Step::wait());
                 }
                 Ok(self.decide())
             }
-            Event::Replied(reply) => Ok(self.act(&reply.text)),
+            Event::Replied(reply) => Ok(self.act(reply.answer())),
             Event::Acted(seen) if !seen.is_ongoing() && FAULT != GOES_ON_AFTER_THE_END => {
                 Ok(Step::finish())
             }

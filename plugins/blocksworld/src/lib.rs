@@ -14,7 +14,7 @@ use plugin_sdk::environment::{
     Action, Configuration, Configured, Description, Environment, Outcome, Problem, Seat, Task,
 };
 use plugin_sdk::rendering::Rendering;
-use plugin_sdk::{Proposals, Rendered, Setting, Settings, reading, state};
+use plugin_sdk::{Format, Proposals, Rendered, Setting, Settings, Unreadable, state};
 use serde::{Deserialize, Serialize};
 
 use distance::{distance, shortest_way};
@@ -39,6 +39,7 @@ pub struct Blocksworld {
     proposals: Proposals,
     moves_per_turn: usize,
     view: View,
+    format: Format,
     /// What was wrong with the last moves.
     refused: String,
 }
@@ -64,8 +65,9 @@ impl Environment for Blocksworld {
         .setting(Setting::integer("max_distance", "Moves to the goal at most.", 1..=14, 13))
         .setting(Setting::integer("moves_per_turn", "Moves in one action at most.", 1..=16, 1))
         .setting(Setting::choice("observation", "What a role sees.", ["list", "text"]))
-        .action("moves", "moves such as `A>B` (put A on B) or `A>table`, separated by spaces")
-        .action("plan", "the moves to be made, such as `A>B` or `A>table`, separated by spaces")
+        .action("moves", "moves such as `X>Y` (put X on Y) or `X>table`, separated by spaces")
+        .action("plan", "the moves to be made, such as `X>Y` or `X>table`, separated by spaces")
+        .formats(&["moves", "plan"])
         .workflows(&["solo", "planner-executor"])
         .preset(
             "language-model",
@@ -95,7 +97,9 @@ impl Environment for Blocksworld {
         let moves: u32 = settings.integer("moves_per_turn")?;
         let view = View::from_word(settings.text("observation")?);
         let turns = (2 * blocks).div_ceil(moves) + 3;
-        Ok(Configuration::default().vocabulary(view.vocabulary(blocks as usize)).max_turns(turns))
+        Ok(Configuration::default()
+            .vocabulary(Format::of(settings)?.words(view.vocabulary(blocks as usize)))
+            .max_turns(turns))
     }
 
     fn start(task: &Task) -> Result<Self, Problem> {
@@ -106,21 +110,23 @@ impl Environment for Blocksworld {
             proposals: Proposals::default(),
             moves_per_turn: task.settings.integer("moves_per_turn")?,
             view: View::from_word(task.settings.text("observation")?),
+            format: Format::of(&task.settings)?,
             refused: String::new(),
         })
     }
 
     fn rules(&self, _seat: &Seat) -> String {
         let last = self.stacks.blocks().last().map_or('A', |block| block.name());
-        format!(
+        let rules = format!(
             "Blocks named A to {last} stand on a table, one on the other. Rebuild the stacks so \
              that everything stands as in the goal. A move takes one block that has nothing on it \
-             and puts it on the table or on another block that has nothing on it: `A>B` puts A on \
-             B, `A>table` puts A on the table. At most {moves} fit into a turn, separated by \
+             and puts it on the table or on another block that has nothing on it: `X>Y` puts X on \
+             Y, `X>table` puts X on the table. At most {moves} fit into a turn, separated by \
              spaces; a move that cannot be made ends the turn. {legend}",
             moves = self.moves_per_turn,
             legend = self.view.legend(),
-        )
+        );
+        self.format.asked_for(rules)
     }
 
     fn observe(&self, _seat: &Seat) -> String {
@@ -129,8 +135,8 @@ impl Environment for Blocksworld {
 
     fn act(&mut self, seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
         match action.kind.as_str() {
-            "moves" => Ok(self.carry_out(&action.text)),
-            "plan" => Ok(self.consider(seat, &action.text)),
+            "moves" => Ok(self.carry_out(action)),
+            "plan" => Ok(self.consider(seat, action)),
             _ => Err(Problem::unknown_kind(action)),
         }
     }
@@ -138,7 +144,7 @@ impl Environment for Blocksworld {
     fn demonstrate(&self, _seat: &Seat) -> Option<Action> {
         let way = shortest_way(&self.stacks, &self.goal, self.moves_per_turn);
         let words: Vec<String> = way.into_iter().map(notation::word).collect();
-        Some(Action::new("moves", words.join(" ")))
+        Some(self.format.written(Action::new("moves", words.join(" "))))
     }
 
     fn save(&self) -> Option<Vec<u8>> {
@@ -160,15 +166,15 @@ impl Rendered for Blocksworld {
 }
 
 impl Blocksworld {
-    fn carry_out(&mut self, text: &str) -> Outcome {
-        let outcome = match self.read(text) {
+    fn carry_out(&mut self, action: &Action) -> Outcome {
+        let outcome = match self.read(action) {
             Ok(moves) => {
                 let attempt = self.attempt(&moves);
                 let outcome = judge(&attempt).team("progress", self.progress(&attempt));
                 self.stacks = attempt.stacks;
                 outcome
             }
-            Err(feedback) => unreadable(feedback),
+            Err(why) => unreadable(why),
         };
         outcome.told().clone_into(&mut self.refused);
         match self.stacks == self.goal {
@@ -178,13 +184,13 @@ impl Blocksworld {
     }
 
     /// Score a plan without moving.
-    fn consider(&mut self, seat: &Seat, text: &str) -> Outcome {
-        let (worth, outcome) = match self.read(text) {
+    fn consider(&mut self, seat: &Seat, action: &Action) -> Outcome {
+        let (worth, outcome) = match self.read(action) {
             Ok(moves) => {
                 let attempt = self.attempt(&moves);
                 (self.progress(&attempt), judge(&attempt))
             }
-            Err(feedback) => (0.0, unreadable(feedback)),
+            Err(why) => (0.0, unreadable(why)),
         };
         outcome.local("plan", self.proposals.pay(seat, worth))
     }
@@ -212,17 +218,21 @@ impl Blocksworld {
         (left(&self.stacks) - left(&attempt.stacks)) / self.moves_per_turn as f64
     }
 
-    fn read(&self, text: &str) -> Result<Vec<Move>, String> {
+    fn read(&self, action: &Action) -> Result<Vec<Move>, Unreadable> {
         let known = |text: &str| {
             let moves = notation::read(text)?;
             match moves.iter().find(|step| !self.knows(step)) {
-                Some(&step) => Err(format!("`{}` names no block here.", notation::word(step))),
+                Some(&step) => {
+                    let why = format!("`{}` names no block here.", notation::word(step));
+                    Err(Unreadable::well_written(why))
+                }
                 None => Ok(moves),
             }
         };
-        let moves = reading::last(text, known)?;
+        let moves = self.format.read(&action.kind, &action.text, known)?;
         if moves.len() > self.moves_per_turn {
-            return Err(format!("{} moves are more than {}.", moves.len(), self.moves_per_turn));
+            let why = format!("{} moves are more than {}.", moves.len(), self.moves_per_turn);
+            return Err(Unreadable::well_written(why));
         }
         Ok(moves)
     }
@@ -246,8 +256,8 @@ fn judge(attempt: &Attempt) -> Outcome {
     outcome.local("idle", if attempt.made == 0 { IDLE } else { 0.0 })
 }
 
-fn unreadable(feedback: String) -> Outcome {
-    Outcome::rejected(feedback).local("unreadable", UNREADABLE).local("idle", IDLE)
+fn unreadable(why: Unreadable) -> Outcome {
+    Outcome::unreadable(why, UNREADABLE).local("idle", IDLE)
 }
 
 plugin_sdk::export!(environment: Blocksworld, rendering: Blocksworld);
@@ -266,6 +276,7 @@ mod tests {
             proposals: Proposals::default(),
             moves_per_turn,
             view: View::Text,
+            format: Format::Any,
             refused: String::new(),
         }
     }
@@ -293,7 +304,7 @@ mod tests {
             ("A>table", -0.4, "`A>table` is not possible: A has a block on it."),
             ("C>table A>B", 0.4, "`A>B` is not possible: A has a block on it."),
             ("", -0.3, "No moves were given."),
-            ("lift C", -0.6, "`lift c` is not a move."),
+            ("lift C", -0.68, "`lift c` is not a move."),
             ("D>A", -0.6, "`D>A` names no block here."),
             ("C>table B>C A>B", -0.6, "3 moves are more than 2."),
         ] {

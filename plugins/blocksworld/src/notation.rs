@@ -1,5 +1,7 @@
 //! How moves are written: `A>B`, and what people write instead.
 
+use plugin_sdk::Unreadable;
+
 use crate::stacks::{Block, Move, Place};
 
 /// Letters of a word that an explanation repeats.
@@ -18,12 +20,14 @@ pub fn word(step: Move) -> String {
 }
 
 /// The moves of a text that holds nothing but moves.
-pub fn read(text: &str) -> Result<Vec<Move>, String> {
+pub fn read(text: &str) -> Result<Vec<Move>, Unreadable> {
     let words = words(text);
     let mut rest = words.as_slice();
     let mut moves = Vec::new();
     while !rest.is_empty() {
-        let (step, after) = first(rest).ok_or_else(|| unreadable(rest))?;
+        let known = words.len() - rest.len();
+        let unknown = || unreadable(rest).knowing(known, words.len());
+        let (step, after) = first(rest).ok_or_else(unknown)?;
         moves.push(step);
         rest = after;
     }
@@ -34,15 +38,14 @@ pub fn read(text: &str) -> Result<Vec<Move>, String> {
 fn words(text: &str) -> Vec<String> {
     let text = text.to_lowercase().replace("->", ">").replace("=>", ">").replace('→', ">");
     let spaced = text.replace('>', " > ");
-    let separators = |letter: char| letter.is_whitespace() || ",;.()[]'\"".contains(letter);
+    let separators = |letter: char| letter.is_whitespace() || ",;:.()[]'\"`*-".contains(letter);
     let words = spaced.split(separators).filter(|word| !word.is_empty());
     words.filter(|word| !is_number(word)).map(str::to_owned).collect()
 }
 
-/// Whether it counts moves, as `1` or `2:`.
+/// Whether it counts moves, as in `2: A>B`.
 fn is_number(word: &str) -> bool {
-    let digits = word.trim_end_matches(':');
-    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+    word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The move that the words begin with, and the words behind it.
@@ -77,10 +80,10 @@ fn without<'w>(words: &'w [String], fillers: &[&str]) -> &'w [String] {
     &words[count..]
 }
 
-fn unreadable(words: &[String]) -> String {
+fn unreadable(words: &[String]) -> Unreadable {
     let start = words.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(" ");
     let quoted: String = start.chars().take(QUOTED).collect();
-    format!("`{quoted}` is not a move.")
+    Unreadable::new(format!("`{quoted}` is not a move."))
 }
 
 #[cfg(test)]
@@ -108,9 +111,16 @@ mod tests {
             assert_eq!(read(text), Ok(vec![step("C>table")]), "{text}");
         }
         let both = Ok(vec![step("A>B"), step("C>table")]);
-        for text in
-            ["A>B C>table", "A>B, C>table", "A>B\nC>table", "[A>B; C>table]", "1. A>B 2. C>table"]
-        {
+        for text in [
+            "A>B C>table",
+            "A>B, C>table",
+            "A>B\nC>table",
+            "[A>B; C>table]",
+            "1. A>B 2. C>table",
+            "A>B`, `C>table",
+            "- `A>B`\n- `C>table`",
+            "**A>B**, **C>table**",
+        ] {
             assert_eq!(read(text), both, "{text}");
         }
         assert_eq!(read("move A to B, and then move C to the table"), both);
@@ -122,6 +132,6 @@ mod tests {
         for text in ["A", "A B", "a plan to b", "A>", ">B", "A>B>C", "A>Z", "is A on B?", "A>>B"] {
             assert!(read(text).is_err(), "{text}");
         }
-        assert_eq!(read("I would say"), Err("`i would say` is not a move.".to_owned()));
+        assert_eq!(read("I would say").expect_err("prose").why(), "`i would say` is not a move.");
     }
 }

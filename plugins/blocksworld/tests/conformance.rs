@@ -1,7 +1,8 @@
 //! Blocksworld keeps the contract, however much there is and is seen of it.
 
 use blocksworld::Blocksworld;
-use plugin_sdk::testing::{Native, Scope};
+use plugin_sdk::environment::{Split, Task};
+use plugin_sdk::testing::{Native, Scope, check_forms};
 
 #[test]
 fn keeps_the_contract_in_every_view() {
@@ -15,4 +16,10 @@ fn keeps_the_contract_in_every_view() {
 fn keeps_the_contract_with_many_blocks_and_moves() {
     let scope = Scope { tasks: 4, ..Scope::default() }.with("blocks", 8).with("moves_per_turn", 16);
     scope.check_environment(&Native::<Blocksworld>::default()).assert_passed();
+}
+
+#[test]
+fn only_the_form_that_is_asked_for_counts_and_no_example_is_the_answer() {
+    let task = |seed| Task::of::<Blocksworld>(Split::Train, seed).with("observation", "text");
+    check_forms::<Blocksworld>((0..100).map(task));
 }

@@ -144,7 +144,7 @@ impl Game {
     pub fn tests(&mut self, seat: &Seat, text: &str) -> Result<Outcome, Problem> {
         let tests = match suite::read(text, &self.challenge) {
             Ok(tests) => tests,
-            Err(reason) => return Ok(Outcome::rejected(reason).local("unreadable", UNREADABLE)),
+            Err(reason) => return Ok(Outcome::unreadable(reason, UNREADABLE)),
         };
         let worth = self.worth_of(&tests)?;
         let outcome = Outcome::accepted().local("tests", self.tested.pay(seat, worth));
@@ -225,12 +225,13 @@ fn program_in(text: &str) -> Option<String> {
 }
 
 fn no_program() -> Outcome {
-    Outcome::rejected("There is no program in this.").local("unreadable", UNREADABLE)
+    Outcome::unreadable("There is no program in this.", UNREADABLE)
 }
 
 fn feedback(attempt: &Attempt) -> Outcome {
     if !attempt.builds {
-        return Outcome::rejected("This is no program in Python.");
+        // What it was tried for costs enough.
+        return Outcome::unreadable("This is no program in Python.", 0.0);
     }
     Outcome::accepted().feedback(attempt.on_examples())
 }

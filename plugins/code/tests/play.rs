@@ -91,7 +91,7 @@ fn tests_are_paid_for_what_a_right_program_says_of_them_and_once() {
     let thrice = format!("[{0}, {0}, {0}]", one.trim_matches(['[', ']']));
     let worths = [&one, &thrice, &tests, &one, &"[]".to_owned()]
         .map(|text| earned(&say(&mut code, "tester", "tests", text)).1);
-    assert_eq!(worths, [0.33, 0.0, 0.67, -0.67, -0.1]);
+    assert_eq!(worths, [0.33, 0.0, 0.67, -0.67, -0.13]);
     let shown = code.observe(&Seat::new("tester"));
     let (input, output) = shown
         .split_once("Input:\n")
@@ -125,7 +125,7 @@ fn where_only_code_says_what_is_right_nobody_is_paid_for_tests() {
     task.entry = Some(record.to_owned());
     let mut code = start(&task);
     let silent = r#"[{"input": "1", "output": ""}]"#;
-    assert_eq!(earned(&say(&mut code, "tester", "tests", silent)), (0.0, -0.1));
+    assert_eq!(earned(&say(&mut code, "tester", "tests", silent)), (0.0, -0.13));
 }
 
 #[test]

@@ -15,7 +15,7 @@ use plugin_sdk::environment::{
     Task,
 };
 use plugin_sdk::rendering::Rendering;
-use plugin_sdk::{Proposals, Random, Rendered, Setting, Settings, reading, state};
+use plugin_sdk::{Format, Proposals, Random, Rendered, Setting, Settings, Unreadable, state};
 use serde::{Deserialize, Serialize};
 
 use board::{Board, Shape, Side};
@@ -50,6 +50,7 @@ pub struct ConnectFour {
     faults: [u8; 2],
     proposals: Proposals,
     view: View,
+    format: Format,
     /// What happened last.
     news: String,
 }
@@ -79,8 +80,9 @@ impl Environment for ConnectFour {
             ["random", "greedy", "expert", "seat"],
         ))
         .setting(Setting::choice("observation", "What a role sees.", ["map", "text"]))
-        .action("moves", "the number of a column, such as `4`")
-        .action("plan", "the number of the column to be played, such as `4`")
+        .action("moves", "the number of a column, as `12` would be on a larger board")
+        .action("plan", "the number of the column to be played, as `12` on a larger board")
+        .formats(&["moves", "plan"])
         .workflows(&["solo", "versus", "planner-executor"])
         .preset(
             "language-model",
@@ -102,8 +104,9 @@ impl Environment for ConnectFour {
         let view = View::from_word(settings.text("observation")?);
         // Each side fills half of the board, and may make mistakes.
         let turns = (shape.rows * shape.columns / 2) as u32 + u32::from(FAULTS);
-        let configuration =
-            Configuration::default().vocabulary(view.vocabulary(shape)).max_turns(turns);
+        let configuration = Configuration::default()
+            .vocabulary(Format::of(settings)?.words(view.vocabulary(shape)))
+            .max_turns(turns);
         Ok(match settings.text("opponent")? {
             "seat" => configuration.seats(&[FIRST, SECOND].map(Seat::new)),
             _ => configuration,
@@ -127,6 +130,7 @@ impl Environment for ConnectFour {
             faults: [0; 2],
             proposals: Proposals::default(),
             view: View::from_word(task.settings.text("observation")?),
+            format: Format::of(&task.settings)?,
             news: String::new(),
         })
     }
@@ -140,14 +144,15 @@ impl Environment for ConnectFour {
                 format!("The role `first` plays {}, `second` plays {}.", letters[0], letters[1])
             }
         };
-        format!(
+        let rules = format!(
             "Two players drop discs into the columns of a board of {rows} rows and {columns} \
              columns by turns; a disc falls to the lowest empty cell. Who first gets {connect} in \
              a row, in a column or in a diagonal wins; a full board is a draw. {who} A move is the \
              number of a column, counted from 1 on the left. Who {FAULTS} times answers with no \
              column that has room loses. {}",
             self.view.legend(),
-        )
+        );
+        self.format.asked_for(rules)
     }
 
     fn observe(&self, _seat: &Seat) -> String {
@@ -156,8 +161,8 @@ impl Environment for ConnectFour {
 
     fn act(&mut self, seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
         match action.kind.as_str() {
-            "moves" => Ok(self.drop_disc(seat, &action.text)),
-            "plan" => Ok(self.consider(seat, &action.text)),
+            "moves" => Ok(self.drop_disc(seat, action)),
+            "plan" => Ok(self.consider(seat, action)),
             _ => Err(Problem::unknown_kind(action)),
         }
     }
@@ -167,7 +172,7 @@ impl Environment for ConnectFour {
             return None;
         }
         let column = search::best(&self.board, EXPERT_PLIES)?;
-        Some(Action::new("moves", (column + 1).to_string()))
+        Some(self.format.written(Action::new("moves", (column + 1).to_string())))
     }
 
     fn save(&self) -> Option<Vec<u8>> {
@@ -186,9 +191,9 @@ impl Rendered for ConnectFour {
 }
 
 impl ConnectFour {
-    fn drop_disc(&mut self, seat: &Seat, text: &str) -> Outcome {
+    fn drop_disc(&mut self, seat: &Seat, action: &Action) -> Outcome {
         let side = self.side_of(seat);
-        let column = match self.read(side, text) {
+        let column = match self.read(side, action) {
             Ok(column) => column,
             Err(outcome) => return self.fault(side, outcome),
         };
@@ -244,9 +249,9 @@ impl ConnectFour {
 
     /// Score a plan without moving: whether it is the best column, as far as
     /// looking ahead shows.
-    fn consider(&mut self, seat: &Seat, text: &str) -> Outcome {
+    fn consider(&mut self, seat: &Seat, action: &Action) -> Outcome {
         let side = self.side_of(seat);
-        let (worth, outcome) = match self.read(side, text) {
+        let (worth, outcome) = match self.read(side, action) {
             Ok(column) if search::best(&self.board, EXPERT_PLIES) == Some(column) => {
                 (PLANNED, Outcome::accepted())
             }
@@ -257,9 +262,9 @@ impl ConnectFour {
     }
 
     /// The column that is meant, if a disc of this side can be dropped there.
-    fn read(&self, side: Side, text: &str) -> Result<usize, Outcome> {
-        let unreadable = |why: String| Outcome::rejected(why).local("unreadable", UNREADABLE);
-        let column = reading::last(text, column).map_err(unreadable)?;
+    fn read(&self, side: Side, action: &Action) -> Result<usize, Outcome> {
+        let read = self.format.read(&action.kind, &action.text, column);
+        let column = read.map_err(|why| Outcome::unreadable(why, UNREADABLE))?;
         let illegal = |why: String| Err(Outcome::rejected(why).local("illegal", ILLEGAL));
         if side != self.board.turn() {
             return illegal("It is not your turn.".to_owned());
@@ -278,19 +283,25 @@ impl ConnectFour {
     }
 }
 
+/// What may stand beside the number of a column.
+const FILLERS: [&str; 12] =
+    ["column", "col", "drop", "play", "in", "into", "move", "i", "my", "is", "a", "disc"];
+
 /// The column that a text names, counted from 0: a number, and words that say
 /// that it is a column.
-fn column(text: &str) -> Result<usize, String> {
+fn column(text: &str) -> Result<usize, Unreadable> {
     let separators = |letter: char| letter.is_whitespace() || ",.:;()[]".contains(letter);
     let lower = text.to_lowercase();
-    let fillers =
-        ["column", "col", "drop", "play", "in", "into", "move", "i", "my", "is", "a", "disc"];
-    let mut words =
-        lower.split(separators).filter(|word| !word.is_empty() && !fillers.contains(word));
-    let number = words.next().and_then(|word| word.parse::<usize>().ok());
-    match (number.and_then(|number| number.checked_sub(1)), words.next()) {
+    let is_filler = |word: &str| FILLERS.contains(&word);
+    let mut words = lower.split(separators).filter(|word| !word.is_empty() && !is_filler(word));
+    let number = |word: &str| word.parse::<usize>().ok()?.checked_sub(1);
+    match (words.next().and_then(number), words.next()) {
         (Some(column), None) => Ok(column),
-        _ => Err("This is not the number of one column.".to_owned()),
+        _ => {
+            let known = |word: &str| is_filler(word) || number(word).is_some();
+            let why = Unreadable::new("This is not the number of one column.");
+            Err(why.among(lower.split(separators), known))
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Connect Four keeps the contract, against itself and in every view.
 
 use connect_four::ConnectFour;
-use plugin_sdk::testing::{Native, Scope};
+use plugin_sdk::environment::{Split, Task};
+use plugin_sdk::testing::{Native, Scope, check_forms};
 
 /// Small boards: an expert that looks ahead is slow in a test.
 fn scope() -> Scope {
@@ -15,4 +16,10 @@ fn keeps_the_contract_in_every_view() {
         let scope = scope().with("observation", view);
         scope.check_environment(&Native::<ConnectFour>::default()).assert_passed();
     }
+}
+
+#[test]
+fn only_the_form_that_is_asked_for_counts_and_no_example_is_the_answer() {
+    let task = |seed| Task::of::<ConnectFour>(Split::Train, seed).with("observation", "text");
+    check_forms::<ConnectFour>((0..100).map(task));
 }

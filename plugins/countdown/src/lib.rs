@@ -13,13 +13,15 @@ use plugin_sdk::environment::{
     Action, Configuration, Configured, Description, Environment, Outcome, Problem, Seat, Task,
 };
 use plugin_sdk::rendering::Rendering;
-use plugin_sdk::{Proposals, Rendered, Setting, Settings, reading, state};
+use plugin_sdk::{Format, Proposals, Rendered, Setting, Settings, Unreadable, state};
 use serde::{Deserialize, Serialize};
 
 use expression::Expression;
 use puzzle::{Fault, Puzzle};
 
 /// For what is no expression.
+/// Signs of an expression.
+const SIGNS: &str = "+-*/()×·÷−–";
 const UNREADABLE: f64 = -0.3;
 /// For numbers that there are not, or not all.
 const UNLAWFUL: f64 = -0.2;
@@ -43,6 +45,7 @@ pub struct Countdown {
     proposals: Proposals,
     /// Whether observations are short words.
     is_list: bool,
+    format: Format,
     /// What the last answer came to.
     last: String,
 }
@@ -63,8 +66,12 @@ impl Environment for Countdown {
         .setting(Setting::choice("use", "How many of the numbers must be used.", ["all", "some"]))
         .setting(Setting::integer("attempts", "Answers that may be given.", 1..=10, 4))
         .setting(Setting::choice("observation", "What a role sees.", ["text", "list"]))
-        .action("answer", "an arithmetic expression of the numbers, such as `(1 + 2) * 3`")
-        .action("plan", "the expression to be answered, such as `(1 + 2) * 3`")
+        .action(
+            "answer",
+            "an arithmetic expression such as `(a + b) * c`, numbers in place of letters",
+        )
+        .action("plan", "the expression to be answered, as `(a + b) * c` is one of letters")
+        .formats(&["answer", "plan"])
         .preset(
             "paper",
             "Four to six numbers up to 100 in its hardest form: targets from 100 to 999.",
@@ -94,7 +101,7 @@ impl Environment for Countdown {
         let configuration =
             Configuration::default().max_turns(settings.integer("attempts")?).takes_records();
         Ok(match settings.text("observation")? {
-            "list" => configuration.vocabulary(vocabulary(settings)?),
+            "list" => configuration.vocabulary(Format::of(settings)?.words(vocabulary(settings)?)),
             _ => configuration,
         })
     }
@@ -118,6 +125,7 @@ impl Environment for Countdown {
             attempts: task.settings.integer("attempts")?,
             proposals: Proposals::default(),
             is_list,
+            format: Format::of(&task.settings)?,
             last: String::new(),
         })
     }
@@ -125,17 +133,18 @@ impl Environment for Countdown {
     fn rules(&self, _seat: &Seat) -> String {
         let use_of =
             if self.all { "Use every number exactly once" } else { "Use numbers at most once" };
-        format!(
+        let rules = format!(
             "Make the target out of the numbers, with `+`, `-`, `*`, `/` and parentheses. {use_of}; \
              one that is there twice may be used twice. Fractions on the way are fine. An answer \
              is one expression, without `=` and without the target.{}",
             if self.is_list {
                 " You see the numbers, the target, and how many answers you may still give. In an \
-                 answer, spaces stand around everything: `( 1 + 2 ) * 3`."
+                 answer, spaces stand around everything: `( a + b ) * c`, numbers in place of letters."
             } else {
                 ""
             }
-        )
+        );
+        self.format.asked_for(rules)
     }
 
     fn observe(&self, _seat: &Seat) -> String {
@@ -161,15 +170,15 @@ impl Environment for Countdown {
 
     fn act(&mut self, seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
         match action.kind.as_str() {
-            "answer" => Ok(self.answer(&action.text)),
-            "plan" => Ok(self.consider(seat, &action.text)),
+            "answer" => Ok(self.answer(action)),
+            "plan" => Ok(self.consider(seat, action)),
             _ => Err(Problem::unknown_kind(action)),
         }
     }
 
     fn demonstrate(&self, _seat: &Seat) -> Option<Action> {
         let way = self.known.clone().or_else(|| search::solve(&self.puzzle, self.all))?;
-        Some(Action::new("answer", way))
+        Some(self.format.written(Action::new("answer", way)))
     }
 
     fn reveal(&self) -> Option<String> {
@@ -194,9 +203,9 @@ impl Rendered for Countdown {
 }
 
 impl Countdown {
-    fn answer(&mut self, text: &str) -> Outcome {
+    fn answer(&mut self, action: &Action) -> Outcome {
         self.attempts = self.attempts.saturating_sub(1);
-        let outcome = match self.judge(text) {
+        let outcome = match self.judge(action) {
             Ok(()) => return Outcome::accepted().team("solved", SOLVED).solved(),
             Err(outcome) => outcome,
         };
@@ -205,8 +214,8 @@ impl Countdown {
     }
 
     /// Score a plan without answering.
-    fn consider(&mut self, seat: &Seat, text: &str) -> Outcome {
-        let (worth, outcome) = match self.judge(text) {
+    fn consider(&mut self, seat: &Seat, action: &Action) -> Outcome {
+        let (worth, outcome) = match self.judge(action) {
             Ok(()) => (PLANNED, Outcome::accepted()),
             Err(outcome) => (0.0, outcome),
         };
@@ -214,14 +223,21 @@ impl Countdown {
     }
 
     /// What is wrong with it, and what that costs.
-    fn judge(&self, text: &str) -> Result<(), Outcome> {
-        let read = reading::last(text, Expression::read);
-        let read = read.map_err(|why| Outcome::rejected(why).local("unreadable", UNREADABLE))?;
+    fn judge(&self, action: &Action) -> Result<(), Outcome> {
+        let read = self.format.read(&action.kind, &action.text, expression);
+        let read = read.map_err(|why| Outcome::unreadable(why, UNREADABLE))?;
         self.puzzle.judge(&read, self.all).map_err(|fault| match fault {
             Fault::Numbers(why) => Outcome::rejected(why).local("unlawful", UNLAWFUL),
             Fault::Value(why) => Outcome::accepted().feedback(why).local("wrong", WRONG),
         })
     }
+}
+
+/// The expression of a text that holds nothing else.
+fn expression(text: &str) -> Result<Expression, Unreadable> {
+    let is_part = |letter: char| letter.is_ascii_digit() || SIGNS.contains(letter);
+    let known = |word: &str| word.chars().all(is_part);
+    Expression::read(text).map_err(|why| Unreadable::new(why).among(text.split_whitespace(), known))
 }
 
 /// Every word of a short observation and of expressions.
@@ -260,7 +276,7 @@ mod tests {
     fn mistakes_cost_and_say_why_and_the_target_ends_the_episode() {
         let mut game = record();
         for (text, worth_of_it, told) in [
-            ("it is hard", -0.3, "`i` has no place in the expression."),
+            ("it is hard", -0.38, "`i` has no place in the expression."),
             ("25 + 7", -0.2, "3 is not used."),
             ("3 + 7 + 25", -0.1, "This is 35, not 46."),
         ] {
@@ -284,7 +300,7 @@ mod tests {
         let mut game = record();
         let worths = ["3 + 7 + 25", "25 + 7 * 3", "25 + 7 * 3", "", "25 + 3 * 7"]
             .map(|plan| worth(&act(&mut game, "plan", plan)));
-        assert_eq!(worths, [-0.1, 0.5, 0.0, -0.8, 0.5]);
+        assert_eq!(worths, [-0.1, 0.5, 0.0, -0.88, 0.5]);
         assert_eq!(game.attempts, 4);
     }
 

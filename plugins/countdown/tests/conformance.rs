@@ -1,7 +1,8 @@
 //! Countdown keeps the contract, generated and from records.
 
 use countdown::Countdown;
-use plugin_sdk::testing::{Native, Scope};
+use plugin_sdk::environment::{Split, Task};
+use plugin_sdk::testing::{Native, Scope, check_forms};
 
 #[test]
 fn keeps_the_contract_in_every_view() {
@@ -26,4 +27,10 @@ fn keeps_the_contract_with_records() {
 fn keeps_the_contract_with_six_numbers_of_which_some_are_used() {
     let scope = Scope { tasks: 4, ..Scope::default() }.with("numbers", 6).with("use", "some");
     scope.check_environment(&Native::<Countdown>::default()).assert_passed();
+}
+
+#[test]
+fn only_the_form_that_is_asked_for_counts_and_no_example_is_the_answer() {
+    let task = |seed| Task::of::<Countdown>(Split::Train, seed).with("observation", "text");
+    check_forms::<Countdown>((0..100).map(task));
 }

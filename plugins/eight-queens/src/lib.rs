@@ -12,9 +12,9 @@ pub mod view;
 use plugin_sdk::environment::{
     Action, Configuration, Configured, Description, Environment, Outcome, Problem, Seat, Task,
 };
-use plugin_sdk::reading;
 use plugin_sdk::rendering::Rendering;
-use plugin_sdk::{Proposals, Rendered, Setting, Settings, state};
+use plugin_sdk::spelling::listed;
+use plugin_sdk::{Format, Proposals, Rendered, Setting, Settings, Unreadable, state};
 use serde::{Deserialize, Serialize};
 
 use board::{Board, Cell, name};
@@ -49,6 +49,7 @@ pub struct EightQueens {
     board: Board,
     edits_per_turn: usize,
     view: View,
+    format: Format,
     proposals: Proposals,
     /// Why the last edits were not made, or not all of them.
     refused: String,
@@ -70,10 +71,11 @@ impl Environment for EightQueens {
             "What a role sees of the board.",
             ["list", "map", "text"],
         ))
-        .action("fill", "edits such as `r1c2=Q` (place) and `r1c2-` (take away), or `pass`")
-        .action("erase", "edits such as `r1c2-`, or `pass`")
+        .action("fill", "edits such as `rXcY=Q` (place) and `rXcY-` (take away), or `pass`")
+        .action("erase", "edits such as `rXcY-`, or `pass`")
         .action("grid", "the whole board, row by row, with `Q` and `_`")
-        .action("plan", "the edits to be made, such as `r1c2=Q`")
+        .action("plan", "the edits to be made, such as `rXcY=Q`")
+        .formats(&["fill", "erase", "grid", "plan"])
         .workflows(&["filler-checker", "solo"])
         .preset(
             "language-model",
@@ -103,7 +105,7 @@ impl Environment for EightQueens {
         let view = View::from_word(settings.text("observation")?);
         let turns = TURNS.max(size - given) as u32;
         let configuration = Configuration::default().takes_records().max_turns(turns);
-        Ok(configuration.vocabulary(view.vocabulary(size)))
+        Ok(configuration.vocabulary(Format::of(settings)?.words(view.vocabulary(size))))
     }
 
     fn start(task: &Task) -> Result<Self, Problem> {
@@ -116,23 +118,25 @@ impl Environment for EightQueens {
             given,
             edits_per_turn: task.settings.integer("edits_per_turn")?,
             view: View::from_word(task.settings.text("observation")?),
+            format: Format::of(&task.settings)?,
             proposals: Proposals::default(),
             refused: String::new(),
         })
     }
 
     fn rules(&self, _seat: &Seat) -> String {
-        format!(
+        let rules = format!(
             "On a board of {size} rows and {size} columns there are to be {size} queens, none of \
              which attacks another: no two in the same row, column or diagonal. Some are given and \
-             stay. `r1c2=Q` places a queen in row 1, column 2, `r1c2-` takes it away again. A \
+             stay. `rXcY=Q` places a queen in row X, column Y, `rXcY-` takes it away again. A \
              queen cannot be placed where another one attacks; such an edit is illegal and ends \
              the turn. At most {edits} edits fit into a turn, separated by spaces. `pass` changes \
              nothing. {legend}",
             size = self.board.size(),
             edits = self.edits_per_turn,
             legend = self.view.legend(),
-        )
+        );
+        self.format.asked_for(rules)
     }
 
     fn observe(&self, _seat: &Seat) -> String {
@@ -149,9 +153,9 @@ impl Environment for EightQueens {
         let before = self.board.clone();
         let worth = self.worth();
         let outcome = match action.kind.as_str() {
-            "fill" | "plan" => self.edit(&action.text, true),
-            "erase" => self.edit(&action.text, false),
-            "grid" => self.replace(&action.text),
+            "fill" | "plan" => self.edit(action, true),
+            "erase" => self.edit(action, false),
+            "grid" => self.replace(action),
             _ => return Err(Problem::unknown_kind(action)),
         };
         let progress = self.worth() - worth;
@@ -171,10 +175,10 @@ impl Environment for EightQueens {
             let missing = full.queens().filter(|&cell| !self.board.has(cell));
             let words: Vec<String> =
                 missing.take(self.edits_per_turn).map(|cell| word(cell, "=Q")).collect();
-            return Some(Action::new("fill", words.join(" ")));
+            return Some(self.format.written(Action::new("fill", words.join(" "))));
         }
         let last = self.board.queens().filter(|&cell| !self.given.has(cell)).last()?;
-        Some(Action::new("erase", word(last, "-")))
+        Some(self.format.written(Action::new("erase", word(last, "-"))))
     }
 
     fn save(&self) -> Option<Vec<u8>> {
@@ -199,13 +203,15 @@ impl EightQueens {
     }
 
     /// Make edits until one is illegal; without `may_place`, erasures only.
-    fn edit(&mut self, text: &str, may_place: bool) -> Outcome {
-        let edits = match self.read(text) {
+    fn edit(&mut self, action: &Action, may_place: bool) -> Outcome {
+        let edits = match self.read(action) {
             Ok(edits) => edits,
-            Err(feedback) => return unreadable(feedback),
+            Err(why) => return unreadable(why),
         };
         if !may_place && edits.iter().any(|&(_, queen)| queen) {
-            return unreadable("Queens can be taken away here, not placed.".to_owned());
+            return unreadable(Unreadable::well_written(
+                "Queens can be taken away here, not placed.",
+            ));
         }
         // To pass is right only while something has to be taken away.
         if edits.is_empty() && may_place && self.worth() > LOST {
@@ -233,19 +239,19 @@ impl EightQueens {
     }
 
     /// Put a whole board in place of what was placed.
-    fn replace(&mut self, text: &str) -> Outcome {
+    fn replace(&mut self, action: &Action) -> Outcome {
         let size = self.board.size();
         let between = |letter: &char| letter.is_whitespace() || ",[]\"'|".contains(*letter);
         let board = |passage: &str| {
             let letters = passage.chars().filter(|letter| !between(letter));
             let letters: Vec<char> = letters.take(size * size + 1).collect();
             let known = letters.iter().all(|letter| "Q_".contains(*letter));
-            let reason = || format!("This is not a board of {size} rows with `Q` and `_`.");
-            (known && letters.len() == size * size).then_some(letters).ok_or_else(reason)
+            let why = || format!("This is not a board of {size} rows with `Q` and `_`.");
+            (known && letters.len() == size * size).then_some(letters).ok_or_else(|| why().into())
         };
-        let letters = match reading::last(text, board) {
+        let letters = match self.format.read(&action.kind, &action.text, board) {
             Ok(letters) => letters,
-            Err(feedback) => return unreadable(feedback),
+            Err(why) => return unreadable(why),
         };
         let mut next = Board::empty(size);
         (0..size * size).for_each(|cell| next.set(cell, letters[cell] == 'Q'));
@@ -261,33 +267,39 @@ impl EightQueens {
         Outcome::accepted()
     }
 
-    fn read(&self, text: &str) -> Result<Vec<Edit>, String> {
+    fn read(&self, action: &Action) -> Result<Vec<Edit>, Unreadable> {
         let size = self.board.size();
-        let read_edit = |word: &str| {
-            let quoted = || word.chars().take(QUOTED).collect::<String>();
-            edit_of(word, size).ok_or_else(|| format!("`{}` is not an edit.", quoted()))
-        };
-        let edits: Vec<Edit> = reading::last(text, |passage| match passage.trim() {
-            PASS => Ok(Vec::new()),
-            "" => Err(format!("No edits were given, not even `{PASS}`.")),
-            passage => {
-                let between = |letter: char| letter.is_whitespace() || ",;".contains(letter);
-                let words = passage.split(between).filter(|word| !word.is_empty());
-                words.map(read_edit).collect()
-            }
-        })?;
-        match edits.len() {
-            count if count > self.edits_per_turn => {
-                Err(format!("{count} edits are more than {}.", self.edits_per_turn))
-            }
-            _ => Ok(edits),
+        let edits = self.format.read(&action.kind, &action.text, |text| edits_in(text, size))?;
+        if edits.len() > self.edits_per_turn {
+            let why = format!("{} edits are more than {}.", edits.len(), self.edits_per_turn);
+            return Err(Unreadable::well_written(why));
         }
+        Ok(edits)
     }
+}
+
+/// The edits of a text that holds nothing else; none, where it says so.
+fn edits_in(text: &str, size: usize) -> Result<Vec<Edit>, Unreadable> {
+    let words = listed(text);
+    match words.as_slice() {
+        [] => return Err(format!("No edits were given, not even `{PASS}`.").into()),
+        [word] if word == PASS => return Ok(Vec::new()),
+        _ => {}
+    }
+    let read = |word: &String| {
+        edit_of(word, size).ok_or_else(|| {
+            let quoted: String = word.chars().take(QUOTED).collect();
+            let why = Unreadable::new(format!("`{quoted}` is not an edit."));
+            let known = |word: &str| edit_of(word, size).is_some();
+            why.among(words.iter().map(String::as_str), known)
+        })
+    };
+    words.iter().map(read).collect()
 }
 
 /// The edit that a word stands for on a board of this size.
 fn edit_of(word: &str, size: usize) -> Option<Edit> {
-    let (place, queen) = match word.strip_suffix("=Q") {
+    let (place, queen) = match word.strip_suffix("=q") {
         Some(place) => (place, true),
         None => (word.strip_suffix('-')?, false),
     };
@@ -300,8 +312,8 @@ fn edit_of(word: &str, size: usize) -> Option<Edit> {
     Some((number(row)? * size + number(column)?, queen))
 }
 
-fn unreadable(feedback: String) -> Outcome {
-    Outcome::rejected(feedback).local("unreadable", UNREADABLE)
+fn unreadable(why: impl Into<Unreadable>) -> Outcome {
+    Outcome::unreadable(why, UNREADABLE)
 }
 
 impl Rendered for EightQueens {
@@ -314,3 +326,32 @@ impl Rendered for EightQueens {
 }
 
 plugin_sdk::export!(environment: EightQueens, rendering: EightQueens);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edits_are_read_however_they_are_usually_written() {
+        let both = Ok(vec![(1, true), (8, false)]);
+        for text in [
+            "r1c2=Q r2c1-",
+            "R1C2=Q, R2C1-",
+            "r1c2 = q; r2c1-.",
+            "`r1c2=Q`, `r2c1-`",
+            "[\"r1c2=Q\", \"r2c1-\"]",
+            "- r1c2=Q\n- r2c1-",
+            "1. **r1c2 = Q**\n2. **r2c1-**",
+        ] {
+            assert_eq!(edits_in(text, 8), both, "{text}");
+        }
+        for text in ["pass", "Pass.", "`pass`"] {
+            assert_eq!(edits_in(text, 8), Ok(Vec::new()), "{text}");
+        }
+        for text in ["", "pass pass", "r1c2 Q", "r1c9=Q", "r0c1=Q", "queen r1c2=Q", "r1c2=K"] {
+            assert!(edits_in(text, 8).is_err(), "{text}");
+        }
+        let charge = |text| edits_in(text, 8).expect_err("no edits").charge(-1.0);
+        assert!(charge("r1c2=Q maybe") > charge("I say maybe"));
+    }
+}

@@ -1,7 +1,8 @@
 //! Eight queens keep the contract, whatever is seen of the board.
 
 use eight_queens::EightQueens;
-use plugin_sdk::testing::{Native, Scope};
+use plugin_sdk::environment::{Split, Task};
+use plugin_sdk::testing::{Native, Scope, check_forms};
 
 #[test]
 fn keeps_the_contract_in_every_view() {
@@ -9,4 +10,10 @@ fn keeps_the_contract_in_every_view() {
         let scope = Scope { tasks: 2, ..Scope::default() }.with("observation", view);
         scope.check_environment(&Native::<EightQueens>::default()).assert_passed();
     }
+}
+
+#[test]
+fn only_the_form_that_is_asked_for_counts_and_no_example_is_the_answer() {
+    let task = |seed| Task::of::<EightQueens>(Split::Train, seed).with("observation", "text");
+    check_forms::<EightQueens>((0..100).map(task));
 }

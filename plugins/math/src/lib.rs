@@ -21,14 +21,14 @@ use plugin_sdk::environment::{
     Action, Configuration, Configured, Description, Environment, Outcome, Problem, Seat, Task,
 };
 use plugin_sdk::rendering::Rendering;
-use plugin_sdk::{Proposals, Rendered, Setting, Settings, state};
+use plugin_sdk::{Format, Proposals, Rendered, Setting, Settings, Unreadable, state};
 use serde::{Deserialize, Serialize};
 
 use answer::{Form, Judged};
 use question::Question;
 
-/// For an answer that can be read.
-const FORMAT: f64 = 0.2;
+/// For an answer that cannot be read. One that can be is worth nothing for that.
+const UNREADABLE: f64 = -0.2;
 /// For the right one.
 const MATCH: f64 = 0.8;
 /// For everybody, when it was given as the answer.
@@ -41,10 +41,11 @@ const TURNS: u32 = 4;
 pub struct Math {
     question: Question,
     form: Form,
+    format: Format,
     near: f64,
-    /// What each seat's last words were worth, for their form and for being right,
+    /// What each seat's last words were worth, as far as they could be read and for being right,
     /// whether it proposed or answered.
-    format: Proposals,
+    written: Proposals,
     matched: Proposals,
     /// What these words were, by role and instance: a seat sees its own.
     said: BTreeMap<(String, u32), String>,
@@ -62,6 +63,7 @@ impl Environment for Math {
         .reusable()
         .action("answer", "the final answer, written as the rules say")
         .action("plan", "an answer to propose, in the same notation")
+        .formats(&["answer", "plan"])
         .workflows(&["reasoner-tool", "solo"]);
         with_presets(with_settings(described))
     }
@@ -70,7 +72,9 @@ impl Environment for Math {
         draw::check(settings)?;
         let configuration = Configuration::default().max_turns(TURNS).private();
         Ok(match form(settings)? {
-            Form::Words => configuration.vocabulary(digits::vocabulary()),
+            Form::Words => {
+                configuration.vocabulary(Format::of(settings)?.words(digits::vocabulary()))
+            }
             Form::Text => configuration.takes_records(),
             Form::Plain => configuration,
         })
@@ -87,8 +91,9 @@ impl Environment for Math {
         Ok(Math {
             question,
             form,
+            format: Format::of(&task.settings)?,
             near,
-            format: Proposals::default(),
+            written: Proposals::default(),
             matched: Proposals::default(),
             said: BTreeMap::new(),
             answered: None,
@@ -96,7 +101,7 @@ impl Environment for Math {
     }
 
     fn rules(&self, _seat: &Seat) -> String {
-        view::rules(&self.question, self.form)
+        self.format.asked_for(view::rules(&self.question, self.form))
     }
 
     fn observe(&self, seat: &Seat) -> String {
@@ -107,22 +112,21 @@ impl Environment for Math {
 
     fn act(&mut self, seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
         match action.kind.as_str() {
-            "answer" => self.answer(seat, &action.text),
+            "answer" => self.answer(seat, action),
             // Whether a proposal is right nobody is told.
-            "plan" => self.say(seat, &action.text).map(|(.., outcome)| outcome),
+            "plan" => self.say(seat, action).map(|(.., outcome)| outcome),
             _ => Err(Problem::unknown_kind(action)),
         }
     }
 
     fn demonstrate(&self, _seat: &Seat) -> Option<Action> {
-        Some(Action::new(
-            "answer",
-            match self.form {
-                Form::Words => digits::spell(&self.question.gold),
-                Form::Text => format!("\\boxed{{{}}}", self.question.gold),
-                Form::Plain => self.question.gold.clone(),
-            },
-        ))
+        let gold = &self.question.gold;
+        let text = match (self.form, self.format) {
+            (Form::Words, _) => digits::spell(gold),
+            (Form::Text, Format::Any) => format!("\\boxed{{{gold}}}"),
+            (Form::Text | Form::Plain, _) => gold.clone(),
+        };
+        Some(self.format.written(Action::new("answer", text)))
     }
 
     fn reveal(&self) -> Option<String> {
@@ -229,8 +233,8 @@ fn with_presets(description: Description) -> Description {
 
 impl Math {
     /// The answer that counts.
-    fn answer(&mut self, seat: &Seat, text: &str) -> Result<Outcome, Problem> {
-        let (answer, is_right, outcome) = self.say(seat, text)?;
+    fn answer(&mut self, seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
+        let (answer, is_right, outcome) = self.say(seat, action)?;
         let outcome = match (&answer, is_right) {
             (Some(_), true) => outcome.team("solved", SOLVED).solved(),
             (Some(_), false) => outcome.feedback("This is not right.").failed(),
@@ -243,29 +247,54 @@ impl Math {
     /// Hear and pay a seat: what it said, whether it is right, and the outcome so
     /// far. What a seat is paid in an episode adds up to the worth of what it said
     /// last, so it earns by being right, not by repeating.
-    fn say(&mut self, seat: &Seat, text: &str) -> Result<(Option<String>, bool, Outcome), Problem> {
-        let judged = answer::judge(&self.question, self.form, text)?;
-        let (format, matched) = self.worth(&judged);
+    fn say(
+        &mut self,
+        seat: &Seat,
+        action: &Action,
+    ) -> Result<(Option<String>, bool, Outcome), Problem> {
+        let judged = self.judge(action)?;
+        let (written, matched) = self.worth(&judged);
+        let (written, matched) = (self.written.pay(seat, written), self.matched.pay(seat, matched));
         let is_right = matches!(judged, Judged::Right(_));
         let (answer, outcome) = match judged {
-            Judged::Unreadable(reason) => (None, Outcome::rejected(reason)),
-            Judged::Wrong(answer) | Judged::Right(answer) => (Some(answer), Outcome::accepted()),
+            // It is paid as a potential, so how near it came plays no part.
+            Judged::Unreadable(why) => {
+                (None, Outcome::unreadable(Unreadable::well_written(why), written))
+            }
+            Judged::Wrong(answer) | Judged::Right(answer) => {
+                (Some(answer), Outcome::accepted().local("format", written))
+            }
         };
         let name = (seat.role.clone(), seat.instance);
         match &answer {
             Some(answer) => self.said.insert(name, answer.clone()),
             None => self.said.remove(&name),
         };
-        let (format, matched) = (self.format.pay(seat, format), self.matched.pay(seat, matched));
-        Ok((answer, is_right, outcome.local("format", format).local("match", matched)))
+        Ok((answer, is_right, outcome.local("match", matched)))
     }
 
-    /// What an answer is worth for being one, and for being right.
+    /// What a text answers, and whether it is right. What stands in the form that
+    /// is asked for is read as what stands in a box otherwise.
+    fn judge(&self, action: &Action) -> Result<Judged, Problem> {
+        let found = match self.format.find(&action.kind, &action.text) {
+            Ok(found) => found,
+            Err(unreadable) => return Ok(Judged::Unreadable(unreadable.why().to_owned())),
+        };
+        let is_bare = self.form == Form::Text && !found.contains("\\boxed{");
+        let found = match self.format {
+            Format::Any => found,
+            _ if is_bare => format!("\\boxed{{{}}}", found.trim()).into(),
+            _ => found,
+        };
+        answer::judge(&self.question, self.form, &found)
+    }
+
+    /// What an answer is worth for how it is written, and for being right.
     fn worth(&self, judged: &Judged) -> (f64, f64) {
         match judged {
-            Judged::Unreadable(_) => (0.0, 0.0),
-            Judged::Wrong(answer) => (FORMAT, self.near * answer::nearness(&self.question, answer)),
-            Judged::Right(_) => (FORMAT, MATCH),
+            Judged::Unreadable(_) => (UNREADABLE, 0.0),
+            Judged::Wrong(answer) => (0.0, self.near * answer::nearness(&self.question, answer)),
+            Judged::Right(_) => (0.0, MATCH),
         }
     }
 }

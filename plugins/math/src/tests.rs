@@ -28,7 +28,7 @@ fn a_right_answer_is_paid_to_the_team_and_to_who_gave_it() {
         let mut math = start(form);
         let text = right(&math);
         let outcome = say(&mut math, "reasoner", "answer", &text);
-        assert_eq!((earned(&outcome), outcome.status), ((1.0, 1.0), Status::Solved));
+        assert_eq!((earned(&outcome), outcome.status), ((1.0, 0.8), Status::Solved));
     }
 }
 
@@ -42,7 +42,7 @@ fn proposals_are_paid_for_what_they_add_and_tell_nobody_anything() {
         assert!(outcome.status == Status::Ongoing && outcome.for_team() == 0.0);
         earned(&outcome).1
     });
-    assert_eq!(worths, [0.2, 0.8, 0.0, -0.8, -0.2]);
+    assert_eq!(worths, [0.0, 0.8, 0.0, -0.8, -0.2]);
     assert_eq!(math.observe(&Seat::new("reasoner")), seen);
     say(&mut math, "tool", "plan", "\\boxed{1}");
     assert_eq!(math.observe(&Seat::new("tool")), format!("{seen}\n\nYou said: 1"));
@@ -142,3 +142,36 @@ What is the smallest prime number greater than 11? 13
 Find the least common multiple of 121 and 191. 23111
 What is the smallest prime number greater than 219? 223
 ";
+
+#[test]
+fn form_alone_earns_nothing_and_what_cannot_be_read_is_named() {
+    let mut math = start("text");
+    math.near = 0.0;
+    let named = |outcome: &Outcome| outcome.awards.iter().any(|award| award.name == "unreadable");
+    let plans = ["\\boxed{-12345}", "nothing", "nothing at all", "\\boxed{-12345}"];
+    let heard = plans.map(|plan| {
+        let outcome = say(&mut math, "tool", "plan", plan);
+        (earned(&outcome).1, named(&outcome))
+    });
+    assert_eq!(heard, [(0.0, false), (-0.2, true), (0.0, true), (0.2, false)]);
+}
+
+#[test]
+fn where_one_form_is_asked_for_only_that_counts() {
+    for (format, text) in [
+        ("tagged", "<answer>GOLD</answer>"),
+        ("boxed", "\\boxed{GOLD}"),
+        ("fenced", "```\nGOLD\n```"),
+        ("last-line", "I think so:\nGOLD"),
+        ("json", "{\"answer\": \"GOLD\"}"),
+    ] {
+        for other in ["tagged", "boxed", "fenced", "json"] {
+            let task = Task::of::<Math>(Split::Train, 0).with("observation", "text");
+            let mut math = Math::start(&task.with("format", other)).expect("a task");
+            assert!(math.rules(&Seat::new("solo")).contains("An answer counts only "));
+            let text = text.replace("GOLD", &math.question.gold);
+            let outcome = say(&mut math, "solo", "answer", &text);
+            assert_eq!(outcome.is_accepted(), format == other, "{other}: {text}");
+        }
+    }
+}

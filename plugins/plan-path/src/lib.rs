@@ -14,7 +14,7 @@ use plugin_sdk::environment::{
 };
 use plugin_sdk::rendering::Rendering;
 use plugin_sdk::spelling::{Word, spelled};
-use plugin_sdk::{Proposals, Rendered, Setting, Settings, state};
+use plugin_sdk::{Format, Proposals, Rendered, Setting, Settings, Unreadable, state};
 use serde::{Deserialize, Serialize};
 
 use board::{Board, Cell, Move, Walk};
@@ -58,6 +58,7 @@ pub struct PlanPath {
     refused: String,
     moves_per_turn: usize,
     view: View,
+    format: Format,
     /// Whether an executor sees only what is next to the player.
     is_executor_near: bool,
 }
@@ -85,8 +86,9 @@ impl Environment for PlanPath {
             "What an executor sees of it: the same, or only walls next to the player.",
             ["same", "near"],
         ))
-        .action("moves", "moves out of `U`, `D`, `L` and `R`, such as `D D R`")
-        .action("plan", "the moves to be made, such as `D D R`")
+        .action("moves", "moves out of `U`, `D`, `L` and `R`, such as `U D`")
+        .action("plan", "the moves to be made, such as `U D`")
+        .formats(&["moves", "plan"])
         .workflows(&["planner-executor", "solo"])
         .preset(
             "language-model",
@@ -131,7 +133,9 @@ impl Environment for PlanPath {
         let [distance, moves] =
             [settings.integer("max_distance")?, settings.integer("moves_per_turn")?];
         let turns = usize::div_ceil(distance, moves).max(TURNS);
-        let configuration = Configuration::default().vocabulary(words).max_turns(turns as u32);
+        let configuration = Configuration::default()
+            .vocabulary(Format::of(settings)?.words(words))
+            .max_turns(turns as u32);
         Ok(if is_near { configuration.private() } else { configuration })
     }
 
@@ -145,19 +149,21 @@ impl Environment for PlanPath {
             refused: String::new(),
             moves_per_turn: task.settings.integer("moves_per_turn")?,
             view: View::from_word(task.settings.text("observation")?),
+            format: Format::of(&task.settings)?,
             is_executor_near: task.settings.text("executor_view")? == "near",
         })
     }
 
     fn rules(&self, seat: &Seat) -> String {
-        format!(
+        let rules = format!(
             "You are on a board of {size} rows and {size} columns and want to reach the goal. The \
              moves are `U` (up), `D` (down), `L` (left) and `R` (right), at most {moves} in a \
              turn. A move into a wall or off the board is illegal and ends the turn. {legend}",
             size = self.board.size(),
             moves = self.moves_per_turn,
             legend = self.view_of(seat).legend(),
-        )
+        );
+        self.format.asked_for(rules)
     }
 
     fn observe(&self, seat: &Seat) -> String {
@@ -172,8 +178,8 @@ impl Environment for PlanPath {
 
     fn act(&mut self, seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
         match action.kind.as_str() {
-            "moves" => Ok(self.carry_out(&action.text)),
-            "plan" => Ok(self.consider(seat, &action.text)),
+            "moves" => Ok(self.carry_out(action)),
+            "plan" => Ok(self.consider(seat, action)),
             _ => Err(Problem::unknown_kind(action)),
         }
     }
@@ -181,7 +187,7 @@ impl Environment for PlanPath {
     fn demonstrate(&self, _seat: &Seat) -> Option<Action> {
         let path = self.board.shortest_path(self.here, self.moves_per_turn);
         let words: Vec<&str> = path.into_iter().map(Move::word).collect();
-        Some(Action::new("moves", words.join(" ")))
+        Some(self.format.written(Action::new("moves", words.join(" "))))
     }
 
     fn save(&self) -> Option<Vec<u8>> {
@@ -198,10 +204,10 @@ impl PlanPath {
         if self.is_executor_near && seat.role == EXECUTOR { self.view.nearby() } else { self.view }
     }
 
-    fn carry_out(&mut self, text: &str) -> Outcome {
-        let outcome = match self.read(text) {
+    fn carry_out(&mut self, action: &Action) -> Outcome {
+        let outcome = match self.read(action) {
             Ok(moves) => self.walk(&self.board.walk(self.here, &moves)),
-            Err(feedback) => unreadable(feedback),
+            Err(why) => unreadable(why),
         };
         self.refused = outcome.told().to_owned();
         outcome
@@ -226,13 +232,13 @@ impl PlanPath {
 
     /// Score a plan without moving: 1 for as many moves as fit into a turn, all
     /// of them on a shortest path.
-    fn consider(&mut self, seat: &Seat, text: &str) -> Outcome {
-        let (planned, outcome) = match self.read(text) {
+    fn consider(&mut self, seat: &Seat, action: &Action) -> Outcome {
+        let (planned, outcome) = match self.read(action) {
             Ok(moves) => {
                 let walk = self.board.walk(self.here, &moves);
                 (self.progress(&walk), judge(&walk))
             }
-            Err(feedback) => (0.0, unreadable(feedback)),
+            Err(why) => (0.0, unreadable(why)),
         };
         outcome.local("plan", self.proposals.pay(seat, planned))
     }
@@ -245,14 +251,16 @@ impl PlanPath {
         (distance(self.here) - distance(end)) / self.moves_per_turn as f64
     }
 
-    fn read(&self, text: &str) -> Result<Vec<Move>, String> {
+    fn read(&self, action: &Action) -> Result<Vec<Move>, Unreadable> {
         let quoted = |word: String| {
             let word: String = word.chars().take(QUOTED).collect();
             format!("`{word}` is not a move.")
         };
-        let moves = spelled(text, &MOVES).map_err(quoted)?;
+        let moves = spelled(self.format, &action.kind, &action.text, &MOVES);
+        let moves = moves.map_err(|unknown| unknown.saying(quoted))?;
         if moves.len() > self.moves_per_turn {
-            return Err(format!("{} moves are more than {}.", moves.len(), self.moves_per_turn));
+            let why = format!("{} moves are more than {}.", moves.len(), self.moves_per_turn);
+            return Err(Unreadable::well_written(why));
         }
         Ok(moves)
     }
@@ -269,8 +277,8 @@ fn judge(walk: &Walk) -> Outcome {
     outcome.local("idle", if walk.entered.is_empty() { IDLE } else { 0.0 })
 }
 
-fn unreadable(feedback: String) -> Outcome {
-    Outcome::rejected(feedback).local("unreadable", UNREADABLE).local("idle", IDLE)
+fn unreadable(why: Unreadable) -> Outcome {
+    Outcome::unreadable(why, UNREADABLE).local("idle", IDLE)
 }
 
 impl Rendered for PlanPath {
@@ -302,6 +310,7 @@ mod tests {
             refused: String::new(),
             moves_per_turn: 3,
             view: View::List,
+            format: Format::Any,
             is_executor_near: false,
         }
     }
@@ -331,7 +340,7 @@ mod tests {
             ("L", -0.43, ""),
             ("U", -0.4, "`U` is not possible there."),
             ("", -0.3, "No moves were given."),
-            ("go right", -0.6, "`go` is not a move."),
+            ("go right", -0.64, "`go` is not a move."),
             ("D D R R", -0.6, "4 moves are more than 3."),
         ] {
             let outcome = act(&mut game, "moves", text);

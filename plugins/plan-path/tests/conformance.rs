@@ -1,7 +1,8 @@
 //! Plan-Path keeps the contract, whatever is seen of the board.
 
 use plan_path::PlanPath;
-use plugin_sdk::testing::{Native, Scope};
+use plugin_sdk::environment::{Split, Task};
+use plugin_sdk::testing::{Native, Scope, check_forms};
 
 #[test]
 fn keeps_the_contract_in_every_view() {
@@ -28,4 +29,10 @@ fn keeps_the_contract_when_the_executor_sees_only_what_is_near() {
             .with("executor_view", "near");
         scope.check_environment(&Native::<PlanPath>::default()).assert_passed();
     }
+}
+
+#[test]
+fn only_the_form_that_is_asked_for_counts_and_no_example_is_the_answer() {
+    let task = |seed| Task::of::<PlanPath>(Split::Train, seed).with("observation", "text");
+    check_forms::<PlanPath>((0..100).map(task));
 }

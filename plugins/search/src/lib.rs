@@ -13,7 +13,7 @@ use plugin_sdk::environment::{
     Action, Configuration, Configured, Description, Environment, Outcome, Problem, Seat, Task,
 };
 use plugin_sdk::rendering::Rendering;
-use plugin_sdk::{Proposals, Rendered, Setting, Settings, reading, state};
+use plugin_sdk::{Format, Proposals, Rendered, Setting, Settings, reading, state};
 use serde::{Deserialize, Serialize};
 
 use library::Found;
@@ -50,6 +50,7 @@ pub struct Search {
     proposals: Proposals,
     /// What was wrong with the last action.
     refused: String,
+    format: Format,
 }
 
 impl Environment for Search {
@@ -67,6 +68,7 @@ impl Environment for Search {
         .action("query", "words to search for, or `answer: ` and the answer")
         .action("answer", "the answer, in as few words as it takes")
         .action("plan", "the answer to be given, in as few words as it takes")
+        .formats(&["query", "answer", "plan"])
         .workflows(&["solo", "searcher-reasoner"])
         .preset(
             "paper",
@@ -110,18 +112,20 @@ impl Environment for Search {
             shown: Vec::new(),
             proposals: Proposals::default(),
             refused: String::new(),
+            format: Format::of(&task.settings)?,
         })
     }
 
     fn rules(&self, _seat: &Seat) -> String {
-        format!(
+        let rules = format!(
             "Answer a question from a corpus of documents. A query is a few words; you are shown \
              the {} documents that fit best, and until the next query only those. The question \
              may take several documents one after the other. At most {} queries are possible. The \
              answer ends the episode; it counts when its words are right, whatever their case, \
              punctuation and articles.",
             self.documents, self.most_queries,
-        )
+        );
+        self.format.asked_for(rules)
     }
 
     fn observe(&self, _seat: &Seat) -> String {
@@ -145,14 +149,21 @@ impl Environment for Search {
     }
 
     fn act(&mut self, seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
-        let answer = last_line(&action.text);
+        let text = match self.format.find(&action.kind, &action.text) {
+            Ok(found) => found,
+            Err(why) => {
+                why.why().clone_into(&mut self.refused);
+                return Ok(Outcome::unreadable(why, UNREADABLE));
+            }
+        };
+        let answer = last_line(&text);
         match action.kind.as_str() {
-            "query" => match stated(&action.text) {
+            "query" => match stated(&text) {
                 Some(answer) => Ok(self.answer(answer)),
                 None => self.search(reading::bare(answer)),
             },
-            "answer" => Ok(self.answer(stated(&action.text).unwrap_or(answer))),
-            "plan" => Ok(self.consider(seat, stated(&action.text).unwrap_or(answer))),
+            "answer" => Ok(self.answer(stated(&text).unwrap_or(answer))),
+            "plan" => Ok(self.consider(seat, stated(&text).unwrap_or(answer))),
             _ => Err(Problem::unknown_kind(action)),
         }
     }
@@ -165,10 +176,10 @@ impl Environment for Search {
         let untried = next.and_then(|texts| {
             texts.into_iter().find(|text| !self.queries.contains(&text.to_lowercase()))
         });
-        Some(match untried {
+        Some(self.format.written(match untried {
             Some(query) => Action::new("query", query),
             None => Action::new("answer", format!("{ANSWER} {}", self.question.answers[0])),
-        })
+        }))
     }
 
     fn reveal(&self) -> Option<String> {
@@ -201,20 +212,22 @@ impl Search {
     fn search(&mut self, query: &str) -> Result<Outcome, Problem> {
         let end = query.floor_char_boundary(QUERY_BYTES);
         let query = query[..end].trim().to_lowercase();
+        let unreadable = |why: &str| Some(Outcome::unreadable(why, UNREADABLE));
+        let repeated = |why: &str| Some(Outcome::rejected(why).local("repeated", REPEATED));
         let refusal = if !query.chars().any(char::is_alphanumeric) {
-            Some(("There is nothing to search for.", "unreadable", UNREADABLE))
+            unreadable("There is nothing to search for.")
         } else if self.queries.len() >= self.most_queries {
-            Some(("No queries are left.", "repeated", REPEATED))
+            repeated("No queries are left.")
         } else if query.contains(['[', ']', '{', '}', '<', '>']) {
-            Some(("A query is a few words.", "unreadable", UNREADABLE))
+            unreadable("A query is a few words.")
         } else if self.queries.contains(&query) {
-            Some(("This was searched for before.", "repeated", REPEATED))
+            repeated("This was searched for before.")
         } else {
             None
         };
-        if let Some((why, name, cost)) = refusal {
-            why.clone_into(&mut self.refused);
-            return Ok(Outcome::rejected(why).local(name, cost));
+        if let Some(outcome) = refusal {
+            outcome.told().clone_into(&mut self.refused);
+            return Ok(outcome);
         }
         self.shown = library::search(&query, self.documents)?;
         self.queries.push(query);
@@ -236,7 +249,7 @@ impl Search {
         let text = reading::bare(text);
         if question::normalized(text).is_empty() {
             "There is no answer.".clone_into(&mut self.refused);
-            return Outcome::rejected("There is no answer.").local("unreadable", UNREADABLE);
+            return Outcome::unreadable("There is no answer.", UNREADABLE);
         }
         match self.question.is_answered_by(text) {
             true => Outcome::accepted().team("answered", ANSWERED).solved(),
@@ -248,7 +261,7 @@ impl Search {
     fn consider(&mut self, seat: &Seat, text: &str) -> Outcome {
         let text = reading::bare(text);
         let outcome = match question::normalized(text).is_empty() {
-            true => Outcome::rejected("There is no answer.").local("unreadable", UNREADABLE),
+            true => Outcome::unreadable("There is no answer.", UNREADABLE),
             false => Outcome::accepted(),
         };
         let worth = if self.question.is_answered_by(text) { PLANNED } else { 0.0 };
@@ -317,13 +330,13 @@ mod tests {
         let mut game = start(0);
         act(&mut game, "query", "rivers");
         for (kind, text, worth_of_it, told) in [
-            ("query", "", UNREADABLE, "There is nothing to search for."),
-            ("query", "?!", UNREADABLE, "There is nothing to search for."),
-            ("query", "{\"query\": \"rivers\"}", UNREADABLE, "A query is a few words."),
+            ("query", "", -0.38, "There is nothing to search for."),
+            ("query", "?!", -0.38, "There is nothing to search for."),
+            ("query", "{\"query\": \"rivers\"}", -0.38, "A query is a few words."),
             ("query", "Rivers", REPEATED, "This was searched for before."),
-            ("answer", " ... ", UNREADABLE, "There is no answer."),
-            ("query", "answer:", UNREADABLE, "There is no answer."),
-            ("plan", "", UNREADABLE, "There is no answer."),
+            ("answer", " ... ", -0.38, "There is no answer."),
+            ("query", "answer:", -0.38, "There is no answer."),
+            ("plan", "", -0.38, "There is no answer."),
         ] {
             let outcome = act(&mut game, kind, text);
             assert_eq!((worth(&outcome), outcome.told()), (worth_of_it, told), "{text}");

@@ -20,7 +20,7 @@ use plugin_sdk::environment::{
 };
 use plugin_sdk::rendering::Rendering;
 use plugin_sdk::spelling::{Word, spelled};
-use plugin_sdk::{Proposals, Rendered, Setting, Settings, state};
+use plugin_sdk::{Format, Proposals, Rendered, Setting, Settings, Unreadable, state};
 use serde::{Deserialize, Serialize};
 
 use draw::Wanted;
@@ -70,6 +70,7 @@ pub struct Sokoban {
     /// How far boxes and goals are told apart in a list.
     far: i32,
     view: View,
+    format: Format,
 }
 
 impl Environment for Sokoban {
@@ -93,6 +94,7 @@ impl Environment for Sokoban {
         ))
         .action("moves", "moves out of `U`, `D`, `L` and `R`, such as `U D L R`")
         .action("plan", "the moves to be made, such as `U D L R`")
+        .formats(&["moves", "plan"])
         .workflows(&["planner-executor", "solo"])
         .preset(
             "language-model",
@@ -130,7 +132,8 @@ impl Environment for Sokoban {
         let moves: usize = settings.integer("moves_per_turn")?;
         let turns = wanted.most_moves().div_ceil(moves).max(4);
         let configuration = Configuration::default().takes_records().max_turns(turns as u32);
-        Ok(configuration.vocabulary(view.vocabulary(i32::from(wanted.size()) - 1)))
+        Ok(configuration
+            .vocabulary(Format::of(settings)?.words(view.vocabulary(i32::from(wanted.size()) - 1))))
     }
 
     fn start(task: &Task) -> Result<Self, Problem> {
@@ -150,11 +153,12 @@ impl Environment for Sokoban {
             moves_per_turn: task.settings.integer("moves_per_turn")?,
             far: i32::from(wanted.size()) - 1,
             view: View::from_word(task.settings.text("observation")?),
+            format: Format::of(&task.settings)?,
         })
     }
 
     fn rules(&self, _seat: &Seat) -> String {
-        format!(
+        let rules = format!(
             "You are on a board with boxes and want every box to be on a goal. The moves are `U` \
              (up), `D` (down), `L` (left) and `R` (right), at most {moves} in a turn. Who moves \
              against a box pushes it one cell on, if there is neither a wall nor another box \
@@ -164,7 +168,8 @@ impl Environment for Sokoban {
              {legend}",
             moves = self.moves_per_turn,
             legend = self.view.legend(),
-        )
+        );
+        self.format.asked_for(rules)
     }
 
     fn observe(&self, _seat: &Seat) -> String {
@@ -178,7 +183,7 @@ impl Environment for Sokoban {
     }
 
     fn act(&mut self, seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
-        let read = self.read(&action.text);
+        let read = self.read(action);
         match action.kind.as_str() {
             "moves" => Ok(self.carry_out(read)),
             "plan" => Ok(self.consider(seat, read)),
@@ -190,7 +195,7 @@ impl Environment for Sokoban {
         let solver = Solver::new(&self.level);
         let Verdict::Solved(way) = solver.solve_somehow(&self.here) else { return None };
         let words = way.into_iter().take(self.moves_per_turn).map(Move::word);
-        Some(Action::new("moves", words.collect::<Vec<_>>().join(" ")))
+        Some(self.format.written(Action::new("moves", words.collect::<Vec<_>>().join(" "))))
     }
 
     fn save(&self) -> Option<Vec<u8>> {
@@ -203,10 +208,10 @@ impl Environment for Sokoban {
 }
 
 impl Sokoban {
-    fn carry_out(&mut self, read: Result<Vec<Move>, String>) -> Outcome {
+    fn carry_out(&mut self, read: Result<Vec<Move>, Unreadable>) -> Outcome {
         let outcome = match read {
             Ok(moves) => self.walk(&self.here.walk(&self.level, &moves)),
-            Err(feedback) => unreadable(feedback),
+            Err(why) => unreadable(why),
         };
         self.refused = outcome.told().to_owned();
         outcome
@@ -230,13 +235,13 @@ impl Sokoban {
     }
 
     /// Score a plan without moving.
-    fn consider(&mut self, seat: &Seat, read: Result<Vec<Move>, String>) -> Outcome {
+    fn consider(&mut self, seat: &Seat, read: Result<Vec<Move>, Unreadable>) -> Outcome {
         let (planned, outcome) = match read {
             Ok(moves) => {
                 let walk = self.here.walk(&self.level, &moves);
                 (self.worth_of_plan(&walk), judge(&walk, &self.here))
             }
-            Err(feedback) => (0.0, unreadable(feedback)),
+            Err(why) => (0.0, unreadable(why)),
         };
         outcome.local("plan", self.proposals.pay(seat, planned))
     }
@@ -253,14 +258,16 @@ impl Sokoban {
         SAFE_PLAN + PLANNED_PROGRESS * progress.clamp(-1.0, 1.0)
     }
 
-    fn read(&self, text: &str) -> Result<Vec<Move>, String> {
+    fn read(&self, action: &Action) -> Result<Vec<Move>, Unreadable> {
         let quoted = |word: String| {
             let word: String = word.chars().take(QUOTED).collect();
             format!("`{word}` is not a move.")
         };
-        let moves = spelled(text, &MOVES).map_err(quoted)?;
+        let moves = spelled(self.format, &action.kind, &action.text, &MOVES);
+        let moves = moves.map_err(|unknown| unknown.saying(quoted))?;
         if moves.len() > self.moves_per_turn {
-            return Err(format!("{} moves are more than {}.", moves.len(), self.moves_per_turn));
+            let why = format!("{} moves are more than {}.", moves.len(), self.moves_per_turn);
+            return Err(Unreadable::well_written(why));
         }
         Ok(moves)
     }
@@ -277,8 +284,8 @@ fn judge(walk: &Walk, start: &Position) -> Outcome {
     outcome.local("idle", if walk.end == *start { IDLE } else { 0.0 })
 }
 
-fn unreadable(feedback: String) -> Outcome {
-    Outcome::rejected(feedback).local("unreadable", UNREADABLE).local("idle", IDLE)
+fn unreadable(why: Unreadable) -> Outcome {
+    Outcome::unreadable(why, UNREADABLE).local("idle", IDLE)
 }
 
 impl Rendered for Sokoban {

@@ -1,6 +1,7 @@
 //! Sokoban keeps the contract, whatever is seen of the board.
 
-use plugin_sdk::testing::{Native, Scope};
+use plugin_sdk::environment::{Split, Task};
+use plugin_sdk::testing::{Native, Scope, check_forms};
 use sokoban::Sokoban;
 
 #[test]
@@ -30,4 +31,10 @@ fn keeps_the_contract_on_levels_from_records() {
     let entries = levels.map(|level| format!("{{\"level\": \"{level}\"}}")).to_vec();
     let scope = Scope { tasks: 3, entries, ..Scope::default() };
     scope.check_environment(&Native::<Sokoban>::default()).assert_passed();
+}
+
+#[test]
+fn only_the_form_that_is_asked_for_counts_and_no_example_is_the_answer() {
+    let task = |seed| Task::of::<Sokoban>(Split::Train, seed).with("observation", "text");
+    check_forms::<Sokoban>((0..100).map(task));
 }

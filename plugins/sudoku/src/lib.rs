@@ -15,14 +15,13 @@ pub mod view;
 use plugin_sdk::environment::{
     Action, Configuration, Configured, Description, Environment, Outcome, Problem, Seat, Task,
 };
-use plugin_sdk::reading;
 use plugin_sdk::rendering::Rendering;
-use plugin_sdk::{Proposals, Rendered, Setting, Settings, state};
+use plugin_sdk::{Format, Proposals, Rendered, Setting, Settings, Unreadable, state};
 use serde::{Deserialize, Serialize};
 
 use board::{Board, Digit, Sight};
 use game::Game;
-use notes::{Edit, PASS};
+use notes::Edit;
 use puzzle::Puzzle;
 use view::View;
 
@@ -42,8 +41,6 @@ const PLAN: f64 = 0.25;
 /// Turns that are advised at least; more if more is to be filled in, as some
 /// cells follow only from others.
 const TURNS: usize = 10;
-/// Characters of somebody's words that they are told of again.
-const QUOTED: usize = 24;
 
 /// One puzzle being solved.
 #[derive(Serialize, Deserialize)]
@@ -51,6 +48,7 @@ pub struct Sudoku {
     game: Game,
     edits_per_turn: usize,
     view: View,
+    format: Format,
     /// Whether a filler sees rows and columns only, and a checker boxes only.
     is_sight_split: bool,
     proposals: Proposals,
@@ -79,10 +77,11 @@ impl Environment for Sudoku {
             "Whether all see the same, or a filler rows and columns only and a checker boxes only.",
             ["same", "split"],
         ))
-        .action("fill", "edits such as `r1c2=3` (write 3) and `r1c2-` (erase), or `pass`")
-        .action("erase", "erasures such as `r1c2-`, or `pass`")
+        .action("fill", "edits such as `rXcY=D` (write D) and `rXcY-` (erase), or `pass`")
+        .action("erase", "erasures such as `rXcY-`, or `pass`")
         .action("grid", "all digits of the board, row by row, in one line")
-        .action("plan", "the edits to be made, such as `r1c2=3`, or all digits of the board")
+        .action("plan", "the edits to be made, such as `rXcY=D`, or all digits of the board")
+        .formats(&["fill", "erase", "grid", "plan"])
         .workflows(&["filler-checker", "solo"])
         .preset(
             "language-model",
@@ -111,7 +110,8 @@ impl Environment for Sudoku {
         let (size, blanks) = puzzle::wanted(settings)?;
         let view = View::from_word(settings.text("observation")?);
         let words = if view == View::Text { Vec::new() } else { view::vocabulary(size) };
-        let configuration = Configuration::default().takes_records().vocabulary(words);
+        let configuration =
+            Configuration::default().takes_records().vocabulary(Format::of(settings)?.words(words));
         let configuration = configuration.max_turns(TURNS.max(blanks) as u32);
         match settings.text("sight")? {
             "split" if view != View::Marks => {
@@ -131,6 +131,7 @@ impl Environment for Sudoku {
             game: Game::new(puzzle),
             edits_per_turn: task.settings.integer("edits_per_turn")?,
             view: View::from_word(task.settings.text("observation")?),
+            format: Format::of(&task.settings)?,
             is_sight_split: task.settings.text("sight")? == "split",
             proposals: Proposals::default(),
             refused: String::new(),
@@ -138,7 +139,7 @@ impl Environment for Sudoku {
     }
 
     fn rules(&self, seat: &Seat) -> String {
-        format!(
+        let rules = format!(
             "Fill a sudoku of {size} rows and {size} columns with the digits 1 to {size}, so that \
              every row, column and box has each digit once. A digit that its row, column or box \
              already has cannot be written, and clues cannot be erased; such an edit is illegal \
@@ -147,7 +148,8 @@ impl Environment for Sudoku {
             size = self.game.board().size(),
             edits = self.edits_per_turn,
             legend = self.view.legend(self.sight_of(seat)),
-        )
+        );
+        self.format.asked_for(rules)
     }
 
     fn observe(&self, seat: &Seat) -> String {
@@ -163,10 +165,10 @@ impl Environment for Sudoku {
     fn act(&mut self, seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
         let before = self.game.clone();
         let outcome = match action.kind.as_str() {
-            "fill" => self.fill(&action.text),
-            "erase" => self.erase(&action.text),
-            "grid" => self.replace(&action.text),
-            "plan" => return Ok(self.consider(seat, &action.text)),
+            "fill" => self.fill(action),
+            "erase" => self.erase(action),
+            "grid" => self.replace(action),
+            "plan" => return Ok(self.consider(seat, action)),
             _ => return Err(Problem::unknown_kind(action)),
         };
         self.refused = outcome.told().to_owned();
@@ -179,7 +181,10 @@ impl Environment for Sudoku {
         let erases = matches!(edits.first(), Some(Edit::Erase(_)));
         let words: Vec<String> =
             edits.into_iter().map(|edit| edit.word(self.game.board().size())).collect();
-        Some(Action::new(if erases { "erase" } else { "fill" }, words.join(" ")))
+        Some(
+            self.format
+                .written(Action::new(if erases { "erase" } else { "fill" }, words.join(" "))),
+        )
     }
 
     fn save(&self) -> Option<Vec<u8>> {
@@ -201,11 +206,11 @@ impl Sudoku {
     }
 
     /// Score edits, or a whole board, without making them.
-    fn consider(&mut self, seat: &Seat, text: &str) -> Outcome {
+    fn consider(&mut self, seat: &Seat, action: &Action) -> Outcome {
         let before = self.game.clone();
-        let outcome = match self.digits(text) {
-            Some(_) => self.replace(text),
-            None => self.fill(text),
+        let outcome = match self.digits(action) {
+            Some(_) => self.replace(action),
+            None => self.fill(action),
         };
         let worth = PLAN * (self.game.score() - before.score());
         self.game = before;
@@ -213,26 +218,26 @@ impl Sudoku {
     }
 
     /// Edits of both kinds. To pass is right only while something is wrong.
-    fn fill(&mut self, text: &str) -> Outcome {
+    fn fill(&mut self, action: &Action) -> Outcome {
         let may_pass = self.game.wrong_cells().next().is_some();
-        match self.read(text) {
+        match self.read(action) {
             Ok(edits) if edits.is_empty() && may_pass => Outcome::accepted(),
             Ok(edits) if edits.is_empty() => {
                 Outcome::accepted().feedback("There are cells to fill in.").local("idle", IDLE)
             }
             Ok(edits) => self.carry_out(&edits),
-            Err(feedback) => unreadable(feedback),
+            Err(why) => unreadable(why),
         }
     }
 
     /// Erasures only. To pass is free, so that nobody is pushed to erase.
-    fn erase(&mut self, text: &str) -> Outcome {
-        match self.read(text) {
+    fn erase(&mut self, action: &Action) -> Outcome {
+        match self.read(action) {
             Ok(edits) if edits.iter().any(|edit| matches!(edit, Edit::Write(..))) => {
-                unreadable("Digits can be erased here, not written.".to_owned())
+                unreadable(Unreadable::well_written("Digits can be erased here, not written."))
             }
             Ok(edits) => self.carry_out(&edits),
-            Err(feedback) => unreadable(feedback),
+            Err(why) => unreadable(why),
         }
     }
 
@@ -246,9 +251,9 @@ impl Sudoku {
         Outcome::accepted()
     }
 
-    fn replace(&mut self, text: &str) -> Outcome {
+    fn replace(&mut self, action: &Action) -> Outcome {
         let size = self.game.board().size();
-        let Some(digits) = self.digits(text) else {
+        let Some(digits) = self.digits(action) else {
             return unreadable(format!("This is not a board of {} digits.", size * size));
         };
         match self.game.replace(Board::new(size, digits)) {
@@ -258,7 +263,7 @@ impl Sudoku {
     }
 
     /// All digits of a board, whatever stands between them.
-    fn digits(&self, text: &str) -> Option<Vec<Digit>> {
+    fn digits(&self, action: &Action) -> Option<Vec<Digit>> {
         let size = self.game.board().size();
         let between = |letter: &char| letter.is_whitespace() || ",;[]|+-".contains(*letter);
         let digit = |letter: char| letter.to_digit(10).map(|digit| digit as Digit);
@@ -267,38 +272,25 @@ impl Sudoku {
             let digits: Option<Vec<Digit>> = letters.take(size * size + 1).map(digit).collect();
             let digits = digits.filter(|digits| digits.len() == size * size);
             let valid = |digit: &Digit| (1..=size as Digit).contains(digit);
-            digits.filter(|digits| digits.iter().all(valid)).ok_or_else(String::new)
+            digits.filter(|digits| digits.iter().all(valid)).ok_or_else(|| Unreadable::new(""))
         };
-        reading::last(text, board).ok()
+        self.format.read(&action.kind, &action.text, board).ok()
     }
 
-    fn read(&self, text: &str) -> Result<Vec<Edit>, String> {
+    fn read(&self, action: &Action) -> Result<Vec<Edit>, Unreadable> {
         let size = self.game.board().size();
-        let read_edit = |word: &str| {
-            let quoted = || word.chars().take(QUOTED).collect::<String>();
-            Edit::from_word(word, size).ok_or_else(|| format!("`{}` is not an edit.", quoted()))
-        };
-        let edits = reading::last(text, |passage| match passage.trim() {
-            PASS => Ok(None),
-            passage => {
-                let between = |letter: char| letter.is_whitespace() || ",;".contains(letter);
-                let words = passage.split(between).filter(|word| !word.is_empty());
-                words.map(read_edit).collect::<Result<Vec<Edit>, String>>().map(Some)
-            }
-        })?;
-        let Some(edits) = edits else { return Ok(Vec::new()) };
-        match edits.len() {
-            0 => Err(format!("No edits were given, not even `{PASS}`.")),
-            count if count > self.edits_per_turn => {
-                Err(format!("{count} edits are more than {}.", self.edits_per_turn))
-            }
-            _ => Ok(edits),
+        let edits =
+            self.format.read(&action.kind, &action.text, |text| notes::edits(text, size))?;
+        if edits.len() > self.edits_per_turn {
+            let why = format!("{} edits are more than {}.", edits.len(), self.edits_per_turn);
+            return Err(Unreadable::well_written(why));
         }
+        Ok(edits)
     }
 }
 
-fn unreadable(feedback: String) -> Outcome {
-    Outcome::rejected(feedback).local("unreadable", UNREADABLE)
+fn unreadable(why: impl Into<Unreadable>) -> Outcome {
+    Outcome::unreadable(why, UNREADABLE)
 }
 
 impl Rendered for Sudoku {
@@ -320,6 +312,7 @@ mod tests {
             game: game::tests::game(),
             edits_per_turn: 2,
             view: View::Marks,
+            format: Format::Any,
             is_sight_split: false,
             proposals: Proposals::default(),
             refused: String::new(),
@@ -366,12 +359,12 @@ mod tests {
         for (kind, text, worth_of_it, feedback) in [
             ("fill", "r1c3=3 r1c4=3", 0.07, "3 is no candidate of `r1c4`."),
             ("fill", "r1c1=2", -0.1, "`r1c1` is not empty."),
-            ("fill", "r1c1=7", -0.3, "`r1c1=7` is not an edit."),
-            ("fill", "", -0.3, "No edits were given, not even `pass`."),
+            ("fill", "r1c1=7", -0.38, "`r1c1=7` is not an edit."),
+            ("fill", "", -0.38, "No edits were given, not even `pass`."),
             ("fill", "r1c3=3 r1c4=4 r2c4=2", -0.3, "3 edits are more than 2."),
             ("erase", "r1c1-", -0.1, "`r1c1` is a clue."),
             ("erase", "r1c3=3", -0.3, "Digits can be erased here, not written."),
-            ("grid", "1 2 3 4", -0.3, "This is not a board of 16 digits."),
+            ("grid", "1 2 3 4", -0.38, "This is not a board of 16 digits."),
             ("grid", "2234 3412 2143 4321", -0.1, "`r1c1` is given as 1."),
         ] {
             let outcome = act(&mut start(), kind, text);

@@ -1,9 +1,15 @@
 //! The notation: the words in which cells, digits and changes are written.
 
+use plugin_sdk::Unreadable;
+use plugin_sdk::spelling::listed;
+
 use crate::board::{Board, Cell, Digit, Digits};
 
 /// The word for changing nothing.
 pub const PASS: &str = "pass";
+
+/// Characters of somebody's words that they are told of again.
+const QUOTED: usize = 24;
 
 /// One change of the board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +42,25 @@ impl Edit {
             Edit::Erase(cell) => format!("{}-", name(cell, size)),
         }
     }
+}
+
+/// The edits of a text that holds nothing else; none, where it says so.
+pub fn edits(text: &str, size: usize) -> Result<Vec<Edit>, Unreadable> {
+    let words = listed(text);
+    match words.as_slice() {
+        [] => return Err(format!("No edits were given, not even `{PASS}`.").into()),
+        [word] if word == PASS => return Ok(Vec::new()),
+        _ => {}
+    }
+    let read = |word: &String| {
+        Edit::from_word(word, size).ok_or_else(|| {
+            let quoted: String = word.chars().take(QUOTED).collect();
+            let known = |word: &str| Edit::from_word(word, size).is_some();
+            let why = Unreadable::new(format!("`{quoted}` is not an edit."));
+            why.among(words.iter().map(String::as_str), known)
+        })
+    };
+    words.iter().map(read).collect()
 }
 
 /// A number from 1 to `most` at the start of `text`, and what follows it.
@@ -102,6 +127,31 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn edits_are_read_however_they_are_usually_written() {
+        let both = Ok(vec![Edit::Write(1, 3), Edit::Erase(4)]);
+        for text in [
+            "r1c2=3 r2c1-",
+            "R1C2=3, R2C1-",
+            "r1c2 = 3; r2c1-.",
+            "`r1c2=3`, `r2c1-`",
+            "[\"r1c2=3\", \"r2c1-\"]",
+            "- r1c2=3\n- r2c1-",
+            "1. **r1c2 = 3**\n2. **r2c1-**",
+        ] {
+            assert_eq!(edits(text, 4), both, "{text}");
+        }
+        for text in ["pass", "Pass.", "`pass`"] {
+            assert_eq!(edits(text, 4), Ok(Vec::new()), "{text}");
+        }
+        for text in ["", "pass pass", "r1c2 3", "r1c2==3", "row 1 c2=3", "r1c2=3 maybe", "r1 c2=3"]
+        {
+            assert!(edits(text, 4).is_err(), "{text}");
+        }
+        let charge = |text| edits(text, 4).expect_err("no edits").charge(-1.0);
+        assert!(charge("r1c2=3 maybe") > charge("I say maybe"));
     }
 
     #[test]

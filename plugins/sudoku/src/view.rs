@@ -59,7 +59,7 @@ impl View {
         }
         match self {
             View::Text => "You see the board with `.` for a blank and lines between the boxes. \
-                           `r1c2=3` writes 3 into row 1, column 2."
+                           `rXcY=D` writes the digit D into row X, column Y."
                 .to_owned(),
             View::Marks => format!("You see notes. {NOTES}"),
             View::Grid => {

@@ -1,6 +1,7 @@
 //! Sudoku keeps the contract, on both boards and in both views.
 
-use plugin_sdk::testing::{Native, Scope};
+use plugin_sdk::environment::{Split, Task};
+use plugin_sdk::testing::{Native, Scope, check_forms};
 use sudoku::Sudoku;
 
 #[test]
@@ -21,4 +22,10 @@ fn keeps_the_contract_on_a_large_board() {
 fn keeps_the_contract_when_roles_see_different_things() {
     let scope = Scope { tasks: 4, ..Scope::default() }.with("sight", "split");
     scope.check_environment(&Native::<Sudoku>::default()).assert_passed();
+}
+
+#[test]
+fn only_the_form_that_is_asked_for_counts_and_no_example_is_the_answer() {
+    let task = |seed| Task::of::<Sudoku>(Split::Train, seed).with("observation", "text");
+    check_forms::<Sudoku>((0..100).map(task));
 }

@@ -15,7 +15,7 @@ use plugin_sdk::environment::{
     Action, Configuration, Configured, Description, Environment, Outcome, Problem, Seat, Task,
 };
 use plugin_sdk::rendering::Rendering;
-use plugin_sdk::{Proposals, Rendered, Setting, Settings, reading, state};
+use plugin_sdk::{Format, Proposals, Rendered, Setting, Settings, Unreadable, state};
 use serde::{Deserialize, Serialize};
 
 use pegs::{Move, Peg, Pegs};
@@ -40,6 +40,7 @@ pub struct TowerOfHanoi {
     proposals: Proposals,
     moves_per_turn: usize,
     view: View,
+    format: Format,
     /// What was wrong with the last moves.
     refused: String,
 }
@@ -57,8 +58,9 @@ impl Environment for TowerOfHanoi {
         .setting(Setting::integer("min_distance", "Moves to the target at least.", 1..=255, 1))
         .setting(Setting::integer("moves_per_turn", "Moves in one action at most.", 1..=1000, 1))
         .setting(Setting::choice("observation", "What a role sees.", ["list", "text"]))
-        .action("moves", "moves such as `1>3` (peg 1 to peg 3), separated by spaces or lines")
-        .action("plan", "the moves to be made, such as `1>3`, separated by spaces or lines")
+        .action("moves", "moves such as `x>y` (peg x to peg y), separated by spaces or lines")
+        .action("plan", "the moves to be made, such as `x>y`, separated by spaces or lines")
+        .formats(&["moves", "plan"])
         .workflows(&["solo", "planner-executor"])
         .preset(
             "language-model",
@@ -84,7 +86,10 @@ impl Environment for TowerOfHanoi {
         let moves: u32 = settings.integer("moves_per_turn")?;
         let words = View::from_word(settings.text("observation")?).vocabulary(discs as usize, pegs);
         let turns = (1_u32 << discs).div_ceil(moves) + 3;
-        Ok(Configuration::default().vocabulary(words).max_turns(turns).takes_records())
+        Ok(Configuration::default()
+            .vocabulary(Format::of(settings)?.words(words))
+            .max_turns(turns)
+            .takes_records())
     }
 
     fn start(task: &Task) -> Result<Self, Problem> {
@@ -103,22 +108,25 @@ impl Environment for TowerOfHanoi {
             proposals: Proposals::default(),
             moves_per_turn: task.settings.integer("moves_per_turn")?,
             view,
+            format: Format::of(&task.settings)?,
             refused: String::new(),
         })
     }
 
     fn rules(&self, _seat: &Seat) -> String {
-        format!(
+        let rules = format!(
             "There are {pegs} pegs with {discs} disks, numbered by size from 1, the smallest. Get \
              all of them to one peg. A move takes the top disk of a peg and puts it on another peg \
-             that is empty or has a larger disk on top: `1>3` takes the top disk of peg 1 to peg 3. \
+             that is empty or has a larger disk on top: `x>y` takes the top disk of peg x to peg y, \
+             which are numbers. \
              At most {moves} moves fit into a turn, separated by spaces or lines; if one cannot be \
              made, none of the turn is. {legend}",
             pegs = self.pegs.count(),
             discs = self.pegs.of_disc().len(),
             moves = self.moves_per_turn,
             legend = self.view.legend(),
-        )
+        );
+        self.format.asked_for(rules)
     }
 
     fn observe(&self, _seat: &Seat) -> String {
@@ -127,8 +135,8 @@ impl Environment for TowerOfHanoi {
 
     fn act(&mut self, seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
         match action.kind.as_str() {
-            "moves" => Ok(self.carry_out(&action.text)),
-            "plan" => Ok(self.consider(seat, &action.text)),
+            "moves" => Ok(self.carry_out(action)),
+            "plan" => Ok(self.consider(seat, action)),
             _ => Err(Problem::unknown_kind(action)),
         }
     }
@@ -136,7 +144,7 @@ impl Environment for TowerOfHanoi {
     fn demonstrate(&self, _seat: &Seat) -> Option<Action> {
         let way = Route::new(&self.pegs, self.target).way(&self.pegs, self.moves_per_turn);
         let words: Vec<String> = way.into_iter().map(notation::word).collect();
-        Some(Action::new("moves", words.join(" ")))
+        Some(self.format.written(Action::new("moves", words.join(" "))))
     }
 
     fn save(&self) -> Option<Vec<u8>> {
@@ -156,8 +164,8 @@ impl Rendered for TowerOfHanoi {
 }
 
 impl TowerOfHanoi {
-    fn carry_out(&mut self, text: &str) -> Outcome {
-        let (after, outcome) = self.attempt(text);
+    fn carry_out(&mut self, action: &Action) -> Outcome {
+        let (after, outcome) = self.attempt(action);
         let outcome = outcome.team("progress", self.progress(&after));
         self.pegs = after;
         outcome.told().clone_into(&mut self.refused);
@@ -168,19 +176,19 @@ impl TowerOfHanoi {
     }
 
     /// Score a plan without moving.
-    fn consider(&mut self, seat: &Seat, text: &str) -> Outcome {
-        let (after, outcome) = self.attempt(text);
+    fn consider(&mut self, seat: &Seat, action: &Action) -> Outcome {
+        let (after, outcome) = self.attempt(action);
         let worth = self.progress(&after);
         outcome.local("plan", self.proposals.pay(seat, worth))
     }
 
-    /// Where all discs are after the moves of the text, and the penalties. A move
+    /// Where all discs are after the moves of the action, and the penalties. A move
     /// that cannot be made leaves everything as it is.
-    fn attempt(&self, text: &str) -> (Pegs, Outcome) {
-        let moves = match self.read(text) {
+    fn attempt(&self, action: &Action) -> (Pegs, Outcome) {
+        let moves = match self.read(action) {
             Ok(moves) => moves,
             Err(why) => {
-                let outcome = Outcome::rejected(why).local("unreadable", UNREADABLE);
+                let outcome = Outcome::unreadable(why, UNREADABLE);
                 return (self.pegs.clone(), outcome.local("idle", IDLE));
             }
         };
@@ -211,10 +219,11 @@ impl TowerOfHanoi {
         (left(&self.pegs) - left(after)) / self.moves_per_turn as f64
     }
 
-    fn read(&self, text: &str) -> Result<Vec<Move>, String> {
-        let moves = reading::last(text, notation::read)?;
+    fn read(&self, action: &Action) -> Result<Vec<Move>, Unreadable> {
+        let moves = self.format.read(&action.kind, &action.text, notation::read)?;
         if moves.len() > self.moves_per_turn {
-            return Err(format!("{} moves are more than {}.", moves.len(), self.moves_per_turn));
+            let why = format!("{} moves are more than {}.", moves.len(), self.moves_per_turn);
+            return Err(Unreadable::well_written(why));
         }
         Ok(moves)
     }
@@ -261,7 +270,7 @@ mod tests {
             ("1>1", -0.3, "Nothing was moved."),
             ("1>2 2>1", -0.3, "Nothing was moved."),
             ("", -0.3, "Nothing was moved."),
-            ("move it", -0.6, "`move it` is not a move."),
+            ("move it", -0.68, "`move it` is not a move."),
             ("1>2 1>3 2>3", -0.6, "3 moves are more than 2."),
         ] {
             let mut game = tower(2);

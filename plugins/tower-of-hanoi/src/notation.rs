@@ -1,5 +1,7 @@
 //! How moves are written: `1>3`, and what people write instead.
 
+use plugin_sdk::Unreadable;
+
 use crate::pegs::{Move, Peg};
 
 /// Letters of a word that an explanation repeats.
@@ -11,12 +13,14 @@ pub fn word(step: Move) -> String {
 }
 
 /// The moves of a text that holds nothing but moves.
-pub fn read(text: &str) -> Result<Vec<Move>, String> {
+pub fn read(text: &str) -> Result<Vec<Move>, Unreadable> {
     let words: Vec<String> = text.lines().flat_map(words).collect();
     let mut rest = words.as_slice();
     let mut moves = Vec::new();
     while !rest.is_empty() {
-        let (step, after) = first(rest).ok_or_else(|| unreadable(rest))?;
+        let known = words.len() - rest.len();
+        let unknown = || unreadable(rest).knowing(known, words.len());
+        let (step, after) = first(rest).ok_or_else(unknown)?;
         moves.push(step);
         rest = after;
     }
@@ -28,7 +32,7 @@ pub fn read(text: &str) -> Result<Vec<Move>, String> {
 fn words(line: &str) -> Vec<String> {
     let line = unnumbered(line.trim()).to_lowercase();
     let line = line.replace("->", ">").replace("=>", ">").replace('→', ">").replace('>', " > ");
-    let separators = |letter: char| letter.is_whitespace() || ",;.()[]'\"-*".contains(letter);
+    let separators = |letter: char| letter.is_whitespace() || ",;:.()[]'\"-*`".contains(letter);
     line.split(separators).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
@@ -68,10 +72,10 @@ fn without<'w>(words: &'w [String], filler: &str) -> &'w [String] {
     words.split_first().filter(|(word, _)| *word == filler).map_or(words, |(_, behind)| behind)
 }
 
-fn unreadable(words: &[String]) -> String {
+fn unreadable(words: &[String]) -> Unreadable {
     let start = words.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(" ");
     let quoted: String = start.chars().take(QUOTED).collect();
-    format!("`{quoted}` is not a move.")
+    Unreadable::new(format!("`{quoted}` is not a move."))
 }
 
 #[cfg(test)]
@@ -91,11 +95,17 @@ mod tests {
         for text in
             ["Move disk 2 from Peg 1 to Peg 3", "- move disc 2 from peg 1 to peg 3.", "disk 2: 1>3"]
         {
-            let text = text.replace(": ", " ");
-            assert_eq!(read(&text), Ok(vec![step(Some(2), 0, 2)]), "{text}");
+            assert_eq!(read(text), Ok(vec![step(Some(2), 0, 2)]), "{text}");
         }
         let both = Ok(vec![step(None, 0, 2), step(None, 1, 0)]);
-        for text in ["1>3 2>1", "1>3, 2>1", "1. 1>3\n2. 2>1", "[1>3; 2>1]"] {
+        for text in [
+            "1>3 2>1",
+            "1>3, 2>1",
+            "1. 1>3\n2. 2>1",
+            "[1>3; 2>1]",
+            "1>3`, `2>1",
+            "- `1>3`\n- `2>1`",
+        ] {
             assert_eq!(read(text), both, "{text}");
         }
         assert_eq!(read(""), Ok(Vec::new()));

@@ -60,7 +60,7 @@ fn first_act(
         let text = if is_odd { ONE } else { MOST };
         Ok(phrase(text)?.unwrap_or_else(|| text.to_owned()))
     };
-    let manner = Manner::Scripted { say: &say, answers: ANSWERS, solved_at_once: false };
+    let manner = Manner::Scripted { say: &say, answers: ANSWERS, solved_at_once: false, cut: None };
     let acted = examination.play(0, manner)?.into_iter().find_map(|exchange| {
         match exchange.step.directive {
             Directive::Act(moves) => Some(moves),

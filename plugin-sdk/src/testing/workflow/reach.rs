@@ -42,7 +42,7 @@ pub fn check_turns(examination: &Examination, _: &[Vec<Exchange>]) -> Checked {
     let mut longest = 0;
     for (how, say) in ways {
         for solved_at_once in [false, true] {
-            let manner = Manner::Scripted { say, answers: 2 * limit, solved_at_once };
+            let manner = Manner::Scripted { say, answers: 2 * limit, solved_at_once, cut: None };
             let stretch = longest_stretch(&examination.play(0, manner)?);
             require(stretch < limit, || match solved_at_once {
                 false => format!("nobody acts for {stretch} answers where the roles answer {how}"),
@@ -65,7 +65,7 @@ pub fn expertly(answer: u32, _: &Request, phrase: Phrase<'_>) -> Result<String, 
 impl Examination<'_> {
     /// A session in which all answer as the expert would.
     pub(super) fn diligent(&self, answers: u32) -> Result<Vec<Exchange>, Objection> {
-        self.play(0, Manner::Scripted { say: &expertly, answers, solved_at_once: false })
+        self.play(0, Manner::Scripted { say: &expertly, answers, solved_at_once: false, cut: None })
     }
 }
 

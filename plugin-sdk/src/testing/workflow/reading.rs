@@ -1,5 +1,5 @@
-//! How answers are read: prose before an answer changes nothing, and what a role
-//! was told is no answer, even if it says it again.
+//! How answers are read: prose before an answer changes nothing, and neither what
+//! a role was told, even if it says it again, nor what the limit cut is an answer.
 
 use super::reach::expertly;
 use super::stage::{Manner, Phrase};
@@ -11,6 +11,8 @@ use crate::workflow::{Directive, Message, Request};
 /// What the expert does in these sessions, and what it decides against.
 const MEANT: &str = "said4711";
 const REJECTED: &str = "said1848";
+/// What it was about to do when the limit cut its answer.
+const CUT: &str = "said1905";
 const PROSE: &str = "I looked at it from all sides. It could well be something else:";
 const RATHER: &str = "But that would be wrong, so I say:";
 /// Answers of a session.
@@ -28,6 +30,8 @@ enum Change {
     Reconsidered,
     /// What it was told, instead.
     Echo,
+    /// Something else, cut by the limit.
+    Cut,
 }
 
 /// Each of the answers of a session, one at a time, is said in other ways.
@@ -39,7 +43,7 @@ pub fn check(examination: &Examination, _: &[Vec<Exchange>]) -> Checked {
     };
     match read {
         0 => skip("no answer leads to an action"),
-        _ => Ok(format!("{read} answers with prose, or that repeat the prompt, are read well")),
+        _ => Ok(format!("{read} answers with prose, that repeat the prompt, or cut are read well")),
     }
 }
 
@@ -49,12 +53,13 @@ fn changes(examination: &Examination, bare: bool) -> Result<u32, Objection> {
     let mut read = 0;
     for answer in 0..ANSWERS {
         let Some(meant) = following(&plain.acts, answer) else { break };
-        for change in [Change::Prose, Change::Reconsidered, Change::Echo] {
+        for change in [Change::Prose, Change::Reconsidered, Change::Echo, Change::Cut] {
             let other = acts(examination, answer, change, bare)?;
             let Some(said) = &other.changed else { continue };
             let Some(done) = following(&other.acts, answer) else { continue };
             match change {
                 Change::Echo => is_no_answer(answer, said, done)?,
+                Change::Cut => counts_for_nothing(answer, &other.acts)?,
                 _ => means_the_same(answer, meant, done)?,
             }
             read += 1;
@@ -90,6 +95,7 @@ fn acts(
                 let rejected = phrase(REJECTED)?.unwrap_or_else(|| REJECTED.to_owned());
                 format!("{PROSE}\n{rejected}\n\n{RATHER}\n{meant}")
             }
+            Change::Cut => phrase(CUT)?.unwrap_or_else(|| CUT.to_owned()),
             Change::Echo => {
                 let messages: Vec<String> = request.messages.iter().map(Message::text).collect();
                 messages.join("\n\n")
@@ -98,7 +104,8 @@ fn acts(
         changed.replace(Some(said.clone()));
         Ok(said)
     };
-    let manner = Manner::Scripted { say: &say, answers: ANSWERS, solved_at_once: false };
+    let cut = (change == Change::Cut).then_some(which);
+    let manner = Manner::Scripted { say: &say, answers: ANSWERS, solved_at_once: false, cut };
     let (mut acts, mut answers) = (Vec::new(), 0);
     for Exchange { event, step, .. } in examination.play(0, manner)? {
         answers += u32::from(matches!(event, crate::workflow::Event::Replied(_)));
@@ -112,6 +119,18 @@ fn acts(
 /// What is done next after an answer.
 fn following(acts: &[(u32, Vec<Move>)], answer: u32) -> Option<&Vec<Move>> {
     acts.iter().find(|(answers, _)| *answers > answer).map(|(_, moves)| moves)
+}
+
+/// Fail if anything of an answer that was cut is done, however much later.
+fn counts_for_nothing(answer: u32, acts: &[(u32, Vec<Move>)]) -> Result<(), Objection> {
+    let mut done = acts.iter().flat_map(|(_, moves)| moves);
+    match done.find(|one| one.action.text.contains(CUT)) {
+        Some(one) => {
+            let text = &one.action.text;
+            fail(format!("answer {answer} counts although the limit cut it: `{text}` is done"))
+        }
+        None => Ok(()),
+    }
 }
 
 fn means_the_same(answer: u32, meant: &[Move], done: &[Move]) -> Result<(), Objection> {

@@ -21,8 +21,8 @@ pub type Say<'m> = &'m dyn Fn(u32, &Request, Phrase<'_>) -> Result<String, Probl
 pub enum Manner<'m> {
     /// Anything.
     ByChance,
-    /// So, for so many answers.
-    Scripted { say: Say<'m>, answers: u32, solved_at_once: bool },
+    /// So, for so many answers; the limit cuts the one with this number.
+    Scripted { say: Say<'m>, answers: u32, solved_at_once: bool, cut: Option<u32> },
 }
 
 /// Stand-ins for the environment, the sandbox and the roles.
@@ -165,7 +165,7 @@ impl<'m> Stage<'m> {
         self.unasked = 0;
         let (text, complete) = match &self.manner {
             Manner::ByChance => self.by_chance(session, &request.seat)?,
-            Manner::Scripted { say, .. } => {
+            Manner::Scripted { say, cut, .. } => {
                 let mut phrase = |text: &str| {
                     // The expert may know how to say one kind of action and not another.
                     let kinds = self.briefing.actions.iter();
@@ -174,7 +174,7 @@ impl<'m> Stage<'m> {
                     });
                     phrased.find(|phrased| !matches!(phrased, Ok(None))).unwrap_or(Ok(None))
                 };
-                (say(answer, &request, &mut phrase)?, true)
+                (say(answer, &request, &mut phrase)?, *cut != Some(answer))
             }
         };
         let Request { seat, thread, .. } = request;
