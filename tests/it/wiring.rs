@@ -262,7 +262,8 @@ fn a_run_in_which_all_answers_are_refused_alike_ends_with_advice() {
 #[test]
 fn a_role_is_told_whether_to_think_and_the_others_are_not() {
     let mut config = config();
-    let table = "roles = { first = { policy = 'first', enable_thinking = false }, second = 'second' }
+    let table =
+        "roles = { first = { policy = 'first', enable_thinking = false }, second = 'second' }
                  policies = { first = {}, second = {} }";
     let Config { roles, policies, .. } = Config::from_table(table.parse().unwrap()).unwrap();
     (config.roles, config.policies) = (roles, policies);
