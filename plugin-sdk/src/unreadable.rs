@@ -20,8 +20,8 @@ const WORDS: usize = 64;
 ///     Unreadable::new("This is not a way.").among(text.split(' '), knows)
 /// };
 /// // What is nearly right costs least, and never less than what it is charged.
-/// let charges = ["down up oops up", "go down", "I see"].map(|text| read(text).charge(-0.4));
-/// assert_eq!(charges, [-0.425, -0.45, -0.5]);
+/// let charges = ["down up oops up", "go down", "I see"].map(|text| read(text).charge(-1.0));
+/// assert_eq!(charges, [-1.0625, -1.125, -1.25]);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unreadable {

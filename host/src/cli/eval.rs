@@ -1,6 +1,9 @@
 //! `host eval`: how good policies are on held-out tasks.
 
+use std::collections::BTreeMap;
 use std::path::Path;
+
+use serde_json::json;
 
 use super::args::{CheckpointName, ConfigArgs, EvalArgs};
 use super::{load_config, report, say_caveats};
@@ -10,7 +13,10 @@ use crate::config::{Config, PolicyConfig};
 use crate::error::ExitCode;
 use crate::evaluation::{Evaluation, HeldOutTasks, evaluate, outcomes_of};
 use crate::grading::usual_ks;
-use crate::metrics::{Answers, Outcome, Several, Success, count_endings, several_by_family};
+use crate::metrics::{
+    Answers, Outcome, RoleMetrics, Several, Success, count_endings, measure_roles,
+    several_by_family,
+};
 use crate::policy::{Device, PolicyError};
 use crate::run::lines_of;
 use crate::seed::Seed;
@@ -91,7 +97,37 @@ impl Measured {
         if let Some(name) = &self.name {
             shown["run"] = name.as_str().into();
         }
+        let answers = |(role, of_role): (String, RoleMetrics)| {
+            let RoleMetrics { samples, accepted, cut, refused, .. } = of_role;
+            let shares = json!({
+                "answers": samples, "accepted": accepted, "cut": cut, "refused": refused
+            });
+            (role, shares)
+        };
+        shown["roles"] = self.roles().into_iter().map(answers).collect();
         Ok(shown)
+    }
+
+    /// The answers of each role.
+    fn roles(&self) -> BTreeMap<String, RoleMetrics> {
+        measure_roles(&self.evaluation.rollout.samples, 1.0)
+    }
+
+    /// What became of the answers of each role: how many there were, how many were accepted and
+    /// how many the limit cut, and why others were refused.
+    fn answers(&self) -> impl Iterator<Item = Vec<String>> {
+        let of_role = |(role, metrics): (String, RoleMetrics)| {
+            let name = self.name.as_ref().map_or(role.clone(), |name| format!("{name}, {role}"));
+            let mut refused: Vec<(&String, &f64)> = metrics.refused.iter().collect();
+            refused.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+            let refused: Vec<String> = (refused.into_iter())
+                .map(|(cause, share)| format!("{} {cause}", report::percent(*share)))
+                .collect();
+            let shares = [metrics.accepted, metrics.cut].map(report::percent);
+            let [accepted, cut] = shares;
+            vec![name, metrics.samples.to_string(), accepted, cut, refused.join(", ")]
+        };
+        self.roles().into_iter().map(of_role)
     }
 
     /// What is measured, how, and what came of it; then the same for each family.
@@ -142,6 +178,9 @@ fn show(measured: &[Measured]) {
     let header: Vec<&str> = header.iter().map(String::as_str).collect();
     let rows: Vec<Vec<String>> = measured.iter().flat_map(Measured::rows).collect();
     report::table(&header, &rows);
+    report::line("");
+    let rows: Vec<Vec<String>> = measured.iter().flat_map(Measured::answers).collect();
+    report::table(&["role", "answers", "accepted", "cut by the limit", "refused"], &rows);
     for one in measured {
         let episodes = &one.evaluation.rollout.episodes;
         for (cause, count) in count_endings(episodes).1 {

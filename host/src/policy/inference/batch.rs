@@ -12,11 +12,11 @@ use std::sync::Arc;
 use super::cohort::{Cohort, Extent, Pending};
 use super::joint_pass::logits;
 use super::kv_cache::Layer;
-use super::prefix_cache::SHORTEST;
+use super::prefix_cache::WORTH_KEEPING;
 use super::sequence::Place;
 use super::stretch::Stretch;
 use crate::policy::error::PolicyError;
-use crate::policy::model::SharedBase;
+use crate::policy::model::{SharedBase, give_back_memory};
 use crate::policy::prompt::TokenCodec;
 use crate::policy::sampling::Sampling;
 use crate::trajectory::Completion;
@@ -32,6 +32,9 @@ pub(super) struct BatchLimits {
     pub(super) cache_tokens: usize,
     /// Whether long prompts are handed out for prompts that begin alike.
     pub(super) keep_prompts: bool,
+    /// Whether the system is given back at once what rows took that leave: they leave behind sizes
+    /// that nothing else takes.
+    pub(super) gives_back: bool,
     /// Tokens of every answer that are drawn before the host looks at them, by recorded steps;
     /// none if it looks at every token.
     pub(super) stretch: Option<usize>,
@@ -129,15 +132,23 @@ impl Batch {
         let _guard = tch::no_grad_guard();
         let next = self.next_cohort();
         let progress = if next.is_empty() { self.decode()? } else { self.read(next)? };
+        let before = self.rows();
         self.cohorts.retain(|running| !running.cohort.is_done());
         self.cohorts.iter_mut().for_each(|running| running.cohort.shrink());
+        if self.limits.gives_back && self.rows() < before {
+            give_back_memory();
+        }
         Ok(progress)
+    }
+
+    fn rows(&self) -> usize {
+        self.cohorts.iter().map(|running| running.cohort.rows()).sum()
     }
 
     /// Take prompts to be read now: as many as the limits allow; none while
     /// too few would enter to be worth a pass of their own.
     fn next_cohort(&mut self) -> Vec<Pending> {
-        let growing: usize = self.cohorts.iter().map(|running| running.cohort.rows()).sum();
+        let growing = self.rows();
         let cached: usize = self.cohorts.iter().map(|running| running.cache_tokens).sum();
         let (mut rows, mut tokens, mut longest, mut count) = (growing, cached, 0, 0);
         for pending in &self.waiting {
@@ -171,7 +182,7 @@ impl Batch {
             Cohort::read(&self.shared_base, pending, &self.sampling, &self.codecs);
         let mut progress = Advanced::default();
         if self.limits.keep_prompts {
-            progress.read.extend(cohort.prompts_read(SHORTEST));
+            progress.read.extend(cohort.prompts_read(WORTH_KEEPING));
         }
         progress.finished = cohort.draw(&logits, &self.sampling, &self.codecs)?;
         self.cohorts.push(Running { number: self.numbers, cohort, cache_tokens });

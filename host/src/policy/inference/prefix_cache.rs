@@ -13,7 +13,10 @@ use tch::Tensor;
 use super::kv_cache::Layer;
 
 /// Common tokens from which on it pays to look up instead of to read again.
-pub(super) const SHORTEST: usize = 64;
+pub(super) const SHORTEST: usize = 16;
+
+/// Tokens of a whole prompt from which on it is kept for the next that begins alike.
+pub(super) const WORTH_KEEPING: usize = 64;
 
 /// The beginning of a prompt that was read before.
 #[derive(Debug)]
@@ -119,7 +122,8 @@ mod tests {
         assert_eq!(found(&cache, 0, &[(1, 100), (3, 50), (5, 9)]), Some(150));
         assert_eq!(found(&cache, 0, &[(1, 100), (2, 50)]), Some(149));
         assert_eq!(found(&cache, 0, &[(1, 80)]), Some(79));
-        assert_eq!(found(&cache, 0, &[(1, 63), (7, 80)]), None);
+        assert_eq!(found(&cache, 0, &[(1, 16), (7, 80)]), Some(16));
+        assert_eq!(found(&cache, 0, &[(1, 15), (7, 80)]), None);
         assert_eq!(found(&cache, 1, &[(1, 100), (2, 50)]), None);
     }
 
