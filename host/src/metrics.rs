@@ -229,17 +229,21 @@ fn measure_role(samples: &[&Sample], alpha: f64) -> RoleMetrics {
 /// The share of a reward that says that an answer could not be read, whatever it is charged.
 const UNREADABLE: &str = "unreadable";
 
-/// The share of completions that were refused, by why: they could not be read, or else the
-/// largest charge.
+/// Why answers are refused that the limit of tokens cut.
+const CUT: &str = "cut";
+
+/// The share of completions that were refused, by why: the limit cut them, they could not be
+/// read, or else the largest charge.
 fn causes_of_refusal(samples: &[&Sample]) -> BTreeMap<String, f64> {
     let mut causes: BTreeMap<String, f64> = BTreeMap::new();
     for sample in samples.iter().filter(|sample| !sample.accepted) {
         let parts = &sample.reward.parts;
         let charges = parts.iter().filter(|(_, value)| **value < 0.0);
         let largest = charges.min_by(|(_, one), (_, other)| one.total_cmp(other));
-        let cause = match parts.contains_key(UNREADABLE) {
-            true => UNREADABLE,
-            false => largest.map_or("other", |(name, _)| name),
+        let cause = match sample.completion.stop {
+            StopReason::Length => CUT,
+            _ if parts.contains_key(UNREADABLE) => UNREADABLE,
+            _ => largest.map_or("other", |(name, _)| name),
         };
         *causes.entry(cause.to_owned()).or_default() += 1.0 / samples.len() as f64;
     }
@@ -317,8 +321,11 @@ mod tests {
         let parts = [("unreadable", 0.0), ("idle", -0.3)];
         sample.reward.parts = parts.map(|(name, value)| (name.to_owned(), value)).into();
         sample.accepted = false;
-        let refused = &measure_roles(&[sample], 1.0)["solver"].refused;
-        assert_eq!(*refused, BTreeMap::from([("unreadable".to_owned(), 1.0)]));
+        let cause =
+            |sample: &Sample| measure_roles(&[sample.clone()], 1.0)["solver"].refused.clone();
+        assert_eq!(cause(&sample), BTreeMap::from([("unreadable".to_owned(), 1.0)]));
+        sample.completion.stop = StopReason::Length;
+        assert_eq!(cause(&sample), BTreeMap::from([("cut".to_owned(), 1.0)]));
     }
 
     #[test]

@@ -192,6 +192,7 @@ const char *answer_of(const char *given, bool complete) {
     text = (Span){thought, (size_t)(given + text.length - thought)};
   }
   text = trim(text, "");
-  if (!complete || begins(text, "<think>")) return "";
+  if (!complete) return "\xe2\x80\xa6";
+  if (begins(text, "<think>")) return "";
   return copy_text(text.start, text.length);
 }

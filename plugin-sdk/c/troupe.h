@@ -87,7 +87,7 @@ void log_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* What a role says when it has thought: what follows the last `</think>`, or all
  * of it. Of thinking that came to no end nothing counts, nor of an answer that is
- * not complete: the limit cut it. */
+ * not complete: the limit cut it, and an ellipsis stands for it, which cannot be read. */
 const char *answer_of(const char *text, bool complete);
 
 /* Has `parse` try what is marked as the answer, the whole text, its last code
@@ -277,7 +277,7 @@ typedef struct {
 typedef struct {
   Seat seat;
   uint32_t answer; /* its number in the session */
-  const char *said; /* without what was only thought; empty if it was cut */
+  const char *said; /* without what was only thought; an ellipsis if it was cut */
   const char *whole;
   const char *thread;
   bool complete;

@@ -280,15 +280,21 @@ impl Request {
 /// The mark behind which a model that thinks before it answers begins to answer.
 const THOUGHT: &str = "</think>";
 const THINKS: &str = "<think>";
+/// Stands for an answer that the limit cut. No notation knows it, so that being cut costs what
+/// cannot be read costs, and nobody gets away with it for less.
+pub const CUT: &str = "…";
 
 impl Reply {
     /// What the role says when it has thought: what follows the last `</think>`,
     /// or all of it, also where the prompt had opened the thought. Of thinking
-    /// that came to no end nothing counts, nor of an answer that the limit cut:
-    /// what was to follow could have said otherwise.
+    /// that came to no end nothing counts, nor of an answer that the limit cut,
+    /// which is [`CUT`]: what was to follow could have said otherwise.
     pub fn answer(&self) -> &str {
+        if !self.complete {
+            return CUT;
+        }
         let said = self.text.rsplit_once(THOUGHT).map_or(&*self.text, |(_, said)| said).trim();
-        if self.complete && !said.starts_with(THINKS) { said } else { "" }
+        if said.starts_with(THINKS) { "" } else { said }
     }
 
     /// The last line that is not blank: what a role that may think aloud first
@@ -384,7 +390,7 @@ mod tests {
     fn what_the_limit_cut_is_no_answer() {
         for text in ["D D", "<think>U?</think>D D", "<think>U?</think>", "U?</think>D\nD"] {
             let cut = Reply { complete: false, ..reply(text) };
-            assert_eq!((cut.answer(), cut.last_line()), ("", ""), "{text}");
+            assert_eq!((cut.answer(), cut.last_line()), (CUT, CUT), "{text}");
         }
     }
 }

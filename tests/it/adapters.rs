@@ -112,7 +112,7 @@ fn each_role_trains_its_own_adapter_and_the_base_stays_as_it_is() {
         run(&["eval", "--run", run_folder.to_str().unwrap(), "--tasks", "8"]);
     assert_eq!(code, 0, "{stderr}");
     assert!(stdout.contains("greedy"), "{stdout}");
-    let of_role = stdout.lines().filter(|line| line.trim_start().starts_with("planner "));
+    let of_role = stdout.lines().filter(|line| line.contains("adapters, planner "));
     assert!(of_role.count() == 1 && stdout.contains("cut by the limit"), "{stdout}");
 }
 

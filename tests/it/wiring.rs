@@ -237,8 +237,9 @@ fn tasks_that_teach_nothing_are_followed_by_others_as_often_as_is_said() {
     }
     let mut config = config();
     config.rollout.refill = 2;
-    config.advantage.filter = GroupFilter::Off;
-    let taught = first_step(&config, &[]);
+    // Every answer of the first seat is worth another amount.
+    let first = Script::new(|asked| format!("first 0 {}", asked.branch));
+    let taught = first_step(&config, &[("first", &first)]);
     assert_eq!(taught.episodes, 4, "with answers that differ there is enough to learn from");
 }
 

@@ -86,12 +86,13 @@ export function program(text) {
 /**
  * What a role says when it has thought: what follows the last `</think>`, or all
  * of it. Of thinking that came to no end nothing counts, nor of an answer that is
- * not complete: the limit cut it.
+ * not complete: the limit cut it, and an ellipsis stands for it, which cannot be read.
  */
 export function answerOf(text, complete = true) {
   const mark = text.lastIndexOf('</think>');
   const said = trim(mark < 0 ? text : text.slice(mark + '</think>'.length));
-  return complete && !said.startsWith('<think>') ? said : '';
+  if (!complete) return '…';
+  return said.startsWith('<think>') ? '' : said;
 }
 
 function lastBlock(text) {

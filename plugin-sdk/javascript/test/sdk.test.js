@@ -76,7 +76,7 @@ test('neither thinking nor what the limit cut is an answer', () => {
   assert.equal(answerOf('<think>U?</think>\n\nD D\n'), 'D D');
   assert.equal(answerOf('U?</think>first\nD'), 'first\nD');
   for (const text of [' <think> and no end', 'U?</think>D<think>R?</think> <think>U U']) assert.equal(answerOf(text), '');
-  for (const text of ['D D', '<think>U?</think>D D']) assert.equal(answerOf(text, false), '');
+  for (const text of ['D D', '<think>U?</think>D D']) assert.equal(answerOf(text, false), '…');
 });
 
 class Lamp extends Environment {

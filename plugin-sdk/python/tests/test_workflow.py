@@ -101,8 +101,8 @@ class Turns(unittest.TestCase):
 
     def test_what_the_limit_cut_is_no_answer(self):
         for text in ("D D", "<think>U?</think>D D", "U?</think>D\nD"):
-            self.assertEqual(reply(text, complete=False).answer, "")
-            self.assertEqual(reply(text, complete=False).last_line, "")
+            self.assertEqual(reply(text, complete=False).answer, "…")
+            self.assertEqual(reply(text, complete=False).last_line, "…")
 
     def test_who_sees_what_is_said_by_the_views(self):
         all, one = View(None, [Text("all")]), View(Seat("voter", 1), [Text("one")])

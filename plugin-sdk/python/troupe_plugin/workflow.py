@@ -260,9 +260,12 @@ class Reply:
     def answer(self) -> str:
         """What the role says when it has thought: what follows the last
         `</think>`, or all of it. Of thinking that came to no end nothing counts,
-        nor of an answer that the limit cut."""
+        nor of an answer that the limit cut: an ellipsis stands for it, which
+        cannot be read."""
+        if not self.complete:
+            return "…"
         said = self.text.rpartition("</think>")[2].strip(WHITE)
-        return said if self.complete and not said.startswith("<think>") else ""
+        return "" if said.startswith("<think>") else said
 
     @property
     def last_line(self) -> str:
