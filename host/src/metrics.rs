@@ -321,8 +321,9 @@ mod tests {
         let parts = [("unreadable", 0.0), ("idle", -0.3)];
         sample.reward.parts = parts.map(|(name, value)| (name.to_owned(), value)).into();
         sample.accepted = false;
-        let cause =
-            |sample: &Sample| measure_roles(&[sample.clone()], 1.0)["solver"].refused.clone();
+        let cause = |sample: &Sample| {
+            measure_roles(std::slice::from_ref(sample), 1.0)["solver"].refused.clone()
+        };
         assert_eq!(cause(&sample), BTreeMap::from([("unreadable".to_owned(), 1.0)]));
         sample.completion.stop = StopReason::Length;
         assert_eq!(cause(&sample), BTreeMap::from([("cut".to_owned(), 1.0)]));

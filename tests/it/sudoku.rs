@@ -68,7 +68,7 @@ const SAID: [(&str, &str); 24] = [
     ("erase", "r1c1=1"),
     ("fill", ""),
     ("fill", "größer als ein Brett, das niemand kennt"),
-    ("fill", "Ünd\u{a0}r1c1=9 \u{1f3b2}\u{1f3b2}\u{1f3b2}\u{1f3b2}\u{1f3b2}\u{1f3b2}\u{1f3b2}"),
+    ("fill", "ünd\u{a0}r1c1=9 \u{1f3b2}\u{1f3b2}\u{1f3b2}\u{1f3b2}\u{1f3b2}\u{1f3b2}\u{1f3b2}"),
     ("fill", "r1c1=1\u{200b}r1c2=2\u{feff}\u{1c}"),
     ("fill", "Answer: **r3c1=1**"),
     ("grid", "1 2 3 4"),
