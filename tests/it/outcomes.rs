@@ -169,7 +169,7 @@ fn the_summary_and_an_evaluation_take_the_best_checkpoint_where_it_is_not_the_la
     let folder = tempfile::tempdir().unwrap();
     // It unlearns what the warm start taught it.
     let ruin =
-        ["run.seed=3", "train.learning_rate=0.004", "train.max_movement=0", "validation.every=1"];
+        ["run.seed=3", "train.learning_rate=0.02", "train.max_movement=0", "validation.every=1"];
     let metrics = train(folder.path(), "run", &ruin);
     let greedy = |line: &Value| line["validation"]["greedy"]["success"].as_f64().unwrap();
     let most = metrics[1..].iter().map(greedy).fold(0.0, f64::max);
