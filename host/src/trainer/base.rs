@@ -35,6 +35,8 @@ pub struct Load {
     pub groups: u64,
     /// Prompts that are answered at the same time.
     pub asked: u64,
+    /// Held-out tasks, each with an answer to its prompt, that are played at the same time.
+    pub examined: u64,
 }
 
 /// The settings that decide what is needed.
@@ -110,12 +112,18 @@ impl Base {
         if gpu || self.number != 2 { 0 } else { COMPILED }
     }
 
-    /// What answering that many prompts with `rows` answers takes beside keys and values.
-    pub(super) fn working(&self, load: &Load, rows: u64, machine: &Machine) -> u64 {
+    /// What answering so many `prompts` of `length` tokens with `rows` answers takes beside keys
+    /// and values.
+    pub(super) fn working(
+        &self,
+        (prompts, length): (u64, u64),
+        rows: u64,
+        machine: &Machine,
+    ) -> u64 {
         let threads = machine.threads as u64;
         let (most_rows, most_tokens) = most_at_once(machine.gpu);
         let rows = rows.min(threads * most_rows as u64);
-        let tokens = load.asked.saturating_mul(load.prompt).min(threads * most_tokens as u64);
+        let tokens = prompts.saturating_mul(length).min(threads * most_tokens as u64);
         let logits = LOGITS * rows * self.shape.vocab_size as u64 * 4;
         logits + tokens * self.largest_layer() * self.number
     }

@@ -56,6 +56,8 @@ pub struct Plan {
     pub packed: u64,
     /// What a rollout works with besides: prompts that are read, and logits.
     pub working: u64,
+    /// The two of an evaluation.
+    pub examined: u64,
     /// Products of matrices that were compiled for this processor.
     pub compiled: u64,
     /// What the program has taken for all else.
@@ -97,8 +99,9 @@ impl Plan {
             let mut plan = Plan::with(bases, train, machine, settings);
             plan.set_cache(bases, rollout, settings.cache, load.asked.saturating_mul(group));
             let rows = load.asked.saturating_mul(rollout.branches as u64);
-            let working = |base: &Base| base.working(load, rows, machine);
+            let working = |base: &Base| base.working((load.asked, load.prompt), rows, machine);
             plan.working = bases.iter().map(working).max().unwrap_or_default();
+            plan.examined = plan.examination(bases, rollout, load, machine);
             plan
         };
         let options = |choice| match choice {
@@ -149,6 +152,7 @@ impl Plan {
             cached: 0,
             packed: sum(&|base| base.packed(machine.gpu)),
             working: 0,
+            examined: 0,
             compiled: peak(&|base| base.compiled(machine.gpu)),
             checkpointing: settings.checkpointing,
             offload: settings.offload,
@@ -173,6 +177,26 @@ impl Plan {
         self.cached = largest.min(self.cache);
     }
 
+    /// What an evaluation takes: keys and values of all its tasks' prompts and answers, those of
+    /// the prompts once more, as they are kept for others that begin alike, and what it works with.
+    fn examination(
+        &self,
+        bases: &[Base],
+        rollout: &RolloutConfig,
+        load: &Load,
+        machine: &Machine,
+    ) -> u64 {
+        let Load { prompt, examined, .. } = *load;
+        let kept = examined.saturating_mul(prompt);
+        let growing =
+            examined.saturating_mul(prompt.saturating_add(rollout.max_completion_tokens as u64));
+        let of = |base: &Base| {
+            let cached = base.cache(growing.saturating_add(kept)).min(self.cache);
+            cached + base.working((examined, prompt), examined, machine)
+        };
+        bases.iter().map(of).max().unwrap_or_default()
+    }
+
     /// Bytes that are taken all the time.
     fn resting(&self) -> u64 {
         let optimizer = if self.offload { 0 } else { self.optimizer };
@@ -181,7 +205,7 @@ impl Plan {
 
     /// Bytes at the peak: rollouts and updates take turns.
     pub fn needed(&self) -> u64 {
-        let rollout = self.packed + self.cached + self.working;
+        let rollout = self.packed + (self.cached + self.working).max(self.examined);
         self.resting() + rollout.max(self.gradients + self.activations)
     }
 
@@ -319,7 +343,7 @@ mod tests {
 
     /// More prompts than fit into a pass, a quarter as long as all their answers.
     fn load(max_completion_tokens: u64) -> Load {
-        Load { prompt: 2 * max_completion_tokens, groups: 1 << 20, asked: 32 }
+        Load { prompt: 2 * max_completion_tokens, groups: 1 << 20, asked: 32, examined: 0 }
     }
 
     fn card(memory: u64) -> Machine {
@@ -416,10 +440,12 @@ mod tests {
             ("card-80gb.toml", large_base(), 43_646_976, 80_000_000_000),
         ] {
             let path = folder.join(file);
-            let Config { rollout, train, .. } = Config::load(Some(&path), &[]).unwrap();
+            let Config { rollout, train, validation, .. } = Config::load(Some(&path), &[]).unwrap();
             let base = Base { trained: false, adapters: vec![(adapter, true); 2], ..base };
             let asked = 2 * rollout.tasks_per_step as u64;
-            let load = Load { prompt: 600, groups: asked * rollout.max_turns as u64, asked };
+            let examined = validation.tasks as u64;
+            let groups = asked * rollout.max_turns as u64;
+            let load = Load { prompt: 600, groups, asked, examined };
             let plan = Plan::of(&[base], &train, &rollout, &load, &card(memory)).unwrap();
             assert!(!plan.offload, "{plan}");
             let text = std::fs::read_to_string(&path).unwrap();

@@ -111,7 +111,10 @@ fn load(config: &Config, team: &Team) -> Load {
     let groups = asked * rollout.max_turns.max(1) as u64;
     let mini_batch = train.minibatch_samples.div_ceil(rollout.branches.max(1)) as u64;
     let groups = if mini_batch == 0 { groups } else { groups.min(mini_batch) };
-    Load { prompt: prompt_tokens(team), groups, asked }
+    let held_out = &config.validation;
+    let tasks = held_out.tasks.max(held_out.tasks_during_training);
+    let examined = (tasks * team.families.len()) as u64;
+    Load { prompt: prompt_tokens(team), groups, asked, examined }
 }
 
 /// What a run of this team will need of memory. Weights are there already.
