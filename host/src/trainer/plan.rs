@@ -187,7 +187,8 @@ impl Plan {
         machine: &Machine,
     ) -> u64 {
         let Load { prompt, examined, .. } = *load;
-        let kept = examined.saturating_mul(prompt);
+        // Prompts are kept one by one, while others' answers have come to their end.
+        let kept = examined.saturating_mul(prompt) / 2;
         let growing =
             examined.saturating_mul(prompt.saturating_add(rollout.max_completion_tokens as u64));
         let of = |base: &Base| {
