@@ -16,7 +16,7 @@ use super::prefix_cache::WORTH_KEEPING;
 use super::sequence::Place;
 use super::stretch::Stretch;
 use crate::policy::error::PolicyError;
-use crate::policy::model::{SharedBase, give_back_memory};
+use crate::policy::model::SharedBase;
 use crate::policy::prompt::TokenCodec;
 use crate::policy::sampling::Sampling;
 use crate::trajectory::Completion;
@@ -32,9 +32,6 @@ pub(super) struct BatchLimits {
     pub(super) cache_tokens: usize,
     /// Whether long prompts are handed out for prompts that begin alike.
     pub(super) keep_prompts: bool,
-    /// Whether the system is given back at once what rows took that leave: they leave behind sizes
-    /// that nothing else takes.
-    pub(super) gives_back: bool,
     /// Tokens of every answer that are drawn before the host looks at them, by recorded steps;
     /// none if it looks at every token.
     pub(super) stretch: Option<usize>,
@@ -132,23 +129,15 @@ impl Batch {
         let _guard = tch::no_grad_guard();
         let next = self.next_cohort();
         let progress = if next.is_empty() { self.decode()? } else { self.read(next)? };
-        let before = self.rows();
         self.cohorts.retain(|running| !running.cohort.is_done());
         self.cohorts.iter_mut().for_each(|running| running.cohort.shrink());
-        if self.limits.gives_back && self.rows() < before {
-            give_back_memory();
-        }
         Ok(progress)
-    }
-
-    fn rows(&self) -> usize {
-        self.cohorts.iter().map(|running| running.cohort.rows()).sum()
     }
 
     /// Take prompts to be read now: as many as the limits allow; none while
     /// too few would enter to be worth a pass of their own.
     fn next_cohort(&mut self) -> Vec<Pending> {
-        let growing = self.rows();
+        let growing: usize = self.cohorts.iter().map(|running| running.cohort.rows()).sum();
         let cached: usize = self.cohorts.iter().map(|running| running.cache_tokens).sum();
         let (mut rows, mut tokens, mut longest, mut count) = (growing, cached, 0, 0);
         for pending in &self.waiting {

@@ -52,15 +52,13 @@ pub(super) struct BaseGroup<'p> {
 
 impl<'p> BaseGroup<'p> {
     pub(super) fn new(policies: Vec<&'p Policy>, cache_bytes: usize) -> Self {
-        let gpu = policies[0].device().is_gpu();
-        let (rows, prompt_tokens) = most_at_once(gpu);
+        let (rows, prompt_tokens) = most_at_once(policies[0].device().is_gpu());
         let tokens = cache_bytes / policies[0].cache_bytes_per_token().max(1);
         let limits = BatchLimits {
             rows,
             prompt_tokens,
             cache_tokens: tokens - tokens / PREFIX_SHARE,
             keep_prompts: true,
-            gives_back: !gpu && policies[0].parameter_count() >= SMALL_WORK,
             stretch: policies[0].decoder().can_be_recorded().then_some(GPU_STRETCH),
         };
         BaseGroup {
