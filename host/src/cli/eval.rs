@@ -123,8 +123,7 @@ impl Measured {
             let refused: Vec<String> = (refused.into_iter())
                 .map(|(cause, share)| format!("{} {cause}", report::percent(*share)))
                 .collect();
-            let shares = [metrics.accepted, metrics.cut].map(report::percent);
-            let [accepted, cut] = shares;
+            let [accepted, cut] = [metrics.accepted, metrics.cut].map(report::percent);
             vec![name, metrics.samples.to_string(), accepted, cut, refused.join(", ")]
         };
         self.roles().into_iter().map(of_role)

@@ -93,8 +93,9 @@ impl Cohort {
         let mut lanes = Vec::with_capacity(pending.len());
         for (lane, Pending { member, prompt, answers, .. }) in pending.into_iter().enumerate() {
             let marks = codecs[member].thoughts.filter(|_| sampling.thinking_budget > 0);
+            let ends = &codecs[member].ends;
             let thought =
-                marks.map(|marks| Thought::after(&prompt, marks, sampling.thinking_budget));
+                marks.map(|marks| Thought::after(&prompt, ends, marks, sampling.thinking_budget));
             let row = |(place, seed)| {
                 let sequence = Some(Sequence::new(place, seed, thought.clone()));
                 Row { lane, sequence }

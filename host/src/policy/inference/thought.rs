@@ -13,9 +13,11 @@ pub(super) struct Thought {
 }
 
 impl Thought {
-    /// Before the first token of an answer to `prompt`, which may have begun a thought.
-    pub(super) fn after(prompt: &[u32], marks: ThoughtMarks, budget: usize) -> Self {
-        let last = prompt.iter().rev().find(|&&token| marks.is_mark(token));
+    /// Before the first token of an answer to `prompt`, which may have begun a thought. What
+    /// stands before one of the `ends` was said by somebody else and begins nothing.
+    pub(super) fn after(prompt: &[u32], ends: &[u32], marks: ThoughtMarks, budget: usize) -> Self {
+        let mut own = prompt.iter().rev().take_while(|token| !ends.contains(token));
+        let last = own.find(|&&token| marks.is_mark(token));
         let is_open = last.is_some_and(|&token| token != marks.end);
         Thought { marks, budget, spent: 0, is_open }
     }
@@ -42,7 +44,7 @@ mod tests {
     const MARKS: ThoughtMarks = ThoughtMarks { begin: Some(1), end: 2 };
 
     fn due_after(prompt: &[u32], budget: usize, tokens: &[u32]) -> Option<u32> {
-        let mut thought = Thought::after(prompt, MARKS, budget);
+        let mut thought = Thought::after(prompt, &[3], MARKS, budget);
         tokens.iter().for_each(|&token| thought.push(token));
         thought.due()
     }
@@ -53,10 +55,11 @@ mod tests {
         assert_eq!(due_after(&[9], 2, &[1, 7, 7]), Some(2));
         assert_eq!(due_after(&[9, 1, 9], 2, &[7, 7]), Some(2));
         assert_eq!(due_after(&[1, 2, 9], 2, &[7, 7, 7]), None);
+        assert_eq!(due_after(&[1, 3, 9], 2, &[7, 7, 7]), None, "somebody else said the mark");
     }
 
     #[test]
-    fn what_is_said_after_a_thought_costs_nothing_and_another_thought_the_same_budget() {
+    fn what_is_said_after_a_thought_costs_nothing_and_thoughts_share_their_budget() {
         assert_eq!(due_after(&[1], 3, &[7, 2, 8, 8, 8, 8]), None);
         assert_eq!(due_after(&[1], 3, &[7, 2, 8, 1, 7]), None);
         assert_eq!(due_after(&[1], 3, &[7, 2, 8, 1, 7, 7]), Some(2));

@@ -20,9 +20,9 @@ pub struct Wording {
 
 impl Wording {
     /// Token ids of a prompt: the messages in the chat template, which is told of
-    /// these tools beside those of the policy's own table and, unless `thinking` is none,
-    /// whether to think in place of what that table says, up to where the answer begins. Words the tokenizer does not know become its
-    /// unknown token.
+    /// these tools beside those of the policy's own table and, unless `thinking` is
+    /// none, whether to think in place of what that table says, up to where the
+    /// answer begins. Words the tokenizer does not know become its unknown token.
     ///
     /// # Errors
     /// If the template refuses the messages.
