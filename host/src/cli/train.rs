@@ -186,22 +186,25 @@ fn begin(config: Config, mut team: Team, folder: RunFolder) -> anyhow::Result<Tr
     if config.imitation.enabled && team.policies.keys().any(is_pupil) {
         warm_start(&config, &mut team)?;
     }
-    Ok(Training::begin(config, team, folder)?)
+    let tested = config.validation.tasks;
+    let wait = report::Wait::new(format!("{tested} test tasks before training"));
+    let begun = Training::begin(config, team, folder);
+    wait.finish();
+    Ok(begun?)
 }
 
 /// Imitate the expert, with a bar.
 pub fn warm_start(config: &Config, team: &mut Team) -> anyhow::Result<()> {
     let bar = report::Bar::at_most("warm start", config.imitation.max_steps, "steps");
     let end = imitate(team, config, |now| {
-        bar.step_to(
-            now.step,
-            format!(
-                "loss {:.3}, solved {}, accepted {}",
-                now.loss,
-                report::percent(now.success.success),
-                report::percent(now.accepted)
-            ),
+        let described = format!(
+            "loss {:.3}, solved {}, accepted {}",
+            now.loss,
+            report::percent(now.success.success),
+            report::percent(now.accepted)
         );
+        bar.log(&format!("warm start, step {:3}: {described}", now.step));
+        bar.step_to(now.step, described);
     })?;
     bar.milestone(&format!(
         "warm start: {} steps of imitation, {} of {} held-out tasks solved, {} of the answers \

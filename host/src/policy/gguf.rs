@@ -9,7 +9,12 @@
 //! what is not understood is refused by name.
 
 mod encoding;
+#[cfg(test)]
+#[path = "../../../tests/it/gguf_file.rs"]
+mod gguf_file;
 mod metadata;
+#[cfg(test)]
+mod parity;
 mod pre_tokenizer;
 mod reader;
 mod rope;

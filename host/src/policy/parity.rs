@@ -169,23 +169,34 @@ struct Answers {
     gradients: BTreeMap<String, Tensor>,
 }
 
-fn answers(policy: &Policy, tokens: &[i64]) -> Answers {
-    let (shared_base, leaves) = Policy::recording(&[policy]);
-    let length = tokens.len() as i64;
-    let tokens = Tensor::from_slice(tokens);
+/// The logits after every token, with what gradients are taken of.
+fn recorded_logits(policy: &Policy, tokens: &Tensor) -> (Tensor, Vec<Tensor>) {
+    let (shared_base, mut leaves) = Policy::recording(&[policy]);
+    let length = tokens.size1().unwrap();
     let adapter_rows =
         shared_base.adapter_rows(&[Segment { member: 0, rows: length, kept: length }]);
     let positions = Tensor::arange(length, (Kind::Int64, tch::Device::Cpu));
-    let input =
-        Input { tokens: &tokens, positions: &positions, keep: None, adapter_rows: &adapter_rows };
+    let input = Input { tokens, positions: &positions, keep: None, adapter_rows: &adapter_rows };
     let masking = shared_base.decoder().masking();
     let mut attention = SelfAttention::causal(1, length, &masking);
     let logits = shared_base.logits(&shared_base.forward(&input, &mut attention));
+    (logits, leaves.remove(0))
+}
+
+/// The logits after every token.
+pub(super) fn logits(policy: &Policy, tokens: &[i64]) -> Tensor {
+    recorded_logits(policy, &Tensor::from_slice(tokens)).0.detach()
+}
+
+fn answers(policy: &Policy, tokens: &[i64]) -> Answers {
+    let length = tokens.len() as i64;
+    let tokens = Tensor::from_slice(tokens);
+    let (logits, leaves) = recorded_logits(policy, &tokens);
     let next = tokens.narrow(0, 1, length - 1).unsqueeze(1);
     let scores = logits.narrow(0, 0, length - 1).log_softmax(-1, Kind::Float);
     let logprobs = scores.gather(1, &next, false).view([-1]);
     let loss = -logprobs.mean(Kind::Float);
-    let found = Tensor::run_backward(&[loss], &leaves[0], false, false);
+    let found = Tensor::run_backward(&[loss], &leaves, false, false);
     let parameters = policy.trainable();
     let flat = parameters.buffer().zeros_like().to_kind(Kind::Float);
     for (mut block, gradient) in parameters.blocks(&flat).into_iter().zip(found) {

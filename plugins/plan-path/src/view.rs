@@ -158,7 +158,21 @@ fn near_text(board: &Board, here: Cell) -> String {
 fn text(board: &Board, here: Cell) -> String {
     let place = |cell: Cell| format!("row {}, column {}", cell.row + 1, cell.column + 1);
     let (you, goal) = (place(here), place(board.goal()));
-    format!("{}\nYou are in {you}; the goal is in {goal}.", drawn(board, here))
+    let way = way(here.offset_to(board.goal()));
+    format!("{}\nYou are in {you}; the goal is in {goal}{way}.", drawn(board, here))
+}
+
+/// Where something lies that is so many rows and columns away.
+fn way((row, column): (i8, i8)) -> String {
+    let vertical = if row < 0 { "up" } else { "down" };
+    let horizontal = if column < 0 { "left" } else { "right" };
+    let parts = [(row, vertical), (column, horizontal)].into_iter().filter(|(by, _)| *by != 0);
+    let parts: Vec<String> =
+        parts.map(|(by, side)| format!("{} {side}", by.unsigned_abs())).collect();
+    match parts.is_empty() {
+        true => String::new(),
+        false => format!(", {} of you", parts.join(" and ")),
+    }
 }
 
 /// The board, one letter a cell.
@@ -221,7 +235,10 @@ mod tests {
         let shown = View::Map.show(&board, Cell { row: 1, column: 0 }, &[]);
         assert_eq!(shown, ". . #\n@ # .\n. . G\nyou row:1 col:0 goal row:2 col:2");
         let shown = View::Text.show(&board, Cell { row: 1, column: 0 }, &[]);
-        let told = "You are in row 2, column 1; the goal is in row 3, column 3.";
+        let told = "You are in row 2, column 1; the goal is in row 3, column 3, 1 down and 2 right \
+                    of you.";
         assert_eq!(shown, format!("..#\n@#.\n..G\n{told}"));
+        let shown = View::Text.show(&board, Cell { row: 2, column: 0 }, &[]);
+        assert!(shown.ends_with("column 3, 2 right of you."), "{shown}");
     }
 }

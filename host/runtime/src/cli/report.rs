@@ -26,6 +26,9 @@ pub fn be_quiet(name: String) {
     let _ = QUIET.set(name);
 }
 
+/// How often a bar is drawn anew.
+const TICK: Duration = Duration::from_millis(500);
+
 /// A bar over a known number of steps.
 pub struct Bar {
     bar: ProgressBar,
@@ -44,13 +47,8 @@ impl Bar {
     }
 
     fn with(title: &'static str, done: usize, total: usize, rest: &str) -> Self {
-        let visible = std::io::stderr().is_terminal() && QUIET.get().is_none();
         let bar = ProgressBar::new(total as u64).with_position(done as u64);
-        bar.set_draw_target(if visible {
-            ProgressDrawTarget::stderr()
-        } else {
-            ProgressDrawTarget::hidden()
-        });
+        bar.set_draw_target(draw_target());
         // What does not fit on the line is cut, so that it is always one line.
         let template = format!("{title:>10} {{bar:20}} {{pos}}/{{len}} {rest}  {{wide_msg}}");
         bar.set_style(
@@ -58,8 +56,8 @@ impl Bar {
                 .unwrap_or_else(|_| ProgressStyle::default_bar()),
         );
         bar.reset_eta();
-        bar.enable_steady_tick(Duration::from_millis(500));
-        Bar { bar, visible }
+        bar.enable_steady_tick(TICK);
+        Bar { bar, visible: is_terminal() }
     }
 
     /// One more is done.
@@ -88,6 +86,40 @@ impl Bar {
     pub fn finish(self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// A sign that something goes on whose length nobody knows.
+pub struct Wait(ProgressBar);
+
+impl Wait {
+    /// What is waited for, and for how long so far.
+    pub fn new(what: String) -> Self {
+        let bar = ProgressBar::new_spinner().with_message(visible(&what).into_owned());
+        bar.set_draw_target(draw_target());
+        bar.set_style(
+            ProgressStyle::with_template("{spinner} {msg}  {elapsed}")
+                .unwrap_or_else(|_| ProgressStyle::default_spinner()),
+        );
+        bar.enable_steady_tick(TICK);
+        Wait(bar)
+    }
+
+    /// Take the sign away.
+    pub fn finish(self) {
+        self.0.finish_and_clear();
+    }
+}
+
+/// Where bars are drawn: nowhere but on a terminal.
+fn draw_target() -> ProgressDrawTarget {
+    match is_terminal() {
+        true => ProgressDrawTarget::stderr(),
+        false => ProgressDrawTarget::hidden(),
+    }
+}
+
+fn is_terminal() -> bool {
+    std::io::stderr().is_terminal() && QUIET.get().is_none()
 }
 
 /// A line about what is going on.

@@ -1,11 +1,8 @@
 //! Whole files: small models, and what somebody who means harm would send.
 
-#[path = "../../../../tests/it/gguf_file.rs"]
-mod gguf_file;
-
 use std::path::PathBuf;
 
-use gguf_file::{GgufFile, TEMPLATE, entries, tiny};
+use super::gguf_file::{GgufFile, TEMPLATE, entries, tiny};
 use safetensors::SafeTensors;
 use serde_json::Value;
 use tempfile::TempDir;
