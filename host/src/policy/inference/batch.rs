@@ -7,12 +7,10 @@
 //! threads.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use super::cohort::{Cohort, Extent, Pending};
 use super::joint_pass::logits;
-use super::kv_cache::Layer;
-use super::prefix_cache::WORTH_KEEPING;
+use super::prefix_cache::{ReadPrompt, WORTH_KEEPING};
 use super::sequence::Place;
 use super::stretch::Stretch;
 use crate::policy::error::PolicyError;
@@ -36,9 +34,6 @@ pub(super) struct BatchLimits {
     /// none if it looks at every token.
     pub(super) stretch: Option<usize>,
 }
-
-/// A prompt that was read: member, tokens, keys and values by layer.
-pub(super) type ReadPrompt = (usize, Arc<[u32]>, Vec<Layer>);
 
 /// What a step brought.
 #[derive(Debug, Default)]

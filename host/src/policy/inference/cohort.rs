@@ -6,8 +6,8 @@ use tch::Tensor;
 
 use super::distribution::{draw, penalize, put};
 use super::joint_pass::Part;
-use super::kv_cache::{AtStep, KvCache, Layer, Prompts};
-use super::prefix_cache::Prefix;
+use super::kv_cache::{AtStep, KvCache, Prompts};
+use super::prefix_cache::{Prefix, ReadPrompt};
 use super::prompt_reader::PromptReader;
 use super::sequence::{Place, Sequence};
 use super::thought::Thought;
@@ -48,6 +48,8 @@ impl Pending {
 struct Lane {
     member: usize,
     prompt: Arc<[u32]>,
+    /// What of it was read before: how many tokens, of which prompt.
+    after: Option<(usize, Arc<[u32]>)>,
 }
 
 /// An answer on its way; none once it has stopped.
@@ -91,7 +93,8 @@ impl Cohort {
         let (prompts, states) = read_prompts(shared_base, &pending);
         let mut cohort_rows = Vec::new();
         let mut lanes = Vec::with_capacity(pending.len());
-        for (lane, Pending { member, prompt, answers, .. }) in pending.into_iter().enumerate() {
+        for (lane, pending) in pending.into_iter().enumerate() {
+            let Pending { member, prompt, prefix, answers } = pending;
             let marks = codecs[member].thoughts.filter(|_| sampling.thinking_budget > 0);
             let ends = &codecs[member].ends;
             let thought =
@@ -101,7 +104,8 @@ impl Cohort {
                 Row { lane, sequence }
             };
             cohort_rows.extend(answers.into_iter().map(row));
-            lanes.push(Lane { member, prompt });
+            let after = prefix.map(|prefix| (prefix.tokens, prefix.of));
+            lanes.push(Lane { member, prompt, after });
         }
         let lane_of: Vec<usize> = cohort_rows.iter().map(|row| row.lane).collect();
         let window = shared_base.decoder().masking().window;
@@ -329,13 +333,15 @@ impl Cohort {
         used.into_iter().map(|lane| lane as i64).collect()
     }
 
-    /// Keys and values of the prompts of at least `shortest` tokens, by member.
-    pub(super) fn prompts_read(
-        &self,
-        shortest: usize,
-    ) -> impl Iterator<Item = (usize, Arc<[u32]>, Vec<Layer>)> + '_ {
+    /// What was read of the prompts of at least `shortest` tokens.
+    pub(super) fn prompts_read(&self, shortest: usize) -> impl Iterator<Item = ReadPrompt> + '_ {
         let long = self.lanes.iter().enumerate().filter(move |(_, l)| l.prompt.len() >= shortest);
-        long.map(|(index, lane)| (lane.member, lane.prompt.clone(), self.cache.prompt(index)))
+        long.map(|(index, Lane { member, prompt, after })| ReadPrompt {
+            member: *member,
+            prompt: prompt.clone(),
+            after: after.clone(),
+            layers: self.cache.prompt(index, after.as_ref().map_or(0, |(known, _)| *known)),
+        })
     }
 }
 
@@ -361,13 +367,15 @@ pub(super) fn read_prompts(shared_base: &SharedBase, pending: &[Pending]) -> (Pr
     }
     let seen = seen(pending, before, length)
         .map(|seen| Tensor::from_slice(&seen).view([count as i64, -1]).to_device(device));
-    let like = decoder.parameters().buffer();
     let (batch, rest) = (count as i64, length as i64);
     let mut reader = match &seen {
         Some(seen) if before > 0 => {
-            let layers = layers_before(pending, before, like);
+            let known = pending.iter().map(|one| match &one.prefix {
+                Some(prefix) => &prefix.pieces[..],
+                None => &[],
+            });
             let seen = seen.narrow(1, 0, before as i64);
-            PromptReader::after(layers, &seen, rest, &decoder.masking())
+            PromptReader::after(known.collect(), &seen, rest, &decoder.masking())
         }
         _ => PromptReader::new(batch, rest, &decoder.masking()),
     };
@@ -405,30 +413,4 @@ fn seen(pending: &[Pending], before: usize, length: usize) -> Option<Vec<bool>> 
         };
         pending.iter().flat_map(row).collect()
     })
-}
-
-/// What was read before, padded to `before` positions:
-/// `[prompts, key_value_heads, before, head_dim]` by layer.
-fn layers_before(pending: &[Pending], before: usize, like: &Tensor) -> Vec<Layer> {
-    let known: Vec<Option<&Vec<Layer>>> =
-        pending.iter().map(|one| Some(&one.prefix.as_ref()?.layers)).collect();
-    let Some(first) = known.iter().flatten().next() else { return Vec::new() };
-    let padded = |layer: usize, of: fn(&Layer) -> &Tensor| {
-        let size = of(&first[layer]).size();
-        let shape = [pending.len() as i64, size[0], before as i64, size[2]];
-        let all = Tensor::zeros(shape, (like.kind(), like.device()));
-        for (row, layers) in known.iter().enumerate() {
-            if let Some(layers) = layers {
-                let own = of(&layers[layer]);
-                all.get(row as i64).narrow(1, 0, own.size()[1]).copy_(own);
-            }
-        }
-        all
-    };
-    (0..first.len())
-        .map(|layer| Layer {
-            keys: padded(layer, |layer| &layer.keys),
-            values: padded(layer, |layer| &layer.values),
-        })
-        .collect()
 }

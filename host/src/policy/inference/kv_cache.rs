@@ -182,15 +182,17 @@ impl KvCache {
         }
     }
 
-    /// Keys and values of a lane's prompt, by layer, without padding:
+    /// Keys and values of a lane's prompt from token `start` on, by layer, without padding:
     /// `[key_value_heads, tokens, head_dim]`, copied.
-    pub(super) fn prompt(&self, lane: usize) -> Vec<Layer> {
-        let lane = lane as i64;
-        let seen =
-            self.bias.as_ref().map(|bias| bias.get(lane).view([-1]).eq(0.0).nonzero().view([-1]));
+    pub(super) fn prompt(&self, lane: usize, start: usize) -> Vec<Layer> {
+        let (lane, start) = (lane as i64, start as i64);
+        let seen = self.bias.as_ref().map(|bias| {
+            let seen = bias.get(lane).view([-1]).eq(0.0).nonzero().view([-1]);
+            seen.narrow(0, start, seen.size()[0] - start)
+        });
         let copy = |tensor: &Tensor| match &seen {
             Some(seen) => tensor.get(lane).index_select(1, seen),
-            None => tensor.get(lane).copy(),
+            None => tensor.get(lane).narrow(1, start, tensor.size()[2] - start).copy(),
         };
         self.prompts.iter().map(|layer| layer.map(copy)).collect()
     }

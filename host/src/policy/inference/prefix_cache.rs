@@ -2,10 +2,12 @@
 //!
 //! A role's next prompt often repeats its last one and goes on; prompts of
 //! one role share its instructions. What was read of such a beginning is not
-//! read again. Keys and values depend on the weights, so a cache lives no
+//! read again, nor kept again. Keys and values depend on the weights, so a cache lives no
 //! longer than the engine, which borrows them.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use tch::Tensor;
@@ -18,11 +20,27 @@ pub(super) const SHORTEST: usize = 16;
 /// Tokens of a whole prompt from which on it is kept for the next that begins alike.
 pub(super) const WORTH_KEEPING: usize = 64;
 
+/// Keys and values of some tokens by layer, `[key_value_heads, tokens, head_dim]`.
+pub(super) type Piece = Vec<Layer>;
+
 /// The beginning of a prompt that was read before.
 #[derive(Debug)]
 pub(super) struct Prefix {
     pub(super) tokens: usize,
-    /// Keys and values by layer, `[key_value_heads, tokens, head_dim]`.
+    /// What is kept of it, in order.
+    pub(super) pieces: Vec<Piece>,
+    /// The prompt it is a beginning of, by which the cache knows it.
+    pub(super) of: Arc<[u32]>,
+}
+
+/// A prompt that was read: what is kept of it.
+#[derive(Debug)]
+pub(super) struct ReadPrompt {
+    pub(super) member: usize,
+    pub(super) prompt: Arc<[u32]>,
+    /// What was known of it before: how many tokens, of which prompt.
+    pub(super) after: Option<(usize, Arc<[u32]>)>,
+    /// Keys and values of the tokens that were not known.
     pub(super) layers: Vec<Layer>,
 }
 
@@ -30,27 +48,75 @@ pub(super) struct Prefix {
 /// alike side by side.
 type Key = (usize, Arc<[u32]>);
 
-/// What was read, and when.
+/// What was read of a prompt beyond its beginning in an earlier one.
+#[derive(Debug)]
+struct Kept {
+    /// The earlier one, and how many of its tokens this one begins with.
+    before: Option<(Rc<Kept>, usize)>,
+    layers: Vec<Layer>,
+    own: usize,
+    /// Tokens of all that is kept.
+    held: Rc<Cell<usize>>,
+}
+
+impl Kept {
+    /// Who of the chain holds token `tokens - 1`: who goes on from there needs nothing of those
+    /// behind.
+    fn holding(mut kept: Rc<Kept>, tokens: usize) -> Rc<Kept> {
+        while let Some((before, _)) = kept.before.as_ref().filter(|(_, start)| tokens <= *start) {
+            kept = before.clone();
+        }
+        kept
+    }
+
+    /// Its first so many tokens: views of what the chain holds.
+    fn beginning(&self, tokens: usize) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        let (mut kept, mut end) = (self, tokens);
+        loop {
+            let start = kept.before.as_ref().map_or(0, |(_, start)| *start);
+            if end > start {
+                let first = |tensor: &Tensor| tensor.narrow(1, 0, (end - start) as i64);
+                pieces.push(kept.layers.iter().map(|layer| layer.map(first)).collect());
+                end = start;
+            }
+            let Some((before, _)) = &kept.before else { break };
+            kept = before;
+        }
+        pieces.reverse();
+        pieces
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.held.set(self.held.get() - self.own);
+    }
+}
+
+/// An entry, and when it was used last.
 #[derive(Debug)]
 struct Entry {
     age: u64,
-    layers: Vec<Layer>,
+    kept: Rc<Kept>,
 }
 
-/// Entries by member and tokens; the oldest go first.
+/// Entries by member and tokens; those that were not used for longest go first. What others
+/// begin with stays as long as they do.
 #[derive(Debug)]
 pub(super) struct PrefixCache {
     entries: BTreeMap<Key, Entry>,
     ages: BTreeMap<u64, Key>,
     clock: u64,
-    tokens: usize,
+    held: Rc<Cell<usize>>,
     limit: usize,
 }
 
 impl PrefixCache {
-    /// Holds at most `limit` tokens.
+    /// Holds at most `limit` tokens; what prompts have in common counts once.
     pub(super) fn new(limit: usize) -> Self {
-        PrefixCache { entries: BTreeMap::new(), ages: BTreeMap::new(), clock: 0, tokens: 0, limit }
+        let held = Rc::new(Cell::new(0));
+        PrefixCache { entries: BTreeMap::new(), ages: BTreeMap::new(), clock: 0, held, limit }
     }
 
     /// The longest beginning of `prompt` that was read, short of its last
@@ -60,39 +126,58 @@ impl PrefixCache {
         // The longest common beginning is with a neighbor in the order.
         let before = self.entries.range(..&key).next_back();
         let after = self.entries.range(&key..).next();
-        let (tokens, entry) = [before, after]
+        let (tokens, (_, of), entry) = [before, after]
             .into_iter()
             .flatten()
             .filter(|((owner, _), _)| *owner == member)
-            .map(|((_, read), entry)| (common(read, prompt), entry))
-            .max_by_key(|(tokens, _)| *tokens)?;
+            .map(|(key, entry)| (common(&key.1, prompt), key, entry))
+            .max_by_key(|(tokens, ..)| *tokens)?;
         let tokens = tokens.min(prompt.len().saturating_sub(1));
-        let beginning = |tensor: &Tensor| tensor.narrow(1, 0, tokens as i64);
         (tokens >= SHORTEST).then(|| Prefix {
             tokens,
-            layers: entry.layers.iter().map(|layer| layer.map(beginning)).collect(),
+            pieces: entry.kept.beginning(tokens),
+            of: of.clone(),
         })
     }
 
-    /// Keep what a member read.
-    pub(super) fn insert(&mut self, member: usize, prompt: Arc<[u32]>, layers: Vec<Layer>) {
-        if prompt.len() > self.limit {
+    /// Keep what was read, unless it is kept already or that which it goes on from is gone.
+    pub(super) fn insert(&mut self, read: ReadPrompt) {
+        let ReadPrompt { member, prompt, after, layers } = read;
+        let key = (member, prompt.clone());
+        if self.touch(&key).is_some() {
             return;
         }
-        self.clock += 1;
-        let key = (member, prompt);
-        self.tokens += key.1.len();
-        let entry = Entry { age: self.clock, layers };
-        if let Some(former) = self.entries.insert(key.clone(), entry) {
-            self.ages.remove(&former.age);
-            self.tokens -= key.1.len();
+        let start = after.as_ref().map_or(0, |(start, _)| *start);
+        let own = prompt.len() - start;
+        if own > self.limit {
+            return;
         }
+        let before = match after {
+            None => None,
+            Some((start, of)) => match self.touch(&(member, of)) {
+                None => return,
+                Some(kept) => Some((Kept::holding(kept, start), start)),
+            },
+        };
+        self.held.set(self.held.get() + own);
+        let kept = Rc::new(Kept { before, layers, own, held: self.held.clone() });
+        self.clock += 1;
+        self.entries.insert(key.clone(), Entry { age: self.clock, kept });
         self.ages.insert(self.clock, key);
-        while self.tokens > self.limit {
+        while self.held.get() > self.limit {
             let Some((_, oldest)) = self.ages.pop_first() else { break };
             self.entries.remove(&oldest);
-            self.tokens -= oldest.1.len();
         }
+    }
+
+    /// What is kept under this key; it counts as just used.
+    fn touch(&mut self, key: &Key) -> Option<Rc<Kept>> {
+        let entry = self.entries.get_mut(key)?;
+        self.ages.remove(&entry.age);
+        self.clock += 1;
+        entry.age = self.clock;
+        self.ages.insert(self.clock, key.clone());
+        Some(entry.kept.clone())
     }
 }
 
@@ -110,14 +195,38 @@ mod tests {
     }
 
     fn found(cache: &PrefixCache, member: usize, parts: &[(u32, usize)]) -> Option<usize> {
-        cache.find(member, &prompt(parts)).map(|prefix| prefix.tokens)
+        let prompt = prompt(parts);
+        let Prefix { tokens, pieces, .. } = cache.find(member, &prompt)?;
+        let expected = layers(&prompt[..tokens]);
+        let joined = |of: fn(&Layer) -> &Tensor| {
+            Tensor::cat(&pieces.iter().map(|piece| of(&piece[0])).collect::<Vec<_>>(), 1)
+        };
+        assert_eq!(joined(|layer| &layer.keys), expected[0].keys);
+        assert_eq!(joined(|layer| &layer.values), expected[0].values);
+        Some(tokens)
+    }
+
+    /// Keys of one head of width 1 are the tokens themselves, so what is found can be read.
+    fn layers(tokens: &[u32]) -> Vec<Layer> {
+        let numbers: Vec<f32> = tokens.iter().map(|&token| token as f32).collect();
+        let keys = Tensor::from_slice(&numbers).view([1, -1, 1]);
+        vec![Layer { values: -&keys, keys }]
+    }
+
+    /// Read a prompt as an engine does: what is known of it is not read again.
+    fn read(cache: &mut PrefixCache, member: usize, parts: &[(u32, usize)]) {
+        let prompt = prompt(parts);
+        let after = cache.find(member, &prompt).map(|prefix| (prefix.tokens, prefix.of));
+        let start = after.as_ref().map_or(0, |(start, _)| *start);
+        let layers = layers(&prompt[start..]);
+        cache.insert(ReadPrompt { member, prompt, after, layers });
     }
 
     #[test]
     fn the_longest_common_beginning_is_found_short_of_the_last_token() {
         let mut cache = PrefixCache::new(10_000);
-        cache.insert(0, prompt(&[(1, 100), (2, 50)]), Vec::new());
-        cache.insert(0, prompt(&[(1, 100), (3, 50), (4, 9)]), Vec::new());
+        read(&mut cache, 0, &[(1, 100), (2, 50)]);
+        read(&mut cache, 0, &[(1, 100), (3, 50), (4, 9)]);
         assert_eq!(found(&cache, 0, &[(1, 100), (2, 20), (9, 9)]), Some(120));
         assert_eq!(found(&cache, 0, &[(1, 100), (3, 50), (5, 9)]), Some(150));
         assert_eq!(found(&cache, 0, &[(1, 100), (2, 50)]), Some(149));
@@ -130,12 +239,55 @@ mod tests {
     #[test]
     fn the_oldest_go_when_the_room_is_used_up() {
         let mut cache = PrefixCache::new(250);
-        cache.insert(0, prompt(&[(1, 100)]), Vec::new());
-        cache.insert(0, prompt(&[(2, 100)]), Vec::new());
-        cache.insert(0, prompt(&[(1, 100)]), Vec::new());
-        cache.insert(0, prompt(&[(3, 100)]), Vec::new());
-        cache.insert(0, prompt(&[(4, 1000)]), Vec::new());
+        read(&mut cache, 0, &[(1, 100)]);
+        read(&mut cache, 0, &[(2, 100)]);
+        read(&mut cache, 0, &[(1, 100)]);
+        read(&mut cache, 0, &[(3, 100)]);
+        read(&mut cache, 0, &[(4, 1000)]);
         let held = [1, 2, 3, 4].map(|token| found(&cache, 0, &[(token, 100)]).is_some());
         assert_eq!(held, [true, false, true, false]);
+    }
+    #[test]
+    fn what_prompts_have_in_common_is_kept_once_however_long_the_chain() {
+        let mut cache = PrefixCache::new(200);
+        read(&mut cache, 0, &[(1, 100)]);
+        for turn in 2..7 {
+            let grown: Vec<(u32, usize)> =
+                std::iter::once((1, 100)).chain((2..=turn).map(|token| (token, 10))).collect();
+            read(&mut cache, 0, &grown);
+        }
+        assert_eq!(cache.held.get(), 150);
+        let all = [(1, 100), (2, 10), (3, 10), (4, 10), (5, 10), (6, 10), (7, 1)];
+        assert_eq!(found(&cache, 0, &all), Some(150));
+        // Others take the room, the beginning goes with the last that needs it.
+        read(&mut cache, 0, &[(8, 150)]);
+        assert_eq!(cache.held.get(), 150);
+        assert_eq!(found(&cache, 0, &all), None);
+    }
+
+    #[test]
+    fn prompts_with_one_beginning_do_not_hold_each_other() {
+        let mut cache = PrefixCache::new(400);
+        read(&mut cache, 0, &[(1, 100)]);
+        for token in 2..50 {
+            read(&mut cache, 0, &[(1, 100), (token, 50)]);
+            read(&mut cache, 0, &[(1, 100), (token, 50)]);
+            assert!(cache.held.get() <= 400);
+        }
+        assert_eq!((cache.held.get(), cache.entries.len()), (400, 6));
+        assert_eq!(found(&cache, 0, &[(1, 100), (49, 50)]), Some(149));
+        assert_eq!(found(&cache, 0, &[(1, 100), (2, 50)]), Some(100));
+    }
+
+    #[test]
+    fn what_goes_on_from_what_is_gone_is_not_kept() {
+        let mut cache = PrefixCache::new(200);
+        read(&mut cache, 0, &[(1, 100)]);
+        let next = prompt(&[(1, 100), (2, 20)]);
+        let after = cache.find(0, &next).map(|prefix| (prefix.tokens, prefix.of));
+        read(&mut cache, 0, &[(3, 180)]);
+        let layers = layers(&next[100..]);
+        cache.insert(ReadPrompt { member: 0, prompt: next, after, layers });
+        assert_eq!((cache.held.get(), cache.entries.len()), (180, 1));
     }
 }

@@ -4,11 +4,13 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::super::batch::{Advanced, Batch, BatchLimits, ReadPrompt};
+use super::super::batch::{Advanced, Batch, BatchLimits};
 use super::super::cohort::{Pending, read_prompts};
-use super::super::prefix_cache::{PrefixCache, SHORTEST, common};
+use super::super::prefix_cache::{PrefixCache, ReadPrompt, SHORTEST, common};
 use super::super::sequence::Place;
 use super::Request;
+use tch::Tensor;
+
 use crate::parallel;
 use crate::policy::error::PolicyError;
 use crate::policy::language_model::Policy;
@@ -131,19 +133,23 @@ impl<'p> BaseGroup<'p> {
             let _guard = tch::no_grad_guard();
             let prompt: Arc<[u32]> = first[..length].into();
             let prefix = self.prefixes.find(member, &prompt);
+            let after = prefix.as_ref().map(|prefix| (prefix.tokens, prefix.of.clone()));
             let beginning = Pending { member, prompt: prompt.clone(), prefix, answers: Vec::new() };
             let shared_base = Policy::shared_base(&self.policies);
             let (read, _) = read_prompts(&shared_base, &[beginning]);
-            let layers = read.layers.iter().map(|layer| layer.map(|t| t.get(0))).collect();
-            self.prefixes.insert(member, prompt, layers);
+            let start = after.as_ref().map_or(0, |(known, _)| *known as i64);
+            let own = |tensor: &Tensor| {
+                let whole = tensor.get(0);
+                whole.narrow(1, start, whole.size()[1] - start).copy()
+            };
+            let layers = read.layers.iter().map(|layer| layer.map(own)).collect();
+            self.prefixes.insert(ReadPrompt { member, prompt, after, layers });
         }
         Ok(())
     }
 
     pub(super) fn keep(&mut self, read: Vec<ReadPrompt>) {
-        for (member, prompt, layers) in read {
-            self.prefixes.insert(member, prompt, layers);
-        }
+        read.into_iter().for_each(|read| self.prefixes.insert(read));
     }
 
     /// Answer all, in as many batches as are worth it.
