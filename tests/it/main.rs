@@ -33,6 +33,7 @@ mod opponents;
 mod pages;
 mod outcomes;
 mod plugins;
+mod pretrained;
 mod processes;
 mod projects;
 mod remote;

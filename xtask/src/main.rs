@@ -187,6 +187,8 @@ fn perform(task: &Task) -> Result<()> {
             if !skip_lints {
                 checks::lint(&workspace)?;
             }
+            process::run(workspace.cargo().args(["build", "--release", "--package", "host"]))?;
+            smollm::ensure(&workspace, &Cache::open()?)?;
             checks::test(&workspace)?;
             headline::check(&workspace, &Layout::of(&workspace)?)?;
             quickstart::check(&workspace)

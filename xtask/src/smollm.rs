@@ -22,6 +22,12 @@ pub fn folder(workspace: &Workspace, out: Option<&Path>) -> PathBuf {
     out.map_or_else(|| workspace.root.join(FOLDER), Path::to_owned)
 }
 
+/// Brings the model to where the configurations and tests expect it, unless it is there.
+pub fn ensure(workspace: &Workspace, cache: &Cache) -> Result<()> {
+    let folder = folder(workspace, None);
+    if folder.join("config.json").exists() { Ok(()) } else { bring(workspace, cache, &folder) }
+}
+
 /// Brings the model into a folder that is not there yet; `host` has been built.
 pub fn bring(workspace: &Workspace, cache: &Cache, folder: &Path) -> Result<()> {
     ensure!(
