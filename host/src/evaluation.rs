@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::config::{RolloutConfig, SamplingScheme};
 use crate::metrics::{Answers, Success};
 use crate::plugin::Split;
-use crate::rollout::{Rollout, RolloutError, TaskSeed, collect_among};
+use crate::rollout::{Play, Rollout, RolloutError, TaskSeed, collect_in_turn};
 use crate::scenario::Scenario;
 use crate::seed::Seed;
 use crate::team::Team;
@@ -43,11 +43,35 @@ pub struct Evaluation {
 }
 
 /// Play every task held out, so many of each family.
+///
+/// # Errors
+/// As [`crate::rollout::collect`].
 pub fn evaluate(
     team: &Team,
     held_out: HeldOutTasks,
     config: &RolloutConfig,
 ) -> Result<Evaluation, RolloutError> {
+    let mut evaluations = evaluate_in_turn(team, &[held_out], config)?;
+    Ok(evaluations.remove(0)) // There are as many as there were asked for.
+}
+
+/// The same several times; what policies read for one need not be read for the next.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn evaluate_in_turn(
+    team: &Team,
+    held_out: &[HeldOutTasks],
+    config: &RolloutConfig,
+) -> Result<Vec<Evaluation>, RolloutError> {
+    let plays = held_out.iter().map(|&held_out| play(team, held_out, config)).collect();
+    let Team { ranks, role_map, policies, .. } = team;
+    let rollouts = collect_in_turn(ranks, role_map, policies, plays, 1.0)?;
+    let rollouts = rollouts.into_iter().zip(held_out);
+    Ok(rollouts.map(|(rollout, held_out)| Evaluation::of(rollout, held_out, team)).collect())
+}
+
+fn play(team: &Team, held_out: HeldOutTasks, config: &RolloutConfig) -> Play {
     let config = RolloutConfig {
         branches: held_out.samples,
         sampling: SamplingScheme::Trajectory,
@@ -57,21 +81,21 @@ pub fn evaluate(
         },
         ..config.clone()
     };
-    let scenarios = team.families.iter().map(|family| &family.scenario);
-    let tasks: Vec<TaskSeed> =
-        scenarios.clone().flat_map(|scenario| tasks(scenario, held_out)).collect();
-    let Team { ranks, role_map, policies, .. } = team;
-    let rollout = collect_among(ranks, role_map, policies, &tasks, &config, 1.0)?;
-    let of_family = |scenario: &Arc<Scenario>| {
-        let own = rollout.episodes.iter().filter(|episode| episode.family == scenario.family);
-        (scenario.family.clone(), Success::of_several(own, held_out.samples))
-    };
-    let families = scenarios.map(of_family).collect();
-    Ok(Evaluation {
-        success: Success::of_several(&rollout.episodes, held_out.samples),
-        families,
-        rollout,
-    })
+    let families = team.families.iter();
+    let tasks = families.flat_map(|family| tasks(&family.scenario, held_out)).collect();
+    Play { tasks, config }
+}
+
+impl Evaluation {
+    fn of(rollout: Rollout, held_out: &HeldOutTasks, team: &Team) -> Self {
+        let of_family = |scenario: &Arc<Scenario>| {
+            let own = rollout.episodes.iter().filter(|episode| episode.family == scenario.family);
+            (scenario.family.clone(), Success::of_several(own, held_out.samples))
+        };
+        let families = team.families.iter().map(|family| of_family(&family.scenario)).collect();
+        let success = Success::of_several(&rollout.episodes, held_out.samples);
+        Evaluation { success, families, rollout }
+    }
 }
 
 /// The held-out tasks of one family: the same whatever the run's seed, so that runs

@@ -143,7 +143,36 @@ pub fn collect(
     alpha: f64,
 ) -> Result<Rollout, RolloutError> {
     let setting = Setting { role_map, config, alpha };
-    run(&setting, policies, Attempt::list(tasks, &setting))
+    run(&setting, &mut Sampler::new(&setting, policies)?, Attempt::list(tasks, &setting))
+}
+
+/// Tasks, and how they are played.
+pub struct Play {
+    /// The tasks.
+    pub tasks: Vec<TaskSeed>,
+    /// How often, and how answers are drawn.
+    pub config: RolloutConfig,
+}
+
+/// Play several times, each to its end; what policies read in one need not be read in the next.
+pub(super) fn in_turn(
+    role_map: &RoleMap,
+    policies: &Policies,
+    plays: &[Play],
+    alpha: f64,
+) -> Result<Vec<Rollout>, RolloutError> {
+    let mut former: Option<Sampler> = None;
+    let mut rollouts = Vec::with_capacity(plays.len());
+    for Play { tasks, config } in plays {
+        let setting = Setting { role_map, config, alpha };
+        let mut sampler = match &former {
+            None => Sampler::new(&setting, policies)?,
+            Some(former) => former.beside(&setting)?,
+        };
+        rollouts.push(run(&setting, &mut sampler, Attempt::list(tasks, &setting))?);
+        former = Some(sampler);
+    }
+    Ok(rollouts)
 }
 
 /// Play on from moments of episodes to the ends, each once. A start's index is that
@@ -161,26 +190,25 @@ pub fn collect_from(
     let sampling = SamplingScheme::Trajectory;
     let config = &RolloutConfig { sampling, branches: 1, ..config.clone() };
     let setting = Setting { role_map, config, alpha };
-    run(&setting, policies, Attempt::list_from(starts, &setting))
+    run(&setting, &mut Sampler::new(&setting, policies)?, Attempt::list_from(starts, &setting))
 }
 
 fn run(
     setting: &Setting,
-    policies: &Policies,
+    sampler: &mut Sampler,
     attempts: Vec<Attempt>,
 ) -> Result<Rollout, RolloutError> {
     let mut rollout = Rollout::default();
     let meters = meters_of(&attempts);
     let before: Vec<Work> = meters.iter().map(|meter| meter.read()).collect();
-    let mut sampler = Sampler::new(setting, policies)?;
     let overlaps = match setting.config.scheduling {
         Scheduling::LockStep => false,
         Scheduling::Overlapped => true,
-        Scheduling::Auto => policies.values().any(|policy| policy.device().is_gpu()),
+        Scheduling::Auto => sampler.has_gpu(),
     };
     let attempts = match overlaps {
-        true => overlapped(setting, &mut sampler, attempts, &mut rollout)?,
-        false => in_lock_step(setting, &mut sampler, attempts, &mut rollout)?,
+        true => overlapped(setting, sampler, attempts, &mut rollout)?,
+        false => in_lock_step(setting, sampler, attempts, &mut rollout)?,
     };
     (rollout.samples, rollout.episodes) =
         join(attempts.into_iter().map(Attempt::into_record).collect());

@@ -4,7 +4,7 @@
 //! What is drawn in a task depends on its seed alone, so the tasks, their episodes and their
 //! groups are the same for any number of ranks.
 
-use super::collect::{Rollout, RolloutError, TaskSeed, collect};
+use super::collect::{Play, Rollout, RolloutError, TaskSeed, collect, in_turn};
 use super::role_map::{Policies, RoleMap};
 use crate::config::RolloutConfig;
 use crate::ranks::Ranks;
@@ -28,6 +28,27 @@ pub fn collect_among(
     let own: Vec<TaskSeed> = ranks.own(tasks).cloned().collect();
     let rollout = collect(role_map, policies, &own, config, alpha)?;
     Ok(join(ranks.gather(rollout)?))
+}
+
+/// The same for several plays, each to its end; what policies read in one need not be read in the
+/// next.
+///
+/// # Errors
+/// As [`collect`], and if another process is lost.
+pub fn collect_in_turn(
+    ranks: &Ranks,
+    role_map: &RoleMap,
+    policies: &Policies,
+    plays: Vec<Play>,
+    alpha: f64,
+) -> Result<Vec<Rollout>, RolloutError> {
+    if ranks.is_alone() {
+        return in_turn(role_map, policies, &plays, alpha);
+    }
+    let own = |play: Play| Play { tasks: ranks.own(&play.tasks).cloned().collect(), ..play };
+    let plays: Vec<Play> = plays.into_iter().map(own).collect();
+    let rollouts = in_turn(role_map, policies, &plays, alpha)?;
+    rollouts.into_iter().map(|rollout| Ok(join(ranks.gather(rollout)?))).collect()
 }
 
 /// What the ranks have found, as if one had played all tasks.

@@ -107,9 +107,30 @@ impl<'p> Sampler<'p> {
         }
         let sampling = role_map.sampling(config);
         let cache_bytes = (config.cache_gib * GIB) as usize / sampling.ways().len();
-        let engine = |way: &Sampling| Engine::new(&local, way.clone(), cache_bytes);
-        let engines = sampling.ways().iter().map(engine).collect::<Result<_, _>>()?;
+        let mut engines: Vec<Engine> = Vec::new();
+        for way in sampling.ways() {
+            engines.push(match engines.first() {
+                None => Engine::new(&local, way.clone(), cache_bytes)?,
+                Some(first) => first.beside(way.clone())?,
+            });
+        }
         Ok(Sampler { setting: *setting, names, policies: local, engines, sampling })
+    }
+
+    /// The same policies under other settings. What was read under these need not be read again.
+    pub(super) fn beside(&self, setting: &Setting<'p>) -> Result<Self, RolloutError> {
+        let sampling = setting.role_map.sampling(setting.config);
+        let mut engines = Vec::new();
+        for way in sampling.ways() {
+            engines.push(self.engines[0].beside(way.clone())?);
+        }
+        let (names, policies) = (self.names.clone(), self.policies.clone());
+        Ok(Sampler { setting: *setting, names, policies, engines, sampling })
+    }
+
+    /// Whether one of the policies is on a GPU.
+    pub(super) fn has_gpu(&self) -> bool {
+        self.policies.iter().any(|policy| policy.device().is_gpu())
     }
 
     /// What is due in an attempt. One whose prompt is too long for its policy

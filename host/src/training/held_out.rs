@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use super::{Record, Training, TrainingError, restore};
 use crate::checkpoint::load_step;
-use crate::evaluation::{Evaluation, HeldOutTasks, evaluate, outcomes_of};
+use crate::evaluation::{Evaluation, HeldOutTasks, evaluate, evaluate_in_turn, outcomes_of};
 use crate::metrics::{Answers, HeldOut, Outcome, several_by_family};
 use crate::plugin::Split;
 use crate::run::BestCheckpoint;
@@ -75,31 +75,48 @@ impl Training {
         Ok(Some(BestCheckpoint { step, validation, test }))
     }
 
-    /// The success, and the episodes in which the policies gave their likeliest answers.
+    /// The success, and the episodes in which the policies gave their likeliest answers. A prompt
+    /// that both likeliest and sampled answers begin with is read once.
     fn examine(
         &self,
         split: Split,
         tasks: usize,
         samples: usize,
     ) -> Result<(HeldOut, Vec<Episode>), TrainingError> {
-        let run = |answers, samples| -> Result<(Evaluation, Vec<Outcome>), TrainingError> {
-            let held_out = HeldOutTasks { split, tasks, answers, samples, seed: self.seed };
-            let evaluation = evaluate(&self.team, held_out, &self.config.rollout)?;
-            self.count_void(&evaluation.rollout, "held-out episodes")?;
-            let outcomes = outcomes_of(&evaluation.rollout, Some(self.progress.step), answers);
-            self.folder.append_outcomes(&outcomes)?;
-            Ok((evaluation, outcomes))
-        };
-        let (greedy, _) = run(Answers::Greedy, 1)?;
-        let mut success =
-            HeldOut { greedy: greedy.success, families: greedy.families, ..HeldOut::default() };
-        if self.config.validation.sampled {
-            let (sampled, outcomes) = run(Answers::Sampled, samples)?;
-            success.sampled = Some(sampled.success);
-            if samples > 1 {
-                success.several = several_by_family(&outcomes);
+        let seed = self.seed;
+        let greedy = HeldOutTasks { split, tasks, answers: Answers::Greedy, samples: 1, seed };
+        let sampled = HeldOutTasks { answers: Answers::Sampled, samples, ..greedy };
+        let asked = if self.config.validation.sampled { &[greedy, sampled][..] } else { &[greedy] };
+        let (mut success, mut episodes) = (HeldOut::default(), Vec::new());
+        let evaluations = evaluate_in_turn(&self.team, asked, &self.config.rollout)?;
+        for (evaluation, HeldOutTasks { answers, .. }) in evaluations.into_iter().zip(asked) {
+            let outcomes = self.keep_outcomes(&evaluation, *answers)?;
+            match answers {
+                Answers::Greedy => {
+                    success.greedy = evaluation.success;
+                    success.families = evaluation.families;
+                    episodes = evaluation.rollout.episodes;
+                }
+                Answers::Sampled => {
+                    success.sampled = Some(evaluation.success);
+                    if samples > 1 {
+                        success.several = several_by_family(&outcomes);
+                    }
+                }
             }
         }
-        Ok((success, greedy.rollout.episodes))
+        Ok((success, episodes))
+    }
+
+    /// Write down what became of every task.
+    fn keep_outcomes(
+        &self,
+        evaluation: &Evaluation,
+        answers: Answers,
+    ) -> Result<Vec<Outcome>, TrainingError> {
+        self.count_void(&evaluation.rollout, "held-out episodes")?;
+        let outcomes = outcomes_of(&evaluation.rollout, Some(self.progress.step), answers);
+        self.folder.append_outcomes(&outcomes)?;
+        Ok(outcomes)
     }
 }

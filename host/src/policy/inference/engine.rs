@@ -96,6 +96,23 @@ impl<'p> Engine<'p> {
         Ok(Engine { policies: policies.to_vec(), sampling, base_groups, seats, open, tickets })
     }
 
+    /// An engine for the same policies that draws in another way. What one of them has read, the
+    /// other need not read again.
+    ///
+    /// # Errors
+    /// If a sampling setting is out of range.
+    pub fn beside(&self, sampling: Sampling) -> Result<Self, PolicyError> {
+        sampling.check()?;
+        Ok(Engine {
+            policies: self.policies.clone(),
+            sampling,
+            base_groups: self.base_groups.iter().map(BaseGroup::beside).collect(),
+            seats: self.seats.clone(),
+            open: BTreeMap::new(),
+            tickets: 0,
+        })
+    }
+
     /// Answer all questions: one list per question, one answer per seed.
     ///
     /// # Errors

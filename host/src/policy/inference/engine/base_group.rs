@@ -1,12 +1,13 @@
 //! Policies over one base, and the batches in which they answer.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::super::batch::{Advanced, Batch, BatchLimits};
 use super::super::cohort::{Pending, read_prompts};
-use super::super::prefix_cache::{PrefixCache, ReadPrompt, SHORTEST, common};
+use super::super::prefix_cache::{Prefix, PrefixCache, ReadPrompt, SHORTEST, common};
 use super::super::sequence::Place;
 use super::Request;
 use tch::Tensor;
@@ -45,11 +46,17 @@ pub(super) struct BaseGroup<'p> {
     policies: Vec<&'p Policy>,
     codecs: Vec<TokenCodec>,
     pub(super) limits: BatchLimits,
-    pub(super) prefixes: PrefixCache,
-    /// Their base, ready for decoding.
-    base: OnceCell<Decoder>,
+    pub(super) known: Rc<Known>,
     /// Where submitted requests are answered.
     pub(super) batch: Option<Batch>,
+}
+
+/// What depends on the weights only, and not on how answers are drawn.
+#[derive(Debug)]
+pub(super) struct Known {
+    pub(super) prefixes: RefCell<PrefixCache>,
+    /// The base, ready for decoding.
+    base: OnceCell<Decoder>,
 }
 
 impl<'p> BaseGroup<'p> {
@@ -67,15 +74,33 @@ impl<'p> BaseGroup<'p> {
             codecs: policies.iter().map(|policy| policy.codec()).collect(),
             policies,
             limits,
-            prefixes: PrefixCache::new(tokens / PREFIX_SHARE),
-            base: OnceCell::new(),
+            known: Rc::new(Known {
+                prefixes: RefCell::new(PrefixCache::new(tokens / PREFIX_SHARE)),
+                base: OnceCell::new(),
+            }),
             batch: None,
         }
     }
 
+    /// The same policies for other batches, with what is known of them.
+    pub(super) fn beside(&self) -> Self {
+        BaseGroup {
+            policies: self.policies.clone(),
+            codecs: self.codecs.clone(),
+            limits: self.limits,
+            known: self.known.clone(),
+            batch: None,
+        }
+    }
+
+    /// The longest beginning of a member's prompt that was read.
+    pub(super) fn find(&self, member: usize, prompt: &Arc<[u32]>) -> Option<Prefix> {
+        self.known.prefixes.borrow().find(member, prompt)
+    }
+
     pub(super) fn new_batch(&self, sampling: &Sampling) -> Batch {
         let shared_base = Policy::shared_base(&self.policies);
-        let decoder = self.base.get_or_init(|| self.ready_for_decoding()).share();
+        let decoder = self.known.base.get_or_init(|| self.ready_for_decoding()).share();
         let shared_base = shared_base.over(decoder);
         Batch::new(shared_base, self.codecs.clone(), sampling.clone(), self.limits)
     }
@@ -112,7 +137,7 @@ impl<'p> BaseGroup<'p> {
         pending.retain(|pending| !pending.answers.is_empty());
         self.read_what_is_common(&pending)?;
         for one in &mut pending {
-            one.prefix = self.prefixes.find(one.member, &one.prompt);
+            one.prefix = self.find(one.member, &one.prompt);
         }
         pending.sort_by_key(|pending| std::cmp::Reverse(pending.rest()));
         Ok(pending)
@@ -126,13 +151,13 @@ impl<'p> BaseGroup<'p> {
                 pending.iter().filter(|p| p.member == member).map(|p| &p.prompt).collect();
             let (Some(first), Some(last)) = (own.iter().min(), own.iter().max()) else { continue };
             let length = common(first, last);
-            let known = self.prefixes.find(member, first).map_or(0, |prefix| prefix.tokens);
+            let known = self.find(member, first).map_or(0, |prefix| prefix.tokens);
             if own.len() < 2 || length < SHORTEST || known + 1 >= length {
                 continue;
             }
             let _guard = tch::no_grad_guard();
             let prompt: Arc<[u32]> = first[..length].into();
-            let prefix = self.prefixes.find(member, &prompt);
+            let prefix = self.find(member, &prompt);
             let after = prefix.as_ref().map(|prefix| (prefix.tokens, prefix.of.clone()));
             let beginning = Pending { member, prompt: prompt.clone(), prefix, answers: Vec::new() };
             let shared_base = Policy::shared_base(&self.policies);
@@ -143,13 +168,14 @@ impl<'p> BaseGroup<'p> {
                 whole.narrow(1, start, whole.size()[1] - start).copy()
             };
             let layers = read.layers.iter().map(|layer| layer.map(own)).collect();
-            self.prefixes.insert(ReadPrompt { member, prompt, after, layers });
+            self.keep(vec![ReadPrompt { member, prompt, after, layers }]);
         }
         Ok(())
     }
 
-    pub(super) fn keep(&mut self, read: Vec<ReadPrompt>) {
-        read.into_iter().for_each(|read| self.prefixes.insert(read));
+    pub(super) fn keep(&self, read: Vec<ReadPrompt>) {
+        let mut prefixes = self.known.prefixes.borrow_mut();
+        read.into_iter().for_each(|read| prefixes.insert(read));
     }
 
     /// Answer all, in as many batches as are worth it.

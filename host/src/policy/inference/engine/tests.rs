@@ -229,11 +229,24 @@ fn what_prompts_have_in_common_is_read_once_and_changes_nothing() {
             assert_same(answers, &own.unwrap()[0]);
         }
     }
-    let base_group = &mut engine.base_groups[0];
-    let known =
-        |member, prompt: &Arc<[u32]>| base_group.prefixes.find(member, prompt).unwrap().tokens;
-    assert_eq!(known(0, &second[0].1.prompt), second[0].1.prompt.len() - 1);
-    assert_eq!(known(1, &turn(&system, 77, 9)), 100);
+    let known = |engine: &Engine, member, prompt: &Arc<[u32]>| {
+        engine.base_groups[0].find(member, prompt).map(|prefix| prefix.tokens)
+    };
+    assert_eq!(known(&engine, 0, &second[0].1.prompt), Some(second[0].1.prompt.len() - 1));
+    assert_eq!(known(&engine, 1, &turn(&system, 77, 9)), Some(100));
+
+    // Who draws in another way beside it need not read them either, and says what it would alone.
+    let greedy = Sampling::greedy(sampling().max_completion_tokens);
+    let mut beside = engine.beside(greedy.clone()).unwrap();
+    assert_eq!(known(&beside, 1, &second[1].1.prompt), Some(second[1].1.prompt.len() - 1));
+    let answers = beside.generate(&second).unwrap();
+    for ((policy, request), answers) in second.iter().zip(&answers) {
+        let own = roles[*policy].generate(std::slice::from_ref(request), &greedy);
+        assert_same(answers, &own.unwrap()[0]);
+    }
+    let third = Request { prompt: prompt(123, 90), seeds: seeds(5) };
+    beside.generate(&[(0, third.clone())]).unwrap();
+    assert_eq!(known(&engine, 0, &third.prompt), Some(89));
 }
 
 #[test]
