@@ -1,9 +1,9 @@
 """What transformers makes of a GGUF file, for host/src/policy/gguf/parity.rs.
 
-    imported.py FILE OUT [--strings N] [--seed S]
+    imported.py FILE OUT [--strings N] [--texts N] [--seed S]
 
 writes to OUT, as JSON, the tokens of N strings, half of them lines of Python's own library and
-half drawn at random, and the tokens and logits (32 bits, every position) of four texts.
+half drawn at random, and the tokens and logits (32 bits, every position) of four texts (or fewer).
 
 Two things of a tokenizer transformers does not take from the file, and they are mended here as
 the tokenizers that the models were made with have them: SmolLM cuts digits apart, and Qwen
@@ -35,7 +35,6 @@ PIECES = [
     "naïve", "Straße", "日本語", "тест", "عربي", "🙂", "👩‍👩‍👧", "e\u0301", "\u00a0", "\u200b", "!?", "...",
     "<|im_start|>", "<|im_end|>", "<b>", "{x}", "a_b", "CamelCase", "#", "\\frac{1}{2}", "٣٤", "Ⅻ",
 ]
-
 
 
 def real_lines(rng, count):

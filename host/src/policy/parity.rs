@@ -85,7 +85,8 @@ struct Spread {
     gradients: f64,
 }
 
-fn parity_folder() -> PathBuf {
+/// Where scripts and golden files are.
+pub(super) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/parity")
 }
 
@@ -158,7 +159,7 @@ fn load(folder: &Path) -> Policy {
 /// The model that a golden file is about.
 pub(crate) fn policy(case: &str) -> Policy {
     let folder = tempfile::tempdir().unwrap();
-    write_checkpoint(&golden(&parity_folder().join("golden"), case), folder.path());
+    write_checkpoint(&golden(&self::folder().join("golden"), case), folder.path());
     load(folder.path())
 }
 
@@ -257,7 +258,7 @@ fn assert_close(case: &str, policy: &Policy, golden: &Golden) {
 fn models_compute_what_transformers_and_peft_made_the_golden_files_from() {
     println!("parity with the golden files of tests/parity/golden");
     for case in MODELS.into_iter().chain(ADAPTERS) {
-        let golden = golden(&parity_folder().join("golden"), case);
+        let golden = golden(&self::folder().join("golden"), case);
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path().join(case);
         write_checkpoint(&golden, &folder);
@@ -268,7 +269,7 @@ fn models_compute_what_transformers_and_peft_made_the_golden_files_from() {
 #[test]
 fn every_family_answers_token_by_token_as_it_scores_a_whole_text() {
     for case in MODELS {
-        let golden = golden(&parity_folder().join("golden"), case);
+        let golden = golden(&self::folder().join("golden"), case);
         if golden.spread.is_some() {
             continue; // In 16 bits, passes of other lengths are rounded in other ways.
         }
@@ -289,7 +290,7 @@ fn every_family_answers_token_by_token_as_it_scores_a_whole_text() {
 #[test]
 fn what_is_saved_is_what_was_loaded_in_one_file_or_several() {
     for case in MODELS {
-        let golden = golden(&parity_folder().join("golden"), case);
+        let golden = golden(&self::folder().join("golden"), case);
         let folder = tempfile::tempdir().unwrap();
         let (from, to) = (folder.path().join("from"), folder.path().join("to"));
         write_checkpoint(&golden, &from);
@@ -306,11 +307,11 @@ fn what_is_saved_is_what_was_loaded_in_one_file_or_several() {
     }
 }
 
-/// Run `make.py` with the Python that `TROUPE_PARITY_PYTHON` names.
-fn make(python: &str, arguments: &[&std::ffi::OsStr]) {
-    let script = parity_folder().join("make.py");
-    let status = Command::new(python).arg(script).args(arguments).status().unwrap();
-    assert!(status.success(), "make.py {arguments:?}");
+/// Run a script with the Python that `TROUPE_PARITY_PYTHON` names.
+pub(super) fn make(python: &str, script: &str, arguments: &[&std::ffi::OsStr]) {
+    let path = self::folder().join(script);
+    let status = Command::new(python).arg(path).args(arguments).status().unwrap();
+    assert!(status.success(), "{script} {arguments:?}");
 }
 
 #[test]
@@ -325,7 +326,7 @@ fn checkpoints_go_from_transformers_through_the_host_and_back() {
     println!("parity with fresh checkpoints made by {python}");
     let folder = tempfile::tempdir().unwrap();
     let (made, saved) = (folder.path().join("made"), folder.path().join("saved"));
-    make(&python, &["write".as_ref(), made.as_ref(), "--seed".as_ref(), "20".as_ref()]);
+    make(&python, "make.py", &["write".as_ref(), made.as_ref(), "--seed".as_ref(), "20".as_ref()]);
     for case in MODELS.into_iter().chain(ADAPTERS) {
         let policy = load(&made.join(case));
         assert_close(case, &policy, &golden(&made, case));
@@ -335,5 +336,5 @@ fn checkpoints_go_from_transformers_through_the_host_and_back() {
             policy.save(&beside(&saved.join(case))).unwrap();
         }
     }
-    make(&python, &["check".as_ref(), made.as_ref(), saved.as_ref()]);
+    make(&python, "make.py", &["check".as_ref(), made.as_ref(), saved.as_ref()]);
 }

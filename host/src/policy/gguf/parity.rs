@@ -4,8 +4,8 @@
 //! tests. Where `TROUPE_PARITY_PYTHON` names a Python with the packages of
 //! `tests/parity/requirements.txt` and `TROUPE_PARITY_GGUF` a file, that one is compared, too.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::ffi::OsStr;
+use std::path::Path;
 
 use serde::Deserialize;
 use tch::{Kind, Tensor};
@@ -62,25 +62,21 @@ fn tinies() -> [(&'static str, GgufFile); 2] {
     [("gguf-llama", tiny("llama", "smollm")), ("gguf-qwen2", tiny("qwen2", "qwen2"))]
 }
 
-fn parity_folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/parity")
-}
-
 #[test]
 fn tiny_files_compute_what_transformers_made_the_golden_files_from() {
     let folder = tempfile::tempdir().unwrap();
     for (name, file) in tinies() {
         let path = folder.path().join(format!("{name}.gguf"));
         std::fs::write(&path, file.bytes()).unwrap();
-        assert_same(&path, &parity_folder().join("golden").join(format!("{name}.json")));
+        assert_same(&path, &parity::folder().join("golden").join(format!("{name}.json")));
     }
 }
 
-/// Run `imported.py` with the Python that `TROUPE_PARITY_PYTHON` names.
+/// What `imported.py` finds in the file.
 fn make(python: &str, file: &Path, out: &Path, more: &[&str]) {
-    let script = parity_folder().join("imported.py");
-    let status = Command::new(python).arg(script).arg(file).arg(out).args(more).status().unwrap();
-    assert!(status.success(), "imported.py {}", file.display());
+    let mut arguments = vec![file.as_os_str(), out.as_os_str()];
+    arguments.extend(more.iter().map(OsStr::new));
+    parity::make(python, "imported.py", &arguments);
 }
 
 #[test]
