@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::config::{RolloutConfig, SamplingScheme};
 use crate::metrics::{Answers, Success};
 use crate::plugin::Split;
-use crate::rollout::{Play, Rollout, RolloutError, TaskSeed, collect_in_turn};
+use crate::rollout::{Play, Rollout, RolloutError, TaskSeed, collect_among, collect_in_turn};
 use crate::scenario::Scenario;
 use crate::seed::Seed;
 use crate::team::Team;
@@ -51,24 +51,32 @@ pub fn evaluate(
     held_out: HeldOutTasks,
     config: &RolloutConfig,
 ) -> Result<Evaluation, RolloutError> {
-    let mut evaluations = evaluate_in_turn(team, &[held_out], config)?;
-    Ok(evaluations.remove(0)) // There are as many as there were asked for.
+    let Play { tasks, config } = play(team, held_out, config);
+    let Team { ranks, role_map, policies, .. } = team;
+    let rollout = collect_among(ranks, role_map, policies, &tasks, &config, 1.0)?;
+    Ok(Evaluation::of(rollout, &held_out, team))
 }
 
-/// The same several times; what policies read for one need not be read for the next.
+/// The same several times; `take` is given what one showed before the next begins. What policies
+/// read for one need not be read for the next.
 ///
 /// # Errors
-/// As [`evaluate`].
-pub fn evaluate_in_turn(
+/// As [`evaluate`], or what `take` returns.
+pub fn evaluate_in_turn<E: From<RolloutError>>(
     team: &Team,
     held_out: &[HeldOutTasks],
     config: &RolloutConfig,
-) -> Result<Vec<Evaluation>, RolloutError> {
+    mut take: impl FnMut(&HeldOutTasks, Evaluation) -> Result<(), E>,
+) -> Result<(), E> {
     let plays = held_out.iter().map(|&held_out| play(team, held_out, config)).collect();
     let Team { ranks, role_map, policies, .. } = team;
-    let rollouts = collect_in_turn(ranks, role_map, policies, plays, 1.0)?;
-    let rollouts = rollouts.into_iter().zip(held_out);
-    Ok(rollouts.map(|(rollout, held_out)| Evaluation::of(rollout, held_out, team)).collect())
+    let mut held_out = held_out.iter();
+    collect_in_turn(ranks, role_map, policies, plays, 1.0, |rollout| {
+        // There is one play for each.
+        held_out
+            .next()
+            .map_or(Ok(()), |held_out| take(held_out, Evaluation::of(rollout, held_out, team)))
+    })
 }
 
 fn play(team: &Team, held_out: HeldOutTasks, config: &RolloutConfig) -> Play {

@@ -9,7 +9,7 @@ use troupe::config::{
 };
 use troupe::group::filter_groups;
 use troupe::policy::Device;
-use troupe::rollout::{Rollout, collect};
+use troupe::rollout::{Play, Rollout, RolloutError, collect, collect_in_turn};
 use troupe::seed::Seed;
 use troupe::team::Team;
 use troupe::trajectory::{Ending, Event, Sample};
@@ -201,4 +201,31 @@ fn an_episode_whose_prompt_is_too_long_is_void() {
         assert_eq!(cause, "prompt_too_long");
         assert!(message.contains("leaves no room"), "{message}");
     }
+}
+
+#[test]
+fn what_a_play_brought_is_taken_before_a_later_one_fails() {
+    let config = config(&["plan-path", "planner-executor"]);
+    let team = Team::assemble(&config, Device::cpu()).unwrap();
+    let play = |temperature| Play {
+        tasks: training_tasks(&team, TASKS as u32, Seed::new(5)),
+        config: RolloutConfig { temperature, ..config.rollout.clone() },
+    };
+    let in_turn = |plays, take: &mut dyn FnMut(Rollout) -> Result<(), RolloutError>| {
+        let Team { ranks, role_map, policies, .. } = &team;
+        collect_in_turn(ranks, role_map, policies, plays, config.advantage.alpha, take)
+    };
+    let mut taken = Vec::new();
+    let error = in_turn(vec![play(1.0), play(-1.0), play(1.0)], &mut |rollout| {
+        taken.push(rollout.samples);
+        Ok(())
+    });
+    assert!(error.unwrap_err().to_string().contains("temperature"));
+    assert_eq!(taken, [roll_out(&config).samples]);
+    let mut asked = 0;
+    let error = in_turn(vec![play(1.0), play(0.0)], &mut |_| {
+        asked += 1;
+        Err(RolloutError::Missing { policy: "nobody".to_owned() })
+    });
+    assert!(error.is_err() && asked == 1, "nothing is played after what could not be taken");
 }

@@ -154,25 +154,26 @@ pub struct Play {
     pub config: RolloutConfig,
 }
 
-/// Play several times, each to its end; what policies read in one need not be read in the next.
-pub(super) fn in_turn(
+/// Play several times, each to its end, and `take` what it brought before the next begins; what
+/// policies read in one need not be read in the next.
+pub(super) fn in_turn<E: From<RolloutError>>(
     role_map: &RoleMap,
     policies: &Policies,
     plays: &[Play],
     alpha: f64,
-) -> Result<Vec<Rollout>, RolloutError> {
+    mut take: impl FnMut(Rollout) -> Result<(), E>,
+) -> Result<(), E> {
     let mut former: Option<Sampler> = None;
-    let mut rollouts = Vec::with_capacity(plays.len());
     for Play { tasks, config } in plays {
         let setting = Setting { role_map, config, alpha };
         let mut sampler = match &former {
             None => Sampler::new(&setting, policies)?,
             Some(former) => former.beside(&setting)?,
         };
-        rollouts.push(run(&setting, &mut sampler, Attempt::list(tasks, &setting))?);
+        take(run(&setting, &mut sampler, Attempt::list(tasks, &setting))?)?;
         former = Some(sampler);
     }
-    Ok(rollouts)
+    Ok(())
 }
 
 /// Play on from moments of episodes to the ends, each once. A start's index is that

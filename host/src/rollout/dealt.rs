@@ -30,25 +30,26 @@ pub fn collect_among(
     Ok(join(ranks.gather(rollout)?))
 }
 
-/// The same for several plays, each to its end; what policies read in one need not be read in the
-/// next.
+/// The same for several plays, each to its end; `take` is given what it brought before the next
+/// begins. What policies read in one need not be read in the next.
 ///
 /// # Errors
-/// As [`collect`], and if another process is lost.
-pub fn collect_in_turn(
+/// As [`collect_among`], or what `take` returns: the plays after that are left out.
+pub fn collect_in_turn<E: From<RolloutError>>(
     ranks: &Ranks,
     role_map: &RoleMap,
     policies: &Policies,
     plays: Vec<Play>,
     alpha: f64,
-) -> Result<Vec<Rollout>, RolloutError> {
+    mut take: impl FnMut(Rollout) -> Result<(), E>,
+) -> Result<(), E> {
     if ranks.is_alone() {
-        return in_turn(role_map, policies, &plays, alpha);
+        return in_turn(role_map, policies, &plays, alpha, take);
     }
     let own = |play: Play| Play { tasks: ranks.own(&play.tasks).cloned().collect(), ..play };
     let plays: Vec<Play> = plays.into_iter().map(own).collect();
-    let rollouts = in_turn(role_map, policies, &plays, alpha)?;
-    rollouts.into_iter().map(|rollout| Ok(join(ranks.gather(rollout)?))).collect()
+    let of_all = |own: Rollout| take(join(ranks.gather(own).map_err(RolloutError::from)?));
+    in_turn(role_map, policies, &plays, alpha, of_all)
 }
 
 /// What the ranks have found, as if one had played all tasks.

@@ -22,7 +22,7 @@ pub(super) struct Sampler<'p> {
     setting: Setting<'p>,
     names: Vec<&'p str>,
     policies: Vec<&'p Policy>,
-    /// One for each way of drawing answers.
+    /// One for each way of drawing answers, in their order.
     pub(super) engines: Vec<Engine<'p>>,
     sampling: SamplingByRole,
 }
@@ -107,23 +107,15 @@ impl<'p> Sampler<'p> {
         }
         let sampling = role_map.sampling(config);
         let cache_bytes = (config.cache_gib * GIB) as usize / sampling.ways().len();
-        let mut engines: Vec<Engine> = Vec::new();
-        for way in sampling.ways() {
-            engines.push(match engines.first() {
-                None => Engine::new(&local, way.clone(), cache_bytes)?,
-                Some(first) => first.beside(way.clone())?,
-            });
-        }
+        let first = Engine::new(&local, sampling.ways()[0].clone(), cache_bytes)?;
+        let engines = engines(&first, &sampling)?;
         Ok(Sampler { setting: *setting, names, policies: local, engines, sampling })
     }
 
     /// The same policies under other settings. What was read under these need not be read again.
     pub(super) fn beside(&self, setting: &Setting<'p>) -> Result<Self, RolloutError> {
         let sampling = setting.role_map.sampling(setting.config);
-        let mut engines = Vec::new();
-        for way in sampling.ways() {
-            engines.push(self.engines[0].beside(way.clone())?);
-        }
+        let engines = engines(&self.engines[0], &sampling)?;
         let (names, policies) = (self.names.clone(), self.policies.clone());
         Ok(Sampler { setting: *setting, names, policies, engines, sampling })
     }
@@ -243,6 +235,14 @@ impl<'p> Sampler<'p> {
         }
         Ok(heard)
     }
+}
+
+/// One for each way; what one of them and the `first` have read, none need read again.
+fn engines<'p>(
+    first: &Engine<'p>,
+    sampling: &SamplingByRole,
+) -> Result<Vec<Engine<'p>>, PolicyError> {
+    sampling.ways().iter().map(|way| first.beside(way.clone())).collect()
 }
 
 /// What an engine is asked, with its place among all that is due.

@@ -88,10 +88,9 @@ impl Training {
         let sampled = HeldOutTasks { answers: Answers::Sampled, samples, ..greedy };
         let asked = if self.config.validation.sampled { &[greedy, sampled][..] } else { &[greedy] };
         let (mut success, mut episodes) = (HeldOut::default(), Vec::new());
-        let evaluations = evaluate_in_turn(&self.team, asked, &self.config.rollout)?;
-        for (evaluation, HeldOutTasks { answers, .. }) in evaluations.into_iter().zip(asked) {
-            let outcomes = self.keep_outcomes(&evaluation, *answers)?;
-            match answers {
+        evaluate_in_turn(&self.team, asked, &self.config.rollout, |asked, evaluation| {
+            let outcomes = self.keep_outcomes(&evaluation, asked.answers)?;
+            match asked.answers {
                 Answers::Greedy => {
                     success.greedy = evaluation.success;
                     success.families = evaluation.families;
@@ -104,7 +103,8 @@ impl Training {
                     }
                 }
             }
-        }
+            Ok::<_, TrainingError>(())
+        })?;
         Ok((success, episodes))
     }
 
