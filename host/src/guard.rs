@@ -36,9 +36,9 @@ pub struct Guard {
     told: BTreeSet<String>,
     /// The steps in a row in which no role learned and next to nothing was solved.
     hopeless: usize,
-    /// Whether some role learned in the last step.
-    #[serde(default)]
-    taught: bool,
+    /// The roles that learned in the last step.
+    #[serde(skip)]
+    taught: BTreeSet<String>,
 }
 
 /// Why a run does not go on. Its checkpoints stay.
@@ -100,9 +100,9 @@ impl Guard {
     /// Take in a step: what each role that trains went through, and the share
     /// of episodes that were solved. Returns what somebody should be told.
     pub fn take_in(&mut self, lessons: &BTreeMap<String, Lesson>, solved: f64) -> Vec<String> {
-        let nobody = lessons.values().all(|lesson| *lesson != Lesson::Taught);
-        self.taught = !nobody;
-        let hopeless = nobody && solved <= NEXT_TO_NOTHING && !lessons.is_empty();
+        let taught = lessons.iter().filter(|(_, lesson)| **lesson == Lesson::Taught);
+        self.taught = taught.map(|(role, _)| role.clone()).collect();
+        let hopeless = self.taught.is_empty() && solved <= NEXT_TO_NOTHING && !lessons.is_empty();
         self.hopeless = if hopeless { self.hopeless + 1 } else { 0 };
         lessons.iter().filter_map(|(role, lesson)| self.warn(role, *lesson)).collect()
     }
@@ -124,52 +124,64 @@ impl Guard {
         Some(format!("the role `{role}` has learned nothing for {PATIENCE} steps: {why}"))
     }
 
-    /// Whether the run should go on after the updates of `step`.
+    /// Whether the run should go on after the updates of `step`. `players` are the roles that
+    /// each policy plays.
     pub fn check(
         &self,
         step: usize,
         updates: &BTreeMap<String, UpdateMetrics>,
+        players: &BTreeMap<String, Vec<String>>,
         limit: f64,
     ) -> Result<(), Alarm> {
         for (policy, update) in updates {
-            self.check_update(step, policy, update, limit)?;
+            let roles = players.get(policy).into_iter().flatten();
+            let taught = roles.into_iter().any(|role| self.taught.contains(role));
+            check_movement(step, policy, update, limit)?;
+            if taught {
+                check_effect(step, policy, update)?;
+            }
         }
         match self.hopeless {
             steps if steps >= PATIENCE => Err(Alarm::Hopeless { steps }),
             _ => Ok(()),
         }
     }
+}
 
-    fn check_update(
-        &self,
-        step: usize,
-        policy: &str,
-        update: &UpdateMetrics,
-        limit: f64,
-    ) -> Result<(), Alarm> {
-        let policy = policy.to_owned();
-        // What is refused alike is only pushed away from, and that may come to nothing.
-        if self.taught && update.compared > 0 && !update.moved {
-            let advice = match update.optimizer_steps {
-                0 => "go on from an earlier checkpoint with a smaller train.learning_rate",
-                _ => "raise train.learning_rate or train.max_gradient_norm",
-            };
-            return Err(Alarm::StandsStill {
-                step,
-                policy,
-                compared: update.compared,
-                made: update.optimizer_steps,
-                skipped: update.skipped_steps,
-                advice,
-            });
-        }
-        // What is not a number is not small, either.
-        if limit > 0.0 && (update.movement > limit || update.movement.is_nan()) {
-            let (movement, rate) = (update.movement, update.learning_rate);
-            return Err(Alarm::RanAway { step, policy, movement, limit, rate });
-        }
-        Ok(())
+/// Whether something came of answers that were better or worse than others. What is refused alike
+/// is only pushed away from, and nothing may come of that.
+fn check_effect(step: usize, policy: &str, update: &UpdateMetrics) -> Result<(), Alarm> {
+    if update.compared == 0 || update.moved {
+        return Ok(());
     }
+    let advice = match update.optimizer_steps {
+        0 => "go on from an earlier checkpoint with a smaller train.learning_rate",
+        _ => "raise train.learning_rate or train.max_gradient_norm",
+    };
+    Err(Alarm::StandsStill {
+        step,
+        policy: policy.to_owned(),
+        compared: update.compared,
+        made: update.optimizer_steps,
+        skipped: update.skipped_steps,
+        advice,
+    })
+}
+
+/// Whether the policy is still what it was.
+fn check_movement(
+    step: usize,
+    policy: &str,
+    update: &UpdateMetrics,
+    limit: f64,
+) -> Result<(), Alarm> {
+    let (movement, rate) = (update.movement, update.learning_rate);
+    // What is not a number is not small, either.
+    if limit > 0.0 && (movement > limit || movement.is_nan()) {
+        let policy = policy.to_owned();
+        return Err(Alarm::RanAway { step, policy, movement, limit, rate });
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -178,6 +190,11 @@ mod tests {
 
     fn lessons(singer: Lesson, speaker: Lesson) -> BTreeMap<String, Lesson> {
         BTreeMap::from([("singer".to_owned(), singer), ("speaker".to_owned(), speaker)])
+    }
+
+    /// A policy, and the role that it plays.
+    fn players(policy: &str, role: &str) -> BTreeMap<String, Vec<String>> {
+        BTreeMap::from([(policy.to_owned(), vec![role.to_owned()])])
     }
 
     #[test]
@@ -189,7 +206,11 @@ mod tests {
         }
         assert_eq!(told.len(), 1);
         assert!(told[0].contains("`singer` has learned nothing for 10 steps"), "{told:?}");
-        assert_eq!(guard.check(1, &BTreeMap::new(), 1.0), Ok(()), "the speaker learns");
+        assert_eq!(
+            guard.check(1, &BTreeMap::new(), &BTreeMap::new(), 1.0),
+            Ok(()),
+            "the speaker learns"
+        );
     }
 
     #[test]
@@ -210,10 +231,10 @@ mod tests {
         for (solved, ends) in [(0.0, true), (1.0, false)] {
             let mut guard = Guard::default();
             for _ in 0..PATIENCE {
-                assert_eq!(guard.check(1, &BTreeMap::new(), 1.0), Ok(()));
+                assert_eq!(guard.check(1, &BTreeMap::new(), &BTreeMap::new(), 1.0), Ok(()));
                 guard.take_in(&lessons(Lesson::Flat, Lesson::Flat), solved);
             }
-            let found = guard.check(1, &BTreeMap::new(), 1.0);
+            let found = guard.check(1, &BTreeMap::new(), &BTreeMap::new(), 1.0);
             assert_eq!(found, if ends { Err(Alarm::Hopeless { steps: PATIENCE }) } else { Ok(()) });
         }
     }
@@ -229,8 +250,9 @@ mod tests {
         };
         let message = |update| {
             let updates = BTreeMap::from([("shared".to_owned(), update)]);
-            let guard = Guard { taught: true, ..Guard::default() };
-            let found = guard.check(7, &updates, 0.5);
+            let mut guard = Guard::default();
+            guard.take_in(&lessons(Lesson::Taught, Lesson::Flat), 0.0);
+            let found = guard.check(7, &updates, &players("shared", "singer"), 0.5);
             found.err().map(|alarm| alarm.to_string()).unwrap_or_default()
         };
         assert_eq!(message(well.clone()), "");
@@ -243,5 +265,15 @@ mod tests {
             let away = UpdateMetrics { movement, ..well.clone() };
             assert!(message(away).contains("smaller train.learning_rate"), "{movement}");
         }
+    }
+    #[test]
+    fn a_policy_may_stand_still_while_only_others_are_taught() {
+        let still = UpdateMetrics { compared: 3, optimizer_steps: 1, ..UpdateMetrics::default() };
+        let updates = BTreeMap::from([("own".to_owned(), still)]);
+        let mut guard = Guard::default();
+        guard.take_in(&lessons(Lesson::Taught, Lesson::Flat), 0.0);
+        let check = |role| guard.check(1, &updates, &players("own", role), 0.5);
+        assert_eq!(check("speaker"), Ok(()));
+        assert!(matches!(check("singer"), Err(Alarm::StandsStill { .. })));
     }
 }

@@ -252,8 +252,9 @@ impl Training {
         advance(&self.team.families, &mut self.progress.standings, &rollout.episodes);
         self.count_time()?;
         self.spent = self.share_spent();
-        let limit = self.config.train.max_movement;
-        let alarm = self.progress.guard.check(self.progress.step, &record.updates, limit);
+        let (step, limit) = (self.progress.step, self.config.train.max_movement);
+        let players = self.team.role_map.policies();
+        let alarm = self.progress.guard.check(step, &record.updates, &players, limit);
         if alarm.is_ok() {
             self.measure_success(&mut record)?;
         }
