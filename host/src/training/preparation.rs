@@ -1,6 +1,6 @@
 //! What is settled before the first step.
 
-use crate::config::{AnchorChoice, Config, ConfigError, Dtype, Importance};
+use crate::config::{AnchorChoice, Config, ConfigError, Importance};
 use crate::plugin::Split;
 use crate::policy::{Device, Policy, resident_memory};
 use crate::scenario::Next;
@@ -66,19 +66,21 @@ fn settle_learning_rate(config: &Config, team: &Team) -> Result<Config, ConfigEr
     Ok(config)
 }
 
-/// What is to be said of a language model whose weights are of a type that its device is slow with.
+/// What is to be said of a language model whose weights are of a type that its device is slow with:
+/// how slow, measured now.
 pub fn slow_dtype(team: &Team) -> Option<String> {
     let is_slow = |policy: &&Policy| {
         is_language_model(policy) && policy.config().dtype() != policy.device().suited_dtype()
     };
     let policy = team.policies.values().find(is_slow)?;
-    let (is, cost) = match policy.device().suited_dtype() {
-        Dtype::Bfloat16 => ("float32", "would train in about half of the time in bfloat16"),
-        Dtype::Float32 => ("bfloat16", "may take twice as long with as with float32"),
-    };
+    let (device, dtype) = (policy.device(), policy.config().dtype());
     Some(format!(
-        "note: weights are {is}, which this processor {cost}: dtype = \"auto\" beside the \
-         policy's path takes what suits it"
+        "note: weights are {}, whose products take {:.1} times as long here as those of {} \
+         (measured just now): dtype = \"auto\" beside the policy's path takes what suits the \
+         processor",
+        dtype.name(),
+        device.slowdown(dtype),
+        device.suited_dtype().name()
     ))
 }
 

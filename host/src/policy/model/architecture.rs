@@ -257,10 +257,7 @@ impl ModelConfig {
     /// The same model with weights of another type.
     pub(in crate::policy) fn in_dtype(&self, dtype: Dtype) -> Self {
         let mut config = self.clone();
-        config.kind = match dtype {
-            Dtype::Float32 => Kind::Float,
-            Dtype::Bfloat16 => Kind::BFloat16,
-        };
+        config.kind = kind_of(dtype);
         let key = if self.original.contains_key("dtype") { "dtype" } else { "torch_dtype" };
         config.original.insert(key.to_owned(), dtype.name().into());
         config
@@ -318,5 +315,13 @@ fn kind(entries: &Entries) -> Result<Kind, String> {
         other => Err(format!(
             "`{key}` is `{other}`; set it to `float32` or `bfloat16`, and the weights will be converted as they are read"
         )),
+    }
+}
+
+/// What libtorch calls a type of weights.
+pub(super) fn kind_of(dtype: Dtype) -> Kind {
+    match dtype {
+        Dtype::Float32 => Kind::Float,
+        Dtype::Bfloat16 => Kind::BFloat16,
     }
 }

@@ -6,9 +6,12 @@
 
 use std::path::Path;
 use std::sync::{LazyLock, Once};
+use std::time::Instant;
 
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+use tch::Tensor;
 
+use super::architecture::kind_of;
 use crate::config::{DeviceChoice, Dtype};
 use crate::policy::error::{PolicyError, first_line};
 use crate::rank::{Rank, processors};
@@ -17,6 +20,10 @@ use crate::rank::{Rank, processors};
 /// to look for blocks that fit, and held twice the memory.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Rows and columns of the matrices that types are compared by, and how often; the best counts.
+const PRODUCT: i64 = 1024;
+const PRODUCTS: usize = 4;
 
 /// A device that works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +71,22 @@ impl Device {
             flags.any(|flag| ["amx_bf16", "avx512_bf16"].contains(&flag))
         });
         if self.is_gpu() || *MULTIPLIES_BFLOAT16 { Dtype::Bfloat16 } else { Dtype::Float32 }
+    }
+
+    /// How many times as long a large product of this type takes as one of the suited type, as
+    /// measured now.
+    pub fn slowdown(self, dtype: Dtype) -> f64 {
+        let seconds = |dtype: Dtype| {
+            let factor = Tensor::ones([PRODUCT, PRODUCT], (kind_of(dtype), self.0));
+            let once = || {
+                let started = Instant::now();
+                // A GPU is done when a number can be read.
+                let _ = factor.matmul(&factor).double_value(&[0, 0]);
+                started.elapsed().as_secs_f64()
+            };
+            (0..PRODUCTS).map(|_| once()).fold(f64::INFINITY, f64::min)
+        };
+        seconds(dtype) / seconds(self.suited_dtype())
     }
 
     /// The device of a tensor that is there already.
@@ -147,6 +170,19 @@ fn root_cause(error: &dyn std::error::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_type_is_compared_with_the_one_that_suits_the_device() {
+        let device = Device::cpu();
+        let other = match device.suited_dtype() {
+            Dtype::Bfloat16 => Dtype::Float32,
+            Dtype::Float32 => Dtype::Bfloat16,
+        };
+        for dtype in [device.suited_dtype(), other] {
+            let slowdown = device.slowdown(dtype);
+            assert!(slowdown.is_finite() && slowdown > 0.0, "{dtype:?}: {slowdown}");
+        }
+    }
 
     #[test]
     fn a_missing_gpu_is_an_error_when_asked_for_and_the_cpu_otherwise() {
