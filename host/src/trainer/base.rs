@@ -37,6 +37,8 @@ pub struct Load {
     pub asked: u64,
     /// Held-out tasks, each with an answer to its prompt, that are played at the same time.
     pub examined: u64,
+    /// Roles, each of which reads prompts of its own.
+    pub roles: u64,
 }
 
 /// The settings that decide what is needed.

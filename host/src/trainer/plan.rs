@@ -186,9 +186,10 @@ impl Plan {
         load: &Load,
         machine: &Machine,
     ) -> u64 {
-        let Load { prompt, examined, .. } = *load;
-        // Prompts are kept one by one, while others' answers have come to their end.
-        let kept = examined.saturating_mul(prompt) / 2;
+        let Load { prompt, examined, roles, .. } = *load;
+        // Prompts are kept one by one, while others' answers have come to their end; those of one
+        // role while the next is asked.
+        let kept = examined.saturating_mul(roles).saturating_mul(prompt) / 2;
         let growing =
             examined.saturating_mul(prompt.saturating_add(rollout.max_completion_tokens as u64));
         let of = |base: &Base| {
@@ -344,7 +345,13 @@ mod tests {
 
     /// More prompts than fit into a pass, a quarter as long as all their answers.
     fn load(max_completion_tokens: u64) -> Load {
-        Load { prompt: 2 * max_completion_tokens, groups: 1 << 20, asked: 32, examined: 0 }
+        Load {
+            prompt: 2 * max_completion_tokens,
+            groups: 1 << 20,
+            asked: 32,
+            examined: 0,
+            roles: 1,
+        }
     }
 
     fn card(memory: u64) -> Machine {
@@ -446,13 +453,24 @@ mod tests {
             let asked = 2 * rollout.tasks_per_step as u64;
             let examined = validation.tasks as u64;
             let groups = asked * rollout.max_turns as u64;
-            let load = Load { prompt: 600, groups, asked, examined };
+            let load = Load { prompt: 600, groups, asked, examined, roles: 2 };
             let plan = Plan::of(&[base], &train, &rollout, &load, &card(memory)).unwrap();
             assert!(!plan.offload, "{plan}");
             let text = std::fs::read_to_string(&path).unwrap();
             let said: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("# ")).collect();
             assert!(said.join(" ").contains(&plan.to_string()), "{file} says otherwise: {plan}");
         }
+    }
+
+    #[test]
+    fn an_evaluation_keeps_half_of_the_prompts_of_every_role() {
+        let rollout = RolloutConfig { cache_gib: 1e3, ..rollout() };
+        let of = |roles| {
+            let load = Load { prompt: 100, examined: 64, roles, ..load(512) };
+            let card = card(1 << 40);
+            Plan::of(&[base()], &TrainConfig::default(), &rollout, &load, &card).unwrap().examined
+        };
+        assert_eq!(of(3) - of(1), base().cache(64 * 100));
     }
 
     #[test]

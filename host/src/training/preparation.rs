@@ -109,14 +109,15 @@ fn prompt_tokens(team: &Team) -> u64 {
 /// What a step of this team holds at most.
 fn load(config: &Config, team: &Team) -> Load {
     let (rollout, train) = (&config.rollout, &config.train);
-    let asked = (rollout.tasks_per_step * team.roles().len()) as u64;
+    let roles = team.roles().len() as u64;
+    let asked = rollout.tasks_per_step as u64 * roles;
     let groups = asked * rollout.max_turns.max(1) as u64;
     let mini_batch = train.minibatch_samples.div_ceil(rollout.branches.max(1)) as u64;
     let groups = if mini_batch == 0 { groups } else { groups.min(mini_batch) };
     let held_out = &config.validation;
     let tasks = held_out.tasks.max(held_out.tasks_during_training);
     let examined = (tasks * team.families.len()) as u64;
-    Load { prompt: prompt_tokens(team), groups, asked, examined }
+    Load { prompt: prompt_tokens(team), groups, asked, examined, roles }
 }
 
 /// What a run of this team will need of memory. Weights are there already.
