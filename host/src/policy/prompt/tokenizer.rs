@@ -1,14 +1,23 @@
 //! Text to token ids and back.
 
+mod outline;
+mod pieces;
+mod settings;
+
 use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use tokenizers::AddedToken;
 
 use crate::policy::error::PolicyError;
 use crate::storage::{StorageError, write_file};
+use outline::Outline;
+use pieces::Pieces;
+use settings::Settings;
+pub(super) use settings::{effective, token_text};
 
 /// Special tokens of a word-level tokenizer, by id.
 const SPECIALS: [&str; 4] = [PAD, UNKNOWN, END, ASSISTANT];
@@ -25,7 +34,7 @@ pub(super) const ASSISTANT: &str = "<|assistant|>";
 const BEGIN_THOUGHT: &str = "<think>";
 const END_THOUGHT: &str = "</think>";
 
-/// Files of a tokenizer. The first two are read; the others say the same in
+/// Files of a tokenizer. The first four are read; the others say the same in
 /// older formats and are kept for libraries that look for them.
 const FILES: [&str; 7] = [
     "tokenizer.json",
@@ -41,8 +50,11 @@ const FILES: [&str; 7] = [
 #[derive(Clone, Debug)]
 pub(in crate::policy) struct Tokenizer {
     inner: tokenizers::Tokenizer,
-    settings: Value,
+    settings: Settings,
     unknown: Option<u32>,
+    pieces: Pieces,
+    /// Tokens that files number.
+    vocabulary_size: usize,
     /// Names and content of the files it came in.
     files: Arc<Vec<(&'static str, Vec<u8>)>>,
 }
@@ -139,17 +151,33 @@ impl Tokenizer {
     }
 
     fn assemble(files: Vec<(&'static str, Vec<u8>)>) -> Result<Self, String> {
-        let content = |wanted| files.iter().find(|(name, _)| *name == wanted).map(|(_, text)| text);
-        let inner = content(FILES[0]).ok_or("there is no `tokenizer.json`")?;
-        let inner = tokenizers::Tokenizer::from_bytes(inner)
-            .map_err(|error| format!("`tokenizer.json` cannot be understood: {error}"))?;
-        let settings = match content(FILES[1]) {
-            Some(text) => serde_json::from_slice(text)
-                .map_err(|error| format!("`tokenizer_config.json` is not JSON: {error}"))?,
-            None => json!({}),
+        let content = |wanted| {
+            let found = files.iter().find(|(name, _)| *name == wanted);
+            found.map(|(_, text)| text.as_slice())
         };
-        let unknown = inner.token_to_id(token_text(&settings["unk_token"]).unwrap_or(UNKNOWN));
-        Ok(Tokenizer { inner, settings, unknown, files: Arc::new(files) })
+        let file = content(FILES[0]).ok_or("there is no `tokenizer.json`")?;
+        let outline = Outline::read(file)?;
+        let mut inner = tokenizers::Tokenizer::from_bytes(file)
+            .map_err(|error| format!("`tokenizer.json` cannot be understood: {error}"))?;
+        let failed = |error: tokenizers::Error| format!("`tokenizer.json`: {error}");
+        // What is left of how somebody trained it must not cut prompts off or fill them up.
+        inner.with_truncation(None).map_err(failed)?;
+        inner.with_padding(None);
+        for token in &outline.added_tokens {
+            check_id(&inner, "tokenizer.json", &token.content, token.id)?;
+        }
+        let others = [1, 2, 3].map(|file| content(FILES[file]));
+        let settings = Settings::read(others[0], others[1], others[2], outline.merges_pairs())?;
+        inner.add_tokens(settings.listed().values().cloned()).map_err(failed)?;
+        for (id, token) in settings.listed() {
+            check_id(&inner, "tokenizer_config.json", &token.content, *id)?;
+        }
+        let vocabulary_size = inner.get_vocab_size(true);
+        let special = unlisted(&inner, &settings)?;
+        inner.add_tokens(special).map_err(failed)?;
+        let unknown = inner.token_to_id(settings.named("unk_token").unwrap_or(UNKNOWN));
+        let pieces = Pieces::of(&outline);
+        Ok(Tokenizer { inner, settings, unknown, pieces, vocabulary_size, files: Arc::new(files) })
     }
 
     /// Write the files it came in.
@@ -162,7 +190,7 @@ impl Tokenizer {
 
     /// Number of tokens, special ones included.
     pub(in crate::policy) fn vocabulary_size(&self) -> usize {
-        self.inner.get_vocab_size(true)
+        self.vocabulary_size
     }
 
     /// Id of a token.
@@ -177,7 +205,7 @@ impl Tokenizer {
 
     /// The end of text, as `tokenizer_config.json` has it.
     pub(super) fn end_token(&self) -> Option<&str> {
-        token_text(&self.settings["eos_token"])
+        self.settings.named("eos_token")
     }
 
     /// Token ids of a text; nothing is added to it.
@@ -185,6 +213,29 @@ impl Tokenizer {
         let encoding =
             self.inner.encode_fast(text, false).map_err(|error| refuse(error.to_string()))?;
         Ok(encoding.get_ids().to_vec())
+    }
+
+    /// Token ids of a text as `transformers` begins it, and ends it: with what the file's
+    /// post-processor adds, which is often the token that begins a text.
+    pub(in crate::policy) fn encode_begun(&self, text: &str) -> Result<Vec<u32>, PolicyError> {
+        let encoding =
+            self.inner.encode_fast(text, true).map_err(|error| refuse(error.to_string()))?;
+        Ok(encoding.get_ids().to_vec())
+    }
+
+    /// The bytes that a token is in a text; none if it is special.
+    pub(super) fn bytes(&self, token: u32) -> Vec<u8> {
+        let added = self.inner.get_added_vocabulary();
+        match self.inner.id_to_token(token) {
+            Some(text) if added.is_special_token(&text) => Vec::new(),
+            Some(text) => self.pieces.bytes(&text),
+            None => Vec::new(),
+        }
+    }
+
+    /// How many of an answer's tokens so far have a text that no further token changes.
+    pub(super) fn settled(&self, tokens: &[u32]) -> usize {
+        self.pieces.settled(tokens.iter().map(|token| self.inner.id_to_token(*token)))
     }
 
     /// Text of token ids, special tokens left out.
@@ -204,9 +255,32 @@ impl Tokenizer {
     }
 }
 
-/// A token in `tokenizer_config.json`: a text, or an object with one in it.
-pub(super) fn token_text(token: &Value) -> Option<&str> {
-    token.as_str().or_else(|| token.get("content")?.as_str())
+/// Special tokens that are named and not among the added ones, which they have to be for their
+/// text to be taken as one token.
+fn unlisted(
+    inner: &tokenizers::Tokenizer,
+    settings: &Settings,
+) -> Result<Vec<AddedToken>, String> {
+    let known = inner.get_added_tokens_decoder();
+    let is_known =
+        |token: &AddedToken| known.values().any(|known| known.content == token.content);
+    Ok(settings.special()?.into_iter().filter(|token| !is_known(token)).collect())
+}
+
+/// A token must have the number that a file gives it: it is that of its weights.
+fn check_id(
+    inner: &tokenizers::Tokenizer,
+    file: &str,
+    token: &str,
+    id: u32,
+) -> Result<(), String> {
+    match inner.token_to_id(token) {
+        Some(own) if own != id => Err(format!(
+            "`{file}` says that {token:?} is token {id}, but it comes to be token {own}; the \
+             numbers of added tokens have to go on without a gap"
+        )),
+        _ => Ok(()),
+    }
 }
 
 fn special(id: usize, word: &str) -> Value {
