@@ -7,6 +7,7 @@ use std::sync::mpsc::channel;
 use serde_json::{Map, json};
 
 use super::*;
+use super::desk::Ticket;
 use crate::config::PolicyConfig;
 use crate::policy::Device;
 use crate::seed::Seed;

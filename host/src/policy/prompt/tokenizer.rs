@@ -3,6 +3,8 @@
 mod outline;
 mod pieces;
 mod settings;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashSet;
 use std::io::ErrorKind;
@@ -53,8 +55,6 @@ pub(in crate::policy) struct Tokenizer {
     settings: Settings,
     unknown: Option<u32>,
     pieces: Pieces,
-    /// Tokens that files number.
-    vocabulary_size: usize,
     /// Names and content of the files it came in.
     files: Arc<Vec<(&'static str, Vec<u8>)>>,
 }
@@ -172,12 +172,11 @@ impl Tokenizer {
         for (id, token) in settings.listed() {
             check_id(&inner, "tokenizer_config.json", &token.content, *id)?;
         }
-        let vocabulary_size = inner.get_vocab_size(true);
         let special = unlisted(&inner, &settings)?;
         inner.add_tokens(special).map_err(failed)?;
         let unknown = inner.token_to_id(settings.named("unk_token").unwrap_or(UNKNOWN));
         let pieces = Pieces::of(&outline);
-        Ok(Tokenizer { inner, settings, unknown, pieces, vocabulary_size, files: Arc::new(files) })
+        Ok(Tokenizer { inner, settings, unknown, pieces, files: Arc::new(files) })
     }
 
     /// Write the files it came in.
@@ -190,7 +189,7 @@ impl Tokenizer {
 
     /// Number of tokens, special ones included.
     pub(in crate::policy) fn vocabulary_size(&self) -> usize {
-        self.vocabulary_size
+        self.inner.get_vocab_size(true)
     }
 
     /// Id of a token.
@@ -255,16 +254,18 @@ impl Tokenizer {
     }
 }
 
-/// Special tokens that are named and not among the added ones, which they have to be for their
-/// text to be taken as one token.
+/// Special tokens that are named and in the vocabulary, but not among the added ones, which they
+/// have to be for their text to be taken as one token.
 fn unlisted(
     inner: &tokenizers::Tokenizer,
     settings: &Settings,
 ) -> Result<Vec<AddedToken>, String> {
     let known = inner.get_added_tokens_decoder();
-    let is_known =
-        |token: &AddedToken| known.values().any(|known| known.content == token.content);
-    Ok(settings.special()?.into_iter().filter(|token| !is_known(token)).collect())
+    let is_unlisted = |token: &AddedToken| {
+        let is_listed = known.values().any(|known| known.content == token.content);
+        !is_listed && inner.token_to_id(&token.content).is_some()
+    };
+    Ok(settings.special()?.into_iter().filter(is_unlisted).collect())
 }
 
 /// A token must have the number that a file gives it: it is that of its weights.
@@ -292,71 +293,4 @@ fn special(id: usize, word: &str) -> Value {
 
 fn refuse(reason: String) -> PolicyError {
     PolicyError::Tokenizer(reason)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn tokenizer() -> Tokenizer {
-        let words: Vec<String> = ["up", "down", "W(1,2)"].map(str::to_owned).to_vec();
-        Tokenizer::from_words(&words).unwrap()
-    }
-
-    #[test]
-    fn words_become_tokens_and_specials_are_left_out_of_text() {
-        let tokenizer = tokenizer();
-        let tokens = tokenizer.encode("W(1,2)  up\nnowhere <|assistant|>").unwrap();
-        assert_eq!(tokens, [6, 4, 1, 3]);
-        assert_eq!(tokenizer.decode(&[6, 4, 2, 0]).unwrap(), "W(1,2) up");
-        assert_eq!(tokenizer.vocabulary_size(), 7);
-    }
-
-    #[test]
-    fn unknown_words_are_named_once() {
-        assert_eq!(tokenizer().unknown_words("left up right left"), ["left", "right"]);
-    }
-
-    #[test]
-    fn saved_and_loaded_it_is_the_same() {
-        let folder = tempfile::tempdir().unwrap();
-        tokenizer().save(folder.path()).unwrap();
-        let loaded = Tokenizer::load(folder.path()).unwrap();
-        assert_eq!(loaded.encode("down <eos>").unwrap(), tokenizer().encode("down <eos>").unwrap());
-        assert_eq!(loaded.unknown_words("left"), ["left"]);
-    }
-
-    #[test]
-    fn every_file_that_came_with_it_is_kept_byte_by_byte() {
-        let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        tokenizer().save(from.path()).unwrap();
-        std::fs::write(from.path().join("merges.txt"), "#version: 0.2\n").unwrap();
-        std::fs::write(from.path().join("special_tokens_map.json"), " {} ").unwrap();
-        Tokenizer::load(from.path()).unwrap().save(to.path()).unwrap();
-        let names = crate::storage::list_folder(from.path()).unwrap();
-        assert_eq!(names, crate::storage::list_folder(to.path()).unwrap());
-        assert_eq!(names.len(), 4);
-        for name in names {
-            let read = |folder: &Path| std::fs::read(folder.join(&name)).unwrap();
-            assert_eq!(read(from.path()), read(to.path()), "{name}");
-        }
-    }
-
-    #[test]
-    fn files_that_are_missing_or_damaged_are_named() {
-        let folder = tempfile::tempdir().unwrap();
-        let load = || Tokenizer::load(folder.path()).unwrap_err().to_string();
-        assert!(load().contains("tokenizer.json"), "{}", load());
-        std::fs::write(folder.path().join("tokenizer.json"), "{}").unwrap();
-        assert!(load().contains("`tokenizer.json` cannot be understood"), "{}", load());
-        tokenizer().save(folder.path()).unwrap();
-        std::fs::write(folder.path().join("tokenizer_config.json"), "{").unwrap();
-        assert!(load().contains("`tokenizer_config.json` is not JSON"), "{}", load());
-    }
-
-    #[test]
-    fn a_word_with_white_space_is_refused() {
-        let error = Tokenizer::from_words(&["a b".to_owned()]).unwrap_err().to_string();
-        assert!(error.contains("`a b`"), "{error}");
-    }
 }

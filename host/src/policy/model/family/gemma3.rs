@@ -62,14 +62,16 @@ fn sliding(config: &Entries, layers: i64) -> Result<Vec<bool>, String> {
             false => Ok(vec![false; layers.unsigned_abs() as usize]),
         };
     }
-    let pattern = config.integer("sliding_window_pattern")?.unwrap_or(DEFAULT_PATTERN);
-    // `transformers` writes it beside `layer_types`, and does not read it.
-    if let Some(other) = config.integer("_sliding_window_pattern")?.filter(|own| *own != pattern) {
+    let said = config.integer("sliding_window_pattern")?;
+    // What `transformers` writes beside `layer_types` is not read without them.
+    let unread = config.integer("_sliding_window_pattern")?.filter(|own| *own != DEFAULT_PATTERN);
+    if let (Some(unread), None) = (unread, said) {
         return Err(format!(
-            "`_sliding_window_pattern` is {other}, but without `layer_types` one layer of {pattern} \
-             sees everything; say it as `sliding_window_pattern`"
+            "`_sliding_window_pattern` is {unread}, which counts for nothing without \
+             `layer_types`; say it as `sliding_window_pattern`"
         ));
     }
+    let pattern = said.unwrap_or(DEFAULT_PATTERN);
     if pattern < 1 {
         return Err(format!("`sliding_window_pattern` is {pattern}, but must be at least 1"));
     }

@@ -111,7 +111,7 @@ impl Settings {
             .check(&rest(&names, true))
             .map_err(|reason| format!("`special_tokens_map.json`: {reason}"))?;
         let mut settings = Settings { entries: effective(config, names), listed: BTreeMap::new() };
-        match settings.entries.get(LISTED) {
+        match settings.entries.get(LISTED).filter(|listed| !listed.is_null()) {
             Some(listed) => settings.listed = read_listed(listed)?,
             None => settings.listed = settings.older(&object("added_tokens.json", added)?)?,
         }
@@ -164,7 +164,7 @@ pub(in crate::policy::prompt) fn effective(
     mut config: Map<String, Value>,
     names: Map<String, Value>,
 ) -> Map<String, Value> {
-    if !config.contains_key(LISTED) {
+    if config.get(LISTED).is_none_or(Value::is_null) {
         config.extend(names);
     }
     config
