@@ -87,7 +87,7 @@ const ROWS: &[Row] = &[
     ("spaces_between_special_tokens", &["true", "false"], &[]),
     ("stop", &["\"the\"", "[\"a\",\"the\"]", "[]"], &["\"\"", "[\"a\",\"\"]", "3"]),
     ("stop_regex", &["[]"], &["\"x\""]),
-    ("stop_token_ids", &["[]"], &["[4]"]),
+    ("stop_token_ids", &["[]", "[2]"], &["[4]", "[2,4]", "3"]),
     ("store", &["true", "false"], &[]),
     ("stream", &["true", "false"], &["\"x\""]),
     ("stream_options", &["{}", r#"{"include_usage":true}"#, r#"{"include_usage":null,"include_obfuscation":false,"continuous_usage_stats":false}"#], &["true", r#"{"include_usage":1}"#, r#"{"continuous_usage_stats":true}"#, r#"{"made_up":1}"#]),
