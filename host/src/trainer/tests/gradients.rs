@@ -192,7 +192,8 @@ fn the_surrogate_is_the_same_by_both_ways() {
         let slope = fast.norm().double_value(&[]);
         let direction = fast / slope;
         let at = |by: f64| value(&config, &moved(&policy, &direction, by), &reference, &rows);
-        assert!(((at(-0.01) - at(0.01)) / 0.02 - slope).abs() < 0.02 * slope);
+        // A short way: the bounds lie close.
+        assert!(((at(-0.002) - at(0.002)) / 0.004 - slope).abs() < 0.03 * slope, "{config:?}");
         slopes.push(slope);
     }
     assert_ne!(slopes[0], slopes[1], "some ratios lie beyond the second bound");
