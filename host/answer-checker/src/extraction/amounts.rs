@@ -3,7 +3,9 @@
 use super::Found;
 use super::formulas::formulas;
 use super::markdown::{STRONG, WEAK};
-use super::words::{COPULAS, FILLERS, SPOILERS, STOPS, TURNS, among, is_sentence};
+use super::words::{
+    COPULAS, FILLERS, NEGATIONS, PARTS, SPOILERS, STOPS, TURNS, WEAK_WORDS, among, is_sentence,
+};
 use crate::judgment::check;
 use crate::lexer::vulgar;
 use crate::lexicon;
@@ -19,6 +21,8 @@ pub(super) struct Amount {
     end: usize,
     /// It as an answer, with its unit.
     pub text: String,
+    /// The unit, as it was written.
+    unit: String,
     strong: bool,
     /// Whether "is" or the like stands in front of it.
     said: bool,
@@ -29,6 +33,8 @@ pub(super) struct Amount {
 
 /// Bytes of a unit; what is longer is prose.
 const MOST_UNIT: usize = 40;
+/// So many words in front of a number say what it is.
+const MOST_WORDS: usize = 4;
 
 /// What a clause comes to.
 #[derive(Debug, PartialEq, Eq)]
@@ -45,7 +51,10 @@ pub(super) enum Said {
 pub(super) fn said(clause: &str) -> Said {
     let all = amounts(clause);
     let strong: Vec<&Amount> = all.iter().filter(|amount| amount.strong).collect();
-    let chosen = if strong.is_empty() { behind_copula(clause, &all) } else { strong };
+    let chosen = match strong.is_empty() {
+        true => behind_copula(clause, all.iter().collect()),
+        false => behind_copula(clause, strong),
+    };
     let (Some(first), Some(last)) = (chosen.first(), chosen.last()) else { return Said::Nothing };
     let certain = first.said || first.strong;
     // Behind "is", the first one is what is; of formulas it is the last, and else any may be.
@@ -67,9 +76,16 @@ pub(super) fn said(clause: &str) -> Said {
     Said::Answers(answers, found)
 }
 
+/// What a clause begins with, if that is a number or formula and may be the answer.
+pub(super) fn first(clause: &str) -> Option<String> {
+    let amounts = amounts(clause);
+    let first = amounts.first().filter(|first| !first.turned)?;
+    let near = clause[..first.start].split_whitespace().count() < MOST_WORDS;
+    near.then(|| first.text.clone())
+}
+
 /// From the first amount of those that the last "is" stands in front of; all, if none does.
-fn behind_copula<'a>(clause: &str, all: &'a [Amount]) -> Vec<&'a Amount> {
-    let all: Vec<&Amount> = all.iter().collect();
+fn behind_copula<'a>(clause: &str, all: Vec<&'a Amount>) -> Vec<&'a Amount> {
     let Some(last) = all.iter().rposition(|amount| amount.said) else { return all };
     let first = last + 1 - joined(clause, &all[..=last]).len();
     all[first..].to_vec()
@@ -91,7 +107,7 @@ fn listed(amounts: &[&Amount]) -> String {
 fn joined<'a>(clause: &str, amounts: &[&'a Amount]) -> Vec<&'a Amount> {
     let mut run: Vec<&Amount> = amounts.last().copied().into_iter().collect();
     for pair in amounts.windows(2).rev() {
-        if !joins(&clause[pair[0].end..pair[1].start]) {
+        if !joins(pair[0], &clause[pair[0].end..pair[1].start]) {
             break;
         }
         run.insert(0, pair[0]);
@@ -103,7 +119,7 @@ fn joined<'a>(clause: &str, amounts: &[&'a Amount]) -> Vec<&'a Amount> {
 fn leading<'a>(clause: &str, amounts: &[&'a Amount]) -> Vec<&'a Amount> {
     let mut run: Vec<&Amount> = amounts.first().copied().into_iter().collect();
     for pair in amounts.windows(2) {
-        if !joins(&clause[pair[0].end..pair[1].start]) {
+        if !joins(pair[0], &clause[pair[0].end..pair[1].start]) {
             break;
         }
         run.push(pair[1]);
@@ -111,8 +127,10 @@ fn leading<'a>(clause: &str, amounts: &[&'a Amount]) -> Vec<&'a Amount> {
     run
 }
 
-fn joins(between: &str) -> bool {
+fn joins(first: &Amount, between: &str) -> bool {
     let between: String = between.chars().filter(|c| !matches!(*c, STRONG | WEAK)).collect();
+    let between = between.trim_start();
+    let between = between.strip_prefix(first.unit.trim()).unwrap_or(between);
     matches!(between.trim(), "," | "and" | ", and" | "or" | ", or" | ";" | "&")
 }
 
@@ -187,36 +205,48 @@ fn amount(clause: &str, (start, end): (usize, usize), written: &str, formula: bo
     let last = words.last().map(String::as_str).unwrap_or_default();
     if matches!(last, "minus" | "negative") && !formula {
         text.insert(0, '-');
-        turned |= last == "minus" && words.len() > 1 && ends_in_number(&words[words.len() - 2]);
+        turned |= words.len() > 1 && ends_in_number(&words[words.len() - 2]);
     }
     if !formula && let Some(name) = named(before) {
         text = format!("{name} = {text}");
     }
     let money =
         text.trim_start_matches(['-', '−', '\\']).starts_with(|c| lexicon::currency(c).is_some());
-    let (tail, spoiled) = tail(behind, formula || money);
-    text.push_str(&tail);
-    turned |= spoiled || words.iter().any(|word| among(TURNS, word)) || is_bound(&words);
-    turned |= is_refused(behind);
+    let (unit, spoiled) = tail(behind, formula || money);
+    text.push_str(&unit);
+    let spoken = &words[..words.len() - usize::from(matches!(last, "minus" | "negative"))];
+    turned |= spoiled || is_turned(spoken) || is_refused(behind);
+    turned |= !formula && before.ends_with(['~', '≈', '<', '>', '≤', '≥', '≠', '|']);
     let equated = !formula && (written.contains('=') || before.trim_end().ends_with('='));
     let said = among(COPULAS, last) || equated;
     let strong = before.rfind(STRONG) > before.rfind(WEAK);
-    Amount { start, end, text, strong, said, turned, formula }
+    Amount { start, end, text, unit, strong, said, turned, formula }
 }
 
-/// The last words before a number, back to what parts clauses.
+/// The last words before a number, back to what parts clauses or the number before it.
 fn words_before(before: &str) -> Vec<String> {
     let clause = before.rsplit([',', ';', ':', '(', '.']).next().unwrap_or(before);
     let words = clause.split(|c: char| c.is_whitespace() || matches!(c, STRONG | WEAK));
     let words: Vec<String> = words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
-    let digit = words.iter().rposition(|word| ends_in_number(word) && words.last() != Some(word));
-    let from = digit.map_or(0, |at| at + 1).max(words.len().saturating_sub(4));
-    let joined = digit == Some(words.len().wrapping_sub(2));
-    words[if joined { words.len().saturating_sub(2) } else { from }..].to_vec()
+    words[words.len().saturating_sub(MOST_WORDS)..].to_vec()
 }
 
 fn ends_in_number(word: &str) -> bool {
     word.ends_with(|c: char| c.is_ascii_digit())
+}
+
+/// Whether words in front of a number say that it is another one, or not this one.
+fn is_turned(words: &[String]) -> bool {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let negated = words.iter().rposition(|word| among(NEGATIONS, word));
+    if negated.is_some_and(|at| words[at + 1..].iter().all(|word| among(WEAK_WORDS, word))) {
+        return true;
+    }
+    // What stands in front of "is" is said of something else.
+    let copula = words.iter().rposition(|word| among("is are was were be equals gives", word));
+    let near = &words[copula.map_or(0, |at| at + 1)..];
+    let number = near.iter().rposition(|word| ends_in_number(word));
+    is_bound(near) || near[number.map_or(0, |at| at + 1)..].iter().any(|word| among(TURNS, word))
 }
 
 /// The name that is said to be what follows: `x = `.
@@ -238,29 +268,18 @@ fn is_range(text: &str) -> bool {
         && !body.contains(['+', '*', '×', '/', '^'])
 }
 
-/// Whether words in front of a number make it a bound: "up to", "over", "from".
-fn is_bound(words: &[String]) -> bool {
-    let last = words.last().map(String::as_str).unwrap_or_default();
-    let before = words.len().checked_sub(2).map(|at| words[at].as_str()).unwrap_or_default();
-    matches!(last, "over" | "from" | "through" | "square" | "cube" | "root")
-        || (last == "to"
-            && (before == "up"
-                || words.iter().any(|word| word == "from")
-                || ends_in_number(before)))
-        || (last == "of"
-            && matches!(
-                before,
-                "square"
-                    | "cube"
-                    | "root"
-                    | "power"
-                    | "multiple"
-                    | "factor"
-                    | "half"
-                    | "third"
-                    | "quarter"
-                    | "divisor"
-            ))
+/// Whether words in front of a number make it a bound: "up to", "at least", "the square of".
+fn is_bound(words: &[&str]) -> bool {
+    let [.., before, last] = words else {
+        return words.last().is_some_and(|last| matches!(*last, "over" | "from" | "through"));
+    };
+    match *last {
+        "over" | "from" | "through" => true,
+        "least" | "most" => *before == "at",
+        "to" => *before == "up" || words.contains(&"from") || ends_in_number(before),
+        "of" => among(PARTS, before),
+        _ => false,
+    }
 }
 
 /// Whether what follows says that the number is not the answer: "is wrong", "does not work".
@@ -296,8 +315,12 @@ fn tail(behind: &str, known_only: bool) -> (String, bool) {
     if let Some(sign) = ["\\%", "%", "°"].iter().find(|sign| clean.starts_with(**sign)) {
         return ((*sign).to_owned(), false);
     }
-    let mut unit = String::new();
-    let mut rest = clean.trim_start();
+    let glued = clean.len() - clean.trim_start_matches(char::is_alphanumeric).len();
+    let mut unit = clean[..glued].to_owned();
+    let mut rest = clean[glued..].trim_start();
+    if glued > 0 && !clean[glued..].starts_with([' ', '/']) {
+        return (unit, false);
+    }
     while !spoils(rest) && unit.len() < MOST_UNIT {
         let word = rest.split_whitespace().next().unwrap_or_default();
         let bare = word.trim_end_matches(['.', ',', ';', ':', '!', '?', ')']);

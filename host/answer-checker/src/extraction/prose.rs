@@ -4,64 +4,9 @@ use super::Found;
 use super::amounts::{self, Said};
 use super::formulas::formulas;
 use super::markdown::{ITEM, STRONG, WEAK, plain};
-use super::sentence::{committed, masked, sentences, without_reason};
-use super::words::is_sentence;
+use super::sentence::{addition, committed, masked, sentences, without_reason};
+use super::words::{LEADS, REMARKS, RETRACTIONS, SUPPOSED, TITLES, is_sentence, phrases};
 
-/// What leads to an answer, in lower case.
-const LEADS: [&str; 15] = [
-    "answer is",
-    "answer:",
-    "answers are",
-    "answers:",
-    "answer would be",
-    "answer should be",
-    "answer must be",
-    "answer =",
-    "answer →",
-    "answer to the question is",
-    "answer to the problem is",
-    "answer comes to",
-    "solution is",
-    "result is",
-    "ans:",
-];
-/// A line that is nothing but one of these leads to what stands below it.
-const TITLES: [&str; 6] =
-    ["answer", "final answer", "the answer", "the final answer", "final result", "answers"];
-/// What a lead stands in if it commits to nothing.
-const SUPPOSED: [&str; 9] = [
-    "if the ",
-    "whether ",
-    "suppose ",
-    "assume ",
-    "unless ",
-    "why the ",
-    "guess",
-    "not the ",
-    "think the ",
-];
-/// What takes back what was said before.
-const RETRACTIONS: [&str; 9] =
-    ["wait", "no,", "no:", "oops", "actually", "correction", "hmm", "hold on", "sorry"];
-/// How sentences begin that are about the answer, and are none.
-const REMARKS: [&str; 16] = [
-    "let me know",
-    "i hope",
-    "hope ",
-    "feel free",
-    "check",
-    "verif",
-    "to verify",
-    "to check",
-    "note",
-    "explanation",
-    "remember",
-    "you can",
-    "do you",
-    "would you",
-    "this matches",
-    "i will put",
-];
 /// Only so much of a long text is searched for prose.
 const MOST_BYTES: usize = 16_384;
 
@@ -127,15 +72,14 @@ fn stated(lines: &[&str], at: usize) -> Option<(Vec<String>, Place)> {
     let lower: String = masked(line);
     let bare: String =
         lower.chars().map(|c| if matches!(c, STRONG | WEAK) { ' ' } else { c }).collect();
-    let mut places: Vec<(usize, usize)> = LEADS
-        .iter()
+    let mut places: Vec<(usize, usize)> = phrases(LEADS)
         .flat_map(|lead| places(&bare, lead))
         .filter(|&(start, _)| !bare[..start].ends_with(|c: char| c.is_alphanumeric()))
         .collect();
     places.sort_unstable();
     places.iter().rev().find_map(|&(start, end)| {
         let sentence = bare[..start].rsplit(['.', '?', '!', ';']).next().unwrap_or_default();
-        if SUPPOSED.iter().any(|word| format!("{sentence} ").contains(word)) {
+        if phrases(SUPPOSED).any(|word| format!("{sentence} ").contains(word)) {
             return None;
         }
         if trimmed(&line[end..]).is_empty() {
@@ -175,7 +119,7 @@ fn places(text: &str, lead: &str) -> Vec<(usize, usize)> {
 fn is_title(line: &str) -> bool {
     let title = trimmed(line).to_lowercase();
     let title = title.trim_end_matches([' ', STRONG, WEAK, ':']);
-    TITLES.contains(&title)
+    phrases(TITLES).any(|one| one == title)
 }
 
 /// What stands below a lead at the end of a line: items, or a line.
@@ -193,23 +137,31 @@ fn below(lines: &[&str], at: usize, behind: usize) -> Option<(Vec<String>, Place
     clause(said).map(|answers| (answers, (at + 1, said.len())))
 }
 
-/// What follows a lead, up to the end of its sentence.
+/// What a sentence behind a lead comes to, in each way that it can be read.
 fn clause(said: &str) -> Option<Vec<String>> {
-    let main = without_reason(said);
-    let bare: String = main.chars().filter(|c| !matches!(*c, STRONG | WEAK)).collect();
-    let answer = trimmed(&bare);
+    // What is printed boldly and then exclaimed is no factorial.
+    let said = said.replace("\u{3}!", "\u{3}");
+    let main = without_reason(&said);
+    let answers = main_clause(main)?;
+    Some(with_addition(answers, &said, main))
+}
+
+fn main_clause(main: &str) -> Option<Vec<String>> {
+    let answer = bare(main);
+    let answer = trimmed(&answer);
     if answer.is_empty() {
         return None;
     }
     if let Some(letter) = choice(answer) {
         return Some(vec![letter.to_string()]);
     }
-    if answer.to_lowercase().starts_with("not ") {
+    let lower = answer.to_lowercase();
+    if lower.starts_with("not ") {
         return None;
     }
     let priced =
         answer.contains(['$', '€', '£']) && formulas(answer).is_empty() && answer.contains(' ');
-    let signed = ["minus ", "negative "].iter().any(|word| answer.to_lowercase().starts_with(word));
+    let signed = ["minus ", "negative ", "~"].iter().any(|word| lower.starts_with(word));
     if is_sentence(answer) || priced || signed || answer.contains(" (") || main.contains(STRONG) {
         match amounts::said(main) {
             Said::Answers(answers, _) => return Some(answers),
@@ -219,6 +171,17 @@ fn clause(said: &str) -> Option<Vec<String>> {
         }
     }
     Some(exclaimed(answer))
+}
+
+/// The answers, and what the sentence adds to its main clause: it can be read as that, too.
+fn with_addition(mut answers: Vec<String>, sentence: &str, main: &str) -> Vec<String> {
+    answers.extend(addition(&sentence[main.len()..]).and_then(amounts::first));
+    answers
+}
+
+/// Without the marks that Markdown left.
+fn bare(line: &str) -> String {
+    line.chars().filter(|c| !matches!(*c, STRONG | WEAK | ITEM)).collect()
 }
 
 /// `5!` at the end of a sentence is loud, or a factorial.
@@ -255,7 +218,7 @@ fn retracted(lines: &[&str], (line, behind): Place) -> Retracted {
     let after: Vec<&str> = std::iter::once(rest).chain(lines[line + 1..].iter().copied()).collect();
     let taken_back = |sentence: &&str| {
         let lower = trimmed(sentence).to_lowercase();
-        RETRACTIONS.iter().any(|word| lower.starts_with(word))
+        phrases(RETRACTIONS).any(|word| lower.starts_with(word))
     };
     match after.iter().flat_map(|line| sentences(line)).any(|sentence| taken_back(&sentence)) {
         true => Retracted::For(last_words(&after)),
@@ -266,11 +229,11 @@ fn retracted(lines: &[&str], (line, behind): Place) -> Retracted {
 /// A text that is nothing but an answer; of several lines the last, or all items.
 fn whole(lines: &[&str]) -> Option<Prose> {
     let one = |answers| Some(Prose { answers, found: Found::Whole });
-    let bare = |line: &str| {
-        line.chars().filter(|c| !matches!(*c, STRONG | WEAK | ITEM)).collect::<String>()
-    };
     match lines {
         [] => None,
+        [only] if choice(trimmed(&bare(only))).is_some() => {
+            one(choice(trimmed(&bare(only))).iter().map(char::to_string).collect())
+        }
         [only] => match (begins_in_words(only), amounts::said(only)) {
             (true, Said::Answers(answers, _)) => one(answers),
             (true, Said::NoAnswer) => None,
@@ -311,8 +274,8 @@ fn trailing_items<'t>(lines: &[&'t str]) -> Vec<&'t str> {
 
 /// Items as one list, if each is nothing but an answer.
 fn list(items: &[&str]) -> Option<String> {
-    let bare = |item: &&str| {
-        let text: String = item.chars().filter(|c| !matches!(*c, STRONG | WEAK | ITEM)).collect();
+    let one = |item: &&str| {
+        let text = bare(item);
         let text = trimmed(&text).to_owned();
         let formulas = formulas(&text);
         match formulas.as_slice() {
@@ -322,7 +285,7 @@ fn list(items: &[&str]) -> Option<String> {
             _ => (!is_sentence(&text)).then_some(text.clone()),
         }
     };
-    items.iter().map(bare).collect::<Option<Vec<String>>>().map(|items| items.join(", "))
+    items.iter().map(one).collect::<Option<Vec<String>>>().map(|items| items.join(", "))
 }
 
 /// What the last sentence with a number or formula commits itself to.
@@ -341,7 +304,8 @@ fn last_words(lines: &[&str]) -> Option<Prose> {
     let all: Vec<&str> = lines.iter().flat_map(|line| sentences(line)).collect();
     for sentence in all.iter().rev() {
         let lower = trimmed(sentence).to_lowercase();
-        if REMARKS.iter().any(|remark| lower.starts_with(remark))
+        if phrases(REMARKS).any(|remark| lower.starts_with(remark))
+            || lower.contains("question")
             || sentence.trim_end().ends_with('?')
         {
             continue;
@@ -353,7 +317,10 @@ fn last_words(lines: &[&str]) -> Option<Prose> {
         match amounts::said(main) {
             Said::Nothing => {}
             Said::NoAnswer => return None,
-            Said::Answers(answers, found) => return Some(Prose { answers, found }),
+            Said::Answers(answers, found) => {
+                let answers = with_addition(answers, sentence, "");
+                return Some(Prose { answers, found });
+            }
         }
     }
     None

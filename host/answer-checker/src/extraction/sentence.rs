@@ -2,66 +2,7 @@
 
 use super::formulas::formulas;
 use super::prose::trimmed;
-
-/// What leads from an answer to its reason, or to what it is not.
-const REASONS: [&str; 31] = [
-    " because",
-    " since ",
-    ", as ",
-    " given that",
-    " due to ",
-    " considering ",
-    ", for ",
-    ", where ",
-    ", while ",
-    " whereas ",
-    ", although ",
-    ", but ",
-    " but not ",
-    ", not ",
-    " and not ",
-    " rather than ",
-    " instead of ",
-    ", which ",
-    " which is ",
-    ", that is ",
-    " (since",
-    " (because",
-    " (as ",
-    " (not ",
-    " that are ",
-    " that is ",
-    " so that ",
-    " as we ",
-    ", making ",
-    ", after ",
-    " as required",
-];
-/// Words that begin a reason in front of what it is the reason of.
-const OPENERS: [&str; 9] =
-    ["because ", "since ", "as ", "if ", "when ", "given ", "for ", "although ", "while "];
-/// What leads from a reason to what follows from it.
-const CONCLUSIONS: [&str; 16] = [
-    ", so ",
-    "; so ",
-    " so the ",
-    ", thus ",
-    "; thus ",
-    ", hence ",
-    "; hence ",
-    ", therefore ",
-    "; therefore ",
-    ", giving ",
-    ", we get ",
-    ", which gives ",
-    ", which means ",
-    ", meaning ",
-    ", it is ",
-    " therefore ",
-];
-/// Abbreviations whose point ends no sentence.
-const ABBREVIATIONS: [&str; 12] =
-    [".m", "i.e", "e.g", "approx", "ans", "no", "vs", "eq", "fig", "dr", "mr", "mrs"];
+use super::words::{ABBREVIATIONS, CONCLUSIONS, OPENERS, REASONS, is_sentence, phrases};
 
 /// The sentences of a line, each with the mark that ends it. No formula is taken apart.
 pub(super) fn sentences(line: &str) -> Vec<&str> {
@@ -74,8 +15,8 @@ pub(super) fn sentences(line: &str) -> Vec<&str> {
         let behind = &line[at + 1..];
         let ends = behind.trim_start_matches(super::markdown::WEAK).starts_with(' ');
         let before = line[from..at].rsplit(' ').next().unwrap_or_default().to_lowercase();
-        let abbreviated =
-            mark == "." && (ABBREVIATIONS.contains(&before.as_str()) || before.ends_with(".m"));
+        let abbreviated = mark == "."
+            && (phrases(ABBREVIATIONS).any(|one| one == before) || before.ends_with(".m"));
         if ends && !abbreviated && !inside(at) {
             found.push(&line[from..=at]);
             from = at + 1;
@@ -95,16 +36,37 @@ pub(super) fn committed(sentence: &str) -> &str {
 pub(super) fn without_reason(sentence: &str) -> &str {
     let lower = masked(sentence);
     let says = |end: &usize| says_something(&sentence[..*end]);
-    let places = REASONS.iter().flat_map(|reason| lower.match_indices(reason));
-    let end = places.map(|(at, _)| at).filter(says).min();
+    let places = phrases(REASONS).flat_map(|reason| lower.match_indices(reason));
+    let places = places.map(|(at, _)| at).chain(asides(&lower));
+    let end = places.filter(says).min();
     &sentence[..end.unwrap_or(sentence.len())]
+}
+
+/// Where a dash or a colon leads on to more words.
+fn asides(lower: &str) -> Vec<usize> {
+    let leads_on =
+        |behind: &str| behind.starts_with(|c: char| c.is_alphabetic()) && is_sentence(behind);
+    let marks = [" — ", "—", " – ", " - ", ": "].iter();
+    let places = marks.flat_map(|mark| lower.match_indices(mark));
+    let places = places.filter(|(at, mark)| leads_on(&lower[at + mark.len()..]));
+    places.map(|(at, _)| at).collect()
+}
+
+/// What a sentence adds to what it committed itself to, if that is said to be the same, or
+/// stands against it: ", which is $2.50", ", but 6 works as well".
+pub(super) fn addition(sentence: &str) -> Option<&str> {
+    let lower = masked(sentence);
+    let leads =
+        [", which is ", " which is ", ", which equals ", ", but ", ", i.e. ", ", that is, "];
+    let place = |lead: &&str| lower.rfind(*lead).map(|at| at + lead.len());
+    leads.iter().filter_map(place).max().map(|at| &sentence[at..])
 }
 
 /// Behind "Because 25 = 5 * 5, ".
 fn behind_opening(sentence: &str) -> &str {
     let lower = masked(sentence);
     let opened = lower.trim_start_matches(|c: char| !c.is_alphanumeric());
-    if !OPENERS.iter().any(|opener| opened.starts_with(opener)) {
+    if !phrases(OPENERS).any(|opener| opened.starts_with(opener)) {
         return sentence;
     }
     let commas = lower.match_indices(", ").map(|(at, _)| at + 2);
@@ -115,7 +77,7 @@ fn behind_opening(sentence: &str) -> &str {
 /// Behind the last ", so ".
 fn behind_conclusion(sentence: &str) -> &str {
     let lower = masked(sentence);
-    let places = CONCLUSIONS.iter().filter_map(|word| Some(lower.rfind(word)? + word.len()));
+    let places = phrases(CONCLUSIONS).filter_map(|word| Some(lower.rfind(word)? + word.len()));
     let at = places.filter(|&at| says_something(&sentence[at..])).max();
     at.map_or(sentence, |at| &sentence[at..])
 }

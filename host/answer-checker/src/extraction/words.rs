@@ -47,11 +47,22 @@ fn without_commands(text: &str) -> String {
     plain
 }
 
-/// Words in front of a number that say that it is another one, or not this one.
-pub(super) const TURNS: &str = "than least most about approximately approx around roughly nearly almost under above below \
-    between range ranges either neither not nor never isn't aren't cannot can't maybe perhaps \
-    possibly except unless twice double triple half multiple factor divisor mod modulo base \
-    exceeds exceed beyond until doesn't wasn't";
+/// Words in front of a number that say that it is another one.
+pub(super) const TURNS: &str = "than about approximately approx around roughly nearly almost \
+    under above below between range ranges either maybe perhaps possibly except unless twice \
+    double triple half mod modulo base exceeds exceed beyond until thrice close closer";
+
+/// Words that say of a number that it is not this one, if only [`WEAK_WORDS`] stand between.
+pub(super) const NEGATIONS: &str = "not nor neither never isn't aren't cannot can't doesn't \
+    wasn't won't shouldn't wouldn't couldn't don't didn't";
+
+/// Words between "not" and a number that change nothing.
+pub(super) const WEAK_WORDS: &str = "be equal to the a exactly just simply have give make get \
+    cost need actually total of only equals been";
+
+/// Of what a number is no part: "the square of 5".
+pub(super) const PARTS: &str = "square cube root power multiple factor half third quarter divisor \
+    percent fifth double triple square-root opposite negative reciprocal inverse instead short";
 
 /// Words directly in front of a number that make it the answer.
 pub(super) const COPULAS: &str = "is are was were be equals equal gives give get gets have has obtain makes make made needs \
@@ -63,7 +74,8 @@ pub(super) const STOPS: &str = "in on at a an each every of for from by with wit
     left remaining now then if when while because since that which who is are was were will \
     would can so but as his her their its the this there here across between among to out \
     combined overall again today together until also too only have has had does do satisfies \
-    works into per using via and or";
+    works into per using via and or long \
+    tall wide deep high old away thick apart heavy around once because";
 
 /// Words between a number and what it counts.
 pub(super) const FILLERS: &str =
@@ -81,3 +93,45 @@ pub(super) const SPOILERS: [&str; 9] = [
     "past ",
     "hundredths",
 ];
+
+/// The phrases of a list of them.
+pub(super) fn phrases(list: &'static str) -> impl DoubleEndedIterator<Item = &'static str> + Clone {
+    list.split('|')
+}
+
+/// What leads from an answer to its reason, or to what it is not.
+pub(super) const REASONS: &str = " because| since |, as | given that| due to | considering |, for |, where |, while |\
+    \x20whereas |, although |, but | but not |, not | and not | rather than | instead of |\
+    , which | which is |, that is | (since| (because| (as | (not | that are | that is |\
+    \x20so that | as we |, making |, after | as required";
+
+/// Words that begin a reason in front of what it is the reason of.
+pub(super) const OPENERS: &str = "because |since |as |if |when |given |for |although |while ";
+
+/// What leads from a reason to what follows from it.
+pub(super) const CONCLUSIONS: &str = ", so |; so | so the |, thus |; thus |, hence |; hence |, therefore |; therefore |\
+    , giving |, we get |, which gives |, which means |, meaning |, it is | therefore |\
+    , but it is |, but the |, but actually |, but in fact ";
+
+/// Abbreviations whose point ends no sentence.
+pub(super) const ABBREVIATIONS: &str = ".m|i.e|e.g|approx|ans|no|vs|eq|fig|dr|mr|mrs";
+
+/// What leads to an answer, in lower case.
+pub(super) const LEADS: &str = "answer is|answer:|answers are|answers:|answer would be|answer should be|\
+    answer must be|answer =|answer →|answer to the question is|answer to the problem is|\
+    answer comes to|solution is|result is|option is|choice is|ans:";
+
+/// A line that is nothing but one of these leads to what stands below it.
+pub(super) const TITLES: &str =
+    "answer|final answer|the answer|the final answer|final result|answers";
+
+/// What a lead stands in if it commits to nothing.
+pub(super) const SUPPOSED: &str = "if the |whether |suppose |assume |unless |why the |guess|not the |think the |say the |\
+    says the |claim|might|wrong |incorrect ";
+
+/// What takes back what was said before.
+pub(super) const RETRACTIONS: &str = "wait|no,|no:|oops|actually|correction|hmm|hold on|sorry";
+
+/// How sentences begin that are about the answer, and are none.
+pub(super) const REMARKS: &str = "let me know|i hope|hope |feel free|check|verif|to verify|to check|note|explanation|\
+    remember|you can|do you|would you|this matches|i will put";
