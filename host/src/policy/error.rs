@@ -10,6 +10,9 @@ pub enum PolicyError {
     /// A file cannot be read or written.
     #[error(transparent)]
     Storage(#[from] StorageError),
+    /// A file of a policy that is to be loaded is damaged, or cannot be read.
+    #[error(transparent)]
+    Unreadable(StorageError),
     /// There is no policy.
     #[error("there is no policy in `{}`: {}", .0.display(), what_instead(.0))]
     Missing(PathBuf),
@@ -118,6 +121,16 @@ pub enum PolicyError {
     /// libtorch reported an error.
     #[error("libtorch: {}", first_line(.0))]
     Torch(#[from] tch::TchError),
+}
+
+impl PolicyError {
+    /// The same, where a policy was to be loaded: what is wrong with its files is wrong with it.
+    pub(super) fn in_loading(self) -> Self {
+        match self {
+            PolicyError::Storage(error) => PolicyError::Unreadable(error),
+            other => other,
+        }
+    }
 }
 
 /// What to name where there is no policy.
