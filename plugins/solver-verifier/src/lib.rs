@@ -1,6 +1,7 @@
 //! Solver and verifier: a solver answers; a verifier accepts the answer, and it
 //! is done, or criticizes it, and the solver answers again.
 
+use plugin_sdk::conclusion::conclusion;
 use plugin_sdk::prompt::{Prompt, RolePrompt};
 use plugin_sdk::workflow::{
     Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Problem, Reply,
@@ -141,7 +142,14 @@ impl Workflow for SolverVerifier {
     }
 
     fn demonstrate(&self, seat: &Seat, expert: &Action) -> Option<String> {
-        Some(if seat.role == SOLVER.role { expert.text.clone() } else { ACCEPT.to_owned() })
+        // A solution that is not the expert's may be right; but most are not.
+        let [own, experts] =
+            [&self.solution, &expert.text].map(|text| conclusion(text).split_whitespace());
+        let is_experts = own.eq(experts);
+        Some(match seat.role == SOLVER.role {
+            true => expert.text.clone(),
+            false => if is_experts { ACCEPT } else { REJECT }.to_owned(),
+        })
     }
 
     fn save(&self) -> Option<Vec<u8>> {

@@ -7,6 +7,7 @@
 //! by plugins and models, who must not be able to move the cursor, erase a
 //! line or turn the direction of writing.
 
+use std::env;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -165,9 +166,34 @@ fn print(text: &str) {
 
 /// An error with its causes; never a backtrace.
 pub fn error(error: &anyhow::Error) {
+    let told = format!("{error:#}");
     match QUIET.get() {
-        None => say(&format!("error: {error:#}")),
-        Some(name) => say(&format!("{name}: error: {error:#}")),
+        None => say(&format!("error: {told}")),
+        Some(name) => say(&format!("{name}: error: {told}")),
+    }
+    let words = env::args().skip(1).collect::<Vec<_>>();
+    if let Some(command) = mended(&words, &told) {
+        say(&format!("  try: {command}"));
+    }
+}
+
+/// The command with the flag that an error proposes, to be copied.
+fn mended(words: &[String], told: &str) -> Option<String> {
+    let flags = ["`--grant ", "`--set "].iter().filter_map(|flag| told.find(flag));
+    let flag = &told[flags.min()? + 1..];
+    let (flag, _) = flag.split_once('`')?;
+    // Who has said it was not understood by that.
+    let is_said = words.join(" ").contains(flag);
+    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    (!is_said).then(|| format!("host {} {flag}", words.join(" ")))
+}
+
+/// As a shell reads one word.
+pub fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=,@:".contains(letter);
+    match word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
     }
 }
 

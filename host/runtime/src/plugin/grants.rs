@@ -7,6 +7,9 @@ use super::sandbox::SandboxGrant;
 use crate::config::Grantee;
 use crate::retrieval::Corpus;
 
+/// What has to be said, too, before anybody can search.
+const CORPUS: &str = " --set retrieval.corpus=FILE";
+
 /// What has to be granted before a plugin can use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Right {
@@ -25,6 +28,15 @@ impl Right {
         }
     }
 
+    /// The right that has to be granted for a tool.
+    pub fn for_tool(tool: &str) -> Option<Self> {
+        match tool {
+            "run" => Some(Right::Sandbox),
+            "search" => Some(Right::Retrieval),
+            _ => None,
+        }
+    }
+
     /// Its word in `--grant NAME=WORD`.
     pub fn word(self) -> &'static str {
         match self {
@@ -32,6 +44,14 @@ impl Right {
             Right::Retrieval => "search",
         }
     }
+}
+
+/// How a file of this name is granted these rights.
+pub fn grant_flag(name: &str, rights: &[Right]) -> String {
+    let words: Vec<&str> = rights.iter().map(|right| right.word()).collect();
+    // To search without a corpus is refused.
+    let corpus = if rights.contains(&Right::Retrieval) { CORPUS } else { "" };
+    format!("--grant {name}={}{corpus}", words.join(","))
 }
 
 /// Something that some plugins are granted.
