@@ -83,7 +83,7 @@ impl WorkflowPlugin {
     /// The flag that grants it [what it lacks](Self::lacks); nothing if it lacks nothing.
     pub fn grant_flag(&self) -> Option<String> {
         let lacks = self.lacks();
-        (!lacks.is_empty()).then(|| grant_flag(self.plugin().stem(), &lacks))
+        (!lacks.is_empty()).then(|| grant_flag(&self.plugin().stem(), &lacks))
     }
 
     /// The user's `[workflow]` table, checked and completed: from the preset that it names, and

@@ -88,7 +88,7 @@ fn not_offered(workflow: &WorkflowPlugin, name: &str) -> PluginFailure {
         None => format!("there is no tool `{name}`"),
         Some(Granted { right, does, .. }) => format!(
             "it wants to {does}, which was not granted to it; grant it with `{}`",
-            grant_flag(workflow.plugin().stem(), &[*right]),
+            grant_flag(&workflow.plugin().stem(), &[*right]),
         ),
     };
     workflow.failure("advance", message)
