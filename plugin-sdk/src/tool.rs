@@ -80,9 +80,7 @@ impl Briefing {
         if self.tools.iter().any(|tool| tool.name == RUN) {
             return Ok(());
         }
-        Err(Problem::settings(
-            "this workflow runs programs, which was not granted to it",
-        ))
+        Err(Problem::settings("this workflow runs programs, which was not granted to it"))
     }
 }
 

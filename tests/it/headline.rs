@@ -117,7 +117,8 @@ fn every_environment_trains_by_its_name_or_says_what_it_needs() {
         let expected = match name.as_str() {
             "code" => End::Refused(3, "--grant code=sandbox".to_owned()),
             "search" => {
-                End::Refused(3, "--grant search=search --set retrieval.corpus=FILE".to_owned())
+                let corpus = "--set 'retrieval.corpus=[\"FILE\"]'";
+                End::Refused(3, format!("--grant search=search {corpus}"))
             }
             _ => End::Trained,
         };
@@ -130,7 +131,8 @@ fn every_workflow_that_suits_an_environment_trains_or_says_what_it_needs() {
     let workflows = named(|library| !library.workflows().is_empty());
     assert!(workflows.len() >= 15, "{workflows:?}");
     // Those that need a grant themselves say so whoever plays.
-    let environments = environments().into_iter().filter(|name| !["code", "search"].contains(&&**name));
+    let environments =
+        environments().into_iter().filter(|name| !["code", "search"].contains(&&**name));
     let pairs = environments.flat_map(|environment| {
         let suitable = workflows.iter().filter(|workflow| suits(&environment, workflow));
         suitable.map(|workflow| format!("{environment},{workflow}")).collect::<Vec<_>>()
@@ -170,7 +172,7 @@ fn what_is_proposed_is_what_is_needed() {
     let words = "--set environment.preset=words".to_owned();
     assert_eq!(train("code", &granted), End::Refused(4, words));
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs/search/corpus.jsonl");
-    let corpus = format!("retrieval.corpus={}", corpus.display());
+    let corpus = format!("retrieval.corpus=[{:?}]", corpus.display().to_string());
     let searched = ["--grant", "search=search", "--set", &corpus];
     let model = "--set policies.shared.path=FOLDER".to_owned();
     assert_eq!(train("search", &searched), End::Refused(4, model));

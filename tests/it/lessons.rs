@@ -96,7 +96,10 @@ const LESSONS: [Lesson; 14] = [
         says: &[
             ("generator", proposes),
             ("verifier", |told, _| if told.contains("+1 0") { "good" } else { "bad" }),
-            ("refiner", |told, _| if told.ends_with("good") { "+1 0 solved" } else { "+0 0 failed" }),
+            (
+                "refiner",
+                |told, _| if told.ends_with("good") { "+1 0 solved" } else { "+0 0 failed" },
+            ),
         ],
         learns: ("generator", 0),
         worth: [1.0, 0.0],
@@ -152,15 +155,12 @@ const LESSONS: [Lesson; 14] = [
     Lesson {
         workflow: "debate",
         settings: "",
-        says: &[(
-            "debater",
-            |told, good| match (told.split("others").nth(1), good) {
-                (Some(others), _) if others.contains("+1 0") => "+1 0",
-                (Some(others), _) if others.contains("+0 0") => "+0 0",
-                (_, true) => "+1 0",
-                (_, false) => "+0 0",
-            },
-        )],
+        says: &[("debater", |told, good| match (told.split("others").nth(1), good) {
+            (Some(others), _) if others.contains("+1 0") => "+1 0",
+            (Some(others), _) if others.contains("+0 0") => "+0 0",
+            (_, true) => "+1 0",
+            (_, false) => "+0 0",
+        })],
         learns: ("debater", 0),
         worth: [1.0, 0.0],
     },
@@ -181,11 +181,13 @@ const LESSONS: [Lesson; 14] = [
         settings: "workers = 1",
         says: &[
             ("planner", |told, _| if told.contains(" 0 level") { "begin" } else { "earn" }),
-            ("worker", |told, good| match (told.ends_with("earn"), told.contains(" 0 level"), good) {
-                (true, ..) => "+2 0 solved",
-                (false, true, _) => "+0 0",
-                (false, false, true) => "done",
-                (false, false, false) => "+0.5 0",
+            ("worker", |told, good| {
+                match (told.ends_with("earn"), told.contains(" 0 level"), good) {
+                    (true, ..) => "+2 0 solved",
+                    (false, true, _) => "+0 0",
+                    (false, false, true) => "done",
+                    (false, false, false) => "+0.5 0",
+                }
             }),
         ],
         learns: ("worker", 1),
@@ -208,9 +210,10 @@ const LESSONS: [Lesson; 14] = [
         workflow: "designer",
         settings: "",
         says: &[
-            ("designer", |_, _| {
-                r#"{"team": [{"name": "a", "task": ""}, {"name": "b", "task": ""}], "order": ["a", "b"]}"#
-            }),
+            (
+                "designer",
+                |_, _| r#"{"team": [{"name": "a", "task": ""}, {"name": "b", "task": ""}], "order": ["a", "b"]}"#,
+            ),
             ("executor", |told, good| match (told.split("before").nth(1), good) {
                 (Some(before), _) if before.contains("+1 0") => "+1 0",
                 (Some(before), _) if before.contains("+0 0") => "+0 0",

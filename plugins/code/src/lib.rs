@@ -307,8 +307,7 @@ mod tests {
     fn a_generated_problem_that_is_held_out_has_as_many_tests_as_is_said() {
         let hidden = |held_out: i32| {
             let mut task = Task::of::<Code>(Split::Test, 0);
-            task.settings =
-                plugin_sdk::settings::with(task.settings, "held_out_tests", held_out);
+            task.settings = plugin_sdk::settings::with(task.settings, "held_out_tests", held_out);
             Code::start(&task).expect("a problem").game.challenge.hidden().len()
         };
         assert_eq!([0, 12].map(hidden), [8, 12]);

@@ -220,9 +220,13 @@ impl PluginError {
                 "if you want it to run model-written programs in the sandbox, grant that with \
                  `{grant}`"
             ),
-            Right::Retrieval => format!(
-                "if you want it to search a corpus, grant that and name the corpus with `{grant}`"
+            Right::Retrieval if grants.retrieval.what.is_none() => format!(
+                "if you want it to search a corpus, grant that and name the corpus with `{grant} \
+                 --set 'retrieval.corpus=[\"FILE\"]'`"
             ),
+            Right::Retrieval => {
+                format!("if you want it to search the corpus, grant that with `{grant}`")
+            }
         };
         PluginError::Import {
             file: file.to_owned(),

@@ -7,9 +7,6 @@ use super::sandbox::SandboxGrant;
 use crate::config::Grantee;
 use crate::retrieval::Corpus;
 
-/// What has to be said, too, before anybody can search.
-const CORPUS: &str = " --set retrieval.corpus=FILE";
-
 /// What has to be granted before a plugin can use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Right {
@@ -49,9 +46,7 @@ impl Right {
 /// How a file of this name is granted these rights.
 pub fn grant_flag(name: &str, rights: &[Right]) -> String {
     let words: Vec<&str> = rights.iter().map(|right| right.word()).collect();
-    // To search without a corpus is refused.
-    let corpus = if rights.contains(&Right::Retrieval) { CORPUS } else { "" };
-    format!("--grant {name}={}{corpus}", words.join(","))
+    format!("--grant {name}={}", words.join(","))
 }
 
 /// Something that some plugins are granted.
