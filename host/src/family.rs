@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::config::{Config, CurriculumConfig};
 use crate::error::suggestion;
 use crate::loading::{LoadError, load_plugins};
-use crate::plugin::{PluginLibrary, WorkflowPlugin};
+use crate::plugin::WorkflowPlugin;
 use crate::scenario::{Scenario, ScenarioError};
 
 /// The kinds of tasks of a run, and how much of each there is.
@@ -71,17 +71,12 @@ pub fn set_families(config: &Config) -> Result<Vec<Family>, FamilyError> {
         let (scenario, curriculum) = (Arc::new(scenario), entry.curriculum);
         let weight = entry.weight;
         let passed_over = match entry.workflow {
-            None => passed_over(&scenario, &library),
+            None => scenario.passed_over(&library),
             Some(_) => None,
         };
         families.push(Family { scenario, rungs, curriculum, weight, passed_over });
     }
     Ok(families)
-}
-
-fn passed_over(scenario: &Scenario, library: &PluginLibrary) -> Option<WorkflowPlugin> {
-    let Scenario { environment, workflow, .. } = scenario;
-    library.passed_over(workflow, environment.description(), environment.file())
 }
 
 /// The scenario of the family of this name, or the first.

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::config::{Audience, Config};
+use crate::config::Config;
 use crate::family::Family;
 use crate::plugin::{PluginFailure, Split};
 use crate::rollout::{DemonstrationError, Demonstrator};
@@ -138,8 +138,7 @@ fn check_expert(config: &Config, team: &Team, scenario: &Scenario) -> Result<(),
 fn advice(environment: &Environment, policy: &str) -> String {
     let description = environment.description();
     let speaks_words = |preset: &String| {
-        let table = toml::Table::from_iter([("preset".to_owned(), preset.clone().into())]);
-        let settings = environment.settings_for(Audience::Words, &table).ok();
+        let settings = environment.preset(preset).ok();
         let configured = settings.and_then(|settings| environment.configure(&settings).ok());
         configured.is_some_and(|configured| !configured.vocabulary.is_empty())
     };
