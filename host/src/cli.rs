@@ -26,6 +26,7 @@ use crate::family::FamilyError;
 use crate::imitation::{ImitationError, RecordingError};
 use crate::policy::{Device, PolicyError};
 use crate::ranks::RanksError;
+use crate::rehearsal::RehearsalError;
 use crate::rollout::{RoleMapError, RolloutError};
 use crate::team::{Team, TeamError};
 use crate::trainer::{DoesNotFit, TrainerError};
@@ -73,6 +74,7 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
         return Some(ExitCode::Lost);
     }
     of_team(cause)
+        .or_else(|| cause.downcast_ref().map(of_rehearsal))
         .or_else(|| of_family(cause))
         .or_else(|| of_training(cause))
         .or_else(|| code_of_runtime(cause))
@@ -117,6 +119,14 @@ fn of_team(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
         TeamError::Policy { reason, .. } => of_policy(reason),
         TeamError::Tokenizer { .. } => ExitCode::Policy,
     })
+}
+
+fn of_rehearsal(error: &RehearsalError) -> ExitCode {
+    match error {
+        RehearsalError::Task { .. } | RehearsalError::Expert { .. } => ExitCode::Plugin,
+        RehearsalError::NoExpert { .. } => ExitCode::Usage,
+        RehearsalError::OpenText { .. } => ExitCode::Policy,
+    }
 }
 
 fn of_family(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
