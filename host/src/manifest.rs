@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::config::{Choice, Config, Grantee};
+use crate::provenance::Build;
 use crate::records::RecordsEntry;
 
 /// Settings that may change while a run is stopped: they say how long it goes
@@ -57,6 +58,9 @@ const GRANTS: [&str; 2] = ["sandbox.grant", "retrieval.grant"];
 pub struct Manifest {
     /// Version of the host.
     pub host: String,
+    /// The builds of the host that worked on it, in their order.
+    #[serde(default)]
+    pub builds: Vec<Build>,
     /// Root of all randomness.
     pub seed: u64,
     /// Where tensors live: `cpu` or `cuda`.
@@ -167,6 +171,18 @@ pub struct Differences {
 }
 
 impl Manifest {
+    /// The builds that worked on the run until now, when it is resumed by those of `now`. Of a run
+    /// that said none, one is as good as unknown.
+    pub fn builds_with(&self, now: &Manifest) -> Vec<Build> {
+        let mut builds = self.builds.clone();
+        if builds.is_empty() {
+            builds.push(Build::unknown(&self.host));
+        }
+        let last = builds.last().cloned();
+        builds.extend(now.builds.iter().filter(|build| last.as_ref() != Some(build)).cloned());
+        builds
+    }
+
     /// What is different now.
     pub fn compare(&self, now: &Manifest) -> Differences {
         let mut grave = Vec::new();
@@ -188,12 +204,15 @@ impl Manifest {
         let policies = "policy it began with (its base included)";
         compare_digests(policies, &digests(&self.policies), &digests(&now.policies), &mut grave);
         let mut slight = Vec::new();
+        let build = |manifest: &Manifest| {
+            manifest.builds.last().map_or(manifest.host.clone(), ToString::to_string)
+        };
         for then in self.servers.iter().filter(|then| !now.servers.contains(then)) {
             slight.push(format!("the server of `{}` says something else of itself", then.name));
         }
         for (what, then, now) in [
             ("processor", &self.processor, &now.processor),
-            ("host's version", &self.host, &now.host),
+            ("build of the host", &build(self), &build(now)),
         ] {
             if then != now {
                 slight.push(format!("the {what} was {then} and is {now}"));
@@ -308,6 +327,7 @@ mod tests {
         let config = Config::load(None, &overrides).unwrap();
         Manifest {
             host: "0.1.0".to_owned(),
+            builds: vec![Build::unknown("0.1.0")],
             seed: config.run.seed,
             device: "cpu".to_owned(),
             processor: processor(),

@@ -13,6 +13,7 @@ pub mod seed;
 pub mod statistics;
 pub mod parallel;
 pub mod storage;
+pub mod provenance;
 pub mod outcome;
 pub mod totals;
 pub mod installation;

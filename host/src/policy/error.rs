@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::error::{Coded, ExitCode};
 use crate::storage::StorageError;
 
 /// Why a policy cannot be made, loaded, saved or asked.
@@ -118,6 +119,25 @@ pub enum PolicyError {
     /// libtorch reported an error.
     #[error("libtorch: {}", first_line(.0))]
     Torch(#[from] tch::TchError),
+}
+
+impl PolicyError {
+    /// The code where a policy was loaded, and worked until something happened in the run.
+    pub fn code_in_a_run(&self) -> Option<ExitCode> {
+        match self {
+            PolicyError::Storage(error) => error.code(),
+            _ => Some(ExitCode::Run),
+        }
+    }
+}
+
+impl Coded for PolicyError {
+    fn code(&self) -> Option<ExitCode> {
+        match self {
+            PolicyError::Storage(error) => error.code(),
+            _ => Some(ExitCode::Policy),
+        }
+    }
 }
 
 /// What to name where there is no policy.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
 
+use super::DeviceArg;
 use super::grant::GrantArg;
 use super::programs::LimitArgs;
 use crate::server::{ServeError, Token};
@@ -105,6 +106,9 @@ pub struct ModelArgs {
     /// POST /v1/load_lora_adapter and /v1/unload_lora_adapter.
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["grader", "environment"])]
     pub adapters_within: Option<PathBuf>,
+    /// The device.
+    #[command(flatten)]
+    pub device: DeviceArg,
 }
 
 /// How requests are taken.
