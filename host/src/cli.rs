@@ -53,7 +53,12 @@ const KINDS: [Asked; 14] = [
 
 /// Run the engine.
 pub fn main() -> process::ExitCode {
-    perform(carry_out, &[&KINDS[..], &runtime::cli::KINDS].concat())
+    perform(carry_out, &kinds())
+}
+
+/// All errors that say how the process ends.
+fn kinds() -> Vec<Asked> {
+    [&KINDS[..], &runtime::cli::KINDS].concat()
 }
 
 fn carry_out(cli: Cli) -> anyhow::Result<u8> {
@@ -80,3 +85,6 @@ fn say_caveats(team: &Team) {
         report::note(&format!("note: {}", foreign.caveat()));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -131,10 +131,13 @@ impl Origin {
         let model =
             information.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
         let model = model.map_or("an unknown processor", |(_, model)| model);
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let processors = match std::thread::available_parallelism() {
+            Ok(count) => format!("{count} processors"),
+            Err(_) => "an unknown number of processors".to_owned(),
+        };
         Ok(Origin {
             date: say("date", &["-u", "+%Y-%m-%d"])?,
-            machine: format!("{model}, {processors} processors"),
+            machine: format!("{model}, {processors}"),
         })
     }
 }

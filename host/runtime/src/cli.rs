@@ -171,3 +171,6 @@ pub fn load_config(args: &ConfigArgs) -> Result<Config, ConfigError> {
     args.grant(&mut config);
     Ok(config)
 }
+
+#[cfg(test)]
+mod tests;
