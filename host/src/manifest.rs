@@ -375,6 +375,27 @@ mod tests {
     }
 
     #[test]
+    fn every_build_that_worked_on_a_run_is_remembered() {
+        let made_by = |commits: &[&str]| {
+            let build = |commit: &&str| Build {
+                commit: Some((*commit).to_owned()),
+                binary: Some("ff".to_owned()),
+                ..Build::unknown("0.1.0")
+            };
+            Manifest { builds: commits.iter().map(build).collect(), ..manifest(&[]) }
+        };
+        let builds = |then: &[&str], now: &str| made_by(then).builds_with(&made_by(&[now]));
+        assert_eq!(builds(&["a"], "a"), made_by(&["a"]).builds);
+        assert_eq!(builds(&["a"], "b"), made_by(&["a", "b"]).builds);
+        assert_eq!(builds(&["a", "b"], "a"), made_by(&["a", "b", "a"]).builds);
+        // Of what was begun before builds were written down, nobody knows by which.
+        let unknown = builds(&[], "a");
+        assert_eq!((unknown.len(), &unknown[0]), (2, &Build::unknown("0.1.0")));
+        let said = made_by(&["a"]).compare(&made_by(&["b"])).slight;
+        assert_eq!(said, ["the build of the host was 0.1.0 (commit a, program ff) and is 0.1.0 (commit b, program ff)"]);
+    }
+
+    #[test]
     fn a_grant_is_compared_by_its_names() {
         let granted = |grant: &str| manifest(&[&format!("sandbox.grant={grant}")]);
         let digest = |letter: &str| format!("['quiz@sha256:{}']", letter.repeat(64));
