@@ -107,8 +107,15 @@ fn a_damaged_file_of_a_policy_is_named_and_ends_every_command_with_code_4() {
         &["eval", "--plugins", &files, "--set", &set],
         &["train", "--plugins", &files, "--set", &set, "--set", &runs],
         &[
-            "train", "--plugins", &files, "--set", "policies.shared.base=base", "--set", &base,
-            "--set", &runs,
+            "train",
+            "--plugins",
+            &files,
+            "--set",
+            "policies.shared.base=base",
+            "--set",
+            &base,
+            "--set",
+            &runs,
         ],
     ];
     for (file, damaged, reason) in [

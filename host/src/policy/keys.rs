@@ -122,7 +122,10 @@ mod tests {
             (json!({ "bias": true }), "`bias` is `true`, which is not supported; only `false` is"),
             (json!({ "scale": 2 }), "only `1`, `\"one\"` are"),
             (json!({ "code": "x" }), "`code` is `x`, which is not supported; only without it"),
-            (json!({ "widht": 3 }), "`widht` is `3`, and what that would change is not known here (is it `width`?)"),
+            (
+                json!({ "widht": 3 }),
+                "`widht` is `3`, and what that would change is not known here (is it `width`?)",
+            ),
             (json!({ "zzzzzzzzzz": vec!["long"; 40] }), "…`, and"),
         ] {
             let error = check(entries).unwrap_err();

@@ -70,15 +70,45 @@ pub(super) const REQUEST: &[Field] = &[
     field("stream_options", BOTH, Heeded, "see below"),
     field("logprobs", BOTH, If(asks_for_drawn), "in a chat `true`, else `0`: of the drawn tokens"),
     field("top_logprobs", CHAT, Only(&["0"]), ""),
-    field("tools", CHAT, If(are_functions), "functions, told to the template; what the policy calls stands in its text"),
-    field("tool_choice", CHAT, Only(&["\"auto\"", "\"none\""]), "it is not made to call, nor kept from it"),
-    field("parallel_tool_calls", CHAT, If(or_no_tools), "`false` is only for requests without tools"),
+    field(
+        "tools",
+        CHAT,
+        If(are_functions),
+        "functions, told to the template; what the policy calls stands in its text",
+    ),
+    field(
+        "tool_choice",
+        CHAT,
+        Only(&["\"auto\"", "\"none\""]),
+        "it is not made to call, nor kept from it",
+    ),
+    field(
+        "parallel_tool_calls",
+        CHAT,
+        If(or_no_tools),
+        "`false` is only for requests without tools",
+    ),
     field("documents", CHAT, Heeded, "told to the template"),
-    field("chat_template_kwargs", CHAT, Heeded, "variables of the template, such as `enable_thinking`"),
+    field(
+        "chat_template_kwargs",
+        CHAT,
+        Heeded,
+        "variables of the template, such as `enable_thinking`",
+    ),
     field("add_generation_prompt", CHAT, Heeded, ""),
-    field("add_special_tokens", BOTH, Heeded, "what the tokenizer begins a text with; `false` in a chat, whose template says it, else `true`"),
+    field(
+        "add_special_tokens",
+        BOTH,
+        Heeded,
+        "what the tokenizer begins a text with; `false` in a chat, whose template says it, else `true`",
+    ),
     field("return_token_ids", BOTH, Heeded, "vLLM's: ids of prompt and answer"),
-    field("return_tokens_as_token_ids", BOTH, Heeded, "vLLM's: tokens of log-probabilities as `token_id:7`"),
+    field(
+        "return_tokens_as_token_ids",
+        BOTH,
+        Heeded,
+        "vLLM's: tokens of log-probabilities as `token_id:7`",
+    ),
     // Of OpenAI.
     field("audio", CHAT, Only(&[]), ""),
     field("best_of", TEXT, If(is_n), "as many as `n`"),
@@ -95,7 +125,12 @@ pub(super) const REQUEST: &[Field] = &[
     field("prompt_cache_key", CHAT, Nothing, "what was read before is found by itself"),
     field("prompt_cache_options", CHAT, Nothing, ""),
     field("prompt_cache_retention", CHAT, Nothing, ""),
-    field("reasoning_effort", CHAT, Only(&[]), "say it in `chat_template_kwargs`, if the template reads it"),
+    field(
+        "reasoning_effort",
+        CHAT,
+        Only(&[]),
+        "say it in `chat_template_kwargs`, if the template reads it",
+    ),
     field("response_format", BOTH, Only(&["{\"type\":\"text\"}"]), ""),
     field("safety_identifier", CHAT, Nothing, ""),
     field("service_tier", BOTH, Nothing, ""),
@@ -163,10 +198,25 @@ const ASSISTANT: &[&str] = &["assistant"];
 
 /// The fields of a message, by its role.
 pub(super) const MESSAGE: &[Field] = &[
-    field("role", BOTH, Heeded, "`system` (or `developer`, which is the same), `user`, `assistant`, `tool`"),
-    field("content", BOTH, Heeded, "a text, or a list of parts, which are put together as they stand; may be left out of an assistant's"),
+    field(
+        "role",
+        BOTH,
+        Heeded,
+        "`system` (or `developer`, which is the same), `user`, `assistant`, `tool`",
+    ),
+    field(
+        "content",
+        BOTH,
+        Heeded,
+        "a text, or a list of parts, which are put together as they stand; may be left out of an assistant's",
+    ),
     field("name", BOTH, Heeded, "refused where the template does not show it, but for a tool's"),
-    field("tool_calls", ASSISTANT, Heeded, "`function` calls; refused where the template does not show them"),
+    field(
+        "tool_calls",
+        ASSISTANT,
+        Heeded,
+        "`function` calls; refused where the template does not show them",
+    ),
     field("tool_call_id", &["tool"], Heeded, "told to the template"),
     field("reasoning_content", ASSISTANT, Heeded, "told to a template that reads it"),
     field("reasoning", ASSISTANT, Heeded, "the same"),
@@ -188,7 +238,12 @@ pub(super) const PART: &[Field] = &[
 pub(super) const CALL: &[Field] = &[
     field("id", BOTH, Heeded, "told to the template"),
     field("type", BOTH, Only(&["\"function\""]), ""),
-    field("function", BOTH, Heeded, "`name`, and `arguments` as JSON in a text, which the template is told as an object"),
+    field(
+        "function",
+        BOTH,
+        Heeded,
+        "`name`, and `arguments` as JSON in a text, which the template is told as an object",
+    ),
     field("index", BOTH, Nothing, ""),
 ];
 
@@ -248,7 +303,12 @@ impl Field {
         self.of.is_empty() || self.of.contains(&kind)
     }
 
-    fn check(&self, value: &Value, object: &Map<String, Value>, place: &str) -> Result<(), Refused> {
+    fn check(
+        &self,
+        value: &Value,
+        object: &Map<String, Value>,
+        place: &str,
+    ) -> Result<(), Refused> {
         let name = self.name;
         let advice = match (self.does, self.note) {
             (Heeded | Nothing, _) => return Ok(()),
@@ -257,7 +317,8 @@ impl Field {
             (_, "") => "leave it out".to_owned(),
             (_, note) => format!("leave it out ({note})"),
         };
-        let message = format!("`{place}{name}` is `{}`, which is not supported; {advice}", shown(value));
+        let message =
+            format!("`{place}{name}` is `{}`, which is not supported; {advice}", shown(value));
         Err(Refused::field(name, message))
     }
 }
@@ -276,7 +337,8 @@ pub(super) fn check(
             None => {
                 let known = fields.iter().filter(|field| field.is_of(kind)).map(|field| field.name);
                 let meant = suggestion(name, known.collect::<Vec<_>>());
-                let hint = if meant.starts_with("; did") { meant } else { "; leave it out".to_owned() };
+                let hint =
+                    if meant.starts_with("; did") { meant } else { "; leave it out".to_owned() };
                 let name = name.escape_debug();
                 let message = format!("there is no field `{place}{name}` in {noun}{hint}");
                 return Err(Refused::field(&name.to_string(), message));

@@ -20,9 +20,7 @@ pub(super) fn read(index: usize, message: &Value) -> Result<Value, Refused> {
             let other = other.map_or("missing".to_owned(), |role| role.escape_debug().to_string());
             return Err(Refused::field(
                 "role",
-                format!(
-                    "`{place}role` is `{other}`; there are system, user, assistant and tool"
-                ),
+                format!("`{place}role` is `{other}`; there are system, user, assistant and tool"),
             ));
         }
     };
@@ -86,10 +84,13 @@ fn part_text<'v>(part: &'v Value, place: &str) -> Result<&'v str, Refused> {
 }
 
 fn calls_of(calls: &Value, place: &str) -> Result<Vec<Value>, Refused> {
-    let list = calls.as_array().ok_or_else(|| {
-        Refused::field("tool_calls", format!("`{place}tool_calls` is no list"))
-    })?;
-    list.iter().enumerate().map(|(index, call)| call_of(call, &format!("{place}tool_calls[{index}]"))).collect()
+    let list = calls
+        .as_array()
+        .ok_or_else(|| Refused::field("tool_calls", format!("`{place}tool_calls` is no list")))?;
+    list.iter()
+        .enumerate()
+        .map(|(index, call)| call_of(call, &format!("{place}tool_calls[{index}]")))
+        .collect()
 }
 
 /// A call, with its arguments as an object: so templates read them.
@@ -99,9 +100,7 @@ fn call_of(call: &Value, place: &str) -> Result<Value, Refused> {
     let function = call.get("function").unwrap_or(&Value::Null);
     let function = object(function, &format!("{place}.function"))?;
     fields::check(FUNCTION, ("call", "a call"), function, &format!("{place}.function."))?;
-    let refuse = |reason: &str| {
-        Refused::field("tool_calls", format!("`{place}.function.{reason}"))
-    };
+    let refuse = |reason: &str| Refused::field("tool_calls", format!("`{place}.function.{reason}"));
     let name = function.get("name").and_then(Value::as_str);
     let name = name.ok_or_else(|| refuse("name` is missing"))?;
     let arguments = match function.get("arguments").unwrap_or(&Value::Null) {

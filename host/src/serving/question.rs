@@ -111,9 +111,10 @@ impl Request {
 
     fn get<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Refused> {
         let read = |value: &Value| T::deserialize(value);
-        self.value(name).map(read).transpose().map_err(|error| {
-            Refused::field(name, format!("`{name}` cannot be read: {error}"))
-        })
+        self.value(name)
+            .map(read)
+            .transpose()
+            .map_err(|error| Refused::field(name, format!("`{name}` cannot be read: {error}")))
     }
 
     fn is_true(&self, name: &str) -> Result<bool, Refused> {

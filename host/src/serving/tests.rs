@@ -6,8 +6,8 @@ use std::sync::mpsc::channel;
 
 use serde_json::{Map, json};
 
-use super::*;
 use super::desk::Ticket;
+use super::*;
 use crate::config::PolicyConfig;
 use crate::policy::Device;
 use crate::seed::Seed;
@@ -15,10 +15,46 @@ use crate::trajectory::StopReason;
 
 /// Tokens beside the special ones: letters, parts of letters, and words.
 const PIECES: [&[u8]; 40] = [
-    b"e", b"t", b"h", b"a", b"n", b"i", b"r", b" ", b"\n", b"0", b"x", b"y", b"\xc3", b"\xa9",
-    b"\xe2", b"\x82", b"\xac", b"\xf0", b"\x9f", b"\x98", b"\x80", b"\xef", b"\xbf", b"\xbd",
-    b"th", b"the", b" a", b" the", b"in", b"er", b"ene", b"an", b"\xc3\xa9", b"\xe2\x82",
-    b"\xe2\x82\xac", b"\xf0\x9f", b"\x98\x80", b"n e", b"ent", b"re",
+    b"e",
+    b"t",
+    b"h",
+    b"a",
+    b"n",
+    b"i",
+    b"r",
+    b" ",
+    b"\n",
+    b"0",
+    b"x",
+    b"y",
+    b"\xc3",
+    b"\xa9",
+    b"\xe2",
+    b"\x82",
+    b"\xac",
+    b"\xf0",
+    b"\x9f",
+    b"\x98",
+    b"\x80",
+    b"\xef",
+    b"\xbf",
+    b"\xbd",
+    b"th",
+    b"the",
+    b" a",
+    b" the",
+    b"in",
+    b"er",
+    b"ene",
+    b"an",
+    b"\xc3\xa9",
+    b"\xe2\x82",
+    b"\xe2\x82\xac",
+    b"\xf0\x9f",
+    b"\x98\x80",
+    b"n e",
+    b"ent",
+    b"re",
 ];
 /// The template: it shows all that a message may have.
 const TEMPLATE: &str = "{% if tools %}{{ tools | length }}{% endif %}{{ documents }}{{ effort }}{% for m in messages %}{{ m.role }} {{ m.name }} {{ m.content }} {{ m.reasoning_content }}{{ m.reasoning }}{% for c in m.tool_calls or [] %}{{ c.function.name }} {{ c.function.arguments | tojson }}{% endfor %}\n{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}";
@@ -168,8 +204,22 @@ fn pick<T: Clone>(seed: Seed, of: &[T]) -> T {
 /// A request that nobody has thought of.
 fn drawn(seed: Seed, form: Form) -> Value {
     let stops = [
-        "e", "th", "the", "é", " a", "ne", "€", "er", "\u{fffd}", "ene", "e\n", "the é", "n en",
-        "😀", "x\u{fffd}", "never said",
+        "e",
+        "th",
+        "the",
+        "é",
+        " a",
+        "ne",
+        "€",
+        "er",
+        "\u{fffd}",
+        "ene",
+        "e\n",
+        "the é",
+        "n en",
+        "😀",
+        "x\u{fffd}",
+        "never said",
     ];
     let is_so = |what: &str| seed.named(what).unit() < 0.5;
     let stop: Vec<&str> = (0..pick(seed.named("stops"), &[0, 1, 1, 2, 4]))
@@ -216,7 +266,8 @@ fn a_thousand_streams_add_up_to_the_answers_in_one_piece() {
         parted += completions.iter().filter(|one| one.text.contains('\u{fffd}')).count();
         let (news, heard) = channel();
         recorded.into_iter().for_each(|one| news.send(one).unwrap());
-        let events = Events::new((read(), "tiny".to_owned(), about), wording.clone(), heard, Some(ticket));
+        let events =
+            Events::new((read(), "tiny".to_owned(), about), wording.clone(), heard, Some(ticket));
         let events: Vec<String> = events.collect();
         assert_eq!(events.last().map(String::as_str), Some("[DONE]"));
         let events: Vec<Value> = events[..events.len() - 1]
@@ -274,7 +325,10 @@ fn a_model_can_be_looked_at_by_its_name() {
     }
     let (status, said) = answer(&api, "/v1/models/other", None);
     let error = &said["error"];
-    assert_eq!((status, &error["code"], &error["param"]), (404, &json!("model_not_found"), &json!("model")));
+    assert_eq!(
+        (status, &error["code"], &error["param"]),
+        (404, &json!("model_not_found"), &json!("model"))
+    );
     assert!(error["message"].as_str().unwrap().contains("`a/b c`"), "{error}");
 }
 

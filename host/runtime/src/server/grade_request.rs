@@ -223,8 +223,17 @@ mod tests {
     #[test]
     fn null_is_as_good_as_nothing() {
         for field in [
-            "problem", "function", "programs", "completions", "extract", "language", "compare",
-            "fuel", "timeout_ms", "memory_mib", "all_tests",
+            "problem",
+            "function",
+            "programs",
+            "completions",
+            "extract",
+            "language",
+            "compare",
+            "fuel",
+            "timeout_ms",
+            "memory_mib",
+            "all_tests",
         ] {
             let body = |more: &str| parse(&format!("{{{TESTS}, \"program\": \"a\"{more}}}"));
             let (plain, none) = (body("").unwrap(), body(&format!(", \"{field}\": null")));

@@ -271,7 +271,13 @@ mod tests {
             ("fan_in_fan_out", vec![json!(false)], json!(true)),
             (
                 "init_lora_weights",
-                vec![json!(true), json!(false), json!("gaussian"), json!("eva"), json!("orthogonal")],
+                vec![
+                    json!(true),
+                    json!(false),
+                    json!("gaussian"),
+                    json!("eva"),
+                    json!("orthogonal"),
+                ],
                 json!("pissa"),
             ),
             ("init_lora_weights", vec![], json!("pissa_niter_4")),

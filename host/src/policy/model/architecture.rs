@@ -165,9 +165,10 @@ impl ModelConfig {
         // Families that have no such list must not be told otherwise by it.
         for (layer, kind) in entries.texts("layer_types")?.iter().enumerate() {
             let known = ["full_attention", "sliding_attention"].contains(&kind.as_str());
-            let windowed = self.windows.as_ref().is_some_and(|windows| {
-                windows.layers.get(layer).copied().unwrap_or_default()
-            });
+            let windowed = self
+                .windows
+                .as_ref()
+                .is_some_and(|windows| windows.layers.get(layer).copied().unwrap_or_default());
             if !known || windowed != (kind == "sliding_attention") {
                 return Err(format!(
                     "`layer_types` says `{kind}` of layer {layer}, but in this family and with this \

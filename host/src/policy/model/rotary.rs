@@ -56,9 +56,11 @@ impl RotaryEmbedding {
         let newer = config.object("rope_parameters", "rope_parameters.")?;
         let rope = match (scaling(config)?, newer) {
             (Some(older), Some(newer)) if !newer.repeats(&older) => {
-                return Err("`rope_scaling` and `rope_parameters` say different things; keep one of \
+                return Err(
+                    "`rope_scaling` and `rope_parameters` say different things; keep one of \
                             them"
-                    .to_owned());
+                        .to_owned(),
+                );
             }
             (older, newer) => newer.or(older),
         };

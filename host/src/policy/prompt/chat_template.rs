@@ -108,9 +108,7 @@ impl ChatTemplate {
         messages: &[Message],
         options: &ChatOptions,
     ) -> Result<String, PolicyError> {
-        let message = |message: &Message| {
-            serde_json::json!({ "role": message.author.name(), "content": message.text })
-        };
+        let message = |message: &Message| serde_json::json!({ "role": message.author.name(), "content": message.text });
         let conversation = Conversation {
             messages: messages.iter().map(message).collect(),
             tools: Vec::new(),

@@ -197,8 +197,7 @@ mod tests {
             (json!({ "made_up": 3 }), "`made_up` is `3`"),
         ] {
             let folder = tempfile::tempdir().unwrap();
-            std::fs::write(folder.path().join("generation_config.json"), file.to_string())
-                .unwrap();
+            std::fs::write(folder.path().join("generation_config.json"), file.to_string()).unwrap();
             let error = GenerationConfig::load(folder.path(), &config()).unwrap_err().to_string();
             assert!(error.contains("generation_config.json"), "{error}");
             assert!(error.contains(expected), "{error}");

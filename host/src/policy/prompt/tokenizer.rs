@@ -256,10 +256,7 @@ impl Tokenizer {
 
 /// Special tokens that are named and in the vocabulary, but not among the added ones, which they
 /// have to be for their text to be taken as one token.
-fn unlisted(
-    inner: &tokenizers::Tokenizer,
-    settings: &Settings,
-) -> Result<Vec<AddedToken>, String> {
+fn unlisted(inner: &tokenizers::Tokenizer, settings: &Settings) -> Result<Vec<AddedToken>, String> {
     let known = inner.get_added_tokens_decoder();
     let is_unlisted = |token: &AddedToken| {
         let is_listed = known.values().any(|known| known.content == token.content);
@@ -269,12 +266,7 @@ fn unlisted(
 }
 
 /// A token must have the number that a file gives it: it is that of its weights.
-fn check_id(
-    inner: &tokenizers::Tokenizer,
-    file: &str,
-    token: &str,
-    id: u32,
-) -> Result<(), String> {
+fn check_id(inner: &tokenizers::Tokenizer, file: &str, token: &str, id: u32) -> Result<(), String> {
     match inner.token_to_id(token) {
         Some(own) if own != id => Err(format!(
             "`{file}` says that {token:?} is token {id}, but it comes to be token {own}; the \

@@ -24,7 +24,11 @@ const ROWS: &[Row] = &[
     ("best_of", &["1"], &["2", "0"]),
     ("cache_salt", &["\"x\""], &[]),
     ("chat_template", &[], &["\"{{ messages }}\""]),
-    ("chat_template_kwargs", &["{}", r#"{"effort":"low"}"#, r#"{"enable_thinking":false}"#], &["1", r#"{"unread":1}"#, r#"{"enable_thinking":true}"#, r#"{"messages":[]}"#]),
+    (
+        "chat_template_kwargs",
+        &["{}", r#"{"effort":"low"}"#, r#"{"enable_thinking":false}"#],
+        &["1", r#"{"unread":1}"#, r#"{"enable_thinking":true}"#, r#"{"messages":[]}"#],
+    ),
     ("continue_final_message", &["false"], &["true"]),
     ("custom_logit_processor", &[], &["\"x\""]),
     ("custom_params", &["{}"], &[r#"{"a":1}"#]),
@@ -90,15 +94,41 @@ const ROWS: &[Row] = &[
     ("stop_token_ids", &["[]"], &["[4]"]),
     ("store", &["true", "false"], &[]),
     ("stream", &["true", "false"], &["\"x\""]),
-    ("stream_options", &["{}", r#"{"include_usage":true}"#, r#"{"include_usage":null,"include_obfuscation":false,"continuous_usage_stats":false}"#], &["true", r#"{"include_usage":1}"#, r#"{"continuous_usage_stats":true}"#, r#"{"made_up":1}"#]),
+    (
+        "stream_options",
+        &[
+            "{}",
+            r#"{"include_usage":true}"#,
+            r#"{"include_usage":null,"include_obfuscation":false,"continuous_usage_stats":false}"#,
+        ],
+        &[
+            "true",
+            r#"{"include_usage":1}"#,
+            r#"{"continuous_usage_stats":true}"#,
+            r#"{"made_up":1}"#,
+        ],
+    ),
     ("stream_reasoning", &["true", "false"], &[]),
     ("structural_tag", &[], &["{}"]),
     ("structured_outputs", &[], &["{}"]),
     ("suffix", &["\"\""], &["\"x\""]),
     ("temperature", &["0", "0.7"], &["\"x\""]),
     ("thinking_token_budget", &[], &["5"]),
-    ("tool_choice", &["\"auto\"", "\"none\""], &["\"required\"", r#"{"type":"function","function":{"name":"look"}}"#]),
-    ("tools", &["[]", r#"[{"type":"function","function":{"name":"look","parameters":{}}}]"#], &["\"x\"", "[3]", r#"[{"type":"custom","custom":{"name":"x"}}]"#, r#"[{"type":"function","function":{"name":"look","strict":true}}]"#]),
+    (
+        "tool_choice",
+        &["\"auto\"", "\"none\""],
+        &["\"required\"", r#"{"type":"function","function":{"name":"look"}}"#],
+    ),
+    (
+        "tools",
+        &["[]", r#"[{"type":"function","function":{"name":"look","parameters":{}}}]"#],
+        &[
+            "\"x\"",
+            "[3]",
+            r#"[{"type":"custom","custom":{"name":"x"}}]"#,
+            r#"[{"type":"function","function":{"name":"look","strict":true}}]"#,
+        ],
+    ),
     ("top_k", &["-1", "0", "5"], &["-2", "\"x\"", "1.5"]),
     ("top_logprobs", &["0"], &["1"]),
     ("top_p", &["1", "0.9"], &["\"x\""]),
@@ -115,7 +145,12 @@ const BY_FORM: &[(Form, &str, &[&str], &[&str])] = &[
     (Form::Chat, "logprobs", &["true", "false"], &["0", "2"]),
     (Form::Text, "logprobs", &["0"], &["1", "5", "true"]),
     (Form::Chat, "messages", &[r#"[{"role":"user","content":"the"}]"#], &["1", "[]", "[1]"]),
-    (Form::Text, "prompt", &["\"the\"", "[4,5]", "[\"the\",\"an\"]", "[[4,5],[6]]"], &["1", "[\"the\",4]", "{}"]),
+    (
+        Form::Text,
+        "prompt",
+        &["\"the\"", "[4,5]", "[\"the\",\"an\"]", "[[4,5],[6]]"],
+        &["1", "[\"the\",4]", "{}"],
+    ),
 ];
 
 fn base(form: Form) -> Map<String, Value> {
@@ -126,15 +161,30 @@ fn base(form: Form) -> Map<String, Value> {
     asked.as_object().unwrap().clone()
 }
 
-fn read(form: Form, asked: &Map<String, Value>, models: &[Arc<Model>]) -> Result<Question, Refused> {
+fn read(
+    form: Form,
+    asked: &Map<String, Value>,
+    models: &[Arc<Model>],
+) -> Result<Question, Refused> {
     Question::read(form, serde_json::to_string(asked).unwrap().as_bytes(), models)
 }
 
 /// What the engine is asked, in words.
 fn said(question: &Question) -> String {
-    let Question { prompts, sampling, seeds, streams, tells_usage, wants_logprobs, wants_ids, names_ids, .. } =
-        question;
-    format!("{prompts:?} {sampling:?} {seeds:?} {streams} {tells_usage} {wants_logprobs} {wants_ids} {names_ids}")
+    let Question {
+        prompts,
+        sampling,
+        seeds,
+        streams,
+        tells_usage,
+        wants_logprobs,
+        wants_ids,
+        names_ids,
+        ..
+    } = question;
+    format!(
+        "{prompts:?} {sampling:?} {seeds:?} {streams} {tells_usage} {wants_logprobs} {wants_ids} {names_ids}"
+    )
 }
 
 fn try_field(api: &PolicyApi, form: Form, (name, fine, refused): Row) {
@@ -167,7 +217,8 @@ fn try_field(api: &PolicyApi, form: Form, (name, fine, refused): Row) {
 fn every_field_is_heeded_or_without_effect_or_refused_and_null_is_none() {
     let api = api();
     let mut tried: BTreeSet<(&str, &str)> = BTreeSet::new();
-    let by_form = BY_FORM.iter().map(|(form, name, fine, refused)| (*form, (*name, *fine, *refused)));
+    let by_form =
+        BY_FORM.iter().map(|(form, name, fine, refused)| (*form, (*name, *fine, *refused)));
     let all = [Form::Chat, Form::Text].into_iter();
     let rows = all.flat_map(|form| ROWS.iter().map(move |row| (form, *row))).chain(by_form);
     for (form, row) in rows {
@@ -189,8 +240,16 @@ fn a_field_that_is_none_is_refused_by_its_name() {
     let api = api();
     let models = api.models();
     for (form, name, expected) in [
-        (Form::Chat, "made_up", "there is no field `made_up` in a request for a chat; leave it out"),
-        (Form::Text, "made_up", "there is no field `made_up` in a request for a completion; leave it out"),
+        (
+            Form::Chat,
+            "made_up",
+            "there is no field `made_up` in a request for a chat; leave it out",
+        ),
+        (
+            Form::Text,
+            "made_up",
+            "there is no field `made_up` in a request for a completion; leave it out",
+        ),
         (Form::Chat, "temprature", "did you mean `temperature`?"),
         (Form::Chat, "prompt", "no field `prompt` in a request for a chat"),
         (Form::Text, "messages", "no field `messages` in a request for a completion"),
@@ -212,7 +271,11 @@ fn fields_that_depend_on_each_other_are_looked_at_together() {
     let api = api();
     let models = api.models();
     for (form, asked, expected) in [
-        (Form::Chat, json!({ "tools": [serde_json::from_str::<Value>(TOOL).unwrap()], "parallel_tool_calls": false }), "parallel_tool_calls"),
+        (
+            Form::Chat,
+            json!({ "tools": [serde_json::from_str::<Value>(TOOL).unwrap()], "parallel_tool_calls": false }),
+            "parallel_tool_calls",
+        ),
         (Form::Chat, json!({ "max_tokens": 3, "max_completion_tokens": 4 }), "max_tokens"),
         (Form::Text, json!({ "n": 2, "best_of": 3 }), "best_of"),
     ] {
@@ -222,7 +285,12 @@ fn fields_that_depend_on_each_other_are_looked_at_together() {
         assert_eq!(error["error"]["param"], expected);
     }
     let mut same = base(Form::Text);
-    same.extend(json!({ "n": 2, "best_of": 2, "max_tokens": 3, "max_completion_tokens": null }).as_object().unwrap().clone());
+    same.extend(
+        json!({ "n": 2, "best_of": 2, "max_tokens": 3, "max_completion_tokens": null })
+            .as_object()
+            .unwrap()
+            .clone(),
+    );
     assert_eq!(read(Form::Text, &same, &models).err(), None);
 }
 
@@ -231,26 +299,81 @@ fn fields_that_depend_on_each_other_are_looked_at_together() {
 fn every_field_of_a_message_is_heeded_or_refused() {
     let api = api();
     let models = api.models();
-    let call = r#"{"id":"c","type":"function","function":{"name":"look","arguments":"{\"at\":\"it\"}"}}"#;
+    let call =
+        r#"{"id":"c","type":"function","function":{"name":"look","arguments":"{\"at\":\"it\"}"}}"#;
     let calls = |change: &str, to: &str| format!("[{}]", call.replacen(change, to, 1));
     for (role, name, fine, refused) in [
         ("system", "content", vec!["\"the\"".to_owned()], vec!["null".to_owned(), "3".to_owned()]),
         ("developer", "content", vec!["\"the\"".to_owned()], vec![]),
-        ("user", "content", vec![r#"[{"type":"text","text":"a"},{"type":"text","text":"n"}]"#.to_owned(), r#"[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}]"#.to_owned()],
-            vec![r#"[{"type":"image_url","image_url":{"url":"x"}}]"#.to_owned(), r#"[{"type":"input_audio","input_audio":{}}]"#.to_owned(), r#"[{"type":"refusal","refusal":"no"}]"#.to_owned(), r#"[{"type":"text"}]"#.to_owned(), r#"[{"type":"text","text":"a","made_up":1}]"#.to_owned(), "[3]".to_owned()]),
+        (
+            "user",
+            "content",
+            vec![
+                r#"[{"type":"text","text":"a"},{"type":"text","text":"n"}]"#.to_owned(),
+                r#"[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}]"#.to_owned(),
+            ],
+            vec![
+                r#"[{"type":"image_url","image_url":{"url":"x"}}]"#.to_owned(),
+                r#"[{"type":"input_audio","input_audio":{}}]"#.to_owned(),
+                r#"[{"type":"refusal","refusal":"no"}]"#.to_owned(),
+                r#"[{"type":"text"}]"#.to_owned(),
+                r#"[{"type":"text","text":"a","made_up":1}]"#.to_owned(),
+                "[3]".to_owned(),
+            ],
+        ),
         ("user", "name", vec!["\"ann\"".to_owned(), "null".to_owned()], vec!["3".to_owned()]),
         ("user", "tool_calls", vec!["null".to_owned()], vec![calls("", "")]),
         ("user", "made_up", vec!["null".to_owned()], vec!["1".to_owned()]),
-        ("user", "role", vec![], vec!["\"function\"".to_owned(), "3".to_owned(), "null".to_owned()]),
+        (
+            "user",
+            "role",
+            vec![],
+            vec!["\"function\"".to_owned(), "3".to_owned(), "null".to_owned()],
+        ),
         ("assistant", "content", vec!["null".to_owned(), "\"\"".to_owned()], vec!["3".to_owned()]),
-        ("assistant", "tool_calls", vec![calls("", ""), "[]".to_owned(), "null".to_owned(), calls(r#""{\"at\":\"it\"}""#, r#"{"at":"it"}"#), calls(r#""{\"at\":\"it\"}""#, "null"), calls(r#""id""#, r#""index":0,"id""#)],
-            vec!["3".to_owned(), "[3]".to_owned(), calls(r#"{\"at\""#, r#"{at\""#), calls(r#""{\"at\":\"it\"}""#, "\"[1]\""), calls("function", "custom"), calls(r#""name":"look","#, ""), calls(r#""id""#, r#""made_up":1,"id""#), calls(r#""name""#, r#""strict":true,"name""#)]),
+        (
+            "assistant",
+            "tool_calls",
+            vec![
+                calls("", ""),
+                "[]".to_owned(),
+                "null".to_owned(),
+                calls(r#""{\"at\":\"it\"}""#, r#"{"at":"it"}"#),
+                calls(r#""{\"at\":\"it\"}""#, "null"),
+                calls(r#""id""#, r#""index":0,"id""#),
+            ],
+            vec![
+                "3".to_owned(),
+                "[3]".to_owned(),
+                calls(r#"{\"at\""#, r#"{at\""#),
+                calls(r#""{\"at\":\"it\"}""#, "\"[1]\""),
+                calls("function", "custom"),
+                calls(r#""name":"look","#, ""),
+                calls(r#""id""#, r#""made_up":1,"id""#),
+                calls(r#""name""#, r#""strict":true,"name""#),
+            ],
+        ),
         ("assistant", "reasoning_content", vec!["\"so\"".to_owned()], vec!["3".to_owned()]),
         ("assistant", "reasoning", vec!["\"so\"".to_owned()], vec!["3".to_owned()]),
-        ("assistant", "refusal", vec!["null".to_owned(), "\"\"".to_owned()], vec!["\"no\"".to_owned()]),
+        (
+            "assistant",
+            "refusal",
+            vec!["null".to_owned(), "\"\"".to_owned()],
+            vec!["\"no\"".to_owned()],
+        ),
         ("assistant", "audio", vec!["null".to_owned()], vec![r#"{"id":"x"}"#.to_owned()]),
-        ("assistant", "function_call", vec!["null".to_owned()], vec![r#"{"name":"look","arguments":""}"#.to_owned()]),
-        ("assistant", "annotations", vec!["[]".to_owned()], vec![r#"[{"type":"url_citation"}]"#.to_owned()]),
+        (
+            "assistant",
+            "function_call",
+            vec!["null".to_owned()],
+            vec![r#"{"name":"look","arguments":""}"#.to_owned()],
+        ),
+        (
+            "assistant",
+            "annotations",
+            vec!["[]".to_owned()],
+            vec![r#"[{"type":"url_citation"}]"#.to_owned()],
+        ),
         ("tool", "tool_call_id", vec!["\"c\"".to_owned()], vec!["3".to_owned()]),
         ("tool", "name", vec!["\"look\"".to_owned()], vec!["3".to_owned()]),
         ("user", "tool_call_id", vec!["null".to_owned()], vec!["\"c\"".to_owned()]),

@@ -92,7 +92,9 @@ fn each_family_has_its_own_parts() {
     assert_eq!(parts(&read("llama", biased.clone()).unwrap()), [false, true, true, true]);
     assert_eq!(parts(&read("smollm3", biased.clone()).unwrap()), [false, true, true, true]);
     assert_eq!(parts(&read("mistral", json!({})).unwrap()), [false; 4]);
-    for (family, entries) in [("qwen3", biased), ("qwen2", attention.clone()), ("mistral", attention)] {
+    for (family, entries) in
+        [("qwen3", biased), ("qwen2", attention.clone()), ("mistral", attention)]
+    {
         assert!(read(family, entries).unwrap_err().contains("_bias` is `true`"), "{family}");
     }
 }

@@ -37,7 +37,8 @@ fn what_changes_nothing_may_be_said_in_any_family() {
 #[test]
 fn what_would_change_something_is_refused_but_where_it_changes_nothing() {
     for family in FAMILIES {
-        let heeded = keys(ModelFamily::ALL.into_iter().find(|known| known.model_type() == family).unwrap());
+        let heeded =
+            keys(ModelFamily::ALL.into_iter().find(|known| known.model_type() == family).unwrap());
         for (key, neutral) in FIXED {
             if heeded.heeded.iter().any(|list| list.contains(key)) {
                 continue;
@@ -117,7 +118,10 @@ fn a_key_that_a_family_reads_is_really_read() {
 fn a_key_that_nobody_knows_is_refused_by_its_name_and_value() {
     for family in FAMILIES {
         let error = read(family, "made_up", json!({ "z": 1 })).unwrap_err();
-        assert!(error.contains("`made_up` is `{\"z\":1}`") && error.contains("remove the key"), "{error}");
+        assert!(
+            error.contains("`made_up` is `{\"z\":1}`") && error.contains("remove the key"),
+            "{error}"
+        );
     }
     let error = read("qwen3", "attention_biass", json!(true)).unwrap_err();
     assert!(error.contains("is it `attention_bias`?"), "{error}");
@@ -230,7 +234,8 @@ fn published_checkpoints_of_the_families_that_are_named_are_read() {
         "transformers_version": "4.50.0.dev0", "use_cache": true, "vocab_size": 262144,
     });
     let mut gemma3_270m = gemma3.clone();
-    let listed = (1..=26).map(|layer| if layer % 6 == 0 { "full_attention" } else { "sliding_attention" });
+    let listed =
+        (1..=26).map(|layer| if layer % 6 == 0 { "full_attention" } else { "sliding_attention" });
     gemma3_270m["layer_types"] = listed.collect();
     gemma3_270m["_sliding_window_pattern"] = json!(6);
     gemma3_270m["use_bidirectional_attention"] = json!(false);
@@ -245,9 +250,7 @@ fn published_checkpoints_of_the_families_that_are_named_are_read() {
         "sliding_window": null, "tie_word_embeddings": false, "torch_dtype": "bfloat16",
         "transformers_version": "4.42.0.dev0", "use_cache": true, "vocab_size": 32768,
     });
-    for file in
-        [qwen2, qwen3, qwen3_moe, llama3, smollm2, smollm3, gemma3, gemma3_270m, mistral]
-    {
+    for file in [qwen2, qwen3, qwen3_moe, llama3, smollm2, smollm3, gemma3, gemma3_270m, mistral] {
         let name = file["architectures"].to_string();
         let read = ModelConfig::read(file.as_object().unwrap().clone());
         assert_eq!(read.err(), None, "{name}");

@@ -102,8 +102,7 @@ fn byte_of(token: &str) -> Option<u8> {
 /// The byte that each letter stands for in byte-level vocabularies: printable ones of Latin-1 for
 /// themselves, the others in their order for the letters from 256 on.
 static LETTERS: LazyLock<HashMap<char, u8>> = LazyLock::new(|| {
-    let stands_for_itself =
-        |byte: u8| matches!(byte, b'!'..=b'~' | 0xa1..=0xac | 0xae..=0xff);
+    let stands_for_itself = |byte: u8| matches!(byte, b'!'..=b'~' | 0xa1..=0xac | 0xae..=0xff);
     let (own, others): (Vec<u8>, Vec<u8>) =
         (0..=u8::MAX).partition(|byte| stands_for_itself(*byte));
     let own = own.into_iter().map(|byte| (char::from(byte), byte));
