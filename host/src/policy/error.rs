@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::error::{Coded, ExitCode};
 use crate::storage::StorageError;
 
 /// Why a policy cannot be made, loaded, saved or asked.
@@ -129,6 +130,23 @@ impl PolicyError {
         match self {
             PolicyError::Storage(error) => PolicyError::Unreadable(error),
             other => other,
+        }
+    }
+
+    /// The code where a policy was loaded, and worked until something happened in the run.
+    pub fn code_in_a_run(&self) -> Option<ExitCode> {
+        match self {
+            PolicyError::Storage(error) => error.code(),
+            _ => Some(ExitCode::Run),
+        }
+    }
+}
+
+impl Coded for PolicyError {
+    fn code(&self) -> Option<ExitCode> {
+        match self {
+            PolicyError::Storage(error) => error.code(),
+            _ => Some(ExitCode::Policy),
         }
     }
 }

@@ -6,6 +6,7 @@ mod reach;
 mod reading;
 mod stage;
 mod texts;
+mod worth;
 
 use super::Scope;
 use super::environment::words_of;
@@ -88,7 +89,7 @@ struct Exchange {
 type Check = for<'e> fn(&Examination<'e>, &[Vec<Exchange>]) -> Checked;
 
 /// Every check of rehearsals, in the order in which they are reported.
-const CHECKS: [(&str, Check); 9] = [
+const CHECKS: [(&str, Check); 10] = [
     ("determinism", |it, rehearsals| it.check_determinism(rehearsals)),
     ("resume", |it, rehearsals| it.check_resume(rehearsals)),
     ("vocabulary", |it, rehearsals| it.check_vocabulary(rehearsals)),
@@ -97,6 +98,7 @@ const CHECKS: [(&str, Check); 9] = [
     ("turns", reach::check_turns),
     ("answers", reading::check),
     ("order", order::check),
+    ("worth", worth::check),
     ("settings", corners::check),
 ];
 

@@ -10,6 +10,7 @@ use super::bindings::exports::troupe::plugin::workflow::{Guest, GuestIndices};
 use super::component::Plugin;
 use super::error::PluginError;
 use super::failure::{Cause, Identity, PluginFailure};
+use super::grants::{Right, grant_flag};
 use super::instance::Instance;
 use super::kept::{Kept, Used};
 use super::preset::Presets;
@@ -71,6 +72,18 @@ impl WorkflowPlugin {
     /// The file that brings it.
     pub fn plugin(&self) -> &Plugin {
         &self.shared.plugin
+    }
+
+    /// What it says that it calls, and was not granted.
+    pub fn lacks(&self) -> Vec<Right> {
+        let rights = self.description().tools().filter_map(Right::for_tool);
+        rights.filter(|right| !self.plugin().granted().has(*right)).collect()
+    }
+
+    /// The flag that grants it [what it lacks](Self::lacks); nothing if it lacks nothing.
+    pub fn grant_flag(&self) -> Option<String> {
+        let lacks = self.lacks();
+        (!lacks.is_empty()).then(|| grant_flag(&self.plugin().stem(), &lacks))
     }
 
     /// The user's `[workflow]` table, checked and completed: from the preset that it names, and

@@ -5,8 +5,20 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::{CheckpointName, ConfigArgs};
+use crate::config::DeviceChoice;
 
 /// `host policy`.
+#[derive(Debug, Args)]
+pub struct PolicyArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: PolicyCommand,
+    /// Where tensors live: cpu, cuda or cuda:<index>; by default a GPU if there is one.
+    #[arg(long, global = true, env = "TROUPE_DEVICE", value_name = "DEVICE")]
+    pub device: Option<DeviceChoice>,
+}
+
+/// What `host policy` does.
 #[derive(Debug, Subcommand)]
 pub enum PolicyCommand {
     /// Make a small random policy whose words are the plugins' words.

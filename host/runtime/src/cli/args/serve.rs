@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
 
+use super::DeviceArg;
 use super::grant::GrantArg;
 use super::policy::DtypeName;
 use super::programs::LimitArgs;
@@ -109,6 +110,9 @@ pub struct ModelArgs {
     /// Type of the weights; by default the checkpoint's.
     #[arg(long, value_enum, conflicts_with_all = ["grader", "environment"])]
     pub dtype: Option<DtypeName>,
+    /// The device.
+    #[command(flatten)]
+    pub device: DeviceArg,
 }
 
 /// How requests are taken.
