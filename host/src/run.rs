@@ -57,6 +57,10 @@ pub struct Summary {
     pub seconds: f64,
     /// Episodes in which a plugin failed.
     pub void_episodes: usize,
+    /// Updates that moved a policy too far, so that they were taken back and made again at a
+    /// smaller learning rate, or given up.
+    #[serde(default)]
+    pub taken_back: usize,
 }
 
 /// A checkpoint that validation prefers to the last one.

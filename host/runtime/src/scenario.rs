@@ -138,11 +138,17 @@ pub struct Answer<'a> {
     pub text: &'a str,
     /// Whether it ended by itself.
     pub complete: bool,
+    /// Whether some of it was put there and not drawn.
+    pub forced: bool,
 }
 
 impl<'a> From<&'a Completion> for Answer<'a> {
     fn from(completion: &'a Completion) -> Self {
-        Answer { text: &completion.text, complete: completion.stop != StopReason::Length }
+        Answer {
+            text: &completion.text,
+            complete: completion.stop != StopReason::Length,
+            forced: !completion.forced.is_empty(),
+        }
     }
 }
 

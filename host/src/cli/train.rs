@@ -317,8 +317,12 @@ fn conclude(summary: &Summary, folder: &Path) {
     }
     report::table(&["test split", "solved (95 % interval)", "tasks"], &rows);
     report::line("");
+    let taken_back = match summary.taken_back {
+        0 => String::new(),
+        count => format!(", {count} updates taken back"),
+    };
     report::line(&format!(
-        "  {} steps in {}, {} void episodes",
+        "  {} steps in {}, {} void episodes{taken_back}",
         summary.steps,
         report::duration(summary.seconds),
         summary.void_episodes

@@ -45,10 +45,15 @@ pub struct Plan {
     pub gradients: u64,
     /// The optimizer's state: this process's share of it.
     pub optimizer: u64,
+    /// A copy of what is trained and of its optimizer's state, with which an update can be taken
+    /// back: in the CPU's memory.
+    pub kept: u64,
     /// Keys and values at most, in a rollout.
     pub cache: u64,
     /// What forward passes keep, at the peak of an update.
     pub activations: u64,
+    /// Whether policies are on a GPU.
+    pub gpu: bool,
     /// Whether activations are computed again.
     pub checkpointing: bool,
     /// Whether the optimizer's state is in the CPU's memory.
@@ -157,6 +162,12 @@ impl Plan {
                 4 * base.trained() + settings.threads * base.passing_gradients()
             }),
             optimizer: sum(&|base| base.optimizer()).div_ceil(machine.world),
+            kept: match train.max_movement > 0.0 {
+                true => peak(&|base| {
+                    base.number * base.trained() + base.optimizer().div_ceil(machine.world)
+                }),
+                false => 0,
+            },
             activations: peak(&|base| base.activations(&settings, machine.gpu)),
             cache: 0,
             cached: 0,
@@ -164,6 +175,7 @@ impl Plan {
             working: 0,
             examined: 0,
             compiled: peak(&|base| base.compiled(machine.gpu)),
+            gpu: machine.gpu,
             checkpointing: settings.checkpointing,
             offload: settings.offload,
             program: machine.program,
@@ -219,13 +231,15 @@ impl Plan {
     /// Bytes at the peak: rollouts and updates take turns.
     pub fn needed(&self) -> u64 {
         let rollout = self.packed + (self.cached + self.working).max(self.examined);
-        self.resting() + rollout.max(self.gradients + self.activations)
+        let kept = if self.gpu { 0 } else { self.kept };
+        self.resting() + rollout.max(self.gradients + self.activations + kept)
     }
 
     fn fits(&self, machine: &Machine) -> bool {
         let offloaded = if self.offload { self.optimizer + self.gradients } else { 0 };
+        let kept = if self.gpu { self.kept } else { 0 };
         let has_room = |bytes: u64, memory: Option<u64>| memory.is_none_or(|there| bytes <= there);
-        has_room(self.needed(), machine.memory) && has_room(offloaded, machine.host_memory)
+        has_room(self.needed(), machine.memory) && has_room(offloaded + kept, machine.host_memory)
     }
 
     /// The configuration with what this plan chose in the place of `auto`.
