@@ -27,6 +27,7 @@ use crate::imitation::{ImitationError, RecordingError};
 use crate::policy::{Device, PolicyError};
 use crate::publication::PublicationError;
 use crate::ranks::RanksError;
+use crate::rehearsal::RehearsalError;
 use crate::rollout::{RoleMapError, RolloutError};
 use crate::team::{Team, TeamError};
 use crate::trainer::{DoesNotFit, TrainerError};
@@ -34,7 +35,7 @@ use crate::training::TrainingError;
 use crate::truth::TruthError;
 
 /// The errors of this crate that say how the process ends.
-const KINDS: [Asked; 14] = [
+const KINDS: [Asked; 15] = [
     ask::<Alarm>,
     ask::<DoesNotFit>,
     ask::<FamilyError>,
@@ -43,6 +44,7 @@ const KINDS: [Asked; 14] = [
     ask::<PublicationError>,
     ask::<RanksError>,
     ask::<RecordingError>,
+    ask::<RehearsalError>,
     ask::<RoleMapError>,
     ask::<RolloutError>,
     ask::<TeamError>,

@@ -32,6 +32,7 @@ pub mod rollout;
 pub mod family;
 pub mod curriculum;
 pub mod team;
+pub mod rehearsal;
 pub mod evaluation;
 pub mod truth;
 pub mod trainer;

@@ -392,7 +392,12 @@ mod tests {
         let unknown = builds(&[], "a");
         assert_eq!((unknown.len(), &unknown[0]), (2, &Build::unknown("0.1.0")));
         let said = made_by(&["a"]).compare(&made_by(&["b"])).slight;
-        assert_eq!(said, ["the build of the host was 0.1.0 (commit a, program ff) and is 0.1.0 (commit b, program ff)"]);
+        assert_eq!(
+            said,
+            [
+                "the build of the host was 0.1.0 (commit a, program ff) and is 0.1.0 (commit b, program ff)"
+            ]
+        );
     }
 
     #[test]

@@ -195,7 +195,8 @@ fn architecture_md_maps_every_module() {
 
 #[test]
 fn every_error_that_says_its_exit_code_is_asked_for_it() {
-    let asked: String = sources().map(|source| fs::read_to_string(source.join("cli.rs")).unwrap()).concat();
+    let asked: String =
+        sources().map(|source| fs::read_to_string(source.join("cli.rs")).unwrap()).concat();
     let mut found = 0;
     for (source, module) in modules() {
         for (path, text) in files_of(&source, &module) {

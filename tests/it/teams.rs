@@ -396,7 +396,7 @@ fn a_workflow_that_runs_programs_says_how_that_is_granted() {
     let mut config = case("tool-planner", "", &[]).config();
     config.sandbox.grant.clear();
     let failure = scenario_of(&config, None).unwrap().begin(Split::Train, 0).err().unwrap();
-    assert!(failure.to_string().contains("--grant NAME=sandbox"), "{failure}");
+    assert!(failure.to_string().contains("`--grant tool-planner=sandbox`"), "{failure}");
 }
 
 #[test]

@@ -189,7 +189,8 @@ impl Scenario {
         let started = self.environment.start(&Task { split, seed, settings, seats, entry });
         let mut episode = started.map_err(|failure| entry::placed(failure, record.as_ref()))?;
         let roles: Arc<[Role]> = self.roles().into();
-        let session = self.workflow.start(&roles, &self.briefing(&mut *episode)?)?;
+        let session = self.workflow.start(&roles, &self.briefing(&mut *episode)?);
+        let session = session.map_err(|failure| tool::explained(&self.workflow, failure))?;
         Play::new(self, episode, session, Counts::default()).begin()
     }
 

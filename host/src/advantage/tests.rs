@@ -267,9 +267,32 @@ fn a_running_mean_follows_its_role_from_step_to_step() {
     assert_eq!(step("white", &[1.0, 0.0, 2.0]), [Some(1.0), Some(-0.5), Some(1.75)]);
     assert_eq!(step("black", &[-4.0]), [Some(-4.0)]);
     assert_eq!(step("white", &[1.125]), [Some(0.0)]);
-    assert_eq!(memory.means["black"], -2.0);
+    assert_eq!(memory.means["test/black"], -2.0);
     let kept = serde_json::to_string(&memory).unwrap();
     assert_eq!(serde_json::from_str::<Memory>(&kept).unwrap(), memory);
+}
+
+#[test]
+fn two_games_of_a_mixture_have_a_running_mean_for_each_role_of_theirs() {
+    let config =
+        AdvantageConfig { estimator: Estimator::Rae, decay: 0.5, ..AdvantageConfig::default() };
+    let mut memory = Memory::default();
+    let mut step = |worths: [f64; 2]| {
+        // One game pays ten, the other a tenth.
+        let mut samples = episodes("first", &worths);
+        samples[0].family = "loud".to_owned();
+        (samples[1].family, samples[1].task) = ("quiet".to_owned(), 1);
+        compare(&samples, &config, &mut memory, |_| true).credits.advantages
+    };
+    assert_eq!(step([10.0, 0.125]), [Some(10.0), Some(0.125)]);
+    // b is 5 and 0.0625; one for both would be 5.03.
+    assert_eq!(step([10.0, 0.125]), [Some(5.0), Some(0.0625)]);
+    // Who sets `same = ["role"]` has one for both.
+    let same = Some(vec![Same::Role]);
+    let config = AdvantageConfig { same, ..config };
+    let samples = episodes("first", &[4.0]);
+    compare(&samples, &config, &mut memory, |_| true);
+    assert_eq!(memory.means["first"], 2.0);
 }
 
 #[test]

@@ -34,7 +34,10 @@ fn an_error_ends_the_process_with_the_code_of_its_layer() {
         (TrainingError::Trainer(TrainerError::Storage(storage())).into(), Storage),
         (TrainingError::Policy(PolicyError::Storage(storage())).into(), Storage),
         (TrainingError::Storage(storage()).into(), Storage),
-        (TrainingError::Trainer(TrainerError::Policy(PolicyError::Storage(storage()))).into(), Storage),
+        (
+            TrainingError::Trainer(TrainerError::Policy(PolicyError::Storage(storage()))).into(),
+            Storage,
+        ),
         (TrainingError::Publication(PublicationError::Storage(storage())).into(), Storage),
         (ImitationError::Trainer(TrainerError::Storage(storage())).into(), Storage),
         (RolloutError::Engine(PolicyError::Storage(storage())).into(), Storage),

@@ -33,6 +33,9 @@ pub enum PolicyCommand {
     Inspect {
         /// A folder in the Hugging Face layout.
         folder: PathBuf,
+        /// Type of the weights; by default the checkpoint's.
+        #[arg(long, value_enum)]
+        dtype: Option<DtypeName>,
     },
     /// Print how likely a checkpoint thinks each token of a text is, as JSON.
     #[command(after_help = "\
@@ -176,6 +179,8 @@ pub struct PolicyAskArgs {
 /// A type of weights.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum DtypeName {
+    /// The one that suits the device.
+    Auto,
     /// 32 bits.
     Float32,
     /// 16 bits with the range of 32.

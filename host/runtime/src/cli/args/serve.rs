@@ -7,6 +7,7 @@ use clap::{ArgGroup, Args};
 
 use super::DeviceArg;
 use super::grant::GrantArg;
+use super::policy::DtypeName;
 use super::programs::LimitArgs;
 use crate::server::{ServeError, Token};
 
@@ -109,6 +110,9 @@ pub struct ModelArgs {
     /// The device.
     #[command(flatten)]
     pub device: DeviceArg,
+    /// Type of the weights; by default the checkpoint's.
+    #[arg(long, value_enum, conflicts_with_all = ["grader", "environment"])]
+    pub dtype: Option<DtypeName>,
 }
 
 /// How requests are taken.
