@@ -75,11 +75,11 @@ pub enum RehearsalError {
 
 impl Coded for RehearsalError {
     fn code(&self) -> Option<ExitCode> {
-        match self {
-            RehearsalError::Task { .. } | RehearsalError::Expert { .. } => Some(ExitCode::Plugin),
-            RehearsalError::NoExpert { .. } => Some(ExitCode::Usage),
-            RehearsalError::OpenText { .. } => Some(ExitCode::Policy),
-        }
+        Some(match self {
+            RehearsalError::Task { .. } | RehearsalError::Expert { .. } => ExitCode::Plugin,
+            RehearsalError::NoExpert { .. } => ExitCode::Usage,
+            RehearsalError::OpenText { .. } => ExitCode::Policy,
+        })
     }
 }
 

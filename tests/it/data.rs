@@ -195,10 +195,18 @@ fn records_are_shown_drawn_and_counted() {
 #[test]
 fn a_file_beyond_what_this_process_may_write_is_an_error_and_not_the_end_by_a_signal() {
     let folder = tempfile::tempdir().unwrap();
-    let row = |number: usize| format!("{{\"question\": \"{number} {}\", \"answer\": \"#### {number}\"}}\n", "x".repeat(1000));
+    let row = |number: usize| {
+        format!(
+            "{{\"question\": \"{number} {}\", \"answer\": \"#### {number}\"}}\n",
+            "x".repeat(1000)
+        )
+    };
     fs::write(folder.path().join("test.jsonl"), (0..500).map(row).collect::<String>()).unwrap();
     let output = std::process::Command::new("sh")
-        .args(["-c", "ulimit -f 64; exec \"$0\" data import gsm8k test.jsonl --out records.jsonl --quiet"])
+        .args([
+            "-c",
+            "ulimit -f 64; exec \"$0\" data import gsm8k test.jsonl --out records.jsonl --quiet",
+        ])
         .arg(env!("CARGO_BIN_EXE_host"))
         .current_dir(folder.path())
         .output()
