@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::config::{Config, CurriculumConfig};
-use crate::error::suggestion;
+use crate::error::{Coded, ExitCode, suggestion};
 use crate::loading::{LoadError, load_plugins};
 use crate::plugin::WorkflowPlugin;
 use crate::scenario::{Scenario, ScenarioError};
@@ -53,6 +53,16 @@ pub enum FamilyError {
         /// What the environment said.
         reason: String,
     },
+}
+
+impl Coded for FamilyError {
+    fn code(&self) -> Option<ExitCode> {
+        match self {
+            FamilyError::Load(error) => error.code(),
+            FamilyError::Scenario(error) => error.code(),
+            FamilyError::Unknown { .. } | FamilyError::Rung { .. } => Some(ExitCode::Usage),
+        }
+    }
 }
 
 /// Load the configuration's plugins and set up every family of tasks.

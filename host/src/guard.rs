@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::{Coded, ExitCode};
 use crate::trainer::UpdateMetrics;
 
 /// Steps in a row without anything learned after which somebody is told.
@@ -107,6 +108,12 @@ pub enum Alarm {
         /// Steps in a row.
         steps: usize,
     },
+}
+
+impl Coded for Alarm {
+    fn code(&self) -> Option<ExitCode> {
+        Some(ExitCode::Run)
+    }
 }
 
 impl Guard {

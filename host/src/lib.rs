@@ -9,8 +9,8 @@
 
 pub use runtime::{
     archive, config, error, foreign, grading, interval, loading, outcome, parallel, plugin,
-    program, rank, records, retrieval, sandbox, scenario, seed, server, storage, table, totals,
-    trajectory,
+    program, provenance, rank, records, retrieval, sandbox, scenario, seed, server, storage, table,
+    totals, trajectory,
 };
 
 #[cfg(test)]

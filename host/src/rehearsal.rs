@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use crate::config::Config;
+use crate::error::{Coded, ExitCode};
 use crate::family::Family;
 use crate::plugin::{PluginFailure, Split};
 use crate::rollout::{DemonstrationError, Demonstrator};
@@ -70,6 +71,16 @@ pub enum RehearsalError {
         /// What to do.
         advice: String,
     },
+}
+
+impl Coded for RehearsalError {
+    fn code(&self) -> Option<ExitCode> {
+        Some(match self {
+            RehearsalError::Task { .. } | RehearsalError::Expert { .. } => ExitCode::Plugin,
+            RehearsalError::NoExpert { .. } => ExitCode::Usage,
+            RehearsalError::OpenText { .. } => ExitCode::Policy,
+        })
+    }
 }
 
 /// Begins a task of each family and looks at what the warm start would learn from.

@@ -196,8 +196,11 @@ impl RunFolder {
             );
             return Err(StorageError::Unfit { path, reason });
         }
-        if !found.grave.is_empty() {
-            write_json(&path, manifest)?;
+        // What was accepted to be different is written anew, and who goes on with it is added.
+        let kept = if found.grave.is_empty() { &earlier } else { manifest };
+        let kept = Manifest { builds: earlier.builds_with(manifest), ..kept.clone() };
+        if kept != earlier {
+            write_json(&path, &kept)?;
         }
         let slight = found.slight.into_iter().map(|what| format!("{what}: last digits may differ"));
         Ok(found.grave.into_iter().chain(slight).collect())

@@ -38,6 +38,7 @@ mod update;
 use std::sync::Arc;
 
 use crate::config::{Choice, TrainConfig};
+use crate::error::{Coded, ExitCode};
 use crate::policy::{Policy, PolicyError, SamplingByRole, give_back_memory};
 use crate::ranks::{Ranks, RanksError};
 use crate::seed::Seed;
@@ -93,6 +94,18 @@ pub enum TrainerError {
     /// libtorch reported an error.
     #[error("libtorch: {}", .0.to_string().lines().next().unwrap_or_default())]
     Torch(#[from] tch::TchError),
+}
+
+impl Coded for TrainerError {
+    fn code(&self) -> Option<ExitCode> {
+        match self {
+            TrainerError::Policy(error) => error.code_in_a_run(),
+            TrainerError::Storage(error) => error.code(),
+            TrainerError::State { .. } => Some(ExitCode::Storage),
+            TrainerError::Ranks(error) => error.code(),
+            _ => Some(ExitCode::Run),
+        }
+    }
 }
 
 /// A sampled answer and what it was worth beyond its group's average.

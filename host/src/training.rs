@@ -22,6 +22,7 @@ use crate::checkpoint::{FoundCheckpoint, Progress, remove_old, save_checkpoint};
 use crate::config::Config;
 use crate::credit::Credits;
 use crate::curriculum::{Standings, advance};
+use crate::error::{Coded, ExitCode};
 use crate::guard::{Alarm, Guard};
 use crate::health::Health;
 use crate::metrics::{HeldOut, Spent, StepRecord, Success, Totals, measure_groups};
@@ -89,6 +90,22 @@ pub enum TrainingError {
         /// What happened in the first of them.
         first: String,
     },
+}
+
+impl Coded for TrainingError {
+    fn code(&self) -> Option<ExitCode> {
+        match self {
+            TrainingError::Rollout(error) => error.code(),
+            TrainingError::Trainer(error) => error.code(),
+            TrainingError::Policy(error) => error.code(),
+            TrainingError::Storage(error) => error.code(),
+            TrainingError::Ranks(error) => error.code(),
+            TrainingError::Publication(error) => error.code(),
+            TrainingError::Team(error) => error.code(),
+            TrainingError::Alarm(error) => error.code(),
+            TrainingError::TooManyVoid { .. } => Some(ExitCode::Run),
+        }
+    }
 }
 
 /// A line of `metrics.jsonl`.

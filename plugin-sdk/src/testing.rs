@@ -7,6 +7,7 @@
 
 mod environment;
 mod forms;
+mod garbage;
 mod lazy;
 mod native;
 mod pace;

@@ -80,6 +80,10 @@ fn an_environment_that_breaks_the_contract_is_found_out() {
         ("nan-reward", "start", "the award `nothing` is NaN"),
         ("trap-resume", "start", "failed in `resume`: it crashed"),
         ("trap-observe", "start", "failed in `observe`: it crashed"),
+        ("short-of-breath", "unreadable", "(tried: ten thousand characters of prose)"),
+        ("third-earns", "loops", "the same actions over and over"),
+        ("changes-its-name", "description", "when the same instance is asked again"),
+        ("changes-its-mind", "description", "when the same instance is asked again"),
     ] {
         let (names, text) = faults(&file, &format!("environment.mode={mode}"));
         assert!(names.iter().any(|name| name == finding), "{mode}: {text}");

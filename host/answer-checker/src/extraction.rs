@@ -1,7 +1,13 @@
 //! Where the answer is in what a model wrote.
 
+mod amounts;
 mod boxes;
+mod formulas;
+mod markdown;
+mod marker;
 mod prose;
+mod sentence;
+mod words;
 
 use std::borrow::Cow;
 
@@ -12,6 +18,8 @@ pub struct Extracted {
     pub answer: String,
     /// By what it was found.
     pub found: Found,
+    /// What else its sentence may mean, as "54 of 45": right is what is right in each reading.
+    pub others: Vec<String>,
 }
 
 /// By what an answer was found. The first of them that a text has counts.
@@ -25,11 +33,11 @@ pub enum Found {
     Statement,
     /// The text is nothing but an answer.
     Whole,
-    /// The last formula between dollar signs.
+    /// The last formula of the last sentence that has a number or formula.
     Formula,
-    /// What the last sentence ends with, behind "is", "are", "equals" or `=`.
+    /// What stands behind "is", "makes", `=` or the like in the last sentence.
     Ending,
-    /// The last number.
+    /// The last number of the last sentence that has one.
     Number,
 }
 
@@ -61,19 +69,25 @@ impl Found {
 /// ```
 pub fn extract(text: &str) -> Option<Extracted> {
     let text = said(text)?;
-    if let Some(boxes) = boxes::last(text) {
-        return boxes.map(|answer| Extracted { answer, found: Found::Box });
+    let boxed = match boxes::last(text) {
+        boxes::Last::Answer(answer) => return extracted(vec![answer], Found::Box),
+        boxes::Last::Open => return None,
+        boxes::Last::None(text) => text,
+    };
+    if let Some(marked) = marker::last(&boxed) {
+        return extracted(vec![marked.to_owned()], Found::Marker);
     }
-    if let Some((_, marked)) = text.rsplit_once("####") {
-        let line = marked.trim().lines().next().unwrap_or_default();
-        return found(line, Found::Marker);
-    }
-    prose::answer(text).and_then(|(answer, by)| found(&answer, by))
+    prose::answer(&boxed).and_then(|prose| extracted(prose.answers, prose.found))
 }
 
-fn found(answer: &str, found: Found) -> Option<Extracted> {
-    let answer = prose::trimmed(answer);
-    (!answer.is_empty()).then(|| Extracted { answer: answer.to_owned(), found })
+fn extracted(answers: Vec<String>, found: Found) -> Option<Extracted> {
+    let plain = |answer: String| match found {
+        Found::Box => answer,
+        _ => prose::trimmed(&answer).to_owned(),
+    };
+    let mut answers = answers.into_iter().map(plain);
+    let answer = answers.next().filter(|answer| found == Found::Box || !answer.is_empty())?;
+    Some(Extracted { answer, found, others: answers.collect() })
 }
 
 /// What was said aloud: behind the last thought, without the tokens that end a turn.
@@ -100,7 +114,7 @@ pub(crate) fn unwrapped(gold: &str) -> Cow<'_, str> {
         return Cow::Borrowed(marked.trim());
     }
     match boxes::last(gold) {
-        Some(Some(answer)) => Cow::Owned(answer),
+        boxes::Last::Answer(answer) => Cow::Owned(answer),
         _ => Cow::Borrowed(gold),
     }
 }

@@ -3,7 +3,7 @@
 use crate::answer::Answer;
 use crate::comparison::Comparer;
 use crate::equality::Comparison;
-use crate::extraction::{extract, unwrapped};
+use crate::extraction::{Extracted, extract, unwrapped};
 use crate::lexer::{Commas, lex};
 use crate::lexicon;
 use crate::parser::parse;
@@ -45,9 +45,19 @@ pub fn check(gold: &str, answer: &str, rules: &Rules) -> Verdict {
 /// ```
 pub fn check_answer(gold: &str, text: &str, rules: &Rules) -> Verdict {
     match extract(text) {
-        Some(extracted) => check(gold, &extracted.answer, rules),
+        Some(extracted) => check_extracted(gold, &extracted, rules),
         None => Verdict::Wrong,
     }
+}
+
+/// Whether what was found in a text is right where `gold` is asked for. What can be read in
+/// several ways is right, or wrong, if it is that in each.
+pub fn check_extracted(gold: &str, extracted: &Extracted, rules: &Rules) -> Verdict {
+    let verdict = check(gold, &extracted.answer, rules);
+    let others = extracted.others.iter().map(|other| check(gold, other, rules));
+    others.fold(verdict, |verdict, other| {
+        if verdict == other { verdict } else { Verdict::Undecided(Reason::Ambiguous) }
+    })
 }
 
 fn read_and_compare(

@@ -131,9 +131,22 @@ impl Lexer {
             'π' => self.tokens.push(Token::Name("pi".into())),
             'θ' => self.tokens.push(Token::Name("theta".into())),
             'α'..='ω' | 'Α'..='Ω' => self.tokens.push(Token::Name(character.to_string())),
-            _ => self.other(character),
+            _ => match vulgar(character) {
+                Some((above, below)) => self.fraction(above, below),
+                None => self.other(character),
+            },
         }
         Ok(())
+    }
+
+    /// A fraction that is one character.
+    fn fraction(&mut self, above: u32, below: u32) {
+        self.push_command("frac");
+        for part in [above, below] {
+            self.sign('{');
+            self.tokens.push(Token::Number(Number::whole(part)));
+            self.sign('}');
+        }
     }
 
     fn superscript(&mut self, character: char) {
@@ -187,6 +200,31 @@ impl Lexer {
     fn follows(&self, text: &str) -> bool {
         text.chars().enumerate().all(|(index, wanted)| self.peek(index) == Some(wanted))
     }
+}
+
+/// What a fraction of one character has above and below its line.
+pub fn vulgar(character: char) -> Option<(u32, u32)> {
+    Some(match character {
+        '½' => (1, 2),
+        '⅓' => (1, 3),
+        '⅔' => (2, 3),
+        '¼' => (1, 4),
+        '¾' => (3, 4),
+        '⅕' => (1, 5),
+        '⅖' => (2, 5),
+        '⅗' => (3, 5),
+        '⅘' => (4, 5),
+        '⅙' => (1, 6),
+        '⅚' => (5, 6),
+        '⅐' => (1, 7),
+        '⅛' => (1, 8),
+        '⅜' => (3, 8),
+        '⅝' => (5, 8),
+        '⅞' => (7, 8),
+        '⅑' => (1, 9),
+        '⅒' => (1, 10),
+        _ => return None,
+    })
 }
 
 fn is_invisible(character: char) -> bool {

@@ -42,6 +42,6 @@ pub mod extraction;
 mod judgment;
 
 pub use extraction::{Extracted, Found, extract};
-pub use judgment::{check, check_answer};
+pub use judgment::{check, check_answer, check_extracted};
 pub use rules::{Decimals, NAMES, Rules, Tolerance};
 pub use verdict::{Reason, Verdict};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use crate::config::Config;
-use crate::error::suggestion;
+use crate::error::{Coded, ExitCode, suggestion};
 use crate::plugin::Split;
 use crate::rollout::Demonstration;
 use crate::seed::Seed;
@@ -66,6 +66,12 @@ pub enum RecordingError {
         /// The role.
         role: String,
     },
+}
+
+impl Coded for RecordingError {
+    fn code(&self) -> Option<ExitCode> {
+        Some(ExitCode::Usage)
+    }
 }
 
 /// What was found in recordings.

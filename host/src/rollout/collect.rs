@@ -19,6 +19,7 @@ use super::sampler::{Answered, Sampler};
 use super::scheduler::overlapped;
 use super::weighing::Drawn;
 use crate::config::{RolloutConfig, SamplingScheme, Scheduling};
+use crate::error::{Coded, ExitCode};
 use crate::metrics::Totals;
 use crate::plugin::{Meter, Split, Work};
 use crate::policy::{PolicyError, RemoteFailure};
@@ -104,6 +105,21 @@ pub enum RolloutError {
     /// Another process of the run is lost.
     #[error(transparent)]
     Ranks(#[from] RanksError),
+}
+
+impl Coded for RolloutError {
+    fn code(&self) -> Option<ExitCode> {
+        match self {
+            RolloutError::Ranks(error) => error.code(),
+            RolloutError::Unanswered { failure, .. } if failure.kind.is_lost() => {
+                Some(ExitCode::Lost)
+            }
+            RolloutError::Policy { reason, .. } | RolloutError::Engine(reason) => {
+                reason.code_in_a_run()
+            }
+            _ => Some(ExitCode::Run),
+        }
+    }
 }
 
 impl Rollout {

@@ -5,9 +5,19 @@ use std::collections::HashMap;
 use super::bundle::Bundle;
 use crate::seed::Seed;
 
-/// The bundles in an order that the seed decides; those of one prompt, of which there are several
-/// where its answers are long, stay side by side.
+/// The bundles in an order that the seed decides.
 pub(super) fn shuffled<'b, 'a>(bundles: &'b [Bundle<'a>], seed: Seed) -> Vec<&'b Bundle<'a>> {
+    let mut order: Vec<&Bundle> = bundles.iter().collect();
+    seed.shuffle(&mut order);
+    order
+}
+
+/// The same, but those of one prompt, of which there are several where its answers are long, side
+/// by side: for what compares answers to one prompt with each other.
+pub(super) fn shuffled_by_prompt<'b, 'a>(
+    bundles: &'b [Bundle<'a>],
+    seed: Seed,
+) -> Vec<&'b Bundle<'a>> {
     let mut places: HashMap<&[u32], usize> = HashMap::new();
     let mut prompts: Vec<Vec<&Bundle>> = Vec::new();
     for bundle in bundles {
@@ -21,11 +31,13 @@ pub(super) fn shuffled<'b, 'a>(bundles: &'b [Bundle<'a>], seed: Seed) -> Vec<&'b
     prompts.into_iter().flatten().collect()
 }
 
-/// Cut into mini-batches of about `samples` answers each, as even as can be with
-/// the answers to a prompt kept together; 0 makes one of all.
+/// Cut into mini-batches of about `samples` answers each, as even as whole
+/// bundles allow; 0 makes one of all. Where bundles `stick`, those of one prompt
+/// that lie side by side are not parted.
 pub(super) fn mini_batches<'o, 'b, 'a>(
     order: &'o [&'b Bundle<'a>],
     samples: usize,
+    stick: bool,
 ) -> impl Iterator<Item = &'o [&'b Bundle<'a>]> {
     let total: usize = order.iter().map(|bundle| bundle.answers().len()).sum();
     let count = (total + samples / 2).checked_div(samples).unwrap_or(1).max(1);
@@ -33,7 +45,7 @@ pub(super) fn mini_batches<'o, 'b, 'a>(
     (1..=count).filter_map(move |batch| {
         let start = from;
         let goes_on =
-            |from: usize| from > start && order[from].prompt() == order[from - 1].prompt();
+            |from: usize| stick && from > start && order[from].prompt() == order[from - 1].prompt();
         while from < order.len()
             && (batch == count || taken * count < batch * total || goes_on(from))
         {
@@ -57,7 +69,7 @@ mod tests {
         }));
         let order = shuffled(&groups, Seed::new(1));
         let sizes = |samples| -> Vec<usize> {
-            mini_batches(&order, samples)
+            mini_batches(&order, samples, false)
                 .map(|batch| batch.iter().map(|group| group.answers().len()).sum())
                 .collect()
         };
@@ -78,8 +90,8 @@ mod tests {
         });
         let bundles = bundle(rows);
         assert_eq!(bundles.len(), 24);
-        let order = shuffled(&bundles, Seed::new(3));
-        for batch in mini_batches(&order, 5) {
+        let order = shuffled_by_prompt(&bundles, Seed::new(3));
+        for batch in mini_batches(&order, 5, true) {
             for bundle in batch {
                 let alike = batch.iter().filter(|other| other.prompt() == bundle.prompt());
                 assert_eq!(alike.count(), 4, "answers to one prompt are parted");

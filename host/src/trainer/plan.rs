@@ -8,10 +8,13 @@ use std::fmt;
 
 use super::base::{Base, Load, Settings};
 use crate::config::{Choice, Config, RolloutConfig, TrainConfig};
+use crate::error::{Coded, ExitCode};
 
 /// Part of what is left that keys and values take if nothing is said, rounded
 /// down to a power of two: how much is free changes all the time.
 const CACHE_SHARE: u64 = 4;
+/// What is taken to be left for it where nobody can tell how much memory there is.
+const UNKNOWN: u64 = 4 << 30;
 const GIB: f64 = (1_u64 << 30) as f64;
 
 /// Where a run takes place.
@@ -21,10 +24,10 @@ pub struct Machine {
     pub gpu: bool,
     /// Threads over which micro-batches are split.
     pub threads: usize,
-    /// Bytes for everything the plan names, weights included.
-    pub memory: u64,
-    /// Bytes of the CPU's memory for what is offloaded.
-    pub host_memory: u64,
+    /// Bytes for everything the plan names, weights included; nothing if nobody can tell.
+    pub memory: Option<u64>,
+    /// Bytes of the CPU's memory for what is offloaded; nothing if nobody can tell.
+    pub host_memory: Option<u64>,
     /// Bytes of the first kind that the program has taken for all else.
     pub program: u64,
     /// Processes that share the optimizer's state.
@@ -67,8 +70,8 @@ pub struct Plan {
     pub compiled: u64,
     /// What the program has taken for all else.
     pub program: u64,
-    /// Bytes there are.
-    pub memory: u64,
+    /// Bytes there are; nothing if nobody can tell.
+    pub memory: Option<u64>,
 }
 
 /// A run that does not fit.
@@ -85,6 +88,12 @@ pub struct DoesNotFit {
     pub memory: u64,
     /// Settings that would make it fit.
     pub advice: String,
+}
+
+impl Coded for DoesNotFit {
+    fn code(&self) -> Option<ExitCode> {
+        Some(ExitCode::Usage)
+    }
 }
 
 impl Plan {
@@ -137,7 +146,8 @@ impl Plan {
             Settings { checkpointing: last.checkpointing, offload: last.offload, ..given };
         let fits = |settings| plan(settings).fits(machine);
         let advice = advice(settings, machine.gpu, fits);
-        Err(DoesNotFit { needed: last.needed(), memory: machine.memory, advice })
+        // Where nobody can tell how much there is, everything fits.
+        Err(DoesNotFit { needed: last.needed(), memory: machine.memory.unwrap_or(0), advice })
     }
 
     fn with(bases: &[Base], train: &TrainConfig, machine: &Machine, settings: Settings) -> Plan {
@@ -182,7 +192,8 @@ impl Plan {
         tokens: u64,
     ) {
         if rollout.tasks_per_step > 0 {
-            let share = self.memory.saturating_sub(self.resting()) / CACHE_SHARE;
+            let left = self.memory.map(|memory| memory.saturating_sub(self.resting()));
+            let share = left.unwrap_or(UNKNOWN) / CACHE_SHARE;
             self.cache = given.unwrap_or(share.checked_ilog2().map_or(0, |power| 1 << power));
         }
         let largest = bases.iter().map(|base| base.cache(tokens)).max().unwrap_or_default();
@@ -226,8 +237,9 @@ impl Plan {
 
     fn fits(&self, machine: &Machine) -> bool {
         let offloaded = if self.offload { self.optimizer + self.gradients } else { 0 };
+        let has_room = |bytes: u64, memory: Option<u64>| memory.is_none_or(|there| bytes <= there);
         let kept = if self.gpu { self.kept } else { 0 };
-        self.needed() <= machine.memory && offloaded + kept <= machine.host_memory
+        has_room(self.needed(), machine.memory) && has_room(offloaded + kept, machine.host_memory)
     }
 
     /// The configuration with what this plan chose in the place of `auto`.
@@ -312,7 +324,7 @@ impl fmt::Display for Plan {
         write!(
             to,
             "plan: {} parameters ({} trained) · weights {} · gradients {} · optimizer {}{} · \
-             cache up to {} · activations {}{} · needs {} of {}",
+             cache up to {} · activations {}{} · needs {}{}",
             Count(self.parameters.0),
             Count(self.parameters.1),
             Bytes(self.weights),
@@ -323,7 +335,10 @@ impl fmt::Display for Plan {
             Bytes(self.activations),
             note(self.checkpointing, " (checkpointed)"),
             Bytes(self.needed()),
-            Bytes(self.memory),
+            match self.memory {
+                Some(memory) => format!(" of {}", Bytes(memory)),
+                None => "; how much memory there is, the system does not say".to_owned(),
+            },
         )
     }
 }
@@ -369,7 +384,8 @@ mod tests {
     }
 
     fn card(memory: u64) -> Machine {
-        Machine { gpu: true, threads: 1, memory, host_memory: 1 << 40, program: 0, world: 1 }
+        let (memory, host_memory) = (Some(memory), Some(1 << 40));
+        Machine { gpu: true, threads: 1, memory, host_memory, program: 0, world: 1 }
     }
 
     fn plan(base: &Base, train: &TrainConfig, memory: u64) -> Result<Plan, DoesNotFit> {
@@ -391,6 +407,18 @@ mod tests {
         let tighter = plan(&base(), &train, 24_000_000_000).unwrap();
         assert!(tighter.checkpointing && tighter.offload, "{tighter}");
         assert_eq!(settled(&tighter).offload_optimizer, Choice::On);
+    }
+
+    #[test]
+    fn memory_that_nobody_can_measure_is_unknown_and_refuses_nothing() {
+        let (base, train) = (base(), TrainConfig::default());
+        let rollout = RolloutConfig { cache_gib: 0.0, ..rollout() };
+        let machine = Machine { memory: None, host_memory: None, ..card(0) };
+        let plan = Plan::of(&[base], &train, &rollout, &load(512), &machine).unwrap();
+        assert!(!plan.checkpointing && !plan.offload, "{plan}");
+        assert_eq!(plan.settle(Config::default()).rollout.cache_gib, 1.0);
+        let said = plan.to_string();
+        assert!(said.ends_with("; how much memory there is, the system does not say"), "{said}");
     }
 
     #[test]
@@ -436,7 +464,7 @@ mod tests {
         let shared = Base { trained: false, adapters, ..large_base() };
         // Groups of 8 answers of 2,048 tokens; 139 GiB.
         let rollout = RolloutConfig { max_completion_tokens: 2048, ..rollout() };
-        let machine = Machine { host_memory: 1 << 37, ..card(139 << 30) };
+        let machine = Machine { host_memory: Some(1 << 37), ..card(139 << 30) };
         let train = TrainConfig::default();
         let plan = Plan::of(&[shared], &train, &rollout, &load(2048), &machine).unwrap();
         assert!(!plan.offload, "{plan}");

@@ -6,7 +6,7 @@ use super::careful_step::CarefulStep;
 use super::gauge::{Gauge, Reading};
 use super::gradient::{Gradient, Learner};
 use super::metrics::UpdateMetrics;
-use super::mini_batch::{mini_batches, shuffled};
+use super::mini_batch::{mini_batches, shuffled, shuffled_by_prompt};
 use super::objective::{Objective, Scored, Surrogate, Weighted, weigh};
 use super::{CreditedSample, Trainer, TrainerError, rescore};
 use crate::config;
@@ -29,8 +29,8 @@ pub struct Member<'a> {
 }
 
 /// Let each member learn from its own rows: `epochs` passes in mini-batches of
-/// whole groups (answers to one prompt stay together), in an order that its
-/// seed decides. `sampling` must be what the answers were drawn with.
+/// whole bundles (some or, for `preference`, all of the answers to a prompt), in
+/// an order that its seed decides. `sampling` must be what the answers were drawn with.
 ///
 /// Members that are adapters over one base take their steps together: the rows
 /// of all go through the base at once, forwards and backwards, and each
@@ -160,8 +160,10 @@ pub(super) fn bundles<'a>(
 fn schedule<'b, 'a>(member: &Member, bundles: &'b [Bundle<'a>]) -> Vec<Vec<&'b Bundle<'a>>> {
     let config = &member.trainer.config;
     let epoch = |epoch| {
-        let order = shuffled(bundles, member.seed.at(epoch as u64));
-        let batches = mini_batches(&order, config.minibatch_samples);
+        let seed = member.seed.at(epoch as u64);
+        let pairs = config.objective == config::Objective::Preference;
+        let order = if pairs { shuffled_by_prompt(bundles, seed) } else { shuffled(bundles, seed) };
+        let batches = mini_batches(&order, config.minibatch_samples, pairs);
         batches.map(<[_]>::to_vec).collect::<Vec<_>>()
     };
     (0..config.epochs).flat_map(epoch).collect()

@@ -5,6 +5,15 @@ const COMMANDS: [&str; 2] = ["\\boxed", "\\fbox"];
 /// More boxes than that are no list of answers.
 const MOST_JOINED: usize = 64;
 
+/// What stands in a box that is only spoken of.
+const PLACEHOLDERS: [&str; 12] = [
+    "answer", "your", "final", "the", "ans", "here", "result", "solution", "number", "value", "my",
+    "content",
+];
+
+/// Nothing longer is a box that is only spoken of, in bytes.
+const LONGEST_MENTION: usize = 80;
+
 /// A box in a text.
 struct Boxed<'t> {
     /// Where its command begins.
@@ -14,11 +23,21 @@ struct Boxed<'t> {
     inside: &'t str,
 }
 
-/// What the last box holds, or the last ones together, if they are joined; nothing in it if
-/// the last one is not closed. Nothing at all if there is no box.
-pub(super) fn last(text: &str) -> Option<Option<String>> {
-    let start = last_start(text)?;
-    let Some(last) = boxed(text, start) else { return Some(None) };
+/// What the boxes of a text come to.
+pub(super) enum Last {
+    /// What the last one holds, or the last ones together, if they are joined.
+    Answer(String),
+    /// The last one is not closed.
+    Open,
+    /// There is none. The text, without those that are only spoken of.
+    None(String),
+}
+
+/// What the last box of `text` comes to.
+pub(super) fn last(text: &str) -> Last {
+    let text = without_mentions(text);
+    let Some(start) = last_start(&text) else { return Last::None(text) };
+    let Some(last) = boxed(&text, start) else { return Last::Open };
     let end = last.end;
     let mut answers = vec![innermost(last.inside)];
     let mut first = last.start;
@@ -35,7 +54,7 @@ pub(super) fn last(text: &str) -> Option<Option<String>> {
     let mut answer = answers.join(", ");
     if answers.len() == 1 {
         // A sign of the box's own formula belongs to the answer.
-        if text[..first].trim_end().ends_with('-') && formula_before(&text[..first]) {
+        if text[..first].trim_end().ends_with(['-', '−']) && formula_before(&text[..first]) {
             answer = format!("-({answer})");
         }
         let behind = &text[end..];
@@ -43,7 +62,63 @@ pub(super) fn last(text: &str) -> Option<Option<String>> {
             answer.push_str("\\%");
         }
     }
-    Some(Some(answer))
+    Last::Answer(answer)
+}
+
+/// The text without the boxes that it only speaks of: `\boxed{}`, `\boxed{answer}`.
+fn without_mentions(text: &str) -> String {
+    let mut kept = String::new();
+    let mut from = 0;
+    let commands = COMMANDS.iter().flat_map(|command| text.match_indices(command));
+    let mut starts: Vec<(usize, &str)> = commands.collect();
+    starts.sort_unstable();
+    for (start, command) in starts {
+        let end = match boxed(within(text, start + LONGEST_MENTION), start) {
+            Some(boxed) if is_placeholder(boxed.inside) => boxed.end,
+            Some(_) => continue,
+            None if is_bare(&text[start + command.len()..]) => start + command.len(),
+            None => continue,
+        };
+        if start >= from {
+            kept.push_str(&text[from..start]);
+            kept.push(' ');
+            from = end;
+        }
+    }
+    kept + &text[from..]
+}
+
+/// The text up to about `end`.
+fn within(text: &str, end: usize) -> &str {
+    let mut end = end.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// Whether what a box holds stands for an answer that is yet to come.
+fn is_placeholder(inside: &str) -> bool {
+    let words = inside
+        .replace("\\text", " ")
+        .replace("\\ldots", " ")
+        .replace("\\dots", " ")
+        .replace("\\cdots", " ");
+    let words = words.replace(
+        |c: char| !c.is_alphanumeric() && !matches!(c, '\\' | '-' | '?' | '\u{221e}' | '+'),
+        " ",
+    );
+    let words = words.to_lowercase();
+    let words: Vec<&str> = words.split_whitespace().collect();
+    words.iter().all(|word| PLACEHOLDERS.contains(word)) && (words.is_empty() || words != ["the"])
+}
+
+/// Whether a command that boxes has nothing to box: "in \boxed notation".
+fn is_bare(behind: &str) -> bool {
+    let next = behind.trim_start();
+    let spaced = next.len() < behind.len();
+    !next.starts_with('{')
+        && !(spaced && next.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '\\')))
 }
 
 /// Where the last command that boxes begins, boxes in boxes left aside.
@@ -70,7 +145,11 @@ fn boxed(text: &str, start: usize) -> Option<Boxed<'_>> {
         let spaced = open > behind;
         let length = text[open..].find(|c: char| c.is_whitespace() || c == '$' || c == '.');
         let end = open + length.unwrap_or(text.len() - open);
-        return (spaced && end > open).then(|| Boxed { start, end, inside: &text[open..end] });
+        return (spaced && end > open && !is_bare(&text[behind..])).then(|| Boxed {
+            start,
+            end,
+            inside: &text[open..end],
+        });
     }
     let (mut depth, mut escaped) = (0_usize, false);
     for (offset, byte) in text[open..].bytes().enumerate() {

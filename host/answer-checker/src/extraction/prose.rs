@@ -1,66 +1,30 @@
 //! Answers in sentences.
 
 use super::Found;
+use super::amounts::{self, Said};
+use super::formulas::formulas;
+use super::markdown::{ITEM, STRONG, WEAK, plain};
+use super::sentence::{addition, committed, masked, sentences, without_reason};
+use super::words::{LEADS, REMARKS, RETRACTIONS, SUPPOSED, TITLES, is_sentence, phrases};
 
-/// What leads to an answer, in lower case.
-const LEADS: [&str; 8] = [
-    "answer is",
-    "answer:",
-    "answers are",
-    "answer would be",
-    "answer =",
-    "answer to the question is",
-    "solution is",
-    "result is",
-];
-/// Words that only sentences have.
-const SENTENCE: [&str; 31] = [
-    "is",
-    "are",
-    "was",
-    "were",
-    "be",
-    "equals",
-    "so",
-    "thus",
-    "hence",
-    "therefore",
-    "we",
-    "get",
-    "find",
-    "conclude",
-    "since",
-    "because",
-    "which",
-    "that",
-    "answer",
-    "means",
-    "i",
-    "it",
-    "have",
-    "has",
-    "gives",
-    "obtain",
-    "then",
-    "must",
-    "cannot",
-    "can",
-    "do",
-];
-/// So many words around a number are a sentence, whichever they are.
-const FEWEST_WORDS: usize = 4;
-/// Words in front of a range.
-const RANGES: [&str; 6] = ["between", "range", "ranges", "from", "to", "through"];
 /// Only so much of a long text is searched for prose.
 const MOST_BYTES: usize = 16_384;
+
+/// What a text comes to: an answer and, if its sentence can be read in several ways, others.
+pub(super) struct Prose {
+    pub answers: Vec<String>,
+    pub found: Found,
+}
 
 /// Without the decoration of a text at its ends.
 pub(super) fn trimmed(answer: &str) -> &str {
     let mut answer = answer.trim();
     loop {
         let before = answer;
-        answer = answer.trim_matches(|c: char| c.is_whitespace() || c == '*' || c == '`');
-        answer = answer.trim_end_matches(['.', ',', ';', ':']).trim_start_matches([':', '=']);
+        answer = answer.trim_matches(|c: char| {
+            c.is_whitespace() || matches!(c, '*' | '`' | STRONG | WEAK | ITEM)
+        });
+        answer = answer.trim_end_matches(['.', ',', ';', ':']).trim_start_matches([':', '=', '→']);
         if answer == before {
             return answer;
         }
@@ -68,21 +32,19 @@ pub(super) fn trimmed(answer: &str) -> &str {
 }
 
 /// The answer that a text without box and marker gives.
-pub(super) fn answer(text: &str) -> Option<(String, Found)> {
-    let text = tail(text);
-    if let Some(stated) = statement(text) {
-        return Some((stated, Found::Statement));
+pub(super) fn answer(text: &str) -> Option<Prose> {
+    let text = plain(tail(text));
+    let lines: Vec<&str> = text.lines().filter(|line| !trimmed(line).is_empty()).collect();
+    if let Some((answers, at)) = statement(&lines) {
+        return match retracted(&lines, at) {
+            Retracted::Nothing => Some(Prose { answers, found: Found::Statement }),
+            Retracted::For(prose) => prose,
+        };
     }
-    if !is_sentence(text) {
-        return Some((text.to_owned(), Found::Whole));
+    if !is_sentence(&text) {
+        return whole(&lines);
     }
-    if let Some(formula) = last_formulas(text) {
-        return Some((formula, Found::Formula));
-    }
-    if let Some(ending) = ending(text) {
-        return Some((ending, Found::Ending));
-    }
-    last_number(text).map(|number| (number, Found::Number))
+    last_words(&lines)
 }
 
 /// The end of a long text.
@@ -94,24 +56,140 @@ fn tail(text: &str) -> &str {
     &text[start..]
 }
 
-/// What follows the last phrase that leads to an answer, up to the end of its sentence.
-fn statement(text: &str) -> Option<String> {
-    // ASCII lower case keeps every place where it is.
-    let lower = text.to_ascii_lowercase();
-    let place = |lead: &&str| lower.rfind(*lead).map(|at| (at, lead.len()));
-    let (at, length) = LEADS.iter().filter_map(place).max()?;
-    let rest = trimmed(&text[at + length..]);
-    let rest = first_sentence(rest);
-    if rest.is_empty() {
+/// Where something was said: a line, and a place in it behind the sentence.
+type Place = (usize, usize);
+
+/// What the last phrase that leads to an answer says, and where its sentence ends.
+fn statement(lines: &[&str]) -> Option<(Vec<String>, Place)> {
+    (0..lines.len()).rev().find_map(|at| stated(lines, at))
+}
+
+fn stated(lines: &[&str], at: usize) -> Option<(Vec<String>, Place)> {
+    let line = lines[at];
+    if is_title(line) {
+        return below(lines, at, line.len());
+    }
+    let lower: String = masked(line);
+    let bare: String =
+        lower.chars().map(|c| if matches!(c, STRONG | WEAK) { ' ' } else { c }).collect();
+    let mut places: Vec<(usize, usize)> = phrases(LEADS)
+        .flat_map(|lead| places(&bare, lead))
+        .filter(|&(start, _)| !bare[..start].ends_with(|c: char| c.is_alphanumeric()))
+        .collect();
+    places.sort_unstable();
+    places.iter().rev().find_map(|&(start, end)| {
+        let sentence = bare[..start].rsplit(['.', '?', '!', ';']).next().unwrap_or_default();
+        if phrases(SUPPOSED).any(|word| format!("{sentence} ").contains(word)) {
+            return None;
+        }
+        if trimmed(&line[end..]).is_empty() {
+            return below(lines, at, end);
+        }
+        let said = sentences(&line[end..]).into_iter().next().unwrap_or_default();
+        // It points into the line.
+        let behind = said.as_ptr() as usize - line.as_ptr() as usize + said.len();
+        if said.trim_end().ends_with('?') {
+            return None;
+        }
+        clause(said).map(|answers| (answers, (at, behind)))
+    })
+}
+
+/// Where `lead` stands, however many spaces and marks are between its words.
+fn places(text: &str, lead: &str) -> Vec<(usize, usize)> {
+    let words: Vec<&str> = lead.split(' ').collect();
+    let gap = |c: char| c == ' ';
+    let starts = text.match_indices(words[0]).map(|(at, _)| at);
+    starts
+        .filter_map(|start| {
+            let mut at = start + words[0].len();
+            for word in &words[1..] {
+                let rest = text[at..].trim_start_matches(gap);
+                if rest.len() == text.len() - at {
+                    return None;
+                }
+                at = text.len() - rest.strip_prefix(word)?.len();
+            }
+            // "answer :", as Markdown leaves it.
+            Some((start, at))
+        })
+        .collect()
+}
+
+fn is_title(line: &str) -> bool {
+    let title = trimmed(line).to_lowercase();
+    let title = title.trim_end_matches([' ', STRONG, WEAK, ':']);
+    phrases(TITLES).any(|one| one == title)
+}
+
+/// What stands below a lead at the end of a line: items, or a line.
+fn below(lines: &[&str], at: usize, behind: usize) -> Option<(Vec<String>, Place)> {
+    let items: Vec<&str> =
+        lines[at + 1..].iter().copied().take_while(|line| line.starts_with(ITEM)).collect();
+    if items.len() > 1 {
+        let list = list(&items)?;
+        return Some((vec![list], (at + items.len(), usize::MAX)));
+    }
+    let Some(next) = lines.get(at + 1) else {
+        return Some((Vec::new(), (at, behind))).filter(|_| false);
+    };
+    let said = sentences(next).into_iter().next()?;
+    clause(said).map(|answers| (answers, (at + 1, said.len())))
+}
+
+/// What a sentence behind a lead comes to, in each way that it can be read.
+fn clause(said: &str) -> Option<Vec<String>> {
+    // What is printed boldly and then exclaimed is no factorial.
+    let said = said.replace("\u{3}!", "\u{3}");
+    let main = without_reason(&said);
+    let answers = main_clause(main)?;
+    Some(with_addition(answers, &said, main))
+}
+
+fn main_clause(main: &str) -> Option<Vec<String>> {
+    let answer = bare(main);
+    let answer = trimmed(&answer);
+    if answer.is_empty() {
         return None;
     }
-    if let Some(letter) = choice(rest) {
-        return Some(letter.to_string());
+    if let Some(letter) = choice(answer) {
+        return Some(vec![letter.to_string()]);
     }
-    if is_sentence(rest) {
-        return last_formulas(rest).or_else(|| last_number(rest));
+    let lower = answer.to_lowercase();
+    if lower.starts_with("not ") {
+        return None;
     }
-    Some(rest.to_owned())
+    let priced =
+        answer.contains(['$', '€', '£']) && formulas(answer).is_empty() && answer.contains(' ');
+    let signed = ["minus ", "negative ", "~"].iter().any(|word| lower.starts_with(word));
+    if is_sentence(answer) || priced || signed || answer.contains(" (") || main.contains(STRONG) {
+        match amounts::said(main) {
+            Said::Answers(answers, _) => return Some(answers),
+            Said::NoAnswer => return Some(vec!["?".to_owned()]),
+            Said::Nothing if is_sentence(answer) => return None,
+            Said::Nothing => {}
+        }
+    }
+    Some(exclaimed(answer))
+}
+
+/// The answers, and what the sentence adds to its main clause: it can be read as that, too.
+fn with_addition(mut answers: Vec<String>, sentence: &str, main: &str) -> Vec<String> {
+    answers.extend(addition(&sentence[main.len()..]).and_then(amounts::first));
+    answers
+}
+
+/// Without the marks that Markdown left.
+fn bare(line: &str) -> String {
+    line.chars().filter(|c| !matches!(*c, STRONG | WEAK | ITEM)).collect()
+}
+
+/// `5!` at the end of a sentence is loud, or a factorial.
+fn exclaimed(answer: &str) -> Vec<String> {
+    match answer.strip_suffix('!').filter(|rest| !rest.ends_with('!') && !rest.is_empty()) {
+        Some(quiet) => vec![quiet.to_owned(), answer.to_owned()],
+        None => vec![answer.to_owned()],
+    }
 }
 
 /// The letter of "B) 24" or "(C) because …", which name a choice and then say more.
@@ -128,145 +206,122 @@ fn choice(text: &str) -> Option<char> {
     (closed && more).then_some(letter)
 }
 
-/// Up to the full stop that ends the sentence, or the end of the line.
-fn first_sentence(text: &str) -> &str {
-    let line = text.lines().next().unwrap_or_default();
-    // "p.m. " goes on.
-    let end = line.match_indices(". ").map(|(at, _)| at).find(|&at| !line[..at].ends_with(".m"));
-    trimmed(&line[..end.unwrap_or(line.len())])
+/// What became of a statement afterwards.
+enum Retracted {
+    Nothing,
+    /// It was taken back, for this.
+    For(Option<Prose>),
 }
 
-/// Whether a text has words that only sentences have, outside of formulas.
-fn is_sentence(text: &str) -> bool {
-    let plain = without_commands(text);
-    let words: Vec<String> = plain
-        .split(|c: char| !c.is_alphabetic() && c != '\'')
-        .filter(|word| word.len() > 1)
-        .map(str::to_lowercase)
-        .collect();
-    let many = words.len() >= FEWEST_WORDS && plain.contains(|c: char| c.is_ascii_digit());
-    many || words.iter().any(|word| SENTENCE.contains(&word.as_str()))
+fn retracted(lines: &[&str], (line, behind): Place) -> Retracted {
+    let rest = lines[line].get(behind..).unwrap_or_default();
+    let after: Vec<&str> = std::iter::once(rest).chain(lines[line + 1..].iter().copied()).collect();
+    let taken_back = |sentence: &&str| {
+        let lower = trimmed(sentence).to_lowercase();
+        phrases(RETRACTIONS).any(|word| lower.starts_with(word))
+    };
+    match after.iter().flat_map(|line| sentences(line)).any(|sentence| taken_back(&sentence)) {
+        true => Retracted::For(last_words(&after)),
+        false => Retracted::Nothing,
+    }
 }
 
-/// The text without what stands in the braces of `\text` and the names of commands.
-fn without_commands(text: &str) -> String {
-    let mut plain = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find('\\') {
-        plain.push_str(&rest[..at]);
-        plain.push(' ');
-        let command = &rest[at + 1..];
-        let length = command.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(command.len());
-        let (name, behind) = command.split_at(length);
-        rest = behind;
-        if name.starts_with("text") || name == "mbox" || name == "mathrm" {
-            let inside = behind.strip_prefix('{').and_then(|inside| inside.find('}'));
-            rest = inside.map_or(behind, |end| &behind[end + 2..]);
-        } else if name.is_empty() {
-            let mut characters = behind.chars();
-            characters.next();
-            rest = characters.as_str();
+/// A text that is nothing but an answer; of several lines the last, or all items.
+fn whole(lines: &[&str]) -> Option<Prose> {
+    let one = |answers| Some(Prose { answers, found: Found::Whole });
+    match lines {
+        [] => None,
+        [only] if choice(trimmed(&bare(only))).is_some() => {
+            one(choice(trimmed(&bare(only))).iter().map(char::to_string).collect())
+        }
+        [only] => match (begins_in_words(only), amounts::said(only)) {
+            (true, Said::Answers(answers, _)) => one(answers),
+            (true, Said::NoAnswer) => None,
+            _ => one(vec![trimmed(value(&bare(only))).to_owned()]),
+        },
+        [.., last] => {
+            let items: Vec<&str> = trailing_items(lines);
+            let named = |line: &&str| line.chars().nth(1) == Some(' ') && line.contains(" = ");
+            if items.len() > 1 || lines.iter().all(named) {
+                return list(if items.len() > 1 { &items } else { lines })
+                    .and_then(|list| one(vec![list]));
+            }
+            one(vec![trimmed(value(&bare(last))).to_owned()])
         }
     }
-    plain.push_str(rest);
-    plain
 }
 
-/// The last formula, with those before it that only a comma or "and" parts from it.
-fn last_formulas(text: &str) -> Option<String> {
-    let formulas = formulas(text);
-    let (last, before) = formulas.split_last()?;
-    let mut all = vec![last.inside];
-    let mut start = last.start;
-    for formula in before.iter().rev() {
-        match text[formula.end..start].trim() {
-            "," | "and" | ", and" | "or" | ", or" => all.push(formula.inside),
-            _ => break,
+/// Whether a line begins with two words, as "Tom ran 45 km" does.
+fn begins_in_words(line: &str) -> bool {
+    let words = line.split_whitespace().take(2);
+    words.filter(|word| word.len() > 1 && word.chars().all(char::is_alphabetic)).count() == 2
+}
+
+/// What a line says behind its label: "Total cost: $18".
+fn value(line: &str) -> &str {
+    let labelled = line.split_once(": ").filter(|(label, _)| {
+        label.len() > 1 && label.chars().all(|c| c.is_alphabetic() || c == ' ')
+    });
+    labelled.map_or(line, |(_, value)| value)
+}
+
+fn trailing_items<'t>(lines: &[&'t str]) -> Vec<&'t str> {
+    let mut items: Vec<&str> =
+        lines.iter().rev().copied().take_while(|line| line.starts_with(ITEM)).collect();
+    items.reverse();
+    items
+}
+
+/// Items as one list, if each is nothing but an answer.
+fn list(items: &[&str]) -> Option<String> {
+    let one = |item: &&str| {
+        let text = bare(item);
+        let text = trimmed(&text).to_owned();
+        let formulas = formulas(&text);
+        match formulas.as_slice() {
+            [only] if only.start == 0 && only.end == text.len() => {
+                Some(only.inside.trim().to_owned())
+            }
+            _ => (!is_sentence(&text)).then_some(text.clone()),
         }
-        start = formula.start;
+    };
+    items.iter().map(one).collect::<Option<Vec<String>>>().map(|items| items.join(", "))
+}
+
+/// What the last sentence with a number or formula commits itself to.
+fn last_words(lines: &[&str]) -> Option<Prose> {
+    let items = trailing_items(lines);
+    let led = lines
+        .len()
+        .checked_sub(items.len() + 1)
+        .is_some_and(|at| trimmed(lines[at]).len() < lines[at].trim_end().len());
+    if items.len() > 1
+        && led
+        && let Some(list) = list(&items)
+    {
+        return Some(Prose { answers: vec![list], found: Found::Ending });
     }
-    all.reverse();
-    Some(all.join(", "))
-}
-
-struct Formula<'t> {
-    start: usize,
-    end: usize,
-    inside: &'t str,
-}
-
-/// What stands between dollar signs, `\(` and `\)`, or `\[` and `\]`.
-fn formulas(text: &str) -> Vec<Formula<'_>> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    while at < text.len() {
-        let rest = &text[at..];
-        let delimiters = [("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]")];
-        let opened = delimiters.iter().find(|(open, _)| rest.starts_with(open));
-        if rest.starts_with("\\$") {
-            at += 2;
+    let all: Vec<&str> = lines.iter().flat_map(|line| sentences(line)).collect();
+    for sentence in all.iter().rev() {
+        let lower = trimmed(sentence).to_lowercase();
+        if phrases(REMARKS).any(|remark| lower.starts_with(remark))
+            || lower.contains("question")
+            || sentence.trim_end().ends_with('?')
+        {
             continue;
         }
-        let closed = opened.and_then(|(open, close)| {
-            let inside = &rest[open.len()..];
-            inside.find(close).map(|length| (open.len(), length, close.len()))
-        });
-        match closed {
-            Some((open, length, close)) => {
-                let inside = &rest[open..open + length];
-                let end = at + open + length + close;
-                if !inside.trim().is_empty() {
-                    found.push(Formula { start: at, end, inside });
-                }
-                at = end;
+        let main = committed(sentence);
+        if let Some(algebra) = amounts::algebra(main) {
+            return Some(Prose { answers: vec![algebra], found: Found::Ending });
+        }
+        match amounts::said(main) {
+            Said::Nothing => {}
+            Said::NoAnswer => return None,
+            Said::Answers(answers, found) => {
+                let answers = with_addition(answers, sentence, "");
+                return Some(Prose { answers, found });
             }
-            None => at += rest.chars().next().map_or(1, char::len_utf8),
         }
     }
-    found
-}
-
-/// What stands behind the last "is", "are", "equals" or `=` of the last sentence, if there is
-/// a number in it.
-fn ending(text: &str) -> Option<String> {
-    let sentence = last_sentence(text);
-    let lower = sentence.to_ascii_lowercase();
-    let places = [" is ", " are ", " equals ", " be ", "=", " was "];
-    let place = |word: &&str| lower.rfind(*word).map(|at| at + word.len());
-    let at = places.iter().filter_map(place).max()?;
-    let rest = trimmed(&sentence[at..]);
-    let number = rest.contains(|c: char| c.is_ascii_digit());
-    (number && !is_sentence(rest)).then(|| rest.to_owned())
-}
-
-fn last_sentence(text: &str) -> &str {
-    let text = trimmed(text);
-    let line = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    line.rsplit(". ").next().unwrap_or(line)
-}
-
-/// The last number of a text, unless it is the end of a range.
-fn last_number(text: &str) -> Option<String> {
-    let bytes = text.as_bytes();
-    let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
-    let last = (0..bytes.len()).rev().find(|&at| digit(at))?;
-    let inside = |at: usize| {
-        digit(at)
-            || (matches!(bytes[at], b'.' | b',' | b'/') && digit(at + 1) && at > 0 && digit(at - 1))
-    };
-    let mut start = last;
-    while start > 0 && inside(start - 1) {
-        start -= 1;
-    }
-    if start > 0 && bytes[start - 1] == b'-' {
-        let before = text[..start - 1].trim_end();
-        if before.ends_with(|c: char| c.is_ascii_alphanumeric()) {
-            return None;
-        }
-        start -= 1;
-    }
-    let words: Vec<&str> = text[..start].split_whitespace().collect();
-    let range =
-        words.iter().rev().take(4).any(|word| RANGES.contains(&word.to_lowercase().as_str()));
-    (!range).then(|| text[start..=last].to_owned())
+    None
 }

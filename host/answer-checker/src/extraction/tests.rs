@@ -1,7 +1,7 @@
 use super::{Extracted, Found, extract, unwrapped};
 
 fn found(text: &str) -> Option<(String, Found)> {
-    extract(text).map(|Extracted { answer, found }| (answer, found))
+    extract(text).map(|Extracted { answer, found, .. }| (answer, found))
 }
 
 fn is(text: &str, answer: &str, by: Found) {
@@ -77,7 +77,8 @@ fn of_a_sentence_the_last_formula_counts_and_else_its_end() {
     is("We get $1$ and $2$.", "1, 2", Found::Formula);
     is("So the total is 9 * 2 = 18 dollars.", "18 dollars", Found::Ending);
     is("It is 2.", "2", Found::Ending);
-    is("We have 5 of them", "5", Found::Number);
+    is("We have 5 of them", "5", Found::Ending);
+    is("Tom walked 5 miles home", "5 miles home", Found::Number);
     assert_eq!(extract("We get between 0-3"), None);
     assert_eq!(extract("I cannot tell."), None);
 }

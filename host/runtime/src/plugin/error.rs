@@ -8,6 +8,8 @@ use super::failure::PluginFailure;
 use super::grants::{Grants, Right, grant_flag, name_of};
 use super::setting::SettingError;
 
+use crate::error::{Coded, ExitCode};
+
 /// Why a plugin cannot be used. Found before a run begins; what goes wrong
 /// later is a [`PluginFailure`].
 #[derive(Debug, thiserror::Error)]
@@ -201,6 +203,15 @@ pub enum PluginError {
     /// A call failed while the plugin was being loaded.
     #[error(transparent)]
     Failure(#[from] PluginFailure),
+}
+
+impl Coded for PluginError {
+    fn code(&self) -> Option<ExitCode> {
+        match self {
+            PluginError::Setting { .. } => Some(ExitCode::Usage),
+            _ => Some(ExitCode::Plugin),
+        }
+    }
 }
 
 impl PluginError {

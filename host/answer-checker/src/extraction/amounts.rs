@@ -1,0 +1,388 @@
+//! The numbers and formulas of a clause, each with its sign, its currency and its unit.
+
+use super::Found;
+use super::formulas::formulas;
+use super::markdown::{STRONG, WEAK};
+use super::words::{
+    COPULAS, FILLERS, NEGATIONS, PARTS, SPOILERS, STOPS, TURNS, WEAK_WORDS, among, is_sentence,
+};
+use crate::judgment::check;
+use crate::lexer::vulgar;
+use crate::lexicon;
+use crate::rules::Rules;
+use crate::verdict::Verdict;
+
+/// A number or formula of a clause.
+#[derive(Clone, Debug)]
+pub(super) struct Amount {
+    /// Where it begins.
+    start: usize,
+    /// Behind its last character, its unit left aside.
+    end: usize,
+    /// It as an answer, with its unit.
+    pub text: String,
+    /// The unit, as it was written.
+    unit: String,
+    strong: bool,
+    /// Whether "is" or the like stands in front of it.
+    said: bool,
+    /// Whether the words around it say that it is not the answer.
+    turned: bool,
+    formula: bool,
+}
+
+/// Bytes of a unit; what is longer is prose.
+const MOST_UNIT: usize = 40;
+/// So many words in front of a number say what it is.
+const MOST_WORDS: usize = 4;
+
+/// What a clause comes to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Said {
+    /// Nothing is said of a number.
+    Nothing,
+    /// What is said is no answer: "more than 5", "not 5".
+    NoAnswer,
+    /// This, or one of these.
+    Answers(Vec<String>, Found),
+}
+
+/// What a clause commits itself to.
+pub(super) fn said(clause: &str) -> Said {
+    let all = amounts(clause);
+    let strong: Vec<&Amount> = all.iter().filter(|amount| amount.strong).collect();
+    let chosen = match strong.is_empty() {
+        true => behind_copula(clause, all.iter().collect()),
+        false => behind_copula(clause, strong),
+    };
+    let (Some(first), Some(last)) = (chosen.first(), chosen.last()) else { return Said::Nothing };
+    let certain = first.said || first.strong;
+    // Behind "is", the first one is what is; of formulas it is the last, and else any may be.
+    let picked = if certain { leading(clause, &chosen) } else { joined(clause, &chosen) };
+    if picked.iter().any(|amount| amount.turned) {
+        return Said::NoAnswer;
+    }
+    let found = match last {
+        _ if picked.iter().all(|amount| amount.formula) => Found::Formula,
+        _ if certain => Found::Ending,
+        _ => Found::Number,
+    };
+    let mut answers = vec![listed(&picked)];
+    if !certain && !last.formula && picked.len() < chosen.len() {
+        answers.extend(
+            chosen.iter().filter(|amount| !amount.turned).map(|amount| amount.text.clone()),
+        );
+    }
+    Said::Answers(answers, found)
+}
+
+/// What a clause begins with, if that is a number or formula and may be the answer.
+pub(super) fn first(clause: &str) -> Option<String> {
+    let amounts = amounts(clause);
+    let first = amounts.first().filter(|first| !first.turned)?;
+    let near = clause[..first.start].split_whitespace().count() < MOST_WORDS;
+    near.then(|| first.text.clone())
+}
+
+/// From the first amount of those that the last "is" stands in front of; all, if none does.
+fn behind_copula<'a>(clause: &str, all: Vec<&'a Amount>) -> Vec<&'a Amount> {
+    let Some(last) = all.iter().rposition(|amount| amount.said) else { return all };
+    let first = last + 1 - joined(clause, &all[..=last]).len();
+    all[first..].to_vec()
+}
+
+/// Several amounts as one answer: a list, or one of them if they say the same.
+fn listed(amounts: &[&Amount]) -> String {
+    let texts: Vec<&str> = amounts.iter().map(|amount| amount.text.as_str()).collect();
+    let same = |other: &&str| check(texts[0], other, &Rules::default()) == Verdict::Correct;
+    match texts.as_slice() {
+        [first, rest @ ..] if rest.len() < 3 && rest.iter().all(|other| same(other)) => {
+            (*first).to_owned()
+        }
+        _ => texts.join(", "),
+    }
+}
+
+/// The last amounts, as far as only a comma or "and" parts them.
+fn joined<'a>(clause: &str, amounts: &[&'a Amount]) -> Vec<&'a Amount> {
+    let mut run: Vec<&Amount> = amounts.last().copied().into_iter().collect();
+    for pair in amounts.windows(2).rev() {
+        if !joins(pair[0], &clause[pair[0].end..pair[1].start]) {
+            break;
+        }
+        run.insert(0, pair[0]);
+    }
+    run
+}
+
+/// The first amounts, as far as only a comma or "and" parts them.
+fn leading<'a>(clause: &str, amounts: &[&'a Amount]) -> Vec<&'a Amount> {
+    let mut run: Vec<&Amount> = amounts.first().copied().into_iter().collect();
+    for pair in amounts.windows(2) {
+        if !joins(pair[0], &clause[pair[0].end..pair[1].start]) {
+            break;
+        }
+        run.push(pair[1]);
+    }
+    run
+}
+
+fn joins(first: &Amount, between: &str) -> bool {
+    let between: String = between.chars().filter(|c| !matches!(*c, STRONG | WEAK)).collect();
+    let between = between.trim_start();
+    let between = between.strip_prefix(first.unit.trim()).unwrap_or(between);
+    matches!(between.trim(), "," | "and" | ", and" | "or" | ", or" | ";" | "&")
+}
+
+fn amounts(clause: &str) -> Vec<Amount> {
+    let mut found: Vec<Amount> = Vec::new();
+    let formulas = formulas(clause);
+    let mut at = 0;
+    while at < clause.len() {
+        if let Some(formula) = formulas.iter().find(|formula| formula.start == at) {
+            found.push(amount(clause, (at, formula.end), formula.inside.trim(), true));
+            at = formula.end;
+            continue;
+        }
+        let limit =
+            formulas.iter().find(|formula| formula.start > at).map_or(clause.len(), |f| f.start);
+        match run(clause, at, limit) {
+            Some((start, end)) => {
+                found.push(amount(clause, (start, end), &clause[start..end], false));
+                at = end;
+            }
+            None => at += clause[at..].chars().next().map_or(1, char::len_utf8),
+        }
+    }
+    found
+}
+
+/// The numbers and signs that begin at `start`, if a number is among them.
+fn run(clause: &str, start: usize, limit: usize) -> Option<(usize, usize)> {
+    let rest = &clause[start..limit];
+    let first = rest.chars().next()?;
+    let before = clause[..start].chars().next_back();
+    let joined = before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '\''));
+    let sign = matches!(first, '-' | '−' | '–' | '±' | '+' | '=' | '.' | '(' | '√')
+        || lexicon::currency(first).is_some();
+    let opens = first.is_ascii_digit()
+        || vulgar(first).is_some()
+        || (sign && !joined)
+        || rest.starts_with("\\$");
+    if !opens || (first.is_ascii_digit() && before.is_some_and(char::is_alphabetic)) {
+        return None;
+    }
+    let part = |c: char| {
+        c.is_ascii_digit()
+            || vulgar(c).is_some()
+            || lexicon::currency(c).is_some()
+            || " .,/*×·÷+-−–±=^()%:\\²³√!".contains(c)
+    };
+    let length = rest.find(|c: char| !part(c)).unwrap_or(rest.len());
+    let mut end = start + length;
+    // A letter that goes on from a digit belongs to it: `3x`, `2i`.
+    let text = clause[start..end]
+        .trim_end_matches([' ', '.', ',', ':', '(', '-', '–', '+', '=', '\\', '!', '*']);
+    end = start + text.len();
+    let open = text.matches('(').count();
+    let close = text.matches(')').count();
+    if close > open {
+        end -= text.len() - text.trim_end_matches(')').len();
+    }
+    clause[start..end]
+        .contains(|c: char| c.is_ascii_digit() || vulgar(c).is_some())
+        .then_some((start, end))
+}
+
+fn amount(clause: &str, (start, end): (usize, usize), written: &str, formula: bool) -> Amount {
+    let (before, behind) = (&clause[..start], &clause[end..]);
+    let mut text = written.trim().to_owned();
+    let mut turned = !formula && is_range(&text);
+    if !formula && let Some((_, value)) = text.rsplit_once('=') {
+        text = value.trim().to_owned();
+    }
+    let words: Vec<String> = words_before(before);
+    let last = words.last().map(String::as_str).unwrap_or_default();
+    if matches!(last, "minus" | "negative") && !formula {
+        text.insert(0, '-');
+        turned |= words.len() > 1 && ends_in_number(&words[words.len() - 2]);
+    }
+    if !formula && let Some(name) = named(before) {
+        text = format!("{name} = {text}");
+    }
+    let money =
+        text.trim_start_matches(['-', '−', '\\']).starts_with(|c| lexicon::currency(c).is_some());
+    let (unit, spoiled) = tail(behind, formula || money);
+    text.push_str(&unit);
+    let spoken = &words[..words.len() - usize::from(matches!(last, "minus" | "negative"))];
+    turned |= spoiled || is_turned(spoken) || is_refused(behind);
+    turned |= !formula && before.ends_with(['~', '≈', '<', '>', '≤', '≥', '≠', '|']);
+    let equated = !formula && (written.contains('=') || before.trim_end().ends_with('='));
+    let said = among(COPULAS, last) || equated;
+    let strong = before.rfind(STRONG) > before.rfind(WEAK);
+    Amount { start, end, text, unit, strong, said, turned, formula }
+}
+
+/// The last words before a number, back to what parts clauses or the number before it.
+fn words_before(before: &str) -> Vec<String> {
+    let clause = before.rsplit([',', ';', ':', '(', '.']).next().unwrap_or(before);
+    let words = clause.split(|c: char| c.is_whitespace() || matches!(c, STRONG | WEAK));
+    let words: Vec<String> = words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
+    words[words.len().saturating_sub(MOST_WORDS)..].to_vec()
+}
+
+fn ends_in_number(word: &str) -> bool {
+    word.ends_with(|c: char| c.is_ascii_digit())
+}
+
+/// Whether words in front of a number say that it is another one, or not this one.
+fn is_turned(words: &[String]) -> bool {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let negated = words.iter().rposition(|word| among(NEGATIONS, word));
+    if negated.is_some_and(|at| words[at + 1..].iter().all(|word| among(WEAK_WORDS, word))) {
+        return true;
+    }
+    // What stands in front of "is" is said of something else.
+    let copula = words.iter().rposition(|word| among("is are was were be equals gives", word));
+    let near = &words[copula.map_or(0, |at| at + 1)..];
+    let number = near.iter().rposition(|word| ends_in_number(word));
+    is_bound(near) || near[number.map_or(0, |at| at + 1)..].iter().any(|word| among(TURNS, word))
+}
+
+/// The name that is said to be what follows: `x = `.
+fn named(before: &str) -> Option<&str> {
+    let name = before.trim_end().strip_suffix('=')?.trim_end();
+    let start = name.rfind(|c: char| !c.is_alphanumeric() && c != '_').map_or(0, |at| at + 1);
+    let name = name.get(start..)?;
+    (name.len() == 1 && name.starts_with(|c: char| c.is_ascii_alphabetic())).then_some(name)
+}
+
+/// `3-5` and `3 – 5`: from one to the other.
+fn is_range(text: &str) -> bool {
+    let body = text.trim_start_matches(['-', '−', '–']);
+    !text.contains('=')
+        && body.match_indices(['-', '–', '−']).any(|(at, _)| {
+            let before = body[..at].trim_end();
+            before.ends_with(|c: char| c.is_ascii_digit() || c == '%')
+        })
+        && !body.contains(['+', '*', '×', '/', '^'])
+}
+
+/// Whether words in front of a number make it a bound: "up to", "at least", "the square of".
+fn is_bound(words: &[&str]) -> bool {
+    let [.., before, last] = words else {
+        return words.last().is_some_and(|last| matches!(*last, "over" | "from" | "through"));
+    };
+    match *last {
+        "over" | "from" | "through" => true,
+        "least" | "most" => *before == "at",
+        "to" => *before == "up" || words.contains(&"from") || ends_in_number(before),
+        "of" => among(PARTS, before),
+        _ => false,
+    }
+}
+
+/// Whether what follows says that the number is not the answer: "is wrong", "does not work".
+fn is_refused(behind: &str) -> bool {
+    let clause = behind.split([',', ';', ':']).next().unwrap_or_default().to_ascii_lowercase();
+    let clause = clause.trim_start_matches(|c: char| !c.is_alphanumeric());
+    [
+        "is not",
+        "isn't",
+        "does not",
+        "doesn't",
+        "is wrong",
+        "is incorrect",
+        "fails",
+        "is too",
+        "cannot",
+        "can't",
+        "would be wrong",
+        "was my",
+        "was a",
+        "is excluded",
+        "is impossible",
+        "are not",
+        "do not",
+    ]
+    .iter()
+    .any(|refusal| clause.starts_with(refusal))
+}
+
+/// The unit behind a number; whether what stands there makes it another one: "and a half".
+fn tail(behind: &str, known_only: bool) -> (String, bool) {
+    let clean: String = behind.chars().filter(|c| !matches!(*c, STRONG | WEAK)).collect();
+    if let Some(sign) = ["\\%", "%", "°"].iter().find(|sign| clean.starts_with(**sign)) {
+        return ((*sign).to_owned(), false);
+    }
+    let glued = clean.len() - clean.trim_start_matches(char::is_alphanumeric).len();
+    let mut unit = clean[..glued].to_owned();
+    let mut rest = clean[glued..].trim_start();
+    if glued > 0 && !clean[glued..].starts_with([' ', '/']) {
+        return (unit, false);
+    }
+    while !spoils(rest) && unit.len() < MOST_UNIT {
+        let word = rest.split_whitespace().next().unwrap_or_default();
+        let bare = word.trim_end_matches(['.', ',', ';', ':', '!', '?', ')']);
+        let lower = bare.to_lowercase();
+        let letters = bare.chars().all(|c| c.is_alphabetic() || matches!(c, '/' | '²' | '³'));
+        let rate = lower == "per" && !unit.is_empty() && !known_only;
+        if bare.is_empty() || !letters || (among(STOPS, &lower) && !rate) {
+            return (unit, false);
+        }
+        let known = lexicon::unit(bare).is_some() || lexicon::magnitude(bare).is_some();
+        let filler = among(FILLERS, &lower) && unit.is_empty();
+        if known_only && !known && lower != "percent" && !filler {
+            return (unit, false);
+        }
+        if !filler {
+            unit.push(' ');
+            unit.push_str(bare);
+        }
+        if bare.len() < word.len() {
+            return (unit, false);
+        }
+        rest = rest[word.len()..].trim_start();
+    }
+    let spoiled = spoils(rest);
+    (unit, spoiled)
+}
+
+/// Whether words behind a number make another one of it.
+fn spoils(behind: &str) -> bool {
+    let lower = behind.get(..24).unwrap_or(behind).to_lowercase();
+    let number = |text: &str| text.starts_with(|c: char| c.is_ascii_digit() || c == '$');
+    let part = lower.strip_prefix("and ").unwrap_or_default();
+    let range = lower.strip_prefix("to ").or_else(|| lower.strip_prefix("times "));
+    SPOILERS.iter().any(|spoiler| lower.starts_with(spoiler))
+        || ["a half", "a quarter", "a third", "one half", "two thirds"]
+            .iter()
+            .any(|half| part.starts_with(half))
+        || range.is_some_and(|behind| number(behind.trim_start()))
+}
+
+/// Whether a clause says a number in words.
+pub(super) fn in_words(clause: &str) -> bool {
+    clause
+        .split(|c: char| !c.is_alphabetic())
+        .any(|word| lexicon::number(word).is_some_and(|number| number != 1) || word == "zero")
+}
+
+/// What stands behind the last "is" or `=` of a clause, if it is algebra and no sentence.
+pub(super) fn algebra(clause: &str) -> Option<String> {
+    let lower = clause.to_ascii_lowercase();
+    let places = [" is ", " are ", " equals ", " be ", " was ", " get "];
+    let at = places.iter().filter_map(|word| Some(lower.rfind(word)? + word.len())).max();
+    let rest: String =
+        clause[at.unwrap_or(0)..].chars().filter(|c| !matches!(*c, STRONG | WEAK)).collect();
+    let rest = super::prose::trimmed(&rest).to_owned();
+    let mixed = rest
+        .as_bytes()
+        .windows(2)
+        .any(|pair| pair[0].is_ascii_digit() && pair[1].is_ascii_alphabetic());
+    let symbols = rest.contains(['\\', '^', '√', '=', '(', '{']) || mixed;
+    let number = rest.contains(|c: char| c.is_ascii_digit());
+    let words = rest.split(|c: char| !c.is_alphabetic()).filter(|word| word.len() > 3).count();
+    (at.is_some() && symbols && number && words == 0 && !is_sentence(&rest) && !rest.contains('$'))
+        .then_some(rest)
+}

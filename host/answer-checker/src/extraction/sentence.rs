@@ -1,0 +1,99 @@
+//! Sentences, and which part of one commits itself.
+
+use super::formulas::formulas;
+use super::prose::trimmed;
+use super::words::{ABBREVIATIONS, CONCLUSIONS, OPENERS, REASONS, is_sentence, phrases};
+
+/// The sentences of a line, each with the mark that ends it. No formula is taken apart.
+pub(super) fn sentences(line: &str) -> Vec<&str> {
+    let formulas = formulas(line);
+    let inside =
+        |at: usize| formulas.iter().any(|formula| (formula.start..formula.end).contains(&at));
+    let mut found = Vec::new();
+    let mut from = 0;
+    for (at, mark) in line.match_indices(['.', '?', '!', ';']) {
+        let behind = &line[at + 1..];
+        let ends = behind.trim_start_matches(super::markdown::WEAK).starts_with(' ');
+        let before = line[from..at].rsplit(' ').next().unwrap_or_default().to_lowercase();
+        let abbreviated = mark == "."
+            && (phrases(ABBREVIATIONS).any(|one| one == before) || before.ends_with(".m"));
+        if ends && !abbreviated && !inside(at) {
+            found.push(&line[from..=at]);
+            from = at + 1;
+        }
+    }
+    found.push(&line[from..]);
+    found.retain(|sentence| !trimmed(sentence).is_empty());
+    found
+}
+
+/// The part of a sentence that says what is so, without why.
+pub(super) fn committed(sentence: &str) -> &str {
+    without_reason(behind_conclusion(behind_opening(sentence)))
+}
+
+/// Up to the reason.
+pub(super) fn without_reason(sentence: &str) -> &str {
+    let lower = masked(sentence);
+    let says = |end: &usize| says_something(&sentence[..*end]);
+    let places = phrases(REASONS).flat_map(|reason| lower.match_indices(reason));
+    let places = places.map(|(at, _)| at).chain(asides(&lower));
+    let end = places.filter(says).min();
+    &sentence[..end.unwrap_or(sentence.len())]
+}
+
+/// Where a dash or a colon leads on to more words.
+fn asides(lower: &str) -> Vec<usize> {
+    let leads_on =
+        |behind: &str| behind.starts_with(|c: char| c.is_alphabetic()) && is_sentence(behind);
+    let marks = [" — ", "—", " – ", " - ", ": "].iter();
+    let places = marks.flat_map(|mark| lower.match_indices(mark));
+    let places = places.filter(|(at, mark)| leads_on(&lower[at + mark.len()..]));
+    places.map(|(at, _)| at).collect()
+}
+
+/// What a sentence adds to what it committed itself to, if that is said to be the same, or
+/// stands against it: ", which is $2.50", ", but 6 works as well".
+pub(super) fn addition(sentence: &str) -> Option<&str> {
+    let lower = masked(sentence);
+    let leads =
+        [", which is ", " which is ", ", which equals ", ", but ", ", i.e. ", ", that is, "];
+    let place = |lead: &&str| lower.rfind(*lead).map(|at| at + lead.len());
+    leads.iter().filter_map(place).max().map(|at| &sentence[at..])
+}
+
+/// Behind "Because 25 = 5 * 5, ".
+fn behind_opening(sentence: &str) -> &str {
+    let lower = masked(sentence);
+    let opened = lower.trim_start_matches(|c: char| !c.is_alphanumeric());
+    if !phrases(OPENERS).any(|opener| opened.starts_with(opener)) {
+        return sentence;
+    }
+    let commas = lower.match_indices(", ").map(|(at, _)| at + 2);
+    let main = commas.filter(|&at| says_something(&sentence[at..])).max();
+    main.map_or(sentence, |at| &sentence[at..])
+}
+
+/// Behind the last ", so ".
+fn behind_conclusion(sentence: &str) -> &str {
+    let lower = masked(sentence);
+    let places = phrases(CONCLUSIONS).filter_map(|word| Some(lower.rfind(word)? + word.len()));
+    let at = places.filter(|&at| says_something(&sentence[at..])).max();
+    at.map_or(sentence, |at| &sentence[at..])
+}
+
+/// The sentence in lower case, its formulas blotted out; every place is where it was.
+pub(super) fn masked(sentence: &str) -> String {
+    let mut masked = sentence.to_ascii_lowercase();
+    for formula in formulas(sentence) {
+        let blot = "\u{1}".repeat(formula.end - formula.start);
+        masked.replace_range(formula.start..formula.end, &blot);
+    }
+    masked
+}
+
+/// Whether there is a number, a formula or a letter by itself.
+fn says_something(text: &str) -> bool {
+    text.contains(|c: char| c.is_ascii_digit() || c == '$' || c == '\\')
+        || super::amounts::in_words(text)
+}

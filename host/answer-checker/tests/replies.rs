@@ -1,0 +1,49 @@
+//! Replies as language models write them: Markdown, display mathematics, money and units in
+//! sentences, reasons behind answers, boxes that are only mentioned. Class by class, a row each.
+
+use answer_checker::{Rules, Verdict, check_answer};
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct Reply {
+    class: String,
+    gold: String,
+    answer: String,
+    expect: String,
+    #[serde(default)]
+    rules: Option<String>,
+}
+
+impl Reply {
+    fn verdict(&self) -> Verdict {
+        let name = self.rules.as_deref().unwrap_or("default");
+        check_answer(&self.gold, &self.answer, &Rules::named(name).expect("rules of this name"))
+    }
+}
+
+/// The replies of which something is expected, and what else they came to.
+fn otherwise(expected: &str, unwanted: impl Fn(Verdict) -> bool) -> (usize, Vec<String>) {
+    let replies: Vec<Reply> = include_str!("replies.jsonl")
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a pair"))
+        .filter(|reply: &Reply| reply.expect == expected)
+        .collect();
+    let shown = |reply: &Reply| {
+        let verdict = reply.verdict();
+        let Reply { class, gold, answer, .. } = reply;
+        unwanted(verdict).then(|| format!("{class}: {verdict:?}: {gold} <- {answer:?}"))
+    };
+    (replies.len(), replies.iter().filter_map(shown).collect())
+}
+
+#[test]
+fn no_wrong_reply_is_correct() {
+    let (_, fooled) = otherwise("wrong", |verdict| verdict == Verdict::Correct);
+    assert!(fooled.is_empty(), "{fooled:#?}");
+}
+
+#[test]
+fn hardly_a_right_reply_is_wrong_or_undecided() {
+    let (all, missed) = otherwise("correct", |verdict| verdict != Verdict::Correct);
+    assert!(missed.len() * 50 <= all, "{} of {all}: {missed:#?}", missed.len());
+}
