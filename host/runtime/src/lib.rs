@@ -12,6 +12,7 @@ pub mod interval;
 pub mod seed;
 pub mod statistics;
 pub mod parallel;
+pub mod caught;
 pub mod storage;
 pub mod outcome;
 pub mod totals;

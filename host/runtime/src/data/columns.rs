@@ -1,245 +1,170 @@
-//! Rows put together from a Parquet file's columns.
+//! The fields of a Parquet file's rows: how its columns go together.
 //!
-//! A column's values come with two levels each: where a new row begins, and
-//! how much of the path down to the value is there. Lists within lists are in
-//! no data set and left out.
+//! A field is a value, a structure, a list or a map, and each lies in one or more
+//! columns. A column's values come with two levels each: how much of the path down to
+//! the value is there, and which of the lists on that path goes on.
 
-use parquet::basic::Repetition;
-use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::{ByteArray, DataType};
-use parquet::errors::ParquetError;
-use parquet::file::reader::RowGroupReader;
+use std::ops::Range;
+
+use parquet::basic::{ConvertedType, LogicalType, Repetition};
 use parquet::schema::types::Type;
 
-use super::bounds::Bounds;
-use super::refusal::Refusal;
-use crate::grading::Value;
+use super::logical::Kind;
 
-/// A column that rows are read from.
-#[derive(Debug)]
-pub(super) struct Column {
-    /// Its place among the file's columns.
-    pub index: usize,
-    /// Its name, and the names of the fields within; what only makes a list is left out.
-    path: Vec<String>,
-    definition: i16,
-    /// The definition level at which there is an element; none if it is no list.
-    list: Option<i16>,
+/// Fields within fields beyond that are left out.
+const MOST_DEPTH: usize = 32;
+
+/// The fields that rows are read for.
+#[derive(Debug, Default)]
+pub(super) struct Columns {
+    /// The fields of a row.
+    pub fields: Vec<Field>,
+    /// The columns under them, in the order of the fields.
+    pub leaves: Vec<Leaf>,
 }
 
-/// The columns under fields of these names.
-pub(super) fn columns_of(schema: &Type, names: &[&str]) -> Vec<Column> {
-    let mut walk = Walk { columns: Vec::new(), next: 0 };
-    for field in schema.get_fields() {
-        let wanted = names.iter().any(|name| field.name().eq_ignore_ascii_case(name));
-        walk.visit(field, &[], Levels { definition: 0, list: None, is_deep: !wanted });
+/// One column.
+#[derive(Debug)]
+pub(super) struct Leaf {
+    /// Its place among the file's columns.
+    pub index: usize,
+    /// What its values are.
+    pub kind: Kind,
+    /// The definition level of a value that is there.
+    pub definition: i16,
+    /// How many lists are around it.
+    pub repetition: i16,
+}
+
+/// One field, at any depth.
+#[derive(Debug)]
+pub(super) struct Field {
+    /// Its name.
+    pub name: String,
+    /// The definition level from which on it is there.
+    pub definition: i16,
+    /// How many lists are around what is in it.
+    pub repetition: i16,
+    /// Whether it may be missing, or be there several times.
+    pub occurs: Repetition,
+    /// What it is.
+    pub shape: Shape,
+    /// Its columns, among the leaves.
+    pub leaves: Range<usize>,
+}
+
+/// What a field is.
+#[derive(Debug)]
+pub(super) enum Shape {
+    /// A value.
+    Value,
+    /// A structure.
+    Group(Vec<Field>),
+    /// What only makes a list or is the only thing in it, and has no name in the row.
+    Only(Box<Field>),
+    /// Keys and values, repeated.
+    Map(Box<Field>),
+}
+
+impl Columns {
+    /// The fields of these names, whatever their case.
+    pub fn of(schema: &Type, names: &[&str]) -> Self {
+        let mut walk = Walk { leaves: Vec::new(), next: 0 };
+        let mut fields = Vec::new();
+        for node in schema.get_fields() {
+            let wanted = names.iter().any(|name| node.name().eq_ignore_ascii_case(name));
+            let depth = if wanted { 0 } else { MOST_DEPTH };
+            fields.extend(walk.field(node, Levels { definition: 0, repetition: 0, depth }));
+        }
+        Columns { fields, leaves: walk.leaves }
     }
-    walk.columns
 }
 
 #[derive(Clone, Copy)]
 struct Levels {
     definition: i16,
-    list: Option<i16>,
-    /// Whether columns from here on are left out.
-    is_deep: bool,
+    repetition: i16,
+    depth: usize,
 }
 
 struct Walk {
-    columns: Vec<Column>,
+    leaves: Vec<Leaf>,
     next: usize,
 }
 
 impl Walk {
-    fn visit(&mut self, node: &Type, above: &[String], mut levels: Levels) {
-        match node.get_basic_info().repetition() {
-            Repetition::REQUIRED => {}
-            Repetition::OPTIONAL => levels.definition += 1,
-            Repetition::REPEATED => {
-                levels.definition += 1;
-                levels.is_deep |= levels.list.is_some();
-                levels.list = Some(levels.definition);
-            }
-        }
-        let path = [above, &[node.name().to_owned()]].concat();
-        if node.is_primitive() {
-            if !levels.is_deep {
-                let Levels { definition, list, .. } = levels;
-                self.columns.push(Column { index: self.next, path, definition, list });
-            }
-            self.next += 1;
-            return;
-        }
-        let children = node.get_fields();
-        let is_list = |node: &Type| node.get_basic_info().repetition() == Repetition::REPEATED;
-        for child in children {
-            if children.len() == 1 && is_list(child) {
-                self.visit_elements(child, &path, levels);
-            } else {
-                self.visit(child, &path, levels);
-            }
-        }
-    }
-
-    /// What is repeated within a group that only makes it a list: it has the
-    /// group's name, and so has what alone is in it.
-    fn visit_elements(&mut self, repeated: &Type, path: &[String], levels: Levels) {
-        let before = self.columns.len();
-        let above = &path[..path.len() - 1];
-        self.visit(repeated, above, levels);
-        let is_wrapper = !repeated.is_primitive() && repeated.get_fields().len() == 1;
-        let hidden = above.len()..above.len() + 1 + usize::from(is_wrapper);
-        for column in &mut self.columns[before..] {
-            let end = hidden.end.min(column.path.len());
-            column.path.splice(hidden.start..end, path.last().cloned());
-        }
-    }
-}
-
-/// The columns of one row group, row by row.
-pub(super) struct RowGroup<'c> {
-    columns: Vec<(&'c Column, ColumnReader)>,
-}
-
-impl<'c> RowGroup<'c> {
-    /// Open the columns of a row group.
-    pub fn open(reader: &dyn RowGroupReader, columns: &'c [Column]) -> Result<Self, ParquetError> {
-        let open = |column: &'c Column| Ok((column, reader.get_column_reader(column.index)?));
-        Ok(RowGroup { columns: columns.iter().map(open).collect::<Result<_, ParquetError>>()? })
-    }
-
-    /// The next row, or why it is none; an error if there can be no further rows.
-    pub fn next(&mut self, bounds: &Bounds) -> Result<Result<Value, Refusal>, ParquetError> {
-        let mut row = Value::Dict(Vec::new());
-        let mut meter = Meter { bounds, bytes: 0, commas: 0 };
-        let mut refused = None;
-        for (column, reader) in &mut self.columns {
-            // A row that is refused is still read to its end, in every column.
-            match read_cell(reader, column, &mut meter)? {
-                Ok(cell) => insert(&mut row, &column.path, cell),
-                Err(refusal) => refused = refused.or(Some(refusal)),
-            }
-        }
-        Ok(match refused {
-            Some(refusal) => Err(refusal),
-            None => Ok(without_nothing(row)),
-        })
-    }
-}
-
-/// Put a cell where its path leads.
-fn insert(row: &mut Value, path: &[String], cell: Value) {
-    let (Value::Dict(fields), Some((name, rest))) = (row, path.split_first()) else { return };
-    if rest.is_empty() {
-        fields.push((Value::Str(name.clone()), cell));
-        return;
-    }
-    let place = fields.iter().position(|(key, _)| matches!(key, Value::Str(key) if key == name));
-    let place = place.unwrap_or_else(|| {
-        fields.push((Value::Str(name.clone()), Value::Dict(Vec::new())));
-        fields.len() - 1
-    });
-    insert(&mut fields[place].1, rest, cell);
-}
-
-/// With structures of which nothing is there made null, as they were.
-fn without_nothing(row: Value) -> Value {
-    let Value::Dict(fields) = row else { return row };
-    let field = |(key, value): (Value, Value)| {
-        let is_empty = matches!(&value, Value::Dict(parts)
-            if parts.iter().all(|(_, part)| matches!(part, Value::Null)));
-        (key, if is_empty { Value::Null } else { value })
-    };
-    Value::Dict(fields.into_iter().map(field).collect())
-}
-
-/// Counts what a row takes.
-struct Meter<'b> {
-    bounds: &'b Bounds,
-    bytes: usize,
-    commas: usize,
-}
-
-impl Meter<'_> {
-    fn text(&mut self, bytes: &[u8]) -> Result<Value, Refusal> {
-        self.bytes += bytes.len();
-        if self.bytes > self.bounds.bytes {
-            return Err(self.bounds.too_long());
-        }
-        self.commas += bytes.iter().filter(|&&byte| byte == b',').count();
-        if self.commas > self.bounds.commas {
-            return Err(self.bounds.too_many(self.commas));
-        }
-        match std::str::from_utf8(bytes) {
-            Ok(text) => Ok(Value::Str(text.to_owned())),
-            Err(error) => Err(Refusal::new("not UTF-8", error.to_string())),
-        }
-    }
-}
-
-type Cell = Result<Value, Refusal>;
-
-fn read_cell(
-    reader: &mut ColumnReader,
-    column: &Column,
-    meter: &mut Meter<'_>,
-) -> Result<Cell, ParquetError> {
-    let int = |digits: String| Ok(Value::Int(digits));
-    match reader {
-        ColumnReader::BoolColumnReader(typed) => cell(typed, column, |flag| Ok(Value::Bool(*flag))),
-        ColumnReader::Int32ColumnReader(typed) => cell(typed, column, |n| int(n.to_string())),
-        ColumnReader::Int64ColumnReader(typed) => cell(typed, column, |n| int(n.to_string())),
-        ColumnReader::Int96ColumnReader(typed) => cell(typed, column, |_| Ok(Value::Null)),
-        ColumnReader::FloatColumnReader(typed) => {
-            cell(typed, column, |number| Ok(Value::Float(f64::from(*number))))
-        }
-        ColumnReader::DoubleColumnReader(typed) => {
-            cell(typed, column, |number| Ok(Value::Float(*number)))
-        }
-        ColumnReader::ByteArrayColumnReader(typed) => {
-            cell(typed, column, |bytes: &ByteArray| meter.text(bytes.data()))
-        }
-        ColumnReader::FixedLenByteArrayColumnReader(typed) => {
-            cell(typed, column, |bytes| meter.text(bytes.data()))
-        }
-    }
-}
-
-/// What a column holds of the next row.
-fn cell<T: DataType>(
-    reader: &mut ColumnReaderImpl<T>,
-    column: &Column,
-    mut value_of: impl FnMut(&T::T) -> Cell,
-) -> Result<Cell, ParquetError> {
-    let (mut definitions, mut repetitions, mut values) = (Vec::new(), Vec::new(), Vec::new());
-    let (rows, _, levels) =
-        reader.read_records(1, Some(&mut definitions), Some(&mut repetitions), &mut values)?;
-    if rows == 0 {
-        return Err(ParquetError::EOF("a column ends before its rows do".to_owned()));
-    }
-    if column.definition == 0 {
-        definitions = vec![0; levels];
-    }
-    let mut values = values.iter();
-    let mut items = Vec::new();
-    for definition in definitions {
-        if column.list.is_some_and(|element| definition < element) {
-            // There is no element: the list is empty or null.
-            continue;
-        }
-        let item = match definition == column.definition {
-            true => values.next().map_or(Ok(Value::Null), &mut value_of),
-            false => Ok(Value::Null),
+    /// The field of a node; none if it has no column that is read.
+    fn field(&mut self, node: &Type, above: Levels) -> Option<Field> {
+        let occurs = node.get_basic_info().repetition();
+        let levels = Levels {
+            definition: above.definition + i16::from(occurs != Repetition::REQUIRED),
+            repetition: above.repetition + i16::from(occurs == Repetition::REPEATED),
+            depth: above.depth + 1,
         };
-        match item {
-            Ok(item) => items.push(item),
-            Err(refusal) => return Ok(Err(refusal)),
-        }
+        let begin = self.leaves.len();
+        let shape = match node {
+            Type::PrimitiveType { .. } => self.leaf(node, levels).then_some(Shape::Value),
+            Type::GroupType { fields, .. } => match fields.as_slice() {
+                [only] if is_repeated(only) => self.repeated(node, only, levels),
+                _ => {
+                    let parts = fields.iter().filter_map(|part| self.field(part, levels));
+                    let parts: Vec<Field> = parts.collect();
+                    (!parts.is_empty()).then_some(Shape::Group(parts))
+                }
+            },
+        }?;
+        let Levels { definition, repetition, .. } = levels;
+        let leaves = begin..self.leaves.len();
+        Some(Field { name: node.name().to_owned(), definition, repetition, occurs, shape, leaves })
     }
-    Ok(Ok(match column.list {
-        Some(_) => Value::List(items),
-        None => items.pop().unwrap_or(Value::Null),
-    }))
+
+    /// Counts the column, and notes it if it is read.
+    fn leaf(&mut self, node: &Type, levels: Levels) -> bool {
+        let index = self.next;
+        self.next += 1;
+        if levels.depth > MOST_DEPTH {
+            return false;
+        }
+        let Levels { definition, repetition, .. } = levels;
+        self.leaves.push(Leaf { index, kind: Kind::of(node), definition, repetition });
+        true
+    }
+
+    /// A group with nothing in it but what is repeated: a list or a map.
+    fn repeated(&mut self, group: &Type, inner: &Type, levels: Levels) -> Option<Shape> {
+        let mut field = self.field(inner, levels)?;
+        let parts = match &field.shape {
+            Shape::Group(parts) => parts.len(),
+            _ => 0,
+        };
+        if is_map(group) && parts == 2 {
+            return Some(Shape::Map(Box::new(field)));
+        }
+        if parts == 1
+            && !is_element(group, inner)
+            && let Shape::Group(mut parts) = field.shape
+        {
+            field.shape = Shape::Only(Box::new(parts.remove(0)));
+        }
+        Some(Shape::Only(Box::new(field)))
+    }
+}
+
+fn is_repeated(node: &Type) -> bool {
+    node.get_basic_info().has_repetition()
+        && node.get_basic_info().repetition() == Repetition::REPEATED
+}
+
+fn is_map(group: &Type) -> bool {
+    let info = group.get_basic_info();
+    matches!(info.logical_type_ref(), Some(LogicalType::Map))
+        || matches!(info.converted_type(), ConvertedType::MAP | ConvertedType::MAP_KEY_VALUE)
+}
+
+/// Whether a repeated group of one field is an element itself, as old writers name it, and not
+/// what a list is made with.
+fn is_element(group: &Type, inner: &Type) -> bool {
+    inner.name() == "array" || inner.name() == format!("{}_tuple", group.name())
 }
 
 #[cfg(test)]
@@ -248,43 +173,71 @@ mod tests {
 
     use super::*;
 
+    fn shown(field: &Field) -> String {
+        let mark = match field.occurs {
+            Repetition::REPEATED => "*",
+            Repetition::OPTIONAL => "?",
+            Repetition::REQUIRED => "",
+        };
+        let inside = match &field.shape {
+            Shape::Value => String::new(),
+            Shape::Group(parts) => {
+                format!("{{{}}}", parts.iter().map(shown).collect::<Vec<_>>().join(" "))
+            }
+            Shape::Only(inner) => format!("({})", shown(inner)),
+            Shape::Map(inner) => format!("map({})", shown(inner)),
+        };
+        format!("{}{mark}{inside}", field.name)
+    }
+
     #[test]
-    fn what_only_makes_a_list_is_not_part_of_a_columns_path() {
-        let schema = parse_message_type(
-            "message m {
-                required int64 id;
-                optional group tests { optional group input (LIST) { repeated group list { optional binary element (UTF8); } } }
-                optional group old (LIST) { repeated binary array (UTF8); }
-                repeated binary plain (UTF8);
-                optional group pairs (LIST) { repeated group list { optional group element { optional binary input (UTF8); optional int32 n; } } }
-                optional group deep (LIST) { repeated group list { optional group element (LIST) { repeated group list { optional int32 element; } } } }
-                optional binary other;
-            }",
-        )
-        .unwrap();
-        let names = ["ID", "tests", "old", "plain", "pairs", "deep"];
-        let seen: Vec<String> = columns_of(&schema, &names)
-            .iter()
-            .map(|column| {
-                format!(
-                    "{} {} {} {:?}",
-                    column.index,
-                    column.path.join("."),
-                    column.definition,
-                    column.list
-                )
-            })
-            .collect();
-        assert_eq!(
-            seen,
-            [
-                "0 id 0 None",
-                "1 tests.input 4 Some(3)",
-                "2 old 2 Some(2)",
-                "3 plain 1 Some(1)",
-                "4 pairs.input 4 Some(2)",
-                "5 pairs.n 4 Some(2)",
-            ]
-        );
+    fn lists_maps_and_structures_are_told_apart_however_they_are_written() {
+        for (field, expected) in [
+            ("required int64 id;", "id"),
+            ("repeated binary plain (UTF8);", "plain*"),
+            (
+                "optional group l (LIST) { repeated group list { optional binary element; } }",
+                "l?(list*(element?))",
+            ),
+            ("optional group l (LIST) { repeated binary array; }", "l?(array*)"),
+            (
+                "optional group l (LIST) { repeated group array { optional binary a; } }",
+                "l?(array*{a?})",
+            ),
+            (
+                "optional group l (LIST) { repeated group l_tuple { optional binary a; } }",
+                "l?(l_tuple*{a?})",
+            ),
+            (
+                "optional group l (LIST) { repeated group list { optional group element { optional binary a; optional int32 n; } } }",
+                "l?(list*(element?{a? n?}))",
+            ),
+            (
+                "optional group l (LIST) { repeated group list { optional group element (LIST) { repeated group list { optional int32 element; } } } }",
+                "l?(list*(element?(list*(element?))))",
+            ),
+            (
+                "optional group m (MAP) { repeated group key_value { required binary key; optional int32 value; } }",
+                "m?map(key_value*{key value?})",
+            ),
+            (
+                "optional group m (MAP) { repeated group map (MAP_KEY_VALUE) { required binary key; optional int32 value; } }",
+                "m?map(map*{key value?})",
+            ),
+        ] {
+            let schema = parse_message_type(&format!("message m {{ {field} }}")).unwrap();
+            let columns = Columns::of(&schema, &["ID", "plain", "l", "m"]);
+            assert_eq!(shown(&columns.fields[0]), expected, "{field}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_asked_for_and_what_lies_too_deep_is_left_out() {
+        let deep = "optional group g { optional int32 z; ".repeat(40) + &"}".repeat(40);
+        let text = format!("message m {{ optional binary other; {deep} optional int32 id; }}");
+        let schema = parse_message_type(&text).unwrap();
+        let columns = Columns::of(&schema, &["id", "g"]);
+        assert_eq!(columns.leaves.last().map(|leaf| leaf.index), Some(41));
+        assert!(columns.leaves.len() < 35, "{}", columns.leaves.len());
     }
 }

@@ -56,10 +56,13 @@ impl Entry {
         self.fields.push((name, json));
     }
 
-    /// Add a field of the row as it is, if it is there.
-    fn copy(&mut self, row: &Row, name: &'static str) {
-        if let Some(value) = row.get(name) {
-            self.json(name, value.to_string());
+    /// Add a field of the row as it is, whatever it is: a field that is only copied costs no row.
+    /// What has no notation in JSON is left out.
+    fn copy(&mut self, name: &'static str, row: &Row, field: &str) {
+        match row.get(field) {
+            Some(Value::Str(text)) => self.text(name, Some(text)),
+            Some(value) if has_notation(value) => self.json(name, value.to_string()),
+            _ => {}
         }
     }
 }
@@ -94,6 +97,19 @@ pub(super) fn read(set: DataSet, row: Row, bounds: &Bounds) -> Result<Entry, Ref
         DataSet::HumanEval => human_eval::read(&row),
         DataSet::Mbpp => mbpp::read(&row),
         DataSet::Boxoban => boxoban::read(&row),
+    }
+}
+
+/// Whether JSON can say it.
+fn has_notation(value: &Value) -> bool {
+    match value {
+        Value::Other(_) => false,
+        Value::Float(number) => number.is_finite(),
+        Value::List(items) | Value::Tuple(items) => items.iter().all(has_notation),
+        Value::Dict(pairs) => {
+            pairs.iter().all(|(name, part)| matches!(name, Value::Str(_)) && has_notation(part))
+        }
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Str(_) => true,
     }
 }
 

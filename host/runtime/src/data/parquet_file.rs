@@ -6,7 +6,6 @@
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use parquet::basic::Compression;
 use parquet::errors::ParquetError;
@@ -14,10 +13,12 @@ use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
 use super::bounds::Bounds;
-use super::columns::{Column, RowGroup, columns_of};
+use super::columns::{Columns, Leaf};
 use super::json::Sink;
 use super::pages::{PageHeader, gunzipped, read_header};
 use super::refusal::Refusal;
+use super::row_group::RowGroup;
+use crate::caught::caught;
 
 /// The most values of a column in one row group.
 const MOST_VALUES: u64 = 8 << 20;
@@ -38,12 +39,12 @@ pub(super) fn read_rows<E>(
         Err(reason) => return sink(0, Err(Refusal::new("the Parquet file is damaged", reason))),
     };
     let metadata = reader.metadata();
-    let columns = columns_of(metadata.file_metadata().schema(), names);
+    let columns = Columns::of(metadata.file_metadata().schema(), names);
     let mut row = 0;
     for (index, group) in metadata.row_groups().iter().enumerate() {
         let rows = usize::try_from(group.num_rows().clamp(0, MOST_ROWS)).unwrap_or(0);
         let begin = row;
-        let result = check(file, group, &columns, bounds).and_then(|()| {
+        let result = check(file, group, &columns.leaves, bounds).and_then(|()| {
             let open = || RowGroup::open(&*reader.get_row_group(index)?, &columns);
             guarded(open).map_err(|reason| Refusal::new("a row group is damaged", reason))
         });
@@ -74,9 +75,9 @@ pub(super) fn read_rows<E>(
 /// What the Parquet library makes of a file. It was not written for hostile
 /// ones and may panic over them.
 fn guarded<R>(work: impl FnOnce() -> Result<R, ParquetError>) -> Result<R, String> {
-    match catch_unwind(AssertUnwindSafe(work)) {
-        Ok(result) => result.map_err(|error| error.to_string()),
-        Err(_) => Err("the Parquet library gave up on it".to_owned()),
+    match caught(work) {
+        Some(result) => result.map_err(|error| error.to_string()),
+        None => Err("the Parquet library gave up on it".to_owned()),
     }
 }
 
@@ -84,11 +85,11 @@ fn guarded<R>(work: impl FnOnce() -> Result<R, ParquetError>) -> Result<R, Strin
 fn check(
     file: &File,
     group: &RowGroupMetaData,
-    columns: &[Column],
+    leaves: &[Leaf],
     bounds: &Bounds,
 ) -> Result<(), Refusal> {
-    for column in columns {
-        let chunk = group.columns().get(column.index);
+    for leaf in leaves {
+        let chunk = group.columns().get(leaf.index);
         let chunk = chunk.ok_or_else(|| Refusal::plain("a row group lacks a column"))?;
         check_chunk(file, chunk, bounds)?;
     }

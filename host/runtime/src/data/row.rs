@@ -152,7 +152,11 @@ fn text_of<'v>(name: &str, value: &'v Value) -> Result<&'v str, Refusal> {
 
 /// The refusal of a field that is something else.
 pub(super) fn unlike(name: &str, expected: &str, found: &Value) -> Refusal {
-    let detail = format!("{expected} is expected, but it is {}", found.kind());
+    let is = match found {
+        Value::Other(what) => what,
+        found => found.kind(),
+    };
+    let detail = format!("{expected} is expected, but it is {is}");
     Refusal::new(format!("`{name}` is of another type"), detail)
 }
 

@@ -4,9 +4,9 @@
 //! small operations. As a CUDA graph they are told in one call.
 
 use std::ffi::{c_char, c_int};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 
+use runtime::caught::caught;
 use tch::TchError;
 
 use super::message::{done, made};
@@ -124,9 +124,9 @@ impl Graph {
         self.tell(troupe_recording_enter)?;
         let _back = Back(self);
         self.tell(troupe_recording_begin)?;
-        let worked = catch_unwind(AssertUnwindSafe(work));
+        let worked = caught(work);
         let ended = self.tell(troupe_recording_end);
-        worked.map_err(|_| TchError::Torch("this work cannot be recorded".to_owned()))?;
+        worked.ok_or_else(|| TchError::Torch("this work cannot be recorded".to_owned()))?;
         ended
     }
 }

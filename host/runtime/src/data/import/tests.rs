@@ -175,3 +175,71 @@ proptest! {
         prop_assert_eq!(told.records, records.len());
     }
 }
+
+/// A Parquet file of two texts and a column of another type.
+fn parquet_of(third: &str, value: &[u8]) -> Vec<u8> {
+    use std::sync::Arc;
+
+    use parquet::data_type::{ByteArray, ByteArrayType};
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::parser::parse_message_type;
+
+    let columns = format!(
+        "message m {{ required binary id (UTF8); required binary problem (UTF8); {third}; }}"
+    );
+    let schema = Arc::new(parse_message_type(&columns).unwrap());
+    let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    for value in [b"a".as_slice(), b"How many?", value] {
+        let mut column = group.next_column().unwrap().unwrap();
+        let value = ByteArray::from(value.to_vec());
+        column.typed::<ByteArrayType>().write_batch(&[value], None, None).unwrap();
+        column.close().unwrap();
+    }
+    group.close().unwrap();
+    writer.into_inner().unwrap()
+}
+
+#[test]
+fn a_column_that_is_no_text_is_named_where_it_is_needed() {
+    for (third, value, said) in [
+        ("required binary answer (BSON)", b"\x05\0\0\0\0".as_slice(), "it is Parquet's BSON"),
+        ("required binary answer", b"\xff", "it is bytes that are not UTF-8"),
+        ("required binary answer (DECIMAL(9,1))", &[1; 99], "it is a decimal that is too long"),
+    ] {
+        let file = parquet_of(third, value);
+        let (report, _) = imported(DataSet::Amc, &[("a.parquet", &file)], Bounds::default());
+        let Err(ImportError::NoRecords { reason, .. }) = report else { panic!("{third}") };
+        assert!(reason.contains("`answer` is of another type"), "{reason}");
+        assert!(reason.contains(said), "{reason}");
+    }
+}
+
+#[test]
+fn a_column_that_is_only_copied_costs_no_row() {
+    for (third, value, copied) in [
+        ("required binary solution (BSON)", b"\x05\0\0\0\0".as_slice(), None),
+        ("required binary solution", b"\xff", None),
+        ("required binary solution (DECIMAL(9,1))", b"\x0f", Some("1.5")),
+        ("required binary url (UTF8)", b"u", Some("\"u\"")),
+    ] {
+        let name = third.split(' ').nth(2).unwrap();
+        let file = parquet_of(third, value);
+        let mathematics = parquet_of("required binary answer (DECIMAL(9,1))", b"\x0f");
+        let files = [("a.parquet", file.as_slice()), ("b.parquet", &mathematics)];
+        let (report, _) = imported(DataSet::Amc, &files, Bounds::default());
+        // The first file lacks an answer; that, and nothing else, is what it is dropped for.
+        assert_eq!(reasons(&report.unwrap()), [("no `answer`", 1)], "{third}");
+        let row = Row::new(
+            Place { path: "a".into(), unit: "row", number: 1 },
+            Value::parse(&format!(
+                "{{\"problem\": \"p\", \"answer\": 1, \"{name}\": {}}}",
+                copied.unwrap_or("null")
+            ))
+            .unwrap(),
+        );
+        let entry = layout::read(DataSet::Amc, row.unwrap(), &Bounds::default()).unwrap();
+        let seen = entry.fields.iter().find(|(field, _)| *field == name);
+        assert_eq!(seen.map(|(_, json)| json.as_str()), copied, "{third}");
+    }
+}

@@ -27,9 +27,9 @@ pub(super) const COLUMNS: &[&str] = &[
 pub(super) fn read(mut row: Row) -> Result<Entry, Refusal> {
     let id = row.name(&["problem_id", "id"])?;
     let mut entry = Entry::new(id.clone(), row.required(&["question"])?);
-    entry.text("difficulty", row.text("difficulty")?);
-    entry.text("starter_code", row.text("starter_code")?);
-    entry.text("url", row.text("url")?);
+    for name in ["difficulty", "starter_code", "url"] {
+        entry.copy(name, &row, name);
+    }
     let solution = first_program(row.take("solutions").as_ref());
     row.put("id", Value::Str(id.unwrap_or_default()));
     if row.get("input_output").is_none() {

@@ -45,7 +45,7 @@ pub(super) fn read(mut row: Row) -> Result<Entry, Refusal> {
     if let Some(rating) = row.integer("cf_rating").filter(|rating| *rating > 0) {
         entry.json("rating", rating.to_string());
     }
-    let tags = row.texts("cf_tags")?.into_iter().filter(|tag| !tag.is_empty());
+    let tags = row.texts("cf_tags").unwrap_or_default().into_iter().filter(|tag| !tag.is_empty());
     let tags = serde_json::Value::from(tags.collect::<Vec<_>>());
     if tags.as_array().is_some_and(|tags| !tags.is_empty()) {
         entry.json("tags", tags.to_string());

@@ -25,8 +25,8 @@ pub(super) fn read(row: &Row, answers: Answers) -> Result<Entry, Refusal> {
         return Err(Refusal::new("the answer is no whole number from 0 to 999", answer));
     }
     entry.text("answer", Some(&answer));
-    entry.text("solution", row.text("solution")?);
-    entry.text("url", row.text("url")?);
+    entry.copy("solution", row, "solution");
+    entry.copy("url", row, "url");
     Ok(entry)
 }
 

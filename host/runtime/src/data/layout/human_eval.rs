@@ -15,7 +15,8 @@ pub(super) fn read(row: &Row) -> Result<Entry, Refusal> {
     entry.text("prompt", Some(prompt));
     entry.text("entry_point", Some(row.required(&["entry_point"])?));
     entry.text("test", Some(row.required(&["test"])?));
-    let solution = row.text("canonical_solution")?.filter(|body| !body.trim().is_empty());
+    let solution = row.text("canonical_solution").ok().flatten();
+    let solution = solution.filter(|body| !body.trim().is_empty());
     entry.text("solution", solution.map(|body| format!("{prompt}{body}")).as_deref());
     Ok(entry)
 }

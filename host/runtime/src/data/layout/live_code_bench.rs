@@ -32,7 +32,7 @@ pub(super) fn read(mut row: Row, bounds: &Bounds) -> Result<Entry, Refusal> {
         ("contest_date", "contest_date"),
         ("starter_code", "starter_code"),
     ] {
-        entry.text(name, row.text(field)?);
+        entry.copy(name, &row, field);
     }
     unpack_tests(&mut row, bounds)?;
     let public = match row.get("public_test_cases") {

@@ -23,10 +23,9 @@ pub(super) const COLUMNS: &[&str] = &[
 pub(super) fn read(row: &Row) -> Result<Entry, Refusal> {
     let id = row.name(&["unique_id", "id", "idx"])?.or_else(|| name_of_file(&row.place.path));
     let mut entry = Entry::new(id, row.required(&["problem", "question"])?);
-    let solution = row.text("solution")?;
     let answer = match row.get("answer") {
         Some(answer) => answer_text("answer", answer)?,
-        None => match solution {
+        None => match row.text("solution")? {
             None => return Err(Refusal::plain("neither `answer` nor `solution`")),
             Some(solution) => last_boxed(solution)
                 .ok_or_else(|| Refusal::plain("the solution has no boxed answer"))?
@@ -37,12 +36,9 @@ pub(super) fn read(row: &Row) -> Result<Entry, Refusal> {
     if let Some(level) = level(row) {
         entry.json("level", level.to_string());
     }
-    let subject = match row.text("subject")? {
-        None => row.text("type")?,
-        subject => subject,
-    };
-    entry.text("subject", subject);
-    entry.text("solution", solution);
+    let subject = if row.get("subject").is_some() { "subject" } else { "type" };
+    entry.copy("subject", row, subject);
+    entry.copy("solution", row, "solution");
     Ok(entry)
 }
 

@@ -1,4 +1,4 @@
-//! MBPP, also in its sanitized edition: assertions behind their setup. Its
+//! MBPP, also in its sanitized edition and as MBPP+: assertions behind their setup. Its
 //! publisher splits it by the number of the task.
 
 use super::Entry;
@@ -14,6 +14,7 @@ pub(super) const COLUMNS: &[&str] = &[
     "test_list",
     "test_setup_code",
     "test_imports",
+    "test",
     "license",
 ];
 
@@ -31,7 +32,8 @@ pub(super) fn read(row: &Row) -> Result<Entry, Refusal> {
         entry.json("test_imports", serde_json::Value::from(imports).to_string());
     }
     entry.text("test_setup_code", row.text("test_setup_code")?);
-    entry.text("solution", row.text("code")?);
+    entry.text("test", row.text("test")?);
+    entry.copy("solution", row, "code");
     Ok(entry)
 }
 

@@ -49,13 +49,13 @@ pub(super) fn read(row: &Row) -> Result<Entry, Refusal> {
     entry.json("is_multiple_answer", several.to_string());
     for name in ["answer_type", "unit", "error"] {
         // The tolerance is a text, but a reader of ours should not fail over a number.
-        match row.text(name) {
-            Ok(text) => entry.text(name, text),
-            Err(_) => entry.copy(row, name),
-        }
+        entry.copy(name, row, name);
     }
-    entry.text("subject", row.text("subfield")?);
-    entry.text("solution", Some(&row.texts("solution")?.join("\n\n")));
+    entry.copy("subject", row, "subfield");
+    match row.texts("solution") {
+        Ok(parts) => entry.text("solution", Some(&parts.join("\n\n"))),
+        Err(_) => entry.copy("solution", row, "solution"),
+    }
     Ok(entry)
 }
 
