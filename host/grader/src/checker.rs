@@ -22,6 +22,9 @@ const PRELUDE: &str = include_str!("checker/prelude.py");
 /// What the prelude raises if the checker cannot be compiled.
 const NO_PROGRAM: &str = "CheckerIsNoProgram";
 
+/// What a checker ends with that cannot be carried out, whatever the output is.
+const LACKS: [&str; 2] = ["ImportError", "ModuleNotFoundError"];
+
 /// What a checker said.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Opinion {
@@ -33,7 +36,8 @@ pub(super) enum Opinion {
     Malformed(String),
     /// Exit code 7: worth some points, which is not enough.
     Partial(String),
-    /// It is no program, or the sandbox cannot run it.
+    /// Exit code 3, by which it says that it or the jury is at fault; or it is no program, or
+    /// lacks a module, or the sandbox cannot run it.
     Broken(String),
     /// Anything else: it died, of this output or of any.
     None(String),
@@ -61,13 +65,22 @@ pub(super) fn opinion(execution: &Execution) -> Opinion {
     match &execution.ending {
         Ending::Exited { code: 0 } => Opinion::Accepted,
         Ending::Exited { code: 1 } => Opinion::Wrong(said),
-        Ending::Exited { code: 2 } => Opinion::Malformed(said),
+        // testlib's `_pe`, `_dirt` and `_unexpected_eof`.
+        Ending::Exited { code: 2 | 4 | 8 } => Opinion::Malformed(said),
         Ending::Exited { code: 7 } => Opinion::Partial(said),
+        // `_fail`.
+        Ending::Exited { code: 3 } => {
+            Opinion::Broken(format!("the checker says that it or the jury is at fault: {said}"))
+        }
         Ending::Exited { code } => {
             Opinion::None(format!("the checker ended with exit code {code}: {said}"))
         }
         Ending::Failed { error, .. } if error == NO_PROGRAM => {
             Opinion::Broken("the checker is no program".to_owned())
+        }
+        Ending::Failed { error, trace } if LACKS.contains(&&**error) => {
+            let last = trace.trim_end().lines().next_back().unwrap_or(error);
+            Opinion::Broken(format!("the checker lacks a module: {last}"))
         }
         Ending::Malformed { message } => {
             Opinion::Broken(format!("the checker is no program: {message}"))
@@ -107,12 +120,20 @@ mod tests {
 
     #[test]
     fn only_testlibs_codes_are_verdicts() {
-        let exited = |code| ended(Ending::Exited { code });
-        assert_eq!(exited(0), Opinion::Accepted);
-        assert_eq!(exited(1), Opinion::Wrong("why".to_owned()));
-        assert_eq!(exited(2), Opinion::Malformed("why".to_owned()));
-        assert_eq!(exited(7), Opinion::Partial("why".to_owned()));
-        assert!(matches!(exited(3), Opinion::None(_)));
+        let said = || "why".to_owned();
+        for (code, opinion) in [
+            (0, Opinion::Accepted),
+            (1, Opinion::Wrong(said())),
+            (2, Opinion::Malformed(said())),
+            (4, Opinion::Malformed(said())),
+            (7, Opinion::Partial(said())),
+            (8, Opinion::Malformed(said())),
+        ] {
+            assert_eq!(ended(Ending::Exited { code }), opinion, "{code}");
+        }
+        for unknown in [5, 6, 9, 16, 120, 255] {
+            assert!(matches!(ended(Ending::Exited { code: unknown }), Opinion::None(_)));
+        }
         for ending in [
             Ending::Failed { error: "ValueError".to_owned(), trace: String::new() },
             Ending::OutOfTime,
@@ -125,6 +146,24 @@ mod tests {
         }
         let broken = Ending::Failed { error: NO_PROGRAM.to_owned(), trace: String::new() };
         assert!(matches!(ended(broken), Opinion::Broken(_)));
+    }
+
+    #[test]
+    fn a_checker_that_says_so_or_lacks_a_module_is_at_fault() {
+        let lacks = |error: &str| Ending::Failed {
+            error: error.to_owned(),
+            trace: format!("Traceback\n{error}: No module named 'x'\n"),
+        };
+        for (ending, reason) in [
+            (Ending::Exited { code: 3 }, "the checker says that it or the jury is at fault: why"),
+            (lacks("ImportError"), "the checker lacks a module: ImportError: No module named 'x'"),
+            (
+                lacks("ModuleNotFoundError"),
+                "the checker lacks a module: ModuleNotFoundError: No module named 'x'",
+            ),
+        ] {
+            assert_eq!(ended(ending), Opinion::Broken(reason.to_owned()));
+        }
     }
 
     #[test]

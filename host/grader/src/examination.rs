@@ -15,8 +15,11 @@ use super::call::{MARKER, literal};
 use super::value::Value;
 use crate::program::{Execution, Program};
 
-const EXAMINER: &str =
-    concat!(include_str!("examination/values.py"), include_str!("examination/examiner.py"));
+const EXAMINER: &str = concat!(
+    include_str!("examination/values.py"),
+    include_str!("examination/numpy.py"),
+    include_str!("examination/examiner.py"),
+);
 const EXAMINEE: &str =
     concat!(include_str!("examination/values.py"), include_str!("examination/examinee.py"));
 

@@ -1,6 +1,7 @@
 # Answers calls of a program's functions: standard input holds them on one line
 # of JSON, and each answer is a line of JSON behind a marker.
 import ast
+import builtins
 import json
 import linecache
 import sys
@@ -46,6 +47,14 @@ def texts():
 
 
 objects, numbers = [], {}
+callbacks = {}
+# The program's module, and the answers of functions that the test handed over: those that are
+# there, how many were used, and which call has none yet.
+state = {"module": None, "replies": [], "used": 0, "needed": None}
+
+
+class Needed(BaseException):
+    """A function of the test has to be called before the program can go on."""
 
 
 def number_of(value):
@@ -67,6 +76,9 @@ def encode(value, path=frozenset()):
         return tagged("complex", [value.real, value.imag])
     if isinstance(value, range):
         return tagged("range", [value.start, value.stop, value.step])
+    known = callback_number(value)
+    if known is not None:
+        return tagged("callback", known)
     if id(value) in path or len(path) > 300:
         return tagged("object", [number_of(value), type(value).__name__])
     path = path | {id(value)}
@@ -86,11 +98,58 @@ def object_of(number):
     return objects[number]
 
 
+def function_of(name):
+    return getattr(state["module"], name)
+
+
+def callback_of(number, name):
+    """A function that stays with the test: what it returns is known from an earlier round, or is
+    asked for now. Whoever swallows that gains nothing: the answer is what is needed."""
+    if number in callbacks:
+        return callbacks[number]
+
+    def callback(*args, **kwargs):
+        if state["needed"] is None and state["used"] < len(state["replies"]):
+            reply = state["replies"][state["used"]][-1]
+            state["used"] += 1
+            if "raised" in reply:
+                raise exception(*reply["raised"])
+            return decode(reply["value"])
+        if state["needed"] is None:
+            with unlimited_digits():
+                state["needed"] = [number, encode(list(args)), encode(kwargs)]
+        raise Needed
+
+    callback.__name__ = callback.__qualname__ = name
+    callbacks[number] = callback
+    return callback
+
+
+def callback_number(value):
+    for number, callback in callbacks.items():
+        if callback is value:
+            return [number, callback.__name__]
+    return None
+
+
+def exception(names, message):
+    for name in names:
+        known = getattr(builtins, str(name), None)
+        if isinstance(known, type) and issubclass(known, Exception):
+            try:
+                return known(message)
+            except TypeError:
+                break
+    return Exception(message)
+
+
 def perform(module, operation, target, *content):
     if operation == "call":
         if not hasattr(module, target):
             raise NameError(f"name {target!r} is not defined")
         return called(getattr(module, target), *content)
+    if operation == "name":
+        return named(module, target), []
     thing = objects[target]
     if operation == "apply":
         return called(thing, *content)
@@ -101,6 +160,20 @@ def perform(module, operation, target, *content):
     if operation == "item":
         return thing[decode(content[0])], []
     return SPECIAL[content[0]](thing), []
+
+
+class Function:
+    """A function or class of the program, by its name."""
+
+    def __init__(self, name):
+        self.name = name
+
+
+def named(module, name):
+    if not hasattr(module, name):
+        raise NameError(f"name {name!r} is not defined")
+    value = getattr(module, name)
+    return Function(name) if callable(value) else value
 
 
 def called(function, args, kwargs):
@@ -129,25 +202,46 @@ def unlimited_digits():
 
 
 def answer(module, request):
+    state.update(replies=[], used=0, needed=None)
+    if request[0] == "with":
+        state["replies"], request = request[1:]
     try:
         result, changed = perform(module, *request)
         with unlimited_digits():
-            return json.dumps({"value": encode(result), "changed": changed})
+            value = tagged("function", result.name) if type(result) is Function else encode(result)
+            said = {"value": value, "changed": changed}
+    except Needed:
+        said = {}
     except Exception as error:
         names = [kind.__name__ for kind in type(error).__mro__]
-        return json.dumps({"raised": [names, str(error)]})
+        said = {"raised": [names, str(error)]}
+    if state["needed"] is not None:
+        said = {"callback": state["needed"]}
+    return json.dumps(said)
+
+
+def superseded(request, following):
+    """What the test was asked for in a request that is made again with its reply: such a request
+    is not carried out, or what it does to the program would be done twice."""
+    again = following is not None and following[0] == "with"
+    replies, inner = ([], request) if request[0] != "with" else request[1:]
+    if again and following[2] == inner and following[1][:-1] == replies:
+        return {"callback": following[1][-1][:-1]}
+    return None
 
 
 def main():
     output = sys.stdout
     with unlimited_digits():
         requests = [json.loads(text) for text in json.loads(sys.stdin.readline())]
-    module = sys.modules["program"] = ModuleType("program")
+    module = state["module"] = sys.modules["program"] = ModuleType("program")
     for text in texts():
         linecache.cache[NAME] = (len(text), None, text.splitlines(True), NAME)
         exec(compile(text, NAME, "exec"), module.__dict__)
-    for request in requests:
-        output.write("\n" + MARKER + answer(module, request) + "\n")
+    for request, following in zip(requests, [*requests[1:], None]):
+        known = superseded(request, following)
+        text = answer(module, request) if known is None else json.dumps(known)
+        output.write("\n" + MARKER + text + "\n")
         output.flush()
 
 

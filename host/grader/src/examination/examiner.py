@@ -15,6 +15,8 @@ TEST = "@TEST@"
 ENTRY = "@ENTRY@"
 
 MOST_GUESSES = 1000
+# What no answer of a program can cause.
+FAULTS = (ImportError, SyntaxError)
 NAME = "<test>"
 
 
@@ -134,14 +136,54 @@ def encode(value):
             return encode(known(value))
     if isinstance(value, Guess):
         raise Stopped
+    if callable(value):
+        return handed_over(value)
     raise Hopeless(f"a {kind.__name__} cannot be given to a program")
+
+
+def handed_over(function):
+    """A function that goes to the program: one of its own, one that both sides have, or one that
+    the program has called here."""
+    name = getattr(function, "_of_program", None)
+    if isinstance(name, str):
+        return tagged("function", name)
+    known = shared(function)
+    if known is not None:
+        return known
+    for number, callback in enumerate(callbacks):
+        if callback is function:
+            break
+    else:
+        number = len(callbacks)
+        callbacks.append(function)
+    return tagged("callback", [number, str(getattr(function, "__name__", "function"))])
 
 
 def object_of(content):
     return Remote(*content)
 
 
-state = {"guessing": False, "answered": [], "at": 0, "wanted": [], "last": None}
+def callback_of(number, _):
+    return callbacks[number]
+
+
+def call_back(number, args, kwargs):
+    """What a function of the test returns to the program, which may ask for anything."""
+    if type(number) is not int or not 0 <= number < len(callbacks):
+        raise Gone
+    args, kwargs = decode(args), decode(kwargs)
+    try:
+        reply = {"value": encode(callbacks[number](*args, **kwargs))}
+    except Exception as error:
+        names = [kind.__name__ for kind in type(error).__mro__]
+        reply = {"raised": [names, str(error)]}
+    return reply
+
+
+callbacks = []
+
+
+state = {"guessing": False, "answered": [], "at": 0, "wanted": [], "last": None, "values": set()}
 
 
 def ask(operation, *content):
@@ -149,15 +191,28 @@ def ask(operation, *content):
     if operation in ("call", "apply"):
         target, args, kwargs = content
         content = (target, [encode(arg) for arg in args], encode(kwargs))
-    text = json.dumps([operation, *content])
+    request, replies = [operation, *content], []
+    reply = heard(json.dumps(request))
+    while isinstance(reply, dict) and "callback" in reply:
+        replies.append([*reply["callback"], call_back(*reply["callback"])])
+        reply = heard(json.dumps(["with", replies, request]))
+    return reply if isinstance(reply, Guess) else taken(reply, given)
+
+
+def heard(text):
+    """The program's reply, or a guess."""
     answered, wanted = state["answered"], state["wanted"]
     if wanted or state["at"] == len(answered) or answered[state["at"]][0] != text:
         wanted.append(text)
         if not state["guessing"] or len(wanted) == MOST_GUESSES:
             raise Stopped
         return Guess()
-    reply = answered[state["at"]][1]
     state["at"] += 1
+    return answered[state["at"] - 1][1]
+
+
+def taken(reply, given):
+    """The value of a reply to a call with these arguments."""
     if "gone" in reply:
         raise Gone
     for place, value in reply.get("changed", ()):
@@ -200,7 +255,8 @@ class Names(dict):
     def __missing__(self, name):
         if name.startswith("__") or hasattr(builtins, name):
             raise KeyError(name)
-        return function(name)
+        # What is only called is a function, and asking for it would take a round.
+        return ask("name", name) if name in state["values"] else function(name)
 
 
 def function(name):
@@ -208,7 +264,12 @@ def function(name):
         return ask("call", name, args, kwargs)
 
     candidate.__name__ = name
+    candidate._of_program = name
     return candidate
+
+
+def function_of(name):
+    return function(name)
 
 
 def helpers(names):
@@ -231,16 +292,26 @@ class Lenient(ast.NodeTransformer):
         return node
 
 
+def values(tree):
+    """The names that are not only called: each may be a value of the program."""
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    return {name.id for name in names if isinstance(name.ctx, ast.Load) and id(name) not in called}
+
+
 def compiled():
-    tree = Lenient().visit(ast.parse(TEST, NAME))
+    tree = ast.parse(TEST, NAME)
+    state["values"] = values(tree)
+    tree = Lenient().visit(tree)
     return compile(ast.fix_missing_locations(tree), NAME, "exec")
 
 
 def carry_out():
     try:
         code = compiled()
-    except SyntaxError as error:
+    except (SyntaxError, ValueError) as error:
         return {"void": f"the test code is no program: {error}"}
+    sys.modules.update(numpy_modules())
     names = Names(__name__="test", __ahead__=lambda: bool(state["wanted"]))
     linecache.cache[NAME] = (len(TEST), None, TEST.splitlines(True), NAME)
     try:
@@ -265,11 +336,24 @@ def unhappy(error):
     said = f"{type(error).__name__}: {error}".strip(": ")
     if error is state.get("raised"):
         return {"raised": said}
+    if isinstance(error, SystemExit):
+        return exited(error.code)
+    if isinstance(error, FAULTS) or (state["at"] == 0 and not state["wanted"]):
+        return {"void": f"the test code failed by itself: {said}"}
     lines = [frame.line for frame in traceback.extract_tb(error.__traceback__) if frame.filename == NAME]
     where = lines[-1] if lines else "the test code"
     if isinstance(error, AssertionError):
         return {"failed": f"{where}; the last call returned {short(state['last'])}"}
     return {"failed": f"{where}: {said}"}
+
+
+def exited(code):
+    """Test code that ends by itself, as unittest's does, says by its code how."""
+    if code in (None, 0, False):
+        return {"passed": state["at"]}
+    if code in (1, True):
+        return {"failed": f"the test code ended with exit code 1; the last call returned {short(state['last'])}"}
+    return {"void": f"the test code ended with exit code {code}"}
 
 
 def short(value):

@@ -1,6 +1,11 @@
 # Values as JSON, in front of both programs. An object stays where it is and is
-# known by what `object_of` of each of them makes of it.
+# known by what `object_of` of each of them makes of it; so do functions of the
+# program (`function_of`) and functions that the test hands over (`callback_of`).
+import importlib
 from collections import deque
+
+# Functions and types of these are the same on both sides.
+SHARED = ("builtins", "math", "operator")
 
 
 def tagged(what, content):
@@ -25,7 +30,23 @@ def decode(value):
         return range(*content)
     if what == "object":
         return object_of(content)
+    if what == "function":
+        return function_of(content)
+    if what == "callback":
+        return callback_of(*content)
+    if what == "shared":
+        return getattr(importlib.import_module(content[0]), content[1])
     return COLLECTIONS[what](decode(item) for item in content)
+
+
+def shared(value):
+    """What both sides have under the same name, in their notation."""
+    module, name = getattr(value, "__module__", None), getattr(value, "__name__", None)
+    module = {"_operator": "operator"}.get(module, module)
+    if module in SHARED and isinstance(name, str):
+        if getattr(importlib.import_module(module), name, None) is value:
+            return tagged("shared", [module, name])
+    return None
 
 
 COLLECTIONS = {kind.__name__: kind for kind in (tuple, set, frozenset, deque)}

@@ -222,6 +222,11 @@ fn a_checker_that_dies_of_the_output_fails_it_if_it_can_judge_the_answer() {
         let (graded, _) = judge("right", vec![died(), again]);
         assert_eq!(graded.verdict.word(), "void");
     }
+    // By its code it says that it is at fault, and is asked no more; also without a reference.
+    for answer in ["right", ""] {
+        let (graded, asked) = judge(answer, vec![Ending::Exited { code: 3 }]);
+        assert_eq!((graded.verdict.word(), asked.len()), ("void", 2));
+    }
     // Without a reference, or void would be for whoever wants it.
     let (graded, asked) = judge(" \n", vec![died()]);
     assert_eq!((failure(&graded), asked.len()), ((Some(0), "presentation"), 2));

@@ -1,5 +1,6 @@
 //! The layout of MBPP: `test_list` holds assertions, each a test. They are run
-//! behind `test_setup_code` or, in the sanitized edition, `test_imports`.
+//! behind `test_setup_code` or, in the sanitized edition, `test_imports`. In MBPP+,
+//! `test` is code with all of its tests, and one more test.
 //! `code`, the reference solution, is not looked at.
 
 use super::{Problem, Record, Test};
@@ -13,7 +14,8 @@ pub(super) fn parse(record: &Record<'_>) -> Result<Problem, GradingError> {
     setup.extend(record.text("test_setup_code")?.map(str::to_owned));
     let setup = setup.join("\n");
     let test = |assertion: String| Test::Code { code: format!("{setup}\n{assertion}\n") };
-    let tests = lines(record, "test_list")?.into_iter().map(test).collect();
+    let more = record.text("test")?.map(str::to_owned);
+    let tests = lines(record, "test_list")?.into_iter().chain(more).map(test).collect();
     Ok(Problem::new(&id, tests))
 }
 
@@ -55,6 +57,14 @@ mod tests {
             codes,
             [format!("{setup}assert f(x) == 1\n"), format!("{setup}assert f(2) == 2\n")]
         );
+    }
+
+    #[test]
+    fn the_test_code_of_mbpp_plus_is_a_test_beside_the_assertions() {
+        let text = r#"{"task_id": 2, "code": "", "test_imports": [], "test_list": ["assert f(1)"], "test": "for x in [1]:\n    assert f(x)"}"#;
+        let problem = parse_problems(Path::new("p.jsonl"), text).unwrap().remove(0);
+        let [_, Test::Code { code }] = problem.tests.as_slice() else { panic!("{problem:?}") };
+        assert!(code.ends_with("for x in [1]:\n    assert f(x)\n"), "{code}");
     }
 
     #[test]
