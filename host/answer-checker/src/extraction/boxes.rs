@@ -168,6 +168,16 @@ fn boxed(text: &str, start: usize) -> Option<Boxed<'_>> {
     None
 }
 
+/// Without the words that lead to an answer in its own box: `\text{The answer is } 11`.
+pub(super) fn without_lead(answer: &str) -> &str {
+    let led = answer.strip_prefix("\\text{").and_then(|rest| rest.split_once('}'));
+    led.filter(|(words, rest)| {
+        let words = words.trim_end();
+        (words.ends_with(" is") || words.ends_with(':')) && !rest.trim().is_empty()
+    })
+    .map_or(answer, |(_, rest)| rest.trim())
+}
+
 /// What a box holds; of a box around a box, the inner one's.
 fn innermost(mut inside: &str) -> String {
     while let Some(only) = COMMANDS.iter().find_map(|command| {

@@ -52,6 +52,10 @@ fn with_formulas_on_one_line(text: &str) -> String {
 /// A line without decoration, or nothing of a line that is one.
 fn plain_line(line: &str, several: bool, tabular: bool) -> Option<String> {
     let mut line = line.trim();
+    let grouped = line.replace("{,}", ",");
+    if formulas(line).is_empty() {
+        line = &grouped;
+    }
     if is_rule(line) || line.starts_with("```") || line.starts_with("~~~") || is_rejected(line) {
         return None;
     }

@@ -77,22 +77,17 @@ pub(super) const STOPS: &str = "in on at a an each every of for from by with wit
     works into per using via and or long \
     tall wide deep high old away thick apart heavy around once because";
 
+/// Words in front of a number that is beside what is said: "in 2 hours".
+pub(super) const PREPOSITIONS: &str = "in over within after during for from of at by per every \
+    each with on until before";
+
 /// Words between a number and what it counts.
 pub(super) const FILLERS: &str =
     "more additional other whole different possible distinct such extra further full fewer";
 
 /// Words behind a number that make another one of it.
-pub(super) const SPOILERS: [&str; 9] = [
-    "or so",
-    "or more",
-    "or less",
-    "squared",
-    "cubed",
-    "factorial",
-    "dozen",
-    "past ",
-    "hundredths",
-];
+pub(super) const SPOILERS: &str = "or so|or more|or less|squared|cubed|factorial|dozen|past |\
+    hundredths|more than|less than|fewer than|greater than|short of|plus |minus |divided ";
 
 /// The phrases of a list of them.
 pub(super) fn phrases(list: &'static str) -> impl DoubleEndedIterator<Item = &'static str> + Clone {
@@ -118,7 +113,7 @@ pub(super) const ABBREVIATIONS: &str = ".m|i.e|e.g|approx|ans|no|vs|eq|fig|dr|mr
 
 /// What leads to an answer, in lower case.
 pub(super) const LEADS: &str = "answer is|answer:|answers are|answers:|answer would be|answer should be|\
-    answer must be|answer =|answer →|answer to the question is|answer to the problem is|\
+    answer must be|answer =|answer →|answer —|answer –|answer -|answer ->|answer =>|answer to the question is|answer to the problem is|\
     answer comes to|solution is|result is|option is|choice is|ans:";
 
 /// A line that is nothing but one of these leads to what stands below it.
