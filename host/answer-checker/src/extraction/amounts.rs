@@ -100,9 +100,7 @@ fn listed(amounts: &[&Amount]) -> String {
     let texts: Vec<&str> = amounts.iter().map(|amount| amount.text.as_str()).collect();
     let same = |other: &&str| check(texts[0], other, &Rules::default()) == Verdict::Correct;
     match texts.as_slice() {
-        [first, rest @ ..] if rest.len() < 3 && rest.iter().all(|other| same(other)) => {
-            (*first).to_owned()
-        }
+        [first, rest @ ..] if rest.len() < 3 && rest.iter().all(same) => (*first).to_owned(),
         _ => texts.join(", "),
     }
 }
@@ -228,7 +226,10 @@ fn amount(clause: &str, (start, end): (usize, usize), written: &str, formula: bo
     turned |= spoiled || is_turned(spoken) || is_refused(behind);
     turned |= !formula && before.ends_with(['~', '≈', '<', '>', '≤', '≥', '≠', '|']);
     let equated = !formula && (written.contains('=') || before.trim_end().ends_with('='));
-    let said = among(COPULAS, last) || equated;
+    let left = ["remain", "are left", "is left", "left"];
+    let stays = behind.trim_start_matches([' ', WEAK]);
+    let stays = left.iter().any(|word| stays.starts_with(word));
+    let said = among(COPULAS, last) || equated || stays;
     let strong = before.rfind(STRONG) > before.rfind(WEAK);
     let near = &words[words.len().saturating_sub(2)..];
     let aside = near.iter().any(|word| among(PREPOSITIONS, word)) && !said;

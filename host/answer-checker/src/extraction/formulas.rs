@@ -60,5 +60,6 @@ fn encloses(inside: &str, behind: &str) -> bool {
     let amount = inside.trim_start_matches(['-', '+']).starts_with(|c: char| c.is_ascii_digit());
     let goes_on = behind.starts_with(|c: char| c.is_ascii_digit());
     let prose = super::words::is_sentence(inside);
-    opens == closes && !goes_on && !(amount && prose) && !inside.contains("\n\n")
+    let money = amount && prose;
+    opens == closes && !goes_on && !money && !inside.contains("\n\n")
 }
