@@ -34,6 +34,8 @@ pub(super) struct Amount {
     aside: bool,
 }
 
+/// So many bytes around a number say what it is.
+const MOST_NEAR: usize = 160;
 /// Bytes of a unit; what is longer is prose.
 const MOST_UNIT: usize = 40;
 
@@ -204,12 +206,12 @@ fn amount(clause: &str, (start, end): (usize, usize), written: &str, formula: bo
         text = format!("{text}/{whole}");
         end
     });
-    let behind = &clause[end..];
+    let behind = boundary(clause, end, end + MOST_NEAR);
     let mut turned = !formula && is_range(&text);
     if !formula && let Some((_, value)) = text.rsplit_once('=') {
         text = value.trim().to_owned();
     }
-    let words: Vec<String> = words_before(before);
+    let words = words_before(boundary(clause, start.saturating_sub(MOST_NEAR), start));
     let last = words.last().map(String::as_str).unwrap_or_default();
     if matches!(last, "minus" | "negative") && !formula {
         text.insert(0, '-');
@@ -234,6 +236,18 @@ fn amount(clause: &str, (start, end): (usize, usize), written: &str, formula: bo
     let near = &words[words.len().saturating_sub(2)..];
     let aside = near.iter().any(|word| among(PREPOSITIONS, word)) && !said;
     Amount { start, end, text, unit, strong, said, turned, formula, aside }
+}
+
+/// The text between two places, of which the outer one is moved to where a character begins.
+fn boundary(text: &str, mut from: usize, to: usize) -> &str {
+    let mut to = to.min(text.len());
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    while !text.is_char_boundary(to) {
+        to -= 1;
+    }
+    &text[from..to]
 }
 
 /// Without what it is about: `\sqrt{3} \approx 1.73`.

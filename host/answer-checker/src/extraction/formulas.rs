@@ -17,13 +17,16 @@ const DELIMITERS: [(&str, &str); 4] = [("$$", "$$"), ("$", "$"), ("\\(", "\\)"),
 pub(super) fn formulas(text: &str) -> Vec<Formula<'_>> {
     let mut found = Vec::new();
     let mut at = 0;
+    // Behind the last of them nothing is closed, and nothing is looked for.
+    let closes = DELIMITERS.map(|(_, close)| text.rfind(close).unwrap_or(0));
     while at < text.len() {
         let rest = &text[at..];
         if rest.starts_with("\\$") || rest.starts_with("\\\\") {
             at += 2;
             continue;
         }
-        match DELIMITERS.iter().find_map(|(open, close)| formula(text, at, open, close)) {
+        let mut delimiters = DELIMITERS.iter().zip(closes).filter(|(_, last)| at < *last);
+        match delimiters.find_map(|((open, close), _)| formula(text, at, open, close)) {
             Some(formula) => {
                 at = formula.end;
                 if !formula.inside.trim().is_empty() {

@@ -9,6 +9,8 @@ use super::words::{LEADS, REMARKS, RETRACTIONS, SUPPOSED, TITLES, is_sentence, p
 
 /// Only so much of a long text is searched for prose.
 const MOST_BYTES: usize = 16_384;
+/// Of a line that leads to so many answers, only the last are looked at.
+const MOST_LEADS: usize = 8;
 
 /// What a text comes to: an answer and, if its sentence can be read in several ways, others.
 pub(super) struct Prose {
@@ -79,7 +81,7 @@ fn stated(lines: &[&str], at: usize) -> Option<(Vec<String>, Place)> {
         .filter(|&(start, _)| !bare[..start].ends_with(|c: char| c.is_alphanumeric()))
         .collect();
     places.sort_unstable();
-    places.iter().rev().find_map(|&(start, end)| {
+    places.iter().rev().take(MOST_LEADS).find_map(|&(start, end)| {
         let sentence = bare[..start].rsplit(['.', '?', '!', ';']).next().unwrap_or_default();
         if phrases(SUPPOSED).any(|word| format!("{sentence} ").contains(word)) {
             return None;
