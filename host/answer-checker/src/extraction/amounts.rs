@@ -34,6 +34,8 @@ pub(super) struct Amount {
     aside: bool,
 }
 
+/// So many bytes around a number say what it is.
+const MOST_NEAR: usize = 160;
 /// Bytes of a unit; what is longer is prose.
 const MOST_UNIT: usize = 40;
 
@@ -100,9 +102,7 @@ fn listed(amounts: &[&Amount]) -> String {
     let texts: Vec<&str> = amounts.iter().map(|amount| amount.text.as_str()).collect();
     let same = |other: &&str| check(texts[0], other, &Rules::default()) == Verdict::Correct;
     match texts.as_slice() {
-        [first, rest @ ..] if rest.len() < 3 && rest.iter().all(|other| same(other)) => {
-            (*first).to_owned()
-        }
+        [first, rest @ ..] if rest.len() < 3 && rest.iter().all(same) => (*first).to_owned(),
         _ => texts.join(", "),
     }
 }
@@ -206,12 +206,12 @@ fn amount(clause: &str, (start, end): (usize, usize), written: &str, formula: bo
         text = format!("{text}/{whole}");
         end
     });
-    let behind = &clause[end..];
+    let behind = boundary(clause, end, end + MOST_NEAR);
     let mut turned = !formula && is_range(&text);
     if !formula && let Some((_, value)) = text.rsplit_once('=') {
         text = value.trim().to_owned();
     }
-    let words: Vec<String> = words_before(before);
+    let words = words_before(boundary(clause, start.saturating_sub(MOST_NEAR), start));
     let last = words.last().map(String::as_str).unwrap_or_default();
     if matches!(last, "minus" | "negative") && !formula {
         text.insert(0, '-');
@@ -228,11 +228,26 @@ fn amount(clause: &str, (start, end): (usize, usize), written: &str, formula: bo
     turned |= spoiled || is_turned(spoken) || is_refused(behind);
     turned |= !formula && before.ends_with(['~', '≈', '<', '>', '≤', '≥', '≠', '|']);
     let equated = !formula && (written.contains('=') || before.trim_end().ends_with('='));
-    let said = among(COPULAS, last) || equated;
+    let left = ["remain", "are left", "is left", "left"];
+    let stays = behind.trim_start_matches([' ', WEAK]);
+    let stays = left.iter().any(|word| stays.starts_with(word));
+    let said = among(COPULAS, last) || equated || stays;
     let strong = before.rfind(STRONG) > before.rfind(WEAK);
     let near = &words[words.len().saturating_sub(2)..];
     let aside = near.iter().any(|word| among(PREPOSITIONS, word)) && !said;
     Amount { start, end, text, unit, strong, said, turned, formula, aside }
+}
+
+/// The text between two places, of which the outer one is moved to where a character begins.
+fn boundary(text: &str, mut from: usize, to: usize) -> &str {
+    let mut to = to.min(text.len());
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    while !text.is_char_boundary(to) {
+        to -= 1;
+    }
+    &text[from..to]
 }
 
 /// Without what it is about: `\sqrt{3} \approx 1.73`.

@@ -117,8 +117,8 @@ fn is_placeholder(inside: &str) -> bool {
 fn is_bare(behind: &str) -> bool {
     let next = behind.trim_start();
     let spaced = next.len() < behind.len();
-    !next.starts_with('{')
-        && !(spaced && next.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '\\')))
+    let boxed = next.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '\\'));
+    !(next.starts_with('{') || (spaced && boxed))
 }
 
 /// Where the last command that boxes begins, boxes in boxes left aside.

@@ -9,6 +9,8 @@ use super::words::{LEADS, REMARKS, RETRACTIONS, SUPPOSED, TITLES, is_sentence, p
 
 /// Only so much of a long text is searched for prose.
 const MOST_BYTES: usize = 16_384;
+/// Of a line that leads to so many answers, only the last are looked at.
+const MOST_LEADS: usize = 8;
 
 /// What a text comes to: an answer and, if its sentence can be read in several ways, others.
 pub(super) struct Prose {
@@ -79,7 +81,7 @@ fn stated(lines: &[&str], at: usize) -> Option<(Vec<String>, Place)> {
         .filter(|&(start, _)| !bare[..start].ends_with(|c: char| c.is_alphanumeric()))
         .collect();
     places.sort_unstable();
-    places.iter().rev().find_map(|&(start, end)| {
+    places.iter().rev().take(MOST_LEADS).find_map(|&(start, end)| {
         let sentence = bare[..start].rsplit(['.', '?', '!', ';']).next().unwrap_or_default();
         if phrases(SUPPOSED).any(|word| format!("{sentence} ").contains(word)) {
             return None;
@@ -304,6 +306,14 @@ fn value(line: &str) -> &str {
     if named { line.rsplit('=').next().unwrap_or(line) } else { line }
 }
 
+/// Whether a sentence says of a number what kind of number it is: "10 is even".
+fn is_about_a_number(lower: &str) -> bool {
+    let behind = lower.trim_start_matches(|c: char| c.is_ascii_digit());
+    let kinds = ["divisible", "even", "odd", "prime", "composite", "a multiple", "a factor"];
+    let kind = behind.strip_prefix(" is ").filter(|_| behind.len() < lower.len());
+    kind.is_some_and(|kind| kinds.iter().any(|word| kind.starts_with(word)))
+}
+
 fn trailing_items<'t>(lines: &[&'t str]) -> Vec<&'t str> {
     let mut items: Vec<&str> =
         lines.iter().rev().copied().take_while(|line| line.starts_with(ITEM)).collect();
@@ -345,6 +355,7 @@ fn last_words(lines: &[&str]) -> Option<Prose> {
         let lower = trimmed(sentence).to_lowercase();
         if phrases(REMARKS).any(|remark| lower.starts_with(remark))
             || lower.contains("question")
+            || is_about_a_number(&lower)
             || sentence.trim_end().ends_with('?')
         {
             continue;
@@ -357,12 +368,11 @@ fn last_words(lines: &[&str]) -> Option<Prose> {
             return Some(Prose { answers: vec!["no solution".to_owned()], found: Found::Ending });
         }
         match amounts::said(main) {
-            Said::Nothing => match amounts::spelled(main) {
-                Some(number) => {
+            Said::Nothing => {
+                if let Some(number) = amounts::spelled(main) {
                     return Some(Prose { answers: vec![number], found: Found::Ending });
                 }
-                None => {}
-            },
+            }
             Said::NoAnswer => return None,
             Said::Answers(answers, found) => {
                 let answers = with_addition(answers, sentence, "");
