@@ -30,6 +30,17 @@ pub trait WorkflowUnderTest {
         settings: &[Configured],
         environment: &[ActionKind],
     ) -> Result<Configuration, Problem>;
+    /// What one and the same instance says of itself and of settings, and what it says then.
+    fn questioned_twice(
+        &self,
+        settings: &[Configured],
+        environment: &[ActionKind],
+    ) -> Result<[(Description, Configuration); 2], Problem> {
+        let question = || -> Result<_, Problem> {
+            Ok((self.describe()?, self.configure(settings, environment)?))
+        };
+        Ok([question()?, question()?])
+    }
     /// Take the seats.
     fn start(&self, briefing: &Briefing) -> Result<Box<dyn SessionUnderTest + '_>, Problem>;
     /// Go on from a saved state, in a fresh instance if there are instances.
@@ -125,6 +136,12 @@ impl<'a> Examination<'a> {
         let kind = |name| ActionKind { name, summary: SUMMARY.to_owned() };
         let kinds: Vec<ActionKind> = kinds.into_iter().map(kind).collect();
         let configuration = workflow.configure(&settings, &kinds)?;
+        let [first, then] = workflow.questioned_twice(&settings, &kinds)?;
+        require(first.0 == *description && first == then, || {
+            "it says something else of itself or of the same settings when the same instance is \
+             asked again"
+                .to_owned()
+        })?;
         let declared = description.settings.clone();
         Ok(Examination { workflow, scope, declared, settings, kinds, configuration })
     }

@@ -141,6 +141,34 @@ impl WorkflowPlugin {
         )
     }
 
+    /// What one and the same instance says of itself and of settings, and what it says then.
+    ///
+    /// # Errors
+    /// If a call fails, or it does not accept the settings.
+    pub fn questioned_twice(
+        &self,
+        settings: &Settings,
+        environment: &[ActionKind],
+    ) -> Result<[(Description, Configuration); 2], PluginFailure> {
+        let (mut instance, wasm) = self.instantiate()?;
+        let mut question = || {
+            let description = instance.call("describe", 0, |store| {
+                self.indices().load(&mut *store, &wasm)?.call_describe(store)
+            })?;
+            let configuration = instance.ask(
+                "configure",
+                0,
+                |store| {
+                    let guest = self.indices().load(&mut *store, &wasm)?;
+                    guest.call_configure(store, settings.configured(), environment)
+                },
+                |configuration: &Configuration, _| configuration.check().map_err(Cause::invalid),
+            )?;
+            Ok((description, configuration))
+        };
+        Ok([question()?, question()?])
+    }
+
     /// Begins a session of these roles.
     pub fn start(
         &self,

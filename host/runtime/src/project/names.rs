@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn names_that_mean_nothing_else_are_free_in_every_language() {
-        for name in ["guess", "maze", "my-2nd-game", "hanoi", "tic-tac-toe", "pair", "a", "latest"]
+        for name in ["riddle", "maze", "my-2nd-game", "hanoi", "tic-tac-toe", "pair", "a", "latest"]
         {
             for (language, kind) in
                 LANGUAGES.into_iter().flat_map(|it| KINDS.map(|kind| (it, kind)))
@@ -344,6 +344,8 @@ mod tests {
                 let code = code_of(&String::from_utf8_lossy(bytes), language);
                 let code =
                     code.replace("{{Name}}", "").replace("{{name_}}", "").replace("{{name}}", "");
+                // What belongs to something else, as `Event::Acted` does, is not hidden.
+                let code = code.replace("::{", " {").replace("::", "::_").replace('.', "._");
                 let words =
                     code.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
                 let classes = words.filter(|word| {
