@@ -305,7 +305,11 @@ impl Work {
     /// Tokens per second of one update.
     fn update(&self, policy: &mut Policy, trainer: &mut Trainer) -> f64 {
         let rows: Vec<CreditedSample> = (self.samples.iter().zip(&self.advantages))
-            .map(|(sample, &advantage)| CreditedSample { sample, advantage, weight: 1.0 })
+            .map(|(sample, &advantage)| CreditedSample {
+                sample,
+                advantage: Some(advantage),
+                weight: 1.0,
+            })
             .collect();
         let start = Instant::now();
         let metrics = trainer

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::{AdvantageConfig, Comparison, Scale};
+use crate::config::{AdvantageConfig, Comparison, Same, Scale};
 use crate::credit::{Credits, counts};
 use crate::group::{
     Group, Score, filter_groups, form_groups, is_flat, leave_out_frozen, mean, spread,
@@ -19,7 +19,8 @@ const EPSILON: f64 = 1e-4;
 /// What an estimator remembers from step to step; part of the checkpoint.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Memory {
-    /// Running means of what trajectories were worth, by the roles that took part.
+    /// Running means of what trajectories were worth, by the roles that took part and, where
+    /// these are compared within families, the family.
     #[serde(default)]
     pub means: BTreeMap<String, f64>,
 }
@@ -55,7 +56,10 @@ pub fn compare(
             _ => filter_groups(formed.clone(), config),
         };
         let advantages = match comparison.scale {
-            Scale::Running => running(&kept, config.decay, memory, samples.len()),
+            Scale::Running => {
+                let by_family = comparison.same.contains(&Same::Family);
+                running(&kept, (config.decay, by_family), memory, samples)
+            }
             scale => advantages(&kept, (scale, config.least_spread), samples.len()),
         };
         (formed, kept, advantages)
@@ -83,12 +87,22 @@ fn add(advantages: &mut [Option<f32>], besides: &[Option<f32>], weight: f64) {
 }
 
 /// A = r − b, and then b ← decay·b + (1 − decay)·r, for one unit after the other;
-/// every role has its own b, which begins at 0 (SPIRAL, arXiv 2506.24119).
-fn running(groups: &[Group], decay: f64, memory: &mut Memory, samples: usize) -> Vec<Option<f32>> {
-    let mut table = vec![None; samples];
+/// every role, of every family if they are told apart, has its own b, which begins at 0 (SPIRAL,
+/// arXiv 2506.24119).
+fn running(
+    groups: &[Group],
+    (decay, by_family): (f64, bool),
+    memory: &mut Memory,
+    samples: &[Sample],
+) -> Vec<Option<f32>> {
+    let mut table = vec![None; samples.len()];
     for group in groups {
         let roles: Vec<&str> = group.roles.iter().map(String::as_str).collect();
-        let mean = memory.means.entry(roles.join("+")).or_default();
+        let roles = roles.join("+");
+        let first = group.units.first().and_then(|unit| unit.members.first());
+        let family = first.filter(|_| by_family).map(|&member| &samples[member].family);
+        let whose = family.map_or(roles.clone(), |family| format!("{family}/{roles}"));
+        let mean = memory.means.entry(whose).or_default();
         for unit in &group.units {
             let advantage = (unit.score - *mean) as f32;
             unit.members.iter().for_each(|&member| table[member] = Some(advantage));

@@ -39,6 +39,10 @@ pub struct Progress {
     pub best: Option<(usize, f64)>,
     /// Void episodes so far.
     pub void_episodes: usize,
+    /// Updates so far that moved a policy too far, so that they were taken back and made again at
+    /// a smaller learning rate, or given up.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub taken_back: usize,
     /// What was drawn and done in training so far.
     pub totals: Totals,
     /// What that took.
@@ -54,6 +58,10 @@ pub struct Progress {
     /// What the estimator remembers.
     #[serde(default)]
     pub estimator: Memory,
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 #[derive(Serialize, Deserialize)]
@@ -224,6 +232,7 @@ mod tests {
             estimator: Memory::default(),
             best: Some((2, 0.5)),
             void_episodes: 3,
+            taken_back: 0,
             totals: Totals { samples: 7, ..Totals::default() },
             spent: Spent { seconds: 1.5, ..Spent::default() },
         }

@@ -1,17 +1,16 @@
 //! What a run trains on next: families by their weights, each with the settings
 //! that its success has led to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::family::Family;
 use crate::plugin::Split;
-use crate::rollout::TaskSeed;
+use crate::rollout::{Rollout, TaskSeed};
 use crate::scenario::Scenario;
 use crate::seed::Seed;
-use crate::trajectory::Episode;
 
 /// Where a family stands on its ladder; part of a run's progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,33 +60,54 @@ impl Iterator for Deal {
     }
 }
 
-/// The training tasks from `position` on.
+/// The training tasks from `position` on, given seeds of the step and of the order of records. A
+/// record that was dealt in this step already is passed over for the next one, as long as there
+/// are others.
 pub fn training_tasks(
     families: &[Family],
     standings: &Standings,
     position: u64,
     count: usize,
-    step: Seed,
-    order: Seed,
+    (step, order): (Seed, Seed),
+    dealt: &mut BTreeSet<(String, u32)>,
 ) -> Vec<TaskSeed> {
     let weights = families.iter().map(|family| family.weight).collect();
-    let dealt = Deal::after(position, weights).take(count).enumerate();
-    let task = |(index, (family, place)): (usize, (usize, u64))| {
+    let mut passed_over = vec![0; families.len()];
+    let mut task = |(index, (family, place)): (usize, (usize, u64))| {
+        let passed_over = &mut passed_over[family];
         let (family, seed) = (&families[family], step.at(index as u64));
         let scenario = family.rung(standings).clone();
-        let task = scenario.training_task(place, order.named(&scenario.family), seed.named("task"));
+        let order = order.named(&scenario.family);
+        let at = |place| scenario.training_task(place, order, seed.named("task"));
+        let records = scenario.tasks(Split::Train).unwrap_or_default() as u64;
+        let is_known = |task| dealt.contains(&(scenario.family.clone(), task));
+        while *passed_over < records && is_known(at(place + *passed_over)) {
+            *passed_over += 1;
+        }
+        let task = at(place + *passed_over);
+        dealt.insert((scenario.family.clone(), task));
         TaskSeed { scenario, split: Split::Train, task, seed }
     };
-    dealt.map(task).collect()
+    Deal::after(position, weights).take(count).enumerate().map(&mut task).collect()
+}
+
+/// The rung that each family with a curriculum is on.
+pub fn rungs(standings: &Standings) -> BTreeMap<String, usize> {
+    standings.iter().map(|(family, standing)| (family.clone(), standing.rung)).collect()
 }
 
 /// Take in a step's training episodes, and let each family that was played long
-/// enough step on or back.
-pub fn advance(families: &[Family], standings: &mut Standings, episodes: &[Episode]) {
+/// enough step on or back. Episodes that were drawn ahead, on the rung before, say
+/// nothing of this one.
+pub fn advance(families: &[Family], standings: &mut Standings, rollout: &Rollout) {
     for family in families.iter().filter(|family| family.rungs.len() > 1) {
         let name = &family.scenario.family;
-        let own = episodes.iter().filter(|episode| episode.family == *name && !episode.is_void());
+        let own = rollout.episodes.iter();
+        let own = own.filter(|episode| episode.family == *name && !episode.is_void());
         let standing = standings.entry(name.clone()).or_default();
+        if rollout.rungs.get(name).copied().unwrap_or_default() != standing.rung {
+            continue;
+        }
         for episode in own {
             standing.episodes += 1;
             standing.solved += usize::from(episode.solved());

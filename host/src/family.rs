@@ -5,8 +5,9 @@
 use std::sync::Arc;
 
 use crate::config::{Config, CurriculumConfig};
-use crate::error::suggestion;
+use crate::error::{Coded, ExitCode, suggestion};
 use crate::loading::{LoadError, load_plugins};
+use crate::plugin::WorkflowPlugin;
 use crate::scenario::{Scenario, ScenarioError};
 
 /// The kinds of tasks of a run, and how much of each there is.
@@ -21,6 +22,8 @@ pub struct Family {
     pub curriculum: CurriculumConfig,
     /// Share of the training tasks, in proportion to the other families'.
     pub weight: f64,
+    /// The workflow that would play if it had been granted what it calls.
+    pub passed_over: Option<WorkflowPlugin>,
 }
 
 /// Why there are no families.
@@ -52,6 +55,16 @@ pub enum FamilyError {
     },
 }
 
+impl Coded for FamilyError {
+    fn code(&self) -> Option<ExitCode> {
+        match self {
+            FamilyError::Load(error) => error.code(),
+            FamilyError::Scenario(error) => error.code(),
+            FamilyError::Unknown { .. } | FamilyError::Rung { .. } => Some(ExitCode::Usage),
+        }
+    }
+}
+
 /// Load the configuration's plugins and set up every family of tasks.
 ///
 /// # Errors
@@ -66,7 +79,12 @@ pub fn set_families(config: &Config) -> Result<Vec<Family>, FamilyError> {
             rungs => rungs,
         };
         let (scenario, curriculum) = (Arc::new(scenario), entry.curriculum);
-        families.push(Family { scenario, rungs, curriculum, weight: entry.weight });
+        let weight = entry.weight;
+        let passed_over = match entry.workflow {
+            None => scenario.passed_over(&library),
+            Some(_) => None,
+        };
+        families.push(Family { scenario, rungs, curriculum, weight, passed_over });
     }
     Ok(families)
 }

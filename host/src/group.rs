@@ -169,6 +169,7 @@ fn whole(unit: Of, index: usize, sample: &Sample) -> WholeOf<'_> {
 /// What the members of a group have in common.
 #[derive(Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Key<'a> {
+    family: Option<&'a str>,
     task: Option<usize>,
     turn: Option<usize>,
     role: Option<&'a str>,
@@ -184,6 +185,7 @@ impl<'a> Key<'a> {
         let mut key = Key::default();
         for same in &comparison.same {
             match same {
+                Same::Family => key.family = Some(&sample.family),
                 Same::Task => key.task = Some(sample.task),
                 Same::Role => key.role = Some(&sample.role),
                 Same::Seat => {

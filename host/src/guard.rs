@@ -8,10 +8,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::{Coded, ExitCode};
 use crate::trainer::UpdateMetrics;
 
 /// Steps in a row without anything learned after which somebody is told.
 pub const PATIENCE: usize = 10;
+
+/// Steps in a row that are given up for moving a policy too far after which a run ends.
+pub const TOO_FAR: usize = 5;
+
+/// A share of solved episodes at which a role that has learned may well be done.
+const WELL_SOLVED: f64 = 0.9;
 
 /// A share of solved episodes that is as good as none.
 const NEXT_TO_NOTHING: f64 = 0.01;
@@ -32,10 +39,16 @@ pub enum Lesson {
 pub struct Guard {
     /// By role, the steps in a row in which it learned nothing.
     idle: BTreeMap<String, usize>,
+    /// Roles that have learned something at some time.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    learned: BTreeSet<String>,
     /// Roles that somebody was told of.
     told: BTreeSet<String>,
     /// The steps in a row in which no role learned and next to nothing was solved.
     hopeless: usize,
+    /// By policy, the steps in a row that moved it too far and were given up.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    given_up: BTreeMap<String, usize>,
     /// The roles that learned in the last step.
     #[serde(skip)]
     taught: BTreeSet<String>,
@@ -64,15 +77,16 @@ pub enum Alarm {
         /// What to do.
         advice: &'static str,
     },
-    /// The policy is no longer what it was.
+    /// The policy would no longer be what it was.
     #[error(
-        "step {step} moved the policy `{policy}` by {movement:.2} nats per token, more than \
-         train.max_movement = {limit} allows: it is hardly the policy that was trained so far; go \
-         on from an earlier checkpoint with a smaller train.learning_rate (it was {rate:e} in this \
-         step), or raise train.max_movement"
+        "{TOO_FAR} steps in a row, up to step {step}, moved the policy `{policy}` further than \
+         train.max_movement = {limit} allows, the last one by {movement:.2} nats per token at an \
+         eighth of its learning rate, so they were taken back and nothing is learned any more; go \
+         on with a smaller train.learning_rate (an eighth was {rate:e}), or raise \
+         train.max_movement"
     )]
-    RanAway {
-        /// The step.
+    RunsAway {
+        /// The last of the steps.
         step: usize,
         /// The policy.
         policy: String,
@@ -80,7 +94,7 @@ pub enum Alarm {
         movement: f64,
         /// How far it may.
         limit: f64,
-        /// The learning rate.
+        /// The learning rate of the last attempt.
         rate: f64,
     },
     /// There is nothing to learn from.
@@ -96,6 +110,12 @@ pub enum Alarm {
     },
 }
 
+impl Coded for Alarm {
+    fn code(&self) -> Option<ExitCode> {
+        Some(ExitCode::Run)
+    }
+}
+
 impl Guard {
     /// Take in a step: what each role that trains went through, and the share
     /// of episodes that were solved. Returns what somebody should be told.
@@ -104,14 +124,17 @@ impl Guard {
         self.taught = taught.map(|(role, _)| role.clone()).collect();
         let hopeless = self.taught.is_empty() && solved <= NEXT_TO_NOTHING && !lessons.is_empty();
         self.hopeless = if hopeless { self.hopeless + 1 } else { 0 };
-        lessons.iter().filter_map(|(role, lesson)| self.warn(role, *lesson)).collect()
+        self.learned.extend(self.taught.iter().cloned());
+        lessons.iter().filter_map(|(role, lesson)| self.warn(role, *lesson, solved)).collect()
     }
 
-    /// Said once for each role.
-    fn warn(&mut self, role: &str, lesson: Lesson) -> Option<String> {
+    /// Said once for each role. One that has come to where nearly everything is solved has
+    /// nothing more to learn.
+    fn warn(&mut self, role: &str, lesson: Lesson, solved: f64) -> Option<String> {
         let idle = self.idle.entry(role.to_owned()).or_default();
         *idle = if lesson == Lesson::Taught { 0 } else { *idle + 1 };
-        if *idle < PATIENCE || !self.told.insert(role.to_owned()) {
+        let is_done = self.learned.contains(role) && solved >= WELL_SOLVED;
+        if *idle < PATIENCE || is_done || !self.told.insert(role.to_owned()) {
             return None;
         }
         let why = match lesson {
@@ -127,7 +150,7 @@ impl Guard {
     /// Whether the run should go on after the updates of `step`. `players` are the roles that
     /// each policy plays.
     pub fn check(
-        &self,
+        &mut self,
         step: usize,
         updates: &BTreeMap<String, UpdateMetrics>,
         players: &BTreeMap<String, Vec<String>>,
@@ -136,8 +159,8 @@ impl Guard {
         for (policy, update) in updates {
             let roles = players.get(policy).into_iter().flatten();
             let taught = roles.into_iter().any(|role| self.taught.contains(role));
-            check_movement(step, policy, update, limit)?;
-            if taught {
+            self.check_movement(step, policy, update, limit)?;
+            if taught && !update.is_given_up() {
                 check_effect(step, policy, update)?;
             }
         }
@@ -145,6 +168,27 @@ impl Guard {
             steps if steps >= PATIENCE => Err(Alarm::Hopeless { steps }),
             _ => Ok(()),
         }
+    }
+
+    /// Whether the policy can still be moved by steps that leave it what it is.
+    fn check_movement(
+        &mut self,
+        step: usize,
+        policy: &str,
+        update: &UpdateMetrics,
+        limit: f64,
+    ) -> Result<(), Alarm> {
+        if !update.is_given_up() {
+            self.given_up.remove(policy);
+            return Ok(());
+        }
+        let steps = self.given_up.entry(policy.to_owned()).or_default();
+        *steps += 1;
+        if *steps < TOO_FAR {
+            return Ok(());
+        }
+        let (movement, rate) = (update.overshoot.unwrap_or(f64::NAN), update.learning_rate);
+        Err(Alarm::RunsAway { step, policy: policy.to_owned(), movement, limit, rate })
     }
 }
 
@@ -166,22 +210,6 @@ fn check_effect(step: usize, policy: &str, update: &UpdateMetrics) -> Result<(),
         skipped: update.skipped_steps,
         advice,
     })
-}
-
-/// Whether the policy is still what it was.
-fn check_movement(
-    step: usize,
-    policy: &str,
-    update: &UpdateMetrics,
-    limit: f64,
-) -> Result<(), Alarm> {
-    let (movement, rate) = (update.movement, update.learning_rate);
-    // What is not a number is not small, either.
-    if limit > 0.0 && (movement > limit || movement.is_nan()) {
-        let policy = policy.to_owned();
-        return Err(Alarm::RanAway { step, policy, movement, limit, rate });
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -227,6 +255,18 @@ mod tests {
     }
 
     #[test]
+    fn a_role_that_has_learned_its_task_is_not_blamed_for_learning_no_more() {
+        for (learned, solved, told) in [(true, 0.95, 0), (true, 0.5, 1), (false, 0.95, 1)] {
+            let mut guard = Guard::default();
+            let first = if learned { Lesson::Taught } else { Lesson::Flat };
+            guard.take_in(&lessons(first, Lesson::Taught), solved);
+            let said = (0..2 * PATIENCE)
+                .flat_map(|_| guard.take_in(&lessons(Lesson::Flat, Lesson::Taught), solved));
+            assert_eq!(said.count(), told, "{learned} {solved}");
+        }
+    }
+
+    #[test]
     fn nobody_learning_and_nothing_solved_ends_the_run_and_a_solved_task_does_not() {
         for (solved, ends) in [(0.0, true), (1.0, false)] {
             let mut guard = Guard::default();
@@ -261,18 +301,42 @@ mod tests {
         let skipped = UpdateMetrics { optimizer_steps: 0, skipped_steps: 2, ..still.clone() };
         assert!(message(skipped).contains("2 left out because the gradient was not finite"));
         assert_eq!(message(UpdateMetrics { compared: 0, ..still }), "", "nothing to learn from");
-        for movement in [0.6, f64::NAN] {
-            let away = UpdateMetrics { movement, ..well.clone() };
-            assert!(message(away).contains("smaller train.learning_rate"), "{movement}");
-        }
+        let given_up = UpdateMetrics { taken_back: 4, overshoot: Some(2.0), ..still };
+        assert_eq!(message(given_up), "", "it was taken back, and stands still for that");
     }
+
+    #[test]
+    fn five_steps_in_a_row_that_had_to_be_given_up_end_a_run_and_four_do_not() {
+        let update = |taken_back| UpdateMetrics {
+            taken_back,
+            overshoot: Some(f64::NAN),
+            learning_rate: 1e-4,
+            ..UpdateMetrics::default()
+        };
+        let mut guard = Guard::default();
+        let mut check = |step, taken_back| {
+            let updates = BTreeMap::from([("shared".to_owned(), update(taken_back))]);
+            guard.check(step, &updates, &players("shared", "singer"), 0.5)
+        };
+        for step in 1..5 {
+            assert_eq!(check(step, 4), Ok(()), "{step}");
+        }
+        assert_eq!(check(5, 3), Ok(()), "one that was made at an eighth of its rate");
+        for step in 6..10 {
+            assert_eq!(check(step, 4), Ok(()), "{step}");
+        }
+        let message = check(10, 4).unwrap_err().to_string();
+        assert!(message.starts_with("5 steps in a row, up to step 10, moved the policy `shared`"));
+        assert!(message.contains("smaller train.learning_rate (an eighth was 1e-4)"), "{message}");
+    }
+
     #[test]
     fn a_policy_may_stand_still_while_only_others_are_taught() {
         let still = UpdateMetrics { compared: 3, optimizer_steps: 1, ..UpdateMetrics::default() };
         let updates = BTreeMap::from([("own".to_owned(), still)]);
         let mut guard = Guard::default();
         guard.take_in(&lessons(Lesson::Taught, Lesson::Flat), 0.0);
-        let check = |role| guard.check(1, &updates, &players("own", role), 0.5);
+        let mut check = |role| guard.check(1, &updates, &players("own", role), 0.5);
         assert_eq!(check("speaker"), Ok(()));
         assert!(matches!(check("singer"), Err(Alarm::StandsStill { .. })));
     }

@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::metrics::{RoleMetrics, StepRecord};
+use crate::interval::wilson;
+use crate::metrics::{RoleMetrics, StepRecord, Success};
 use crate::trainer::UpdateMetrics;
 
 /// Steps in a row that a sign must show.
@@ -41,8 +42,32 @@ pub struct Health {
     void: (f64, usize),
     /// Rewards of training since the last validation, added up, and their steps.
     reward: (f64, usize),
+    /// Their spread and the episodes that they come from.
+    #[serde(default, skip_serializing_if = "Rewards::is_empty")]
+    rewards: Rewards,
     /// The best validation so far.
     best: Option<Standing>,
+}
+
+/// Of the rewards since the last validation: squares of them, added up over steps as their means
+/// are, and episodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Rewards {
+    squares: f64,
+    episodes: usize,
+}
+
+impl Rewards {
+    fn is_empty(&self) -> bool {
+        *self == Rewards::default()
+    }
+
+    /// The standard error of a mean of so many steps. Answers of an episode are not independent,
+    /// so it is the episodes that count.
+    fn error(&self, mean: f64, steps: usize) -> f64 {
+        let variance = (self.squares / steps.max(1) as f64 - mean * mean).max(0.0);
+        (variance / self.episodes.max(1) as f64).sqrt()
+    }
 }
 
 /// A validation, and what was earned in training before it.
@@ -52,6 +77,9 @@ struct Standing {
     /// Lower end of its interval.
     low: f64,
     reward: f64,
+    /// Standard error of the reward.
+    #[serde(default)]
+    error: f64,
 }
 
 /// Something that may be wrong.
@@ -94,7 +122,8 @@ impl Health {
         let void = record.endings.get("void").copied().unwrap_or_default() as f64;
         let share = void / record.episodes as f64;
         let (usual, steps) = self.void;
-        let shows = steps >= PATIENCE && share > MANY_VOID && share > MORE_VOID * usual;
+        let (least, _) = wilson(share, record.episodes);
+        let shows = steps >= PATIENCE && least > MANY_VOID && least > MORE_VOID * usual;
         if !shows {
             self.void = ((usual * steps as f64 + share) / (steps + 1) as f64, steps + 1);
         }
@@ -120,23 +149,32 @@ impl Health {
         if record.episodes > 0 {
             let earned = record.roles.values().map(|role| role.reward.mean * role.samples as f64);
             let samples = record.roles.values().map(|role| role.samples).sum::<usize>();
+            let squared = record.roles.values().map(|role| {
+                (role.reward.mean.powi(2) + role.reward.std.powi(2)) * role.samples as f64
+            });
+            self.rewards.squares += squared.sum::<f64>() / samples.max(1) as f64;
+            self.rewards.episodes += record.episodes;
             self.reward.0 += earned.sum::<f64>() / samples.max(1) as f64;
             self.reward.1 += 1;
         }
         let validation = record.validation.as_ref()?;
         let (sum, steps) = std::mem::take(&mut self.reward);
+        let rewards = std::mem::take(&mut self.rewards);
         if steps == 0 {
             return None;
         }
-        let (success, low) = (validation.greedy.success, validation.greedy.low);
-        let now = Standing { success, low, reward: sum / steps as f64 };
+        let Success { success, low, high, .. } = validation.greedy;
+        let reward = sum / steps as f64;
+        let now = Standing { success, low, reward, error: rewards.error(reward, steps) };
         let Some(best) = self.best.filter(|best| best.success > now.success) else {
             self.best = Some(now);
             return None;
         };
         Some(Sign {
             name: "validation".to_owned(),
-            shows: now.success < best.low && now.reward > best.reward,
+            // Both have to be beyond what chance does: intervals that do not meet, and twice the
+            // standard error of a difference.
+            shows: high < best.low && now.reward - best.reward > 2.0 * now.error.hypot(best.error),
             patience: 1,
             words: format!(
                 "training earns more ({:+.3} a sample, {:+.3} before) while success on validation \
@@ -185,7 +223,7 @@ fn of_role(role: &str, metrics: &RoleMetrics) -> [Sign; 3] {
     ]
 }
 
-fn of_policy(policy: &str, update: &UpdateMetrics, solved: f64) -> [Sign; 3] {
+fn of_policy(policy: &str, update: &UpdateMetrics, solved: f64) -> [Sign; 4] {
     let sign = |name: &str, shows: bool, patience: usize, words: String| Sign {
         name: format!("{name} {policy}"),
         shows,
@@ -217,6 +255,21 @@ fn of_policy(policy: &str, update: &UpdateMetrics, solved: f64) -> [Sign; 3] {
             ),
         ),
         sign(
+            "taken back",
+            update.taken_back > 0,
+            1,
+            format!(
+                "a step moved the policy `{policy}` by more than train.max_movement; it was taken \
+                 back and {} (all such steps are counted in summary.json); if there are many, \
+                 lower train.learning_rate",
+                match update.is_given_up() {
+                    true =>
+                        "given up, as an eighth of its learning rate was too much, too".to_owned(),
+                    false => format!("made at 1/{} of its learning rate", 1 << update.taken_back),
+                }
+            ),
+        ),
+        sign(
             "apart",
             update.mismatch > APART,
             PATIENCE,
@@ -233,7 +286,7 @@ fn of_policy(policy: &str, update: &UpdateMetrics, solved: f64) -> [Sign; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::{FamilyMetrics, HeldOut, Spread, Success};
+    use crate::metrics::{FamilyMetrics, HeldOut, Spread};
 
     /// A step of a run with which nothing is wrong.
     fn healthy(step: usize) -> StepRecord<UpdateMetrics> {
@@ -288,7 +341,7 @@ mod tests {
     }
 
     /// What is wrong, after how many steps it is said, and by which words.
-    const ILLS: [(Ill, usize, &str); 8] = [
+    const ILLS: [(Ill, usize, &str); 9] = [
         (
             |record, _| role(record).cut = 0.6,
             PATIENCE,
@@ -305,6 +358,11 @@ mod tests {
             |record, _| update(record).skipped_steps = 2,
             1,
             "2 optimizer steps of the policy `shared`",
+        ),
+        (
+            |record, _| update(record).taken_back = 2,
+            1,
+            "taken back and made at 1/4 of its learning rate",
         ),
         (
             |record, _| update(record).mismatch = 0.05,
@@ -358,6 +416,20 @@ mod tests {
                 record.families.get_mut("maze").unwrap().solved = 0.97;
             },
             3 * PATIENCE,
+        );
+        assert!(told.is_empty(), "{told:?}");
+    }
+
+    #[test]
+    fn success_that_falls_by_what_chance_does_is_no_hacking_whatever_is_earned() {
+        let validated =
+            |solved| HeldOut { greedy: Success::new(solved, 256), ..HeldOut::default() };
+        let told = said(
+            |record, step| {
+                role(record).reward.mean = 0.6 + step as f64 / 10.0;
+                record.validation = Some(validated(if step == 0 { 253 } else { 245 }));
+            },
+            4,
         );
         assert!(told.is_empty(), "{told:?}");
     }

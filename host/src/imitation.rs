@@ -12,6 +12,7 @@ mod recording;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::{Config, Decay, TrainConfig};
+use crate::error::{Coded, ExitCode};
 use crate::evaluation::{Evaluation, HeldOutTasks, evaluate};
 use crate::metrics::{Answers, Success};
 use crate::plugin::Split;
@@ -67,6 +68,19 @@ pub enum ImitationError {
         /// `imitation.success`.
         wanted: f64,
     },
+}
+
+impl Coded for ImitationError {
+    fn code(&self) -> Option<ExitCode> {
+        match self {
+            ImitationError::Policy { reason, .. } => reason.code_in_a_run(),
+            ImitationError::Trainer(error) => error.code(),
+            ImitationError::Rollout(error) => error.code(),
+            ImitationError::Demonstration(_) | ImitationError::Unreached { .. } => {
+                Some(ExitCode::Run)
+            }
+        }
+    }
 }
 
 /// One measurement on the way.

@@ -9,8 +9,8 @@
 
 pub use runtime::{
     archive, config, error, foreign, grading, interval, loading, outcome, parallel, plugin,
-    program, rank, records, retrieval, sandbox, scenario, seed, server, storage, table, totals,
-    trajectory,
+    program, provenance, rank, records, retrieval, sandbox, scenario, seed, server, storage, table,
+    totals, trajectory,
 };
 
 #[cfg(test)]
@@ -32,6 +32,7 @@ pub mod rollout;
 pub mod family;
 pub mod curriculum;
 pub mod team;
+pub mod rehearsal;
 pub mod evaluation;
 pub mod truth;
 pub mod trainer;

@@ -54,15 +54,42 @@ impl Lineage {
         path
     }
 
-    /// The episodes that an answer of this round is part of, its own first.
-    pub fn through(&self, (task, episode): EpisodeOf, round: usize) -> Vec<usize> {
-        let mut found = vec![episode];
-        let left = self.offshoots.get(&(task, episode)).into_iter().flatten();
-        for &(offshoot, _) in left.filter(|(_, last)| *last >= round) {
-            // Everything that left the offshoot left it later.
-            found.extend(self.through((task, offshoot), 0));
-        }
+    /// The episodes that an answer of this round is part of, its own first, and what each counts
+    /// for: where an episode was forked, all that go on from there count alike together, however
+    /// often each is forked again. So a mean over them is the recursion's, a mean over children
+    /// (MALT, arXiv 2412.01928, equation 3), in unbalanced trees, too.
+    pub fn through(&self, own: EpisodeOf, round: usize) -> Vec<(usize, f64)> {
+        let mut found = vec![(own.1, 1.0)];
+        self.share(own, round, 1.0, &mut found);
         found
+    }
+
+    /// Share `weight` among an episode, whose entry is the last one, and those that left it in
+    /// this round or later.
+    fn share(
+        &self,
+        (task, episode): EpisodeOf,
+        round: usize,
+        weight: f64,
+        found: &mut Vec<(usize, f64)>,
+    ) {
+        let own = found.len() - 1;
+        let mut left: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for &(offshoot, last) in self.offshoots.get(&(task, episode)).into_iter().flatten() {
+            if last >= round {
+                left.entry(last).or_default().push(offshoot);
+            }
+        }
+        let mut weight = weight;
+        for offshoots in left.into_values() {
+            weight /= (offshoots.len() + 1) as f64;
+            for offshoot in offshoots {
+                found.push((offshoot, weight));
+                // Everything that left the offshoot left it later.
+                self.share((task, offshoot), 0, weight, found);
+            }
+        }
+        found[own].1 = weight;
     }
 }
 
@@ -79,9 +106,10 @@ mod tests {
         assert_eq!(lineage.path((0, 0)), [(0, usize::MAX)]);
         assert_eq!(lineage.path((0, 1)), [(1, usize::MAX), (0, 0)]);
         assert_eq!(lineage.path((0, 2)), [(2, usize::MAX), (0, 1)]);
-        assert_eq!(lineage.through((0, 0), 0), [0, 1, 2]);
-        assert_eq!(lineage.through((0, 0), 1), [0, 2]);
-        assert_eq!(lineage.through((0, 0), 2), [0]);
-        assert_eq!(lineage.through((0, 1), 1), [1]);
+        // After the first answer two go on, and of one of these two again.
+        assert_eq!(lineage.through((0, 0), 0), [(0, 0.25), (1, 0.5), (2, 0.25)]);
+        assert_eq!(lineage.through((0, 0), 1), [(0, 0.5), (2, 0.5)]);
+        assert_eq!(lineage.through((0, 0), 2), [(0, 1.0)]);
+        assert_eq!(lineage.through((0, 1), 1), [(1, 1.0)]);
     }
 }

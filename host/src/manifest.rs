@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::config::{Choice, Config, Grantee};
+use crate::provenance::Build;
 use crate::records::RecordsEntry;
 
 /// Settings that may change while a run is stopped: they say how long it goes
@@ -57,6 +58,9 @@ const GRANTS: [&str; 2] = ["sandbox.grant", "retrieval.grant"];
 pub struct Manifest {
     /// Version of the host.
     pub host: String,
+    /// The builds of the host that worked on it, in their order.
+    #[serde(default)]
+    pub builds: Vec<Build>,
     /// Root of all randomness.
     pub seed: u64,
     /// Where tensors live: `cpu` or `cuda`.
@@ -167,6 +171,18 @@ pub struct Differences {
 }
 
 impl Manifest {
+    /// The builds that worked on the run until now, when it is resumed by those of `now`. Of a run
+    /// that said none, one is as good as unknown.
+    pub fn builds_with(&self, now: &Manifest) -> Vec<Build> {
+        let mut builds = self.builds.clone();
+        if builds.is_empty() {
+            builds.push(Build::unknown(&self.host));
+        }
+        let last = builds.last().cloned();
+        builds.extend(now.builds.iter().filter(|build| last.as_ref() != Some(build)).cloned());
+        builds
+    }
+
     /// What is different now.
     pub fn compare(&self, now: &Manifest) -> Differences {
         let mut grave = Vec::new();
@@ -188,12 +204,15 @@ impl Manifest {
         let policies = "policy it began with (its base included)";
         compare_digests(policies, &digests(&self.policies), &digests(&now.policies), &mut grave);
         let mut slight = Vec::new();
+        let build = |manifest: &Manifest| {
+            manifest.builds.last().map_or(manifest.host.clone(), ToString::to_string)
+        };
         for then in self.servers.iter().filter(|then| !now.servers.contains(then)) {
             slight.push(format!("the server of `{}` says something else of itself", then.name));
         }
         for (what, then, now) in [
             ("processor", &self.processor, &now.processor),
-            ("host's version", &self.host, &now.host),
+            ("build of the host", &build(self), &build(now)),
         ] {
             if then != now {
                 slight.push(format!("the {what} was {then} and is {now}"));
@@ -308,6 +327,7 @@ mod tests {
         let config = Config::load(None, &overrides).unwrap();
         Manifest {
             host: "0.1.0".to_owned(),
+            builds: vec![Build::unknown("0.1.0")],
             seed: config.run.seed,
             device: "cpu".to_owned(),
             processor: processor(),
@@ -350,6 +370,32 @@ mod tests {
                 "`run.seed` was 1 and is 999",
                 "`environment.walls` was 3 and is not set",
                 "`train.learning_rate` was 0.0 and is 0.5",
+            ]
+        );
+    }
+
+    #[test]
+    fn every_build_that_worked_on_a_run_is_remembered() {
+        let made_by = |commits: &[&str]| {
+            let build = |commit: &&str| Build {
+                commit: Some((*commit).to_owned()),
+                binary: Some("ff".to_owned()),
+                ..Build::unknown("0.1.0")
+            };
+            Manifest { builds: commits.iter().map(build).collect(), ..manifest(&[]) }
+        };
+        let builds = |then: &[&str], now: &str| made_by(then).builds_with(&made_by(&[now]));
+        assert_eq!(builds(&["a"], "a"), made_by(&["a"]).builds);
+        assert_eq!(builds(&["a"], "b"), made_by(&["a", "b"]).builds);
+        assert_eq!(builds(&["a", "b"], "a"), made_by(&["a", "b", "a"]).builds);
+        // Of what was begun before builds were written down, nobody knows by which.
+        let unknown = builds(&[], "a");
+        assert_eq!((unknown.len(), &unknown[0]), (2, &Build::unknown("0.1.0")));
+        let said = made_by(&["a"]).compare(&made_by(&["b"])).slight;
+        assert_eq!(
+            said,
+            [
+                "the build of the host was 0.1.0 (commit a, program ff) and is 0.1.0 (commit b, program ff)"
             ]
         );
     }

@@ -9,7 +9,7 @@
 //! Five rooms, and what lies between them; each uses only those above it:
 //!
 //! - `error` and `sampling` are what every room may say: what went wrong, and
-//!   how answers are drawn;
+//!   how answers are drawn; `keys` is what a file of a checkpoint may say;
 //! - `model` is the network: its architecture, its weights, adapters over
 //!   shared ones, and the device it is on;
 //! - `prompt` is the way from messages to token ids and back;
@@ -21,6 +21,7 @@
 //!   tokenizer, and an engine on a server, which draws answers for one of ours.
 
 mod error;
+mod keys;
 mod sampling;
 mod model;
 mod prompt;
@@ -33,8 +34,9 @@ pub(crate) mod parity;
 
 pub use error::PolicyError;
 pub use gguf::{Imported, import as import_gguf};
-pub use inference::{Engine, Question, Request};
+pub use inference::{Engine, Question, Request, SoFar};
 pub(crate) use inference::{log_probabilities, most_at_once, penalize};
+pub(crate) use keys::{says, shown};
 pub use language_model::Policy;
 #[cfg(test)]
 pub(crate) use model::Sight;
@@ -43,7 +45,7 @@ pub(crate) use model::{
     SelfAttention, SharedBase, Slot, attend, by_head, done, read_tensors, write_tensors,
 };
 pub use model::{Device, ModelConfig, ModelFamily, Parameters, give_back_memory, resident_memory};
-pub use prompt::{ChatOptions, Wording};
+pub use prompt::{ChatOptions, Conversation, Wording};
 pub use remote::{
     EngineAdvice, RemoteAnswers, RemoteEngine, RemoteFailure, RemoteFailureKind, RemotePolicy,
     RemoteRequest,

@@ -19,6 +19,7 @@ use rustix::io::{FdFlags, fcntl_setfd};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::error::{Coded, ExitCode};
 use crate::rank::{Rank, Service};
 use pulse::Pulse;
 #[cfg(test)]
@@ -72,6 +73,12 @@ pub enum RanksError {
     /// What was exchanged cannot be read.
     #[error("the ranks cannot exchange what they found: {0}")]
     Exchange(String),
+}
+
+impl Coded for RanksError {
+    fn code(&self) -> Option<ExitCode> {
+        Some(ExitCode::Lost)
+    }
 }
 
 /// All ranks of a run, seen from one of them. A copy is the same ranks.

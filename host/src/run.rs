@@ -57,6 +57,10 @@ pub struct Summary {
     pub seconds: f64,
     /// Episodes in which a plugin failed.
     pub void_episodes: usize,
+    /// Updates that moved a policy too far, so that they were taken back and made again at a
+    /// smaller learning rate, or given up.
+    #[serde(default)]
+    pub taken_back: usize,
 }
 
 /// A checkpoint that validation prefers to the last one.
@@ -192,8 +196,11 @@ impl RunFolder {
             );
             return Err(StorageError::Unfit { path, reason });
         }
-        if !found.grave.is_empty() {
-            write_json(&path, manifest)?;
+        // What was accepted to be different is written anew, and who goes on with it is added.
+        let kept = if found.grave.is_empty() { &earlier } else { manifest };
+        let kept = Manifest { builds: earlier.builds_with(manifest), ..kept.clone() };
+        if kept != earlier {
+            write_json(&path, &kept)?;
         }
         let slight = found.slight.into_iter().map(|what| format!("{what}: last digits may differ"));
         Ok(found.grave.into_iter().chain(slight).collect())

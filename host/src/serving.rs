@@ -7,14 +7,20 @@
 mod adapters;
 mod answer;
 mod desk;
+mod fields;
+mod message;
 mod question;
+mod refused;
 mod streaming;
+#[cfg(test)]
+mod tests;
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
 use crate::policy::{Policy, Wording};
@@ -23,8 +29,12 @@ use crate::server::{Api, Asked, Said};
 use adapters::Adapters;
 use answer::{Form, whole};
 use desk::{Desk, Job, News};
-use question::{Question, Refused};
+use question::Question;
+use refused::Refused;
 use streaming::Events;
+
+/// Where one model can be looked at.
+const ONE_MODEL: &str = "/v1/models/";
 
 /// How often it is looked whether a client is still there.
 const LOOK: Duration = Duration::from_millis(100);
@@ -37,6 +47,8 @@ struct Model {
     /// Where it was loaded from, if a client has said so.
     folder: Option<PathBuf>,
     wording: Wording,
+    /// The tokens that end its answers.
+    ends: Vec<u32>,
     positions: usize,
     is_adapter: bool,
 }
@@ -46,6 +58,8 @@ pub struct PolicyApi {
     /// The first one is the base of all others.
     models: RwLock<Vec<Arc<Model>>>,
     desk: Desk,
+    /// When it began, in seconds.
+    since: u64,
     /// Where clients may load adapters from, if they may.
     adapters: Option<Adapters>,
 }
@@ -60,6 +74,7 @@ impl PolicyApi {
                 number,
                 folder: None,
                 wording: policy.wording().clone(),
+                ends: policy.end_tokens().to_vec(),
                 positions: usize::try_from(policy.config().max_position_embeddings).unwrap_or(0),
                 is_adapter: policy.is_adapter(),
             })
@@ -67,7 +82,8 @@ impl PolicyApi {
         let models: Vec<Arc<Model>> = named.iter().enumerate().map(model).collect();
         let adapters = adapters.map(|within| Adapters::new(within, models.len()));
         let policies = named.into_iter().map(|(_, policy)| policy).collect();
-        PolicyApi { models: RwLock::new(models), desk: Desk::open(policies), adapters }
+        let since = now().as_secs();
+        PolicyApi { models: RwLock::new(models), desk: Desk::open(policies), since, adapters }
     }
 
     /// The models as they are now.
@@ -78,17 +94,28 @@ impl PolicyApi {
 
     fn list(&self) -> Value {
         let models = self.models();
-        let entry = |model: &Arc<Model>| {
-            json!({
-                "id": model.name,
-                "object": "model",
-                "owned_by": "troupe",
-                "root": model.folder,
-                "parent": model.is_adapter.then(|| models[0].name.as_str()),
-                "max_model_len": model.positions,
-            })
-        };
-        json!({ "object": "list", "data": models.iter().map(entry).collect::<Vec<_>>() })
+        let data: Vec<Value> = models.iter().map(|model| self.entry(model, &models[0])).collect();
+        json!({ "object": "list", "data": data })
+    }
+
+    fn entry(&self, model: &Model, base: &Model) -> Value {
+        json!({
+            "id": model.name,
+            "object": "model",
+            "created": self.since,
+            "owned_by": "troupe",
+            "root": model.folder,
+            "parent": model.is_adapter.then_some(&base.name),
+            "max_model_len": model.positions,
+        })
+    }
+
+    /// One of them, by its name as it stands in a path.
+    fn one(&self, name: &str) -> Result<Said, Refused> {
+        let models = self.models();
+        let name = percent_decode_str(name).decode_utf8_lossy();
+        let found = find(&models, &name)?;
+        Ok(Said::Json(200, self.entry(&models[found], &models[0]).to_string()))
     }
 
     fn complete(&self, form: Form, asked: &Asked) -> Result<Said, Refused> {
@@ -107,14 +134,15 @@ impl PolicyApi {
         })?;
         if question.streams {
             let first = hear(&heard, asked)?;
-            let mut events = Events::new((question, name, identity(form)), wording, heard, ticket);
+            let about = (question, name, identity(form));
+            let mut events = Events::new(about, wording, heard, Some(ticket));
             events.take_in(first)?;
             return Ok(Said::Events(Box::new(events)));
         }
         loop {
             match hear(&heard, asked)? {
                 News::Done(completions) => {
-                    let text = whole(&question, &name, &identity(form), &wording, &completions)?;
+                    let text = whole(&question, &name, &identity(form), &wording, &completions);
                     return Ok(Said::Json(200, text.to_string()));
                 }
                 News::Grown(_) => {}
@@ -133,6 +161,7 @@ impl Api for PolicyApi {
                 let health = json!({ "status": "ok", "answering": self.desk.open_jobs() });
                 return Said::Json(200, health.to_string());
             }
+            (path, false) if path.starts_with(ONE_MODEL) => self.one(&path[ONE_MODEL.len()..]),
             ("/v1/completions", true) => self.complete(Form::Text, asked),
             ("/v1/chat/completions", true) => self.complete(Form::Chat, asked),
             (path, true) if self.adapters.is_some() && adapters::ROUTES.contains(&path) => {
@@ -160,9 +189,24 @@ fn hear(heard: &Receiver<News>, asked: &Asked) -> Result<News, Refused> {
     }
 }
 
+/// The place of a model among others.
+fn find(models: &[Arc<Model>], name: &str) -> Result<usize, Refused> {
+    let found = models.iter().position(|model| model.name == name);
+    found.ok_or_else(|| {
+        let names: Vec<String> = models.iter().map(|model| format!("`{}`", model.name)).collect();
+        let name = name.escape_debug();
+        let message = format!("there is no model `{name}`; there are {}", names.join(", "));
+        Refused::no_such_model(message)
+    })
+}
+
+fn now() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
 /// A name for an answer, and when it was begun.
 fn identity(form: Form) -> (String, u64) {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = now();
     let prefix = if form == Form::Chat { "chatcmpl" } else { "cmpl" };
     (format!("{prefix}-{:x}", now.as_nanos()), now.as_secs())
 }

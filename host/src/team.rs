@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::config::{Config, MixConfig, PolicyConfig, SamplingScheme};
+use crate::error::{Coded, ExitCode};
 use crate::family::{Family, FamilyError, set_families};
 use crate::loading::bind_grants;
 use crate::plugin::{Plugin, Split};
@@ -85,6 +86,18 @@ pub enum TeamError {
          run one"
     )]
     StaleRanks,
+}
+
+impl Coded for TeamError {
+    fn code(&self) -> Option<ExitCode> {
+        match self {
+            TeamError::Family(error) => error.code(),
+            TeamError::RoleMap(error) => error.code(),
+            TeamError::Policy { reason, .. } => reason.code(),
+            TeamError::Tokenizer { .. } => Some(ExitCode::Policy),
+            TeamError::Stale { .. } | TeamError::StaleRanks => Some(ExitCode::Usage),
+        }
+    }
 }
 
 impl Team {

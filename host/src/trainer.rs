@@ -10,10 +10,12 @@ mod anchor;
 mod base;
 mod batching;
 mod bundle;
+mod careful_step;
 mod cluster;
 mod fused;
 mod gauge;
 mod gradient;
+mod kept;
 mod metrics;
 mod mini_batch;
 mod objective;
@@ -36,6 +38,7 @@ mod update;
 use std::sync::Arc;
 
 use crate::config::{Choice, TrainConfig};
+use crate::error::{Coded, ExitCode};
 use crate::policy::{Policy, PolicyError, SamplingByRole, give_back_memory};
 use crate::ranks::{Ranks, RanksError};
 use crate::seed::Seed;
@@ -93,14 +96,26 @@ pub enum TrainerError {
     Torch(#[from] tch::TchError),
 }
 
-/// A sampled answer and what it was worth beyond its group's average: 0 where
-/// only entropy bonus and KL penalty act on it.
+impl Coded for TrainerError {
+    fn code(&self) -> Option<ExitCode> {
+        match self {
+            TrainerError::Policy(error) => error.code_in_a_run(),
+            TrainerError::Storage(error) => error.code(),
+            TrainerError::State { .. } => Some(ExitCode::Storage),
+            TrainerError::Ranks(error) => error.code(),
+            _ => Some(ExitCode::Run),
+        }
+    }
+}
+
+/// A sampled answer and what it was worth beyond its group's average.
 #[derive(Clone, Copy, Debug)]
 pub struct CreditedSample<'a> {
     /// The answer with its log-probabilities as sampled.
     pub sample: &'a Sample,
-    /// Positive if it should become likelier.
-    pub advantage: f32,
+    /// Positive if it should become likelier; nothing if it was compared with nothing, so that
+    /// only entropy bonus and KL penalty act on it.
+    pub advantage: Option<f32>,
     /// How often it counts.
     pub weight: f32,
 }
@@ -123,6 +138,8 @@ pub struct Trainer {
     step: usize,
     /// Factor on the learning rate, see [`Trainer::halve_learning_rate`].
     rate_scale: f64,
+    /// Factor on it in this update alone, which was taken back and is made again.
+    caution: f64,
     /// Share of the run's budget that is spent, if it has one.
     spent: Option<f64>,
     /// The policy as it was at the start, if it is compared with.
@@ -159,7 +176,8 @@ impl Trainer {
             config.learning_rate = suitable_rate(policy);
         }
         let ranks = ranks.clone();
-        Ok(Trainer { config, optimizer, step: 0, rate_scale: 1.0, spent: None, reference, ranks })
+        let (step, rate_scale, caution, spent) = (0, 1.0, 1.0, None);
+        Ok(Trainer { config, optimizer, step, rate_scale, caution, spent, reference, ranks })
     }
 
     /// Learn from `rows`, and be measured on them: [`update_together`] of one.
@@ -213,7 +231,8 @@ impl Trainer {
 
     /// The learning rate of the next update.
     pub fn learning_rate(&self) -> f64 {
-        self.rate_scale * schedule::learning_rate(&self.config, self.step, self.spent)
+        let scale = self.rate_scale * self.caution;
+        scale * schedule::learning_rate(&self.config, self.step, self.spent)
     }
 
     /// Of a run with a budget: how much of it is spent, on which the learning rate depends.
@@ -243,6 +262,7 @@ impl Trainer {
             optimizer: self.optimizer.duplicate()?,
             step: self.step,
             rate_scale: self.rate_scale,
+            caution: self.caution,
             spent: self.spent,
             reference: self.reference.as_ref().map(Policy::duplicate).transpose()?,
             ranks: self.ranks.clone(),

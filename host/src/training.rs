@@ -22,6 +22,7 @@ use crate::checkpoint::{FoundCheckpoint, Progress, remove_old, save_checkpoint};
 use crate::config::Config;
 use crate::credit::Credits;
 use crate::curriculum::{Standings, advance};
+use crate::error::{Coded, ExitCode};
 use crate::guard::{Alarm, Guard};
 use crate::health::Health;
 use crate::metrics::{HeldOut, Spent, StepRecord, Success, Totals, measure_groups};
@@ -91,6 +92,22 @@ pub enum TrainingError {
     },
 }
 
+impl Coded for TrainingError {
+    fn code(&self) -> Option<ExitCode> {
+        match self {
+            TrainingError::Rollout(error) => error.code(),
+            TrainingError::Trainer(error) => error.code(),
+            TrainingError::Policy(error) => error.code(),
+            TrainingError::Storage(error) => error.code(),
+            TrainingError::Ranks(error) => error.code(),
+            TrainingError::Publication(error) => error.code(),
+            TrainingError::Team(error) => error.code(),
+            TrainingError::Alarm(error) => error.code(),
+            TrainingError::TooManyVoid { .. } => Some(ExitCode::Run),
+        }
+    }
+}
+
 /// A line of `metrics.jsonl`.
 pub type Record = StepRecord<UpdateMetrics>;
 
@@ -126,6 +143,7 @@ impl Training {
             after: None,
             best: None,
             void_episodes: 0,
+            taken_back: 0,
             totals: Totals::default(),
             spent: Spent::default(),
             guard: Guard::default(),
@@ -249,7 +267,7 @@ impl Training {
         self.team.take_snapshots(&self.config, self.progress.step)?;
         record.warnings = self.look_back(&rollout, &lessons);
         record.warnings.extend(full);
-        advance(&self.team.families, &mut self.progress.standings, &rollout.episodes);
+        advance(&self.team.families, &mut self.progress.standings, &rollout);
         self.count_time()?;
         self.spent = self.share_spent();
         let (step, limit) = (self.progress.step, self.config.train.max_movement);
@@ -314,6 +332,7 @@ impl Training {
             steps: self.progress.step,
             seconds: self.progress.spent.seconds,
             void_episodes: self.progress.void_episodes,
+            taken_back: self.progress.taken_back,
         };
         self.folder.write_summary(&summary)?;
         Ok((summary, self.folder))
@@ -351,13 +370,13 @@ impl Training {
         let started = Instant::now();
         let sampling = self.team.role_map.sampling(&self.config.rollout);
         let seed = self.seed.at(self.progress.step as u64).named("update");
-        let rest = self.config.train.regularizes_all().then_some(0.0);
+        let regularizes_all = self.config.train.regularizes_all();
         let own = |name: &String| -> (Vec<CreditedSample>, Vec<&Sample>) {
             let credits = credits.advantages.iter().zip(&credits.weights);
             let own = samples.iter().zip(credits).filter(|(sample, _)| sample.policy == *name);
-            let row = |(sample, (advantage, &weight)): (_, (&Option<f32>, &f32))| {
-                let advantage = advantage.or(rest).filter(|_| weight > 0.0)?;
-                Some(CreditedSample { sample, advantage, weight })
+            let row = |(sample, (&advantage, &weight)): (_, (&Option<f32>, &f32))| {
+                let counts = weight > 0.0 && (advantage.is_some() || regularizes_all);
+                counts.then_some(CreditedSample { sample, advantage, weight })
             };
             (own.clone().filter_map(row).collect(), own.map(|(sample, _)| sample).collect())
         };
@@ -371,6 +390,8 @@ impl Training {
             members.push(Member { trainer, policy, rows, samples, seed: seed.named(name) });
         }
         record.updates = names.into_iter().zip(update_together(members, &sampling)?).collect();
+        let taken_back = record.updates.values().filter(|update| update.taken_back > 0);
+        self.progress.taken_back += taken_back.count();
         let seconds = started.elapsed().as_secs_f64();
         let tokens: usize = record.updates.values().map(|update| update.tokens).sum();
         record.timing.trained_tokens_per_second = tokens as f64 / seconds.max(1e-9);

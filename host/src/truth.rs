@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::config::{AdvantageConfig, Config, Unit, Worth};
+use crate::error::{Coded, ExitCode};
 use crate::lineage::Lineage;
 use crate::plugin::{PluginFailure, Split};
 use crate::rollout::{RolloutError, Start, TaskSeed, collect_from};
@@ -40,6 +41,16 @@ pub enum TruthError {
     /// The policies cannot answer.
     #[error(transparent)]
     Rollout(#[from] RolloutError),
+}
+
+impl Coded for TruthError {
+    fn code(&self) -> Option<ExitCode> {
+        match self {
+            TruthError::OtherState { .. } => Some(ExitCode::Usage),
+            TruthError::Plugin(error) => error.code(),
+            TruthError::Rollout(error) => error.code(),
+        }
+    }
 }
 
 /// What is known of the worth of one answer.

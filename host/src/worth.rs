@@ -70,7 +70,7 @@ impl<'a> Earnings<'a> {
     }
 
     /// What some answers were worth together; a part of several episodes is worth
-    /// what these are on average.
+    /// what these are on average, as [`Lineage::through`] weighs them.
     pub fn worth(&self, unit: Unit, members: &[usize]) -> f64 {
         let Some(&first) = members.first() else { return 0.0 };
         let sample = &self.samples[first];
@@ -82,10 +82,8 @@ impl<'a> Earnings<'a> {
             let local = |sum, member: &usize| sum + self.samples[*member].reward.local;
             return members.iter().fold(self.team_of(episode(sample)), local);
         }
-        let through = self.lineage.through(episode(sample), sample.round);
-        let count = through.len() as f64;
-        let worths = through.into_iter().map(|number| self.in_episode(sample, number));
-        worths.sum::<f64>() / count
+        let through = self.lineage.through(episode(sample), sample.round).into_iter();
+        through.map(|(number, weight)| weight * self.in_episode(sample, number)).sum()
     }
 
     /// What an answer was worth in one of the episodes that it is part of.
@@ -138,6 +136,8 @@ fn seat(sample: &Sample) -> Seat<'_> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::test_samples::{forked, sample};
 
@@ -212,7 +212,79 @@ mod tests {
             let earnings = Earnings::of(&samples, &config, worth);
             (0..6).map(|index| earnings.worth(Unit::Completion, &[index])).collect()
         };
-        assert_eq!(worths(Worth::ToGo), [16.0 / 3.0, 4.5, 2.0, 7.0, 4.0, 5.0]);
-        assert_eq!(worths(Worth::Whole), [16.0 / 3.0, 4.5, 3.0, 7.0, 7.0, 6.0]);
+        assert_eq!(worths(Worth::ToGo), [5.75, 4.5, 2.0, 7.0, 4.0, 5.0]);
+        assert_eq!(worths(Worth::Whole), [5.75, 4.5, 3.0, 7.0, 7.0, 6.0]);
+    }
+
+    /// A tree of answers: what each earns, and what may be said after it.
+    #[derive(Clone, Debug)]
+    struct Said {
+        earned: f64,
+        then: Vec<Said>,
+    }
+
+    fn trees() -> impl Strategy<Value = Said> {
+        let earned = || (-4_i8..5).prop_map(f64::from);
+        let leaf = earned().prop_map(|earned| Said { earned, then: Vec::new() });
+        leaf.prop_recursive(4, 40, 3, move |inner| {
+            (earned(), prop::collection::vec(inner, 0..4))
+                .prop_map(|(earned, then)| Said { earned, then })
+        })
+    }
+
+    /// The rows of a tree: the first branch goes on in the episode, others are forks of it.
+    fn rows_of(tree: &Said) -> (Vec<Sample>, Vec<f64>) {
+        /// Where a subtree hangs, its round, and its episode.
+        type Place = (Option<usize>, usize, usize);
+        fn add(
+            tree: &Said,
+            (parent, round, episode): Place,
+            rows: &mut Vec<(Sample, f64)>,
+            episodes: &mut usize,
+        ) -> f64 {
+            let mut row = sample(0, 0, round, "solver", 0);
+            (row.round, row.episode, row.parent, row.reward.team) =
+                (round, episode, parent, tree.earned);
+            let at = rows.len();
+            rows.push((row, 0.0));
+            let mut later = 0.0;
+            for (branch, next) in tree.then.iter().enumerate() {
+                let episode = if branch == 0 {
+                    episode
+                } else {
+                    *episodes += 1;
+                    *episodes
+                };
+                later += add(next, (Some(at), round + 1, episode), rows, episodes);
+            }
+            let worth = tree.earned + later / tree.then.len().max(1) as f64;
+            rows[at].1 = worth;
+            worth
+        }
+        let mut rows = Vec::new();
+        add(tree, (None, 0, 0), &mut rows, &mut 0);
+        // A table has the rows of an episode side by side.
+        let mut order: Vec<usize> = (0..rows.len()).collect();
+        order.sort_by_key(|&at| rows[at].0.episode);
+        let now: BTreeMap<usize, usize> =
+            order.iter().enumerate().map(|(now, at)| (*at, now)).collect();
+        let moved = |at: &usize| {
+            let (row, worth) = rows[*at].clone();
+            (Sample { parent: row.parent.map(|parent| now[&parent]), ..row }, worth)
+        };
+        order.iter().map(moved).unzip()
+    }
+
+    proptest! {
+        #[test]
+        fn what_comes_of_an_answer_is_a_mean_over_its_children_however_unbalanced(tree in trees()) {
+            let (samples, expected) = rows_of(&tree);
+            let config = AdvantageConfig::default();
+            let earnings = Earnings::of(&samples, &config, Worth::ToGo);
+            for (row, expected) in expected.into_iter().enumerate() {
+                let found = earnings.worth(Unit::Completion, &[row]);
+                prop_assert!((found - expected).abs() < 1e-9, "row {row}: {found} for {expected}");
+            }
+        }
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::settings::Settings;
 use crate::types::{ActionKind, Configured, Move, Problem, Seat, Setting};
-use crate::workflow::{Step, action_kind};
+use crate::workflow::{Request, Step, action_kind};
 
 /// The kind for what is considered and not done: scored, if the environment
 /// knows it, and without any other effect.
@@ -47,6 +47,18 @@ impl Kinds {
     /// Do this.
     pub fn act(&self, seat: impl Into<Seat>, text: &str) -> Step {
         Step::act(seat, &self.acting, text)
+    }
+
+    /// Whether the environment scores proposals.
+    pub fn scores_proposals(&self) -> bool {
+        self.scores_proposals
+    }
+
+    /// Ask for a proposal: as open where the environment scores none, so that what it
+    /// is worth shows in what others make of it. One that is scored is paid for.
+    #[must_use]
+    pub fn to_propose(&self, request: Request) -> Request {
+        if self.scores_proposals { request } else { request.open() }
     }
 
     /// Have these proposals scored; nothing if the environment scores none.

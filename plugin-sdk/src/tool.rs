@@ -74,14 +74,13 @@ impl Description {
 }
 
 impl Briefing {
-    /// A problem that says what to do, unless the workflow may run programs.
+    /// A problem, unless the workflow may run programs. How that is granted to a file of this
+    /// name the host says, to which the workflow [says what it calls](Description::calls).
     pub fn require_run(&self) -> Result<(), Problem> {
         if self.tools.iter().any(|tool| tool.name == RUN) {
             return Ok(());
         }
-        Err(Problem::settings(
-            "this workflow runs programs, which has to be granted with `--grant NAME=sandbox`",
-        ))
+        Err(Problem::settings("this workflow runs programs, which was not granted to it"))
     }
 }
 

@@ -8,7 +8,7 @@ use plugin_sdk::environment::{
     self, Action, ActionKind, Configured, Environment, Outcome, Problem, Seat, Task,
 };
 use plugin_sdk::testing::{Report, Verdict, check_environment, check_workflow};
-use plugin_sdk::workflow::{self, Briefing, Event, Request, Step, Workflow, seen_by};
+use plugin_sdk::workflow::{self, Briefing, Event, Move, Request, Step, Workflow, seen_by};
 use plugin_sdk::{Random, Setting, Settings, state};
 use serde::{Deserialize, Serialize};
 
@@ -194,16 +194,17 @@ const CALLS_NOBODY: u8 = 10;
 const ASKS_FOR_NOBODY: u8 = 11;
 const ACTS_ON_WHAT_WAS_CUT: u8 = 12;
 
-/// Two voters who answer at the same time; the second one's answer counts.
+/// Two voters who answer at the same time, and whose answers are done at the same time.
 #[derive(Serialize, Deserialize)]
 struct Vote<const FAULT: u8> {
     due: u32,
+    first: String,
     observation: String,
 }
 
 impl<const FAULT: u8> Workflow for Vote<FAULT> {
     fn describe() -> workflow::Description {
-        workflow::Description::new("vote", "1.0.0", "Two answer, one counts.").action("answer")
+        workflow::Description::new("vote", "1.0.0", "Two answer.").action("answer")
     }
 
     fn configure(
@@ -211,21 +212,22 @@ impl<const FAULT: u8> Workflow for Vote<FAULT> {
         _environment: &[ActionKind],
     ) -> Result<workflow::Configuration, Problem> {
         Ok(workflow::Configuration::default()
-            .role("first", "Answers in vain.")
+            .role("first", "Answers, too.")
             .role("second", "Answers.")
             .words(&["first", "second"]))
     }
 
     fn start(_briefing: &Briefing) -> Result<Self, Problem> {
-        Ok(Vote { due: 0, observation: String::new() })
+        Ok(Vote { due: 0, first: String::new(), observation: String::new() })
     }
 
     fn advance(&mut self, event: Event) -> Result<Step, Problem> {
         match event {
             Event::Begun(views) => Ok(self.ask(seen_by(&views, &Seat::new("first")))),
             Event::Replied(_) if FAULT == WAITS_FOR_NOBODY => Ok(Step::wait()),
-            Event::Replied(_) if self.due == 2 => {
+            Event::Replied(reply) if self.due == 2 => {
                 self.due = 1;
+                reply.answer().clone_into(&mut self.first);
                 Ok(match FAULT {
                     CREDITS_NOBODY => Step::wait().credit(99, "verdict", 1.0),
                     CREDITS_WHAT_IS_NOT_OPEN => Step::wait().credit(0, "verdict", 1.0),
@@ -235,7 +237,8 @@ impl<const FAULT: u8> Workflow for Vote<FAULT> {
             Event::Replied(reply) => {
                 let kind = if FAULT == UNKNOWN_KIND { "vote" } else { "answer" };
                 let text = if FAULT == ACTS_ON_WHAT_WAS_CUT { &reply.text } else { reply.answer() };
-                Ok(Step::act("second", kind, text))
+                let first = Move::new("first", kind, &self.first);
+                Ok(Step::act_together(vec![first, Move::new("second", kind, text)]))
             }
             Event::Acted(_) if FAULT == NEVER_ASKS => Ok(Step::act("second", "answer", "")),
             Event::Acted(seen) if !seen.is_ongoing() => Ok(Step::finish()),

@@ -11,6 +11,15 @@ fn check<const FAULT: u8>(disks: i32) -> Report {
     scope.check_environment(&Native::<Hanoi<FAULT>>::default())
 }
 
+/// Fails unless this check alone failed, in a short look.
+fn assert_found_at_once<const FAULT: u8>(name: &str) {
+    let scope = Scope { tasks: 1, steps: 10, ..Scope::default() }.with("disks", 3);
+    let report = scope.check_environment(&Native::<Hanoi<FAULT>>::default());
+    let failed = report.findings.iter().filter(|finding| finding.verdict == Verdict::Failed);
+    let names: Vec<&str> = failed.map(|finding| finding.check).collect();
+    assert_eq!(names, [name], "fault {FAULT}:\n{report}");
+}
+
 /// Fails unless exactly these checks failed, and the first says how to see it.
 fn assert_found<const FAULT: u8>(checks: &[&str]) {
     let report = check::<FAULT>(3);
@@ -47,6 +56,42 @@ fn paid_loops_are_found_behind_counters_too() {
     let report = check::<PAYS_FOR_GARBAGE>(3);
     let found = report.finding("unreadable").unwrap_or_else(|| panic!("{report}"));
     assert_eq!(found.verdict, Verdict::Failed, "{report}");
+}
+
+#[test]
+fn an_income_that_comes_with_every_third_action_only_is_found() {
+    assert_found::<PAYS_EVERY_THIRD_MOVE>(&["loops"]);
+    assert_found::<PAYS_EVERY_FIFTH_MOVE>(&["loops"]);
+    // What is refused and paid for is garbage, too.
+    assert_found::<PAYS_EVERY_THIRD_PIECE_OF_GARBAGE>(&["loops", "unreadable"]);
+    let report = check::<PAYS_EVERY_THIRD_PIECE_OF_GARBAGE>(3);
+    let found = report.finding("unreadable").and_then(|found| found.reproducer.as_ref());
+    assert_eq!(found.map(|seen| seen.acts.len()), Some(3), "{report}");
+}
+
+#[test]
+fn what_language_models_say_where_a_word_was_asked_for_is_found_to_break_it() {
+    let report = check::<PANICS_AT_FORTY_CHARACTERS>(3);
+    let found = report.finding("unreadable").and_then(|found| found.reproducer.as_ref());
+    let said = found.and_then(|seen| Some(seen.acts.last()?.first()?.action.text.chars().count()));
+    // As little as still shows it.
+    assert_eq!(said, Some(40), "{report}");
+    assert_found_at_once::<PANICS_AT_OTHER_SCRIPTS>("unreadable");
+    assert_found_at_once::<PANICS_AT_LARGE_NUMBERS>("unreadable");
+    assert_found_at_once::<PANICS_AT_FENCES>("unreadable");
+    assert_found_at_once::<PANICS_AT_EMPTY_LINES>("unreadable");
+    assert_found_at_once::<PANICS_AT_CONTROL_CHARACTERS>("unreadable");
+    assert_found_at_once::<PANICS_WHEN_LOOKED_AT_AFTER_PROSE>("unreadable");
+    assert_found_at_once::<PANICS_AT_DEEP_NESTING>("unreadable");
+}
+
+#[test]
+fn an_instance_that_says_something_else_when_it_is_asked_again_is_found() {
+    for report in [check::<DESCRIBES_ITSELF_ANEW>(3), check::<CONFIGURES_ITSELF_ANEW>(3)] {
+        let found = report.finding("description").unwrap_or_else(|| panic!("{report}"));
+        assert_eq!(found.verdict, Verdict::Failed, "{report}");
+        assert!(found.sentence.contains("again") || found.sentence.contains("second"), "{report}");
+    }
 }
 
 #[test]

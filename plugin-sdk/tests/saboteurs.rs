@@ -151,6 +151,22 @@ fn votes_that_depend_on_their_order_are_heard() {
     assert_heard::<{ panel::TAKES_THE_FIRST_VOTE }>("order");
 }
 
+/// A role that says what it likes and earns the same cannot learn.
+#[test]
+fn roles_whose_answers_are_all_worth_the_same_are_heard() {
+    let heard = |report: Report, told: &str| {
+        let found = found(&report, "worth").clone();
+        assert!(found.sentence.contains(told), "{found}");
+        assert_eq!(failed(&report), ["worth"], "{report}");
+    };
+    let closed = "`voter` is not asked as open, but nobody acts when it says `VOTE: said";
+    heard(listen::<{ panel::ASKS_CLOSED }>(), closed);
+    let same = "the answers of `voter` were all worth the same, whatever it said";
+    heard(listen::<{ panel::CLOSES_BEFORE_ANYBODY_ACTS }>(), same);
+    heard(listen::<{ panel::KEEPS_THE_VOTES_TO_ITSELF }>(), same);
+    found(&listen::<{ panel::ACTS_ON_NOTHING }>(), "worth");
+}
+
 #[test]
 fn messages_and_settings_of_a_workflow_are_looked_at() {
     assert_heard::<{ panel::CLEARS_THE_SCREEN }>("texts");

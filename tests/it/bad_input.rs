@@ -84,6 +84,62 @@ fn policies_that_cannot_be_used_are_refused() {
     insta::assert_snapshot!("damaged_weights", refuse(&sudoku));
 }
 
+/// Whoever asks for it, a policy whose files are damaged is a policy that cannot be used.
+#[test]
+fn a_damaged_file_of_a_policy_is_named_and_ends_every_command_with_code_4() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = plugins(&["plan-path", "planner-executor"]);
+    let policy = folder.path().join("policy");
+    let path = policy.to_str().unwrap();
+    let (code, _, stderr) = run(&["policy", "new", "--plugins", &files, "--out", path]);
+    assert_eq!(code, 0, "{stderr}");
+    let set = format!("policies.shared.path={path:?}");
+    let base = format!("policies.base.path={path:?}");
+    let out = folder.path().join("out").display().to_string();
+    let runs = format!("run.dir={:?}", folder.path().join("runs").display().to_string());
+    let commands: [&[&str]; 9] = [
+        &["policy", "inspect", path],
+        &["policy", "score", path, "--tokens", "4,5"],
+        &["policy", "render", path, "up"],
+        &["policy", "ask", path, "up"],
+        &["policy", "export", path, "--out", &out],
+        &["serve", "--policy", path, "--listen", "127.0.0.1:0"],
+        &["eval", "--plugins", &files, "--set", &set],
+        &["train", "--plugins", &files, "--set", &set, "--set", &runs],
+        &[
+            "train",
+            "--plugins",
+            &files,
+            "--set",
+            "policies.shared.base=base",
+            "--set",
+            &base,
+            "--set",
+            &runs,
+        ],
+    ];
+    for (file, damaged, reason) in [
+        ("config.json", "{\"model_type\": \"qwen3\", ", "is damaged: it is not the JSON"),
+        ("config.json", "[]", "is damaged: it is not the JSON"),
+        ("config.json", "{\"model_type\": \"mamba\"}", "its `model_type` is `mamba`"),
+        ("generation_config.json", "{", "is damaged: it is not the JSON"),
+        ("tokenizer.json", "{", "`tokenizer.json` cannot be understood"),
+        ("tokenizer_config.json", "{", "`tokenizer_config.json` is not JSON"),
+    ] {
+        let whole = fs::read(policy.join(file)).unwrap();
+        fs::write(policy.join(file), damaged).unwrap();
+        // One of them is enough for the files that are read alike.
+        let asked = if file == "config.json" { &commands[..] } else { &commands[..1] };
+        for arguments in asked {
+            let said = refusal(folder.path(), arguments);
+            assert!(said.starts_with("exit code 4\n"), "{file} {arguments:?}: {said}");
+            assert!(said.contains(file) && said.contains(reason), "{file} {arguments:?}: {said}");
+        }
+        fs::write(policy.join(file), whole).unwrap();
+    }
+    assert_eq!(run(commands[0]).0, 0);
+}
+
 #[test]
 fn run_folders_that_cannot_be_used_are_refused_and_nothing_is_lost() {
     let folder = tempfile::tempdir().unwrap();

@@ -76,3 +76,33 @@ fn a_row_says_how_answers_are_drawn_and_compared_and_who_plays() {
     assert_eq!(of("at-grpo-shared.toml"), (SamplingScheme::Tree, Estimator::AtGrpo, true));
     assert_eq!(of("at-grpo-per-role.toml"), (SamplingScheme::Tree, Estimator::AtGrpo, false));
 }
+
+/// A signal that only rows which compare answers to one state would have decides what a
+/// comparison with the others shows.
+#[test]
+fn the_papers_rows_push_away_from_nothing_and_one_ablation_does() {
+    let environment = configs().join("plan-path/team.toml");
+    for row in toml_files(&configs().join("rows")) {
+        // This one only says who plays.
+        if !row.ends_with("language-model.toml") {
+            let refused = layered(&[&environment, &row]).advantage.refused;
+            assert_eq!(refused, 0.0, "{}", row.display());
+        }
+    }
+    let file = configs().join("experiments/stronger-together.toml");
+    let table: toml::Table = std::fs::read_to_string(file).unwrap().parse().unwrap();
+    let sets = |of: &toml::Value| -> Vec<String> {
+        let all = of.get("set").and_then(toml::Value::as_array);
+        let texts = all.into_iter().flatten().map(|pair| pair.as_str().unwrap().to_owned());
+        texts.filter(|pair| pair.starts_with("advantage.refused=")).collect()
+    };
+    assert_eq!(sets(&table.clone().into()), ["advantage.refused=0"]);
+    let with: Vec<&str> = table["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|row| !sets(row).is_empty())
+        .map(|row| row["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(with, ["refused"]);
+}

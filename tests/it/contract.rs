@@ -6,7 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use troupe::advantage::{Memory, compare};
-use troupe::config::{AdvantageConfig, BranchChoice, Config, Estimator, Roles, SamplingScheme};
+use troupe::config::{
+    AdvantageConfig, BranchChoice, Config, Estimator, PolicyConfig, RoleConfig, Roles,
+    SamplingScheme,
+};
 use troupe::family::scenario_of;
 use troupe::plugin::Split;
 use troupe::rollout::{Rollout, collect};
@@ -88,6 +91,30 @@ fn what_only_a_combination_earns_reaches_both_who_were_asked_together() {
 }
 
 #[test]
+fn an_answer_that_stands_for_several_is_worth_what_it_was_in_all_of_them_whichever_is_kept() {
+    let mut config = config("pair-environment", "pair-workflow");
+    config.rollout.branch_choice = BranchChoice::Greedy;
+    let few =
+        RoleConfig { branches: Some(2), policy: Some("first".to_owned()), ..RoleConfig::default() };
+    let many = RoleConfig { policy: Some("second".to_owned()), ..RoleConfig::default() };
+    config.policies =
+        ["first", "second"].map(|name| (name.to_owned(), PolicyConfig::default())).into();
+    config.roles = Roles::Table([("first".to_owned(), few), ("second".to_owned(), many)].into());
+    // The first seat's second answer turns its key, and stands for the third and the fourth, too;
+    // the second seat turns its own in these two.
+    let [first, second] = keys();
+    let rollout = play(&config, &[("first", &first), ("second", &second)]);
+    for ((_, branch), sample) in of_role(&rollout, "first") {
+        let worth = [0.0, 2.0 / 3.0][branch];
+        assert!((sample.reward.team - worth).abs() < 1e-9, "{branch}: {:?}", sample.reward);
+    }
+    for ((_, branch), sample) in of_role(&rollout, "second") {
+        let worth = [0.0, 0.0, 1.0, 1.0][branch];
+        assert_eq!(sample.reward.team, worth, "{branch}");
+    }
+}
+
+#[test]
 fn what_one_seat_wins_the_other_loses() {
     let config = with(config("pair-environment", "pair-workflow"), "environment", "game", "duel");
     let [first, second] = keys();
@@ -133,7 +160,7 @@ fn seats_are_shown_what_is_theirs_alone() {
             .collect();
         assert_eq!([&texts[1], &texts[0]], [told[0], told[1]], "each says what the other holds");
         let answers: Vec<Answer> =
-            texts.iter().map(|text| Answer { text, complete: true }).collect();
+            texts.iter().map(|text| Answer { text, complete: true, forced: false }).collect();
         let end = scenario.answer(&position, &answers).unwrap();
         assert!(matches!(end.next, Next::Ended(Ending::Solved)));
         assert_eq!(end.rewards.iter().map(|reward| reward.local).collect::<Vec<_>>(), [0.5; 2]);
@@ -370,7 +397,8 @@ fn a_fork_by_replay_is_a_fork_by_save_and_resume() {
         let mut now = scenario.begin(Split::Train, 3).unwrap();
         let mut rounds = 0;
         while let Next::Asked(position) = &now.next {
-            let answers = vec![Answer { text: said, complete: true }; position.due.len()];
+            let answers =
+                vec![Answer { text: said, complete: true, forced: false }; position.due.len()];
             let resumed = scenario.answer(position, &answers).unwrap();
             let replayed = scenario.answer(&position.as_replay(), &answers).unwrap();
             assert_eq!(shown(&resumed), shown(&replayed), "{name}, round {rounds}");
@@ -420,8 +448,9 @@ fn tasks_are_built_from_records_and_stay_in_their_splits() {
             let told = position.due[0].messages.last().unwrap().text.clone();
             assert!(seen.insert(told), "a record is a task of one split, once");
             let right = scenario.demonstrate(&position, &position.due[0]).unwrap().unwrap();
-            let end =
-                scenario.answer(&position, &[Answer { text: &right, complete: true }]).unwrap();
+            let end = scenario
+                .answer(&position, &[Answer { text: &right, complete: true, forced: false }])
+                .unwrap();
             assert!(matches!(end.next, Next::Ended(Ending::Solved)));
         }
     }

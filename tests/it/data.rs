@@ -191,3 +191,39 @@ fn records_are_shown_drawn_and_counted() {
     let (code, _, stderr) = run(&["data", "show", &out, "99"]);
     assert!(code == 2 && stderr.contains("has 3 records"), "{stderr}");
 }
+
+#[test]
+fn a_file_beyond_what_this_process_may_write_is_an_error_and_not_the_end_by_a_signal() {
+    let folder = tempfile::tempdir().unwrap();
+    let row = |number: usize| {
+        format!(
+            "{{\"question\": \"{number} {}\", \"answer\": \"#### {number}\"}}\n",
+            "x".repeat(1000)
+        )
+    };
+    fs::write(folder.path().join("test.jsonl"), (0..500).map(row).collect::<String>()).unwrap();
+    let output = std::process::Command::new("sh")
+        .args([
+            "-c",
+            "ulimit -f 64; exec \"$0\" data import gsm8k test.jsonl --out records.jsonl --quiet",
+        ])
+        .arg(env!("CARGO_BIN_EXE_host"))
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(5), "{said}");
+    assert!(said.contains("records.jsonl") && !said.contains("panicked"), "{said}");
+    assert!(!folder.path().join("records.jsonl").exists());
+}
+
+#[test]
+fn the_version_says_from_which_commit_it_was_built() {
+    let (code, said, _) = run(&["--version"]);
+    assert_eq!(code, 0);
+    let (name, commit) = said.trim().split_once(" (commit ").unwrap();
+    assert_eq!(name, format!("host {}", env!("CARGO_PKG_VERSION")));
+    let commit = commit.trim_end_matches(')').trim_end_matches(", with changes");
+    let is_commit = commit.len() == 12 && commit.chars().all(|digit| digit.is_ascii_hexdigit());
+    assert!(is_commit || commit == "unknown", "{said}");
+}

@@ -187,7 +187,7 @@ fn rows_that_begin_alike_share_a_warm_start_and_a_failed_row_does_not_stop_the_o
     let extra = r#"
 [[rows]]
 name = "broken"
-set = ["train.max_movement=1e-12"]
+set = ["train.learning_rate=1e-30"]
 
 [[rows]]
 name = "swapped"

@@ -123,7 +123,7 @@ fn play(granted: &[&str], programs: &[&str]) -> Result<(Ending, Vec<Event>), Str
     for program in programs {
         let Next::Asked(position) = &now.next else { panic!("it ended early") };
         now = scenario
-            .answer(position, &[Answer { text: program, complete: true }])
+            .answer(position, &[Answer { text: program, complete: true, forced: false }])
             .map_err(|failure| failure.to_string())?;
         events.extend(now.events.clone());
     }

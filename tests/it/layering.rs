@@ -192,3 +192,23 @@ fn architecture_md_maps_every_module() {
         );
     }
 }
+
+#[test]
+fn every_error_that_says_its_exit_code_is_asked_for_it() {
+    let asked: String =
+        sources().map(|source| fs::read_to_string(source.join("cli.rs")).unwrap()).concat();
+    let mut found = 0;
+    for (source, module) in modules() {
+        for (path, text) in files_of(&source, &module) {
+            for line in text.lines() {
+                let Some(error) = line.strip_prefix("impl Coded for ") else { continue };
+                let error = error.trim_end_matches(" {");
+                let is_asked = asked.contains(&format!("ask::<{error}>"))
+                    || asked.contains(&format!("::{error}>"));
+                assert!(is_asked, "{}: `{error}` is in no list of `cli.rs`", path.display());
+                found += 1;
+            }
+        }
+    }
+    assert!(found > 30, "{found}");
+}

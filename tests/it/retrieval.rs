@@ -254,7 +254,7 @@ fn without_a_grant_a_plugin_that_wants_to_search_is_not_loaded() {
     let mut config = library(folder.path());
     config.retrieval = Default::default();
     let error = scenario_of(&config, None).err().unwrap().to_string();
-    let said = "grant that with `--grant search-environment=search`, and name the corpus in";
+    let said = "grant that and name the corpus with `--grant search-environment=search --set";
     assert!(error.contains("troupe:plugin/retrieval@0.2.0") && error.contains(said), "{error}");
     let file = fixture("search-environment").display().to_string();
     let (code, _, stderr) = run(&["plugin", "bench", &file]);

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use troupe::advantage::{Memory, advantages, compare};
 use troupe::config::{
-    AdvantageConfig, BranchChoice, Config, PolicyConfig, Roles, RolloutConfig, SamplingScheme,
-    Scale, Scheduling,
+    AdvantageConfig, BranchChoice, Config, Estimator, PolicyConfig, Roles, RolloutConfig,
+    SamplingScheme, Scale, Scheduling,
 };
 use troupe::group::filter_groups;
 use troupe::policy::Device;
@@ -200,6 +200,30 @@ fn an_episode_whose_prompt_is_too_long_is_void() {
         let Ending::Void { cause, message } = &episode.ending else { panic!("{episode:?}") };
         assert_eq!(cause, "prompt_too_long");
         assert!(message.contains("leaves no room"), "{message}");
+    }
+}
+
+#[test]
+fn a_prompt_that_the_policies_own_answers_made_too_long_truncates_the_episode_and_is_charged() {
+    for sampling in [SamplingScheme::Tree, SamplingScheme::Trajectory] {
+        for scheduling in [Scheduling::LockStep, Scheduling::Overlapped] {
+            let mut config = config(&["plan-path", "planner-executor"]);
+            (config.rollout.sampling, config.rollout.scheduling) = (sampling, scheduling);
+            config.advantage.estimator = match sampling {
+                SamplingScheme::Tree => Estimator::AtGrpo,
+                _ => Estimator::Grpo,
+            };
+            let whole = roll_out(&config);
+            let first = whole.samples.iter().filter(|s| s.role == "planner" && s.turn == 0);
+            let first = first.map(|sample| sample.prompt.len()).max().unwrap();
+            // What a tiny policy reads at most; later prompts tell what was said before.
+            config.rollout.max_completion_tokens = 4096 - first;
+            let rollout = roll_out(&config);
+            let truncated = rollout.episodes.iter().filter(|e| e.ending == Ending::Truncated);
+            assert!(truncated.count() > 0, "{sampling:?}");
+            assert!(rollout.episodes.iter().all(|episode| !episode.is_void()), "{sampling:?}");
+            assert!(!rollout.samples.is_empty(), "what led there is charged with it");
+        }
     }
 }
 

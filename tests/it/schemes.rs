@@ -10,7 +10,10 @@ use troupe::checkpoint::load_latest;
 use troupe::config::{
     Config, Estimator, PolicyConfig, RoleConfig, Roles, SamplingScheme, Scheduling,
 };
+use troupe::evaluation::{HeldOutTasks, evaluate};
 use troupe::lineage::Lineage;
+use troupe::metrics::Answers;
+use troupe::plugin::Split;
 use troupe::policy::Device;
 use troupe::rollout::{Rollout, collect};
 use troupe::run::RunFolder;
@@ -291,6 +294,25 @@ fn in_folder(mut config: Config, folder: &Path) -> Config {
     config.checkpoint.every = 1;
     config.run.dir = folder.to_owned();
     config
+}
+
+#[test]
+fn a_snapshot_stands_in_while_answers_are_collected_and_never_while_policies_are_examined() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = cross(folder.path());
+    let team = Team::assemble(&config, Device::cpu()).unwrap();
+    let who = |rollout: &Rollout| -> BTreeSet<String> {
+        rollout.samples.iter().map(|sample| sample.policy.clone()).collect()
+    };
+    let tasks = training_tasks(&team, 4, Seed::new(5));
+    let collected = collect(&team.role_map, &team.policies, &tasks, &config.rollout, 1.0).unwrap();
+    assert_eq!(who(&collected), BTreeSet::from(["old".to_owned(), "shared".to_owned()]));
+    for answers in [Answers::Greedy, Answers::Sampled] {
+        let held_out =
+            HeldOutTasks { split: Split::Test, tasks: 8, answers, samples: 2, seed: Seed::new(1) };
+        let examined = evaluate(&team, held_out, &config.rollout).unwrap().rollout;
+        assert_eq!(who(&examined), BTreeSet::from(["shared".to_owned()]), "{answers:?}");
+    }
 }
 
 #[test]

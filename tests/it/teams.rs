@@ -162,7 +162,7 @@ fn a_fork_of_every_workflow_by_replay_is_a_fork_by_save_and_resume() {
             let answers: Vec<Answer> = position
                 .due
                 .iter()
-                .map(|due| Answer { text: line(due.role()), complete: true })
+                .map(|due| Answer { text: line(due.role()), complete: true, forced: false })
                 .collect();
             let resumed = scenario.answer(position, &answers).unwrap();
             let replayed = scenario.answer(&position.as_replay(), &answers).unwrap();
@@ -205,7 +205,7 @@ fn transcript(
         let seats = position.due.iter().map(|due| due.request.seat.to_string());
         lines.extend(seats.zip(&texts).map(|(seat, text)| format!("{seat} says {text}")));
         let answers: Vec<Answer> =
-            texts.iter().map(|text| Answer { text, complete: true }).collect();
+            texts.iter().map(|text| Answer { text, complete: true, forced: false }).collect();
         now = scenario.answer(position, &answers).unwrap();
     }
     lines
@@ -307,7 +307,7 @@ fn every_proposal_is_scored_for_the_seat_that_made_it() {
         let texts = [said(0).to_owned(), said(1).to_owned(), program(said(2))];
         let Next::Asked(position) = scenario.begin(Split::Train, 3).unwrap().next else { panic!() };
         let answers: Vec<Answer> =
-            texts.iter().map(|text| Answer { text, complete: true }).collect();
+            texts.iter().map(|text| Answer { text, complete: true, forced: false }).collect();
         let rewards = scenario.answer(&position, &answers).unwrap().rewards;
         let unreadable = |seat: usize| rewards[seat].parts.contains_key("unreadable");
         assert_eq!([0, 1, 2].map(unreadable), [0, 1, 2].map(|seat| seat == nonsense));
@@ -383,7 +383,9 @@ fn a_tool_that_searches_and_a_planner_that_follows_it_reach_the_goal() {
                 "tool" => format!("I search.\n```python\n{SEARCH}```"),
                 _ => behind(told, "proposal").unwrap().to_owned(),
             };
-            now = scenario.answer(&position, &[Answer { text: &text, complete: true }]).unwrap();
+            now = scenario
+                .answer(&position, &[Answer { text: &text, complete: true, forced: false }])
+                .unwrap();
         };
         assert_eq!(ending, Ending::Solved, "task {task}");
     }
@@ -394,7 +396,7 @@ fn a_workflow_that_runs_programs_says_how_that_is_granted() {
     let mut config = case("tool-planner", "", &[]).config();
     config.sandbox.grant.clear();
     let failure = scenario_of(&config, None).unwrap().begin(Split::Train, 0).err().unwrap();
-    assert!(failure.to_string().contains("--grant NAME=sandbox"), "{failure}");
+    assert!(failure.to_string().contains("`--grant tool-planner=sandbox`"), "{failure}");
 }
 
 #[test]

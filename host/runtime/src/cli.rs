@@ -17,16 +17,19 @@ mod serve;
 mod watch;
 
 use std::env;
-use std::error::Error;
+use std::io;
 use std::process;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use clap::Parser;
+use signal_hook::consts::SIGXFSZ;
 
 use args::{Cli, Command, ConfigArgs};
 
 use crate::config::{Config, ConfigError};
 use crate::data::{ImportError, RecordFileError};
-use crate::error::ExitCode;
+use crate::error::{Asked, Coded, ExitCode, ask, code_of};
 use crate::experiment::ExperimentError;
 use crate::foreign::ForeignError;
 use crate::grading::GradingError;
@@ -35,6 +38,8 @@ use crate::plugin::{PluginError, PluginFailure, THREAD_STACK_BYTES, announce_com
 use crate::program::SandboxError;
 use crate::project::ProjectError;
 use crate::rank::{Rank, RankError, processors};
+use crate::records::RecordError;
+use crate::retrieval::CorpusError;
 use crate::sandbox::{StartError, work};
 use crate::scenario::ScenarioError;
 use crate::server::ServeError;
@@ -45,22 +50,56 @@ use crate::storage::StorageError;
 #[error("{0}")]
 pub struct UsageError(pub String);
 
-/// Run `host`.
-pub fn main() -> process::ExitCode {
-    perform(carry_out, code_of)
+impl Coded for UsageError {
+    fn code(&self) -> Option<ExitCode> {
+        Some(ExitCode::Usage)
+    }
 }
 
-/// Parse the command line, carry it out, and say how that ended. `code_of` knows
-/// the exit code of an error, if it knows the error.
+/// The errors of this crate that say how the process ends.
+pub const KINDS: [Asked; 22] = [
+    ask::<check_answer::PairError>,
+    ask::<ConfigError>,
+    ask::<CorpusError>,
+    ask::<ExperimentError>,
+    ask::<ForeignError>,
+    ask::<GradingError>,
+    ask::<grade::MostlyVoid>,
+    ask::<ImportError>,
+    ask::<LoadError>,
+    ask::<PluginError>,
+    ask::<PluginFailure>,
+    ask::<ProjectError>,
+    ask::<RankError>,
+    ask::<RecordError>,
+    ask::<RecordFileError>,
+    ask::<SandboxError>,
+    ask::<ScenarioError>,
+    ask::<ServeError>,
+    ask::<StartError>,
+    ask::<StorageError>,
+    ask::<UsageError>,
+    // Last: whoever says what it was about knows better.
+    ask::<io::Error>,
+];
+
+/// Run `host`.
+pub fn main() -> process::ExitCode {
+    perform(carry_out, &KINDS)
+}
+
+/// Parse the command line, carry it out, and say how that ended. `kinds` are the errors that know
+/// with which exit code.
 pub fn perform(
     carry_out: impl FnOnce(Cli) -> anyhow::Result<u8>,
-    code_of: impl Fn(&(dyn Error + 'static)) -> Option<ExitCode>,
+    kinds: &[Asked],
 ) -> process::ExitCode {
     announce_compilations(report::note);
+    outlive_file_limits();
     let code = match Cli::try_parse() {
         Ok(cli) => carry_out(cli).unwrap_or_else(|error| {
             report::error(&error);
-            error.chain().find_map(code_of).unwrap_or(ExitCode::Internal) as u8
+            code_of(error.chain(), kinds).unwrap_or(ExitCode::Internal) as u8
         }),
         Err(error) => {
             // Help and version come this way, too, and go to standard output.
@@ -73,6 +112,13 @@ pub fn perform(
     process::ExitCode::from(code)
 }
 
+/// A write beyond the largest file that this process may write is an error of the write, and not
+/// the end of the process by a signal.
+fn outlive_file_limits() {
+    // Without a handler, a limit that is met ends the process: nothing is lost by trying.
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
+}
+
 fn carry_out(cli: Cli) -> anyhow::Result<u8> {
     let code = match cli.command {
         Command::SandboxWorker => work().map(|()| ExitCode::Success).map_err(Into::into),
@@ -81,7 +127,7 @@ fn carry_out(cli: Cli) -> anyhow::Result<u8> {
         Command::Report(args) => with_workers(|| page::run(&args)),
         Command::Watch(args) => watch::run(&args),
         Command::Compare(args) => compare::run(&args),
-        Command::Experiment(args) => return experiment::run(&args, cli.device),
+        Command::Experiment(args) => return experiment::run(&args),
         Command::Grade(args) => with_workers(|| grade::run(&args)),
         Command::CheckAnswer(args) => check_answer::run(&args).map_err(Into::into),
         Command::Serve(args) if args.policy.is_some() => Err(engine::become_engine().into()),
@@ -126,90 +172,5 @@ pub fn load_config(args: &ConfigArgs) -> Result<Config, ConfigError> {
     Ok(config)
 }
 
-/// The exit code of the layer an error comes from, if it is one of these layers.
-pub fn code_of(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
-    if cause.is::<ConfigError>()
-        || cause.is::<UsageError>()
-        || cause.is::<RankError>()
-        || cause.is::<GradingError>()
-        || cause.is::<check_answer::PairError>()
-        || cause.is::<RecordFileError>()
-    {
-        return Some(ExitCode::Usage);
-    }
-    if cause.is::<grade::MostlyVoid>() {
-        return Some(ExitCode::Run);
-    }
-    if cause.is::<StorageError>() {
-        return Some(ExitCode::Storage);
-    }
-    if let Some(error) = cause.downcast_ref::<ExperimentError>() {
-        return match error {
-            ExperimentError::Storage(_) => Some(ExitCode::Storage),
-            ExperimentError::Missing(_) | ExperimentError::Start { .. } => None,
-            _ => Some(ExitCode::Usage),
-        };
-    }
-    of_plugins(cause).or_else(|| of_programs(cause)).or_else(|| of_data(cause))
-}
-
-fn of_data(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
-    cause.downcast_ref().map(|error| match error {
-        ImportError::Storage(_) => ExitCode::Storage,
-        _ => ExitCode::Usage,
-    })
-}
-
-fn of_plugins(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
-    let of = |error: &PluginError| match error {
-        PluginError::Setting { .. } => ExitCode::Usage,
-        _ => ExitCode::Plugin,
-    };
-    if let Some(error) = cause.downcast_ref::<LoadError>() {
-        return Some(match error {
-            LoadError::Plugin(error) => of(error),
-            LoadError::Sandbox(_) => ExitCode::Plugin,
-            LoadError::Corpus(_) => ExitCode::Usage,
-        });
-    }
-    let of_server = |error: &ForeignError| match error {
-        ForeignError::Server { .. } => ExitCode::Plugin,
-        _ => ExitCode::Usage,
-    };
-    if let Some(error) = cause.downcast_ref::<ForeignError>() {
-        return Some(of_server(error));
-    }
-    if let Some(error) = cause.downcast_ref::<ScenarioError>() {
-        return Some(match error {
-            ScenarioError::Plugin(error) => of(error),
-            ScenarioError::Failure(_) => ExitCode::Plugin,
-            ScenarioError::Foreign(error) => of_server(error),
-            _ => ExitCode::Usage,
-        });
-    }
-    if let Some(error) = cause.downcast_ref::<ProjectError>() {
-        return Some(match error {
-            ProjectError::Build(_) | ProjectError::NotAPlugin(..) => ExitCode::Plugin,
-            ProjectError::Storage(_) => ExitCode::Storage,
-            _ => ExitCode::Usage,
-        });
-    }
-    let failed = || cause.is::<PluginFailure>().then_some(ExitCode::Plugin);
-    cause.downcast_ref().map(of).or_else(failed)
-}
-
-fn of_programs(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
-    if cause.is::<StartError>() {
-        return Some(ExitCode::Plugin);
-    }
-    if let Some(error) = cause.downcast_ref::<ServeError>() {
-        return match error {
-            ServeError::System(_) => None,
-            _ => Some(ExitCode::Usage),
-        };
-    }
-    cause.downcast_ref::<SandboxError>().map(|error| match error {
-        SandboxError::UnknownLanguage { .. } => ExitCode::Plugin,
-        SandboxError::Harness { .. } => ExitCode::Run,
-    })
-}
+#[cfg(test)]
+mod tests;

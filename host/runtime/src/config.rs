@@ -65,6 +65,8 @@ pub(crate) use self::overrides::apply_override;
 use self::overrides::{lay_over, parse_table};
 use self::table::table;
 
+use crate::error::{Coded, ExitCode};
+
 table! {
     /// Everything a run depends on.
     pub struct Config {
@@ -141,6 +143,12 @@ pub enum ConfigError {
         /// What is wrong and what would be right.
         reason: String,
     },
+}
+
+impl Coded for ConfigError {
+    fn code(&self) -> Option<ExitCode> {
+        Some(ExitCode::Usage)
+    }
 }
 
 impl Config {

@@ -1,7 +1,10 @@
 //! Exit codes, and the hint that a misspelt name deserves.
 //!
-//! Each layer has an error type of its own; the command line turns them into
-//! these codes in one place (`cli`).
+//! Each layer has an error type of its own, and beside it says with which code the process ends
+//! because of it. The command line asks whatever led to an error, the outermost first.
+
+use std::error::Error;
+use std::io;
 
 /// How the process ends. Part of the public interface; listed in the README.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +30,37 @@ pub enum ExitCode {
     /// A process of a run with several, or a server that draws its answers, is gone; the run can be
     /// resumed.
     Lost = 8,
+}
+
+/// An error that knows how the process ends because of it.
+pub trait Coded: Error + 'static {
+    /// The code of its layer; nothing if what caused it is to be asked.
+    fn code(&self) -> Option<ExitCode>;
+}
+
+/// Asks a cause for its code if it is an error of one kind.
+pub type Asked = fn(&(dyn Error + 'static)) -> Option<ExitCode>;
+
+/// Asks a cause for its code if it is an `E`.
+pub fn ask<E: Coded>(cause: &(dyn Error + 'static)) -> Option<ExitCode> {
+    cause.downcast_ref::<E>()?.code()
+}
+
+/// The code of the first cause that has one: all of an error's, the outermost first.
+pub fn code_of<'e>(
+    mut causes: impl Iterator<Item = &'e (dyn Error + 'static)>,
+    kinds: &[Asked],
+) -> Option<ExitCode> {
+    causes.find_map(|cause| kinds.iter().find_map(|ask| ask(cause)))
+}
+
+/// Whoever met it: what has no room on a disk has none.
+impl Coded for io::Error {
+    fn code(&self) -> Option<ExitCode> {
+        use io::ErrorKind::{FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+        let no_room = [FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull];
+        no_room.contains(&self.kind()).then_some(ExitCode::Storage)
+    }
 }
 
 /// The candidate that was probably meant by `word`.

@@ -5,9 +5,12 @@
 //! [`ExperimentFile`] → [`Plan`] → [`Schedule`] → [`Results`] → tables, curves and a page.
 
 mod address;
+mod builds;
 mod children;
+mod claims;
 mod curves;
 mod error;
+mod estimates;
 mod file;
 mod folder;
 mod guard;
@@ -27,6 +30,7 @@ mod tests;
 
 pub use address::Addresses;
 pub use children::{Children, LEASH, heed_leash};
+pub use claims::ClaimResult;
 pub use error::ExperimentError;
 pub use file::ExperimentFile;
 pub use folder::Folder;
@@ -34,7 +38,7 @@ pub use job::{Job, Work, shell_line};
 pub use machine::Machine;
 pub use page::Origin;
 pub use plan::Plan;
-pub use results::{ClaimResult, Results, RowResult};
+pub use results::{Results, RowResult};
 pub use schedule::{Event, Failure, Schedule, Standing, State};
 pub use setup::Program;
 pub use table::Table;

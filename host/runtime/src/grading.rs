@@ -14,3 +14,11 @@ pub use grader::{
 pub use pass_at_k::{PassAtK, Tally, chance_of_one, pass_at_k, usual_ks};
 pub use submission::{Submission, parse_submissions, read_submissions};
 pub use verdict_line::VerdictLine;
+
+use crate::error::{Coded, ExitCode};
+
+impl Coded for GradingError {
+    fn code(&self) -> Option<ExitCode> {
+        Some(ExitCode::Usage)
+    }
+}

@@ -14,6 +14,7 @@ pub mod statistics;
 pub mod parallel;
 pub mod caught;
 pub mod storage;
+pub mod provenance;
 pub mod outcome;
 pub mod totals;
 pub mod installation;

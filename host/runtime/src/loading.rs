@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::config::{Config, Grantee};
+use crate::error::{Coded, ExitCode};
 use crate::installation::plugin_folders;
 use crate::plugin::{Grant, Grants, Plugin, PluginError, PluginLibrary, SandboxGrant, find_plugin};
 use crate::retrieval::{Corpus, CorpusError};
@@ -25,6 +26,16 @@ pub enum LoadError {
     /// The corpus cannot be searched.
     #[error(transparent)]
     Corpus(#[from] CorpusError),
+}
+
+impl Coded for LoadError {
+    fn code(&self) -> Option<ExitCode> {
+        match self {
+            LoadError::Plugin(error) => error.code(),
+            LoadError::Sandbox(error) => error.code(),
+            LoadError::Corpus(error) => error.code(),
+        }
+    }
 }
 
 /// Load the configuration's plugins; the sandbox and the corpus serve those they

@@ -45,6 +45,9 @@ pub struct Outcome {
     pub reward: f64,
     /// The last action that was carried out in full.
     pub last: Option<String>,
+    /// How many were.
+    #[serde(default)]
+    pub acts: usize,
 }
 
 /// Read the outcomes of a file, one a line; a last line that breaks off was being written and is

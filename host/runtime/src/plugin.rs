@@ -71,7 +71,7 @@ pub use episode::{EnvironmentState, LiveEpisode};
 pub use error::PluginError;
 pub(crate) use failure::Identity;
 pub use failure::{Cause, PluginFailure};
-pub use grants::{Grant, Granted, Grants, Right};
+pub use grants::{Grant, Granted, Grants, Right, grant_flag};
 pub use interpreter::InterpreterPlugin;
 pub use library::PluginLibrary;
 pub(crate) use library::find_plugin;

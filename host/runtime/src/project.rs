@@ -7,6 +7,7 @@ mod error;
 mod javascript;
 mod language;
 mod manifest;
+mod names;
 mod python;
 mod rust;
 mod sdk;
@@ -34,7 +35,7 @@ impl Project {
     /// # Errors
     /// If the name does not do, there is something of that name, or it cannot be written.
     pub fn create(parent: &Path, manifest: ProjectManifest) -> Result<Self, ProjectError> {
-        manifest.check()?;
+        manifest.check_new()?;
         let folder = parent.join(&manifest.name);
         if folder.exists() {
             return Err(ProjectError::Exists(folder));

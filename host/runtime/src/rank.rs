@@ -3,6 +3,8 @@
 use std::env;
 use std::thread;
 
+use crate::error::{Coded, ExitCode};
+
 /// The variables that make a process one of several.
 const NEEDED: [&str; 4] = ["RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"];
 
@@ -19,6 +21,12 @@ pub struct RankError {
     name: &'static str,
     value: String,
     reason: &'static str,
+}
+
+impl Coded for RankError {
+    fn code(&self) -> Option<ExitCode> {
+        Some(ExitCode::Usage)
+    }
 }
 
 /// One of several processes.

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use crate::config::TasksConfig;
+use crate::error::{Coded, ExitCode};
 use crate::plugin::Split;
 use crate::seed::Seed;
 
@@ -56,6 +57,12 @@ pub enum RecordError {
         /// The split.
         split: &'static str,
     },
+}
+
+impl Coded for RecordError {
+    fn code(&self) -> Option<ExitCode> {
+        Some(ExitCode::Usage)
+    }
 }
 
 /// The records of a run, by split.

@@ -14,6 +14,7 @@ use document::Entry;
 pub use document::{Document, MAX_DOCUMENTS};
 
 use crate::config::RetrievalConfig;
+use crate::error::{Coded, ExitCode};
 
 /// Bytes of one line of a corpus.
 const LINE_BYTES: usize = 1 << 20;
@@ -83,6 +84,12 @@ pub enum CorpusError {
         /// Its first file.
         file: PathBuf,
     },
+}
+
+impl Coded for CorpusError {
+    fn code(&self) -> Option<ExitCode> {
+        Some(ExitCode::Usage)
+    }
 }
 
 /// A query that nothing is searched for.

@@ -138,11 +138,17 @@ pub struct Answer<'a> {
     pub text: &'a str,
     /// Whether it ended by itself.
     pub complete: bool,
+    /// Whether some of it was put there and not drawn.
+    pub forced: bool,
 }
 
 impl<'a> From<&'a Completion> for Answer<'a> {
     fn from(completion: &'a Completion) -> Self {
-        Answer { text: &completion.text, complete: completion.stop != StopReason::Length }
+        Answer {
+            text: &completion.text,
+            complete: completion.stop != StopReason::Length,
+            forced: !completion.forced.is_empty(),
+        }
     }
 }
 
@@ -183,7 +189,8 @@ impl Scenario {
         let started = self.environment.start(&Task { split, seed, settings, seats, entry });
         let mut episode = started.map_err(|failure| entry::placed(failure, record.as_ref()))?;
         let roles: Arc<[Role]> = self.roles().into();
-        let session = self.workflow.start(&roles, &self.briefing(&mut *episode)?)?;
+        let session = self.workflow.start(&roles, &self.briefing(&mut *episode)?);
+        let session = session.map_err(|failure| tool::explained(&self.workflow, failure))?;
         Play::new(self, episode, session, Counts::default()).begin()
     }
 

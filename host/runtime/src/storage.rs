@@ -11,6 +11,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
+use crate::error::{Coded, ExitCode};
+
 pub use lock::Lock;
 
 /// What the names of unfinished files and folders begin with.
@@ -45,6 +47,12 @@ pub enum StorageError {
         /// Why, and what can be done.
         reason: String,
     },
+}
+
+impl Coded for StorageError {
+    fn code(&self) -> Option<ExitCode> {
+        Some(ExitCode::Storage)
+    }
 }
 
 impl StorageError {

@@ -288,6 +288,12 @@ pub enum Event {
         tools: Vec<serde_json::Value>,
         /// What it answered.
         text: String,
+        /// Whether the limit of tokens cut it.
+        #[serde(default, skip_serializing_if = "is_false")]
+        cut: bool,
+        /// Whether some of it was put there and not drawn: a thought's end.
+        #[serde(default, skip_serializing_if = "is_false")]
+        forced: bool,
     },
     /// The environment carried out an action.
     Acted {
@@ -395,6 +401,10 @@ impl Episode {
 
 /// Whether it is a role's first seat, which most roles have no other beside.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
 fn is_first(instance: &u32) -> bool {
     *instance == 0
 }

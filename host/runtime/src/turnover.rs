@@ -155,6 +155,7 @@ mod tests {
             prompt_tokens: 1,
             reward: 0.0,
             last: None,
+            acts: 0,
         }
     }
 

@@ -113,8 +113,8 @@ fn every_estimator_of_whole_episodes_gives_the_numbers_of_its_paper() {
 fn what_was_forked_is_worth_the_mean_of_what_came_of_it() {
     // Answers earn their index; the episodes are 0 1 2, 0 3 4 and 0 1 5 (lineage.rs).
     let samples = forked();
-    // To go: 16/3, 4.5, 2, 7, 4 and 5, of one role: mean 4.64.
-    let to_go: Vec<f64> = vec![16.0 / 3.0, 4.5, 2.0, 7.0, 4.0, 5.0];
+    // To go: 5.75, 4.5, 2, 7, 4 and 5, of one role: mean 4.71.
+    let to_go: Vec<f64> = vec![5.75, 4.5, 2.0, 7.0, 4.0, 5.0];
     let mean = to_go.iter().sum::<f64>() / 6.0;
     let squares: f64 = to_go.iter().map(|worth| (worth - mean).powi(2)).sum();
     let spread = (squares / 5.0).sqrt();
@@ -267,9 +267,32 @@ fn a_running_mean_follows_its_role_from_step_to_step() {
     assert_eq!(step("white", &[1.0, 0.0, 2.0]), [Some(1.0), Some(-0.5), Some(1.75)]);
     assert_eq!(step("black", &[-4.0]), [Some(-4.0)]);
     assert_eq!(step("white", &[1.125]), [Some(0.0)]);
-    assert_eq!(memory.means["black"], -2.0);
+    assert_eq!(memory.means["test/black"], -2.0);
     let kept = serde_json::to_string(&memory).unwrap();
     assert_eq!(serde_json::from_str::<Memory>(&kept).unwrap(), memory);
+}
+
+#[test]
+fn two_games_of_a_mixture_have_a_running_mean_for_each_role_of_theirs() {
+    let config =
+        AdvantageConfig { estimator: Estimator::Rae, decay: 0.5, ..AdvantageConfig::default() };
+    let mut memory = Memory::default();
+    let mut step = |worths: [f64; 2]| {
+        // One game pays ten, the other a tenth.
+        let mut samples = episodes("first", &worths);
+        samples[0].family = "loud".to_owned();
+        (samples[1].family, samples[1].task) = ("quiet".to_owned(), 1);
+        compare(&samples, &config, &mut memory, |_| true).credits.advantages
+    };
+    assert_eq!(step([10.0, 0.125]), [Some(10.0), Some(0.125)]);
+    // b is 5 and 0.0625; one for both would be 5.03.
+    assert_eq!(step([10.0, 0.125]), [Some(5.0), Some(0.0625)]);
+    // Who sets `same = ["role"]` has one for both.
+    let same = Some(vec![Same::Role]);
+    let config = AdvantageConfig { same, ..config };
+    let samples = episodes("first", &[4.0]);
+    compare(&samples, &config, &mut memory, |_| true);
+    assert_eq!(memory.means["first"], 2.0);
 }
 
 #[test]

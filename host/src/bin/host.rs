@@ -7,5 +7,6 @@
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> std::process::ExitCode {
+    runtime::provenance::Build::declare(source_commit::COMMIT, source_commit::CHANGED);
     runtime::cli::main()
 }

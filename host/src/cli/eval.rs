@@ -14,7 +14,7 @@ use crate::error::ExitCode;
 use crate::evaluation::{Evaluation, HeldOutTasks, evaluate, outcomes_of};
 use crate::grading::usual_ks;
 use crate::metrics::{
-    Answers, Outcome, RoleMetrics, Several, Success, count_endings, measure_roles,
+    Answers, Outcome, RoleMetrics, Several, Success, TaskMean, count_endings, measure_roles,
     several_by_family,
 };
 use crate::policy::{Device, PolicyError};
@@ -143,8 +143,9 @@ impl Measured {
             cells.extend(several.iter().flat_map(|several| {
                 let best = format!("{:.3}", several.best.mean);
                 let shares = several.pass.iter().skip(1).map(|(_, pass)| pass);
-                let shares = shares.chain([&several.majority]);
-                shares.map(|share| report::percent(share.mean)).chain([best]).collect::<Vec<_>>()
+                let percent = |share: &TaskMean| report::percent(share.mean);
+                let majority = several.majority.as_ref().map_or("–".to_owned(), percent);
+                shares.map(percent).chain([majority, best]).collect::<Vec<_>>()
             }));
             cells.extend([success.tasks.to_string(), endings]);
             cells

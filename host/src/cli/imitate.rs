@@ -37,8 +37,13 @@ fn learn_from(recording: &Recording, config: &Config, team: &mut Team) -> anyhow
     let found = recording.findings();
     report::note(&format!(
         "recordings: {} episodes read, {} of them held out and not used, {} solved; {} answers to \
-         learn, {} duplicates dropped",
-        found.episodes, found.held_out, found.solved, found.answers, found.duplicates
+         learn, {} duplicates and {} that were cut dropped",
+        found.episodes,
+        found.held_out,
+        found.solved,
+        found.answers,
+        found.duplicates,
+        found.unfinished
     ));
     let bar = report::Bar::at_most("imitation", config.imitation.max_steps, "steps");
     let end = imitate_recording(team, config, recording, |now| {

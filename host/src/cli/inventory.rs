@@ -6,6 +6,7 @@ use crate::loading::interpreters;
 use crate::manifest::{Manifest, PluginEntry, PolicyEntry, ServerEntry, Settled, processor};
 use crate::plugin::Plugin;
 use crate::policy::Device;
+use crate::provenance::Build;
 use crate::records::RecordsEntry;
 use crate::scenario::Scenario;
 use crate::team::Team;
@@ -36,6 +37,7 @@ pub(super) fn manifest(
     let corpus = components.find_map(|plugin| plugin.granted().corpus.as_ref());
     Ok(Manifest {
         host: env!("CARGO_PKG_VERSION").to_owned(),
+        builds: vec![Build::of_this_program()?],
         seed: config.run.seed,
         device: device.to_string(),
         processor: processor(),

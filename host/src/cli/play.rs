@@ -127,8 +127,10 @@ fn show(
             report::line(&format!("\n{seat} (turn {}): {text}{cut}", due.turn + 1));
             texts.push((text, complete));
         }
-        let answers: Vec<Answer> =
-            texts.iter().map(|(text, complete)| Answer { text, complete: *complete }).collect();
+        let answers: Vec<Answer> = texts
+            .iter()
+            .map(|(text, complete)| Answer { text, complete: *complete, forced: false })
+            .collect();
         now = scenario.answer(&position, &answers)?;
     }
 }

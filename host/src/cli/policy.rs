@@ -24,7 +24,9 @@ pub fn run(
 ) -> anyhow::Result<ExitCode> {
     match command {
         PolicyCommand::New(args) => new(&args, device()?)?,
-        PolicyCommand::Inspect { folder } => describe(&Policy::load(&folder, device()?)?)?,
+        PolicyCommand::Inspect { folder, dtype } => {
+            describe(&load(&CheckpointArgs { folder, adapter: None, dtype }, device()?)?)?;
+        }
         PolicyCommand::Score(args) => score(&args, device()?)?,
         PolicyCommand::Import(args) => import::import(&args, device()?)?,
         PolicyCommand::Render(args) => ask::render(&args, device()?)?,
@@ -35,7 +37,8 @@ pub fn run(
 }
 
 fn load(args: &CheckpointArgs, device: Device) -> Result<Policy, PolicyError> {
-    let policy = Policy::load_in(&args.folder, args.dtype.map(dtype_of), device)?;
+    let dtype = args.dtype.map(|name| dtype_of(name, device));
+    let policy = Policy::load_in(&args.folder, dtype, device)?;
     match &args.adapter {
         None => Ok(policy),
         Some(folder) => {
@@ -45,8 +48,9 @@ fn load(args: &CheckpointArgs, device: Device) -> Result<Policy, PolicyError> {
     }
 }
 
-fn dtype_of(name: DtypeName) -> Dtype {
+pub fn dtype_of(name: DtypeName, device: Device) -> Dtype {
     match name {
+        DtypeName::Auto => device.suited_dtype(),
         DtypeName::Float32 => Dtype::Float32,
         DtypeName::Bfloat16 => Dtype::Bfloat16,
     }

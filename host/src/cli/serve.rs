@@ -8,6 +8,7 @@ use anyhow::Context;
 use runtime::cli::UsageError;
 
 use super::args::ServeArgs;
+use super::policy::dtype_of;
 use super::report;
 use crate::config::LoraConfig;
 use crate::error::ExitCode;
@@ -46,7 +47,8 @@ fn load(args: &ServeArgs, folder: &Path, device: Device) -> anyhow::Result<Vec<(
     let name =
         std::path::absolute(folder)?.file_name().map(|name| name.to_string_lossy().into_owned());
     let name = name.unwrap_or_else(|| "policy".to_owned());
-    let base = Policy::load(folder, device).context("the policy cannot be served")?;
+    let dtype = args.models.dtype.map(|name| dtype_of(name, device));
+    let base = Policy::load_in(folder, dtype, device).context("the policy cannot be served")?;
     let mut policies = vec![(name, base)];
     let mut known: BTreeSet<String> = policies.iter().map(|(name, _)| name.clone()).collect();
     for (name, folder) in &args.models.adapter {

@@ -10,11 +10,13 @@ use super::{load_config, report, say_caveats};
 use crate::checkpoint::{FoundCheckpoint, load_latest};
 use crate::config::{Config, ConfigError, Estimator, LossAggregation};
 use crate::error::ExitCode;
+use crate::family::Family;
 use crate::imitation::imitate;
 use crate::manifest::{Manifest, Settled};
 use crate::metrics::Success;
 use crate::policy::{Device, PolicyError};
 use crate::ranks::Ranks;
+use crate::rehearsal::{imitates, rehearse};
 use crate::run::{Change, RunFolder, Summary};
 use crate::team::{Team, with_shapes};
 use crate::training::{Record, Training, plan, settle as settle_config, slow_dtype};
@@ -44,6 +46,9 @@ pub fn run(
     }
     let config = config.anchored();
     say_caveats(&team);
+    if resumed.is_none() {
+        ranks.agree(|| rehearse(&config, &team).map_err(anyhow::Error::from))?;
+    }
     check_servers(&config, &team)?;
     let planned = ranks.agree(|| {
         anyhow::Ok(match &earlier {
@@ -56,7 +61,7 @@ pub fn run(
     team.find_engines(&planned)?;
     let folder = open(resumed, &config, &team)?;
     announce(&folder);
-    advise(&config);
+    advise(&config, &team);
     slow_dtype(&team).iter().for_each(|note| report::note(note));
     let settled = ranks.agree(|| anyhow::Ok(plan.settle(planned)))?;
     let manifest = manifest(&config, Settled::of(&settled), &team, device)?;
@@ -181,9 +186,7 @@ fn go_on(
 
 /// Warm-start the policies that ask for it and begin.
 fn begin(config: Config, mut team: Team, folder: RunFolder) -> anyhow::Result<Training> {
-    let knows_nothing = |name: &String| config.imitation.pretrained || config.is_random(name);
-    let is_pupil = |name: &String| config.trains(name) && knows_nothing(name);
-    if config.imitation.enabled && team.policies.keys().any(is_pupil) {
+    if imitates(&config, &team) {
         warm_start(&config, &mut team)?;
     }
     let tested = config.validation.tasks;
@@ -260,7 +263,19 @@ fn milestones(bar: &report::Bar, record: &Record) {
 }
 
 /// What is allowed and seldom meant.
-fn advise(config: &Config) {
+fn advise(config: &Config, team: &Team) {
+    for Family { scenario, passed_over, .. } in &team.families {
+        let Some((over, flag)) = passed_over.as_ref().and_then(|it| Some((it, it.grant_flag()?)))
+        else {
+            continue;
+        };
+        let (environment, played) = (scenario.environment.name(), scenario.workflow.name());
+        report::note(&format!(
+            "note: `{played}` is played; `{}`, which `{environment}` names first, was not granted \
+             what it calls (`{flag}`)",
+            over.name(),
+        ));
+    }
     let by_tokens = config.train.loss_aggregation == LossAggregation::TokenMean;
     if config.advantage.estimator == Estimator::DrGrpo && by_tokens {
         report::note(
@@ -317,8 +332,12 @@ fn conclude(summary: &Summary, folder: &Path) {
     }
     report::table(&["test split", "solved (95 % interval)", "tasks"], &rows);
     report::line("");
+    let taken_back = match summary.taken_back {
+        0 => String::new(),
+        count => format!(", {count} updates taken back"),
+    };
     report::line(&format!(
-        "  {} steps in {}, {} void episodes",
+        "  {} steps in {}, {} void episodes{taken_back}",
         summary.steps,
         report::duration(summary.seconds),
         summary.void_episodes

@@ -40,6 +40,7 @@ pub fn outcomes_of(rollout: &Rollout, step: Option<usize>, answers: Answers) -> 
             prompt_tokens,
             reward: episode.acts().map(earned).sum(),
             last: episode.events.iter().rev().find_map(carried_out),
+            acts: episode.events.iter().filter_map(carried_out).count(),
         }
     };
     rollout.episodes.iter().map(outcome).collect()
@@ -86,7 +87,7 @@ mod tests {
         let [first, second] = outcomes_of(&rollout, Some(3), Answers::Sampled).try_into().unwrap();
         assert_eq!((first.solved, first.ending.as_str(), first.last), (false, "failed", None));
         assert_eq!((second.task, second.sample, second.step), (7, 1, Some(3)));
-        assert_eq!((second.reward, second.last.as_deref()), (1.75, Some("D")));
+        assert_eq!((second.reward, second.last.as_deref(), second.acts), (1.75, Some("D"), 3));
         assert_eq!((second.solved, second.completion_tokens), (true, tokens));
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use crate::config::Config;
-use crate::error::suggestion;
+use crate::error::{Coded, ExitCode, suggestion};
 use crate::plugin::Split;
 use crate::rollout::Demonstration;
 use crate::seed::Seed;
@@ -68,6 +68,12 @@ pub enum RecordingError {
     },
 }
 
+impl Coded for RecordingError {
+    fn code(&self) -> Option<ExitCode> {
+        Some(ExitCode::Usage)
+    }
+}
+
 /// What was found in recordings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
@@ -81,6 +87,9 @@ pub struct Findings {
     pub answers: usize,
     /// Answers left out because the same one was given to the same prompt before.
     pub duplicates: usize,
+    /// Answers left out because nobody ended them: the limit of tokens did, or the budget of a
+    /// thought. To imitate them would be to learn that they end there.
+    pub unfinished: usize,
 }
 
 /// The answers of solved training episodes, each once.
@@ -166,7 +175,13 @@ impl Recording {
         }
         self.findings.solved += 1;
         for event in episode.events {
-            let Event::Replied { role, prompt, tools, text, .. } = event else { continue };
+            let Event::Replied { role, prompt, tools, text, cut, forced, .. } = event else {
+                continue;
+            };
+            if cut || forced {
+                self.findings.unfinished += 1;
+                continue;
+            }
             let demonstration = Demonstration { role, prompt, tools, text };
             if known.insert(fingerprint(&demonstration)) {
                 self.findings.answers += 1;
@@ -268,6 +283,8 @@ mod tests {
             prompt: vec![Message { author: Author::User, text: "go".to_owned() }],
             tools: Vec::new(),
             text: text.to_string(),
+            cut: false,
+            forced: false,
         });
         let (split, events) = (split.to_owned(), replied.collect());
         Episode { task: 0, family: String::new(), split, seed: 0, episode: 0, events, ending }
@@ -295,7 +312,14 @@ mod tests {
         let recording = recording.unwrap();
         assert_eq!(
             recording.findings(),
-            Findings { episodes: 4, held_out: 1, solved: 2, answers: 4, duplicates: 1 }
+            Findings {
+                episodes: 4,
+                held_out: 1,
+                solved: 2,
+                answers: 4,
+                duplicates: 1,
+                unfinished: 0
+            }
         );
         let texts: Vec<&str> = recording.answers().map(|answer| answer.text.as_str()).collect();
         assert_eq!(texts, ["up", "left", "down", "left"]);

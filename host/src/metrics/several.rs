@@ -31,9 +31,11 @@ pub struct Several {
     pub avg: TaskMean,
     /// pass@j for j = 1, 2, 4, … k: the chance that one of j samples solves its task.
     pub pass: BTreeMap<usize, TaskMean>,
-    /// majority@k: the share of tasks that are solved by what most of their samples did last; of
-    /// those that are equally frequent, the one that came first.
-    pub majority: TaskMean,
+    /// majority@k: the share of tasks that are solved by what most of their samples answered; of
+    /// those that are equally frequent, the one that came first. Only of final answers: where an
+    /// episode is more than one action, the last of them is no answer, and there is no vote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub majority: Option<TaskMean>,
     /// best@k: the highest reward among a task's samples, averaged over the tasks.
     pub best: TaskMean,
     /// The mean reward of a sample.
@@ -58,7 +60,11 @@ impl Several {
             tasks: tasks.len(),
             avg: share(&of_tasks(average)),
             pass: pass(&tasks, k),
-            majority: share(&of_tasks(|samples| f64::from(u8::from(most_solve(samples))))),
+            majority: tasks
+                .iter()
+                .flatten()
+                .all(|one| one.acts <= 1)
+                .then(|| share(&of_tasks(most_solve))),
             best: amount(&of_tasks(|samples| {
                 samples.iter().map(|one| one.reward).fold(f64::NEG_INFINITY, f64::max)
             })),
@@ -89,22 +95,24 @@ fn pass(tasks: &[Vec<&Outcome>], k: usize) -> BTreeMap<usize, TaskMean> {
     usual_ks(k).into_iter().map(at).collect()
 }
 
-/// Whether the last action that is most frequent among the samples solves the task; samples that
-/// did nothing have no say.
-fn most_solve(samples: &[&Outcome]) -> bool {
-    let mut said: Vec<(&str, usize, bool)> = Vec::new();
+/// How much of the task the answer solves that is most frequent among the samples: all or
+/// nothing of it, unless the same text is judged one way and the other. Samples that did nothing
+/// have no say.
+fn most_solve(samples: &[&Outcome]) -> f64 {
+    let mut said: Vec<(&str, usize, usize)> = Vec::new();
     for one in samples {
         let Some(last) = one.last.as_deref() else { continue };
         match said.iter_mut().find(|(text, ..)| *text == last) {
             Some((_, count, solved)) => {
                 *count += 1;
-                *solved |= one.solved;
+                *solved += usize::from(one.solved);
             }
-            None => said.push((last, 1, one.solved)),
+            None => said.push((last, 1, usize::from(one.solved))),
         }
     }
     let most = said.iter().map(|(_, count, _)| *count).max();
-    said.iter().find(|(_, count, _)| Some(*count) == most).is_some_and(|(.., solved)| *solved)
+    let voted = said.iter().find(|(_, count, _)| Some(*count) == most);
+    voted.map_or(0.0, |(_, count, solved)| *solved as f64 / *count as f64)
 }
 
 fn share(values: &[f64]) -> TaskMean {
@@ -142,6 +150,7 @@ mod tests {
             prompt_tokens: 1,
             reward,
             last: Some(last.to_owned()),
+            acts: 1,
         }
     }
 
@@ -166,16 +175,27 @@ mod tests {
         assert!((found.pass[&2].mean - (5.0 / 6.0 + 0.5) / 2.0).abs() < 1e-12, "{found:?}");
         assert_eq!(found.pass.keys().copied().collect::<Vec<_>>(), [1, 2, 4]);
         assert_eq!((found.pass[&1].mean, found.pass[&4].mean), (0.375, 1.0));
-        assert_eq!((found.majority.mean, found.best.mean), (0.5, 1.0));
+        assert_eq!((found.majority.unwrap().mean, found.best.mean), (0.5, 1.0));
         assert!((found.reward.mean - 0.25).abs() < 1e-12);
     }
 
     #[test]
     fn of_two_answers_as_frequent_as_each_other_the_first_counts() {
         let (right, wrong) = (("5", true, 1.0), ("6", false, 0.0));
-        let majority = |tasks: &[&[(&str, bool, f64)]]| Several::of(&outcomes(tasks)).majority.mean;
+        let majority =
+            |tasks: &[&[(&str, bool, f64)]]| Several::of(&outcomes(tasks)).majority.unwrap().mean;
         assert_eq!(majority(&[&[right, wrong]]), 1.0);
         assert_eq!(majority(&[&[wrong, right]]), 0.0);
+        let judged_otherwise = ("5", false, 0.0);
+        assert_eq!(majority(&[&[right, judged_otherwise, judged_otherwise, right]]), 0.5);
+    }
+
+    #[test]
+    fn where_an_episode_is_more_than_one_action_there_is_no_vote() {
+        let mut all = outcomes(&[&[("U", true, 1.0), ("U", false, 0.0)]]);
+        assert!(Several::of(&all).majority.is_some());
+        all[1].acts = 3;
+        assert_eq!(Several::of(&all).majority, None);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::error::{Coded, ExitCode};
 use crate::storage::StorageError;
 
 /// Why a policy cannot be made, loaded, saved or asked.
@@ -10,6 +11,9 @@ pub enum PolicyError {
     /// A file cannot be read or written.
     #[error(transparent)]
     Storage(#[from] StorageError),
+    /// A file of a policy that is to be loaded is damaged, or cannot be read.
+    #[error(transparent)]
+    Unreadable(StorageError),
     /// There is no policy.
     #[error("there is no policy in `{}`: {}", .0.display(), what_instead(.0))]
     Missing(PathBuf),
@@ -118,6 +122,33 @@ pub enum PolicyError {
     /// libtorch reported an error.
     #[error("libtorch: {}", first_line(.0))]
     Torch(#[from] tch::TchError),
+}
+
+impl PolicyError {
+    /// The same, where a policy was to be loaded: what is wrong with its files is wrong with it.
+    pub(super) fn in_loading(self) -> Self {
+        match self {
+            PolicyError::Storage(error) => PolicyError::Unreadable(error),
+            other => other,
+        }
+    }
+
+    /// The code where a policy was loaded, and worked until something happened in the run.
+    pub fn code_in_a_run(&self) -> Option<ExitCode> {
+        match self {
+            PolicyError::Storage(error) => error.code(),
+            _ => Some(ExitCode::Run),
+        }
+    }
+}
+
+impl Coded for PolicyError {
+    fn code(&self) -> Option<ExitCode> {
+        match self {
+            PolicyError::Storage(error) => error.code(),
+            _ => Some(ExitCode::Policy),
+        }
+    }
 }
 
 /// What to name where there is no policy.

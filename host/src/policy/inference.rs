@@ -22,3 +22,4 @@ mod thought;
 pub(crate) use distribution::{log_probabilities, penalize};
 pub(crate) use engine::most_at_once;
 pub use engine::{Engine, Question, Request};
+pub use sequence::SoFar;

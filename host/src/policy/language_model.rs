@@ -71,10 +71,11 @@ impl Policy {
         if !folder.join(CONFIG).is_file() {
             return Err(PolicyError::Missing(folder.to_owned()));
         }
-        let mut config = ModelConfig::load(&folder.join(CONFIG))?;
-        if let Some(dtype) = dtype {
-            config = config.in_dtype(dtype);
-        }
+        Policy::read(folder, dtype, device).map_err(PolicyError::in_loading)
+    }
+
+    fn read(folder: &Path, dtype: Option<Dtype>, device: Device) -> Result<Policy, PolicyError> {
+        let config = ModelConfig::load(&folder.join(CONFIG), dtype)?;
         let generation = GenerationConfig::load(folder, &config)?;
         let tokenizer = Tokenizer::load(folder)?;
         check_tokenizer(&config, &generation, &tokenizer)?;
@@ -135,7 +136,8 @@ impl Policy {
     }
 
     fn read_adapter(&self, folder: &Path) -> Result<Adapter, PolicyError> {
-        Adapter::load(folder, self.config(), self.device())
+        let adapter = Adapter::load(folder, self.config(), self.device());
+        adapter.map_err(PolicyError::in_loading)
     }
 
     /// The same policy with what was saved of it: its weights, or its adapter.
@@ -218,6 +220,11 @@ impl Policy {
         self.wording.tokenizer.save(folder)?;
         self.wording.template.save(folder)?;
         weights::save(self.decoder.parameters(), folder, weights::SHARD_BYTES)
+    }
+
+    /// Tokens that end an answer, the main one first.
+    pub fn end_tokens(&self) -> &[u32] {
+        self.generation.end_tokens()
     }
 
     /// Its way with words, without its weights.

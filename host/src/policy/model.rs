@@ -8,6 +8,7 @@ mod adapter;
 mod adapter_config;
 mod architecture;
 mod attention;
+mod config_keys;
 mod decoder;
 mod device;
 mod entries;

@@ -3,6 +3,7 @@
 
 mod agreement;
 mod chat_template;
+mod conversation;
 mod generation_config;
 mod tokenizer;
 mod wording;
@@ -10,6 +11,7 @@ mod wording;
 pub(super) use agreement::check_tokenizer;
 pub use chat_template::ChatOptions;
 pub(super) use chat_template::ChatTemplate;
+pub use conversation::Conversation;
 pub(super) use generation_config::GenerationConfig;
 pub(super) use tokenizer::{END, PAD, ThoughtMarks, TokenCodec, Tokenizer};
 pub use wording::Wording;

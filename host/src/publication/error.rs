@@ -1,6 +1,7 @@
 //! Why a policy cannot be published.
 
 use super::canary::Disagreement;
+use crate::error::{Coded, ExitCode};
 use crate::policy::{PolicyError, RemoteEngine, RemoteFailure};
 use crate::ranks::RanksError;
 use crate::storage::StorageError;
@@ -44,13 +45,19 @@ impl PublicationError {
         let (policy, url) = (policy.to_owned(), engine.url().to_owned());
         PublicationError::Server { policy, url, failure }
     }
+}
 
-    /// Whether the server is not there any more, as far as can be known.
-    pub fn is_lost(&self) -> bool {
+impl Coded for PublicationError {
+    fn code(&self) -> Option<ExitCode> {
         match self {
-            PublicationError::Server { failure, .. } => failure.kind.is_lost(),
-            PublicationError::Ranks(_) => true,
-            _ => false,
+            PublicationError::Server { failure, .. } if failure.kind.is_lost() => {
+                Some(ExitCode::Lost)
+            }
+            PublicationError::Policy(error) => error.code_in_a_run(),
+            PublicationError::Storage(error) => error.code(),
+            PublicationError::Trainer(error) => error.code(),
+            PublicationError::Ranks(error) => error.code(),
+            _ => Some(ExitCode::Run),
         }
     }
 }

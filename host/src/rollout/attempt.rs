@@ -6,8 +6,9 @@ use super::role_map::RoleMap;
 use super::sampler::Answered;
 use super::scheme::Scheme;
 use super::weighing::{Drawn, Weighing};
-use crate::config::RolloutConfig;
+use crate::config::{RolloutConfig, SamplingScheme};
 use crate::plugin::{PluginFailure, Seat};
+use crate::policy::RemoteFailureKind;
 use crate::scenario::{Due, Next, Position, Scenario, Transition};
 use crate::seed::Seed;
 use crate::trajectory::{Completion, Ending, Episode, Event};
@@ -23,6 +24,17 @@ pub(super) struct Setting<'a> {
     pub(super) config: &'a RolloutConfig,
     /// Weight of the team reward.
     pub(super) alpha: f64,
+}
+
+impl Setting<'_> {
+    /// Who answers a request to the role. Snapshots stand in for their policies where that is the
+    /// scheme: what is evaluated are the policies.
+    fn player(&self, role: &str, seed: Seed) -> &str {
+        match self.config.sampling {
+            SamplingScheme::CrossPolicy => self.role_map.draw_policy(role, seed),
+            _ => self.role_map.policy_of(role),
+        }
+    }
 }
 
 /// One episode on its way.
@@ -137,7 +149,7 @@ impl Attempt {
     pub(super) fn asked(&self, setting: &Setting) -> Vec<Asked> {
         let ask = |due: &Due, seed: Seed, count: usize| Asked {
             due: due.clone(),
-            policy: setting.role_map.draw_policy(due.role(), seed.named("policy")).to_owned(),
+            policy: setting.player(due.role(), seed.named("policy")).to_owned(),
             seeds: (0..count).map(|branch| seed.at(branch as u64)).collect(),
         };
         match &self.phase {
@@ -173,11 +185,63 @@ impl Attempt {
         self.phase = Phase::Ended(Ending::Void { cause: cause.to_owned(), message });
     }
 
+    /// A prompt no longer fits its policy, that of the request at this place among those that are
+    /// [asked](Attempt::asked). What the policies have said so far made it so: the episode, or the
+    /// branch that is looked ahead in, comes to an end there like at any other limit, and what
+    /// led there is charged with it. At the first request nobody has said anything, and the
+    /// episode is void.
+    pub(super) fn outgrow(&mut self, place: usize, message: String, setting: &Setting) {
+        match &mut self.phase {
+            Phase::Asking(_) if self.rounds == 0 => self.make_void("prompt_too_long", message),
+            Phase::Weighing(weighing) => {
+                weighing.cut(place);
+                if weighing.is_settled() {
+                    self.settle_weighing(setting);
+                }
+            }
+            _ => self.phase = Phase::Ended(Ending::Truncated),
+        }
+    }
+
+    /// Schemes that look ahead go on from one branch, so there are no forks.
+    fn settle_weighing(&mut self, setting: &Setting) {
+        let phase = std::mem::replace(&mut self.phase, Phase::Ended(Ending::Truncated));
+        if let Phase::Weighing(weighing) = phase {
+            self.settle(*weighing, setting);
+        }
+    }
+
+    /// Answers without those whose prompts a server found too long, if there were any: then what
+    /// was asked has [outgrown](Attempt::outgrow) its policies.
+    fn take_outgrown(
+        &mut self,
+        mut answers: Vec<Answered>,
+        setting: &Setting,
+    ) -> Option<Vec<Answered>> {
+        let is_long = |answer: &Answered| {
+            answer.as_ref().is_err_and(|failure| failure.kind == RemoteFailureKind::TooLong)
+        };
+        while let Some(place) = answers.iter().position(is_long) {
+            let lost = match &self.phase {
+                Phase::Weighing(weighing) => weighing.places_beside(place),
+                _ => 0..answers.len(),
+            };
+            let message = answers.drain(lost).nth(0).and_then(Result::err);
+            let message = message.map_or(String::new(), |failure| failure.message);
+            self.outgrow(place, message, setting);
+            if !matches!(self.phase, Phase::Weighing(_)) {
+                return None;
+            }
+        }
+        Some(answers)
+    }
+
     /// Play the answers to everything that was due, in its order; returns the
     /// episodes that are forked from this one. An answer that could not be had
     /// makes the episode void; if a fork fails, the branches are not comparable,
     /// and it does so, too.
     pub(super) fn play(&mut self, answers: Vec<Answered>, setting: &Setting) -> Vec<Attempt> {
+        let Some(answers) = self.take_outgrown(answers, setting) else { return Vec::new() };
         let answers: Vec<Drawn> = match answers.into_iter().collect::<Result<_, _>>() {
             Ok(answers) => answers,
             Err(failure) => {

@@ -5,6 +5,7 @@
 //! other way is in `scheduler`. A policy's K completions of one prompt share
 //! its prefill.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -18,6 +19,7 @@ use super::sampler::{Answered, Sampler};
 use super::scheduler::overlapped;
 use super::weighing::Drawn;
 use crate::config::{RolloutConfig, SamplingScheme, Scheduling};
+use crate::error::{Coded, ExitCode};
 use crate::metrics::Totals;
 use crate::plugin::{Meter, Split, Work};
 use crate::policy::{PolicyError, RemoteFailure};
@@ -64,6 +66,9 @@ pub struct Rollout {
     pub totals: Totals,
     /// Fuel of the plugins.
     pub fuel: u64,
+    /// The rung of its curriculum that each family was played on.
+    #[serde(default)]
+    pub rungs: BTreeMap<String, usize>,
 }
 
 /// Why no rollout could be made. A failing plugin is no reason: its episode is void.
@@ -102,6 +107,21 @@ pub enum RolloutError {
     Ranks(#[from] RanksError),
 }
 
+impl Coded for RolloutError {
+    fn code(&self) -> Option<ExitCode> {
+        match self {
+            RolloutError::Ranks(error) => error.code(),
+            RolloutError::Unanswered { failure, .. } if failure.kind.is_lost() => {
+                Some(ExitCode::Lost)
+            }
+            RolloutError::Policy { reason, .. } | RolloutError::Engine(reason) => {
+                reason.code_in_a_run()
+            }
+            _ => Some(ExitCode::Run),
+        }
+    }
+}
+
 impl Rollout {
     /// Add the episodes of further tasks, so many of which there are before them.
     pub fn append(&mut self, further: Rollout, tasks: usize) {
@@ -120,6 +140,27 @@ impl Rollout {
         self.plugins += further.plugins;
         self.totals += further.totals;
         self.fuel += further.fuel;
+    }
+
+    /// Leave out the rows of tasks one of whose episodes is void: a group without some of its
+    /// members is not a sample of the same distribution, as what made an episode void may be what
+    /// was said in it. The episodes stay, and are counted as what they are.
+    pub fn leave_out_broken_groups(&mut self) {
+        let broken = self.episodes.iter().filter(|episode| episode.is_void());
+        let broken: BTreeSet<usize> = broken.map(|episode| episode.task).collect();
+        let mut left = 0;
+        let now: Vec<usize> = (self.samples.iter())
+            .map(|sample| {
+                left += usize::from(!broken.contains(&sample.task));
+                left.saturating_sub(1)
+            })
+            .collect();
+        self.samples.retain(|sample| !broken.contains(&sample.task));
+        // Rows hang on rows of their own task.
+        for sample in &mut self.samples {
+            sample.parent = sample.parent.map(|row| now[row]);
+            sample.caller = sample.caller.map(|row| now[row]);
+        }
     }
 
     /// Count what was drawn.
@@ -266,6 +307,35 @@ fn in_lock_step(
 mod tests {
     use super::*;
     use crate::test_samples::forked;
+    use crate::trajectory::Ending;
+
+    #[test]
+    fn a_void_repetition_takes_the_rows_of_its_task_with_it_and_no_others() {
+        let mut rollout = Rollout { samples: forked(), ..Rollout::default() };
+        for task in 1..3 {
+            rollout.append(Rollout { samples: forked(), ..Rollout::default() }, task);
+        }
+        let episode = |task: usize, ending| Episode {
+            task,
+            family: "maze".to_owned(),
+            split: "train".to_owned(),
+            seed: 0,
+            episode: 0,
+            events: Vec::new(),
+            ending,
+        };
+        let void = Ending::Void { cause: "trap".to_owned(), message: String::new() };
+        let endings = [Ending::Solved, void, Ending::Solved, Ending::Failed];
+        rollout.episodes =
+            [0, 1, 1, 2].into_iter().zip(endings).map(|(t, e)| episode(t, e)).collect();
+        rollout.leave_out_broken_groups();
+        let tasks: Vec<usize> = rollout.samples.iter().map(|sample| sample.task).collect();
+        assert_eq!(tasks, [0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 2, 2]);
+        for (behind, own) in rollout.samples[6..].iter().zip(forked()) {
+            assert_eq!(behind.parent, own.parent.map(|parent| parent + 6));
+        }
+        assert_eq!(rollout.episodes.len(), 4, "what happened is still told");
+    }
 
     #[test]
     fn what_is_added_hangs_on_its_own_answers_and_is_of_other_tasks() {

@@ -146,7 +146,7 @@ impl<'a> Demonstrator<'a> {
                 demonstrations.push(Demonstration { role, prompt, tools, text });
             }
             let given: Vec<Answer> =
-                answers.iter().map(|text| Answer { text, complete: true }).collect();
+                answers.iter().map(|text| Answer { text, complete: true, forced: false }).collect();
             next = self.scenario.answer(&position, &given)?.next;
         }
         Ok(demonstrations)

@@ -139,7 +139,12 @@ pub(super) fn join(mut lines: Vec<(Line, Episode)>) -> (Vec<Sample>, Vec<Episode
                 caller: caller.map(|place| at(task, &place)),
                 ..sample
             }));
-            later.extend(line.later.into_iter().map(|(place, reward)| (at(task, &place), reward)));
+            let of_line = line.later.into_iter();
+            later.extend(of_line.map(|(place, reward)| Later {
+                row: at(task, &place),
+                episode: episode.episode,
+                reward,
+            }));
         }
         episodes.push(episode);
     }
@@ -157,13 +162,21 @@ fn spread_void(lines: &mut [(Line, Episode)]) {
     }
 }
 
+/// What became known of a row in an episode that it is part of.
+struct Later {
+    row: usize,
+    episode: usize,
+    reward: Reward,
+}
+
 /// What became known later in one of several episodes that an answer is part of
-/// counts for as much of it.
-fn book(samples: &mut [Sample], later: Vec<(usize, Reward)>) {
+/// counts for as much of it as the episode does.
+fn book(samples: &mut [Sample], later: Vec<Later>) {
     let lineage = Lineage::of(samples);
-    for (index, reward) in later {
-        let sample = &mut samples[index];
-        let episodes = lineage.through((sample.task, sample.episode), sample.round).len();
-        sample.reward.add(&reward.scaled(1.0 / episodes as f64));
+    for Later { row, episode, reward } in later {
+        let sample = &mut samples[row];
+        let through = lineage.through((sample.task, sample.episode), sample.round);
+        let weight = through.iter().find(|(number, _)| *number == episode);
+        sample.reward.add(&reward.scaled(weight.map_or(0.0, |(_, weight)| *weight)));
     }
 }

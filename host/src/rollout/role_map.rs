@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::config::{RoleConfig, Roles, RolloutConfig};
-use crate::error::suggestion;
+use crate::error::{Coded, ExitCode, suggestion};
 use crate::policy::{
     Policy, RemoteAnswers, RemoteEngine, RemoteFailure, RemotePolicy, RemoteRequest, Sampling,
     SamplingByRole,
@@ -53,6 +53,12 @@ pub enum RoleMapError {
         /// The nearest right one.
         suggestion: String,
     },
+}
+
+impl Coded for RoleMapError {
+    fn code(&self) -> Option<ExitCode> {
+        Some(ExitCode::Usage)
+    }
 }
 
 /// Somebody who answers for a policy without weights of ours: told messages,

@@ -125,41 +125,43 @@ impl<'p> Sampler<'p> {
         self.policies.iter().any(|policy| policy.device().is_gpu())
     }
 
-    /// What is due in an attempt. One whose prompt is too long for its policy
-    /// ends void.
+    /// What is due in an attempt; nothing once it has ended, as it may by a prompt that no longer
+    /// fits its policy.
     pub(super) fn due(
         &self,
         index: usize,
         attempt: &mut Attempt,
     ) -> Result<Vec<(Due, Ask)>, RolloutError> {
-        let mut due = Vec::new();
-        for asked in attempt.asked(&self.setting) {
-            let role = asked.due.role();
-            if asked.due.has_images() {
-                let message = format!(
-                    "the role `{role}` is shown a picture, and its policy `{}` reads text only",
-                    asked.policy
-                );
-                attempt.make_void("cannot_see", message);
-                return Ok(Vec::new());
-            }
-            match self.ask(&asked) {
-                Ok(ask) => {
-                    let Asked { due: request, policy, .. } = asked;
-                    due.push((Due { attempt: index, policy, request }, ask));
-                }
-                Err(RolloutError::Policy {
-                    reason: reason @ PolicyError::PromptTooLong { .. },
-                    ..
-                }) => {
-                    let message = format!("the role `{role}`: {reason}");
-                    attempt.make_void("prompt_too_long", message);
+        'asked: loop {
+            let mut due = Vec::new();
+            for (place, asked) in attempt.asked(&self.setting).into_iter().enumerate() {
+                let role = asked.due.role();
+                if asked.due.has_images() {
+                    let message = format!(
+                        "the role `{role}` is shown a picture, and its policy `{}` reads text only",
+                        asked.policy
+                    );
+                    attempt.make_void("cannot_see", message);
                     return Ok(Vec::new());
                 }
-                Err(error) => return Err(error),
+                match self.ask(&asked) {
+                    Ok(ask) => {
+                        let Asked { due: request, policy, .. } = asked;
+                        due.push((Due { attempt: index, policy, request }, ask));
+                    }
+                    Err(RolloutError::Policy {
+                        reason: reason @ PolicyError::PromptTooLong { .. },
+                        ..
+                    }) => {
+                        let message = format!("the role `{role}`: {reason}");
+                        attempt.outgrow(place, message, &self.setting);
+                        continue 'asked;
+                    }
+                    Err(error) => return Err(error),
+                }
             }
+            return Ok(due);
         }
-        Ok(due)
     }
 
     fn ask(&self, asked: &Asked) -> Result<Ask, RolloutError> {

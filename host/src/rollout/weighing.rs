@@ -106,6 +106,33 @@ impl Weighing {
         self.branches.iter().all(|branch| branch.ahead.is_none())
     }
 
+    /// The places of what is due in the same branch as the request at this place.
+    pub(super) fn places_beside(&self, place: usize) -> Range<usize> {
+        let mut from = 0;
+        for branch in &self.branches {
+            let to = from + branch.ahead.as_ref().map_or(0, |position| position.due.len());
+            if (from..to).contains(&place) {
+                return from..to;
+            }
+            from = to;
+        }
+        from..from
+    }
+
+    /// Looks no further ahead in the branch of the request at this place.
+    pub(super) fn cut(&mut self, place: usize) {
+        let of = |branch: &Branch| branch.ahead.as_ref().map_or(0, |position| position.due.len());
+        let mut left = place;
+        for branch in &mut self.branches {
+            let due = of(branch);
+            if left < due {
+                branch.ahead = None;
+                return;
+            }
+            left -= due;
+        }
+    }
+
     /// Takes in the answers to what was due, in its order.
     pub(super) fn look_on(
         mut self,
@@ -147,16 +174,24 @@ impl Weighing {
     }
 
     /// The rows of all answers, given the branches that are gone on from. One
-    /// that stands for several branches has one row, of the first of these.
+    /// that stands for several branches has one row, of the first of these; where
+    /// one branch alone is kept, it is worth what it was on average in all of its
+    /// own, as which is kept may depend on what they are worth.
     pub(super) fn into_rows(self, kept: &[usize]) -> Vec<RowOf> {
-        let Weighing { state, drawn, mut branches } = self;
+        let Weighing { state, drawn, branches } = self;
+        let chooses = kept.len() == 1;
         let mut rows = Vec::new();
         for (place, Drawn { due, policy, prompt, completions }) in drawn.into_iter().enumerate() {
             let last = completions.len() - 1;
             for (branch, completion) in completions.into_iter().enumerate() {
                 let played_in = branch..if branch == last { branches.len() } else { branch + 1 };
                 let of = kept.iter().find(|kept| played_in.contains(kept)).copied();
-                let Branch { transition, rewards, .. } = &mut branches[of.unwrap_or(branch)];
+                let Branch { transition, .. } = &branches[of.unwrap_or(branch)];
+                let worth_of = match of {
+                    Some(kept) if !chooses => kept..kept + 1,
+                    _ => played_in.clone(),
+                };
+                let reward = mean(branches[worth_of].iter().map(|branch| &branch.rewards[place]));
                 let Seat { role, instance } = due.request.seat.clone();
                 let sample = Sample {
                     task: 0,
@@ -176,7 +211,7 @@ impl Weighing {
                     state,
                     prompt: prompt.clone(),
                     completion,
-                    reward: std::mem::take(&mut rewards[place]),
+                    reward,
                     accepted: transition.accepted[place],
                 };
                 let (number, caller) = (due.number, due.request.caller);
@@ -185,6 +220,14 @@ impl Weighing {
         }
         rows
     }
+}
+
+/// What one answer earned in several branches, on average.
+fn mean<'r>(rewards: impl ExactSizeIterator<Item = &'r Reward>) -> Reward {
+    let share = 1.0 / rewards.len().max(1) as f64;
+    let mut mean = Reward::default();
+    rewards.for_each(|reward| mean.add(&reward.scaled(share)));
+    mean
 }
 
 impl Drawn {

@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::question::Refused;
+use super::refused::Refused;
 use super::{Model, PolicyApi};
 use crate::server::Said;
 
@@ -27,16 +27,20 @@ pub(super) struct Adapters {
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Load {
     lora_name: String,
     lora_path: PathBuf,
-    #[serde(default)]
-    load_inplace: bool,
+    load_inplace: Option<bool>,
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Unload {
     lora_name: String,
+    /// vLLM's number for it, which the name says as well.
+    #[serde(rename = "lora_int_id")]
+    _number: Option<i64>,
 }
 
 impl Adapters {
@@ -76,7 +80,7 @@ impl PolicyApi {
     fn load(&self, wanted: Load) -> Result<String, Refused> {
         let Load { lora_name: name, lora_path: folder, load_inplace } = wanted;
         let Some(adapters) = &self.adapters else { return Err(Refused::no_such_path(LOAD)) };
-        if load_inplace {
+        if load_inplace == Some(true) {
             return Err(Refused::request("`load_inplace` is not supported; use another name"));
         }
         let found = adapters.find(&name, &folder)?;
@@ -95,6 +99,7 @@ impl PolicyApi {
             number,
             folder: Some(folder),
             wording: models[0].wording.clone(),
+            ends: models[0].ends.clone(),
             positions: models[0].positions,
             is_adapter: true,
         };

@@ -1,9 +1,11 @@
 //! Completions as `OpenAI`'s API has them.
 
+use std::ops::Range;
+
 use serde_json::{Value, json};
 
-use super::question::{Question, Refused};
-use crate::policy::{PolicyError, Wording};
+use super::question::Question;
+use crate::policy::Wording;
 use crate::trajectory::{Completion, StopReason};
 
 /// Which of the two kinds of requests.
@@ -23,9 +25,8 @@ pub(super) fn whole(
     (id, created): &(String, u64),
     wording: &Wording,
     completions: &[Completion],
-) -> Result<Value, Refused> {
-    let mut choices = Vec::new();
-    for (index, completion) in completions.iter().enumerate() {
+) -> Value {
+    let choice = |(index, completion): (usize, &Completion)| {
         let mut choice = json!({ "index": index, "finish_reason": finish_reason(completion) });
         match question.form {
             Form::Chat => {
@@ -33,19 +34,14 @@ pub(super) fn whole(
             }
             Form::Text => choice["text"] = completion.text.as_str().into(),
         }
-        choice["logprobs"] = match question.wants_logprobs {
-            true => logprobs(question.form, wording, completion)?,
-            false => Value::Null,
-        };
-        if question.wants_ids {
-            choice["token_ids"] = json!(completion.tokens);
-            if question.form == Form::Text {
-                let prompt = &question.prompts[index / question.seeds.len()];
-                choice["prompt_token_ids"] = json!(**prompt);
-            }
+        let Completion { tokens, logprobs, .. } = completion;
+        add_tokens(&mut choice, question, wording, (tokens, logprobs), 0..tokens.len());
+        if question.wants_ids && question.form == Form::Text {
+            choice["prompt_token_ids"] = json!(**question.prompt_of(index));
         }
-        choices.push(choice);
-    }
+        choice
+    };
+    let choices: Vec<Value> = completions.iter().enumerate().map(choice).collect();
     let object = if question.form == Form::Chat { "chat.completion" } else { "text_completion" };
     let mut answer = json!({
         "id": id, "object": object, "created": created, "model": model, "choices": choices,
@@ -54,7 +50,7 @@ pub(super) fn whole(
     if question.wants_ids && question.form == Form::Chat {
         answer["prompt_token_ids"] = json!(*question.prompts[0]);
     }
-    Ok(answer)
+    answer
 }
 
 /// What was read and drawn; a prompt once for all answers to it.
@@ -74,29 +70,53 @@ pub(super) fn finish_reason(completion: &Completion) -> &'static str {
     }
 }
 
-/// The log-probability of every token under the distribution it was drawn from.
-fn logprobs(form: Form, wording: &Wording, completion: &Completion) -> Result<Value, PolicyError> {
-    let texts: Vec<String> = (completion.tokens.iter())
-        .map(|token| wording.decode_text(&[*token]))
-        .collect::<Result<_, _>>()?;
-    if form == Form::Chat {
-        let scored = texts.iter().zip(&completion.logprobs);
-        let entry = |(text, logprob): (&String, &f32)| {
-            json!({
-                "token": text, "logprob": logprob, "bytes": text.as_bytes(), "top_logprobs": [],
-            })
-        };
-        return Ok(json!({ "content": scored.map(entry).collect::<Vec<_>>() }));
+/// What is told of some of an answer's tokens, beside their text.
+pub(super) fn add_tokens(
+    choice: &mut Value,
+    question: &Question,
+    wording: &Wording,
+    (tokens, logprobs): (&[u32], &[f32]),
+    told: Range<usize>,
+) {
+    if question.wants_ids {
+        choice["token_ids"] = json!(tokens[told.clone()]);
     }
-    let starts = texts.iter().scan(0, |at, text| {
-        let start = *at;
-        *at += text.chars().count();
-        Some(start)
-    });
-    Ok(json!({
-        "text_offset": starts.collect::<Vec<_>>(),
-        "tokens": texts,
-        "token_logprobs": completion.logprobs,
-        "top_logprobs": null,
-    }))
+    choice["logprobs"] = Value::Null;
+    if question.wants_logprobs {
+        let bytes: Vec<Vec<u8>> =
+            tokens[..told.end].iter().map(|token| wording.bytes_of(*token)).collect();
+        let name = |at: usize| match question.names_ids {
+            true => format!("token_id:{}", tokens[at]),
+            false => String::from_utf8_lossy(&bytes[at]).into_owned(),
+        };
+        choice["logprobs"] = match question.form {
+            Form::Chat => {
+                let entry = |at: usize| {
+                    json!({
+                        "token": name(at), "logprob": logprobs[at], "bytes": bytes[at],
+                        "top_logprobs": [],
+                    })
+                };
+                json!({ "content": told.map(entry).collect::<Vec<_>>() })
+            }
+            Form::Text => json!({
+                "tokens": told.clone().map(name).collect::<Vec<_>>(),
+                "token_logprobs": logprobs[told.clone()],
+                "text_offset": offsets(&bytes)[told],
+                "top_logprobs": null,
+            }),
+        };
+    }
+}
+
+/// Where tokens begin in the text: so many characters were begun before each.
+fn offsets(bytes: &[Vec<u8>]) -> Vec<usize> {
+    let begins_one = |byte: &&u8| **byte & 0xc0 != 0x80;
+    let mut at = 0;
+    let of = |bytes: &Vec<u8>| {
+        let start = at;
+        at += bytes.iter().filter(begins_one).count();
+        start
+    };
+    bytes.iter().map(of).collect()
 }

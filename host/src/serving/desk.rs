@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use super::question::Refused;
+use super::refused::Refused;
 use crate::config::LoraConfig;
-use crate::policy::{Engine, Policy, PolicyError, Question, Request, Sampling};
+use crate::policy::{Engine, Policy, PolicyError, Question, Request, Sampling, SoFar};
 use crate::seed::Seed;
 use crate::trajectory::Completion;
 
@@ -34,8 +34,8 @@ pub(super) struct Job {
 
 /// What is told of a job.
 pub(super) enum News {
-    /// The tokens so far, of every answer to every prompt.
-    Grown(Vec<Vec<u32>>),
+    /// Every answer to every prompt, as far as it is.
+    Grown(Vec<SoFar>),
     /// All answers, prompt by prompt.
     Done(Vec<Completion>),
     /// There will be none, because what is asked cannot be.
@@ -298,15 +298,15 @@ impl Open {
     /// Tell the tokens so far, if there are new ones.
     fn tell(&mut self, engine: &Engine) {
         let so_far = |ticket: &usize| match self.done.get(ticket) {
-            Some(done) => done.iter().map(|one| one.tokens.clone()).collect(),
+            Some(done) => done.iter().map(SoFar::from).collect(),
             None => engine.so_far(*ticket),
         };
-        let tokens: Vec<Vec<u32>> = self.tickets.iter().flat_map(so_far).collect();
-        let count = tokens.iter().map(Vec::len).sum();
+        let grown: Vec<SoFar> = self.tickets.iter().flat_map(so_far).collect();
+        let count = grown.iter().map(|one| one.tokens.len()).sum();
         if count > self.told {
             self.told = count;
             // Who has left is noticed by the ticket.
-            drop(self.job.news.send(News::Grown(tokens)));
+            drop(self.job.news.send(News::Grown(grown)));
         }
     }
 

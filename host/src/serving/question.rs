@@ -5,13 +5,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
-use super::Model;
 use super::answer::Form;
-use crate::policy::{PolicyError, Sampling, Wording};
+use super::fields::{self, REQUEST, STREAM};
+use super::message;
+use super::refused::Refused;
+use super::{Model, find};
+use crate::policy::{Conversation, Sampling, Wording};
 use crate::seed::Seed;
-use crate::trajectory::{Author, Message};
 
 /// Answers that one request may ask for.
 const MOST_ANSWERS: usize = 256;
@@ -31,111 +34,8 @@ pub(super) struct Question {
     pub(super) tells_usage: bool,
     pub(super) wants_logprobs: bool,
     pub(super) wants_ids: bool,
-}
-
-/// A request that is not answered.
-#[derive(Debug, PartialEq)]
-pub(super) struct Refused {
-    pub(super) status: u16,
-    kind: &'static str,
-    message: String,
-}
-
-impl Refused {
-    /// What is asked cannot be.
-    pub(super) fn request(message: impl Into<String>) -> Self {
-        Refused { status: 400, kind: "invalid_request_error", message: message.into() }
-    }
-
-    pub(super) fn internal(message: String) -> Self {
-        Refused { status: 500, kind: "internal_error", message }
-    }
-
-    pub(super) fn no_such_path(path: &str) -> Self {
-        let message = format!(
-            "there is no `{path}`; there are GET /v1/models, GET /health, POST /v1/completions \
-             and POST /v1/chat/completions"
-        );
-        Refused::missing(message)
-    }
-
-    /// What is asked for is not there.
-    pub(super) fn missing(message: String) -> Self {
-        Refused { status: 404, kind: "not_found_error", message }
-    }
-
-    /// As `OpenAI` has it.
-    pub(super) fn to_json(&self) -> Value {
-        json!({ "error": {
-            "message": self.message, "type": self.kind, "param": null, "code": self.status,
-        } })
-    }
-}
-
-impl From<PolicyError> for Refused {
-    fn from(error: PolicyError) -> Self {
-        Refused::request(error.to_string())
-    }
-}
-
-/// The fields of both kinds of requests; those that nothing is done about are refused where they
-/// ask for something.
-#[derive(Deserialize)]
-struct Fields {
-    model: Option<String>,
-    messages: Option<Vec<Turn>>,
-    prompt: Option<Prompt>,
-    tools: Option<Vec<Value>>,
-    max_tokens: Option<usize>,
-    max_completion_tokens: Option<usize>,
-    temperature: Option<f64>,
-    top_p: Option<f64>,
-    top_k: Option<i64>,
-    min_p: Option<f64>,
-    repetition_penalty: Option<f64>,
-    seed: Option<i64>,
-    n: Option<usize>,
-    stop: Option<Stop>,
-    #[serde(default)]
-    stream: bool,
-    stream_options: Option<StreamOptions>,
-    logprobs: Option<Value>,
-    #[serde(default)]
-    return_token_ids: bool,
-    // Refused where they would change something.
-    #[serde(default)]
-    echo: bool,
-    best_of: Option<usize>,
-    top_logprobs: Option<usize>,
-    presence_penalty: Option<f64>,
-    frequency_penalty: Option<f64>,
-    logit_bias: Option<Value>,
-    response_format: Option<Value>,
-}
-
-#[derive(Deserialize)]
-struct StreamOptions {
-    #[serde(default)]
-    include_usage: bool,
-}
-
-/// A message.
-#[derive(Deserialize)]
-struct Turn {
-    role: String,
-    content: Option<Content>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Content {
-    Text(String),
-    Parts(Vec<Part>),
-}
-
-#[derive(Deserialize)]
-struct Part {
-    text: Option<String>,
+    /// Whether log-probabilities name tokens by their ids.
+    pub(super) names_ids: bool,
 }
 
 #[derive(Deserialize)]
@@ -157,163 +57,201 @@ enum Prompt {
 impl Question {
     /// Read a request.
     pub(super) fn read(form: Form, body: &[u8], models: &[Arc<Model>]) -> Result<Self, Refused> {
-        let fields: Fields = serde_json::from_slice(body)
+        let fields: Map<String, Value> = serde_json::from_slice(body)
             .map_err(|error| Refused::request(format!("the request cannot be read: {error}")))?;
-        fields.check()?;
-        let model = fields.model_among(models)?;
-        let Model { wording, positions, .. } = &*models[model];
-        let prompts = match form {
-            Form::Chat => vec![fields.chat(wording)?],
-            Form::Text => fields.texts(wording)?,
+        fields::check(REQUEST, (form.word(), form.noun()), &fields, "")?;
+        let request = Request { fields };
+        let model = match request.get::<String>("model")? {
+            Some(name) => find(models, &name)?,
+            None => 0,
         };
-        let seeds = fields.seeds();
+        let Model { wording, positions, ends, .. } = &*models[model];
+        request.check_ends(ends)?;
+        let prompts = match form {
+            Form::Chat => vec![request.chat(wording)?],
+            Form::Text => request.texts(wording)?,
+        };
+        let seeds = request.seeds()?;
         if prompts.is_empty() || prompts.len() * seeds.len() > MOST_ANSWERS || seeds.is_empty() {
             let message = format!("a request may ask for 1 to {MOST_ANSWERS} answers");
-            return Err(Refused::request(message));
+            return Err(Refused::field("n", message));
         }
         let longest = prompts.iter().map(|prompt| prompt.len()).max().unwrap_or(0);
         Ok(Question {
             form,
             model,
-            sampling: fields.sampling(positions.saturating_sub(longest))?,
+            sampling: request.sampling(positions.saturating_sub(longest))?,
             prompts,
             seeds,
-            streams: fields.stream,
-            tells_usage: fields.stream_options.is_some_and(|options| options.include_usage),
-            wants_logprobs: fields.logprobs.is_some_and(|wanted| {
-                // A chat asks for them by a truth value, a completion by a number.
-                !matches!(wanted, Value::Null | Value::Bool(false))
-            }),
-            wants_ids: fields.return_token_ids,
+            streams: request.is_true("stream")?,
+            tells_usage: request.tells_usage()?,
+            wants_logprobs: request.value("logprobs").is_some_and(|wanted| *wanted != false),
+            wants_ids: request.is_true("return_token_ids")?,
+            names_ids: request.is_true("return_tokens_as_token_ids")?,
         })
     }
 }
 
-impl Fields {
-    fn check(&self) -> Result<(), Refused> {
-        let zero = |number: Option<f64>| number.is_none_or(|number| number == 0.0);
-        let plain = |format: &Value| format.get("type").is_none_or(|kind| kind == "text");
-        let asked = [
-            ("echo", self.echo),
-            ("best_of", self.best_of.is_some_and(|best| best != self.n.unwrap_or(1))),
-            ("top_logprobs", self.top_logprobs.is_some_and(|top| top > 0)),
-            ("presence_penalty", !zero(self.presence_penalty)),
-            ("frequency_penalty", !zero(self.frequency_penalty)),
-            (
-                "logit_bias",
-                self.logit_bias.as_ref().is_some_and(|bias| {
-                    !bias.is_null() && bias.as_object().is_none_or(|bias| !bias.is_empty())
-                }),
-            ),
-            ("response_format", !self.response_format.as_ref().is_none_or(plain)),
-        ];
-        match asked.into_iter().find(|(_, asked)| *asked) {
-            Some((field, _)) => {
-                Err(Refused::request(format!("`{field}` is not supported; leave it out")))
-            }
-            None => Ok(()),
-        }
+impl Question {
+    /// The prompt of its n-th answer.
+    pub(super) fn prompt_of(&self, answer: usize) -> &Arc<[u32]> {
+        &self.prompts[answer / self.seeds.len()]
+    }
+}
+
+/// A request whose fields are all known.
+struct Request {
+    fields: Map<String, Value>,
+}
+
+impl Request {
+    /// A field that says something; `null` is as good as none.
+    fn value(&self, name: &str) -> Option<&Value> {
+        self.fields.get(name).filter(|value| !value.is_null())
     }
 
-    fn model_among(&self, models: &[Arc<Model>]) -> Result<usize, Refused> {
-        let Some(wanted) = &self.model else { return Ok(0) };
-        let found = models.iter().position(|model| model.name == *wanted);
-        found.ok_or_else(|| {
-            let names: Vec<String> =
-                models.iter().map(|model| format!("`{}`", model.name)).collect();
-            let message = format!("there is no model `{wanted}`; there are {}", names.join(", "));
-            Refused::missing(message)
-        })
+    fn get<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Refused> {
+        let read = |value: &Value| T::deserialize(value);
+        self.value(name)
+            .map(read)
+            .transpose()
+            .map_err(|error| Refused::field(name, format!("`{name}` cannot be read: {error}")))
+    }
+
+    fn is_true(&self, name: &str) -> Result<bool, Refused> {
+        Ok(self.get(name)?.unwrap_or(false))
+    }
+
+    fn tells_usage(&self) -> Result<bool, Refused> {
+        let options: Map<String, Value> = self.get("stream_options")?.unwrap_or_default();
+        fields::check(STREAM, ("stream", "a request"), &options, "stream_options.")?;
+        match options.get("include_usage") {
+            None | Some(Value::Null) => Ok(false),
+            Some(Value::Bool(wanted)) => Ok(*wanted),
+            Some(_) => {
+                let message = "`stream_options.include_usage` is neither true nor false";
+                Err(Refused::field("stream_options", message))
+            }
+        }
     }
 
     fn chat(&self, wording: &Wording) -> Result<Arc<[u32]>, Refused> {
-        let turns = self.messages.as_deref().unwrap_or_default();
-        if turns.is_empty() {
-            return Err(Refused::request("`messages` says nothing"));
+        let messages: Vec<Value> = self.get("messages")?.unwrap_or_default();
+        if messages.is_empty() {
+            return Err(Refused::field("messages", "`messages` says nothing"));
         }
-        let messages = turns.iter().map(Turn::message).collect::<Result<Vec<Message>, _>>()?;
-        Ok(wording.encode_prompt(&messages, self.tools.as_deref().unwrap_or_default(), None)?)
+        let read = |(index, one): (usize, &Value)| message::read(index, one);
+        let conversation = Conversation {
+            messages: messages.iter().enumerate().map(read).collect::<Result<_, _>>()?,
+            tools: self.get("tools")?.unwrap_or_default(),
+            documents: self.get("documents")?.unwrap_or_default(),
+            variables: self.get("chat_template_kwargs")?.unwrap_or_default(),
+            asks: self.get("add_generation_prompt")?.unwrap_or(true),
+        };
+        let text = wording.render_conversation(&conversation)?;
+        // A template writes the token that begins a text by itself.
+        Ok(self.encode(wording, &text, false)?.into())
+    }
+
+    fn encode(&self, wording: &Wording, text: &str, begun: bool) -> Result<Vec<u32>, Refused> {
+        Ok(match self.get("add_special_tokens")?.unwrap_or(begun) {
+            true => wording.encode_begun(text)?,
+            false => wording.encode_text(text)?,
+        })
     }
 
     fn texts(&self, wording: &Wording) -> Result<Vec<Arc<[u32]>>, Refused> {
         let read = |text: &String| -> Result<Arc<[u32]>, Refused> {
-            Ok(wording.encode_text(text)?.into())
+            Ok(self.encode(wording, text, true)?.into())
         };
-        match &self.prompt {
-            None => Err(Refused::request("`prompt` is missing: a text or a list of token ids")),
-            Some(Prompt::Text(text)) => Ok(vec![read(text)?]),
-            Some(Prompt::Ids(ids)) => Ok(vec![ids.clone().into()]),
-            Some(Prompt::Texts(texts)) => texts.iter().map(read).collect(),
-            Some(Prompt::ListsOfIds(lists)) => {
-                Ok(lists.iter().map(|ids| ids.clone().into()).collect())
-            }
+        let wrong = |reason: &str| {
+            let kinds = "a text, a list of texts, token ids, or a list of lists of them";
+            Refused::field("prompt", format!("`prompt` {reason}: {kinds}"))
+        };
+        let Some(prompt) = self.value("prompt") else { return Err(wrong("is missing")) };
+        match Prompt::deserialize(prompt).map_err(|_| wrong("cannot be read"))? {
+            Prompt::Text(text) => Ok(vec![read(&text)?]),
+            Prompt::Ids(ids) => Ok(vec![ids.into()]),
+            Prompt::Texts(texts) => texts.iter().map(read).collect(),
+            Prompt::ListsOfIds(lists) => Ok(lists.into_iter().map(Into::into).collect()),
         }
     }
 
     /// One for each answer: the request's own, or others every time.
-    fn seeds(&self) -> Vec<Seed> {
+    fn seeds(&self) -> Result<Vec<Seed>, Refused> {
         static REQUESTS: AtomicU64 = AtomicU64::new(0);
-        let root = match self.seed {
+        let root = match self.get::<i64>("seed")? {
             Some(seed) => Seed::new(seed.cast_unsigned()).named("served"),
             None => {
                 let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
                 Seed::new(now.as_nanos() as u64).at(REQUESTS.fetch_add(1, Ordering::Relaxed))
             }
         };
-        (0..self.n.unwrap_or(1).min(MOST_ANSWERS + 1) as u64)
-            .map(|answer| root.at(answer))
-            .collect()
+        let wanted = self.get::<usize>("n")?.unwrap_or(1).min(MOST_ANSWERS + 1);
+        Ok((0..wanted as u64).map(|answer| root.at(answer)).collect())
     }
 
     /// `room` is how long an answer can be.
     fn sampling(&self, room: usize) -> Result<Sampling, Refused> {
-        let wanted = self.max_completion_tokens.or(self.max_tokens);
-        let sampling = Sampling {
-            temperature: self.temperature.unwrap_or(1.0),
-            top_p: self.top_p.unwrap_or(1.0),
-            // -1 and 0 keep all.
-            top_k: self.top_k.map_or(0, |top_k| usize::try_from(top_k).unwrap_or(0)),
-            min_p: self.min_p.unwrap_or(0.0),
-            repetition_penalty: self.repetition_penalty.unwrap_or(1.0),
-            stop: match &self.stop {
-                None => Vec::new(),
-                Some(Stop::One(text)) => vec![text.clone()],
-                Some(Stop::Several(texts)) => texts.clone(),
-            },
-            max_completion_tokens: wanted.unwrap_or(USUAL_TOKENS.min(room)),
-            thinking_budget: 0,
+        let number = |name, default| Ok::<f64, Refused>(self.get(name)?.unwrap_or(default));
+        let stop = match self.get("stop")? {
+            None => Vec::new(),
+            Some(Stop::One(text)) => vec![text],
+            Some(Stop::Several(texts)) => texts,
         };
-        if sampling.stop.iter().any(String::is_empty) {
-            return Err(Refused::request("`stop` has an empty text, which would end every answer"));
+        if stop.iter().any(String::is_empty) {
+            let message = "`stop` has an empty text, which would end every answer";
+            return Err(Refused::field("stop", message));
         }
-        Ok(sampling)
+        Ok(Sampling {
+            temperature: number("temperature", 1.0)?,
+            top_p: number("top_p", 1.0)?,
+            top_k: self.top_k()?,
+            min_p: number("min_p", 0.0)?,
+            repetition_penalty: number("repetition_penalty", 1.0)?,
+            stop,
+            max_completion_tokens: self.limit()?.unwrap_or(USUAL_TOKENS.min(room)),
+            thinking_budget: 0,
+        })
     }
-}
 
-impl Turn {
-    fn message(&self) -> Result<Message, Refused> {
-        let author = match self.role.as_str() {
-            "system" | "developer" => Author::System,
-            "user" => Author::User,
-            "assistant" => Author::Assistant,
-            "tool" => Author::Tool,
-            other => {
+    /// Answers end at the tokens that end the policy's, and at no others.
+    fn check_ends(&self, ends: &[u32]) -> Result<(), Refused> {
+        let wanted: Vec<u32> = self.get("stop_token_ids")?.unwrap_or_default();
+        match wanted.iter().find(|id| !ends.contains(id)) {
+            None => Ok(()),
+            Some(id) => {
                 let message = format!(
-                    "`{other}` is no role of a message; there are system, user, assistant and tool"
+                    "`stop_token_ids` has {id}, which does not end this policy's answers, as \
+                     {ends:?} do; say a text in `stop`"
                 );
-                return Err(Refused::request(message));
+                Err(Refused::field("stop_token_ids", message))
             }
-        };
-        let text = match &self.content {
-            None => String::new(),
-            Some(Content::Text(text)) => text.clone(),
-            Some(Content::Parts(parts)) => {
-                let text = |part: &Part| part.text.clone().ok_or(());
-                parts.iter().map(text).collect::<Result<String, ()>>().map_err(|()| {
-                    Refused::request("a message has a part that is no text; only texts are read")
-                })?
+        }
+    }
+
+    /// -1 and 0 keep all.
+    fn top_k(&self) -> Result<usize, Refused> {
+        match self.get::<i64>("top_k")?.unwrap_or(0) {
+            -1 => Ok(0),
+            top_k => usize::try_from(top_k).map_err(|_| {
+                Refused::field("top_k", format!("`top_k` is {top_k}, but must be -1 or more"))
+            }),
+        }
+    }
+
+    /// It has two names.
+    fn limit(&self) -> Result<Option<usize>, Refused> {
+        let newer: Option<usize> = self.get("max_completion_tokens")?;
+        match (newer, self.get("max_tokens")?) {
+            (Some(newer), Some(older)) if newer != older => {
+                let message = format!(
+                    "`max_completion_tokens` is {newer} and `max_tokens`, its older name, {older}; \
+                     say one of them"
+                );
+                Err(Refused::field("max_tokens", message))
             }
-        };
-        Ok(Message { author, text })
+            (newer, older) => Ok(newer.or(older)),
+        }
     }
 }

@@ -1,14 +1,15 @@
-//! An answer piece by piece, as server-sent events.
+//! An answer piece by piece, as server-sent events: put together they are the answer in one piece.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::Receiver;
 
 use serde_json::{Value, json};
 
-use super::answer::{Form, finish_reason, usage};
+use super::answer::{Form, add_tokens, finish_reason, usage};
 use super::desk::{News, Ticket};
-use super::question::{Question, Refused};
-use crate::policy::Wording;
+use super::question::Question;
+use super::refused::Refused;
+use crate::policy::{SoFar, Wording};
 use crate::trajectory::Completion;
 
 /// Stands for bytes that are no whole character yet.
@@ -23,11 +24,20 @@ pub(super) struct Events {
     wording: Wording,
     heard: Receiver<News>,
     /// Dropped with the stream if the client leaves.
-    _ticket: Ticket,
-    /// Text of each answer that was sent.
-    sent: Vec<String>,
+    _ticket: Option<Ticket>,
+    /// What was sent of each answer.
+    sent: Vec<Sent>,
     ready: VecDeque<String>,
     is_over: bool,
+}
+
+#[derive(Clone, Default)]
+struct Sent {
+    text: String,
+    /// Tokens that were told of.
+    tokens: usize,
+    /// Whether anything was sent.
+    has_begun: bool,
 }
 
 impl Events {
@@ -35,7 +45,7 @@ impl Events {
         (question, model, (id, created)): (Question, String, (String, u64)),
         wording: Wording,
         heard: Receiver<News>,
-        ticket: Ticket,
+        ticket: Option<Ticket>,
     ) -> Self {
         let answers = question.prompts.len() * question.seeds.len();
         let mut events = Events {
@@ -46,24 +56,23 @@ impl Events {
             wording,
             heard,
             _ticket: ticket,
-            sent: vec![String::new(); answers],
+            sent: vec![Sent::default(); answers],
             ready: VecDeque::new(),
             is_over: false,
         };
         if events.question.form == Form::Chat {
             for index in 0..answers {
-                events.push(&json!({
+                let mut event = events.event(json!([{
                     "index": index, "delta": { "role": "assistant", "content": "" },
-                    "finish_reason": null,
-                }));
+                    "logprobs": null, "finish_reason": null,
+                }]));
+                if events.question.wants_ids && index == 0 {
+                    event["prompt_token_ids"] = json!(*events.question.prompts[0]);
+                }
+                events.ready.push_back(event.to_string());
             }
         }
         events
-    }
-
-    fn push(&mut self, choice: &Value) {
-        let event = self.event(json!([choice]));
-        self.ready.push_back(event.to_string());
     }
 
     fn event(&self, choices: Value) -> Value {
@@ -71,19 +80,35 @@ impl Events {
             Form::Chat => "chat.completion.chunk",
             Form::Text => "text_completion",
         };
-        json!({
+        let mut event = json!({
             "id": self.id, "object": object, "created": self.created, "model": self.model,
             "choices": choices,
-        })
+        });
+        if self.question.tells_usage {
+            event["usage"] = Value::Null;
+        }
+        event
     }
 
-    /// Send what an answer says beyond what was sent.
-    fn send(&mut self, index: usize, text: &str, ended: Option<&Completion>) {
-        let more = text.strip_prefix(self.sent[index].as_str()).unwrap_or_default().to_owned();
+    /// Send what an answer says beyond what was sent, and tell of its tokens up to this one.
+    fn send(
+        &mut self,
+        index: usize,
+        text: &str,
+        (tokens, logprobs): (&[u32], &[f32]),
+        ended: Option<&Completion>,
+    ) -> Result<(), Refused> {
+        let sent = &mut self.sent[index];
+        let more = text.strip_prefix(sent.text.as_str()).map(str::to_owned).ok_or_else(|| {
+            Refused::internal("what was sent of the answer is not how it begins".to_owned())
+        })?;
         if more.is_empty() && ended.is_none() {
-            return;
+            return Ok(());
         }
-        self.sent[index].push_str(&more);
+        sent.text.push_str(&more);
+        let told = sent.tokens..tokens.len().max(sent.tokens);
+        sent.tokens = told.end;
+        let is_first = !std::mem::replace(&mut sent.has_begun, true);
         let reason = ended.map(finish_reason);
         let mut choice = match self.question.form {
             Form::Chat => {
@@ -91,37 +116,45 @@ impl Events {
             }
             Form::Text => json!({ "index": index, "text": more, "finish_reason": reason }),
         };
-        if let Some(ended) = ended.filter(|_| self.question.wants_ids) {
-            choice["token_ids"] = json!(ended.tokens);
+        add_tokens(&mut choice, &self.question, &self.wording, (tokens, logprobs), told);
+        if is_first && self.question.wants_ids && self.question.form == Form::Text {
+            choice["prompt_token_ids"] = json!(**self.question.prompt_of(index));
         }
-        self.push(&choice);
+        let event = self.event(json!([choice]));
+        self.ready.push_back(event.to_string());
+        Ok(())
     }
 
-    /// As much of a text as will stand in the answer, whatever comes: not half a character, and
-    /// nothing that a text which ends the answer may begin with.
-    fn settled<'t>(&self, text: &'t str) -> &'t str {
-        let text = text.trim_end_matches(HALF_A_CHARACTER);
-        let longest = self.question.sampling.stop.iter().map(String::len).max().unwrap_or(0);
-        let mut end = text.len().saturating_sub(longest.saturating_sub(1));
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        &text[..end]
+    /// As much of an answer's text as will stand in it, whatever comes, and the tokens whose text
+    /// this is: not half a character, no text that ends the answer, and nothing that one may begin
+    /// with.
+    fn settled(&self, tokens: &[u32]) -> Result<(String, usize), Refused> {
+        let count = self.wording.settled(tokens);
+        let mut text = self.wording.decode_text(&tokens[..count])?;
+        let whole = text.len();
+        text.truncate(text.trim_end_matches(HALF_A_CHARACTER).len());
+        let stops = &self.question.sampling.stop;
+        let first = stops.iter().filter_map(|stop| text.find(stop.as_str())).min();
+        let held = stops.iter().map(|stop| overlap(&text, stop)).max().unwrap_or(0);
+        text.truncate(first.unwrap_or(text.len() - held));
+        let told = if text.len() == whole { count } else { 0 };
+        Ok((text, told))
     }
 
     /// Make events of news.
     pub(super) fn take_in(&mut self, news: News) -> Result<(), Refused> {
         match news {
             News::Grown(answers) => {
-                for (index, tokens) in answers.iter().enumerate() {
-                    let text = self.wording.decode_text(tokens)?;
-                    let settled = self.settled(&text).to_owned();
-                    self.send(index, &settled, None);
+                for (index, SoFar { tokens, logprobs }) in answers.iter().enumerate() {
+                    let (text, told) = self.settled(tokens)?;
+                    let told = told.max(self.sent[index].tokens);
+                    self.send(index, &text, (&tokens[..told], &logprobs[..told]), None)?;
                 }
             }
             News::Done(completions) => {
                 for (index, completion) in completions.iter().enumerate() {
-                    self.send(index, &completion.text, Some(completion));
+                    let Completion { text, tokens, logprobs, .. } = completion;
+                    self.send(index, text, (tokens, logprobs), Some(completion))?;
                 }
                 if self.question.tells_usage {
                     let mut event = self.event(json!([]));
@@ -140,6 +173,12 @@ impl Events {
         self.ready.push_back("[DONE]".to_owned());
         self.is_over = true;
     }
+}
+
+/// How many bytes at the end of a text `stop` begins with, short of all of it.
+fn overlap(text: &str, stop: &str) -> usize {
+    let starts = stop.char_indices().map(|(start, _)| start).skip(1);
+    starts.filter(|length| text.ends_with(&stop[..*length])).max().unwrap_or(0)
 }
 
 impl Iterator for Events {

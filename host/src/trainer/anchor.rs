@@ -6,6 +6,7 @@
 //! nothing is clipped for rounding's sake, and importance weights, truncated or
 //! masked, correct for the difference.
 
+use super::bundle::{Bundle, rows_of};
 use super::{CreditedSample, TrainerError, rescore};
 use crate::config::{AnchorChoice, Importance, Objective, TrainConfig};
 use crate::policy::{Policy, SamplingByRole};
@@ -30,12 +31,12 @@ pub(super) struct Rescored {
 }
 
 impl Anchor {
-    /// As the configuration says, for each policy and its rows. `at_once` says for which of them
-    /// all rows are one mini-batch of one epoch.
+    /// As the configuration says, for each policy and its rows, which it learns from in these
+    /// mini-batches.
     pub(super) fn of<'r>(
         config: &TrainConfig,
         policies: &[(&Policy, &[CreditedSample<'r>])],
-        at_once: &[bool],
+        batches: &[Vec<Vec<&Bundle>>],
         sampling: &SamplingByRole,
         ranks: &Ranks,
     ) -> Result<Vec<Self>, TrainerError> {
@@ -45,16 +46,15 @@ impl Anchor {
         // Other objectives look at whole answers, and so does this kind of weights.
         let by_token =
             config.objective == Objective::Surrogate && config.importance != Importance::MaskAnswer;
-        if by_token && at_once.iter().all(|&at_once| at_once) {
+        if by_token && batches.iter().all(|batches| batches.len() < 2) {
             return Ok(policies.iter().map(|_| Anchor::Own).collect());
         }
-        let of = |&(policy, rows): &(_, &[CreditedSample<'r>])| {
-            (policy, rows.iter().map(|r| r.sample).collect())
-        };
-        let pairs: Vec<(&Policy, Vec<&Sample>)> = policies.iter().map(of).collect();
-        let scores = rescore(ranks, &pairs, sampling, config.microbatch_tokens)?;
-        let anchors = pairs.iter().zip(scores);
-        Ok(anchors.map(|((_, samples), scores)| Anchor::at(config, samples, scores)).collect())
+        let scores = rescored(config, policies, batches, sampling, ranks)?;
+        let anchors = policies.iter().zip(scores).map(|((_, rows), scores)| {
+            let samples: Vec<&Sample> = rows.iter().map(|row| row.sample).collect();
+            Anchor::at(config, &samples, scores)
+        });
+        Ok(anchors.collect())
     }
 
     /// At these log-probabilities of the tokens of some samples.
@@ -102,13 +102,54 @@ impl Anchor {
     }
 }
 
+/// Log-probabilities of all rows under the policies as they are, mini-batch by mini-batch, as
+/// they will be scored when their turn comes. So an unchanged policy gives them the same to the
+/// bit: in 16 bits it does not, if they lie otherwise in a pass, and one ratio for a whole answer
+/// is bounded so closely (GSPO) that most answers would be clipped for rounding's sake.
+fn rescored(
+    config: &TrainConfig,
+    policies: &[(&Policy, &[CreditedSample])],
+    batches: &[Vec<Vec<&Bundle>>],
+    sampling: &SamplingByRole,
+    ranks: &Ranks,
+) -> Result<Vec<Vec<Vec<f32>>>, TrainerError> {
+    let blank = |(_, rows): &(&Policy, &[CreditedSample])| vec![Vec::new(); rows.len()];
+    let mut scores: Vec<Vec<Vec<f32>>> = policies.iter().map(blank).collect();
+    for round in 0.. {
+        // A second epoch's mini-batches hold nothing new.
+        let new = |(policy, batches): (usize, &Vec<Vec<&Bundle>>)| {
+            let rows = rows_of(batches.get(round)?);
+            rows.iter().any(|&row| scores[policy][row].is_empty()).then_some((policy, rows))
+        };
+        let present: Vec<(usize, Vec<usize>)> =
+            batches.iter().enumerate().filter_map(new).collect();
+        if present.is_empty() {
+            break;
+        }
+        let samples_of = |(policy, rows): &(usize, Vec<usize>)| {
+            let (model, own) = policies[*policy];
+            (model, rows.iter().map(|&row| own[row].sample).collect())
+        };
+        let pairs: Vec<(&Policy, Vec<&Sample>)> = present.iter().map(samples_of).collect();
+        let found = rescore(ranks, &pairs, sampling, config.microbatch_tokens)?;
+        for ((policy, rows), found) in present.into_iter().zip(found) {
+            rows.into_iter().zip(found).for_each(|(row, found)| scores[policy][row] = found);
+        }
+    }
+    Ok(scores)
+}
+
 /// What each token of an answer counts for, given its log-probabilities here.
 fn corrections_of(config: &TrainConfig, sample: &Sample, here: &[f32]) -> Vec<f32> {
     let pairs = here.iter().zip(&sample.completion.logprobs);
     let log_ratios: Vec<f64> = pairs.map(|(here, there)| f64::from(here - there)).collect();
     let cap = config.importance_cap;
     let kept = |log_ratio: f64| log_ratio.abs() <= cap.ln();
-    let whole = log_ratios.iter().sum::<f64>() / log_ratios.len().max(1) as f64;
+    // Of a token that was put there nobody says how likely it was.
+    let places = log_ratios.iter().enumerate();
+    let drawn = places.filter(|(place, _)| sample.completion.is_drawn(*place));
+    let whole = drawn.map(|(_, log_ratio)| log_ratio).sum::<f64>()
+        / sample.completion.drawn().max(1) as f64;
     let correction = |log_ratio: &f64| match config.importance {
         Importance::Auto | Importance::None => 1.0,
         Importance::Truncate => log_ratio.exp().min(cap),

@@ -55,6 +55,11 @@ pub(super) fn bundle<'a>(rows: impl Iterator<Item = (&'a [u32], Answer<'a>)>) ->
     bundles
 }
 
+/// The rows of some bundles' answers, in their order.
+pub(super) fn rows_of(bundles: &[&Bundle]) -> Vec<usize> {
+    bundles.iter().flat_map(|bundle| bundle.answers()).map(|answer| answer.row).collect()
+}
+
 impl<'a> Bundle<'a> {
     pub(super) fn prompt(&self) -> &'a [u32] {
         self.prompt

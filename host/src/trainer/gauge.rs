@@ -21,6 +21,8 @@ use crate::trajectory::Sample;
 const LEAST_ANSWERS: usize = 32;
 const LEAST_TOKENS: usize = 1024;
 const MOST_ANSWERS: usize = 256;
+/// What one token counts for at most in how far a policy moved, in nats.
+const MOST_OF_A_TOKEN: f64 = 10.0;
 /// Tokens of the answers to a prompt, however short it is, after which the next one's turn comes.
 const TOKENS_PER_PROMPT: usize = 64;
 
@@ -32,7 +34,7 @@ pub(super) struct Gauge<'a> {
 /// What one policy makes of its answers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reading {
-    /// Log-probability of every token of every answer.
+    /// Log-probability of every drawn token of every answer.
     logprobs: Vec<f64>,
     /// Entropy of each token's distribution in nats.
     entropies: Vec<f64>,
@@ -75,17 +77,18 @@ impl<'a> Gauge<'a> {
         )?;
         let lists = readings.iter_mut().flat_map(Reading::lists);
         shares::fill_in(ranks, lists.map(|list| &mut list[..]))?;
+        for (reading, own) in readings.iter_mut().zip(&self.samples) {
+            reading.lists().into_iter().for_each(|list| *list = drawn(own, list));
+        }
         Ok(readings)
     }
 
     /// The log-probabilities as sampled.
     pub(super) fn sampled(&self) -> Vec<Reading> {
-        let tokens = |own: &Vec<&Sample>| Reading {
-            logprobs: own
-                .iter()
-                .flat_map(|sample| sample.completion.logprobs.iter().copied().map(f64::from))
-                .collect(),
-            entropies: Vec::new(),
+        let tokens = |own: &Vec<&Sample>| {
+            let logprobs = own.iter().flat_map(|sample| &sample.completion.logprobs);
+            let logprobs: Vec<f64> = logprobs.copied().map(f64::from).collect();
+            Reading { logprobs: drawn(own, &logprobs), entropies: Vec::new() }
         };
         self.samples.iter().map(tokens).collect()
     }
@@ -110,6 +113,17 @@ impl Reading {
         sum / self.logprobs.len().max(1) as f64
     }
 
+    /// The same, of which no token is more than [`MOST_OF_A_TOKEN`]. Of a token drawn by chance
+    /// that has become a thousand times likelier the estimate is the thousand: learning from one
+    /// rare good answer would look like a policy that is lost.
+    pub(super) fn movement_from(&self, other: &Reading) -> f64 {
+        let pairs = self.logprobs.iter().zip(&other.logprobs);
+        // What is not a number stays what it is: `min` would take the bound for it.
+        let bounded = |nats: f64| if nats > MOST_OF_A_TOKEN { MOST_OF_A_TOKEN } else { nats };
+        let sum: f64 = pairs.map(|(here, there)| bounded(k3(here - there))).sum();
+        sum / self.logprobs.len().max(1) as f64
+    }
+
     /// The mean difference between log-probabilities.
     pub(super) fn mean_difference(&self, other: &Reading) -> f64 {
         let pairs = self.logprobs.iter().zip(&other.logprobs);
@@ -126,7 +140,16 @@ impl Reading {
 
 /// ρ − log ρ − 1, to the last digit where ρ is near 1.
 fn k3(log_ratio: f64) -> f64 {
-    (log_ratio.exp_m1() - log_ratio).max(0.0)
+    let nats = log_ratio.exp_m1() - log_ratio;
+    if nats < 0.0 { 0.0 } else { nats }
+}
+
+/// What of the numbers of all tokens is of those that were drawn: nobody chose the others.
+fn drawn(samples: &[&Sample], numbers: &[f64]) -> Vec<f64> {
+    let places = samples.iter().flat_map(|sample| {
+        (0..sample.completion.tokens.len()).map(|place| sample.completion.is_drawn(place))
+    });
+    places.zip(numbers).filter(|(is_drawn, _)| *is_drawn).map(|(_, number)| *number).collect()
 }
 
 /// Prompts at random, until there are enough answers: of each as many as have
@@ -177,6 +200,7 @@ fn starts(samples: &[&Sample]) -> Vec<usize> {
 mod tests {
     use super::*;
     use crate::test_samples::sample;
+    use crate::trajectory::Completion;
 
     /// How many of so many answers of so many tokens to so many prompts are measured.
     fn measured(prompts: u32, answers: u32, tokens: usize) -> usize {
@@ -189,6 +213,39 @@ mod tests {
         let all: Vec<Sample> =
             (0..prompts).flat_map(|prompt| (0..answers).map(move |_| one(prompt))).collect();
         choose(&all.iter().collect::<Vec<_>>(), Seed::new(1)).len()
+    }
+
+    #[test]
+    fn a_token_that_was_put_there_is_measured_by_nothing() {
+        let mut forced = sample(0, 0, 0, "solo", 0);
+        forced.completion.tokens = vec![1, 2, 3];
+        forced.completion.forced = vec![1];
+        let plain = forced.clone();
+        let plain =
+            Sample { completion: Completion { forced: vec![], ..plain.completion }, ..plain };
+        assert_eq!(
+            drawn(&[&forced, &plain], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
+            [1.0, 3.0, 4.0, 5.0, 6.0]
+        );
+    }
+
+    #[test]
+    fn one_rare_token_that_has_become_likely_is_no_policy_that_is_lost() {
+        let reading = |logprobs: Vec<f64>| Reading { logprobs, entropies: Vec::new() };
+        let before = reading(vec![-1.0; 1000]);
+        let with = |own: f64| {
+            let mut after = before.logprobs.clone();
+            after[7] += own;
+            reading(after)
+        };
+        assert!(with(7.0).distance_from(&before) > 1.0, "which is why this is not what bounds");
+        assert!((with(7.0).movement_from(&before) - 0.01).abs() < 1e-12);
+        assert!(
+            (with(0.1).movement_from(&before) - with(0.1).distance_from(&before)).abs() < 1e-15
+        );
+        assert!(with(f64::NAN).movement_from(&before).is_nan());
+        let lost = reading(vec![-16.0; 1000]);
+        assert!(lost.movement_from(&before) > 9.0);
     }
 
     #[test]

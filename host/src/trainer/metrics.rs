@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::CreditedSample;
 use super::bundle::Bundle;
+use super::careful_step::ATTEMPTS;
 use super::gradient::Gradient;
 use super::objective::Measured;
 use super::optimizer::Step;
@@ -38,9 +39,16 @@ pub struct UpdateMetrics {
     /// out for it.
     #[serde(default)]
     pub capped_share: f64,
-    /// Mean of ρ − log ρ − 1, where ρ is a token's probability after the last
-    /// optimizer step over that before the first: how far the policy moved.
+    /// Mean of ρ − log ρ − 1, where ρ is a token's probability after the last optimizer step over
+    /// that before the first: how far the policy moved. No token counts for more than 10 nats.
     pub movement: f64,
+    /// How often the step was taken back because it moved the policy too far; all but the last
+    /// time it was made again, with half the learning rate.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub taken_back: usize,
+    /// How far the policy was moved when the step was taken back the last time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overshoot: Option<f64>,
     /// Whether any weight changed.
     pub moved: bool,
     /// Mean L2 norm of the gradients before clipping, skipped ones left out.
@@ -53,11 +61,21 @@ pub struct UpdateMetrics {
     pub skipped_steps: usize,
     /// Answers learned from.
     pub samples: usize,
-    /// Those of them with an advantage other than 0; on the others only entropy
-    /// bonus and KL penalty act.
+    /// Those of them with an advantage other than 0.
     pub compared: usize,
     /// Prompt and answer tokens, a group's prompt counted once, times epochs.
     pub tokens: usize,
+}
+
+impl UpdateMetrics {
+    /// Whether the step was given up: the policy is what it was.
+    pub fn is_given_up(&self) -> bool {
+        self.taken_back == ATTEMPTS
+    }
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// Figures of one [`super::Trainer::imitate`].
@@ -139,7 +157,7 @@ impl Tally {
             optimizer_steps: self.steps,
             skipped_steps: self.skipped,
             samples: rows.len(),
-            compared: rows.iter().filter(|row| row.advantage != 0.0).count(),
+            compared: rows.iter().filter(|row| row.advantage.is_some_and(|own| own != 0.0)).count(),
             tokens: self.tokens,
             ..UpdateMetrics::default()
         }

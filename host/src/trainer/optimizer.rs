@@ -20,6 +20,7 @@ use tch::{Kind, Tensor};
 
 use super::TrainerError;
 use super::fused::{self, Part, Settings};
+use super::kept::copy;
 use super::part::{Piece, Stretch, pieces, shares};
 use super::shares::take_over;
 use crate::config::{Choice, TrainConfig};
@@ -46,6 +47,12 @@ pub(super) struct AdamW {
     epsilon: f64,
     weight_decay: f64,
     max_norm: f64,
+}
+
+/// A copy of a process's part of an optimizer's state.
+pub(super) struct State {
+    tensors: Vec<Tensor>,
+    steps: u64,
 }
 
 /// What became of a step.
@@ -192,6 +199,24 @@ impl AdamW {
         Ok(())
     }
 
+    /// A copy of this process's part of the state, in the CPU's memory.
+    pub(super) fn keep(&self) -> Result<State, tch::TchError> {
+        let tensors = self.kinds().map(|(_, own)| copy(own)).collect::<Result<_, _>>()?;
+        Ok(State { tensors, steps: self.steps })
+    }
+
+    /// Become what was kept.
+    pub(super) fn take_back(
+        &mut self,
+        State { tensors, steps }: &State,
+    ) -> Result<(), tch::TchError> {
+        for ((_, own), kept) in self.kinds().zip(tensors) {
+            own.shallow_clone().f_copy_(kept)?;
+        }
+        self.steps = *steps;
+        Ok(())
+    }
+
     /// Steps made.
     pub(super) fn steps(&self) -> u64 {
         self.steps
@@ -199,19 +224,19 @@ impl AdamW {
 
     /// A copy that goes on independently.
     pub(super) fn duplicate(&self) -> Result<Self, TrainerError> {
-        let copy = |tensor: &Tensor| -> Result<Tensor, tch::TchError> {
-            let mut copy = tensor.f_empty_like()?;
-            copy.f_copy_(tensor)?;
-            Ok(copy)
+        let twin = |tensor: &Tensor| -> Result<Tensor, tch::TchError> {
+            let mut twin = tensor.f_empty_like()?;
+            twin.f_copy_(tensor)?;
+            Ok(twin)
         };
         Ok(AdamW {
             slots: self.slots.clone(),
             pieces: self.pieces.clone(),
             shares: self.shares.clone(),
             ranks: self.ranks.clone(),
-            first: copy(&self.first)?,
-            second: copy(&self.second)?,
-            master: self.master.as_ref().map(copy).transpose()?,
+            first: twin(&self.first)?,
+            second: twin(&self.second)?,
+            master: self.master.as_ref().map(twin).transpose()?,
             ..*self
         })
     }

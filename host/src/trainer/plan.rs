@@ -8,10 +8,13 @@ use std::fmt;
 
 use super::base::{Base, Load, Settings};
 use crate::config::{Choice, Config, RolloutConfig, TrainConfig};
+use crate::error::{Coded, ExitCode};
 
 /// Part of what is left that keys and values take if nothing is said, rounded
 /// down to a power of two: how much is free changes all the time.
 const CACHE_SHARE: u64 = 4;
+/// What is taken to be left for it where nobody can tell how much memory there is.
+const UNKNOWN: u64 = 4 << 30;
 const GIB: f64 = (1_u64 << 30) as f64;
 
 /// Where a run takes place.
@@ -21,10 +24,10 @@ pub struct Machine {
     pub gpu: bool,
     /// Threads over which micro-batches are split.
     pub threads: usize,
-    /// Bytes for everything the plan names, weights included.
-    pub memory: u64,
-    /// Bytes of the CPU's memory for what is offloaded.
-    pub host_memory: u64,
+    /// Bytes for everything the plan names, weights included; nothing if nobody can tell.
+    pub memory: Option<u64>,
+    /// Bytes of the CPU's memory for what is offloaded; nothing if nobody can tell.
+    pub host_memory: Option<u64>,
     /// Bytes of the first kind that the program has taken for all else.
     pub program: u64,
     /// Processes that share the optimizer's state.
@@ -42,10 +45,15 @@ pub struct Plan {
     pub gradients: u64,
     /// The optimizer's state: this process's share of it.
     pub optimizer: u64,
+    /// A copy of what is trained and of its optimizer's state, with which an update can be taken
+    /// back: in the CPU's memory.
+    pub kept: u64,
     /// Keys and values at most, in a rollout.
     pub cache: u64,
     /// What forward passes keep, at the peak of an update.
     pub activations: u64,
+    /// Whether policies are on a GPU.
+    pub gpu: bool,
     /// Whether activations are computed again.
     pub checkpointing: bool,
     /// Whether the optimizer's state is in the CPU's memory.
@@ -62,8 +70,8 @@ pub struct Plan {
     pub compiled: u64,
     /// What the program has taken for all else.
     pub program: u64,
-    /// Bytes there are.
-    pub memory: u64,
+    /// Bytes there are; nothing if nobody can tell.
+    pub memory: Option<u64>,
 }
 
 /// A run that does not fit.
@@ -80,6 +88,12 @@ pub struct DoesNotFit {
     pub memory: u64,
     /// Settings that would make it fit.
     pub advice: String,
+}
+
+impl Coded for DoesNotFit {
+    fn code(&self) -> Option<ExitCode> {
+        Some(ExitCode::Usage)
+    }
 }
 
 impl Plan {
@@ -132,7 +146,8 @@ impl Plan {
             Settings { checkpointing: last.checkpointing, offload: last.offload, ..given };
         let fits = |settings| plan(settings).fits(machine);
         let advice = advice(settings, machine.gpu, fits);
-        Err(DoesNotFit { needed: last.needed(), memory: machine.memory, advice })
+        // Where nobody can tell how much there is, everything fits.
+        Err(DoesNotFit { needed: last.needed(), memory: machine.memory.unwrap_or(0), advice })
     }
 
     fn with(bases: &[Base], train: &TrainConfig, machine: &Machine, settings: Settings) -> Plan {
@@ -147,6 +162,12 @@ impl Plan {
                 4 * base.trained() + settings.threads * base.passing_gradients()
             }),
             optimizer: sum(&|base| base.optimizer()).div_ceil(machine.world),
+            kept: match train.max_movement > 0.0 {
+                true => peak(&|base| {
+                    base.number * base.trained() + base.optimizer().div_ceil(machine.world)
+                }),
+                false => 0,
+            },
             activations: peak(&|base| base.activations(&settings, machine.gpu)),
             cache: 0,
             cached: 0,
@@ -154,6 +175,7 @@ impl Plan {
             working: 0,
             examined: 0,
             compiled: peak(&|base| base.compiled(machine.gpu)),
+            gpu: machine.gpu,
             checkpointing: settings.checkpointing,
             offload: settings.offload,
             program: machine.program,
@@ -170,7 +192,8 @@ impl Plan {
         tokens: u64,
     ) {
         if rollout.tasks_per_step > 0 {
-            let share = self.memory.saturating_sub(self.resting()) / CACHE_SHARE;
+            let left = self.memory.map(|memory| memory.saturating_sub(self.resting()));
+            let share = left.unwrap_or(UNKNOWN) / CACHE_SHARE;
             self.cache = given.unwrap_or(share.checked_ilog2().map_or(0, |power| 1 << power));
         }
         let largest = bases.iter().map(|base| base.cache(tokens)).max().unwrap_or_default();
@@ -208,12 +231,15 @@ impl Plan {
     /// Bytes at the peak: rollouts and updates take turns.
     pub fn needed(&self) -> u64 {
         let rollout = self.packed + (self.cached + self.working).max(self.examined);
-        self.resting() + rollout.max(self.gradients + self.activations)
+        let kept = if self.gpu { 0 } else { self.kept };
+        self.resting() + rollout.max(self.gradients + self.activations + kept)
     }
 
     fn fits(&self, machine: &Machine) -> bool {
         let offloaded = if self.offload { self.optimizer + self.gradients } else { 0 };
-        self.needed() <= machine.memory && offloaded <= machine.host_memory
+        let has_room = |bytes: u64, memory: Option<u64>| memory.is_none_or(|there| bytes <= there);
+        let kept = if self.gpu { self.kept } else { 0 };
+        has_room(self.needed(), machine.memory) && has_room(offloaded + kept, machine.host_memory)
     }
 
     /// The configuration with what this plan chose in the place of `auto`.
@@ -298,7 +324,7 @@ impl fmt::Display for Plan {
         write!(
             to,
             "plan: {} parameters ({} trained) · weights {} · gradients {} · optimizer {}{} · \
-             cache up to {} · activations {}{} · needs {} of {}",
+             cache up to {} · activations {}{} · needs {}{}",
             Count(self.parameters.0),
             Count(self.parameters.1),
             Bytes(self.weights),
@@ -309,185 +335,13 @@ impl fmt::Display for Plan {
             Bytes(self.activations),
             note(self.checkpointing, " (checkpointed)"),
             Bytes(self.needed()),
-            Bytes(self.memory),
+            match self.memory {
+                Some(memory) => format!(" of {}", Bytes(memory)),
+                None => "; how much memory there is, the system does not say".to_owned(),
+            },
         )
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::path::Path;
-
-    use super::*;
-    use crate::config::PolicyConfig;
-    use crate::policy::{Device, Policy};
-    use crate::seed::Seed;
-
-    /// Qwen3-1.7B in 16 bits.
-    fn base() -> Base {
-        let policy = Policy::random(&PolicyConfig::default(), &[], Seed::new(1), Device::cpu());
-        let mut shape = policy.unwrap().config().clone();
-        (shape.hidden_size, shape.num_hidden_layers, shape.head_dim) = (2048, 28, 128);
-        (shape.num_attention_heads, shape.num_key_value_heads) = (16, 8);
-        (shape.intermediate_size, shape.vocab_size) = (6144, 151_936);
-        let parameters = 1_720_574_976;
-        Base { shape, number: 2, parameters, trained: true, adapters: Vec::new() }
-    }
-
-    fn rollout() -> RolloutConfig {
-        RolloutConfig {
-            branches: 8,
-            max_completion_tokens: 512,
-            cache_gib: 8.0,
-            ..RolloutConfig::default()
-        }
-    }
-
-    /// More prompts than fit into a pass, a quarter as long as all their answers.
-    fn load(max_completion_tokens: u64) -> Load {
-        Load {
-            prompt: 2 * max_completion_tokens,
-            groups: 1 << 20,
-            asked: 32,
-            examined: 0,
-            roles: 1,
-        }
-    }
-
-    fn card(memory: u64) -> Machine {
-        Machine { gpu: true, threads: 1, memory, host_memory: 1 << 40, program: 0, world: 1 }
-    }
-
-    fn plan(base: &Base, train: &TrainConfig, memory: u64) -> Result<Plan, DoesNotFit> {
-        Plan::of(std::slice::from_ref(base), train, &rollout(), &load(512), &card(memory))
-    }
-
-    #[test]
-    fn the_fast_choice_is_taken_where_it_fits() {
-        let train = TrainConfig::default();
-        let roomy = plan(&base(), &train, 140_000_000_000).unwrap();
-        assert!(!roomy.checkpointing && !roomy.offload);
-        assert_eq!(roomy.weights, 2 * 1_720_574_976);
-        assert_eq!(roomy.optimizer, 12 * 1_720_574_976);
-        let settled = |plan: &Plan| plan.settle(Config::default()).train;
-        assert_eq!(settled(&roomy).gradient_checkpointing, Choice::Off);
-        let tight = plan(&base(), &train, 48_000_000_000).unwrap();
-        assert!(tight.checkpointing && !tight.offload, "{tight}");
-        assert!(tight.activations * 3 < roomy.activations);
-        let tighter = plan(&base(), &train, 24_000_000_000).unwrap();
-        assert!(tighter.checkpointing && tighter.offload, "{tighter}");
-        assert_eq!(settled(&tighter).offload_optimizer, Choice::On);
-    }
-
-    #[test]
-    fn several_processes_share_the_optimizers_state_out() {
-        let (base, train) = (base(), TrainConfig::default());
-        let machine = Machine { world: 4, ..card(140_000_000_000) };
-        let plan = Plan::of(&[base], &train, &rollout(), &load(512), &machine).unwrap();
-        assert_eq!(plan.optimizer, 3 * 1_720_574_976);
-        assert_eq!(plan.weights, 2 * 1_720_574_976);
-    }
-
-    #[test]
-    fn a_cache_that_is_left_to_the_machine_is_settled_to_a_power_of_two() {
-        let rollout = RolloutConfig { cache_gib: 0.0, ..rollout() };
-        let train = TrainConfig::default();
-        let cache = |memory| {
-            let plan = Plan::of(&[base()], &train, &rollout, &load(512), &card(memory)).unwrap();
-            plan.settle(Config::default()).rollout.cache_gib
-        };
-        assert_eq!(cache(140_000_000_000), 16.0);
-        assert_eq!(cache(139_000_000_000), 16.0);
-        assert_eq!(cache(60_000_000_000), 8.0);
-    }
-
-    #[test]
-    fn adapters_share_the_weights_and_need_little_more() {
-        let adapters = vec![(17_000_000, true), (17_000_000, true)];
-        let shared = Base { trained: false, adapters, ..base() };
-        let plan = plan(&shared, &TrainConfig::default(), 140_000_000_000).unwrap();
-        assert_eq!(plan.weights, 2 * (1_720_574_976 + 34_000_000));
-        assert_eq!(plan.optimizer, 12 * 34_000_000);
-        let line = plan.to_string();
-        assert!(line.starts_with("plan: 1.75 B parameters (34.0 M trained) · weights 3.5 GB"));
-        assert!(
-            line.contains("gradients 136 MB · optimizer 408 MB · cache up to 8.6 GB"),
-            "{line}"
-        );
-    }
-
-    #[test]
-    fn qwen3_8b_with_an_adapter_for_each_of_two_roles_fits_one_large_card() {
-        let adapters = vec![(43_646_976, true); 2];
-        let shared = Base { trained: false, adapters, ..large_base() };
-        // Groups of 8 answers of 2,048 tokens; 139 GiB.
-        let rollout = RolloutConfig { max_completion_tokens: 2048, ..rollout() };
-        let machine = Machine { host_memory: 1 << 37, ..card(139 << 30) };
-        let train = TrainConfig::default();
-        let plan = Plan::of(&[shared], &train, &rollout, &load(2048), &machine).unwrap();
-        assert!(!plan.offload, "{plan}");
-        assert!(plan.needed() < 139 << 30, "{plan}");
-    }
-
-    /// Qwen3-8B in 16 bits.
-    fn large_base() -> Base {
-        let mut base = base();
-        (base.shape.hidden_size, base.shape.num_hidden_layers) = (4096, 36);
-        base.shape.num_attention_heads = 32;
-        base.shape.intermediate_size = 12_288;
-        base.parameters = 8_190_735_360;
-        base
-    }
-
-    #[test]
-    fn the_plans_that_stand_in_the_configurations_for_cards_are_what_is_printed_there() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs/language-models");
-        // Qwen3's adapters of rank 16 on all maps, one for each of two roles.
-        for (file, base, adapter, memory) in [
-            ("card-24gb.toml", base(), 17_432_576, 24_000_000_000),
-            ("card-80gb.toml", large_base(), 43_646_976, 80_000_000_000),
-        ] {
-            let path = folder.join(file);
-            let Config { rollout, train, validation, .. } = Config::load(Some(&path), &[]).unwrap();
-            let base = Base { trained: false, adapters: vec![(adapter, true); 2], ..base };
-            let asked = 2 * rollout.tasks_per_step as u64;
-            let examined = validation.tasks as u64;
-            let groups = asked * rollout.max_turns as u64;
-            let load = Load { prompt: 600, groups, asked, examined, roles: 2 };
-            let plan = Plan::of(&[base], &train, &rollout, &load, &card(memory)).unwrap();
-            assert!(!plan.offload, "{plan}");
-            let text = std::fs::read_to_string(&path).unwrap();
-            let said: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("# ")).collect();
-            assert!(said.join(" ").contains(&plan.to_string()), "{file} says otherwise: {plan}");
-        }
-    }
-
-    #[test]
-    fn an_evaluation_keeps_half_of_the_prompts_of_every_role() {
-        let rollout = RolloutConfig { cache_gib: 1e3, ..rollout() };
-        let of = |roles| {
-            let load = Load { prompt: 100, examined: 64, roles, ..load(512) };
-            let card = card(1 << 40);
-            Plan::of(&[base()], &TrainConfig::default(), &rollout, &load, &card).unwrap().examined
-        };
-        assert_eq!(of(3) - of(1), base().cache(64 * 100));
-    }
-
-    #[test]
-    fn what_does_not_fit_is_refused_with_what_would() {
-        let off = TrainConfig {
-            gradient_checkpointing: Choice::Off,
-            offload_optimizer: Choice::Off,
-            ..TrainConfig::default()
-        };
-        let refused =
-            |train: &TrainConfig, memory| plan(&base(), train, memory).unwrap_err().to_string();
-        let message = refused(&off, 48_000_000_000);
-        assert!(message.contains("train.gradient_checkpointing = \"on\""), "{message}");
-        assert!(message.contains("and there are 48.0 GB"), "{message}");
-        let message = refused(&off, 24_000_000_000);
-        assert!(message.contains("together"), "{message}");
-        let message = refused(&TrainConfig::default(), 8_000_000_000);
-        assert!(message.contains("adapter"), "{message}");
-    }
-}
+mod tests;

@@ -1,5 +1,6 @@
 //! The trainer as a whole.
 
+mod careful;
 mod gradients;
 mod parts;
 mod scoring;
@@ -63,7 +64,7 @@ fn rows(samples: &[Sample]) -> Vec<CreditedSample<'_>> {
     let advantage = |sample: &Sample| sample.branch as f32 - 1.5;
     samples
         .iter()
-        .map(|sample| CreditedSample { sample, advantage: advantage(sample), weight: 1.0 })
+        .map(|sample| CreditedSample { sample, advantage: Some(advantage(sample)), weight: 1.0 })
         .collect()
 }
 
@@ -197,7 +198,7 @@ fn answers_with_positive_advantage_become_likelier() {
         .iter()
         .zip(before.iter().zip(&after))
         .map(|(row, (before, after))| {
-            row.advantage * (after.iter().sum::<f32>() - before.iter().sum::<f32>())
+            row.advantage.unwrap() * (after.iter().sum::<f32>() - before.iter().sum::<f32>())
         })
         .sum();
     assert!(gain > 1.0, "{gain}");
@@ -302,7 +303,7 @@ fn the_entropy_bonus_raises_entropy() {
         let samples = samples(&policy, 10, &sampling());
         let flat: Vec<CreditedSample> = samples
             .iter()
-            .map(|sample| CreditedSample { sample, advantage: 0.0, weight: 1.0 })
+            .map(|sample| CreditedSample { sample, advantage: None, weight: 1.0 })
             .collect();
         let mut trainer =
             Trainer::new(&policy, &TrainConfig { entropy_coefficient, ..config() }).unwrap();
@@ -417,7 +418,7 @@ fn rows_that_cannot_be_learned_from_are_refused() {
     let mut refuse = |change: &dyn Fn(&mut Sample, &mut f32, &mut Sampling)| {
         let (mut sample, mut advantage, mut sampling) = (samples[0].clone(), 1.0, sampling());
         change(&mut sample, &mut advantage, &mut sampling);
-        let rows = [CreditedSample { sample: &sample, advantage, weight: 1.0 }];
+        let rows = [CreditedSample { sample: &sample, advantage: Some(advantage), weight: 1.0 }];
         trainer.update(&mut policy, &rows, &sampling.into(), Seed::new(0)).unwrap_err().to_string()
     };
     assert!(

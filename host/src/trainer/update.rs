@@ -1,11 +1,12 @@
 //! Updates from scored answers.
 
 use super::anchor::Anchor;
-use super::bundle::{Answer, Bundle, bundle};
+use super::bundle::{Answer, Bundle, bundle, rows_of};
+use super::careful_step::CarefulStep;
 use super::gauge::{Gauge, Reading};
 use super::gradient::{Gradient, Learner};
-use super::metrics::{Tally, UpdateMetrics};
-use super::mini_batch::{mini_batches, shuffled};
+use super::metrics::UpdateMetrics;
+use super::mini_batch::{mini_batches, shuffled, shuffled_by_prompt};
 use super::objective::{Objective, Scored, Surrogate, Weighted, weigh};
 use super::{CreditedSample, Trainer, TrainerError, rescore};
 use crate::config;
@@ -28,8 +29,8 @@ pub struct Member<'a> {
 }
 
 /// Let each member learn from its own rows: `epochs` passes in mini-batches of
-/// whole groups (answers to one prompt stay together), in an order that its
-/// seed decides. `sampling` must be what the answers were drawn with.
+/// whole bundles (some or, for `preference`, all of the answers to a prompt), in
+/// an order that its seed decides. `sampling` must be what the answers were drawn with.
 ///
 /// Members that are adapters over one base take their steps together: the rows
 /// of all go through the base at once, forwards and backwards, and each
@@ -78,24 +79,17 @@ fn update(
         members.iter().map(|member| bundles(member.rows, sampling)).collect();
     let batches: Vec<Vec<Vec<&Bundle>>> =
         members.iter().zip(&bundles).map(|(member, bundles)| schedule(member, bundles)).collect();
-    let tally = |member: &Member| Tally::new(member.trainer.learning_rate());
-    let mut tallies: Vec<Tally> = members.iter().map(tally).collect();
     let gauge = Gauge::of(&members);
     let before = Standing::of(&members, &gauge, sampling)?;
     let learners: Vec<(&Policy, &[CreditedSample])> =
         members.iter().map(|member| (&*member.policy, member.rows)).collect();
     let Trainer { config, ranks, .. } = &*members[0].trainer;
-    let at_once: Vec<bool> = batches.iter().map(|batches| batches.len() < 2).collect();
-    let anchors = Anchor::of(config, &learners, &at_once, sampling, ranks)?;
+    let anchors = Anchor::of(config, &learners, &batches, sampling, ranks)?;
     // What was measured with is of other sizes than what is learned with.
     give_back_memory();
-    learn(&mut members, &batches, &anchors, &mut tallies, sampling)?;
-    tallies.iter_mut().try_for_each(|tally| tally.add_up(&members[0].trainer.ranks))?;
+    let step = CarefulStep { batches: &batches, anchors: &anchors, gauge: &gauge, sampling };
+    let (after, attempts) = step.make(&mut members, &before)?;
     members.iter_mut().for_each(|member| member.trainer.step += 1);
-    let after = match batches.iter().all(Vec::is_empty) {
-        true => before.clone(),
-        false => Standing::of(&members, &gauge, sampling)?,
-    };
     let references: Option<Vec<&Policy>> =
         members.iter().map(|member| member.trainer.reference.as_ref()).collect();
     let Trainer { config, ranks, .. } = &*members[0].trainer;
@@ -103,9 +97,9 @@ fn update(
         .map(|policies| gauge.read(&policies, sampling, config.microbatch_tokens, ranks))
         .transpose()?;
     let sampled = gauge.sampled();
-    let metrics = tallies.iter().enumerate().map(|(index, tally)| {
+    let metrics = attempts.into_iter().enumerate().map(|(index, attempt)| {
         let (here, there) = (&after.readings[index], &before.readings[index]);
-        let learned = tally.update_metrics(members[index].rows);
+        let learned = attempt.tally.update_metrics(members[index].rows);
         UpdateMetrics {
             entropy: there.entropy(),
             kl: references.as_ref().map_or(0.0, |read| read[index].distance_from(there)),
@@ -113,48 +107,26 @@ fn update(
             mean_logprob_difference: there.mean_difference(&sampled[index]),
             largest_logprob_difference: there.largest_difference(&sampled[index]),
             capped_share: anchors[index].capped_share(config).unwrap_or(learned.capped_share),
-            movement: here.distance_from(there),
+            movement: here.movement_from(there),
             moved: after.fingerprints[index] != before.fingerprints[index],
+            taken_back: attempt.taken_back,
+            overshoot: attempt.overshoot,
             ..learned
         }
     });
     Ok(metrics.collect())
 }
 
-/// Take the members' mini-batches, all their first ones together, then all
-/// their second ones.
-fn learn(
-    members: &mut [Member],
-    batches: &[Vec<Vec<&Bundle>>],
-    anchors: &[Anchor],
-    tallies: &mut [Tally],
-    sampling: &SamplingByRole,
-) -> Result<(), TrainerError> {
-    let rounds = batches.iter().map(Vec::len).max().unwrap_or_default();
-    for round in 0..rounds {
-        let present: Vec<(usize, &[&Bundle])> = (batches.iter().enumerate())
-            .filter_map(|(index, batches)| Some((index, &batches.get(round)?[..])))
-            .collect();
-        let gradients = gradients(members, &present, anchors, sampling)?;
-        for (gradient, (index, batch)) in gradients.into_iter().zip(present) {
-            let (member, tally) = (&mut members[index], &mut tallies[index]);
-            tally.add(&gradient, batch);
-            member.trainer.apply(member.policy, gradient, tally)?;
-        }
-    }
-    Ok(())
-}
-
 /// What the members' policies are at a moment of the update.
 #[derive(Clone)]
-struct Standing {
-    readings: Vec<Reading>,
+pub(super) struct Standing {
+    pub(super) readings: Vec<Reading>,
     /// Of the weights that the optimizers work on.
-    fingerprints: Vec<i64>,
+    pub(super) fingerprints: Vec<i64>,
 }
 
 impl Standing {
-    fn of(
+    pub(super) fn of(
         members: &[Member],
         gauge: &Gauge,
         sampling: &SamplingByRole,
@@ -188,8 +160,10 @@ pub(super) fn bundles<'a>(
 fn schedule<'b, 'a>(member: &Member, bundles: &'b [Bundle<'a>]) -> Vec<Vec<&'b Bundle<'a>>> {
     let config = &member.trainer.config;
     let epoch = |epoch| {
-        let order = shuffled(bundles, member.seed.at(epoch as u64));
-        let batches = mini_batches(&order, config.minibatch_samples);
+        let seed = member.seed.at(epoch as u64);
+        let pairs = config.objective == config::Objective::Preference;
+        let order = if pairs { shuffled_by_prompt(bundles, seed) } else { shuffled(bundles, seed) };
+        let batches = mini_batches(&order, config.minibatch_samples, pairs);
         batches.map(<[_]>::to_vec).collect::<Vec<_>>()
     };
     (0..config.epochs).flat_map(epoch).collect()
@@ -236,9 +210,6 @@ fn weighted<'m>(
     anchors: &[Anchor],
     sampling: &'m SamplingByRole,
 ) -> Result<Vec<Box<dyn Objective + Sync + 'm>>, TrainerError> {
-    let rows_of = |batch: &[&Bundle]| -> Vec<usize> {
-        batch.iter().flat_map(|bundle| bundle.answers()).map(|answer| answer.row).collect()
-    };
     let score = |policy_of: &dyn Fn(&'m Member) -> Option<&'m Policy>| {
         let pairs = present.iter().filter_map(|&(index, batch)| {
             let member = &members[index];
@@ -298,11 +269,11 @@ fn check(member: &Member, sampling: &SamplingByRole) -> Result<(), TrainerError>
         };
         return Err(TrainerError::Sample { index, reason });
     }
-    match member.rows.iter().position(|row| !row.advantage.is_finite()) {
-        None => Ok(()),
-        Some(index) => {
-            let reason = format!("its advantage is {}", member.rows[index].advantage);
-            Err(TrainerError::Sample { index, reason })
+    for (index, row) in member.rows.iter().enumerate() {
+        if let Some(advantage) = row.advantage.filter(|advantage| !advantage.is_finite()) {
+            let reason = format!("its advantage is {advantage}");
+            return Err(TrainerError::Sample { index, reason });
         }
     }
+    Ok(())
 }

@@ -46,8 +46,11 @@ impl Training {
     /// Begin to draw the answers of the step after this one, if they may be a step old. The
     /// policies as they are before the update answer.
     pub(super) fn draw_ahead(&mut self) -> Result<(), TrainingError> {
+        // What this step has drawn counts already; what seconds will have passed is not known.
+        let spent = self.share_spent();
         let step = self.progress.step;
-        if self.config.rollout.staleness == 0 || step >= self.config.train.steps {
+        let is_last = spent.map_or(step >= self.config.train.steps, |share| share >= 1.0);
+        if self.config.rollout.staleness == 0 || is_last {
             return Ok(());
         }
         self.publish()?;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::TrainingError;
 use crate::advantage::{Memory, compare};
 use crate::config::Config;
-use crate::curriculum::{Standings, training_tasks};
+use crate::curriculum::{Standings, rungs, training_tasks};
 use crate::family::Family;
 use crate::ranks::Ranks;
 use crate::rollout::{Policies, RoleMap, Rollout, collect_among};
@@ -33,29 +33,40 @@ impl Collection<'_> {
     /// tasks, as often as `rollout.refill` says (dynamic sampling: DAPO, arXiv 2503.14476).
     pub(super) fn collect(&self) -> Result<Rollout, TrainingError> {
         let count = self.config.rollout.tasks_per_step;
-        let (mut rollout, mut tasks) = (self.play(0, count)?, count);
+        let mut dealt = BTreeSet::new();
+        let (mut rollout, mut tasks) = (self.play(0, count, &mut dealt)?, count);
         for round in 1..=self.config.rollout.refill {
             let missing = count.saturating_sub(self.count_lessons(&rollout.samples));
             if missing == 0 {
                 break;
             }
-            rollout.append(self.play(round, missing)?, tasks);
+            rollout.append(self.play(round, missing, &mut dealt)?, tasks);
             tasks += missing;
         }
+        rollout.rungs = rungs(self.standings);
         Ok(rollout)
     }
 
-    /// Episodes of so many tasks; every round of a step has tasks of its own.
-    fn play(&self, round: usize, count: usize) -> Result<Rollout, TrainingError> {
+    /// Episodes of so many tasks; every round of a step has tasks of its own, as far as there are
+    /// enough: those that were dealt before are passed over.
+    fn play(
+        &self,
+        round: usize,
+        count: usize,
+        dealt: &mut BTreeSet<(String, u32)>,
+    ) -> Result<Rollout, TrainingError> {
         let (mut seed, mut order) = (self.seed.at(self.step as u64), self.seed.named("order"));
         if round > 0 {
             [seed, order] = [seed, order].map(|seed| seed.named("refill").at(round as u64));
         }
         let first = (self.step as u64 - 1) * self.config.rollout.tasks_per_step as u64;
-        let tasks = training_tasks(self.families, self.standings, first, count, seed, order);
+        let seeds = (seed, order);
+        let tasks = training_tasks(self.families, self.standings, first, count, seeds, dealt);
         let (settings, alpha) = (&self.config.rollout, self.config.advantage.alpha);
         let (ranks, role_map) = (self.ranks, self.role_map);
-        Ok(collect_among(ranks, role_map, self.policies, &tasks, settings, alpha)?)
+        let mut rollout = collect_among(ranks, role_map, self.policies, &tasks, settings, alpha)?;
+        rollout.leave_out_broken_groups();
+        Ok(rollout)
     }
 
     /// Tasks with answers that are worth more or less than those they are compared with.

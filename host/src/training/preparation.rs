@@ -132,9 +132,9 @@ pub fn plan(config: &Config, team: &Team) -> Result<Plan, DoesNotFit> {
     let loaded = bases.iter().map(Base::loaded).sum::<u64>();
     // What is free in the machine's memory is for all processes of the run that are on it.
     let neighbors = team.ranks.neighbors() as u64;
-    let host_memory = Device::cpu().free_memory().unwrap_or(u64::MAX) / neighbors;
+    let host_memory = Device::cpu().free_memory().map(|free| free / neighbors);
     let free = match device.is_gpu() {
-        true => device.free_memory().unwrap_or(u64::MAX),
+        true => device.free_memory(),
         false => host_memory,
     };
     let resident = if device.is_gpu() { None } else { resident_memory() };
@@ -142,7 +142,7 @@ pub fn plan(config: &Config, team: &Team) -> Result<Plan, DoesNotFit> {
     let machine = Machine {
         gpu: device.is_gpu(),
         threads: policies.iter().map(|(policy, _)| policy.threads()).max().unwrap_or(1),
-        memory: free.saturating_add(loaded + program),
+        memory: free.map(|free| free.saturating_add(loaded + program)),
         host_memory,
         program,
         world: team.ranks.world() as u64,

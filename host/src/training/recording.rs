@@ -14,7 +14,7 @@ use crate::metrics::{
 use crate::rollout::Rollout;
 use crate::run::unix_seconds;
 use crate::table::rows_of;
-use crate::trajectory::{Ending, Episode, Sample};
+use crate::trajectory::{Ending, Sample};
 
 impl Training {
     /// The line of a step, as far as the rollout says it.
@@ -30,7 +30,7 @@ impl Training {
             episodes: rollout.episodes.len(),
             endings,
             void,
-            families: self.measure_families(&rollout.episodes),
+            families: self.measure_families(rollout),
             roles: measure_roles(&rollout.samples, self.config.advantage.alpha),
             groups: GroupMetrics::default(),
             updates: BTreeMap::new(),
@@ -70,12 +70,12 @@ impl Training {
     }
 
     /// What became of each family's tasks, and which rung they were on.
-    fn measure_families(&self, episodes: &[Episode]) -> BTreeMap<String, FamilyMetrics> {
-        let mut families = measure_families(episodes);
+    fn measure_families(&self, rollout: &Rollout) -> BTreeMap<String, FamilyMetrics> {
+        let mut families = measure_families(&rollout.episodes);
         for family in self.team.families.iter().filter(|family| family.rungs.len() > 1) {
             if let Some(metrics) = families.get_mut(&family.scenario.family) {
-                let standing = self.progress.standings.get(&family.scenario.family);
-                metrics.rung = Some(standing.map_or(0, |standing| standing.rung));
+                let rung = rollout.rungs.get(&family.scenario.family);
+                metrics.rung = Some(rung.copied().unwrap_or_default());
             }
         }
         families

@@ -39,6 +39,15 @@ pub trait EnvironmentUnderTest {
     fn describe(&self) -> Result<Description, Problem>;
     /// Check settings and say what follows from them.
     fn configure(&self, settings: &[Configured]) -> Result<Configuration, Problem>;
+    /// What one and the same instance says of itself and of settings, and what it says then.
+    fn questioned_twice(
+        &self,
+        settings: &[Configured],
+    ) -> Result<[(Description, Configuration); 2], Problem> {
+        let question =
+            || -> Result<_, Problem> { Ok((self.describe()?, self.configure(settings)?)) };
+        Ok([question()?, question()?])
+    }
     /// Begin a task.
     fn start(&self, task: &Task) -> Result<Box<dyn EpisodeUnderTest + '_>, Problem>;
     /// Go on from a saved state, in a fresh instance if there are instances.
@@ -135,7 +144,7 @@ pub(super) fn check(
         }
     };
     let subject = format!("environment `{}` {}", description.name, description.version);
-    let described = finding("description", check_description(environment, &description));
+    let described = finding("description", check_description(environment, &description, scope));
     let mut report = Report::of(&subject, vec![described]);
     watch(0, CHECKS.len(), "walks");
     match Examination::prepare(environment, description, scope) {
@@ -201,7 +210,11 @@ pub(super) fn replay(
     Ok(found)
 }
 
-fn check_description(environment: &dyn EnvironmentUnderTest, description: &Description) -> Checked {
+fn check_description(
+    environment: &dyn EnvironmentUnderTest,
+    description: &Description,
+    scope: &Scope,
+) -> Checked {
     description.check()?;
     let Description { settings, actions, workflows, .. } = description;
     require(!workflows.is_empty(), || "no workflow is recommended".to_owned())?;
@@ -209,5 +222,16 @@ fn check_description(environment: &dyn EnvironmentUnderTest, description: &Descr
         "it describes itself differently the second time".to_owned()
     })?;
     texts::check_description(description)?;
+    // Settings that it refuses are the next check's.
+    let settings = scope.configured(settings);
+    if let Ok([first, then]) = environment.questioned_twice(&settings) {
+        require(first.0 == *description && then.0 == *description, || {
+            "it describes itself differently when the same instance is asked again".to_owned()
+        })?;
+        require(first.1 == then.1, || {
+            "it says other things of the same settings when the same instance is asked again"
+                .to_owned()
+        })?;
+    }
     Ok(format!("{} settings, {} kinds of action", settings.len(), actions.len()))
 }

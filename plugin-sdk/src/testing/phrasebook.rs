@@ -1,8 +1,9 @@
 //! What could be said in an environment's language, as far as its expert and
 //! its vocabulary show.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
+use super::garbage::words;
 use super::team::Team;
 use super::walk::{Deed, Moment, Walk};
 use crate::Random;
@@ -37,6 +38,12 @@ impl Phrasebook {
             phrases: phrases.into_iter().collect(),
             words: vocabulary.to_vec(),
         }
+    }
+
+    /// Words that mean something: the vocabulary's, and those that the expert says.
+    pub fn known(&self) -> HashSet<String> {
+        let said = self.phrases.iter().chain(&self.words).chain(&self.usual);
+        said.flat_map(|text| words(text)).collect()
     }
 
     /// What somebody may do: words of the language in any order, sometimes

@@ -1,11 +1,11 @@
 //! A session whose roles and environment say what a test has them say.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use crate::preset::LANGUAGE_MODEL;
 use crate::settings::{self, defaults};
 use crate::tool::RUN;
-use crate::types::{ActionKind, Move, Part, Seat, Status, Value};
+use crate::types::{Action, ActionKind, Move, Part, Seat, Status, Value};
 use crate::workflow::{
     Author, Briefing, Consequence, Directive, Event, Message, Reply, Request, ResultOfMove,
     Returned, Tool, View, Workflow,
@@ -26,7 +26,9 @@ pub struct Rehearsal<W> {
     session: W,
     directive: Directive,
     due: VecDeque<Request>,
+    asked: u32,
     answers: u32,
+    open: BTreeSet<u32>,
     moments: u32,
 }
 
@@ -77,9 +79,15 @@ impl<W: Workflow> Rehearsal<W> {
         };
         W::configure(&briefing.settings, &briefing.actions).expect("settings that suit");
         let session = W::start(&briefing).expect("a session");
-        let due = VecDeque::new();
-        let mut begun =
-            Rehearsal { session, directive: Directive::Wait, due, answers: 0, moments: 0 };
+        let mut begun = Rehearsal {
+            session,
+            directive: Directive::Wait,
+            due: VecDeque::new(),
+            asked: 0,
+            answers: 0,
+            open: BTreeSet::new(),
+            moments: 0,
+        };
         let views = begun.views();
         begun.advance(Event::Begun(views));
         begun
@@ -134,6 +142,17 @@ impl<W: Workflow> Rehearsal<W> {
         moves.clone()
     }
 
+    /// The answers, by their numbers, whose worth is open: those that were asked for
+    /// as open, due or given, and of which the last has not been said.
+    pub fn open(&self) -> Vec<u32> {
+        self.open.iter().copied().collect()
+    }
+
+    /// How the seat, which is asked, would phrase what an expert does.
+    pub fn demonstrates(&self, seat: impl Into<Seat>, kind: &str, text: &str) -> Option<String> {
+        self.session.demonstrate(&seat.into(), &Action::new(kind, text))
+    }
+
     /// What the seat, which is asked, is told now.
     pub fn told(&self, seat: impl Into<Seat>) -> String {
         self.prompt(seat).last().expect("a message").text()
@@ -167,7 +186,17 @@ impl<W: Workflow> Rehearsal<W> {
         let step = self.session.advance(event).expect("a step");
         let saved = self.session.save().expect("a state that can be saved");
         self.session = W::resume(&saved).expect("a session that is resumed");
+        for credit in &step.credits {
+            assert!(self.open.contains(&credit.answer), "answer {} is not open", credit.answer);
+            if credit.is_last {
+                self.open.remove(&credit.answer);
+            }
+        }
         if let Directive::Ask(requests) = &step.directive {
+            for request in requests {
+                self.open.extend(request.is_open.then_some(self.asked));
+                self.asked += 1;
+            }
             self.due.extend(requests.iter().cloned());
         }
         self.directive = step.directive;

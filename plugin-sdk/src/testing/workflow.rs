@@ -6,6 +6,7 @@ mod reach;
 mod reading;
 mod stage;
 mod texts;
+mod worth;
 
 use super::Scope;
 use super::environment::words_of;
@@ -29,6 +30,17 @@ pub trait WorkflowUnderTest {
         settings: &[Configured],
         environment: &[ActionKind],
     ) -> Result<Configuration, Problem>;
+    /// What one and the same instance says of itself and of settings, and what it says then.
+    fn questioned_twice(
+        &self,
+        settings: &[Configured],
+        environment: &[ActionKind],
+    ) -> Result<[(Description, Configuration); 2], Problem> {
+        let question = || -> Result<_, Problem> {
+            Ok((self.describe()?, self.configure(settings, environment)?))
+        };
+        Ok([question()?, question()?])
+    }
     /// Take the seats.
     fn start(&self, briefing: &Briefing) -> Result<Box<dyn SessionUnderTest + '_>, Problem>;
     /// Go on from a saved state, in a fresh instance if there are instances.
@@ -88,7 +100,7 @@ struct Exchange {
 type Check = for<'e> fn(&Examination<'e>, &[Vec<Exchange>]) -> Checked;
 
 /// Every check of rehearsals, in the order in which they are reported.
-const CHECKS: [(&str, Check); 9] = [
+const CHECKS: [(&str, Check); 10] = [
     ("determinism", |it, rehearsals| it.check_determinism(rehearsals)),
     ("resume", |it, rehearsals| it.check_resume(rehearsals)),
     ("vocabulary", |it, rehearsals| it.check_vocabulary(rehearsals)),
@@ -97,6 +109,7 @@ const CHECKS: [(&str, Check); 9] = [
     ("turns", reach::check_turns),
     ("answers", reading::check),
     ("order", order::check),
+    ("worth", worth::check),
     ("settings", corners::check),
 ];
 
@@ -123,6 +136,12 @@ impl<'a> Examination<'a> {
         let kind = |name| ActionKind { name, summary: SUMMARY.to_owned() };
         let kinds: Vec<ActionKind> = kinds.into_iter().map(kind).collect();
         let configuration = workflow.configure(&settings, &kinds)?;
+        let [first, then] = workflow.questioned_twice(&settings, &kinds)?;
+        require(first.0 == *description && first == then, || {
+            "it says something else of itself or of the same settings when the same instance is \
+             asked again"
+                .to_owned()
+        })?;
         let declared = description.settings.clone();
         Ok(Examination { workflow, scope, declared, settings, kinds, configuration })
     }

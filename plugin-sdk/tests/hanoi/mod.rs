@@ -38,6 +38,19 @@ pub const SAVES_NOTHING: u8 = 21;
 pub const SHUFFLES_THE_SAME_TASKS: u8 = 22;
 pub const HINTS_IN_BETWEEN: u8 = 23;
 pub const COUNTS_HINTS: u8 = 24;
+pub const PAYS_EVERY_THIRD_MOVE: u8 = 25;
+pub const PAYS_EVERY_FIFTH_MOVE: u8 = 26;
+pub const PAYS_EVERY_THIRD_PIECE_OF_GARBAGE: u8 = 27;
+pub const PANICS_AT_FORTY_CHARACTERS: u8 = 28;
+pub const PANICS_AT_OTHER_SCRIPTS: u8 = 29;
+pub const PANICS_AT_LARGE_NUMBERS: u8 = 30;
+pub const PANICS_AT_FENCES: u8 = 31;
+pub const PANICS_AT_EMPTY_LINES: u8 = 32;
+pub const PANICS_AT_CONTROL_CHARACTERS: u8 = 33;
+pub const PANICS_WHEN_LOOKED_AT_AFTER_PROSE: u8 = 34;
+pub const PANICS_AT_DEEP_NESTING: u8 = 35;
+pub const DESCRIBES_ITSELF_ANEW: u8 = 36;
+pub const CONFIGURES_ITSELF_ANEW: u8 = 37;
 
 const PEGS: [char; 3] = ['A', 'B', 'C'];
 /// What a legal move costs.
@@ -59,6 +72,28 @@ pub struct Hanoi<const FAULT: u8> {
     streak: u32,
     #[serde(skip)]
     looks: Cell<u32>,
+    longest: usize,
+}
+
+thread_local! {
+    /// How often this instance was asked what it is.
+    static ASKED: Cell<u32> = const { Cell::new(0) };
+}
+
+/// What stands where it was not expected, as the fault has it.
+fn panics(fault: u8, text: &str) -> bool {
+    match fault {
+        PANICS_AT_FORTY_CHARACTERS => text.chars().count() >= 40,
+        PANICS_AT_OTHER_SCRIPTS => {
+            text.chars().any(|letter| !letter.is_ascii() && letter.is_alphabetic())
+        }
+        PANICS_AT_LARGE_NUMBERS => text.parse::<f64>().is_ok_and(|number| number.abs() > 1e30),
+        PANICS_AT_FENCES => text.contains("```"),
+        PANICS_AT_EMPTY_LINES => text.contains('\n') && text.trim().is_empty(),
+        PANICS_AT_CONTROL_CHARACTERS => text.contains('\u{1b}'),
+        PANICS_AT_DEEP_NESTING => text.matches('[').count() > 1000,
+        _ => false,
+    }
 }
 
 fn draw(random: &mut Random, disks: usize) -> (Tower, Tower) {
@@ -68,7 +103,11 @@ fn draw(random: &mut Random, disks: usize) -> (Tower, Tower) {
 
 impl<const FAULT: u8> Environment for Hanoi<FAULT> {
     fn describe() -> Description {
-        let description = Description::new("hanoi", "1.0.0", "Move a tower.")
+        let asked = ASKED.get();
+        ASKED.set(asked + 1);
+        let anew = FAULT == DESCRIBES_ITSELF_ANEW && asked > 0;
+        let summary = if anew { "Move another tower." } else { "Move a tower." };
+        let description = Description::new("hanoi", "1.0.0", summary)
             .setting(Setting::integer("disks", "Disks of the tower.", 2..=6, 3))
             .action("move", "two pegs, such as `A C`");
         if FAULT == PAYS_THE_TALKER {
@@ -78,7 +117,10 @@ impl<const FAULT: u8> Environment for Hanoi<FAULT> {
     }
 
     fn configure(_: &[Configured]) -> Result<Configuration, Problem> {
-        Ok(Configuration::default().max_turns(40))
+        let asked = ASKED.get();
+        ASKED.set(asked + 1);
+        let more = if FAULT == CONFIGURES_ITSELF_ANEW { asked } else { 0 };
+        Ok(Configuration::default().max_turns(40 + more))
     }
 
     fn start(task: &Task) -> Result<Self, Problem> {
@@ -120,6 +162,7 @@ impl<const FAULT: u8> Environment for Hanoi<FAULT> {
             talked: false,
             streak: 0,
             looks: Cell::default(),
+            longest: 0,
         })
     }
 
@@ -135,6 +178,7 @@ impl<const FAULT: u8> Environment for Hanoi<FAULT> {
 
     fn observe(&self, _seat: &Seat) -> String {
         self.looks.set(self.looks.get() + 1);
+        assert!(self.longest < 1000, "there is no room for that");
         let shown = |tower: &Tower| -> String {
             let on = |peg: usize| -> String {
                 (0..tower.len())
@@ -172,6 +216,10 @@ impl<const FAULT: u8> Environment for Hanoi<FAULT> {
     }
 
     fn act(&mut self, _seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
+        assert!(!panics(FAULT, &action.text), "who would say that");
+        if FAULT == PANICS_WHEN_LOOKED_AT_AFTER_PROSE {
+            self.longest = self.longest.max(action.text.len());
+        }
         if [PAYS_AND_COUNTS_ACTIONS, PAYS_AND_SHOWS_A_CLOCK, COUNTS_HINTS].contains(&FAULT) {
             self.actions += 1;
         }
@@ -182,6 +230,11 @@ impl<const FAULT: u8> Environment for Hanoi<FAULT> {
         }
         let Some(tower) = moved(&self.tower, &action.text) else {
             self.streak += u32::from(FAULT == FORGETS_A_STREAK);
+            if FAULT == PAYS_EVERY_THIRD_PIECE_OF_GARBAGE {
+                self.actions += 1;
+                let worth = if self.actions.is_multiple_of(3) { 0.1 } else { 0.0 };
+                return Ok(Outcome::rejected("That is no legal move.").local("patience", worth));
+            }
             let outcome = if FAULT == PAYS_FOR_GARBAGE {
                 Outcome::accepted().team("effort", 0.2)
             } else {
@@ -191,7 +244,13 @@ impl<const FAULT: u8> Environment for Hanoi<FAULT> {
         };
         self.tower = tower;
         self.streak = 0;
-        self.moves += u32::from([PAYS_AND_COUNTS_MOVES].contains(&FAULT));
+        let counted = [PAYS_AND_COUNTS_MOVES, PAYS_EVERY_THIRD_MOVE, PAYS_EVERY_FIFTH_MOVE];
+        self.moves += u32::from(counted.contains(&FAULT));
+        let rare = match FAULT {
+            PAYS_EVERY_THIRD_MOVE => self.moves.is_multiple_of(3),
+            PAYS_EVERY_FIFTH_MOVE => self.moves.is_multiple_of(5),
+            _ => false,
+        };
         let paid = [
             PAYS_FOR_MOVES,
             PAYS_AND_COUNTS_MOVES,
@@ -200,6 +259,9 @@ impl<const FAULT: u8> Environment for Hanoi<FAULT> {
         ];
         let mut outcome =
             Outcome::accepted().team("move", if paid.contains(&FAULT) { 0.02 } else { MOVE });
+        if rare {
+            outcome = outcome.team("patience", 0.2);
+        }
         if FAULT == PAYS_THE_TALKER && std::mem::take(&mut self.talked) {
             outcome = outcome.local("plan-used", -0.3);
         }

@@ -5,7 +5,7 @@ use plugin_sdk::workflow::{
     Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Problem, Request,
     Seat, Step, Workflow, seen_by,
 };
-use plugin_sdk::{Setting, Settings, state};
+use plugin_sdk::{Open, Setting, Settings, state};
 use serde::{Deserialize, Serialize};
 
 pub const SOUND: u8 = 0;
@@ -20,6 +20,10 @@ pub const CLEARS_THE_SCREEN: u8 = 8;
 pub const PANICS_WITH_SEVEN: u8 = 9;
 pub const TAKES_THE_FIRST_WORD: u8 = 10;
 pub const TAKES_THE_FIRST_VOTE: u8 = 11;
+pub const ASKS_CLOSED: u8 = 12;
+pub const CLOSES_BEFORE_ANYBODY_ACTS: u8 = 13;
+pub const KEEPS_THE_VOTES_TO_ITSELF: u8 = 14;
+pub const ACTS_ON_NOTHING: u8 = 15;
 
 const MARK: &str = "VOTE:";
 
@@ -29,6 +33,8 @@ pub struct Panel<const FAULT: u8> {
     kind: String,
     seen: String,
     votes: Vec<String>,
+    /// Answers of voters since the last action.
+    voted: Open,
     is_over: bool,
 }
 
@@ -57,7 +63,8 @@ impl<const FAULT: u8> Workflow for Panel<FAULT> {
         let voters = briefing.settings.integer("voters")?;
         assert!(FAULT != PANICS_WITH_SEVEN || voters < 7, "too many voters");
         let kind = briefing.actions.first().map(|kind| kind.name.clone()).unwrap_or_default();
-        Ok(Panel { voters, kind, seen: String::new(), votes: Vec::new(), is_over: false })
+        let (seen, votes, voted) = (String::new(), Vec::new(), Open::default());
+        Ok(Panel { voters, kind, seen, votes, voted, is_over: false })
     }
 
     fn advance(&mut self, event: Event) -> Result<Step, Problem> {
@@ -67,11 +74,16 @@ impl<const FAULT: u8> Workflow for Panel<FAULT> {
                 if FAULT == ASKS_UNTIL_IT_HEARS_YES && !reply.text.contains("yes") {
                     return Ok(self.again(&reply.seat));
                 }
+                if FAULT != ASKS_CLOSED {
+                    self.voted.take(&reply);
+                }
                 self.votes.push(self.read(reply.answer()));
                 if self.votes.len() < self.voters as usize {
                     return Ok(Step::wait());
                 }
-                Ok(self.decide())
+                let step = self.decide();
+                let closes = FAULT == CLOSES_BEFORE_ANYBODY_ACTS;
+                Ok(if closes { self.voted.settle(step) } else { step })
             }
             Event::Replied(reply) => Ok(self.act(reply.answer())),
             Event::Acted(seen) if !seen.is_ongoing() && FAULT != GOES_ON_AFTER_THE_END => {
@@ -79,7 +91,8 @@ impl<const FAULT: u8> Workflow for Panel<FAULT> {
             }
             Event::Acted(seen) => {
                 self.is_over = !seen.is_ongoing();
-                Ok(self.ask(seen.seen_by(&Seat::new("voter"))))
+                let step = self.ask(seen.seen_by(&Seat::new("voter")));
+                Ok(self.voted.settle(step))
             }
             Event::Returned(_) => Err(Problem::unexpected(&event)),
         }
@@ -102,18 +115,33 @@ impl<const FAULT: u8> Panel<FAULT> {
     fn ask(&mut self, seen: String) -> Step {
         self.seen = seen;
         self.votes.clear();
-        Step::ask_all((0..self.voters).map(|seat| self.request("voter", seat)).collect())
+        Step::ask_all((0..self.voters).map(|seat| self.voter(seat)).collect())
+    }
+
+    fn voter(&self, seat: u32) -> Request {
+        let request = self.request("voter", seat).user(format!("{} say", self.seen));
+        if FAULT == ASKS_CLOSED { request } else { request.open() }
+    }
+
+    /// Who is told what most of them say.
+    fn speaker(&self) -> Request {
+        let votes = |one: &String| self.votes.iter().filter(|other| *other == one).count();
+        let most = self.votes.iter().max_by_key(|one| (votes(one), one.len()));
+        let told = match (FAULT, most) {
+            (KEEPS_THE_VOTES_TO_ITSELF, _) | (_, None) => String::new(),
+            (_, Some(most)) => format!(" {most}"),
+        };
+        self.request("speaker", 0).user(format!("{} say{told}", self.seen))
     }
 
     fn request(&self, role: &str, seat: u32) -> Request {
         let bell = if FAULT == CLEARS_THE_SCREEN { "\u{1b}[2J" } else { "" };
         Request::new(Seat::numbered(role, seat))
             .system(format!("Say what to do, such as\n{MARK} north\nand nothing after it.{bell}"))
-            .user(format!("{} say", self.seen))
     }
 
     fn again(&self, seat: &Seat) -> Step {
-        Step::ask(self.request(&seat.role, seat.instance))
+        Step::ask(self.voter(seat.instance))
     }
 
     /// What stands behind the last mark, at the end of the answer.
@@ -147,10 +175,13 @@ impl<const FAULT: u8> Panel<FAULT> {
             };
             return Step::act(Seat::new("voter"), &self.kind, vote.map_or("", String::as_str));
         }
-        Step::ask(self.request("speaker", 0))
+        Step::ask(self.speaker())
     }
 
     fn act(&self, text: &str) -> Step {
+        if FAULT == ACTS_ON_NOTHING {
+            return Step::act(Seat::new("speaker"), &self.kind, "nothing");
+        }
         if FAULT == ACTS_FOR_EVERY_MARK {
             let parts = text.split(MARK).skip(1);
             let moves = parts.map(|part| {

@@ -9,7 +9,7 @@ use plugin_sdk::workflow::{
     Action, ActionKind, Briefing, Configuration, Configured, Description, Directive, Event,
     Problem, Reply, Seat, Step, View, Workflow, seen_by,
 };
-use plugin_sdk::{Kinds, Setting, Settings, state};
+use plugin_sdk::{Kinds, Open, Setting, Settings, state};
 use serde::{Deserialize, Serialize};
 
 const REASONER: RolePrompt = RolePrompt {
@@ -84,6 +84,8 @@ pub struct Aggregate {
     /// What was proposed, by the seats in their order.
     proposals: Vec<String>,
     programs: Vec<String>,
+    /// Proposals that the aggregator has made nothing of, where none are scored.
+    proposed: Open,
 }
 
 impl Workflow for Aggregate {
@@ -130,6 +132,7 @@ impl Workflow for Aggregate {
             told: Vec::new(),
             proposals: Vec::new(),
             programs: Vec::new(),
+            proposed: Open::default(),
         })
     }
 
@@ -157,7 +160,8 @@ impl Workflow for Aggregate {
             }
             Event::Acted(seen) if !seen.is_ongoing() => Ok(Step::finish()),
             Event::Acted(seen) if seen.mover().is_some_and(|it| it.role == AGGREGATOR.role) => {
-                Ok(self.ask_all(&seen.views))
+                let step = self.ask_all(&seen.views);
+                Ok(self.proposed.settle(step))
             }
             Event::Acted(_) => Ok(self.ask_aggregator()),
         }
@@ -191,11 +195,15 @@ impl Aggregate {
         let programmed = (0..tools).zip(&self.told).map(|(instance, observation)| {
             self.tool.request(instance, &[("observation", observation)])
         });
-        Step::ask_all(reasoned.chain(programmed).collect())
+        let requests = reasoned.chain(programmed);
+        Step::ask_all(requests.map(|request| self.kinds.to_propose(request)).collect())
     }
 
     /// An answer of one who proposes.
     fn take(&mut self, reply: &Reply) -> Step {
+        if !self.kinds.scores_proposals() {
+            self.proposed.take(reply);
+        }
         if reply.seat.role == REASONER.role {
             self.proposals.push(reply.answer().to_owned());
         } else {

@@ -23,3 +23,15 @@ fn who_proposes_is_told_of_its_own_proposal() {
     team.becomes(&[(true, ""), (true, ""), (true, "")]);
     assert!(team.told("aggregator").contains("There is a tree."));
 }
+
+#[test]
+fn a_proposal_that_nobody_scores_is_worth_what_the_aggregator_makes_of_it() {
+    let second = Seat::numbered("reasoner", 1);
+    let mut team = Rehearsal::<Aggregate>::begin(&["moves"], &[]);
+    assert_eq!(team.says("reasoner", "D").says(second.clone(), "U").open(), [0, 1]);
+    team.says("aggregator", "U").becomes(&[(true, "")]);
+    assert_eq!(team.open(), [3, 4], "a new question begins");
+    let mut team = Rehearsal::<Aggregate>::begin(&["moves", "plan"], &[]);
+    team.says("reasoner", "D").says(second, "U").becomes(&[(true, ""), (true, "")]);
+    assert_eq!(team.open().len(), 0);
+}

@@ -48,6 +48,9 @@ impl Challenge {
 pub struct Counts {
     /// Those that are shown, where the problem does not say itself.
     pub shown: usize,
-    /// Those that are hidden, at most.
-    pub hidden: usize,
+    /// Those that are hidden, at most: of a record all, if it is not said. Of what is
+    /// examined by a part of the tests nobody knows whether it is solved.
+    pub hidden: Option<usize>,
+    /// Those of a generated problem, which has as many as one likes.
+    pub generated: usize,
 }

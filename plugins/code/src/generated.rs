@@ -37,7 +37,7 @@ pub fn recipe(
         if Split::owning(recipe.statement.as_bytes()) != task.split {
             continue;
         }
-        if let Some(tests) = tests(&recipe, counts.shown + counts.hidden, &mut random) {
+        if let Some(tests) = tests(&recipe, counts.shown + counts.generated, &mut random) {
             let challenge = challenge(&recipe, task, tests, counts.shown);
             return Ok((recipe, challenge));
         }

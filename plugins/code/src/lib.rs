@@ -16,7 +16,7 @@ pub mod view;
 
 use plugin_sdk::environment::{
     Action, Award, Configuration, Configured, Description, Environment, Move, Outcome, Problem,
-    Recipient, Seat, Status, Task,
+    Recipient, Seat, Split, Status, Task,
 };
 use plugin_sdk::rendering::Rendering;
 use plugin_sdk::{Rendered, Setting, Settings, state};
@@ -67,7 +67,19 @@ impl Environment for Code {
                 0..=8,
                 2,
             ))
-            .setting(Setting::integer("hidden_tests", "Tests that decide, at most.", 1..=64, 8))
+            .setting(Setting::integer(
+                "hidden_tests",
+                "Tests that decide a training task, at most, and a generated one.",
+                1..=64,
+                8,
+            ))
+            .setting(Setting::integer(
+                "held_out_tests",
+                "Tests that decide a validation or test task, at most; 0 for all that its record \
+                 has, and for as many as `hidden_tests` where it is generated.",
+                0..=10_000,
+                0,
+            ))
             .setting(Setting::integer("wanted_tests", "Tests a tester should write.", 1..=8, 3))
             .setting(Setting::choice(
                 "end",
@@ -124,10 +136,7 @@ impl Environment for Code {
 
     fn start(task: &Task) -> Result<Self, Problem> {
         let settings = &task.settings;
-        let counts = Counts {
-            shown: settings.integer("examples")?,
-            hidden: settings.integer("hidden_tests")?,
-        };
+        let counts = counts(task)?;
         let is_spoken = is_spoken(settings)?;
         let challenge = match &task.entry {
             Some(_) if is_spoken => return Err(spoken::not_spoken("records are")),
@@ -230,6 +239,20 @@ impl Code {
     }
 }
 
+/// How many tests a task has: held-out ones are decided by all, unless somebody says
+/// otherwise.
+fn counts(task: &Task) -> Result<Counts, Problem> {
+    let settings = &task.settings;
+    let (hidden, held_out): (usize, usize) =
+        (settings.integer("hidden_tests")?, settings.integer("held_out_tests")?);
+    let (hidden, generated) = match (task.split, held_out) {
+        (Split::Train, _) => (Some(hidden), hidden),
+        (_, 0) => (None, hidden),
+        (_, held_out) => (Some(held_out), held_out),
+    };
+    Ok(Counts { shown: settings.integer("examples")?, hidden, generated })
+}
+
 fn is_spoken(settings: &[Configured]) -> Result<bool, Problem> {
     Ok(settings.text("observation")? == "words")
 }
@@ -245,3 +268,48 @@ fn kind(settings: &[Configured]) -> Result<Option<Kind>, Problem> {
 }
 
 plugin_sdk::export!(environment: Code, rendering: Code);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A record with so many tests, of which one is shown.
+    fn record(tests: usize) -> String {
+        let test = |n: usize| format!(r#"{{"input": "{n}", "output": "{n}"}}"#);
+        let tests: Vec<String> = (0..tests).map(test).collect();
+        format!(r#"{{"id": 1, "text": "S", "public": 1, "tests": [{}]}}"#, tests.join(","))
+    }
+
+    /// The hidden tests of a record in a split.
+    fn hidden(split: Split, tests: usize, settings: &[(&str, i32)]) -> usize {
+        let mut task = Task { entry: Some(record(tests)), ..Task::of::<Code>(split, 0) };
+        for &(name, value) in settings {
+            task.settings = plugin_sdk::settings::with(task.settings, name, value);
+        }
+        let code = Code::start(&task).expect("a problem");
+        code.game.challenge.hidden().len()
+    }
+
+    #[test]
+    fn what_is_held_out_is_decided_by_all_tests_whatever_training_takes() {
+        for split in [Split::Validation, Split::Test] {
+            // More than `hidden_tests` may ever be, too.
+            for tests in [9, 65, 201] {
+                assert_eq!(hidden(split, tests, &[("hidden_tests", 4)]), tests - 1, "{split}");
+            }
+            assert_eq!(hidden(split, 201, &[("held_out_tests", 20)]), 20, "{split}");
+        }
+        assert_eq!(hidden(Split::Train, 201, &[("hidden_tests", 4)]), 4);
+        assert_eq!(hidden(Split::Train, 201, &[("held_out_tests", 20)]), 8);
+    }
+
+    #[test]
+    fn a_generated_problem_that_is_held_out_has_as_many_tests_as_is_said() {
+        let hidden = |held_out: i32| {
+            let mut task = Task::of::<Code>(Split::Test, 0);
+            task.settings = plugin_sdk::settings::with(task.settings, "held_out_tests", held_out);
+            Code::start(&task).expect("a problem").game.challenge.hidden().len()
+        };
+        assert_eq!([0, 12].map(hidden), [8, 12]);
+    }
+}

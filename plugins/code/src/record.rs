@@ -11,7 +11,7 @@ use crate::challenge::{Challenge, Counts};
 const STATEMENT: [&str; 7] =
     ["statement", "question", "description", "question_content", "text", "prompt", "problem"];
 const STARTER: [&str; 2] = ["starter_code", "starter"];
-/// Bytes of a test; larger ones are left out.
+/// Bytes of a test; larger ones are not shown, and left out where only some tests decide.
 const TEST_BYTES: usize = 64 << 10;
 /// Bytes of a statement, and of a program that is right.
 const TEXT_BYTES: usize = 64 << 10;
@@ -50,13 +50,16 @@ fn keep(tests: &mut Vec<Test>, marked: Option<usize>, counts: Counts) -> usize {
         all => counts.shown.min(all - 1),
     };
     let shown = marked.unwrap_or(usual).min(tests.len());
-    let hidden = tests.split_off(shown);
-    tests.retain(|test| is_code(test) || size(test) <= TEST_BYTES);
+    let mut hidden = tests.split_off(shown);
+    let is_small = |test: &Test| is_code(test) || size(test) <= TEST_BYTES;
+    tests.retain(is_small);
     tests.truncate(counts.shown.max(1));
     let shown = tests.len();
-    let step = hidden.len().div_ceil(counts.hidden.max(1)).max(1);
-    let small = hidden.into_iter().filter(|test| is_code(test) || size(test) <= TEST_BYTES);
-    tests.extend(small.step_by(step).take(counts.hidden));
+    if let Some(most) = counts.hidden {
+        let step = hidden.len().div_ceil(most.max(1)).max(1);
+        hidden = hidden.into_iter().filter(is_small).step_by(step).take(most).collect();
+    }
+    tests.append(&mut hidden);
     shown
 }
 
@@ -134,7 +137,7 @@ fn string(value: &Value) -> Option<String> {
 mod tests {
     use super::*;
 
-    const COUNTS: Counts = Counts { shown: 2, hidden: 4 };
+    const COUNTS: Counts = Counts { shown: 2, hidden: Some(4), generated: 4 };
 
     fn summary(entry: &str) -> (String, usize, usize, Option<String>) {
         let challenge = read(entry, COUNTS).expect("a problem");
@@ -208,6 +211,10 @@ mod tests {
             (challenge.shown, inputs.collect::<Vec<_>>().join(" ")),
             (1, "0 2 12 22 32".to_owned())
         );
+        // Where all decide, all are there, the long one, too.
+        let all = read(&entry, Counts { hidden: None, ..COUNTS }).expect("a problem");
+        assert_eq!((all.shown, all.problem.tests.len()), (1, 41));
+        assert!(all.problem.tests.iter().all(|test| size(test) < TEST_BYTES));
     }
 
     #[test]

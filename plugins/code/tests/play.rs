@@ -179,7 +179,7 @@ fn tasks_are_the_same_for_ever() {
     for kind in [Kind::Lists, Kind::Words, Kind::Numbers] {
         for split in Split::ALL {
             let task = Task::of::<Code>(split, 1);
-            let counts = Counts { shown: 2, hidden: 8 };
+            let counts = Counts { shown: 2, hidden: Some(8), generated: 8 };
             let drawn = generated::draw(&task, Some(kind), 2, counts).expect("a problem");
             let text = drawn.statement + &suite::written(&drawn.problem.tests);
             // FNV-1a.

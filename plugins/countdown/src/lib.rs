@@ -59,13 +59,13 @@ impl Environment for Countdown {
             "Make a target out of numbers, by arithmetic.",
         )
         .reusable()
-        .setting(Setting::integer("numbers", "Numbers of a generated puzzle.", 2..=6, 4))
-        .setting(Setting::integer("max_number", "The largest of them.", 4..=1000, 50))
+        .setting(Setting::integer("numbers", "Numbers of a generated puzzle.", 2..=6, 3))
+        .setting(Setting::integer("max_number", "The largest of them.", 4..=1000, 12))
         .setting(Setting::integer("min_target", "The least target.", 1..=10_000, 10))
-        .setting(Setting::integer("max_target", "The largest target.", 20..=10_000, 200))
+        .setting(Setting::integer("max_target", "The largest target.", 20..=10_000, 60))
         .setting(Setting::choice("use", "How many of the numbers must be used.", ["all", "some"]))
         .setting(Setting::integer("attempts", "Answers that may be given.", 1..=10, 4))
-        .setting(Setting::choice("observation", "What a role sees.", ["text", "list"]))
+        .setting(Setting::choice("observation", "What a role sees.", ["list", "text"]))
         .action(
             "answer",
             "an arithmetic expression such as `(a + b) * c`, numbers in place of letters",
@@ -73,9 +73,25 @@ impl Environment for Countdown {
         .action("plan", "the expression to be answered, as `(a + b) * c` is one of letters")
         .formats(&["answer", "plan"])
         .preset(
+            "language-model",
+            "Four numbers, text to read; taken when language models play, below any other preset.",
+            &[
+                ("numbers", 4.into()),
+                ("max_number", 50.into()),
+                ("max_target", 200.into()),
+                ("observation", words("text")),
+            ],
+        )
+        .preset(
             "paper",
             "Four to six numbers up to 100 in its hardest form: targets from 100 to 999.",
-            &[("max_number", 100.into()), ("min_target", 100.into()), ("max_target", 999.into())],
+            &[
+                ("numbers", 4.into()),
+                ("max_number", 100.into()),
+                ("min_target", 100.into()),
+                ("max_target", 999.into()),
+                ("observation", words("text")),
+            ],
         )
         .preset(
             "easy",
@@ -114,7 +130,8 @@ impl Environment for Countdown {
             let words = vocabulary(&task.settings)?;
             let is_known = |number: &i64| words.contains(&number.to_string());
             if !puzzle.numbers.iter().chain([&puzzle.target]).all(is_known) {
-                let message = "a number of the record is larger than `max_number` and `max_target`";
+                let message = "a number of the record is larger than `max_number` and `max_target`: \
+                               raise them, or set `observation` to `text`";
                 return Err(Problem::settings(message));
             }
         }
@@ -261,7 +278,8 @@ mod tests {
 
     fn record() -> Countdown {
         let entry = Some(r#"{"numbers": [3, 7, 25], "target": 46}"#.to_owned());
-        Countdown::start(&Task { entry, ..task(0) }).expect("a record")
+        let task = Task { entry, ..task(0).with("observation", "text") };
+        Countdown::start(&task).expect("a record")
     }
 
     fn act(game: &mut Countdown, kind: &str, text: &str) -> Outcome {
@@ -356,12 +374,18 @@ mod tests {
         }
     }
 
+    /// A task as language models play it.
+    fn four_numbers(split: Split, seed: u32) -> Countdown {
+        let task = Task::of::<Countdown>(split, seed).with("numbers", 4).with("max_number", 50);
+        let task = task.with("max_target", 200).with("observation", "text");
+        Countdown::start(&task).expect("a task")
+    }
+
     /// Tasks stay what they are for ever.
     #[test]
     fn the_first_tasks_of_every_split_are_these() {
         let looks = Split::ALL.map(|split| {
-            let Puzzle { numbers, target } =
-                Countdown::start(&Task::of::<Countdown>(split, 0)).expect("a task").puzzle;
+            let Puzzle { numbers, target } = four_numbers(split, 0).puzzle;
             format!("{numbers:?} {target}")
         });
         assert_eq!(looks, ["[32, 4, 32, 36] 104", "[37, 42, 25, 5] 49", "[42, 14, 16, 17] 30"]);
@@ -370,10 +394,8 @@ mod tests {
     #[test]
     fn the_first_fifty_tasks_of_every_split_have_these_digests() {
         let digests = Split::ALL.map(|split| {
-            let start =
-                |seed| Countdown::start(&Task::of::<Countdown>(split, seed)).expect("a task");
-            let looks: Vec<String> =
-                (0..50).map(|seed| start(seed).observe(&Seat::new("player"))).collect();
+            let look = |seed| four_numbers(split, seed).observe(&Seat::new("player"));
+            let looks: Vec<String> = (0..50).map(look).collect();
             // Chance that is seeded by a text is a digest of it.
             format!("{:016x}", Random::new(split, 0, &looks.join("\n")).bits())
         });

@@ -7,7 +7,7 @@ use plugin_sdk::workflow::{
     Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Problem, Seat,
     Step, View, Workflow, seen_by,
 };
-use plugin_sdk::{Kinds, Setting, Settings, state};
+use plugin_sdk::{Kinds, Open, Setting, Settings, state};
 use serde::{Deserialize, Serialize};
 
 const DEBATER: RolePrompt = RolePrompt {
@@ -45,6 +45,8 @@ pub struct Debate {
     round: u32,
     /// What each of them said in this round.
     said: Vec<String>,
+    /// Answers that the others read before they decided, where none are scored.
+    read: Open,
 }
 
 impl Workflow for Debate {
@@ -78,6 +80,7 @@ impl Workflow for Debate {
             seen: Vec::new(),
             round: 0,
             said: Vec::new(),
+            read: Open::default(),
         })
     }
 
@@ -87,6 +90,9 @@ impl Workflow for Debate {
             Event::Begun(views) => Ok(self.begin(&views)),
             Event::Replied(reply) => {
                 self.said.push(reply.answer().to_owned());
+                if self.is_read() {
+                    self.read.take(&reply);
+                }
                 if self.said.len() < self.debaters as usize {
                     return Ok(Step::wait());
                 }
@@ -95,7 +101,10 @@ impl Workflow for Debate {
             }
             Event::Acted(seen) if !seen.is_ongoing() => Ok(Step::finish()),
             Event::Acted(seen) if seen.results.len() > 1 => Ok(self.go_on()),
-            Event::Acted(seen) => Ok(self.begin(&seen.views)),
+            Event::Acted(seen) => {
+                let step = self.begin(&seen.views);
+                Ok(self.read.settle(step))
+            }
             Event::Returned(_) => Err(Problem::unexpected(&event)),
         }
     }
@@ -128,15 +137,22 @@ impl Debate {
     /// Ask everybody, with what the others said in the last round.
     fn ask(&mut self) -> Step {
         self.round += 1;
+        let is_read = self.is_read();
         let before = std::mem::take(&mut self.said);
         let request = |(instance, observation): (usize, &String)| {
             let others = before.iter().enumerate().filter(|(other, _)| *other != instance);
             let shown = others.map(|(_, said)| conclusion(said).chars().take(SHOWN).collect());
             let others = shown.collect::<Vec<String>>().join(&format!(" {AND} "));
             let values = [("observation", observation.as_str()), ("others", &others)];
-            self.debater.request(instance as u32, &values)
+            let request = self.debater.request(instance as u32, &values);
+            if is_read { request.open() } else { request }
         };
         Step::ask_all(self.seen.iter().enumerate().map(request).collect())
+    }
+
+    /// Whether what is said in this round is only read by the others, and not scored.
+    fn is_read(&self) -> bool {
+        self.round < self.rounds && !self.kinds.scores_proposals()
     }
 
     /// One more round, or what most of them say.

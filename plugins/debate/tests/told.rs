@@ -19,3 +19,16 @@ fn each_debater_is_told_and_remembers_its_own() {
     assert!(told.contains("The others answered: D\n\n") && !told.contains("wall"), "{told}");
     assert_eq!(team.history(&other)[0].1, "U");
 }
+
+#[test]
+fn what_the_others_only_read_is_worth_what_they_decide() {
+    let seats = [0, 1, 2].map(|instance| Seat::numbered("debater", instance));
+    let mut team = Rehearsal::<Debate>::begin(&["moves"], &[]);
+    seats.iter().for_each(|seat| drop(team.says(seat.clone(), "D").open()));
+    assert_eq!(team.open(), [0, 1, 2], "the last round acts");
+    seats.iter().for_each(|seat| drop(team.says(seat.clone(), "D").open()));
+    team.becomes(&[(true, "")]);
+    assert_eq!(team.open(), [6, 7, 8], "a new question begins");
+    assert_eq!(Rehearsal::<Debate>::begin(&["moves"], &[("rounds", 1.into())]).open().len(), 0);
+    assert_eq!(Rehearsal::<Debate>::begin(&["moves", "plan"], &[]).open().len(), 0, "scored");
+}

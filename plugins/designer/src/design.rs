@@ -74,6 +74,11 @@ impl Design {
         }
     }
 
+    /// Whether what is answered at this place of the order is done.
+    pub fn is_last(&self, place: usize) -> bool {
+        place + 1 >= self.order.len()
+    }
+
     /// The seat and the task of whoever is asked at this place of the order.
     pub fn at(&self, place: usize) -> Option<(u32, &str)> {
         let name = self.order.get(place)?;

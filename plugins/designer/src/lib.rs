@@ -8,7 +8,7 @@ use plugin_sdk::workflow::{
     Action, ActionKind, Briefing, Configuration, Configured, Credit, Description, Event, Problem,
     Reply, Seat, Step, View, Workflow, seen_by,
 };
-use plugin_sdk::{Kinds, Setting, Settings, state};
+use plugin_sdk::{Kinds, Open, Setting, Settings, state};
 use serde::{Deserialize, Serialize};
 
 use design::Design;
@@ -69,8 +69,9 @@ pub struct Designer {
     /// What each executor sees.
     seen: Vec<String>,
     design: Design,
-    /// The number of the designer's answer.
-    answer: Option<u32>,
+    /// The design, and what its members said before the last one: what that does shows
+    /// what they were worth.
+    open: Open,
     /// Who is asked now, as a place in the order.
     place: usize,
 }
@@ -105,7 +106,7 @@ impl Workflow for Designer {
             kinds,
             seen: Vec::new(),
             design: Design::default(),
-            answer: None,
+            open: Open::default(),
             place: 0,
         })
     }
@@ -117,6 +118,9 @@ impl Workflow for Designer {
             Event::Begun(views) => Ok(self.ask_designer(&views)),
             Event::Replied(reply) if reply.seat.role == DESIGNER.role => Ok(self.begin(&reply)),
             Event::Replied(reply) => {
+                if !self.design.is_last(self.place) {
+                    self.open.take(&reply);
+                }
                 self.place += 1;
                 let before: String = reply.answer().chars().take(SHOWN).collect();
                 let next = self.ask_executor(&before);
@@ -148,11 +152,7 @@ impl Designer {
         self.seen = (0..self.executors).map(executor).collect();
         let observation = seen_by(views, &Seat::new(DESIGNER.role));
         let request = self.designer.request(0, &[("observation", &observation)]).open();
-        let step = Step::ask(request);
-        match self.answer.take() {
-            Some(before) => step.credit(before, "design", 0.0),
-            None => step,
-        }
+        self.open.settle(Step::ask(request))
     }
 
     fn begin(&mut self, reply: &Reply) -> Step {
@@ -162,7 +162,7 @@ impl Designer {
             self.designer.learn(0, &why);
             Design::of_one()
         });
-        self.answer = Some(reply.answer);
+        self.open.take(reply);
         self.place = 0;
         let mut step = self.ask_executor("").unwrap_or_else(Step::finish);
         if !readable {
@@ -178,7 +178,9 @@ impl Designer {
         let (seat, task) = self.design.at(self.place)?;
         let observation = self.seen.get(seat as usize).map_or("", String::as_str);
         let values = [("observation", observation), ("task", task), ("before", before)];
-        Some(Step::ask(self.executor.request(seat, &values)))
+        let request = self.executor.request(seat, &values);
+        let is_last = self.design.is_last(self.place);
+        Some(Step::ask(if is_last { request } else { request.open() }))
     }
 }
 

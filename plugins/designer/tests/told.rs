@@ -1,6 +1,7 @@
 //! What the designer and its team are told.
 
 use designer::Designer;
+use plugin_sdk::Seat;
 use plugin_sdk::testing::Rehearsal;
 
 #[test]
@@ -21,4 +22,15 @@ fn the_designer_is_told_why_its_design_was_not_read_and_its_team_is_not() {
     assert!(told.contains("The member before you said:\nU"), "{told}");
     team.says("executor", "U").becomes(&[(true, "")]);
     assert!(!team.told("designer").contains("last answer"), "{}", team.told("designer"));
+}
+
+#[test]
+fn a_design_and_all_but_the_last_answer_are_worth_what_that_does() {
+    let design = r#"{"team": [{"name": "a", "task": "Solve."}, {"name": "b", "task": "Check."}],
+        "order": ["a", "b"]}"#;
+    let mut team = Rehearsal::<Designer>::begin(&["moves"], &[]);
+    assert_eq!(team.says("designer", design).open(), [0, 1]);
+    assert_eq!(team.says("executor", "D").open(), [0, 1]);
+    team.says(Seat::numbered("executor", 1), "U").becomes(&[(true, "")]);
+    assert_eq!(team.open(), [3], "a new question begins");
 }

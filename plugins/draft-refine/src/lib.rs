@@ -8,7 +8,7 @@ use plugin_sdk::workflow::{
     Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Problem, Seat,
     Step, View, Workflow, seen_by,
 };
-use plugin_sdk::{Kinds, state};
+use plugin_sdk::{Kinds, Open, state};
 use serde::{Deserialize, Serialize};
 
 const DRAFTER: RolePrompt = RolePrompt {
@@ -53,6 +53,8 @@ pub struct DraftRefine {
     /// What the solver sees.
     observation: String,
     draft: String,
+    /// Drafts that nobody has made anything of, and that are not scored.
+    drafted: Open,
 }
 
 impl Workflow for DraftRefine {
@@ -81,6 +83,7 @@ impl Workflow for DraftRefine {
             kinds,
             observation: String::new(),
             draft: String::new(),
+            drafted: Open::default(),
         })
     }
 
@@ -91,6 +94,9 @@ impl Workflow for DraftRefine {
             Event::Begun(views) => Ok(self.ask_drafter(&views)),
             Event::Replied(reply) if reply.seat.role == DRAFTER.role => {
                 self.draft = reply.answer().to_owned();
+                if !self.kinds.scores_proposals() {
+                    self.drafted.take(&reply);
+                }
                 let scored = self.kinds.propose([(reply.seat, self.draft.as_str())]);
                 Ok(scored.unwrap_or_else(|| self.ask_solver()))
             }
@@ -99,7 +105,10 @@ impl Workflow for DraftRefine {
             Event::Acted(seen) if seen.mover().is_some_and(|seat| seat.role == DRAFTER.role) => {
                 Ok(self.ask_solver())
             }
-            Event::Acted(seen) => Ok(self.ask_drafter(&seen.views)),
+            Event::Acted(seen) => {
+                let step = self.ask_drafter(&seen.views);
+                Ok(self.drafted.settle(step))
+            }
             Event::Returned(_) => Err(Problem::unexpected(&event)),
         }
     }
@@ -121,7 +130,8 @@ impl DraftRefine {
     fn ask_drafter(&mut self, views: &[View]) -> Step {
         self.observation = seen_by(views, &Seat::new(SOLVER.role));
         let observation = seen_by(views, &Seat::new(DRAFTER.role));
-        Step::ask(self.drafter.request(0, &[("observation", &observation)]))
+        let request = self.drafter.request(0, &[("observation", &observation)]);
+        Step::ask(self.kinds.to_propose(request))
     }
 
     fn ask_solver(&mut self) -> Step {

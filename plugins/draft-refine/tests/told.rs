@@ -16,3 +16,14 @@ fn each_is_told_what_became_of_its_own_answer() {
     let told = team.told("solver");
     assert!(told.contains("in full: There is a tree.") && !told.contains("wall"), "{told}");
 }
+
+#[test]
+fn a_draft_that_nobody_scores_is_worth_what_the_solver_makes_of_it() {
+    let mut team = Rehearsal::<DraftRefine>::begin(&["moves"], &[]);
+    assert_eq!(team.says("drafter", "D").open(), [0]);
+    team.says("solver", "U").becomes(&[(true, "")]);
+    assert_eq!(team.open(), [2], "a new question begins");
+    let mut team = Rehearsal::<DraftRefine>::begin(&["moves", "plan"], &[]);
+    team.says("drafter", "D").becomes(&[(true, "")]);
+    assert_eq!(team.open().len(), 0);
+}

@@ -6,7 +6,7 @@ use plugin_sdk::workflow::{
     Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Problem, Seat,
     Step, View, Workflow, seen_by,
 };
-use plugin_sdk::{Kinds, state};
+use plugin_sdk::{Kinds, Open, state};
 use serde::{Deserialize, Serialize};
 
 const GENERATOR: RolePrompt = RolePrompt {
@@ -71,6 +71,8 @@ pub struct GeneratorVerifierRefiner {
     /// What the verifier and the refiner see.
     seen: [String; 2],
     solution: String,
+    /// Answers whose worth the refiner's will show.
+    open: Open,
 }
 
 impl Workflow for GeneratorVerifierRefiner {
@@ -101,6 +103,7 @@ impl Workflow for GeneratorVerifierRefiner {
             kinds,
             seen: Default::default(),
             solution: String::new(),
+            open: Open::default(),
         })
     }
 
@@ -112,10 +115,14 @@ impl Workflow for GeneratorVerifierRefiner {
             Event::Begun(views) => Ok(self.ask_generator(&views)),
             Event::Replied(reply) if reply.seat.role == GENERATOR.role => {
                 self.solution = reply.answer().to_owned();
+                if !self.kinds.scores_proposals() {
+                    self.open.take(&reply);
+                }
                 let scored = self.kinds.propose([(reply.seat, self.solution.as_str())]);
                 Ok(scored.unwrap_or_else(|| self.ask_verifier()))
             }
             Event::Replied(reply) if reply.seat.role == VERIFIER.role => {
+                self.open.take(&reply);
                 Ok(self.ask_refiner(reply.answer()))
             }
             Event::Replied(reply) => Ok(self.kinds.act(&reply.seat, reply.answer())),
@@ -123,7 +130,10 @@ impl Workflow for GeneratorVerifierRefiner {
             Event::Acted(seen) if seen.mover().is_some_and(|it| it.role == GENERATOR.role) => {
                 Ok(self.ask_verifier())
             }
-            Event::Acted(seen) => Ok(self.ask_generator(&seen.views)),
+            Event::Acted(seen) => {
+                let step = self.ask_generator(&seen.views);
+                Ok(self.open.settle(step))
+            }
             Event::Returned(_) => Err(Problem::unexpected(&event)),
         }
     }
@@ -146,12 +156,13 @@ impl GeneratorVerifierRefiner {
     fn ask_generator(&mut self, views: &[View]) -> Step {
         self.seen = [VERIFIER.role, REFINER.role].map(|role| seen_by(views, &Seat::new(role)));
         let observation = seen_by(views, &Seat::new(GENERATOR.role));
-        Step::ask(self.generator.request(0, &[("observation", &observation)]))
+        let request = self.generator.request(0, &[("observation", &observation)]);
+        Step::ask(self.kinds.to_propose(request))
     }
 
     fn ask_verifier(&mut self) -> Step {
         let values = [("observation", self.seen[0].as_str()), ("solution", &self.solution)];
-        Step::ask(self.verifier.request(0, &values))
+        Step::ask(self.verifier.request(0, &values).open())
     }
 
     fn ask_refiner(&mut self, verdict: &str) -> Step {

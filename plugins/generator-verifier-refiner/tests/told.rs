@@ -23,3 +23,15 @@ fn each_is_told_what_became_of_its_own_answer() {
     let told = team.told("refiner");
     assert!(told.contains("in full: There is a tree.") && !told.contains("wall"), "{told}");
 }
+
+#[test]
+fn an_answer_and_a_verdict_are_worth_what_the_refiner_makes_of_them() {
+    let mut team = Rehearsal::<GeneratorVerifierRefiner>::begin(&["moves"], &[]);
+    assert_eq!(team.says("generator", "D").open(), [0, 1]);
+    assert_eq!(team.says("verifier", "a wall").open(), [0, 1]);
+    team.says("refiner", "U").becomes(&[(true, "")]);
+    assert_eq!(team.open(), [3], "a new question begins");
+    let mut team = Rehearsal::<GeneratorVerifierRefiner>::begin(&["moves", "plan"], &[]);
+    team.says("generator", "D").becomes(&[(true, "")]);
+    assert_eq!(team.open(), [1], "the generator's answer is scored");
+}

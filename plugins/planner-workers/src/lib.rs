@@ -11,7 +11,7 @@ use plugin_sdk::workflow::{
     Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Problem, Reply,
     Seat, Step, View, Workflow, seen_by,
 };
-use plugin_sdk::{Kinds, Setting, Settings, state};
+use plugin_sdk::{Kinds, Open, Setting, Settings, state};
 use serde::{Deserialize, Serialize};
 
 const PLANNER: RolePrompt = RolePrompt {
@@ -69,6 +69,11 @@ pub struct PlannerWorkers {
     /// What the planner and a worker see.
     seen: [String; 2],
     plan: Plan,
+    /// The planner's last answer, while its instructions are carried out.
+    planned: Open,
+    /// What workers said since somebody has acted: that they are done is worth what
+    /// is done next.
+    worked: Open,
 }
 
 /// What is left of the planner's last answer.
@@ -121,6 +126,8 @@ impl Workflow for PlannerWorkers {
             turns: briefing.settings.integer("turns")?,
             seen: Default::default(),
             plan: Plan::default(),
+            planned: Open::default(),
+            worked: Open::default(),
         })
     }
 
@@ -133,15 +140,18 @@ impl Workflow for PlannerWorkers {
                 Ok(self.ask_planner())
             }
             Event::Replied(reply) if reply.seat.role == PLANNER.role => {
+                self.planned.take(&reply);
                 self.plan.take(&reply, self.workers);
                 Ok(self.ask_worker())
             }
             // Who is done at once acts all the same, so that no plan goes on for ever.
             Event::Replied(reply) if self.plan.taken > 0 && says(reply.answer(), DONE) => {
+                self.worked.take(&reply);
                 self.end_instruction();
                 Ok(self.go_on())
             }
             Event::Replied(reply) => {
+                self.worked.take(&reply);
                 self.plan.taken += 1;
                 Ok(self.kinds.act(&reply.seat, reply.answer()))
             }
@@ -151,7 +161,8 @@ impl Workflow for PlannerWorkers {
                 if self.plan.taken >= self.turns {
                     self.end_instruction();
                 }
-                Ok(self.go_on())
+                let step = self.go_on();
+                Ok(self.worked.settle(step))
             }
             Event::Returned(_) => Err(Problem::unexpected(&event)),
         }
@@ -189,7 +200,8 @@ impl PlannerWorkers {
     }
 
     fn ask_planner(&mut self) -> Step {
-        Step::ask(self.planner.request(0, &[("observation", &self.seen[0])]))
+        let request = self.planner.request(0, &[("observation", &self.seen[0])]).open();
+        self.planned.settle(Step::ask(request))
     }
 
     fn ask_worker(&mut self) -> Step {
@@ -201,7 +213,8 @@ impl PlannerWorkers {
             ("turns_left", &left),
         ];
         let thread = format!("{}-{}", WORKER.role, self.plan.begun);
-        Step::ask(self.worker.request(0, &values).thread(&thread, Some(self.plan.answer)))
+        let request = self.worker.request(0, &values).thread(&thread, Some(self.plan.answer));
+        Step::ask(request.open())
     }
 }
 

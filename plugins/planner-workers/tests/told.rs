@@ -24,3 +24,15 @@ fn a_worker_knows_its_own_conversation_and_of_none_before() {
     assert_eq!(team.history("planner")[0].1, "Go up.\nGo down.");
     assert!(team.told("planner").ends_with("included: 8"));
 }
+
+#[test]
+fn a_plan_is_worth_all_that_its_workers_do_and_being_done_what_is_done_next() {
+    let mut team = Team::begin(&["moves"], &[]);
+    assert_eq!(team.says("planner", "down; right").open(), [0, 1]);
+    team.says("worker", "D").becomes(&[(true, "")]);
+    assert_eq!(team.open(), [0, 2], "what the worker did is paid");
+    assert_eq!(team.says("worker", "done").open(), [0, 2, 3], "another worker is asked");
+    team.says("worker", "R").becomes(&[(true, "")]);
+    assert_eq!(team.open(), [0, 4]);
+    assert_eq!(team.says("worker", "done").open(), [4, 5], "the plan is carried out");
+}

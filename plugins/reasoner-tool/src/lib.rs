@@ -9,9 +9,9 @@ use plugin_sdk::reading::program;
 use plugin_sdk::tool::{self, Run};
 use plugin_sdk::workflow::{
     Action, ActionKind, Briefing, Configuration, Configured, Description, Directive, Event,
-    Problem, Seat, Step, View, Workflow, seen_by,
+    Problem, Request, Seat, Step, View, Workflow, seen_by,
 };
-use plugin_sdk::{Kinds, Setting, Settings, state};
+use plugin_sdk::{Kinds, Open, Setting, Settings, state};
 use serde::{Deserialize, Serialize};
 
 const REASONER: RolePrompt = RolePrompt {
@@ -72,6 +72,9 @@ pub struct ReasonerTool {
     round: u32,
     /// The reasoner's whole answer, and the tool's program or what it printed.
     said: [String; 2],
+    /// Answers since the last action: those that disagree are worth what the next
+    /// ones come to, or it would be best to agree.
+    open: Open,
 }
 
 impl Workflow for ReasonerTool {
@@ -113,6 +116,7 @@ impl Workflow for ReasonerTool {
             seen: Default::default(),
             round: 0,
             said: Default::default(),
+            open: Open::default(),
         })
     }
 
@@ -122,10 +126,12 @@ impl Workflow for ReasonerTool {
         match event {
             Event::Begun(views) => Ok(self.begin(&views)),
             Event::Replied(reply) if reply.seat.role == REASONER.role => {
+                self.open.take(&reply);
                 self.said[0] = reply.answer().to_owned();
                 Ok(Step::wait())
             }
             Event::Replied(reply) => {
+                self.open.take(&reply);
                 let source = program(reply.answer());
                 let call = tool::run(&reply.seat, &self.language, source, &self.seen[1]);
                 Ok(Directive::Call(vec![call]).into())
@@ -141,7 +147,10 @@ impl Workflow for ReasonerTool {
             }
             Event::Acted(seen) if !seen.is_ongoing() => Ok(Step::finish()),
             Event::Acted(seen) if seen.results.len() > 1 => Ok(self.decide()),
-            Event::Acted(seen) => Ok(self.begin(&seen.views)),
+            Event::Acted(seen) => {
+                let step = self.begin(&seen.views);
+                Ok(self.open.settle(step))
+            }
         }
     }
 
@@ -170,7 +179,8 @@ impl ReasonerTool {
         let values = |seen: usize| {
             [("observation", self.seen[seen].as_str()), ("disagreement", disagreement)]
         };
-        Step::ask_all(vec![self.reasoner.request(0, &values(0)), self.tool.request(0, &values(1))])
+        let requests = [self.reasoner.request(0, &values(0)), self.tool.request(0, &values(1))];
+        Step::ask_all(requests.map(Request::open).into())
     }
 
     /// Act if both say the same, or if this was the last round.

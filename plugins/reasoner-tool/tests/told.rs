@@ -17,3 +17,21 @@ fn each_is_told_what_became_of_its_own_answer() {
     team.says("reasoner", "```\n4\n```").says("tool", "print(4)").returns(&[(true, "4")]);
     assert_eq!(team.becomes(&[(true, ""), (true, "")]).acts()[0].action.kind, "answer");
 }
+
+#[test]
+fn to_disagree_is_worth_what_the_next_answers_come_to() {
+    for kinds in [&["moves"][..], &["moves", "plan"]] {
+        let mut team = Rehearsal::<ReasonerTool>::begin(kinds, &[]);
+        let mut round = |reasoned: &str, printed: &str| {
+            team.says("reasoner", reasoned).says("tool", "print()").returns(&[(true, printed)]);
+            if kinds.len() > 1 {
+                team.becomes(&[(true, ""), (true, "")]);
+            }
+            team.open()
+        };
+        assert_eq!(round("D", "U"), [0, 1, 2, 3]);
+        round("U", "U");
+        team.becomes(&[(true, "")]);
+        assert_eq!(team.open(), [4, 5], "a new question begins");
+    }
+}

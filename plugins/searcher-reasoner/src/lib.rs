@@ -7,7 +7,7 @@ use plugin_sdk::workflow::{
     Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Problem, Seat,
     Step, View, Workflow, action_kind, seen_by,
 };
-use plugin_sdk::{Setting, Settings, state};
+use plugin_sdk::{Open, Setting, Settings, state};
 use serde::{Deserialize, Serialize};
 
 const SEARCHER: RolePrompt = RolePrompt {
@@ -57,6 +57,9 @@ pub struct SearcherReasoner {
     round: u32,
     /// What the searcher sees.
     observation: String,
+    /// What the reasoner said since it last answered: to ask for more is worth what
+    /// the answer will be.
+    reasoned: Open,
 }
 
 impl Workflow for SearcherReasoner {
@@ -92,6 +95,7 @@ impl Workflow for SearcherReasoner {
             rounds: briefing.settings.integer("rounds")?,
             round: 0,
             observation: String::new(),
+            reasoned: Open::default(),
         })
     }
 
@@ -105,6 +109,7 @@ impl Workflow for SearcherReasoner {
                 Ok(Step::act(&reply.seat, QUERY, reply.answer()))
             }
             Event::Replied(reply) => {
+                self.reasoned.take(&reply);
                 if says(reply.answer(), MORE) && self.round < self.rounds {
                     return Ok(self.search());
                 }
@@ -114,9 +119,13 @@ impl Workflow for SearcherReasoner {
             Event::Acted(seen) if seen.mover().is_some_and(|it| it.role == SEARCHER.role) => {
                 self.observation = seen.seen_by(&Seat::new(SEARCHER.role));
                 let observation = seen.seen_by(&Seat::new(REASONER.role));
-                Ok(Step::ask(self.reasoner.request(0, &[("observation", &observation)])))
+                let request = self.reasoner.request(0, &[("observation", &observation)]);
+                Ok(Step::ask(request.open()))
             }
-            Event::Acted(seen) => Ok(self.ask_searcher(&seen.views)),
+            Event::Acted(seen) => {
+                let step = self.ask_searcher(&seen.views);
+                Ok(self.reasoned.settle(step))
+            }
             Event::Returned(_) => Err(Problem::unexpected(&event)),
         }
     }

@@ -16,3 +16,14 @@ fn each_is_told_what_became_of_its_own_answer() {
     team.says("searcher", "Rome").becomes(&[(true, "")]);
     assert!(team.told("reasoner").contains("in full: Wrong."), "{}", team.told("reasoner"));
 }
+
+#[test]
+fn to_ask_for_more_is_worth_what_the_answer_will_be() {
+    let mut team = Rehearsal::<SearcherReasoner>::begin(&["query", "answer"], &[]);
+    team.says("searcher", "Rome").becomes(&[(true, "")]);
+    assert_eq!(team.says("reasoner", "more").open(), [1]);
+    team.says("searcher", "Rome date").becomes(&[(true, "")]);
+    assert_eq!(team.open(), [1, 3]);
+    team.says("reasoner", "753").becomes(&[(false, "Wrong.")]);
+    assert_eq!(team.open().len(), 0, "it has answered");
+}

@@ -1,12 +1,13 @@
 //! Solver and verifier: a solver answers; a verifier accepts the answer, and it
 //! is done, or criticizes it, and the solver answers again.
 
+use plugin_sdk::conclusion::conclusion;
 use plugin_sdk::prompt::{Prompt, RolePrompt};
 use plugin_sdk::workflow::{
     Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Problem, Reply,
     Seat, Step, View, Workflow, seen_by,
 };
-use plugin_sdk::{Kinds, Setting, Settings, reading, state};
+use plugin_sdk::{Kinds, Open, Setting, Settings, reading, state};
 use serde::{Deserialize, Serialize};
 
 const SOLVER: RolePrompt = RolePrompt {
@@ -68,6 +69,10 @@ pub struct SolverVerifier {
     solution: String,
     /// Whether the solution is being done, not only scored.
     decided: bool,
+    /// Solutions whose verdict is due, where none are scored.
+    proposed: Open,
+    /// Verdicts since the last action.
+    verdicts: Open,
 }
 
 impl Workflow for SolverVerifier {
@@ -78,8 +83,8 @@ impl Workflow for SolverVerifier {
             .setting(Kinds::setting())
             .setting(Setting::integer(
                 "rounds",
-                "Answers of the solver at most; the last one is done, accepted or not.",
-                1..=8,
+                "Answers of the solver at most; the last one is done without a verdict.",
+                2..=8,
                 3,
             ))
             .prompts(&[SOLVER, VERIFIER])
@@ -106,6 +111,8 @@ impl Workflow for SolverVerifier {
             round: 0,
             solution: String::new(),
             decided: false,
+            proposed: Open::default(),
+            verdicts: Open::default(),
         })
     }
 
@@ -116,19 +123,33 @@ impl Workflow for SolverVerifier {
             Event::Begun(views) => Ok(self.begin(&views)),
             Event::Replied(reply) if reply.seat.role == SOLVER.role => {
                 self.solution = reply.answer().to_owned();
+                if !self.kinds.scores_proposals() {
+                    self.proposed.take(&reply);
+                }
                 let scored = self.kinds.propose([(reply.seat, self.solution.as_str())]);
                 Ok(scored.unwrap_or_else(|| self.ask_verifier()))
             }
             Event::Replied(reply) => Ok(self.judge(&reply)),
             Event::Acted(seen) if !seen.is_ongoing() => Ok(Step::finish()),
-            Event::Acted(seen) if self.decided => Ok(self.begin(&seen.views)),
+            Event::Acted(seen) if self.decided => {
+                let step = self.begin(&seen.views);
+                let step = self.proposed.settle(step);
+                Ok(self.verdicts.settle(step))
+            }
             Event::Acted(_) => Ok(self.ask_verifier()),
             Event::Returned(_) => Err(Problem::unexpected(&event)),
         }
     }
 
     fn demonstrate(&self, seat: &Seat, expert: &Action) -> Option<String> {
-        Some(if seat.role == SOLVER.role { expert.text.clone() } else { ACCEPT.to_owned() })
+        // A solution that is not the expert's may be right; but most are not.
+        let [own, experts] =
+            [&self.solution, &expert.text].map(|text| conclusion(text).split_whitespace());
+        let is_experts = own.eq(experts);
+        Some(match seat.role == SOLVER.role {
+            true => expert.text.clone(),
+            false => if is_experts { ACCEPT } else { REJECT }.to_owned(),
+        })
     }
 
     fn save(&self) -> Option<Vec<u8>> {
@@ -161,21 +182,33 @@ impl SolverVerifier {
             ("solution", solution),
             ("verdict", verdict),
         ];
-        Step::ask(self.solver.request(0, &values))
+        let request = self.solver.request(0, &values);
+        Step::ask(self.kinds.to_propose(request))
     }
 
+    /// Unless nothing depends on it: the last answer there may be is done.
     fn ask_verifier(&mut self) -> Step {
+        if self.round >= self.rounds {
+            return self.decide();
+        }
         let values = [("observation", self.seen[1].as_str()), ("solution", &self.solution)];
-        Step::ask(self.verifier.request(0, &values))
+        Step::ask(self.verifier.request(0, &values).open())
     }
 
-    /// What is accepted is done, and so is the last answer there may be.
+    /// What is accepted is done. Whoever rejects has the solver answer again, and is
+    /// worth what that comes to; the answer that was rejected is worth nothing.
     fn judge(&mut self, verdict: &Reply) -> Step {
-        if accepts(verdict.answer()) || self.round >= self.rounds {
-            self.decided = true;
-            return self.kinds.act(SOLVER.role, &self.solution);
+        self.verdicts.take(verdict);
+        if accepts(verdict.answer()) {
+            return self.decide();
         }
-        self.ask_solver(Some(verdict.answer()))
+        let step = self.ask_solver(Some(verdict.answer()));
+        self.proposed.settle(step)
+    }
+
+    fn decide(&mut self) -> Step {
+        self.decided = true;
+        self.kinds.act(SOLVER.role, &self.solution)
     }
 }
 

@@ -29,3 +29,34 @@ fn a_tiny_policy_is_told_as_before() {
     team.says("solver", "D").becomes(&[(false, "There is a wall.")]).says("verifier", "reject U");
     assert_eq!(team.told("solver"), "seen 1 criticism D reject U");
 }
+
+#[test]
+fn a_verdict_is_worth_what_is_done_next_and_a_solution_what_its_verdict_makes_of_it() {
+    // Where no proposal is scored, a solution is open until it is done or rejected.
+    let mut team = Team::begin(&["moves"], &[]);
+    assert_eq!(team.says("solver", "D").open(), [0, 1]);
+    assert_eq!(team.says("verifier", "reject").open(), [1, 2]);
+    assert_eq!(team.says("solver", "U").open(), [1, 2, 3]);
+    team.says("verifier", "accept").becomes(&[(true, "")]);
+    assert_eq!(team.open(), [4], "a new question begins");
+    // Where it is scored, that is what it is worth.
+    let mut team = Team::begin(&["moves", "plan"], &[]);
+    team.says("solver", "D").becomes(&[(true, "")]);
+    assert_eq!(team.open(), [1]);
+}
+
+#[test]
+fn nobody_is_asked_for_a_verdict_of_which_nothing_depends() {
+    let mut team = Team::begin(&["moves"], &[("rounds", 2.into())]);
+    team.says("solver", "D").says("verifier", "reject").says("solver", "U");
+    assert_eq!(team.acts()[0].action.text, "U");
+}
+
+#[test]
+fn the_expert_accepts_its_own_solution_and_rejects_another() {
+    for (said, verdict) in [("So:\nD D", "accept"), ("D  D", "accept"), ("U", "reject")] {
+        let mut team = Team::begin(&["moves"], &[]);
+        let shown = team.says("solver", said).demonstrates("verifier", "moves", "D D");
+        assert_eq!(shown.as_deref(), Some(verdict), "{said}");
+    }
+}

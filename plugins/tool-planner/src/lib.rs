@@ -8,7 +8,7 @@ use plugin_sdk::workflow::{
     Action, ActionKind, Briefing, Configuration, Configured, Description, Directive, Event,
     Problem, Seat, Step, View, Workflow, seen_by,
 };
-use plugin_sdk::{Kinds, Setting, Settings, reading, state};
+use plugin_sdk::{Kinds, Open, Setting, Settings, reading, state};
 use serde::{Deserialize, Serialize};
 
 const TOOL: RolePrompt = RolePrompt {
@@ -62,6 +62,8 @@ pub struct ToolPlanner {
     /// What the tool and the planner see.
     seen: [String; 2],
     proposal: String,
+    /// Programs whose proposals nobody has made anything of, and that are not scored.
+    programmed: Open,
 }
 
 impl Workflow for ToolPlanner {
@@ -94,6 +96,7 @@ impl Workflow for ToolPlanner {
             kinds,
             seen: Default::default(),
             proposal: String::new(),
+            programmed: Open::default(),
         })
     }
 
@@ -103,6 +106,9 @@ impl Workflow for ToolPlanner {
         match event {
             Event::Begun(views) => Ok(self.ask_tool(&views)),
             Event::Replied(reply) if reply.seat.role == TOOL.role => {
+                if !self.kinds.scores_proposals() {
+                    self.programmed.take(&reply);
+                }
                 let program = reading::program(reply.answer());
                 let call = tool::run(&reply.seat, &self.language, program, &self.seen[0]);
                 Ok(Directive::Call(vec![call]).into())
@@ -120,7 +126,10 @@ impl Workflow for ToolPlanner {
             Event::Acted(seen) if seen.mover().is_some_and(|seat| seat.role == TOOL.role) => {
                 Ok(self.ask_planner())
             }
-            Event::Acted(seen) => Ok(self.ask_tool(&seen.views)),
+            Event::Acted(seen) => {
+                let step = self.ask_tool(&seen.views);
+                Ok(self.programmed.settle(step))
+            }
         }
     }
 
@@ -140,7 +149,8 @@ impl Workflow for ToolPlanner {
 impl ToolPlanner {
     fn ask_tool(&mut self, views: &[View]) -> Step {
         self.seen = [TOOL.role, PLANNER.role].map(|role| seen_by(views, &Seat::new(role)));
-        Step::ask(self.tool.request(0, &[("observation", &self.seen[0])]))
+        let request = self.tool.request(0, &[("observation", &self.seen[0])]);
+        Step::ask(self.kinds.to_propose(request))
     }
 
     fn ask_planner(&mut self) -> Step {

@@ -19,3 +19,14 @@ fn each_is_told_what_became_of_its_own_answer() {
     let told = team.told("tool");
     assert!(told.contains("The program failed: NameError: d") && !told.contains("wall"), "{told}");
 }
+
+#[test]
+fn a_program_that_nobody_scores_is_worth_what_the_planner_makes_of_it() {
+    let mut team = Rehearsal::<ToolPlanner>::begin(&["moves"], &[]);
+    assert_eq!(team.says("tool", "print('D')").returns(&[(true, "D")]).open(), [0]);
+    team.says("planner", "U").becomes(&[(true, "")]);
+    assert_eq!(team.open(), [2], "a new question begins");
+    let mut team = Rehearsal::<ToolPlanner>::begin(&["moves", "plan"], &[]);
+    team.says("tool", "print('D')").returns(&[(true, "D")]).becomes(&[(true, "")]);
+    assert_eq!(team.open().len(), 0);
+}

@@ -5,7 +5,7 @@ use plugin_sdk::workflow::{
     Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Problem, Seat,
     Step, View, Workflow, seen_by,
 };
-use plugin_sdk::{Kinds, state};
+use plugin_sdk::{Kinds, Open, state};
 use serde::{Deserialize, Serialize};
 
 const PLAYERS: [RolePrompt; 2] = [
@@ -49,6 +49,8 @@ pub struct Versus {
     players: [Prompt; 2],
     /// Whose turn it is.
     turn: usize,
+    /// Each player's last move, until the other one has replied: what it allows is its own.
+    moved: [Open; 2],
 }
 
 impl Workflow for Versus {
@@ -73,21 +75,26 @@ impl Workflow for Versus {
     fn start(briefing: &Briefing) -> Result<Self, Problem> {
         let kinds = Kinds::choose(&briefing.settings, &briefing.actions)?;
         let [first, second] = PLAYERS.map(|role| role.begin(briefing, Some(kinds.acting())));
-        Ok(Versus { players: [first?, second?], kinds, turn: 0 })
+        Ok(Versus { players: [first?, second?], kinds, turn: 0, moved: Default::default() })
     }
 
     fn advance(&mut self, event: Event) -> Result<Step, Problem> {
         self.players.iter_mut().for_each(|player| player.note(&event));
         match event {
             Event::Begun(views) => Ok(self.ask(&views)),
-            Event::Replied(reply) => Ok(self.kinds.act(&reply.seat, reply.answer())),
+            Event::Replied(reply) => {
+                self.moved[self.turn].take(&reply);
+                Ok(self.kinds.act(&reply.seat, reply.answer()))
+            }
             Event::Acted(seen) if !seen.is_ongoing() => Ok(Step::finish()),
             Event::Acted(seen) => {
-                // Whose move was refused moves again.
-                if seen.results.iter().all(|result| result.accepted) {
-                    self.turn = 1 - self.turn;
-                }
-                Ok(self.ask(&seen.views))
+                let mover = self.turn;
+                let accepted = seen.results.iter().all(|result| result.accepted);
+                // Whose move was refused moves again, and there is nothing to reply to.
+                let settled = if accepted { 1 - mover } else { mover };
+                self.turn = if accepted { 1 - mover } else { mover };
+                let step = self.ask(&seen.views);
+                Ok(self.moved[settled].settle(step))
             }
             Event::Returned(_) => Err(Problem::unexpected(&event)),
         }
@@ -109,7 +116,8 @@ impl Workflow for Versus {
 impl Versus {
     fn ask(&mut self, views: &[View]) -> Step {
         let observation = seen_by(views, &Seat::new(PLAYERS[self.turn].role));
-        Step::ask(self.players[self.turn].request(0, &[("observation", &observation)]))
+        let request = self.players[self.turn].request(0, &[("observation", &observation)]);
+        Step::ask(request.open())
     }
 }
 

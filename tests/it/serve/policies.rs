@@ -95,6 +95,7 @@ fn a_stream_says_piece_by_piece_what_the_whole_answer_says() {
             asked[key] =
                 json!([{ "role": "user", "content": [{ "type": "text", "text": "S G" }] }]);
             asked["logprobs"] = true.into();
+            asked.as_object_mut().unwrap().remove("prompt");
         }
         let whole = server.post(path, &asked.to_string());
         assert_eq!(whole.status, 200, "{}", whole.body);
@@ -120,6 +121,14 @@ fn a_stream_says_piece_by_piece_what_the_whole_answer_says() {
             };
             let pieces = own.iter().filter_map(|one| one.pointer(text)?.as_str());
             assert_eq!(pieces.collect::<String>(), *expected);
+            let joined = |place: &str| -> Vec<Value> {
+                let lists = own.iter().filter_map(|one| one.pointer(place)?.as_array());
+                lists.flatten().cloned().collect()
+            };
+            for place in ["/token_ids", "/logprobs/content", "/logprobs/token_logprobs"] {
+                let whole = choice.pointer(place).cloned().unwrap_or(json!([]));
+                assert_eq!(Value::from(joined(place)), whole, "{path} {place}");
+            }
             assert_eq!(own.last().unwrap()["finish_reason"], choice["finish_reason"]);
         }
     }
@@ -226,7 +235,12 @@ fn what_cannot_be_answered_is_refused_and_says_why() {
     }
     assert_eq!(ask("Authorization: Bearer open-sesame-and-close\r\n").status, 200);
     let open = Server::of(&["--policy", &policy]);
+    let known = open.get("/v1/models/shared");
+    assert_eq!((known.status, &known.json()["id"]), (200, &json!("shared")));
+    let unknown = open.get("/v1/models/other");
+    assert_eq!((unknown.status, &unknown.json()["error"]["param"]), (404, &json!("model")));
     for (path, asked, status, words) in [
+        ("/v1/completions", json!({ "prompt": [4], "stop_tokens": [5] }), 400, "`stop_tokens`"),
         ("/v1/completions", json!({ "model": "other", "prompt": [4] }), 404, "there are `shared`"),
         ("/v1/completions", json!({ "prompt": [4], "n": 1000 }), 400, "1 to 256 answers"),
         ("/v1/completions", json!({ "prompt": [4_000_000] }), 400, "token 4000000"),

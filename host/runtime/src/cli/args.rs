@@ -14,6 +14,7 @@ mod serve;
 mod train;
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use clap::{Args, Parser, Subcommand};
 
@@ -26,14 +27,15 @@ pub use grant::GrantArg;
 pub use page::{ReportArgs, WatchArgs};
 pub use plugin::{PluginCommand, PluginSubject};
 pub use policy::{
-    CheckpointArgs, DtypeName, PolicyAskArgs, PolicyCommand, PolicyExportArgs, PolicyImportArgs,
-    PolicyNewArgs, PolicyScoreArgs, PresetName, PromptArgs,
+    CheckpointArgs, DtypeName, PolicyArgs, PolicyAskArgs, PolicyCommand, PolicyExportArgs,
+    PolicyImportArgs, PolicyNewArgs, PolicyScoreArgs, PresetName, PromptArgs,
 };
 pub use programs::{GradeArgs, LimitArgs, RunArgs};
 pub use serve::{GraderArgs, ServeArgs, SessionArgs};
 pub use train::{ImitateArgs, TrainArgs};
 
 use crate::config::{Config, DeviceChoice, Grantee};
+use crate::provenance::Build;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -53,13 +55,13 @@ Exit codes: 0 success, 1 internal fault, 2 usage or configuration, 3 plugin,
 4 policy, 5 run folder or checkpoint, 6 the run was stopped, 7 a check found faults,
 8 a process of several, or a server that draws answers, is lost";
 
+/// The version with the commit that this program was built from.
+static VERSION: LazyLock<String> = LazyLock::new(|| Build::this().to_string());
+
 /// Train teams of LLM agents with on-policy reinforcement learning.
 #[derive(Debug, Parser)]
-#[command(name = "host", version, after_help = AFTER_HELP)]
+#[command(name = "host", version = VERSION.as_str(), after_help = AFTER_HELP)]
 pub struct Cli {
-    /// Where tensors live: cpu, cuda or cuda:<index>; by default a GPU if there is one.
-    #[arg(long, global = true, env = "TROUPE_DEVICE", value_name = "DEVICE")]
-    pub device: Option<DeviceChoice>,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -81,8 +83,7 @@ pub enum Command {
     /// See what other estimators make of a run's answers.
     Advantage(AdvantageArgs),
     /// Make or look at policies.
-    #[command(subcommand)]
-    Policy(PolicyCommand),
+    Policy(PolicyArgs),
     /// Look at, check or measure plugins.
     #[command(subcommand)]
     Plugin(PluginCommand),
@@ -106,6 +107,31 @@ pub enum Command {
     /// Run programs for another process, through its pipes.
     #[command(name = crate::sandbox::WORKER_COMMAND, hide = true)]
     SandboxWorker,
+}
+
+impl Command {
+    /// What is chosen for tensors, by a command that has some.
+    pub fn device(&self) -> Option<DeviceChoice> {
+        match self {
+            Command::Train(args) => args.device.device,
+            Command::Eval(args) => args.device.device,
+            Command::Imitate(args) => args.device.device,
+            Command::Experiment(args) => args.device.device,
+            Command::Advantage(args) => args.device.device,
+            Command::Policy(args) => args.device,
+            Command::Play(args) => args.device.device,
+            Command::Serve(args) => args.models.device.device,
+            _ => None,
+        }
+    }
+}
+
+/// Of every command that works with policies.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct DeviceArg {
+    /// Where tensors live: cpu, cuda or cuda:<index>; by default a GPU if there is one.
+    #[arg(long, env = "TROUPE_DEVICE", value_name = "DEVICE")]
+    pub device: Option<DeviceChoice>,
 }
 
 /// Where a configuration comes from.

@@ -24,10 +24,10 @@ use crate::installation;
 /// What a run counts for in the bar beside a warm start or an exam.
 const RUN_WEIGHT: f64 = 10.0;
 
-pub fn run(args: &ExperimentArgs, device: Option<DeviceChoice>) -> anyhow::Result<u8> {
+pub fn run(args: &ExperimentArgs) -> anyhow::Result<u8> {
     let file = ExperimentFile::read(&args.file, &args.set)?;
     let slots = slots(args);
-    let program = program(device, slots)?;
+    let program = program(args.device.device, slots)?;
     let folder = Folder::create(&out(args))?;
     let device = program.device.clone().unwrap_or_else(|| "any device".to_owned());
     let mut addresses = Addresses::new(&installation::engine()?, &device)?;
@@ -163,8 +163,11 @@ fn fill(schedule: &Schedule, slots: usize) -> anyhow::Result<Vec<State>> {
 
 /// Print the table, and say with which code to end.
 fn conclude(results: &Results, folder: &Folder, asked: Option<i32>) -> anyhow::Result<u8> {
-    for Table { title, header, rows } in results.tables() {
+    for Table { title, note, header, rows } in results.tables() {
         report::line(&title);
+        if !note.is_empty() {
+            report::line(&note);
+        }
         report::line("");
         let header: Vec<&str> = header.iter().map(String::as_str).collect();
         report::table(&header, &rows);

@@ -15,7 +15,7 @@ use summary::{GradeSummary, Pace};
 use super::args::GradeArgs;
 use super::{UsageError, report};
 use crate::config::SandboxConfig;
-use crate::error::ExitCode;
+use crate::error::{Coded, ExitCode};
 use crate::grading::{
     GradeOptions, Problem, Stop, Submission, VerdictLine, grade, read_problems, read_submissions,
 };
@@ -36,6 +36,12 @@ pub struct MostlyVoid {
     void: usize,
     samples: usize,
     reason: String,
+}
+
+impl Coded for MostlyVoid {
+    fn code(&self) -> Option<ExitCode> {
+        Some(ExitCode::Run)
+    }
 }
 
 /// Grades what has no verdict yet and says what all verdicts add up to.

@@ -8,7 +8,7 @@ mod sources;
 use std::path::Path;
 
 use super::args::{PluginCommand, PluginSubject};
-use super::report;
+use super::report::{self, quoted};
 use check::Effort;
 use plugin_sdk::Preset;
 
@@ -81,15 +81,6 @@ fn spoken(subject: &PluginSubject, set: &[String]) -> String {
     words.extend((!corpus.is_empty()).then(|| format!("--grant-retrieval {}", quoted(&corpus))));
     words.extend(set.iter().map(|pair| format!("--set {}", quoted(pair))));
     words.join(" ")
-}
-
-/// As a shell reads one word.
-fn quoted(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=,@:".contains(letter);
-    match word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
 }
 
 /// A plugin that is only asked what it is, whatever it wants to be granted.

@@ -7,6 +7,7 @@
 //! by plugins and models, who must not be able to move the cursor, erase a
 //! line or turn the direction of writing.
 
+use std::env;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -165,9 +166,36 @@ fn print(text: &str) {
 
 /// An error with its causes; never a backtrace.
 pub fn error(error: &anyhow::Error) {
+    let told = format!("{error:#}");
     match QUIET.get() {
-        None => say(&format!("error: {error:#}")),
-        Some(name) => say(&format!("{name}: error: {error:#}")),
+        None => say(&format!("error: {told}")),
+        Some(name) => say(&format!("{name}: error: {told}")),
+    }
+    let words = env::args().skip(1).collect::<Vec<_>>();
+    if let Some(command) = mended(&words, &told) {
+        say(&format!("  try: {command}"));
+    }
+}
+
+/// The command with the flag that an error proposes, to be copied.
+fn mended(words: &[String], told: &str) -> Option<String> {
+    let flags = ["`--grant ", "`--set "].iter().filter_map(|flag| told.find(flag));
+    let flag = &told[flags.min()? + 1..];
+    let (flag, _) = flag.split_once('`')?;
+    // Commands that look at one component have flags of their own; and who has said it was
+    // understood otherwise.
+    let is_no_use = words.first().is_some_and(|command| command == "plugin");
+    let is_said = words.join(" ").contains(flag);
+    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    (!is_no_use && !is_said).then(|| format!("host {} {flag}", words.join(" ")))
+}
+
+/// As a shell reads one word.
+pub fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=,@:".contains(letter);
+    match word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
     }
 }
 
@@ -219,6 +247,26 @@ fn on_one_line(cell: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_flag_that_an_error_proposes_makes_a_command_to_be_copied() {
+        let said = |words: &str, told: &str| {
+            let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+            mended(&words, told)
+        };
+        let told = "it is not granted; grant that with `--grant code=sandbox`, or see `--set a=b`";
+        let command = said("train --plugins code --set x=[1,2]", told);
+        let expected = "host train --plugins code --set 'x=[1,2]' --grant code=sandbox";
+        assert_eq!(command.as_deref(), Some(expected));
+        for (words, told) in [
+            ("train --plugins code --grant code=sandbox", told),
+            ("plugin bench code", told),
+            ("train --plugins code", "there is no plugin `code`"),
+            ("train --plugins code", "see `--grant code"),
+        ] {
+            assert_eq!(said(words, told), None, "{words}: {told}");
+        }
+    }
 
     #[test]
     fn what_a_terminal_would_obey_is_shown_and_not_done() {

@@ -24,6 +24,7 @@ impl Config {
             "what the trainer makes of the tokens is known only if it scores them; set \
              train.anchor = \"rescored\"",
         )?;
+        self.check_dual_clip()?;
         require(
             self.imitation.ceiling > self.imitation.success,
             "imitation.ceiling",
@@ -124,6 +125,25 @@ impl Config {
             rollout.stop.iter().all(|stop| !stop.is_empty()),
             "rollout.stop",
             "an empty text would end every answer at once",
+        )
+    }
+
+    fn check_dual_clip(&self) -> Result<(), ConfigError> {
+        let (dual, key) = (self.train.clip_dual, "train.clip_dual");
+        let objective = self.train.objective;
+        require(
+            dual == 0.0 || objective.clips(),
+            key,
+            &format!(
+                "it bounds what ratios count for, and with train.objective = {} nothing is clipped \
+                 like that; leave it out, or train with \"surrogate\", \"gspo\" or \"m-grpo\"",
+                table::choice(&objective)
+            ),
+        )?;
+        require(
+            dual == 0.0 || dual > 1.0 + self.train.clip_high,
+            key,
+            "it must be above 1 + train.clip_high; 3 is usual, 0 sets no bound",
         )
     }
 

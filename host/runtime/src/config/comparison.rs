@@ -36,8 +36,8 @@ choices! {
         /// A seat's trajectories of one task, and besides its completions to one prompt, each worth
         /// what comes from it on (GiGPO, arXiv 2505.10978).
         Gigpo,
-        /// A role's trajectories, each with a running mean of its role's (RAE of SPIRAL, arXiv
-        /// 2506.24119).
+        /// A role's trajectories, each with a running mean of its role's in its family (RAE of
+        /// SPIRAL, arXiv 2506.24119).
         Rae,
         /// The completions of one state, in units of their mean (MaxRL).
         MaxRl,
@@ -76,6 +76,8 @@ choices! {
 choices! {
     /// What the members of a group have in common.
     pub enum Same {
+        /// The family: which kind of task of a mixture it is.
+        Family,
         /// The task.
         Task,
         /// The role.
@@ -106,7 +108,8 @@ choices! {
         Mean,
         /// The reward's own unit, the mean being that of the others.
         LeaveOneOut,
-        /// The reward's own unit, the mean being a running one of the role, with `decay`.
+        /// The reward's own unit, the mean being a running one of the role, with `decay`; with
+        /// `same = ["family", …]` of the role in the family.
         Running,
         /// Each named share of the reward in its own standard deviation; their sum in that of
         /// the whole step (GDPO).
@@ -149,7 +152,7 @@ impl Estimator {
 
     /// What the name stands for.
     pub fn comparison(self) -> Comparison {
-        use Same::{Role, Seat, State, Task, Thread, Turn};
+        use Same::{Family, Role, Seat, State, Task, Thread, Turn};
         use Scale::{LeaveOneOut, Mean, None, Parts, Running, Spread};
         use Worth::{Now, ToGo, Whole};
         let one_state: &[Same] = &[Task, Seat, Thread, Turn, State];
@@ -166,7 +169,7 @@ impl Estimator {
             Estimator::Rloo => (Unit::Completion, Now, one_state, LeaveOneOut),
             Estimator::Gdpo => (Unit::Completion, Now, one_state, Parts),
             Estimator::Gigpo => (Unit::Seat, Whole, &[Task, Seat], Spread),
-            Estimator::Rae => (Unit::Seat, Whole, &[Role], Running),
+            Estimator::Rae => (Unit::Seat, Whole, &[Family, Role], Running),
             Estimator::MaxRl => (Unit::Completion, Now, one_state, Mean),
             Estimator::Naive => (Unit::Completion, Now, &[Task], Spread),
         };

@@ -2,7 +2,9 @@
 //! `[plugins]`, `[environment]`, `[workflow]`, `[tasks]` and `[curriculum]` speak of.
 
 use super::check::require;
-use super::{Config, ConfigError, CurriculumConfig, MixConfig, TasksConfig};
+use super::{
+    BranchChoice, Config, ConfigError, CurriculumConfig, MixConfig, SamplingScheme, TasksConfig,
+};
 
 impl Config {
     /// Every family of tasks; one at least.
@@ -60,7 +62,16 @@ impl Config {
             let alike = names.iter().filter(|name| Some(**name) == own).count();
             require(own.is_some() && alike == 1, "mix.family", &reason)?;
         }
-        self.families().iter().try_for_each(|family| check_curriculum(&family.curriculum))
+        self.families().iter().try_for_each(|family| check_curriculum(&family.curriculum))?;
+        let climbs = self.families().iter().any(|family| !family.curriculum.settings.is_empty());
+        let chooses = self.rollout.branch_choice != BranchChoice::Random
+            && matches!(self.rollout.sampling, SamplingScheme::Tree | SamplingScheme::Independent);
+        require(
+            !climbs || !chooses,
+            "rollout.branch_choice",
+            "a curriculum goes by the share of episodes that are solved, and those that go on from \
+             the better branches are not what the policies do; leave it at \"random\"",
+        )
     }
 }
 

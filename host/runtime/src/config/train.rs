@@ -116,6 +116,11 @@ choices! {
 }
 
 impl Objective {
+    /// Whether it takes the lesser of a clipped and an unclipped ratio (PPO).
+    pub fn clips(self) -> bool {
+        matches!(self, Objective::Surrogate | Objective::Gspo | Objective::MGrpo)
+    }
+
     /// Every one of them.
     pub const ALL: [Objective; 8] = [
         Objective::Surrogate,
@@ -261,13 +266,16 @@ table! {
         pub weight_decay: f64 = 0.0, 0.0..=1.0;
         /// Gradients are scaled down to this L2 norm.
         pub max_gradient_norm: f64 = 1.0, above(0.0, 1e12);
-        /// Stop the run when an update moves a policy further than this, in nats
-        /// per token (`movement` in docs/metrics.md); 0 never stops it.
+        /// An update that moves a policy further than this, in nats per token (`movement` in
+        /// docs/metrics.md), is taken back and made again at a half, a quarter, an eighth of its
+        /// learning rate; five steps in a row for which that is too much, too, stop the run. 0
+        /// lets everything pass.
         pub max_movement: f64 = 1.0, 0.0..=1e12;
         /// What an update maximizes.
         pub objective: Objective = Objective::Surrogate;
-        /// What `weighted-likelihood` divides advantages by, and how strongly `preference` prefers.
-        pub beta: f64 = 0.1, above(0.0, 1e6);
+        /// What `weighted-likelihood` divides advantages by, and how strongly `preference` prefers;
+        /// 0 takes 1 for the first and 0.1 for the second.
+        pub beta: f64 = 0.0, 0.0..=1e6;
         /// Which probabilities ratios begin at.
         pub anchor: AnchorChoice = AnchorChoice::Auto;
         /// What becomes of tokens whose probability in training is another than in sampling;
@@ -275,16 +283,19 @@ table! {
         pub importance: Importance = Importance::Auto;
         /// The largest ratio of the two.
         pub importance_cap: f64 = 2.0, 1.0..=1e6;
-        /// The ratio may fall to 1 − `clip_low`.
+        /// The ratio may fall to 1 − `clip_low`; `cispo` has no such bound.
         pub clip_low: f64 = 0.2, between(0.0, 1.0);
         /// The ratio may rise to 1 + `clip_high`.
         pub clip_high: f64 = 0.28, above(0.0, 1e6);
+        /// What a ratio counts for at most where the advantage is negative (PPO's dual clip, arXiv
+        /// 1912.09729), above 1 + `clip_high`; 0 sets no such bound.
+        pub clip_dual: f64 = 0.0, 0.0..=1e6;
         /// Weight of the entropy bonus, in nats per token.
         pub entropy_coefficient: f64 = 0.02, 0.0..=100.0;
         /// Weight of the KL penalty to the policy at the start of training; 0 keeps no reference.
         pub kl_coefficient: f64 = 0.0, 0.0..=100.0;
-        /// Whose answers the two act on. An answer of a group that was left out has
-        /// advantage 0 then, and counts in the means of `loss_aggregation`.
+        /// Whose answers the two act on. An answer of a group that was left out counts in the
+        /// means of `loss_aggregation` then.
         pub regularize: Regularize = Regularize::All;
         /// Passes over the samples of a step.
         pub epochs: usize = 1, 1..=1000;
@@ -344,7 +355,16 @@ impl TrainConfig {
         self.kl_coefficient != 0.0 || self.objective == Objective::Preference
     }
 
-    /// Whether an answer that was compared with nothing is learned from, too.
+    /// `beta`, or what suits the objective.
+    pub fn temper(&self) -> f64 {
+        match (self.beta, self.objective) {
+            (0.0, Objective::Preference) => 0.1,
+            (0.0, _) => 1.0,
+            (beta, _) => beta,
+        }
+    }
+
+    /// Whether an answer that was compared with nothing is regularized, too.
     pub fn regularizes_all(&self) -> bool {
         let regularizes = self.entropy_coefficient != 0.0 || self.kl_coefficient != 0.0;
         regularizes && self.regularize == Regularize::All

@@ -19,6 +19,7 @@ use super::source::{Source, sources_of};
 use super::split::{self, SplitChoice};
 use super::writer::Writer;
 use super::{json, parquet_file};
+use crate::error::{Coded, ExitCode};
 use crate::grading::{Value, parse_problems};
 use crate::plugin::Split;
 use crate::storage::{self, StorageError};
@@ -68,6 +69,15 @@ pub enum ImportError {
     /// The records cannot be written.
     #[error(transparent)]
     Storage(#[from] StorageError),
+}
+
+impl Coded for ImportError {
+    fn code(&self) -> Option<ExitCode> {
+        match self {
+            ImportError::Storage(error) => error.code(),
+            _ => Some(ExitCode::Usage),
+        }
+    }
 }
 
 /// What is to be imported.

@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::bounds::Bounds;
+use crate::error::{Coded, ExitCode};
 use crate::grading::Value;
 use crate::seed::Seed;
 
@@ -39,6 +40,12 @@ pub enum RecordFileError {
         /// What was asked for.
         wanted: String,
     },
+}
+
+impl Coded for RecordFileError {
+    fn code(&self) -> Option<ExitCode> {
+        Some(ExitCode::Usage)
+    }
 }
 
 /// One record of a file.

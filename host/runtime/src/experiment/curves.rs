@@ -1,19 +1,16 @@
 //! Success on validation tasks over what was spent, as an image: the mean over the seeds of each
-//! row, and the band in which the bootstrap has it.
+//! row that none of its seeds failed in, and Student's band around it.
 
 use super::results::{Results, RowResult};
 use super::sitting::Point;
 use crate::page::escaped_text;
-use crate::seed::Seed;
-use crate::statistics::{Interval, bootstrap_interval, mean};
+use crate::statistics::{Interval, mean, student_interval};
 
 const WIDTH: f64 = 420.0;
 const HEIGHT: f64 = 260.0;
 const MARGIN: f64 = 46.0;
 /// Places at which a curve is drawn.
 const PLACES: usize = 48;
-/// Draws for the band at each of them.
-const DRAWS: usize = 1_000;
 /// Okabe and Ito's colours, which most people can tell apart.
 const COLOURS: [&str; 8] =
     ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a8a00", "#666666"];
@@ -62,7 +59,8 @@ pub fn curves(results: &Results) -> String {
 
 fn panels(results: &Results) -> Vec<Panel<'_>> {
     let mut panels: Vec<Panel> = Vec::new();
-    let drawn = results.rows.iter().filter(|row| row.trained && !row.curves.is_empty());
+    let drawn = results.rows.iter().filter(|row| row.trained && !row.failed);
+    let drawn = drawn.filter(|row| !row.curves.is_empty());
     for row in drawn {
         let sweep = row.name.split_once('=').map(|(sweep, _)| sweep);
         let words = [Some(row.part.as_str()).filter(|part| !part.is_empty()), sweep];
@@ -130,8 +128,7 @@ fn curve(
         let shares: Vec<f64> =
             row.curves.iter().map(|curve| success_at(curve, spent, at)).collect();
         let center = mean(&shares);
-        let alone: Vec<Vec<f64>> = shares.iter().map(|&share| vec![share]).collect();
-        let band = bootstrap_interval(&alone, DRAWS, Seed::new(place as u64));
+        let band = student_interval(&shares);
         let band = band.unwrap_or(Interval { low: center, high: center }).within(0.0, 1.0);
         let point = |share: f64| format!("{:.1},{:.1}", x(at), y(share));
         line.push(point(center));

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::error::{Coded, ExitCode};
 use crate::installation::MissingPart;
 use crate::storage::StorageError;
 
@@ -51,6 +52,20 @@ pub enum ExperimentError {
         /// What is different, and what to do.
         reason: String,
     },
+    /// Seeds of a row were not examined on the same tasks.
+    #[error(
+        "`{what}` was not examined on the same tasks with the seeds {} and {}: one of them has no \
+         task {task}; remove their files in `exams/`, or their runs, and call again",
+        seeds.0, seeds.1
+    )]
+    Uneven {
+        /// The row, or the rows that are compared.
+        what: String,
+        /// The seeds.
+        seeds: (u64, u64),
+        /// A task that one of them has.
+        task: String,
+    },
     /// A file cannot be read or written.
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -65,6 +80,17 @@ pub enum ExperimentError {
         /// What the system said.
         reason: io::Error,
     },
+}
+
+impl Coded for ExperimentError {
+    fn code(&self) -> Option<ExitCode> {
+        match self {
+            ExperimentError::Storage(error) => error.code(),
+            ExperimentError::Missing(_) | ExperimentError::Start { .. } => None,
+            ExperimentError::Uneven { .. } => Some(ExitCode::Storage),
+            _ => Some(ExitCode::Usage),
+        }
+    }
 }
 
 /// Refuse a value by its key.

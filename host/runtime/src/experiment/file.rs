@@ -44,6 +44,9 @@ pub struct ExperimentFile {
     /// What is claimed of the rows.
     #[serde(default)]
     pub compare: Vec<Claim>,
+    /// A difference that is as good as none, as a share, for claims that say no other.
+    #[serde(default)]
+    pub margin: Option<f64>,
     /// The folder that paths in the file are relative to.
     #[serde(skip)]
     pub folder: PathBuf,
@@ -255,6 +258,13 @@ pub struct Claim {
     /// The parts of the table in which it is asked; all that have both rows if none is named.
     #[serde(default)]
     pub on: Vec<String>,
+    /// The claims for whose number it is corrected: all that name the same family. Without a name,
+    /// the others of its part of the table.
+    #[serde(default)]
+    pub family: Option<String>,
+    /// A difference that is as good as none, as a share.
+    #[serde(default)]
+    pub margin: Option<f64>,
 }
 
 impl ExperimentFile {
@@ -312,6 +322,17 @@ impl ExperimentFile {
             let reason =
                 format!("it is \"{}\", but must be \"test\" or \"validation\"", self.exam.split);
             return Err(invalid("exam.split", reason));
+        }
+        let margins = self
+            .compare
+            .iter()
+            .enumerate()
+            .map(|(place, claim)| (format!("compare[{place}].margin"), claim.margin));
+        for (key, margin) in [("margin".to_owned(), self.margin)].into_iter().chain(margins) {
+            if margin.is_some_and(|margin| !(0.0 < margin && margin < 1.0)) {
+                let reason = "it is a share above 0 and below 1: 0.03 are three points";
+                return Err(invalid(key, reason));
+            }
         }
         if self.exam.tasks == 0 {
             return Err(invalid("exam.tasks", "it is 0, and nothing would be measured"));

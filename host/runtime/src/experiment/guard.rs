@@ -54,7 +54,7 @@ pub(super) fn check_claims(
             return Err(invalid(key, reason));
         }
         for (better, than) in pairs {
-            check_pair(file, better, than, addresses)?;
+            check_pair(file, (better, than), rows, addresses)?;
         }
     }
     Ok(())
@@ -62,8 +62,8 @@ pub(super) fn check_claims(
 
 fn check_pair(
     file: &ExperimentFile,
-    better: &PlannedRow,
-    than: &PlannedRow,
+    (better, than): (&PlannedRow, &PlannedRow),
+    rows: &[PlannedRow],
     addresses: &mut Addresses,
 ) -> Result<(), ExperimentError> {
     let incomparable = |reason: String| ExperimentError::Incomparable {
@@ -96,27 +96,93 @@ fn check_pair(
              there are, add it to exam.ignore"
         )));
     }
-    if trains(better) && trains(than) {
-        check_budgets(&better.config, &than.config).map_err(incomparable)?;
-    }
-    Ok(())
+    check_budgets(&Spending::of(better, rows), &Spending::of(than, rows)).map_err(incomparable)
 }
 
-fn trains(planned: &PlannedRow) -> bool {
-    matches!(planned.row.source, Source::Trained | Source::Of(_))
+/// What it takes to train the policies of a row: a run, or one for each row that it is put
+/// together of; none if nothing is trained.
+struct Spending<'r> {
+    row: &'r str,
+    runs: Vec<(&'r str, &'r Config)>,
 }
 
-fn check_budgets(one: &Config, other: &Config) -> Result<(), String> {
-    if one.train.budget != other.train.budget {
-        let reason = "their budgets differ: `train.budget` is to be the same in both";
-        return Err(reason.to_owned());
+impl<'r> Spending<'r> {
+    fn of(planned: &'r PlannedRow, rows: &'r [PlannedRow]) -> Self {
+        let row = planned.row.name.as_str();
+        let runs = match &planned.row.source {
+            Source::Trained | Source::Of(_) => vec![(row, &planned.config)],
+            Source::Prompted => Vec::new(),
+            Source::Combined(parts) => {
+                let is_part = |other: &&PlannedRow| {
+                    other.row.part == planned.row.part
+                        && parts.values().any(|name| *name == other.row.name)
+                };
+                let parts = rows.iter().filter(is_part);
+                parts.map(|part| (part.row.name.as_str(), &part.config)).collect()
+            }
+        };
+        Spending { row, runs }
     }
-    let unlimited = one.train.budget == Default::default();
-    if unlimited && one.train.steps != other.train.steps {
-        return Err(format!(
-            "one trains for {} steps and one for {}; give both a budget",
-            one.train.steps, other.train.steps
-        ));
+
+    /// So much of one kind together; nothing if there is no limit to it.
+    fn sum(&self, of: Limit) -> Result<Option<f64>, String> {
+        let limits: Vec<Option<f64>> = self.runs.iter().map(|(_, config)| of(config)).collect();
+        if limits.iter().any(Option::is_some) && limits.contains(&None) {
+            let Spending { row, .. } = self;
+            return Err(format!(
+                "one of the rows that `{row}` is put together of has a limit that another has \
+                 not: give both the same `budget`"
+            ));
+        }
+        Ok(limits.into_iter().sum())
+    }
+
+    /// Such as "`a` and `b` together, of which `c` is put together, spend 400000".
+    fn said(&self, amount: Option<f64>) -> String {
+        let amount = amount.map_or("no limit".to_owned(), |amount| amount.to_string());
+        let Spending { row, runs } = self;
+        match &runs[..] {
+            [_, _, ..] => {
+                let names: Vec<String> = runs.iter().map(|(name, _)| format!("`{name}`")).collect();
+                format!("`{row}` has {amount} ({} together)", names.join(" and "))
+            }
+            _ => format!("`{row}` has {amount}"),
+        }
+    }
+}
+
+type Limit = fn(&Config) -> Option<f64>;
+
+/// What a budget may limit, by its setting.
+const LIMITS: [(&str, Limit); 3] = [
+    ("completion_tokens", |config| Some(config.train.budget.completion_tokens? as f64)),
+    ("samples", |config| Some(config.train.budget.samples? as f64)),
+    ("seconds", |config| config.train.budget.seconds),
+];
+
+fn check_budgets(one: &Spending, other: &Spending) -> Result<(), String> {
+    if one.runs.is_empty() || other.runs.is_empty() {
+        return Ok(());
+    }
+    let mut limited = false;
+    for (name, limit) in LIMITS {
+        let (own, others) = (one.sum(limit)?, other.sum(limit)?);
+        limited |= own.is_some();
+        if own != others {
+            return Err(format!(
+                "their budgets differ: of `train.budget.{name}` {}, and {}; together both are to \
+                 spend the same",
+                one.said(own),
+                other.said(others)
+            ));
+        }
+    }
+    let steps = |spending: &Spending| -> usize {
+        spending.runs.iter().map(|(_, config)| config.train.steps).sum()
+    };
+    let (own, others) = (steps(one), steps(other));
+    if !limited && own != others {
+        return Err(format!("one trains for {own} steps and one for {others}; give both a budget"));
     }
     Ok(())
 }

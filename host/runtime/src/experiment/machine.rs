@@ -6,7 +6,7 @@ use std::fs;
 #[derive(Clone, Debug)]
 pub struct Machine {
     processor: String,
-    processors: usize,
+    processors: String,
     load: String,
 }
 
@@ -20,7 +20,10 @@ impl Machine {
         let processor = information.lines().find_map(named);
         Machine {
             processor: processor.unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
-            processors: std::thread::available_parallelism().map_or(1, usize::from),
+            processors: match std::thread::available_parallelism() {
+                Ok(count) => format!("{count} processors"),
+                Err(_) => "an unknown number of processors".to_owned(),
+            },
             load: load(),
         }
     }
@@ -28,7 +31,7 @@ impl Machine {
     /// In words, with what it did meanwhile.
     pub fn after(&self) -> String {
         format!(
-            "{}, {} processors; load before {} and after {}",
+            "{}, {}; load before {} and after {}",
             self.processor,
             self.processors,
             self.load,

@@ -9,6 +9,7 @@ use super::results::{Results, RowResult};
 use super::setup::Program;
 use super::table::Table;
 use crate::page::escaped_text;
+use crate::provenance::Build;
 
 const STYLE: &str = "\
 :root{color-scheme:light dark}\
@@ -45,18 +46,19 @@ pub(super) fn page(results: &Results, plan: &Plan, folder: &Folder, origin: &Ori
          'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n\
-         <p>Seeds {}. Intervals are 95 % bootstrap intervals over seeds and tasks, and Student's \
-         beside them. A difference whose interval holds 0 is “not shown”.</p>\n{tables}\
+         <p>Seeds {}. Intervals are 95 % intervals over seeds and tasks, and Student's over the \
+         seeds beside them. What is said of a claim is corrected for the number of claims in its \
+         family (Holm), which its interval is not.</p>\n{tables}\
          <h2>On the way</h2>\n<p>Success on validation tasks, mean over the seeds with its \
          interval.</p>\n<div class=\"wide\">{}</div>\n<h2>What it took</h2>\n{}\
-         <h2>To repeat it</h2>\n<pre>{}</pre>\n<p>Made by host {} \
+         <h2>To repeat it</h2>\n<pre>{}</pre>\n<p>Written by host {} \
          (engine {}) on {}. What a row is stands in <code>rows/</code>, the digests of plugins and \
          policies in the <code>manifest.json</code> of each run.</p>\n{rows}</body>\n</html>\n",
         seeds(results),
         curves(results),
         table(&costs(results)),
         shown(origin.command),
-        env!("CARGO_PKG_VERSION"),
+        shown(&Build::this().to_string()),
         shown(origin.engine),
         shown(origin.machine),
     )
@@ -80,10 +82,14 @@ fn table(table: &Table) -> String {
         "" => String::new(),
         title => format!("<h2>{}</h2>\n", shown(title)),
     };
+    let note = match table.note.as_str() {
+        "" => String::new(),
+        note => format!("<p>{}</p>\n", shown(note)),
+    };
     let rows: String = table.rows.iter().map(|row| line(row, "td")).collect();
     let header = line(&table.header, "th");
     format!(
-        "{heading}<div class=\"wide\"><table>\n<thead>{header}</thead>\n<tbody>\n{rows}</tbody>\n\
+        "{heading}{note}<div class=\"wide\"><table>\n<thead>{header}</thead>\n<tbody>\n{rows}</tbody>\n\
          </table></div>\n"
     )
 }
@@ -120,6 +126,7 @@ fn costs(results: &Results) -> Table {
     };
     Table {
         title: String::new(),
+        note: String::new(),
         header: header.map(str::to_owned).to_vec(),
         rows: results.rows.iter().filter(|row| row.trained && row.steps > 0.0).map(cells).collect(),
     }

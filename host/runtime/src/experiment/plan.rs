@@ -54,6 +54,14 @@ impl Cell {
     pub fn last(&self) -> Option<usize> {
         self.exam.or(self.run)
     }
+
+    /// The runs whose policies it examines: one, or one for each row that it is put together of.
+    pub fn trainings(&self, jobs: &[Job]) -> Vec<usize> {
+        let is_run = |place: &usize| matches!(jobs[*place].work, Work::Train { .. });
+        let needed = self.exam.filter(|_| self.run.is_none()).map(|exam| &jobs[exam].needs);
+        let needed = needed.into_iter().flatten().copied().filter(is_run);
+        self.run.into_iter().chain(needed).collect()
+    }
 }
 
 impl Plan {
@@ -89,9 +97,10 @@ impl Plan {
         let cells: Vec<Vec<Cell>> =
             planned.iter().filter(|row| is_wanted(row)).map(of).collect::<Result<_, _>>()?;
         let jobs = builder.jobs;
+        // With the rows that others are put together of: what those spent counts.
+        check_claims(&file, &planned, !only.is_empty(), addresses)?;
         planned.retain(is_wanted);
         planned.iter_mut().zip(cells).for_each(|(row, cells)| row.cells = cells);
-        check_claims(&file, &planned, !only.is_empty(), addresses)?;
         Ok(Plan { file, rows: planned, jobs })
     }
 }

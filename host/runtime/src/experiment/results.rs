@@ -4,17 +4,19 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::builds::builds;
+use super::claims::{ClaimResult, claims};
 use super::error::ExperimentError;
+use super::estimates::{ByTask, difference, share, signed};
 use super::folder::Folder;
-use super::guard::pairs;
 use super::plan::{Cell, Plan, PlannedRow};
 use super::row::Source;
 use super::schedule::State;
 use super::sitting::{Cost, Point, Sitting, chances, solved_shares};
 use crate::grading::usual_ks;
-use crate::outcome::{Answers, Outcome};
-use crate::seed::Seed;
-use crate::statistics::{Estimate, Verdict, mean};
+use crate::outcome::Answers;
+use crate::provenance::Build;
+use crate::statistics::{Estimate, mean};
 
 /// Share of void episodes above which a row is marked.
 const VOID: f64 = 0.01;
@@ -30,6 +32,8 @@ pub struct Results {
     pub exam: String,
     /// Sampled episodes of each task.
     pub samples: usize,
+    /// The build of Troupe that made the runs, part by part.
+    pub builds: BTreeMap<String, Build>,
     /// The rows, part by part.
     pub rows: Vec<RowResult>,
     /// The claims, in the order of the file, part by part.
@@ -49,13 +53,16 @@ pub struct RowResult {
     pub trained: bool,
     /// The seeds that have figures.
     pub seeds: Vec<u64>,
-    /// The share of tasks that is solved.
+    /// The share of tasks that each of them solves.
+    pub by_seed: Vec<f64>,
+    /// The share of tasks that is solved; nothing if a seed failed, for those that did not are no
+    /// sample of all.
     pub solved: Option<Estimate>,
-    /// What training added to it.
+    /// What training added to it; nothing if a seed failed.
     pub gained: Option<Estimate>,
-    /// pass@k of sampled episodes, by k.
+    /// pass@k of sampled episodes, by k; nothing if a seed failed.
     pub pass: BTreeMap<usize, Estimate>,
-    /// What training took, on average.
+    /// What training took, on average; nothing if a seed failed.
     pub cost: Cost,
     /// Training steps, on average.
     pub steps: f64,
@@ -71,28 +78,11 @@ pub struct RowResult {
     pub missing: bool,
 }
 
-/// What was found of a claim.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ClaimResult {
-    /// The part of the table.
-    pub part: String,
-    /// The row that is said to be better.
-    pub better: String,
-    /// The row it is compared with.
-    pub than: String,
-    /// In words.
-    pub claim: Option<String>,
-    /// The difference, paired by seed and task; nothing if no seed has both.
-    pub difference: Option<Estimate>,
-    /// What that says.
-    pub verdict: Verdict,
-}
-
 impl Results {
     /// Read what the jobs left.
     ///
     /// # Errors
-    /// If a file that has to be there cannot be read.
+    /// If a file that has to be there cannot be read, or the runs of a part are of several builds.
     pub fn read(plan: &Plan, states: &[State], folder: &Folder) -> Result<Self, ExperimentError> {
         let mut rows = Vec::new();
         let mut sittings: Vec<Vec<Sitting>> = Vec::new();
@@ -101,7 +91,7 @@ impl Results {
             let own: Vec<Sitting> = done
                 .map(|cell| Sitting::read(*cell, &plan.jobs, folder))
                 .collect::<Result<_, _>>()?;
-            rows.push(row_result(planned, &own, states, plan));
+            rows.push(row_result(planned, &own, states, plan)?);
             sittings.push(own);
         }
         let exam = &plan.file.exam;
@@ -115,7 +105,8 @@ impl Results {
             seeds: plan.file.seeds.clone(),
             exam: format!("{} tasks of the {} split, {answers}", exam.tasks, exam.split),
             samples: exam.samples as usize,
-            claims: claims(plan, &sittings),
+            builds: builds(plan, states, folder)?,
+            claims: claims(plan, &rows, &sittings)?,
             rows,
         })
     }
@@ -136,63 +127,44 @@ fn row_result(
     sittings: &[Sitting],
     states: &[State],
     plan: &Plan,
-) -> RowResult {
+) -> Result<RowResult, ExperimentError> {
     let answers = plan.file.exam.answers;
-    let after = |sitting: &Sitting| values(&sitting.after, answers);
-    let gained = |sitting: &Sitting| difference(&sitting.before, &sitting.after, answers);
-    let trained = matches!(planned.row.source, Source::Trained);
-    let samples = plan.file.exam.samples as usize;
-    let pass = |k: usize| {
-        let own = sittings.iter().map(|one| chances(&one.after, k).into_values().collect());
-        Some((k, share(own.collect(), planned, &format!("pass@{k}"))?))
-    };
     let (notes, failed, missing) = notes(planned, sittings, states, plan);
-    RowResult {
+    let trained = matches!(planned.row.source, Source::Trained);
+    let label = planned.row.label();
+    let counted = if failed { &[] } else { sittings };
+    let figures = |of: &dyn Fn(&Sitting) -> ByTask| -> Vec<(u64, ByTask)> {
+        counted.iter().map(|sitting| (sitting.seed, of(sitting))).collect()
+    };
+    let solved = |sitting: &Sitting| solved_shares(&sitting.after, answers);
+    let gained = |sitting: &Sitting| match trained {
+        true => difference(&sitting.before, &sitting.after, answers),
+        false => ByTask::new(),
+    };
+    let mut pass = BTreeMap::new();
+    for k in usual_ks(plan.file.exam.samples as usize) {
+        let found = share(figures(&|sitting| chances(&sitting.after, k)), &label)?;
+        pass.extend(found.map(|found| (k, found)));
+    }
+    let by_seed = |sitting: &Sitting| mean(&solved(sitting).into_values().collect::<Vec<_>>());
+    Ok(RowResult {
         part: planned.row.part.clone(),
         name: planned.row.name.clone(),
         title: planned.row.title.clone(),
         trained,
         seeds: sittings.iter().map(|sitting| sitting.seed).collect(),
-        solved: share(sittings.iter().map(after).collect(), planned, "solved"),
-        gained: trained
-            .then(|| signed(sittings.iter().map(gained).collect(), planned, "gained"))
-            .flatten(),
-        pass: usual_ks(samples).into_iter().filter_map(pass).collect(),
-        cost: mean_cost(sittings),
-        steps: mean(&sittings.iter().map(|sitting| sitting.steps as f64).collect::<Vec<_>>()),
+        by_seed: sittings.iter().map(by_seed).collect(),
+        solved: share(figures(&solved), &label)?,
+        gained: signed(figures(&gained), &label)?,
+        pass,
+        cost: mean_cost(counted),
+        steps: mean(&counted.iter().map(|sitting| sitting.steps as f64).collect::<Vec<_>>()),
         curves: sittings.iter().map(|sitting| sitting.curve.clone()).collect(),
         runs: sittings.iter().map(|sitting| sitting.run.clone()).collect(),
         notes,
         failed,
         missing,
-    }
-}
-
-fn values(outcomes: &[Outcome], answers: Answers) -> Vec<f64> {
-    solved_shares(outcomes, answers).into_values().collect()
-}
-
-/// What `after` has more than `before`, task by task.
-fn difference(before: &[Outcome], after: &[Outcome], answers: Answers) -> Vec<f64> {
-    let before = solved_shares(before, answers);
-    let after = solved_shares(after, answers);
-    after.iter().filter_map(|(task, share)| Some(share - before.get(task)?)).collect()
-}
-
-/// An estimate of what lies between 0 and 1; nothing without figures.
-fn share(measured: Vec<Vec<f64>>, planned: &PlannedRow, what: &str) -> Option<Estimate> {
-    estimate(measured, &format!("{}/{what}", planned.row.label())).map(|one| one.within(0.0, 1.0))
-}
-
-/// An estimate of what lies between −1 and 1.
-fn signed(measured: Vec<Vec<f64>>, planned: &PlannedRow, what: &str) -> Option<Estimate> {
-    estimate(measured, &format!("{}/{what}", planned.row.label())).map(|one| one.within(-1.0, 1.0))
-}
-
-/// Draws depend on what is estimated, not on what else is in the table.
-fn estimate(measured: Vec<Vec<f64>>, what: &str) -> Option<Estimate> {
-    let has_figures = !measured.is_empty() && measured.iter().all(|tasks| !tasks.is_empty());
-    has_figures.then(|| Estimate::of(&measured, Seed::new(0).named("experiment").named(what)))
+    })
 }
 
 fn mean_cost(sittings: &[Sitting]) -> Cost {
@@ -264,33 +236,4 @@ fn void_note(sittings: &[Sitting]) -> Option<String> {
     }
     let share = void as f64 / episodes.max(1) as f64;
     (share > VOID).then(|| format!("{:.1} % of its episodes were void", 100.0 * share))
-}
-
-fn claims(plan: &Plan, sittings: &[Vec<Sitting>]) -> Vec<ClaimResult> {
-    let of = |planned: &PlannedRow| {
-        let same = |known: &&PlannedRow| std::ptr::eq(*known, planned);
-        plan.rows.iter().zip(sittings).find(|(known, _)| same(known)).map(|(_, own)| &own[..])
-    };
-    let answers = plan.file.exam.answers;
-    let mut results = Vec::new();
-    for claim in &plan.file.compare {
-        for (better, than) in pairs(claim, &plan.rows) {
-            let (own, others) = (of(better).unwrap_or_default(), of(than).unwrap_or_default());
-            let paired = own.iter().filter_map(|one| {
-                let other = others.iter().find(|other| other.seed == one.seed)?;
-                Some(difference(&other.after, &one.after, answers))
-            });
-            let label = format!("{} − {}", better.row.label(), than.row.label());
-            let found = estimate(paired.collect(), &label).map(|one| one.within(-1.0, 1.0));
-            results.push(ClaimResult {
-                part: better.row.part.clone(),
-                better: better.row.name.clone(),
-                than: than.row.name.clone(),
-                claim: claim.claim.clone(),
-                verdict: Verdict::of(found.as_ref().and_then(|found| found.bootstrap)),
-                difference: found,
-            });
-        }
-    }
-    results
 }

@@ -34,6 +34,32 @@ pub struct Sitting {
     pub curve: Vec<Point>,
     /// The address of its run, if there is one.
     pub run: Option<String>,
+    /// What the training runs that its policies come from came to, its own or other rows'.
+    pub trainings: Vec<Training>,
+}
+
+/// What a run came to on the test tasks.
+#[derive(Clone, Debug, Default)]
+pub struct Training {
+    /// The row that it is of.
+    pub label: String,
+    /// Before it.
+    pub before: Vec<Outcome>,
+    /// After it.
+    pub after: Vec<Outcome>,
+}
+
+impl Training {
+    fn read(job: &Job, folder: &Folder) -> Result<Self, StorageError> {
+        let outcomes = read_outcomes(&folder.run(&job.address).join("outcomes.jsonl"))?;
+        let of_test: Vec<Outcome> =
+            outcomes.into_iter().filter(|outcome| outcome.split == "test").collect();
+        let last = of_test.iter().filter_map(|outcome| outcome.step).max();
+        let at = |step| of_test.iter().filter(move |one| one.step == step).cloned().collect();
+        let before = if last > Some(0) { at(Some(0)) } else { Vec::new() };
+        let after = if last.is_some() { at(last) } else { Vec::new() };
+        Ok(Training { label: job.label.clone(), before, after })
+    }
 }
 
 /// What training took.
@@ -115,6 +141,9 @@ impl Sitting {
             let address = &jobs[run].address;
             sitting.run = Some(address.clone());
             sitting.read_run(&folder.run(address))?;
+        }
+        for run in cell.trainings(jobs) {
+            sitting.trainings.push(Training::read(&jobs[run], folder)?);
         }
         if let Some(exam) = cell.exam {
             sitting.before.clear();

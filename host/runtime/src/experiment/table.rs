@@ -1,7 +1,8 @@
 //! The figures as tables: for a terminal, for Markdown, LaTeX and spreadsheets. Nothing in them
 //! depends on the machine, so an experiment that was killed has the same as one that was not.
 
-use super::results::{ClaimResult, Results, RowResult};
+use super::claims::ClaimResult;
+use super::results::{Results, RowResult};
 use crate::statistics::{Estimate, Interval};
 
 /// A table of texts.
@@ -9,6 +10,8 @@ use crate::statistics::{Estimate, Interval};
 pub struct Table {
     /// What stands above it.
     pub title: String,
+    /// What made what is in it, if that is to be said.
+    pub note: String,
     /// The columns.
     pub header: Vec<String>,
     /// The lines.
@@ -31,15 +34,26 @@ impl Results {
         let rows = self.rows.iter().filter(|row| row.part == part);
         let mut tables = vec![Table {
             title: name(&format!("solved, of {}", self.exam)),
+            note: match self.builds.get(part) {
+                Some(build) => format!("Made by host {build}."),
+                None => String::new(),
+            },
             header: self.header(),
             rows: rows.map(|row| self.cells(row)).collect(),
         }];
         let claims: Vec<Vec<String>> =
             self.claims.iter().filter(|claim| claim.part == part).map(claim_cells).collect();
         if !claims.is_empty() {
-            let header = ["claim", "difference in points (95 % interval)", "t interval", "verdict"];
+            let header = [
+                "claim",
+                "difference in points (95 % interval)",
+                "t interval",
+                "chance of none",
+                "verdict",
+            ];
             tables.push(Table {
                 title: name("differences, paired by seed and task"),
+                note: String::new(),
                 header: header.map(str::to_owned).to_vec(),
                 rows: claims,
             });
@@ -67,10 +81,10 @@ impl Results {
             solved.map_or_else(dash, percent),
             solved.and_then(|solved| solved.student).map_or_else(dash, |found| range(found, "")),
             solved.map_or_else(dash, |solved| points(solved.interquartile_mean)),
-            solved.map_or_else(dash, |solved| {
-                let seeds: Vec<String> = solved.seeds.iter().map(|seed| points(*seed)).collect();
-                seeds.join(", ")
-            }),
+            match &row.by_seed[..] {
+                [] => dash(),
+                seeds => seeds.iter().map(|seed| points(*seed)).collect::<Vec<_>>().join(", "),
+            },
             row.gained.as_ref().map_or_else(dash, difference),
         ];
         if self.samples > 0 {
@@ -86,7 +100,11 @@ impl Results {
     pub fn markdown(&self) -> String {
         let mut text = format!("# {}\n", self.title);
         for table in self.tables() {
-            text.push_str(&format!("\n## {}\n\n{}", table.title, table.markdown()));
+            text.push_str(&format!("\n## {}\n\n", table.title));
+            if !table.note.is_empty() {
+                text.push_str(&format!("{}\n\n", table.note));
+            }
+            text.push_str(&table.markdown());
         }
         text
     }
@@ -134,14 +152,20 @@ impl Results {
     pub fn claims_csv(&self) -> String {
         let mut header = ["part", "better", "than", "claim"].map(str::to_owned).to_vec();
         header.extend(ENDS.map(|end| format!("difference{end}")));
-        header.push("verdict".to_owned());
+        header.extend(
+            ["family", "chance", "margin", "outside", "verdict", "remarks"].map(str::to_owned),
+        );
         let mut text = csv_line(&header);
         for claim in &self.claims {
             let words = claim.claim.clone().unwrap_or_default();
             let mut cells =
                 vec![claim.part.clone(), claim.better.clone(), claim.than.clone(), words];
             cells.extend(digits(claim.difference.as_ref()));
-            cells.push(claim.verdict.words().to_owned());
+            let number =
+                |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+            cells.extend([claim.family.clone(), number(claim.chance), number(claim.margin)]);
+            cells.extend([number(claim.outside), claim.verdict.words().to_owned()]);
+            cells.push(claim.remarks.join("; "));
             text.push_str(&csv_line(&cells));
         }
         text
@@ -154,7 +178,7 @@ const ENDS: [&str; 6] = ["", "_low", "_high", "_t_low", "_t_high", "_middle_half
 fn digits(found: Option<&Estimate>) -> Vec<String> {
     let ends = |interval: Option<Interval>| [interval.map(|it| it.low), interval.map(|it| it.high)];
     let mut values = vec![found.map(|found| found.mean)];
-    values.extend(ends(found.and_then(|found| found.bootstrap)));
+    values.extend(ends(found.and_then(|found| found.crossed)));
     values.extend(ends(found.and_then(|found| found.student)));
     values.push(found.map(|found| found.interquartile_mean));
     values.into_iter().map(|value| value.map_or(String::new(), |value| value.to_string())).collect()
@@ -174,8 +198,7 @@ fn csv_cells(row: &RowResult, ks: &[usize]) -> Vec<String> {
     for k in ks {
         cells.extend(digits(row.pass.get(k)));
     }
-    let seeds = row.solved.iter().flat_map(|solved| solved.seeds.iter().map(ToString::to_string));
-    cells.push(list(seeds.collect()));
+    cells.push(list(row.by_seed.iter().map(ToString::to_string).collect()));
     let cost = row.cost;
     let amounts = [row.steps, cost.samples, cost.completion_tokens, cost.prompt_tokens, cost.acts];
     cells.extend(amounts.map(|amount| amount.to_string()));
@@ -198,7 +221,8 @@ fn claim_cells(claim: &ClaimResult) -> Vec<String> {
         claim.claim.clone().unwrap_or_else(|| format!("`{better}` is better than `{than}`")),
         found.map_or_else(dash, difference),
         found.and_then(|found| found.student).map_or_else(dash, |found| range(found, "")),
-        claim.verdict.words().to_owned(),
+        claim.chance.map_or_else(dash, chance),
+        claim.said(),
     ]
 }
 
@@ -260,7 +284,7 @@ fn range(interval: Interval, before: &str) -> String {
 
 /// `79.3 (75.3 to 83.3)`.
 fn percent(found: &Estimate) -> String {
-    let interval = found.bootstrap.map_or(String::new(), |interval| range(interval, " (") + ")");
+    let interval = found.crossed.map_or(String::new(), |interval| range(interval, " (") + ")");
     format!("{}{interval}", points(found.mean))
 }
 
@@ -268,6 +292,11 @@ fn percent(found: &Estimate) -> String {
 fn difference(found: &Estimate) -> String {
     let sign = if found.mean > 0.0 { "+" } else { "" };
     format!("{sign}{}", percent(found))
+}
+
+/// `0.013`, or that it is less than what is worth telling apart.
+fn chance(chance: f64) -> String {
+    if chance < 0.001 { "< 0.001".to_owned() } else { format!("{chance:.3}") }
 }
 
 /// `1.23 M`.

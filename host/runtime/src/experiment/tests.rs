@@ -1,3 +1,5 @@
+mod findings;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -11,6 +13,7 @@ use super::schedule::{Failure, State};
 use super::setup::WarmStart;
 use super::*;
 use crate::config::{Config, Roles};
+use crate::provenance::Build;
 use crate::statistics::Verdict;
 
 const FILE: &str = r#"
@@ -293,6 +296,22 @@ fn write_run(folder: &Folder, address: &str, solved: [&[u32]; 2], (spread, void)
     fs::write(run.join("outcomes.jsonl"), outcomes(0, solved[0]) + &outcomes(1, solved[1]))
         .unwrap();
     fs::write(run.join("summary.json"), "{}").unwrap();
+    write_manifest(folder, address, &[build("a1")], "11");
+}
+
+fn build(binary: &str) -> Build {
+    Build {
+        commit: Some("c0ffee".to_owned()),
+        binary: Some(binary.to_owned()),
+        ..Build::unknown("1.2.3")
+    }
+}
+
+/// Who made a run, and with which file of a plugin.
+fn write_manifest(folder: &Folder, address: &str, builds: &[Build], plugin: &str) {
+    let plugins = [serde_json::json!({ "name": "maze", "version": "1.0.0", "digest": plugin })];
+    let manifest = serde_json::json!({ "builds": builds, "plugins": plugins });
+    fs::write(folder.run(address).join("manifest.json"), manifest.to_string()).unwrap();
 }
 
 fn outcomes(step: usize, solved: &[u32]) -> String {
@@ -358,15 +377,14 @@ fn figures_stand_with_their_own_row_and_seed() {
     let [good, flat] = &results.rows[..] else { panic!("two rows") };
     assert_eq!(good.solved.as_ref().unwrap().seeds, [0.75, 1.0, 0.75]);
     assert_eq!(good.gained.as_ref().unwrap().seeds, [0.5, 0.75, 0.5]);
-    assert_eq!(
-        (flat.seeds.clone(), flat.solved.as_ref().unwrap().seeds.clone()),
-        (vec![1, 2], vec![0.25, 0.25])
-    );
+    // What has failed is in no mean, and what has not is no mean of all.
+    assert_eq!((&flat.seeds[..], &flat.by_seed[..]), (&[1, 2][..], &[0.25, 0.25][..]));
+    assert_eq!((&flat.solved, &flat.gained, flat.cost), (&None, &None, Default::default()));
     let [claim, reverse] = &results.claims[..] else { panic!("two claims") };
-    // Paired by seed: the third has no partner.
-    assert_eq!(claim.difference.as_ref().unwrap().seeds, [0.5, 0.75]);
-    assert_eq!(reverse.difference.as_ref().unwrap().seeds, [-0.5, -0.75]);
-    assert_eq!(claim.verdict, Verdict::NotShown);
+    for claim in [claim, reverse] {
+        assert_eq!((claim.verdict, &claim.difference), (Verdict::Withheld, &None));
+        assert_eq!(claim.said(), "no verdict; seed 3 of `flat_row` failed");
+    }
     assert!(results.has_failed());
     assert_eq!(
         flat.notes,

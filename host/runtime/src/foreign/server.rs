@@ -17,6 +17,7 @@ use super::session::Session;
 use super::socket::Way;
 use super::trouble::{Trouble, short};
 use crate::config::Limits;
+use crate::error::{Coded, ExitCode};
 use crate::plugin::{SettingError, Split, Task};
 use crate::seed::Seed;
 
@@ -55,6 +56,15 @@ pub enum ForeignError {
         /// What differed.
         reason: String,
     },
+}
+
+impl Coded for ForeignError {
+    fn code(&self) -> Option<ExitCode> {
+        match self {
+            ForeignError::Server { .. } => Some(ExitCode::Plugin),
+            _ => Some(ExitCode::Usage),
+        }
+    }
 }
 
 /// A server.

@@ -262,6 +262,8 @@ mod tests {
             prompt: Vec::new(),
             tools: Vec::new(),
             text: text.to_owned(),
+            cut: false,
+            forced: false,
         };
         // 12 rows a task, 6 a turn, 3 a role, of which the first is kept.
         assert_eq!(row_of(&all, 1, 0, &event("executor", 1, "a b")), Some(12 + 6 + 3));

@@ -227,7 +227,7 @@ fn line(
 ) -> Line {
     match event {
         Event::Observed { text } => Line::Observed { text: texts.place(text), moment },
-        Event::Replied { role, instance, thread, turn, prompt, tools, text } => Line::Replied {
+        Event::Replied { role, instance, thread, turn, prompt, tools, text, .. } => Line::Replied {
             seat: Seat { role: role.clone(), instance: *instance },
             thread: thread.clone(),
             turn: *turn,
@@ -298,6 +298,8 @@ mod tests {
             prompt: vec![told(Author::System, "rules"), told(Author::User, "now")],
             tools: Vec::new(),
             text: "up".to_owned(),
+            cut: false,
+            forced: false,
         }
     }
 

@@ -164,8 +164,7 @@ fn is_private(folder: &Path) -> io::Result<bool> {
 
 /// The number of the user this process runs as.
 fn user() -> u32 {
-    // Without /proc the number is one that owns no folder, and nothing is cached.
-    fs::metadata("/proc/self").map_or(u32::MAX, |metadata| metadata.uid())
+    rustix::process::geteuid().as_raw()
 }
 
 #[cfg(test)]

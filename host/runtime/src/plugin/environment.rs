@@ -102,6 +102,33 @@ impl EnvironmentPlugin {
         )
     }
 
+    /// What one and the same instance says of itself and of settings, and what it says then.
+    ///
+    /// # Errors
+    /// If a call fails, or it does not accept the settings.
+    pub fn questioned_twice(
+        &self,
+        settings: &Settings,
+    ) -> Result<[(Description, Configuration); 2], PluginFailure> {
+        let (mut instance, wasm) = self.instantiate(Seed::new(0))?;
+        let mut question = || {
+            let description = instance.call("describe", 0, |store| {
+                self.indices().load(&mut *store, &wasm)?.call_describe(store)
+            })?;
+            let configuration = instance.ask(
+                "configure",
+                0,
+                |store| {
+                    let guest = self.indices().load(&mut *store, &wasm)?;
+                    guest.call_configure(store, settings.configured())
+                },
+                |configuration: &Configuration, _| configuration.check().map_err(Cause::invalid),
+            )?;
+            Ok((description, configuration))
+        };
+        Ok([question()?, question()?])
+    }
+
     /// Begins a task.
     pub fn start(&self, task: &Task) -> Result<LiveEpisode, PluginFailure> {
         LiveEpisode::start(self, Arc::new(task.clone()))

@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use super::component::one_line;
 use super::contract::{CONTRACT, CONTRACT_VERSION};
 use super::failure::PluginFailure;
-use super::grants::{Grants, Right, name_of};
+use super::grants::{Grants, Right, grant_flag, name_of};
 use super::setting::SettingError;
+
+use crate::error::{Coded, ExitCode};
 
 /// Why a plugin cannot be used. Found before a run begins; what goes wrong
 /// later is a [`PluginFailure`].
@@ -203,6 +205,15 @@ pub enum PluginError {
     Failure(#[from] PluginFailure),
 }
 
+impl Coded for PluginError {
+    fn code(&self) -> Option<ExitCode> {
+        match self {
+            PluginError::Setting { .. } => Some(ExitCode::Usage),
+            _ => Some(ExitCode::Plugin),
+        }
+    }
+}
+
 impl PluginError {
     /// An interface of the file has the contract's name but not its shape.
     pub(crate) fn shape(file: &Path, error: &wasmtime::Error) -> Self {
@@ -214,16 +225,19 @@ impl PluginError {
         if let Some(meant) = grants.meant(right, file, digest) {
             return PluginError::another_file(right, file, meant, digest);
         }
-        let grant = format!("`--grant {}={}`", name_of(file), right.word());
+        let grant = grant_flag(&name_of(file), &[right]);
         let hint = match right {
             Right::Sandbox => format!(
                 "if you want it to run model-written programs in the sandbox, grant that with \
-                 {grant}"
+                 `{grant}`"
             ),
-            Right::Retrieval => format!(
-                "if you want it to search a corpus, grant that with {grant}, and name the \
-                 corpus in `retrieval.corpus`"
+            Right::Retrieval if grants.retrieval.what.is_none() => format!(
+                "if you want it to search a corpus, grant that and name the corpus with `{grant} \
+                 --set 'retrieval.corpus=[\"FILE\"]'`"
             ),
+            Right::Retrieval => {
+                format!("if you want it to search the corpus, grant that with `{grant}`")
+            }
         };
         PluginError::Import {
             file: file.to_owned(),

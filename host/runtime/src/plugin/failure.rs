@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 use plugin_sdk::types::Fault;
 
+use crate::error::{Coded, ExitCode};
+
 /// A plugin's name and version, as it describes itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
@@ -33,6 +35,12 @@ pub struct PluginFailure {
     pub call: &'static str,
     /// How it failed.
     pub cause: Cause,
+}
+
+impl Coded for PluginFailure {
+    fn code(&self) -> Option<ExitCode> {
+        Some(ExitCode::Plugin)
+    }
 }
 
 impl PluginFailure {

@@ -25,6 +25,15 @@ impl Right {
         }
     }
 
+    /// The right that has to be granted for a tool.
+    pub fn for_tool(tool: &str) -> Option<Self> {
+        match tool {
+            "run" => Some(Right::Sandbox),
+            "search" => Some(Right::Retrieval),
+            _ => None,
+        }
+    }
+
     /// Its word in `--grant NAME=WORD`.
     pub fn word(self) -> &'static str {
         match self {
@@ -32,6 +41,12 @@ impl Right {
             Right::Retrieval => "search",
         }
     }
+}
+
+/// How a file of this name is granted these rights.
+pub fn grant_flag(name: &str, rights: &[Right]) -> String {
+    let words: Vec<&str> = rights.iter().map(|right| right.word()).collect();
+    format!("--grant {name}={}", words.join(","))
 }
 
 /// Something that some plugins are granted.

@@ -153,7 +153,8 @@ impl PluginLibrary {
     /// The workflow of that name, or, without a name, the first that suits the
     /// environment in its own view, or else the only one there is. One that is
     /// not among the loaded files is looked up like a bare name, beside the
-    /// environment's file (`beside`) first, if it has one.
+    /// environment's file (`beside`) first, if it has one; of those that nobody
+    /// named, the first that was granted all that it calls.
     pub fn workflow_for(
         &self,
         name: Option<&str>,
@@ -193,10 +194,8 @@ impl PluginLibrary {
         if let [only] = self.workflows.as_slice() {
             return Ok(only.clone());
         }
-        for name in advice {
-            if let Some(workflow) = self.look_up_workflow(name, beside)? {
-                return Ok(workflow);
-            }
+        if let Some(found) = self.first_granted(advice, beside)? {
+            return Ok(found);
         }
         if self.workflows.is_empty() && !advice.is_empty() {
             return Err(PluginError::NoWorkflow {
@@ -209,6 +208,41 @@ impl PluginLibrary {
             kind: "workflow",
             names: self.workflows.iter().map(|workflow| workflow.name().to_owned()).collect(),
         })
+    }
+
+    /// The first of these that is there and was granted all that it calls, or else
+    /// the first that is there.
+    fn first_granted(
+        &self,
+        names: &[String],
+        beside: Option<&Path>,
+    ) -> Result<Option<WorkflowPlugin>, PluginError> {
+        let mut first = None;
+        for name in names {
+            let Some(workflow) = self.look_up_workflow(name, beside)? else { continue };
+            if workflow.lacks().is_empty() {
+                return Ok(Some(workflow));
+            }
+            first.get_or_insert(workflow);
+        }
+        Ok(first)
+    }
+
+    /// The workflow that the environment names before `chosen`, if it is there and
+    /// was passed over for what it was not granted.
+    pub fn passed_over(
+        &self,
+        chosen: &WorkflowPlugin,
+        environment: &Description,
+        beside: Option<&Path>,
+    ) -> Option<WorkflowPlugin> {
+        if self.workflows.iter().any(|loaded| loaded.name() == chosen.name()) {
+            return None;
+        }
+        let before = environment.workflows.iter().take_while(|name| *name != chosen.name());
+        let mut found =
+            before.filter_map(|name| self.look_up_workflow(name, beside).ok().flatten());
+        found.find(|workflow| !workflow.lacks().is_empty())
     }
 
     /// A workflow in a file of its own name, if there is such a file.

@@ -10,6 +10,7 @@ use super::bindings::exports::troupe::plugin::workflow::{Guest, GuestIndices};
 use super::component::Plugin;
 use super::error::PluginError;
 use super::failure::{Cause, Identity, PluginFailure};
+use super::grants::{Right, grant_flag};
 use super::instance::Instance;
 use super::kept::{Kept, Used};
 use super::preset::Presets;
@@ -73,6 +74,18 @@ impl WorkflowPlugin {
         &self.shared.plugin
     }
 
+    /// What it says that it calls, and was not granted.
+    pub fn lacks(&self) -> Vec<Right> {
+        let rights = self.description().tools().filter_map(Right::for_tool);
+        rights.filter(|right| !self.plugin().granted().has(*right)).collect()
+    }
+
+    /// The flag that grants it [what it lacks](Self::lacks); nothing if it lacks nothing.
+    pub fn grant_flag(&self) -> Option<String> {
+        let lacks = self.lacks();
+        (!lacks.is_empty()).then(|| grant_flag(&self.plugin().stem(), &lacks))
+    }
+
     /// The user's `[workflow]` table, checked and completed: from the preset that it names, and
     /// otherwise with defaults.
     pub fn settings(&self, table: &toml::Table) -> Result<Settings, PluginError> {
@@ -126,6 +139,34 @@ impl WorkflowPlugin {
             },
             |configuration, _| configuration.check().map_err(Cause::invalid),
         )
+    }
+
+    /// What one and the same instance says of itself and of settings, and what it says then.
+    ///
+    /// # Errors
+    /// If a call fails, or it does not accept the settings.
+    pub fn questioned_twice(
+        &self,
+        settings: &Settings,
+        environment: &[ActionKind],
+    ) -> Result<[(Description, Configuration); 2], PluginFailure> {
+        let (mut instance, wasm) = self.instantiate()?;
+        let mut question = || {
+            let description = instance.call("describe", 0, |store| {
+                self.indices().load(&mut *store, &wasm)?.call_describe(store)
+            })?;
+            let configuration = instance.ask(
+                "configure",
+                0,
+                |store| {
+                    let guest = self.indices().load(&mut *store, &wasm)?;
+                    guest.call_configure(store, settings.configured(), environment)
+                },
+                |configuration: &Configuration, _| configuration.check().map_err(Cause::invalid),
+            )?;
+            Ok((description, configuration))
+        };
+        Ok([question()?, question()?])
     }
 
     /// Begins a session of these roles.

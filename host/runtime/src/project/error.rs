@@ -5,14 +5,28 @@ use std::path::PathBuf;
 
 use guest_toolchain::{NoToolchain, NotAModule};
 
+use crate::error::{Coded, ExitCode};
 use crate::storage::StorageError;
 
 /// A project cannot be made, read or built.
 #[derive(Debug, thiserror::Error)]
 pub enum ProjectError {
-    /// The name does not do.
+    /// The name is written as no name is.
     #[error("the name {0:?} {1}")]
     Name(String, &'static str),
+    /// The name means something else already.
+    #[error(
+        "the name {name:?} {reason}{}",
+        proposal.as_ref().map_or(String::new(), |free| format!("; `{free}`, say, is free"))
+    )]
+    Taken {
+        /// The name.
+        name: String,
+        /// What it is already.
+        reason: String,
+        /// Another that would do.
+        proposal: Option<String>,
+    },
     /// It would overwrite something.
     #[error("`{}` is there already; choose another name, or remove it", .0.display())]
     Exists(PathBuf),
@@ -64,6 +78,16 @@ pub enum ProjectError {
     /// A file cannot be read or written.
     #[error(transparent)]
     Storage(#[from] StorageError),
+}
+
+impl Coded for ProjectError {
+    fn code(&self) -> Option<ExitCode> {
+        match self {
+            ProjectError::Build(_) | ProjectError::NotAPlugin(..) => Some(ExitCode::Plugin),
+            ProjectError::Storage(error) => error.code(),
+            _ => Some(ExitCode::Usage),
+        }
+    }
 }
 
 impl ProjectError {

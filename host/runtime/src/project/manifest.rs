@@ -6,11 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::error::ProjectError;
 use super::language::{Kind, Language};
+use super::names;
 
 /// The file that makes a folder a project.
 pub const FILE: &str = "plugin.toml";
-/// Names that a compiler or the SDK has taken.
-const TAKEN: [&str; 7] = ["alloc", "core", "plugin-sdk", "sdk", "std", "test", "wit"];
 const NAME_BYTES: usize = 64;
 
 /// What a plugin is called, what it brings and what it is written in.
@@ -57,10 +56,20 @@ impl ProjectManifest {
                 "is not in kebab-case, such as `my-game`",
             ));
         }
-        if TAKEN.contains(&name.as_str()) {
-            return Err(ProjectError::Name(name.clone(), "is taken by a part of every project"));
-        }
         Ok(())
+    }
+
+    /// Whether a new project can have the name, so that it builds and its own test passes.
+    pub(super) fn check_new(&self) -> Result<(), ProjectError> {
+        self.check()?;
+        match names::objection(self) {
+            None => Ok(()),
+            Some(reason) => Err(ProjectError::Taken {
+                name: self.name.clone(),
+                reason,
+                proposal: names::proposal(self),
+            }),
+        }
     }
 
     /// `my-game` as `my_game`.
@@ -89,7 +98,7 @@ mod tests {
         assert_eq!(manifest.snake(), "my_2nd_game");
         assert_eq!(manifest.pascal(), "My2ndGame");
         manifest.check().unwrap();
-        for wrong in ["", "My", "a b", "a--b", "-a", "2a", "a_b", "../a", "core", "plugin-sdk"] {
+        for wrong in ["", "My", "a b", "a--b", "-a", "2a", "a_b", "../a"] {
             assert!(named(wrong).check().is_err(), "{wrong:?}");
         }
         assert!(named(&"a".repeat(65)).check().is_err());

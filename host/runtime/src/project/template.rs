@@ -42,7 +42,7 @@ fn copy(folder: &Path, from: &str, to: &str) -> Result<(), StorageError> {
 }
 
 /// The files in one of our folders, by their paths in it.
-fn below(prefix: &str) -> impl Iterator<Item = (&'static str, &'static [u8])> {
+pub(super) fn below(prefix: &str) -> impl Iterator<Item = (&'static str, &'static [u8])> {
     let inside = move |(name, bytes): &(&'static str, &'static [u8])| {
         Some((name.strip_prefix(prefix)?, *bytes))
     };

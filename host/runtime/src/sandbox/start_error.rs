@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::error::{Coded, ExitCode};
 use crate::installation::MissingPart;
 use crate::plugin::PluginError;
 
@@ -34,6 +35,12 @@ pub enum StartError {
         /// The file.
         file: PathBuf,
     },
+}
+
+impl Coded for StartError {
+    fn code(&self) -> Option<ExitCode> {
+        Some(ExitCode::Plugin)
+    }
 }
 
 impl StartError {

@@ -8,7 +8,7 @@ use super::error::ScenarioError;
 use super::tool;
 use crate::config::{Audience, Config, MixConfig, TasksConfig};
 use crate::foreign::ForeignEnvironment;
-use crate::plugin::{EnvironmentConfiguration, PluginLibrary};
+use crate::plugin::{EnvironmentConfiguration, PluginLibrary, WorkflowPlugin};
 use crate::records::Records;
 
 impl Scenario {
@@ -61,6 +61,12 @@ impl Scenario {
                 .collect(),
             actions_per_answer: config.plugins.limits.actions_per_answer,
         })
+    }
+
+    /// The workflow that would play if it had been granted what it calls.
+    pub fn passed_over(&self, library: &PluginLibrary) -> Option<WorkflowPlugin> {
+        let environment = &self.environment;
+        library.passed_over(&self.workflow, environment.description(), environment.file())
     }
 }
 

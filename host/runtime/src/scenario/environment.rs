@@ -4,6 +4,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use plugin_sdk::preset::PRESET;
+
 use crate::config::{Audience, Limits};
 use crate::foreign::{ForeignEnvironment, ForeignEpisode, ForeignState};
 use crate::plugin::{
@@ -213,6 +215,12 @@ impl Environment {
             Environment::Component(plugin) => plugin.settings(table),
             Environment::Foreign(foreign) => Ok(foreign.settings().clone()),
         }
+    }
+
+    /// The settings of one of its presets, all others at their defaults.
+    pub fn preset(&self, name: &str) -> Result<Settings, PluginError> {
+        let table = toml::Table::from_iter([(PRESET.to_owned(), name.into())]);
+        self.settings_for(Audience::Words, &table)
     }
 
     /// What follows from the settings, if it accepts them.

@@ -1,5 +1,6 @@
 //! Why a scenario cannot be set up.
 
+use crate::error::{Coded, ExitCode};
 use crate::foreign::ForeignError;
 use crate::plugin::{PluginError, PluginFailure};
 use crate::records::RecordError;
@@ -34,4 +35,15 @@ pub enum ScenarioError {
         /// Its name.
         environment: String,
     },
+}
+
+impl Coded for ScenarioError {
+    fn code(&self) -> Option<ExitCode> {
+        match self {
+            ScenarioError::Plugin(error) => error.code(),
+            ScenarioError::Failure(error) => error.code(),
+            ScenarioError::Foreign(error) => error.code(),
+            _ => Some(ExitCode::Usage),
+        }
+    }
 }

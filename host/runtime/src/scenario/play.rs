@@ -90,6 +90,8 @@ impl<'a> Play<'a> {
                 prompt: due.messages.to_vec(),
                 tools: due.tools.to_vec(),
                 text: answer.text.to_owned(),
+                cut: !answer.complete,
+                forced: answer.forced,
             });
             told = self.tell(SessionEvent::Replied(Reply {
                 seat: due.request.seat.clone(),

@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::plugin::{Call, PluginFailure, Request, Returned, Right, Tool, WorkflowPlugin};
+use crate::plugin::{
+    Call, Cause, PluginFailure, Request, Returned, Right, Tool, WorkflowPlugin, grant_flag,
+};
 
 /// What came of a call: whether it did what was asked, and a JSON object.
 type Answer = (bool, Value);
@@ -70,13 +72,23 @@ fn misunderstood(error: impl std::fmt::Display) -> Answer {
     (false, json!({ "error": error.to_string() }))
 }
 
+/// The same failure with how to grant what the workflow said that it lacks.
+pub(super) fn explained(workflow: &WorkflowPlugin, failure: PluginFailure) -> PluginFailure {
+    match (workflow.grant_flag(), failure.cause) {
+        (Some(flag), Cause::Problem { fault, message }) => {
+            let message = format!("{message}; grant it with `{flag}`");
+            PluginFailure { cause: Cause::Problem { fault, message }, ..failure }
+        }
+        (_, cause) => PluginFailure { cause, ..failure },
+    }
+}
+
 fn not_offered(workflow: &WorkflowPlugin, name: &str) -> PluginFailure {
     let message = match ALL.iter().find(|tool| tool.name == name) {
         None => format!("there is no tool `{name}`"),
         Some(Granted { right, does, .. }) => format!(
-            "it wants to {does}, which was not granted to it; grant it with `--grant {}={}`",
-            workflow.plugin().stem(),
-            right.word()
+            "it wants to {does}, which was not granted to it; grant it with `{}`",
+            grant_flag(&workflow.plugin().stem(), &[*right]),
         ),
     };
     workflow.failure("advance", message)

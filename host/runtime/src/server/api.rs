@@ -30,6 +30,12 @@ pub enum Said {
 }
 
 impl Asked {
+    /// A request that brings this, if anything, from a client that stays.
+    pub fn new(path: &str, brings: Option<Vec<u8>>) -> Self {
+        let (path, is_post) = (path.to_owned(), brings.is_some());
+        Asked { path, is_post, body: brings.unwrap_or_default(), left: Arc::default() }
+    }
+
     /// Whether the client has left, so that nobody waits for the answer.
     pub fn has_left(&self) -> bool {
         self.left.load(Ordering::Relaxed)

@@ -104,7 +104,7 @@ impl Service for ApiServer {
     ) -> Response<Pieces> {
         match self.try_answer(request).await {
             Ok(response) => response,
-            Err(refusal) => refusal.into_response().map(Pieces::Whole),
+            Err(refusal) => refusal.into_api_response().map(Pieces::Whole),
         }
     }
 

@@ -4,6 +4,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use crate::error::{Coded, ExitCode};
+
 /// Why nothing is served.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
@@ -44,4 +46,13 @@ pub enum ServeError {
     /// The system refused something else.
     #[error("the server cannot run: {0}")]
     System(#[from] io::Error),
+}
+
+impl Coded for ServeError {
+    fn code(&self) -> Option<ExitCode> {
+        match self {
+            ServeError::System(error) => error.code(),
+            _ => Some(ExitCode::Usage),
+        }
+    }
 }

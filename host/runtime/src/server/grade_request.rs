@@ -33,8 +33,7 @@ struct Fields {
     fuel: Option<u64>,
     timeout_ms: Option<u64>,
     memory_mib: Option<u64>,
-    #[serde(default)]
-    all_tests: bool,
+    all_tests: Option<bool>,
 }
 
 /// A field that is null is there all the same.
@@ -88,7 +87,10 @@ impl GradeRequest {
             options: GradeOptions {
                 rule: fields.compare,
                 limits,
-                stop: if fields.all_tests { Stop::AllTests } else { Stop::FirstFailure },
+                stop: match fields.all_tests {
+                    Some(true) => Stop::AllTests,
+                    _ => Stop::FirstFailure,
+                },
             },
             language,
             interpreter: digest.to_owned(),
@@ -216,6 +218,28 @@ mod tests {
         let limits = RunLimits { fuel: 5, ..RunLimits::default() };
         let options = GradeOptions { rule: Some(Rule::Tokens), limits, stop: Stop::AllTests };
         assert_eq!(request.options, options);
+    }
+
+    #[test]
+    fn null_is_as_good_as_nothing() {
+        for field in [
+            "problem",
+            "function",
+            "programs",
+            "completions",
+            "extract",
+            "language",
+            "compare",
+            "fuel",
+            "timeout_ms",
+            "memory_mib",
+            "all_tests",
+        ] {
+            let body = |more: &str| parse(&format!("{{{TESTS}, \"program\": \"a\"{more}}}"));
+            let (plain, none) = (body("").unwrap(), body(&format!(", \"{field}\": null")));
+            let none = none.unwrap_or_else(|error| panic!("{field}: {error}"));
+            assert_eq!((&none.options, none.language), (&plain.options, plain.language));
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{Response, StatusCode};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::task::JoinError;
 
 /// Seconds after which trying again makes sense.
@@ -126,6 +126,18 @@ impl Refusal {
     /// The answer.
     pub(super) fn into_response(self) -> Response<Full<Bytes>> {
         let error = json!({ "error": { "kind": self.kind, "message": self.message } });
+        self.saying(&error)
+    }
+
+    /// The same as `OpenAI`'s API says it.
+    pub(super) fn into_api_response(self) -> Response<Full<Bytes>> {
+        let error = json!({ "error": {
+            "message": self.message, "type": self.kind, "param": null, "code": null,
+        } });
+        self.saying(&error)
+    }
+
+    fn saying(self, error: &Value) -> Response<Full<Bytes>> {
         let mut response = json_response(error.to_string().into());
         *response.status_mut() = self.status;
         if let Some((name, value)) = self.header {

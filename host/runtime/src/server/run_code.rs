@@ -2,7 +2,7 @@
 //!
 //! Its fields are those of `sandbox/server/sandbox_api.py` and
 //! `sandbox/runners/types.py` in bytedance/SandboxFusion; unknown ones are
-//! passed over, as there. What cannot be done here is its `SandboxError`, which
+//! refused. What cannot be done here is its `SandboxError`, which
 //! its clients know to be no verdict.
 
 use std::collections::BTreeMap;
@@ -19,10 +19,14 @@ use crate::program::{Ending, Execution, Program, RunLimits, Runner};
 const RUN_TIMEOUT_SECONDS: f64 = 10.0;
 
 #[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Request {
     code: String,
     language: String,
     stdin: Option<String>,
+    /// Seconds, which no program needs here: none is compiled.
+    #[serde(rename = "compile_timeout")]
+    _compile_timeout: Option<f64>,
     /// Seconds.
     run_timeout: Option<f64>,
     /// MiB; -1 is no limit of the request's own.

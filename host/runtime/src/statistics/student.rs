@@ -16,7 +16,7 @@ pub(super) fn quantile_975(freedom: usize) -> f64 {
 }
 
 /// The probability of a value between −t and t (Abramowitz and Stegun, 26.7.3 and 26.7.4).
-fn within(t: f64, freedom: usize) -> f64 {
+pub(super) fn within(t: f64, freedom: usize) -> f64 {
     let angle = (t / (freedom as f64).sqrt()).atan();
     let (sine, cosine) = angle.sin_cos();
     let odd = freedom % 2 == 1;

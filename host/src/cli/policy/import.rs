@@ -12,7 +12,8 @@ pub fn import(args: &PolicyImportArgs, device: Device) -> anyhow::Result<()> {
     check_new(&args.out)?;
     let unfinished = storage::beside(&args.out);
     storage::remove_folder(&unfinished)?;
-    let made = import_gguf(&args.file, &unfinished, args.dtype.map(dtype_of))
+    let dtype = args.dtype.map(|name| dtype_of(name, device));
+    let made = import_gguf(&args.file, &unfinished, dtype)
         .map_err(anyhow::Error::from)
         .and_then(|imported| Ok((imported, Policy::load(&unfinished, device)?)));
     let (imported, policy) = match made {

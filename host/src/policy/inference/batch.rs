@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use super::cohort::{Cohort, Extent, Pending};
 use super::joint_pass::logits;
 use super::prefix_cache::{ReadPrompt, WORTH_KEEPING};
-use super::sequence::Place;
+use super::sequence::{Place, SoFar};
 use super::stretch::Stretch;
 use crate::policy::error::PolicyError;
 use crate::policy::model::SharedBase;
@@ -96,8 +96,8 @@ impl Batch {
         self.waiting.is_empty() && self.cohorts.is_empty()
     }
 
-    /// The tokens of a request's answers that grow.
-    pub(super) fn growing(&self, request: usize) -> impl Iterator<Item = (Place, &[u32])> {
+    /// A request's answers that grow.
+    pub(super) fn growing(&self, request: usize) -> impl Iterator<Item = (Place, SoFar)> {
         self.cohorts.iter().flat_map(move |running| running.cohort.growing(request))
     }
 

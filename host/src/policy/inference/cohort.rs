@@ -9,7 +9,7 @@ use super::joint_pass::Part;
 use super::kv_cache::{AtStep, KvCache, Prompts};
 use super::prefix_cache::{Prefix, ReadPrompt};
 use super::prompt_reader::PromptReader;
-use super::sequence::{Place, Sequence};
+use super::sequence::{Place, Sequence, SoFar};
 use super::thought::Thought;
 use crate::policy::error::PolicyError;
 use crate::policy::model::{Input, Segment, SharedBase};
@@ -136,11 +136,11 @@ impl Cohort {
         self.rows.len()
     }
 
-    /// The tokens of a request's answers that grow.
-    pub(super) fn growing(&self, request: usize) -> impl Iterator<Item = (Place, &[u32])> {
+    /// A request's answers that grow.
+    pub(super) fn growing(&self, request: usize) -> impl Iterator<Item = (Place, SoFar)> {
         let sequences = self.rows.iter().filter_map(|row| row.sequence.as_ref());
         let own = sequences.filter(move |sequence| sequence.place.request == request);
-        own.map(|sequence| (sequence.place, sequence.tokens()))
+        own.map(|sequence| (sequence.place, sequence.so_far()))
     }
 
     /// Let a request's answers grow no further.

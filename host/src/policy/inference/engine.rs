@@ -23,6 +23,7 @@ use base_group::BaseGroup;
 pub(crate) use base_group::most_at_once;
 
 use super::batch::Advanced;
+use super::sequence::SoFar;
 use crate::policy::error::PolicyError;
 use crate::policy::language_model::Policy;
 use crate::policy::sampling::Sampling;
@@ -193,20 +194,18 @@ impl<'p> Engine<'p> {
         Ok(complete.collect())
     }
 
-    /// Tokens that the answers to a question which was submitted have so far, one list per seed;
-    /// nothing of those that are not begun.
-    pub fn so_far(&self, ticket: usize) -> Vec<Vec<u32>> {
+    /// What the answers to a question which was submitted are so far, one per seed; nothing of
+    /// those that are not begun.
+    pub fn so_far(&self, ticket: usize) -> Vec<SoFar> {
         let Some(answers) = self.open.get(&ticket) else { return Vec::new() };
-        let of = |answer: &Option<Completion>| {
-            answer.as_ref().map_or_else(Vec::new, |answer| answer.tokens.clone())
-        };
-        let mut tokens: Vec<Vec<u32>> = answers.iter().map(of).collect();
+        let of = |answer: &Option<Completion>| answer.as_ref().map(SoFar::from).unwrap_or_default();
+        let mut so_far: Vec<SoFar> = answers.iter().map(of).collect();
         for batch in self.base_groups.iter().filter_map(|group| group.batch.as_ref()) {
             for (place, grown) in batch.growing(ticket) {
-                tokens[place.branch] = grown.to_vec();
+                so_far[place.branch] = grown;
             }
         }
-        tokens
+        so_far
     }
 
     /// Answer a question no further that was submitted.

@@ -19,6 +19,21 @@ pub(super) struct Place {
     pub(super) branch: usize,
 }
 
+/// What an answer is so far.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SoFar {
+    /// The tokens that were drawn.
+    pub tokens: Vec<u32>,
+    /// The log-probability of each.
+    pub logprobs: Vec<f32>,
+}
+
+impl From<&Completion> for SoFar {
+    fn from(answer: &Completion) -> Self {
+        SoFar { tokens: answer.tokens.clone(), logprobs: answer.logprobs.clone() }
+    }
+}
+
 /// An answer as it grows.
 #[derive(Debug)]
 pub(super) struct Sequence {
@@ -50,9 +65,9 @@ impl Sequence {
         unit(self.seed.at((self.tokens.len() + ahead) as u64))
     }
 
-    /// Its tokens so far.
-    pub(super) fn tokens(&self) -> &[u32] {
-        &self.tokens
+    /// What it is so far.
+    pub(super) fn so_far(&self) -> SoFar {
+        SoFar { tokens: self.tokens.clone(), logprobs: self.logprobs.clone() }
     }
 
     /// Take a token; whether the answer goes on.
@@ -88,10 +103,19 @@ impl Sequence {
 
     fn says_stop(&self, codec: &TokenCodec, sampling: &Sampling) -> Result<bool, PolicyError> {
         let Some(longest) = sampling.stop.iter().map(String::len).max() else { return Ok(false) };
-        // A token may stand for a part of a letter, never for less than a byte.
-        let from = self.tokens.len().saturating_sub(longest + TAIL);
-        let tail = codec.tokenizer.decode(&self.tokens[from..])?;
-        Ok(sampling.stop.iter().any(|stop| tail.contains(stop)))
+        let mut count = longest + TAIL;
+        loop {
+            let from = self.tokens.len().saturating_sub(count);
+            let tail = codec.tokenizer.decode(&self.tokens[from..])?;
+            if sampling.stop.iter().any(|stop| tail.contains(stop)) {
+                return Ok(true);
+            }
+            // A token may stand for a part of a letter, and a special one for nothing.
+            if from == 0 || tail.len() > longest {
+                return Ok(false);
+            }
+            count *= 2;
+        }
     }
 
     /// The answer; its text ends before a stop sequence, its tokens with it.

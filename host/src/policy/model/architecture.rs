@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use tch::Kind;
 
 use super::attention::Sight;
+use super::config_keys;
 use super::entries::Entries;
 use super::experts::ExpertsShape;
 use super::family::{ModelFamily, Parts, Rotaries, Windows};
@@ -26,9 +27,8 @@ const MAX_LAYERS: i64 = 4096;
 
 /// The shape of a model, in the words of its `config.json`.
 ///
-/// Keys we do not know are kept but not looked at, as other libraries add
-/// many that change nothing; options that would change the result are
-/// honored or refused by name. Written as it was read, key by key.
+/// Every key is honored, known to change nothing, or refused by its name
+/// (`config_keys`). Written as it was read, key by key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelConfig {
     /// Class names in `transformers`; informative.
@@ -72,16 +72,20 @@ impl Serialize for ModelConfig {
 }
 
 impl ModelConfig {
-    /// Read and check a `config.json`.
-    pub(in crate::policy) fn load(path: &Path) -> Result<Self, PolicyError> {
-        ModelConfig::read(read_json(path)?)
-            .map_err(|reason| PolicyError::Architecture { path: path.to_owned(), reason })
+    /// Read and check a `config.json`; weights are to have this type, or that of the file.
+    pub(in crate::policy) fn load(path: &Path, dtype: Option<Dtype>) -> Result<Self, PolicyError> {
+        let config = ModelConfig::read(read_json(path)?).and_then(|config| match dtype {
+            Some(dtype) => Ok(config.in_dtype(dtype)),
+            None => config.computed(),
+        });
+        config.map_err(|reason| PolicyError::Architecture { path: path.to_owned(), reason })
     }
 
     /// Check the content of a `config.json`; says which entry cannot be honored.
     pub(in crate::policy) fn read(original: Map<String, Value>) -> Result<Self, String> {
         let entries = Entries::of(&original);
         let family = ModelFamily::of(&entries)?;
+        config_keys::check(family, &original)?;
         let defaults = family.defaults();
         let needed = |key| entries.required(key, entries.integer(key)?);
         let (hidden_size, heads) = (needed("hidden_size")?, needed("num_attention_heads")?);
@@ -158,6 +162,21 @@ impl ModelConfig {
     }
 
     fn check_options(&self, entries: &Entries) -> Result<(), String> {
+        // Families that have no such list must not be told otherwise by it.
+        for (layer, kind) in entries.texts("layer_types")?.iter().enumerate() {
+            let known = ["full_attention", "sliding_attention"].contains(&kind.as_str());
+            let windowed = self
+                .windows
+                .as_ref()
+                .is_some_and(|windows| windows.layers.get(layer).copied().unwrap_or_default());
+            if !known || windowed != (kind == "sliding_attention") {
+                return Err(format!(
+                    "`layer_types` says `{kind}` of layer {layer}, but in this family and with this \
+                     `sliding_window` it is {}",
+                    if windowed { "`sliding_attention`" } else { "`full_attention`" }
+                ));
+            }
+        }
         if entries.value("quantization_config").is_some() {
             return Err("`quantization_config` is set, but quantized weights cannot be trained; \
                         use the checkpoint that was quantized"
@@ -255,12 +274,23 @@ impl ModelConfig {
     }
 
     /// The same model with weights of another type.
-    pub(in crate::policy) fn in_dtype(&self, dtype: Dtype) -> Self {
+    fn in_dtype(&self, dtype: Dtype) -> Self {
         let mut config = self.clone();
         config.kind = kind_of(dtype);
         let key = if self.original.contains_key("dtype") { "dtype" } else { "torch_dtype" };
         config.original.insert(key.to_owned(), dtype.name().into());
         config
+    }
+
+    /// The same, if its type is one that is computed in.
+    fn computed(self) -> Result<Self, String> {
+        match self.kind {
+            Kind::Half => Err("its weights are `float16`, which nothing is computed in here; name \
+                               the type that they are to be read as: `--dtype float32`, or `dtype = \
+                               \"float32\"` beside the policy's path (or `bfloat16`, or `auto`)"
+                .to_owned()),
+            _ => Ok(self),
+        }
     }
 
     /// Type of the weights in memory.
@@ -305,13 +335,15 @@ fn even_share(hidden_size: i64, heads: i64) -> Result<i64, String> {
     }
 }
 
-/// `dtype`, which older files call `torch_dtype`.
+/// `dtype`, which older files call `torch_dtype`. One that weights can be stored in but nothing
+/// is computed in has to be replaced by another, see [`ModelConfig::computed`].
 fn kind(entries: &Entries) -> Result<Kind, String> {
     let key = if entries.value("dtype").is_some() { "dtype" } else { "torch_dtype" };
     let name = entries.text(key)?.unwrap_or("float32");
     match name.trim_start_matches("torch.") {
         "float32" => Ok(Kind::Float),
         "bfloat16" => Ok(Kind::BFloat16),
+        "float16" => Ok(Kind::Half),
         other => Err(format!(
             "`{key}` is `{other}`; set it to `float32` or `bfloat16`, and the weights will be converted as they are read"
         )),

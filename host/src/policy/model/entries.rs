@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::policy::keys::Keys;
+
 /// A JSON object and how errors call it. `null` counts as left out.
 #[derive(Clone, Copy)]
 pub(in crate::policy) struct Entries<'a> {
@@ -24,6 +26,17 @@ impl<'a> Entries<'a> {
     /// All keys, in the order of the file.
     pub(super) fn keys(&self) -> impl Iterator<Item = &'a str> {
         self.map.keys().map(String::as_str)
+    }
+
+    /// Whether it says all that another object says.
+    pub(super) fn repeats(&self, other: &Entries) -> bool {
+        other.map.iter().all(|(key, value)| self.map.get(key) == Some(value))
+    }
+
+    /// Refuse what is said here and nobody would heed.
+    pub(super) fn check(&self, keys: &Keys) -> Result<(), String> {
+        let place = self.prefix.trim_end_matches('.');
+        keys.check(self.map).map_err(|reason| format!("`{place}`: {reason}"))
     }
 
     /// The key as errors name it.

@@ -96,7 +96,7 @@ pub(super) struct Rotaries {
 }
 
 impl ModelFamily {
-    const ALL: [ModelFamily; 7] = [
+    pub(super) const ALL: [ModelFamily; 7] = [
         ModelFamily::Llama,
         ModelFamily::Qwen2,
         ModelFamily::Qwen3,

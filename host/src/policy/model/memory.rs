@@ -38,11 +38,13 @@ unsafe extern "C" {
     fn mi_collect(force: bool);
 }
 
-/// What the kernel could give, bounded by the limit of our control group.
+/// What the kernel could give, bounded by the limit of our control group, as far as either can be
+/// seen.
 fn cpu_memory() -> Option<u64> {
     let read = |path: &Path| std::fs::read_to_string(path).ok();
-    let available = field(&read(Path::new("/proc/meminfo"))?, "MemAvailable:")? * 1024;
-    let groups = read(Path::new("/proc/self/cgroup")).unwrap_or_default();
+    let available = || Some(field(&read(Path::new("/proc/meminfo"))?, "MemAvailable:")? * 1024);
+    // What is not said is looked for where a container has its own.
+    let groups = read(Path::new("/proc/self/cgroup")).unwrap_or(UNSAID.to_owned());
     let left = folders(&groups).into_iter().filter_map(|folder| {
         let number = |name: &str| read(&folder.join(name))?.trim().parse::<u64>().ok();
         let limit = number("memory.max").or_else(|| number("memory.limit_in_bytes"))?;
@@ -51,8 +53,11 @@ fn cpu_memory() -> Option<u64> {
         // Files that nobody reads at the moment are given up when memory is needed.
         Some(limit.saturating_sub(used.saturating_sub(files)))
     });
-    left.chain([available]).min()
+    left.chain(available()).min()
 }
+
+/// The group at the root, in both versions.
+const UNSAID: &str = "0::/\n0:memory:/\n";
 
 /// The value behind a name in a file of names and values.
 fn field(text: &str, name: &str) -> Option<u64> {

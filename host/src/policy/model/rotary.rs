@@ -6,6 +6,7 @@
 
 use std::f64::consts::TAU;
 
+use super::config_keys::ROPE;
 use super::entries::Entries;
 
 /// What the decoder needs to turn queries and keys.
@@ -52,9 +53,16 @@ impl RotaryEmbedding {
     /// Read `rope_theta` and `rope_scaling`, or the newer `rope_parameters`.
     /// `positions` is the length that stands in for an original one left out, `base` the base.
     pub(super) fn read(config: &Entries, positions: i64, base: f64) -> Result<Self, String> {
-        let rope = match scaling(config)? {
-            Some(scaling) => Some(scaling),
-            None => config.object("rope_parameters", "rope_parameters.")?,
+        let newer = config.object("rope_parameters", "rope_parameters.")?;
+        let rope = match (scaling(config)?, newer) {
+            (Some(older), Some(newer)) if !newer.repeats(&older) => {
+                return Err(
+                    "`rope_scaling` and `rope_parameters` say different things; keep one of \
+                            them"
+                        .to_owned(),
+                );
+            }
+            (older, newer) => newer.or(older),
         };
         RotaryEmbedding::of(rope, config, ("rope_theta", base), positions)
     }
@@ -67,6 +75,7 @@ impl RotaryEmbedding {
         (key, base): (&str, f64),
         positions: i64,
     ) -> Result<Self, String> {
+        rope.map_or(Ok(()), |rope| rope.check(&ROPE))?;
         let partial = config.number("partial_rotary_factor")?;
         let own = rope.map_or(Ok(None), |rope| rope.number("rope_theta"))?;
         let base = own.or(config.number(key)?).unwrap_or(base);

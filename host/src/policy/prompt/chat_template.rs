@@ -12,9 +12,10 @@ mod python_string;
 
 use std::sync::Arc;
 
-use minijinja::{Environment, Error, ErrorKind, Value, context};
+use minijinja::{Environment, Error, ErrorKind, Template, Value, context};
 use serde_json::Map;
 
+use super::conversation::Conversation;
 use super::tokenizer::ASSISTANT;
 use crate::config::ChatConfig;
 use crate::policy::error::PolicyError;
@@ -107,31 +108,64 @@ impl ChatTemplate {
         messages: &[Message],
         options: &ChatOptions,
     ) -> Result<String, PolicyError> {
-        let messages: Vec<Value> = messages
-            .iter()
-            .map(|message| context! { role => message.author.name(), content => message.text })
-            .collect();
-        let tools = (!options.tools.is_empty()).then_some(&options.tools);
-        let tokens = Value::from_serialize(&self.tokens);
-        let more = match options.enable_thinking {
-            Some(thinking) => context! { enable_thinking => thinking, ..tokens },
-            None => tokens,
+        let message = |message: &Message| serde_json::json!({ "role": message.author.name(), "content": message.text });
+        let conversation = Conversation {
+            messages: messages.iter().map(message).collect(),
+            tools: Vec::new(),
+            documents: Vec::new(),
+            variables: Map::new(),
+            asks: true,
         };
-        let own = tools.and_then(|_| self.environment.get_template(TOOL_USE).ok());
-        let template = match own {
-            Some(template) => template,
-            None => self.environment.get_template(DEFAULT).map_err(|error| reason_of(&error))?,
-        };
-        template
+        self.render_conversation(&conversation, options)
+    }
+
+    /// The prompt of what a client says; the tools are those of `options`.
+    pub(super) fn render_conversation(
+        &self,
+        conversation: &Conversation,
+        options: &ChatOptions,
+    ) -> Result<String, PolicyError> {
+        let mut variables = self.tokens.clone();
+        if let Some(thinking) = options.enable_thinking {
+            variables.insert("enable_thinking".to_owned(), thinking.into());
+        }
+        // As in `transformers`, what is said last counts.
+        variables.extend(conversation.variables.clone());
+        let documents = Some(&conversation.documents).filter(|documents| !documents.is_empty());
+        self.template(options)?
             .render(context! {
-                messages => messages,
-                tools => tools,
-                documents => None::<Value>,
-                add_generation_prompt => true,
-                ..more
+                messages => Value::from_serialize(&conversation.messages),
+                tools => tools_of(options),
+                documents => documents,
+                add_generation_prompt => conversation.asks,
+                ..Value::from_serialize(&variables)
             })
             .map_err(|error| reason_of(&error))
     }
+
+    /// The template that these options ask for.
+    fn template(&self, options: &ChatOptions) -> Result<Template<'_, '_>, PolicyError> {
+        let own = tools_of(options).and_then(|_| self.environment.get_template(TOOL_USE).ok());
+        match own {
+            Some(template) => Ok(template),
+            None => self.environment.get_template(DEFAULT).map_err(|error| reason_of(&error)),
+        }
+    }
+
+    /// Its text.
+    pub(super) fn source(&self, options: &ChatOptions) -> Result<String, PolicyError> {
+        Ok(self.template(options)?.source().to_owned())
+    }
+
+    /// A template of this text.
+    #[cfg(test)]
+    pub(super) fn of(source: &str) -> Result<Self, PolicyError> {
+        ChatTemplate::parse(vec![(DEFAULT.to_owned(), source.to_owned())], Map::new(), Vec::new())
+    }
+}
+
+fn tools_of(options: &ChatOptions) -> Option<&Vec<serde_json::Value>> {
+    Some(&options.tools).filter(|tools| !tools.is_empty())
 }
 
 /// Jinja as `transformers` sets it up.

@@ -6,8 +6,97 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use crate::policy::error::PolicyError;
+use crate::policy::keys::Keys;
 use crate::policy::model::{Entries, ModelConfig, SpecialTokens};
 use crate::storage::{StorageError, read_json};
+
+/// What the file may say. How others sample is not heeded: a run's configuration says how it does.
+const KEYS: Keys = Keys {
+    heeded: &[&["bos_token_id", "eos_token_id", "pad_token_id"]],
+    idle: &[
+        "_commit_hash",
+        "_from_model_config",
+        "assistant_confidence_threshold",
+        "assistant_early_exit",
+        "assistant_ensemble_weight",
+        "assistant_lookbehind",
+        "bad_words_ids",
+        "begin_suppress_tokens",
+        "cache_config",
+        "cache_implementation",
+        "chat_format",
+        "compile_config",
+        "constraints",
+        "continuous_batching_config",
+        "decoder_start_token_id",
+        "disable_compile",
+        "diversity_penalty",
+        "do_sample",
+        "dola_layers",
+        "early_stopping",
+        "encoder_no_repeat_ngram_size",
+        "encoder_repetition_penalty",
+        "epsilon_cutoff",
+        "eta_cutoff",
+        "exponential_decay_length_penalty",
+        "force_words_ids",
+        "forced_bos_token_id",
+        "forced_decoder_ids",
+        "forced_eos_token_id",
+        "generation_kwargs",
+        "guidance_scale",
+        "is_assistant",
+        "length_penalty",
+        "low_memory",
+        "max_cache_len",
+        "max_length",
+        "max_matching_ngram_size",
+        "max_new_tokens",
+        "max_time",
+        "max_window_size",
+        "min_length",
+        "min_new_tokens",
+        "min_p",
+        "no_repeat_ngram_size",
+        "num_assistant_tokens",
+        "num_assistant_tokens_schedule",
+        "num_beam_groups",
+        "num_beams",
+        "num_return_sequences",
+        "output_attentions",
+        "output_hidden_states",
+        "output_logits",
+        "output_scores",
+        "penalty_alpha",
+        "prefill_chunk_size",
+        "presence_penalty",
+        "frequency_penalty",
+        "prompt_lookup_num_tokens",
+        "remove_invalid_values",
+        "renormalize_logits",
+        "repetition_penalty",
+        "return_dict_in_generate",
+        "return_legacy_cache",
+        "sequence_bias",
+        "speculation_type",
+        "stop_strings",
+        "suppress_tokens",
+        "target_lookbehind",
+        "temperature",
+        "token_healing",
+        "top_h",
+        "top_k",
+        "top_p",
+        "transformers.js_config",
+        "transformers_version",
+        "trust_remote_code",
+        "typical_p",
+        "use_cache",
+        "use_mtp",
+        "watermarking_config",
+    ],
+    fixed: &[],
+};
 
 /// `generation_config.json`, written as it was read. Sampling settings in it
 /// are kept but not used: a run's configuration says how it samples.
@@ -50,7 +139,9 @@ impl GenerationConfig {
             return Ok(GenerationConfig::of(config));
         }
         let original: Map<String, Value> = read_json(&path)?;
-        let own = SpecialTokens::read(&Entries::of(&original))
+        let own = KEYS
+            .check(&original)
+            .and_then(|()| SpecialTokens::read(&Entries::of(&original)))
             .map_err(|reason| StorageError::Unfit { path, reason })?;
         let special = own.clone().or(config.special_tokens());
         Ok(GenerationConfig { special, own, original })
@@ -100,12 +191,29 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_of_the_wrong_type_is_refused_with_the_file() {
+    fn what_cannot_be_heeded_is_refused_with_the_file() {
+        for (file, expected) in [
+            (json!({ "eos_token_id": "x" }), "`eos_token_id` is `\"x\"`, but must be a token id"),
+            (json!({ "made_up": 3 }), "`made_up` is `3`"),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            std::fs::write(folder.path().join("generation_config.json"), file.to_string()).unwrap();
+            let error = GenerationConfig::load(folder.path(), &config()).unwrap_err().to_string();
+            assert!(error.contains("generation_config.json"), "{error}");
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn how_others_sample_changes_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("generation_config.json"), r#"{"eos_token_id": "x"}"#)
-            .unwrap();
-        let error = GenerationConfig::load(folder.path(), &config()).unwrap_err().to_string();
-        assert!(error.contains("generation_config.json"), "{error}");
-        assert!(error.contains("`eos_token_id` is `\"x\"`, but must be a token id"), "{error}");
+        for key in KEYS.idle {
+            for value in [json!(0.5), json!([1]), json!("text"), json!(null)] {
+                let file = json!({ *key: value }).to_string();
+                std::fs::write(folder.path().join("generation_config.json"), file).unwrap();
+                let read = GenerationConfig::load(folder.path(), &config()).unwrap();
+                assert_eq!(read.end_tokens(), [3, 4], "{key}");
+            }
+        }
     }
 }

@@ -1,14 +1,25 @@
 //! Text to token ids and back.
 
+mod outline;
+mod pieces;
+mod settings;
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use tokenizers::AddedToken;
 
 use crate::policy::error::PolicyError;
 use crate::storage::{StorageError, write_file};
+use outline::Outline;
+use pieces::Pieces;
+use settings::Settings;
+pub(super) use settings::{effective, token_text};
 
 /// Special tokens of a word-level tokenizer, by id.
 const SPECIALS: [&str; 4] = [PAD, UNKNOWN, END, ASSISTANT];
@@ -25,7 +36,7 @@ pub(super) const ASSISTANT: &str = "<|assistant|>";
 const BEGIN_THOUGHT: &str = "<think>";
 const END_THOUGHT: &str = "</think>";
 
-/// Files of a tokenizer. The first two are read; the others say the same in
+/// Files of a tokenizer. The first four are read; the others say the same in
 /// older formats and are kept for libraries that look for them.
 const FILES: [&str; 7] = [
     "tokenizer.json",
@@ -41,8 +52,9 @@ const FILES: [&str; 7] = [
 #[derive(Clone, Debug)]
 pub(in crate::policy) struct Tokenizer {
     inner: tokenizers::Tokenizer,
-    settings: Value,
+    settings: Settings,
     unknown: Option<u32>,
+    pieces: Pieces,
     /// Names and content of the files it came in.
     files: Arc<Vec<(&'static str, Vec<u8>)>>,
 }
@@ -139,17 +151,32 @@ impl Tokenizer {
     }
 
     fn assemble(files: Vec<(&'static str, Vec<u8>)>) -> Result<Self, String> {
-        let content = |wanted| files.iter().find(|(name, _)| *name == wanted).map(|(_, text)| text);
-        let inner = content(FILES[0]).ok_or("there is no `tokenizer.json`")?;
-        let inner = tokenizers::Tokenizer::from_bytes(inner)
-            .map_err(|error| format!("`tokenizer.json` cannot be understood: {error}"))?;
-        let settings = match content(FILES[1]) {
-            Some(text) => serde_json::from_slice(text)
-                .map_err(|error| format!("`tokenizer_config.json` is not JSON: {error}"))?,
-            None => json!({}),
+        let content = |wanted| {
+            let found = files.iter().find(|(name, _)| *name == wanted);
+            found.map(|(_, text)| text.as_slice())
         };
-        let unknown = inner.token_to_id(token_text(&settings["unk_token"]).unwrap_or(UNKNOWN));
-        Ok(Tokenizer { inner, settings, unknown, files: Arc::new(files) })
+        let file = content(FILES[0]).ok_or("there is no `tokenizer.json`")?;
+        let outline = Outline::read(file)?;
+        let mut inner = tokenizers::Tokenizer::from_bytes(file)
+            .map_err(|error| format!("`tokenizer.json` cannot be understood: {error}"))?;
+        let failed = |error: tokenizers::Error| format!("`tokenizer.json`: {error}");
+        // What is left of how somebody trained it must not cut prompts off or fill them up.
+        inner.with_truncation(None).map_err(failed)?;
+        inner.with_padding(None);
+        for token in &outline.added_tokens {
+            check_id(&inner, "tokenizer.json", &token.content, token.id)?;
+        }
+        let others = [1, 2, 3].map(|file| content(FILES[file]));
+        let settings = Settings::read(others[0], others[1], others[2], outline.merges_pairs())?;
+        inner.add_tokens(settings.listed().values().cloned()).map_err(failed)?;
+        for (id, token) in settings.listed() {
+            check_id(&inner, "tokenizer_config.json", &token.content, *id)?;
+        }
+        let special = unlisted(&inner, &settings)?;
+        inner.add_tokens(special).map_err(failed)?;
+        let unknown = inner.token_to_id(settings.named("unk_token").unwrap_or(UNKNOWN));
+        let pieces = Pieces::of(&outline);
+        Ok(Tokenizer { inner, settings, unknown, pieces, files: Arc::new(files) })
     }
 
     /// Write the files it came in.
@@ -177,7 +204,7 @@ impl Tokenizer {
 
     /// The end of text, as `tokenizer_config.json` has it.
     pub(super) fn end_token(&self) -> Option<&str> {
-        token_text(&self.settings["eos_token"])
+        self.settings.named("eos_token")
     }
 
     /// Token ids of a text; nothing is added to it.
@@ -185,6 +212,29 @@ impl Tokenizer {
         let encoding =
             self.inner.encode_fast(text, false).map_err(|error| refuse(error.to_string()))?;
         Ok(encoding.get_ids().to_vec())
+    }
+
+    /// Token ids of a text as `transformers` begins it, and ends it: with what the file's
+    /// post-processor adds, which is often the token that begins a text.
+    pub(in crate::policy) fn encode_begun(&self, text: &str) -> Result<Vec<u32>, PolicyError> {
+        let encoding =
+            self.inner.encode_fast(text, true).map_err(|error| refuse(error.to_string()))?;
+        Ok(encoding.get_ids().to_vec())
+    }
+
+    /// The bytes that a token is in a text; none if it is special.
+    pub(super) fn bytes(&self, token: u32) -> Vec<u8> {
+        let added = self.inner.get_added_vocabulary();
+        match self.inner.id_to_token(token) {
+            Some(text) if added.is_special_token(&text) => Vec::new(),
+            Some(text) => self.pieces.bytes(&text),
+            None => Vec::new(),
+        }
+    }
+
+    /// How many of an answer's tokens so far have a text that no further token changes.
+    pub(super) fn settled(&self, tokens: &[u32]) -> usize {
+        self.pieces.settled(tokens.iter().map(|token| self.inner.id_to_token(*token)))
     }
 
     /// Text of token ids, special tokens left out.
@@ -204,9 +254,26 @@ impl Tokenizer {
     }
 }
 
-/// A token in `tokenizer_config.json`: a text, or an object with one in it.
-pub(super) fn token_text(token: &Value) -> Option<&str> {
-    token.as_str().or_else(|| token.get("content")?.as_str())
+/// Special tokens that are named and in the vocabulary, but not among the added ones, which they
+/// have to be for their text to be taken as one token.
+fn unlisted(inner: &tokenizers::Tokenizer, settings: &Settings) -> Result<Vec<AddedToken>, String> {
+    let known = inner.get_added_tokens_decoder();
+    let is_unlisted = |token: &AddedToken| {
+        let is_listed = known.values().any(|known| known.content == token.content);
+        !is_listed && inner.token_to_id(&token.content).is_some()
+    };
+    Ok(settings.special()?.into_iter().filter(is_unlisted).collect())
+}
+
+/// A token must have the number that a file gives it: it is that of its weights.
+fn check_id(inner: &tokenizers::Tokenizer, file: &str, token: &str, id: u32) -> Result<(), String> {
+    match inner.token_to_id(token) {
+        Some(own) if own != id => Err(format!(
+            "`{file}` says that {token:?} is token {id}, but it comes to be token {own}; the \
+             numbers of added tokens have to go on without a gap"
+        )),
+        _ => Ok(()),
+    }
 }
 
 fn special(id: usize, word: &str) -> Value {
@@ -218,71 +285,4 @@ fn special(id: usize, word: &str) -> Value {
 
 fn refuse(reason: String) -> PolicyError {
     PolicyError::Tokenizer(reason)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn tokenizer() -> Tokenizer {
-        let words: Vec<String> = ["up", "down", "W(1,2)"].map(str::to_owned).to_vec();
-        Tokenizer::from_words(&words).unwrap()
-    }
-
-    #[test]
-    fn words_become_tokens_and_specials_are_left_out_of_text() {
-        let tokenizer = tokenizer();
-        let tokens = tokenizer.encode("W(1,2)  up\nnowhere <|assistant|>").unwrap();
-        assert_eq!(tokens, [6, 4, 1, 3]);
-        assert_eq!(tokenizer.decode(&[6, 4, 2, 0]).unwrap(), "W(1,2) up");
-        assert_eq!(tokenizer.vocabulary_size(), 7);
-    }
-
-    #[test]
-    fn unknown_words_are_named_once() {
-        assert_eq!(tokenizer().unknown_words("left up right left"), ["left", "right"]);
-    }
-
-    #[test]
-    fn saved_and_loaded_it_is_the_same() {
-        let folder = tempfile::tempdir().unwrap();
-        tokenizer().save(folder.path()).unwrap();
-        let loaded = Tokenizer::load(folder.path()).unwrap();
-        assert_eq!(loaded.encode("down <eos>").unwrap(), tokenizer().encode("down <eos>").unwrap());
-        assert_eq!(loaded.unknown_words("left"), ["left"]);
-    }
-
-    #[test]
-    fn every_file_that_came_with_it_is_kept_byte_by_byte() {
-        let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        tokenizer().save(from.path()).unwrap();
-        std::fs::write(from.path().join("merges.txt"), "#version: 0.2\n").unwrap();
-        std::fs::write(from.path().join("special_tokens_map.json"), " {} ").unwrap();
-        Tokenizer::load(from.path()).unwrap().save(to.path()).unwrap();
-        let names = crate::storage::list_folder(from.path()).unwrap();
-        assert_eq!(names, crate::storage::list_folder(to.path()).unwrap());
-        assert_eq!(names.len(), 4);
-        for name in names {
-            let read = |folder: &Path| std::fs::read(folder.join(&name)).unwrap();
-            assert_eq!(read(from.path()), read(to.path()), "{name}");
-        }
-    }
-
-    #[test]
-    fn files_that_are_missing_or_damaged_are_named() {
-        let folder = tempfile::tempdir().unwrap();
-        let load = || Tokenizer::load(folder.path()).unwrap_err().to_string();
-        assert!(load().contains("tokenizer.json"), "{}", load());
-        std::fs::write(folder.path().join("tokenizer.json"), "{}").unwrap();
-        assert!(load().contains("`tokenizer.json` cannot be understood"), "{}", load());
-        tokenizer().save(folder.path()).unwrap();
-        std::fs::write(folder.path().join("tokenizer_config.json"), "{").unwrap();
-        assert!(load().contains("`tokenizer_config.json` is not JSON"), "{}", load());
-    }
-
-    #[test]
-    fn a_word_with_white_space_is_refused() {
-        let error = Tokenizer::from_words(&["a b".to_owned()]).unwrap_err().to_string();
-        assert!(error.contains("`a b`"), "{error}");
-    }
 }

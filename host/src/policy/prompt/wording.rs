@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::chat_template::{ChatOptions, ChatTemplate};
+use super::conversation::Conversation;
 use super::tokenizer::Tokenizer;
 use crate::policy::error::PolicyError;
 use crate::trajectory::Message;
@@ -48,12 +49,40 @@ impl Wording {
         self.template.render(messages, &self.chat.with(tools, thinking))
     }
 
+    /// The prompt of what a client says, who may say more than messages.
+    ///
+    /// # Errors
+    /// If the template refuses the messages, or has no place for something that is said.
+    pub fn render_conversation(&self, said: &Conversation) -> Result<String, PolicyError> {
+        said.render(&self.template, &self.chat)
+    }
+
     /// Token ids of a text as it stands, without a template.
     ///
     /// # Errors
     /// If the tokenizer fails.
     pub fn encode_text(&self, text: &str) -> Result<Vec<u32>, PolicyError> {
         self.tokenizer.encode(text)
+    }
+
+    /// Token ids of a text as `transformers` makes them by itself: with what the tokenizer's
+    /// post-processor puts before it, which for many models is the token that begins a text.
+    ///
+    /// # Errors
+    /// If the tokenizer fails.
+    pub fn encode_begun(&self, text: &str) -> Result<Vec<u32>, PolicyError> {
+        self.tokenizer.encode_begun(text)
+    }
+
+    /// The bytes that a token is in a text; none if it is special.
+    pub fn bytes_of(&self, token: u32) -> Vec<u8> {
+        self.tokenizer.bytes(token)
+    }
+
+    /// How many of an answer's tokens so far have a text that no further token changes, but for
+    /// bytes at its end that are no whole character.
+    pub fn settled(&self, tokens: &[u32]) -> usize {
+        self.tokenizer.settled(tokens)
     }
 
     /// The text of token ids, special tokens left out.

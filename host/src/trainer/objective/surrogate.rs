@@ -13,7 +13,8 @@ use crate::config::{Importance, TrainConfig};
 use crate::policy::{Sampling, SamplingByRole};
 
 /// The clipped surrogate of PPO (arXiv 1707.06347, equation 7) with separate
-/// bounds (DAPO, arXiv 2503.14476, equation 10), an entropy bonus and a KL penalty.
+/// bounds (DAPO, arXiv 2503.14476, equation 10), a third one below negative advantages if it is
+/// set, an entropy bonus and a KL penalty.
 pub(in crate::trainer) struct Surrogate<'a> {
     config: &'a TrainConfig,
     sampling: &'a SamplingByRole,
@@ -40,8 +41,20 @@ impl<'a> Surrogate<'a> {
         columns(targets, like, |target| {
             let row = &self.rows[target.row];
             let (old, correction) = self.anchor.token(row, target.row, target.token);
-            [old, row.advantage, correction, self.share.of(row, target.token)]
+            [old, row.advantage.unwrap_or(0.0), correction, self.share.of(row, target.token)]
         })
+    }
+
+    /// Where a bound is set, gains below c times a negative advantage (PPO's dual clip, arXiv
+    /// 1912.09729, equation 5), and how many it held.
+    fn held(&self, gain: Tensor, ratio: &Tensor, advantages: &Tensor) -> (Tensor, Tensor) {
+        let dual = self.config.clip_dual;
+        if dual == 0.0 {
+            return (gain, advantages.new_zeros([], (Kind::Float, advantages.device())));
+        }
+        let held = ratio.gt(dual).logical_and(&advantages.lt(0.0));
+        let count = held.sum(Kind::Float);
+        ((advantages * dual).where_self(&held, &gain), count)
     }
 
     /// By what each target is multiplied whose probability in training is e to the `log_ratios`
@@ -78,6 +91,7 @@ impl Objective for Surrogate<'_> {
         let ratio = (&scores.chosen - &old).exp();
         let (low, high) = (1.0 - self.config.clip_low, 1.0 + self.config.clip_high);
         let gain = (&ratio * &advantages).minimum(&(ratio.clamp(low, high) * &advantages)); // [targets]
+        let (gain, dual) = self.held(gain, &ratio, &advantages);
         let (corrections, capped) = match own {
             true => self.corrections(&(old - columns.get(0))),
             false => (self.anchor.corrects().then(|| columns.get(2)), advantages.zeros_like()),
@@ -94,7 +108,7 @@ impl Objective for Surrogate<'_> {
                 [
                     &loss,
                     &count(ratio.lt(low), advantages.lt(0.0)),
-                    &count(ratio.gt(high), advantages.gt(0.0)),
+                    &(count(ratio.gt(high), advantages.gt(0.0)) + dual),
                     &capped.sum(Kind::Float),
                 ],
                 targets.len(),
@@ -148,8 +162,8 @@ mod tests {
     ) -> (f64, Vec<f32>, f64) {
         let samples = [sample(&[-1.0, -1.0]), sample(&[-1.0])];
         let rows = [
-            CreditedSample { sample: &samples[0], advantage: 2.0, weight: 1.0 },
-            CreditedSample { sample: &samples[1], advantage: -1.0, weight: 1.0 },
+            CreditedSample { sample: &samples[0], advantage: Some(2.0), weight: 1.0 },
+            CreditedSample { sample: &samples[1], advantage: Some(-1.0), weight: 1.0 },
         ];
         let bundles = bundle(samples.iter().enumerate().map(|(row, sample)| {
             (&sample.prompt[..], Answer { row, tokens: &sample.completion.tokens, way: 0 })
@@ -222,7 +236,7 @@ mod tests {
         let forced = |row: usize, place: usize| {
             let mut samples = samples.clone();
             samples[row].completion.forced = vec![place];
-            let rows = [(2.0, &samples[0]), (-1.0, &samples[1])];
+            let rows = [(Some(2.0), &samples[0]), (Some(-1.0), &samples[1])];
             let rows =
                 rows.map(|(advantage, sample)| CreditedSample { sample, advantage, weight: 1.0 });
             let bundles = bundle(samples.iter().enumerate().map(|(row, sample)| {

@@ -42,6 +42,16 @@ impl Scored<'_> {
         self.now.iter().copied().enumerate().filter(is_drawn)
     }
 
+    /// What it was worth beyond its group's average, if it was compared with anything.
+    fn advantage(&self) -> Option<f64> {
+        self.row.advantage.map(f64::from)
+    }
+
+    /// No pull at all: of an answer that was compared with nothing.
+    fn none(&self) -> Vec<Pull> {
+        vec![Pull::default(); self.now.len()]
+    }
+
     /// What of some log-probabilities is the drawn tokens', summed.
     fn sum(&self, logprobs: &[f32]) -> f64 {
         self.drawn().map(|(at, _)| f64::from(logprobs[at])).sum()
@@ -65,7 +75,7 @@ pub(in crate::trainer) fn weigh(config: &TrainConfig, rows: &[Scored]) -> Vec<Ve
             by_token(rows, |token| likelihood(token, f64::from(u8::from(token.advantage > 0.0))))
         }
         Objective::WeightedLikelihood => {
-            by_token(rows, |token| likelihood(token, (token.advantage / config.beta).exp()))
+            by_token(rows, |token| likelihood(token, weight_of(token.advantage, config)))
         }
         Objective::Gspo => rows.iter().map(|row| by_answer(config, row, Ratio::OfTokens)).collect(),
         Objective::MGrpo => rows.iter().map(|row| by_answer(config, row, Ratio::Whole)).collect(),
@@ -83,9 +93,10 @@ struct Token {
 
 fn by_token(rows: &[Scored], pull: impl Fn(&Token) -> Pull) -> Vec<Vec<Pull>> {
     let of_row = |scored: &Scored| -> Vec<Pull> {
+        let Some(advantage) = scored.advantage() else { return scored.none() };
         scored.pulls(|at, now| {
             let (before, correction) = scored.anchor.token(scored.row, scored.index, at);
-            let (advantage, logprob) = (f64::from(scored.row.advantage), f64::from(now));
+            let logprob = f64::from(now);
             let ratio = f64::from(now - before).exp();
             let share = f64::from(scored.share) * f64::from(correction);
             pull(&Token { advantage, logprob, ratio }).times(share)
@@ -100,21 +111,34 @@ impl Pull {
     }
 }
 
-/// min(ρA, clip(ρ)A) (PPO, arXiv 1707.06347, equation 7).
+/// min(ρA, clip(ρ)A) (PPO, arXiv 1707.06347, equation 7); of A < 0 no less than cA, if there is
+/// such a bound (arXiv 1912.09729, equation 5).
 fn clipped(config: &TrainConfig, token: &Token) -> Pull {
     let Token { advantage, ratio, .. } = *token;
     let (low, high) = (1.0 - config.clip_low, 1.0 + config.clip_high);
-    let clipped = [ratio < low && advantage < 0.0, ratio > high && advantage > 0.0];
-    let gain = (ratio * advantage).min(ratio.clamp(low, high) * advantage);
+    let dual = config.clip_dual;
+    let is_dual = dual > 0.0 && advantage < 0.0 && ratio > dual;
+    let clipped = [ratio < low && advantage < 0.0, (ratio > high && advantage > 0.0) || is_dual];
+    let ratio_held = if is_dual { dual } else { ratio };
+    let gain = (ratio_held * advantage).min(ratio.clamp(low, high) * advantage);
     let slope = if clipped.contains(&true) { 0.0 } else { ratio * advantage };
     Pull { slope, gain, clipped }
 }
 
-/// sg(clip(ρ))·A·log π (CISPO, arXiv 2506.13585, equation 4).
+/// sg(min(ρ, 1 + ε))·A·log π (CISPO, arXiv 2506.13585, equation 4, whose lower side is open, as
+/// the text below it says).
 fn cispo(config: &TrainConfig, token: &Token) -> Pull {
-    let (low, high) = (1.0 - config.clip_low, 1.0 + config.clip_high);
-    let clipped = [token.ratio < low, token.ratio > high];
-    Pull { clipped, ..likelihood(token, token.ratio.clamp(low, high) * token.advantage) }
+    let high = 1.0 + config.clip_high;
+    let clipped = [false, token.ratio > high];
+    Pull { clipped, ..likelihood(token, token.ratio.min(high) * token.advantage) }
+}
+
+/// The largest weight of `weighted-likelihood` (AWR, arXiv 1910.00177, section 5).
+const MOST_WEIGHT: f64 = 20.0;
+
+/// exp(A / β), bounded (AWR, arXiv 1910.00177, equation 11).
+fn weight_of(advantage: f64, config: &TrainConfig) -> f64 {
+    (advantage / config.temper()).exp().min(MOST_WEIGHT)
 }
 
 /// w·log π.
@@ -133,6 +157,7 @@ enum Ratio {
 
 /// min(sA, clip(s)A) with one ratio s for the answer; a mean over answers.
 fn by_answer(config: &TrainConfig, scored: &Scored, ratio: Ratio) -> Vec<Pull> {
+    let Some(advantage) = scored.advantage() else { return scored.none() };
     let length = scored.drawn().count().max(1) as f64;
     let tokens = scored.drawn().map(|(at, now)| {
         let (before, correction) = scored.anchor.token(scored.row, scored.index, at);
@@ -144,11 +169,7 @@ fn by_answer(config: &TrainConfig, scored: &Scored, ratio: Ratio) -> Vec<Pull> {
         Ratio::OfTokens => 1.0 / length,
         Ratio::Whole => 1.0,
     };
-    let whole = Token {
-        advantage: f64::from(scored.row.advantage),
-        logprob: 0.0,
-        ratio: (log_ratio * per_token).exp(),
-    };
+    let whole = Token { advantage, logprob: 0.0, ratio: (log_ratio * per_token).exp() };
     let correction = (log_correction / length).exp();
     let pull = clipped(config, &whole).times(f64::from(scored.share_of_answer) * correction);
     let token = Pull { slope: pull.slope * per_token, gain: pull.gain / length, ..pull };
@@ -166,17 +187,18 @@ fn preference(config: &TrainConfig, rows: &[Scored]) -> Vec<Vec<Pull>> {
     };
     for of_prompt in by_prompt(rows) {
         let of_sign = |sign: f32| -> Vec<usize> {
-            of_prompt.iter().copied().filter(|&at| rows[at].row.advantage * sign > 0.0).collect()
+            let is_of = |at: &usize| rows[*at].row.advantage.is_some_and(|own| own * sign > 0.0);
+            of_prompt.iter().copied().filter(is_of).collect()
         };
         let (better, worse) = (of_sign(1.0), of_sign(-1.0));
         let pairs = (better.len() * worse.len()).max(1) as f64;
         let share: f64 = of_prompt.iter().map(|&at| f64::from(rows[at].share_of_answer)).sum();
         for &winner in &better {
             for &loser in &worse {
-                let margin = config.beta * (margin(&rows[winner]) - margin(&rows[loser]));
+                let margin = config.temper() * (margin(&rows[winner]) - margin(&rows[loser]));
                 // log σ(m) = −log(1 + e^−m), without overflow.
                 let gain = -((-margin.abs()).exp().ln_1p() + (-margin).max(0.0));
-                let slope = config.beta / (1.0 + margin.exp());
+                let slope = config.temper() / (1.0 + margin.exp());
                 pulls[winner].0 += slope * share / pairs;
                 pulls[loser].0 -= slope * share / pairs;
                 pulls[winner].1 += gain * share / pairs;

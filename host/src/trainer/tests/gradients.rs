@@ -142,7 +142,7 @@ fn a_pull_is_the_derivative_of_what_is_gained() {
                     logprobs(&rows[row])[token] - samples[row].completion.logprobs[token],
                 )
                 .exp();
-                let expected = 0.25 * ratio.clamp(0.8, 1.28) * f64::from(rows[row].advantage);
+                let expected = 0.25 * ratio.min(1.28) * f64::from(rows[row].advantage.unwrap());
                 assert!((pull.slope - expected).abs() < 1e-6, "{pull:?} {expected}");
                 continue;
             }
@@ -183,13 +183,69 @@ fn the_surrogate_is_the_same_by_both_ways() {
     let mut policy = policy(33);
     let samples = work(&policy);
     let rows = weighted_rows(&samples);
-    let fast = gradient(&config_of(Objective::Surrogate), &mut policy, &rows);
-    let reference = policy.duplicate().unwrap();
-    let config = config_of(Objective::Surrogate);
-    let slope = fast.norm().double_value(&[]);
-    let direction = fast / slope;
-    let at = |by: f64| value(&config, &moved(&policy, &direction, by), &reference, &rows);
-    assert!(((at(-0.01) - at(0.01)) / 0.02 - slope).abs() < 0.02 * slope);
+    let surrogate = config_of(Objective::Surrogate);
+    let dual = TrainConfig { clip_high: 0.02, clip_dual: 1.03, ..surrogate.clone() };
+    let mut slopes = Vec::new();
+    for config in [surrogate, dual] {
+        let fast = gradient(&config, &mut policy, &rows);
+        let reference = policy.duplicate().unwrap();
+        let slope = fast.norm().double_value(&[]);
+        let direction = fast / slope;
+        let at = |by: f64| value(&config, &moved(&policy, &direction, by), &reference, &rows);
+        // A short way: the bounds lie close.
+        assert!(((at(-0.002) - at(0.002)) / 0.004 - slope).abs() < 0.03 * slope, "{config:?}");
+        slopes.push(slope);
+    }
+    assert_ne!(slopes[0], slopes[1], "some ratios lie beyond the second bound");
+}
+
+/// The pulls of one token whose ratio is this, and whose advantage.
+fn pull_of(config: &TrainConfig, ratio: f32, advantage: Option<f32>) -> (f64, f64) {
+    let mut sample = crate::test_samples::sample(0, 0, 0, "solver", 0);
+    (sample.completion.tokens, sample.completion.logprobs) = (vec![1], vec![-1.0]);
+    let (row, anchor) =
+        (CreditedSample { sample: &sample, advantage, weight: 1.0 }, Anchor::Sampled);
+    let now = vec![-1.0 + ratio.ln()];
+    let (share, share_of_answer) = (1.0, 1.0);
+    let scored = Scored {
+        row: &row,
+        index: 0,
+        anchor: &anchor,
+        now,
+        reference: None,
+        share,
+        share_of_answer,
+    };
+    let pull = weigh(config, &[scored])[0][0];
+    (pull.slope, pull.gain)
+}
+
+#[test]
+fn the_second_bound_of_ppo_holds_ratios_of_negative_advantages_and_no_others() {
+    for objective in [Objective::Surrogate, Objective::Gspo, Objective::MGrpo] {
+        let config = |clip_dual| TrainConfig { clip_dual, ..config_of(objective) };
+        let near = |(slope, gain): (f64, f64), expected: (f64, f64)| {
+            assert!(
+                (slope - expected.0).abs() < 1e-5 && (gain - expected.1).abs() < 1e-5,
+                "{objective:?}"
+            );
+        };
+        near(pull_of(&config(0.0), 8.0, Some(-2.0)), (-16.0, -16.0));
+        near(pull_of(&config(3.0), 8.0, Some(-2.0)), (0.0, -6.0));
+        near(pull_of(&config(3.0), 2.0, Some(-2.0)), (-4.0, -4.0));
+        near(pull_of(&config(3.0), 8.0, Some(2.0)), (0.0, 2.56));
+    }
+}
+
+#[test]
+fn an_answer_that_was_compared_with_nothing_is_pulled_by_no_objective() {
+    for objective in Objective::ALL {
+        assert_eq!(pull_of(&config_of(objective), 1.5, None), (0.0, 0.0), "{objective:?}");
+    }
+    let weighed = TrainConfig { beta: 0.0, ..config_of(Objective::WeightedLikelihood) };
+    assert!((pull_of(&weighed, 1.0, Some(0.0)).0 - 1.0).abs() < 1e-9, "0 is an advantage");
+    assert!((pull_of(&weighed, 1.0, Some(1.5)).0 - 1.5_f64.exp()).abs() < 1e-6);
+    assert_eq!(pull_of(&weighed, 1.0, Some(50.0)).0, 20.0, "weights are bounded");
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn an_adapter_is_moved_by_its_own_samples_alone() {
     let before = policies.each_ref().map(|policy| policy.digest().unwrap());
     let own = [0, 1].map(|own| samples(&policies[own], 6, &sampling()));
     let worthless: Vec<CreditedSample> =
-        own[1].iter().map(|s| CreditedSample { sample: s, advantage: 0.0, weight: 1.0 }).collect();
+        own[1].iter().map(|s| CreditedSample { sample: s, advantage: None, weight: 1.0 }).collect();
     for others in [&[][..], &worthless] {
         let digest = policies[0].digest().unwrap();
         update_both(&mut policies, &mut trainers, [&rows(&own[0]), others], 3);

@@ -2,59 +2,126 @@
 
 use std::collections::HashSet;
 
-use super::Examination;
-use crate::testing::phrasebook::GARBAGE;
+use super::{Examination, ROUNDING};
+use crate::testing::garbage::{Garbage, Reads, shortest_text};
 use crate::testing::report::{Checked, Objection, Seen, require, skip};
-use crate::testing::walk::{BYSTANDER, Deed, Walk};
-use crate::types::{Seat, Split};
+use crate::testing::walk::{BYSTANDER, Deed, Moment, Walk};
+use crate::types::{Seat, Split, Status};
+
+/// So often the same garbage is said in a row: an income may come with some of it only.
+const IN_A_ROW: usize = 7;
+/// Bytes of what is said so often.
+const SHORT: usize = 200;
 
 /// Text that cannot be read is an outcome, and worth nothing, at the start of a
-/// task and on the expert's way.
+/// task and on the expert's way, once and over and over.
 pub fn check_unreadable(examination: &Examination) -> Checked {
     let mut said = 0;
+    let known = examination.phrasebook.known();
+    let (all, kinds) = (Garbage::all(), &examination.description.actions);
     for expert in examination.pace.of(examination.experts.iter().take(Split::ALL.len())) {
-        for steps in [0, expert.steps.len() / 2, expert.steps.len().saturating_sub(1)] {
-            for kind in &examination.description.actions {
-                for (garbage, seat) in GARBAGE
-                    .iter()
-                    .flat_map(|it| examination.team.seats.iter().map(move |s| (it, s)))
-                {
-                    let deed = Deed::saying(&[(seat.clone(), &kind.name)], garbage);
-                    let seen = expert.reproducer_to(steps);
-                    let acts = [seen.acts.clone(), vec![deed.0.clone()]].concat();
-                    say(examination, expert, steps, &deed).seen(|| seen.with(acts))?;
-                    said += 1;
-                }
+        let moments = [0, expert.steps.len() / 2, expert.steps.len().saturating_sub(1)];
+        for (steps, kind) in
+            moments.iter().flat_map(|steps| kinds.iter().map(move |it| (*steps, it)))
+        {
+            let seats = &examination.team.seats;
+            for (garbage, seat) in all.iter().flat_map(|it| seats.iter().map(move |s| (it, s))) {
+                let reads =
+                    if garbage.is_foreign(&known) { garbage.reads } else { Reads::Something };
+                // What is long is said once: it takes time to read.
+                let is_repeated = steps == 0 && garbage.text.len() < SHORT;
+                let rounds = if is_repeated { IN_A_ROW } else { 1 };
+                let place = Place { examination, expert, steps, reads, rounds };
+                let voice = (seat.clone(), kind.name.as_str());
+                place.say(&voice, garbage)?;
+                said += 1;
             }
         }
     }
     match said {
         0 => skip("there is no task"),
-        _ => Ok("unreadable text is an outcome, not a problem, and pays nobody".to_owned()),
+        _ => Ok(format!(
+            "{} texts that cannot be read are outcomes, not problems, and pay nobody",
+            all.len()
+        )),
     }
 }
 
-fn say(
-    examination: &Examination,
-    expert: &Walk,
+/// A moment at which something is said.
+struct Place<'e> {
+    examination: &'e Examination<'e>,
+    expert: &'e Walk,
     steps: usize,
-    deed: &Deed,
-) -> Result<(), Objection> {
-    let team = &examination.team;
-    let mut episode = expert.episode_at(team, steps)?;
-    let outcome = deed.carry_out(&mut *episode)?;
-    let kind = deed.0.first().map_or("", |one| &one.action.kind);
-    let text = deed.words();
-    let text = text.escape_debug();
-    // An open-ended language may well accept anything.
-    require(!outcome.is_accepted() || examination.configuration.vocabulary.is_empty(), || {
-        format!("`{kind}` accepted \"{text}\"")
-    })?;
-    let bystander = Seat::new(BYSTANDER);
-    let mut seats = team.seats.iter().chain([&bystander]);
-    require(seats.all(|seat| deed.income(&outcome, seat, &examination.contests) <= 0.0), || {
-        format!("`{kind}` paid for \"{text}\", which nobody can read")
-    })
+    /// What can be read out of what is said.
+    reads: Reads,
+    /// How often it is said.
+    rounds: usize,
+}
+
+impl Place<'_> {
+    /// Says it, and if that is a fault, as little of it as is still one.
+    fn say(&self, voice: &(Seat, &str), garbage: &Garbage) -> Result<(), Objection> {
+        let deed = |text: &str| Deed::saying(std::slice::from_ref(voice), text);
+        let Err(found) = self.carry_out(&deed(&garbage.text)) else { return Ok(()) };
+        if !found.1.is_fault() {
+            return Err(found.1);
+        }
+        let shows_it =
+            |text: &str| self.carry_out(&deed(text)).is_err_and(|found| found.1.is_fault());
+        let text = shortest_text(&garbage.text, shows_it);
+        let (rounds, least) = self.carry_out(&deed(&text)).err().unwrap_or(found);
+        let seen = self.expert.reproducer_to(self.steps);
+        let acts = [seen.acts.clone(), vec![deed(&text).0; rounds]].concat();
+        Err(least.placed(&format!("{} (tried: {})", self.expert.place(), garbage.what)))
+            .seen(|| seen.with(acts))
+    }
+
+    /// Or what is wrong with it, and how often it had to be said.
+    fn carry_out(&self, deed: &Deed) -> Result<(), (usize, Objection)> {
+        let mut said = 0;
+        self.repeat(deed, &mut said).map_err(|objection| (said, objection))
+    }
+
+    fn repeat(&self, deed: &Deed, said: &mut usize) -> Result<(), Objection> {
+        let Place { examination, expert, steps, reads, rounds } = *self;
+        let team = &examination.team;
+        let mut episode = expert.episode_at(team, steps)?;
+        let kind = deed.0.first().map_or("", |one| &one.action.kind);
+        let text = deed.words();
+        let text = text.escape_debug();
+        let bystander = Seat::new(BYSTANDER);
+        let speaker = deed.0.first().map(|one| &one.seat);
+        let seats: Vec<&Seat> = team.seats.iter().chain([&bystander]).collect();
+        let mut earned = vec![0.0; seats.len()];
+        for round in 0..rounds {
+            *said = round + 1;
+            let outcome = deed.carry_out(&mut *episode)?;
+            if round == 0 {
+                // What was said must not break what is asked afterwards.
+                Moment::of(team, &mut *episode)?;
+            }
+            if reads == Reads::Something {
+                return Ok(());
+            }
+            // An open-ended language may well accept anything.
+            let is_open = examination.configuration.vocabulary.is_empty();
+            require(!outcome.is_accepted() || is_open || reads == Reads::ANumber, || {
+                format!("`{kind}` accepted \"{text}\"")
+            })?;
+            // Whom others' nonsense makes a winner in the end has earned nothing by it.
+            let counts = |seat: &Seat| round == 0 || *seat == bystander || Some(seat) == speaker;
+            for (seat, earned) in seats.iter().zip(&mut earned).filter(|(seat, _)| counts(seat)) {
+                *earned += deed.income(&outcome, seat, &examination.contests);
+            }
+            require(earned.iter().all(|earned| *earned <= ROUNDING), || {
+                format!("`{kind}` paid for \"{text}\", which nobody can read")
+            })?;
+            if outcome.status != Status::Ongoing {
+                break;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The vocabulary covers what was seen and shown.

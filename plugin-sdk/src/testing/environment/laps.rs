@@ -14,6 +14,9 @@ const SEQUENCES_PER_TASK: usize = 24;
 const GREEDY_TEXTS: usize = 6;
 /// How long a sequence is repeated that pays, as a multiple of the expert's way.
 const ENOUGH: usize = 3;
+/// Rounds of a sequence in which it has to pay at least once, to be gone on with: an income may
+/// come with every third action only.
+const RAREST: usize = 6;
 /// Ways to take turns that are tried at most.
 const PATTERNS: usize = 64;
 
@@ -149,7 +152,8 @@ impl Search<'_> {
                 }
                 cycle.extend(tail.deeds(self.team, pattern, head, walk));
             }
-            let pays = steps < 3 * cycle.len() || has_income(walk, 2 * cycle.len());
+            let recent = RAREST * cycle.len();
+            let pays = steps <= recent || has_income(walk, recent);
             pays.then(|| cycle[steps % cycle.len()].clone())
         })
     }

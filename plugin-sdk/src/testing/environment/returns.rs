@@ -17,8 +17,12 @@ use crate::types::Seat;
 const TELLING_STEPS: usize = 4;
 /// Walks that are needed to tell.
 const TELLING_WALKS: usize = 3;
-/// Times a way must have been gone and paid, to be called a loop by its looks.
+/// Times a way must have been gone and paid, to be called a loop by its looks, and times that
+/// several rounds of it must have, if not every round pays.
 const LAPS: usize = 2;
+const RARE_LAPS: usize = 4;
+/// Rounds of which one at least has to pay.
+const RAREST: usize = 6;
 /// Times the same must have been done and paid, whatever it looks like, and the
 /// longest sequence that is taken for the same.
 const ENDLESS_LAPS: usize = 12;
@@ -107,7 +111,7 @@ pub fn steady_gain(walk: &Walk, counters: &Mask, contests: &Contests) -> Option<
     let repeated: Vec<_> = looks.into_values().filter(|times| times.len() > LAPS).collect();
     walk.seats().into_iter().find_map(|seat| {
         let earned = walk.earnings(&seat, contests);
-        let income = |times: &Vec<usize>| -> Option<f64> {
+        let income = |times: &[usize]| -> Option<f64> {
             let gaps = times.windows(2).map(|pair| earned[pair[1]] - earned[pair[0]]);
             let least = gaps.fold(f64::INFINITY, f64::min);
             let [first, .., before, last] = times[..] else { return None };
@@ -117,9 +121,20 @@ pub fn steady_gain(walk: &Walk, counters: &Mask, contests: &Contests) -> Option<
             let paid = stayed && kept && least > ROUNDING;
             (paid && is_the_same_way(walk, times)).then_some(least)
         };
-        let value = repeated.iter().find_map(income)?;
+        let value = repeated.iter().find_map(|times| {
+            let in_rounds = |rounds| every(times, rounds).and_then(|times| income(&times));
+            (1..=RAREST).find_map(in_rounds)
+        })?;
         Some(Gain { seat, value, steps: walk.steps.len() })
     })
+}
+
+/// The last of these times and those before it by so many rounds, if they are enough.
+fn every(times: &[usize], rounds: usize) -> Option<Vec<usize>> {
+    let mut some: Vec<usize> = times.iter().rev().step_by(rounds).copied().collect();
+    some.reverse();
+    let laps = if rounds == 1 { LAPS } else { RARE_LAPS };
+    (some.len() > laps).then_some(some)
 }
 
 /// Whether the walk did the same between these moments, and to its end. Other
@@ -146,12 +161,23 @@ pub fn endless_gain(walk: &Walk, expert: &Walk, contests: &Contests) -> Option<G
             (from + length..steps).all(|at| walk.steps[at].deed == walk.steps[at - length].deed)
         })
     };
-    let length = (1..=LONGEST_LAP).find(is_lap)?;
-    let laps = ENDLESS_LAPS.max(2 * expert.steps.len() / length);
+    let lap = (1..=LONGEST_LAP).find(is_lap)?;
+    let laps = ENDLESS_LAPS.max(2 * expert.steps.len() / lap);
     walk.seats().into_iter().find_map(|seat| {
         let earned = walk.earnings(&seat, contests);
-        let lap = |lap: usize| earned[steps - lap * length] - earned[steps - (lap + 1) * length];
-        let value = (0..laps).map(lap).fold(f64::INFINITY, f64::min);
-        (value > ROUNDING).then_some(Gain { seat, value, steps })
+        // Not every round need pay, if one of so many does.
+        let in_rounds = |rounds: usize| {
+            let length = rounds * lap;
+            let times = laps.div_ceil(rounds).max(RARE_LAPS);
+            let from = steps.checked_sub(times * length)?;
+            let is_gone_through =
+                (from + lap..steps).all(|at| walk.steps[at].deed == walk.steps[at - lap].deed);
+            let part =
+                |part: usize| earned[steps - part * length] - earned[steps - (part + 1) * length];
+            let least = (0..times).map(part).fold(f64::INFINITY, f64::min);
+            (is_gone_through && least > ROUNDING).then_some(least)
+        };
+        let value = (1..=RAREST).find_map(in_rounds)?;
+        Some(Gain { seat, value, steps })
     })
 }

@@ -4,10 +4,12 @@ use std::collections::{HashSet, VecDeque};
 
 use super::{ANSWERS, SAID, SEEN, SessionUnderTest};
 use crate::Random;
+use crate::random::fnv;
 use crate::testing::report::{Objection, require};
 use crate::types::{Action, Move, Part, Problem, Seat, Split, Status};
 use crate::workflow::{
-    Briefing, Consequence, Credit, Directive, Event, Reply, Request, ResultOfMove, Returned, View,
+    Briefing, Call, Consequence, Credit, Directive, Event, Reply, Request, ResultOfMove, Returned,
+    View,
 };
 
 /// Says how a seat would phrase a text of the expert.
@@ -120,16 +122,21 @@ impl<'m> Stage<'m> {
             Directive::Wait => self.answer(session),
             Directive::Act(moves) => Ok(Some(Event::Acted(self.consequence(moves)))),
             Directive::Call(calls) => {
-                let returned = calls.into_iter().map(|call| Returned {
-                    seat: call.seat,
-                    tool: call.tool,
-                    succeeded: self.random.below(2) == 0,
-                    answer: format!("{{\"stdout\": \"{SEEN}\"}}"),
-                });
-                Ok(Some(Event::Returned(returned.collect())))
+                let returned = calls.into_iter().map(|call| self.returned(call)).collect();
+                Ok(Some(Event::Returned(returned)))
             }
             Directive::Finish => Ok(None),
         }
+    }
+
+    /// Where the roles know what they say, so do the tools.
+    fn returned(&mut self, call: Call) -> Returned {
+        let (succeeded, stdout) = match self.manner {
+            Manner::ByChance => (self.random.below(2) == 0, SEEN.to_owned()),
+            Manner::Scripted { .. } => (true, format!("{SEEN}{}", fnv(call.arguments.as_bytes()))),
+        };
+        let answer = format!("{{\"stdout\": \"{stdout}\"}}");
+        Returned { seat: call.seat, tool: call.tool, succeeded, answer }
     }
 
     fn consequence(&mut self, moves: Vec<Move>) -> Consequence {

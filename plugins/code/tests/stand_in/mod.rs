@@ -43,7 +43,7 @@ pub fn install(seeds: u32, kind: Option<Kind>, change: impl Fn(Task) -> Task) {
 }
 
 /// What tasks have by default.
-const COUNTS: Counts = Counts { shown: 2, hidden: 8 };
+const COUNTS: Counts = Counts { shown: 2, hidden: Some(8), generated: 8 };
 
 fn ended(ending: Ending, stdout: String) -> Execution {
     Execution { ending, stdout: stdout.into_bytes(), stderr: Vec::new(), fuel: 1.0 }

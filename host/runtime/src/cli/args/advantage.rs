@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::DeviceArg;
+
 /// `host advantage`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -36,4 +38,7 @@ pub struct AdvantageArgs {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
+    /// The device.
+    #[command(flatten)]
+    pub device: DeviceArg,
 }

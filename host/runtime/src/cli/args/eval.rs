@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 
-use super::ConfigArgs;
+use super::{ConfigArgs, DeviceArg};
 use crate::plugin::Split;
 
 /// `host eval`.
@@ -51,6 +51,9 @@ pub struct EvalArgs {
     /// Print JSON instead of a table.
     #[arg(long)]
     pub json: bool,
+    /// The device.
+    #[command(flatten)]
+    pub device: DeviceArg,
 }
 
 /// A checkpoint of a run.
@@ -142,4 +145,7 @@ pub struct PlayArgs {
     /// Which task of the split.
     #[arg(long, default_value_t = 0)]
     pub task: u32,
+    /// The device.
+    #[command(flatten)]
+    pub device: DeviceArg,
 }

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::DeviceArg;
+
 /// `host experiment`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -32,6 +34,9 @@ pub struct ExperimentArgs {
     /// Draw the table of what is there, and start nothing.
     #[arg(long)]
     pub table: bool,
+    /// The device.
+    #[command(flatten)]
+    pub device: DeviceArg,
 }
 
 /// `host compare`.

@@ -5,8 +5,20 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::{CheckpointName, ConfigArgs};
+use crate::config::DeviceChoice;
 
 /// `host policy`.
+#[derive(Debug, Args)]
+pub struct PolicyArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: PolicyCommand,
+    /// Where tensors live: cpu, cuda or cuda:<index>; by default a GPU if there is one.
+    #[arg(long, global = true, env = "TROUPE_DEVICE", value_name = "DEVICE")]
+    pub device: Option<DeviceChoice>,
+}
+
+/// What `host policy` does.
 #[derive(Debug, Subcommand)]
 pub enum PolicyCommand {
     /// Make a small random policy whose words are the plugins' words.
@@ -21,6 +33,9 @@ pub enum PolicyCommand {
     Inspect {
         /// A folder in the Hugging Face layout.
         folder: PathBuf,
+        /// Type of the weights; by default the checkpoint's.
+        #[arg(long, value_enum)]
+        dtype: Option<DtypeName>,
     },
     /// Print how likely a checkpoint thinks each token of a text is, as JSON.
     #[command(after_help = "\
@@ -164,6 +179,8 @@ pub struct PolicyAskArgs {
 /// A type of weights.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum DtypeName {
+    /// The one that suits the device.
+    Auto,
     /// 32 bits.
     Float32,
     /// 16 bits with the range of 32.

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
 
+use super::DeviceArg;
 use super::grant::GrantArg;
+use super::policy::DtypeName;
 use super::programs::LimitArgs;
 use crate::server::{ServeError, Token};
 
@@ -105,6 +107,12 @@ pub struct ModelArgs {
     /// POST /v1/load_lora_adapter and /v1/unload_lora_adapter.
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["grader", "environment"])]
     pub adapters_within: Option<PathBuf>,
+    /// Type of the weights; by default the checkpoint's.
+    #[arg(long, value_enum, conflicts_with_all = ["grader", "environment"])]
+    pub dtype: Option<DtypeName>,
+    /// The device.
+    #[command(flatten)]
+    pub device: DeviceArg,
 }
 
 /// How requests are taken.

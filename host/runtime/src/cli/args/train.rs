@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::ConfigArgs;
+use super::{ConfigArgs, DeviceArg};
 
 /// `host train`.
 #[derive(Debug, Args)]
@@ -38,6 +38,9 @@ pub struct TrainArgs {
     /// largest difference of log-probabilities.
     #[arg(long)]
     pub verify_logprobs: bool,
+    /// The device.
+    #[command(flatten)]
+    pub device: DeviceArg,
 }
 
 /// `host imitate`.
@@ -61,4 +64,7 @@ pub struct ImitateArgs {
     /// Replace policies that are there already.
     #[arg(long)]
     pub force: bool,
+    /// The device.
+    #[command(flatten)]
+    pub device: DeviceArg,
 }

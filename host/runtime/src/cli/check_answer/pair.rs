@@ -7,6 +7,8 @@ use answer_checker::{Rules, Tolerance, Verdict, check_answer};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::error::{Coded, ExitCode};
+
 /// Why a file of pairs cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PairError {
@@ -28,6 +30,12 @@ pub enum PairError {
         /// What is wrong with it, and what to do.
         reason: String,
     },
+}
+
+impl Coded for PairError {
+    fn code(&self) -> Option<ExitCode> {
+        Some(ExitCode::Usage)
+    }
 }
 
 /// One record of a file of pairs.

@@ -16,6 +16,8 @@ fn episode(split: &str, task: usize, says: &str) -> Episode {
         prompt: Vec::new(),
         tools: Vec::new(),
         text: text.to_owned(),
+        cut: false,
+        forced: false,
     };
     Episode {
         task,

@@ -53,7 +53,7 @@ pub(super) fn step(
         .answers
         .iter()
         .flatten()
-        .map(|(text, complete)| Answer { text, complete: *complete })
+        .map(|(text, complete)| Answer { text, complete: *complete, forced: false })
         .collect();
     let transition = scenario.answer(&position.position, &answers)?;
     Ok(turn_of(scenario, transition, Some(from)))

@@ -61,10 +61,24 @@ fn the_body_that_verl_sends_is_understood() {
 }
 
 #[test]
+fn null_is_as_good_as_nothing() {
+    let request = json!({"code": "print(1)", "language": "python"});
+    let plain = plan(&request);
+    for field in
+        ["compile_timeout", "run_timeout", "memory_limit_MB", "stdin", "files", "fetch_files"]
+    {
+        let mut with = request.clone();
+        with[field] = Value::Null;
+        let none = plan(&with);
+        assert_eq!((none.limits, none.stdin.len()), (plain.limits, 0), "{field}");
+    }
+}
+
+#[test]
 fn the_limits_are_the_requests_within_the_servers() {
     let limits = |timeout: Value, memory: Value| {
         let request = json!({"code": "", "language": "python3", "run_timeout": timeout,
-            "memory_limit_MB": memory, "unknown": 1});
+            "memory_limit_MB": memory});
         let limits = plan(&request).limits;
         (limits.timeout_ms, limits.memory_mib)
     };
@@ -78,6 +92,7 @@ fn what_is_missing_or_of_another_kind_is_unprocessable_and_the_rest_malformed() 
     for request in [
         json!({"language": "python"}),
         json!({"code": ""}),
+        json!({"code": "", "language": "python", "run_timout": 1}),
         json!({"code": 1, "language": "python"}),
         json!({"code": "", "language": "python", "run_timeout": "soon"}),
         json!({"code": "", "language": "python", "run_timeout": 0}),

@@ -107,7 +107,7 @@ fn the_host_looks_once_in_a_stretch() {
     let mut complete = Vec::new();
     while complete.is_empty() {
         complete = engine.advance().unwrap();
-        lengths.extend(engine.so_far(ticket).iter().map(Vec::len).max());
+        lengths.extend(engine.so_far(ticket).iter().map(|one| one.tokens.len()).max());
     }
     // The prompt's first tokens, then stretches until the limit ends the longest answer.
     assert_eq!(lengths, [1, 9, 17, 25]);
@@ -139,7 +139,8 @@ fn what_is_cancelled_within_stretches_changes_no_other_answer() {
         answers.extend(engine.advance().unwrap());
         let so_far = engine.so_far(tickets[cancelled]);
         for (grown, whole) in so_far.iter().zip(&whole[cancelled]) {
-            assert_eq!(grown[..], whole.tokens[..grown.len()]);
+            assert_eq!(grown.tokens[..], whole.tokens[..grown.tokens.len()]);
+            assert_eq!(grown.logprobs[..], whole.logprobs[..grown.logprobs.len()]);
         }
         engine.cancel(tickets[cancelled]);
     }

@@ -85,17 +85,24 @@ fn null_key_value_heads_are_as_many_as_query_heads() {
 fn each_family_has_its_own_parts() {
     let biased = json!({ "attention_bias": true, "mlp_bias": true });
     assert_eq!(parts(&read("qwen3", json!({})).unwrap()), [true, false, false, false]);
-    assert_eq!(parts(&read("qwen3", biased.clone()).unwrap()), [true, true, true, false]);
-    assert_eq!(parts(&read("qwen2", biased.clone()).unwrap()), [false, true, false, false]);
+    let attention = json!({ "attention_bias": true });
+    assert_eq!(parts(&read("qwen3", attention.clone()).unwrap()), [true, true, true, false]);
+    assert_eq!(parts(&read("qwen2", json!({})).unwrap()), [false, true, false, false]);
     assert_eq!(parts(&read("llama", json!({})).unwrap()), [false; 4]);
     assert_eq!(parts(&read("llama", biased.clone()).unwrap()), [false, true, true, true]);
     assert_eq!(parts(&read("smollm3", biased.clone()).unwrap()), [false, true, true, true]);
-    assert_eq!(parts(&read("mistral", biased).unwrap()), [false; 4]);
+    assert_eq!(parts(&read("mistral", json!({})).unwrap()), [false; 4]);
+    for (family, entries) in
+        [("qwen3", biased), ("qwen2", attention.clone()), ("mistral", attention)]
+    {
+        assert!(read(family, entries).unwrap_err().contains("_bias` is `true`"), "{family}");
+    }
 }
 
 #[test]
 fn it_is_written_as_it_was_read() {
-    let file = file("llama", json!({ "eos_token_id": [2, 3], "made_up": { "z": 1, "a": 2 } }));
+    let entries = json!({ "eos_token_id": [2, 3], "task_specific_params": { "z": 1, "a": 2 } });
+    let file = file("llama", entries);
     let config = ModelConfig::read(file.clone()).unwrap();
     let text = serde_json::to_string(&config).unwrap();
     assert_eq!(text, serde_json::to_string(&file).unwrap());
@@ -105,6 +112,25 @@ fn it_is_written_as_it_was_read() {
 fn both_names_of_the_type_are_read() {
     for entry in [json!({ "dtype": "bfloat16" }), json!({ "torch_dtype": "torch.bfloat16" })] {
         assert_eq!(read("qwen3", entry).unwrap().kind(), Kind::BFloat16);
+    }
+}
+
+#[test]
+fn half_precision_is_read_as_the_type_that_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config.json");
+    for key in ["dtype", "torch_dtype"] {
+        for name in ["float16", "torch.float16"] {
+            let file = file("llama", json!({ key: name }));
+            std::fs::write(&path, serde_json::to_string(&file).unwrap()).unwrap();
+            let error = ModelConfig::load(&path, None).unwrap_err().to_string();
+            assert!(error.contains("--dtype float32"), "{error}");
+            for dtype in [Dtype::Float32, Dtype::Bfloat16] {
+                let config = ModelConfig::load(&path, Some(dtype)).unwrap();
+                assert_eq!((config.dtype(), config.kind()), (dtype, kind_of(dtype)));
+                assert_eq!(serde_json::to_value(&config).unwrap()[key], dtype.name());
+            }
+        }
     }
 }
 
@@ -137,7 +163,25 @@ fn what_cannot_be_honored_is_refused_by_name() {
         ("llama", json!({ "num_hidden_layers": 1_000_000 }), "`num_hidden_layers` is 1000000"),
         ("llama", json!({ "num_hidden_layers": -1 }), "`num_hidden_layers` is -1"),
         ("llama", json!({ "rms_norm_eps": -1.0 }), "`rms_norm_eps` is -1"),
-        ("llama", json!({ "dtype": "float16" }), "`dtype` is `float16`; set it to"),
+        ("llama", json!({ "dtype": "float8_e4m3" }), "`dtype` is `float8_e4m3`; set it to"),
+        (
+            "mistral",
+            json!({ "layer_types": ["full_attention"], "sliding_window": 64 }),
+            "`layer_types` says `full_attention` of layer 0",
+        ),
+        (
+            "llama",
+            json!({ "layer_types": ["sliding_attention"] }),
+            "`layer_types` says `sliding_attention` of layer 0",
+        ),
+        (
+            "llama",
+            json!({
+                "rope_scaling": { "type": "linear", "factor": 8 },
+                "rope_parameters": { "rope_type": "linear", "factor": 4 },
+            }),
+            "say different things",
+        ),
         ("qwen2", json!({ "quantization_config": { "bits": 4 } }), "`quantization_config`"),
         ("qwen2", json!({ "eos_token_id": "x" }), "`eos_token_id` is `\"x\"`"),
         ("qwen3_moe", json!({ "num_experts": -1 }), "`num_experts` is -1"),

@@ -2,6 +2,7 @@
 //! whose weights begin at zero, gates of a normal distribution, scaled
 //! embeddings, and layers that see a window, with positions of their own.
 
+use super::super::config_keys::ROPE;
 use super::super::entries::Entries;
 use super::super::norm::Gain;
 use super::super::rotary::{RotaryEmbedding, scaling};
@@ -61,7 +62,16 @@ fn sliding(config: &Entries, layers: i64) -> Result<Vec<bool>, String> {
             false => Ok(vec![false; layers.unsigned_abs() as usize]),
         };
     }
-    let pattern = config.integer("sliding_window_pattern")?.unwrap_or(DEFAULT_PATTERN);
+    let said = config.integer("sliding_window_pattern")?;
+    // What `transformers` writes beside `layer_types` is not read without them.
+    let unread = config.integer("_sliding_window_pattern")?.filter(|own| *own != DEFAULT_PATTERN);
+    if let (Some(unread), None) = (unread, said) {
+        return Err(format!(
+            "`_sliding_window_pattern` is {unread}, which counts for nothing without \
+             `layer_types`; say it as `sliding_window_pattern`"
+        ));
+    }
+    let pattern = said.unwrap_or(DEFAULT_PATTERN);
     if pattern < 1 {
         return Err(format!("`sliding_window_pattern` is {pattern}, but must be at least 1"));
     }
@@ -80,6 +90,7 @@ pub(super) fn windows(config: &Entries, layers: i64) -> Result<Option<Windows>, 
 /// `rope_local_base_freq` says; newer files have both under `rope_parameters`.
 pub(super) fn rotaries(config: &Entries, positions: i64, layers: i64) -> Result<Rotaries, String> {
     let both = config.object("rope_parameters", "rope_parameters.")?;
+    both.map_or(Ok(()), |both| both.check(&ROPE))?;
     let (full, local) = match both {
         None => (None, None),
         Some(both) => (

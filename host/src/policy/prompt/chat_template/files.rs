@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::super::tokenizer::token_text;
+use super::super::tokenizer::{effective, token_text};
 use super::{ChatTemplate, DEFAULT, refuse};
 use crate::policy::error::PolicyError;
 use crate::storage::{StorageError, create_folder, list_folder, read_json, write_file};
@@ -22,8 +22,7 @@ impl ChatTemplate {
     pub(in crate::policy) fn load(folder: &Path) -> Result<Self, PolicyError> {
         let settings: Value = read_optional(&folder.join("tokenizer_config.json"))?;
         let names: Value = read_optional(&folder.join("special_tokens_map.json"))?;
-        let mut tokens = special_tokens(&names);
-        tokens.extend(special_tokens(&settings));
+        let tokens = special_tokens(effective(entries(&settings), entries(&names)));
         let files = template_files(folder)?;
         if !files.is_empty() {
             let templates = files.iter().map(|(path, text)| (name_of(path), text.clone()));
@@ -92,10 +91,14 @@ fn named(templates: &Value) -> Result<Vec<(String, String)>, PolicyError> {
     })
 }
 
+fn entries(value: &Value) -> Map<String, Value> {
+    value.as_object().cloned().unwrap_or_default()
+}
+
 /// Entries whose names end in `_token`, as text.
-fn special_tokens(settings: &Value) -> Map<String, Value> {
-    let entries = settings.as_object().into_iter().flatten();
-    entries
+fn special_tokens(settings: Map<String, Value>) -> Map<String, Value> {
+    settings
+        .iter()
         .filter(|(name, _)| name.ends_with("_token"))
         .filter_map(|(name, token)| Some((name.clone(), token_text(token)?.into())))
         .collect()

@@ -38,6 +38,13 @@ impl EnvironmentUnderTest for ComponentEnvironment<'_> {
         self.plugin.configure(&Settings::from(settings)).map_err(problem)
     }
 
+    fn questioned_twice(
+        &self,
+        settings: &[Configured],
+    ) -> Result<[(EnvironmentDescription, EnvironmentConfiguration); 2], Problem> {
+        self.plugin.questioned_twice(&Settings::from(settings)).map_err(problem)
+    }
+
     fn start(&self, task: &Task) -> Result<Box<dyn EpisodeUnderTest + '_>, Problem> {
         Ok(self.episode(self.plugin.start(task).map_err(problem)?))
     }

@@ -50,6 +50,14 @@ impl WorkflowUnderTest for ComponentWorkflow<'_> {
         Ok(configuration)
     }
 
+    fn questioned_twice(
+        &self,
+        settings: &[Configured],
+        environment: &[ActionKind],
+    ) -> Result<[(WorkflowDescription, WorkflowConfiguration); 2], Problem> {
+        self.plugin.questioned_twice(&Settings::from(settings), environment).map_err(problem)
+    }
+
     fn start(&self, briefing: &Briefing) -> Result<Box<dyn SessionUnderTest + '_>, Problem> {
         let live = self.plugin.start(&self.roles.borrow(), briefing);
         Ok(self.session(live.map_err(problem)?))
