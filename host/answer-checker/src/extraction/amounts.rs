@@ -34,6 +34,8 @@ pub(super) struct Amount {
     aside: bool,
 }
 
+/// Bytes of a sum in a sentence.
+const MOST_RUN: usize = 400;
 /// So many bytes around a number say what it is.
 const MOST_NEAR: usize = 160;
 /// Bytes of a unit; what is longer is prose.
@@ -163,7 +165,7 @@ fn amounts(clause: &str) -> Vec<Amount> {
 
 /// The numbers and signs that begin at `start`, if a number is among them.
 fn run(clause: &str, start: usize, limit: usize) -> Option<(usize, usize)> {
-    let rest = &clause[start..limit];
+    let rest = boundary(clause, start, limit.min(start + MOST_RUN));
     let first = rest.chars().next()?;
     let before = clause[..start].chars().next_back();
     let joined = before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '\''));
