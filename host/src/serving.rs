@@ -47,6 +47,8 @@ struct Model {
     /// Where it was loaded from, if a client has said so.
     folder: Option<PathBuf>,
     wording: Wording,
+    /// The tokens that end its answers.
+    ends: Vec<u32>,
     positions: usize,
     is_adapter: bool,
 }
@@ -72,6 +74,7 @@ impl PolicyApi {
                 number,
                 folder: None,
                 wording: policy.wording().clone(),
+                ends: policy.end_tokens().to_vec(),
                 positions: usize::try_from(policy.config().max_position_embeddings).unwrap_or(0),
                 is_adapter: policy.is_adapter(),
             })

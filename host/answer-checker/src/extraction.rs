@@ -7,6 +7,7 @@ mod markdown;
 mod marker;
 mod prose;
 mod sentence;
+mod turns;
 mod words;
 
 use std::borrow::Cow;
@@ -70,7 +71,9 @@ impl Found {
 pub fn extract(text: &str) -> Option<Extracted> {
     let text = said(text)?;
     let boxed = match boxes::last(text) {
-        boxes::Last::Answer(answer) => return extracted(vec![answer], Found::Box),
+        boxes::Last::Answer(answer) => {
+            return extracted(vec![boxes::without_lead(&answer).to_owned()], Found::Box);
+        }
         boxes::Last::Open => return None,
         boxes::Last::None(text) => text,
     };

@@ -3,7 +3,7 @@
 use crate::answer::Answer;
 use crate::comparison::Comparer;
 use crate::equality::Comparison;
-use crate::extraction::{Extracted, extract, unwrapped};
+use crate::extraction::{Extracted, Found, extract, unwrapped};
 use crate::lexer::{Commas, lex};
 use crate::lexicon;
 use crate::parser::parse;
@@ -54,10 +54,21 @@ pub fn check_answer(gold: &str, text: &str, rules: &Rules) -> Verdict {
 /// several ways is right, or wrong, if it is that in each.
 pub fn check_extracted(gold: &str, extracted: &Extracted, rules: &Rules) -> Verdict {
     let verdict = check(gold, &extracted.answer, rules);
+    if verdict == Verdict::Wrong && ends_in(gold, extracted, rules) {
+        return Verdict::Undecided(Reason::Ambiguous);
+    }
     let others = extracted.others.iter().map(|other| check(gold, other, rules));
     others.fold(verdict, |verdict, other| {
         if verdict == other { verdict } else { Verdict::Undecided(Reason::Ambiguous) }
     })
+}
+
+/// Whether a formula of a sentence comes to what is asked for, as `a + b = 10` does if 10 is:
+/// it answers if `a + b` was sought, and does not if `a` was.
+fn ends_in(gold: &str, extracted: &Extracted, rules: &Rules) -> bool {
+    let prose = matches!(extracted.found, Found::Formula | Found::Ending);
+    let side = extracted.answer.rsplit_once('=').filter(|_| prose).map(|(_, side)| side);
+    side.is_some_and(|side| check(gold, side, rules) == Verdict::Correct)
 }
 
 fn read_and_compare(

@@ -90,6 +90,8 @@ fn unit_name(lower: &str) -> Option<&'static str> {
         "euro" | "euros" | "eur" => "euro",
         "yen" => "yen",
         "degree" | "degrees" => "degree",
+        "celsius" => "C",
+        "fahrenheit" => "F",
         "radian" | "radians" => "rad",
         "hertz" => "Hz",
         "joule" | "joules" => "J",

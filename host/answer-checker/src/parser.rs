@@ -112,6 +112,16 @@ fn words(tokens: &[Token]) -> Option<Answer> {
     if names > 1 || (names == 1 && has_connective(tokens)) {
         return None;
     }
+    if let [Token::Word(first), rest @ ..] = tokens
+        && !rest.is_empty()
+        && lexicon::number(first).is_some()
+        && rest
+            .iter()
+            .all(|token| matches!(token, Token::Word(word) if lexicon::magnitude(word).is_some()))
+    {
+        // "one million" is a number.
+        return None;
+    }
     if let [Token::Word(word)] = tokens
         && let Some(number) = lexicon::number(word)
     {
@@ -289,14 +299,7 @@ impl<'t> Parser<'t> {
     fn with_unit(&mut self, term: Term, prefix: Option<&'static str>) -> Parsed<Value> {
         let (term, unit) = self.magnitudes(term).and_then(|term| Ok((term, self.unit()?)))?;
         let term = if self.takes_percent() { Term::Percent(Box::new(term)) } else { term };
-        let (term, unit) = match (term, unit) {
-            (Term::Degrees(angle), None) => (*angle, Some("degree".to_owned())),
-            (Term::Negative(angle), None) if matches!(*angle, Term::Degrees(_)) => match *angle {
-                Term::Degrees(angle) => (angle.negative(), Some("degree".to_owned())),
-                other => (other.negative(), None),
-            },
-            other => other,
-        };
+        let (term, unit) = in_degrees(term, unit);
         let unit = match (prefix, unit) {
             (Some(prefix), None) => Some(prefix.to_owned()),
             (Some(prefix), Some(unit)) if unit == prefix => Some(unit),
@@ -373,6 +376,24 @@ impl<'t> Parser<'t> {
             }
         }
         None
+    }
+}
+
+/// `15^\circ` as so many degrees, and `15^\circ\text{C}` as so many of Celsius.
+fn in_degrees(term: Term, unit: Option<String>) -> (Term, Option<String>) {
+    let scale = match unit.as_deref() {
+        None => "degree",
+        Some("C" | "c") => "degree C",
+        Some("F" | "f") => "degree F",
+        Some(_) => return (term, unit),
+    };
+    match term {
+        Term::Degrees(angle) => (*angle, Some(scale.to_owned())),
+        Term::Negative(negated) => match *negated {
+            Term::Degrees(angle) => (angle.negative(), Some(scale.to_owned())),
+            other => (other.negative(), unit),
+        },
+        other => (other, unit),
     }
 }
 

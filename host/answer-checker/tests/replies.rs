@@ -2,6 +2,7 @@
 //! sentences, reasons behind answers, boxes that are only mentioned. Class by class, a row each.
 
 use answer_checker::{Rules, Verdict, check_answer};
+use proptest::prelude::*;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -46,4 +47,84 @@ fn no_wrong_reply_is_correct() {
 fn hardly_a_right_reply_is_wrong_or_undecided() {
     let (all, missed) = otherwise("correct", |verdict| verdict != Verdict::Correct);
     assert!(missed.len() * 50 <= all, "{} of {all}: {missed:#?}", missed.len());
+}
+
+/// What replies are made of, for replies that nobody wrote.
+const PIECES: [&str; 64] = [
+    "The answer is ",
+    "answer:",
+    " because ",
+    ", so ",
+    "**",
+    "__",
+    "*",
+    "`",
+    "~~",
+    "$",
+    "$$",
+    "\\(",
+    "\\)",
+    "\\[",
+    "\\]",
+    "\\boxed{",
+    "\\boxed",
+    "}",
+    "{",
+    "(",
+    ")",
+    "####",
+    "\n",
+    "\n\n",
+    "- ",
+    "1. ",
+    "> ",
+    "|",
+    "|---|",
+    "|---|---|",
+    "5",
+    "12",
+    "3.5",
+    ",",
+    ".",
+    ". ",
+    "!",
+    "?",
+    ": ",
+    " — ",
+    "=",
+    "−",
+    "–",
+    "±",
+    "%",
+    "\\%",
+    "°",
+    "½",
+    "🎉",
+    "❌",
+    "1️⃣",
+    "€",
+    "£",
+    " in ",
+    " to ",
+    " and a half",
+    " is ",
+    " not ",
+    "minus ",
+    " probability ",
+    "x",
+    "π",
+    "<b>",
+    "<think>",
+];
+
+proptest! {
+    #[test]
+    fn no_reply_makes_the_checker_fail(
+        pieces in proptest::collection::vec(proptest::sample::select(PIECES.to_vec()), 0..24),
+        text in "\\PC{0,20}",
+    ) {
+        let reply = pieces.concat() + &text;
+        check_answer("12", &reply, &Rules::default());
+        check_answer(&reply, "The answer is 12.", &Rules::default());
+    }
 }

@@ -222,6 +222,11 @@ impl Policy {
         weights::save(self.decoder.parameters(), folder, weights::SHARD_BYTES)
     }
 
+    /// Tokens that end an answer, the main one first.
+    pub fn end_tokens(&self) -> &[u32] {
+        self.generation.end_tokens()
+    }
+
     /// Its way with words, without its weights.
     pub fn wording(&self) -> &Wording {
         &self.wording

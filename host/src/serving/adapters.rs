@@ -99,6 +99,7 @@ impl PolicyApi {
             number,
             folder: Some(folder),
             wording: models[0].wording.clone(),
+            ends: models[0].ends.clone(),
             positions: models[0].positions,
             is_adapter: true,
         };

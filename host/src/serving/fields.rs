@@ -177,7 +177,12 @@ pub(super) const REQUEST: &[Field] = &[
     field("skip_special_tokens", BOTH, Only(&["true"]), ""),
     field("spaces_between_special_tokens", BOTH, Nothing, "special tokens have no text"),
     field("stop_regex", BOTH, Only(&["[]"]), ""),
-    field("stop_token_ids", BOTH, Only(&["[]"]), ""),
+    field(
+        "stop_token_ids",
+        BOTH,
+        Heeded,
+        "those that end the policy's answers anyway; others are refused",
+    ),
     field("stream_reasoning", CHAT, Nothing, ""),
     field("structural_tag", BOTH, Only(&[]), ""),
     field("structured_outputs", BOTH, Only(&[]), ""),

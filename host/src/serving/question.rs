@@ -65,7 +65,8 @@ impl Question {
             Some(name) => find(models, &name)?,
             None => 0,
         };
-        let Model { wording, positions, .. } = &*models[model];
+        let Model { wording, positions, ends, .. } = &*models[model];
+        request.check_ends(ends)?;
         let prompts = match form {
             Form::Chat => vec![request.chat(wording)?],
             Form::Text => request.texts(wording)?,
@@ -212,6 +213,21 @@ impl Request {
             max_completion_tokens: self.limit()?.unwrap_or(USUAL_TOKENS.min(room)),
             thinking_budget: 0,
         })
+    }
+
+    /// Answers end at the tokens that end the policy's, and at no others.
+    fn check_ends(&self, ends: &[u32]) -> Result<(), Refused> {
+        let wanted: Vec<u32> = self.get("stop_token_ids")?.unwrap_or_default();
+        match wanted.iter().find(|id| !ends.contains(id)) {
+            None => Ok(()),
+            Some(id) => {
+                let message = format!(
+                    "`stop_token_ids` has {id}, which does not end this policy's answers, as \
+                     {ends:?} do; say a text in `stop`"
+                );
+                Err(Refused::field("stop_token_ids", message))
+            }
+        }
     }
 
     /// -1 and 0 keep all.

@@ -130,7 +130,8 @@ impl Environment for Countdown {
             let words = vocabulary(&task.settings)?;
             let is_known = |number: &i64| words.contains(&number.to_string());
             if !puzzle.numbers.iter().chain([&puzzle.target]).all(is_known) {
-                let message = "a number of the record is larger than `max_number` and `max_target`";
+                let message = "a number of the record is larger than `max_number` and `max_target`: \
+                               raise them, or set `observation` to `text`";
                 return Err(Problem::settings(message));
             }
         }

@@ -20,6 +20,7 @@ fn keeps_the_contract_with_records() {
     ];
     let scope =
         Scope { tasks: 2, entries: entries.map(str::to_owned).to_vec(), ..Scope::default() };
+    let scope = scope.with("observation", "text");
     scope.check_environment(&Native::<Countdown>::default()).assert_passed();
 }
 

@@ -73,9 +73,11 @@ fn not_worked_out() -> Judged {
 }
 
 /// The answer in a text, in a box or where it is plainly said. The last number
-/// of some prose is none.
+/// of some prose is none, and neither is what can be read in two ways.
 fn extracted(text: &str) -> Result<String, String> {
-    let is_said = |found: &Extracted| !matches!(found.found, Found::Ending | Found::Number);
+    let is_said = |found: &Extracted| {
+        found.others.is_empty() && !matches!(found.found, Found::Ending | Found::Number)
+    };
     let answer = extract(text).filter(is_said).map(|found| found.answer);
     let has_sense = |answer: &String| answer.chars().any(char::is_alphanumeric);
     answer.filter(has_sense).ok_or_else(|| "There is no answer in \\boxed{}.".to_owned())

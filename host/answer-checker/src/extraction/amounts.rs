@@ -3,9 +3,10 @@
 use super::Found;
 use super::formulas::formulas;
 use super::markdown::{STRONG, WEAK};
-use super::words::{
-    COPULAS, FILLERS, NEGATIONS, PARTS, SPOILERS, STOPS, TURNS, WEAK_WORDS, among, is_sentence,
+use super::turns::{
+    MOST_WORDS, ends_in_number, is_range, is_refused, is_turned, spoils, words_before,
 };
+use super::words::{COPULAS, FILLERS, PREPOSITIONS, STOPS, among, is_sentence};
 use crate::judgment::check;
 use crate::lexer::vulgar;
 use crate::lexicon;
@@ -29,12 +30,14 @@ pub(super) struct Amount {
     /// Whether the words around it say that it is not the answer.
     turned: bool,
     formula: bool,
+    /// Whether it is part of a phrase beside what is said: "in 2 hours".
+    aside: bool,
 }
 
+/// So many bytes around a number say what it is.
+const MOST_NEAR: usize = 160;
 /// Bytes of a unit; what is longer is prose.
 const MOST_UNIT: usize = 40;
-/// So many words in front of a number say what it is.
-const MOST_WORDS: usize = 4;
 
 /// What a clause comes to.
 #[derive(Debug, PartialEq, Eq)]
@@ -86,7 +89,10 @@ pub(super) fn first(clause: &str) -> Option<String> {
 
 /// From the first amount of those that the last "is" stands in front of; all, if none does.
 fn behind_copula<'a>(clause: &str, all: Vec<&'a Amount>) -> Vec<&'a Amount> {
-    let Some(last) = all.iter().rposition(|amount| amount.said) else { return all };
+    let Some(last) = all.iter().rposition(|amount| amount.said) else {
+        let main: Vec<&Amount> = all.iter().copied().filter(|amount| !amount.aside).collect();
+        return if main.is_empty() { all } else { main };
+    };
     let first = last + 1 - joined(clause, &all[..=last]).len();
     all[first..].to_vec()
 }
@@ -96,9 +102,7 @@ fn listed(amounts: &[&Amount]) -> String {
     let texts: Vec<&str> = amounts.iter().map(|amount| amount.text.as_str()).collect();
     let same = |other: &&str| check(texts[0], other, &Rules::default()) == Verdict::Correct;
     match texts.as_slice() {
-        [first, rest @ ..] if rest.len() < 3 && rest.iter().all(|other| same(other)) => {
-            (*first).to_owned()
-        }
+        [first, rest @ ..] if rest.len() < 3 && rest.iter().all(same) => (*first).to_owned(),
         _ => texts.join(", "),
     }
 }
@@ -149,7 +153,7 @@ fn amounts(clause: &str) -> Vec<Amount> {
         match run(clause, at, limit) {
             Some((start, end)) => {
                 found.push(amount(clause, (start, end), &clause[start..end], false));
-                at = end;
+                at = found.last().map_or(end, |amount| amount.end);
             }
             None => at += clause[at..].chars().next().map_or(1, char::len_utf8),
         }
@@ -195,13 +199,19 @@ fn run(clause: &str, start: usize, limit: usize) -> Option<(usize, usize)> {
 }
 
 fn amount(clause: &str, (start, end): (usize, usize), written: &str, formula: bool) -> Amount {
-    let (before, behind) = (&clause[..start], &clause[end..]);
-    let mut text = written.trim().to_owned();
+    let before = &clause[..start];
+    let mut text = exact(written.trim()).to_owned();
+    let share = share(clause, end).filter(|_| !formula);
+    let end = share.map_or(end, |(whole, end)| {
+        text = format!("{text}/{whole}");
+        end
+    });
+    let behind = boundary(clause, end, end + MOST_NEAR);
     let mut turned = !formula && is_range(&text);
     if !formula && let Some((_, value)) = text.rsplit_once('=') {
         text = value.trim().to_owned();
     }
-    let words: Vec<String> = words_before(before);
+    let words = words_before(boundary(clause, start.saturating_sub(MOST_NEAR), start));
     let last = words.last().map(String::as_str).unwrap_or_default();
     if matches!(last, "minus" | "negative") && !formula {
         text.insert(0, '-');
@@ -212,41 +222,50 @@ fn amount(clause: &str, (start, end): (usize, usize), written: &str, formula: bo
     }
     let money =
         text.trim_start_matches(['-', '−', '\\']).starts_with(|c| lexicon::currency(c).is_some());
-    let (unit, spoiled) = tail(behind, formula || money);
+    let (unit, spoiled) = tail(before, behind, formula || money);
     text.push_str(&unit);
     let spoken = &words[..words.len() - usize::from(matches!(last, "minus" | "negative"))];
     turned |= spoiled || is_turned(spoken) || is_refused(behind);
     turned |= !formula && before.ends_with(['~', '≈', '<', '>', '≤', '≥', '≠', '|']);
     let equated = !formula && (written.contains('=') || before.trim_end().ends_with('='));
-    let said = among(COPULAS, last) || equated;
+    let left = ["remain", "are left", "is left", "left"];
+    let stays = behind.trim_start_matches([' ', WEAK]);
+    let stays = left.iter().any(|word| stays.starts_with(word));
+    let said = among(COPULAS, last) || equated || stays;
     let strong = before.rfind(STRONG) > before.rfind(WEAK);
-    Amount { start, end, text, unit, strong, said, turned, formula }
+    let near = &words[words.len().saturating_sub(2)..];
+    let aside = near.iter().any(|word| among(PREPOSITIONS, word)) && !said;
+    Amount { start, end, text, unit, strong, said, turned, formula, aside }
 }
 
-/// The last words before a number, back to what parts clauses or the number before it.
-fn words_before(before: &str) -> Vec<String> {
-    let clause = before.rsplit([',', ';', ':', '(', '.']).next().unwrap_or(before);
-    let words = clause.split(|c: char| c.is_whitespace() || matches!(c, STRONG | WEAK));
-    let words: Vec<String> = words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
-    words[words.len().saturating_sub(MOST_WORDS)..].to_vec()
-}
-
-fn ends_in_number(word: &str) -> bool {
-    word.ends_with(|c: char| c.is_ascii_digit())
-}
-
-/// Whether words in front of a number say that it is another one, or not this one.
-fn is_turned(words: &[String]) -> bool {
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let negated = words.iter().rposition(|word| among(NEGATIONS, word));
-    if negated.is_some_and(|at| words[at + 1..].iter().all(|word| among(WEAK_WORDS, word))) {
-        return true;
+/// The text between two places, of which the outer one is moved to where a character begins.
+fn boundary(text: &str, mut from: usize, to: usize) -> &str {
+    let mut to = to.min(text.len());
+    while !text.is_char_boundary(from) {
+        from += 1;
     }
-    // What stands in front of "is" is said of something else.
-    let copula = words.iter().rposition(|word| among("is are was were be equals gives", word));
-    let near = &words[copula.map_or(0, |at| at + 1)..];
-    let number = near.iter().rposition(|word| ends_in_number(word));
-    is_bound(near) || near[number.map_or(0, |at| at + 1)..].iter().any(|word| among(TURNS, word))
+    while !text.is_char_boundary(to) {
+        to -= 1;
+    }
+    &text[from..to]
+}
+
+/// Without what it is about: `\sqrt{3} \approx 1.73`.
+pub(super) fn exact(formula: &str) -> &str {
+    let about = ["\\approx", "≈"].iter().filter_map(|sign| formula.find(sign)).min();
+    let before = about.map(|at| formula[..at].trim_end());
+    before.filter(|before| before.contains(|c: char| c.is_ascii_digit())).unwrap_or(formula)
+}
+
+/// Of "1 in 4" and "3 out of 4" in a sentence on chances, the second number and where it ends.
+fn share(clause: &str, end: usize) -> Option<(&str, usize)> {
+    let lower = clause.to_ascii_lowercase();
+    ["probability", "chance", "odds", "likelihood"].iter().find(|word| lower.contains(**word))?;
+    let behind =
+        clause[end..].strip_prefix(" in ").or_else(|| clause[end..].strip_prefix(" out of "))?;
+    let digits = behind.len() - behind.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let start = clause.len() - behind.len();
+    (digits > 0).then(|| (&behind[..digits], start + digits))
 }
 
 /// The name that is said to be what follows: `x = `.
@@ -257,63 +276,15 @@ fn named(before: &str) -> Option<&str> {
     (name.len() == 1 && name.starts_with(|c: char| c.is_ascii_alphabetic())).then_some(name)
 }
 
-/// `3-5` and `3 – 5`: from one to the other.
-fn is_range(text: &str) -> bool {
-    let body = text.trim_start_matches(['-', '−', '–']);
-    !text.contains('=')
-        && body.match_indices(['-', '–', '−']).any(|(at, _)| {
-            let before = body[..at].trim_end();
-            before.ends_with(|c: char| c.is_ascii_digit() || c == '%')
-        })
-        && !body.contains(['+', '*', '×', '/', '^'])
-}
-
-/// Whether words in front of a number make it a bound: "up to", "at least", "the square of".
-fn is_bound(words: &[&str]) -> bool {
-    let [.., before, last] = words else {
-        return words.last().is_some_and(|last| matches!(*last, "over" | "from" | "through"));
-    };
-    match *last {
-        "over" | "from" | "through" => true,
-        "least" | "most" => *before == "at",
-        "to" => *before == "up" || words.contains(&"from") || ends_in_number(before),
-        "of" => among(PARTS, before),
-        _ => false,
-    }
-}
-
-/// Whether what follows says that the number is not the answer: "is wrong", "does not work".
-fn is_refused(behind: &str) -> bool {
-    let clause = behind.split([',', ';', ':']).next().unwrap_or_default().to_ascii_lowercase();
-    let clause = clause.trim_start_matches(|c: char| !c.is_alphanumeric());
-    [
-        "is not",
-        "isn't",
-        "does not",
-        "doesn't",
-        "is wrong",
-        "is incorrect",
-        "fails",
-        "is too",
-        "cannot",
-        "can't",
-        "would be wrong",
-        "was my",
-        "was a",
-        "is excluded",
-        "is impossible",
-        "are not",
-        "do not",
-    ]
-    .iter()
-    .any(|refusal| clause.starts_with(refusal))
-}
-
 /// The unit behind a number; whether what stands there makes it another one: "and a half".
-fn tail(behind: &str, known_only: bool) -> (String, bool) {
+fn tail(before: &str, behind: &str, known_only: bool) -> (String, bool) {
     let clean: String = behind.chars().filter(|c| !matches!(*c, STRONG | WEAK)).collect();
     if let Some(sign) = ["\\%", "%", "°"].iter().find(|sign| clean.starts_with(**sign)) {
         return ((*sign).to_owned(), false);
+    }
+    let quoted = before.ends_with(['\'', '"']);
+    if let Some(minutes) = clean.chars().next().filter(|c| "'′″".contains(*c) && !quoted) {
+        return (minutes.to_string(), false);
     }
     let glued = clean.len() - clean.trim_start_matches(char::is_alphanumeric).len();
     let mut unit = clean[..glued].to_owned();
@@ -348,24 +319,22 @@ fn tail(behind: &str, known_only: bool) -> (String, bool) {
     (unit, spoiled)
 }
 
-/// Whether words behind a number make another one of it.
-fn spoils(behind: &str) -> bool {
-    let lower = behind.get(..24).unwrap_or(behind).to_lowercase();
-    let number = |text: &str| text.starts_with(|c: char| c.is_ascii_digit() || c == '$');
-    let part = lower.strip_prefix("and ").unwrap_or_default();
-    let range = lower.strip_prefix("to ").or_else(|| lower.strip_prefix("times "));
-    SPOILERS.iter().any(|spoiler| lower.starts_with(spoiler))
-        || ["a half", "a quarter", "a third", "one half", "two thirds"]
-            .iter()
-            .any(|half| part.starts_with(half))
-        || range.is_some_and(|behind| number(behind.trim_start()))
+/// The only number that a clause says in words, with what it counts: "one million".
+pub(super) fn spelled(clause: &str) -> Option<String> {
+    let words: Vec<&str> = clause.split(|c: char| !c.is_alphabetic()).collect();
+    let part = |word: &str| lexicon::number(word).is_some() || lexicon::magnitude(word).is_some();
+    let mut runs = words.split(|word| !part(word)).filter(|run| in_words(&run.join(" ")));
+    let only = runs.next().filter(|_| in_words(clause))?;
+    let turned = super::turns::is_turned(&words_before(&clause[..clause.find(only[0])?]));
+    (runs.next().is_none() && !turned).then(|| only.join(" "))
 }
 
-/// Whether a clause says a number in words.
+/// Whether a clause says a number in words; a magnitude makes one of "one".
 pub(super) fn in_words(clause: &str) -> bool {
-    clause
-        .split(|c: char| !c.is_alphabetic())
-        .any(|word| lexicon::number(word).is_some_and(|number| number != 1) || word == "zero")
+    clause.split(|c: char| !c.is_alphabetic()).any(|word| {
+        lexicon::number(word).is_some_and(|number| number != 1)
+            || lexicon::magnitude(word).is_some()
+    })
 }
 
 /// What stands behind the last "is" or `=` of a clause, if it is algebra and no sentence.

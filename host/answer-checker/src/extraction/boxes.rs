@@ -117,8 +117,8 @@ fn is_placeholder(inside: &str) -> bool {
 fn is_bare(behind: &str) -> bool {
     let next = behind.trim_start();
     let spaced = next.len() < behind.len();
-    !next.starts_with('{')
-        && !(spaced && next.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '\\')))
+    let boxed = next.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '\\'));
+    !(next.starts_with('{') || (spaced && boxed))
 }
 
 /// Where the last command that boxes begins, boxes in boxes left aside.
@@ -166,6 +166,16 @@ fn boxed(text: &str, start: usize) -> Option<Boxed<'_>> {
         }
     }
     None
+}
+
+/// Without the words that lead to an answer in its own box: `\text{The answer is } 11`.
+pub(super) fn without_lead(answer: &str) -> &str {
+    let led = answer.strip_prefix("\\text{").and_then(|rest| rest.split_once('}'));
+    led.filter(|(words, rest)| {
+        let words = words.trim_end();
+        (words.ends_with(" is") || words.ends_with(':')) && !rest.trim().is_empty()
+    })
+    .map_or(answer, |(_, rest)| rest.trim())
 }
 
 /// What a box holds; of a box around a box, the inner one's.

@@ -17,13 +17,16 @@ const DELIMITERS: [(&str, &str); 4] = [("$$", "$$"), ("$", "$"), ("\\(", "\\)"),
 pub(super) fn formulas(text: &str) -> Vec<Formula<'_>> {
     let mut found = Vec::new();
     let mut at = 0;
+    // Behind the last of them nothing is closed, and nothing is looked for.
+    let closes = DELIMITERS.map(|(_, close)| text.rfind(close).unwrap_or(0));
     while at < text.len() {
         let rest = &text[at..];
         if rest.starts_with("\\$") || rest.starts_with("\\\\") {
             at += 2;
             continue;
         }
-        match DELIMITERS.iter().find_map(|(open, close)| formula(text, at, open, close)) {
+        let mut delimiters = DELIMITERS.iter().zip(closes).filter(|(_, last)| at < *last);
+        match delimiters.find_map(|((open, close), _)| formula(text, at, open, close)) {
             Some(formula) => {
                 at = formula.end;
                 if !formula.inside.trim().is_empty() {
@@ -60,5 +63,6 @@ fn encloses(inside: &str, behind: &str) -> bool {
     let amount = inside.trim_start_matches(['-', '+']).starts_with(|c: char| c.is_ascii_digit());
     let goes_on = behind.starts_with(|c: char| c.is_ascii_digit());
     let prose = super::words::is_sentence(inside);
-    opens == closes && !goes_on && !(amount && prose) && !inside.contains("\n\n")
+    let money = amount && prose;
+    opens == closes && !goes_on && !money && !inside.contains("\n\n")
 }

@@ -17,7 +17,7 @@ const BREAK: char = '\u{5}';
 pub(super) fn plain(text: &str) -> String {
     let text: String = text.chars().filter(|c| !matches!(c, '\u{1}'..='\u{5}' | '\r')).collect();
     let text = text.replace("<answer>", "\nAnswer: ").replace("</answer>", "\n");
-    let text = without_keycaps(&text);
+    let text = without_keycaps(&text).replace('’', "'");
     let text = with_formulas_on_one_line(&text);
     let tabular = text.lines().any(is_ruling);
     let several = text.lines().filter(|line| !line.trim().is_empty()).count() > 1;
@@ -52,6 +52,10 @@ fn with_formulas_on_one_line(text: &str) -> String {
 /// A line without decoration, or nothing of a line that is one.
 fn plain_line(line: &str, several: bool, tabular: bool) -> Option<String> {
     let mut line = line.trim();
+    let grouped = line.replace("{,}", ",");
+    if formulas(line).is_empty() {
+        line = &grouped;
+    }
     if is_rule(line) || line.starts_with("```") || line.starts_with("~~~") || is_rejected(line) {
         return None;
     }

@@ -9,6 +9,8 @@ use super::words::{LEADS, REMARKS, RETRACTIONS, SUPPOSED, TITLES, is_sentence, p
 
 /// Only so much of a long text is searched for prose.
 const MOST_BYTES: usize = 16_384;
+/// Of a line that leads to so many answers, only the last are looked at.
+const MOST_LEADS: usize = 8;
 
 /// What a text comes to: an answer and, if its sentence can be read in several ways, others.
 pub(super) struct Prose {
@@ -24,7 +26,9 @@ pub(super) fn trimmed(answer: &str) -> &str {
         answer = answer.trim_matches(|c: char| {
             c.is_whitespace() || matches!(c, '*' | '`' | STRONG | WEAK | ITEM)
         });
-        answer = answer.trim_end_matches(['.', ',', ';', ':']).trim_start_matches([':', '=', '→']);
+        answer = answer.trim_end_matches(['.', ',', ';', ':']);
+        answer = answer.strip_prefix("=>").unwrap_or(answer);
+        answer = answer.trim_start_matches([':', '=', '→', '⇒', '∴']);
         if answer == before {
             return answer;
         }
@@ -77,7 +81,7 @@ fn stated(lines: &[&str], at: usize) -> Option<(Vec<String>, Place)> {
         .filter(|&(start, _)| !bare[..start].ends_with(|c: char| c.is_alphanumeric()))
         .collect();
     places.sort_unstable();
-    places.iter().rev().find_map(|&(start, end)| {
+    places.iter().rev().take(MOST_LEADS).find_map(|&(start, end)| {
         let sentence = bare[..start].rsplit(['.', '?', '!', ';']).next().unwrap_or_default();
         if phrases(SUPPOSED).any(|word| format!("{sentence} ").contains(word)) {
             return None;
@@ -91,7 +95,13 @@ fn stated(lines: &[&str], at: usize) -> Option<(Vec<String>, Place)> {
         if said.trim_end().ends_with('?') {
             return None;
         }
-        clause(said).map(|answers| (answers, (at, behind)))
+        let mut answers = clause(said)?;
+        // "Answer - 5" is 5, or -5.
+        if bare[..end].ends_with('-') {
+            let negative = format!("-{}", answers.first()?);
+            answers.push(negative);
+        }
+        Some((answers, (at, behind)))
     })
 }
 
@@ -141,9 +151,20 @@ fn below(lines: &[&str], at: usize, behind: usize) -> Option<(Vec<String>, Place
 fn clause(said: &str) -> Option<Vec<String>> {
     // What is printed boldly and then exclaimed is no factorial.
     let said = said.replace("\u{3}!", "\u{3}");
-    let main = without_reason(&said);
+    let main = short_answer(&said).unwrap_or_else(|| without_reason(&said));
     let answers = main_clause(main)?;
     Some(with_addition(answers, &said, main))
+}
+
+/// "Yes" of "Yes, because 4 is even.", which says nothing in numbers.
+fn short_answer(said: &str) -> Option<&str> {
+    let (short, _) = said.split_once(',').or_else(|| said.split_once(" because "))?;
+    let word = trimmed(short);
+    (!word.is_empty()
+        && word.len() < 20
+        && word.chars().all(char::is_alphabetic)
+        && !is_sentence(word))
+    .then_some(short)
 }
 
 fn main_clause(main: &str) -> Option<Vec<String>> {
@@ -166,11 +187,13 @@ fn main_clause(main: &str) -> Option<Vec<String>> {
         match amounts::said(main) {
             Said::Answers(answers, _) => return Some(answers),
             Said::NoAnswer => return Some(vec!["?".to_owned()]),
-            Said::Nothing if is_sentence(answer) => return None,
+            Said::Nothing if is_sentence(answer) => {
+                return amounts::spelled(main).map(|number| vec![number]);
+            }
             Said::Nothing => {}
         }
     }
-    Some(exclaimed(answer))
+    Some(exclaimed(&amounts::exact(answer).replace(" °", "°")))
 }
 
 /// The answers, and what the sentence adds to its main clause: it can be read as that, too.
@@ -242,6 +265,10 @@ fn whole(lines: &[&str]) -> Option<Prose> {
         [.., last] => {
             let items: Vec<&str> = trailing_items(lines);
             let named = |line: &&str| line.chars().nth(1) == Some(' ') && line.contains(" = ");
+            let result = bare(last);
+            if result.split_once(": ").is_some_and(|(label, _)| is_result(label)) {
+                return one(vec![trimmed(value(&result)).to_owned()]);
+            }
             if items.len() > 1 || lines.iter().all(named) {
                 return list(if items.len() > 1 { &items } else { lines })
                     .and_then(|list| one(vec![list]));
@@ -257,12 +284,34 @@ fn begins_in_words(line: &str) -> bool {
     words.filter(|word| word.len() > 1 && word.chars().all(char::is_alphabetic)).count() == 2
 }
 
+/// Whether a line of this label says what the others come to.
+fn is_result(label: &str) -> bool {
+    let lower = label.to_lowercase();
+    ["total", "sum", "result", "answer", "altogether"].iter().any(|word| lower.contains(word))
+}
+
 /// What a line says behind its label: "Total cost: $18".
 fn value(line: &str) -> &str {
-    let labelled = line.split_once(": ").filter(|(label, _)| {
-        label.len() > 1 && label.chars().all(|c| c.is_alphabetic() || c == ' ')
+    let is_label =
+        |label: &str| label.len() > 1 && label.chars().all(|c| c.is_alphabetic() || c == ' ');
+    let labelled = line.split_once(": ").filter(|(label, _)| is_label(label));
+    if let Some((_, value)) = labelled {
+        return value;
+    }
+    // `P(both) = 1/2 * 1/2 = 1/4`: what has a name of letters is what it equals in the end.
+    let named = line.split_once('=').is_some_and(|(name, _)| {
+        let mut words = name.split(|c: char| !c.is_alphabetic());
+        !name.contains(['\\', '$']) && words.any(|word| word.len() > 3)
     });
-    labelled.map_or(line, |(_, value)| value)
+    if named { line.rsplit('=').next().unwrap_or(line) } else { line }
+}
+
+/// Whether a sentence says of a number what kind of number it is: "10 is even".
+fn is_about_a_number(lower: &str) -> bool {
+    let behind = lower.trim_start_matches(|c: char| c.is_ascii_digit());
+    let kinds = ["divisible", "even", "odd", "prime", "composite", "a multiple", "a factor"];
+    let kind = behind.strip_prefix(" is ").filter(|_| behind.len() < lower.len());
+    kind.is_some_and(|kind| kinds.iter().any(|word| kind.starts_with(word)))
 }
 
 fn trailing_items<'t>(lines: &[&'t str]) -> Vec<&'t str> {
@@ -306,6 +355,7 @@ fn last_words(lines: &[&str]) -> Option<Prose> {
         let lower = trimmed(sentence).to_lowercase();
         if phrases(REMARKS).any(|remark| lower.starts_with(remark))
             || lower.contains("question")
+            || is_about_a_number(&lower)
             || sentence.trim_end().ends_with('?')
         {
             continue;
@@ -314,8 +364,15 @@ fn last_words(lines: &[&str]) -> Option<Prose> {
         if let Some(algebra) = amounts::algebra(main) {
             return Some(Prose { answers: vec![algebra], found: Found::Ending });
         }
+        if lower.contains("no solution") {
+            return Some(Prose { answers: vec!["no solution".to_owned()], found: Found::Ending });
+        }
         match amounts::said(main) {
-            Said::Nothing => {}
+            Said::Nothing => {
+                if let Some(number) = amounts::spelled(main) {
+                    return Some(Prose { answers: vec![number], found: Found::Ending });
+                }
+            }
             Said::NoAnswer => return None,
             Said::Answers(answers, found) => {
                 let answers = with_addition(answers, sentence, "");

@@ -3,6 +3,9 @@
 use super::formulas::formulas;
 use super::prose::trimmed;
 use super::words::{ABBREVIATIONS, CONCLUSIONS, OPENERS, REASONS, is_sentence, phrases};
+use crate::judgment::check;
+use crate::rules::Rules;
+use crate::verdict::Verdict;
 
 /// The sentences of a line, each with the mark that ends it. No formula is taken apart.
 pub(super) fn sentences(line: &str) -> Vec<&str> {
@@ -37,7 +40,7 @@ pub(super) fn without_reason(sentence: &str) -> &str {
     let lower = masked(sentence);
     let says = |end: &usize| says_something(&sentence[..*end]);
     let places = phrases(REASONS).flat_map(|reason| lower.match_indices(reason));
-    let places = places.map(|(at, _)| at).chain(asides(&lower));
+    let places = places.map(|(at, _)| at).chain(asides(&lower)).chain(brackets(sentence, &lower));
     let end = places.filter(says).min();
     &sentence[..end.unwrap_or(sentence.len())]
 }
@@ -49,15 +52,35 @@ fn asides(lower: &str) -> Vec<usize> {
     let marks = [" — ", "—", " – ", " - ", ": "].iter();
     let places = marks.flat_map(|mark| lower.match_indices(mark));
     let places = places.filter(|(at, mark)| leads_on(&lower[at + mark.len()..]));
-    places.map(|(at, _)| at).collect()
+    let equations = lower.match_indices(" as ").filter(|(at, _)| lower[*at..].contains('='));
+    places.chain(equations).map(|(at, _)| at).collect()
+}
+
+/// Where a bracket begins that holds words, or says once more what stands before it.
+fn brackets<'t>(sentence: &'t str, lower: &'t str) -> impl Iterator<Item = usize> {
+    lower.match_indices(" (").map(|(at, _)| at).filter(|&at| {
+        let inside = lower[at + 2..].split(')').next().unwrap_or_default();
+        let words = inside.split(|c: char| !c.is_alphabetic()).filter(|word| word.len() > 2);
+        let words: Vec<&str> = words.collect();
+        let before = sentence[..at].rsplit(' ').next().unwrap_or_default();
+        let again = || check(before, inside, &Rules::default()) == Verdict::Correct;
+        !matches!(words.as_slice(), ["mod"] | ["negative"]) && (!words.is_empty() || again())
+    })
 }
 
 /// What a sentence adds to what it committed itself to, if that is said to be the same, or
 /// stands against it: ", which is $2.50", ", but 6 works as well".
 pub(super) fn addition(sentence: &str) -> Option<&str> {
     let lower = masked(sentence);
-    let leads =
-        [", which is ", " which is ", ", which equals ", ", but ", ", i.e. ", ", that is, "];
+    let leads = [
+        ", of which ",
+        ", which is ",
+        " which is ",
+        ", which equals ",
+        ", but ",
+        ", i.e. ",
+        ", that is, ",
+    ];
     let place = |lead: &&str| lower.rfind(*lead).map(|at| at + lead.len());
     leads.iter().filter_map(place).max().map(|at| &sentence[at..])
 }

@@ -1,8 +1,9 @@
 //! Words that tell a sentence from an answer, and what a sentence says of a number.
 
 /// Words that only sentences have.
-const SENTENCE: &str = "is are was were be equals so thus hence therefore we get find conclude since because which \
-    that answer means i it have has gives obtain then must cannot can do makes needs costs";
+const SENTENCE: &str = "is are was were be equals so thus hence therefore we get find conclude since because \
+    which that answer means i it have has gives obtain then must cannot can do makes needs \
+    costs it's that's there's here's";
 /// So many words around a number are a sentence, whichever they are.
 const FEWEST_WORDS: usize = 4;
 
@@ -48,51 +49,46 @@ fn without_commands(text: &str) -> String {
 }
 
 /// Words in front of a number that say that it is another one.
-pub(super) const TURNS: &str = "than about approximately approx around roughly nearly almost \
-    under above below between range ranges either maybe perhaps possibly except unless twice \
-    double triple half mod modulo base exceeds exceed beyond until thrice close closer";
+pub(super) const TURNS: &str = "than about approximately approx around roughly nearly almost under above below between \
+    range ranges either maybe perhaps possibly except unless twice double triple half mod \
+    modulo base exceeds exceed beyond until thrice close closer";
 
 /// Words that say of a number that it is not this one, if only [`WEAK_WORDS`] stand between.
-pub(super) const NEGATIONS: &str = "not nor neither never isn't aren't cannot can't doesn't \
-    wasn't won't shouldn't wouldn't couldn't don't didn't";
+pub(super) const NEGATIONS: &str = "not nor neither never isn't aren't cannot can't doesn't wasn't won't shouldn't wouldn't \
+    couldn't don't didn't could may might";
 
 /// Words between "not" and a number that change nothing.
-pub(super) const WEAK_WORDS: &str = "be equal to the a exactly just simply have give make get \
-    cost need actually total of only equals been";
+pub(super) const WEAK_WORDS: &str = "be equal to the a exactly just simply have give make get cost need actually total of \
+    only equals been";
 
 /// Of what a number is no part: "the square of 5".
-pub(super) const PARTS: &str = "square cube root power multiple factor half third quarter divisor \
-    percent fifth double triple square-root opposite negative reciprocal inverse instead short";
+pub(super) const PARTS: &str = "square cube root power multiple factor half third quarter divisor percent fifth double \
+    triple square-root opposite negative reciprocal inverse instead short";
 
 /// Words directly in front of a number that make it the answer.
-pub(super) const COPULAS: &str = "is are was were be equals equal gives give get gets have has obtain makes make made needs \
-    need costs cost pays pay earns earn takes take yields becomes total totals exactly only had \
-    got find say remain";
+pub(super) const COPULAS: &str = "is are was were be equals equal gives give get gets have has obtain makes make made \
+    needs need costs cost pays pay earns earn takes take yields becomes total totals exactly \
+    only had got find say remain it's that's there's";
 
 /// Words that a unit does not reach beyond.
 pub(super) const STOPS: &str = "in on at a an each every of for from by with within during after before altogether total \
     left remaining now then if when while because since that which who is are was were will \
     would can so but as his her their its the this there here across between among to out \
     combined overall again today together until also too only have has had does do satisfies \
-    works into per using via and or long \
-    tall wide deep high old away thick apart heavy around once because";
+    works into per using via and or long tall wide deep high old away thick apart heavy \
+    around once";
+
+/// Words in front of a number that is beside what is said: "in 2 hours".
+pub(super) const PREPOSITIONS: &str =
+    "in over within after during for from of at by per every each with on until before";
 
 /// Words between a number and what it counts.
 pub(super) const FILLERS: &str =
     "more additional other whole different possible distinct such extra further full fewer";
 
 /// Words behind a number that make another one of it.
-pub(super) const SPOILERS: [&str; 9] = [
-    "or so",
-    "or more",
-    "or less",
-    "squared",
-    "cubed",
-    "factorial",
-    "dozen",
-    "past ",
-    "hundredths",
-];
+pub(super) const SPOILERS: &str = "or so|or more|or less|squared|cubed|factorial|dozen|past |\
+    hundredths|more than|less than|fewer than|greater than|short of|plus |minus |divided ";
 
 /// The phrases of a list of them.
 pub(super) fn phrases(list: &'static str) -> impl DoubleEndedIterator<Item = &'static str> + Clone {
@@ -118,7 +114,7 @@ pub(super) const ABBREVIATIONS: &str = ".m|i.e|e.g|approx|ans|no|vs|eq|fig|dr|mr
 
 /// What leads to an answer, in lower case.
 pub(super) const LEADS: &str = "answer is|answer:|answers are|answers:|answer would be|answer should be|\
-    answer must be|answer =|answer →|answer to the question is|answer to the problem is|\
+    answer must be|answer =|answer →|answer —|answer –|answer -|answer ->|answer =>|answer to the question is|answer to the problem is|\
     answer comes to|solution is|result is|option is|choice is|ans:";
 
 /// A line that is nothing but one of these leads to what stands below it.

@@ -57,6 +57,7 @@ impl Lexer {
                     self.at += 1;
                 }
             }
+            "angle" | "measuredangle" => {}
             "big" | "Big" | "bigg" | "Bigg" | "bigl" | "bigr" | "Bigl" | "Bigr" | "biggl"
             | "biggr" | "Biggl" | "Biggr" | "displaystyle" | "textstyle" | "limits"
             | "nolimits" | "rm" | "bf" | "it" | "quad" | "qquad" | "thinspace" | "enspace"

@@ -55,7 +55,11 @@ impl Parser<'_> {
             // Two numbers in a row are no product, unless a brace or bracket parts them.
             Token::Number(_) => matches!(previous, Some(Token::Sign(')' | '}' | '!'))),
             Token::Name(name) => {
-                !(matches!(before, Some(Term::Degrees(_))) && (name == "C" || name == "F"))
+                let angle = match before {
+                    Some(Term::Negative(angle)) => Some(&**angle),
+                    before => before,
+                };
+                !(matches!(angle, Some(Term::Degrees(_))) && (name == "C" || name == "F"))
             }
             Token::Function(_) => true,
             Token::Command(name) => {

@@ -116,8 +116,7 @@ def callback_of(number, name):
                 raise exception(*reply["raised"])
             return decode(reply["value"])
         if state["needed"] is None:
-            with unlimited_digits():
-                state["needed"] = [number, encode(list(args)), encode(kwargs)]
+            state["needed"] = [number, encode(list(args)), encode(kwargs)]
         raise Needed
 
     callback.__name__ = callback.__qualname__ = name
@@ -207,9 +206,8 @@ def answer(module, request):
         state["replies"], request = request[1:]
     try:
         result, changed = perform(module, *request)
-        with unlimited_digits():
-            value = tagged("function", result.name) if type(result) is Function else encode(result)
-            said = {"value": value, "changed": changed}
+        value = tagged("function", result.name) if type(result) is Function else encode(result)
+        said = {"value": value, "changed": changed}
     except Needed:
         said = {}
     except Exception as error:
@@ -217,7 +215,8 @@ def answer(module, request):
         said = {"raised": [names, str(error)]}
     if state["needed"] is not None:
         said = {"callback": state["needed"]}
-    return json.dumps(said)
+    with unlimited_digits():
+        return json.dumps(said)
 
 
 def superseded(request, following):
@@ -240,7 +239,9 @@ def main():
         exec(compile(text, NAME, "exec"), module.__dict__)
     for request, following in zip(requests, [*requests[1:], None]):
         known = superseded(request, following)
-        text = answer(module, request) if known is None else json.dumps(known)
+        with unlimited_digits():
+            known = json.dumps(known)
+        text = answer(module, request) if known == "null" else known
         output.write("\n" + MARKER + text + "\n")
         output.flush()
 

@@ -91,7 +91,7 @@ const ROWS: &[Row] = &[
     ("spaces_between_special_tokens", &["true", "false"], &[]),
     ("stop", &["\"the\"", "[\"a\",\"the\"]", "[]"], &["\"\"", "[\"a\",\"\"]", "3"]),
     ("stop_regex", &["[]"], &["\"x\""]),
-    ("stop_token_ids", &["[]"], &["[4]"]),
+    ("stop_token_ids", &["[]", "[2]"], &["[4]", "[2,4]", "3"]),
     ("store", &["true", "false"], &[]),
     ("stream", &["true", "false"], &["\"x\""]),
     (

@@ -145,13 +145,18 @@ impl Settings {
     pub(super) fn special(&self) -> Result<Vec<AddedToken>, String> {
         let named = self.entries.iter().filter(|(key, _)| key.ends_with("_token"));
         let mut found: Vec<&Value> = named.map(|(_, token)| token).collect();
-        for others in OTHERS.iter().filter_map(|key| self.entries.get(*key)) {
-            match others {
-                Value::Array(tokens) => found.extend(tokens),
-                Value::Object(tokens) => found.extend(tokens.values()),
-                Value::Null => {}
-                other => return Err(format!("special tokens are listed as `{other}`")),
-            }
+        let is_none = |others: &&Value| {
+            let is_empty = others.as_array().is_some_and(Vec::is_empty)
+                || others.as_object().is_some_and(Map::is_empty);
+            others.is_null() || is_empty
+        };
+        // Where both names are used, the newer one counts.
+        let mut others = OTHERS.iter().filter_map(|key| self.entries.get(*key));
+        match others.find(|others| !is_none(others)) {
+            None => {}
+            Some(Value::Array(tokens)) => found.extend(tokens),
+            Some(Value::Object(tokens)) => found.extend(tokens.values()),
+            Some(other) => return Err(format!("special tokens are listed as `{other}`")),
         }
         let special = found.into_iter().filter(|token| !token.is_boolean() && !token.is_null());
         special.map(|token| Ok(AddedToken { special: true, ..read_token(token, true)? })).collect()

@@ -155,6 +155,8 @@ fn a_special_token_of_the_vocabulary_is_one_by_its_name() {
     ] {
         assert_eq!(special(settings.clone()), "down", "{settings}");
     }
+    let both = json!({ "extra_special_tokens": ["up"], "additional_special_tokens": ["down"] });
+    assert_eq!(special(both), "down", "the newer name counts");
     let named = changed(|_, _| ());
     std::fs::write(named.path().join(FILES[2]), r#"{"mask_token": "up"}"#).unwrap();
     assert_eq!(Tokenizer::load(named.path()).unwrap().decode(&[5, 4]).unwrap(), "down");

@@ -204,9 +204,9 @@ const NESTED: &[Nested] = &[
 #[test]
 fn lists_maps_and_structures_are_put_together_at_any_depth() {
     for Nested { declared, columns, rows } in NESTED {
-        let schema = Arc::new(
-            parse_message_type(&format!("message m {{ {declared}; }}").replace(";;", ";")).unwrap(),
-        );
+        let end = if declared.ends_with('}') { "" } else { ";" };
+        let schema = format!("message m {{ {declared}{end} }}");
+        let schema = Arc::new(parse_message_type(&schema).unwrap());
         let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::default()).unwrap();
         let mut group = writer.next_row_group().unwrap();
         for (values, definitions, repetitions) in *columns {
