@@ -44,14 +44,15 @@ impl Build {
         THIS.get().cloned().unwrap_or_else(|| Build::unknown(env!("CARGO_PKG_VERSION")))
     }
 
-    /// This program's, with the digest of the program.
+    /// This program's, with the digest of the program where that can be found: without `/proc`
+    /// nobody can tell.
     ///
     /// # Errors
     /// If the program's file cannot be read.
     pub fn of_this_program() -> Result<Self, StorageError> {
-        let unknown = std::path::Path::new("/proc/self/exe");
-        let program = std::env::current_exe().map_err(StorageError::io("find", unknown))?;
-        Ok(Build { binary: Some(digest_file(&program)?), ..Build::this() })
+        let program = std::env::current_exe().ok();
+        let binary = program.map(|program| digest_file(&program)).transpose()?;
+        Ok(Build { binary, ..Build::this() })
     }
 }
 

@@ -4,31 +4,21 @@ use std::collections::HashSet;
 
 use super::phrasebook::GARBAGE;
 
-/// What can be read out of a text.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Reads {
-    /// Nothing, in any language.
-    Nothing,
-    /// A number, which may be an answer and not the right one.
-    ANumber,
-    /// Words that mean something in this language.
-    Something,
-}
-
 /// A text that is no answer, and what it is.
 pub(super) struct Garbage {
     pub what: &'static str,
     pub text: String,
-    pub reads: Reads,
+    /// Whether it is a number: one may be an answer, and a wrong one worth a little.
+    is_number: bool,
 }
 
 impl Garbage {
     fn new(what: &'static str, text: impl Into<String>) -> Self {
-        Garbage { what, text: text.into(), reads: Reads::Nothing }
+        Garbage { what, text: text.into(), is_number: false }
     }
 
     fn number(what: &'static str, text: impl Into<String>) -> Self {
-        Garbage { reads: Reads::ANumber, ..Garbage::new(what, text) }
+        Garbage { is_number: true, ..Garbage::new(what, text) }
     }
 
     /// Everything that is said for nothing. A language may add to it: a policy will.
@@ -83,9 +73,10 @@ impl Garbage {
         ]
     }
 
-    /// Whether no word of it is one that means something: what is read out of it is then nobody's.
+    /// Whether it is no number, and no word of it is one that means something: nothing can be read
+    /// out of it then.
     pub fn is_foreign(&self, known: &HashSet<String>) -> bool {
-        words(&self.text).all(|word| !known.contains(&word))
+        !self.is_number && words(&self.text).all(|word| !known.contains(&word))
     }
 }
 
@@ -131,7 +122,8 @@ mod tests {
         let all = Garbage::all();
         let find = |what: &str| all.iter().find(|one| one.what == what).unwrap();
         assert!(!find("ten thousand characters of prose").is_foreign(&known));
-        assert!(find("a number of forty digits").is_foreign(&known));
+        assert!(!find("a number of forty digits").is_foreign(&known));
+        assert!(find("a code fence").is_foreign(&known));
         assert_eq!(find("ten thousand characters of prose").text.chars().count(), 10_000);
         assert_eq!(find("a number of forty digits").text.len(), 40);
     }

@@ -78,7 +78,7 @@ fn check_builds(runs: &[Made]) -> Result<Option<Build>, StorageError> {
     for run in runs {
         let words = &run.words;
         let build = match &run.manifest.builds[..] {
-            [build] if build.binary.is_some() => build,
+            [build] if build.binary.is_some() || build.commit.is_some() => build,
             [] | [_] => {
                 let reason = format!(
                     "the run ({words}) does not say which build of Troupe made it, as those of \

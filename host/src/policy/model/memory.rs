@@ -48,6 +48,8 @@ fn cpu_memory() -> Option<u64> {
     let left = folders(&groups).into_iter().filter_map(|folder| {
         let number = |name: &str| read(&folder.join(name))?.trim().parse::<u64>().ok();
         let limit = number("memory.max").or_else(|| number("memory.limit_in_bytes"))?;
+        // Version 1 says "none" by the largest number that there is.
+        let limit = Some(limit).filter(|limit| *limit < NO_LIMIT)?;
         let used = number("memory.current").or_else(|| number("memory.usage_in_bytes"))?;
         let files = field(&read(&folder.join("memory.stat"))?, "inactive_file").unwrap_or(0);
         // Files that nobody reads at the moment are given up when memory is needed.
@@ -56,6 +58,8 @@ fn cpu_memory() -> Option<u64> {
     left.chain(available()).min()
 }
 
+/// More than any machine has.
+const NO_LIMIT: u64 = 1 << 60;
 /// The group at the root, in both versions.
 const UNSAID: &str = "0::/\n0:memory:/\n";
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{Examination, ROUNDING};
-use crate::testing::garbage::{Garbage, Reads, shortest_text};
+use crate::testing::garbage::{Garbage, shortest_text};
 use crate::testing::report::{Checked, Objection, Seen, require, skip};
 use crate::testing::walk::{BYSTANDER, Deed, Moment, Walk};
 use crate::types::{Seat, Split, Status};
@@ -26,12 +26,11 @@ pub fn check_unreadable(examination: &Examination) -> Checked {
         {
             let seats = &examination.team.seats;
             for (garbage, seat) in all.iter().flat_map(|it| seats.iter().map(move |s| (it, s))) {
-                let reads =
-                    if garbage.is_foreign(&known) { garbage.reads } else { Reads::Something };
+                let is_foreign = garbage.is_foreign(&known);
                 // What is long is said once: it takes time to read.
                 let is_repeated = steps == 0 && garbage.text.len() < SHORT;
                 let rounds = if is_repeated { IN_A_ROW } else { 1 };
-                let place = Place { examination, expert, steps, reads, rounds };
+                let place = Place { examination, expert, steps, is_foreign, rounds };
                 let voice = (seat.clone(), kind.name.as_str());
                 place.say(&voice, garbage)?;
                 said += 1;
@@ -52,8 +51,8 @@ struct Place<'e> {
     examination: &'e Examination<'e>,
     expert: &'e Walk,
     steps: usize,
-    /// What can be read out of what is said.
-    reads: Reads,
+    /// Whether nothing can be read out of what is said.
+    is_foreign: bool,
     /// How often it is said.
     rounds: usize,
 }
@@ -83,7 +82,7 @@ impl Place<'_> {
     }
 
     fn repeat(&self, deed: &Deed, said: &mut usize) -> Result<(), Objection> {
-        let Place { examination, expert, steps, reads, rounds } = *self;
+        let Place { examination, expert, steps, is_foreign, rounds } = *self;
         let team = &examination.team;
         let mut episode = expert.episode_at(team, steps)?;
         let kind = deed.0.first().map_or("", |one| &one.action.kind);
@@ -100,14 +99,12 @@ impl Place<'_> {
                 // What was said must not break what is asked afterwards.
                 Moment::of(team, &mut *episode)?;
             }
-            if reads == Reads::Something {
+            if !is_foreign {
                 return Ok(());
             }
             // An open-ended language may well accept anything.
             let is_open = examination.configuration.vocabulary.is_empty();
-            require(!outcome.is_accepted() || is_open || reads == Reads::ANumber, || {
-                format!("`{kind}` accepted \"{text}\"")
-            })?;
+            require(!outcome.is_accepted() || is_open, || format!("`{kind}` accepted \"{text}\""))?;
             // Whom others' nonsense makes a winner in the end has earned nothing by it.
             let counts = |seat: &Seat| round == 0 || *seat == bystander || Some(seat) == speaker;
             for (seat, earned) in seats.iter().zip(&mut earned).filter(|(seat, _)| counts(seat)) {
