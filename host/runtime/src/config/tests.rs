@@ -223,7 +223,7 @@ fn an_estimator_is_refused_where_its_choices_do_not_fit_each_other() {
     let parts =
         ["advantage.estimator=grpo", "rollout.sampling=trajectory", "advantage.scale=parts"];
     assert!(message(&parts).contains("set worth = \"now\""));
-    assert!(message(&["advantage.same=[\"mood\"]"]).contains("each \"task\" or \"role\""));
+    assert!(message(&["advantage.same=[\"mood\"]"]).contains("each \"family\" or \"task\""));
 }
 
 #[test]
