@@ -20,8 +20,11 @@ const NO_ENTROPY: f64 = 0.005;
 const WELL_SOLVED: f64 = 0.9;
 /// Share of answers cut by the limit of tokens.
 const MANY_CUT: f64 = 0.3;
-/// Share of answers whose actions were carried out.
+/// Share of answers whose actions were carried out that is few; it is where most runs begin, so
+/// that it must last this many times as long as other signs before it is said, unless there were
+/// more before.
 const FEW_ACCEPTED: f64 = 0.3;
+const MANY_TIMES: usize = 8;
 /// Share of answers that repeat their prompt.
 const MANY_ECHOES: f64 = 0.5;
 /// Share of void episodes that is much, and how much more than before.
@@ -40,6 +43,9 @@ pub struct Health {
     told: BTreeSet<String>,
     /// Mean share of void episodes, and of how many steps.
     void: (f64, usize),
+    /// By role, the lower end of the interval of the largest share of answers that was carried out.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    accepted: BTreeMap<String, f64>,
     /// Rewards of training since the last validation, added up, and their steps.
     reward: (f64, usize),
     /// Their spread and the episodes that they come from.
@@ -96,7 +102,12 @@ impl Health {
     /// Take in a step; returns what somebody should be told.
     pub fn take_in(&mut self, record: &StepRecord<UpdateMetrics>) -> Vec<String> {
         let mut signs: Vec<Sign> = Vec::new();
-        record.roles.iter().for_each(|(role, metrics)| signs.extend(of_role(role, metrics)));
+        for (role, metrics) in &record.roles {
+            let before = self.accepted.entry(role.clone()).or_default();
+            let (low, high) = wilson(metrics.accepted, metrics.samples);
+            signs.extend(of_role(role, metrics, high < *before));
+            *before = before.max(low);
+        }
         let solved = record.families.values().map(|family| family.solved * family.episodes as f64);
         let solved = solved.sum::<f64>() / record.episodes.max(1) as f64;
         for (policy, update) in &record.updates {
@@ -190,7 +201,8 @@ impl Health {
     }
 }
 
-fn of_role(role: &str, metrics: &RoleMetrics) -> [Sign; 3] {
+/// `fell`: fewer of its answers are carried out than in an earlier step.
+fn of_role(role: &str, metrics: &RoleMetrics, fell: bool) -> [Sign; 3] {
     let sign = |name: &str, share: f64, shows: bool, rest: &str| Sign {
         name: format!("{name} {role}"),
         shows: shows && metrics.samples > 0,
@@ -198,6 +210,14 @@ fn of_role(role: &str, metrics: &RoleMetrics) -> [Sign; 3] {
         words: format!("{:.0} % of the answers of the role `{role}` {rest}", 100.0 * share),
     };
     let refused = 1.0 - metrics.accepted;
+    let few = sign(
+        "refused",
+        refused,
+        metrics.accepted < FEW_ACCEPTED,
+        "were not carried out in full; `host play` shows what it is told and what is made of \
+         its answers: the form that is asked for must be clear, and a warm start helps",
+    );
+    let patience = if fell { PATIENCE } else { MANY_TIMES * PATIENCE };
     [
         sign(
             "cut",
@@ -206,13 +226,7 @@ fn of_role(role: &str, metrics: &RoleMetrics) -> [Sign; 3] {
             "are cut by the limit of tokens, so nothing of them counts; raise \
              rollout.max_completion_tokens or roles.<role>.max_completion_tokens, or ask for less",
         ),
-        sign(
-            "refused",
-            refused,
-            metrics.accepted < FEW_ACCEPTED,
-            "were not carried out in full; `host play` shows what it is told and what is made of \
-             its answers: the form that is asked for must be clear, and a warm start helps",
-        ),
+        Sign { patience, ..few },
         sign(
             "echo",
             metrics.echo,
@@ -406,6 +420,28 @@ mod tests {
             2 * PATIENCE - 1,
         );
         assert!(told.is_empty(), "{told:?}");
+    }
+
+    #[test]
+    fn a_role_that_begins_with_few_answers_that_count_is_given_time_and_one_that_had_more_is_not() {
+        let few = |step, accepted| {
+            let mut record = healthy(step);
+            role(&mut record).accepted = accepted;
+            record
+        };
+        let said = |shares: &[f64]| {
+            let mut health = Health::default();
+            let told = shares
+                .iter()
+                .enumerate()
+                .flat_map(|(step, share)| health.take_in(&few(step, *share)));
+            told.filter(|words| words.contains("were not carried out")).count()
+        };
+        let improves: Vec<f64> = (0..40).map(|step| 0.06 + 0.0061 * f64::from(step)).collect();
+        assert_eq!(said(&[&improves[..], &[0.4; 9]].concat()), 0);
+        assert_eq!(said(&[0.1; 39]), 0);
+        assert_eq!(said(&[0.1; 40]), 1);
+        assert_eq!(said(&[&[0.6; 3][..], &[0.1; 5]].concat()), 1);
     }
 
     #[test]
