@@ -437,7 +437,7 @@ mod tests {
                 .flat_map(|(step, share)| health.take_in(&few(step, *share)));
             told.filter(|words| words.contains("were not carried out")).count()
         };
-        let improves: Vec<f64> = (0..40).map(|step| 0.06 + 0.0061 * f64::from(step)).collect();
+        let improves: Vec<f64> = (0..39).map(|step| 0.06 + 0.0061 * f64::from(step)).collect();
         assert_eq!(said(&[&improves[..], &[0.4; 9]].concat()), 0);
         assert_eq!(said(&[0.1; 39]), 0);
         assert_eq!(said(&[0.1; 40]), 1);

@@ -267,7 +267,7 @@ fn a_running_mean_follows_its_role_from_step_to_step() {
     assert_eq!(step("white", &[1.0, 0.0, 2.0]), [Some(1.0), Some(-0.5), Some(1.75)]);
     assert_eq!(step("black", &[-4.0]), [Some(-4.0)]);
     assert_eq!(step("white", &[1.125]), [Some(0.0)]);
-    assert_eq!(memory.means["test/black"], -2.0);
+    assert_eq!(memory.means["maze/black"], -2.0);
     let kept = serde_json::to_string(&memory).unwrap();
     assert_eq!(serde_json::from_str::<Memory>(&kept).unwrap(), memory);
 }
