@@ -26,8 +26,8 @@ pub(super) struct Keys {
 impl Keys {
     /// Refuse the first key that would be passed over although it may mean something.
     pub(super) fn check(&self, entries: &Map<String, Value>) -> Result<(), String> {
-        let present = entries.iter().filter(|(_, value)| !value.is_null());
-        present.map(|(key, value)| self.check_one(key, value)).collect()
+        let mut present = entries.iter().filter(|(_, value)| !value.is_null());
+        present.try_for_each(|(key, value)| self.check_one(key, value))
     }
 
     fn check_one(&self, key: &str, value: &Value) -> Result<(), String> {
