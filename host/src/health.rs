@@ -105,7 +105,8 @@ impl Health {
         for (role, metrics) in &record.roles {
             let before = self.accepted.entry(role.clone()).or_default();
             let (low, high) = wilson(metrics.accepted, metrics.samples);
-            signs.extend(of_role(role, metrics, high < *before));
+            let fell = *before >= FEW_ACCEPTED && high < *before;
+            signs.extend(of_role(role, metrics, fell));
             *before = before.max(low);
         }
         let solved = record.families.values().map(|family| family.solved * family.episodes as f64);
@@ -439,6 +440,7 @@ mod tests {
         };
         let improves: Vec<f64> = (0..39).map(|step| 0.06 + 0.0061 * f64::from(step)).collect();
         assert_eq!(said(&[&improves[..], &[0.4; 9]].concat()), 0);
+        assert_eq!(said(&[&[0.25; 4][..], &[0.1; 8], &[0.25; 4]].concat()), 0);
         assert_eq!(said(&[0.1; 39]), 0);
         assert_eq!(said(&[0.1; 40]), 1);
         assert_eq!(said(&[&[0.6; 3][..], &[0.1; 5]].concat()), 1);

@@ -2,16 +2,19 @@
 //! is asked, in which proportion, with which settings, and what is said of it.
 //! The families are told apart by the `level` that `ledger-environment` shows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
 use troupe::checkpoint::load_latest;
 use troupe::config::{Config, CurriculumConfig, MixConfig, RampConfig, Roles};
+use troupe::curriculum::{Standings, advance, rungs};
+use troupe::rollout::collect;
 use troupe::run::RunFolder;
+use troupe::seed::Seed;
 use troupe::training::{Record, Training};
 
-use crate::script::{Asked, Script, config, team};
+use crate::script::{Asked, Script, config, team, training_tasks};
 use crate::support::{fixture, plugin, plugins, run};
 
 fn of_level(level: i64, family: &str, weight: f64) -> MixConfig {
@@ -163,37 +166,76 @@ fn a_family_climbs_by_its_own_success() {
     }
 }
 
-#[test]
-fn steps_go_on_through_the_records_where_the_one_before_stopped() {
-    let (folder, player) = (tempfile::tempdir().unwrap(), Script::new(|_: &Asked| "1"));
+/// A run that trains on eight records, four a step.
+fn over_eight_records(folder: &Path, player: &Arc<Script>, refill: usize) -> Training {
     let record =
         |number| format!("{{\"question\": \"{number} plus 0 is\", \"answer\": \"{number}\"}}");
-    let file = folder.path().join("questions.jsonl");
+    let file = folder.join("questions.jsonl");
     std::fs::write(&file, (0..8).map(record).collect::<Vec<_>>().join("\n")).unwrap();
     let mut config = Config::default();
     config.plugins.files = vec![fixture("records-environment"), plugin("solo")];
     config.roles = Roles::PerRole;
     (config.tasks.train, config.tasks.validation) = (vec![file.clone()], vec![file.clone()]);
     config.tasks.test = vec![file];
-    config.rollout.tasks_per_step = 4;
+    (config.rollout.tasks_per_step, config.rollout.refill) = (4, refill);
     config.validation.every = 0;
-    config.run.dir = folder.path().to_owned();
-    let team = team(&config, &[("player", &player)]);
+    config.run.dir = folder.to_owned();
+    let team = team(&config, &[("player", player)]);
     let config = team.resolve(&config);
     let run = RunFolder::create(&config, "run").unwrap();
-    let mut training = Training::begin(config, team, run).unwrap();
+    Training::begin(config, team, run).unwrap()
+}
+
+/// What was asked since the last time, each question once.
+fn questions(player: &Script) -> BTreeSet<String> {
+    player.take_asked().into_iter().map(|asked| asked.told[1].clone()).collect()
+}
+
+#[test]
+fn steps_go_on_through_the_records_where_the_one_before_stopped() {
+    let (folder, player) = (tempfile::tempdir().unwrap(), Script::new(|_: &Asked| "1"));
+    let mut training = over_eight_records(folder.path(), &player, 0);
     let mut passes = Vec::new();
     for _ in 0..2 {
-        let mut seen = std::collections::BTreeSet::new();
+        let mut seen = BTreeSet::new();
         for _ in 0..2 {
             player.take_asked();
             training.step().unwrap();
-            seen.extend(player.take_asked().into_iter().map(|asked| asked.told[1].clone()));
+            seen.extend(questions(&player));
         }
         assert_eq!(seen.len(), 8, "every record once before one comes twice");
         passes.push(seen);
     }
     assert_eq!(passes[0], passes[1]);
+}
+
+#[test]
+fn what_follows_tasks_that_taught_nothing_are_records_that_the_step_has_not_had() {
+    // Answers to a question are all the same.
+    let (folder, player) = (tempfile::tempdir().unwrap(), Script::new(|_: &Asked| "1"));
+    let mut training = over_eight_records(folder.path(), &player, 1);
+    for _ in 0..3 {
+        player.take_asked();
+        assert_eq!(training.step().unwrap().episodes, 8);
+        assert_eq!(questions(&player).len(), 8, "four, and four others");
+    }
+}
+
+#[test]
+fn episodes_that_were_drawn_on_the_rung_before_say_nothing_of_this_one() {
+    let solver = Script::new(|_: &Asked| "first 1 0 solved");
+    let config = climbing();
+    let team = team(&config, &[("first", &solver)]);
+    let name = team.families[0].scenario.family.clone();
+    let tasks = training_tasks(&team, 4, Seed::new(5));
+    let mut rollout =
+        collect(&team.role_map, &team.policies, &tasks, &config.rollout, 1.0).unwrap();
+    let mut standings = Standings::new();
+    for (drawn_on, now) in [(0, 1), (0, 1), (1, 2)] {
+        rollout.rungs = [(name.clone(), drawn_on)].into();
+        advance(&team.families, &mut standings, &rollout);
+        assert_eq!(rungs(&standings)[&name], now);
+    }
 }
 
 #[test]
