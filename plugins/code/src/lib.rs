@@ -75,8 +75,8 @@ impl Environment for Code {
             ))
             .setting(Setting::integer(
                 "held_out_tests",
-                "Tests that decide a validation or test task, at most; 0 for all that its record \
-                 has, and for as many as `hidden_tests` where it is generated.",
+                "Tests of its record that decide a validation or test task, at most; 0 for all. A \
+                 generated one has `hidden_tests`.",
                 0..=10_000,
                 0,
             ))
@@ -245,12 +245,13 @@ fn counts(task: &Task) -> Result<Counts, Problem> {
     let settings = &task.settings;
     let (hidden, held_out): (usize, usize) =
         (settings.integer("hidden_tests")?, settings.integer("held_out_tests")?);
-    let (hidden, generated) = match (task.split, held_out) {
-        (Split::Train, _) => (Some(hidden), hidden),
-        (_, 0) => (None, hidden),
-        (_, held_out) => (Some(held_out), held_out),
+    let of_record = match (task.split, held_out) {
+        (Split::Train, _) => Some(hidden),
+        (_, 0) => None,
+        (_, held_out) => Some(held_out),
     };
-    Ok(Counts { shown: settings.integer("examples")?, hidden, generated })
+    let shown = settings.integer("examples")?;
+    Ok(Counts { shown, hidden: of_record, generated: hidden })
 }
 
 fn is_spoken(settings: &[Configured]) -> Result<bool, Problem> {
@@ -304,12 +305,13 @@ mod tests {
     }
 
     #[test]
-    fn a_generated_problem_that_is_held_out_has_as_many_tests_as_is_said() {
-        let hidden = |held_out: i32| {
+    fn a_generated_problem_has_as_many_tests_in_all_splits() {
+        let hidden = |name: &str, count: i32| {
             let mut task = Task::of::<Code>(Split::Test, 0);
-            task.settings = plugin_sdk::settings::with(task.settings, "held_out_tests", held_out);
+            task.settings = plugin_sdk::settings::with(task.settings, name, count);
             Code::start(&task).expect("a problem").game.challenge.hidden().len()
         };
-        assert_eq!([0, 12].map(hidden), [8, 12]);
+        assert_eq!((hidden("held_out_tests", 0), hidden("held_out_tests", 10_000)), (8, 8));
+        assert_eq!(hidden("hidden_tests", 12), 12);
     }
 }
