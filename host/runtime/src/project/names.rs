@@ -240,7 +240,7 @@ const C_SYMBOLS: &str = "\
     tmpfile tolower toupper trunc truncate umask ungetc unlink usleep vfork vprintf wait write";
 /// The files in `sdk`.
 const C_SDK: &str = "\
-    abi component granted plugin reading testing troupe workflow";
+    abi component plugin reading testing troupe workflow";
 
 #[cfg(test)]
 mod tests {
