@@ -46,9 +46,11 @@ pub fn run(
     }
     let config = config.anchored();
     say_caveats(&team);
-    if resumed.is_none() {
-        ranks.agree(|| rehearse(&config, &team).map_err(anyhow::Error::from))?;
-    }
+    // Only rank 0 knows whether the run has begun.
+    ranks.agree(|| match resumed {
+        None => rehearse(&config, &team).map_err(anyhow::Error::from),
+        Some(_) => Ok(()),
+    })?;
     check_servers(&config, &team)?;
     let planned = ranks.agree(|| {
         anyhow::Ok(match &earlier {
