@@ -41,7 +41,7 @@ pub struct Progress {
     pub void_episodes: usize,
     /// Updates so far that moved a policy too far, so that they were taken back and made again at
     /// a smaller learning rate, or given up.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::metrics::is_zero")]
     pub taken_back: usize,
     /// What was drawn and done in training so far.
     pub totals: Totals,
@@ -58,10 +58,6 @@ pub struct Progress {
     /// What the estimator remembers.
     #[serde(default)]
     pub estimator: Memory,
-}
-
-fn is_zero(number: &usize) -> bool {
-    *number == 0
 }
 
 #[derive(Serialize, Deserialize)]

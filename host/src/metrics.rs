@@ -158,7 +158,8 @@ pub struct StepRecord<U> {
     pub timing: Timing,
 }
 
-fn is_zero(number: &usize) -> bool {
+/// Whether there is nothing to write down.
+pub(crate) fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 

@@ -44,7 +44,7 @@ pub struct UpdateMetrics {
     pub movement: f64,
     /// How often the step was taken back because it moved the policy too far; all but the last
     /// time it was made again, with half the learning rate.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::metrics::is_zero")]
     pub taken_back: usize,
     /// How far the policy was moved when the step was taken back the last time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -72,10 +72,6 @@ impl UpdateMetrics {
     pub fn is_given_up(&self) -> bool {
         self.taken_back == ATTEMPTS
     }
-}
-
-fn is_zero(number: &usize) -> bool {
-    *number == 0
 }
 
 /// Figures of one [`super::Trainer::imitate`].
