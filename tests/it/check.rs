@@ -34,7 +34,7 @@ fn faults_of(file: &Path, set: &[&str]) -> (Vec<String>, String) {
 
 /// What a plugin is granted that has to be.
 fn grants(name: &str) -> Vec<String> {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs/search/corpus.jsonl");
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/search/corpus.jsonl");
     match name {
         "search" => vec!["--grant-retrieval".to_owned(), corpus.to_str().unwrap().to_owned()],
         _ => Vec::new(),
@@ -44,7 +44,7 @@ fn grants(name: &str) -> Vec<String> {
 /// But for `code`, of which every move is a run of Python: its own tests check it natively.
 #[test]
 fn every_shipped_plugin_keeps_the_contract() {
-    let plugins = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins");
+    let plugins = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins");
     let names = fs::read_dir(plugins).unwrap().map(|entry| entry.unwrap().file_name());
     let names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
     assert!(names.len() >= 25, "{names:?}");

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use troupe::config::Limits;
-use troupe::plugin::{Grants, PluginLibrary};
+use troupe_core::config::Limits;
+use troupe_guests::plugin::{Grants, PluginLibrary};
 
 /// The folder of components.
 pub fn folder() -> PathBuf {
-    let beside_host = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target");
+    let beside_host = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or(beside_host.clone(), PathBuf::from);
     [target, beside_host]
         .map(|target| target.join("plugins"))

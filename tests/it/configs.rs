@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use troupe::config::{Config, Estimator, Roles, SamplingScheme};
-use troupe::family::set_families;
+use troupe_core::config::{Config, Estimator, Roles, SamplingScheme};
+use troupe_training::family::set_families;
 
 use crate::components::folder;
 
@@ -21,7 +21,7 @@ fn toml_files(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn configs() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs")
 }
 
 fn layered(files: &[&Path]) -> Config {

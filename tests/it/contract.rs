@@ -5,18 +5,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use troupe::advantage::{Memory, compare};
-use troupe::config::{
+use troupe_core::config::{
     AdvantageConfig, BranchChoice, Config, Estimator, PolicyConfig, RoleConfig, Roles,
     SamplingScheme,
 };
-use troupe::family::scenario_of;
-use troupe::plugin::Split;
-use troupe::rollout::{Rollout, collect};
-use troupe::scenario::{Answer, Next, Scenario, Transition};
-use troupe::seed::Seed;
-use troupe::team::Team;
-use troupe::trajectory::{Ending, Event, Sample};
+use troupe_core::seed::Seed;
+use troupe_core::trajectory::{Ending, Event, Sample};
+use troupe_estimators::advantage::{Memory, compare};
+use troupe_guests::plugin::Split;
+use troupe_guests::scenario::{Answer, Next, Scenario, Transition};
+use troupe_training::family::scenario_of;
+use troupe_training::rollout::{Rollout, collect};
+use troupe_training::team::Team;
 
 use crate::retrieval;
 use crate::script::{Asked, Script, team, training_tasks};

@@ -11,7 +11,7 @@ use crate::support::run;
 
 /// Rows of our own in a published layout.
 fn fixture(name: &str) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/data");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/data");
     folder.join(name).display().to_string()
 }
 
@@ -22,7 +22,7 @@ fn import(folder: &Path, set: &str, files: &[&str], more: &[&str]) -> (i32, Stri
     let shown = out.display().to_string();
     let arguments = [&["data", "import", set], files, &["--out", &shown], more].concat();
     let (code, stdout, stderr) = run(&arguments);
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/data");
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/data");
     let mut told = format!("{stdout}{stderr}");
     for (path, name) in [(folder, "[FOLDER]"), (&fixtures, "[FIXTURES]")] {
         told = told.replace(&path.display().to_string(), name);

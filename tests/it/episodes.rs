@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use troupe::config::{BranchChoice, Config, SamplingScheme};
-use troupe::family::{scenario_of, set_families};
-use troupe::rollout::{Demonstrator, Rollout};
-use troupe::seed::Seed;
-use troupe::team::vocabulary;
-use troupe::trajectory::{Ending, Event};
+use troupe_core::config::{BranchChoice, Config, SamplingScheme};
+use troupe_core::seed::Seed;
+use troupe_core::trajectory::{Ending, Event};
+use troupe_training::family::{scenario_of, set_families};
+use troupe_training::rollout::{Demonstrator, Rollout};
+use troupe_training::team::vocabulary;
 
 use crate::script::{SEATS, Script, config, play, tasks};
 

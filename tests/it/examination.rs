@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::desk::Desk;
 
 fn fixture(name: &str) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/test_code");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/test_code");
     fs::read_to_string(folder.join(name)).unwrap()
 }
 

@@ -242,7 +242,7 @@ fn a_row_that_cannot_be_run_is_refused_before_anything_is_begun() {
 #[test]
 fn every_row_of_the_shipped_experiments_can_be_run_and_compared() {
     let folder = tempfile::tempdir().unwrap();
-    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs/experiments");
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/experiments");
     for name in names(&shipped) {
         let out = folder.path().join(&name);
         let output = experiment(&shipped.join(&name), &out, "2").arg("--table").output().unwrap();

@@ -23,7 +23,7 @@ struct PythonServer {
 
 impl PythonServer {
     fn of(class: &str, options: &str) -> Self {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let mut child = Command::new("python3")
             .arg(root.join("docs/openenv/serve_python.py"))
             .args([&format!("toys:{class}"), "--port", "0", "--options", options])

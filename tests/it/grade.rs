@@ -335,7 +335,8 @@ fn help_shows_examples() {
 
 #[test]
 fn no_program_finds_the_expected_output_wherever_it_looks() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/programs/hostile");
+    let folder =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/programs/hostile");
     let spies: Vec<String> = fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())

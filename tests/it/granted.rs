@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use troupe::config::{Grantee, Limits};
-use troupe::plugin::{
+use troupe_core::config::{Grantee, Limits};
+use troupe_core::program::RunLimits;
+use troupe_core::trajectory::{Ending, Event};
+use troupe_guests::plugin::{
     Cause, EnvironmentPlugin, Grant, Grants, Move, PluginLibrary, SandboxGrant, Split, Task,
 };
-use troupe::program::RunLimits;
-use troupe::scenario::{Answer, Next};
-use troupe::trajectory::{Ending, Event};
+use troupe_guests::scenario::{Answer, Next};
 
 use crate::components::folder;
 use crate::languages::has;

@@ -5,8 +5,8 @@
 use std::path::Path;
 use std::sync::Mutex;
 
-use troupe::config::Limits;
-use troupe::plugin::{Grants, PluginLibrary};
+use troupe_core::config::Limits;
+use troupe_guests::plugin::{Grants, PluginLibrary};
 
 use crate::components::folder;
 use crate::support::{plugin, run};
@@ -61,7 +61,7 @@ fn train(plugins: &str, besides: &[&str]) -> End {
 
 /// Shipped components that bring something of this kind, by name.
 fn named(is_wanted: impl Fn(&PluginLibrary) -> bool) -> Vec<String> {
-    let plugins = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins");
+    let plugins = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins");
     let mut names: Vec<String> = plugins
         .read_dir()
         .unwrap()
@@ -176,7 +176,7 @@ fn what_is_proposed_is_what_is_needed() {
     let granted = ["--grant", "code=sandbox"];
     let words = "--set environment.preset=words".to_owned();
     assert_eq!(train("code", &granted), End::Refused(4, words));
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs/search/corpus.jsonl");
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/search/corpus.jsonl");
     let corpus = format!("retrieval.corpus=[{:?}]", corpus.display().to_string());
     let searched = ["--grant", "search=search", "--set", &corpus];
     let model = "--set policies.shared.path=FOLDER".to_owned();

@@ -5,8 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use troupe::config::Limits;
-use troupe::plugin::{
+use troupe_core::config::Limits;
+use troupe_guests::plugin::{
     Cause, Directive, EnvironmentPlugin, Event, Grants, Move, Outcome, Part, Plugin, PluginEngine,
     PluginError, PluginFailure, Reply, Seat, Status, Step, Task, View, WorkflowPlugin, text_of,
 };
@@ -232,7 +232,7 @@ fn refusal(bytes: &[u8]) -> PluginError {
 }
 
 fn assembled(name: &str) -> Vec<u8> {
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/plugins");
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/plugins");
     wat::parse_file(fixtures.join(name)).unwrap()
 }
 

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::projects::{commands, shortened, type_in};
 
 pub fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 /// Whether what a test cannot do without is there; says so if it is not.

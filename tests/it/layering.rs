@@ -183,7 +183,7 @@ fn only_what_is_compiled_for_tests_is_overlooked() {
 
 #[test]
 fn architecture_md_maps_every_module() {
-    let map = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ARCHITECTURE.md");
+    let map = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ARCHITECTURE.md");
     let map = fs::read_to_string(map).unwrap();
     for (_, module) in modules() {
         assert!(

@@ -9,12 +9,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use troupe::config::{Config, Grantee, Roles};
-use troupe::program::RunLimits;
-use troupe::rollout::{Rollout, collect};
-use troupe::scenario::Scenario;
-use troupe::seed::Seed;
-use troupe::trajectory::Sample;
+use troupe_core::config::{Config, Grantee, Roles};
+use troupe_core::program::RunLimits;
+use troupe_core::seed::Seed;
+use troupe_core::trajectory::Sample;
+use troupe_guests::scenario::Scenario;
+use troupe_training::rollout::{Rollout, collect};
 
 use crate::granted::library;
 use crate::scenarios;
@@ -265,7 +265,7 @@ fn good_answers_of_every_role_are_worth_more_than_bad_ones_to_the_same_question(
         let (role, turn) = lesson.learns;
         let name = format!("`{role}` of `{}`, question {turn}", lesson.workflow);
         let rollout = lesson.play();
-        let is_void = |episode: &troupe::trajectory::Episode| episode.is_void();
+        let is_void = |episode: &troupe_core::trajectory::Episode| episode.is_void();
         assert!(!rollout.episodes.iter().any(is_void), "{name}: {:?}", rollout.episodes);
         let own: Vec<&Sample> = rollout
             .samples

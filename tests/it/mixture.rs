@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use troupe::checkpoint::load_latest;
-use troupe::config::{Config, CurriculumConfig, MixConfig, RampConfig, Roles};
-use troupe::curriculum::{Standings, advance, rungs};
-use troupe::rollout::collect;
-use troupe::run::RunFolder;
-use troupe::seed::Seed;
-use troupe::training::{Record, Training};
+use troupe_core::config::{Config, CurriculumConfig, MixConfig, RampConfig, Roles};
+use troupe_core::seed::Seed;
+use troupe_training::checkpoint::load_latest;
+use troupe_training::curriculum::{Standings, advance, rungs};
+use troupe_training::rollout::collect;
+use troupe_training::run::RunFolder;
+use troupe_training::training::{Record, Training};
 
 use crate::script::{Asked, Script, config, team, training_tasks};
 use crate::support::{fixture, plugin, plugins, run};
@@ -260,7 +260,7 @@ fn a_resumed_run_stands_where_it_stood_in_its_curriculum() {
 fn a_curriculum_that_cannot_be_climbed_is_refused_before_it_is_begun() {
     let mut config = climbing();
     config.curriculum.settings.get_mut("level").unwrap().to = 12.0;
-    let error = troupe::family::set_families(&config).err().unwrap().to_string();
+    let error = troupe_training::family::set_families(&config).err().unwrap().to_string();
     assert!(error.contains("cannot be climbed: with level = 10"), "{error}");
     assert!(error.contains("whole number from 0 to 9"), "{error}");
 }

@@ -9,9 +9,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use troupe::config::{Audience, Config};
-use troupe::plugin::{Action, Split, seat_reward, team_reward};
-use troupe::scenario::Alone;
+use troupe_core::config::{Audience, Config};
+use troupe_guests::plugin::{Action, Split, seat_reward, team_reward};
+use troupe_guests::scenario::Alone;
 
 use crate::components::library;
 use crate::serve::client::{Answer, Server};

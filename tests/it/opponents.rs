@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use troupe::checkpoint::load_latest;
-use troupe::config::{Config, GroupFilter, PolicyConfig, Roles};
-use troupe::policy::Device;
-use troupe::run::RunFolder;
-use troupe::storage::digest_file;
-use troupe::team::Team;
-use troupe::training::Training;
+use troupe_core::config::{Config, GroupFilter, PolicyConfig, Roles};
+use troupe_core::storage::digest_file;
+use troupe_model::Device;
+use troupe_training::checkpoint::load_latest;
+use troupe_training::run::RunFolder;
+use troupe_training::team::Team;
+use troupe_training::training::Training;
 
 use crate::script::{begin, config as small};
 use crate::support::run;

@@ -7,8 +7,8 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use serde_json::Value;
-use troupe::archive::{list_episodes, list_tables};
-use troupe::table::{Row, read_table};
+use troupe_core::archive::{list_episodes, list_tables};
+use troupe_core::table::{Row, read_table};
 
 use crate::support::run;
 use crate::training::train;

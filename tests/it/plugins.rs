@@ -6,13 +6,13 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use troupe::config::Limits;
-use troupe::plugin::{
+use troupe_core::config::Limits;
+use troupe_guests::plugin::{
     Consequence, Directive, EnvironmentPlugin, Event, Grants, LiveEpisode, LiveSession, Part,
     PluginError, PluginFailure, PluginLibrary, Reply, Request, ResultOfMove, Seat, Split, Status,
     Task, View,
 };
-use troupe::scenario::Scenario;
+use troupe_guests::scenario::Scenario;
 
 use crate::components::{self, library};
 use crate::scenarios;
@@ -87,7 +87,7 @@ impl Play<'_> {
                         return Ok(self.script);
                     }
                     let results = moves.into_iter().zip(outcome.effects);
-                    let result = |(one, effect): (troupe::plugin::Move, _)| {
+                    let result = |(one, effect): (troupe_guests::plugin::Move, _)| {
                         let plugin_sdk::environment::Effect { accepted, feedback } = effect;
                         ResultOfMove { seat: one.seat, accepted, feedback }
                     };
@@ -189,7 +189,7 @@ fn forks_of_one_state_do_not_see_each_other() {
     let action = episode.demonstrate(&seat).unwrap().unwrap();
     let mut forks: Vec<LiveEpisode> =
         (0..8).map(|_| pair.environment.component().unwrap().resume(&state).unwrap()).collect();
-    forks[0].act(vec![troupe::plugin::Move { seat, action }]).unwrap();
+    forks[0].act(vec![troupe_guests::plugin::Move { seat, action }]).unwrap();
     assert_ne!(seen(&mut forks[0]), before);
     for fork in &mut forks[1..] {
         assert_eq!(seen(fork), before);

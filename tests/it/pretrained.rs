@@ -11,7 +11,8 @@ const SUMS: &str = "configs/language-models/arithmetic.toml";
 
 /// The model's folder, from the project's root.
 fn model() -> &'static str {
-    let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(MODEL).join("config.json");
+    let config =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(MODEL).join("config.json");
     assert!(config.is_file(), "{MODEL} is missing; run `cargo xtask smollm`");
     MODEL
 }

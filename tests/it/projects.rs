@@ -10,7 +10,7 @@ use crate::support::host;
 
 /// The commands of a page: lines after `$ ` in its `console` blocks.
 pub fn commands(page: &str) -> Vec<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(page);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
     let text = std::fs::read_to_string(path).unwrap();
     let blocks = text.split("```console\n").skip(1).filter_map(|rest| rest.split("```").next());
     let lines = blocks.flat_map(str::lines).filter_map(|line| line.strip_prefix("$ "));

@@ -1,12 +1,12 @@
 //! An episode can be played again from its record.
 
-use troupe::config::Config;
-use troupe::plugin::{Move, Seat, Split, Task, text_of};
-use troupe::policy::Device;
-use troupe::rollout::collect;
-use troupe::seed::Seed;
-use troupe::team::Team;
-use troupe::trajectory::Event;
+use troupe_core::config::Config;
+use troupe_core::seed::Seed;
+use troupe_core::trajectory::Event;
+use troupe_guests::plugin::{Move, Seat, Split, Task, text_of};
+use troupe_model::Device;
+use troupe_training::rollout::collect;
+use troupe_training::team::Team;
 
 use crate::script::training_tasks;
 use crate::support::plugin;

@@ -104,7 +104,7 @@ fn a_plugin_that_was_exchanged_has_lost_what_it_was_granted() {
     assert_eq!(code, 0, "{stderr}");
     let run_folder = folder.path().join("run");
     let config = || fs::read_to_string(run_folder.join("config.toml")).unwrap();
-    let digest = |file: &Path| troupe::storage::digest_file(file).unwrap();
+    let digest = |file: &Path| troupe_core::storage::digest_file(file).unwrap();
     let granted = |file: &Path| format!("\"search-environment@sha256:{}\"", digest(file));
     assert!(config().contains(&granted(&honest)), "{}", config());
     assert_eq!(resume(&run_folder, &[]).0, 0);

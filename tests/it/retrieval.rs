@@ -5,15 +5,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use troupe::config::{Config, Grantee, PolicyConfig, Roles, SamplingScheme};
-use troupe::family::{FamilyError, scenario_of};
-use troupe::plugin::{Cause, Move, PluginError, PluginFailure};
-use troupe::policy::{Device, Policy};
-use troupe::rollout::{Rollout, collect};
-use troupe::scenario::ScenarioError;
-use troupe::seed::Seed;
-use troupe::team::Team;
-use troupe::trajectory::{Ending, Event};
+use troupe_core::config::{Config, Grantee, PolicyConfig, Roles, SamplingScheme};
+use troupe_core::seed::Seed;
+use troupe_core::trajectory::{Ending, Event};
+use troupe_guests::plugin::{Cause, Move, PluginError, PluginFailure};
+use troupe_guests::scenario::ScenarioError;
+use troupe_model::{Device, Policy};
+use troupe_training::family::{FamilyError, scenario_of};
+use troupe_training::rollout::{Rollout, collect};
+use troupe_training::team::Team;
 
 use crate::scenarios;
 use crate::script::{Asked, Script, team, training_tasks};
@@ -279,7 +279,7 @@ pub fn copy(from: &Path, folder: &Path, name: &str, mark: Option<u8>) -> PathBuf
 }
 
 fn digest_of(file: &Path) -> String {
-    troupe::storage::digest_file(file).unwrap()
+    troupe_core::storage::digest_file(file).unwrap()
 }
 
 fn granted_as(name: &str, digest: &str) -> Vec<Grantee> {

@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use troupe::config::Limits;
-use troupe::plugin::{EnvironmentPlugin, Grants, LiveEpisode, Move, PluginLibrary, Seat};
+use troupe_core::config::Limits;
+use troupe_guests::plugin::{EnvironmentPlugin, Grants, LiveEpisode, Move, PluginLibrary, Seat};
 
 use crate::scenarios::task;
 use crate::support::fixture;

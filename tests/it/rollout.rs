@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use troupe::advantage::{Memory, advantages, compare};
-use troupe::config::{
+use troupe_core::config::{
     AdvantageConfig, BranchChoice, Config, Estimator, PolicyConfig, Roles, RolloutConfig,
     SamplingScheme, Scale, Scheduling,
 };
-use troupe::group::filter_groups;
-use troupe::policy::Device;
-use troupe::rollout::{Play, Rollout, RolloutError, collect, collect_in_turn};
-use troupe::seed::Seed;
-use troupe::team::Team;
-use troupe::trajectory::{Ending, Event, Sample};
+use troupe_core::seed::Seed;
+use troupe_core::trajectory::{Ending, Event, Sample};
+use troupe_estimators::advantage::{Memory, advantages, compare};
+use troupe_estimators::group::filter_groups;
+use troupe_model::Device;
+use troupe_training::rollout::{Play, Rollout, RolloutError, collect, collect_in_turn};
+use troupe_training::team::Team;
 
 use crate::script::training_tasks;
 use crate::support::plugin;

@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, LazyLock};
 
 use rayon::prelude::*;
-use troupe::program::{Ending, Execution, Program, RunLimits, Runner};
-use troupe::sandbox::Sandbox;
+use troupe_core::program::{Ending, Execution, Program, RunLimits, Runner};
+use troupe_sandbox::Sandbox;
 
 use crate::components::folder;
 
@@ -18,7 +18,7 @@ pub static SANDBOX: LazyLock<Sandbox> =
 
 fn programs(folder: &str) -> Vec<PathBuf> {
     let folder =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/programs").join(folder);
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/programs").join(folder);
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<PathBuf> =
         files.filter(|path| path.extension().is_some_and(|extension| extension == "py")).collect();

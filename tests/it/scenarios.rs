@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use troupe::plugin::{
+use troupe_guests::plugin::{
     Briefing, EnvironmentPlugin, LiveSession, PluginFailure, Role, Seat, Split, Task,
     WorkflowPlugin,
 };
-use troupe::scenario::{Environment, Scenario, offered_tools};
+use troupe_guests::scenario::{Environment, Scenario, offered_tools};
 
 /// A training task of an environment with these settings, for one player.
 pub fn task(environment: &EnvironmentPlugin, settings: &str, seed: u32) -> Task {

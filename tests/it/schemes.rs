@@ -5,23 +5,23 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use troupe::advantage::{Memory, compare};
-use troupe::checkpoint::load_latest;
-use troupe::config::{
+use troupe_core::config::{
     Config, Estimator, PolicyConfig, RoleConfig, Roles, SamplingScheme, Scheduling,
 };
-use troupe::evaluation::{HeldOutTasks, evaluate};
-use troupe::lineage::Lineage;
-use troupe::metrics::Answers;
-use troupe::plugin::Split;
-use troupe::policy::Device;
-use troupe::rollout::{Rollout, collect};
-use troupe::run::RunFolder;
-use troupe::seed::Seed;
-use troupe::table::read_table;
-use troupe::team::Team;
-use troupe::training::Training;
-use troupe::trajectory::{Event, Sample};
+use troupe_core::seed::Seed;
+use troupe_core::table::read_table;
+use troupe_core::trajectory::{Event, Sample};
+use troupe_estimators::advantage::{Memory, compare};
+use troupe_estimators::lineage::Lineage;
+use troupe_guests::plugin::Split;
+use troupe_model::Device;
+use troupe_training::checkpoint::load_latest;
+use troupe_training::evaluation::{HeldOutTasks, evaluate};
+use troupe_training::metrics::Answers;
+use troupe_training::rollout::{Rollout, collect};
+use troupe_training::run::RunFolder;
+use troupe_training::team::Team;
+use troupe_training::training::Training;
 
 use crate::script::{Script, begin, config as small, play, training_tasks};
 

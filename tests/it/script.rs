@@ -8,15 +8,15 @@ use std::mem;
 use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
-use troupe::config::{Config, Roles};
-use troupe::plugin::Split;
-use troupe::policy::{Device, RemoteAnswers, RemoteFailure, RemoteRequest, Sampling};
-use troupe::rollout::{Remote, Rollout, TaskSeed, collect};
-use troupe::run::RunFolder;
-use troupe::seed::Seed;
-use troupe::team::Team;
-use troupe::training::Training;
-use troupe::trajectory::{Completion, StopReason};
+use troupe_core::config::{Config, Roles};
+use troupe_core::seed::Seed;
+use troupe_core::trajectory::{Completion, StopReason};
+use troupe_guests::plugin::Split;
+use troupe_model::{Device, RemoteAnswers, RemoteFailure, RemoteRequest, Sampling};
+use troupe_training::rollout::{Remote, Rollout, TaskSeed, collect};
+use troupe_training::run::RunFolder;
+use troupe_training::team::Team;
+use troupe_training::training::Training;
 
 use crate::support::fixture;
 

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use troupe::archive::list_tables;
-use troupe::table::read_table;
+use troupe_core::archive::list_tables;
+use troupe_core::table::read_table;
 
 use crate::adapters::metrics;
 use crate::support::run;

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
-use troupe::config::Limits;
-use troupe::plugin::{
+use troupe_core::config::Limits;
+use troupe_guests::plugin::{
     Action, EnvironmentDescription, EnvironmentPlugin, Grants, LiveEpisode, Move, Outcome,
     PluginLibrary, Seat, Settings, Split, Status, Task, Value,
 };

@@ -21,7 +21,7 @@ pub fn fixture(name: &str) -> PathBuf {
 pub fn host(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_host"));
     command
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
         .env("TROUPE_DEVICE", "cpu")
         .env("NO_COLOR", "1")
         .args(arguments);

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use troupe::archive::list_tables;
-use troupe::config::{Config, Estimator, SamplingScheme, Store};
-use troupe::table::read_table;
+use troupe_core::archive::list_tables;
+use troupe_core::config::{Config, Estimator, SamplingScheme, Store};
+use troupe_core::table::read_table;
 
 use crate::script::{begin, config as small};
 use crate::support::run;

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use troupe::config::Config;
-use troupe::imitation::{ImitationStep, Recording, imitate_recording};
-use troupe::policy::{Device, Policy};
-use troupe::team::Team;
+use troupe_core::config::Config;
+use troupe_model::{Device, Policy};
+use troupe_training::imitation::{ImitationStep, Recording, imitate_recording};
+use troupe_training::team::Team;
 
 use crate::support::{plugin, plugins, run};
 

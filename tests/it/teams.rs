@@ -5,14 +5,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use troupe::config::{Config, Grantee, Roles, SamplingScheme};
-use troupe::family::scenario_of;
-use troupe::plugin::Split;
-use troupe::program::RunLimits;
-use troupe::rollout::{Rollout, collect};
-use troupe::scenario::{Answer, Next, Scenario, Transition};
-use troupe::seed::Seed;
-use troupe::trajectory::{Ending, Event};
+use troupe_core::config::{Config, Grantee, Roles, SamplingScheme};
+use troupe_core::program::RunLimits;
+use troupe_core::seed::Seed;
+use troupe_core::trajectory::{Ending, Event};
+use troupe_guests::plugin::Split;
+use troupe_guests::scenario::{Answer, Next, Scenario, Transition};
+use troupe_training::family::scenario_of;
+use troupe_training::rollout::{Rollout, collect};
 
 use crate::granted::library;
 use crate::scenarios;

@@ -1,10 +1,10 @@
 //! What answers are worth, found out by playing on from where they were given.
 
-use troupe::config::{Config, PolicyConfig, SamplingScheme};
-use troupe::credit::Credits;
-use troupe::plugin::Split;
-use troupe::table::{Row, rows_of};
-use troupe::truth::{Truth, TruthError, find};
+use troupe_core::config::{Config, PolicyConfig, SamplingScheme};
+use troupe_core::table::{Row, rows_of};
+use troupe_estimators::credit::Credits;
+use troupe_guests::plugin::Split;
+use troupe_training::truth::{Truth, TruthError, find};
 
 use crate::script::{SEATS, Script, config, play, team};
 

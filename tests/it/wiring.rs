@@ -7,13 +7,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use troupe::config::{
+use troupe_core::config::{
     Audience, Config, Estimator, GroupFilter, Objective, Regularize, SamplingScheme,
 };
-use troupe::imitation::imitate;
-use troupe::run::RunFolder;
-use troupe::scenario::Scenario;
-use troupe::training::{Record, Training};
+use troupe_guests::scenario::Scenario;
+use troupe_training::imitation::imitate;
+use troupe_training::run::RunFolder;
+use troupe_training::training::{Record, Training};
 
 use crate::components::library;
 use crate::script::{Asked, SEATS, Script, config, tasks, team};

@@ -95,7 +95,7 @@ mod tests {
             assert!(read(&file).contains(&format!("\"{QJS}\": \"{version}\"")), "{file}");
         }
         let zig = Pin::find(INTERPRETERS, ZIG).unwrap().version;
-        let source = read("host/runtime/src/project/c.rs");
+        let source = read("host/author/src/project/c.rs");
         assert!(source.contains(&format!("\"pip install {ZIG}=={zig}\"")));
         assert!(source.contains(&format!("\"{ZIG}-{zig}\"")));
     }

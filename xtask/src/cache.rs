@@ -16,7 +16,7 @@ pub struct Cache {
 impl Cache {
     /// Opens the user's cache, and waits if another process holds it.
     pub fn open() -> Result<Self> {
-        let root = guest_toolchain::cache_folder()
+        let root = troupe_toolchain::cache_folder()
             .context("nowhere to keep downloads: set HOME or XDG_CACHE_HOME")?;
         let lock = lock(&root).with_context(|| {
             format!("cannot use `{}` for downloads: set XDG_CACHE_HOME", root.display())

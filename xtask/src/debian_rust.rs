@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
-use guest_toolchain::Toolchain;
+use troupe_toolchain::Toolchain;
 
 use crate::cache::{Cache, fresh_dir, remove_dir};
 use crate::process;

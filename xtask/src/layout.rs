@@ -1,6 +1,6 @@
 //! What a finished Troupe consists of: which files, and where they lie below a prefix.
 //!
-//! `host/runtime/src/installation.rs` looks for them in these places.
+//! `host/core/src/installation.rs` looks for them in these places.
 
 use std::env;
 use std::fs;

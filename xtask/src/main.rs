@@ -37,7 +37,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use guest_toolchain::Toolchain;
+use troupe_toolchain::Toolchain;
 
 use crate::cache::Cache;
 use crate::layout::Layout;
@@ -158,7 +158,12 @@ fn perform(task: &Task) -> Result<()> {
         Task::Paper { quick, page: false } => {
             let toolchain = set_up(&workspace, Flavour::Cpu)?;
             build_plugins(&workspace, &toolchain, false)?;
-            process::run(workspace.cargo().args(["build", "--release", "--package", "host"]))?;
+            process::run(workspace.cargo().args([
+                "build",
+                "--release",
+                "--package",
+                "troupe-cli",
+            ]))?;
             paper::fill(&workspace, *quick)
         }
         Task::Install { prefix } => {
@@ -194,7 +199,12 @@ fn perform(task: &Task) -> Result<()> {
             if !skip_lints {
                 checks::lint(&workspace)?;
             }
-            process::run(workspace.cargo().args(["build", "--release", "--package", "host"]))?;
+            process::run(workspace.cargo().args([
+                "build",
+                "--release",
+                "--package",
+                "troupe-cli",
+            ]))?;
             smollm::ensure(&workspace, &Cache::open()?)?;
             checks::test(&workspace)?;
             headline::check(&workspace, &Layout::of(&workspace)?)?;
@@ -207,7 +217,7 @@ fn perform(task: &Task) -> Result<()> {
 fn build_all(workspace: &Workspace) -> Result<Layout> {
     let toolchain = set_up(workspace, Flavour::Cpu)?;
     build_plugins(workspace, &toolchain, false)?;
-    process::run(workspace.cargo().args(["build", "--release", "--package", "host"]))?;
+    process::run(workspace.cargo().args(["build", "--release", "--package", "troupe-cli"]))?;
     Layout::of(workspace)
 }
 

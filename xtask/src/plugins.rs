@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use guest_toolchain::{TARGET, Toolchain, component_of};
+use troupe_toolchain::{TARGET, Toolchain, component_of};
 
 use crate::process;
 use crate::progress::{Bytes, Elapsed};

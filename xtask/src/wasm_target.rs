@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use guest_toolchain::{TARGET, Toolchain};
+use troupe_toolchain::{TARGET, Toolchain};
 
 use crate::cache::Cache;
 use crate::debian_rust;

@@ -1,7 +1,7 @@
 //! A challenge: what is to be programmed, and the tests that decide.
 
-use grader::{Problem, Test};
 use serde::{Deserialize, Serialize};
+use troupe_grader::{Problem, Test};
 
 /// One problem with everything that is known about it.
 #[derive(Clone, Debug, Serialize, Deserialize)]

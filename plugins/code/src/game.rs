@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use grader::{Extraction, Test};
 use plugin_sdk::Proposals;
 use plugin_sdk::environment::{Outcome, Problem, Seat};
 use serde::{Deserialize, Serialize};
+use troupe_grader::{Extraction, Test};
 
 use crate::challenge::Challenge;
 use crate::suite::{self, Suite};
@@ -190,7 +190,7 @@ impl Game {
         let mut problem = self.challenge.problem.clone();
         // A checker knows nothing of tests that others wrote.
         if problem.checker.take().is_some() {
-            problem.compare = Some(grader::Rule::Tokens);
+            problem.compare = Some(troupe_grader::Rule::Tokens);
         }
         try_all(&problem, tests, source, self.bounds)
     }

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use grader::{Rule, Test};
 use plugin_sdk::Random;
 use plugin_sdk::environment::{Problem, Split, Task};
+use troupe_grader::{Rule, Test};
 
 use crate::challenge::{Challenge, Counts};
 use crate::recipe::{Kind, Recipe};
@@ -47,7 +47,7 @@ pub fn recipe(
 
 fn challenge(recipe: &Recipe, task: &Task, tests: Vec<Test>, shown: usize) -> Challenge {
     let id = format!("{}-{}", task.split, task.seed);
-    let mut problem = grader::Problem::new(&id, tests);
+    let mut problem = troupe_grader::Problem::new(&id, tests);
     problem.compare = Some(Rule::Tokens);
     Challenge {
         statement: recipe.statement.clone(),

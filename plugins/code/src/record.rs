@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use grader::{Test, Value, parse_problems};
 use plugin_sdk::environment::Problem;
+use troupe_grader::{Test, Value, parse_problems};
 
 use crate::challenge::{Challenge, Counts};
 

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use grader::Test;
 use plugin_sdk::environment::Problem;
+use troupe_grader::Test;
 
 use crate::game::{Attempt, Game};
 use crate::recipe;

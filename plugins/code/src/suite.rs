@@ -1,7 +1,7 @@
 //! Tests that somebody wrote: how they are read, and which of them count.
 
-use grader::{Test, Value};
 use serde::{Deserialize, Serialize};
+use troupe_grader::{Test, Value};
 
 use crate::challenge::Challenge;
 use crate::spoken;
@@ -170,8 +170,10 @@ mod tests {
     use super::*;
 
     fn challenge(function: Option<&str>) -> Challenge {
-        let mut problem =
-            grader::Problem::new("p", vec![Test::stdin("1 2\n", "3\n"), Test::stdin("8", "8")]);
+        let mut problem = troupe_grader::Problem::new(
+            "p",
+            vec![Test::stdin("1 2\n", "3\n"), Test::stdin("8", "8")],
+        );
         problem.function = function.map(str::to_owned);
         let (statement, starter) = (String::new(), String::new());
         Challenge { statement, starter, problem, shown: 1, solution: None }

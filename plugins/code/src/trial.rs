@@ -4,11 +4,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use grader::program::{Ending, Execution, Program, RunLimits, Runner, SandboxError};
-use grader::{GradeOptions, Problem as Graded, Stop, Test, Verdict, grade};
 use plugin_sdk::environment::Problem;
 use plugin_sdk::sandbox::{self, Limits};
 use serde::{Deserialize, Serialize};
+use troupe_grader::program::{Ending, Execution, Program, RunLimits, Runner, SandboxError};
+use troupe_grader::{GradeOptions, Problem as Graded, Stop, Test, Verdict, grade};
 
 /// The language of all programs.
 const LANGUAGE: &str = "python";

@@ -1,6 +1,6 @@
 //! What a role is told.
 
-use grader::{Test, Value};
+use troupe_grader::{Test, Value};
 
 use crate::challenge::Challenge;
 use crate::game::{Attempt, Game};

@@ -1,8 +1,8 @@
 //! Reading answers, and saying whether they are right.
 
-use answer_checker::{Extracted, Found, Reason, Verdict, check, extract};
 use plugin_sdk::environment::Problem;
 use serde::{Deserialize, Serialize};
+use troupe_answers::{Extracted, Found, Reason, Verdict, check, extract};
 
 use crate::digits;
 use crate::question::Question;

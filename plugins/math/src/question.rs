@@ -1,7 +1,7 @@
 //! A question: what is asked, and what is right.
 
-use answer_checker::{Rules, Tolerance};
 use serde::{Deserialize, Serialize};
+use troupe_answers::{Rules, Tolerance};
 
 /// One question, drawn or of a record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,8 +1,8 @@
 //! Questions of a data set: one record a line, as `host data import` writes them.
 
-use answer_checker::Tolerance;
 use plugin_sdk::environment::Problem;
 use serde_json::Value;
+use troupe_answers::Tolerance;
 
 use crate::question::Question;
 

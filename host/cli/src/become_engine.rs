@@ -1,0 +1,60 @@
+//! Commands that work with policies: another program's, which links libtorch.
+
+use std::env;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use troupe_core::installation::{self, HOST, MissingPart};
+use troupe_core::rank::Rank;
+use troupe_experiment::heed_leash;
+
+/// What libtorch says of its own accord.
+const TORCH_LOG: &str = "TORCH_CPP_LOG_LEVEL";
+
+/// What libraries of the engine read of their settings, unless somebody has set it.
+const SETTINGS: [(&str, &str); 2] = [
+    // How many products of matrices oneDNN keeps compiled. Every number of rows is one of its own;
+    // of its 1,024 a run of a small model held 300 MB and was 3 % faster for it.
+    ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64"),
+    // mimalloc keeps what is freed for an hour, or until it is told otherwise between the phases of
+    // a step: every layer of every pass frees what the next one takes, and pages that were given
+    // back have to be cleared anew, which was 40 % of an update's time.
+    ("MIMALLOC_PURGE_DELAY", "3600000"),
+];
+
+/// Why the engine does not run.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum EngineError {
+    /// It is not there.
+    #[error(transparent)]
+    Missing(#[from] MissingPart),
+    /// The system does not start it.
+    #[error("cannot start `{}`: {reason}", program.display())]
+    Start {
+        /// The program.
+        program: PathBuf,
+        /// What the system said.
+        reason: io::Error,
+    },
+}
+
+/// Become the engine: the same process, the same command line. Comes back only
+/// if that fails.
+pub(super) fn become_engine() -> EngineError {
+    heed_leash();
+    let program = match installation::engine() {
+        Ok(program) => program,
+        Err(missing) => return missing.into(),
+    };
+    let mut command = Command::new(&program);
+    command.arg0(HOST).args(env::args_os().skip(1));
+    command.envs(SETTINGS.into_iter().filter(|(name, _)| env::var_os(name).is_none()));
+    if matches!(Rank::of_environment(), Ok(Some(_))) && env::var_os(TORCH_LOG).is_none() {
+        // That a rank is lost is said by us, and in a sentence.
+        command.env(TORCH_LOG, "ERROR");
+    }
+    let reason = command.exec();
+    EngineError::Start { program, reason }
+}

@@ -1,0 +1,72 @@
+//! `host imitate`: policies that answer as the environment's expert would, or
+//! as another policy did.
+
+use super::args::ImitateArgs;
+use super::policy::check_free;
+use super::{load_config, report, train};
+use troupe_core::config::Config;
+use troupe_core::error::ExitCode;
+use troupe_model::{Device, PolicyError};
+use troupe_training::imitation::{Recording, imitate_recording};
+use troupe_training::team::Team;
+
+pub fn run(
+    args: ImitateArgs,
+    device: impl Fn() -> Result<Device, PolicyError>,
+) -> anyhow::Result<ExitCode> {
+    let config = load_config(&args.config)?;
+    // Read before anything that takes long.
+    let recording = (!args.from.is_empty()).then(|| Recording::read(&args.from)).transpose()?;
+    let mut team = Team::assemble(&config, device()?)?;
+    team.policies.keys().try_for_each(|name| check_free(&args.out.join(name), args.force))?;
+    match recording {
+        None => train::warm_start(&config, &mut team)?,
+        Some(recording) => learn_from(&recording, &config, &mut team)?,
+    }
+    for (name, policy) in &team.policies {
+        let folder = args.out.join(name);
+        policy.save(&folder)?;
+        report::line(&format!("{name}: {}", folder.display()));
+    }
+    Ok(ExitCode::Success)
+}
+
+/// Imitate recorded answers, with a bar.
+fn learn_from(recording: &Recording, config: &Config, team: &mut Team) -> anyhow::Result<()> {
+    recording.check(team, config)?;
+    let found = recording.findings();
+    report::note(&format!(
+        "recordings: {} episodes read, {} of them held out and not used, {} solved; {} answers to \
+         learn, {} duplicates and {} that were cut dropped",
+        found.episodes,
+        found.held_out,
+        found.solved,
+        found.answers,
+        found.duplicates,
+        found.unfinished
+    ));
+    let bar = report::Bar::at_most("imitation", config.imitation.max_steps, "steps");
+    let end = imitate_recording(team, config, recording, |now| {
+        let line = format!("loss {:.3}, solved {}", now.loss, report::percent(now.success.success));
+        bar.step_to(now.step, line);
+    })?;
+    let (now, wanted) = (end.now, report::percent(config.imitation.success));
+    let verdict = if end.reached {
+        String::new()
+    } else {
+        format!(
+            "; this is the best within {} steps, but not the {wanted} asked for: record more, \
+             raise imitation.max_steps, or lower imitation.success",
+            config.imitation.max_steps
+        )
+    };
+    bar.milestone(&format!(
+        "imitation: {} steps, loss {:.3}, {} of {} held-out tasks solved{verdict}",
+        now.step,
+        now.loss,
+        report::percent(now.success.success),
+        now.success.tasks
+    ));
+    bar.finish();
+    Ok(())
+}

@@ -1,0 +1,95 @@
+//! What a run is made of, taken down as it begins.
+
+use troupe_core::config::Config;
+use troupe_core::provenance::Build;
+use troupe_guests::foreign::ForeignEnvironment;
+use troupe_guests::plugin::Plugin;
+use troupe_guests::records::RecordsEntry;
+use troupe_guests::scenario::Scenario;
+use troupe_model::Device;
+use troupe_sandbox::loading::interpreters;
+use troupe_training::manifest::{
+    Manifest, PluginEntry, PolicyEntry, ServerEntry, Settled, processor,
+};
+use troupe_training::team::Team;
+
+/// What the run is made of.
+pub(super) fn manifest(
+    config: &Config,
+    settled: Settled,
+    team: &Team,
+    device: Device,
+) -> anyhow::Result<Manifest> {
+    let mut policies = Vec::new();
+    for (name, roles) in team.role_map.policies() {
+        let (digest, parameters) = match team.role_map.remotes().get(&name) {
+            Some(remote) => (remote.identity(), 0),
+            None => {
+                let policy = &team.policies[&name];
+                (policy.digest()?, policy.parameter_count())
+            }
+        };
+        policies.push(PolicyEntry { name, roles, digest, parameters });
+    }
+    let plugins = plugins(team);
+    let records = team.families.iter().filter_map(|family| family.scenario.records.as_ref());
+    let mut interpreters = interpreters(config)?;
+    interpreters.retain(|_, digest| plugins.iter().all(|plugin| plugin.digest != *digest));
+    let mut components = team.families.iter().flat_map(|family| family.scenario.plugins());
+    let corpus = components.find_map(|plugin| plugin.granted().corpus.as_ref());
+    Ok(Manifest {
+        host: env!("CARGO_PKG_VERSION").to_owned(),
+        builds: vec![Build::of_this_program()?],
+        seed: config.run.seed,
+        device: device.to_string(),
+        processor: processor(),
+        plugins,
+        servers: servers(team),
+        interpreters,
+        corpus: corpus.map(|corpus| corpus.digests().clone()).unwrap_or_default(),
+        records: records
+            .map(|records| records.entry())
+            .fold(RecordsEntry::default(), RecordsEntry::and),
+        policies,
+        settled,
+        config: serde_json::to_value(config)?,
+    })
+}
+
+/// The environments on servers.
+fn servers(team: &Team) -> Vec<ServerEntry> {
+    let environments = team.families.iter().map(|family| &family.scenario.environment);
+    let entry = |foreign: &ForeignEnvironment| ServerEntry {
+        name: foreign.description().name.clone(),
+        version: foreign.description().version.clone(),
+        address: foreign.address(),
+        isolated: false,
+        reproducible: false,
+        forks: foreign.unforkable().is_none(),
+    };
+    environments.filter_map(|environment| environment.foreign().map(entry)).collect()
+}
+
+/// The components of the environment and the workflow of every family, each once.
+fn plugins(team: &Team) -> Vec<PluginEntry> {
+    let entry = |name: &str, version: &str, plugin: &Plugin| PluginEntry {
+        name: name.to_owned(),
+        version: version.to_owned(),
+        digest: plugin.digest().to_owned(),
+    };
+    let mut entries = Vec::new();
+    for Scenario { environment, workflow, .. } in
+        team.families.iter().map(|family| &*family.scenario)
+    {
+        let (rules, order) = (environment.description(), workflow.description());
+        let rules =
+            environment.plugin().map(|plugin| entry(environment.name(), &rules.version, plugin));
+        let order = entry(workflow.name(), &order.version, workflow.plugin());
+        for entry in rules.into_iter().chain([order]) {
+            if !entries.contains(&entry) {
+                entries.push(entry);
+            }
+        }
+    }
+    entries
+}

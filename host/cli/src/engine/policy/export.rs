@@ -1,0 +1,59 @@
+//! `host policy export`: a checkpoint written again, or the policy of a run.
+
+use std::path::Path;
+
+use super::super::args::{CheckpointArgs, ConfigArgs, PolicyExportArgs};
+use super::super::eval;
+use super::{check_free, describe, load, report};
+use troupe_core::config::{Config, ConfigError};
+use troupe_core::error::suggestion;
+use troupe_model::Device;
+
+/// Write a policy with its adapter merged in.
+pub fn export(args: &PolicyExportArgs, device: Device) -> anyhow::Result<()> {
+    check_free(&args.out, args.force)?;
+    let policy = load(&source(args)?, device)?.merged()?;
+    policy.save(&args.out)?;
+    describe(&policy)?;
+    report::line(&format!("  written to {}", args.out.display()));
+    Ok(())
+}
+
+/// Where the policy lies.
+fn source(args: &PolicyExportArgs) -> anyhow::Result<CheckpointArgs> {
+    let PolicyExportArgs { folder, adapter, dtype, .. } = args;
+    let Some(run) = &args.run else {
+        let folder = folder.clone().unwrap_or_default();
+        return Ok(CheckpointArgs { folder, adapter: adapter.clone(), dtype: *dtype });
+    };
+    let config = eval::config_of(&ConfigArgs::default(), Some(run), args.step)?;
+    let name = trained(&config, args.policy.as_deref(), run)?;
+    let own = &config.policies[&name];
+    let base = own.base.as_ref().and_then(|base| config.policies.get(base));
+    let adapter = own.lora.as_ref().and_then(|lora| lora.path.clone());
+    let folder = base.unwrap_or(own).path.clone().unwrap_or_default();
+    Ok(CheckpointArgs { folder, adapter, dtype: *dtype })
+}
+
+/// The policy that is wanted of those that the run trained, or the only one.
+fn trained(config: &Config, wanted: Option<&str>, run: &Path) -> Result<String, ConfigError> {
+    let names: Vec<&String> = config.policies.keys().filter(|name| config.trains(name)).collect();
+    let found = match wanted {
+        Some(wanted) => names.iter().find(|name| **name == wanted),
+        None => names.first().filter(|_| names.len() == 1),
+    };
+    found.map(|name| (*name).clone()).ok_or_else(|| {
+        let likely =
+            wanted.map(|wanted| suggestion(wanted, names.iter().map(|name| name.as_str())));
+        let listed: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        ConfigError::Invalid {
+            key: "--policy".to_owned(),
+            reason: format!(
+                "it must be one that `{}` trained: {}{}",
+                run.display(),
+                listed.join(", "),
+                likely.unwrap_or_default()
+            ),
+        }
+    })
+}

@@ -1,0 +1,63 @@
+//! `host serve --policy`: a policy for clients of `OpenAI`'s API.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::UsageError;
+use anyhow::Context;
+
+use super::args::ServeArgs;
+use super::policy::dtype_of;
+use super::report;
+use troupe_core::config::LoraConfig;
+use troupe_core::error::ExitCode;
+use troupe_core::seed::Seed;
+use troupe_model::{Device, Policy, PolicyError};
+use troupe_server::{ApiOptions, ApiServer, HttpServer};
+use troupe_serving::PolicyApi;
+
+pub fn run(
+    args: &ServeArgs,
+    device: impl Fn() -> Result<Device, PolicyError>,
+) -> anyhow::Result<ExitCode> {
+    let Some(folder) = &args.policy else {
+        return Err(UsageError("say which policy to serve: --policy FOLDER".to_owned()).into());
+    };
+    let options = ApiOptions {
+        listen: args.address(),
+        token: args.token()?,
+        requests: args.requests.queue,
+        body_bytes: args.requests.max_body_mib << 20,
+        patience: Duration::from_millis(args.receive_timeout_ms),
+    };
+    options.check()?;
+    let server = HttpServer::listen(options.listen)?;
+    let policies = load(args, folder, device()?)?;
+    let names: Vec<&str> = policies.iter().map(|(name, _)| name.as_str()).collect();
+    report::note(&format!("models: {}", names.join(", ")));
+    report::line(&format!("listening on http://{}/v1", server.address()));
+    let api = PolicyApi::new(policies, args.models.adapters_within.clone());
+    ApiServer::new(api, options).serve(server)?;
+    Ok(ExitCode::Success)
+}
+
+/// The policy, and its adapters, all over the same weights.
+fn load(args: &ServeArgs, folder: &Path, device: Device) -> anyhow::Result<Vec<(String, Policy)>> {
+    let name =
+        std::path::absolute(folder)?.file_name().map(|name| name.to_string_lossy().into_owned());
+    let name = name.unwrap_or_else(|| "policy".to_owned());
+    let dtype = args.models.dtype.map(|name| dtype_of(name, device));
+    let base = Policy::load_in(folder, dtype, device).context("the policy cannot be served")?;
+    let mut policies = vec![(name, base)];
+    let mut known: BTreeSet<String> = policies.iter().map(|(name, _)| name.clone()).collect();
+    for (name, folder) in &args.models.adapter {
+        if !known.insert(name.clone()) {
+            return Err(UsageError(format!("two models are called `{name}`")).into());
+        }
+        let lora = LoraConfig { path: Some(folder.clone()), ..LoraConfig::default() };
+        let adapted = policies[0].1.adapt(&lora, Seed::new(0));
+        policies.push((name.clone(), adapted.with_context(|| format!("the adapter `{name}`"))?));
+    }
+    Ok(policies)
+}

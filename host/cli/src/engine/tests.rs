@@ -1,0 +1,78 @@
+use std::io;
+use std::path::Path;
+
+use troupe_core::error::{ExitCode, code_of};
+use troupe_core::storage::StorageError;
+use troupe_guests::plugin::PluginError;
+use troupe_sandbox::loading::LoadError;
+
+use super::*;
+use troupe_training::imitation::ImitationError;
+
+fn storage() -> StorageError {
+    let full = io::Error::from(io::ErrorKind::StorageFull);
+    StorageError::io("write", Path::new("checkpoints"))(full)
+}
+
+fn lost() -> RanksError {
+    RanksError::Exchange("gone".to_owned())
+}
+
+fn template() -> PolicyError {
+    PolicyError::Template("no".to_owned())
+}
+
+#[test]
+fn an_error_ends_the_process_with_the_code_of_its_layer() {
+    use ExitCode::{Lost, Plugin, Policy, Run, Storage, Usage};
+    let text = || "x".to_owned();
+    let plugin = || PluginError::Engine { reason: text() };
+    let in_team = |error| TeamError::Policy { name: text(), reason: error };
+    let state = || TrainerError::State { folder: text(), reason: text() };
+    let rows: Vec<(anyhow::Error, ExitCode)> = vec![
+        // A checkpoint that does not fit on the disk.
+        (TrainingError::Trainer(TrainerError::Storage(storage())).into(), Storage),
+        (TrainingError::Policy(PolicyError::Storage(storage())).into(), Storage),
+        (TrainingError::Storage(storage()).into(), Storage),
+        (
+            TrainingError::Trainer(TrainerError::Policy(PolicyError::Storage(storage()))).into(),
+            Storage,
+        ),
+        (TrainingError::Publication(PublicationError::Storage(storage())).into(), Storage),
+        (ImitationError::Trainer(TrainerError::Storage(storage())).into(), Storage),
+        (RolloutError::Engine(PolicyError::Storage(storage())).into(), Storage),
+        (state().into(), Storage),
+        // What happened in the run.
+        (TrainingError::Rollout(RolloutError::Engine(PolicyError::Diverged)).into(), Run),
+        (TrainingError::Trainer(TrainerError::Greedy).into(), Run),
+        (TrainingError::Alarm(Alarm::Hopeless { steps: 3 }).into(), Run),
+        (Alarm::Hopeless { steps: 3 }.into(), Run),
+        (TrainingError::Publication(PublicationError::Policy(template())).into(), Run),
+        (ImitationError::Rollout(RolloutError::Engine(template())).into(), Run),
+        (ImitationError::Unreached { reached: 0.1, steps: 1, wanted: 0.2 }.into(), Run),
+        // Other processes.
+        (TrainingError::Ranks(lost()).into(), Lost),
+        (TrainingError::Rollout(RolloutError::Ranks(lost())).into(), Lost),
+        (ImitationError::Trainer(TrainerError::Ranks(lost())).into(), Lost),
+        (TrainingError::Publication(PublicationError::Ranks(lost())).into(), Lost),
+        (lost().into(), Lost),
+        // Policies.
+        (template().into(), Policy),
+        (TrainingError::Policy(template()).into(), Policy),
+        (TrainingError::Team(in_team(template())).into(), Policy),
+        (in_team(PolicyError::Storage(storage())).into(), Storage),
+        // Plugins, and the command line.
+        (TeamError::Family(FamilyError::Load(LoadError::Plugin(plugin()))).into(), Plugin),
+        (FamilyError::Unknown { family: text(), suggestion: text() }.into(), Usage),
+        (TeamError::StaleRanks.into(), Usage),
+        (RoleMapError::Vacant { role: text() }.into(), Usage),
+        (RecordingError::Empty(text()).into(), Usage),
+        (TruthError::OtherState { task: 1, round: 2 }.into(), Usage),
+        (DoesNotFit { needed: 2, memory: 1, advice: text() }.into(), Usage),
+        (plugin().into(), Plugin),
+    ];
+    for (error, expected) in rows {
+        let said = format!("{error:?}");
+        assert_eq!(code_of(error.chain(), &kinds()), Some(expected), "{said}");
+    }
+}

@@ -1,0 +1,348 @@
+//! `host train`: the whole way from a configuration to a trained team.
+
+use std::path::Path;
+
+use super::args::{ConfigArgs, TrainArgs};
+use super::inventory::manifest;
+use super::ranks::meet;
+use super::stop::StopSignal;
+use super::{load_config, report, say_caveats};
+use troupe_core::config::{Config, ConfigError, Estimator, LossAggregation};
+use troupe_core::error::ExitCode;
+use troupe_model::{Device, PolicyError};
+use troupe_trainer::ranks::Ranks;
+use troupe_training::checkpoint::{FoundCheckpoint, load_latest};
+use troupe_training::family::Family;
+use troupe_training::imitation::imitate;
+use troupe_training::manifest::{Manifest, Settled};
+use troupe_training::metrics::Success;
+use troupe_training::rehearsal::{imitates, rehearse};
+use troupe_training::run::{Change, RunFolder, Summary};
+use troupe_training::team::{Team, with_shapes};
+use troupe_training::training::{Record, Training, plan, settle as settle_config, slow_dtype};
+
+pub fn run(
+    args: TrainArgs,
+    device: impl Fn() -> Result<Device, PolicyError>,
+) -> anyhow::Result<u8> {
+    let ranks = meet()?;
+    let resumed = args.resume.as_deref().filter(|_| ranks.leads());
+    let resumed = resumed.map(RunFolder::open).transpose()?;
+    let earlier = resumed.as_ref().map(RunFolder::manifest).transpose()?.flatten();
+    let config = ranks.agree(|| {
+        let config = match &resumed {
+            Some(folder) => config_of(folder, &args.config),
+            None => load_config(&args.config),
+        };
+        config.map_err(anyhow::Error::from)
+    })?;
+    let device = device()?;
+    let mut team = Team::assemble(&config, device)?;
+    team.ranks = ranks.clone();
+    let config = settle_config(&team.resolve(&config), &team)?;
+    if args.print_config {
+        report::line(with_shapes(config, &team).to_annotated_toml().trim_end());
+        return Ok(ExitCode::Success as u8);
+    }
+    let config = config.anchored();
+    say_caveats(&team);
+    // Only rank 0 knows whether the run has begun.
+    ranks.agree(|| match resumed {
+        None => rehearse(&config, &team).map_err(anyhow::Error::from),
+        Some(_) => Ok(()),
+    })?;
+    check_servers(&config, &team)?;
+    let planned = ranks.agree(|| {
+        anyhow::Ok(match &earlier {
+            Some(earlier) => earlier.settled.apply(config.clone()),
+            None => config.clone(),
+        })
+    })?;
+    let plan = plan(&planned, &team)?;
+    report::note(&plan.to_string());
+    team.find_engines(&planned)?;
+    let folder = open(resumed, &config, &team)?;
+    announce(&folder);
+    advise(&config, &team);
+    slow_dtype(&team).iter().for_each(|note| report::note(note));
+    let settled = ranks.agree(|| anyhow::Ok(plan.settle(planned)))?;
+    let manifest = manifest(&config, Settled::of(&settled), &team, device)?;
+    settle(&folder, &manifest, &config, args.accept_changes)?;
+    ranks.check("plugins or policies", (&manifest.plugins, &manifest.policies))?;
+    let stop =
+        StopSignal::listen(format!("stopped; go on with {}", resume_command(folder.path())))?;
+    load_and_train(settled, team, folder, &stop, args.verify_logprobs)
+}
+
+fn load_and_train(
+    config: Config,
+    team: Team,
+    folder: RunFolder,
+    stop: &StopSignal,
+    verify_logprobs: bool,
+) -> anyhow::Result<u8> {
+    let ranks = team.ranks.clone();
+    let checkpoint =
+        ranks.agree(|| load_latest(&folder.checkpoints()).map_err(anyhow::Error::from));
+    let mut training = match checkpoint? {
+        Some(checkpoint) => go_on(config, team, folder, checkpoint)?,
+        None => begin(config, team, folder)?,
+    };
+    training.verify_logprobs(verify_logprobs);
+    let code = train(training, stop, &ranks)?;
+    // Who leaves early is lost to the others.
+    ranks.gather(())?;
+    Ok(code)
+}
+
+/// The run's folder, which rank 0 makes and the others watch.
+fn open(resumed: Option<RunFolder>, config: &Config, team: &Team) -> anyhow::Result<RunFolder> {
+    let written = match resumed {
+        None if team.ranks.leads() => Some(RunFolder::create(config, &derived_name(team))?),
+        other => other,
+    };
+    let path = || written.as_ref().map(|folder| folder.path().to_owned()).unwrap_or_default();
+    let path = team.ranks.agree(|| anyhow::Ok(path()))?;
+    Ok(written.unwrap_or_else(|| RunFolder::watch(path)))
+}
+
+/// Write down what the run is made of, or compare it with what it was made of.
+fn settle(
+    folder: &RunFolder,
+    manifest: &Manifest,
+    config: &Config,
+    accepted: bool,
+) -> anyhow::Result<()> {
+    if !folder.is_written_here() {
+        return Ok(());
+    }
+    for difference in folder.settle_manifest(manifest, accepted)? {
+        report::note(&format!("note: {difference}"));
+    }
+    if accepted {
+        // What was granted anew is not asked about again.
+        folder.write_config(config)?;
+    }
+    Ok(())
+}
+
+/// The configuration of a run, with what is granted anew.
+fn config_of(folder: &RunFolder, args: &ConfigArgs) -> Result<Config, ConfigError> {
+    let mut config = Config::load(Some(&folder.config_path()), &[])?;
+    args.grant(&mut config);
+    Ok(config)
+}
+
+/// The loop, with a bar; until it is done, or somebody wants it to stop.
+fn train(mut training: Training, stop: &StopSignal, ranks: &Ranks) -> anyhow::Result<u8> {
+    let (done, whole, unit) = training.way();
+    let bar = report::Bar::new("AT-GRPO", done, whole, unit);
+    bar.milestone(&format!(
+        "test tasks solved before training: {}",
+        report::success(&training.progress().before.greedy)
+    ));
+    stop.heed();
+    while !training.is_done() {
+        // Whoever of them was asked, all stop after the same step.
+        if let Some(code) = ranks.gather(stop.asked())?.into_iter().flatten().max() {
+            bar.finish();
+            let step = training.progress().step;
+            let folder = training.stop()?;
+            let resume = resume_command(folder.path());
+            report::note(&format!("stopped and saved after step {step}; go on with {resume}"));
+            return Ok(code);
+        }
+        let record = training.step()?;
+        let described = describe(&record);
+        bar.log(&format!("step {:4}: {described}", record.step));
+        bar.step_to(training.way().0, described);
+        milestones(&bar, &record);
+    }
+    bar.finish();
+    let (summary, folder) = training.finish()?;
+    conclude(&summary, folder.path());
+    Ok(ExitCode::Success as u8)
+}
+
+fn resume_command(folder: &Path) -> String {
+    format!("`host train --resume {}`", folder.display())
+}
+
+/// Go on from a checkpoint, and say what is amiss in the folder.
+fn go_on(
+    config: Config,
+    team: Team,
+    folder: RunFolder,
+    checkpoint: FoundCheckpoint,
+) -> anyhow::Result<Training> {
+    for damage in &checkpoint.passed_over {
+        report::note(&format!("note: {damage}; going back to step {}", checkpoint.progress.step));
+    }
+    if folder.is_written_here() {
+        for damage in folder.metrics().check(checkpoint.progress.step)? {
+            report::note(&format!("note: {damage}"));
+        }
+    }
+    Ok(Training::resume(config, team, folder, checkpoint)?)
+}
+
+/// Warm-start the policies that ask for it and begin.
+fn begin(config: Config, mut team: Team, folder: RunFolder) -> anyhow::Result<Training> {
+    if imitates(&config, &team) {
+        warm_start(&config, &mut team)?;
+    }
+    let tested = config.validation.tasks;
+    let wait = report::Wait::new(format!("{tested} test tasks before training"));
+    let begun = Training::begin(config, team, folder);
+    wait.finish();
+    Ok(begun?)
+}
+
+/// Imitate the expert, with a bar.
+pub fn warm_start(config: &Config, team: &mut Team) -> anyhow::Result<()> {
+    let bar = report::Bar::at_most("warm start", config.imitation.max_steps, "steps");
+    let end = imitate(team, config, |now| {
+        let described = format!(
+            "loss {:.3}, solved {}, accepted {}",
+            now.loss,
+            report::percent(now.success.success),
+            report::percent(now.accepted)
+        );
+        bar.log(&format!("warm start, step {:3}: {described}", now.step));
+        bar.step_to(now.step, described);
+    })?;
+    bar.milestone(&format!(
+        "warm start: {} steps of imitation, {} of {} held-out tasks solved, {} of the answers \
+         accepted",
+        end.step,
+        report::percent(end.success.success),
+        end.success.tasks,
+        report::percent(end.accepted)
+    ));
+    bar.finish();
+    Ok(())
+}
+
+fn describe(record: &Record) -> String {
+    let rewards =
+        record.roles.iter().map(|(role, metrics)| format!("{role} {:+.2}", metrics.reward.mean));
+    let rewards: Vec<String> = rewards.collect();
+    format!("reward {}", rewards.join(", "))
+}
+
+fn milestones(bar: &report::Bar, record: &Record) {
+    for warning in &record.warnings {
+        bar.milestone(&format!("step {:4}: warning: {warning}", record.step));
+    }
+    if let Some(validation) = &record.validation {
+        let sampled = validation.sampled.as_ref().map_or(String::new(), |sampled| {
+            format!(", sampled {}", report::percent(sampled.success))
+        });
+        bar.milestone(&format!(
+            "step {:4}: held-out success {}{sampled}{}",
+            record.step,
+            report::success(&validation.greedy),
+            report::by_family(&validation.families)
+        ));
+    }
+    if let Some(difference) = record.largest_logprob_difference {
+        bar.milestone(&format!(
+            "step {:4}: largest |sampler − trainer| log-probability {difference:.2e}",
+            record.step
+        ));
+    }
+    let void: usize = record.void.values().sum();
+    if void > 0 {
+        let causes: Vec<String> =
+            record.void.iter().map(|(cause, count)| format!("{count} {cause}")).collect();
+        bar.milestone(&format!(
+            "step {:4}: {void} of {} episodes void: {}",
+            record.step,
+            record.episodes,
+            causes.join(", ")
+        ));
+    }
+}
+
+/// What is allowed and seldom meant.
+fn advise(config: &Config, team: &Team) {
+    for Family { scenario, passed_over, .. } in &team.families {
+        let Some((over, flag)) = passed_over.as_ref().and_then(|it| Some((it, it.grant_flag()?)))
+        else {
+            continue;
+        };
+        let (environment, played) = (scenario.environment.name(), scenario.workflow.name());
+        report::note(&format!(
+            "note: `{played}` is played; `{}`, which `{environment}` names first, was not granted \
+             what it calls (`{flag}`)",
+            over.name(),
+        ));
+    }
+    let by_tokens = config.train.loss_aggregation == LossAggregation::TokenMean;
+    if config.advantage.estimator == Estimator::DrGrpo && by_tokens {
+        report::note(
+            "note: `dr-grpo` without train.loss_aggregation = \"sample-mean-token-sum\" is half of \
+             Dr. GRPO: advantages are not divided by their spread, but losses still by lengths",
+        );
+    }
+}
+
+fn derived_name(team: &Team) -> String {
+    match &team.families[..] {
+        [only] => format!("{}-{}", only.scenario.environment.name(), only.scenario.workflow.name()),
+        families => {
+            let names: Vec<&str> =
+                families.iter().map(|known| known.scenario.family.as_str()).collect();
+            names.join("+").chars().filter(|c| !"/\\".contains(*c)).take(100).collect()
+        }
+    }
+}
+
+fn announce(folder: &RunFolder) {
+    report::note(&format!(
+        "run {}; `host train {}` repeats it",
+        folder.path().display(),
+        folder.config_path().display()
+    ));
+}
+
+/// A run that would go back to states of an environment on a server that does not repeat itself
+/// is refused.
+fn check_servers(config: &Config, team: &Team) -> anyhow::Result<()> {
+    for foreign in team.families.iter().filter_map(|family| family.scenario.environment.foreign()) {
+        if !config.rollout.sampling.repeats_tasks() {
+            foreign.check_forks()?;
+        }
+    }
+    Ok(())
+}
+
+fn conclude(summary: &Summary, folder: &Path) {
+    report::line("");
+    let row = |what: &str, success: &Success| {
+        vec![what.to_owned(), report::success(success), report::tasks(success)]
+    };
+    let mut rows = vec![row("before", &summary.before), row("after", &summary.after)];
+    if let Some(best) = &summary.best {
+        rows.push(row(&format!("best (step {})", best.step), &best.test));
+    }
+    if summary.families.len() > 1 {
+        for (name, Change { before, after }) in &summary.families {
+            rows.push(row(&format!("{name}, before"), before));
+            rows.push(row(&format!("{name}, after"), after));
+        }
+    }
+    report::table(&["test split", "solved (95 % interval)", "tasks"], &rows);
+    report::line("");
+    let taken_back = match summary.taken_back {
+        0 => String::new(),
+        count => format!(", {count} updates taken back"),
+    };
+    report::line(&format!(
+        "  {} steps in {}, {} void episodes{taken_back}",
+        summary.steps,
+        report::duration(summary.seconds),
+        summary.void_episodes
+    ));
+    report::line(&format!("  run folder: {}", folder.display()));
+}

@@ -1,0 +1,99 @@
+//! `host advantage --truth`: what a run's answers were really worth.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::args::AdvantageArgs;
+use super::eval::use_policies;
+use super::report;
+use troupe_core::config::Config;
+use troupe_core::storage::StorageError;
+use troupe_core::table::Row;
+use troupe_core::trajectory::Sample;
+use troupe_estimators::advantage::Compared;
+use troupe_model::Device;
+use troupe_training::checkpoint::load_step;
+use troupe_training::team::Team;
+use troupe_training::truth::{Distance, Truth, find};
+
+/// What is known of the steps whose weights are still there.
+pub struct Truths {
+    run: PathBuf,
+    config: Config,
+    device: Device,
+    states: usize,
+    episodes: usize,
+    /// Of every estimator, by role.
+    known: Vec<BTreeMap<String, Known>>,
+    /// Why a step could not be looked into.
+    passed_over: Option<StorageError>,
+}
+
+/// Truths and advantages, side by side.
+type Known = (Vec<Truth>, Vec<Option<f32>>);
+
+impl Truths {
+    pub fn new(args: &AdvantageArgs, episodes: usize, config: &Config, device: Device) -> Self {
+        Truths {
+            run: args.run.clone(),
+            config: config.clone(),
+            device,
+            states: args.states,
+            episodes,
+            known: vec![BTreeMap::new(); args.compare.len()],
+            passed_over: None,
+        }
+    }
+
+    /// Look into a step, if the weights that drew its answers were kept.
+    pub fn take_in(
+        &mut self,
+        step: usize,
+        rows: &[Row],
+        compared: &[Compared],
+    ) -> anyhow::Result<()> {
+        let found = match load_step(&self.run.join("checkpoints"), step - 1) {
+            Ok(found) => found,
+            Err(error) => {
+                self.passed_over.get_or_insert(error);
+                return Ok(());
+            }
+        };
+        let mut config = self.config.clone();
+        use_policies(&mut config, &found.path, &[]);
+        let team = Team::assemble(&config, self.device)?;
+        let learns = |sample: &Sample| self.config.trains(&sample.policy);
+        let truths = find(&team, &self.config, rows, self.states, self.episodes, learns)?;
+        for (known, compared) in self.known.iter_mut().zip(compared) {
+            for truth in &truths {
+                let role = &rows[truth.row].sample.role;
+                let (truths, advantages) = known.entry(role.clone()).or_default();
+                truths.push(Truth { row: advantages.len(), ..*truth });
+                advantages.push(compared.credits.advantages[truth.row]);
+            }
+        }
+        Ok(())
+    }
+
+    /// How far each estimator is from the truth, by role.
+    pub fn distances(self) -> Result<Vec<BTreeMap<String, Distance>>, StorageError> {
+        let nothing = self.known.iter().all(BTreeMap::is_empty);
+        match self.passed_over {
+            Some(StorageError::Unfit { path, reason }) if nothing => {
+                let reason = format!(
+                    "the weights that drew the answers were not kept ({reason}); a step's are those \
+                     of the step before: choose steps with --first and --last, or run with more of \
+                     checkpoint.keep and a smaller checkpoint.every"
+                );
+                return Err(StorageError::Unfit { path, reason });
+            }
+            Some(error) if nothing => return Err(error),
+            Some(error) => report::note(&format!("note: not all steps were looked into: {error}")),
+            None => {}
+        }
+        let distance = |(role, (truths, advantages)): (String, Known)| {
+            (role, Distance::of(&truths, &advantages))
+        };
+        Ok(self.known.into_iter().map(|known| known.into_iter().map(distance).collect()).collect())
+    }
+}

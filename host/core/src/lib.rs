@@ -1,0 +1,39 @@
+//! What everything else of Troupe stands on: seeds, errors and exit codes, files
+//! that are whole or not there, the configuration, and what happened in a run as
+//! plain data.
+//!
+//! Knows nothing of plugins, models or servers, and starts no process. Reading
+//! and writing Parquet is behind the feature `table`.
+//!
+//! Modules are listed in the order in which they depend on each other; each uses
+//! only those above it.
+//!
+//! ```
+//! use troupe_core::seed::Seed;
+//!
+//! // Everything random has a name, so that a resumed run draws the same.
+//! let step = Seed::of_run(1).child("rollout", 7);
+//! assert_ne!(step.child("task", 0).value(), step.child("task", 1).value());
+//! assert_eq!(step.value(), Seed::of_run(1).child("rollout", 7).value());
+//! ```
+
+pub mod error;
+pub mod interval;
+pub mod seed;
+pub mod statistics;
+pub mod parallel;
+pub mod caught;
+pub mod storage;
+pub mod provenance;
+pub mod outcome;
+pub mod totals;
+pub mod installation;
+pub mod rank;
+pub mod program;
+pub mod config;
+pub mod trajectory;
+pub mod example;
+#[cfg(feature = "table")]
+pub mod table;
+pub mod archive;
+pub mod scalars;

@@ -1,0 +1,17 @@
+//! The chance that one of k samples passes.
+
+/// The k at which people look, of so many samples: 1, 2, 4 and so on, and all of them.
+pub fn usual_ks(samples: usize) -> Vec<usize> {
+    let powers = std::iter::successors(Some(1), |k| Some(k * 2)).take_while(|&k| k < samples);
+    powers.chain((samples > 0).then_some(samples)).collect()
+}
+
+/// The unbiased estimate of the probability that at least one of k samples passes, of so many
+/// samples of which so many passed; at least k of them there must be.
+pub fn chance_of_one(samples: usize, passed: usize, k: usize) -> f64 {
+    if samples - passed < k {
+        return 1.0;
+    }
+    // As a product, because the binomials overflow.
+    1.0 - (samples - passed + 1..=samples).map(|i| 1.0 - k as f64 / i as f64).product::<f64>()
+}

@@ -1,0 +1,217 @@
+//! What a group says about each of its members.
+//!
+//! Pure: numbers in, numbers out.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::credit::{Credits, counts};
+use crate::group::{
+    Group, Score, filter_groups, form_groups, is_flat, leave_out_frozen, mean, spread,
+};
+use troupe_core::config::{AdvantageConfig, Comparison, Same, Scale};
+use troupe_core::trajectory::Sample;
+
+/// Keeps a nearly flat group from being blown up; as in TRL.
+const EPSILON: f64 = 1e-4;
+
+/// What an estimator remembers from step to step; part of the checkpoint.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Memory {
+    /// Running means of what trajectories were worth, by the roles that took part and, where
+    /// these are compared within families, the family.
+    #[serde(default)]
+    pub means: BTreeMap<String, f64>,
+}
+
+/// What comparing the samples of a step has shown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compared {
+    /// All groups of roles that learn.
+    pub formed: Vec<Group>,
+    /// Those that the filter kept.
+    pub kept: Vec<Group>,
+    /// What the update is to do with each sample; those of groups that are left
+    /// out have no advantage.
+    pub credits: Credits,
+    /// Which samples were worth more or less than those that they were compared with.
+    pub lessons: Vec<bool>,
+}
+
+/// The whole way from the sample table to what the update takes.
+pub fn compare(
+    samples: &[Sample],
+    config: &AdvantageConfig,
+    memory: &mut Memory,
+    learns: impl Fn(&Sample) -> bool,
+) -> Compared {
+    let weights = counts(samples, config);
+    let mut judge = |comparison: &Comparison| {
+        let formed = form_groups(samples, &weights, config, comparison);
+        let formed = leave_out_frozen(formed, samples, &learns);
+        let kept = match comparison.scale {
+            // What all in a group are worth is compared with earlier steps.
+            Scale::Running => formed.clone(),
+            _ => filter_groups(formed.clone(), config),
+        };
+        let advantages = match comparison.scale {
+            Scale::Running => {
+                let by_family = comparison.same.contains(&Same::Family);
+                running(&kept, (config.decay, by_family), memory, samples)
+            }
+            scale => advantages(&kept, (scale, config.least_spread), samples.len()),
+        };
+        (formed, kept, advantages)
+    };
+    let (formed, kept, mut advantages) = judge(&config.comparison());
+    if let Some((weight, comparison)) = config.besides() {
+        let (_, _, besides) = judge(&comparison);
+        add(&mut advantages, &besides, weight);
+    }
+    let lessons = advantages.iter().map(|advantage| advantage.is_some_and(|it| it != 0.0));
+    let lessons = lessons.collect();
+    repel(&mut advantages, &formed, samples, config.refused);
+    let credits = Credits { advantages, weights }.after(samples, config);
+    Compared { formed, kept, credits, lessons }
+}
+
+/// Adds what another comparison says; who is in one alone has that.
+fn add(advantages: &mut [Option<f32>], besides: &[Option<f32>], weight: f64) {
+    for (advantage, besides) in advantages.iter_mut().zip(besides) {
+        if let Some(besides) = besides {
+            let sum = f64::from(advantage.unwrap_or(0.0)) + weight * f64::from(*besides);
+            *advantage = Some(sum as f32);
+        }
+    }
+}
+
+/// A = r − b, and then b ← decay·b + (1 − decay)·r, for one unit after the other;
+/// every role, of every family if they are told apart, has its own b, which begins at 0 (SPIRAL,
+/// arXiv 2506.24119).
+fn running(
+    groups: &[Group],
+    (decay, by_family): (f64, bool),
+    memory: &mut Memory,
+    samples: &[Sample],
+) -> Vec<Option<f32>> {
+    let mut table = vec![None; samples.len()];
+    for group in groups {
+        let roles: Vec<&str> = group.roles.iter().map(String::as_str).collect();
+        let roles = roles.join("+");
+        let first = group.units.first().and_then(|unit| unit.members.first());
+        let family = first.filter(|_| by_family).map(|&member| &samples[member].family);
+        let whose = family.map_or(roles.clone(), |family| format!("{family}/{roles}"));
+        let mean = memory.means.entry(whose).or_default();
+        for unit in &group.units {
+            let advantage = (unit.score - *mean) as f32;
+            unit.members.iter().for_each(|&member| table[member] = Some(advantage));
+            *mean = decay * *mean + (1.0 - decay) * unit.score;
+        }
+    }
+    table
+}
+
+/// One advantage per sample of the table; samples of no group get none. Every
+/// member of a unit has the unit's advantage:
+/// - `spread`: A = (r − mean) / (std + ε), std over n − 1 (arXiv 2402.03300,
+///   section 4.1);
+/// - `none`: A = r − mean (arXiv 2503.20783, section 3.2);
+/// - `mean`: A = (r − mean) / (|mean| + ε);
+/// - `leave-one-out`: A = r − mean of the others = n / (n − 1) · (r − mean)
+///   (arXiv 2402.14740, equation 8);
+/// - `parts`: the sum of (p − mean) / (std + ε) over the named shares p of r,
+///   divided by the standard deviation of these sums in the whole step (GDPO).
+///
+/// A group of one has advantage 0: there is nothing to compare it with. A standard deviation in a
+/// group counts as `least` if it is smaller.
+pub fn advantages(
+    groups: &[Group],
+    (scale, least): (Scale, f64),
+    samples: usize,
+) -> Vec<Option<f32>> {
+    let mut relative: Vec<Vec<f64>> =
+        groups.iter().map(|group| in_group(group, scale, least)).collect();
+    if scale == Scale::Parts {
+        whiten(&mut relative);
+    }
+    let mut table = vec![None; samples];
+    for (group, relative) in groups.iter().zip(relative) {
+        for (unit, advantage) in group.units.iter().zip(relative) {
+            for &member in &unit.members {
+                table[member] = Some(advantage as f32);
+            }
+        }
+    }
+    table
+}
+
+/// Divides all by their standard deviation; their mean is 0 already.
+fn whiten(relative: &mut [Vec<f64>]) {
+    let count = relative.iter().map(Vec::len).sum::<usize>().max(1) as f64;
+    let squares: f64 = relative.iter().flatten().map(|number| number * number).sum();
+    let scale = 1.0 / ((squares / count).sqrt() + EPSILON);
+    relative.iter_mut().flatten().for_each(|number| *number *= scale);
+}
+
+/// Gives an advantage of its own to groups that have none although something is
+/// known of them: of two or more answers, none was carried out in full, and all
+/// were worth the same. Without it a policy to which a word has become all but
+/// impossible never leaves the states in which only that word is right.
+pub fn repel(table: &mut [Option<f32>], groups: &[Group], samples: &[Sample], refused: f64) {
+    if refused == 0.0 {
+        return;
+    }
+    let members = |group: &Group| -> Vec<usize> {
+        group.units.iter().flat_map(|unit| unit.members.iter().copied()).collect()
+    };
+    for group in groups.iter().filter(|group| group.units.len() > 1 && group.is_flat()) {
+        let members = members(group);
+        if members.iter().all(|&member| !samples[member].accepted) {
+            members.into_iter().for_each(|member| table[member] = Some(refused as f32));
+        }
+    }
+}
+
+/// What each unit is worth in comparison with the others.
+fn in_group(group: &Group, scale: Scale, least: f64) -> Vec<f64> {
+    let scores = group.scores();
+    match scale {
+        Scale::None | Scale::Running => centered(&scores),
+        Scale::Mean => {
+            let scale = 1.0 / (mean(&scores).abs() + EPSILON);
+            centered(&scores).into_iter().map(|difference| difference * scale).collect()
+        }
+        Scale::Spread => standardized(&scores, least),
+        Scale::LeaveOneOut => {
+            let count: f64 = scores.iter().map(|score| score.weight).sum();
+            let factor = count / (count - 1.0).max(1.0);
+            centered(&scores).into_iter().map(|difference| difference * factor).collect()
+        }
+        Scale::Parts => {
+            let names = group.part_names().into_iter();
+            let parts = names.map(|name| standardized(&group.part(name), least));
+            parts.fold(vec![0.0; scores.len()], |sums, part| {
+                sums.iter().zip(part).map(|(sum, part)| sum + part).collect()
+            })
+        }
+    }
+}
+
+/// The numbers less their mean; zeros if they are all the same.
+fn centered(numbers: &[Score]) -> Vec<f64> {
+    if is_flat(numbers) {
+        return vec![0.0; numbers.len()];
+    }
+    let mean = mean(numbers);
+    numbers.iter().map(|number| number.value - mean).collect()
+}
+
+/// The same in units of their spread, or of the least that it counts as.
+fn standardized(numbers: &[Score], least: f64) -> Vec<f64> {
+    let scale = 1.0 / (spread(numbers).max(least) + EPSILON);
+    centered(numbers).into_iter().map(|difference| difference * scale).collect()
+}
+
+#[cfg(test)]
+mod tests;

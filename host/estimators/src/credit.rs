@@ -1,0 +1,218 @@
+//! What becomes of advantages before the update: steps that are named in order.
+//!
+//! Pure: functions of the sample table and of what the steps before have left.
+
+use std::collections::BTreeMap;
+
+use troupe_core::config::{AdvantageConfig, CreditStep};
+use troupe_core::seed::Seed;
+use troupe_core::trajectory::{Sample, StopReason};
+
+/// Keeps what hardly varies from being blown up.
+const EPSILON: f64 = 1e-4;
+
+/// What the update is to do with each sample of a table.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Credits {
+    /// How much likelier each is to become. One of a group that was left out has
+    /// none; whether entropy bonus and KL penalty act on it is said by
+    /// `train.regularize`.
+    pub advantages: Vec<Option<f32>>,
+    /// How often each counts: 1 once, 2 as if it were there twice, 0 not at all,
+    /// neither for bonus nor penalty.
+    pub weights: Vec<f32>,
+}
+
+impl Credits {
+    /// Advantages that all count once.
+    pub fn of(advantages: Vec<Option<f32>>) -> Self {
+        let weights = vec![1.0; advantages.len()];
+        Credits { advantages, weights }
+    }
+
+    /// The credits after the configuration's steps.
+    #[must_use]
+    pub fn after(mut self, samples: &[Sample], config: &AdvantageConfig) -> Self {
+        for step in &config.then {
+            match step {
+                CreditStep::Inherit => self.inherit(samples),
+                // They were compared as often as they count, so it is done already.
+                CreditStep::Align => {}
+                CreditStep::TaskNormalize => self.normalize(samples, |s| &s.family, token_count),
+                CreditStep::Whiten => self.normalize(samples, |s| &s.policy, |_| 1.0),
+                CreditStep::MaskTruncated => {
+                    self.mask(samples, |sample| sample.completion.stop == StopReason::Length);
+                }
+                CreditStep::MaskRole(role) => self.mask(samples, |sample| sample.role == *role),
+            }
+        }
+        self
+    }
+
+    /// What was called for takes the advantage of the answer that the calls began
+    /// with (MATPO, arXiv 2510.04678).
+    fn inherit(&mut self, samples: &[Sample]) {
+        for index in 0..samples.len() {
+            let calls = std::iter::successors(samples[index].caller, |&at| samples[at].caller);
+            if let Some(root) = calls.last() {
+                self.advantages[index] = self.advantages[root];
+            }
+        }
+    }
+
+    /// Mean 0 and spread 1 over all answers that have an advantage and something
+    /// in common, each as often as `count` says.
+    fn normalize<'s>(
+        &mut self,
+        samples: &'s [Sample],
+        same: impl Fn(&'s Sample) -> &'s str,
+        count: impl Fn(&Sample) -> f64,
+    ) {
+        let mut members: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (index, sample) in samples.iter().enumerate() {
+            if self.advantages[index].is_some() && self.weights[index] > 0.0 {
+                members.entry(same(sample)).or_default().push(index);
+            }
+        }
+        for members in members.into_values() {
+            let advantage = |&index: &usize| f64::from(self.advantages[index].unwrap_or(0.0));
+            let weight = |&index: &usize| count(&samples[index]) * f64::from(self.weights[index]);
+            let total: f64 = members.iter().map(weight).sum();
+            let sum = |of: &dyn Fn(f64) -> f64| -> f64 {
+                members.iter().map(|index| weight(index) * of(advantage(index))).sum()
+            };
+            let mean = sum(&|advantage| advantage) / total;
+            let spread = (sum(&|advantage| (advantage - mean).powi(2)) / total).sqrt();
+            let normalized = |index| ((advantage(index) - mean) / (spread + EPSILON)) as f32;
+            let normalized: Vec<f32> = members.iter().map(normalized).collect();
+            for (index, normalized) in members.into_iter().zip(normalized) {
+                self.advantages[index] = Some(normalized);
+            }
+        }
+    }
+
+    /// Some answers count for nothing.
+    fn mask(&mut self, samples: &[Sample], is_masked: impl Fn(&Sample) -> bool) {
+        for (index, _) in samples.iter().enumerate().filter(|(_, sample)| is_masked(sample)) {
+            (self.advantages[index], self.weights[index]) = (None, 0.0);
+        }
+    }
+}
+
+/// How often each sample counts when it is compared and learned from: once, or,
+/// if the steps say `align`, so that as many called conversations of every episode
+/// and role do as `threads` says: of more, some are drawn that are left out; of
+/// fewer, some that count again (M-GRPO, arXiv 2511.13288, section 4.3).
+pub fn counts(samples: &[Sample], config: &AdvantageConfig) -> Vec<f32> {
+    let mut counts = vec![1.0; samples.len()];
+    if !config.then.contains(&CreditStep::Align) {
+        return counts;
+    }
+    type Conversation<'s> = (u32, &'s str);
+    let mut called: BTreeMap<(usize, usize, &str), BTreeMap<Conversation, Vec<usize>>> =
+        BTreeMap::new();
+    for (index, sample) in samples.iter().enumerate().filter(|(_, s)| s.caller.is_some()) {
+        let episode = called.entry((sample.task, sample.episode, &sample.role)).or_default();
+        episode.entry((sample.instance, &sample.thread)).or_default().push(index);
+    }
+    for conversations in called.into_values() {
+        let mut conversations: Vec<Vec<usize>> = conversations.into_values().collect();
+        // What happened before decides, so that a stored table says the same.
+        let seed = Seed::new(samples[conversations[0][0]].state).named("align");
+        seed.shuffle(&mut conversations);
+        let (whole, rest) =
+            (config.threads / conversations.len(), config.threads % conversations.len());
+        for (place, members) in conversations.iter().enumerate() {
+            let count = whole + usize::from(place < rest);
+            members.iter().for_each(|&member| counts[member] = count as f32);
+        }
+    }
+    counts
+}
+
+fn token_count(sample: &Sample) -> f64 {
+    sample.completion.tokens.len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use troupe_core::example::tree_of;
+
+    fn after(samples: &[Sample], advantages: &[f32], steps: &[&str]) -> Credits {
+        let then = steps.iter().map(|step| step.parse().unwrap()).collect();
+        let config = AdvantageConfig { then, threads: 4, ..AdvantageConfig::default() };
+        let advantages = advantages.iter().map(|&advantage| Some(advantage)).collect();
+        Credits { advantages, weights: counts(samples, &config) }.after(samples, &config)
+    }
+
+    /// A main conversation that called for as many others, each of two answers.
+    fn calls(threads: usize) -> Vec<Sample> {
+        let mut samples = tree_of(1, 1 + 2 * threads, &["worker"], 1);
+        samples[0].role = "main".to_owned();
+        for (index, sample) in samples.iter_mut().enumerate().skip(1) {
+            // The second answer was called for by the first.
+            sample.caller = Some(if index % 2 == 1 { 0 } else { index - 1 });
+            sample.thread = format!("call {}", (index - 1) / 2);
+        }
+        samples
+    }
+
+    #[test]
+    fn what_was_called_for_inherits_from_where_the_calls_began() {
+        let samples = calls(2);
+        let credits = after(&samples, &[3.0, -1.0, -2.0, 5.0, 0.5], &["inherit"]);
+        assert_eq!(credits.advantages, [Some(3.0); 5]);
+        assert_eq!(credits.weights, [1.0; 5]);
+    }
+
+    #[test]
+    fn every_episode_counts_as_many_called_conversations() {
+        for threads in [1, 3, 4, 6] {
+            let samples = calls(threads);
+            let advantages = vec![1.0; samples.len()];
+            let weights = after(&samples, &advantages, &["align"]).weights;
+            assert_eq!(weights[0], 1.0, "nobody called for the main conversation");
+            let pairs: Vec<&[f32]> = weights[1..].chunks(2).collect();
+            assert!(pairs.iter().all(|pair| pair[0] == pair[1]), "{weights:?}");
+            assert_eq!(pairs.iter().map(|pair| pair[0]).sum::<f32>(), 4.0, "{weights:?}");
+            let most = pairs.iter().map(|pair| pair[0]).fold(0.0, f32::max);
+            assert_eq!(most, (4.0 / threads as f32).ceil());
+        }
+    }
+
+    #[test]
+    fn a_family_is_normalized_over_its_tokens_and_not_with_others() {
+        let mut samples = tree_of(2, 1, &["solo"], 2);
+        samples[2..].iter_mut().for_each(|sample| sample.family = "sums".to_owned());
+        samples[0].completion.tokens = vec![0; 3];
+        samples[1].completion.tokens = vec![0; 1];
+        // Of four tokens, three have 2 and one has 6: mean 3, variance 3.
+        let credits = after(&samples, &[2.0, 6.0, 100.0, 300.0], &["task-normalize"]);
+        let expected = [-1.0 / 3.0_f64.sqrt(), 3.0 / 3.0_f64.sqrt(), -1.0, 1.0];
+        for (found, expected) in credits.advantages.iter().zip(expected) {
+            assert!((f64::from(found.unwrap()) - expected).abs() < 1e-3, "{credits:?}");
+        }
+    }
+
+    #[test]
+    fn steps_are_taken_in_their_order() {
+        let mut samples = tree_of(1, 1, &["solo"], 3);
+        samples[2].completion.stop = StopReason::Length;
+        let masked_first = after(&samples, &[1.0, 3.0, 50.0], &["mask:truncated", "whiten"]);
+        let near = |found: Option<f32>, expected: f32| (found.unwrap() - expected).abs() < 1e-3;
+        assert!(near(masked_first.advantages[0], -1.0) && near(masked_first.advantages[1], 1.0));
+        assert_eq!((masked_first.advantages[2], masked_first.weights[2]), (None, 0.0));
+        let masked_last = after(&samples, &[1.0, 3.0, 50.0], &["whiten", "mask:truncated"]);
+        assert!(masked_last.advantages[1].unwrap() < 0.0);
+        assert_eq!(masked_last.weights, [1.0, 1.0, 0.0]);
+    }
+
+    #[test]
+    fn a_role_that_is_masked_is_the_only_one() {
+        let samples = tree_of(1, 1, &["drafter", "solver"], 2);
+        let credits = after(&samples, &[1.0; 4], &["mask:role=drafter"]);
+        assert_eq!(credits.weights, [0.0, 0.0, 1.0, 1.0]);
+        assert_eq!(credits.advantages, [None, None, Some(1.0), Some(1.0)]);
+    }
+}

@@ -1,0 +1,426 @@
+//! Which completions are compared with each other.
+//!
+//! Pure: a function of the sample table. What the groups are worth is said in
+//! `advantage`; how the table came about is `rollout`'s business.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::worth::Earnings;
+use troupe_core::config::{AdvantageConfig, Comparison, GroupFilter, Same, Scale, Unit as Of};
+use troupe_core::trajectory::Sample;
+
+/// Rewards closer than this are the same reward.
+const SAME_REWARD: f64 = 1e-9;
+
+/// Something that is compared as a whole.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScoredUnit {
+    /// Indices into the sample table.
+    pub members: Vec<usize>,
+    /// What it was worth.
+    pub score: f64,
+    /// How often it counts in its group.
+    pub weight: f64,
+    /// Named shares of that, where they are compared one by one.
+    pub parts: BTreeMap<String, f64>,
+}
+
+/// Units that are comparable with each other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// Whose answers are compared.
+    pub roles: BTreeSet<String>,
+    /// The units, in the order of the sample table.
+    pub units: Vec<ScoredUnit>,
+}
+
+impl Group {
+    fn of(units: Vec<ScoredUnit>, samples: &[Sample]) -> Self {
+        let members = units.iter().flat_map(|unit| &unit.members);
+        Group { roles: members.map(|&member| samples[member].role.clone()).collect(), units }
+    }
+
+    /// The units' scores, in order.
+    pub fn scores(&self) -> Vec<Score> {
+        self.units.iter().map(|unit| Score { value: unit.score, weight: unit.weight }).collect()
+    }
+
+    /// Mean score.
+    pub fn mean(&self) -> f64 {
+        mean(&self.scores())
+    }
+
+    /// Standard deviation of the scores (n − 1 in the denominator); 0 for a group of one.
+    pub fn spread(&self) -> f64 {
+        spread(&self.scores())
+    }
+
+    /// Every unit's value of a named share; 0 where it has none.
+    pub fn part(&self, name: &str) -> Vec<Score> {
+        let part = |unit: &ScoredUnit| Score {
+            value: unit.parts.get(name).copied().unwrap_or(0.0),
+            weight: unit.weight,
+        };
+        self.units.iter().map(part).collect()
+    }
+
+    /// The names of all shares that are compared one by one.
+    pub fn part_names(&self) -> BTreeSet<&str> {
+        self.units.iter().flat_map(|unit| unit.parts.keys()).map(String::as_str).collect()
+    }
+
+    /// Whether all scores are the same, and all their shares, so that nothing can
+    /// be learned from the group.
+    pub fn is_flat(&self) -> bool {
+        let parts = self.part_names();
+        is_flat(&self.scores()) && parts.into_iter().all(|name| is_flat(&self.part(name)))
+    }
+}
+
+/// A number that counts so often.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Score {
+    /// The number.
+    pub value: f64,
+    /// How often it counts.
+    pub weight: f64,
+}
+
+impl From<f64> for Score {
+    fn from(value: f64) -> Self {
+        Score { value, weight: 1.0 }
+    }
+}
+
+fn count(scores: &[Score]) -> f64 {
+    scores.iter().map(|score| score.weight).sum()
+}
+
+/// The mean of some numbers; 0 of none.
+pub fn mean(scores: &[Score]) -> f64 {
+    let sum: f64 = scores.iter().map(|score| score.weight * score.value).sum();
+    sum / count(scores).max(1.0)
+}
+
+/// Their standard deviation (n − 1 in the denominator); 0 of one.
+pub fn spread(scores: &[Score]) -> f64 {
+    let count = count(scores);
+    if count < 2.0 {
+        return 0.0;
+    }
+    let mean = mean(scores);
+    let square = |score: &Score| score.weight * (score.value - mean).powi(2);
+    (scores.iter().map(square).sum::<f64>() / (count - 1.0)).sqrt()
+}
+
+/// Whether all that count are the same.
+pub fn is_flat(scores: &[Score]) -> bool {
+    let values = || scores.iter().filter(|score| score.weight > 0.0).map(|score| score.value);
+    let (low, high) =
+        (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
+    scores.len() < 2 || high - low < SAME_REWARD
+}
+
+/// Put the samples, each of which counts so often, into groups, in the order of
+/// their keys, as a comparison says.
+pub fn form_groups(
+    samples: &[Sample],
+    weights: &[f32],
+    config: &AdvantageConfig,
+    comparison: &Comparison,
+) -> Vec<Group> {
+    let earnings = Earnings::of(samples, config, comparison.worth);
+    let mut places = BTreeMap::new();
+    let mut units: Vec<Vec<usize>> = Vec::new();
+    for (index, sample) in samples.iter().enumerate() {
+        let place = *places.entry(whole(comparison.unit, index, sample)).or_insert(units.len());
+        match units.get_mut(place) {
+            Some(members) => members.push(index),
+            None => units.push(vec![index]),
+        }
+    }
+    let mut groups: BTreeMap<Key, Vec<ScoredUnit>> = BTreeMap::new();
+    for members in units {
+        let key = Key::of(comparison, &samples[members[0]]);
+        let score = earnings.worth(comparison.unit, &members);
+        let weight = f64::from(weights[members[0]]);
+        let parts = match comparison.scale {
+            Scale::Parts => earnings.parts(&members),
+            _ => BTreeMap::new(),
+        };
+        groups.entry(key).or_default().push(ScoredUnit { members, score, weight, parts });
+    }
+    groups.into_values().map(|units| Group::of(units, samples)).collect()
+}
+
+/// What tells the unit of a sample from all others: a seat of an episode, say.
+type WholeOf<'a> = (usize, usize, Option<(&'a str, u32)>, &'a str, usize);
+
+fn whole(unit: Of, index: usize, sample: &Sample) -> WholeOf<'_> {
+    let seat = Some((sample.role.as_str(), sample.instance));
+    match unit {
+        Of::Completion => (sample.task, sample.episode, seat, "", index),
+        Of::Seat => (sample.task, sample.episode, seat, "", 0),
+        Of::Thread => (sample.task, sample.episode, seat, &sample.thread, 0),
+        Of::Episode => (sample.task, sample.episode, None, "", 0),
+    }
+}
+
+/// What the members of a group have in common.
+#[derive(Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Key<'a> {
+    family: Option<&'a str>,
+    task: Option<usize>,
+    turn: Option<usize>,
+    role: Option<&'a str>,
+    instance: Option<u32>,
+    thread: Option<&'a str>,
+    state: Option<u64>,
+    situation: Option<Option<&'a str>>,
+    prompt: Option<&'a [u32]>,
+}
+
+impl<'a> Key<'a> {
+    fn of(comparison: &Comparison, sample: &'a Sample) -> Self {
+        let mut key = Key::default();
+        for same in &comparison.same {
+            match same {
+                Same::Family => key.family = Some(&sample.family),
+                Same::Task => key.task = Some(sample.task),
+                Same::Role => key.role = Some(&sample.role),
+                Same::Seat => {
+                    key.role = Some(&sample.role);
+                    key.instance = Some(sample.instance);
+                }
+                Same::Thread => key.thread = Some(&sample.thread),
+                Same::Turn => key.turn = Some(sample.turn),
+                Same::State => key.state = Some(sample.state),
+                Same::Prompt => key.prompt = Some(&sample.prompt),
+                Same::Situation => key.situation = Some(sample.situation.as_deref()),
+            }
+        }
+        key
+    }
+}
+
+/// The groups without the answers of policies that do not learn. What those did
+/// still counts in the score of a trajectory they took part in.
+pub fn leave_out_frozen(
+    groups: Vec<Group>,
+    samples: &[Sample],
+    learns: impl Fn(&Sample) -> bool,
+) -> Vec<Group> {
+    let learning = |unit: &ScoredUnit| unit.members.iter().any(|&at| learns(&samples[at]));
+    let groups = groups.into_iter().map(|group| {
+        Group::of(group.units.into_iter().filter(|unit| learning(unit)).collect(), samples)
+    });
+    groups.filter(|group| !group.units.is_empty()).collect()
+}
+
+/// Leave out the groups the filter names. The `std` and `mean` filters are the
+/// reference system's: of each role's groups, the share `filter_ratio` with the
+/// smallest spread, or with the lowest mean, goes. Roles are not measured
+/// against each other, as their rewards are of different sizes.
+pub fn filter_groups(groups: Vec<Group>, config: &AdvantageConfig) -> Vec<Group> {
+    let measure: fn(&Group) -> f64 = match config.filter {
+        GroupFilter::Off => return groups,
+        GroupFilter::ZeroVariance => {
+            return groups.into_iter().filter(|group| !group.is_flat()).collect();
+        }
+        GroupFilter::Std => Group::spread,
+        GroupFilter::Mean => Group::mean,
+    };
+    let mut own: BTreeMap<&BTreeSet<String>, Vec<usize>> = BTreeMap::new();
+    for (index, group) in groups.iter().enumerate() {
+        own.entry(&group.roles).or_default().push(index);
+    }
+    let mut keep = vec![true; groups.len()];
+    for mut order in own.into_values() {
+        order.sort_by(|&a, &b| measure(&groups[a]).total_cmp(&measure(&groups[b])).then(a.cmp(&b)));
+        let dropped = (order.len() as f64 * config.filter_ratio).floor() as usize;
+        order.iter().take(dropped).for_each(|&index| keep[index] = false);
+    }
+    groups.into_iter().zip(keep).filter_map(|(group, keep)| keep.then_some(group)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use troupe_core::config::Estimator;
+    use troupe_core::example::{sample, tree_of};
+
+    fn groups(samples: &[Sample], config: &AdvantageConfig) -> Vec<Group> {
+        form_groups(samples, &vec![1.0; samples.len()], config, &config.comparison())
+    }
+
+    fn by(estimator: Estimator) -> AdvantageConfig {
+        AdvantageConfig { estimator, ..AdvantageConfig::default() }
+    }
+
+    #[test]
+    fn at_grpo_groups_have_k_members_of_one_state() {
+        let samples = tree_of(3, 2, &["planner", "executor"], 4);
+        let groups = groups(&samples, &by(Estimator::AtGrpo));
+        assert_eq!(groups.len(), 3 * 2 * 2);
+        for group in groups {
+            assert_eq!(group.units.len(), 4);
+            let first = &samples[group.units[0].members[0]];
+            for unit in &group.units {
+                let other = &samples[unit.members[0]];
+                assert_eq!(
+                    (first.task, first.turn, &first.role),
+                    (other.task, other.turn, &other.role)
+                );
+                assert_eq!(first.state, other.state);
+            }
+        }
+    }
+
+    #[test]
+    fn at_grpo_never_compares_two_states_even_of_one_role_and_turn() {
+        let mut samples = tree_of(1, 1, &["solo"], 4);
+        samples[3].state += 1;
+        let sizes: Vec<usize> = groups(&samples, &by(Estimator::AtGrpo))
+            .iter()
+            .map(|group| group.units.len())
+            .collect();
+        assert_eq!(sizes, [3, 1]);
+    }
+
+    #[test]
+    fn a_trajectory_is_worth_its_episodes_team_reward_and_its_own_local_reward() {
+        let mut a = sample(0, 0, 0, "planner", 0);
+        a.reward.team = 1.0;
+        a.reward.local = 0.25;
+        let mut b = sample(0, 0, 0, "executor", 0);
+        b.reward.team = 2.0;
+        let groups = groups(&[a, b], &AdvantageConfig { alpha: 0.5, ..by(Estimator::Grpo) });
+        let scores: Vec<f64> = groups.iter().map(|group| group.units[0].score).collect();
+        assert_eq!(scores, [1.5, 1.75], "executor, then planner");
+    }
+
+    #[test]
+    fn naive_puts_all_of_a_task_into_one_group() {
+        let samples = tree_of(2, 3, &["planner", "executor"], 4);
+        let groups = groups(&samples, &by(Estimator::Naive));
+        assert_eq!(groups.iter().map(|group| group.units.len()).collect::<Vec<_>>(), [24, 24]);
+    }
+
+    /// Sizes of the groups, and of the first unit in each.
+    fn sizes(samples: &[Sample], estimator: Estimator) -> Vec<(usize, usize)> {
+        let groups = groups(samples, &by(estimator));
+        groups.iter().map(|group| (group.units.len(), group.units[0].members.len())).collect()
+    }
+
+    #[test]
+    fn every_estimator_compares_what_its_name_says() {
+        // Two episodes of one task: two roles, two turns; the executor has a second seat.
+        let mut samples = Vec::new();
+        for episode in 0..2 {
+            for turn in 0..2 {
+                samples.push(sample(0, episode, turn, "planner", 0));
+                samples.push(sample(0, episode, turn, "executor", 0));
+                samples.push(Sample { instance: 1, ..sample(0, episode, turn, "executor", 0) });
+            }
+        }
+        samples[2].thread = "aside".to_owned();
+        assert_eq!(sizes(&samples, Estimator::Grpo), [(2, 2), (2, 2), (2, 2)], "by seat");
+        assert_eq!(sizes(&samples, Estimator::TeamGrpo), [(6, 2)], "all seats in one");
+        assert_eq!(sizes(&samples, Estimator::Drmas), [(8, 1), (4, 1)], "by role");
+        assert_eq!(
+            sizes(&samples, Estimator::TurnGrpo),
+            [(4, 1), (2, 1), (4, 1), (2, 1)],
+            "by turn and role"
+        );
+        assert_eq!(sizes(&samples, Estimator::MGrpo), [(5, 2), (2, 2)], "one seat has two");
+        assert_eq!(sizes(&samples, Estimator::Naive), [(12, 1)]);
+        assert_eq!(sizes(&samples, Estimator::Rloo), sizes(&samples, Estimator::AtGrpo));
+        assert_eq!(sizes(&samples, Estimator::Gdpo), sizes(&samples, Estimator::AtGrpo));
+    }
+
+    #[test]
+    fn a_choice_of_its_own_replaces_the_one_of_the_name() {
+        let samples = tree_of(1, 2, &["planner", "executor"], 4);
+        let of = |same: &[Same]| {
+            let config = AdvantageConfig { same: Some(same.to_vec()), ..by(Estimator::AtGrpo) };
+            groups(&samples, &config).iter().map(|group| group.units.len()).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&[Same::Task, Same::Role]), [8, 8]);
+        assert_eq!(of(&[Same::Task, Same::Turn]), [8, 8]);
+        assert_eq!(of(&[Same::State]), [4; 4]);
+        assert_eq!(of(&[Same::Situation]), [16]);
+    }
+
+    #[test]
+    fn equal_sums_of_different_shares_are_worth_comparing() {
+        let mut samples = tree_of(1, 1, &["solo"], 2);
+        for (sample, (team, fine)) in samples.iter_mut().zip([(1.0, 0.0), (2.0, -1.0)]) {
+            (sample.reward.team, sample.reward.local) = (team, fine);
+            sample.reward.parts = [("team".to_owned(), team), ("fine".to_owned(), fine)].into();
+        }
+        let flat = |estimator| groups(&samples, &by(estimator))[0].is_flat();
+        assert!(flat(Estimator::AtGrpo) && !flat(Estimator::Gdpo));
+    }
+
+    #[test]
+    fn roles_that_do_not_learn_are_in_no_group_but_count_for_their_team() {
+        let samples = tree_of(2, 1, &["planner", "executor"], 4);
+        let without = |estimator| {
+            let groups = groups(&samples, &by(estimator));
+            leave_out_frozen(groups, &samples, |sample| sample.role == "planner")
+        };
+        let planner = BTreeSet::from(["planner".to_owned()]);
+        for (estimator, units) in [(Estimator::AtGrpo, 4), (Estimator::Naive, 4)] {
+            let groups = without(estimator);
+            assert_eq!(groups.len(), 2);
+            assert!(groups.iter().all(|group| group.roles == planner));
+            assert!(groups.iter().all(|group| group.units.len() == units));
+        }
+        let mut samples = vec![sample(0, 0, 0, "planner", 0), sample(0, 0, 0, "executor", 0)];
+        samples[1].reward.team = 2.0;
+        let groups = groups(&samples, &by(Estimator::Grpo));
+        let groups = leave_out_frozen(groups, &samples, |sample| sample.role == "planner");
+        assert_eq!((groups.len(), groups[0].units[0].score), (1, 2.0));
+    }
+
+    /// A group of the role with these scores.
+    fn group(role: &str, scores: &[f64]) -> Group {
+        let units = scores
+            .iter()
+            .map(|&score| ScoredUnit {
+                members: vec![0],
+                score,
+                weight: 1.0,
+                parts: BTreeMap::new(),
+            })
+            .collect();
+        Group { roles: BTreeSet::from([role.to_owned()]), units }
+    }
+
+    #[test]
+    fn a_role_with_small_rewards_keeps_as_many_groups_as_one_with_large_ones() {
+        let loud = (1..5).map(|size| group("loud", &[0.0, f64::from(size)]));
+        let quiet = (1..5).map(|size| group("quiet", &[0.0, f64::from(size) / 100.0]));
+        let groups: Vec<Group> = loud.chain(quiet).collect();
+        for filter in [GroupFilter::Std, GroupFilter::Mean] {
+            let config = AdvantageConfig { filter, filter_ratio: 0.5, ..Default::default() };
+            let kept = filter_groups(groups.clone(), &config);
+            let expected = [&groups[2..4], &groups[6..8]].concat();
+            assert_eq!(kept, expected, "{filter:?}");
+        }
+    }
+
+    #[test]
+    fn filters_leave_out_what_their_names_say() {
+        let group = |scores: &[f64]| group("solo", scores);
+        let groups = vec![group(&[1.0, 1.0]), group(&[0.0, 4.0]), group(&[-9.0, -8.0])];
+        let filter = |filter| {
+            let config = AdvantageConfig { filter, filter_ratio: 0.34, ..Default::default() };
+            filter_groups(groups.clone(), &config)
+        };
+        assert_eq!(filter(GroupFilter::Off), groups);
+        assert_eq!(filter(GroupFilter::ZeroVariance), groups[1..]);
+        assert_eq!(filter(GroupFilter::Std), groups[1..]);
+        assert_eq!(filter(GroupFilter::Mean), groups[..2]);
+    }
+}

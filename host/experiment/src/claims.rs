@@ -1,0 +1,198 @@
+//! What was found of the claims of an experiment.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::error::ExperimentError;
+use super::estimates::{ByTask, difference, signed};
+use super::file::Claim;
+use super::guard::pairs;
+use super::plan::{Plan, PlannedRow};
+use super::results::RowResult;
+use super::sitting::Sitting;
+use troupe_core::outcome::Answers;
+use troupe_core::statistics::{Estimate, Verdict, holm};
+
+/// What was found of a claim.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClaimResult {
+    /// The part of the table.
+    pub part: String,
+    /// The row that is said to be better.
+    pub better: String,
+    /// The row it is compared with.
+    pub than: String,
+    /// In words.
+    pub claim: Option<String>,
+    /// The claims among which it is one of several, and for whose number it is corrected.
+    pub family: String,
+    /// The difference, paired by seed and task; nothing unless both rows have all their seeds.
+    pub difference: Option<Estimate>,
+    /// The chance of such a difference if there is none, corrected for the family.
+    pub chance: Option<f64>,
+    /// A difference that is as good as none, if the file says one.
+    pub margin: Option<f64>,
+    /// The chance of such a difference if the true one is not within the margin, corrected.
+    pub outside: Option<f64>,
+    /// What that says.
+    pub verdict: Verdict,
+    /// What has to be said with it.
+    pub remarks: Vec<String>,
+}
+
+impl ClaimResult {
+    /// The verdict with all that has to be said with it.
+    pub fn said(&self) -> String {
+        let words = [self.verdict.words().to_owned()];
+        words.iter().chain(&self.remarks).cloned().collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// A claim in one part of the table, with what is known of its rows.
+struct Side<'a> {
+    planned: &'a PlannedRow,
+    result: &'a RowResult,
+    sittings: &'a [Sitting],
+}
+
+/// What was found of all claims, in the order of the file, part by part.
+pub(super) fn claims(
+    plan: &Plan,
+    rows: &[RowResult],
+    sittings: &[Vec<Sitting>],
+) -> Result<Vec<ClaimResult>, ExperimentError> {
+    let of = |planned: &PlannedRow| {
+        let place = plan.rows.iter().position(|known| std::ptr::eq(known, planned))?;
+        let planned = &plan.rows[place];
+        Some(Side { planned, result: &rows[place], sittings: &sittings[place] })
+    };
+    let mut results = Vec::new();
+    for claim in &plan.file.compare {
+        for (better, than) in pairs(claim, &plan.rows) {
+            if let (Some(better), Some(than)) = (of(better), of(than)) {
+                results.push(found(claim, plan, &better, &than)?);
+            }
+        }
+    }
+    judge(&mut results);
+    Ok(results)
+}
+
+/// The figures of a claim; what they say follows from the others of its family, too.
+fn found(
+    claim: &Claim,
+    plan: &Plan,
+    better: &Side,
+    than: &Side,
+) -> Result<ClaimResult, ExperimentError> {
+    let answers = plan.file.exam.answers;
+    let unfinished: Vec<String> = [better, than].into_iter().filter_map(unfinished).collect();
+    let mut remarks = unfinished;
+    let difference = match remarks.is_empty() {
+        true => paired(better, than, answers)?,
+        false => None,
+    };
+    remarks.extend(fallen(than, answers)?);
+    let part = better.planned.row.part.clone();
+    Ok(ClaimResult {
+        family: claim.family.clone().unwrap_or_else(|| part.clone()),
+        part,
+        better: better.planned.row.name.clone(),
+        than: than.planned.row.name.clone(),
+        claim: claim.claim.clone(),
+        difference,
+        chance: None,
+        margin: claim.margin.or(plan.file.margin),
+        outside: None,
+        verdict: Verdict::Withheld,
+        remarks,
+    })
+}
+
+/// Why nothing can be said of a row: those of its seeds that have no figures. What failed is no
+/// accident that others are free of, so a mean without it would be of those that went well.
+fn unfinished(side: &Side) -> Option<String> {
+    let lacking: Vec<String> = (side.planned.cells.iter())
+        .filter(|cell| !side.result.seeds.contains(&cell.seed))
+        .map(|cell| cell.seed.to_string())
+        .collect();
+    let seeds = match &lacking[..] {
+        [] => return None,
+        [one] => format!("seed {one}"),
+        several => format!("seeds {}", several.join(", ")),
+    };
+    let what = if side.result.failed { "failed" } else { "is still to come" };
+    Some(format!("{seeds} of `{}` {what}", side.planned.row.name))
+}
+
+fn paired(
+    better: &Side,
+    than: &Side,
+    answers: Answers,
+) -> Result<Option<Estimate>, ExperimentError> {
+    let pairs = better.sittings.iter().filter_map(|one| {
+        let other = than.sittings.iter().find(|other| other.seed == one.seed)?;
+        Some((one.seed, difference(&other.after, &one.after, answers)))
+    });
+    let label = format!("{} − {}", better.planned.row.label(), than.planned.row.label());
+    signed(pairs.collect(), &label)
+}
+
+/// What a row, or one that its policies are taken from, has lost by its training: to be better
+/// than what was ruined says little.
+fn fallen(side: &Side, answers: Answers) -> Result<Vec<String>, ExperimentError> {
+    let mut gains: BTreeMap<&String, Vec<(u64, ByTask)>> = BTreeMap::new();
+    for sitting in side.sittings {
+        for training in &sitting.trainings {
+            let gained = difference(&training.before, &training.after, answers);
+            gains.entry(&training.label).or_default().push((sitting.seed, gained));
+        }
+    }
+    let mut fallen = Vec::new();
+    for (label, gained) in gains {
+        let name = label.rsplit('/').next().unwrap_or(label);
+        let Some(gained) = signed(gained, label)?.filter(|gained| gained.mean < 0.0) else {
+            continue;
+        };
+        let ends = gained.crossed.map_or(String::new(), |ends| {
+            format!(" ({:+.1} to {:+.1})", 100.0 * ends.low, 100.0 * ends.high)
+        });
+        let lost = -100.0 * gained.mean;
+        let said = format!("`{name}` ended {lost:.1} points below its own start{ends}");
+        fallen.push(said.replace('-', "−"));
+    }
+    Ok(fallen)
+}
+
+/// Correct what was found for the number of claims in each family, and say what it says.
+fn judge(results: &mut [ClaimResult]) {
+    let mut families: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (place, result) in results.iter().enumerate() {
+        families.entry(result.family.clone()).or_default().push(place);
+    }
+    for places in families.into_values() {
+        let found = |place: &usize| results[*place].difference.as_ref();
+        let none = |place| found(place)?.chance_of_no_difference();
+        let outside = |place| found(place)?.chance_of_a_margin(results[*place].margin?);
+        let none = holm(&places.iter().map(none).collect::<Vec<_>>());
+        let outside = holm(&places.iter().map(outside).collect::<Vec<_>>());
+        for (place, (chance, outside)) in places.into_iter().zip(none.into_iter().zip(outside)) {
+            let result = &mut results[place];
+            (result.chance, result.outside) = (chance, outside);
+            let Some(found) = &result.difference else { continue };
+            result.verdict = Verdict::of(found, chance, outside);
+            result.remarks.splice(0..0, within(result));
+        }
+    }
+}
+
+/// How near equivalent rows are, or that a difference that is there is as good as none.
+fn within(result: &ClaimResult) -> Option<String> {
+    let margin = result.margin.filter(|_| result.outside.is_some_and(|chance| chance < 0.05))?;
+    let points = format!("{:.1} points", 100.0 * margin);
+    Some(match result.verdict {
+        Verdict::Equivalent => format!("they differ by less than {points}"),
+        _ => format!("but by less than {points}"),
+    })
+}

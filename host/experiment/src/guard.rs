@@ -1,0 +1,221 @@
+//! Which rows may be compared: those that were examined on the same tasks after the same budget.
+
+use super::address::Addresses;
+use super::error::{ExperimentError, invalid};
+use super::file::{Claim, ExperimentFile};
+use super::plan::PlannedRow;
+use super::row::Source;
+use troupe_core::config::Config;
+use troupe_core::error::suggestion;
+
+/// The pairs of rows that a claim is about, part by part.
+pub(super) fn pairs<'r>(
+    claim: &Claim,
+    rows: &'r [PlannedRow],
+) -> Vec<(&'r PlannedRow, &'r PlannedRow)> {
+    let find = |part: &str, name: &str| {
+        rows.iter().find(|planned| planned.row.part == part && planned.row.name == name)
+    };
+    let mut pairs = Vec::new();
+    for better in rows.iter().filter(|planned| planned.row.name == claim.better) {
+        let part = &better.row.part;
+        if !claim.on.is_empty() && !claim.on.contains(part) {
+            continue;
+        }
+        pairs.extend(find(part, &claim.than).map(|than| (better, than)));
+    }
+    pairs
+}
+
+/// Every claim is about rows that are there, unless it is known that some are left out, and that
+/// may be compared.
+pub(super) fn check_claims(
+    file: &ExperimentFile,
+    rows: &[PlannedRow],
+    some_left_out: bool,
+    addresses: &mut Addresses,
+) -> Result<(), ExperimentError> {
+    for (place, claim) in file.compare.iter().enumerate() {
+        let key = format!("compare[{place}]");
+        let known = rows.iter().map(|planned| planned.row.name.as_str());
+        let sides = [(&claim.better, "better"), (&claim.than, "than")];
+        let unknown =
+            sides.into_iter().find(|(name, _)| !known.clone().any(|known| known == *name));
+        if let Some((name, side)) = unknown.filter(|_| !some_left_out) {
+            let hint = suggestion(name, known);
+            return Err(invalid(
+                format!("{key}.{side}"),
+                format!("there is no row `{name}`{hint}"),
+            ));
+        }
+        let pairs = pairs(claim, rows);
+        if pairs.is_empty() && !some_left_out {
+            let reason = "no environment has both rows, so there is nothing to compare";
+            return Err(invalid(key, reason));
+        }
+        for (better, than) in pairs {
+            check_pair(file, (better, than), rows, addresses)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_pair(
+    file: &ExperimentFile,
+    (better, than): (&PlannedRow, &PlannedRow),
+    rows: &[PlannedRow],
+    addresses: &mut Addresses,
+) -> Result<(), ExperimentError> {
+    let incomparable = |reason: String| ExperimentError::Incomparable {
+        better: better.row.label(),
+        than: than.row.label(),
+        reason,
+    };
+    let both = [&better.exam_config, &than.exam_config];
+    let [one, other] = both.map(environments);
+    if one != other {
+        let reason =
+            format!("they are examined on `{}` and on `{}`", one.join("+"), other.join("+"));
+        return Err(incomparable(reason));
+    }
+    for name in &one {
+        let mut digest = |config: &Config| -> Result<Option<String>, ExperimentError> {
+            let named = |file: &&std::path::PathBuf| {
+                file.file_stem().is_some_and(|stem| stem == name.as_str())
+            };
+            config.plugins.files.iter().find(named).map(|file| addresses.digest(file)).transpose()
+        };
+        if digest(both[0])? != digest(both[1])? {
+            return Err(incomparable(format!("two different files are called `{name}`")));
+        }
+    }
+    let [one, other] = both.map(|config| tasks(config, &file.exam.ignore));
+    if let Some(key) = one.keys().chain(other.keys()).find(|key| one.get(*key) != other.get(*key)) {
+        return Err(incomparable(format!(
+            "`{key}` is not the same, so their tasks may differ; if it does not change which tasks \
+             there are, add it to exam.ignore"
+        )));
+    }
+    check_budgets(&Spending::of(better, rows), &Spending::of(than, rows)).map_err(incomparable)
+}
+
+/// What it takes to train the policies of a row: a run, or one for each row that it is put
+/// together of; none if nothing is trained.
+struct Spending<'r> {
+    row: &'r str,
+    runs: Vec<(&'r str, &'r Config)>,
+}
+
+impl<'r> Spending<'r> {
+    fn of(planned: &'r PlannedRow, rows: &'r [PlannedRow]) -> Self {
+        let row = planned.row.name.as_str();
+        let runs = match &planned.row.source {
+            Source::Trained | Source::Of(_) => vec![(row, &planned.config)],
+            Source::Prompted => Vec::new(),
+            Source::Combined(parts) => {
+                let is_part = |other: &&PlannedRow| {
+                    other.row.part == planned.row.part
+                        && parts.values().any(|name| *name == other.row.name)
+                };
+                let parts = rows.iter().filter(is_part);
+                parts.map(|part| (part.row.name.as_str(), &part.config)).collect()
+            }
+        };
+        Spending { row, runs }
+    }
+
+    /// So much of one kind together; nothing if there is no limit to it.
+    fn sum(&self, of: Limit) -> Result<Option<f64>, String> {
+        let limits: Vec<Option<f64>> = self.runs.iter().map(|(_, config)| of(config)).collect();
+        if limits.iter().any(Option::is_some) && limits.contains(&None) {
+            let Spending { row, .. } = self;
+            return Err(format!(
+                "one of the rows that `{row}` is put together of has a limit that another has \
+                 not: give both the same `budget`"
+            ));
+        }
+        Ok(limits.into_iter().sum())
+    }
+
+    /// Such as "`a` and `b` together, of which `c` is put together, spend 400000".
+    fn said(&self, amount: Option<f64>) -> String {
+        let amount = amount.map_or("no limit".to_owned(), |amount| amount.to_string());
+        let Spending { row, runs } = self;
+        match &runs[..] {
+            [_, _, ..] => {
+                let names: Vec<String> = runs.iter().map(|(name, _)| format!("`{name}`")).collect();
+                format!("`{row}` has {amount} ({} together)", names.join(" and "))
+            }
+            _ => format!("`{row}` has {amount}"),
+        }
+    }
+}
+
+type Limit = fn(&Config) -> Option<f64>;
+
+/// What a budget may limit, by its setting.
+const LIMITS: [(&str, Limit); 3] = [
+    ("completion_tokens", |config| Some(config.train.budget.completion_tokens? as f64)),
+    ("samples", |config| Some(config.train.budget.samples? as f64)),
+    ("seconds", |config| config.train.budget.seconds),
+];
+
+fn check_budgets(one: &Spending, other: &Spending) -> Result<(), String> {
+    if one.runs.is_empty() || other.runs.is_empty() {
+        return Ok(());
+    }
+    let mut limited = false;
+    for (name, limit) in LIMITS {
+        let (own, others) = (one.sum(limit)?, other.sum(limit)?);
+        limited |= own.is_some();
+        if own != others {
+            return Err(format!(
+                "their budgets differ: of `train.budget.{name}` {}, and {}; together both are to \
+                 spend the same",
+                one.said(own),
+                other.said(others)
+            ));
+        }
+    }
+    let steps = |spending: &Spending| -> usize {
+        spending.runs.iter().map(|(_, config)| config.train.steps).sum()
+    };
+    let (own, others) = (steps(one), steps(other));
+    if !limited && own != others {
+        return Err(format!("one trains for {own} steps and one for {others}; give both a budget"));
+    }
+    Ok(())
+}
+
+/// The environments of a configuration, each once.
+fn environments(config: &Config) -> Vec<String> {
+    let mut names: Vec<String> =
+        config.families().into_iter().filter_map(|family| family.environment).collect();
+    names.dedup();
+    names
+}
+
+/// What decides which tasks there are: the settings of environments and the records, by key.
+fn tasks(config: &Config, ignore: &[String]) -> toml::Table {
+    let mut tasks = toml::Table::new();
+    for family in config.families() {
+        let prefix = match config.mix.is_empty() {
+            true => "environment".to_owned(),
+            false => format!("mix.{}", family.family.clone().unwrap_or_default()),
+        };
+        for (key, value) in family.settings {
+            tasks.insert(format!("{prefix}.{key}"), value);
+        }
+        let records = &family.tasks;
+        let lists = [&records.files, &records.validation, &records.test];
+        for (name, files) in ["files", "validation", "test"].into_iter().zip(lists) {
+            let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+            tasks.insert(format!("{prefix}: tasks.{name}"), names.into());
+        }
+        let limit = i64::try_from(records.limit).unwrap_or(i64::MAX);
+        tasks.insert(format!("{prefix}: tasks.limit"), limit.into());
+        tasks.insert(format!("{prefix}: tasks.split_field"), records.split_field.clone().into());
+    }
+    tasks.retain(|key, _| !ignore.iter().any(|ignored| ignored == key));
+    tasks
+}

@@ -1,0 +1,239 @@
+//! What came of an experiment: every figure of its tables, as data.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::builds::builds;
+use super::claims::{ClaimResult, claims};
+use super::error::ExperimentError;
+use super::estimates::{ByTask, difference, share, signed};
+use super::folder::Folder;
+use super::plan::{Cell, Plan, PlannedRow};
+use super::row::Source;
+use super::schedule::State;
+use super::sitting::{Cost, Point, Sitting, chances, solved_shares};
+use troupe_core::outcome::Answers;
+use troupe_core::provenance::Build;
+use troupe_core::statistics::usual_ks;
+use troupe_core::statistics::{Estimate, mean};
+
+/// Share of void episodes above which a row is marked.
+const VOID: f64 = 0.01;
+
+/// What came of an experiment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Results {
+    /// What stands above the table.
+    pub title: String,
+    /// The seeds of every row.
+    pub seeds: Vec<u64>,
+    /// `512 test tasks, greedy` and the like.
+    pub exam: String,
+    /// Sampled episodes of each task.
+    pub samples: usize,
+    /// The build of Troupe that made the runs, part by part.
+    pub builds: BTreeMap<String, Build>,
+    /// The rows, part by part.
+    pub rows: Vec<RowResult>,
+    /// The claims, in the order of the file, part by part.
+    pub claims: Vec<ClaimResult>,
+}
+
+/// A row's figures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RowResult {
+    /// The part of the table; empty if there is one.
+    pub part: String,
+    /// Its name.
+    pub name: String,
+    /// What stands in the table.
+    pub title: String,
+    /// Whether it was trained.
+    pub trained: bool,
+    /// The seeds that have figures.
+    pub seeds: Vec<u64>,
+    /// The share of tasks that each of them solves.
+    pub by_seed: Vec<f64>,
+    /// The share of tasks that is solved; nothing if a seed failed, for those that did not are no
+    /// sample of all.
+    pub solved: Option<Estimate>,
+    /// What training added to it; nothing if a seed failed.
+    pub gained: Option<Estimate>,
+    /// pass@k of sampled episodes, by k; nothing if a seed failed.
+    pub pass: BTreeMap<usize, Estimate>,
+    /// What training took, on average; nothing if a seed failed.
+    pub cost: Cost,
+    /// Training steps, on average.
+    pub steps: f64,
+    /// The way there, seed by seed.
+    pub curves: Vec<Vec<Point>>,
+    /// The runs, seed by seed.
+    pub runs: Vec<Option<String>>,
+    /// What somebody should know.
+    pub notes: Vec<String>,
+    /// Whether a seed of it failed.
+    pub failed: bool,
+    /// Whether something of it is still to be done.
+    pub missing: bool,
+}
+
+impl Results {
+    /// Read what the jobs left.
+    ///
+    /// # Errors
+    /// If a file that has to be there cannot be read, or the runs of a part are of several builds.
+    pub fn read(plan: &Plan, states: &[State], folder: &Folder) -> Result<Self, ExperimentError> {
+        let mut rows = Vec::new();
+        let mut sittings: Vec<Vec<Sitting>> = Vec::new();
+        for planned in &plan.rows {
+            let done = planned.cells.iter().filter(|cell| state_of(cell, states) == &State::Done);
+            let own: Vec<Sitting> = done
+                .map(|cell| Sitting::read(*cell, &plan.jobs, folder))
+                .collect::<Result<_, _>>()?;
+            rows.push(row_result(planned, &own, states, plan)?);
+            sittings.push(own);
+        }
+        let exam = &plan.file.exam;
+        let answers = match exam.answers {
+            Answers::Greedy => "the likeliest answers".to_owned(),
+            Answers::Sampled => format!("{} sampled episodes each", exam.samples),
+        };
+        let title = plan.file.title.clone();
+        Ok(Results {
+            title: title.unwrap_or_else(|| "Experiment".to_owned()),
+            seeds: plan.file.seeds.clone(),
+            exam: format!("{} tasks of the {} split, {answers}", exam.tasks, exam.split),
+            samples: exam.samples as usize,
+            builds: builds(plan, states, folder)?,
+            claims: claims(plan, &rows, &sittings)?,
+            rows,
+        })
+    }
+
+    /// Whether a row failed.
+    pub fn has_failed(&self) -> bool {
+        self.rows.iter().any(|row| row.failed)
+    }
+}
+
+/// The state of all that a cell needs: that of its last job, unless an earlier one failed.
+fn state_of<'s>(cell: &Cell, states: &'s [State]) -> &'s State {
+    cell.last().map_or(&State::Skipped, |place| &states[place])
+}
+
+fn row_result(
+    planned: &PlannedRow,
+    sittings: &[Sitting],
+    states: &[State],
+    plan: &Plan,
+) -> Result<RowResult, ExperimentError> {
+    let answers = plan.file.exam.answers;
+    let (notes, failed, missing) = notes(planned, sittings, states, plan);
+    let trained = matches!(planned.row.source, Source::Trained);
+    let label = planned.row.label();
+    let counted = if failed { &[] } else { sittings };
+    let figures = |of: &dyn Fn(&Sitting) -> ByTask| -> Vec<(u64, ByTask)> {
+        counted.iter().map(|sitting| (sitting.seed, of(sitting))).collect()
+    };
+    let solved = |sitting: &Sitting| solved_shares(&sitting.after, answers);
+    let gained = |sitting: &Sitting| match trained {
+        true => difference(&sitting.before, &sitting.after, answers),
+        false => ByTask::new(),
+    };
+    let mut pass = BTreeMap::new();
+    for k in usual_ks(plan.file.exam.samples as usize) {
+        let found = share(figures(&|sitting| chances(&sitting.after, k)), &label)?;
+        pass.extend(found.map(|found| (k, found)));
+    }
+    let by_seed = |sitting: &Sitting| mean(&solved(sitting).into_values().collect::<Vec<_>>());
+    Ok(RowResult {
+        part: planned.row.part.clone(),
+        name: planned.row.name.clone(),
+        title: planned.row.title.clone(),
+        trained,
+        seeds: sittings.iter().map(|sitting| sitting.seed).collect(),
+        by_seed: sittings.iter().map(by_seed).collect(),
+        solved: share(figures(&solved), &label)?,
+        gained: signed(figures(&gained), &label)?,
+        pass,
+        cost: mean_cost(counted),
+        steps: mean(&counted.iter().map(|sitting| sitting.steps as f64).collect::<Vec<_>>()),
+        curves: sittings.iter().map(|sitting| sitting.curve.clone()).collect(),
+        runs: sittings.iter().map(|sitting| sitting.run.clone()).collect(),
+        notes,
+        failed,
+        missing,
+    })
+}
+
+fn mean_cost(sittings: &[Sitting]) -> Cost {
+    let of = |what: fn(&Cost) -> f64| {
+        mean(&sittings.iter().map(|sitting| what(&sitting.cost)).collect::<Vec<_>>())
+    };
+    Cost {
+        samples: of(|cost| cost.samples),
+        completion_tokens: of(|cost| cost.completion_tokens),
+        prompt_tokens: of(|cost| cost.prompt_tokens),
+        acts: of(|cost| cost.acts),
+        seconds: of(|cost| cost.seconds),
+        cpu_seconds: of(|cost| cost.cpu_seconds),
+    }
+}
+
+/// What somebody should know of a row; whether a seed of it failed, and whether one is missing.
+fn notes(
+    planned: &PlannedRow,
+    sittings: &[Sitting],
+    states: &[State],
+    plan: &Plan,
+) -> (Vec<String>, bool, bool) {
+    let (mut notes, mut failed, mut missing) = (Vec::new(), false, false);
+    for cell in &planned.cells {
+        match state_of(cell, states) {
+            State::Done => {}
+            State::Failed(_) | State::Skipped => {
+                failed = true;
+                let cause = cell.last().and_then(|place| cause(place, states, plan));
+                let cause = cause.unwrap_or_else(|| "what it needs is not there".to_owned());
+                notes.push(format!("seed {} failed: {cause}", cell.seed));
+            }
+            State::Waiting | State::Running => {
+                missing = true;
+                notes.push(format!("seed {} is missing", cell.seed));
+            }
+        }
+    }
+    for sitting in sittings {
+        for role in &sitting.flat {
+            notes.push(format!(
+                "seed {}: all groups of `{role}` were flat, so it learned nothing",
+                sitting.seed
+            ));
+        }
+    }
+    notes.extend(void_note(sittings));
+    (notes, failed, missing)
+}
+
+/// The failure that a job failed by: its own, or that of what it needs.
+fn cause(place: usize, states: &[State], plan: &Plan) -> Option<String> {
+    if let State::Failed(failure) = &states[place] {
+        let code = failure.code.map_or(String::new(), |code| format!(" (exit code {code})"));
+        // What one could do about it is in the log of the run, and too long for a table.
+        let what = failure.message.split("; ").next().unwrap_or_default();
+        return Some(format!("{what}{code}"));
+    }
+    plan.jobs[place].needs.iter().find_map(|&need| cause(need, states, plan))
+}
+
+fn void_note(sittings: &[Sitting]) -> Option<String> {
+    let (mut episodes, mut void) = (0, 0);
+    for sitting in sittings {
+        episodes += sitting.episodes.0 + sitting.after.len();
+        void += sitting.episodes.1;
+        void += sitting.after.iter().filter(|outcome| outcome.ending == "void").count();
+    }
+    let share = void as f64 / episodes.max(1) as f64;
+    (share > VOID).then(|| format!("{:.1} % of its episodes were void", 100.0 * share))
+}

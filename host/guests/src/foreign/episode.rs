@@ -1,0 +1,248 @@
+//! An episode on a server: alive in a session, or a value that is gone on from.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::Value;
+
+use super::environment::ForeignEnvironment;
+use super::observation::Observation;
+use super::room::{Slot, taken_out};
+use super::session::Session;
+use super::trouble::Trouble;
+use crate::plugin::{
+    Award, Effect, Move, Outcome, Part, PluginFailure, Recipient, Seat, Status, Task,
+};
+use troupe_core::seed::Seed;
+
+/// An episode between calls: its task and moves, what they showed, and the session
+/// that stands there, until somebody goes on with it.
+#[derive(Clone, Debug)]
+pub struct ForeignState {
+    past: Past,
+    slot: Arc<Slot>,
+}
+
+/// What has happened.
+#[derive(Clone, Debug)]
+struct Past {
+    task: Arc<Task>,
+    moves: Vec<Arc<[Move]>>,
+    /// What the beginning and every move showed.
+    digests: Vec<u64>,
+    rules: Arc<Observation>,
+    last: Arc<Observation>,
+    /// Rewards so far, of all together.
+    earned: f64,
+    is_over: bool,
+}
+
+/// An episode in a session.
+#[derive(Debug)]
+pub struct ForeignEpisode {
+    environment: ForeignEnvironment,
+    past: Past,
+    slot: Arc<Slot>,
+}
+
+/// An award of one move, as of the move that has this place among several.
+fn of_move(award: Award, place: u32) -> Award {
+    match award.to {
+        Recipient::Mover(_) => Award { to: Recipient::Mover(place), ..award },
+        Recipient::Team | Recipient::Seat(_) => award,
+    }
+}
+
+impl ForeignState {
+    /// A number for the state: the same task and moves give the same number.
+    pub fn digest(&self) -> u64 {
+        let Past { task, moves, .. } = &self.past;
+        let start = Seed::new(u64::from(task.seed)).named(task.split.name());
+        let mix = |seed: Seed, Move { seat, action }: &Move| {
+            seed.named(&seat.role).at(seat.instance.into()).named(&action.kind).named(&action.text)
+        };
+        moves.iter().fold(start, |seed, moves| moves.iter().fold(seed.named("act"), mix)).value()
+    }
+
+    /// The same state without its session: it is gone on from by replaying the moves.
+    #[must_use]
+    pub fn as_replay(&self) -> Self {
+        ForeignState { past: self.past.clone(), slot: Arc::default() }
+    }
+}
+
+impl ForeignEpisode {
+    pub(super) fn start(
+        environment: &ForeignEnvironment,
+        task: &Task,
+    ) -> Result<Self, PluginFailure> {
+        ForeignEpisode::begin(environment, task)
+            .map_err(|trouble| environment.failure("start", trouble))
+    }
+
+    fn begin(environment: &ForeignEnvironment, task: &Task) -> Result<Self, Trouble> {
+        let gives_way = environment.is_forkable();
+        let (session, first) = environment.server().begin(task, gives_way)?;
+        let first = Arc::new(first);
+        let past = Past {
+            task: Arc::new(task.clone()),
+            moves: Vec::new(),
+            digests: vec![first.digest()],
+            rules: first.clone(),
+            is_over: first.is_last(),
+            last: first,
+            earned: 0.0,
+        };
+        let slot = Arc::new(Mutex::new(Some(session)));
+        Ok(ForeignEpisode { environment: environment.clone(), past, slot })
+    }
+
+    /// Goes on in the session that stands there, or else replays the moves in another.
+    pub(super) fn resume(
+        environment: &ForeignEnvironment,
+        state: &ForeignState,
+    ) -> Result<Self, PluginFailure> {
+        if let Some(session) = taken_out(&state.slot) {
+            let slot = Arc::new(Mutex::new(Some(session)));
+            let (environment, past) = (environment.clone(), state.past.clone());
+            return Ok(ForeignEpisode { environment, past, slot });
+        }
+        let replayed = ForeignEpisode::replay(environment, &state.past);
+        replayed.map_err(|trouble| environment.failure("resume", trouble))
+    }
+
+    /// Plays a past again, in a session of its own.
+    fn replay(environment: &ForeignEnvironment, past: &Past) -> Result<Self, Trouble> {
+        if let Some(reason) = environment.unforkable() {
+            return Err(Trouble::NotReplayed(format!(
+                "it cannot be gone back to a state of it ({reason}); set rollout.sampling = \
+                 \"trajectory\""
+            )));
+        }
+        let Past { task, moves, digests, .. } = past;
+        let mut episode = ForeignEpisode::begin(environment, task)?;
+        let mut moves = moves.iter();
+        loop {
+            let at = episode.past.digests.len() - 1;
+            if episode.past.digests.last() != digests.get(at) {
+                let shown = episode.past.last.shown();
+                return Err(Trouble::NotReplayed(format!(
+                    "replaying its moves led elsewhere after {at} (to {shown}), so it does not \
+                     repeat itself; set rollout.sampling = \"trajectory\""
+                )));
+            }
+            match moves.next() {
+                Some(moves) => drop(episode.carry_out(moves.to_vec())?),
+                None => return Ok(episode),
+            }
+        }
+    }
+
+    /// What the rules are, as the seat is told them.
+    pub fn rules(&self, seat: &Seat) -> String {
+        let server = self.environment.server();
+        let said = server.options.rules.clone().or_else(|| self.past.rules.rules_for(seat));
+        said.unwrap_or_else(|| server.summary.clone())
+    }
+
+    /// Whether a limit of the server's has ended it, and it is not solved.
+    pub fn is_cut_off(&self) -> bool {
+        let solved_from = self.environment.server().options.solved_from;
+        self.past.last.is_cut_off(self.past.earned, solved_from)
+    }
+
+    /// What the seat can see now.
+    pub fn observe(&self, seat: &Seat) -> Vec<Part> {
+        vec![Part::Text(self.past.last.seen_by(seat))]
+    }
+
+    /// Carries out moves, one after the other, until one ends the episode.
+    pub fn act(&mut self, moves: Vec<Move>) -> Result<Outcome, PluginFailure> {
+        self.carry_out(moves).map_err(|trouble| self.environment.failure("act", trouble))
+    }
+
+    fn carry_out(&mut self, moves: Vec<Move>) -> Result<Outcome, Trouble> {
+        self.environment.count_act();
+        let mut all = Outcome { effects: Vec::new(), awards: Vec::new(), status: Status::Ongoing };
+        for one in &moves {
+            if self.past.is_over {
+                let feedback = "it came too late".to_owned();
+                all.effects.push(Effect { accepted: false, feedback });
+                continue;
+            }
+            let outcome = self.step(one)?;
+            let place = u32::try_from(all.effects.len()).unwrap_or(u32::MAX);
+            all.effects.extend(outcome.effects);
+            all.status = outcome.status;
+            all.awards.extend(outcome.awards.into_iter().map(|award| of_move(award, place)));
+        }
+        all.check(moves.len()).map_err(Trouble::Invalid)?;
+        let last = self.past.last.digest();
+        let effects = all.effects.iter().map(|effect| (&effect.feedback, effect.accepted));
+        let mix =
+            |seed: Seed, (said, accepted): (&String, bool)| seed.named(said).at(accepted.into());
+        self.past.digests.push(effects.fold(Seed::new(last), mix).value());
+        self.past.moves.push(moves.into());
+        Ok(all)
+    }
+
+    /// One move. What is wrong with its form is a fault of who made it.
+    fn step(&mut self, one: &Move) -> Result<Outcome, Trouble> {
+        let server = self.environment.server();
+        let rejected = |said: String| {
+            let effects = vec![Effect { accepted: false, feedback: said }];
+            Ok(Outcome { effects, awards: Vec::new(), status: Status::Ongoing })
+        };
+        let action = match server.form.action(one) {
+            Ok(action) => action,
+            Err(wrong) => return rejected(wrong),
+        };
+        let mut observation = match self.ask(&action) {
+            Err(Trouble::Refused(said)) => return rejected(said),
+            other => other?,
+        };
+        let seats = &server.form.seats;
+        if !seats.contains(&one.seat.to_string())
+            && let Some(seat) = seats.first()
+        {
+            observation.pay_to_mover(seat);
+        }
+        self.past.earned += observation.earned();
+        self.past.is_over = observation.is_last();
+        let outcome = observation.outcome(self.past.earned, server.options.solved_from);
+        self.past.last = Arc::new(observation);
+        Ok(outcome)
+    }
+
+    /// Asks for a step in the session, which is gone if that fails. One that has waited may have
+    /// been closed by its server meanwhile; then another one takes its place, once.
+    fn ask(&self, action: &Value) -> Result<Observation, Trouble> {
+        let mut session = taken_out(&self.slot)
+            .ok_or_else(|| Trouble::Connection("its session has ended".to_owned()))?;
+        let mut said = session.step(action);
+        let is_closed = session.has_waited && matches!(said, Err(Trouble::Connection(_)));
+        if is_closed && self.environment.is_forkable() {
+            // Its place is needed.
+            drop(session);
+            session = self.replayed()?;
+            said = session.step(action);
+        }
+        if matches!(said, Ok(_) | Err(Trouble::Refused(_))) {
+            session.has_waited = false;
+            *self.slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(session);
+        }
+        said
+    }
+
+    /// Another session, in which all that has happened has happened again.
+    fn replayed(&self) -> Result<Session, Trouble> {
+        let episode = ForeignEpisode::replay(&self.environment, &self.past)?;
+        taken_out(&episode.slot)
+            .ok_or_else(|| Trouble::Connection("its session has ended".to_owned()))
+    }
+
+    /// The episode as a value. It keeps the session for whoever goes on first.
+    pub fn save(&self) -> ForeignState {
+        self.environment.server().room().park(&self.slot);
+        ForeignState { past: self.past.clone(), slot: self.slot.clone() }
+    }
+}

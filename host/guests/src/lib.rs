@@ -1,0 +1,15 @@
+//! Components as values: environments and workflows behind the contract in
+//! `wit/`, what they may search, the records they deal out, environments on
+//! OpenEnv servers, and the two side by side as a scenario.
+//!
+//! Knows nothing of policies, groups or updates, and runs no model-written
+//! program itself: a plugin reaches the sandbox through the trait
+//! `program::Runner`.
+//!
+//! Modules are listed in the order in which they depend on each other.
+
+pub mod retrieval;
+pub mod plugin;
+pub mod records;
+pub mod foreign;
+pub mod scenario;

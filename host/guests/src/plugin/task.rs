@@ -1,0 +1,32 @@
+//! What moves were worth, and to whom.
+
+use plugin_sdk::environment::{Award, Outcome, Recipient};
+use plugin_sdk::types::Seat;
+
+use troupe_core::trajectory::Reward;
+
+/// What an outcome is worth to everybody.
+pub fn team_reward(outcome: &Outcome) -> Reward {
+    let mut reward = Reward::default();
+    for Award { name, value, .. } in of(outcome, |to| *to == Recipient::Team) {
+        reward.team += value;
+        *reward.parts.entry(name.clone()).or_default() += value;
+    }
+    reward
+}
+
+/// What it is worth to a seat alone, whose moves have these places.
+pub fn seat_reward(outcome: &Outcome, seat: &Seat, moves: &[usize]) -> Reward {
+    let own = |to: &Recipient| match to {
+        Recipient::Team => false,
+        Recipient::Mover(index) => moves.contains(&(*index as usize)),
+        Recipient::Seat(whose) => whose == seat,
+    };
+    let mut reward = Reward::default();
+    of(outcome, own).for_each(|award| reward.credit(&award.name, award.value));
+    reward
+}
+
+fn of(outcome: &Outcome, is_meant: impl Fn(&Recipient) -> bool) -> impl Iterator<Item = &Award> {
+    outcome.awards.iter().filter(move |award| is_meant(&award.to))
+}

@@ -1,0 +1,284 @@
+//! An environment and a workflow side by side, and how answers move both.
+//!
+//! Between two rounds of answers an episode is a `Position`: two saved states and
+//! the requests that are due. Nothing lives in between, so a position can be
+//! forked, moved between threads and played again; every fork is played in
+//! fresh instances and therefore depends on nothing but the position and the
+//! answers.
+
+mod alone;
+mod assembly;
+mod entry;
+mod environment;
+mod error;
+mod play;
+mod request;
+mod tool;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use play::Play;
+
+pub use alone::{Alone, AloneState, AloneStep};
+pub use environment::{Environment, Episode, EpisodeState};
+pub use error::ScenarioError;
+pub use request::Due;
+pub use tool::offered as offered_tools;
+
+use crate::plugin::{
+    Action, Briefing, Credit, EnvironmentConfiguration, Meter, Plugin, PluginFailure, Rendering,
+    Role, Seat, SessionState, Settings, Split, Task, Tool, View, WorkflowConfiguration,
+    WorkflowPlugin,
+};
+use crate::records::Records;
+use troupe_core::seed::Seed;
+use troupe_core::trajectory::{Completion, Ending, Event, Reward, StopReason};
+
+/// An environment and a workflow, configured for a run.
+#[derive(Clone)]
+pub struct Scenario {
+    /// What tasks like these are called in figures.
+    pub family: String,
+    /// The rules.
+    pub environment: Environment,
+    /// The environment's settings.
+    pub environment_settings: Settings,
+    /// What follows from them.
+    pub environment_configuration: EnvironmentConfiguration,
+    /// Who speaks when.
+    pub workflow: WorkflowPlugin,
+    /// The workflow's settings.
+    pub workflow_settings: Settings,
+    /// What follows from them.
+    pub workflow_configuration: WorkflowConfiguration,
+    /// The records that tasks are built from, if the environment needs some.
+    pub records: Option<Arc<Records>>,
+    /// The tools that the workflow may call.
+    pub tools: Vec<Tool>,
+    /// Turns per seat and conversation after which an episode is truncated.
+    pub max_turns: usize,
+    /// The same of roles that have a limit of their own.
+    pub max_turns_of: BTreeMap<String, usize>,
+    /// Directives that may follow one answer.
+    pub actions_per_answer: usize,
+}
+
+/// An episode at a moment when answers are due.
+#[derive(Clone)]
+pub struct Position {
+    environment: EpisodeState,
+    session: SessionState,
+    counts: Counts,
+    /// The requests due, in the order in which they will be reported.
+    pub due: Vec<Due>,
+}
+
+/// What has been asked and answered so far.
+#[derive(Clone, Default)]
+struct Counts {
+    /// How often each seat was asked in each conversation.
+    turns: BTreeMap<String, usize>,
+    /// Requests so far; the next one has this number.
+    asked: u32,
+    /// Answers whose worth was said to be open when they were asked for.
+    open: BTreeSet<u32>,
+    /// How the rules have ended the episode, if a judge is still asked.
+    over: Option<Ending>,
+}
+
+impl Position {
+    /// Digest of the states of environment and session.
+    pub fn digest(&self) -> u64 {
+        self.environment.digest() ^ self.session.digest().rotate_left(32)
+    }
+
+    /// The same position without what the remotes saved: it is resumed by replaying
+    /// moves and events.
+    #[must_use]
+    pub fn as_replay(&self) -> Self {
+        let (environment, session) = (self.environment.as_replay(), self.session.as_replay());
+        Position { environment, session, ..self.clone() }
+    }
+}
+
+/// Where answers led.
+#[derive(Clone)]
+pub enum Next {
+    /// To more answers due.
+    Asked(Position),
+    /// To the end of the episode.
+    Ended(Ending),
+}
+
+/// What the answers of a round, or the beginning, brought about.
+#[derive(Clone)]
+pub struct Transition {
+    /// What it was worth to everybody.
+    pub team: Reward,
+    /// What it was worth to each answer, the team's share included, in the order
+    /// of those that were due.
+    pub rewards: Vec<Reward>,
+    /// What it was worth to seats alone that gave none of these answers.
+    pub others: Vec<(Seat, Reward)>,
+    /// What the workflow said of earlier answers.
+    pub credits: Vec<Credit>,
+    /// Whether all that each answer had its own seat do was carried out in full.
+    pub accepted: Vec<bool>,
+    /// What happened, in order.
+    pub events: Vec<Event>,
+    /// Where it led.
+    pub next: Next,
+}
+
+/// An answer as a session is told of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer<'a> {
+    /// The whole answer.
+    pub text: &'a str,
+    /// Whether it ended by itself.
+    pub complete: bool,
+    /// Whether some of it was put there and not drawn.
+    pub forced: bool,
+}
+
+impl<'a> From<&'a Completion> for Answer<'a> {
+    fn from(completion: &'a Completion) -> Self {
+        Answer {
+            text: &completion.text,
+            complete: completion.stop != StopReason::Length,
+            forced: !completion.forced.is_empty(),
+        }
+    }
+}
+
+impl Scenario {
+    /// The workflow's roles.
+    pub fn roles(&self) -> &[Role] {
+        &self.workflow_configuration.roles
+    }
+
+    /// Turns of a role, per seat and conversation, after which an episode is truncated.
+    pub fn max_turns_of(&self, role: &str) -> usize {
+        self.max_turns_of.get(role).copied().unwrap_or(self.max_turns)
+    }
+
+    /// The components it is made of.
+    pub fn plugins(&self) -> impl Iterator<Item = &Plugin> {
+        self.environment.plugin().into_iter().chain([self.workflow.plugin()])
+    }
+
+    /// Counts what is done in them, and in a foreign environment.
+    pub fn meters(&self) -> [&Arc<Meter>; 2] {
+        [self.environment.meter(), self.workflow.plugin().meter()]
+    }
+
+    /// Everybody who plays.
+    pub fn seats(&self) -> Vec<Seat> {
+        let seats = |role: &Role| (0..role.seats).map(|n| Seat::numbered(&role.name, n)).collect();
+        self.roles().iter().flat_map(|role| -> Vec<Seat> { seats(role) }).collect()
+    }
+
+    /// Begin a task. Of an environment that builds them from records, the seed
+    /// says which record.
+    pub fn begin(&self, split: Split, seed: u32) -> Result<Transition, PluginFailure> {
+        let settings = self.environment_settings.configured().to_vec();
+        let record = entry::read(self.records.as_deref(), split, seed)
+            .map_err(|cause| self.environment.failed("start", cause))?;
+        let (seats, entry) = (self.seats(), record.as_ref().map(|record| record.text.clone()));
+        let started = self.environment.start(&Task { split, seed, settings, seats, entry });
+        let mut episode = started.map_err(|failure| entry::placed(failure, record.as_ref()))?;
+        let roles: Arc<[Role]> = self.roles().into();
+        let session = self.workflow.start(&roles, &self.briefing(&mut *episode)?);
+        let session = session.map_err(|failure| tool::explained(&self.workflow, failure))?;
+        Play::new(self, episode, session, Counts::default()).begin()
+    }
+
+    /// How many tasks a split has, if they are counted.
+    pub fn tasks(&self, split: Split) -> Option<usize> {
+        self.records.as_ref().map(|records| records.count(split))
+    }
+
+    /// Which task a run trains on at this place: the next record, or any of the
+    /// tasks there are without end.
+    pub fn training_task(&self, position: u64, order: Seed, any: Seed) -> u32 {
+        let records = self.records.as_ref();
+        records.map_or_else(|| any.value_u32(), |records| records.training_index(position, order))
+    }
+
+    /// Report the answers to the requests due, in a fork of the position.
+    pub fn answer(
+        &self,
+        position: &Position,
+        answers: &[Answer],
+    ) -> Result<Transition, PluginFailure> {
+        let mut episode = self.environment.resume(&position.environment)?;
+        let mut session = self.workflow.resume(&position.session)?;
+        // What was written while actions were replayed was kept when they were new.
+        episode.take_log();
+        session.take_log();
+        Play::new(self, episode, session, position.counts.clone()).round(&position.due, answers)
+    }
+
+    /// What the expert would answer to one of the requests due; nothing if
+    /// there is no expert or the workflow cannot phrase it.
+    pub fn demonstrate(
+        &self,
+        position: &Position,
+        due: &Due,
+    ) -> Result<Option<String>, PluginFailure> {
+        // Its session is not to be taken away from whoever goes on.
+        if self.environment.foreign().is_some() {
+            return Ok(None);
+        }
+        let seat = &due.request.seat;
+        let expert: Option<Action> =
+            self.environment.resume(&position.environment)?.demonstrate(seat)?;
+        let Some(expert) = expert else { return Ok(None) };
+        self.workflow.resume(&position.session)?.demonstrate(seat, &expert)
+    }
+
+    /// How the episode looks; nothing if the environment does not draw.
+    pub fn render(&self, position: &Position) -> Result<Option<Rendering>, PluginFailure> {
+        self.environment.render(&position.environment)
+    }
+
+    fn briefing(&self, episode: &mut dyn Episode) -> Result<Briefing, PluginFailure> {
+        let description = self.environment.description();
+        let rules = match self.environment_configuration.is_private {
+            false => vec![(None, episode.rules(&self.first_seat())?)],
+            true => self
+                .seats()
+                .into_iter()
+                .map(|seat| Ok((Some(seat.clone()), episode.rules(&seat)?)))
+                .collect::<Result<_, PluginFailure>>()?,
+        };
+        Ok(Briefing {
+            environment: description.name.clone(),
+            rules,
+            actions: description.actions.clone(),
+            settings: self.workflow_settings.configured().to_vec(),
+            max_turns: u32::try_from(self.max_turns).unwrap_or(u32::MAX),
+            tools: self.tools.clone(),
+            revealed: episode.reveal()?,
+        })
+    }
+
+    /// What can be seen now, from every seat; once for all if all see the same.
+    fn views(&self, episode: &mut dyn Episode) -> Result<Vec<View>, PluginFailure> {
+        if !self.environment_configuration.is_private {
+            let parts = episode.observe(&self.first_seat())?;
+            return Ok(vec![View { seat: None, parts }]);
+        }
+        let view = |seat: Seat| {
+            let parts = episode.observe(&seat)?;
+            Ok(View { seat: Some(seat), parts })
+        };
+        self.seats().into_iter().map(view).collect()
+    }
+
+    /// Whose view is everybody's, where all see the same.
+    fn first_seat(&self) -> Seat {
+        Seat::new(self.roles().first().map_or("", |role| &role.name))
+    }
+}

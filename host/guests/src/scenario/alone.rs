@@ -1,0 +1,163 @@
+//! An environment that is played without a workflow: whoever acts says as which
+//! seat, and all that a seat is told is what it can see.
+
+use std::sync::Arc;
+
+use super::assembly::open_records;
+use super::entry;
+use super::error::ScenarioError;
+use crate::plugin::{
+    Action, EnvironmentConfiguration, EnvironmentPlugin, EnvironmentState, LiveEpisode, Move,
+    Outcome, PluginFailure, PluginLibrary, Rendering, Seat, Settings, Split, Status, Task, text_of,
+};
+use crate::records::Records;
+use troupe_core::config::{Audience, Config, MixConfig};
+use troupe_core::trajectory::Ending;
+
+/// Who plays where the environment does not say for whom it is made.
+const ANYBODY: &str = "player";
+
+/// An environment, configured.
+#[derive(Clone, Debug)]
+pub struct Alone {
+    /// The rules.
+    pub environment: EnvironmentPlugin,
+    /// Its settings.
+    pub settings: Settings,
+    /// What follows from them.
+    pub configuration: EnvironmentConfiguration,
+    /// The records that tasks are built from, if it needs some.
+    pub records: Option<Arc<Records>>,
+    /// Actions per seat after which an episode is truncated.
+    pub max_turns: usize,
+}
+
+/// An episode between two actions.
+#[derive(Clone, Debug)]
+pub struct AloneState {
+    state: EnvironmentState,
+    /// How often each seat has acted.
+    turns: Vec<usize>,
+}
+
+/// What an action, or the beginning, led to.
+#[derive(Clone, Debug)]
+pub struct AloneStep {
+    /// What became of the action; nothing at the beginning.
+    pub outcome: Option<Outcome>,
+    /// What each seat can see now, in the order of the seats.
+    pub views: Vec<String>,
+    /// How the episode ended, or from where it goes on.
+    pub next: Result<AloneState, Ending>,
+}
+
+impl Alone {
+    /// The environment of a family of tasks, with its settings.
+    ///
+    /// # Errors
+    /// If it is not there, refuses its settings, or has no records where it needs
+    /// some.
+    pub fn assemble(
+        config: &Config,
+        entry: &MixConfig,
+        audience: Audience,
+        library: &PluginLibrary,
+    ) -> Result<Self, ScenarioError> {
+        let environment = library.environment(entry.environment.as_deref())?.clone();
+        let settings = environment.settings_for(audience, &entry.settings)?;
+        let configuration = environment.configure(&settings)?;
+        let records = open_records(&entry.tasks, environment.name(), &configuration)?;
+        let max_turns = match config.rollout.max_turns {
+            0 => configuration.max_turns as usize,
+            turns => turns,
+        };
+        Ok(Alone { environment, settings, configuration, records, max_turns })
+    }
+
+    /// Who plays.
+    pub fn seats(&self) -> Vec<Seat> {
+        match self.configuration.expected_seats() {
+            seats if seats.is_empty() => vec![Seat::new(ANYBODY)],
+            seats => seats,
+        }
+    }
+
+    /// Begin a task: what every seat is told of the rules, and what it sees.
+    ///
+    /// # Errors
+    /// If the environment fails; the episode is void.
+    pub fn begin(
+        &self,
+        split: Split,
+        seed: u32,
+    ) -> Result<(Vec<String>, AloneStep), PluginFailure> {
+        let record = entry::read(self.records.as_deref(), split, seed)
+            .map_err(|cause| self.environment.failed("start", cause))?;
+        let settings = self.settings.configured().to_vec();
+        let (seats, entry) = (self.seats(), record.as_ref().map(|record| record.text.clone()));
+        let turns = vec![0; seats.len()];
+        let started = self.environment.start(&Task { split, seed, settings, seats, entry });
+        let mut episode = started.map_err(|failure| entry::placed(failure, record.as_ref()))?;
+        let rules = self.of_seats(|seat| episode.rules(seat))?;
+        let views = self.of_seats(|seat| Ok(text_of(&episode.observe(seat)?)))?;
+        let next = Ok(AloneState { state: episode.save()?, turns });
+        Ok((rules, AloneStep { outcome: None, views, next }))
+    }
+
+    /// Carry out an action of the seat that has this place.
+    ///
+    /// # Errors
+    /// If the environment fails; the episode is void.
+    pub fn act(
+        &self,
+        from: &AloneState,
+        place: usize,
+        action: Action,
+    ) -> Result<AloneStep, PluginFailure> {
+        let mut episode = self.environment.resume(&from.state)?;
+        let seat = self.seats()[place].clone();
+        let outcome = episode.act(vec![Move { seat, action }])?;
+        let views = self.of_seats(|seat| Ok(text_of(&episode.observe(seat)?)))?;
+        let next = match outcome.status {
+            Status::Solved => Err(Ending::Solved),
+            Status::Failed => Err(Ending::Failed),
+            Status::Ongoing => self.go_on(from, place, &mut episode)?,
+        };
+        Ok(AloneStep { outcome: Some(outcome), views, next })
+    }
+
+    /// How the episode looks; nothing if the environment does not draw.
+    ///
+    /// # Errors
+    /// If drawing fails.
+    pub fn render(&self, state: &AloneState) -> Result<Option<Rendering>, PluginFailure> {
+        self.environment.render(&state.state)
+    }
+
+    fn go_on(
+        &self,
+        from: &AloneState,
+        place: usize,
+        episode: &mut LiveEpisode,
+    ) -> Result<Result<AloneState, Ending>, PluginFailure> {
+        let mut turns = from.turns.clone();
+        turns[place] += 1;
+        if turns[place] >= self.max_turns {
+            return Ok(Err(Ending::Truncated));
+        }
+        Ok(Ok(AloneState { state: episode.save()?, turns }))
+    }
+
+    /// What holds for each seat; asked once where it is the same for all.
+    fn of_seats(
+        &self,
+        mut ask: impl FnMut(&Seat) -> Result<String, PluginFailure>,
+    ) -> Result<Vec<String>, PluginFailure> {
+        let seats = self.seats();
+        if self.configuration.is_private {
+            return seats.iter().map(ask).collect();
+        }
+        let for_all = ask(&seats[0])?;
+        Ok(vec![for_all; seats.len()])
+    }
+}

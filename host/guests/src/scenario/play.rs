@@ -1,0 +1,320 @@
+//! One fork being played from one round of answers to the next.
+
+use super::environment::Episode;
+use super::request::{Due, conversation};
+use super::tool;
+use super::{Answer, Counts, Next, Position, Scenario, Transition};
+use crate::plugin::{
+    self, Call, Credit, Directive, Event as SessionEvent, LiveSession, Move, Outcome,
+    PluginFailure, Reply, Request, ResultOfMove, Seat, Step, seat_reward, team_reward, text_of,
+};
+use troupe_core::trajectory::{Action, Ending, Event, Reward, Status};
+
+/// Lines of a plugin's log that are kept of a round, and bytes of a line.
+const LOG_LINES: usize = 8;
+const LOG_BYTES: usize = 256;
+
+/// One fork being played from one round of answers to the next.
+pub(super) struct Play<'a> {
+    scenario: &'a Scenario,
+    episode: Box<dyn Episode>,
+    session: LiveSession,
+    counts: Counts,
+    /// Who answered, in the order of the answers.
+    seats: Vec<Seat>,
+    team: Reward,
+    rewards: Vec<Reward>,
+    others: Vec<(Seat, Reward)>,
+    credits: Vec<Credit>,
+    accepted: Vec<bool>,
+    events: Vec<Event>,
+    /// What has been asked in this round.
+    next: Vec<Due>,
+}
+
+/// Where a session stands after it was told something.
+enum Told {
+    /// It waits for answers.
+    Waits,
+    /// The episode is over.
+    Ended(Ending),
+}
+
+impl<'a> Play<'a> {
+    pub(super) fn new(
+        scenario: &'a Scenario,
+        episode: Box<dyn Episode>,
+        session: LiveSession,
+        counts: Counts,
+    ) -> Self {
+        Play {
+            scenario,
+            episode,
+            session,
+            counts,
+            seats: Vec::new(),
+            team: Reward::default(),
+            rewards: Vec::new(),
+            others: Vec::new(),
+            credits: Vec::new(),
+            accepted: Vec::new(),
+            events: Vec::new(),
+            next: Vec::new(),
+        }
+    }
+
+    /// Play up to the first answers that are due.
+    pub(super) fn begin(mut self) -> Result<Transition, PluginFailure> {
+        let views = self.scenario.views(&mut *self.episode)?;
+        self.record_views(&views);
+        let told = self.tell(SessionEvent::Begun(views))?;
+        self.end(told)
+    }
+
+    /// Report answers to what was due, one after the other.
+    pub(super) fn round(
+        mut self,
+        due: &[Due],
+        answers: &[Answer],
+    ) -> Result<Transition, PluginFailure> {
+        self.seats = due.iter().map(|due| due.request.seat.clone()).collect();
+        self.rewards = vec![Reward::default(); due.len()];
+        self.accepted = vec![true; due.len()];
+        let mut told = Told::Waits;
+        for (due, answer) in due.iter().zip(answers) {
+            self.events.push(Event::Replied {
+                role: due.role().to_owned(),
+                instance: due.request.seat.instance,
+                thread: due.request.thread.clone(),
+                turn: due.turn,
+                prompt: due.messages.to_vec(),
+                tools: due.tools.to_vec(),
+                text: answer.text.to_owned(),
+                cut: !answer.complete,
+                forced: answer.forced,
+            });
+            told = self.tell(SessionEvent::Replied(Reply {
+                seat: due.request.seat.clone(),
+                answer: due.number,
+                thread: due.request.thread.clone(),
+                text: answer.text.to_owned(),
+                complete: answer.complete,
+            }))?;
+            if matches!(told, Told::Ended(_)) {
+                break;
+            }
+        }
+        self.end(told)
+    }
+
+    /// Report an event and carry out directives until answers are awaited.
+    fn tell(&mut self, event: SessionEvent) -> Result<Told, PluginFailure> {
+        let mut event = event;
+        for _ in 0..=self.scenario.actions_per_answer {
+            let Step { credits, directive } = self.session.advance(event)?;
+            self.take_credits(credits)?;
+            event = match directive {
+                Directive::Finish => {
+                    return Ok(Told::Ended(self.counts.over.clone().unwrap_or(Ending::Finished)));
+                }
+                Directive::Wait => return Ok(Told::Waits),
+                Directive::Ask(requests) => return self.ask(requests),
+                Directive::Act(moves) => self.act(moves)?,
+                Directive::Call(calls) => self.call(calls)?,
+            };
+        }
+        Err(self.failure(format!(
+            "it took more than {} actions after one answer (plugins.limits.actions_per_answer)",
+            self.scenario.actions_per_answer
+        )))
+    }
+
+    fn failure(&self, message: impl Into<String>) -> PluginFailure {
+        self.scenario.workflow.failure("advance", message)
+    }
+
+    fn take_credits(&mut self, credits: Vec<Credit>) -> Result<(), PluginFailure> {
+        for credit in credits {
+            if !self.counts.open.contains(&credit.answer) {
+                let answer = credit.answer;
+                return Err(self.failure(format!(
+                    "it credits answer {answer}, which it did not ask for as open, or has closed"
+                )));
+            }
+            if credit.is_last {
+                self.counts.open.remove(&credit.answer);
+            }
+            let Credit { answer, name, value, .. } = credit.clone();
+            self.events.push(Event::Credited { answer, name, value });
+            self.credits.push(credit);
+        }
+        Ok(())
+    }
+
+    /// Put requests behind those that are due.
+    fn ask(&mut self, requests: Vec<Request>) -> Result<Told, PluginFailure> {
+        for request in requests {
+            let tools = tool::told(&self.scenario.workflow, &self.scenario.tools, &request)?;
+            let turns =
+                self.counts.turns.entry(conversation(&request.seat, &request.thread)).or_default();
+            if *turns >= self.scenario.max_turns_of(&request.seat.role) {
+                return Ok(Told::Ended(self.counts.over.clone().unwrap_or(Ending::Truncated)));
+            }
+            let number = self.counts.asked;
+            if request.is_open {
+                self.counts.open.insert(number);
+            }
+            self.next.push(Due::new(request, tools, *turns, number));
+            *turns += 1;
+            self.counts.asked += 1;
+        }
+        Ok(Told::Waits)
+    }
+
+    /// Carry out moves: the event they lead to.
+    fn act(&mut self, moves: Vec<Move>) -> Result<SessionEvent, PluginFailure> {
+        if self.counts.over.is_some() {
+            return Err(self.failure("it acts after the end of the episode"));
+        }
+        let outcome = self.episode.act(moves.clone())?;
+        self.book(&moves, &outcome);
+        let status = match outcome.status {
+            plugin::Status::Ongoing => Status::Ongoing,
+            plugin::Status::Solved => Status::Solved,
+            plugin::Status::Failed => Status::Failed,
+        };
+        self.counts.over = match status {
+            Status::Ongoing => None,
+            Status::Solved => Some(Ending::Solved),
+            Status::Failed if self.episode.is_cut_off() => Some(Ending::Truncated),
+            Status::Failed => Some(Ending::Failed),
+        };
+        let mut results = Vec::new();
+        for (index, (Move { seat, action }, effect)) in
+            moves.iter().zip(outcome.effects.iter()).enumerate()
+        {
+            self.events.push(Event::Acted {
+                action: Action {
+                    role: seat.role.clone(),
+                    instance: seat.instance,
+                    kind: action.kind.clone(),
+                    text: action.text.clone(),
+                },
+                accepted: effect.accepted,
+                feedback: effect.feedback.clone(),
+                reward: {
+                    let mut reward = team_reward(&outcome);
+                    reward.add(&seat_reward(&outcome, seat, &[index]));
+                    reward
+                },
+                status,
+            });
+            results.push(ResultOfMove {
+                seat: seat.clone(),
+                accepted: effect.accepted,
+                feedback: effect.feedback.clone(),
+            });
+        }
+        let views = self.scenario.views(&mut *self.episode)?;
+        if status == Status::Ongoing {
+            self.record_views(&views);
+        }
+        let revealed = self.episode.reveal()?;
+        let status = outcome.status;
+        Ok(SessionEvent::Acted(plugin::Consequence { results, views, revealed, status }))
+    }
+
+    /// Add what moves were worth to whom: to those who answered in this round,
+    /// and to others.
+    fn book(&mut self, moves: &[Move], outcome: &Outcome) {
+        let of_seat = |seat: &Seat| -> Vec<usize> {
+            let own = moves.iter().enumerate().filter(|(_, one)| one.seat == *seat);
+            own.map(|(index, _)| index).collect()
+        };
+        let team = team_reward(outcome);
+        self.team.add(&team);
+        for (index, seat) in self.seats.iter().enumerate() {
+            let own = of_seat(seat);
+            self.rewards[index].add(&team);
+            self.rewards[index].add(&seat_reward(outcome, seat, &own));
+            self.accepted[index] &= own.iter().all(|&one| outcome.effects[one].accepted);
+        }
+        for seat in self.scenario.seats() {
+            if self.seats.contains(&seat) {
+                continue;
+            }
+            let reward = seat_reward(outcome, &seat, &of_seat(&seat));
+            if reward == Reward::default() {
+                continue;
+            }
+            match self.others.iter_mut().find(|(known, _)| *known == seat) {
+                Some((_, sum)) => sum.add(&reward),
+                None => self.others.push((seat, reward)),
+            }
+        }
+    }
+
+    fn call(&mut self, calls: Vec<Call>) -> Result<SessionEvent, PluginFailure> {
+        let mut returned = Vec::new();
+        for call in calls {
+            let answer = tool::call(&self.scenario.workflow, &call)?;
+            self.events.push(Event::Called {
+                role: call.seat.role,
+                tool: call.tool,
+                arguments: call.arguments,
+                succeeded: answer.succeeded,
+                answer: answer.answer.clone(),
+            });
+            returned.push(answer);
+        }
+        Ok(SessionEvent::Returned(returned))
+    }
+
+    /// What is seen becomes part of what happened; of several views all that differ.
+    fn record_views(&mut self, views: &[plugin::View]) {
+        for view in views {
+            let text = text_of(&view.parts);
+            let text = match &view.seat {
+                None => text,
+                Some(seat) => format!("[{seat}] {text}"),
+            };
+            self.events.push(Event::Observed { text });
+        }
+    }
+
+    /// Save both states, if answers are due.
+    fn end(mut self, told: Told) -> Result<Transition, PluginFailure> {
+        let next = match told {
+            Told::Ended(ending) => Next::Ended(ending),
+            Told::Waits if self.next.is_empty() => match self.counts.over.take() {
+                Some(ending) => Next::Ended(ending),
+                None => return Err(self.failure("it waits although no answer is due")),
+            },
+            Told::Waits => Next::Asked(Position {
+                environment: self.episode.save()?,
+                session: self.session.save()?,
+                counts: self.counts.clone(),
+                due: std::mem::take(&mut self.next),
+            }),
+        };
+        self.keep_logs();
+        let Play { team, rewards, others, credits, accepted, events, .. } = self;
+        Ok(Transition { team, rewards, others, credits, accepted, events, next })
+    }
+
+    /// The first lines that each plugin logged become part of what happened.
+    fn keep_logs(&mut self) {
+        let scenario = self.scenario;
+        let logs = [
+            (scenario.environment.name(), self.episode.take_log()),
+            (scenario.workflow.name(), self.session.take_log()),
+        ];
+        for (plugin, lines) in logs {
+            self.events.extend(lines.into_iter().take(LOG_LINES).map(|line| Event::Logged {
+                plugin: plugin.to_owned(),
+                level: line.level.word().to_owned(),
+                text: line.text[..line.text.floor_char_boundary(LOG_BYTES)].to_owned(),
+            }));
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The tool that runs programs.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Answer, Granted, misunderstood, not_offered};
+use crate::plugin::{Cause, PluginFailure, Right, Tool, WorkflowPlugin};
+use troupe_core::program::{Ending, Execution, Program};
+
+pub(super) const NAME: &str = "run";
+
+pub(super) const GRANTED: Granted =
+    Granted { name: NAME, right: Right::Sandbox, does: "run a program in the sandbox" };
+
+/// What it is told.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Run {
+    language: String,
+    source: String,
+    #[serde(default)]
+    stdin: String,
+}
+
+pub(super) fn described() -> Tool {
+    Tool {
+        name: NAME.to_owned(),
+        summary: "Runs a program and returns what it printed.".to_owned(),
+        parameters: json!({
+            "type": "object",
+            "properties": {
+                "language": { "type": "string", "description": "such as `python`" },
+                "source": { "type": "string", "description": "the program" },
+                "stdin": { "type": "string", "description": "its standard input" },
+            },
+            "required": ["language", "source"],
+        })
+        .to_string(),
+    }
+}
+
+pub(super) fn call(workflow: &WorkflowPlugin, arguments: &str) -> Result<Answer, PluginFailure> {
+    let run: Run = match serde_json::from_str(arguments) {
+        Ok(run) => run,
+        Err(error) => return Ok(misunderstood(error)),
+    };
+    let execution = execute(workflow, &run)?;
+    let longest = workflow.plugin().limits().longest_answer();
+    let answer = json!({
+        "ending": execution.ending.word(),
+        "stdout": text(&execution.stdout, longest),
+        "stderr": said(&execution, longest),
+    });
+    Ok((execution.ending.is_success(), answer))
+}
+
+fn execute(workflow: &WorkflowPlugin, run: &Run) -> Result<Arc<Execution>, PluginFailure> {
+    let Some(grant) = &workflow.plugin().granted().sandbox else {
+        return Err(not_offered(workflow, NAME));
+    };
+    let program = Program::new(&run.language, run.source.clone().into_bytes());
+    let stdin = run.stdin.clone().into_bytes().into();
+    grant
+        .runner
+        .run(&program, &stdin, &grant.limits)
+        .map_err(|error| workflow.failed("advance", Cause::Sandbox { message: error.to_string() }))
+}
+
+/// Standard error, and behind it how the program was stopped if it was.
+fn said(execution: &Execution, longest: usize) -> String {
+    let mut said = text(&execution.stderr, longest);
+    let stopped = match &execution.ending {
+        Ending::Exited { .. } | Ending::Failed { .. } => return said,
+        Ending::Malformed { message } => message.clone(),
+        Ending::OutOfFuel | Ending::OutOfTime => "the program ran too long".to_owned(),
+        Ending::OutOfMemory => "the program used too much memory".to_owned(),
+        Ending::OutputFlood => "the program wrote too much".to_owned(),
+        Ending::Crashed { message } => format!("the program crashed: {message}"),
+        Ending::Unsupported { message } => format!("not supported here: {message}"),
+    };
+    if !said.is_empty() && !said.ends_with('\n') {
+        said.push('\n');
+    }
+    said + &stopped
+}
+
+/// Bytes as text, cut to what a plugin may be told at once.
+fn text(bytes: &[u8], longest: usize) -> String {
+    let mut text = String::from_utf8_lossy(&bytes[..bytes.len().min(longest)]).into_owned();
+    text.truncate(text.floor_char_boundary(longest));
+    text
+}

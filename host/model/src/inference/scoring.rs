@@ -1,0 +1,52 @@
+//! How likely a policy finds a given text.
+
+use tch::{Kind, Tensor};
+
+use super::engine::check_tokens;
+use super::prompt_reader::PromptReader;
+use crate::error::PolicyError;
+use crate::language_model::Policy;
+use crate::model::{Input, Segment};
+
+/// Logits that are held at a time, in numbers.
+const CHUNK: i64 = 1 << 24;
+
+impl Policy {
+    /// Natural log-probability of every token but the first, given those
+    /// before it, at temperature 1: one number less than there are tokens.
+    ///
+    /// # Errors
+    /// If there are no tokens, too many, or one that the policy does not know.
+    pub fn score(&self, tokens: &[u32]) -> Result<Vec<f32>, PolicyError> {
+        check_tokens(self, tokens, 0)?;
+        let _guard = tch::no_grad_guard();
+        let device = self.device().torch();
+        let length = tokens.len() as i64;
+        let ids: Vec<i64> = tokens.iter().map(|&token| token.into()).collect();
+        let ids = Tensor::f_from_slice(&ids)?.f_to_device(device)?;
+        let shared_base = Policy::shared_base(&[self]);
+        let decoder = shared_base.decoder();
+        let mut reader = PromptReader::new(1, length, &decoder.masking());
+        let input = Input {
+            tokens: &ids,
+            positions: &Tensor::arange(length, (Kind::Int64, device)),
+            keep: None,
+            adapter_rows: &shared_base.adapter_rows(&[Segment {
+                member: 0,
+                rows: length,
+                kept: length,
+            }]),
+        };
+        let states = shared_base.forward(&input, &mut reader);
+        let rows = (CHUNK / self.config().vocab_size).max(1);
+        let mut scores = Vec::with_capacity(tokens.len());
+        for from in (0..length - 1).step_by(rows as usize) {
+            let count = rows.min(length - 1 - from);
+            let logprobs =
+                shared_base.logits(&states.narrow(0, from, count)).log_softmax(-1, Kind::Float);
+            let next = ids.narrow(0, from + 1, count).unsqueeze(1);
+            scores.extend(Vec::<f32>::try_from(logprobs.gather(1, &next, false).squeeze_dim(1))?);
+        }
+        Ok(scores)
+    }
+}

@@ -1,0 +1,76 @@
+use std::path::Path;
+
+use ratatui_core::backend::TestBackend;
+use ratatui_core::terminal::Terminal;
+
+use super::*;
+use troupe_core::config::Config;
+
+/// A run of three steps of one role, whose name would move a cursor.
+fn run(folder: &Path) {
+    std::fs::write(folder.join("config.toml"), Config::default().to_toml()).unwrap();
+    let line = |step: usize, success: f64| {
+        let role = serde_json::json!({
+            "reward": { "mean": step, "std": 0.5 }, "accepted": 0.25, "cut": 0.125,
+            "groups": { "spread": 0.75, "dropped": 0.5 },
+        });
+        let updates = serde_json::json!({ "shared": { "entropy": 1.5, "compared": 7 } });
+        serde_json::json!({
+            "step": step,
+            "validation": { "greedy": { "success": success } },
+            "roles": { "pla/n\u{1b}[2Jner": role },
+            "updates": updates,
+            "warnings": [format!("warning {step}\u{202e}")],
+        })
+    };
+    let lines: Vec<String> =
+        (1..=3).map(|step| line(step, step as f64 / 4.0).to_string()).collect();
+    std::fs::write(folder.join("metrics.jsonl"), lines.join("\n") + "\n{\"step\":4,").unwrap();
+}
+
+/// The lines of a view in a terminal of this size.
+fn lines(sight: &Sight, view: View, (width, height): (u16, u16)) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| draw(sight, view, frame.area(), frame.buffer_mut())).unwrap();
+    terminal.backend().to_string()
+}
+
+#[test]
+fn each_view_shows_its_part_and_nothing_that_a_terminal_would_obey() {
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path());
+    let sight = Sight::of(folder.path()).unwrap();
+    for (view, parts) in [
+        (View::Curves, &["likeliest answers 75.0 %", "pla/n\\u001b[2Jner 3.000"][..]),
+        (View::Figures, &["25.0 %", "12.5 %", "0.7500", "50.0 %", "shared", "1.5000", "7"]),
+        (View::Episodes, &["the last episodes"]),
+        (View::Warnings, &["step 3: warning 3\\u202e", "step 1: warning 1"]),
+    ] {
+        let lines = lines(&sight, view, (110, 30));
+        assert!(lines.contains("step 3 of 100, not finished, 3 warnings"), "{lines}");
+        parts.iter().for_each(|part| assert!(lines.contains(part), "{part}: {lines}"));
+        assert!(!lines.contains(['\u{1b}', '\u{202e}']), "{lines}");
+    }
+}
+
+#[test]
+fn a_terminal_of_any_size_can_be_drawn_on() {
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path());
+    let sight = Sight::of(folder.path()).unwrap();
+    for size in [(1, 1), (3, 2), (20, 5), (300, 100)] {
+        for (view, _) in View::TABS.into_iter().chain([(View::Everything, "")]) {
+            lines(&sight, view, size);
+        }
+    }
+}
+
+#[test]
+fn one_goes_round_the_views_in_both_directions() {
+    let mut view = View::Curves;
+    for (expected, _) in View::TABS.into_iter().skip(1).chain([View::TABS[0]]) {
+        view = view.next(1);
+        assert_eq!(view, expected);
+    }
+    assert_eq!(View::Curves.next(-1), View::Warnings);
+}

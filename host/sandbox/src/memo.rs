@@ -1,0 +1,141 @@
+//! What was run before: the same program on the same input within the same
+//! limits is run once.
+
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use lru::LruCache;
+use sha2::{Digest, Sha256};
+
+use troupe_core::program::{Ending, Execution, Program, RunLimits, SandboxError};
+
+/// Bytes of output that are remembered.
+const REMEMBERED_BYTES: usize = 256 << 20;
+/// Runs that are remembered.
+const REMEMBERED_RUNS: NonZeroUsize = NonZeroUsize::new(20_000).expect("it is not zero");
+
+type Key = [u8; 32];
+/// Locked while its run takes place, so that a second one waits for the first.
+type Slot = Arc<Mutex<Option<Arc<Execution>>>>;
+
+/// Remembers runs; the least recently used are forgotten first.
+pub(super) struct Memo {
+    slots: Mutex<Slots>,
+}
+
+struct Slots {
+    by_key: LruCache<Key, Slot>,
+    bytes: usize,
+}
+
+impl Memo {
+    pub(super) fn new() -> Self {
+        Memo { slots: Mutex::new(Slots { by_key: LruCache::new(REMEMBERED_RUNS), bytes: 0 }) }
+    }
+
+    /// The execution remembered, or else the one that `run` brings about.
+    pub(super) fn recall(
+        &self,
+        program: &Program,
+        stdin: &[u8],
+        limits: &RunLimits,
+        run: impl FnOnce() -> Result<Execution, SandboxError>,
+    ) -> Result<Arc<Execution>, SandboxError> {
+        let key = key(program, stdin, limits);
+        let slot = lock(&self.slots).by_key.get_or_insert(key, Slot::default).clone();
+        let mut remembered = lock(&slot);
+        if let Some(execution) = &*remembered {
+            return Ok(execution.clone());
+        }
+        let execution = Arc::new(run()?);
+        // Whether the clock stops a program is the one thing that may change.
+        if execution.ending != Ending::OutOfTime {
+            *remembered = Some(execution.clone());
+            drop(remembered);
+            lock(&self.slots).grow(size(&execution));
+        }
+        Ok(execution)
+    }
+}
+
+impl Slots {
+    fn grow(&mut self, bytes: usize) {
+        self.bytes += bytes;
+        while self.bytes > REMEMBERED_BYTES {
+            let Some((_, slot)) = self.by_key.pop_lru() else { return };
+            // One whose run is taking place counts for nothing yet.
+            let freed = slot.try_lock().map_or(0, |slot| slot.as_deref().map_or(0, size));
+            self.bytes = self.bytes.saturating_sub(freed);
+        }
+    }
+}
+
+/// A panic elsewhere leaves what is remembered as it is.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn size(execution: &Execution) -> usize {
+    execution.stdout.len() + execution.stderr.len() + size_of::<Execution>()
+}
+
+/// A digest of everything an execution depends on; each part with its length
+/// in front, so that no two can be taken for each other.
+fn key(program: &Program, stdin: &[u8], limits: &RunLimits) -> Key {
+    let mut digest = Sha256::new();
+    let mut add = |bytes: &[u8]| {
+        digest.update((bytes.len() as u64).to_le_bytes());
+        digest.update(bytes);
+    };
+    add(program.language.as_bytes());
+    add(&program.source);
+    add(stdin);
+    program.arguments.iter().for_each(|argument| add(argument.as_bytes()));
+    let RunLimits { fuel, timeout_ms, memory_mib, output_bytes } = *limits;
+    [fuel, timeout_ms, memory_mib, output_bytes].iter().for_each(|n| add(&n.to_le_bytes()));
+    digest.finalize().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn execution(ending: Ending) -> Execution {
+        let (stdout, stderr) = (b"out".to_vec(), Vec::new());
+        Execution { ending, stdout, stderr, fuel: 1, memory_bytes: 1, wall: Duration::ZERO }
+    }
+
+    #[test]
+    fn the_same_program_on_the_same_input_runs_once() {
+        let memo = Memo::new();
+        let mut runs = 0;
+        let mut run = |source: &str, stdin: &[u8]| {
+            let program = Program::new("python", source.as_bytes());
+            memo.recall(&program, stdin, &RunLimits::default(), || {
+                runs += 1;
+                Ok(execution(Ending::Exited { code: 0 }))
+            })
+            .unwrap()
+        };
+        let first = run("a", b"1");
+        assert_eq!(run("a", b"1"), first);
+        run("a", b"2");
+        run("a1", b"");
+        assert_eq!(runs, 3);
+    }
+
+    #[test]
+    fn a_failure_of_the_harness_and_a_time_out_are_not_remembered() {
+        let memo = Memo::new();
+        let program = Program::new("python", Vec::new());
+        let recall = |result: Result<Execution, SandboxError>| {
+            memo.recall(&program, b"", &RunLimits::default(), || result)
+        };
+        assert!(recall(Err(SandboxError::harness("lost"))).is_err());
+        assert_eq!(recall(Ok(execution(Ending::OutOfTime))).unwrap().ending, Ending::OutOfTime);
+        let ending = Ending::Exited { code: 0 };
+        assert_eq!(recall(Ok(execution(ending.clone()))).unwrap().ending, ending);
+    }
+}

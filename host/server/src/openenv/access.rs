@@ -1,0 +1,50 @@
+//! Who may come in.
+
+use hyper::HeaderMap;
+use hyper::header::SEC_WEBSOCKET_PROTOCOL;
+
+use crate::token::Token;
+
+/// The sub-protocol of the page's socket. A page cannot set headers, so it names
+/// its token as a second sub-protocol, which is never chosen.
+pub(super) const PROTOCOL: &str = "troupe";
+const TOKEN_PROTOCOL: &str = "troupe.token.";
+
+/// Whether a request shows the token, if one is asked for.
+pub(super) fn is_let_in(headers: &HeaderMap, token: Option<&Token>) -> bool {
+    let Some(token) = token else { return true };
+    let mut offered = protocols(headers).filter_map(|name| name.strip_prefix(TOKEN_PROTOCOL));
+    token.is_shown(headers) || offered.any(|said| token.is(said))
+}
+
+/// Whether the client offers our sub-protocol.
+pub(super) fn offers_protocol(headers: &HeaderMap) -> bool {
+    protocols(headers).any(|name| name == PROTOCOL)
+}
+
+fn protocols(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    let lists = headers.get_all(SEC_WEBSOCKET_PROTOCOL).iter();
+    lists.filter_map(|list| list.to_str().ok()).flat_map(|list| list.split(',')).map(str::trim)
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
+
+    use super::*;
+
+    #[test]
+    fn the_token_comes_in_a_header_or_as_a_sub_protocol_of_a_page() {
+        let token = Token::of("0123456789abcdef").unwrap();
+        let let_in = |name: HeaderName, value: &'static str| {
+            let headers = HeaderMap::from_iter([(name, HeaderValue::from_static(value))]);
+            is_let_in(&headers, Some(&token))
+        };
+        assert!(let_in(AUTHORIZATION, "Bearer 0123456789abcdef"));
+        assert!(let_in(SEC_WEBSOCKET_PROTOCOL, "troupe, troupe.token.0123456789abcdef"));
+        assert!(!let_in(AUTHORIZATION, "Bearer 0123456789abcde"));
+        assert!(!let_in(SEC_WEBSOCKET_PROTOCOL, "0123456789abcdef"));
+        assert!(!is_let_in(&HeaderMap::new(), Some(&token)));
+        assert!(is_let_in(&HeaderMap::new(), None));
+    }
+}

@@ -1,0 +1,94 @@
+//! The frames of the protocol.
+
+use serde_json::{Map, Value, json};
+
+use super::invalid::Invalid;
+use troupe_guests::plugin::PluginFailure;
+
+/// A frame of this type.
+pub(super) fn frame(kind: &str, data: Value) -> String {
+    json!({ "type": kind, "data": data }).to_string()
+}
+
+/// A request that gets no answer, with the protocol's word for why.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Problem {
+    pub(super) code: &'static str,
+    pub(super) message: String,
+    /// Further fields.
+    pub(super) more: Map<String, Value>,
+}
+
+impl Problem {
+    fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Problem { code, message: message.into(), more: Map::new() }
+    }
+
+    fn with(mut self, name: &str, value: Value) -> Self {
+        self.more.insert(name.to_owned(), value);
+        self
+    }
+
+    /// The frame is no JSON, or no object of JSON.
+    pub(super) fn not_json(reason: impl std::fmt::Display) -> Self {
+        Problem::new("INVALID_JSON", format!("the frame is not a JSON object: {reason}"))
+    }
+
+    /// The frame is of a type that there is not.
+    pub(super) fn unknown_type(kind: &str) -> Self {
+        let message = format!(
+            "there is no message of type `{kind}`; there are reset, step, state, mcp, render and \
+             close"
+        );
+        Problem::new("UNKNOWN_TYPE", message)
+    }
+
+    /// Something in the request is wrong.
+    pub(super) fn invalid(invalid: &Invalid) -> Self {
+        Problem::new("VALIDATION_ERROR", invalid.message()).with("errors", json!(invalid.errors()))
+    }
+
+    /// A plugin failed, so that the episode is void.
+    pub(super) fn void(failure: &PluginFailure) -> Self {
+        let message = format!(
+            "{failure}. The episode is void: it has no reward, leave it out; reset begins another"
+        );
+        Problem::new("EXECUTION_ERROR", message)
+            .with("void", json!(true))
+            .with("cause", json!(failure.cause.word()))
+    }
+
+    /// A plugin failed in what leaves the episode as it is.
+    pub(super) fn failed(failure: &PluginFailure) -> Self {
+        Problem::new("EXECUTION_ERROR", failure.to_string())
+            .with("cause", json!(failure.cause.word()))
+    }
+
+    /// There are as many sessions as there may be.
+    pub(super) fn full(active: usize, most: usize) -> Self {
+        let message = format!("all {most} sessions are taken (--sessions); try again later");
+        Problem::new("CAPACITY_REACHED", message)
+            .with("active_sessions", json!(active))
+            .with("max_sessions", json!(most))
+    }
+
+    /// The request does not fit where the session stands.
+    pub(super) fn session(message: impl Into<String>) -> Self {
+        Problem::new("SESSION_ERROR", message)
+    }
+
+    /// As a frame.
+    pub(super) fn to_frame(&self) -> String {
+        let mut data = Map::new();
+        data.insert("message".to_owned(), json!(self.message));
+        data.insert("code".to_owned(), json!(self.code));
+        data.extend(self.more.clone());
+        frame("error", Value::Object(data))
+    }
+}
+
+impl From<Invalid> for Problem {
+    fn from(invalid: Invalid) -> Self {
+        Problem::invalid(&invalid)
+    }
+}

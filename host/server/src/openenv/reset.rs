@@ -1,0 +1,112 @@
+//! Which task an episode is to be of.
+
+use serde_json::{Map, Value};
+
+use super::invalid::{self, Invalid};
+use troupe_core::seed::Seed;
+use troupe_guests::plugin::Split;
+
+/// Characters of an episode's name.
+const ID_CHARACTERS: usize = 255;
+const FIELDS: [&str; 5] = ["seed", "episode_id", "split", "index", "task"];
+
+/// What a client says when it begins an episode.
+#[derive(Debug, PartialEq)]
+pub(super) struct Reset {
+    /// The part of the tasks; the training ones if nobody says.
+    pub(super) split: Split,
+    /// Which task of it; any if nobody says.
+    pub(super) seed: Option<u32>,
+    /// What the client calls the episode.
+    pub(super) episode_id: Option<String>,
+}
+
+impl Reset {
+    /// Reads the fields `seed`, `episode_id`, `split`, and what the task routes
+    /// give: `index`, or both in `task`.
+    pub(super) fn parse(data: Option<&Value>) -> Result<Self, Invalid> {
+        let data = invalid::fields(data)?;
+        invalid::check_names(&data, &FIELDS)?;
+        let task = match invalid::fields(data.get("task")) {
+            Ok(task) => task,
+            Err(_) => return Err(Invalid::field("dict_type", "task", "`task` must be an object")),
+        };
+        invalid::check_names(&task, &["seed", "split", "index"])?;
+        let both = |name: &str| if data.contains_key(name) { &data } else { &task };
+        let split = split_of(both("split"))?.unwrap_or(Split::Train);
+        let seeds = [
+            invalid::count(both("seed"), "seed")?.map(folded),
+            invalid::count(both("index"), "index")?.map(folded),
+        ];
+        let seed = match seeds {
+            [Some(seed), Some(index)] if seed != index => {
+                let message = "`seed` and `index` are two names for the task's number; give one";
+                return Err(Invalid::value("index", message));
+            }
+            [seed, index] => seed.or(index),
+        };
+        let episode_id = invalid::text(&data, "episode_id")?.map(str::to_owned);
+        if episode_id.as_ref().is_some_and(|id| id.chars().count() > ID_CHARACTERS) {
+            let message = format!("`episode_id` has more than {ID_CHARACTERS} characters");
+            return Err(Invalid::value("episode_id", message));
+        }
+        Ok(Reset { split, seed, episode_id })
+    }
+}
+
+/// The split that is named, if one is.
+pub(super) fn split_of(data: &Map<String, Value>) -> Result<Option<Split>, Invalid> {
+    let Some(name) = invalid::text(data, "split")? else { return Ok(None) };
+    let split = Split::ALL.into_iter().find(|split| split.name() == name);
+    split
+        .map(Some)
+        .ok_or_else(|| Invalid::value("split", "`split` must be `train`, `validation` or `test`"))
+}
+
+/// Trainers draw seeds of up to 64 bits; a task's number has 32.
+fn folded(seed: u64) -> u32 {
+    u32::try_from(seed).unwrap_or_else(|_| Seed::new(seed).value_u32())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn parse(data: &Value) -> Result<Reset, String> {
+        Reset::parse(Some(data)).map_err(|invalid| invalid.message())
+    }
+
+    #[test]
+    fn a_task_is_named_by_seed_or_index_or_as_the_task_routes_give_it() {
+        let said = |data| parse(&data).map(|reset| (reset.split, reset.seed)).unwrap();
+        assert_eq!(said(json!({})), (Split::Train, None));
+        assert_eq!(said(json!(null)), (Split::Train, None));
+        assert_eq!(said(json!({"seed": 3})), (Split::Train, Some(3)));
+        assert_eq!(said(json!({"split": "test", "index": 4})), (Split::Test, Some(4)));
+        let task = json!({"task": {"split": "validation", "index": 5}});
+        assert_eq!(said(task), (Split::Validation, Some(5)));
+    }
+
+    #[test]
+    fn a_seed_of_64_bits_is_folded_and_always_to_the_same_task() {
+        let of = |seed: u64| parse(&json!({"seed": seed})).unwrap().seed;
+        assert_eq!(of(u64::from(u32::MAX)), Some(u32::MAX));
+        assert_eq!(of(1 << 40), of(1 << 40));
+        assert_ne!(of(1 << 40), of((1 << 40) + 1));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let error = |data| parse(&data).unwrap_err();
+        assert!(error(json!({"seeds": 1})).contains("there is no field `seeds`"));
+        assert!(error(json!({"seed": -1})).contains("whole number"));
+        assert!(error(json!({"seed": true})).contains("whole number"));
+        assert!(error(json!({"seed": 1, "index": 2})).contains("two names"));
+        assert!(error(json!({"split": "holdout"})).contains("`train`"));
+        assert!(error(json!({"episode_id": "x".repeat(256)})).contains("255"));
+        assert!(error(json!([])).contains("object"));
+        assert!(error(json!({"task": 1})).contains("`task`"));
+    }
+}

@@ -1,0 +1,228 @@
+//! A client that stays connected.
+//!
+//! The socket is read while a step runs, so that pings are answered and a client
+//! that leaves is noticed; what it says meanwhile waits.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{SinkExt, StreamExt};
+use tokio::task::JoinError;
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::{Error, Message};
+
+use super::dialogue::Said;
+use super::envelope::Problem;
+use super::options::OpenEnvOptions;
+use super::registry::Attached;
+use super::session::Session;
+use super::upgrade::Socket;
+use crate::stopping::Stopping;
+
+/// How long a farewell may take.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// What becomes of a frame's text, on a worker.
+pub(super) type Answerer = Arc<dyn Fn(&mut Session, &str) -> Said + Send + Sync>;
+
+/// A frame that is being answered.
+type Working = Pin<Box<dyn Future<Output = Result<Said, JoinError>> + Send>>;
+
+/// A client, its session, and what they have under way.
+pub(super) struct Conversation {
+    socket: Socket,
+    session: Attached,
+    answerer: Answerer,
+    frame_bytes: usize,
+    idle: Duration,
+    silence: Duration,
+    /// When the client last showed that it is there.
+    heard: Instant,
+    /// When the last answer was given, or the last frame came.
+    active: Instant,
+    /// Whether it was asked since whether it is there.
+    is_asked: bool,
+    working: Option<Working>,
+    waiting: VecDeque<String>,
+}
+
+/// How a conversation goes on.
+enum Next {
+    On,
+    Close(CloseCode, String),
+    /// There is nobody to say anything to.
+    Gone,
+}
+
+impl Conversation {
+    /// One that has just begun.
+    pub(super) fn new(
+        socket: Socket,
+        session: Attached,
+        answerer: Answerer,
+        options: &OpenEnvOptions,
+    ) -> Self {
+        Conversation {
+            socket,
+            session,
+            answerer,
+            frame_bytes: options.frame_bytes,
+            idle: options.idle,
+            silence: options.silence,
+            heard: Instant::now(),
+            active: Instant::now(),
+            is_asked: false,
+            working: None,
+            waiting: VecDeque::new(),
+        }
+    }
+
+    /// Goes on until one of both ends it.
+    pub(super) async fn go_on(mut self, mut stopping: Stopping) {
+        loop {
+            let alarm = self.alarm();
+            let next = tokio::select! {
+                said = settled(&mut self.working) => self.reply(said).await,
+                message = self.socket.next() => self.hear(message).await,
+                () = sleep_until(alarm) => self.wake().await,
+                () = stopping.told() => {
+                    Next::Close(CloseCode::Away, "the server is being stopped".to_owned())
+                }
+            };
+            match next {
+                Next::On => self.begin_next(),
+                Next::Close(code, reason) => return self.close(code, reason).await,
+                Next::Gone => return,
+            }
+        }
+    }
+
+    /// The next frame that waits, if none is being answered.
+    fn begin_next(&mut self) {
+        if self.working.is_some() {
+            return;
+        }
+        let Some(text) = self.waiting.pop_front() else { return };
+        let answerer = self.answerer.clone();
+        let work = self.session.session().work(move |session| answerer(session, &text));
+        self.working = Some(Box::pin(work));
+    }
+
+    async fn reply(&mut self, said: Result<Said, JoinError>) -> Next {
+        self.working = None;
+        self.active = Instant::now();
+        match said {
+            Ok(Said::Frame(text)) => self.send(Message::text(text)).await,
+            Ok(Said::Farewell) => Next::Close(CloseCode::Normal, String::new()),
+            Err(error) => {
+                let problem = Problem::session(format!("the server is at fault: {error}"));
+                self.send(Message::text(problem.to_frame())).await
+            }
+        }
+    }
+
+    async fn hear(&mut self, message: Option<Result<Message, Error>>) -> Next {
+        self.heard = Instant::now();
+        self.is_asked = false;
+        match message {
+            Some(Ok(Message::Text(text))) => {
+                self.active = self.heard;
+                let held: usize = self.waiting.iter().map(String::len).sum();
+                if self.working.is_some() && held + text.len() > self.frame_bytes {
+                    let reason = "too much is said before it is answered".to_owned();
+                    return Next::Close(CloseCode::Policy, reason);
+                }
+                self.waiting.push_back(text.as_str().to_owned());
+                Next::On
+            }
+            Some(Ok(Message::Binary(_))) => {
+                let problem = Problem::not_json("it is binary; send text");
+                self.send(Message::text(problem.to_frame())).await
+            }
+            Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => Next::On,
+            Some(Err(Error::Capacity(error))) => {
+                let reason = format!("{error} (--max-frame-kib)");
+                Next::Close(CloseCode::Size, reason)
+            }
+            Some(Err(Error::Utf8(_))) => {
+                Next::Close(CloseCode::Invalid, "text is UTF-8, and this is not".to_owned())
+            }
+            Some(Err(Error::Protocol(error))) => {
+                Next::Close(CloseCode::Protocol, error.to_string())
+            }
+            Some(Ok(Message::Close(_)) | Err(_)) | None => Next::Gone,
+        }
+    }
+
+    /// When to look after the client, if nothing happens before.
+    fn alarm(&self) -> Instant {
+        let share = if self.is_asked { 1 } else { 2 };
+        let sign = self.heard + self.silence / share;
+        if self.working.is_some() { sign } else { sign.min(self.active + self.idle) }
+    }
+
+    /// The client was not heard for a while.
+    async fn wake(&mut self) -> Next {
+        if self.heard.elapsed() >= self.silence {
+            return Next::Gone;
+        }
+        if self.working.is_none() && self.active.elapsed() >= self.idle {
+            let seconds = self.idle.as_secs_f64();
+            let message =
+                format!("the session was idle for {seconds} s and has ended (--idle-timeout-s)");
+            let problem = Problem::session(message.clone());
+            return match self.send(Message::text(problem.to_frame())).await {
+                Next::On => Next::Close(CloseCode::Away, message),
+                other => other,
+            };
+        }
+        self.is_asked = true;
+        self.send(Message::Ping(Default::default())).await
+    }
+
+    /// Sends to a client that may be slow, and may be gone.
+    async fn send(&mut self, message: Message) -> Next {
+        match timeout(self.silence, self.socket.send(message)).await {
+            Ok(Ok(())) => Next::On,
+            Ok(Err(_)) | Err(_) => Next::Gone,
+        }
+    }
+
+    async fn close(self, code: CloseCode, reason: String) {
+        let Conversation { mut socket, session, working, silence, .. } = self;
+        // Its place is free before the client has answered.
+        drop((session, working));
+        let farewell = async {
+            let frame = CloseFrame { code, reason: reason.into() };
+            // Whoever has gone is told nothing.
+            let _ = socket.close(Some(frame)).await;
+            // The client's own farewell; what else it still says is thrown away.
+            while let Some(Ok(_)) = socket.next().await {}
+        };
+        let _ = timeout(silence.min(FAREWELL), farewell).await;
+    }
+}
+
+/// Tells a client why it gets no session, and closes its socket.
+pub(super) async fn turn_away(socket: &mut Socket, problem: &Problem, silence: Duration) {
+    let farewell = async {
+        // Whoever has gone is told nothing.
+        let _ = socket.send(Message::text(problem.to_frame())).await;
+        let _ = socket.close(None).await;
+        while let Some(Ok(_)) = socket.next().await {}
+    };
+    let _ = timeout(silence.min(FAREWELL), farewell).await;
+}
+
+/// What comes of the work; never anything where there is none.
+async fn settled(working: &mut Option<Working>) -> Result<Said, JoinError> {
+    match working {
+        Some(work) => work.await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,322 @@
+//! The thread that answers: answers to all requests grow side by side.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+use super::refused::Refused;
+use troupe_core::config::LoraConfig;
+use troupe_core::seed::Seed;
+use troupe_core::trajectory::Completion;
+use troupe_model::{Engine, Policy, PolicyError, Question, Request, Sampling, SoFar};
+
+/// Ways of drawing answers whose engines are kept although nobody uses them: each has read
+/// prompts in memory.
+const IDLE_ENGINES: usize = 4;
+/// Bytes of keys and values of one engine.
+const CACHE_BYTES: usize = 1 << 30;
+
+/// What is to be answered.
+pub(super) struct Job {
+    /// The number of the model.
+    pub(super) model: usize,
+    pub(super) prompts: Vec<Arc<[u32]>>,
+    /// One for each answer to each prompt.
+    pub(super) seeds: Vec<Seed>,
+    pub(super) sampling: Sampling,
+    /// Whether it is told as it grows.
+    pub(super) streams: bool,
+    pub(super) news: Sender<News>,
+}
+
+/// What is told of a job.
+pub(super) enum News {
+    /// Every answer to every prompt, as far as it is.
+    Grown(Vec<SoFar>),
+    /// All answers, prompt by prompt.
+    Done(Vec<Completion>),
+    /// There will be none, because what is asked cannot be.
+    Refused(String),
+    /// There will be none.
+    Failed(String),
+}
+
+/// What is handed in.
+enum Handed {
+    /// To be answered, as long as nobody has left.
+    Job(Job, Arc<AtomicBool>),
+    /// To be made of the models.
+    Change(Change),
+}
+
+/// Another set of models. Answers that have begun are ended before.
+enum Change {
+    /// An adapter over the first one, by a number of its own; whether it could be read is told.
+    Add { model: usize, adapter: PathBuf, told: Sender<Result<(), PolicyError>> },
+    /// One model less.
+    Remove { model: usize, told: Sender<()> },
+}
+
+/// Where jobs are handed in.
+pub(super) struct Desk {
+    jobs: Sender<Handed>,
+    /// Jobs that are being answered.
+    open: Arc<AtomicUsize>,
+}
+
+/// Whoever drops it wants no answer any more.
+pub(super) struct Ticket(Arc<AtomicBool>);
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Desk {
+    /// Begin to answer with these policies, which are numbered as they come, for as long as the
+    /// desk is there.
+    pub(super) fn open(policies: Vec<Policy>) -> Self {
+        let (jobs, handed_in) = channel();
+        let open = Arc::new(AtomicUsize::new(0));
+        let counted = open.clone();
+        let mut policies: BTreeMap<usize, Policy> = policies.into_iter().enumerate().collect();
+        thread::spawn(move || {
+            while let Some(change) = Work::new(&policies, &counted).go_on(&handed_in) {
+                change.make(&mut policies);
+            }
+        });
+        Desk { jobs, open }
+    }
+
+    /// Answer with an adapter over the first policy, too, by this number.
+    pub(super) fn add(&self, model: usize, adapter: PathBuf) -> Result<(), Refused> {
+        let (told, heard) = channel();
+        self.hand_in(Handed::Change(Change::Add { model, adapter, told }))?;
+        Ok(heard.recv().map_err(|_| ended())??)
+    }
+
+    /// Answer with a policy no more.
+    pub(super) fn remove(&self, model: usize) -> Result<(), Refused> {
+        let (told, heard) = channel();
+        self.hand_in(Handed::Change(Change::Remove { model, told }))?;
+        heard.recv().map_err(|_| ended())
+    }
+
+    fn hand_in(&self, handed: Handed) -> Result<(), Refused> {
+        self.jobs.send(handed).map_err(|_| ended())
+    }
+
+    /// Jobs that are being answered.
+    pub(super) fn open_jobs(&self) -> usize {
+        self.open.load(Ordering::Relaxed)
+    }
+
+    /// Hand a job in.
+    pub(super) fn ask(&self, job: Job) -> Result<Ticket, Refused> {
+        let left = Arc::new(AtomicBool::new(false));
+        self.hand_in(Handed::Job(job, left.clone()))?;
+        Ok(Ticket(left))
+    }
+}
+
+fn ended() -> Refused {
+    Refused::internal("the engine has ended".to_owned())
+}
+
+impl Change {
+    fn make(self, policies: &mut BTreeMap<usize, Policy>) {
+        // Who has asked may have left.
+        match self {
+            Change::Add { model, adapter, told } => {
+                let lora = LoraConfig { path: Some(adapter), ..LoraConfig::default() };
+                let adapted = policies[&0].adapt(&lora, Seed::new(0));
+                let added = adapted.map(|adapted| drop(policies.insert(model, adapted)));
+                let _ = told.send(added);
+            }
+            Change::Remove { model, told } => {
+                policies.remove(&model);
+                let _ = told.send(());
+            }
+        }
+    }
+}
+
+/// An engine for one way of drawing, and what it is asked.
+struct Way<'p> {
+    sampling: Sampling,
+    engine: Engine<'p>,
+    open: Vec<Open>,
+}
+
+/// A job that is being answered.
+struct Open {
+    job: Job,
+    left: Arc<AtomicBool>,
+    /// Of its prompts.
+    tickets: Vec<usize>,
+    done: BTreeMap<usize, Vec<Completion>>,
+    /// Tokens that were told so far.
+    told: usize,
+}
+
+struct Work<'p> {
+    /// Their numbers, in the order of the policies.
+    models: Vec<usize>,
+    policies: Vec<&'p Policy>,
+    ways: Vec<Way<'p>>,
+    /// What others are told of how many jobs are open.
+    count: &'p AtomicUsize,
+}
+
+impl<'p> Work<'p> {
+    fn new(policies: &'p BTreeMap<usize, Policy>, count: &'p AtomicUsize) -> Self {
+        let (models, policies) = policies.iter().map(|(model, policy)| (*model, policy)).unzip();
+        Work { models, policies, ways: Vec::new(), count }
+    }
+
+    /// Until nobody can hand in anything any more, or the models are to change. Before they do,
+    /// what has begun is answered.
+    fn go_on(mut self, handed_in: &Receiver<Handed>) -> Option<Change> {
+        let mut change = None;
+        loop {
+            if self.ways.iter().all(|way| way.open.is_empty()) {
+                if change.is_some() {
+                    return change;
+                }
+                change = self.take_in(handed_in.recv().ok()?);
+            }
+            while change.is_none()
+                && let Ok(handed) = handed_in.try_recv()
+            {
+                change = self.take_in(handed);
+            }
+            self.ways.iter_mut().for_each(Way::work);
+            let open = self.ways.iter().map(|way| way.open.len()).sum();
+            self.count.store(open, Ordering::Relaxed);
+            self.let_idle_engines_go();
+        }
+    }
+
+    fn take_in(&mut self, handed: Handed) -> Option<Change> {
+        match handed {
+            Handed::Job(job, left) => self.take(job, left),
+            Handed::Change(change) => return Some(change),
+        }
+        None
+    }
+
+    fn take(&mut self, job: Job, left: Arc<AtomicBool>) {
+        let Some(model) = self.models.iter().position(|model| *model == job.model) else {
+            let reason = "the adapter was unloaded before it answered".to_owned();
+            return drop(job.news.send(News::Refused(reason)));
+        };
+        let known = self.ways.iter().position(|way| way.sampling == job.sampling);
+        let made = match known {
+            Some(index) => Ok(self.ways.remove(index)),
+            None => self.new_way(&job.sampling),
+        };
+        match made {
+            Ok(mut way) => {
+                way.submit(job, model, left);
+                // The last is the one that was used last.
+                self.ways.push(way);
+            }
+            Err(error) => drop(job.news.send(News::Refused(error.to_string()))),
+        }
+    }
+
+    fn new_way(&self, sampling: &Sampling) -> Result<Way<'p>, PolicyError> {
+        let engine = Engine::new(&self.policies, sampling.clone(), CACHE_BYTES)?;
+        Ok(Way { sampling: sampling.clone(), engine, open: Vec::new() })
+    }
+
+    fn let_idle_engines_go(&mut self) {
+        let mut surplus = self.ways.len().saturating_sub(IDLE_ENGINES);
+        self.ways.retain(|way| {
+            let goes = surplus > 0 && way.open.is_empty();
+            surplus -= usize::from(goes);
+            !goes
+        });
+    }
+}
+
+impl Way<'_> {
+    /// `model` is its place among the policies.
+    fn submit(&mut self, job: Job, model: usize, left: Arc<AtomicBool>) {
+        let question = |prompt: &Arc<[u32]>| -> Question {
+            (model, Request { prompt: prompt.clone(), seeds: job.seeds.clone() })
+        };
+        let questions: Vec<Question> = job.prompts.iter().map(question).collect();
+        match self.engine.submit(&questions) {
+            Ok(tickets) => {
+                self.open.push(Open { job, left, tickets, done: BTreeMap::new(), told: 0 });
+            }
+            Err(error) => drop(job.news.send(News::Refused(error.to_string()))),
+        }
+    }
+
+    /// Let all answers grow, and tell of them.
+    fn work(&mut self) {
+        let Way { engine, open, .. } = self;
+        open.retain(|open| {
+            let left = open.left.load(Ordering::Relaxed);
+            if left {
+                open.tickets.iter().for_each(|ticket| engine.cancel(*ticket));
+            }
+            !left
+        });
+        if open.is_empty() {
+            return;
+        }
+        match engine.advance() {
+            Ok(finished) => {
+                for (ticket, completions) in finished {
+                    let whose = open.iter_mut().find(|open| open.tickets.contains(&ticket));
+                    whose
+                        .into_iter()
+                        .for_each(|open| drop(open.done.insert(ticket, completions.clone())));
+                }
+                open.iter_mut().filter(|open| open.job.streams).for_each(|open| open.tell(engine));
+                open.retain_mut(|open| !open.tell_the_end());
+            }
+            // What it was asked besides may be what has failed, so none is asked again.
+            Err(error) => {
+                for Open { job, tickets, .. } in open.drain(..) {
+                    tickets.into_iter().for_each(|ticket| engine.cancel(ticket));
+                    drop(job.news.send(News::Failed(error.to_string())));
+                }
+            }
+        }
+    }
+}
+
+impl Open {
+    /// Tell the tokens so far, if there are new ones.
+    fn tell(&mut self, engine: &Engine) {
+        let so_far = |ticket: &usize| match self.done.get(ticket) {
+            Some(done) => done.iter().map(SoFar::from).collect(),
+            None => engine.so_far(*ticket),
+        };
+        let grown: Vec<SoFar> = self.tickets.iter().flat_map(so_far).collect();
+        let count = grown.iter().map(|one| one.tokens.len()).sum();
+        if count > self.told {
+            self.told = count;
+            // Who has left is noticed by the ticket.
+            drop(self.job.news.send(News::Grown(grown)));
+        }
+    }
+
+    /// Whether all is answered and told.
+    fn tell_the_end(&mut self) -> bool {
+        if self.done.len() < self.tickets.len() {
+            return false;
+        }
+        let answers = self.tickets.iter().filter_map(|ticket| self.done.remove(ticket));
+        drop(self.job.news.send(News::Done(answers.flatten().collect())));
+        true
+    }
+}

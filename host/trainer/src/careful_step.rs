@@ -1,0 +1,123 @@
+//! A step that is taken back where it went too far.
+//!
+//! One bad step can undo what hundreds have learned. What a policy was is kept until it is
+//! known how far the step has moved it.
+
+use std::collections::BTreeMap;
+
+use super::TrainerError;
+use super::anchor::Anchor;
+use super::bundle::Bundle;
+use super::gauge::Gauge;
+use super::kept::Kept;
+use super::metrics::Tally;
+use super::update::{Member, Standing, gradients};
+use troupe_model::SamplingByRole;
+
+/// How often a step is made that moves its policy too far: at its learning rate, a half, a
+/// quarter and an eighth of it.
+pub(super) const ATTEMPTS: usize = 4;
+
+/// What the members of an update learn from, and how that is measured.
+pub(super) struct CarefulStep<'l, 'a> {
+    pub(super) batches: &'l [Vec<Vec<&'l Bundle<'a>>>],
+    pub(super) anchors: &'l [Anchor],
+    pub(super) gauge: &'l Gauge<'a>,
+    pub(super) sampling: &'l SamplingByRole,
+}
+
+/// What became of a member's step.
+pub(super) struct Attempt {
+    pub(super) tally: Tally,
+    pub(super) taken_back: usize,
+    pub(super) overshoot: Option<f64>,
+}
+
+impl CarefulStep<'_, '_> {
+    /// Learn. The step of a member that it moves by more than `train.max_movement` is taken back,
+    /// and made again at half the learning rate, [`ATTEMPTS`] times at most; in the end nothing of
+    /// it is left. Returns what the members have become.
+    pub(super) fn make(
+        &self,
+        members: &mut [Member],
+        before: &Standing,
+    ) -> Result<(Standing, Vec<Attempt>), TrainerError> {
+        let limit = members[0].trainer.config.max_movement;
+        let mut attempts: Vec<Attempt> = members.iter().map(Attempt::first).collect();
+        let learns = |index: &usize| !self.batches[*index].is_empty();
+        let mut to_learn: Vec<usize> = (0..members.len()).filter(learns).collect();
+        let mut kept = BTreeMap::new();
+        for &index in to_learn.iter().filter(|_| limit > 0.0) {
+            kept.insert(index, Kept::of(&members[index])?);
+        }
+        let mut after = before.clone();
+        while !to_learn.is_empty() {
+            self.learn(members, &to_learn, &mut attempts)?;
+            after = Standing::of(members, self.gauge, self.sampling)?;
+            to_learn.retain(|&index| {
+                let moved = after.readings[index].movement_from(&before.readings[index]);
+                attempts[index].went_too_far(moved, limit)
+            });
+            for &index in &to_learn {
+                kept[&index].restore(&mut members[index])?;
+                after.readings[index] = before.readings[index].clone();
+                after.fingerprints[index] = before.fingerprints[index];
+                attempts[index].take_back(&mut members[index]);
+            }
+            to_learn.retain(|&index| attempts[index].taken_back < ATTEMPTS);
+        }
+        for (member, attempt) in members.iter_mut().zip(&mut attempts) {
+            member.trainer.caution = 1.0;
+            attempt.tally.add_up(&member.trainer.ranks)?;
+        }
+        Ok((after, attempts))
+    }
+
+    /// Take the mini-batches of some of the members, all their first ones together, then all
+    /// their second ones.
+    fn learn(
+        &self,
+        members: &mut [Member],
+        who: &[usize],
+        attempts: &mut [Attempt],
+    ) -> Result<(), TrainerError> {
+        let rounds = who.iter().map(|&index| self.batches[index].len()).max().unwrap_or_default();
+        for round in 0..rounds {
+            let present: Vec<(usize, &[&Bundle])> = (who.iter())
+                .filter_map(|&index| Some((index, &self.batches[index].get(round)?[..])))
+                .collect();
+            let gradients = gradients(members, &present, self.anchors, self.sampling)?;
+            for (gradient, (index, batch)) in gradients.into_iter().zip(present) {
+                let (member, tally) = (&mut members[index], &mut attempts[index].tally);
+                tally.add(&gradient, batch);
+                member.trainer.apply(member.policy, gradient, tally)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Attempt {
+    fn first(member: &Member) -> Self {
+        let tally = Tally::new(member.trainer.learning_rate());
+        Attempt { tally, taken_back: 0, overshoot: None }
+    }
+
+    /// Whether the policy was moved further than it may; what is not a number is not near, either.
+    fn went_too_far(&mut self, moved: f64, limit: f64) -> bool {
+        let is_far = limit > 0.0 && (moved > limit || moved.is_nan());
+        if is_far {
+            self.overshoot = Some(moved);
+        }
+        is_far
+    }
+
+    /// It is as if nothing had been learned; if there is another attempt, it is made more slowly.
+    fn take_back(&mut self, member: &mut Member) {
+        self.taken_back += 1;
+        if self.taken_back < ATTEMPTS {
+            member.trainer.caution *= 0.5;
+        }
+        self.tally = Tally::new(member.trainer.learning_rate());
+    }
+}

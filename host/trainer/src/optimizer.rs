@@ -1,0 +1,499 @@
+//! AdamW (arXiv 1711.05101, algorithm 2) on one flat buffer.
+//!
+//! The state is our own because libtorch's optimizers do not hand out theirs
+//! through `tch`, and a run could not be resumed exactly without it. Weight
+//! decay applies to matrices (embeddings included), not to the norms' weights.
+//!
+//! Weights that a policy keeps in 16 bits have a *master* copy in 32: what a
+//! step adds to a weight is often less than its last bit in 16, and would be
+//! lost. Rounding up by chance would keep it on average, but then a run would
+//! depend on one more stream of random numbers, and its checkpoint would not
+//! hold what the optimizer works on.
+//!
+//! Of several processes each keeps the state of its share of the numbers only, steps these,
+//! and tells the others what they have become (ZeRO's first stage, arXiv 1910.02054). The
+//! arithmetic of a number does not depend on who steps it.
+
+use std::collections::HashMap;
+
+use tch::{Kind, Tensor};
+
+use super::TrainerError;
+use super::fused::{self, Part, Settings};
+use super::kept::copy;
+use super::part::{Piece, Stretch, pieces, shares};
+use super::shares::take_over;
+use crate::ranks::Ranks;
+use troupe_core::config::{Choice, TrainConfig};
+use troupe_core::parallel;
+use troupe_model::{Parameters, Policy, Slot};
+
+/// State of the optimizer: laid out as the part of the parameters that is this process's.
+#[derive(Debug)]
+pub(super) struct AdamW {
+    slots: Vec<Slot>,
+    /// Of the whole buffer.
+    pieces: Vec<Piece>,
+    /// What of the buffer each process steps.
+    shares: Vec<Stretch>,
+    ranks: Ranks,
+    first: Tensor,  // mean of gradients
+    second: Tensor, // mean of squared gradients
+    /// The weights in 32 bits, where the policy keeps them in fewer.
+    master: Option<Tensor>,
+    steps: u64,
+    beta1: f64,
+    beta2: f64,
+    epsilon: f64,
+    weight_decay: f64,
+    max_norm: f64,
+}
+
+/// A copy of a process's part of an optimizer's state.
+pub(super) struct State {
+    tensors: Vec<Tensor>,
+    steps: u64,
+}
+
+/// What became of a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Step {
+    /// The weights changed.
+    Made {
+        /// L2 norm before clipping.
+        gradient_norm: f64,
+    },
+    /// The gradient held infinities or NaN; nothing changed.
+    Skipped,
+}
+
+impl AdamW {
+    /// For weights laid out as `parameters`, which these processes step together.
+    pub(super) fn new(
+        parameters: &Parameters,
+        config: &TrainConfig,
+        ranks: &Ranks,
+    ) -> Result<Self, TrainerError> {
+        let buffer = parameters.buffer();
+        let shares = shares(buffer.size()[0], ranks.world());
+        let own = shares[ranks.rank()].of(buffer);
+        let device = match config.offload_optimizer {
+            Choice::On => tch::Device::Cpu,
+            Choice::Auto | Choice::Off => buffer.device(),
+        };
+        let zeros = || Tensor::f_zeros(own.size(), (Kind::Float, device));
+        let master = match buffer.kind() {
+            Kind::Float => None,
+            _ => Some(own.f_to_device(device)?.f_to_kind(Kind::Float)?),
+        };
+        Ok(AdamW {
+            slots: parameters.slots().to_vec(),
+            pieces: pieces(parameters.slots(), buffer.size()[0]),
+            shares,
+            ranks: ranks.clone(),
+            first: zeros()?,
+            second: zeros()?,
+            master,
+            steps: 0,
+            beta1: config.beta1,
+            beta2: config.beta2,
+            epsilon: config.epsilon,
+            weight_decay: config.weight_decay,
+            max_norm: config.max_gradient_norm,
+        })
+    }
+
+    /// One step down the gradient, which is the same for all processes and is used up.
+    pub(super) fn step(
+        &mut self,
+        parameters: &mut Parameters,
+        gradient: Tensor,
+        learning_rate: f64,
+        threads: usize,
+    ) -> Result<Step, TrainerError> {
+        let device = self.first.device();
+        let threads = if device.is_cuda() { 1 } else { threads };
+        let gradient = gradient.f_to_device(device)?;
+        let gradient_norm = self.norm(&gradient, threads)?;
+        if !gradient_norm.is_finite() {
+            return Ok(Step::Skipped);
+        }
+        self.steps += 1;
+        let mut own = self.own().of(parameters.buffer());
+        // A part of the buffer itself, unless it is of other bits or on another device.
+        let weights = match &self.master {
+            Some(master) => master.shallow_clone(),
+            None => own.f_to_device(device)?,
+        };
+        let settings = Settings {
+            steps: self.steps as f64,
+            learning_rate,
+            beta1: self.beta1,
+            beta2: self.beta2,
+            weight_decay: self.weight_decay,
+            epsilon: self.epsilon,
+            gradient_scale: (gradient_norm / self.max_norm).max(1.0),
+        };
+        self.descend(&weights, &gradient, &settings, threads)?;
+        if weights.data_ptr() != own.data_ptr() {
+            own.f_copy_(&weights)?;
+        }
+        for (rank, share) in self.shares.iter().enumerate() {
+            take_over(&self.ranks, &mut share.of(parameters.buffer()), rank)?;
+        }
+        Ok(Step::Made { gradient_norm })
+    }
+
+    /// The numbers of the buffer that this process steps.
+    fn own(&self) -> &Stretch {
+        &self.shares[self.ranks.rank()]
+    }
+
+    /// A number that changes when any of the weights that are stepped does: the sum of
+    /// their bits, at all processes.
+    pub(super) fn fingerprint(&self, parameters: &Parameters) -> Result<i64, TrainerError> {
+        match &self.master {
+            None => sum_of_bits(parameters.buffer()),
+            Some(master) => {
+                let parts = self.ranks.gather(sum_of_bits(master)?)?;
+                Ok(parts.into_iter().fold(0, i64::wrapping_add))
+            }
+        }
+    }
+
+    /// L2 norm of the whole, piece by piece.
+    fn norm(&self, gradient: &Tensor, threads: usize) -> Result<f64, TrainerError> {
+        let parts = self.pieces.iter().map(|piece| piece.stretch.of(gradient)).collect();
+        let norms = over_threads(parts, threads, |parts: &mut [Tensor]| {
+            let norms: Result<Vec<_>, _> = parts.iter().map(Tensor::f_norm).collect();
+            Vec::<f32>::try_from(Tensor::f_stack(&norms?, 0)?)
+        })?;
+        Ok(norms.into_iter().flatten().map(|norm| f64::from(norm).powi(2)).sum::<f64>().sqrt())
+    }
+
+    fn descend(
+        &self,
+        weights: &Tensor,
+        gradient: &Tensor,
+        settings: &Settings,
+        threads: usize,
+    ) -> Result<(), TrainerError> {
+        let part = |piece: &Piece| {
+            let stretch = piece.stretch.common(self.own())?;
+            let own = stretch.within(self.own());
+            Some(Part {
+                weights: own.of(weights),
+                gradient: stretch.of(gradient),
+                first: own.of(&self.first),
+                second: own.of(&self.second),
+            })
+        };
+        for decays in [true, false] {
+            let pieces = self.pieces.iter().filter(|piece| piece.decays == decays);
+            let weight_decay = if decays { settings.weight_decay } else { 0.0 };
+            let settings = Settings { weight_decay, ..*settings };
+            over_threads(pieces.filter_map(part).collect(), threads, |parts: &mut [Part]| {
+                fused::step(parts, &settings)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// A copy of this process's part of the state, in the CPU's memory.
+    pub(super) fn keep(&self) -> Result<State, tch::TchError> {
+        let tensors = self.kinds().map(|(_, own)| copy(own)).collect::<Result<_, _>>()?;
+        Ok(State { tensors, steps: self.steps })
+    }
+
+    /// Become what was kept.
+    pub(super) fn take_back(
+        &mut self,
+        State { tensors, steps }: &State,
+    ) -> Result<(), tch::TchError> {
+        for ((_, own), kept) in self.kinds().zip(tensors) {
+            own.shallow_clone().f_copy_(kept)?;
+        }
+        self.steps = *steps;
+        Ok(())
+    }
+
+    /// Steps made.
+    pub(super) fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// A copy that goes on independently.
+    pub(super) fn duplicate(&self) -> Result<Self, TrainerError> {
+        let twin = |tensor: &Tensor| -> Result<Tensor, tch::TchError> {
+            let mut twin = tensor.f_empty_like()?;
+            twin.f_copy_(tensor)?;
+            Ok(twin)
+        };
+        Ok(AdamW {
+            slots: self.slots.clone(),
+            pieces: self.pieces.clone(),
+            shares: self.shares.clone(),
+            ranks: self.ranks.clone(),
+            first: twin(&self.first)?,
+            second: twin(&self.second)?,
+            master: self.master.as_ref().map(twin).transpose()?,
+            ..*self
+        })
+    }
+
+    /// The state by name: `first.<parameter>`, `second.<parameter>` and, for
+    /// policies kept in fewer than 32 bits, `master.<parameter>`. All processes have to ask for
+    /// it; rank 0 gets the state of all of them, the others nothing.
+    pub(super) fn state(&self) -> Result<Vec<(String, Tensor)>, TrainerError> {
+        let mut state = Vec::new();
+        for (kind, own) in self.kinds() {
+            let Some(whole) = self.whole(own)? else { continue };
+            let named = |slot: &Slot| (format!("{kind}.{}", slot.name()), slot.view(&whole));
+            state.extend(self.slots.iter().map(named));
+        }
+        Ok(state)
+    }
+
+    /// All processes' parts of something, at rank 0.
+    fn whole(&self, own: &Tensor) -> Result<Option<Tensor>, TrainerError> {
+        if self.ranks.is_alone() {
+            return Ok(Some(own.shallow_clone()));
+        }
+        let zeros = |length| Tensor::f_zeros([length], (own.kind(), tch::Device::Cpu));
+        let length = self.shares.iter().map(|share| share.length).sum();
+        let whole = self.ranks.leads().then(|| zeros(length)).transpose()?;
+        for (rank, share) in self.shares.iter().enumerate() {
+            let mut part = match &whole {
+                Some(whole) => share.of(whole),
+                None => zeros(share.length)?,
+            };
+            if rank == self.ranks.rank() {
+                part.f_copy_(own)?;
+            }
+            take_over(&self.ranks, &mut part, rank)?;
+        }
+        Ok(whole)
+    }
+
+    /// Take over this process's part of a state, which any number of processes may have left.
+    pub(super) fn restore(
+        &mut self,
+        state: &HashMap<String, Tensor>,
+        steps: u64,
+    ) -> Result<(), String> {
+        let mut known = 0;
+        for (kind, own) in self.kinds() {
+            for slot in &self.slots {
+                let name = format!("{kind}.{}", slot.name());
+                let found = tensor(state, &name, slot.shape())?;
+                self.restore_slot(slot, found, own).map_err(|error| error.to_string())?;
+                known += 1;
+            }
+        }
+        if state.len() != known {
+            return Err("it has tensors this policy does not have".to_owned());
+        }
+        self.steps = steps;
+        Ok(())
+    }
+
+    /// Of a slot, what is of this process's share.
+    fn restore_slot(&self, slot: &Slot, found: &Tensor, own: &Tensor) -> Result<(), tch::TchError> {
+        let whole = Stretch { offset: slot.offset(), length: slot.shape().iter().product() };
+        let Some(common) = whole.common(self.own()) else { return Ok(()) };
+        let part = common.within(&whole).of(&found.f_reshape([-1])?);
+        common.within(self.own()).of(own).f_copy_(&part)
+    }
+
+    fn kinds(&self) -> impl Iterator<Item = (&'static str, &Tensor)> {
+        let kinds = [
+            ("first", Some(&self.first)),
+            ("second", Some(&self.second)),
+            ("master", self.master.as_ref()),
+        ];
+        kinds.into_iter().filter_map(|(kind, own)| Some((kind, own?)))
+    }
+}
+
+/// A number that changes when any trained weight of the policy does.
+///
+/// # Errors
+/// If libtorch fails.
+pub fn fingerprint(policy: &Policy) -> Result<i64, TrainerError> {
+    sum_of_bits(policy.trainable().buffer())
+}
+
+/// Two numbers of 16 bits are taken as one of 32: a buffer has an even number of them. What is
+/// summed is copied to 64 bits first, so it is a stretch at a time.
+fn sum_of_bits(buffer: &Tensor) -> Result<i64, TrainerError> {
+    const STRETCH: i64 = 1 << 20;
+    let stretches = buffer.f_view_dtype(Kind::Int)?.f_split(STRETCH, 0)?;
+    let sums = stretches.iter().map(|stretch| stretch.f_sum(Kind::Int64)?.f_int64_value(&[]));
+    Ok(sums.sum::<Result<i64, _>>()?)
+}
+
+/// Work on shares of about as many parts each, in the order of the parts.
+fn over_threads<P: Send, R: Send>(
+    mut parts: Vec<P>,
+    threads: usize,
+    work: impl Fn(&mut [P]) -> Result<R, tch::TchError> + Sync,
+) -> Result<Vec<R>, TrainerError> {
+    let share = parts.len().div_ceil(threads).max(1);
+    Ok(parallel::try_in_order(threads, parts.chunks_mut(share), work)?)
+}
+
+/// The tensor called `name`, which has to be of this shape.
+pub(super) fn tensor<'s>(
+    state: &'s HashMap<String, Tensor>,
+    name: &str,
+    shape: &[i64],
+) -> Result<&'s Tensor, String> {
+    let found = state.get(name).ok_or_else(|| format!("tensor `{name}` is missing"))?;
+    match found.size() == shape {
+        true => Ok(found),
+        false => Err(format!("tensor `{name}` has shape {:?} instead of {shape:?}", found.size())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ranks::threads;
+    use troupe_core::config::{DtypeChoice, PolicyConfig};
+    use troupe_core::seed::Seed;
+    use troupe_model::Device;
+
+    fn policy() -> Policy {
+        Policy::random(&PolicyConfig::default(), &[], Seed::new(1), Device::cpu()).unwrap()
+    }
+
+    fn config() -> TrainConfig {
+        TrainConfig {
+            beta1: 0.9,
+            beta2: 0.98,
+            epsilon: 1e-8,
+            max_gradient_norm: 1e9,
+            ..TrainConfig::default()
+        }
+    }
+
+    fn alone(policy: &Policy, config: &TrainConfig) -> AdamW {
+        AdamW::new(policy.trainable(), config, &Ranks::alone()).unwrap()
+    }
+
+    /// What is left after some steps of so many processes together: each one's weights, and the
+    /// state that the first has to save.
+    fn trained(
+        world: usize,
+        dtype: DtypeChoice,
+        from: &Saved,
+        steps: std::ops::Range<i64>,
+    ) -> (Vec<Vec<f32>>, Saved) {
+        let found = threads(world, |ranks| {
+            let config = PolicyConfig { dtype: Some(dtype), ..PolicyConfig::default() };
+            let mut policy = Policy::random(&config, &[], Seed::new(1), Device::cpu()).unwrap();
+            let config =
+                TrainConfig { max_gradient_norm: 1.0, weight_decay: 0.1, ..self::config() };
+            let mut optimizer = AdamW::new(policy.trainable(), &config, &ranks).unwrap();
+            if let Some((weights, state)) = from {
+                let weights = Tensor::from_slice(weights);
+                policy.trainable().buffer().shallow_clone().copy_(&weights);
+                let state = state.iter().map(|(name, shape, numbers)| {
+                    (name.clone(), Tensor::from_slice(numbers).reshape(shape))
+                });
+                optimizer.restore(&state.collect(), steps.start as u64).unwrap();
+            }
+            for step in steps.clone() {
+                let like = policy.trainable().buffer();
+                let gradient = like.zeros_like().to_kind(Kind::Float);
+                for slot in policy.trainable().slots() {
+                    let mut part = slot.view(&gradient);
+                    let numbers = Tensor::arange(part.numel() as i64, (Kind::Float, like.device()));
+                    part.copy_(&(numbers * (step + 1)).sin().view_as(&part));
+                }
+                let fingerprint = optimizer.fingerprint(policy.trainable()).unwrap();
+                optimizer.step(policy.trainable_mut(), gradient, 0.01, 2).unwrap();
+                assert_ne!(optimizer.fingerprint(policy.trainable()).unwrap(), fingerprint);
+            }
+            let numbers = |tensor: &Tensor| {
+                Vec::<f32>::try_from(tensor.to_kind(Kind::Float).reshape([-1])).unwrap()
+            };
+            let state = optimizer.state().unwrap().into_iter();
+            let state: Vec<_> =
+                state.map(|(name, tensor)| (name, tensor.size(), numbers(&tensor))).collect();
+            assert_eq!(state.is_empty(), !ranks.leads());
+            let share = policy.trainable().buffer().numel().div_ceil(world) + 64;
+            assert!(optimizer.first.numel() <= share && optimizer.second.numel() <= share);
+            assert!(optimizer.master.is_none_or(|master| master.numel() <= share));
+            (numbers(policy.trainable().buffer()), state)
+        });
+        let (weights, mut states): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+        let state = Some((weights[0].clone(), states.remove(0)));
+        (weights, state)
+    }
+
+    /// Weights and state; nothing at the start.
+    type Saved = Option<(Vec<f32>, Vec<(String, Vec<i64>, Vec<f32>)>)>;
+
+    #[test]
+    fn processes_that_share_the_state_come_to_the_bits_of_one_and_may_be_fewer_or_more_later() {
+        for dtype in [DtypeChoice::Float32, DtypeChoice::Bfloat16] {
+            let (whole, saved) = trained(1, dtype, &None, 0..4);
+            let (_, half) = trained(3, dtype, &None, 0..2);
+            for world in [1, 2, 4] {
+                let (weights, state) = trained(world, dtype, &half, 2..4);
+                assert!(weights.iter().all(|weights| *weights == whole[0]), "{world} {dtype:?}");
+                assert!(state == saved, "{world} {dtype:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn two_steps_are_those_worked_out_by_hand() {
+        let mut policy = policy();
+        let _ = policy.trainable().buffer().shallow_clone().fill_(1.0);
+        let mut optimizer = alone(&policy, &TrainConfig { weight_decay: 0.1, ..config() });
+        let (mut weight, mut first, mut second) = (1.0_f64, 0.0, 0.0);
+        for (step, gradient) in [(1, 0.5_f64), (2, -2.0)] {
+            let full = policy.trainable().buffer().full_like(gradient);
+            optimizer.step(policy.trainable_mut(), full, 0.01, 2).unwrap();
+            first = 0.9 * first + 0.1 * gradient;
+            second = 0.98 * second + 0.02 * gradient * gradient;
+            let (m, v) = (first / (1.0 - 0.9_f64.powi(step)), second / (1.0 - 0.98_f64.powi(step)));
+            weight = weight * (1.0 - 0.01 * 0.1) - 0.01 * m / (v.sqrt() + 1e-8);
+            let found = policy.trainable().buffer().get(0).double_value(&[]);
+            assert!((found - weight).abs() < 1e-6, "{found} {weight}");
+        }
+        assert_eq!(optimizer.steps(), 2);
+    }
+
+    #[test]
+    fn decay_leaves_norms_alone() {
+        let mut policy = policy();
+        let _ = policy.trainable().buffer().shallow_clone().fill_(1.0);
+        let mut optimizer = alone(&policy, &TrainConfig { weight_decay: 0.5, ..config() });
+        let none = policy.trainable().buffer().zeros_like();
+        optimizer.step(policy.trainable_mut(), none, 0.1, 1).unwrap();
+        for (slot, tensor) in policy.trainable().tensors() {
+            let expected = if slot.name().contains("norm") { 1.0 } else { 0.95 };
+            assert!((tensor.min().double_value(&[]) - expected).abs() < 1e-6, "{}", slot.name());
+        }
+    }
+
+    #[test]
+    fn gradients_are_clipped_and_broken_ones_skipped() {
+        let mut policy = policy();
+        let mut optimizer = alone(&policy, &TrainConfig { max_gradient_norm: 1.0, ..config() });
+        let full = policy.trainable().buffer().full_like(0.3);
+        let norm = full.norm().double_value(&[]);
+        let made = optimizer.step(policy.trainable_mut(), full, 0.0, 1).unwrap();
+        let Step::Made { gradient_norm } = made else { panic!("{made:?}") };
+        assert!((gradient_norm / norm - 1.0).abs() < 1e-3, "{gradient_norm} {norm}");
+        let clipped = optimizer.first.norm().double_value(&[]) / 0.1;
+        assert!((clipped - 1.0).abs() < 1e-3, "{clipped}");
+        let before = policy.digest().unwrap();
+        let broken = policy.trainable().buffer().full_like(f64::NAN);
+        assert_eq!(optimizer.step(policy.trainable_mut(), broken, 0.1, 1).unwrap(), Step::Skipped);
+        assert_eq!((policy.digest().unwrap(), optimizer.steps()), (before, 1));
+    }
+}

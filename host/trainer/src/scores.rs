@@ -1,0 +1,93 @@
+//! From hidden states to the log-probabilities of targets.
+//!
+//! The head makes a number for every token of the vocabulary, which for large
+//! vocabularies is far more than anything else in the model. So it works on a
+//! *chunk* of targets at a time, and no more than a chunk's logits exist.
+
+use std::collections::BTreeSet;
+
+use tch::{Kind, Tensor};
+
+use super::pack::Chunk;
+use troupe_model::{Decoder, Sampling, log_probabilities, penalize};
+
+/// Bytes of a chunk's logits: enough for products to run at full speed, and on
+/// a CPU so few that the allocator keeps the memory from chunk to chunk.
+const CPU_LOGITS: usize = 28 << 20;
+const GPU_LOGITS: usize = 512 << 20;
+
+/// Targets whose logits are computed at once.
+pub(super) fn chunk_targets(vocabulary: usize, gpu: bool) -> usize {
+    let bytes = if gpu { GPU_LOGITS } else { CPU_LOGITS };
+    (bytes / (4 * vocabulary)).max(1)
+}
+
+/// What the model makes of a chunk.
+pub(super) struct Scores {
+    /// Log-probabilities of the targets: `[targets]`.
+    pub(super) chosen: Tensor,
+    /// Log-probabilities of all tokens: `[distributions, vocabulary]`.
+    pub(super) all: Tensor,
+    /// Which distribution a target comes from: `[targets]`.
+    pub(super) sources: Tensor,
+}
+
+impl Scores {
+    /// Score the targets under the distributions they were drawn from: each in
+    /// one of the `ways`. `states` `[chunk's predictors, hidden]` are what the
+    /// last layer makes of them.
+    pub(super) fn of(
+        decoder: &Decoder,
+        states: &Tensor,
+        chunk: &Chunk,
+        ways: &[Sampling],
+    ) -> Scores {
+        let logits = decoder.logits(&decoder.finish(states)); // [predictors, vocabulary]
+        let used: BTreeSet<usize> = chunk.targets.iter().map(|target| target.way).collect();
+        let mut scores =
+            used.iter().map(|&way| (way, Scores::in_one_way(&logits, chunk, &ways[way])));
+        let Some((_, first)) = scores.next() else {
+            return Scores::in_one_way(&logits, chunk, &ways[0]);
+        };
+        scores.fold(first, |others, (way, own)| others.or(&own, chunk, way))
+    }
+
+    /// These, and `own` for the targets that were drawn in its way.
+    fn or(self, own: &Scores, chunk: &Chunk, way: usize) -> Scores {
+        let is_own: Vec<bool> = chunk.targets.iter().map(|target| target.way == way).collect();
+        let is_own = Tensor::from_slice(&is_own).to_device(self.chosen.device());
+        let behind = &own.sources + self.all.size()[0];
+        Scores {
+            chosen: own.chosen.where_self(&is_own, &self.chosen),
+            all: Tensor::cat(&[&self.all, &own.all], 0),
+            sources: behind.where_self(&is_own, &self.sources),
+        }
+    }
+
+    fn in_one_way(logits: &Tensor, chunk: &Chunk, sampling: &Sampling) -> Scores {
+        let mut logits = logits.shallow_clone();
+        let vocabulary = logits.size()[1];
+        let (mut sources, ids) = chunk.sources_and_ids(logits.device());
+        let mut kept = None;
+        if sampling.truncates(vocabulary) || sampling.penalizes() {
+            // What is cut off depends on the target, and what was said before
+            // too: each has its own distribution.
+            logits = logits.index_select(0, &sources);
+            sources = Tensor::arange(sources.size()[0], (Kind::Int64, sources.device()));
+            kept = Some(&ids);
+        }
+        if sampling.penalizes() {
+            let seen = chunk.seen(vocabulary, logits.device());
+            logits = penalize(&logits, &seen, sampling.repetition_penalty);
+        }
+        let all = log_probabilities(&logits, sampling, kept);
+        let chosen = all.view([-1]).index_select(0, &(&sources * vocabulary + &ids));
+        Scores { chosen, all, sources }
+    }
+
+    /// Entropy of each target's distribution in nats: `[targets]`.
+    pub(super) fn entropy(&self) -> Tensor {
+        let entropy = -(self.all.exp() * &self.all).sum_dim_intlist(-1, false, Kind::Float);
+        entropy.index_select(0, &self.sources)
+    }
+}

@@ -1,0 +1,119 @@
+//! How good policies are on tasks they were not trained on.
+
+mod outcome;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::metrics::{Answers, Success};
+use crate::rollout::{Play, Rollout, RolloutError, TaskSeed, collect_among, collect_in_turn};
+use crate::team::Team;
+use troupe_core::config::{RolloutConfig, SamplingScheme};
+use troupe_core::seed::Seed;
+use troupe_guests::plugin::Split;
+use troupe_guests::scenario::Scenario;
+
+pub use outcome::outcomes_of;
+
+/// Which tasks, and how the policies answer.
+#[derive(Clone, Copy, Debug)]
+pub struct HeldOutTasks {
+    /// The part of the tasks.
+    pub split: Split,
+    /// The first so many tasks of it, of each family.
+    pub tasks: usize,
+    /// The likeliest token each time, or draws at the rollout's temperature.
+    pub answers: Answers,
+    /// Episodes of each task.
+    pub samples: usize,
+    /// Root of what is drawn.
+    pub seed: Seed,
+}
+
+/// What an evaluation showed.
+#[derive(Debug)]
+pub struct Evaluation {
+    /// Solved tasks of all families; those of void episodes count as not solved. Of several
+    /// samples a task, the share of the samples.
+    pub success: Success,
+    /// The same by family.
+    pub families: BTreeMap<String, Success>,
+    /// The episodes and samples.
+    pub rollout: Rollout,
+}
+
+/// Play every task held out, so many of each family.
+///
+/// # Errors
+/// As [`crate::rollout::collect`].
+pub fn evaluate(
+    team: &Team,
+    held_out: HeldOutTasks,
+    config: &RolloutConfig,
+) -> Result<Evaluation, RolloutError> {
+    let Play { tasks, config } = play(team, held_out, config);
+    let Team { ranks, role_map, policies, .. } = team;
+    let rollout = collect_among(ranks, role_map, policies, &tasks, &config, 1.0)?;
+    Ok(Evaluation::of(rollout, &held_out, team))
+}
+
+/// The same several times; `take` is given what one showed before the next begins. What policies
+/// read for one need not be read for the next.
+///
+/// # Errors
+/// As [`evaluate`], or what `take` returns.
+pub fn evaluate_in_turn<E: From<RolloutError>>(
+    team: &Team,
+    held_out: &[HeldOutTasks],
+    config: &RolloutConfig,
+    mut take: impl FnMut(&HeldOutTasks, Evaluation) -> Result<(), E>,
+) -> Result<(), E> {
+    let plays = held_out.iter().map(|&held_out| play(team, held_out, config)).collect();
+    let Team { ranks, role_map, policies, .. } = team;
+    let mut held_out = held_out.iter();
+    collect_in_turn(ranks, role_map, policies, plays, 1.0, |rollout| {
+        // There is one play for each.
+        held_out
+            .next()
+            .map_or(Ok(()), |held_out| take(held_out, Evaluation::of(rollout, held_out, team)))
+    })
+}
+
+fn play(team: &Team, held_out: HeldOutTasks, config: &RolloutConfig) -> Play {
+    let config = RolloutConfig {
+        branches: held_out.samples,
+        sampling: SamplingScheme::Trajectory,
+        temperature: match held_out.answers {
+            Answers::Sampled => config.temperature,
+            Answers::Greedy => 0.0,
+        },
+        ..config.clone()
+    };
+    let families = team.families.iter();
+    let tasks = families.flat_map(|family| tasks(&family.scenario, held_out)).collect();
+    Play { tasks, config }
+}
+
+impl Evaluation {
+    fn of(rollout: Rollout, held_out: &HeldOutTasks, team: &Team) -> Self {
+        let of_family = |scenario: &Arc<Scenario>| {
+            let own = rollout.episodes.iter().filter(|episode| episode.family == scenario.family);
+            (scenario.family.clone(), Success::of_several(own, held_out.samples))
+        };
+        let families = team.families.iter().map(|family| of_family(&family.scenario)).collect();
+        let success = Success::of_several(&rollout.episodes, held_out.samples);
+        Evaluation { success, families, rollout }
+    }
+}
+
+/// The held-out tasks of one family: the same whatever the run's seed, so that runs
+/// can be compared.
+fn tasks(scenario: &Arc<Scenario>, held_out: HeldOutTasks) -> impl Iterator<Item = TaskSeed> {
+    let seed = held_out.seed.named(held_out.split.name()).named(&scenario.family);
+    let count =
+        scenario.tasks(held_out.split).map_or(held_out.tasks, |count| count.min(held_out.tasks));
+    (0..count as u32).map(move |task| {
+        let (scenario, seed) = (scenario.clone(), seed.at(u64::from(task)));
+        TaskSeed { scenario, split: held_out.split, task, seed }
+    })
+}

@@ -1,0 +1,486 @@
+//! What a run notices while it goes on: signs that something is wrong, each said once, in words,
+//! with what to try. What makes a run stop is in `guard`.
+//!
+//! A sign must show in several steps in a row, as many as its `PATIENCE` says: single steps are
+//! noise. The list for readers is in `docs/metrics.md`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::metrics::{RoleMetrics, StepRecord, Success};
+use troupe_core::interval::wilson;
+use troupe_trainer::UpdateMetrics;
+
+/// Steps in a row that a sign must show.
+pub const PATIENCE: usize = 5;
+/// Entropy below which a policy says one thing only, in nats per token.
+const NO_ENTROPY: f64 = 0.005;
+/// Share of solved episodes above which one thing may well be the right one.
+const WELL_SOLVED: f64 = 0.9;
+/// Share of answers cut by the limit of tokens.
+const MANY_CUT: f64 = 0.3;
+/// Share of answers whose actions were carried out that is few; it is where most runs begin, so
+/// that it must last this many times as long as other signs before it is said, unless there were
+/// more before.
+const FEW_ACCEPTED: f64 = 0.3;
+const MANY_TIMES: usize = 8;
+/// Share of answers that repeat their prompt.
+const MANY_ECHOES: f64 = 0.5;
+/// Share of void episodes that is much, and how much more than before.
+const MANY_VOID: f64 = 0.05;
+const MORE_VOID: f64 = 2.0;
+/// Divergence between sampler and trainer, in nats per token: the capped weights of
+/// `train.importance` begin to cut there.
+const APART: f64 = 0.02;
+
+/// What was seen so far; part of a run's progress.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Health {
+    /// Signs, by name and by what they are of, and for how many steps in a row they showed.
+    signs: BTreeMap<String, usize>,
+    /// Those that somebody was told of.
+    told: BTreeSet<String>,
+    /// Mean share of void episodes, and of how many steps.
+    void: (f64, usize),
+    /// By role, the lower end of the interval of the largest share of answers that was carried out.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    accepted: BTreeMap<String, f64>,
+    /// Rewards of training since the last validation, added up, and their steps.
+    reward: (f64, usize),
+    /// Their spread and the episodes that they come from.
+    #[serde(default, skip_serializing_if = "Rewards::is_empty")]
+    rewards: Rewards,
+    /// The best validation so far.
+    best: Option<Standing>,
+}
+
+/// Of the rewards since the last validation: squares of them, added up over steps as their means
+/// are, and episodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Rewards {
+    squares: f64,
+    episodes: usize,
+}
+
+impl Rewards {
+    fn is_empty(&self) -> bool {
+        *self == Rewards::default()
+    }
+
+    /// The standard error of a mean of so many steps. Answers of an episode are not independent,
+    /// so it is the episodes that count.
+    fn error(&self, mean: f64, steps: usize) -> f64 {
+        let variance = (self.squares / steps.max(1) as f64 - mean * mean).max(0.0);
+        (variance / self.episodes.max(1) as f64).sqrt()
+    }
+}
+
+/// A validation, and what was earned in training before it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct Standing {
+    success: f64,
+    /// Lower end of its interval.
+    low: f64,
+    reward: f64,
+    /// Standard error of the reward.
+    #[serde(default)]
+    error: f64,
+}
+
+/// Something that may be wrong.
+struct Sign {
+    /// What it is, and of whom.
+    name: String,
+    shows: bool,
+    /// Steps in a row after which it is said.
+    patience: usize,
+    words: String,
+}
+
+impl Health {
+    /// Take in a step; returns what somebody should be told.
+    pub fn take_in(&mut self, record: &StepRecord<UpdateMetrics>) -> Vec<String> {
+        let mut signs: Vec<Sign> = Vec::new();
+        for (role, metrics) in &record.roles {
+            let before = self.accepted.entry(role.clone()).or_default();
+            let (low, high) = wilson(metrics.accepted, metrics.samples);
+            let fell = *before >= FEW_ACCEPTED && high < *before;
+            signs.extend(of_role(role, metrics, fell));
+            *before = before.max(low);
+        }
+        let solved = record.families.values().map(|family| family.solved * family.episodes as f64);
+        let solved = solved.sum::<f64>() / record.episodes.max(1) as f64;
+        for (policy, update) in &record.updates {
+            signs.extend(of_policy(policy, update, solved));
+        }
+        signs.extend(self.of_void(record));
+        signs.extend(self.of_validation(record));
+        signs.into_iter().filter_map(|sign| self.weigh(sign)).collect()
+    }
+
+    /// The words of a sign that has shown long enough, once.
+    fn weigh(&mut self, sign: Sign) -> Option<String> {
+        let streak = self.signs.entry(sign.name.clone()).or_default();
+        *streak = if sign.shows { *streak + 1 } else { 0 };
+        (*streak >= sign.patience && self.told.insert(sign.name)).then_some(sign.words)
+    }
+
+    /// Plugins that fail more often than they did.
+    fn of_void(&mut self, record: &StepRecord<UpdateMetrics>) -> Option<Sign> {
+        if record.episodes == 0 {
+            return None;
+        }
+        let void = record.endings.get("void").copied().unwrap_or_default() as f64;
+        let share = void / record.episodes as f64;
+        let (usual, steps) = self.void;
+        let (least, _) = wilson(share, record.episodes);
+        let shows = steps >= PATIENCE && least > MANY_VOID && least > MORE_VOID * usual;
+        if !shows {
+            self.void = ((usual * steps as f64 + share) / (steps + 1) as f64, steps + 1);
+        }
+        let most = record.void.iter().max_by_key(|(_, count)| **count);
+        Some(Sign {
+            name: "void".to_owned(),
+            shows,
+            patience: PATIENCE,
+            words: format!(
+                "{:.0} % of the episodes are void, and {:.0} % were before: what the policies have \
+                 learned to say makes a plugin or a server fail (mostly `{}`); look at `void` in \
+                 metrics.jsonl and at those episodes, and raise the limit that is met or mend the \
+                 plugin",
+                100.0 * share,
+                100.0 * usual,
+                most.map_or("", |(cause, _)| cause)
+            ),
+        })
+    }
+
+    /// More reward in training and less success on held-out tasks.
+    fn of_validation(&mut self, record: &StepRecord<UpdateMetrics>) -> Option<Sign> {
+        if record.episodes > 0 {
+            let earned = record.roles.values().map(|role| role.reward.mean * role.samples as f64);
+            let samples = record.roles.values().map(|role| role.samples).sum::<usize>();
+            let squared = record.roles.values().map(|role| {
+                (role.reward.mean.powi(2) + role.reward.std.powi(2)) * role.samples as f64
+            });
+            self.rewards.squares += squared.sum::<f64>() / samples.max(1) as f64;
+            self.rewards.episodes += record.episodes;
+            self.reward.0 += earned.sum::<f64>() / samples.max(1) as f64;
+            self.reward.1 += 1;
+        }
+        let validation = record.validation.as_ref()?;
+        let (sum, steps) = std::mem::take(&mut self.reward);
+        let rewards = std::mem::take(&mut self.rewards);
+        if steps == 0 {
+            return None;
+        }
+        let Success { success, low, high, .. } = validation.greedy;
+        let reward = sum / steps as f64;
+        let now = Standing { success, low, reward, error: rewards.error(reward, steps) };
+        let Some(best) = self.best.filter(|best| best.success > now.success) else {
+            self.best = Some(now);
+            return None;
+        };
+        Some(Sign {
+            name: "validation".to_owned(),
+            // Both have to be beyond what chance does: intervals that do not meet, and twice the
+            // standard error of a difference.
+            shows: high < best.low && now.reward - best.reward > 2.0 * now.error.hypot(best.error),
+            patience: 1,
+            words: format!(
+                "training earns more ({:+.3} a sample, {:+.3} before) while success on validation \
+                 tasks fell from {:.1} to {:.1} %: the policies have found what is paid and does \
+                 not solve tasks; see which part of the reward grew (roles.<role>.parts) and go \
+                 back to the best checkpoint",
+                now.reward,
+                best.reward,
+                100.0 * best.success,
+                100.0 * now.success
+            ),
+        })
+    }
+}
+
+/// `fell`: fewer of its answers are carried out than in an earlier step.
+fn of_role(role: &str, metrics: &RoleMetrics, fell: bool) -> [Sign; 3] {
+    let sign = |name: &str, share: f64, shows: bool, rest: &str| Sign {
+        name: format!("{name} {role}"),
+        shows: shows && metrics.samples > 0,
+        patience: PATIENCE,
+        words: format!("{:.0} % of the answers of the role `{role}` {rest}", 100.0 * share),
+    };
+    let refused = 1.0 - metrics.accepted;
+    let few = sign(
+        "refused",
+        refused,
+        metrics.accepted < FEW_ACCEPTED,
+        "were not carried out in full; `host play` shows what it is told and what is made of \
+         its answers: the form that is asked for must be clear, and a warm start helps",
+    );
+    let patience = if fell { PATIENCE } else { MANY_TIMES * PATIENCE };
+    [
+        sign(
+            "cut",
+            metrics.cut,
+            metrics.cut > MANY_CUT,
+            "are cut by the limit of tokens, so nothing of them counts; raise \
+             rollout.max_completion_tokens or roles.<role>.max_completion_tokens, or ask for less",
+        ),
+        Sign { patience, ..few },
+        sign(
+            "echo",
+            metrics.echo,
+            metrics.echo > MANY_ECHOES,
+            "repeat their prompt word by word; a lower rollout.temperature, a warm start, or a \
+             prompt that does not end in an example it can copy, helps",
+        ),
+    ]
+}
+
+fn of_policy(policy: &str, update: &UpdateMetrics, solved: f64) -> [Sign; 4] {
+    let sign = |name: &str, shows: bool, patience: usize, words: String| Sign {
+        name: format!("{name} {policy}"),
+        shows,
+        patience,
+        words,
+    };
+    let measured = update.samples > 0;
+    [
+        sign(
+            "entropy",
+            measured && update.entropy < NO_ENTROPY && solved < WELL_SOLVED,
+            PATIENCE,
+            format!(
+                "the policy `{policy}` has stopped trying: its entropy is {:.4} nats per token, \
+                 and {:.0} % of the episodes are solved; raise train.entropy_coefficient, lower \
+                 train.learning_rate, or go back to an earlier checkpoint",
+                update.entropy,
+                100.0 * solved
+            ),
+        ),
+        sign(
+            "skipped",
+            update.skipped_steps > 0,
+            1,
+            format!(
+                "{} optimizer steps of the policy `{policy}` were left out because the gradient \
+                 was not finite; lower train.learning_rate, or use float32",
+                update.skipped_steps
+            ),
+        ),
+        sign(
+            "taken back",
+            update.taken_back > 0,
+            1,
+            format!(
+                "a step moved the policy `{policy}` by more than train.max_movement; it was taken \
+                 back and {} (all such steps are counted in summary.json); if there are many, \
+                 lower train.learning_rate",
+                match update.is_given_up() {
+                    true =>
+                        "given up, as an eighth of its learning rate was too much, too".to_owned(),
+                    false => format!("made at 1/{} of its learning rate", 1 << update.taken_back),
+                }
+            ),
+        ),
+        sign(
+            "apart",
+            update.mismatch > APART,
+            PATIENCE,
+            format!(
+                "sampler and trainer disagree about the policy `{policy}` by {:.3} nats per token; \
+                 set train.anchor = \"rescored\" and train.importance = \"truncate\", or use \
+                 float32",
+                update.mismatch
+            ),
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::{FamilyMetrics, HeldOut, Spread};
+
+    /// A step of a run with which nothing is wrong.
+    fn healthy(step: usize) -> StepRecord<UpdateMetrics> {
+        let role = RoleMetrics {
+            samples: 64,
+            reward: Spread { mean: 0.5, std: 0.1 },
+            accepted: 0.9,
+            cut: 0.05,
+            echo: 0.1,
+            ..RoleMetrics::default()
+        };
+        let update = UpdateMetrics { samples: 64, entropy: 0.5, ..UpdateMetrics::default() };
+        let family = FamilyMetrics { episodes: 64, solved: 0.4, rung: None };
+        StepRecord {
+            step,
+            episodes: 64,
+            endings: BTreeMap::from([("solved".to_owned(), 26), ("void".to_owned(), 1)]),
+            families: BTreeMap::from([("maze".to_owned(), family)]),
+            roles: BTreeMap::from([("singer".to_owned(), role)]),
+            updates: BTreeMap::from([("shared".to_owned(), update)]),
+            validation: Some(validated(0.4)),
+            ..StepRecord::default()
+        }
+    }
+
+    fn validated(success: f64) -> HeldOut {
+        HeldOut { greedy: Success::new((success * 200.0) as usize, 200), ..HeldOut::default() }
+    }
+
+    /// What is said of so many healthy steps, and then of others.
+    fn said(ill: impl Fn(&mut StepRecord<UpdateMetrics>, usize), steps: usize) -> Vec<String> {
+        let mut health = Health::default();
+        let mut said: Vec<String> =
+            (0..8).flat_map(|step| health.take_in(&healthy(step))).collect();
+        assert!(said.is_empty(), "{said:?}");
+        for step in 0..steps {
+            let mut record = healthy(8 + step);
+            ill(&mut record, step);
+            said.extend(health.take_in(&record));
+        }
+        said
+    }
+
+    type Ill = fn(&mut StepRecord<UpdateMetrics>, usize);
+
+    fn role(record: &mut StepRecord<UpdateMetrics>) -> &mut RoleMetrics {
+        record.roles.get_mut("singer").unwrap()
+    }
+
+    fn update(record: &mut StepRecord<UpdateMetrics>) -> &mut UpdateMetrics {
+        record.updates.get_mut("shared").unwrap()
+    }
+
+    /// What is wrong, after how many steps it is said, and by which words.
+    const ILLS: [(Ill, usize, &str); 9] = [
+        (
+            |record, _| role(record).cut = 0.6,
+            PATIENCE,
+            "60 % of the answers of the role `singer` are cut",
+        ),
+        (
+            |record, _| role(record).accepted = 0.2,
+            PATIENCE,
+            "80 % of the answers of the role `singer` were not",
+        ),
+        (|record, _| role(record).echo = 0.7, PATIENCE, "`singer` repeat their prompt"),
+        (|record, _| update(record).entropy = 0.001, PATIENCE, "`shared` has stopped trying"),
+        (
+            |record, _| update(record).skipped_steps = 2,
+            1,
+            "2 optimizer steps of the policy `shared`",
+        ),
+        (
+            |record, _| update(record).taken_back = 2,
+            1,
+            "taken back and made at 1/4 of its learning rate",
+        ),
+        (
+            |record, _| update(record).mismatch = 0.05,
+            PATIENCE,
+            "disagree about the policy `shared`",
+        ),
+        (
+            |record, _| {
+                record.endings.insert("void".to_owned(), 16);
+                record.void = BTreeMap::from([("trap".to_owned(), 12), ("time".to_owned(), 4)]);
+            },
+            PATIENCE,
+            "25 % of the episodes are void, and 2 % were before",
+        ),
+        (
+            |record, step| {
+                role(record).reward.mean = 0.6 + step as f64 / 10.0;
+                record.validation = Some(validated(0.2));
+            },
+            1,
+            "fell from 40.0 to 20.0 %",
+        ),
+    ];
+
+    #[test]
+    fn each_sign_is_said_once_after_its_patience_and_nothing_else_is() {
+        for (ill, patience, words) in ILLS {
+            assert!(said(ill, patience - 1).is_empty(), "too early: {words}");
+            let told = said(ill, 4 * PATIENCE);
+            assert_eq!(told.len(), 1, "{words}: {told:?}");
+            assert!(told[0].contains(words), "{words}: {told:?}");
+        }
+    }
+
+    #[test]
+    fn a_good_step_between_begins_the_count_anew() {
+        let told = said(
+            |record, step| {
+                role(record).cut = if step == PATIENCE - 1 { 0.0 } else { 0.6 };
+            },
+            2 * PATIENCE - 1,
+        );
+        assert!(told.is_empty(), "{told:?}");
+    }
+
+    #[test]
+    fn a_role_that_begins_with_few_answers_that_count_is_given_time_and_one_that_had_more_is_not() {
+        let few = |step, accepted| {
+            let mut record = healthy(step);
+            role(&mut record).accepted = accepted;
+            record
+        };
+        let said = |shares: &[f64]| {
+            let mut health = Health::default();
+            let told = shares
+                .iter()
+                .enumerate()
+                .flat_map(|(step, share)| health.take_in(&few(step, *share)));
+            told.filter(|words| words.contains("were not carried out")).count()
+        };
+        let improves: Vec<f64> = (0..39).map(|step| 0.06 + 0.0061 * f64::from(step)).collect();
+        assert_eq!(said(&[&improves[..], &[0.4; 9]].concat()), 0);
+        assert_eq!(said(&[&[0.25; 4][..], &[0.1; 8], &[0.25; 4]].concat()), 0);
+        assert_eq!(said(&[0.1; 39]), 0);
+        assert_eq!(said(&[0.1; 40]), 1);
+        assert_eq!(said(&[&[0.6; 3][..], &[0.1; 5]].concat()), 1);
+    }
+
+    #[test]
+    fn a_policy_that_solves_everything_may_be_sure_of_itself() {
+        let told = said(
+            |record, _| {
+                update(record).entropy = 0.001;
+                record.families.get_mut("maze").unwrap().solved = 0.97;
+            },
+            3 * PATIENCE,
+        );
+        assert!(told.is_empty(), "{told:?}");
+    }
+
+    #[test]
+    fn success_that_falls_by_what_chance_does_is_no_hacking_whatever_is_earned() {
+        let validated =
+            |solved| HeldOut { greedy: Success::new(solved, 256), ..HeldOut::default() };
+        let told = said(
+            |record, step| {
+                role(record).reward.mean = 0.6 + step as f64 / 10.0;
+                record.validation = Some(validated(if step == 0 { 253 } else { 245 }));
+            },
+            4,
+        );
+        assert!(told.is_empty(), "{told:?}");
+    }
+
+    #[test]
+    fn success_and_reward_that_fall_together_are_no_hacking() {
+        let told = said(
+            |record, _| {
+                role(record).reward.mean = 0.3;
+                record.validation = Some(validated(0.2));
+            },
+            3,
+        );
+        assert!(told.is_empty(), "{told:?}");
+    }
+}

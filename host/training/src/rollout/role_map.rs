@@ -1,0 +1,299 @@
+//! Who plays which role.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+
+use troupe_core::config::{RoleConfig, Roles, RolloutConfig};
+use troupe_core::error::{Coded, ExitCode, suggestion};
+use troupe_core::seed::Seed;
+use troupe_core::trajectory::Sample;
+use troupe_model::{
+    Policy, RemoteAnswers, RemoteEngine, RemoteFailure, RemotePolicy, RemoteRequest, Sampling,
+    SamplingByRole,
+};
+
+/// Why the roles cannot be filled.
+#[derive(Debug, thiserror::Error)]
+pub enum RoleMapError {
+    /// A role that no policy plays.
+    #[error("no policy plays the role `{role}`; add `roles.{role} = \"<policy>\"`")]
+    Vacant {
+        /// The role.
+        role: String,
+    },
+    /// A policy that does not exist.
+    #[error(
+        "roles.{role} names the policy `{policy}`, which has no table [policies.{policy}]{suggestion}"
+    )]
+    UnknownPolicy {
+        /// The role.
+        role: String,
+        /// The policy that was named.
+        policy: String,
+        /// The nearest right one.
+        suggestion: String,
+    },
+    /// A snapshot of what nobody plays, and so nobody trains.
+    #[error(
+        "the policy `{policy}` is a snapshot of `{of}`, which plays no role and so never changes; \
+         give `{of}` a role, or take a snapshot of one that has one"
+    )]
+    IdleSource {
+        /// The snapshot.
+        policy: String,
+        /// What it is a snapshot of.
+        of: String,
+    },
+    /// An entry for a role that the workflow does not have.
+    #[error("the workflow has no role `{role}`{suggestion}")]
+    UnknownRole {
+        /// The role that was named.
+        role: String,
+        /// The nearest right one.
+        suggestion: String,
+    },
+}
+
+impl Coded for RoleMapError {
+    fn code(&self) -> Option<ExitCode> {
+        Some(ExitCode::Usage)
+    }
+}
+
+/// Somebody who answers for a policy without weights of ours: told messages,
+/// they give texts. May be asked from several threads.
+pub trait Remote: fmt::Debug + Send + Sync {
+    /// Who it is and where, for the record of a run.
+    fn identity(&self) -> String;
+
+    /// One list of answers per request, one answer per seed, in their order.
+    fn complete(
+        &self,
+        requests: &[RemoteRequest],
+        sampling: &Sampling,
+    ) -> Vec<Result<RemoteAnswers, RemoteFailure>>;
+
+    /// Whether it answers for a policy that learns from its answers: then one that cannot be had
+    /// ends the rollout. Were its episode only void, a policy would learn from those of its
+    /// answers that are easily had.
+    fn is_vital(&self) -> bool {
+        false
+    }
+}
+
+impl Remote for RemotePolicy {
+    fn identity(&self) -> String {
+        format!("{} at {}", self.model(), self.url())
+    }
+
+    fn complete(
+        &self,
+        requests: &[RemoteRequest],
+        sampling: &Sampling,
+    ) -> Vec<Result<RemoteAnswers, RemoteFailure>> {
+        RemotePolicy::complete(self, requests, sampling)
+    }
+}
+
+impl Remote for RemoteEngine {
+    fn identity(&self) -> String {
+        format!("{} at {}", self.base(), self.url())
+    }
+
+    fn complete(
+        &self,
+        requests: &[RemoteRequest],
+        sampling: &Sampling,
+    ) -> Vec<Result<RemoteAnswers, RemoteFailure>> {
+        RemoteEngine::complete(self, requests, sampling)
+    }
+
+    fn is_vital(&self) -> bool {
+        true
+    }
+}
+
+/// Role → policy name, complete for a workflow, how each role is asked, and the
+/// policies among them that play from elsewhere.
+#[derive(Clone, Debug)]
+pub struct RoleMap {
+    roles: BTreeMap<String, String>,
+    settings: BTreeMap<String, RoleConfig>,
+    /// The snapshots of a policy that may be asked in its place.
+    stand_ins: BTreeMap<String, Vec<String>>,
+    remotes: BTreeMap<String, Arc<dyn Remote>>,
+    /// Policies that nothing changes.
+    frozen: BTreeSet<String>,
+}
+
+impl RoleMap {
+    /// Fill the workflow's roles. With `roles = "shared"` or `"per-role"` the
+    /// policies need no table of their own; policies named role by role do.
+    pub fn new(roles: &Roles, seats: &[String], policies: &[String]) -> Result<Self, RoleMapError> {
+        for (role, entry) in roles.entries() {
+            check_entry(role, entry.policy.as_deref(), seats, policies)?;
+        }
+        let fill = |seat: &String| match roles.policy_of(seat) {
+            Some(policy) => Ok((seat.clone(), policy.to_owned())),
+            None => Err(RoleMapError::Vacant { role: seat.clone() }),
+        };
+        let settings = roles.entries().map(|(role, entry)| (role.clone(), entry.clone())).collect();
+        let roles = seats.iter().map(fill).collect::<Result<_, _>>()?;
+        let (stand_ins, remotes) = (BTreeMap::new(), BTreeMap::new());
+        Ok(RoleMap { roles, settings, stand_ins, remotes, frozen: BTreeSet::new() })
+    }
+
+    /// Have a snapshot of a policy be asked in its place as often as itself.
+    pub fn add_stand_in(&mut self, policy: &str, snapshot: &str) {
+        self.stand_ins.entry(policy.to_owned()).or_default().push(snapshot.to_owned());
+    }
+
+    /// Who answers a request to the role: its policy or one of its stand-ins,
+    /// each with the same probability.
+    pub fn draw_policy(&self, role: &str, seed: Seed) -> &str {
+        let own = self.policy_of(role);
+        let stand_ins = self.stand_ins.get(own).map_or(&[][..], Vec::as_slice);
+        let drawn = seed.index(stand_ins.len() + 1).checked_sub(1);
+        drawn.and_then(|index| stand_ins.get(index)).map_or(own, String::as_str)
+    }
+
+    /// Completions of a role per state, if it has a number of its own.
+    pub fn branches(&self, role: &str) -> Option<usize> {
+        self.settings.get(role)?.branches
+    }
+
+    /// Whether a role thinks before it answers, if that is not left to its policy.
+    pub fn thinking(&self, role: &str) -> Option<bool> {
+        self.settings.get(role)?.enable_thinking
+    }
+
+    /// How the answers of each role are drawn.
+    pub fn sampling(&self, config: &RolloutConfig) -> SamplingByRole {
+        let common = Sampling::from(config);
+        let own = self.settings.iter().map(|(role, own)| {
+            let default = common.clone();
+            let temperature = own.temperature.unwrap_or(common.temperature);
+            let sampling = Sampling {
+                // Who is greedy is so in all roles.
+                temperature: if common.temperature == 0.0 { 0.0 } else { temperature },
+                top_p: own.top_p.unwrap_or(common.top_p),
+                max_completion_tokens: own
+                    .max_completion_tokens
+                    .unwrap_or(common.max_completion_tokens),
+                thinking_budget: own.thinking_budget.unwrap_or(common.thinking_budget),
+                ..default
+            };
+            (role.clone(), sampling)
+        });
+        let own: Vec<(String, Sampling)> = own.collect();
+        SamplingByRole::new(common, own)
+    }
+
+    /// Have a policy of the role map answered for by a remote, such as a server.
+    pub fn connect(&mut self, policy: &str, remote: Arc<dyn Remote>) {
+        self.remotes.insert(policy.to_owned(), remote);
+    }
+
+    /// Have a policy of the role map play without learning.
+    pub fn freeze(&mut self, policy: &str) {
+        self.frozen.insert(policy.to_owned());
+    }
+
+    /// Whether the policy that plays `role` learns from its answers.
+    pub fn learns(&self, role: &str) -> bool {
+        !self.frozen.contains(self.policy_of(role))
+    }
+
+    /// Whether the policy that gave an answer learns from it.
+    pub fn learns_from(&self, sample: &Sample) -> bool {
+        !self.frozen.contains(&sample.policy)
+    }
+
+    /// The roles whose policies learn, in order.
+    pub fn trained_roles(&self) -> Vec<String> {
+        self.roles.keys().filter(|role| self.learns(role)).cloned().collect()
+    }
+
+    /// The policies that remotes answer for, by name.
+    pub fn remotes(&self) -> &BTreeMap<String, Arc<dyn Remote>> {
+        &self.remotes
+    }
+
+    /// Name of the policy that plays `role`; every role of the workflow has one.
+    pub fn policy_of(&self, role: &str) -> &str {
+        self.roles.get(role).map_or("", String::as_str)
+    }
+
+    /// The policies with the roles that each plays or may stand in for.
+    pub fn policies(&self) -> BTreeMap<String, Vec<String>> {
+        let mut policies: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (role, policy) in &self.roles {
+            let stand_ins = self.stand_ins.get(policy).into_iter().flatten();
+            for name in std::iter::once(policy).chain(stand_ins) {
+                policies.entry(name.clone()).or_default().push(role.clone());
+            }
+        }
+        policies
+    }
+}
+
+fn check_entry(
+    role: &str,
+    policy: Option<&str>,
+    seats: &[String],
+    policies: &[String],
+) -> Result<(), RoleMapError> {
+    if !seats.iter().any(|seat| seat == role) {
+        let suggestion = suggestion(role, seats.iter().map(String::as_str));
+        return Err(RoleMapError::UnknownRole { role: role.to_owned(), suggestion });
+    }
+    if let Some(policy) = policy.filter(|policy| !policies.iter().any(|name| name == policy)) {
+        return Err(RoleMapError::UnknownPolicy {
+            role: role.to_owned(),
+            policy: policy.to_owned(),
+            suggestion: suggestion(policy, policies.iter().map(String::as_str)),
+        });
+    }
+    Ok(())
+}
+
+/// The policies of a run that are in this process, by name.
+pub type Policies = BTreeMap<String, Policy>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(ToString::to_string).collect()
+    }
+
+    fn table(entries: &[(&str, &str)]) -> Roles {
+        let entry =
+            |policy: &str| RoleConfig { policy: Some(policy.to_owned()), ..RoleConfig::default() };
+        Roles::Table(entries.iter().map(|(r, p)| (r.to_string(), entry(p))).collect())
+    }
+
+    #[test]
+    fn one_word_fills_all_roles() {
+        let seats = names(&["planner", "executor"]);
+        let shared = RoleMap::new(&Roles::Shared, &seats, &[]).unwrap();
+        assert_eq!(
+            shared.policies(),
+            BTreeMap::from([("shared".into(), names(&["executor", "planner"]))])
+        );
+        let own = RoleMap::new(&Roles::PerRole, &seats, &[]).unwrap();
+        assert_eq!(own.policy_of("planner"), "planner");
+    }
+
+    #[test]
+    fn a_role_without_a_policy_and_a_policy_that_is_not_there_are_named() {
+        let seats = names(&["planner", "executor"]);
+        let message =
+            |roles| RoleMap::new(&roles, &seats, &names(&["big"])).unwrap_err().to_string();
+        assert!(message(table(&[("planner", "big")])).contains("role `executor`"));
+        assert!(message(table(&[("planner", "bog")])).contains("did you mean `big`?"));
+        assert!(message(table(&[("planer", "big")])).contains("did you mean `planner`?"));
+    }
+}

@@ -1,0 +1,272 @@
+//! Those who answer: the policies behind the roles, ready to be asked.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::thread;
+
+use super::attempt::{Asked, Attempt, Setting};
+use super::collect::RolloutError;
+use super::role_map::{Policies, Remote, RoleMap};
+use super::weighing::Drawn;
+use troupe_guests::scenario;
+use troupe_model::{
+    Engine, Policy, PolicyError, Question, RemoteAnswers, RemoteFailure, RemoteFailureKind,
+    RemoteRequest, Request as Prompt, Sampling, SamplingByRole,
+};
+
+/// Bytes of a GiB.
+const GIB: f64 = (1_u64 << 30) as f64;
+
+/// The policies behind the roles, ready to be asked.
+pub(super) struct Sampler<'p> {
+    setting: Setting<'p>,
+    names: Vec<&'p str>,
+    policies: Vec<&'p Policy>,
+    /// One for each way of drawing answers, in their order.
+    pub(super) engines: Vec<Engine<'p>>,
+    sampling: SamplingByRole,
+}
+
+/// A request that is due.
+pub(super) struct Due {
+    /// Which attempt it belongs to.
+    pub(super) attempt: usize,
+    policy: String,
+    request: scenario::Due,
+}
+
+/// A request as a policy is asked it.
+pub(super) enum Ask {
+    /// By the engine of this index.
+    Engine(usize, Question),
+    /// By a remote.
+    Remote(RemoteQuestion),
+}
+
+/// What a remote is asked.
+pub(super) struct RemoteQuestion {
+    remote: Arc<dyn Remote>,
+    request: RemoteRequest,
+    sampling: Sampling,
+}
+
+/// What came of it.
+pub(super) type Answered = Result<Drawn, RemoteFailure>;
+
+impl Due {
+    /// With its answers.
+    pub(super) fn answered(
+        self,
+        heard: Result<RemoteAnswers, RemoteFailure>,
+        role_map: &RoleMap,
+    ) -> Result<Answered, RolloutError> {
+        let remote = role_map.remotes().get(&self.policy);
+        match heard {
+            Ok(RemoteAnswers { prompt, completions }) => {
+                Ok(Ok(Drawn { due: self.request, policy: self.policy, prompt, completions }))
+            }
+            Err(failure)
+                if failure.kind != RemoteFailureKind::TooLong
+                    && remote.is_some_and(|remote| remote.is_vital()) =>
+            {
+                Err(RolloutError::Unanswered { policy: self.policy, failure })
+            }
+            Err(failure) => Ok(Err(failure)),
+        }
+    }
+}
+
+impl RemoteQuestion {
+    /// Wait for the answers.
+    pub(super) fn ask(self) -> Option<Result<RemoteAnswers, RemoteFailure>> {
+        self.remote.complete(&[self.request], &self.sampling).pop()
+    }
+}
+
+/// Requests that one remote is asked, and their places among all that are due.
+struct RemoteBatch {
+    remote: Arc<dyn Remote>,
+    sampling: Sampling,
+    places: Vec<usize>,
+    requests: Vec<RemoteRequest>,
+}
+
+impl<'p> Sampler<'p> {
+    /// The policies of the role map under the rollout's sampling settings.
+    pub(super) fn new(setting: &Setting<'p>, policies: &'p Policies) -> Result<Self, RolloutError> {
+        let Setting { role_map, config, .. } = *setting;
+        let (mut names, mut local) = (Vec::new(), Vec::new());
+        for name in role_map.policies().into_keys() {
+            if role_map.remotes().contains_key(&name) {
+                continue;
+            }
+            let found = policies.get_key_value(&name);
+            let (name, policy) = found.ok_or(RolloutError::Missing { policy: name })?;
+            names.push(name.as_str());
+            local.push(policy);
+        }
+        let sampling = role_map.sampling(config);
+        let cache_bytes = (config.cache_gib * GIB) as usize / sampling.ways().len();
+        let first = Engine::new(&local, sampling.ways()[0].clone(), cache_bytes)?;
+        let engines = engines(&first, &sampling)?;
+        Ok(Sampler { setting: *setting, names, policies: local, engines, sampling })
+    }
+
+    /// The same policies under other settings. What was read under these need not be read again.
+    pub(super) fn beside(&self, setting: &Setting<'p>) -> Result<Self, RolloutError> {
+        let sampling = setting.role_map.sampling(setting.config);
+        let engines = engines(&self.engines[0], &sampling)?;
+        let (names, policies) = (self.names.clone(), self.policies.clone());
+        Ok(Sampler { setting: *setting, names, policies, engines, sampling })
+    }
+
+    /// Whether one of the policies is on a GPU.
+    pub(super) fn has_gpu(&self) -> bool {
+        self.policies.iter().any(|policy| policy.device().is_gpu())
+    }
+
+    /// What is due in an attempt; nothing once it has ended, as it may by a prompt that no longer
+    /// fits its policy.
+    pub(super) fn due(
+        &self,
+        index: usize,
+        attempt: &mut Attempt,
+    ) -> Result<Vec<(Due, Ask)>, RolloutError> {
+        'asked: loop {
+            let mut due = Vec::new();
+            for (place, asked) in attempt.asked(&self.setting).into_iter().enumerate() {
+                let role = asked.due.role();
+                if asked.due.has_images() {
+                    let message = format!(
+                        "the role `{role}` is shown a picture, and its policy `{}` reads text only",
+                        asked.policy
+                    );
+                    attempt.make_void("cannot_see", message);
+                    return Ok(Vec::new());
+                }
+                match self.ask(&asked) {
+                    Ok(ask) => {
+                        let Asked { due: request, policy, .. } = asked;
+                        due.push((Due { attempt: index, policy, request }, ask));
+                    }
+                    Err(RolloutError::Policy {
+                        reason: reason @ PolicyError::PromptTooLong { .. },
+                        ..
+                    }) => {
+                        let message = format!("the role `{role}`: {reason}");
+                        attempt.outgrow(place, message, &self.setting);
+                        continue 'asked;
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+            return Ok(due);
+        }
+    }
+
+    fn ask(&self, asked: &Asked) -> Result<Ask, RolloutError> {
+        let Asked { due, policy: name, seeds } = asked;
+        let seeds = seeds.clone();
+        if let Some(remote) = self.setting.role_map.remotes().get(name) {
+            let (messages, tools) = (due.messages.to_vec(), due.tools.to_vec());
+            let thinking = self.setting.role_map.thinking(due.role());
+            return Ok(Ask::Remote(RemoteQuestion {
+                remote: remote.clone(),
+                request: RemoteRequest { messages, tools, thinking, seeds },
+                sampling: self.sampling.of(due.role()).clone(),
+            }));
+        }
+        let failed = |reason| RolloutError::Policy { policy: name.clone(), reason };
+        let index = self.names.binary_search(&name.as_str());
+        let index = index.map_err(|_| RolloutError::Missing { policy: name.clone() })?;
+        let thinking = self.setting.role_map.thinking(due.role());
+        let prompt = self.policies[index].encode_prompt(&due.messages, &due.tools, thinking);
+        let prompt = prompt.map_err(failed)?;
+        let question = (index, Prompt { prompt, seeds });
+        let way = self.sampling.way_of(due.role());
+        self.engines[way].check(&question).map_err(failed)?;
+        Ok(Ask::Engine(way, question))
+    }
+
+    /// Answers to everything due, by attempt, in the order of its requests.
+    /// Remotes are asked while the engines work.
+    pub(super) fn answer(
+        &mut self,
+        due: Vec<(Due, Ask)>,
+    ) -> Result<BTreeMap<usize, Vec<Answered>>, RolloutError> {
+        let mut batches: Vec<RemoteBatch> = Vec::new();
+        let mut questions: Vec<Questions> = vec![Questions::default(); self.engines.len()];
+        let mut waiting = Vec::with_capacity(due.len());
+        for (place, (due, ask)) in due.into_iter().enumerate() {
+            waiting.push(due);
+            match ask {
+                Ask::Engine(way, question) => questions[way].push((place, question)),
+                Ask::Remote(question) => join_batch(&mut batches, place, question),
+            }
+        }
+        let (completions, heard) = thread::scope(|scope| {
+            let ask = |batch| scope.spawn(move || ask_batch(batch));
+            let asked: Vec<_> = batches.into_iter().map(ask).collect();
+            let completions = self.generate(questions);
+            let join = |thread: thread::ScopedJoinHandle<'_, Vec<_>>| {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            };
+            (completions, asked.into_iter().flat_map(join).collect::<Vec<_>>())
+        });
+        let mut all: BTreeMap<usize, _> = completions?.into_iter().chain(heard).collect();
+        let mut answers: BTreeMap<usize, Vec<Answered>> = BTreeMap::new();
+        for (place, due) in waiting.into_iter().enumerate() {
+            if let Some(heard) = all.remove(&place) {
+                let (attempt, role_map) = (due.attempt, self.setting.role_map);
+                answers.entry(attempt).or_default().push(due.answered(heard, role_map)?);
+            }
+        }
+        Ok(answers)
+    }
+
+    /// The engines' answers, by place.
+    fn generate(&mut self, questions: Vec<Questions>) -> Result<Heard, PolicyError> {
+        let mut heard = Vec::new();
+        for (engine, questions) in self.engines.iter_mut().zip(questions) {
+            let (places, questions): (Vec<usize>, Vec<Question>) = questions.into_iter().unzip();
+            let completions = engine.generate(&questions)?;
+            let told = questions.into_iter().zip(completions).map(|((_, prompt), completions)| {
+                Ok(RemoteAnswers { prompt: prompt.prompt, completions })
+            });
+            heard.extend(places.into_iter().zip(told));
+        }
+        Ok(heard)
+    }
+}
+
+/// One for each way; what one of them and the `first` have read, none need read again.
+fn engines<'p>(
+    first: &Engine<'p>,
+    sampling: &SamplingByRole,
+) -> Result<Vec<Engine<'p>>, PolicyError> {
+    sampling.ways().iter().map(|way| first.beside(way.clone())).collect()
+}
+
+/// What an engine is asked, with its place among all that is due.
+type Questions = Vec<(usize, Question)>;
+/// What was answered, by place.
+type Heard = Vec<(usize, Result<RemoteAnswers, RemoteFailure>)>;
+
+fn join_batch(batches: &mut Vec<RemoteBatch>, place: usize, question: RemoteQuestion) {
+    let RemoteQuestion { remote, request, sampling } = question;
+    let known = batches
+        .iter()
+        .position(|batch| Arc::ptr_eq(&batch.remote, &remote) && batch.sampling == sampling);
+    let batch = known.unwrap_or_else(|| {
+        batches.push(RemoteBatch { remote, sampling, places: Vec::new(), requests: Vec::new() });
+        batches.len() - 1
+    });
+    batches[batch].places.push(place);
+    batches[batch].requests.push(request);
+}
+
+/// A remote's answers, by place.
+fn ask_batch(batch: RemoteBatch) -> Heard {
+    let heard = batch.remote.complete(&batch.requests, &batch.sampling);
+    batch.places.into_iter().zip(heard).collect()
+}

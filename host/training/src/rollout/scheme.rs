@@ -1,0 +1,87 @@
+//! Which answers are drawn to a request, and which of them the episode goes on
+//! from: every way of sampling is a choice of the two.
+
+use super::attempt::Setting;
+use super::branch::choose_branch;
+use super::weighing::LookAhead;
+use troupe_core::config::{RolloutConfig, SamplingScheme};
+use troupe_core::seed::Seed;
+
+/// How far an episode has been forked.
+#[derive(Clone)]
+pub(super) struct Scheme {
+    sampling: SamplingScheme,
+    /// The role at which the episode is forked, if it is at one alone.
+    role: Option<String>,
+    has_forked: bool,
+    /// Episodes that may yet be made of this one, itself included.
+    episodes: usize,
+}
+
+impl Scheme {
+    /// Of an episode that has not begun; `seed` is its task's.
+    pub(super) fn new(setting: &Setting, seed: Seed) -> Self {
+        let sampling = setting.config.sampling;
+        let trained = setting.role_map.trained_roles();
+        let drawn = || trained.get(seed.named("fork").index(trained.len())).cloned();
+        Scheme {
+            sampling,
+            role: (sampling == SamplingScheme::RoundRobin).then(drawn).flatten(),
+            has_forked: false,
+            episodes: setting.config.max_episodes,
+        }
+    }
+
+    /// Independent episodes of a task.
+    pub(super) fn repetitions(config: &RolloutConfig) -> usize {
+        if config.sampling.repeats_tasks() { config.branches } else { 1 }
+    }
+
+    /// Answers that are drawn to a request. A role that does not train is asked
+    /// once: there is nothing to compare its answers for.
+    pub(super) fn draws(&self, role: &str, setting: &Setting) -> usize {
+        let branches = setting.role_map.branches(role).unwrap_or(setting.config.branches);
+        let branches_here = match self.sampling {
+            SamplingScheme::Trajectory | SamplingScheme::CrossPolicy => false,
+            SamplingScheme::Tree | SamplingScheme::Independent => true,
+            SamplingScheme::Exhaustive => branches <= self.episodes,
+            SamplingScheme::ForkOnFirst => !self.has_forked,
+            SamplingScheme::RoundRobin => {
+                !self.has_forked && self.role.as_deref().is_none_or(|chosen| chosen == role)
+            }
+        };
+        if branches_here && setting.role_map.learns(role) { branches } else { 1 }
+    }
+
+    /// How far is looked ahead to say what branches are worth.
+    pub(super) fn looks_ahead(&self) -> LookAhead {
+        match self.sampling {
+            SamplingScheme::Tree => LookAhead::WhileOpen,
+            SamplingScheme::Independent => LookAhead::ToTheEnd,
+            // These go on from all branches, so that the future itself will tell.
+            _ => LookAhead::Not,
+        }
+    }
+
+    /// Whether what comes later is booked with the answers it was earned by.
+    pub(super) fn books_later(&self, config: &RolloutConfig) -> bool {
+        self.sampling.plays_whole_episodes() || config.branches == 1
+    }
+
+    /// The branches, worth so much each, that the episode goes on from; the
+    /// first of them in its own name.
+    pub(super) fn keeps(&self, worths: &[f64], config: &RolloutConfig, seed: Seed) -> Vec<usize> {
+        match self.sampling {
+            SamplingScheme::Tree | SamplingScheme::Independent => {
+                vec![choose_branch(worths, config, seed)]
+            }
+            _ => (0..worths.len()).collect(),
+        }
+    }
+
+    /// After a round of so many branches.
+    pub(super) fn advance(&mut self, branches: usize) {
+        self.has_forked |= branches > 1;
+        self.episodes = (self.episodes / branches.max(1)).max(1);
+    }
+}
