@@ -1,30 +1,164 @@
-//! The shape of the host's source: what ARCHITECTURE.md promises.
+//! The shape of the house: what ARCHITECTURE.md promises of crates and modules.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The host's crates, the lower one first.
-fn sources() -> [PathBuf; 2] {
-    ["runtime/src", "src"].map(|folder| Path::new(env!("CARGO_MANIFEST_DIR")).join(folder))
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The modules of a crate in the order of its lib.rs.
-fn modules_of(source: &Path) -> Vec<String> {
-    listed(&fs::read_to_string(source.join("lib.rs")).unwrap(), "pub mod ")
+/// What a crate's Cargo.toml says that it is built with, tests left out.
+struct Manifest {
+    ours: BTreeSet<String>,
+    others: BTreeSet<String>,
 }
 
-/// What a file says after `keyword`, line by line.
-fn listed(text: &str, keyword: &str) -> Vec<String> {
-    let name = |line: &str| Some(line.strip_prefix(keyword)?.strip_suffix(';')?.to_owned());
-    text.lines().filter_map(name).collect()
-}
-
-/// All modules with the crate each lies in, those of the lower crate first.
-fn modules() -> Vec<(PathBuf, String)> {
-    let of = |source: PathBuf| {
-        modules_of(&source).into_iter().map(move |module| (source.clone(), module))
+/// The crates below `host/`, by their folder.
+fn crates() -> BTreeMap<String, Manifest> {
+    let folders = fs::read_dir(root().join("host")).unwrap();
+    let read = |entry: fs::DirEntry| {
+        let text = fs::read_to_string(entry.path().join("Cargo.toml")).unwrap();
+        let table: toml::Table = text.parse().unwrap();
+        let named = table.get("dependencies").and_then(toml::Value::as_table);
+        let names: Vec<&String> = named.into_iter().flat_map(|named| named.keys()).collect();
+        let ours = names.iter().filter_map(|name| name.strip_prefix("troupe-"));
+        let others = names.iter().filter(|name| !name.starts_with("troupe-"));
+        let manifest = Manifest {
+            ours: ours.map(str::to_owned).collect(),
+            others: others.map(|name| (*name).clone()).collect(),
+        };
+        (entry.file_name().into_string().unwrap(), manifest)
     };
-    sources().into_iter().flat_map(of).collect()
+    folders.map(|entry| read(entry.unwrap())).collect()
+}
+
+/// The crates that a crate is built with, directly or not, itself included.
+fn below(crates: &BTreeMap<String, Manifest>, top: &str) -> BTreeSet<String> {
+    let (mut found, mut pending) = (BTreeSet::new(), vec![top.to_owned()]);
+    while let Some(name) = pending.pop() {
+        pending.extend(crates[&name].ours.iter().cloned());
+        found.insert(name);
+    }
+    found
+}
+
+#[test]
+fn no_crate_knows_what_it_must_not_know() {
+    let crates = crates();
+    let knows = |top: &str| below(&crates, top);
+    let only = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<BTreeSet<_>>();
+    assert_eq!(crates["estimators"].ours, only(&["core"]));
+    for top in ["model", "trainer"] {
+        for hidden in ["guests", "sandbox", "server", "training"] {
+            assert!(!knows(top).contains(hidden), "`{top}` is built with `{hidden}`");
+        }
+    }
+    for top in ["core", "guests", "sandbox"] {
+        for hidden in ["estimators", "model", "trainer", "training", "terminal"] {
+            assert!(!knows(top).contains(hidden), "`{top}` is built with `{hidden}`");
+        }
+    }
+    for wing in ["author", "data", "experiment", "grading", "report", "server", "serving"] {
+        let users = crates.iter().filter(|(_, made)| made.ours.contains(wing));
+        let users: Vec<&str> = users.map(|(name, _)| name.as_str()).collect();
+        let may: &[&str] = match wing {
+            // Grades what is sent to it.
+            "grading" => &["cli", "data", "server"],
+            // One HTTP floor for everything that is served.
+            "server" => &["cli", "serving"],
+            _ => &["cli"],
+        };
+        assert_eq!(users, may, "users of `{wing}`");
+    }
+}
+
+#[test]
+fn only_what_learns_or_answers_is_built_with_libtorch() {
+    let crates = crates();
+    let with = |library: &str| {
+        let has = |name: &&String| {
+            below(&crates, name).iter().any(|part| crates[part].others.contains(library))
+        };
+        crates.keys().filter(has).map(String::as_str).collect::<Vec<_>>()
+    };
+    let torch = ["cli", "model", "process-group", "serving", "trainer", "training"];
+    assert_eq!(with("torch-sys"), torch);
+    // The command line can be built without.
+    let cli = fs::read_to_string(root().join("host/cli/Cargo.toml")).unwrap();
+    for part in ["tch", "torch-sys", "troupe-model", "troupe-trainer", "troupe-training"] {
+        assert!(
+            cli.contains(&format!("{part} = {{ workspace = true, optional = true }}")),
+            "{part}"
+        );
+    }
+}
+
+#[test]
+fn a_library_is_named_only_by_the_crates_that_own_it() {
+    let owners = [
+        ("bm25", &["guests"][..]),
+        ("hyper", &["guests", "server"]),
+        ("parquet", &["core", "data"]),
+        ("ratatui-core", &["report"]),
+        ("tch", &["cli", "model", "trainer"]),
+        ("ureq", &["model"]),
+        ("wasmtime", &["guests", "sandbox"]),
+    ];
+    for (library, may) in owners {
+        let crates = crates();
+        let named = crates.iter().filter(|(_, made)| made.others.contains(library));
+        assert_eq!(named.map(|(name, _)| name.as_str()).collect::<Vec<_>>(), may, "{library}");
+    }
+}
+
+#[test]
+fn the_program_host_links_no_libtorch() {
+    let needed = |program: &str| {
+        let bytes = fs::read(program).unwrap();
+        bytes.windows(15).any(|window| window == b"libtorch_cpu.so")
+    };
+    assert!(!needed(env!("CARGO_BIN_EXE_host")));
+    assert!(needed(env!("CARGO_BIN_EXE_host-engine")), "the test is blind");
+}
+
+/// The crates whose `lib.rs` lists its modules from the lowest to the highest.
+const ORDERED: [&str; 6] = ["core", "estimators", "guests", "model", "report", "training"];
+
+#[test]
+fn a_module_uses_only_modules_above_it_in_lib_rs() {
+    for name in ORDERED {
+        let source = root().join("host").join(name).join("src");
+        let modules = modules_of(&source);
+        assert!(modules.len() > 2, "{name} lists {modules:?}");
+        for (place, module) in modules.iter().enumerate() {
+            for (path, text) in files_of(&source, module) {
+                assert!(!text.contains("use crate::{"), "{}: name the module", path.display());
+                for used in text.split("crate::").skip(1).map(first_word) {
+                    // What is no module is an item of the root, which is below all.
+                    let Some(other) = modules.iter().position(|module| *module == used) else {
+                        continue;
+                    };
+                    assert!(
+                        other <= place,
+                        "{} is part of `{module}` and uses `{used}`, which is below it in lib.rs",
+                        path.display()
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// The modules of a crate in the order of its lib.rs; those of commands, which print, are left out.
+fn modules_of(source: &Path) -> Vec<String> {
+    let (text, of_tests) = without_tests(&fs::read_to_string(source.join("lib.rs")).unwrap());
+    let name = |line: &str| {
+        let rest = line.strip_prefix("pub ").unwrap_or(line).strip_prefix("mod ")?;
+        Some(rest.strip_suffix(';')?.to_owned())
+    };
+    let listed = text.lines().filter_map(name);
+    listed.filter(|name| name != "commands" && !of_tests.contains(name)).collect()
 }
 
 /// All files of a module with their text; what is compiled for tests alone is left out.
@@ -35,7 +169,12 @@ fn files_of(source: &Path, module: &str) -> Vec<(PathBuf, String)> {
         let Ok(entries) = fs::read_dir(folder) else { continue };
         for entry in entries {
             let path = entry.unwrap().path();
-            if path.is_dir() { pending.push(path) } else { files.push(path) }
+            let is_source = path.extension().is_some_and(|ending| ending == "rs");
+            if path.is_dir() {
+                pending.push(path);
+            } else if is_source {
+                files.push(path);
+            }
         }
     }
     let mut of_tests = Vec::new();
@@ -51,8 +190,8 @@ fn files_of(source: &Path, module: &str) -> Vec<(PathBuf, String)> {
     texts
 }
 
-/// The code without items behind `#[cfg(test)]` and without comments, and the
-/// modules among these items that have a file of their own.
+/// The code without items behind `#[cfg(test)]` and without comments, and the modules among these
+/// items that have a file of their own.
 fn without_tests(text: &str) -> (String, Vec<String>) {
     let mut code = String::new();
     let mut modules = Vec::new();
@@ -75,98 +214,68 @@ fn without_tests(text: &str) -> (String, Vec<String>) {
     (code, modules)
 }
 
-/// The modules named by `crate::…`, also in `use crate::{a, b}`.
-fn used_modules(text: &str) -> Vec<String> {
-    text.split("crate::").skip(1).map(first_word).collect()
-}
-
 fn first_word(text: &str) -> String {
     text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
 }
 
-/// Whether the code names a library or one of its family, as `hyper_util` is of `hyper`'s.
-fn names(code: &str, library: &str) -> bool {
-    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
-    code.match_indices(library).any(|(start, _)| {
-        let rest = code[start + library.len()..].trim_start_matches(is_word);
-        let family = code[start + library.len()..].starts_with(['_', ':', ';', ' ']);
-        let begins = !code[..start].ends_with(is_word);
-        begins && family && (rest.starts_with("::") || code[..start].ends_with("use "))
-    })
-}
-
 #[test]
-fn a_module_uses_only_modules_above_it_in_lib_rs() {
-    let modules = modules();
-    assert!(modules.len() > 10, "lib.rs lists {modules:?}");
-    for (rank, (source, module)) in modules.iter().enumerate() {
-        for (path, text) in files_of(source, module) {
-            assert!(!text.contains("use crate::{"), "{}: name the module first", path.display());
-            for used in used_modules(&text) {
-                assert!(
-                    modules[..=rank].iter().any(|(_, above)| *above == used),
-                    "{} is part of `{module}` and uses `{used}`, which is not above it in lib.rs",
-                    path.display()
-                );
+fn every_error_that_says_its_exit_code_is_asked_for_it() {
+    let mut found = 0;
+    for name in crates().keys() {
+        let source = root().join("host").join(name).join("src");
+        let asked = fs::read_to_string(source.join("lib.rs")).unwrap();
+        for (path, text) in sources(&source) {
+            for line in text.lines() {
+                let Some(error) = line.strip_prefix("impl Coded for ") else { continue };
+                let error = error.trim_end_matches(" {");
+                // What the system says has no crate: the command line asks it last.
+                let is_asked = error == "io::Error" || asked.contains(&format!("ask::<{error}>"));
+                assert!(is_asked, "{}: `{error}` is not in ERRORS of `{name}`", path.display());
+                found += 1;
             }
         }
     }
-}
-
-/// The rooms that a file of `policy/` names; an empty name where it goes around them.
-fn used_rooms(text: &str) -> Vec<String> {
-    let uses = text.split("crate::policy").skip(1).filter(|rest| !rest.starts_with(')'));
-    uses.map(|rest| rest.strip_prefix("::").map(first_word).unwrap_or_default()).collect()
-}
-
-#[test]
-fn a_room_of_policy_uses_only_rooms_above_it_in_policy_rs() {
-    let [_, source] = sources();
-    let (text, _) = without_tests(&fs::read_to_string(source.join("policy.rs")).unwrap());
-    let (policy, rooms) = (source.join("policy"), listed(&text, "mod "));
-    assert!(rooms.len() > 4, "policy.rs lists {rooms:?}");
-    for (rank, room) in rooms.iter().enumerate() {
-        for (path, text) in files_of(&policy, room) {
-            let way_out = "super::".repeat(path.strip_prefix(&policy).unwrap().iter().count());
-            assert!(!text.contains(&way_out), "{}: say `crate::policy::…`", path.display());
-            for used in used_rooms(&text) {
-                assert!(
-                    rooms[..=rank].contains(&used),
-                    "{} is part of `{room}` and uses `{used}`, which is not above it in policy.rs",
-                    path.display()
-                );
-            }
-        }
+    assert!(found > 30, "{found}");
+    let cli = fs::read_to_string(root().join("host/cli/src/lib.rs")).unwrap()
+        + &fs::read_to_string(root().join("host/cli/src/engine.rs")).unwrap();
+    for name in crates().keys() {
+        let lib = fs::read_to_string(root().join("host").join(name).join("src/lib.rs")).unwrap();
+        let said = lib.contains("pub const ERRORS");
+        assert!(!said || cli.contains(&format!("troupe_{name}::ERRORS")), "nobody asks `{name}`");
     }
 }
 
-#[test]
-fn a_library_is_named_only_by_the_modules_that_architecture_md_says() {
-    let allowed = [
-        ("wasmtime", &["plugin", "sandbox"][..]),
-        ("hyper", &["foreign", "server"]),
-        ("http_body", &["foreign", "server"]),
-        ("tokio_tungstenite", &["foreign", "server"]),
-        ("tch", &["policy", "trainer"]),
-        ("torch_sys", &["policy", "trainer"]),
-        ("process_group", &["ranks", "trainer"]),
-        ("ureq", &["policy"]),
-        ("parquet", &["data", "table"]),
-        ("bm25", &["retrieval"]),
-        ("ratatui", &["screen", "cli"]),
-    ];
-    for (library, owners) in allowed {
-        let mut named_by = Vec::new();
-        for (source, module) in modules() {
-            for (path, text) in files_of(&source, &module) {
-                let here = names(&text, library);
-                let allowed = owners.contains(&module.as_str());
-                assert!(!here || allowed, "{} names {library}", path.display());
-                named_by.extend(here.then(|| module.clone()));
-            }
+fn sources(folder: &Path) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            let text = fs::read_to_string(&path).unwrap();
+            found.push((path, text));
         }
-        assert!(!named_by.is_empty(), "nobody names {library}: is the test blind?");
     }
+    found
+}
+
+/// The crates that ARCHITECTURE.md draws, and what it says that each is built with.
+fn drawn() -> BTreeMap<String, BTreeSet<String>> {
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let picture = text.split("<!-- crates -->").nth(1).expect("a picture of the crates");
+    let row = |line: &str| {
+        let (name, on) = line.split_once('→')?;
+        let on = on.split_whitespace().map(|name| name.trim_end_matches(',').to_owned());
+        Some((name.split_whitespace().next()?.to_owned(), on.filter(|name| name != "—").collect()))
+    };
+    picture.lines().filter_map(row).collect()
+}
+
+#[test]
+fn architecture_md_draws_the_crates_as_cargo_knows_them() {
+    let known: BTreeMap<String, BTreeSet<String>> =
+        crates().into_iter().map(|(name, made)| (name, made.ours)).collect();
+    assert_eq!(drawn(), known);
 }
 
 #[test]
@@ -176,39 +285,4 @@ fn only_what_is_compiled_for_tests_is_overlooked() {
     let (code, modules) = without_tests(text);
     assert_eq!(modules, ["tests"]);
     assert_eq!(code, "use a::b;\nfn f() {\n    tch::yes();\n}\nuse crate::z;\n");
-    assert!(names(&code, "tch") && !names(&code, "ureq") && !names("patch::x()", "tch"));
-    assert!(names("use hyper_util::rt;", "hyper") && names("use ureq;", "ureq"));
-    assert!(!names("let hyper = 1;", "hyper"));
-}
-
-#[test]
-fn architecture_md_maps_every_module() {
-    let map = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ARCHITECTURE.md");
-    let map = fs::read_to_string(map).unwrap();
-    for (_, module) in modules() {
-        assert!(
-            map.contains(&format!("`{module}`")) || map.contains(&format!("`{module}/`")),
-            "ARCHITECTURE.md does not mention `{module}`"
-        );
-    }
-}
-
-#[test]
-fn every_error_that_says_its_exit_code_is_asked_for_it() {
-    let asked: String =
-        sources().map(|source| fs::read_to_string(source.join("cli.rs")).unwrap()).concat();
-    let mut found = 0;
-    for (source, module) in modules() {
-        for (path, text) in files_of(&source, &module) {
-            for line in text.lines() {
-                let Some(error) = line.strip_prefix("impl Coded for ") else { continue };
-                let error = error.trim_end_matches(" {");
-                let is_asked = asked.contains(&format!("ask::<{error}>"))
-                    || asked.contains(&format!("::{error}>"));
-                assert!(is_asked, "{}: `{error}` is in no list of `cli.rs`", path.display());
-                found += 1;
-            }
-        }
-    }
-    assert!(found > 30, "{found}");
 }

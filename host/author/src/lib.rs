@@ -1,4 +1,12 @@
 //! For authors of plugins: the sources of a plugin outside of this repository,
 //! and what builds, checks and measures them.
 
+pub mod commands;
+
 pub mod project;
+
+use crate::project::ProjectError;
+use troupe_core::error::{Asked, ask};
+
+/// The errors of this crate that say how the process ends.
+pub const ERRORS: &[Asked] = &[ask::<ProjectError>];

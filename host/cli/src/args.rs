@@ -1,41 +1,34 @@
 //! The command line, as clap sees it: what all commands share, and which there are.
 
 mod advantage;
-mod answers;
-mod data;
 mod eval;
-mod experiment;
-mod grant;
-mod page;
-mod plugin;
 mod policy;
 mod programs;
 mod serve;
 mod train;
 
-use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 
 pub use advantage::AdvantageArgs;
-pub use answers::CheckAnswerArgs;
-pub use data::{DataCommand, ImportArgs, SplitRule};
 pub use eval::{CheckpointName, EvalArgs, PlayArgs, SplitName};
-pub use experiment::{CompareArgs, ExperimentArgs};
-pub use grant::GrantArg;
-pub use page::{ReportArgs, WatchArgs};
-pub use plugin::{PluginCommand, PluginSubject};
 pub use policy::{
     CheckpointArgs, DtypeName, PolicyArgs, PolicyAskArgs, PolicyCommand, PolicyExportArgs,
     PolicyImportArgs, PolicyNewArgs, PolicyScoreArgs, PresetName, PromptArgs,
 };
-pub use programs::{GradeArgs, LimitArgs, RunArgs};
-pub use serve::{GraderArgs, ServeArgs, SessionArgs};
+pub use programs::RunArgs;
+pub use serve::ServeArgs;
 pub use train::{ImitateArgs, TrainArgs};
 
-use troupe_core::config::{Config, DeviceChoice, Grantee};
+use troupe_author::commands::PluginCommand;
+use troupe_core::config::DeviceChoice;
 use troupe_core::provenance::Build;
+use troupe_data::commands::DataCommand;
+use troupe_experiment::command::ExperimentArgs;
+use troupe_grading::commands::{CheckAnswerArgs, GradeArgs};
+use troupe_report::commands::{CompareArgs, ReportArgs, WatchArgs};
+pub use troupe_terminal::{ConfigArgs, DeviceArg};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -123,45 +116,5 @@ impl Command {
             Command::Serve(args) => args.models.device.device,
             _ => None,
         }
-    }
-}
-
-/// Of every command that works with policies.
-#[derive(Clone, Copy, Debug, Default, Args)]
-pub struct DeviceArg {
-    /// Where tensors live: cpu, cuda or cuda:<index>; by default a GPU if there is one.
-    #[arg(long, env = "TROUPE_DEVICE", value_name = "DEVICE")]
-    pub device: Option<DeviceChoice>,
-}
-
-/// Where a configuration comes from.
-#[derive(Debug, Default, Args)]
-pub struct ConfigArgs {
-    /// TOML files, each over those before it; without one, the defaults.
-    pub config: Vec<PathBuf>,
-    /// Components: files, or bare names looked up in target/plugins.
-    #[arg(long, value_delimiter = ',', value_name = "FILE")]
-    pub plugins: Vec<PathBuf>,
-    /// Grant a plugin what it asks for: to run model-written programs
-    /// (`sandbox`), to search the corpus of retrieval.corpus (`search`).
-    #[arg(long, value_name = "PLUGIN=RIGHT,…")]
-    pub grant: Vec<GrantArg>,
-    /// Let these plugins run model-written programs in the sandbox.
-    #[arg(long, value_delimiter = ',', value_name = "PLUGIN")]
-    pub grant_sandbox: Vec<Grantee>,
-    /// Let these plugins search the corpus (retrieval.corpus).
-    #[arg(long, value_delimiter = ',', value_name = "PLUGIN")]
-    pub grant_retrieval: Vec<Grantee>,
-    /// Override a setting, such as train.steps=50.
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub set: Vec<String>,
-}
-
-impl ConfigArgs {
-    /// Grant what the flags grant.
-    pub fn grant(&self, config: &mut Config) {
-        self.grant.iter().for_each(|grant| grant.apply(config));
-        Grantee::extend(&mut config.sandbox.grant, &self.grant_sandbox);
-        Grantee::extend(&mut config.retrieval.grant, &self.grant_retrieval);
     }
 }

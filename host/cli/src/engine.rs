@@ -15,52 +15,25 @@ mod truths;
 
 use std::process;
 
-use crate::{args, load_config, perform, with_workers};
+use crate::{args, perform};
+use troupe_terminal::{load_config, with_workers};
 
 use args::{Cli, Command};
 
 use troupe_core::config::DeviceChoice;
-use troupe_core::error::{Asked, ask};
-use troupe_model::{Device, PolicyError};
-use troupe_trainer::ranks::RanksError;
-use troupe_trainer::{DoesNotFit, TrainerError};
-use troupe_training::family::FamilyError;
-use troupe_training::guard::Alarm;
-use troupe_training::imitation::{ImitationError, RecordingError};
-use troupe_training::publication::PublicationError;
-use troupe_training::rehearsal::RehearsalError;
-use troupe_training::rollout::{RoleMapError, RolloutError};
-use troupe_training::team::{Team, TeamError};
-use troupe_training::training::TrainingError;
-use troupe_training::truth::TruthError;
+use troupe_core::error::Asked;
+use troupe_model::Device;
+use troupe_training::team::Team;
 
-/// The errors of this crate that say how the process ends.
-const KINDS: [Asked; 15] = [
-    ask::<Alarm>,
-    ask::<DoesNotFit>,
-    ask::<FamilyError>,
-    ask::<ImitationError>,
-    ask::<PolicyError>,
-    ask::<PublicationError>,
-    ask::<RanksError>,
-    ask::<RecordingError>,
-    ask::<RehearsalError>,
-    ask::<RoleMapError>,
-    ask::<RolloutError>,
-    ask::<TeamError>,
-    ask::<TrainerError>,
-    ask::<TrainingError>,
-    ask::<TruthError>,
-];
+/// The errors of what is below, which say how the process ends.
+fn errors() -> Vec<Asked> {
+    let of_policies = [troupe_model::ERRORS, troupe_trainer::ERRORS, troupe_training::ERRORS];
+    [of_policies.concat(), crate::errors()].concat()
+}
 
 /// Run the engine.
 pub fn main() -> process::ExitCode {
-    perform(carry_out, &kinds())
-}
-
-/// All errors that say how the process ends.
-fn kinds() -> Vec<Asked> {
-    [&KINDS[..], &crate::KINDS].concat()
+    perform(carry_out, &errors())
 }
 
 fn carry_out(cli: Cli) -> anyhow::Result<u8> {

@@ -20,10 +20,10 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::args::TrainArgs;
-use super::{UsageError, report};
 use troupe_core::error::ExitCode;
 use troupe_core::rank::{Rank, Service};
 use troupe_experiment::LEASH;
+use troupe_terminal::{self as terminal, UsageError};
 
 /// How long the others may take to notice, and to say so, that one is gone.
 const GRACE: Duration = Duration::from_secs(15);
@@ -180,12 +180,12 @@ fn conclude(ended: &[End]) -> u8 {
         return cause.code();
     }
     if !cause.said.is_empty() {
-        report::note(&cause.said);
+        terminal::note(&cause.said);
     }
     if let Some(signal) = cause.status.signal() {
-        report::note(&format!("error: rank {} was ended by signal {signal}", cause.number));
+        terminal::note(&format!("error: rank {} was ended by signal {signal}", cause.number));
         let said = ended.iter().map(|end| &end.said).find(|said| !said.is_empty());
-        said.filter(|_| cause.number == 0).into_iter().for_each(|said| report::note(said));
+        said.filter(|_| cause.number == 0).into_iter().for_each(|said| terminal::note(said));
     }
     cause.code()
 }

@@ -9,10 +9,10 @@ use anyhow::Context;
 use serde_json::json;
 
 use super::args::RunArgs;
-use super::{UsageError, report};
 use troupe_core::config::SandboxConfig;
 use troupe_core::program::{Ending, Execution, Program, RunLimits, Runner};
 use troupe_sandbox::Sandbox;
+use troupe_terminal::{self as terminal, UsageError};
 
 /// Runs it and passes its output on; the exit code is the program's.
 pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
@@ -35,9 +35,9 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
     let execution = sandbox.run(&program, &read_input()?, &limits)?;
     pass_on(&execution);
     if args.json {
-        report::note(&as_json(&execution).to_string());
+        terminal::note(&as_json(&execution).to_string());
     } else if !args.quiet {
-        report::note(&in_words(&execution));
+        terminal::note(&in_words(&execution));
     }
     Ok(execution.ending.shell_code())
 }

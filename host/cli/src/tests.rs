@@ -1,11 +1,23 @@
 use std::path::PathBuf;
 
 use super::*;
+use troupe_author::project::ProjectError;
+use troupe_core::config::Config;
+use troupe_core::program::{GradingError, SandboxError};
+use troupe_core::storage::StorageError;
+use troupe_data::{ImportError, RecordFileError};
+use troupe_experiment::ExperimentError;
+use troupe_guests::foreign::ForeignError;
+use troupe_guests::plugin::PluginError;
 use troupe_guests::retrieval::CorpusError;
+use troupe_guests::scenario::ScenarioError;
+use troupe_sandbox::loading::LoadError;
+use troupe_server::ServeError;
+use troupe_terminal::UsageError;
 
 /// What the process ends with because of an error, however it came.
 fn ends_with(error: impl Into<anyhow::Error>) -> Option<u8> {
-    code_of(error.into().chain(), &KINDS).map(|code| code as u8)
+    code_of(error.into().chain(), &errors()).map(|code| code as u8)
 }
 
 fn full() -> io::Error {

@@ -37,3 +37,18 @@ pub mod example;
 pub mod table;
 pub mod archive;
 pub mod scalars;
+
+use crate::config::ConfigError;
+use crate::error::{Asked, ask};
+use crate::program::{GradingError, SandboxError};
+use crate::rank::RankError;
+use crate::storage::StorageError;
+
+/// The errors of this crate that say how the process ends.
+pub const ERRORS: &[Asked] = &[
+    ask::<ConfigError>,
+    ask::<GradingError>,
+    ask::<RankError>,
+    ask::<SandboxError>,
+    ask::<StorageError>,
+];

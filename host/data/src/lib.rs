@@ -4,6 +4,8 @@
 //! dropped, with a reason and its place, and the rest goes on. Nothing in them
 //! is run, and what a row may take is bounded before it is held.
 
+pub mod commands;
+
 mod boxed;
 mod bounds;
 mod columns;
@@ -33,3 +35,8 @@ pub use report::{Dropped, Report, SourceEntry};
 pub use set::DataSet;
 pub use split::SplitChoice;
 pub use statistics::Statistics;
+
+use troupe_core::error::{Asked, ask};
+
+/// The errors of this crate that say how the process ends.
+pub const ERRORS: &[Asked] = &[ask::<ImportError>, ask::<RecordFileError>];

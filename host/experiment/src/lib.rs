@@ -4,6 +4,8 @@
 //!
 //! [`ExperimentFile`] → [`Plan`] → [`Schedule`] → [`Results`] → tables, curves and a page.
 
+pub mod command;
+
 mod address;
 mod builds;
 mod children;
@@ -68,3 +70,8 @@ pub fn write_tables(
     }
     Ok(())
 }
+
+use troupe_core::error::{Asked, ask};
+
+/// The errors of this crate that say how the process ends.
+pub const ERRORS: &[Asked] = &[ask::<ExperimentError>];

@@ -1,6 +1,8 @@
 //! Files of programs and of verdicts: what is graded, and what is said of it.
 //! The grader itself is the crate `grader`.
 
+pub mod commands;
+
 mod pass_at_k;
 mod submission;
 mod verdict_line;
@@ -14,3 +16,10 @@ pub use troupe_grader::{
 pub use pass_at_k::{PassAtK, Tally, pass_at_k};
 pub use submission::{Submission, parse_submissions, read_submissions};
 pub use verdict_line::VerdictLine;
+
+use crate::commands::check_answer::PairError;
+use crate::commands::grade::MostlyVoid;
+use troupe_core::error::{Asked, ask};
+
+/// The errors of this crate that say how the process ends.
+pub const ERRORS: &[Asked] = &[ask::<MostlyVoid>, ask::<PairError>];

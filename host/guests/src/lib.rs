@@ -13,3 +13,20 @@ pub mod plugin;
 pub mod records;
 pub mod foreign;
 pub mod scenario;
+
+use crate::foreign::ForeignError;
+use crate::plugin::{PluginError, PluginFailure};
+use crate::records::RecordError;
+use crate::retrieval::CorpusError;
+use crate::scenario::ScenarioError;
+use troupe_core::error::{Asked, ask};
+
+/// The errors of this crate that say how the process ends.
+pub const ERRORS: &[Asked] = &[
+    ask::<CorpusError>,
+    ask::<ForeignError>,
+    ask::<PluginError>,
+    ask::<PluginFailure>,
+    ask::<RecordError>,
+    ask::<ScenarioError>,
+];

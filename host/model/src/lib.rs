@@ -49,3 +49,8 @@ pub use remote::{
     RemoteRequest,
 };
 pub use sampling::{Sampling, SamplingByRole};
+
+use troupe_core::error::{Asked, ask};
+
+/// The errors of this crate that say how the process ends.
+pub const ERRORS: &[Asked] = &[ask::<PolicyError>];

@@ -3,6 +3,8 @@
 //!
 //! Reads run folders and starts nothing but plugins that draw.
 
+pub mod commands;
+
 pub mod page;
 pub mod screen;
 pub mod turnover;

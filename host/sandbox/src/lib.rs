@@ -25,3 +25,9 @@ pub use pool::{Sandbox, Source};
 pub use process::WORKER_COMMAND;
 pub use start_error::StartError;
 pub use worker::work;
+
+use crate::loading::LoadError;
+use troupe_core::error::{Asked, ask};
+
+/// The errors of this crate that say how the process ends.
+pub const ERRORS: &[Asked] = &[ask::<LoadError>, ask::<StartError>];

@@ -14,6 +14,8 @@
 //! - A foreign web page cannot reach it: a request with another `Origin`, or for a
 //!   `Host` that is not this machine, is refused.
 
+pub mod command;
+
 mod api;
 mod api_options;
 mod api_server;
@@ -48,3 +50,8 @@ pub use languages::Languages;
 pub use open_files::allow_many_files;
 pub use openenv::{EnvironmentServer, Game, OpenEnvOptions};
 pub use token::Token;
+
+use troupe_core::error::ask;
+
+/// The errors of this crate that say how the process ends.
+pub const ERRORS: &[troupe_core::error::Asked] = &[ask::<ServeError>];

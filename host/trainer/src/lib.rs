@@ -41,7 +41,7 @@ use std::sync::Arc;
 
 use crate::ranks::{Ranks, RanksError};
 use troupe_core::config::{Choice, TrainConfig};
-use troupe_core::error::{Coded, ExitCode};
+use troupe_core::error::{Asked, Coded, ExitCode, ask};
 use troupe_core::seed::Seed;
 use troupe_core::storage::StorageError;
 use troupe_core::trajectory::Sample;
@@ -301,3 +301,6 @@ impl Trainer {
         Ok(())
     }
 }
+
+/// The errors of this crate that say how the process ends.
+pub const ERRORS: &[Asked] = &[ask::<DoesNotFit>, ask::<RanksError>, ask::<TrainerError>];

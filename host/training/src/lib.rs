@@ -19,3 +19,29 @@ pub mod checkpoint;
 pub mod manifest;
 pub mod run;
 pub mod training;
+
+use crate::family::FamilyError;
+use crate::guard::Alarm;
+use crate::imitation::{ImitationError, RecordingError};
+use crate::publication::PublicationError;
+use crate::rehearsal::RehearsalError;
+use crate::rollout::{RoleMapError, RolloutError};
+use crate::team::TeamError;
+use crate::training::TrainingError;
+use crate::truth::TruthError;
+use troupe_core::error::{Asked, ask};
+
+/// The errors of this crate that say how the process ends.
+pub const ERRORS: &[Asked] = &[
+    ask::<Alarm>,
+    ask::<FamilyError>,
+    ask::<ImitationError>,
+    ask::<PublicationError>,
+    ask::<RecordingError>,
+    ask::<RehearsalError>,
+    ask::<RoleMapError>,
+    ask::<RolloutError>,
+    ask::<TeamError>,
+    ask::<TrainingError>,
+    ask::<TruthError>,
+];

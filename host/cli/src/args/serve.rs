@@ -2,13 +2,16 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{ArgGroup, Args};
 
 use super::DeviceArg;
-use super::grant::GrantArg;
 use super::policy::DtypeName;
-use super::programs::LimitArgs;
+use troupe_core::error::ExitCode;
+use troupe_server::command::{
+    GraderArgs, Listening, RequestArgs, SessionArgs, serve_environment, serve_grader,
+};
 use troupe_server::{ServeError, Token};
 
 /// Where OpenEnv's clients look for an environment.
@@ -19,8 +22,6 @@ const HTTP_PORT: u16 = 8080;
 /// What one run of a program may use: no concern of an environment or a policy. (`host run`
 /// has these, too, so they cannot say so themselves.)
 const LIMITS: [&str; 4] = ["fuel", "timeout_ms", "memory_mib", "output_kib"];
-/// What is served by those who serve no environment.
-const OTHERS: [&str; 2] = ["grader", "policy"];
 
 /// `host serve`.
 #[derive(Debug, Args)]
@@ -93,6 +94,32 @@ impl ServeArgs {
     pub fn token(&self) -> Result<Option<Token>, ServeError> {
         self.token_file.as_deref().map(Token::read).transpose()
     }
+
+    /// How it listens, whatever is served.
+    ///
+    /// # Errors
+    /// If the token cannot be read.
+    pub fn listening(&self) -> Result<Listening, ServeError> {
+        Ok(Listening {
+            address: self.address(),
+            token: self.token()?,
+            jobs: self.jobs,
+            patience: Duration::from_millis(self.receive_timeout_ms),
+        })
+    }
+
+    /// Serve the grader or an environment until told to stop.
+    ///
+    /// # Errors
+    /// If what is served cannot be loaded, or the address cannot be had.
+    pub fn serve(&self) -> anyhow::Result<ExitCode> {
+        let listening = self.listening()?;
+        match &self.environment {
+            Some(environment) => serve_environment(listening, &self.sessions, environment)?,
+            None => serve_grader(listening, &self.programs, &self.requests)?,
+        }
+        Ok(ExitCode::Success)
+    }
 }
 
 /// How a policy is served.
@@ -115,94 +142,11 @@ pub struct ModelArgs {
     pub device: DeviceArg,
 }
 
-/// How requests are taken.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "With --grader or --policy")]
-pub struct RequestArgs {
-    /// Requests that may wait besides those whose programs run, or that are answered by a policy
-    /// at a time; further ones get 429.
-    #[arg(long, value_name = "N", default_value_t = 256, conflicts_with = "environment")]
-    pub queue: usize,
-    /// The largest body of a request.
-    #[arg(long, value_name = "N", default_value = "64", value_parser = at_most_a_tib,
-          conflicts_with = "environment")]
-    pub max_body_mib: usize,
-}
-
-/// How the grader is served.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "With --grader")]
-pub struct GraderArgs {
-    /// Let other machines reach it; whoever reaches it can run programs.
-    #[arg(long, conflicts_with_all = ["environment", "policy"])]
-    pub public: bool,
-    /// What a run may use, whatever a request asks for.
-    #[command(flatten)]
-    pub limits: LimitArgs,
-}
-
-/// How an environment is served.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "With --environment")]
-pub struct SessionArgs {
-    /// Have this workflow order the roles, and clients answer for them: a file, or a bare name.
-    #[arg(long, value_name = "FILE", conflicts_with_all = OTHERS)]
-    pub workflow: Option<PathBuf>,
-    /// Override a setting, such as environment.walls=20 or rollout.max_turns=50.
-    #[arg(long, value_name = "KEY=VALUE", conflicts_with_all = OTHERS)]
-    pub set: Vec<String>,
-    /// Grant a plugin what it asks for: `sandbox`, `search`.
-    #[arg(long, value_name = "PLUGIN=RIGHT,…", conflicts_with_all = OTHERS)]
-    pub grant: Vec<GrantArg>,
-    /// Sessions at a time; a further client is told CAPACITY_REACHED.
-    #[arg(long, value_name = "N", default_value_t = 4096,
-          value_parser = up_to_a_million, conflicts_with_all = OTHERS)]
-    pub sessions: usize,
-    /// End a session that was asked nothing for so long.
-    #[arg(long, value_name = "N", default_value_t = 3600.0,
-          value_parser = seconds, conflicts_with_all = OTHERS)]
-    pub idle_timeout_s: f64,
-    /// Close a socket from which nothing came for so long, not even the answer to a ping.
-    #[arg(long, value_name = "N", default_value_t = 60.0,
-          value_parser = seconds, conflicts_with_all = OTHERS)]
-    pub silence_timeout_s: f64,
-    /// The largest frame, and the largest body of a request.
-    #[arg(long, value_name = "N", default_value_t = 1024,
-          value_parser = up_to_a_million, conflicts_with_all = OTHERS)]
-    pub max_frame_kib: usize,
-    /// Requests of one session in a second; further ones wait their turn.
-    #[arg(long, value_name = "N", default_value_t = 1000, conflicts_with_all = OTHERS,
-          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub rate: u32,
-}
-
 fn named_folder(text: &str) -> Result<(String, PathBuf), String> {
     match text.split_once('=') {
         Some((name, folder)) if !name.is_empty() && !folder.is_empty() => {
             Ok((name.to_owned(), folder.into()))
         }
         _ => Err(format!("`{text}` is no NAME=FOLDER")),
-    }
-}
-
-/// A number of MiB that as bytes still fits.
-fn at_most_a_tib(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(mib) if mib <= 1 << 20 => Ok(mib),
-        _ => Err(format!("`{text}` is no number of MiB up to {}", 1 << 20)),
-    }
-}
-
-fn up_to_a_million(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(count) if (1..=1_000_000).contains(&count) => Ok(count),
-        _ => Err(format!("`{text}` is no number from 1 to 1000000")),
-    }
-}
-
-fn seconds(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(seconds) if (0.01..=1e7).contains(&seconds) => Ok(seconds),
-        _ => Err(format!("`{text}` is no number of seconds from 0.01 to 10000000")),
     }
 }

@@ -1,6 +1,6 @@
 //! What people see of a run, beside what every command prints.
 
-pub use crate::report::*;
+pub use troupe_terminal::*;
 
 use std::collections::BTreeMap;
 

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::UsageError;
 use anyhow::Context;
 
 use super::args::ServeArgs;
@@ -16,6 +15,7 @@ use troupe_core::seed::Seed;
 use troupe_model::{Device, Policy, PolicyError};
 use troupe_server::{ApiOptions, ApiServer, HttpServer};
 use troupe_serving::PolicyApi;
+use troupe_terminal::UsageError;
 
 pub fn run(
     args: &ServeArgs,

@@ -7,7 +7,17 @@ use troupe_guests::plugin::PluginError;
 use troupe_sandbox::loading::LoadError;
 
 use super::*;
-use troupe_training::imitation::ImitationError;
+use troupe_model::PolicyError;
+use troupe_trainer::ranks::RanksError;
+use troupe_trainer::{DoesNotFit, TrainerError};
+use troupe_training::family::FamilyError;
+use troupe_training::guard::Alarm;
+use troupe_training::imitation::{ImitationError, RecordingError};
+use troupe_training::publication::PublicationError;
+use troupe_training::rollout::{RoleMapError, RolloutError};
+use troupe_training::team::TeamError;
+use troupe_training::training::TrainingError;
+use troupe_training::truth::TruthError;
 
 fn storage() -> StorageError {
     let full = io::Error::from(io::ErrorKind::StorageFull);
@@ -73,6 +83,6 @@ fn an_error_ends_the_process_with_the_code_of_its_layer() {
     ];
     for (error, expected) in rows {
         let said = format!("{error:?}");
-        assert_eq!(code_of(error.chain(), &kinds()), Some(expected), "{said}");
+        assert_eq!(code_of(error.chain(), &errors()), Some(expected), "{said}");
     }
 }

@@ -1,0 +1,263 @@
+//! `host plugin`: look at components, check them, measure them.
+
+mod args;
+
+mod bench;
+mod check;
+mod dev;
+mod sources;
+
+use std::path::Path;
+
+pub use args::{PluginCommand, PluginSubject};
+use check::Effort;
+use plugin_sdk::Preset;
+use troupe_terminal::{self as terminal, quoted};
+
+use troupe_core::config::{Config, Grantee, Limits};
+use troupe_core::error::ExitCode;
+use troupe_core::installation::plugin_folders;
+use troupe_core::storage::list_folder;
+use troupe_guests::plugin::{
+    ActionKind, EnvironmentPlugin, Grants, Needs, Plugin, PluginError, PluginLibrary, Setting,
+    WorkflowPlugin,
+};
+use troupe_sandbox::Sandbox;
+use troupe_sandbox::loading::load_plugins;
+
+pub fn run(command: PluginCommand) -> anyhow::Result<ExitCode> {
+    match command {
+        PluginCommand::New { name, lang, kind } => sources::create(name, lang, kind)?,
+        PluginCommand::Build { folder } => sources::build(&folder)?,
+        PluginCommand::Dev { folder, once } => return dev::run(&folder, once),
+        PluginCommand::List => list()?,
+        PluginCommand::Inspect { plugin, set } => {
+            let config = Config::load(None, &set)?;
+            inspect(&look_at(&plugin, &config.plugins.limits)?, &config)?;
+        }
+        PluginCommand::Check { subject, tasks, minutes, strict, json, replay, set } => {
+            let (config, library, sandbox) = load(&subject, &set)?;
+            let effort = Effort { tasks, minutes, strict, json, command: spoken(&subject, &set) };
+            return match replay {
+                Some(seen) => check::replay(&library, &config, &effort, &seen),
+                None => check::run(&library, &sandbox, &config, &effort),
+            };
+        }
+        PluginCommand::Bench { subject, set } => {
+            let (config, library, _sandbox) = load(&subject, &set)?;
+            bench::run(&library, &config)?;
+        }
+    }
+    Ok(ExitCode::Success)
+}
+
+/// The component, with the configuration that is used to load it.
+fn load(
+    subject: &PluginSubject,
+    set: &[String],
+) -> anyhow::Result<(Config, PluginLibrary, Sandbox)> {
+    let mut config = Config::load(None, set)?;
+    let name = subject.plugin.file_stem().unwrap_or_default().to_string_lossy();
+    subject.grant.iter().for_each(|grant| grant.apply(&mut config));
+    if subject.grant_sandbox {
+        config.sandbox.grant.push(Grantee::named(&*name));
+    }
+    if !subject.grant_retrieval.is_empty() {
+        config.retrieval.corpus.clone_from(&subject.grant_retrieval);
+        config.retrieval.grant.push(Grantee::named(&*name));
+    }
+    config.plugins.files = vec![subject.plugin.clone()];
+    let (library, sandbox) = load_plugins(&config)?;
+    Ok((config, library, sandbox))
+}
+
+/// The command that looks at it again.
+fn spoken(subject: &PluginSubject, set: &[String]) -> String {
+    let mut words = vec!["host plugin check".to_owned(), quoted(&subject.plugin.to_string_lossy())];
+    words.extend(
+        subject.grant.iter().map(|grant| format!("--grant {}", quoted(&grant.to_string()))),
+    );
+    words.extend(subject.grant_sandbox.then(|| "--grant-sandbox".to_owned()));
+    let corpus = subject.grant_retrieval.iter().map(|file| file.to_string_lossy().into_owned());
+    let corpus = corpus.collect::<Vec<_>>().join(",");
+    words.extend((!corpus.is_empty()).then(|| format!("--grant-retrieval {}", quoted(&corpus))));
+    words.extend(set.iter().map(|pair| format!("--set {}", quoted(pair))));
+    words.join(" ")
+}
+
+/// A plugin that is only asked what it is, whatever it wants to be granted.
+fn look_at(plugin: &Path, limits: &Limits) -> Result<PluginLibrary, PluginError> {
+    let grants = Grants { for_a_look: true, ..Grants::default() };
+    PluginLibrary::load(&[plugin.to_owned()], &[], limits, grants)
+}
+
+fn list() -> anyhow::Result<()> {
+    let mut rows = Vec::new();
+    let folders = plugin_folders();
+    let folder = folders.iter().find(|folder| folder.is_dir()).unwrap_or(&folders[0]);
+    for name in list_folder(folder)? {
+        if !name.ends_with(".wasm") {
+            continue;
+        }
+        // A file that is no plugin is shown as such; the others still count.
+        match look_at(&folder.join(&name), &Limits::default()) {
+            Ok(library) => rows.extend(offers(&library)),
+            Err(error) => rows.push(vec![name, "—".to_owned(), String::new(), error.to_string()]),
+        }
+    }
+    terminal::table(&["name", "kind", "version", "summary"], &rows);
+    Ok(())
+}
+
+fn offers(library: &PluginLibrary) -> Vec<Vec<String>> {
+    let row = |name: &str, kind: &str, version: &str, summary: &str| {
+        [name, kind, version, summary].map(str::to_owned).to_vec()
+    };
+    let environments = library.environments().iter().map(EnvironmentPlugin::description);
+    let workflows = library.workflows().iter().map(WorkflowPlugin::description);
+    let interpreters = library.interpreters().iter().map(|i| i.description());
+    environments
+        .map(|d| row(&d.name, "environment", &d.version, &d.summary))
+        .chain(workflows.map(|d| row(&d.name, "workflow", &d.version, &d.summary)))
+        .chain(interpreters.map(|d| row(&d.language, "interpreter", &d.version, &d.summary)))
+        .collect()
+}
+
+fn inspect(library: &PluginLibrary, config: &Config) -> anyhow::Result<()> {
+    library.plugins().iter().for_each(inspect_file);
+    for environment in library.environments() {
+        inspect_environment(environment, &config.environment)?;
+    }
+    for workflow in library.workflows() {
+        inspect_workflow(workflow, &config.workflow)?;
+    }
+    for interpreter in library.interpreters() {
+        let description = interpreter.description();
+        terminal::line(&format!(
+            "\ninterpreter {} ({})",
+            description.language, description.version
+        ));
+        terminal::line(&format!("  {}", description.summary));
+    }
+    Ok(())
+}
+
+/// The file, and what it asks for.
+fn inspect_file(plugin: &Plugin) {
+    let (offer, name) = (plugin.offer(), plugin.stem());
+    terminal::line(&format!("{}", plugin.file().display()));
+    terminal::line(&format!("  sha256 {}", plugin.digest()));
+    if offer.sandbox {
+        terminal::line("  imports the sandbox: it runs model-written programs");
+        terminal::line(&format!("    granted with `--grant {name}=sandbox`"));
+    }
+    if offer.retrieval {
+        terminal::line("  imports retrieval: it searches a corpus");
+        terminal::line(&format!("    granted with `--grant {name}=search`"));
+    }
+    if offer.wasi {
+        terminal::line("  imports WASI: it finds no files, network, arguments or variables there");
+    }
+    if !(offer.sandbox || offer.retrieval || offer.wasi) {
+        terminal::line("  imports nothing that reaches beyond the log");
+    }
+}
+
+fn inspect_environment(environment: &EnvironmentPlugin, table: &toml::Table) -> anyhow::Result<()> {
+    let description = environment.description();
+    terminal::line(&format!("\nenvironment {} {}", description.name, description.version));
+    terminal::line(&format!("  {}", description.summary));
+    terminal::line(&format!("  workflows: {}", description.workflows.join(", ")));
+    let configuration = environment.configure(&environment.settings(table)?)?;
+    terminal::line(&format!("  turns: {} per seat at most", configuration.max_turns));
+    inspect_needs(&description.needs, description.is_reusable());
+    terminal::line("");
+    let actions = description.actions.iter();
+    let rows: Vec<Vec<String>> =
+        actions.map(|kind| vec![kind.name.clone(), kind.summary.clone()]).collect();
+    terminal::table(&["action", "text"], &rows);
+    inspect_settings("environment", &description.settings);
+    inspect_presets("environment", description.presets());
+    Ok(())
+}
+
+fn inspect_presets(kind: &str, presets: Vec<Preset>) {
+    let row =
+        |preset: Preset| vec![preset.name, preset.settings.replace('\n', ", "), preset.summary];
+    let rows: Vec<Vec<String>> = presets.into_iter().map(row).collect();
+    if !rows.is_empty() {
+        terminal::line("");
+        terminal::table(&[&format!("{kind}.preset"), "settings", "meaning"], &rows);
+    }
+}
+
+fn inspect_needs(needs: &Needs, is_reusable: bool) {
+    if let Some(memory) = needs.memory_mib {
+        terminal::line(&format!("  needs {memory} MiB of memory (plugins.limits.memory_mib)"));
+    }
+    if let Some(fuel) = needs.fuel {
+        terminal::line(&format!("  needs {fuel} of fuel for a call (plugins.limits.fuel)"));
+    }
+    terminal::line(if is_reusable {
+        "  keeps nothing between episodes, it says: an instance is used again"
+    } else {
+        "  every fork is made in a fresh instance"
+    });
+}
+
+fn inspect_workflow(workflow: &WorkflowPlugin, table: &toml::Table) -> anyhow::Result<()> {
+    let description = workflow.description();
+    terminal::line(&format!("\nworkflow {} {}", description.name, description.version));
+    terminal::line(&format!("  {}", description.summary));
+    inspect_needs(&description.needs, description.is_reusable());
+    inspect_tools(workflow);
+    terminal::line("");
+    let kind = |name: &String| ActionKind { name: name.clone(), summary: String::new() };
+    let kinds: Vec<ActionKind> = match description.actions.as_slice() {
+        [] => vec![kind(&"answer".to_owned())],
+        kinds => kinds.iter().map(kind).collect(),
+    };
+    let settings = workflow.settings(table)?;
+    let configuration = workflow.configure(&settings, &kinds)?;
+    let roles = configuration.roles.iter();
+    let rows: Vec<Vec<String>> = roles
+        .map(|role| vec![role.name.clone(), role.seats.to_string(), role.summary.clone()])
+        .collect();
+    terminal::table(&["role", "seats", "task"], &rows);
+    inspect_settings("workflow", &description.settings);
+    inspect_presets("workflow", description.presets());
+    Ok(())
+}
+
+/// What it will want to be granted, although it imports nothing.
+fn inspect_tools(workflow: &WorkflowPlugin) {
+    let granted = |right: &str| {
+        let name = workflow.plugin().stem();
+        terminal::line(&format!("    granted with `--grant {name}={right}`"));
+    };
+    for tool in workflow.description().tools() {
+        terminal::line(&format!("  calls the tool `{tool}`"));
+        match tool {
+            "run" => granted("sandbox"),
+            "search" => granted("search"),
+            _ => terminal::line("    which this host does not have"),
+        }
+    }
+}
+
+fn inspect_settings(table: &str, settings: &[Setting]) {
+    if settings.is_empty() {
+        return;
+    }
+    terminal::line("");
+    let row = |setting: &Setting| {
+        vec![
+            format!("{table}.{}", setting.name),
+            setting.default.to_string(),
+            setting.domain.to_string(),
+            setting.summary.clone(),
+        ]
+    };
+    let rows: Vec<Vec<String>> = settings.iter().map(row).collect();
+    terminal::table(&["setting", "default", "accepts", "meaning"], &rows);
+}

@@ -1,0 +1,7 @@
+//! `host grade` and `host check-answer`.
+
+mod args;
+pub mod check_answer;
+pub mod grade;
+
+pub use args::{CheckAnswerArgs, GradeArgs};
