@@ -2,11 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
 
+use crate::components::shipped;
 use crate::support::{fixture, plugin, run};
 
 /// Exit code and standard output of a short check.
@@ -44,9 +44,7 @@ fn grants(name: &str) -> Vec<String> {
 /// But for `code`, of which every move is a run of Python: its own tests check it natively.
 #[test]
 fn every_shipped_plugin_keeps_the_contract() {
-    let plugins = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins");
-    let names = fs::read_dir(plugins).unwrap().map(|entry| entry.unwrap().file_name());
-    let names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
+    let names = shipped(&["environments", "interpreters", "workflows"]);
     assert!(names.len() >= 25, "{names:?}");
     // What is built on request is checked on request.
     let is_left_out = |name: &str| ["code", "reasoning-gym"].contains(&name);

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use troupe_core::config::Limits;
 use troupe_guests::plugin::{Grants, PluginLibrary};
 
-use crate::components::folder;
+use crate::components::{folder, shipped};
 use crate::support::{plugin, run};
 
 /// Everything as small as can be; what is tried is whether it goes through.
@@ -61,17 +61,10 @@ fn train(plugins: &str, besides: &[&str]) -> End {
 
 /// Shipped components that bring something of this kind, by name.
 fn named(is_wanted: impl Fn(&PluginLibrary) -> bool) -> Vec<String> {
-    let plugins = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins");
-    let mut names: Vec<String> = plugins
-        .read_dir()
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| folder().join(format!("{name}.wasm")).is_file())
-        // An interpreter is large, and neither.
-        .filter(|name| !["python", "javascript", "reasoning-gym"].contains(&name.as_str()))
-        .filter(|name| is_wanted(&look(&[name])))
-        .collect();
-    names.sort();
+    let mut names = shipped(&["environments", "workflows"]);
+    // It is large.
+    names.retain(|name| name != "reasoning-gym" && folder().join(format!("{name}.wasm")).is_file());
+    names.retain(|name| is_wanted(&look(&[name])));
     names
 }
 

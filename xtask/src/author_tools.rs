@@ -56,7 +56,7 @@ fn ensure_zig(cache: &Cache) -> Result<()> {
 
 /// In the version, and by the lock file, with which the interpreter is made.
 fn ensure_qjs(workspace: &Workspace, cache: &Cache) -> Result<()> {
-    let interpreter = workspace.root.join("plugins/javascript");
+    let interpreter = workspace.root.join("plugins/interpreters/javascript");
     let lock = fs::read_to_string(interpreter.join("package-lock.json"))?;
     let version = pinned(&lock).context("`package-lock.json` does not pin componentize-qjs")?;
     let home = cache.join(format!("{QJS}-{version}"));
@@ -89,7 +89,7 @@ mod tests {
     fn the_tools_are_those_that_authors_are_advised_to_install() {
         let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
         let read = |path: &str| fs::read_to_string(format!("{root}/{path}")).unwrap();
-        let version = pinned(&read("plugins/javascript/package-lock.json")).unwrap();
+        let version = pinned(&read("plugins/interpreters/javascript/package-lock.json")).unwrap();
         for kind in ["environment", "workflow"] {
             let file = format!("plugin-sdk/templates/javascript/{kind}/package.json.template");
             assert!(read(&file).contains(&format!("\"{QJS}\": \"{version}\"")), "{file}");

@@ -1,4 +1,4 @@
-//! The interpreters in `plugins/`: components that other tools than cargo make.
+//! The interpreters in `plugins/interpreters`: components that other tools than cargo make.
 //!
 //! Their builds take seconds and never give the same bytes twice. So a component is kept in the
 //! user's cache under the digest of what it was made from: all clones then have the same one.
@@ -16,7 +16,7 @@ use crate::progress::{Bytes, Elapsed};
 use crate::sources::Sources;
 use crate::workspace::Workspace;
 
-/// An interpreter, by the folder in `plugins/` that holds its sources.
+/// An interpreter, by the folder in `plugins/interpreters` that holds its sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Interpreter {
     Python,
@@ -56,7 +56,8 @@ impl Interpreter {
     /// Says how large the component is if it is new in `out`.
     fn ensure(self, root: &Path, cache: &Cache, out: &Path) -> Result<Option<Bytes>> {
         let name = self.folder();
-        let sources = Sources::read(&root.join("plugins").join(name), &root.join("wit"))?;
+        let folder = root.join("plugins/interpreters").join(name);
+        let sources = Sources::read(&folder, &root.join("wit"))?;
         let digest = sources.digest(&self.tool()?);
         let placed = Placed { component: out.join(name).with_extension("wasm") };
         if placed.is_of(&digest) {

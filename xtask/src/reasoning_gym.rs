@@ -1,5 +1,5 @@
-//! `plugins/reasoning-gym`: a Python package as one component. It is large and its parts come
-//! from the package registry, so it is built on request only.
+//! `plugins/environments/reasoning-gym`: a Python package as one component. It is large and its
+//! parts come from the package registry, so it is built on request only.
 
 use std::fs;
 use std::path::Path;
@@ -19,6 +19,7 @@ use crate::wheel;
 use crate::workspace::Workspace;
 
 const NAME: &str = "reasoning-gym";
+const SOURCES: &str = "plugins/environments/reasoning-gym";
 /// Its stack: behind so much memory, where a pointer can still be written in as many bytes as before.
 const STACK: u32 = 2 << 20;
 /// The module that defines the environment.
@@ -50,7 +51,7 @@ fn digest(root: &Path) -> Result<String> {
     let sdk = Sources::read(&root.join("plugin-sdk/python"), &wit)?.digest("");
     let tool = ComponentizePy::requirement()?;
     let made_of = format!("{tool}, stack {STACK}, {REASONING_GYM}, {sdk}");
-    Ok(Sources::read(&root.join("plugins").join(NAME), &wit)?.digest(&made_of))
+    Ok(Sources::read(&root.join(SOURCES), &wit)?.digest(&made_of))
 }
 
 fn build(root: &Path, cache: &Cache, kept: &Path) -> Result<()> {
@@ -61,7 +62,7 @@ fn build(root: &Path, cache: &Cache, kept: &Path) -> Result<()> {
     for pin in Pin::parse_all(REASONING_GYM)? {
         wheel::unpack(&wheel::fetch(&pin, cache)?, &packages, pin.name, |_| true)?;
     }
-    let (plugin, sdk) = (root.join("plugins").join(NAME), root.join("plugin-sdk/python"));
+    let (plugin, sdk) = (root.join(SOURCES), root.join("plugin-sdk/python"));
     let built = staging.join("built.wasm");
     let mut python = Command::new("python3");
     python.args(["-m", "troupe_plugin.build"]).arg(&plugin);

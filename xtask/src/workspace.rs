@@ -95,9 +95,9 @@ mod tests {
         "workspace_root": "/w",
         "target_directory": "/w/target",
         "packages": [
-            {"name": "plan-path", "manifest_path": "/w/plugins/plan-path/Cargo.toml",
+            {"name": "plan-path", "manifest_path": "/w/plugins/environments/plan-path/Cargo.toml",
              "targets": [{"name": "plan_path", "kind": ["cdylib", "rlib"]}]},
-            {"name": "plugin-notes", "manifest_path": "/w/plugins/notes/Cargo.toml",
+            {"name": "plugin-notes", "manifest_path": "/w/plugins/workflows/notes/Cargo.toml",
              "targets": [{"name": "plugin_notes", "kind": ["lib"]}]},
             {"name": "host", "manifest_path": "/w/host/Cargo.toml",
              "targets": [{"name": "host", "kind": ["cdylib"]}]}

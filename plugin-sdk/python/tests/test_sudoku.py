@@ -10,7 +10,7 @@ from troupe_plugin.types import Split, Status
 
 ROOT = Path(__file__).parents[3]
 SOURCES = ROOT / "tests" / "fixtures" / "languages" / "python" / "sudoku"
-PLAYERS = (ROOT / "plugins" / "sudoku" / "tests" / "players.rs").read_text(encoding="utf-8")
+PLAYERS = (ROOT / "plugins/environments/sudoku/tests/players.rs").read_text(encoding="utf-8")
 KEPT = re.findall(r"\"([0-9a-f]{16})\"", PLAYERS)
 
 

@@ -25,7 +25,7 @@ fn keeps_the_contract_with_records() {
 
 #[test]
 fn the_committed_corpus_is_what_the_world_makes_it() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs/search/corpus.jsonl");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../configs/search/corpus.jsonl");
     let committed = std::fs::read_to_string(path).expect("a committed corpus");
     let lines = World::new()
         .documents()
