@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What belongs to a project of somebody else's, seen from the workspace's root.
+/// What goes into a user's project, seen from the workspace's root.
 const EMBEDDED: [&str; 7] = [
     "Cargo.toml",
     "plugin-sdk/Cargo.toml",

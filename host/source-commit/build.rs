@@ -24,7 +24,7 @@ fn main() {
 /// The commit, and whether the sources differ from it; nothing outside of a repository of ours.
 fn commit(root: &Path) -> Option<(String, bool)> {
     let top = PathBuf::from(git(root, &["rev-parse", "--show-toplevel"])?);
-    // Sources that were unpacked within somebody else's repository are of none of its commits.
+    // Sources unpacked within another repository belong to none of its commits.
     if top.canonicalize().ok()? != root {
         return None;
     }

@@ -43,7 +43,7 @@ impl Outcome {
 
 impl Step {
     /// What is wrong with it as a step of a workflow that has these roles, if
-    /// something is: it may name no other seats, and must ask something of somebody.
+    /// anything is: it may name no other seats, and must ask something of a seat.
     pub fn check(&self, roles: &[Role]) -> Result<(), String> {
         at_most("the credits of a step", self.credits.len(), CREDITS)?;
         for Credit { name, value, .. } in &self.credits {

@@ -277,7 +277,7 @@ impl Outcome {
         self.award(Recipient::Seat(seat.clone()), name, value)
     }
 
-    /// Reward somebody, under this name. A reward of 0 leaves no trace.
+    /// Reward a seat or the team, under this name. A reward of 0 leaves no trace.
     #[must_use]
     pub fn award(mut self, to: Recipient, name: &str, value: f64) -> Self {
         if value != 0.0 {

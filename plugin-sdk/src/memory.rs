@@ -95,7 +95,7 @@ impl Memory {
         }
     }
 
-    /// Whoever takes the seat now begins a conversation.
+    /// The seat begins a new conversation.
     pub fn forget(&mut self, instance: u32) {
         self.seats.remove(&instance);
     }

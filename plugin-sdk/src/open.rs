@@ -13,8 +13,8 @@ const SETTLED: &str = "settled";
 ///
 /// A workflow that asks one role, then another, and only then acts, [takes in](Open::take)
 /// the answers on the way, and [settles](Open::settle) them as soon as what they led to
-/// has been done: by what a later question leads to nobody is paid who answered an
-/// earlier one.
+/// has been done: what a later question leads to does not pay the author of an
+/// earlier answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Open(Vec<u32>);
 

@@ -99,7 +99,7 @@ impl RolePrompt {
         Ok(settings.text(&self.setting("message"))?)
     }
 
-    /// A message with a field that nobody fills in would be told as it is written.
+    /// A message with a field that is never filled in would be told as it is written.
     fn check(&self, message: &str) -> Result<(), Problem> {
         let known = |name: &str| self.fields.contains(&name);
         let unknown = pieces(message).find_map(|piece| match piece {
@@ -169,12 +169,12 @@ impl Prompt {
         self.memory.note(&self.role, event);
     }
 
-    /// The seat's last answer came to this, of which the environment knows nothing.
+    /// The seat's last answer came to this, which the environment does not know.
     pub fn learn(&mut self, instance: u32, sentence: &str) {
         self.memory.learn(instance, sentence.to_owned());
     }
 
-    /// Whoever takes the seat now knows nothing of those before: it begins another
+    /// The seat forgets what was said before: it begins another
     /// conversation.
     pub fn forget(&mut self, instance: u32) {
         self.memory.forget(instance);

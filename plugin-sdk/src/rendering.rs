@@ -23,7 +23,7 @@ const FORBIDDEN: [&str; 8] =
 /// assert_eq!(rendering.check(), Ok(()));
 /// ```
 pub trait Rendered: Environment {
-    /// Draw what there is to see now, for somebody who may see everything.
+    /// Draw what there is to see now, for a spectator who may see everything.
     fn render(&self) -> Rendering;
 }
 
@@ -62,7 +62,7 @@ pub fn escaped(text: &str) -> String {
     text.chars().map(written).collect()
 }
 
-/// An attribute that begins with `on` is run by whoever shows the image.
+/// An attribute that begins with `on` is run by the image's viewer.
 fn check_attributes(svg: &str) -> Result<(), String> {
     let parts = svg.split(|c: char| c.is_whitespace() || c == '/' || c == '"' || c == '\'');
     let handler = |part: &&str| {

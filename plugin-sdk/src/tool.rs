@@ -52,7 +52,7 @@ impl Run {
     }
 }
 
-/// Of a trace the last line says what was wrong.
+/// The last line of a trace says what was wrong.
 fn last_line(text: &str) -> &str {
     text.trim_end().lines().next_back().unwrap_or_default().trim()
 }

@@ -5,7 +5,7 @@ use crate::environment::{Award, Outcome, Recipient};
 /// The name of the award of what could not be read, whatever was charged for it:
 /// by it, metrics tell what is wrongly written from what is badly played.
 pub const UNREADABLE: &str = "unreadable";
-/// How much more of its charge an answer costs of which nothing is known.
+/// How much more of its charge an answer costs that is entirely unknown.
 const GRADE: f64 = 0.25;
 /// Words of an answer that are looked at.
 const WORDS: usize = 64;
@@ -95,7 +95,7 @@ impl Outcome {
     /// less of it is known; an award `unreadable` says so even where the charge is 0.
     pub fn unreadable(what: impl Into<Unreadable>, charge: f64) -> Self {
         let what = what.into();
-        // -0.0 would look odd to whoever reads it.
+        // -0.0 would look odd in a log.
         let value = if charge == 0.0 { 0.0 } else { what.charge(charge) };
         let award = Award { to: Recipient::Mover(0), name: UNREADABLE.to_owned(), value };
         let mut outcome = Outcome::rejected(what.why);

@@ -281,7 +281,7 @@ impl Request {
 const THOUGHT: &str = "</think>";
 const THINKS: &str = "<think>";
 /// Stands for an answer that the limit cut. No notation knows it, so that being cut costs what
-/// cannot be read costs, and nobody gets away with it for less.
+/// cannot be read costs, and never less.
 pub const CUT: &str = "…";
 
 impl Reply {

@@ -131,7 +131,7 @@ fn infinities(gold: &Term, answer: &Term) -> Option<bool> {
     Some(sign(gold).is_some() && sign(gold) == sign(answer))
 }
 
-/// The term with each function of which nothing is known as a letter of its own.
+/// The term, with each unknown function as a letter of its own.
 fn opaque(term: &Term) -> Term {
     term.clone().rebuilt(&|part| match part {
         Term::Applied(name, arguments) => Term::Variable(format!("{name}{arguments:?}")),

@@ -263,7 +263,7 @@ impl<F: Field> Evaluation<'_, F> {
 }
 
 impl Function {
-    /// Whether it takes fractions to fractions, and cannot be had from sums and products.
+    /// Whether it takes fractions to fractions, but is not made of sums and products.
     fn is_arithmetic(self) -> bool {
         matches!(
             self,

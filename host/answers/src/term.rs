@@ -33,7 +33,7 @@ pub enum Term {
     },
     /// A function of its arguments.
     Call(Function, Vec<Term>),
-    /// A function of which nothing is known but its name.
+    /// A function that is known by its name only.
     Applied(String, Vec<Term>),
     /// So many hundredths.
     Percent(Box<Term>),

@@ -9,7 +9,7 @@ pub enum Verdict {
     Correct,
     /// It is not, or there is no answer.
     Wrong,
-    /// That cannot be told. It is no verdict: whoever counts, counts it apart.
+    /// Undecidable. This is not a verdict and has to be counted separately.
     Undecided(Reason),
 }
 

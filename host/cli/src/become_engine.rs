@@ -13,7 +13,7 @@ use troupe_experiment::heed_leash;
 /// What libtorch says of its own accord.
 const TORCH_LOG: &str = "TORCH_CPP_LOG_LEVEL";
 
-/// What libraries of the engine read of their settings, unless somebody has set it.
+/// Settings that libraries of the engine read, unless they are set already.
 const SETTINGS: [(&str, &str); 2] = [
     // How many products of matrices oneDNN keeps compiled. Every number of rows is one of its own;
     // of its 1,024 a run of a small model held 300 MB and was 3 % faster for it.

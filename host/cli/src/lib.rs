@@ -39,7 +39,7 @@ fn errors() -> Vec<Asked> {
         troupe_server::ERRORS,
         troupe_terminal::ERRORS,
     ];
-    // The last: whoever says what it was about knows better.
+    // Last: an error that names its subject knows better.
     [of_wings.concat(), vec![ask::<io::Error>]].concat()
 }
 
@@ -64,7 +64,7 @@ pub fn perform(
         Err(error) => {
             // Help and version come this way, too, and go to standard output.
             let code = if error.use_stderr() { ExitCode::Usage } else { ExitCode::Success };
-            // If even the terminal is gone, there is nobody to tell.
+            // If even the terminal is gone, there is no reader.
             let _ = error.print();
             code as u8
         }

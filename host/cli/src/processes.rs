@@ -38,7 +38,7 @@ pub fn to_start(args: &TrainArgs) -> anyhow::Result<Option<usize>> {
         Some(rank) if rank.world == processes => Ok(None),
         Some(rank) => {
             let reason = format!(
-                "this is one of {} processes that somebody started, as `torchrun` does: leave \
+                "this is one of {} processes that were started together, as by `torchrun`: leave \
                  `--processes {processes}` out",
                 rank.world
             );
@@ -136,7 +136,7 @@ fn wait_for(number: usize, mut child: Child, ends: Sender<End>) {
     thread::spawn(move || {
         let said = child.stderr.take().map(last_words).unwrap_or_default();
         if let Ok(status) = child.wait() {
-            // Nobody listens if the parent is about to end itself.
+            // The receiver is gone if the parent is about to end itself.
             let _ = ends.send(End { number, status, said, late: false });
         }
     });

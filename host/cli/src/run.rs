@@ -56,7 +56,7 @@ fn language_of(program: &Path) -> anyhow::Result<String> {
     Ok(language.to_owned())
 }
 
-/// Standard input, unless somebody sits there who was not asked for any.
+/// Standard input, unless it is a terminal where no input is expected.
 fn read_input() -> anyhow::Result<Arc<[u8]>> {
     let mut input = Vec::new();
     if !io::stdin().is_terminal() {

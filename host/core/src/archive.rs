@@ -1,4 +1,4 @@
-//! What a run has left in its folder, for whoever reads it again: where its files lie,
+//! What a run has left in its folder: where its files lie,
 //! its episodes and its lines of figures.
 
 use std::fs::File;

@@ -5,11 +5,11 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
 
 thread_local! {
-    /// Whether what panics on this thread is caught, and told by whoever caught it.
+    /// Whether a panic on this thread is caught, and reported where it was caught.
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What `work` comes to, or nothing if it panicked. Of a panic that is caught here nothing is
+/// The result of `work`, or nothing if it panicked. A panic that is caught here is not
 /// printed: an error of ours says what became of it. Panics of other threads are shown as ever.
 pub fn caught<R>(work: impl FnOnce() -> R) -> Option<R> {
     static HOOK: Once = Once::new();

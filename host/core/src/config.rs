@@ -157,7 +157,7 @@ impl Config {
         Config::layered(path.as_slice(), overrides)
     }
 
-    /// Read files, each of which says what it changes of those before it, and
+    /// Read files, each overriding those before it, and
     /// apply `key=value` overrides on top.
     pub fn layered(
         paths: &[impl AsRef<Path>],

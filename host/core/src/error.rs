@@ -54,7 +54,7 @@ pub fn code_of<'e>(
     causes.find_map(|cause| kinds.iter().find_map(|ask| ask(cause)))
 }
 
-/// Whoever met it: what has no room on a disk has none.
+/// A full disk has one exit code, wherever it was met.
 impl Coded for io::Error {
     fn code(&self) -> Option<ExitCode> {
         use io::ErrorKind::{FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull};

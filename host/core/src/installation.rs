@@ -49,7 +49,7 @@ pub fn engine() -> Result<PathBuf, MissingPart> {
 /// If it is not there.
 pub fn worker() -> Result<PathBuf, MissingPart> {
     match env::current_exe() {
-        // Whatever somebody renamed it to.
+        // Under whatever name.
         Ok(program) if program.file_name().is_none_or(|name| name != ENGINE) => Ok(program),
         _ => find(HOST, &program_folders(&here())),
     }

@@ -21,13 +21,13 @@ pub struct Build {
     pub commit: Option<String>,
     /// Whether it was built from other sources than the commit's.
     pub changed: bool,
-    /// SHA-256 of the program; nothing if nobody has looked.
+    /// SHA-256 of the program; nothing if it was not computed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub binary: Option<String>,
 }
 
 impl Build {
-    /// One of which nothing but the version is known.
+    /// One known by its version only.
     pub fn unknown(version: &str) -> Self {
         Build { version: version.to_owned(), commit: None, changed: false, binary: None }
     }
@@ -35,7 +35,7 @@ impl Build {
     /// Say which build this program is: its `main` knows.
     pub fn declare(commit: Option<&str>, changed: bool) {
         let commit = commit.map(str::to_owned);
-        // A program is one build only, whoever says it first.
+        // A program is one build only, whoever asks first.
         let _ = THIS.set(Build { commit, changed, ..Build::this() });
     }
 
@@ -45,7 +45,7 @@ impl Build {
     }
 
     /// This program's, with the digest of the program where that can be found: without `/proc`
-    /// nobody can tell.
+    /// it is unknown.
     ///
     /// # Errors
     /// If the program's file cannot be read.

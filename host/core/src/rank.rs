@@ -44,11 +44,11 @@ pub struct Rank {
     pub host: String,
     /// And its port.
     pub port: u16,
-    /// Who serves the meeting.
+    /// The server of the meeting.
     pub service: Service,
 }
 
-/// Who serves the place where processes meet.
+/// What serves the place where processes meet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Service {
     /// Rank 0, over this socket if it has been given one.

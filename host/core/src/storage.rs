@@ -128,8 +128,8 @@ pub fn create_folder(path: &Path) -> Result<(), StorageError> {
     fs::create_dir_all(path).map_err(StorageError::io("create the folder", path))
 }
 
-/// Remove a folder and all in it, if it is there. It loses its name first: one
-/// of which half is gone is never seen.
+/// Remove a folder and all in it, if it is there. It loses its name first, so that
+/// half a folder is never seen.
 pub fn remove_folder(path: &Path) -> Result<(), StorageError> {
     let doomed = beside(&beside(path));
     let remove = |path: &Path| match fs::remove_dir_all(path) {

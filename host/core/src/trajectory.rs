@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// Who wrote a message of a prompt.
+/// The author of a message of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Author {
@@ -35,7 +35,7 @@ impl Author {
 /// One message of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
-    /// Who wrote it.
+    /// Its author.
     pub author: Author,
     /// What it says.
     pub text: String,
@@ -87,11 +87,11 @@ pub enum StopReason {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Completion {
     /// Token ids as sampled, the end-of-text token included; never re-tokenized.
-    /// Of a remote policy: as the server gave them, or empty if it gave none.
+    /// From a remote policy: as the server gave them, or empty if it gave none.
     pub tokens: Vec<u32>,
     /// Natural log-probability of each token under the very distribution it
     /// was drawn from (after repetition penalty, temperature, top-k, top-p
-    /// and min-p). Of a remote policy: what the server calls the token's
+    /// and min-p). From a remote policy: what the server calls the token's
     /// log-probability, often that before all of these; one for each token, or
     /// none.
     pub logprobs: Vec<f32>,
@@ -101,7 +101,7 @@ pub struct Completion {
     /// Why it ended.
     pub stop: StopReason,
     /// Places of tokens that were put there and not drawn: a thought's end, where the thought had
-    /// come to its budget. Nobody chose them, so nothing is learned from them.
+    /// come to its budget. The policy did not choose them, so nothing is learned from them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forced: Vec<usize>,
     /// Tokens that a server says it drew (`usage.completion_tokens`), where it does not give them.
@@ -236,7 +236,7 @@ pub enum Ending {
     Finished,
     /// A limit ended it.
     Truncated,
-    /// A plugin failed, or an answer could not be had; the episode counts for
+    /// A plugin failed, or an answer is missing; the episode counts for
     /// nothing. The cause is a short word such as `out_of_fuel`, the message
     /// says whose fault it was.
     Void {
@@ -330,7 +330,7 @@ pub enum Event {
         /// How much.
         value: f64,
     },
-    /// A plugin wrote to its log, for whoever debugs it.
+    /// A plugin wrote to its log, for debugging.
     Logged {
         /// The plugin.
         plugin: String,

@@ -164,7 +164,7 @@ fn describe(path: &Path, set: DataSet) -> Result<SourceEntry, ImportError> {
     Ok(entry)
 }
 
-/// An import on its way.
+/// An import in progress.
 struct Import<'a> {
     order: &'a Order,
     writer: Writer,

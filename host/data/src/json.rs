@@ -217,7 +217,7 @@ fn read_elements<R: BufRead, E>(
     }
 }
 
-/// One element of a list, on its way.
+/// An element of a list, partly read.
 struct Element {
     held: Held,
     depth: usize,

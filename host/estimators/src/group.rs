@@ -121,7 +121,7 @@ pub fn is_flat(scores: &[Score]) -> bool {
     scores.len() < 2 || high - low < SAME_REWARD
 }
 
-/// Put the samples, each of which counts so often, into groups, in the order of
+/// Put the samples, each with its count, into groups, in the order of
 /// their keys, as a comparison says.
 pub fn form_groups(
     samples: &[Sample],

@@ -19,7 +19,7 @@ pub struct Addresses {
 }
 
 impl Addresses {
-    /// Of what this program makes on a device.
+    /// The addresses of what this program makes on a device.
     ///
     /// # Errors
     /// If the program cannot be read.

@@ -88,7 +88,7 @@ fn check_builds(runs: &[Made]) -> Result<Option<Build>, StorageError> {
             }
             [one, .., other] => {
                 let reason = format!(
-                    "the run ({words}) was begun by {one} and gone on with by {other}; remove its \
+                    "the run ({words}) was begun by {one} and continued by {other}; remove its \
                      folder and call again: it is made anew by one"
                 );
                 return Err(unfit(run, reason));

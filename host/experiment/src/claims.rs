@@ -31,7 +31,7 @@ pub struct ClaimResult {
     pub difference: Option<Estimate>,
     /// The chance of such a difference if there is none, corrected for the family.
     pub chance: Option<f64>,
-    /// A difference that is as good as none, if the file says one.
+    /// The margin within which a difference is negligible, if the file says one.
     pub margin: Option<f64>,
     /// The chance of such a difference if the true one is not within the margin, corrected.
     pub outside: Option<f64>,

@@ -44,7 +44,7 @@ pub struct ExperimentFile {
     /// What is claimed of the rows.
     #[serde(default)]
     pub compare: Vec<Claim>,
-    /// A difference that is as good as none, as a share, for claims that say no other.
+    /// The default margin within which a difference is negligible, as a share.
     #[serde(default)]
     pub margin: Option<f64>,
     /// The folder that paths in the file are relative to.
@@ -262,7 +262,7 @@ pub struct Claim {
     /// the others of its part of the table.
     #[serde(default)]
     pub family: Option<String>,
-    /// A difference that is as good as none, as a share.
+    /// The margin within which a difference is negligible, as a share.
     #[serde(default)]
     pub margin: Option<f64>,
 }

@@ -97,7 +97,7 @@ impl Folder {
     /// Waits until no other call is writing what all calls write.
     ///
     /// # Errors
-    /// If the lock cannot be had.
+    /// If the folder is locked.
     pub fn wait_for_lock(&self) -> Result<File, StorageError> {
         let path = self.root.join("locks").join("folder");
         let file = File::create(&path).map_err(StorageError::io("write", &path))?;

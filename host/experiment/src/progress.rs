@@ -24,7 +24,7 @@ struct Timing {
     totals: Spent,
 }
 
-/// How far a run is, from 0 to 1; 0 of one of which nothing can be read yet.
+/// How far a run is, from 0 to 1; 0 before anything can be read of it.
 pub(super) fn share_of(run: &Path) -> f64 {
     let Ok(config) = Config::load(Some(&run.join("config.toml")), &[]) else { return 0.0 };
     let Some(line) = last_line(&run.join("metrics.jsonl")) else { return 0.0 };

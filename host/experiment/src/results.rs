@@ -70,7 +70,7 @@ pub struct RowResult {
     pub curves: Vec<Vec<Point>>,
     /// The runs, seed by seed.
     pub runs: Vec<Option<String>>,
-    /// What somebody should know.
+    /// Warnings.
     pub notes: Vec<String>,
     /// Whether a seed of it failed.
     pub failed: bool,
@@ -181,7 +181,7 @@ fn mean_cost(sittings: &[Sitting]) -> Cost {
     }
 }
 
-/// What somebody should know of a row; whether a seed of it failed, and whether one is missing.
+/// Warnings about a row; whether one of its seeds failed, and whether one is missing.
 fn notes(
     planned: &PlannedRow,
     sittings: &[Sitting],

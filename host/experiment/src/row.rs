@@ -56,7 +56,7 @@ impl Row {
 /// All rows: part by part, in the order of the file, those of sweeps last.
 ///
 /// # Errors
-/// If a name is taken twice, cannot be a file's, or is nobody's.
+/// If a name is taken twice, cannot be a file's, or is unknown.
 pub fn expand(file: &ExperimentFile) -> Result<Vec<Row>, ExperimentError> {
     let entries = entries(file)?;
     let parts = parts(file)?;

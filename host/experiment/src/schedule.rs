@@ -173,7 +173,7 @@ impl Schedule<'_> {
                 }
                 Taken::Job(place, lock) => {
                     let done = self.perform(&self.jobs[place], lock, report);
-                    // Whoever waits for it has to hear, whatever became of it.
+                    // Jobs that wait for it are told, whatever became of it.
                     shared.set(place, done.as_ref().map_or(State::Waiting, Clone::clone));
                     done?;
                 }

@@ -24,7 +24,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// A command of it that nobody types into.
+    /// A command of it without standard input.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.host);
         command.stdin(Stdio::null());

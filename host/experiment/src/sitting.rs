@@ -131,7 +131,7 @@ struct Success {
 }
 
 impl Sitting {
-    /// Of a cell whose jobs are done.
+    /// The result of a cell whose jobs are done.
     ///
     /// # Errors
     /// If what they left cannot be read.

@@ -2,7 +2,7 @@
 //!
 //! The harness reads the arguments, one line of JSON, from standard input and
 //! writes the result as the last line that begins with a marker. The marker is
-//! no secret: whoever writes such a line returns that value, and what value is
+//! no secret: a program that writes such a line returns that value, and what value is
 //! expected the instance never learns.
 
 use super::compare::Rule;

@@ -33,7 +33,7 @@ pub(super) struct Examination {
 }
 
 impl Examination {
-    /// A test of a program. `prompt` is code that the program goes on from, and
+    /// A test of a program. `prompt` is code that the program continues, and
     /// `entry` the function that it begins with; both may be empty.
     pub(super) fn new(program: &Program, prompt: &str, entry: &str, test: &str) -> Self {
         let fill = |harness: &str| {

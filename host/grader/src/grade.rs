@@ -313,7 +313,7 @@ impl<'a> Grader<'a> {
             Opinion::Malformed(said) => Ok(refused("presentation", beginning(&said))),
             Opinion::Partial(said) => Ok(refused("partial", beginning(&said))),
             Opinion::Broken(reason) => Err(reason),
-            // Else whoever does not know the answer would print what the checker dies of, and
+            // Else a program without the answer could print what kills the checker, and
             // have no verdict instead of a failure. Without a reference there is nothing to try.
             Opinion::None(reason) if answer.trim_ascii().is_empty() => {
                 Ok(refused("presentation", format!("{reason}, of what the program wrote")))

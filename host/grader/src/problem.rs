@@ -53,7 +53,7 @@ pub struct Problem {
     pub prompt: Option<String>,
     /// What a run may use less than others.
     pub limits: LimitOverrides,
-    /// What the dataset allows a native program. Nobody is held to it here:
+    /// What the dataset allows a native program. It is not enforced here:
     /// an interpreter in the sandbox is slower than the judge's machine by a
     /// factor the dataset knows nothing of.
     pub stated: StatedLimits,
@@ -83,7 +83,7 @@ pub enum Test {
         /// What it reads.
         #[serde(with = "crate::bytes")]
         input: Arc<[u8]>,
-        /// The outputs of which one is expected; at least one.
+        /// Acceptable outputs; at least one.
         outputs: Vec<Vec<u8>>,
     },
     /// A function is called.

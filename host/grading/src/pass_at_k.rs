@@ -38,7 +38,7 @@ pub struct PassAtK {
 }
 
 /// The unbiased estimate of the probability that at least one of k samples
-/// passes, 1 − C(n−c, k) / C(n, k) with n verdicts of which c passed, averaged
+/// passes, 1 − C(n−c, k) / C(n, k) where c of n verdicts passed, averaged
 /// over the problems (Chen et al. 2021, arXiv 2107.03374, equation 1).
 ///
 /// The interval is Wilson's for a proportion over the problems. With one sample

@@ -112,7 +112,7 @@ fn samples(
 ) -> Result<Vec<Sample>, GradingError> {
     let plain = |text: &str| (!text.trim().is_empty()).then(|| text.to_owned());
     let extracted = |text: &str| match extraction.apply(text) {
-        // What goes on from a prompt is usually written as it is.
+        // A continuation of a prompt is usually written without a fence.
         None if continues && !text.contains("```") => Extraction::WholeText.apply(text),
         found => found,
     };

@@ -3,8 +3,8 @@
 //!
 //! Nothing that a server says is trusted: frames, texts and times are bounded, and
 //! whatever goes wrong is one [`Trouble`], which makes its episode void. A session
-//! cannot be saved, so a state is the session itself for whoever goes on from it
-//! first, and the moves to be replayed for everybody else; what the replay shows is
+//! cannot be saved, so a state is the session itself for the first branch to go on,
+//! and the moves to be replayed for the others; what the replay shows is
 //! compared with what was seen.
 
 mod address;

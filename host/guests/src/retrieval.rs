@@ -31,7 +31,7 @@ const QUERY_WORDS: usize = 64;
 /// Why a corpus cannot be searched.
 #[derive(Debug, thiserror::Error)]
 pub enum CorpusError {
-    /// Somebody may search, and there is nothing to search in.
+    /// A plugin may search, and there is nothing to search in.
     #[error(
         "`{name}` was granted retrieval, and there is no corpus; name its files in \
          `retrieval.corpus`, or leave the grant out"
@@ -40,9 +40,9 @@ pub enum CorpusError {
         /// The plugin.
         name: String,
     },
-    /// There is a corpus, and nobody may search it.
+    /// There is a corpus, and no plugin may search it.
     #[error(
-        "nobody may search the corpus `{}`; grant it with `--grant PLUGIN=search` or \
+        "no plugin may search the corpus `{}`; grant it with `--grant PLUGIN=search` or \
          `retrieval.grant`, or leave `retrieval.corpus` out",
         file.display()
     )]
@@ -134,8 +134,8 @@ impl Corpus {
     /// Indexes the corpus of a configuration; nothing if it names none.
     ///
     /// # Errors
-    /// If a file cannot be read, a line of it is no document, or somebody may
-    /// search where nothing is, or nobody where something is.
+    /// If a file cannot be read, a line of it is no document, or a plugin may
+    /// search without a corpus, or none may search the corpus there is.
     pub fn open(config: &RetrievalConfig) -> Result<Option<Self>, CorpusError> {
         let Some(first) = config.corpus.first() else {
             let missing = |name: &String| CorpusError::Missing { name: name.clone() };

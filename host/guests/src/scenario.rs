@@ -46,7 +46,7 @@ pub struct Scenario {
     pub environment_settings: Settings,
     /// What follows from them.
     pub environment_configuration: EnvironmentConfiguration,
-    /// Who speaks when.
+    /// The workflow.
     pub workflow: WorkflowPlugin,
     /// The workflow's settings.
     pub workflow_settings: Settings,
@@ -227,7 +227,7 @@ impl Scenario {
         position: &Position,
         due: &Due,
     ) -> Result<Option<String>, PluginFailure> {
-        // Its session is not to be taken away from whoever goes on.
+        // Its session is not to be taken from the branch that continues.
         if self.environment.foreign().is_some() {
             return Ok(None);
         }
@@ -277,7 +277,7 @@ impl Scenario {
         self.seats().into_iter().map(view).collect()
     }
 
-    /// Whose view is everybody's, where all see the same.
+    /// The seat whose view all share, where all see the same.
     fn first_seat(&self) -> Seat {
         Seat::new(self.roles().first().map_or("", |role| &role.name))
     }

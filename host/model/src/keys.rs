@@ -1,7 +1,7 @@
 //! What the keys of a checkpoint's files are to us: read, without effect, or refused.
 //!
 //! Other libraries add keys all the time. Most change nothing, some change everything, and a key
-//! that nobody looks at is a model that is another one than its file says. So every file has a
+//! that is ignored makes another model than the file describes. So every file has a
 //! list, and what stands on none is refused by its name.
 
 use serde_json::{Map, Value};

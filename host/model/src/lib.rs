@@ -17,7 +17,7 @@
 //!   loaded, saved, adapted. Read it first;
 //! - `gguf` makes a folder that can be loaded of llama.cpp's one file;
 //! - `inference` is how prompts become answers: engine, batches, caches;
-//! - `remote` is a policy on a server, of which we have neither weights nor
+//! - `remote` is a policy on a server, without local weights or
 //!   tokenizer, and an engine on a server, which draws answers for one of ours.
 
 mod error;

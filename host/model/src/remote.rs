@@ -143,7 +143,7 @@ impl RemotePolicy {
         requests.iter().map(gather).collect()
     }
 
-    /// Answers in the order of the jobs, whoever is done first.
+    /// Answers in the order of the jobs, not in that of their arrival.
     fn ask_all(
         &self,
         jobs: &[(&RemoteRequest, Seed)],

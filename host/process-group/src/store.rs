@@ -63,7 +63,7 @@ unsafe extern "C" {
 
 impl Store {
     /// Serve the numbers, over a socket that listens at the meeting's port already, if there is
-    /// one: nobody can have taken the port meanwhile.
+    /// one: the port cannot have been taken meanwhile.
     ///
     /// # Errors
     /// If the port is taken.
@@ -75,10 +75,10 @@ impl Store {
         Store::open(meeting, true, listener.unwrap_or(-1), patience)
     }
 
-    /// Ask somebody who serves them, who may come only later.
+    /// Ask the process that serves them, which may start later.
     ///
     /// # Errors
-    /// If nobody does for so long.
+    /// If none does for so long.
     pub fn visit(meeting: &Meeting, patience: Duration) -> Result<Self, GroupError> {
         Store::open(meeting, false, -1, patience)
     }

@@ -70,7 +70,7 @@ impl Difficulty {
 pub struct Comparison {
     /// How the policies answered.
     pub answers: Answers,
-    /// Episodes of a task of which one has to solve it.
+    /// Episodes of a task; one of them has to solve it.
     pub k: usize,
     /// Over all families.
     pub all: Turnover,

@@ -72,7 +72,7 @@ pub fn bind_grants(config: &mut Config, plugins: &[&Plugin]) {
 }
 
 /// SHA-256 of the interpreters that granted plugins can reach, by file name;
-/// none if nobody was granted the sandbox.
+/// none if no plugin was granted the sandbox.
 ///
 /// # Errors
 /// If one that is there cannot be read.

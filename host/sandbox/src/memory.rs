@@ -41,7 +41,7 @@ struct Home {
 }
 
 impl Memories {
-    /// Memories of which those that fit it begin as the image.
+    /// Memories; those that fit the image begin with its contents.
     pub(super) fn new(image: &Image) -> io::Result<Self> {
         Memories::with_pagemap(image, Pagemap::open())
     }
@@ -59,7 +59,7 @@ impl Memories {
 }
 
 // SAFETY: each memory has a mapping of its own with the room and the guard that
-// were asked for, which does not move; nobody else writes to it while it lives.
+// were asked for, which does not move; nothing else writes to it while it lives.
 unsafe impl MemoryCreator for Memories {
     fn new_memory(
         &self,

@@ -163,7 +163,7 @@ impl Sandbox {
                     return Ok(done);
                 }
                 Err(reason) => {
-                    // Killed from outside, perhaps for the memory of somebody else.
+                    // Killed from outside, perhaps because another program needed memory.
                     drop(worker);
                     self.shared.release(None);
                     lost = reason;

@@ -132,7 +132,7 @@ impl WorkerProcess {
 
 impl Drop for WorkerProcess {
     fn drop(&mut self) {
-        // It may be gone already; either way nobody waits for its answer.
+        // It may be gone already; either way its answer is not awaited.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

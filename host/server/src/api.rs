@@ -36,7 +36,7 @@ impl Asked {
         Asked { path, is_post, body: brings.unwrap_or_default(), left: Arc::default() }
     }
 
-    /// Whether the client has left, so that nobody waits for the answer.
+    /// Whether the client has left, so that the answer is not wanted any more.
     pub fn has_left(&self) -> bool {
         self.left.load(Ordering::Relaxed)
     }

@@ -130,7 +130,7 @@ impl Drop for Leaves {
     }
 }
 
-/// Until all are sent or nobody takes them any more.
+/// Until all are sent or the client has left.
 fn send_all(events: Box<dyn Iterator<Item = String> + Send>, to: &Sender<Bytes>) {
     for event in events {
         if to.blocking_send(format!("data: {event}\n\n").into()).is_err() {

@@ -107,7 +107,7 @@ fn config(args: &SessionArgs, environment: &Path) -> anyhow::Result<Config> {
     Ok(config)
 }
 
-/// What the configuration's only family of tasks is played with. Whoever comes over
+/// What the configuration's only family of tasks is played with. A client that comes over
 /// a network is no tiny policy, so the environment speaks to language models.
 fn game(config: &Config, with_workflow: bool) -> anyhow::Result<Game> {
     let (library, _sandbox) = load_plugins(config)?;

@@ -9,7 +9,7 @@ use troupe_core::error::{Coded, ExitCode};
 /// Why nothing is served.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// Others could reach the address, and nobody said that they may.
+    /// Other machines could reach the address, and that was not allowed.
     #[error(
         "`{address}` can be reached from other machines, and whoever reaches it runs programs \
          here; listen on 127.0.0.1 or say --public"
@@ -18,7 +18,7 @@ pub enum ServeError {
         /// The address.
         address: SocketAddr,
     },
-    /// Others could reach the address, and nobody said who may.
+    /// Other machines could reach the address, and there is no token.
     #[error(
         "`{address}` can be reached from other machines; listen on 127.0.0.1, or name a file with \
          the token that requests must bring (--token-file)"

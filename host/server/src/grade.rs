@@ -53,7 +53,7 @@ fn verdict(request: &GradeRequest, sample: usize, runner: &dyn Runner) -> Verdic
     VerdictLine::new(&request.problem.id, sample, request.language, &request.interpreter, &graded)
 }
 
-/// Says on its drop that nobody waits any longer.
+/// When dropped, says that the client has left.
 #[derive(Default)]
 struct Leaving {
     left: Arc<AtomicBool>,
@@ -65,8 +65,8 @@ impl Drop for Leaving {
     }
 }
 
-/// Runs nothing more once nobody waits. What comes of that is void, and
-/// nobody sees it.
+/// Runs nothing more once the client has left. The rest is void, and
+/// is never seen.
 struct Abandonable {
     runner: Arc<dyn Runner>,
     left: Arc<AtomicBool>,

@@ -12,7 +12,7 @@ use troupe_grading::{
     Extraction, GradeOptions, GradingError, LimitOverrides, Problem, Rule, Stop, parse_problems,
 };
 
-/// The fields, of which none may be unknown: one that is misspelt would
+/// The fields. Unknown ones are refused: a misspelt one would
 /// change verdicts.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

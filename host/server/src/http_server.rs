@@ -97,7 +97,7 @@ impl HttpServer {
         service: Arc<impl Service>,
     ) -> Result<(), ServeError> {
         let result = runtime.block_on(serve(self.listener, service));
-        // Whatever still runs, nobody waits for.
+        // What still runs is not awaited.
         runtime.shutdown_background();
         result
     }

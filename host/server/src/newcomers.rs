@@ -1,7 +1,7 @@
 //! Connections that have said nothing yet.
 //!
-//! Where all doors are taken, whoever has been silent for longest makes room, so
-//! that thousands of connections that never say anything keep nobody out.
+//! When all places are taken, the connection silent for longest makes room, so
+//! that thousands of silent connections cannot keep clients out.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Allows as many as may be had without asking anybody. Most systems begin with a
+/// Allows as many as the system grants without privileges. Most systems begin with a
 /// thousand, which is one for each session and no more.
 pub fn allow_many_files() {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);

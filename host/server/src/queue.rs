@@ -1,8 +1,8 @@
-//! Who may come in, and whose turn it is.
+//! Which requests are admitted, and whose turn it is.
 //!
 //! A request takes a place when it arrives and keeps it until it is answered;
 //! there are as many places as requests may run and wait together. Its programs
-//! take turns, of which there are as many as programs run at a time, first come
+//! take turns, as many at a time as programs may run, first come
 //! first served. Dropping a place or a turn gives it back.
 
 use std::sync::Arc;
@@ -88,7 +88,7 @@ impl Queue {
         self.shared.turns.close();
     }
 
-    /// Waits until nobody is in.
+    /// Waits until no request is left.
     pub(super) async fn emptied(&self) {
         let all = self.shared.capacity as u32;
         // The places are never closed, so this waits for them alone.

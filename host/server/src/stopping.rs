@@ -10,7 +10,7 @@ pub(super) struct Stop(Sender<bool>);
 pub(super) struct Stopping(Receiver<bool>);
 
 impl Stop {
-    /// Nobody is to stop yet.
+    /// A signal, not given yet.
     pub(super) fn new() -> (Self, Stopping) {
         let (sender, receiver) = watch::channel(false);
         (Stop(sender), Stopping(receiver))
@@ -21,7 +21,7 @@ impl Stop {
         self.0.send_replace(true);
     }
 
-    /// Waits until nobody serves a connection any more.
+    /// Waits until no connection is served any more.
     pub(super) async fn done(&self) {
         self.0.closed().await;
     }

@@ -53,7 +53,7 @@ impl Token {
     /// Whether a server that asks for this token, or for none, may listen there.
     ///
     /// # Errors
-    /// Others reach the address, and nobody has to show anything.
+    /// Other machines can reach the address, and no token is set.
     pub(super) fn check(token: Option<&Token>, address: SocketAddr) -> Result<(), ServeError> {
         if token.is_some() || address.ip().is_loopback() {
             return Ok(());
@@ -61,7 +61,7 @@ impl Token {
         Err(ServeError::NoToken { address })
     }
 
-    /// Whether somebody says it. How long that takes says nothing of where they
+    /// Whether a client sent it, in a time that does not reveal where they
     /// differ.
     pub(super) fn is(&self, said: &str) -> bool {
         let (own, said) = (self.0.as_bytes(), said.as_bytes());

@@ -13,7 +13,7 @@ use troupe_core::seed::Seed;
 use troupe_core::trajectory::Completion;
 use troupe_model::{Engine, Policy, PolicyError, Question, Request, Sampling, SoFar};
 
-/// Ways of drawing answers whose engines are kept although nobody uses them: each has read
+/// Ways of drawing answers whose idle engines are kept: each has read
 /// prompts in memory.
 const IDLE_ENGINES: usize = 4;
 /// Bytes of keys and values of one engine.
@@ -46,7 +46,7 @@ pub(super) enum News {
 
 /// What is handed in.
 enum Handed {
-    /// To be answered, as long as nobody has left.
+    /// To be answered, unless the client leaves.
     Job(Job, Arc<AtomicBool>),
     /// To be made of the models.
     Change(Change),
@@ -67,7 +67,7 @@ pub(super) struct Desk {
     open: Arc<AtomicUsize>,
 }
 
-/// Whoever drops it wants no answer any more.
+/// Dropping it means that no answer is wanted any more.
 pub(super) struct Ticket(Arc<AtomicBool>);
 
 impl Drop for Ticket {
@@ -129,7 +129,7 @@ fn ended() -> Refused {
 
 impl Change {
     fn make(self, policies: &mut BTreeMap<usize, Policy>) {
-        // Who has asked may have left.
+        // The client may have left.
         match self {
             Change::Add { model, adapter, told } => {
                 let lora = LoraConfig { path: Some(adapter), ..LoraConfig::default() };
@@ -178,7 +178,7 @@ impl<'p> Work<'p> {
         Work { models, policies, ways: Vec::new(), count }
     }
 
-    /// Until nobody can hand in anything any more, or the models are to change. Before they do,
+    /// Until nothing more can be handed in, or the models are to change. Before they do,
     /// what has begun is answered.
     fn go_on(mut self, handed_in: &Receiver<Handed>) -> Option<Change> {
         let mut change = None;
@@ -305,7 +305,7 @@ impl Open {
         let count = grown.iter().map(|one| one.tokens.len()).sum();
         if count > self.told {
             self.told = count;
-            // Who has left is noticed by the ticket.
+            // If the client has left, the ticket says so.
             drop(self.job.news.send(News::Grown(grown)));
         }
     }

@@ -63,7 +63,12 @@ pub(super) const REQUEST: &[Field] = &[
     field("top_k", BOTH, Heeded, "-1 and 0 keep all"),
     field("min_p", BOTH, Heeded, ""),
     field("repetition_penalty", BOTH, Heeded, ""),
-    field("seed", BOTH, Heeded, "the same request gets the same answer, whoever asks beside it"),
+    field(
+        "seed",
+        BOTH,
+        Heeded,
+        "the same request gets the same answer, whatever else is in the batch",
+    ),
     field("n", BOTH, Heeded, "answers to each prompt"),
     field("stop", BOTH, Heeded, "texts that end an answer and are no part of it"),
     field("stream", BOTH, Heeded, ""),
@@ -275,7 +280,7 @@ fn or_no_tools(value: &Value, request: &Map<String, Value>) -> bool {
     value.is_boolean() && (*value == true || !has_tools)
 }
 
-/// Nobody sees to it that a call is as `strict` promises.
+/// Nothing holds a call to what `strict` promises.
 fn are_functions(value: &Value, _: &Map<String, Value>) -> bool {
     let is_function = |tool: &Value| {
         let kind = tool.get("type").unwrap_or(&Value::Null);

@@ -18,7 +18,7 @@ use troupe_model::{Conversation, Sampling, Wording};
 
 /// Answers that one request may ask for.
 const MOST_ANSWERS: usize = 256;
-/// Tokens of an answer whose length nobody says, if the policy has room for as many.
+/// Tokens of an answer without a stated length, if the policy has room for as many.
 const USUAL_TOKENS: usize = 1024;
 
 /// What the engine is asked.
@@ -105,7 +105,7 @@ struct Request {
 }
 
 impl Request {
-    /// A field that says something; `null` is as good as none.
+    /// A field that is set; `null` counts as absent.
     fn value(&self, name: &str) -> Option<&Value> {
         self.fields.get(name).filter(|value| !value.is_null())
     }

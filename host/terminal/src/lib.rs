@@ -29,13 +29,13 @@ use plugin_sdk::printing::visible;
 
 use troupe_core::error::ExitCode;
 
-/// Who this process is, if others say what there is to say.
+/// This process's name, if another one does the reporting.
 static QUIET: OnceLock<String> = OnceLock::new();
 
 /// From now on only errors are printed, and the name of this process before them: it is one of
 /// several, and another one says what there is to say.
 pub fn be_quiet(name: String) {
-    // Who is quiet already stays so.
+    // A quiet process stays quiet.
     let _ = QUIET.set(name);
 }
 
@@ -54,7 +54,7 @@ impl Bar {
         Bar::with(title, done, total, &format!("{unit}  {{per_sec}}  ETA {{eta}}"))
     }
 
-    /// A bar over what ends sooner than after `most` `unit`s, nobody knows when.
+    /// A bar over what takes at most `most` `unit`s, perhaps fewer.
     pub fn at_most(title: &'static str, most: usize, unit: &str) -> Self {
         Bar::with(title, 0, most, &format!("{unit} at most"))
     }
@@ -101,7 +101,7 @@ impl Bar {
     }
 }
 
-/// A sign that something goes on whose length nobody knows.
+/// A sign of work of unknown length.
 pub struct Wait(ProgressBar);
 
 impl Wait {
@@ -143,17 +143,17 @@ pub fn note(line: &str) {
 }
 
 fn say(line: &str) {
-    // A run whose log nobody reads any more goes on.
+    // A run goes on without a reader of its log.
     let _ = writeln!(std::io::stderr(), "{}", visible(line));
 }
 
-/// A line of the result. If nobody reads it any more, as behind `| head`, the
+/// A line of the result. If it is not read any more, as behind `| head`, the
 /// program is done.
 pub fn line(line: &str) {
     print(&format!("{}\n", visible(line)));
 }
 
-/// A prompt for somebody to type after.
+/// A prompt to type after.
 pub fn prompt(text: &str) {
     print(&visible(text));
 }

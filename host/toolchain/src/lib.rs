@@ -1,4 +1,4 @@
-//! What turns a plugin's sources into a component, for whoever builds one: `cargo xtask plugins`
+//! What turns a plugin's sources into a component, for `cargo xtask plugins`
 //! and `host plugin build`.
 
 mod cache;

@@ -1,4 +1,4 @@
-//! Rust for `wasm32-unknown-unknown`, from wherever it can be had.
+//! Rust for `wasm32-unknown-unknown`, wherever it is installed.
 
 use std::env;
 use std::fs;

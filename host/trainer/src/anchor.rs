@@ -145,7 +145,7 @@ fn corrections_of(config: &TrainConfig, sample: &Sample, here: &[f32]) -> Vec<f3
     let log_ratios: Vec<f64> = pairs.map(|(here, there)| f64::from(here - there)).collect();
     let cap = config.importance_cap;
     let kept = |log_ratio: f64| log_ratio.abs() <= cap.ln();
-    // Of a token that was put there nobody says how likely it was.
+    // A token that was put there has no known probability.
     let places = log_ratios.iter().enumerate();
     let drawn = places.filter(|(place, _)| sample.completion.is_drawn(*place));
     let whole = drawn.map(|(_, log_ratio)| log_ratio).sum::<f64>()

@@ -8,7 +8,7 @@ use troupe_model::{ModelConfig, Policy, most_at_once};
 /// Tensors of a chunk's logits that exist at once.
 const LOGITS: u64 = 6;
 /// What the products of matrices take that oneDNN keeps compiled, 64 of them: every number of
-/// rows is one of its own, of which a run soon has more.
+/// rows needs its own, and a run soon has more than 64.
 const COMPILED: u64 = 200_000_000;
 
 /// Policies over one base.
@@ -37,7 +37,7 @@ pub struct Load {
     pub asked: u64,
     /// Held-out tasks, each with an answer to its prompt, that are played at the same time.
     pub examined: u64,
-    /// Roles, each of which reads prompts of its own.
+    /// Roles, each with prompts of its own.
     pub roles: u64,
 }
 

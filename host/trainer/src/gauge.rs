@@ -113,7 +113,7 @@ impl Reading {
         sum / self.logprobs.len().max(1) as f64
     }
 
-    /// The same, of which no token is more than [`MOST_OF_A_TOKEN`]. Of a token drawn by chance
+    /// The same, with no token over [`MOST_OF_A_TOKEN`]. For a token drawn by chance
     /// that has become a thousand times likelier the estimate is the thousand: learning from one
     /// rare good answer would look like a policy that is lost.
     pub(super) fn movement_from(&self, other: &Reading) -> f64 {
@@ -144,7 +144,7 @@ fn k3(log_ratio: f64) -> f64 {
     if nats < 0.0 { 0.0 } else { nats }
 }
 
-/// What of the numbers of all tokens is of those that were drawn: nobody chose the others.
+/// The numbers of the tokens that were drawn: the others were not chosen.
 fn drawn(samples: &[&Sample], numbers: &[f64]) -> Vec<f64> {
     let places = samples.iter().flat_map(|sample| {
         (0..sample.completion.tokens.len()).map(|place| sample.completion.is_drawn(place))

@@ -137,7 +137,7 @@ impl Sum {
     }
 }
 
-/// Dropped when a thread fails or panics: nobody may wait for its turns.
+/// Dropped when a thread fails or panics: the others must not wait for its turns.
 struct Alarm<'a>(&'a Sum);
 
 impl Drop for Alarm<'_> {

@@ -237,7 +237,7 @@ impl Trainer {
         scale * schedule::learning_rate(&self.config, self.step, self.spent)
     }
 
-    /// Of a run with a budget: how much of it is spent, on which the learning rate depends.
+    /// For a run with a budget: how much is spent, on which the learning rate depends.
     pub fn set_spent(&mut self, share: Option<f64>) {
         self.spent = share;
     }
@@ -272,7 +272,7 @@ impl Trainer {
     }
 
     /// Gradients of the learners' objectives over `bundles`, which come with
-    /// the index of their learner: of all ranks together, each of which takes its share.
+    /// the index of their learner: for all ranks together, each taking its share.
     fn gradients(
         &self,
         learners: &[Learner],

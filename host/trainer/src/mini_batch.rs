@@ -12,7 +12,7 @@ pub(super) fn shuffled<'b, 'a>(bundles: &'b [Bundle<'a>], seed: Seed) -> Vec<&'b
     order
 }
 
-/// The same, but those of one prompt, of which there are several where its answers are long, side
+/// The same, but with the mini-batches of one prompt (several if its answers are long) side
 /// by side: for what compares answers to one prompt with each other.
 pub(super) fn shuffled_by_prompt<'b, 'a>(
     bundles: &'b [Bundle<'a>],

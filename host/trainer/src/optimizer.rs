@@ -10,7 +10,7 @@
 //! depend on one more stream of random numbers, and its checkpoint would not
 //! hold what the optimizer works on.
 //!
-//! Of several processes each keeps the state of its share of the numbers only, steps these,
+//! With several processes each keeps the state of its share of the numbers only, steps these,
 //! and tells the others what they have become (ZeRO's first stage, arXiv 1910.02054). The
 //! arithmetic of a number does not depend on who steps it.
 
@@ -297,7 +297,7 @@ impl AdamW {
         Ok(())
     }
 
-    /// Of a slot, what is of this process's share.
+    /// Restore the part of a slot in this process's share.
     fn restore_slot(&self, slot: &Slot, found: &Tensor, own: &Tensor) -> Result<(), tch::TchError> {
         let whole = Stretch { offset: slot.offset(), length: slot.shape().iter().product() };
         let Some(common) = whole.common(self.own()) else { return Ok(()) };

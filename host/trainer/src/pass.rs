@@ -248,7 +248,7 @@ impl Head<'_> {
     }
 }
 
-/// Add gradients, some of which may not be there.
+/// Add gradients; some may be missing.
 fn accumulate(total: &mut Vec<Tensor>, gradients: Vec<Tensor>) -> Result<(), TrainerError> {
     if total.is_empty() {
         *total = gradients;

@@ -13,7 +13,7 @@ use troupe_core::error::{Coded, ExitCode};
 /// Part of what is left that keys and values take if nothing is said, rounded
 /// down to a power of two: how much is free changes all the time.
 const CACHE_SHARE: u64 = 4;
-/// What is taken to be left for it where nobody can tell how much memory there is.
+/// Assumed to be left for it where the amount of memory is unknown.
 const UNKNOWN: u64 = 4 << 30;
 const GIB: f64 = (1_u64 << 30) as f64;
 
@@ -24,9 +24,9 @@ pub struct Machine {
     pub gpu: bool,
     /// Threads over which micro-batches are split.
     pub threads: usize,
-    /// Bytes for everything the plan names, weights included; nothing if nobody can tell.
+    /// Bytes for everything the plan names, weights included; nothing if unknown.
     pub memory: Option<u64>,
-    /// Bytes of the CPU's memory for what is offloaded; nothing if nobody can tell.
+    /// Bytes of the CPU's memory for what is offloaded; nothing if unknown.
     pub host_memory: Option<u64>,
     /// Bytes of the first kind that the program has taken for all else.
     pub program: u64,
@@ -70,7 +70,7 @@ pub struct Plan {
     pub compiled: u64,
     /// What the program has taken for all else.
     pub program: u64,
-    /// Bytes there are; nothing if nobody can tell.
+    /// Bytes there are; nothing if unknown.
     pub memory: Option<u64>,
 }
 
@@ -146,7 +146,7 @@ impl Plan {
             Settings { checkpointing: last.checkpointing, offload: last.offload, ..given };
         let fits = |settings| plan(settings).fits(machine);
         let advice = advice(settings, machine.gpu, fits);
-        // Where nobody can tell how much there is, everything fits.
+        // Where the amount is unknown, everything fits.
         Err(DoesNotFit { needed: last.needed(), memory: machine.memory.unwrap_or(0), advice })
     }
 

@@ -255,7 +255,7 @@ impl Several {
         self.group().broadcast(numbers, from).map_err(|_| self.lost())
     }
 
-    /// Who is, when a call has failed.
+    /// The missing ranks, when a call has failed.
     fn lost(&self) -> RanksError {
         self.pulse.missing()
     }

@@ -8,9 +8,9 @@ const TINY: usize = 10_000_000;
 
 /// Peak learning rate of all weights of a tiny policy.
 const TINY_RATE: f64 = 1e-3;
-/// Of an adapter.
+/// For an adapter.
 const ADAPTER_RATE: f64 = 2e-4;
-/// Of all weights of a language model.
+/// For all weights of a language model.
 const FULL_RATE: f64 = 2e-5;
 /// What is known to destroy a language model within a few steps begins above this.
 const HIGHEST_FULL_RATE: f64 = 2e-4;

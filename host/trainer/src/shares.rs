@@ -22,7 +22,7 @@ pub(super) fn own<'b, 'a>(
         return all;
     }
     all.sort_by_key(|(_, bundle)| Reverse(bundle.tokens()));
-    // Back and forth, so that nobody has the larger one each time.
+    // Back and forth, so that the larger one changes hands.
     let deals = all.chunks(ranks.world()).enumerate();
     let own = deals.filter_map(|(deal, dealt)| {
         let seat = if deal % 2 == 0 { ranks.rank() } else { ranks.world() - 1 - ranks.rank() };
@@ -44,7 +44,7 @@ pub(super) fn add_up(ranks: &Ranks, gradients: &mut [Gradient]) -> Result<(), Tr
 fn add_up_tensor(ranks: &Ranks, buffer: &mut Tensor) -> Result<(), TrainerError> {
     let here = buffer.f_to_device(tch::Device::Cpu)?.f_contiguous()?;
     #[expect(unsafe_code, reason = "the numbers of a tensor have no safe interface")]
-    // SAFETY: a contiguous tensor of 32-bit floats in the host's memory, which nobody else reads
+    // SAFETY: a contiguous tensor of 32-bit floats in the host's memory, which nothing else reads
     // or writes before this borrow of the buffer ends.
     let numbers =
         unsafe { std::slice::from_raw_parts_mut(here.data_ptr().cast::<f32>(), here.numel()) };

@@ -18,8 +18,8 @@ struct Counts {
 }
 
 impl Trainer {
-    /// Save everything the next update depends on, save the policy itself. Of several
-    /// processes it is rank 0 that saves, while the others [hand in](Trainer::hand_in).
+    /// Save everything the next update depends on, except the policy itself. With several
+    /// processes rank 0 saves, while the others [hand in](Trainer::hand_in).
     ///
     /// # Errors
     /// If a file cannot be written, or another process is lost.

@@ -52,7 +52,7 @@ impl Iterator for Deal {
     fn next(&mut self) -> Option<Self::Item> {
         let claim = |index: &usize| self.weights[*index] / (self.dealt[*index] as f64 + 0.5);
         let behind = |one: &usize, other: &usize| claim(one).total_cmp(&claim(other));
-        // Of equal claims, the first family's.
+        // In a tie, the first family's.
         let family = (0..self.weights.len()).rev().max_by(behind)?;
         let place = self.dealt[family];
         self.dealt[family] += 1;

@@ -33,7 +33,7 @@ pub struct HeldOutTasks {
 /// What an evaluation showed.
 #[derive(Debug)]
 pub struct Evaluation {
-    /// Solved tasks of all families; those of void episodes count as not solved. Of several
+    /// Solved tasks of all families; those of void episodes count as not solved. With several
     /// samples a task, the share of the samples.
     pub success: Success,
     /// The same by family.

@@ -35,7 +35,7 @@ pub enum FamilyError {
     /// A plugin, its settings or its records cannot be used.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// A family that there is not.
+    /// An unknown family.
     #[error("there is no family `{family}`{suggestion}")]
     Unknown {
         /// The name.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use troupe_core::error::{Coded, ExitCode};
 use troupe_trainer::UpdateMetrics;
 
-/// Steps in a row without anything learned after which somebody is told.
+/// Steps in a row without anything learned before a warning.
 pub const PATIENCE: usize = 10;
 
 /// Steps in a row that are given up for moving a policy too far after which a run ends.
@@ -20,7 +20,7 @@ pub const TOO_FAR: usize = 5;
 /// A share of solved episodes at which a role that has learned may well be done.
 const MOSTLY_SOLVED: f64 = 0.5;
 
-/// A share of solved episodes that is as good as none.
+/// A negligible share of solved episodes.
 const NEXT_TO_NOTHING: f64 = 0.01;
 
 /// What happened to a role in a step.
@@ -42,7 +42,7 @@ pub struct Guard {
     /// Roles that have learned something at some time.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     learned: BTreeSet<String>,
-    /// Roles that somebody was told of.
+    /// Roles already reported.
     told: BTreeSet<String>,
     /// The steps in a row in which no role learned and next to nothing was solved.
     hopeless: usize,
@@ -118,7 +118,7 @@ impl Coded for Alarm {
 
 impl Guard {
     /// Take in a step: what each role that trains went through, and the share
-    /// of episodes that were solved. Returns what somebody should be told.
+    /// of episodes that were solved. Returns the warnings.
     pub fn take_in(&mut self, lessons: &BTreeMap<String, Lesson>, solved: f64) -> Vec<String> {
         let taught = lessons.iter().filter(|(_, lesson)| **lesson == Lesson::Taught);
         self.taught = taught.map(|(role, _)| role.clone()).collect();

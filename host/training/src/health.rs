@@ -39,7 +39,7 @@ const APART: f64 = 0.02;
 pub struct Health {
     /// Signs, by name and by what they are of, and for how many steps in a row they showed.
     signs: BTreeMap<String, usize>,
-    /// Those that somebody was told of.
+    /// Those already reported.
     told: BTreeSet<String>,
     /// Mean share of void episodes, and of how many steps.
     void: (f64, usize),
@@ -90,7 +90,7 @@ struct Standing {
 
 /// Something that may be wrong.
 struct Sign {
-    /// What it is, and of whom.
+    /// What it is, and which role or policy it concerns.
     name: String,
     shows: bool,
     /// Steps in a row after which it is said.
@@ -99,7 +99,7 @@ struct Sign {
 }
 
 impl Health {
-    /// Take in a step; returns what somebody should be told.
+    /// Take in a step; returns the warnings it gives rise to.
     pub fn take_in(&mut self, record: &StepRecord<UpdateMetrics>) -> Vec<String> {
         let mut signs: Vec<Sign> = Vec::new();
         for (role, metrics) in &record.roles {

@@ -177,7 +177,7 @@ fn seed(config: &Config) -> Seed {
     Seed::new(config.run.seed).named("imitation")
 }
 
-/// Whose answers are learned.
+/// The roles and policies whose answers are learned.
 enum Supply<'a> {
     /// Those of the families' experts.
     Experts(Vec<Demonstrator<'a>>),
@@ -278,7 +278,7 @@ fn follow(
     Ok(course)
 }
 
-/// Share of accepted answers, of the role that does worst; 0 where nobody has answered.
+/// Share of accepted answers of the worst role; 0 before the first answer.
 fn least_accepted(samples: &[Sample]) -> f64 {
     let mut counts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for sample in samples {

@@ -141,7 +141,7 @@ pub struct ServerEntry {
     pub address: String,
     /// Whether the host bounds what it can do; it does not.
     pub isolated: bool,
-    /// Whether the same run would see the same; nobody can know.
+    /// Whether the same run would see the same, which cannot be known.
     pub reproducible: bool,
     /// Whether it repeated itself when it was tried, so that states can be gone back to.
     pub forks: bool,
@@ -171,8 +171,8 @@ pub struct Differences {
 }
 
 impl Manifest {
-    /// The builds that worked on the run until now, when it is resumed by those of `now`. Of a run
-    /// that said none, one is as good as unknown.
+    /// The builds that have worked on the run, now that those of `now` resume it. For a run
+    /// that recorded none, the first is unknown.
     pub fn builds_with(&self, now: &Manifest) -> Vec<Build> {
         let mut builds = self.builds.clone();
         if builds.is_empty() {
@@ -388,7 +388,7 @@ mod tests {
         assert_eq!(builds(&["a"], "a"), made_by(&["a"]).builds);
         assert_eq!(builds(&["a"], "b"), made_by(&["a", "b"]).builds);
         assert_eq!(builds(&["a", "b"], "a"), made_by(&["a", "b", "a"]).builds);
-        // Of what was begun before builds were written down, nobody knows by which.
+        // A run older than the record of builds has an unknown one.
         let unknown = builds(&[], "a");
         assert_eq!((unknown.len(), &unknown[0]), (2, &Build::unknown("0.1.0")));
         let said = made_by(&["a"]).compare(&made_by(&["b"])).slight;

@@ -151,7 +151,7 @@ pub struct StepRecord<U> {
     /// Success on test tasks, before the first step and after the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test: Option<HeldOut>,
-    /// What somebody should know, in words.
+    /// Warnings, in words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// What no seed determines.

@@ -1,7 +1,7 @@
 //! Produces episodes: asks policies, plays their answers, keeps the record.
 //!
-//! `weighing` says what the branches of a round are worth, `scheme` which are drawn
-//! and which are gone on from, `attempt` is one episode on its way and `line` the
+//! `weighing` says what a round's branches are worth, `scheme` which are drawn
+//! and which are continued, `attempt` is an episode in progress and `line` the
 //! answers it gathers. `collect` runs many side by side
 //! so that the policies (`sampler`) answer in large batches, `scheduler` plays
 //! some while others are answered, `dealt` shares them with other processes, `demonstration` lets the environment's expert

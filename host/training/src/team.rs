@@ -22,7 +22,7 @@ const TASKS_FOR_WORDS: u32 = 64;
 /// Demonstrations per role that are looked through for words.
 const DEMONSTRATIONS_FOR_WORDS: usize = 256;
 
-/// Who plays what, with what.
+/// The families, roles and policies of a run.
 pub struct Team {
     /// The kinds of tasks; one at least.
     pub families: Vec<Family>,

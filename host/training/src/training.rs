@@ -399,7 +399,7 @@ impl Training {
         Ok(())
     }
 
-    /// Nobody learns on beside the others.
+    /// All ranks stop learning together.
     fn check_weights(&self) -> Result<(), TrainingError> {
         if self.team.ranks.is_alone() {
             return Ok(());
@@ -410,7 +410,7 @@ impl Training {
     }
 
     /// The largest difference between a token's log-probability as sampled
-    /// and as the training graph has it; nothing if nobody asked.
+    /// and as the training graph has it; nothing if it was not measured.
     fn rescore(&self, samples: &[Sample]) -> Result<Option<f64>, TrainingError> {
         if !self.verify_logprobs {
             return Ok(None);

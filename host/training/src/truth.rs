@@ -76,7 +76,7 @@ struct State {
 /// How far an estimator is from the truth.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Distance {
-    /// Answers of which the truth is known.
+    /// Answers whose true worth is known.
     pub answers: usize,
     /// Pearson's correlation with it.
     pub correlation: f64,
@@ -208,7 +208,7 @@ fn replay(
             if position.digest() != samples[rows[0]].state {
                 return Err(TruthError::OtherState { task: task_seed.task, round });
             }
-            // Who was asked once for all forks has a row in the first of them alone.
+            // A role asked once for all forks has a row in the first of them alone.
             let given = &given[&(task, position.digest())];
             let kept = rows.iter().filter(|&&row| samples[row].kept).chain(given);
             let kept: Vec<&Sample> = kept.map(|&row| &samples[row]).collect();
@@ -259,7 +259,7 @@ impl State {
     /// that.
     fn answers(&self, samples: &[Sample], branch: usize) -> Vec<Completion> {
         let mut given: Vec<&Sample> = self.given.iter().map(|&row| &samples[row]).collect();
-        // Whose answer is of this branch comes first, and else the last of those before it.
+        // The answer of this branch comes first, else the last one before it.
         given.sort_by_key(|sample| (sample.branch > branch, std::cmp::Reverse(sample.branch)));
         let due = self.position.due.iter();
         due.filter_map(|due| answer_to(due, &given)).cloned().collect()

@@ -50,7 +50,7 @@ fn say<E: Environment>(
     let context = format!("task {}: {asked:?} of {text}: {}", task.seed, outcome.told());
     assert_eq!(outcome.is_accepted(), is_right, "{context}");
     let named = outcome.awards.iter().any(|award| award.name == UNREADABLE && award.value <= 0.0);
-    // A board of which nothing is left in the last line was not moved.
+    // A board with nothing left in the last line was not moved.
     assert!(is_right || named || asked == Format::LastLine, "{context}");
     if asked == written {
         let advice = start::<E>(task, asked).demonstrate(&Seat::new("player"));

@@ -4,7 +4,7 @@ use crate::environment::{Environment, Seat, Status, Task};
 use crate::types::Action;
 use crate::{Random, types::Split};
 
-/// Who says what kind of thing, in the order of a turn.
+/// The seats and their kinds of action, in the order of a turn.
 #[derive(Clone, Copy, Debug)]
 pub struct Voice<'v> {
     /// The role.
@@ -18,7 +18,7 @@ pub struct Voice<'v> {
 /// A team that plays an environment natively, for so many turns.
 #[derive(Clone, Copy, Debug)]
 pub struct Table<'v> {
-    /// Who speaks in every turn.
+    /// The seats of every turn.
     pub voices: &'v [Voice<'v>],
     /// Turns of an episode.
     pub turns: usize,
@@ -53,7 +53,7 @@ impl<'v> Table<'v> {
     }
 
     /// Fail if one of these tasks is not solved by the expert, or if, in any of
-    /// them, somebody earns by not solving it what the least solution pays.
+    /// them, a player earns without solving it what the least solution pays.
     /// Players say nothing, or the same all the time (`said`, such as a prompt's
     /// example), or the expert's first answer over and over, or any of `words`.
     pub fn assert_that_only_solutions_pay<E: Environment>(

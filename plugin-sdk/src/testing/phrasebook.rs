@@ -46,7 +46,7 @@ impl Phrasebook {
         said.flat_map(|text| words(text)).collect()
     }
 
-    /// What somebody may do: words of the language in any order, sometimes
+    /// What a player may do: words of the language in any order, sometimes
     /// garbage. A tame one prefers what the expert says, and sometimes several
     /// act at the same time.
     pub fn deed(&self, team: &Team, tame: bool, random: &mut Random) -> Option<Deed> {

@@ -143,7 +143,7 @@ impl<W: Workflow> Rehearsal<W> {
     }
 
     /// The answers, by their numbers, whose worth is open: those that were asked for
-    /// as open, due or given, and of which the last has not been said.
+    /// as open, due or given, without a last credit yet.
     pub fn open(&self) -> Vec<u32> {
         self.open.iter().copied().collect()
     }

@@ -1,4 +1,4 @@
-//! Who plays in the suite's walks, and with whose eyes it sees them.
+//! The seats in the suite's walks, and the view it takes of them.
 
 use super::environment::EnvironmentUnderTest;
 use super::report::{Objection, Reproducer, Seen, require};
@@ -16,7 +16,7 @@ const MOST_SEATS: usize = 16;
 pub(super) struct Team<'a> {
     pub environment: &'a dyn EnvironmentUnderTest,
     /// Everybody. Where the environment does not say for whom it is made:
-    /// somebody who does everything, and somebody for each kind of action.
+    /// a seat that does everything, and a seat for each kind of action.
     pub seats: Vec<Seat>,
     kinds: Vec<String>,
     is_named: bool,
@@ -72,7 +72,7 @@ impl<'a> Team<'a> {
         if self.is_named { &self.seats } else { &self.seats[..1] }
     }
 
-    /// Who may say what, as in a team: where nobody is named, every kind of
+    /// Which seat may say what, as in a team: where none is named, every kind of
     /// action has a role of its own.
     pub fn voices(&self) -> Vec<(Seat, &str)> {
         let speakers = if self.is_named { &self.seats[..] } else { &self.seats[1..] };
@@ -93,7 +93,7 @@ impl<'a> Team<'a> {
         alone.map(|voice| vec![voice]).chain(together).collect()
     }
 
-    /// Who does what the expert advises a player to do.
+    /// The seat that does what the expert advises a player to do.
     pub fn speaker(&self, player: usize, kind: &str) -> Seat {
         if self.is_named { self.seats[player].clone() } else { Seat::new(kind) }
     }
@@ -114,7 +114,7 @@ impl<'a> Team<'a> {
     }
 
     /// Whether the seat is judged by what the expert's own seats earn, and not
-    /// by what somebody earns who does everything.
+    /// by what a seat earns that does everything.
     pub fn has(&self, seat: &Seat) -> bool {
         self.is_named && self.seats.contains(seat)
     }

@@ -8,7 +8,7 @@ use super::team::Team;
 use crate::environment::{Award, Move, Outcome, Recipient, Task};
 use crate::types::{Action, Problem, Seat, Status, text_of};
 
-/// Somebody of the team who does nothing, and shares in its rewards.
+/// A member of the team that does nothing, and shares in its rewards.
 pub(super) const BYSTANDER: &str = "a bystander";
 
 /// Everything that can be seen of a moment in an episode.
@@ -101,7 +101,7 @@ impl Deed {
 }
 
 /// Names of awards to single seats that come to nothing in every outcome: what
-/// one wins others lose, so that it is nobody's income.
+/// one wins others lose, so that it is not an income.
 #[derive(Debug, Default)]
 pub(super) struct Contests(BTreeSet<String>);
 
@@ -226,7 +226,7 @@ impl Walk {
         self.steps.last().map_or(Status::Ongoing, |step| step.outcome.status)
     }
 
-    /// Who acted or was rewarded, and one who was not: it shares in the team's rewards.
+    /// The seats that acted or were paid, and one that was not: it shares in the team's rewards.
     pub fn seats(&self) -> Vec<Seat> {
         let acted = self.steps.iter().flat_map(|step| &step.deed.0).map(|one| &one.seat);
         let awards = self.steps.iter().flat_map(|step| &step.outcome.awards);

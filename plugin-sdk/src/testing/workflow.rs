@@ -57,7 +57,7 @@ pub trait SessionUnderTest {
     fn save(&mut self) -> Result<Option<Vec<u8>>, Problem>;
 }
 
-/// Directives that may follow an answer before it must be somebody's turn.
+/// Directives that may follow an answer before a role must be asked.
 const DIRECTIVES_PER_ANSWER: usize = 64;
 /// Answers in a rehearsal, after which the host would end it.
 const ANSWERS: u32 = 24;
@@ -283,7 +283,7 @@ impl<'a> Examination<'a> {
         let known = words_of(vocabulary)?;
         let directives = rehearsals.iter().flatten().map(|exchange| &exchange.step.directive);
         for message in directives.flat_map(messages) {
-            // What stands for an answer that was cut is the host's, and known to nobody.
+            // What stands for a cut answer is the host's, and known to no environment.
             let own = |word: &&str| !Stage::says(word) && *word != CUT;
             for word in message.split_whitespace().filter(own) {
                 require(known.contains(word), || {

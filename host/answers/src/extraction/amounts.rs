@@ -186,7 +186,7 @@ fn run(clause: &str, start: usize, limit: usize) -> Option<(usize, usize)> {
     };
     let length = rest.find(|c: char| !part(c)).unwrap_or(rest.len());
     let mut end = start + length;
-    // A letter that goes on from a digit belongs to it: `3x`, `2i`.
+    // A letter right after a digit belongs to it: `3x`, `2i`.
     let text = clause[start..end]
         .trim_end_matches([' ', '.', ',', ':', '(', '-', '–', '+', '=', '\\', '!', '*']);
     end = start + text.len();
@@ -240,7 +240,7 @@ fn amount(clause: &str, (start, end): (usize, usize), written: &str, formula: bo
     Amount { start, end, text, unit, strong, said, turned, formula, aside }
 }
 
-/// The text between two places, of which the outer one is moved to where a character begins.
+/// The text between two places; the outer one is moved to the start of a character.
 fn boundary(text: &str, mut from: usize, to: usize) -> &str {
     let mut to = to.min(text.len());
     while !text.is_char_boundary(from) {

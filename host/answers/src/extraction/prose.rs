@@ -9,7 +9,7 @@ use super::words::{LEADS, REMARKS, RETRACTIONS, SUPPOSED, TITLES, is_sentence, p
 
 /// Only so much of a long text is searched for prose.
 const MOST_BYTES: usize = 16_384;
-/// Of a line that leads to so many answers, only the last are looked at.
+/// Only so many answers of a line are looked at: the last ones.
 const MOST_LEADS: usize = 8;
 
 /// What a text comes to: an answer and, if its sentence can be read in several ways, others.

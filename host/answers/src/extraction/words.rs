@@ -61,7 +61,7 @@ pub(super) const NEGATIONS: &str = "not nor neither never isn't aren't cannot ca
 pub(super) const WEAK_WORDS: &str = "be equal to the a exactly just simply have give make get cost need actually total of \
     only equals been";
 
-/// Of what a number is no part: "the square of 5".
+/// A number after one of these is not the answer: "the square of 5".
 pub(super) const PARTS: &str = "square cube root power multiple factor half third quarter divisor percent fifth double \
     triple square-root opposite negative reciprocal inverse instead short";
 

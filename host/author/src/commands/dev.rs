@@ -16,7 +16,7 @@ const PAUSE: Duration = Duration::from_millis(300);
 const TASKS: &str = "3";
 /// What a workflow is tried beside.
 const ENVIRONMENT: &str = "plan-path";
-/// What building leaves, or nobody edits.
+/// Left by a build, or never edited.
 const NO_SOURCES: [&str; 5] = ["target", "node_modules", "build", "__pycache__", "sdk"];
 
 pub fn run(folder: &Path, once: bool) -> anyhow::Result<ExitCode> {

@@ -35,7 +35,7 @@ impl Language {
 pub enum Kind {
     /// Rules and rewards.
     Environment,
-    /// Who speaks when, and what they are told.
+    /// The order in which roles speak, and what they are told.
     Workflow,
 }
 

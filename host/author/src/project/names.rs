@@ -81,7 +81,7 @@ fn words(language: Language) -> &'static [Words] {
     }
 }
 
-/// Names of types that cannot be: a project's own is called like the project.
+/// Names that types cannot have: a project's own type is named after the project.
 fn classes(language: Language, kind: Kind) -> &'static [Words] {
     const USED: &str = "what every project uses something else by";
     match (language, kind) {
@@ -139,7 +139,7 @@ fn affixes(language: Language) -> &'static [Affix] {
     }
 }
 
-/// Of all editions, and those that are kept for later.
+/// Keywords of all editions, and reserved ones.
 const RUST_KEYWORDS: &str = "\
     abstract as async await become box break const continue crate do dyn else enum extern false \
     final fn for gen if impl in let loop macro match mod move mut override priv pub ref return \
@@ -159,7 +159,7 @@ const RUST_PRELUDE: &str = "\
     Sized Unpin Drop Fn FnMut FnOnce AsRef AsMut Into From TryInto TryFrom FromIterator \
     IntoIterator Iterator Extend DoubleEndedIterator ExactSizeIterator Default Debug Hash Eq \
     PartialEq Ord PartialOrd Future IntoFuture";
-/// In lower case: a class called like the project has a capital, as three of them have.
+/// In lower case: a class named after the project has a capital, as three of them have.
 const PYTHON_KEYWORDS: &str = "\
     and as assert async await break class continue def del elif else except false finally for \
     from global if import in is lambda none nonlocal not or pass raise return true try while \

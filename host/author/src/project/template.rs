@@ -1,5 +1,5 @@
 //! What `host plugin new` writes: a template with the project's name in it, the
-//! contract and the SDK, all of which lie in this program.
+//! contract and the SDK, all embedded in this program.
 
 use std::path::Path;
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// Who plays against us, a script each.
+/// The competitors, a script each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rival {
     Transformers,
@@ -78,7 +78,7 @@ impl Side {
         let from = BufReader::new(process.stdout.take().unwrap());
         let (sender, lines) = channel();
         std::thread::spawn(move || {
-            // Nobody listens any more once the side's turn is over.
+            // The receiver is gone once the side's turn is over.
             from.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)).ok();
         });
         let mut side = Side { process, to, lines, patience };

@@ -89,7 +89,7 @@ pub enum SplitName {
     Train,
     /// What is watched during training.
     Validation,
-    /// What nobody has looked at.
+    /// What training never sees.
     Test,
 }
 

@@ -156,7 +156,7 @@ pub struct PromptArgs {
 /// `host policy ask`.
 #[derive(Debug, Args)]
 pub struct PolicyAskArgs {
-    /// Who is asked what.
+    /// A policy and a question for it.
     #[command(flatten)]
     pub prompt: PromptArgs,
     /// Answers to draw.

@@ -69,7 +69,7 @@ pub struct ServeArgs {
     /// Of an environment.
     #[command(flatten)]
     pub sessions: SessionArgs,
-    /// Of a policy.
+    /// Options of a policy.
     #[command(flatten)]
     pub models: ModelArgs,
     /// Of the grader and a policy.
@@ -81,7 +81,7 @@ pub struct ServeArgs {
 }
 
 impl ServeArgs {
-    /// Where to listen: if nobody says, only this machine is served.
+    /// Where to listen; by default only this machine is served.
     pub fn address(&self) -> SocketAddr {
         let port = if self.environment.is_some() { OPENENV_PORT } else { HTTP_PORT };
         self.listen.unwrap_or_else(|| (Ipv4Addr::LOCALHOST, port).into())

@@ -51,7 +51,7 @@ pub fn run(
 /// An answer, and whether it came to its end.
 type Said = (String, bool);
 
-/// Who gives an answer that is due; none ends the episode.
+/// The source of an answer that is due; none ends the episode.
 type Answerer<'a> = dyn FnMut(&Position, &Due) -> anyhow::Result<Option<Said>> + 'a;
 
 fn whole(text: String) -> Said {
@@ -185,7 +185,7 @@ fn ask_policy(
     Ok(said.map(|answer| (answer.text, answer.stop != StopReason::Length)).unwrap_or_default())
 }
 
-/// What somebody is told. The rules are shown when a role is asked for the first time.
+/// What a role is told. The rules are shown when it is asked for the first time.
 fn tell(due: &Due, first: bool) {
     let shown = |message: &&Message| first || message.author != Author::System;
     let seat = &due.request.seat;

@@ -20,7 +20,7 @@ pub fn meet() -> anyhow::Result<Ranks> {
     Ok(Ranks::meet(&rank, abandon)?)
 }
 
-/// The main thread may wait, deep in libtorch, for somebody who will not come.
+/// The main thread may wait, deep in libtorch, for a rank that will not come.
 fn abandon(lost: RanksError) {
     report::error(&lost.into());
     exit(ExitCode::Lost as i32);

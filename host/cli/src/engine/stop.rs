@@ -11,7 +11,7 @@ use signal_hook::low_level::emulate_default_handler;
 
 use super::report;
 
-/// Whether somebody wants the run to stop.
+/// Whether the run was asked to stop.
 pub struct StopSignal {
     shared: Arc<Shared>,
 }
@@ -55,7 +55,7 @@ impl StopSignal {
         self.shared.heeded.store(true, Ordering::Relaxed);
     }
 
-    /// The exit code to stop with, if somebody wants that: 128 and the signal.
+    /// The exit code to stop with, if asked to: 128 and the signal.
     pub fn asked(&self) -> Option<u8> {
         match self.shared.asked.load(Ordering::Relaxed) {
             0 => None,

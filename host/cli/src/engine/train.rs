@@ -90,7 +90,7 @@ fn load_and_train(
     };
     training.verify_logprobs(verify_logprobs);
     let code = train(training, stop, &ranks)?;
-    // Who leaves early is lost to the others.
+    // To the others, a rank that leaves early is lost.
     ranks.gather(())?;
     Ok(code)
 }
@@ -133,7 +133,7 @@ fn config_of(folder: &RunFolder, args: &ConfigArgs) -> Result<Config, ConfigErro
     Ok(config)
 }
 
-/// The loop, with a bar; until it is done, or somebody wants it to stop.
+/// The loop, with a bar, until it is done or asked to stop.
 fn train(mut training: Training, stop: &StopSignal, ranks: &Ranks) -> anyhow::Result<u8> {
     let (done, whole, unit) = training.way();
     let bar = report::Bar::new("AT-GRPO", done, whole, unit);
@@ -143,7 +143,7 @@ fn train(mut training: Training, stop: &StopSignal, ranks: &Ranks) -> anyhow::Re
     ));
     stop.heed();
     while !training.is_done() {
-        // Whoever of them was asked, all stop after the same step.
+        // Whichever of them was asked, all stop after the same step.
         if let Some(code) = ranks.gather(stop.asked())?.into_iter().flatten().max() {
             bar.finish();
             let step = training.progress().step;

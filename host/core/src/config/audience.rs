@@ -1,4 +1,4 @@
-//! Who reads what environments say, and the defaults that suit it.
+//! The readers of what environments say, and defaults that suit them.
 //!
 //! What suits a policy of a hundred thousand random weights ruins a checkpoint that others
 //! trained, and the other way round. So a run of language models begins at other defaults, and
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::overrides::{lay_under, parse_table};
 use super::{AnchorChoice, Config, ConfigError, PolicyConfig};
 
-/// Who reads what environments say.
+/// The readers of what environments say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
     /// Tiny policies, which know the words of an environment and no others.
@@ -66,7 +66,7 @@ const DEFAULTS: [LanguageDefault; 20] = [
 ];
 
 impl Config {
-    /// Who reads what environments say: language models, if there are any and no tiny policy is
+    /// The readers of what environments say: language models, if any and if no tiny policy is
     /// trained beside them.
     pub fn audience(&self) -> Audience {
         let tiny = |(name, policy): (&String, &PolicyConfig)| {

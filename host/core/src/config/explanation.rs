@@ -27,8 +27,8 @@ pub(super) fn explain(given: &toml::Value, path: &str, message: &str) -> ConfigE
     ConfigError::Invalid { key, reason }
 }
 
-/// The key and the value at a path such as `mix[0].weight`. Of a list that is no
-/// list of tables, it is the whole list.
+/// The key and the value at a path such as `mix[0].weight`. For a list that is not a
+/// list of tables, the whole list.
 fn locate<'v>(given: &'v toml::Value, path: &str) -> (String, Option<&'v toml::Value>) {
     let (mut key, mut value) = (String::new(), Some(given));
     for part in path.split('.') {

@@ -1,4 +1,4 @@
-//! Whom something is granted to.
+//! The recipient of a grant.
 
 use std::fmt;
 use std::str::FromStr;

@@ -51,7 +51,7 @@ pub enum Roles {
     /// One policy, called `shared`, plays all roles.
     #[default]
     Shared,
-    /// Every role has a policy of its own, called like the role.
+    /// Every role has its own policy, named after the role.
     PerRole,
     /// The table says it, role by role.
     Table(BTreeMap<String, RoleConfig>),

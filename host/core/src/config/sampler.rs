@@ -31,7 +31,7 @@ table! {
         pub api_key_env: Option<String> = None;
         /// How long one answer may take, in seconds.
         pub timeout_seconds: u64 = 600, 1..=86_400;
-        /// How often what could not be had is asked for again.
+        /// How often a failed request is repeated.
         pub retries: u32 = 3, 0..=100;
         /// Answers asked for at a time.
         pub concurrency: usize = 64, 1..=1024;

@@ -27,7 +27,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of a table of seeds and tasks; nothing of fewer than two seeds, or if it has gaps.
+    /// For a table of seeds and tasks; nothing for fewer than two seeds, or if it has gaps.
     pub(super) fn of(measured: &[Vec<f64>]) -> Option<Self> {
         let (seeds, tasks) = (measured.len(), measured.first()?.len());
         if seeds < 2 || tasks == 0 || measured.iter().any(|line| line.len() != tasks) {

@@ -6,8 +6,8 @@ pub fn usual_ks(samples: usize) -> Vec<usize> {
     powers.chain((samples > 0).then_some(samples)).collect()
 }
 
-/// The unbiased estimate of the probability that at least one of k samples passes, of so many
-/// samples of which so many passed; at least k of them there must be.
+/// The unbiased estimate of the probability that at least one of k samples passes, when so many
+/// of so many samples passed; there must be at least k.
 pub fn chance_of_one(samples: usize, passed: usize, k: usize) -> f64 {
     if samples - passed < k {
         return 1.0;

@@ -14,7 +14,7 @@ const LEVEL: f64 = 0.05;
 pub enum Verdict {
     /// It is above 0.
     Shown,
-    /// It may be 0, or nobody knows.
+    /// It may be 0, or is unknown.
     NotShown,
     /// It is below 0.
     Opposite,
@@ -25,7 +25,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Of a difference, by the corrected chances that there is none and that it is not within the
+    /// For a difference, by the corrected chances that there is none and that it exceeds the
     /// margin.
     pub fn of(difference: &Estimate, none: Option<f64>, outside: Option<f64>) -> Self {
         let is_low = |chance: Option<f64>| chance.is_some_and(|chance| chance < LEVEL);
@@ -50,7 +50,7 @@ impl Verdict {
 }
 
 /// The chances of several claims, each corrected for there being the others (Holm, Scand. J. Stat.
-/// 6, 1979). A claim of which nothing is known counts among them, too: it was made.
+/// 6, 1979). A claim without data counts among them too: it was made.
 pub fn holm(chances: &[Option<f64>]) -> Vec<Option<f64>> {
     let mut order: Vec<usize> = (0..chances.len()).filter(|&at| chances[at].is_some()).collect();
     order.sort_by(|&one, &other| {

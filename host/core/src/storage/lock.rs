@@ -10,7 +10,7 @@ use super::StorageError;
 pub struct Lock(File);
 
 impl Lock {
-    /// Lock an open file; nothing if somebody else has it.
+    /// Lock an open file; nothing if another process has it.
     ///
     /// # Errors
     /// If the system refuses.

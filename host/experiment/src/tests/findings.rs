@@ -267,11 +267,7 @@ fn a_part_whose_runs_are_of_several_builds_or_of_none_is_refused_by_name() {
         (&[][..], "11", "does not say which build of Troupe made it"),
         (&[Build::unknown("1.2.3")][..], "11", "does not say which build of Troupe made it"),
         (&[other.clone()][..], "11", "(a, seed 1), beside which it would stand, by 1.2.3"),
-        (
-            &[build("a1"), other.clone()][..],
-            "11",
-            "gone on with by 1.2.3 (commit c0ffee, program b2)",
-        ),
+        (&[build("a1"), other.clone()][..], "11", "continued by 1.2.3 (commit c0ffee, program b2)"),
         (&[build("a1")][..], "22", "another file of the plugin `maze` than a, seed 1"),
     ] {
         write_manifest(&done.folder, "b-2", builds, plugin);

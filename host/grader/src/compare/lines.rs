@@ -1,4 +1,4 @@
-//! `lines`: our own rule, strict but for what nobody can see.
+//! `lines`: our own rule, strict except for what is invisible.
 
 /// The same lines, white space at a line's end and empty lines at the end
 /// aside. On bytes: only ASCII white space is white space.

@@ -1,4 +1,4 @@
-//! `float`: words, of which numbers may differ a little.
+//! `float`: words; numbers may differ a little.
 
 use std::fmt;
 use std::str::FromStr;

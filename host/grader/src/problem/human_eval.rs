@@ -1,6 +1,6 @@
 //! The layout of HumanEval: `prompt` is the beginning of a program, `test`
 //! defines `check(candidate)`, and `entry_point` names the function to check.
-//! `canonical_solution` goes on from the prompt; it is not looked at.
+//! `canonical_solution` continues the prompt; it is not looked at.
 
 use super::{Problem, Record, Test};
 use crate::error::GradingError;

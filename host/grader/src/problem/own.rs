@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Only `id` and `tests` have to be there; call-based tests need `function`.
-//! A list under `output` holds the outputs of which each is right.
+//! A list under `output` holds alternatives; each is right.
 
 use super::{LimitOverrides, Problem, Record, Test};
 use crate::compare::Rule;

@@ -8,7 +8,7 @@ use flate2::read::ZlibDecoder;
 
 use super::pickled::{self, PickleError};
 
-/// Why packed text cannot be had.
+/// Why text cannot be unpacked.
 #[derive(Debug, thiserror::Error)]
 pub enum PackedError {
     /// It is not base 64.

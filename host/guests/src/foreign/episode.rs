@@ -1,4 +1,4 @@
-//! An episode on a server: alive in a session, or a value that is gone on from.
+//! An episode on a server: alive in a session, or a saved value to continue from.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,7 +15,7 @@ use crate::plugin::{
 use troupe_core::seed::Seed;
 
 /// An episode between calls: its task and moves, what they showed, and the session
-/// that stands there, until somebody goes on with it.
+/// that stands there, until it is taken.
 #[derive(Clone, Debug)]
 pub struct ForeignState {
     past: Past,
@@ -63,7 +63,7 @@ impl ForeignState {
         moves.iter().fold(start, |seed, moves| moves.iter().fold(seed.named("act"), mix)).value()
     }
 
-    /// The same state without its session: it is gone on from by replaying the moves.
+    /// The same state without its session: it continues by replaying the moves.
     #[must_use]
     pub fn as_replay(&self) -> Self {
         ForeignState { past: self.past.clone(), slot: Arc::default() }
@@ -240,7 +240,7 @@ impl ForeignEpisode {
             .ok_or_else(|| Trouble::Connection("its session has ended".to_owned()))
     }
 
-    /// The episode as a value. It keeps the session for whoever goes on first.
+    /// The episode as a value. It keeps the session for the first to continue.
     pub fn save(&self) -> ForeignState {
         self.environment.server().room().park(&self.slot);
         ForeignState { past: self.past.clone(), slot: self.slot.clone() }

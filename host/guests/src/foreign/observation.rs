@@ -117,7 +117,7 @@ impl Observation {
         self.awards.iter().fold(0.0, |sum, award| sum + award.value)
     }
 
-    /// What the server paid to this seat was earned by whoever moves.
+    /// What the server paid to this seat was earned by the seat that moves.
     pub(super) fn pay_to_mover(&mut self, seat: &str) {
         let seat = Recipient::Seat(seat_named(seat));
         let own = self.awards.iter_mut().filter(|award| award.to == seat);

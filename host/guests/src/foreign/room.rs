@@ -12,7 +12,7 @@ use super::trouble::Trouble;
 /// as there may be, if these are more.
 const GROWTH: usize = 8;
 
-/// Where a state keeps the session that stands in it, until somebody takes it.
+/// Where a state keeps the session that stands in it, until it is taken.
 pub(super) type Slot = Mutex<Option<Session>>;
 
 /// Room for so many sessions: for one less whenever the server refuses one, and for one more
@@ -148,7 +148,7 @@ fn is_taken(slot: &Slot) -> bool {
 mod tests {
     use super::*;
 
-    /// Places that can be had at once.
+    /// Places that are free at once.
     fn places(room: &Room) -> usize {
         std::iter::from_fn(|| room.place(true, Duration::ZERO).ok()).collect::<Vec<_>>().len()
     }

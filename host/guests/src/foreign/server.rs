@@ -117,7 +117,7 @@ impl Driver {
     ) -> Result<T, Trouble> {
         let (done, result) = std::sync::mpsc::sync_channel(1);
         self.handle.spawn(async move {
-            // Who waits stays until there is something.
+            // Waiting sessions stay until there is something.
             let _ = done.send(work.await);
         });
         result.recv().map_err(|_| Trouble::Connection("its thread has ended".to_owned()))
@@ -192,7 +192,7 @@ impl Server {
     }
 
     /// What a reset says: which task it is to be. A server that knows no splits gets
-    /// seeds of which none are in two splits.
+    /// seeds that no two splits share.
     fn reset(&self, task: &Task) -> Map<String, Value> {
         let place = Split::ALL.into_iter().position(|split| split == task.split).unwrap_or(0);
         let mut reset = self.options.reset.clone();

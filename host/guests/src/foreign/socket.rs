@@ -1,4 +1,4 @@
-//! A socket that stays open: whoever plays asks and waits, and between two questions
+//! A socket that stays open: the player asks and waits, and between two questions
 //! the server's pings are answered.
 
 use std::sync::mpsc::{self as answers, SyncSender};
@@ -80,7 +80,7 @@ impl Way {
                         None => self.exchange(&mut stream, frame).await,
                     };
                     let lost = said.as_ref().err().cloned();
-                    // Who asked may have been given up meanwhile.
+                    // The question may have been abandoned meanwhile.
                     let _ = answer.send(said);
                     if let Some(trouble) = lost {
                         drop(stream);

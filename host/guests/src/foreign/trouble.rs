@@ -19,7 +19,7 @@ pub(super) enum Trouble {
     )]
     Silence(u64),
     /// The server has no session to give.
-    #[error("no session could be had: {0}")]
+    #[error("no session could be opened: {0}")]
     Full(String),
     /// The server says that it failed.
     #[error("its server failed ({code}): {message}")]

@@ -60,7 +60,7 @@ impl TextLimit {
         texts.try_for_each(|text| self.demonstration("the expert's action", text))
     }
 
-    /// What somebody is told: texts and pictures.
+    /// What a seat is told: texts and pictures.
     pub(super) fn parts(self, what: &str, parts: &[Part]) -> Result<(), Cause> {
         at_most(&format!("the parts of {what}"), parts.len(), PARTS)?;
         self.check(what, parts.iter().map(bytes_of).sum())

@@ -21,7 +21,7 @@ use wasmtime::component::Component;
 const DIGEST_BYTES: usize = 32;
 const KEPT_UNUSED: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// A folder of compiled components, or none if no private one can be had.
+/// A folder of compiled components, or none without a private one.
 #[derive(Clone, Debug)]
 pub(super) struct Cache {
     folder: Option<PathBuf>,
@@ -103,7 +103,7 @@ fn mark_used(entry: &Path) -> io::Result<()> {
     File::options().append(true).open(entry)?.set_modified(SystemTime::now())
 }
 
-/// Removes what nobody has used for a month: entries of plugins since rebuilt,
+/// Removes what was not used for a month: entries of plugins since rebuilt,
 /// and files of processes that were killed while writing.
 fn forget_unused(folder: &Path) -> io::Result<()> {
     for file in fs::read_dir(folder)? {
@@ -121,7 +121,7 @@ fn deserialize(engine: &Engine, code: &[u8]) -> Option<Component> {
     // SAFETY: the bytes are what `Component::serialize` gave an engine of the
     // same version and settings: the file lies in a folder only this user can
     // write to, and was checked in memory against the digest of its code and of
-    // component and engine, after which nobody can change it.
+    // component and engine, after which it cannot change.
     unsafe { Component::deserialize(engine, code) }.ok()
 }
 

@@ -1,4 +1,4 @@
-//! Compiling a component, with an end: whoever wrote it must not be able to
+//! Compiling a component within bounds: its author must not be able to
 //! keep the host busy or take its memory before a single call was made.
 //!
 //! The compiler cannot be told to stop, so it works on a thread of its own,
@@ -29,7 +29,7 @@ static ANNOUNCE: OnceLock<fn(&str)> = OnceLock::new();
 
 /// From now on `say` is told whenever a component takes a while to compile.
 pub fn announce_compilations(say: fn(&str)) {
-    // Whoever came first keeps the word.
+    // The first one set stays.
     let _ = ANNOUNCE.set(say);
 }
 
@@ -60,7 +60,7 @@ pub(super) fn compile(
     let (sender, receiver) = channel();
     let (engine, owned) = (engine.clone(), bytes.to_vec());
     let work = move || {
-        // If nobody listens any more, the result is of no use.
+        // If the receiver is gone, the result is of no use.
         let _ = sender.send(Component::new(&engine, owned));
     };
     let thread = std::thread::Builder::new().name("compiler".to_owned()).stack_size(STACK_BYTES);
@@ -96,7 +96,7 @@ fn announce(file: &Path, length: usize) {
     }
 }
 
-/// Of all threads of this process.
+/// Processor time of all threads of this process.
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)

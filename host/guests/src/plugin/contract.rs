@@ -74,7 +74,7 @@ impl Offer {
         Ok(offer)
     }
 
-    /// Notes what the import asks for; an error if nobody gets it.
+    /// Notes what the import asks for; an error if no plugin gets it.
     fn admit(
         &mut self,
         engine: &Engine,

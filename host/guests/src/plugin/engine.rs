@@ -23,7 +23,7 @@ const INSTANCES: u32 = 1000;
 /// Core modules, memories and tables of one component. Those of a large
 /// language runtime such as CPython come to dozens.
 const PARTS: u32 = 64;
-/// Of a memory or table whose instance is gone, so much is wiped by hand and
+/// Part of a memory or table that is wiped by hand when its instance is gone, and
 /// stays mapped for the next instance; giving pages back to the system and
 /// faulting them in again is what instantiation mostly costs. Where the kernel
 /// can tell which pages were written to, only those are wiped.

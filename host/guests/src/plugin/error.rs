@@ -85,7 +85,7 @@ pub enum PluginError {
         /// What may be imported, or how to grant it.
         hint: String,
     },
-    /// It was granted something as another file than it is.
+    /// The grant is bound to another file of this name.
     #[error(
         "`{name}` was granted `{}` as the file with the digest sha256:{meant}, and `{}` is \
          another one (sha256:{digest}); if you trust it, grant it anew with `--grant {name}={}`",

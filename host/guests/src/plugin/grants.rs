@@ -54,7 +54,7 @@ pub fn grant_flag(name: &str, rights: &[Right]) -> String {
 pub struct Grant<T> {
     /// What they get.
     pub what: Option<T>,
-    /// Who gets it.
+    /// The plugin that gets it.
     pub to: Vec<Grantee>,
 }
 
@@ -86,7 +86,7 @@ pub struct Grants {
 /// What one plugin was granted.
 #[derive(Clone, Debug, Default)]
 pub struct Granted {
-    /// Who runs programs for it.
+    /// What runs programs for it.
     pub sandbox: Option<SandboxGrant>,
     /// What it may search.
     pub corpus: Option<Arc<Corpus>>,

@@ -153,7 +153,7 @@ impl PluginLibrary {
     /// The workflow of that name, or, without a name, the first that suits the
     /// environment in its own view, or else the only one there is. One that is
     /// not among the loaded files is looked up like a bare name, beside the
-    /// environment's file (`beside`) first, if it has one; of those that nobody
+    /// environment's file (`beside`) first, if it has one; if none was
     /// named, the first that was granted all that it calls.
     pub fn workflow_for(
         &self,

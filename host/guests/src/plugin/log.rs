@@ -9,7 +9,7 @@ use super::instance::HostState;
 
 /// Lines kept per call; further ones are dropped.
 const LINES_PER_CALL: usize = 64;
-/// Lines kept per instance while nobody reads them; then the oldest go.
+/// Unread lines kept per instance; then the oldest go.
 const LINES: usize = 256;
 /// Bytes kept of a line.
 const LINE_BYTES: usize = 1024;
@@ -48,7 +48,7 @@ pub struct LogLine {
     pub text: String,
 }
 
-/// The lines of one instance: few, short, and dropped if nobody reads them.
+/// The lines of one instance: few, short, and dropped if they are not read.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     lines: Vec<LogLine>,

@@ -1,4 +1,4 @@
-//! What the instances of a component have done together, for whoever wants to know what a run cost.
+//! What the instances of a component have done together, to tell what a run cost.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -16,7 +16,7 @@ const BATCH: usize = 10_000;
 /// The right to run model-written programs.
 #[derive(Clone)]
 pub struct SandboxGrant {
-    /// Who runs them.
+    /// What runs them.
     pub runner: Arc<dyn Runner>,
     /// What one run may use at most, whatever the plugin asks for.
     pub limits: RunLimits,

@@ -32,7 +32,7 @@ impl Drop for Ticker {
     fn drop(&mut self) {
         drop(self.alive.take());
         if let Some(thread) = self.thread.take() {
-            // The thread runs no code that panics, and there is nobody to tell.
+            // The thread runs no code that panics, and has no way to report it.
             let _ = thread.join();
         }
     }

@@ -184,7 +184,7 @@ impl WorkflowPlugin {
         LiveSession::resume(self, state)
     }
 
-    /// An invalid answer found by whoever carries out the directives, such as
+    /// An invalid answer, found while carrying out the directives, such as
     /// a wait for answers when none is due.
     pub fn failure(&self, call: &'static str, message: impl Into<String>) -> PluginFailure {
         self.failed(call, Cause::invalid(message))

@@ -106,7 +106,7 @@ fn a_corpus_without_readers_and_a_reader_without_a_corpus_are_refused() {
     let error = open(&[], &["quiz"]).unwrap_err().to_string();
     assert!(error.starts_with("`quiz` was granted retrieval, and there is no corpus"), "{error}");
     let error = open(&["facts.jsonl"], &[]).unwrap_err().to_string();
-    assert!(error.starts_with("nobody may search the corpus `facts.jsonl`"), "{error}");
+    assert!(error.starts_with("no plugin may search the corpus `facts.jsonl`"), "{error}");
     let error = open(&["no-such.jsonl"], &["quiz"]).unwrap_err().to_string();
     assert!(error.starts_with("cannot read the corpus `no-such.jsonl`"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! An environment that is played without a workflow: whoever acts says as which
+//! An environment that is played without a workflow: an action says as which
 //! seat, and all that a seat is told is what it can see.
 
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::records::Records;
 use troupe_core::config::{Audience, Config, MixConfig};
 use troupe_core::trajectory::Ending;
 
-/// Who plays where the environment does not say for whom it is made.
+/// The player, where the environment does not name its seats.
 const ANYBODY: &str = "player";
 
 /// An environment, configured.
@@ -74,7 +74,7 @@ impl Alone {
         Ok(Alone { environment, settings, configuration, records, max_turns })
     }
 
-    /// Who plays.
+    /// The seats.
     pub fn seats(&self) -> Vec<Seat> {
         match self.configuration.expected_seats() {
             seats if seats.is_empty() => vec![Seat::new(ANYBODY)],

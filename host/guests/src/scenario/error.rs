@@ -29,7 +29,7 @@ pub enum ScenarioError {
         /// Its name.
         environment: String,
     },
-    /// Records that nobody reads.
+    /// Records that no environment reads.
     #[error("the environment `{environment}` reads no records; leave out the table [tasks]")]
     UselessRecords {
         /// Its name.

@@ -20,7 +20,7 @@ pub(super) struct Play<'a> {
     episode: Box<dyn Episode>,
     session: LiveSession,
     counts: Counts,
-    /// Who answered, in the order of the answers.
+    /// The seats that answered, in the order of the answers.
     seats: Vec<Seat>,
     team: Reward,
     rewards: Vec<Reward>,

@@ -165,7 +165,7 @@ fn large(head: &[u8], fifth: &[u8], low: &[u8], out: &mut [f32]) {
     }
 }
 
-/// The scale and the least value of a part, of which twelve bytes hold eight.
+/// The scale and the least value of a part; twelve bytes hold eight parts.
 fn six_bit_pair(packed: &[u8], part: usize) -> (u8, u8) {
     if part < 4 {
         return (packed[part] & 63, packed[part + 4] & 63);

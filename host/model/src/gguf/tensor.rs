@@ -136,7 +136,7 @@ impl<'f> Entry<'f> {
         }
         if end > data.len() as u64 {
             return Err(format!(
-                "ends at byte {end} of the weights, of which there are {}; the file is cut off, \
+                "ends at byte {end} of the weights, but there are only {}; the file is cut off, \
                  copy it again",
                 data.len()
             ));

@@ -54,7 +54,7 @@ impl<'f> Tokenizer<'f> {
         let way = metadata.text("tokenizer.ggml.pre")?;
         let way = PreTokenizer::named(metadata.required("tokenizer.ggml.pre", way)?)?;
         let template = metadata.text("tokenizer.chat_template")?.ok_or(
-            "it has no `tokenizer.chat_template`, so nobody can talk to the model; take one that \
+            "it has no `tokenizer.chat_template`, so the model cannot converse; take one that \
              was trained to be instructed",
         )?;
         let id = |name: &str| token_id(metadata, name, tokens.len());

@@ -93,7 +93,7 @@ struct Place {
 }
 
 impl Place {
-    /// Of a tensor of a file; none if it is not a part of the model.
+    /// The place of a file's tensor; none if it is not part of the model.
     fn of(shape: &Shape, name: &str) -> Option<Self> {
         let whole = |name: &str, shape: &[usize]| {
             Some(Place { name: name.to_owned(), shape: shape.to_vec(), heads: None })
@@ -160,7 +160,7 @@ impl Weight<'_, '_> {
     }
 }
 
-/// A tensor on its way into a file: decoded when it is written.
+/// A tensor to be saved, decoded when it is written.
 struct Content<'w> {
     weight: &'w Weight<'w, 'w>,
     dtype: Dtype,

@@ -48,11 +48,11 @@ impl Pending {
 struct Lane {
     member: usize,
     prompt: Arc<[u32]>,
-    /// What of it was read before: how many tokens, of which prompt.
+    /// The part read before: how many tokens, and in which prompt.
     after: Option<(usize, Arc<[u32]>)>,
 }
 
-/// An answer on its way; none once it has stopped.
+/// An answer in progress; none once it has stopped.
 #[derive(Debug)]
 struct Row {
     lane: usize,

@@ -6,7 +6,7 @@
 //! batches, which are spread over threads; how they are dealt depends on the
 //! prompts alone, so results do not depend on the number of threads.
 //!
-//! What an answer is depends on its policy, prompt and seed. Who shares its
+//! An answer depends on its policy, prompt and seed. The rest of the
 //! batch changes only the order in which products are summed, by which a
 //! log-probability may differ in its last digits.
 
@@ -30,7 +30,7 @@ use crate::sampling::Sampling;
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::Completion;
 
-/// Part of the free memory that keys and values may take where nobody says.
+/// Default share of the free memory for keys and values.
 const FREE_SHARE: usize = 4;
 /// The same where the system does not say what is free.
 const CACHE_BYTES: usize = 2 << 30;

@@ -38,7 +38,7 @@ pub(super) struct Prefix {
 pub(super) struct ReadPrompt {
     pub(super) member: usize,
     pub(super) prompt: Arc<[u32]>,
-    /// What was known of it before: how many tokens, of which prompt.
+    /// The part known before: how many tokens, and from which prompt.
     pub(super) after: Option<(usize, Arc<[u32]>)>,
     /// Keys and values of the tokens that were not known.
     pub(super) layers: Vec<Layer>,
@@ -60,7 +60,7 @@ struct Kept {
 }
 
 impl Kept {
-    /// Who of the chain holds token `tokens - 1`: who goes on from there needs nothing of those
+    /// The link of the chain that holds token `tokens - 1`; a continuation from there needs none
     /// behind.
     fn holding(mut kept: Rc<Kept>, tokens: usize) -> Rc<Kept> {
         while let Some((before, _)) = kept.before.as_ref().filter(|(_, start)| tokens <= *start) {
@@ -140,7 +140,7 @@ impl PrefixCache {
         })
     }
 
-    /// Keep what was read, unless it is kept already or that which it goes on from is gone.
+    /// Keep what was read, unless it is kept already or its prefix is gone.
     pub(super) fn insert(&mut self, read: ReadPrompt) {
         let ReadPrompt { member, prompt, after, layers } = read;
         let key = (member, prompt.clone());

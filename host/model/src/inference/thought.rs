@@ -14,7 +14,7 @@ pub(super) struct Thought {
 
 impl Thought {
     /// Before the first token of an answer to `prompt`, which may have begun a thought. What
-    /// stands before one of the `ends` was said by somebody else and begins nothing.
+    /// stands before one of the `ends` is part of an earlier message and begins nothing.
     pub(super) fn after(prompt: &[u32], ends: &[u32], marks: ThoughtMarks, budget: usize) -> Self {
         let mut own = prompt.iter().rev().take_while(|token| !ends.contains(token));
         let last = own.find(|&&token| marks.is_mark(token));

@@ -226,7 +226,7 @@ const FIXED: &[(&str, &[&str])] = &[
     ("vision_config", &["{}"]),
 ];
 
-/// Refuse what a `config.json` of this family says and nobody would heed.
+/// Refuse what this family's `config.json` says and the code would ignore.
 pub(super) fn check(family: ModelFamily, original: &Map<String, Value>) -> Result<(), String> {
     keys(family).check(original)
 }

@@ -1,7 +1,7 @@
 //! The decoder of all families: RMSNorm, grouped-query attention with rotary
 //! positions, and a gated block (arXiv 2505.09388, 2412.15115, 2407.21783).
 //!
-//! It is put together of parts, of which families have different ones, as
+//! Its parts differ from family to family, as
 //! [`ModelConfig`] says: [`Norm`], [`HeadNorm`], [`Residual`] and
 //! [`FeedForward`]. One `forward` serves
 //! prompts, single decoding steps and training. What differs there, which keys

@@ -33,7 +33,7 @@ impl<'a> Entries<'a> {
         other.map.iter().all(|(key, value)| self.map.get(key) == Some(value))
     }
 
-    /// Refuse what is said here and nobody would heed.
+    /// Refuse what is said here and the code would ignore.
     pub(super) fn check(&self, keys: &Keys) -> Result<(), String> {
         let place = self.prefix.trim_end_matches('.');
         keys.check(self.map).map_err(|reason| format!("`{place}`: {reason}"))

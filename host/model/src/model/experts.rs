@@ -1,4 +1,4 @@
-//! Experts: gated maps of which each token takes the few that a router
+//! Experts: gated maps; each token takes the few that a router
 //! finds likeliest (arXiv 1701.06538; without noise or capacity).
 //!
 //! Tokens are sorted by expert, so that each expert's are multiplied at once
@@ -96,7 +96,7 @@ impl Experts {
         (weights.to_kind(states.kind()), experts)
     }
 
-    /// What the experts make of rows sorted by expert, of which `counts` says how many each has.
+    /// The experts' outputs for rows sorted by expert; `counts` has the rows of each.
     fn answers(&self, sorted: &Tensor, counts: &Tensor) -> Tensor {
         let counts = counts.to_device(tch::Device::Cpu);
         let counts: Vec<i64> = (0..self.number()).map(|at| counts.int64_value(&[at])).collect();

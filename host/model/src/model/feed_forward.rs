@@ -1,5 +1,5 @@
 //! The block of a layer that looks at each token by itself: a gated one
-//! (GLU, arXiv 2002.05202), or experts of which each token takes some.
+//! (GLU, arXiv 2002.05202), or experts, some of them for each token.
 
 use tch::Tensor;
 
@@ -43,7 +43,7 @@ impl Activation {
 }
 
 /// The first `length` of a dimension, and the rest. Cheaper to differentiate
-/// than two `narrow`s, each of which would fill a gradient of full size.
+/// than two `narrow`s, which would each fill a gradient of full size.
 pub(super) fn split(tensor: &Tensor, dimension: i64, length: i64) -> (Tensor, Tensor) {
     let rest = tensor.size()[dimension as usize] - length;
     let mut parts = tensor.split_with_sizes([length, rest], dimension);

@@ -52,7 +52,7 @@ fn cpu_memory() -> Option<u64> {
         let limit = Some(limit).filter(|limit| *limit < NO_LIMIT)?;
         let used = number("memory.current").or_else(|| number("memory.usage_in_bytes"))?;
         let files = field(&read(&folder.join("memory.stat"))?, "inactive_file").unwrap_or(0);
-        // Files that nobody reads at the moment are given up when memory is needed.
+        // The system gives up cached files that are not in use when memory is needed.
         Some(limit.saturating_sub(used.saturating_sub(files)))
     });
     left.chain(available()).min()

@@ -31,7 +31,7 @@ mod tests {
     fn libraries_find_this_function_and_not_that_of_mkl() {
         let program = Library::this();
         #[expect(unsafe_code, reason = "looks a function up as libraries do")]
-        // SAFETY: whoever defines the function, it is of this type.
+        // SAFETY: every library that defines the function gives it this type.
         let found = unsafe {
             program.get::<extern "C" fn() -> c_int>(b"mkl_serv_intel_cpu_true\0").unwrap()
         };

@@ -19,7 +19,7 @@ const EMBEDDING_SPREAD: f64 = 0.05;
 const MAX_POSITIONS: i64 = 4096;
 
 /// The architecture of a preset, as its `config.json` will say: for so many
-/// tokens, of which one ends an answer and one fills rows up.
+/// tokens, one to end an answer and one for padding.
 pub fn model_config(
     config: &PolicyConfig,
     tokens: usize,

@@ -134,7 +134,7 @@ impl Graph {
 impl Drop for Graph {
     fn drop(&mut self) {
         #[expect(unsafe_code, reason = "calls the C++ half")]
-        // SAFETY: made by `new`, and nobody uses it any more.
+        // SAFETY: made by `new`, and no longer in use.
         unsafe {
             troupe_recording_delete(self.0.as_ptr());
         }

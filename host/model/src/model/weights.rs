@@ -41,8 +41,8 @@ pub fn bytes(tensor: &Tensor) -> Result<Cow<'_, [u8]>, PolicyError> {
     if tensor.device() == tch::Device::Cpu && tensor.is_contiguous() && length > 0 {
         #[expect(unsafe_code, reason = "the only way to the memory of a tensor")]
         // SAFETY: a contiguous tensor on the CPU is exactly these bytes, which
-        // live as long as it does. Whoever changes weights has the policy
-        // exclusively, so nobody writes while they are looked at.
+        // live as long as it does. Weights change only under an exclusive
+        // borrow of the policy, so never while they are read.
         let bytes = unsafe { std::slice::from_raw_parts(tensor.data_ptr().cast::<u8>(), length) };
         return Ok(Cow::Borrowed(bytes));
     }

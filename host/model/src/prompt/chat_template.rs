@@ -47,7 +47,7 @@ impl From<&ChatConfig> for ChatOptions {
 }
 
 impl ChatOptions {
-    /// The same with more functions that it may call, and told by somebody else whether to think,
+    /// The same with further functions to call, and told by the caller whether to think,
     /// if they say so.
     pub fn with(&self, more: &[serde_json::Value], thinking: Option<bool>) -> ChatOptions {
         let tools = self.tools.iter().chain(more).cloned().collect();

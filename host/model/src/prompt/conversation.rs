@@ -119,7 +119,7 @@ fn change_arguments(message: &mut Value) {
     });
 }
 
-/// Who answers for a tool is known by its call, so its name need not be shown.
+/// A tool's answer is known by its call, so its name need not be shown.
 fn unname(message: &mut Value) {
     if message["role"] != "tool"
         && let Some(message) = message.as_object_mut()

@@ -160,7 +160,7 @@ impl Tokenizer {
         let mut inner = tokenizers::Tokenizer::from_bytes(file)
             .map_err(|error| format!("`tokenizer.json` cannot be understood: {error}"))?;
         let failed = |error: tokenizers::Error| format!("`tokenizer.json`: {error}");
-        // What is left of how somebody trained it must not cut prompts off or fill them up.
+        // Leftover training settings must not truncate or pad prompts.
         inner.with_truncation(None).map_err(failed)?;
         inner.with_padding(None);
         for token in &outline.added_tokens {

@@ -197,7 +197,7 @@ impl RemoteEngine {
     /// Answers of an adapter to one prompt, one for each seed.
     ///
     /// # Errors
-    /// If one of them cannot be had.
+    /// If one of them fails.
     pub fn draw(
         &self,
         adapter: &str,
@@ -230,7 +230,7 @@ impl RemoteEngine {
     }
 
     /// Answers in the order of the jobs, or none: without one of them nothing can go on, so after
-    /// the first that cannot be had no more are asked for.
+    /// the first failure no more are asked for.
     fn draw_all(
         &self,
         adapter: &str,

@@ -39,7 +39,7 @@ pub(super) struct Server {
 pub(super) struct Reply {
     pub(super) status: u16,
     pub(super) body: Vec<u8>,
-    /// How long it wants to be left alone.
+    /// How long it asks to wait (`Retry-After`).
     retry_after: Option<Duration>,
 }
 
@@ -60,7 +60,7 @@ impl Reply {
     /// The refusal that this reply is.
     pub(super) fn refusal(&self) -> RemoteFailure {
         let advice = match self.status {
-            300..=399 => "; it wants to be asked elsewhere: put that address into `url`",
+            300..=399 => "; it redirects elsewhere: put that address into `url`",
             401 | 403 => "; name the variable that holds its key in `api_key_env`",
             404 => "; check `url`, which usually ends in `/v1`, and `model`",
             _ => "",
@@ -77,7 +77,7 @@ impl Server {
         let proxy = if is_loopback(&url) { None } else { Proxy::try_from_env() };
         let agent = Agent::config_builder()
             .http_status_as_error(false)
-            // Elsewhere the key is nobody's business.
+            // The key is for this server alone.
             .max_redirects(0)
             .max_redirects_will_error(false)
             .max_idle_connections(config.concurrency)

@@ -31,7 +31,7 @@ pub fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::Success)
 }
 
-/// Show the run until somebody leaves. The terminal is as before then, however that comes about.
+/// Show the run until the user leaves. The terminal is restored in any case.
 fn watch(run: &Path, mut sight: Sight) -> anyhow::Result<()> {
     let screen = io::stdout().into_raw_mode()?.into_alternate_screen()?;
     let mut terminal = Terminal::new(TermionBackend::new(screen))?;

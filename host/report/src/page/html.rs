@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 const FRAME: &str = include_str!("assets/page.html");
 const STYLE: &str = include_str!("assets/page.css");
-/// The script's files, each of which uses those before it.
+/// The script's files; each uses those before it.
 const SCRIPT: [&str; 12] = [
     include_str!("assets/data.js"),
     include_str!("assets/element.js"),

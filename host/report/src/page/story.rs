@@ -24,13 +24,13 @@ pub struct Story {
     pub episode: usize,
     /// How it ended, in a word.
     pub ending: &'static str,
-    /// Of a void one, the kind of failure.
+    /// If void, the kind of failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
-    /// Of a void one, the failure in a sentence.
+    /// If void, the failure in a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<Place>,
-    /// Who answered in it.
+    /// The seats that answered in it.
     pub roles: BTreeSet<String>,
     /// What it was worth: to all once for each act, and to each alone.
     pub reward: f64,
@@ -143,7 +143,7 @@ pub enum Line {
     },
 }
 
-/// Who answered or acted.
+/// The seat that answered or acted.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct Seat {
     /// The role.

@@ -43,14 +43,14 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        // SAFETY: the range was mapped for this alone, and nobody who used it
+        // SAFETY: the range was mapped for this alone, and none of its users
         // is left. If it fails, the addresses are lost and nothing else.
         let _ = unsafe { munmap(self.base.as_ptr().cast(), self.bytes) };
     }
 }
 
-/// The bytes a memory begins with, in a file without a name that nobody can
-/// write to. It is a whole number of pages.
+/// The bytes a memory begins with, in an anonymous file that cannot be
+/// written to. It is a whole number of pages.
 pub(super) struct Pristine {
     file: rustix::fd::OwnedFd,
     view: Reservation,
@@ -131,7 +131,7 @@ impl Mapping {
             let protection = ProtFlags::READ | ProtFlags::WRITE;
             let flags = MapFlags::PRIVATE | MapFlags::FIXED | MapFlags::NORESERVE;
             // SAFETY: the image is not longer than the memory, so this replaces
-            // pages of our own reservation, which nobody refers to yet.
+            // pages of our own reservation, to which there are no references yet.
             unsafe { mmap(mapping.base().cast(), image, protection, flags, &pristine.file, 0) }?;
         }
         Ok(mapping)
@@ -236,7 +236,7 @@ impl Mapping {
         if range.is_empty() {
             return Ok(());
         }
-        // SAFETY: the range lies in our reservation; nobody relies on what it holds.
+        // SAFETY: the range lies in our reservation; its contents are not needed.
         let done = unsafe {
             madvise(self.base().add(range.start).cast(), range.len(), Advice::LinuxDontNeed)
         };

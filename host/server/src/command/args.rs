@@ -27,7 +27,7 @@ pub struct RequestArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "With --grader")]
 pub struct GraderArgs {
-    /// Let other machines reach it; whoever reaches it can run programs.
+    /// Let other machines reach it; anyone who does can run programs.
     #[arg(long, conflicts_with_all = ["environment", "policy"])]
     pub public: bool,
     /// What a run may use, whatever a request asks for.

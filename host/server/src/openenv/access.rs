@@ -1,4 +1,4 @@
-//! Who may come in.
+//! Which clients are admitted.
 
 use hyper::HeaderMap;
 use hyper::header::SEC_WEBSOCKET_PROTOCOL;

@@ -1,4 +1,4 @@
-//! Names and numbers that nobody chose.
+//! Random names and numbers.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -34,7 +34,7 @@ impl Problem {
         Problem::new("INVALID_JSON", format!("the frame is not a JSON object: {reason}"))
     }
 
-    /// The frame is of a type that there is not.
+    /// The frame has an unknown type.
     pub(super) fn unknown_type(kind: &str) -> Self {
         let message = format!(
             "there is no message of type `{kind}`; there are reset, step, state, mcp, render and \

@@ -56,7 +56,7 @@ impl Game {
         }
     }
 
-    /// Who orders the roles, if somebody does.
+    /// The workflow, if there is one.
     pub(super) fn workflow(&self) -> Option<&str> {
         match self {
             Game::Alone(_) => None,
@@ -64,7 +64,7 @@ impl Game {
         }
     }
 
-    /// Who plays.
+    /// The seats.
     pub(super) fn seats(&self) -> Vec<Seat> {
         match self {
             Game::Alone(alone) => alone.seats(),

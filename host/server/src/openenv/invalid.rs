@@ -20,7 +20,7 @@ impl Invalid {
         Invalid::field("value_error", name, message)
     }
 
-    /// A field that there is not.
+    /// An unknown field.
     pub(super) fn unknown(name: &str, known: &[&str]) -> Self {
         let message = format!("there is no field `{name}`; there are {}", known.join(", "));
         Invalid::field("extra_forbidden", name, message)

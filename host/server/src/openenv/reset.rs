@@ -13,9 +13,9 @@ const FIELDS: [&str; 5] = ["seed", "episode_id", "split", "index", "task"];
 /// What a client says when it begins an episode.
 #[derive(Debug, PartialEq)]
 pub(super) struct Reset {
-    /// The part of the tasks; the training ones if nobody says.
+    /// The split; the training split by default.
     pub(super) split: Split,
-    /// Which task of it; any if nobody says.
+    /// Which of its tasks; any by default.
     pub(super) seed: Option<u32>,
     /// What the client calls the episode.
     pub(super) episode_id: Option<String>,

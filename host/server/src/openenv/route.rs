@@ -5,7 +5,7 @@ use hyper::Method;
 use super::task_list::Question;
 use crate::refusal::Refusal;
 
-/// The paths, for whoever asked at another one.
+/// The paths, for the error message about another one.
 const PATHS: &str = "/ws, /health, /metadata, /schema, /openapi.json, /reset, /step, /state, /mcp, \
                      /list_environments, /<name>/splits and, for people, /";
 

@@ -171,7 +171,7 @@ impl EnvironmentServer {
         body::read(body, self.options.frame_bytes, self.options.patience).await
     }
 
-    /// Does something in a session that nobody goes on with.
+    /// Does something in a session that ends with it.
     async fn once(
         &self,
         work: impl FnOnce(&mut Session, &Game, &Chance) -> Result<Value, Problem> + Send + 'static,

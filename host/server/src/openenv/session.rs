@@ -89,7 +89,7 @@ impl Session {
         }
     }
 
-    /// What OpenEnv wants to know of an episode, and what it was worth so far.
+    /// An episode's state as OpenEnv has it, and its reward so far.
     pub(super) fn state(&self) -> Value {
         let status = match &self.standing {
             Standing::Unbegun => "unbegun",

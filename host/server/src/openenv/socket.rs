@@ -55,7 +55,7 @@ pub(super) struct Conversation {
 enum Next {
     On,
     Close(CloseCode, String),
-    /// There is nobody to say anything to.
+    /// The client is gone.
     Gone,
 }
 
@@ -199,7 +199,7 @@ impl Conversation {
         drop((session, working));
         let farewell = async {
             let frame = CloseFrame { code, reason: reason.into() };
-            // Whoever has gone is told nothing.
+            // A client that has gone is told nothing.
             let _ = socket.close(Some(frame)).await;
             // The client's own farewell; what else it still says is thrown away.
             while let Some(Ok(_)) = socket.next().await {}
@@ -211,7 +211,7 @@ impl Conversation {
 /// Tells a client why it gets no session, and closes its socket.
 pub(super) async fn turn_away(socket: &mut Socket, problem: &Problem, silence: Duration) {
     let farewell = async {
-        // Whoever has gone is told nothing.
+        // A client that has gone is told nothing.
         let _ = socket.send(Message::text(problem.to_frame())).await;
         let _ = socket.close(None).await;
         while let Some(Ok(_)) = socket.next().await {}

@@ -22,7 +22,7 @@ pub(super) struct TeamPosition {
     pub(super) position: scenario::Position,
     /// Those given so far, with whether they ended by themselves.
     answers: Vec<Option<(String, bool)>>,
-    /// Who gave each answer of the episode, or is asked for it, by its number.
+    /// The seat that gave each answer, or is asked for it, by the answer's number.
     speakers: BTreeMap<u32, Seat>,
 }
 
@@ -114,7 +114,7 @@ fn as_chat(message: &Message) -> Value {
     json!({ "role": message.author.name(), "content": message.text })
 }
 
-/// What the last moves led to; nobody is asked any more.
+/// What the last moves led to; no role is asked any more.
 fn ended(events: &[Event]) -> Map<String, Value> {
     let said = events.iter().filter_map(|event| match event {
         Event::Acted { feedback, .. } if !feedback.is_empty() => Some(feedback.as_str()),

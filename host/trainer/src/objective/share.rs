@@ -26,12 +26,12 @@ impl Share {
         Share { aggregation, of_one: 1.0 / count.sum::<f64>().max(1.0) }
     }
 
-    /// Of a token of a row; nothing, if it was not drawn.
+    /// The share of a row's token; 0 if it was not drawn.
     pub(super) fn of(&self, row: &CreditedSample, token: usize) -> f32 {
         if row.sample.completion.is_drawn(token) { self.of_drawn(row) } else { 0.0 }
     }
 
-    /// Of each drawn token of a row.
+    /// The share of each drawn token of a row.
     pub(super) fn of_drawn(&self, row: &CreditedSample) -> f32 {
         let length = row.sample.completion.drawn().max(1);
         let share = match self.aggregation {

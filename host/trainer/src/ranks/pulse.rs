@@ -1,4 +1,4 @@
-//! Who is still there: every rank counts up, and looks at what the others count.
+//! Which ranks are alive: each counts up and watches the others' counts.
 //!
 //! Where a rank has ended, the others' next exchange with it fails at once, but does not say of
 //! whom; and one that stands still, or whose machine is gone, fails nothing.
@@ -14,9 +14,9 @@ use super::RanksError;
 
 /// Between two counts.
 const BEAT: Duration = Duration::from_millis(250);
-/// Who has not counted for so long is the one that an exchange failed of.
+/// A rank whose count has stood still for so long is why an exchange failed.
 const SILENCE: Duration = Duration::from_secs(2);
-/// Who has not counted for so long will not come back, though nothing has failed yet.
+/// After so long a rank will not come back, though nothing has failed yet.
 const LOST: Duration = Duration::from_secs(30);
 
 /// Has a thread of its own, as long as it is there.
@@ -29,7 +29,7 @@ pub(super) struct Pulse {
 struct Shared {
     rank: usize,
     heard: Mutex<Vec<Heard>>,
-    /// Who serves the counts is gone.
+    /// The server of the counts is gone.
     deaf: AtomicBool,
     ended: AtomicBool,
 }
@@ -66,7 +66,7 @@ impl Pulse {
         pulse
     }
 
-    /// Who is not there, when an exchange has failed.
+    /// The missing ranks, when an exchange has failed.
     pub(super) fn missing(&self) -> RanksError {
         let shared = &self.shared;
         let began = Instant::now();
@@ -79,7 +79,7 @@ impl Pulse {
                     // The others ask here who it is.
                     thread::sleep(SILENCE);
                 }
-                // Who serves the counts is rank 0, or ended them all.
+                // The server of the counts is rank 0, or ended them all.
                 return shared.lost(if silent.is_empty() && deaf { &[0] } else { &silent });
             }
         }

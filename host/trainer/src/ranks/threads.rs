@@ -24,7 +24,7 @@ pub(crate) fn threads<R: Send>(world: usize, work: impl Fn(Ranks) -> R + Sync) -
         };
         let ranks = Ranks::meet(&rank, |_| ()).unwrap();
         let found = work(ranks.clone());
-        // Nobody leaves while others still ask who serves the meeting.
+        // No rank leaves while others still ask which one serves the meeting.
         ranks.gather(()).unwrap();
         found
     };

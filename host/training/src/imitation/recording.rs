@@ -87,7 +87,7 @@ pub struct Findings {
     pub answers: usize,
     /// Answers left out because the same one was given to the same prompt before.
     pub duplicates: usize,
-    /// Answers left out because nobody ended them: the limit of tokens did, or the budget of a
+    /// Answers left out because a limit ended them: that of tokens, or the budget of a
     /// thought. To imitate them would be to learn that they end there.
     pub unfinished: usize,
 }

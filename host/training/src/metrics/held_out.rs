@@ -20,7 +20,7 @@ pub struct Success {
     /// Tasks that were tried.
     pub tasks: usize,
     /// Those of them whose episode was void; they count as not solved, so that
-    /// nobody looks better by failing in another way.
+    /// failing in another way does not look better.
     #[serde(default)]
     pub void: usize,
 }

@@ -37,7 +37,7 @@ pub(super) struct Canary<'a> {
 /// What answers on a server is not the policy that it was given.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the server at `{url}` does not answer as the policy `{policy}` (role `{role}`), of which it \
+    "the server at `{url}` does not answer as the policy `{policy}` (role `{role}`), although it \
      was given the adapter `{adapter}`: over {tokens} tokens its log-probabilities are \
      {difference:.2e} nats per token from those of the trainer, and \
      policies.{policy}.sampler.tolerance is {tolerance}; {}",

@@ -1,4 +1,4 @@
-//! One episode on its way.
+//! An episode in progress.
 
 use super::collect::{Start, TaskSeed};
 use super::line::{Line, hang};
@@ -27,7 +27,7 @@ pub(super) struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    /// Who answers a request to the role. Snapshots stand in for their policies where that is the
+    /// The policy that answers the role. Snapshots stand in for their policies where that is the
     /// scheme: what is evaluated are the policies.
     fn player(&self, role: &str, seed: Seed) -> &str {
         match self.config.sampling {
@@ -37,7 +37,7 @@ impl Setting<'_> {
     }
 }
 
-/// One episode on its way.
+/// An episode in progress.
 pub(super) struct Attempt {
     index: usize,
     task: TaskSeed,
@@ -188,7 +188,7 @@ impl Attempt {
     /// A prompt no longer fits its policy, that of the request at this place among those that are
     /// [asked](Attempt::asked). What the policies have said so far made it so: the episode, or the
     /// branch that is looked ahead in, comes to an end there like at any other limit, and what
-    /// led there is charged with it. At the first request nobody has said anything, and the
+    /// led there is charged with it. At the first request there are no answers yet, and the
     /// episode is void.
     pub(super) fn outgrow(&mut self, place: usize, message: String, setting: &Setting) {
         match &mut self.phase {

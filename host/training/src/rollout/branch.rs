@@ -1,4 +1,4 @@
-//! Which completion of a group an episode goes on from.
+//! Which completion of a group an episode continues with.
 
 use troupe_core::config::{BranchChoice, RolloutConfig};
 use troupe_core::seed::Seed;

@@ -123,7 +123,7 @@ impl Coded for RolloutError {
 }
 
 impl Rollout {
-    /// Add the episodes of further tasks, so many of which there are before them.
+    /// Add the episodes of further tasks, after so many earlier ones.
     pub fn append(&mut self, further: Rollout, tasks: usize) {
         let rows = self.samples.len();
         let behind = |index: Option<usize>| index.map(|index| index + rows);

@@ -92,9 +92,9 @@ impl Line {
     }
 }
 
-/// Hang the answers of a round on the episodes that go on from them: `kept` are
-/// their branches, in the order of `lines`. An answer that several go on from
-/// is a row of the first of these; one that none goes on from, of the first of all.
+/// Hang the answers of a round on the episodes that continue with them: `kept` are
+/// their branches, in the order of `lines`. An answer that several continue with
+/// is a row of the first of these; an answer left behind, of the first of all.
 pub(super) fn hang(lines: &mut [&mut Line], kept: &[usize], rows: Vec<RowOf>) {
     let before = lines[0].last.clone();
     for RowOf { number, caller, branches, sample } in rows {

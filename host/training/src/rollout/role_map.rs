@@ -1,4 +1,4 @@
-//! Who plays which role.
+//! Which policy plays which role.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -34,7 +34,7 @@ pub enum RoleMapError {
         /// The nearest right one.
         suggestion: String,
     },
-    /// A snapshot of what nobody plays, and so nobody trains.
+    /// A snapshot of a policy that plays no role and so never trains.
     #[error(
         "the policy `{policy}` is a snapshot of `{of}`, which plays no role and so never changes; \
          give `{of}` a role, or take a snapshot of one that has one"
@@ -61,10 +61,10 @@ impl Coded for RoleMapError {
     }
 }
 
-/// Somebody who answers for a policy without weights of ours: told messages,
-/// they give texts. May be asked from several threads.
+/// What answers for a policy without local weights: given messages,
+/// it returns texts. May be asked from several threads.
 pub trait Remote: fmt::Debug + Send + Sync {
-    /// Who it is and where, for the record of a run.
+    /// Its name and address, for the record of a run.
     fn identity(&self) -> String;
 
     /// One list of answers per request, one answer per seed, in their order.
@@ -149,7 +149,7 @@ impl RoleMap {
         self.stand_ins.entry(policy.to_owned()).or_default().push(snapshot.to_owned());
     }
 
-    /// Who answers a request to the role: its policy or one of its stand-ins,
+    /// What answers a request to the role: its policy or one of its stand-ins,
     /// each with the same probability.
     pub fn draw_policy(&self, role: &str, seed: Seed) -> &str {
         let own = self.policy_of(role);
@@ -175,7 +175,7 @@ impl RoleMap {
             let default = common.clone();
             let temperature = own.temperature.unwrap_or(common.temperature);
             let sampling = Sampling {
-                // Who is greedy is so in all roles.
+                // A policy that is greedy in one role is greedy in all.
                 temperature: if common.temperature == 0.0 { 0.0 } else { temperature },
                 top_p: own.top_p.unwrap_or(common.top_p),
                 max_completion_tokens: own

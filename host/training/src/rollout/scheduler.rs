@@ -180,7 +180,7 @@ impl<'s> Scheduler<'s> {
                     // It mostly waits, for a server say, so it takes no core.
                     std::thread::spawn(move || {
                         if let Some(heard) = question.ask() {
-                            // Nobody listens any more only if the rollout has failed.
+                            // The receiver is gone only if the rollout has failed.
                             let _ = sender.send(Done::Heard(slot, heard));
                         }
                     });
@@ -238,7 +238,7 @@ impl<'s> Scheduler<'s> {
                     Vec::new()
                 }
             };
-            // Nobody listens any more only if the rollout has failed.
+            // The receiver is gone only if the rollout has failed.
             let _ = sender.send(Done::Played { index, attempt, forks });
         });
     }

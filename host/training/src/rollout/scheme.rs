@@ -68,7 +68,7 @@ impl Scheme {
         self.sampling.plays_whole_episodes() || config.branches == 1
     }
 
-    /// The branches, worth so much each, that the episode goes on from; the
+    /// The branches (worth so much each) in which the episode continues; the
     /// first of them in its own name.
     pub(super) fn keeps(&self, worths: &[f64], config: &RolloutConfig, seed: Seed) -> Vec<usize> {
         match self.sampling {

@@ -6,7 +6,7 @@
 //! answer that was asked for as open is worth more than its round shows: its
 //! branch is looked ahead in, with one answer to each question, until the
 //! workflow has said the last of it or the episode is over. Looking ahead only
-//! tells what the branches are worth; the episode goes on from the round itself.
+//! tells what the branches are worth; the episode continues from the round itself.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -21,7 +21,7 @@ use troupe_guests::scenario::{Answer, Due, Next, Position, Scenario, Transition}
 /// The answers drawn for one request.
 pub(super) struct Drawn {
     pub(super) due: Due,
-    /// Who answered.
+    /// The seat that answered.
     pub(super) policy: String,
     pub(super) prompt: Arc<[u32]>,
     pub(super) completions: Vec<Completion>,
@@ -88,7 +88,7 @@ impl Weighing {
                 Ok(Branch::new(transition, &drawn, look_ahead))
             })
             .collect();
-        // Of several failures the first is named, whichever happened first.
+        // If several failed, the first in order is named, not the first in time.
         let branches = branches.into_iter().collect::<Result<_, _>>()?;
         Ok(Weighing { state: position.digest(), drawn, branches })
     }
@@ -173,7 +173,7 @@ impl Weighing {
         &self.branches[branch].transition
     }
 
-    /// The rows of all answers, given the branches that are gone on from. One
+    /// The rows of all answers, given the branches in which the episode continues. One
     /// that stands for several branches has one row, of the first of these; where
     /// one branch alone is kept, it is worth what it was on average in all of its
     /// own, as which is kept may depend on what they are worth.

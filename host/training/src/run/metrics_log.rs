@@ -80,7 +80,7 @@ impl MetricsLog<'_> {
         if let (Some(first), Some(last)) = (missing.first(), missing.last()) {
             found.push(format!(
                 "metrics.jsonl lacks {} of the steps up to {step} (the first is {first}, the last \
-                 {last}); they cannot be had again, and the run goes on without them",
+                 {last}); they are lost, and the run goes on without them",
                 missing.len()
             ));
         }

@@ -1,7 +1,7 @@
 //! Success on tasks that are not trained on.
 //!
 //! The validation split says how training goes and which checkpoint is the
-//! best. Whatever is chosen by it looks better on it than it is, so the
+//! best. Anything chosen by it looks better on it than it is, so the
 //! headline, before and after, is of the test split, which nothing is chosen by.
 
 use std::time::Instant;

@@ -47,7 +47,7 @@ impl Training {
         Ok(())
     }
 
-    /// Take back what was published, once nobody asks for answers any more.
+    /// Take back what was published, once no more answers are needed.
     pub(super) fn withdraw(&mut self) -> Result<(), TrainingError> {
         self.settle_ahead();
         Ok(self.publication.close(&self.team.ranks)?)

@@ -1,5 +1,5 @@
-//! What is kept and said of a step: its line in the metrics, its table, and what
-//! somebody should be told.
+//! What is kept and said of a step: its line in the metrics, its table, and its
+//! warnings.
 
 use std::collections::BTreeMap;
 
@@ -105,7 +105,7 @@ impl Training {
         }
     }
 
-    /// Keep the step's answers on disk; returns what somebody should be told.
+    /// Keep the step's answers on disk; returns any warning.
     pub(super) fn store(
         &self,
         rollout: &Rollout,
@@ -145,8 +145,8 @@ impl Training {
         }
     }
 
-    /// What each role that trains has learned from; returns what somebody
-    /// should be told of it.
+    /// What each role that trains has learned from; returns the warnings
+    /// about it.
     pub(super) fn look_back(&mut self, rollout: &Rollout, taught: &[bool]) -> Vec<String> {
         let role_map = &self.team.role_map;
         let roles =

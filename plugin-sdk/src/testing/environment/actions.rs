@@ -70,15 +70,15 @@ fn accepted<'e>(examination: &'e Examination) -> BTreeMap<&'e str, BTreeSet<Stri
     accepted
 }
 
-/// Whether whatever is said of a kind is refused in the same words, with which a
-/// kind is refused, too, that nobody has heard of.
+/// Whether every text of a kind is refused in the words with which an
+/// unknown kind is refused.
 fn is_ignored(examination: &Examination, kind: &ActionKind) -> Result<bool, Objection> {
     let (mut told, mut said) = (BTreeSet::new(), BTreeSet::new());
     let bare = |feedback: &str, action: &Action| {
         feedback.replace(action.text.trim(), "_").replace(&action.kind, "_")
     };
     let steps = examination.all_walks().flat_map(|walk| &walk.steps);
-    // Of several moves at the same time, one may come too late.
+    // One of several simultaneous moves may come too late.
     for step in steps.filter(|step| step.deed.0.len() == 1) {
         for (Move { action, .. }, effect) in step.deed.0.iter().zip(&step.outcome.effects) {
             if action.kind == kind.name && !action.text.trim().is_empty() {

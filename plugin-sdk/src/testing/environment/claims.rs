@@ -27,7 +27,7 @@ struct Claim {
     largest: Option<f64>,
 }
 
-/// Nobody earns more or less than is claimed.
+/// No seat earns more or less than is claimed.
 pub fn check(examination: &Examination) -> Checked {
     let claim = claim_of(examination)?;
     if claim == Claim::default() {

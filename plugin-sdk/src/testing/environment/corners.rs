@@ -222,7 +222,7 @@ fn works(examination: &Examination, settings: &[Configured]) -> Result<bool, Obj
     };
     configuration.check().map_err(Objection::from).seen(seen)?;
     let words = words_of(&configuration.vocabulary).seen(seen)?;
-    // Who plays may follow from the settings, too.
+    // The seats may follow from the settings, too.
     let mut team = Team::of(environment, &examination.description, &configuration).seen(seen)?;
     for split in Split::ALL {
         let (settings, seats) = (settings.to_vec(), team.seats.clone());

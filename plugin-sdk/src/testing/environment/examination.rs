@@ -17,7 +17,7 @@ use crate::types::{Configured, Move, Split};
 const WALKS_SHARE: usize = 4;
 const SEARCHES_SHARE: usize = 6;
 
-/// How somebody strolls.
+/// How a walker walks.
 const STROLLS: [Stroll; 3] = [Stroll::Tame, Stroll::Wild, Stroll::Astray];
 
 #[derive(Clone, Copy, PartialEq)]

@@ -7,7 +7,7 @@ use crate::environment::{Award, Recipient, Seat, Status};
 use crate::testing::report::{Checked, Objection, Seen, fail, require, skip};
 use crate::testing::walk::{BYSTANDER, Step, Walk};
 
-/// Rewards are finite and belong to somebody.
+/// Rewards are finite and belong to seats that play.
 pub fn check_rewards(examination: &Examination) -> Checked {
     for walk in examination.pace.of(examination.all_walks()) {
         is_sound(examination, walk)?;
@@ -15,7 +15,7 @@ pub fn check_rewards(examination: &Examination) -> Checked {
     Ok("rewards are finite and somebody's".to_owned())
 }
 
-/// All awards of the walk are finite and for somebody who plays.
+/// All awards of the walk are finite and for seats that play.
 pub fn is_sound(examination: &Examination, walk: &Walk) -> Result<(), Objection> {
     for (index, step) in walk.steps.iter().enumerate() {
         let fault = |fault: String| {
@@ -39,8 +39,8 @@ fn check_whom(examination: &Examination, Award { to, name, .. }: &Award) -> Resu
     }
 }
 
-/// Whoever comes back to where it was must not have earned on the way, nor
-/// anybody else.
+/// A way back to an earlier state must not have paid the seat that went it, nor
+/// any other.
 pub fn check_loops(examination: &Examination) -> Checked {
     let counters = returns::counters(&examination.strolls);
     let mut count = 0;
@@ -112,7 +112,7 @@ pub fn is_worse(examination: &Examination, walk: &Walk) -> Result<(), Objection>
     worse(examination, walk).map(drop)
 }
 
-/// Who says nothing all the time earns nothing of its own.
+/// A seat that always says nothing earns nothing of its own.
 fn check_idle(examination: &Examination, walk: &Walk) -> Result<(), Objection> {
     let is_idle = |seat: &Seat| {
         let mut said = walk.deeds_of(seat).peekable();
@@ -150,7 +150,7 @@ fn check_worse(examination: &Examination, walk: &Walk, expert: &Walk) -> Result<
     }
     let mut compared = 0;
     for seat in walk.seats() {
-        // Who is not in the expert's team is compared with who does everything.
+        // A seat outside the expert's team is compared with one that does everything.
         let shares = seat.role == BYSTANDER || team.has(&seat);
         let solved = expert.total(if shares { &seat } else { &team.seats[0] }, contests);
         let idle = walk.total(&seat, contests);

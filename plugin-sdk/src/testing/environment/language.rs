@@ -105,7 +105,7 @@ impl Place<'_> {
             // An open-ended language may well accept anything.
             let is_open = examination.configuration.vocabulary.is_empty();
             require(!outcome.is_accepted() || is_open, || format!("`{kind}` accepted \"{text}\""))?;
-            // Whom others' nonsense makes a winner in the end has earned nothing by it.
+            // A seat that wins in the end by others' nonsense has not earned by its own.
             let counts = |seat: &Seat| round == 0 || *seat == bystander || Some(seat) == speaker;
             for (seat, earned) in seats.iter().zip(&mut earned).filter(|(seat, _)| counts(seat)) {
                 *earned += deed.income(&outcome, seat, &examination.contests);

@@ -20,7 +20,7 @@ const RAREST: usize = 6;
 /// Ways to take turns that are tried at most.
 const PATTERNS: usize = 64;
 
-/// Who speaks when: acts one after the other, and who takes part in each.
+/// A turn order: acts one after the other, and the seats that take part in each.
 type Pattern<'t> = Vec<Vec<(Seat, &'t str)>>;
 
 /// Search the first task of every split.
@@ -98,7 +98,7 @@ impl Search<'_> {
         Ok(walks)
     }
 
-    /// What the expert has somebody do, but for one player.
+    /// What the expert has every player do, but for one.
     fn with_a_lazy(&self, walk: &Walk, player: usize, said: &Action) -> Option<Deed> {
         let advice = walk.now().advice.iter().enumerate();
         let advised = advice.filter_map(|(who, action)| {
@@ -113,7 +113,7 @@ impl Search<'_> {
         advised.into_iter().nth(turn).map(|one| Deed::of([one]))
     }
 
-    /// Sequences of two texts, each repeated as long as somebody earns by it.
+    /// Sequences of two texts, each repeated as long as it earns anything.
     fn laps(&self, pattern: &Pattern, budget: usize) -> Result<Vec<Walk>, Objection> {
         let mut walks = Vec::new();
         let mut heads = Vec::new();

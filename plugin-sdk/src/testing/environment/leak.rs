@@ -29,7 +29,7 @@ const PLAN_GAP: usize = 8;
 /// Seeds that nothing but the seed itself looks like.
 const UNLIKELY_SEEDS: [u32; 3] = [3_141_592_653, 2_718_281_828, 1_618_033_988];
 
-/// Where an answer stands in a text, as somebody would find it who does not
+/// Where an answer stands in a text, as a reader would find it who does not
 /// know the answer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Spot {
@@ -61,7 +61,7 @@ pub fn check_solution(examination: &Examination) -> Checked {
     Ok("no observation and no rules give the expert's answer away".to_owned())
 }
 
-/// Nobody is told what the expert would have it do. What another is to do may
+/// No seat is told what the expert would have it do. What another is to do may
 /// well be told: to say so is then the task.
 fn check_told_to(examination: &Examination, player: usize, seat: &Seat) -> Result<(), Objection> {
     let experts = &examination.experts;
@@ -84,7 +84,7 @@ fn check_told_to(examination: &Examination, player: usize, seat: &Seat) -> Resul
     check_copied("observation", &later).seen(|| experts[0].reproducer_to(0))
 }
 
-/// Every moment of an expert's walk: what a seat sees, what it answers. Whoever
+/// Every moment of an expert's walk: what a seat sees, what it answers. A seat that
 /// goes on as before may find its last answer in what it sees, and learns nothing.
 fn samples_of(walk: &Walk, player: usize, seat: &Seat) -> Vec<(String, String)> {
     let steps = walk.moments().zip(&walk.steps);

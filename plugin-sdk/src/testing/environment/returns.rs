@@ -21,7 +21,7 @@ const TELLING_WALKS: usize = 3;
 /// several rounds of it must have, if not every round pays.
 const LAPS: usize = 2;
 const RARE_LAPS: usize = 4;
-/// Rounds of which one at least has to pay.
+/// Rounds; at least one has to pay.
 const RAREST: usize = 6;
 /// Times the same must have been done and paid, whatever it looks like, and the
 /// longest sequence that is taken for the same.

@@ -4,7 +4,7 @@ use super::Examination;
 use crate::testing::report::{Checked, Objection, Seen, require, skip};
 use crate::testing::walk::{Moment, Walk};
 
-/// Who is told the same is told so: a host asks one seat for all, unless the
+/// Seats that are told the same are asked once: a host asks one for all, unless the
 /// environment says that it is private.
 pub fn check(examination: &Examination) -> Checked {
     let seats = &examination.team.seats;

@@ -39,7 +39,7 @@ struct Start {
     observation: String,
 }
 
-/// How a task is played: by the expert, and by somebody who does the same in
+/// How a task is played: by the expert, and by a player who does the same in
 /// every task. What is said on the way may name the task; what is done and
 /// what it is worth may not depend on its number.
 #[derive(Clone, PartialEq)]

@@ -27,7 +27,7 @@ pub fn check(examination: &Examination) -> Checked {
     Ok(format!("the expert is done within {longest} turns; {advised} are advised"))
 }
 
-/// Who has most turns in the walk, and how many. A kind of action may be a role
+/// The seat with most turns in the walk, and how many. A kind of action may be a role
 /// of its own.
 fn most_turns(walk: &Walk) -> (String, usize) {
     let mut turns: BTreeMap<(String, &str), usize> = BTreeMap::new();

@@ -11,7 +11,7 @@ use crate::workflow::{Directive, Request};
 const MOST: &str = "said4711";
 const ONE: &str = "said1848";
 const ANSWERS: u32 = 48;
-/// Seats of which two are a majority.
+/// Seats; two of them are a majority.
 const FEWEST: u32 = 3;
 
 /// The same answers from other seats lead to the same action.

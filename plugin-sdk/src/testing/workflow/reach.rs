@@ -1,4 +1,4 @@
-//! Who is reached and when it ends: roles that are asked, turns that come to an end.
+//! Reach and end: roles that are asked, turns that come to an end.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::testing::report::{Checked, Objection, require};
 use crate::types::Problem;
 use crate::workflow::{Directive, Request, Status};
 
-/// Answers within which somebody must act, and as many more for every seat.
+/// Answers within which a seat must act, and as many more for every seat.
 const ANSWERS: u32 = 16;
 const ANSWERS_PER_SEAT: u32 = 8;
 
@@ -31,7 +31,7 @@ pub fn check_roles(examination: &Examination, rehearsals: &[Vec<Exchange>]) -> C
     Ok(format!("{} seats of {} roles are asked", asked.len(), roles.len()))
 }
 
-/// However the roles answer, somebody acts or the session ends, and it ends
+/// However the roles answer, a seat acts or the session ends, and it ends
 /// when the episode has.
 pub fn check_turns(examination: &Examination, _: &[Vec<Exchange>]) -> Checked {
     let limit = turn_limit(examination);

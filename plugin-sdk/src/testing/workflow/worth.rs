@@ -83,7 +83,7 @@ fn worths(examination: &Examination, plain: &Session, answer: u32) -> Result<Vec
     let bare = [1, 2].map(|number| format!("{SAID}{number}"));
     for way in words.chain(bare).map(Way::Bare).chain([Way::Expert, Way::Echo]) {
         let other = session(examination, Some((answer, &way)))?;
-        // In a host it would be truncated, and nobody asked so much.
+        // In a host it would be truncated before so many questions.
         if other.answers.contains_key(&answer) {
             other.check_passing_on()?;
             worths.push(other.worth(answer));

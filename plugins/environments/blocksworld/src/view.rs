@@ -20,7 +20,7 @@ impl View {
         if word == "text" { View::Text } else { View::List }
     }
 
-    /// What the stacks look like to somebody who wants the goal; `refused` says
+    /// What the stacks look like to a player who wants the goal; `refused` says
     /// what was wrong with the last moves.
     pub fn show(self, stacks: &Stacks, goal: &Stacks, refused: &str) -> String {
         match self {

@@ -10,7 +10,7 @@ pub struct Challenge {
     pub statement: String,
     /// Code to begin with, where there is some.
     pub starter: String,
-    /// The golden tests, and when an output is right. Nobody is told of them
+    /// The golden tests, and when an output is right. No seat is told of them
     /// but of the first ones.
     pub problem: Problem,
     /// So many of the tests are shown.
@@ -32,7 +32,7 @@ impl Challenge {
     }
 
     /// Whether a team can write tests of its own: where the golden ones are code
-    /// and no function is named, nobody knows what to call.
+    /// and no function is named, it is unknown what to call.
     pub fn takes_tests(&self) -> bool {
         self.is_called() || self.problem.tests.iter().all(|test| !matches!(test, Test::Code { .. }))
     }
@@ -48,8 +48,8 @@ impl Challenge {
 pub struct Counts {
     /// Those that are shown, where the problem does not say itself.
     pub shown: usize,
-    /// Those that are hidden, at most: of a record all, if it is not said. Of what is
-    /// examined by a part of the tests nobody knows whether it is solved.
+    /// Those that are hidden, at most; by default all of a record's. If only a part of
+    /// the tests is run, it is unknown whether the task is solved.
     pub hidden: Option<usize>,
     /// Those of a generated problem, which has as many as one likes.
     pub generated: usize,

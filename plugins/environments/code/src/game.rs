@@ -15,7 +15,7 @@ use crate::trial::{Bounds, Trial, try_all};
 const PROGRAM_BYTES: usize = 64 << 10;
 /// For text in which there is nothing to be run.
 const UNREADABLE: f64 = -0.1;
-/// Of a program: that it is one, that it runs on the first test, and the share
+/// For a program: that it is one, that it runs on the first test, and the share
 /// of hidden tests that it passes.
 const BUILDS: f64 = 0.1;
 const RUNS: f64 = 0.1;
@@ -185,7 +185,7 @@ impl Game {
         })
     }
 
-    /// What tests that somebody wrote say of a program.
+    /// What a tester's tests say of a program.
     fn try_on(&self, tests: &[Test], source: &str) -> Result<Vec<Trial>, Problem> {
         let mut problem = self.challenge.problem.clone();
         // A checker knows nothing of tests that others wrote.

@@ -58,8 +58,8 @@ fn challenge(recipe: &Recipe, task: &Task, tests: Vec<Test>, shown: usize) -> Ch
     }
 }
 
-/// Tests with inputs that differ, of which no one output is right for half:
-/// whoever prints always the same must not come far.
+/// Tests with inputs that differ, such that no single output is right for half:
+/// a program that always prints the same must not come far.
 fn tests(recipe: &Recipe, count: usize, random: &mut Random) -> Option<Vec<Test>> {
     let mut inputs = BTreeSet::new();
     let mut outputs: BTreeMap<String, usize> = BTreeMap::new();

@@ -27,7 +27,7 @@ use game::{End, Game};
 use recipe::Kind;
 use trial::Bounds;
 
-/// Who write the program and the tests where the two are different roles.
+/// The roles that write program and tests, where these are two roles.
 const CODER: &str = "coder";
 const TESTER: &str = "tester";
 
@@ -38,7 +38,7 @@ const TURNS: u32 = 5;
 #[derive(Serialize, Deserialize)]
 pub struct Code {
     game: Game,
-    /// Whether somebody is there to write tests and nothing else.
+    /// Whether a seat is there to write tests and nothing else.
     has_tester: bool,
     /// Whether all is said in single words.
     is_spoken: bool,
@@ -239,7 +239,7 @@ impl Code {
     }
 }
 
-/// How many tests a task has: held-out ones are decided by all, unless somebody says
+/// How many tests a task has: held-out ones are decided by all, unless a setting says
 /// otherwise.
 fn counts(task: &Task) -> Result<Counts, Problem> {
     let settings = &task.settings;

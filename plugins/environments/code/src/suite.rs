@@ -1,4 +1,4 @@
-//! Tests that somebody wrote: how they are read, and which of them count.
+//! Tests that a tester wrote: how they are read, and which of them count.
 
 use serde::{Deserialize, Serialize};
 use troupe_grader::{Test, Value};

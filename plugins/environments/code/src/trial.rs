@@ -42,8 +42,8 @@ pub struct Trial {
 /// Try a program on tests of a problem.
 ///
 /// # Errors
-/// A run did not take place, or nothing can be said of it. That is nobody's
-/// fault who plays.
+/// A run did not take place, or nothing can be said of it. That is not the
+/// players' fault.
 pub fn try_all(
     problem: &Graded,
     tests: &[Test],

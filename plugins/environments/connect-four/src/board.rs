@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 /// One of the two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Side {
-    /// Who drops the first disc.
+    /// Drops the first disc.
     First,
-    /// Who answers.
+    /// Answers.
     Second,
 }
 

@@ -42,7 +42,7 @@ pub struct ConnectFour {
     board: Board,
     /// The side of `first`, or of everybody where one side is built in.
     side: Side,
-    /// Who answers; nobody where two seats play.
+    /// The opponent; none where two seats play.
     opponent: Option<Opponent>,
     /// What the opponent's chance is drawn from.
     lot: u32,

@@ -1,4 +1,4 @@
-//! How a game begins: some discs that somebody has dropped before, so that no
+//! How a game begins: some discs have been dropped already, so that no
 //! two tasks are the same.
 
 use plugin_sdk::environment::{Configured, Problem, Split, Task};
@@ -30,7 +30,7 @@ pub fn check(settings: &[Configured]) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Draw the opening of a task: nobody can win at once. It belongs to the split
+/// Draw the opening of a task: neither side can win at once. It belongs to the split
 /// that the board decides, so none is in two splits.
 pub fn draw(task: &Task) -> Result<Board, Problem> {
     check(&task.settings)?;

@@ -1,4 +1,4 @@
-//! Who answers where one seat plays alone.
+//! The opponent, where one seat plays alone.
 
 use plugin_sdk::Random;
 use serde::{Deserialize, Serialize};

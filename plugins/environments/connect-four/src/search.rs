@@ -37,7 +37,7 @@ impl Search {
         columns
     }
 
-    /// What the column is worth to whoever drops into it.
+    /// What the column is worth to the side that drops into it.
     fn after(&mut self, column: usize, plies: u32, low: i32, high: i32) -> i32 {
         let won = self.board.drop_into(column);
         let value = match won {

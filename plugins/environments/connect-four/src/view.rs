@@ -81,7 +81,7 @@ pub fn drawing(board: &Board) -> String {
     lines.join("\n")
 }
 
-/// Who answered where.
+/// Which side answered, and where.
 pub fn news(side: Side, column: usize) -> String {
     format!("{} dropped a disc into column {}.", side.letter(), column + 1)
 }

@@ -5,7 +5,7 @@ use crate::puzzle::Puzzle;
 
 /// Pairs that are put together at most, so that a search ends in time.
 const PAIRS: usize = 2_000_000;
-/// Numbers beyond this are not gone on with.
+/// Numbers beyond this are abandoned.
 const LARGEST: i64 = 1 << 40;
 
 /// A number that can be made, and how.

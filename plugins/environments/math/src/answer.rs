@@ -35,10 +35,10 @@ pub enum Judged {
     Right(String),
 }
 
-/// Judge what somebody wrote.
+/// Judge an answer.
 ///
 /// # Errors
-/// It can neither be called right nor wrong: nobody is rewarded or charged for
+/// It can be called neither right nor wrong: no seat is rewarded or charged for
 /// that.
 pub fn judge(question: &Question, form: Form, text: &str) -> Result<Judged, Problem> {
     if text.len() > LONGEST {

@@ -113,7 +113,7 @@ impl Environment for Math {
     fn act(&mut self, seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
         match action.kind.as_str() {
             "answer" => self.answer(seat, action),
-            // Whether a proposal is right nobody is told.
+            // No seat is told whether a proposal is right.
             "plan" => self.say(seat, action).map(|(.., outcome)| outcome),
             _ => Err(Problem::unknown_kind(action)),
         }

@@ -187,7 +187,7 @@ impl Board {
     }
 }
 
-/// Instead of a number of steps: a wall, or nobody was here yet.
+/// Instead of a number of steps: a wall, or a cell not reached yet.
 const WALL: u16 = u16::MAX - 1;
 const FAR: u16 = u16::MAX;
 

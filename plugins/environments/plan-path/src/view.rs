@@ -79,13 +79,13 @@ impl View {
         }
     }
 
-    /// What somebody sees who is shown only what is near, where others have this view.
+    /// The view of a seat that is shown only what is near, where others have this view.
     pub fn nearby(self) -> View {
         if self == View::Text { View::NearText } else { View::Near }
     }
 
     /// Every word of an observation on a board of this size, and the moves; also
-    /// those of somebody who sees only what is near, if there is one.
+    /// those of a seat that sees only what is near, if there is one.
     pub fn vocabulary(self, size: i8, has_near: bool) -> Vec<String> {
         let mut words: Vec<String> = Move::ALL.iter().map(|step| step.word().to_owned()).collect();
         match self {

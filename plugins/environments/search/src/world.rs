@@ -169,7 +169,7 @@ impl World {
             name: format!("{} {}", GIVEN[any(GIVEN.len())], name(&OF_PEOPLE, index)),
             profession: PROFESSIONS[any(PROFESSIONS.len())],
             birthplace: any(TOWNS),
-            // Somebody else.
+            // Another person.
             teacher: (index + 1 + any(PEOPLE - 1)) % PEOPLE,
             employer: any(WORKSHOPS),
         });

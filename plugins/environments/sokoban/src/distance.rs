@@ -59,7 +59,7 @@ fn pulls(level: &Level, goal: Cell) -> Vec<u32> {
         done += 1;
         for step in Move::ALL {
             let Some(next) = level.after(cell, step) else { continue };
-            // Whoever pulls stands behind the box.
+            // The player stands behind the box it pulls.
             if pulls[usize::from(next)] == NO_WAY && level.after(next, step).is_some() {
                 pulls[usize::from(next)] = pulls[usize::from(cell)] + 1;
                 reached.push(next);

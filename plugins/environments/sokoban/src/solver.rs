@@ -182,7 +182,7 @@ impl<'a> Search<'a> {
         let (position, pushes, moves) = (position.clone(), *pushes, *moves);
         let reach = self.solver.reach(&position);
         let key = self.key(&position, &reach);
-        // Of several boxes' ways, those with as many pushes are as good.
+        // Ways of different boxes with as many pushes are as good.
         let ties = if position.boxes.len() == 1 { moves } else { 0 };
         if self.best.get(&key).is_some_and(|&known| known <= (pushes, ties)) {
             return;

@@ -73,7 +73,7 @@ impl Board {
         self.candidates_seen(cell, Sight::All)
     }
 
-    /// The same for somebody who does not see all of that.
+    /// The same for a seat that does not see all of that.
     pub fn candidates_seen(&self, cell: Cell, sight: Sight) -> Digits {
         let (row, column) = (cell / self.size, cell % self.size);
         let (height, width) = box_of(self.size).unwrap_or((1, self.size));
@@ -95,7 +95,7 @@ impl Board {
     }
 }
 
-/// What somebody sees around a cell.
+/// What a seat sees around a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sight {
     /// Its row, its column and its box.

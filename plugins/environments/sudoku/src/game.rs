@@ -40,7 +40,7 @@ impl Game {
         self.open_cells_seen(Sight::All)
     }
 
-    /// The same for somebody who does not see everything.
+    /// The same for a seat that does not see everything.
     pub fn open_cells_seen(&self, sight: Sight) -> Vec<(Cell, Digits)> {
         let with_candidates = |cell| (cell, self.board.candidates_seen(cell, sight));
         let mut open: Vec<_> = self.board.blanks().map(with_candidates).collect();

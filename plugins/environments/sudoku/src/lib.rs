@@ -230,7 +230,7 @@ impl Sudoku {
         }
     }
 
-    /// Erasures only. To pass is free, so that nobody is pushed to erase.
+    /// Erasures only. To pass is free, so that there is no pressure to erase.
     fn erase(&mut self, action: &Action) -> Outcome {
         match self.read(action) {
             Ok(edits) if edits.iter().any(|edit| matches!(edit, Edit::Write(..))) => {

@@ -8,7 +8,7 @@ use crate::board::{Board, Cell, Digit, Digits};
 /// The word for changing nothing.
 pub const PASS: &str = "pass";
 
-/// Characters of somebody's words that they are told of again.
+/// Characters of a player's own words that are repeated to it.
 const QUOTED: usize = 24;
 
 /// One change of the board.

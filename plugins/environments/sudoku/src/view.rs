@@ -85,7 +85,7 @@ fn marks(game: &Game) -> String {
     open.chain(written).chain(erased).collect::<Vec<_>>().join(" ")
 }
 
-/// The notes of somebody who does not see everything: what is forced is not said.
+/// The notes of a seat that does not see everything: what is forced is not said.
 fn marks_seen(game: &Game, sight: Sight) -> String {
     let size = game.board().size();
     let open = game.open_cells_seen(sight).into_iter();

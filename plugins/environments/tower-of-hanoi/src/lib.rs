@@ -32,7 +32,7 @@ const ILLEGAL: f64 = -0.1;
 /// not carried out is worth it.
 const SOLVED: f64 = 1.0;
 
-/// One tower on its way.
+/// A tower being moved.
 #[derive(Serialize, Deserialize)]
 pub struct TowerOfHanoi {
     pegs: Pegs,

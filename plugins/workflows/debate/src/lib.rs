@@ -165,7 +165,7 @@ impl Debate {
     }
 }
 
-/// Who first said what most of them say; the first of those that are equal.
+/// The first answer that most of them give; in a tie the first one.
 fn majority(said: &[String]) -> usize {
     let bare = |text: &String| -> String {
         conclusion(text).chars().filter(|c| !c.is_whitespace()).collect()

@@ -11,7 +11,7 @@ const TASK: usize = 2000;
 /// Executors asked one after the other, each perhaps more than once.
 const ORDER: usize = 16;
 
-/// Who works, and in which order.
+/// The members, and their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Design {
@@ -79,7 +79,7 @@ impl Design {
         place + 1 >= self.order.len()
     }
 
-    /// The seat and the task of whoever is asked at this place of the order.
+    /// The seat and the task of the member asked at this place of the order.
     pub fn at(&self, place: usize) -> Option<(u32, &str)> {
         let name = self.order.get(place)?;
         let seat = self.team.iter().position(|member| member.name == *name)?;

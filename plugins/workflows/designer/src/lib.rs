@@ -72,7 +72,7 @@ pub struct Designer {
     /// The design, and what its members said before the last one: what that does shows
     /// what they were worth.
     open: Open,
-    /// Who is asked now, as a place in the order.
+    /// The member asked now, as a place in the order.
     place: usize,
 }
 
@@ -173,7 +173,7 @@ impl Designer {
         step
     }
 
-    /// The next of the team; nobody behind the last one.
+    /// The next of the team; none behind the last one.
     fn ask_executor(&mut self, before: &str) -> Option<Step> {
         let (seat, task) = self.design.at(self.place)?;
         let observation = self.seen.get(seat as usize).map_or("", String::as_str);

@@ -53,7 +53,7 @@ pub struct DraftRefine {
     /// What the solver sees.
     observation: String,
     draft: String,
-    /// Drafts that nobody has made anything of, and that are not scored.
+    /// Drafts that were not used, and that are not scored.
     drafted: Open,
 }
 

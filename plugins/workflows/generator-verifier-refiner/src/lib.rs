@@ -139,7 +139,7 @@ impl Workflow for GeneratorVerifierRefiner {
     }
 
     fn demonstrate(&self, _seat: &Seat, expert: &Action) -> Option<String> {
-        // Of a verifier, too: the best criticism is the answer itself.
+        // A verifier's as well: the best criticism is the answer itself.
         Some(expert.text.clone())
     }
 

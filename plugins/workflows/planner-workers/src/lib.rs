@@ -71,7 +71,7 @@ pub struct PlannerWorkers {
     plan: Plan,
     /// The planner's last answer, while its instructions are carried out.
     planned: Open,
-    /// What workers said since somebody has acted: that they are done is worth what
+    /// What workers said since the last action: that they are done is worth what
     /// is done next.
     worked: Open,
 }
@@ -144,7 +144,7 @@ impl Workflow for PlannerWorkers {
                 self.plan.take(&reply, self.workers);
                 Ok(self.ask_worker())
             }
-            // Who is done at once acts all the same, so that no plan goes on for ever.
+            // A worker that is done at once acts all the same, so that no plan goes on forever.
             Event::Replied(reply) if self.plan.taken > 0 && says(reply.answer(), DONE) => {
                 self.worked.take(&reply);
                 self.end_instruction();

@@ -195,7 +195,7 @@ impl SolverVerifier {
         Step::ask(self.verifier.request(0, &values).open())
     }
 
-    /// What is accepted is done. Whoever rejects has the solver answer again, and is
+    /// What is accepted is done. A verifier that rejects has the solver answer again, and is
     /// worth what that comes to; the answer that was rejected is worth nothing.
     fn judge(&mut self, verdict: &Reply) -> Step {
         self.verdicts.take(verdict);

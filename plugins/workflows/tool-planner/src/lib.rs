@@ -62,7 +62,7 @@ pub struct ToolPlanner {
     /// What the tool and the planner see.
     seen: [String; 2],
     proposal: String,
-    /// Programs whose proposals nobody has made anything of, and that are not scored.
+    /// Programs whose proposals were not used, and that are not scored.
     programmed: Open,
 }
 

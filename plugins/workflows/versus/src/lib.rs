@@ -90,7 +90,7 @@ impl Workflow for Versus {
             Event::Acted(seen) => {
                 let mover = self.turn;
                 let accepted = seen.results.iter().all(|result| result.accepted);
-                // Whose move was refused moves again, and there is nothing to reply to.
+                // A side whose move was refused moves again, and there is nothing to reply to.
                 let settled = if accepted { 1 - mover } else { mover };
                 self.turn = if accepted { 1 - mover } else { mover };
                 let step = self.ask(&seen.views);

@@ -31,7 +31,7 @@ fn mark(report: &Report) -> &'static str {
     }
 }
 
-/// What others can rely on: the result, of which bytes, by which suite, and what
+/// What others can rely on: the result, for which bytes, by which suite, and what
 /// was tried.
 pub(super) fn grade(report: &Report, digests: &[String]) -> String {
     let tried = &report.tried;

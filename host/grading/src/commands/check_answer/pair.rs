@@ -1,4 +1,4 @@
-//! A gold, an answer, and the verdict that somebody expects.
+//! A gold, an answer, and the expected verdict.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ pub struct Pair {
     pub gold: String,
     /// What was answered: all that was written.
     pub answer: String,
-    /// What somebody says of it.
+    /// The expected verdict.
     #[serde(default)]
     pub expect: Expectation,
     /// The rules of this pair alone.

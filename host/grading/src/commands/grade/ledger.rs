@@ -49,7 +49,7 @@ impl Ledger {
     ///
     /// # Errors
     /// The earlier verdicts were made with other settings, `out` is no such file,
-    /// somebody else is writing it, or the system refuses.
+    /// another process is writing it, or the system refuses.
     pub fn open(
         out: &Path,
         settings: &Value,

@@ -21,7 +21,7 @@ impl Sidecar {
     /// Opens it, or makes it, for the one who writes `out`.
     ///
     /// # Errors
-    /// Somebody else has it, or the system refuses.
+    /// Another process has it, or the system refuses.
     pub fn lock(path: PathBuf, out: &Path) -> Result<Self, StorageError> {
         let open =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);

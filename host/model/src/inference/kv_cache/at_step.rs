@@ -35,7 +35,7 @@ impl KvCache {
         let before = self.room;
         self.make_room(steps as i64);
         for Layer { keys, values } in &self.answers {
-            // Nobody sees them, but 0 times what is not a number would not be 0.
+            // They are masked, but 0 times NaN would not be 0.
             for tensor in [keys, values] {
                 let _ = tensor.narrow(2, before, self.room - before).zero_();
             }
@@ -180,7 +180,7 @@ mod tests {
         KvCache::new(prompts, &[0, 0, 1, 2, 2, 2], 40, window)
     }
 
-    /// The largest difference between what both caches say in `steps` steps, of which one of them
+    /// The largest difference between both caches over `steps` steps, where one of them
     /// makes `stretch` at a time.
     fn apart(window: Option<i64>, stretch: usize, steps: usize, kind: Kind) -> f64 {
         let _guard = tch::no_grad_guard();

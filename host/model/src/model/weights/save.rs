@@ -117,7 +117,7 @@ fn size_of(tensor: &Tensor) -> usize {
     tensor.numel() * tensor.kind().elt_size_in_bytes()
 }
 
-/// A tensor on its way into a file. Its bytes are looked at when they are written.
+/// A tensor to be saved. Its bytes are read when they are written.
 struct Content<'a> {
     tensor: Tensor,
     dtype: Dtype,

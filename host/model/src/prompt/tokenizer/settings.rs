@@ -88,7 +88,7 @@ pub(in crate::prompt) struct Settings {
 impl Settings {
     /// Read the three files, or as many as there are. As in `transformers`, the two older ones
     /// count only where the first does not list tokens. `is_bpe` says whether tokens are pairs of
-    /// bytes, whose text nobody tidies up.
+    /// bytes, whose text is left as it is.
     pub(super) fn read(
         config: Option<&[u8]>,
         names: Option<&[u8]>,

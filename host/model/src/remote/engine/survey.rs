@@ -33,7 +33,7 @@ struct Model {
 }
 
 impl Survey {
-    /// Ask the server; `wanted` is the base's name, if somebody said it.
+    /// Ask the server; `wanted` is the base's name, if it was given.
     pub(super) fn of(
         server: &Server,
         dialect: &dyn Dialect,
