@@ -15,7 +15,7 @@ use troupe_estimators::advantage::{Memory, compare};
 use troupe_guests::plugin::Split;
 use troupe_guests::scenario::{Answer, Next, Scenario, Transition};
 use troupe_training::family::scenario_of;
-use troupe_training::rollout::{Rollout, collect};
+use troupe_training::rollout::{Rollout, Setting, collect};
 use troupe_training::team::Team;
 
 use crate::retrieval;
@@ -49,8 +49,7 @@ fn play(config: &Config, players: &[(&str, &Arc<Script>)]) -> Rollout {
 
 fn play_team(config: &Config, team: &Team) -> Rollout {
     let tasks = training_tasks(team, TASKS, Seed::new(7));
-    let alpha = config.advantage.alpha;
-    collect(&team.role_map, &team.policies, &tasks, &config.rollout, alpha).unwrap()
+    collect(&Setting::of(&team.role_map, &config), &team.policies, &tasks).unwrap()
 }
 
 /// The samples of a role by task and branch.

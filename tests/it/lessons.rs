@@ -14,7 +14,7 @@ use troupe_core::program::RunLimits;
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::Sample;
 use troupe_guests::scenario::Scenario;
-use troupe_training::rollout::{Rollout, collect};
+use troupe_training::rollout::{Rollout, Setting, collect};
 
 use crate::granted::library;
 use crate::scenarios;
@@ -255,7 +255,7 @@ impl Lesson {
         let mut team = team(&config, &seats);
         team.families[0].scenario = Arc::new(Scenario { max_turns: 6, ..self.scenario() });
         let tasks = training_tasks(&team, TASKS, Seed::new(11));
-        collect(&team.role_map, &team.policies, &tasks, &config.rollout, 1.0).unwrap()
+        collect(&Setting::of(&team.role_map, &config), &team.policies, &tasks).unwrap()
     }
 }
 

@@ -10,7 +10,7 @@ use troupe_core::config::{Config, CurriculumConfig, MixConfig, RampConfig, Roles
 use troupe_core::seed::Seed;
 use troupe_training::checkpoint::load_latest;
 use troupe_training::curriculum::{Standings, advance, rungs};
-use troupe_training::rollout::collect;
+use troupe_training::rollout::{Setting, collect};
 use troupe_training::run::RunFolder;
 use troupe_training::training::{Record, Training};
 
@@ -229,7 +229,7 @@ fn episodes_that_were_drawn_on_the_rung_before_say_nothing_of_this_one() {
     let name = team.families[0].scenario.family.clone();
     let tasks = training_tasks(&team, 4, Seed::new(5));
     let mut rollout =
-        collect(&team.role_map, &team.policies, &tasks, &config.rollout, 1.0).unwrap();
+        collect(&Setting::of(&team.role_map, &config), &team.policies, &tasks).unwrap();
     let mut standings = Standings::new();
     for (drawn_on, now) in [(0, 1), (0, 1), (1, 2)] {
         rollout.rungs = [(name.clone(), drawn_on)].into();

@@ -5,7 +5,7 @@ use troupe_core::seed::Seed;
 use troupe_core::trajectory::Event;
 use troupe_guests::plugin::{Move, Seat, Split, Task, text_of};
 use troupe_model::Device;
-use troupe_training::rollout::collect;
+use troupe_training::rollout::{Setting, collect};
 use troupe_training::team::Team;
 
 use crate::script::training_tasks;
@@ -21,7 +21,7 @@ fn replaying_a_recorded_episodes_actions_in_a_fresh_instance_gives_the_same_byte
         let tasks = training_tasks(&team, 16, Seed::new(3));
         let scenario = &team.families[0].scenario;
         let rollout =
-            collect(&team.role_map, &team.policies, &tasks, &config.rollout, 1.0).unwrap();
+            collect(&Setting::of(&team.role_map, &config), &team.policies, &tasks).unwrap();
         for episode in &rollout.episodes {
             let settings = scenario.environment_settings.configured().to_vec();
             let (split, seed, seats) = (Split::Train, episode.seed, Vec::new());

@@ -12,7 +12,7 @@ use troupe_guests::plugin::{Cause, Move, PluginError, PluginFailure};
 use troupe_guests::scenario::ScenarioError;
 use troupe_model::{Device, Policy};
 use troupe_training::family::{FamilyError, scenario_of};
-use troupe_training::rollout::{Rollout, collect};
+use troupe_training::rollout::{Rollout, Setting, collect};
 use troupe_training::team::Team;
 
 use crate::scenarios;
@@ -49,8 +49,7 @@ pub fn library(folder: &Path) -> Config {
 
 fn play(config: &Config, team: &Team) -> Rollout {
     let tasks = training_tasks(team, TASKS, Seed::new(7));
-    let alpha = config.advantage.alpha;
-    collect(&team.role_map, &team.policies, &tasks, &config.rollout, alpha).unwrap()
+    collect(&Setting::of(&team.role_map, &config), &team.policies, &tasks).unwrap()
 }
 
 /// One who searches for the question, or, by chance, for what is nowhere.

@@ -11,7 +11,7 @@ use troupe_core::trajectory::{Ending, Event, Sample};
 use troupe_estimators::advantage::{Memory, advantages, compare};
 use troupe_estimators::group::filter_groups;
 use troupe_model::Device;
-use troupe_training::rollout::{Play, Rollout, RolloutError, collect, collect_in_turn};
+use troupe_training::rollout::{Play, Rollout, RolloutError, Setting, collect, collect_in_turn};
 use troupe_training::team::Team;
 
 use crate::script::training_tasks;
@@ -30,7 +30,7 @@ fn roll_out(config: &Config) -> Rollout {
     let team = Team::assemble(config, Device::cpu()).unwrap();
     let seed = Seed::new(5);
     let tasks = training_tasks(&team, TASKS as u32, seed);
-    collect(&team.role_map, &team.policies, &tasks, &config.rollout, config.advantage.alpha)
+    collect(&Setting::of(&team.role_map, &config), &team.policies, &tasks)
         .unwrap()
 }
 
@@ -237,7 +237,7 @@ fn what_a_play_brought_is_taken_before_a_later_one_fails() {
     };
     let in_turn = |plays, take: &mut dyn FnMut(Rollout) -> Result<(), RolloutError>| {
         let Team { ranks, role_map, policies, .. } = &team;
-        collect_in_turn(ranks, role_map, policies, plays, config.advantage.alpha, take)
+        collect_in_turn(ranks, role_map, policies, plays, take)
     };
     let mut taken = Vec::new();
     let error = in_turn(vec![play(1.0), play(-1.0), play(1.0)], &mut |rollout| {

@@ -18,7 +18,7 @@ use troupe_model::Device;
 use troupe_training::checkpoint::load_latest;
 use troupe_training::evaluation::{HeldOutTasks, evaluate};
 use troupe_training::metrics::Answers;
-use troupe_training::rollout::{Rollout, collect};
+use troupe_training::rollout::{Rollout, Setting, collect};
 use troupe_training::run::RunFolder;
 use troupe_training::team::Team;
 use troupe_training::training::Training;
@@ -246,7 +246,7 @@ fn a_roles_own_limit_holds_for_a_policy_of_ours() {
     config.roles = Roles::Table([("first".to_owned(), limited)].into());
     let team = Team::assemble(&config, Device::cpu()).unwrap();
     let tasks = training_tasks(&team, 6, Seed::new(5));
-    let rollout = collect(&team.role_map, &team.policies, &tasks, &config.rollout, 1.0).unwrap();
+    let rollout = collect(&Setting::of(&team.role_map, &config), &team.policies, &tasks).unwrap();
     let longest = |role: &str| {
         let own = rollout.samples.iter().filter(|sample| sample.role == role);
         own.map(|sample| sample.completion.tokens.len()).max().unwrap()
@@ -305,7 +305,7 @@ fn a_snapshot_stands_in_while_answers_are_collected_and_never_while_policies_are
         rollout.samples.iter().map(|sample| sample.policy.clone()).collect()
     };
     let tasks = training_tasks(&team, 4, Seed::new(5));
-    let collected = collect(&team.role_map, &team.policies, &tasks, &config.rollout, 1.0).unwrap();
+    let collected = collect(&Setting::of(&team.role_map, &config), &team.policies, &tasks).unwrap();
     assert_eq!(who(&collected), BTreeSet::from(["old".to_owned(), "shared".to_owned()]));
     for answers in [Answers::Greedy, Answers::Sampled] {
         let held_out =

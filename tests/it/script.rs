@@ -13,7 +13,7 @@ use troupe_core::seed::Seed;
 use troupe_core::trajectory::{Completion, StopReason};
 use troupe_guests::plugin::Split;
 use troupe_model::{Device, RemoteAnswers, RemoteFailure, RemoteRequest, Sampling};
-use troupe_training::rollout::{Remote, Rollout, TaskSeed, collect};
+use troupe_training::rollout::{Remote, Rollout, Setting, TaskSeed, collect};
 use troupe_training::run::RunFolder;
 use troupe_training::team::Team;
 use troupe_training::training::Training;
@@ -159,8 +159,7 @@ pub fn training_tasks(team: &Team, count: u32, seed: Seed) -> Vec<TaskSeed> {
 pub fn play(config: &Config, first: &Arc<Script>, second: &Arc<Script>) -> Rollout {
     let team = team(config, &[(SEATS[0], first), (SEATS[1], second)]);
     let tasks = training_tasks(&team, config.rollout.tasks_per_step as u32, Seed::new(5));
-    let alpha = config.advantage.alpha;
-    collect(&team.role_map, &team.policies, &tasks, &config.rollout, alpha).unwrap()
+    collect(&Setting::of(&team.role_map, &config), &team.policies, &tasks).unwrap()
 }
 
 /// The tasks a first seat was asked about, split and seed.

@@ -12,7 +12,7 @@ use troupe_core::trajectory::{Ending, Event};
 use troupe_guests::plugin::Split;
 use troupe_guests::scenario::{Answer, Next, Scenario, Transition};
 use troupe_training::family::scenario_of;
-use troupe_training::rollout::{Rollout, collect};
+use troupe_training::rollout::{Rollout, Setting, collect};
 
 use crate::granted::library;
 use crate::scenarios;
@@ -129,8 +129,7 @@ fn play(
     let scenario = Scenario { max_turns: config.rollout.max_turns, ..case.scenario("") };
     team.families[0].scenario = Arc::new(scenario);
     let tasks = training_tasks(&team, TASKS, Seed::new(7));
-    let alpha = config.advantage.alpha;
-    collect(&team.role_map, &team.policies, &tasks, &config.rollout, alpha).unwrap()
+    collect(&Setting::of(&team.role_map, &config), &team.policies, &tasks).unwrap()
 }
 
 #[test]

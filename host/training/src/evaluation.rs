@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::metrics::{Answers, Success};
-use crate::rollout::{Play, Rollout, RolloutError, TaskSeed, collect_among, collect_in_turn};
+use crate::rollout::{Play, Rollout, RolloutError, Setting, TaskSeed, collect_among, collect_in_turn};
 use crate::team::Team;
 use troupe_core::config::{RolloutConfig, SamplingScheme};
 use troupe_core::seed::Seed;
@@ -53,7 +53,7 @@ pub fn evaluate(
 ) -> Result<Evaluation, RolloutError> {
     let Play { tasks, config } = play(team, held_out, config);
     let Team { ranks, role_map, policies, .. } = team;
-    let rollout = collect_among(ranks, role_map, policies, &tasks, &config, 1.0)?;
+    let rollout = collect_among(ranks, &Setting { role_map, config: &config, alpha: 1.0 }, policies, &tasks)?;
     Ok(Evaluation::of(rollout, &held_out, team))
 }
 
@@ -71,7 +71,7 @@ pub fn evaluate_in_turn<E: From<RolloutError>>(
     let plays = held_out.iter().map(|&held_out| play(team, held_out, config)).collect();
     let Team { ranks, role_map, policies, .. } = team;
     let mut held_out = held_out.iter();
-    collect_in_turn(ranks, role_map, policies, plays, 1.0, |rollout| {
+    collect_in_turn(ranks, role_map, policies, plays, |rollout| {
         // There is one play for each.
         held_out
             .next()

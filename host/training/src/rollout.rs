@@ -20,6 +20,7 @@ mod scheduler;
 mod scheme;
 mod weighing;
 
+pub use attempt::Setting;
 pub use collect::{Play, Rollout, RolloutError, Start, TaskSeed, collect, collect_from};
 pub use dealt::{collect_among, collect_in_turn};
 pub use demonstration::{Demonstration, DemonstrationError, Demonstrator};

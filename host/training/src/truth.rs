@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::rollout::{RolloutError, Start, TaskSeed, collect_from};
+use crate::rollout::{RolloutError, Setting, Start, TaskSeed, collect_from};
 use crate::team::Team;
 use troupe_core::config::{AdvantageConfig, Config, Unit, Worth};
 use troupe_core::error::{Coded, ExitCode};
@@ -125,8 +125,8 @@ pub fn find(
             }
         }
     }
-    let alpha = config.advantage.alpha;
-    let rollout = collect_from(&team.role_map, &team.policies, starts, &config.rollout, alpha)?;
+    let setting = Setting::of(&team.role_map, config);
+    let rollout = collect_from(&setting, &team.policies, starts)?;
     let returns = returns(&rollout.samples, &owners, &config.advantage);
     let truths = all.iter().enumerate().flat_map(|(number, state)| {
         let known = state.rows.iter().filter(|&&row| learns(&samples[row]));

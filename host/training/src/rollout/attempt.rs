@@ -6,7 +6,7 @@ use super::role_map::RoleMap;
 use super::sampler::Answered;
 use super::scheme::Scheme;
 use super::weighing::{Drawn, Weighing};
-use troupe_core::config::{RolloutConfig, SamplingScheme};
+use troupe_core::config::{Config, RolloutConfig, SamplingScheme};
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::{Completion, Ending, Episode, Event};
 use troupe_guests::plugin::{PluginFailure, Seat};
@@ -19,14 +19,21 @@ const EPISODE_TEXT_BYTES: usize = 16 << 20;
 
 /// What all attempts of a rollout have in common.
 #[derive(Clone, Copy)]
-pub(super) struct Setting<'a> {
-    pub(super) role_map: &'a RoleMap,
-    pub(super) config: &'a RolloutConfig,
-    /// Weight of the team reward.
-    pub(super) alpha: f64,
+pub struct Setting<'a> {
+    /// Which policy plays which role.
+    pub role_map: &'a RoleMap,
+    /// How answers are drawn and episodes go on.
+    pub config: &'a RolloutConfig,
+    /// Weight of the team reward, where the best answer is the one that is gone on from.
+    pub alpha: f64,
 }
 
-impl Setting<'_> {
+impl<'a> Setting<'a> {
+    /// As a run's configuration has it.
+    pub fn of(role_map: &'a RoleMap, config: &'a Config) -> Self {
+        Setting { role_map, config: &config.rollout, alpha: config.advantage.alpha }
+    }
+
     /// The policy that answers the role. Snapshots stand in for their policies where that is the
     /// scheme: what is evaluated are the policies.
     fn player(&self, role: &str, seed: Seed) -> &str {

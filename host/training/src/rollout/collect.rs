@@ -177,17 +177,14 @@ impl Rollout {
 
 /// Run the tasks' episodes to their ends.
 pub fn collect(
-    role_map: &RoleMap,
+    setting: &Setting,
     policies: &Policies,
     tasks: &[TaskSeed],
-    config: &RolloutConfig,
-    alpha: f64,
 ) -> Result<Rollout, RolloutError> {
-    let setting = Setting { role_map, config, alpha };
-    run(&setting, &mut Sampler::new(&setting, policies)?, Attempt::list(tasks, &setting))
+    run(setting, &mut Sampler::new(setting, policies)?, Attempt::list(tasks, setting))
 }
 
-/// Tasks, and how they are played.
+/// Tasks, and how they are played: along one line each, so that no answer has to be the best.
 pub struct Play {
     /// The tasks.
     pub tasks: Vec<TaskSeed>,
@@ -201,12 +198,11 @@ pub(super) fn in_turn<E: From<RolloutError>>(
     role_map: &RoleMap,
     policies: &Policies,
     plays: &[Play],
-    alpha: f64,
     mut take: impl FnMut(Rollout) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut former: Option<Sampler> = None;
     for Play { tasks, config } in plays {
-        let setting = Setting { role_map, config, alpha };
+        let setting = Setting { role_map, config, alpha: 1.0 };
         let mut sampler = match &former {
             None => Sampler::new(&setting, policies)?,
             Some(former) => former.beside(&setting)?,
@@ -223,15 +219,13 @@ pub(super) fn in_turn<E: From<RolloutError>>(
 /// # Errors
 /// As [`collect`].
 pub fn collect_from(
-    role_map: &RoleMap,
+    setting: &Setting,
     policies: &Policies,
     starts: Vec<Start>,
-    config: &RolloutConfig,
-    alpha: f64,
 ) -> Result<Rollout, RolloutError> {
     let sampling = SamplingScheme::Trajectory;
-    let config = &RolloutConfig { sampling, branches: 1, ..config.clone() };
-    let setting = Setting { role_map, config, alpha };
+    let config = &RolloutConfig { sampling, branches: 1, ..setting.config.clone() };
+    let setting = Setting { config, ..*setting };
     run(&setting, &mut Sampler::new(&setting, policies)?, Attempt::list_from(starts, &setting))
 }
 

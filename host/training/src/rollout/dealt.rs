@@ -4,9 +4,9 @@
 //! What is drawn in a task depends on its seed alone, so the tasks, their episodes and their
 //! groups are the same for any number of ranks.
 
+use super::attempt::Setting;
 use super::collect::{Play, Rollout, RolloutError, TaskSeed, collect, in_turn};
 use super::role_map::{Policies, RoleMap};
-use troupe_core::config::RolloutConfig;
 use troupe_core::trajectory::{Episode, Sample};
 use troupe_trainer::ranks::Ranks;
 
@@ -16,17 +16,15 @@ use troupe_trainer::ranks::Ranks;
 /// As there, or if a rank is lost.
 pub fn collect_among(
     ranks: &Ranks,
-    role_map: &RoleMap,
+    setting: &Setting,
     policies: &Policies,
     tasks: &[TaskSeed],
-    config: &RolloutConfig,
-    alpha: f64,
 ) -> Result<Rollout, RolloutError> {
     if ranks.is_alone() {
-        return collect(role_map, policies, tasks, config, alpha);
+        return collect(setting, policies, tasks);
     }
     let own: Vec<TaskSeed> = ranks.own(tasks).cloned().collect();
-    let rollout = collect(role_map, policies, &own, config, alpha)?;
+    let rollout = collect(setting, policies, &own)?;
     Ok(join(ranks.gather(rollout)?))
 }
 
@@ -40,16 +38,15 @@ pub fn collect_in_turn<E: From<RolloutError>>(
     role_map: &RoleMap,
     policies: &Policies,
     plays: Vec<Play>,
-    alpha: f64,
     mut take: impl FnMut(Rollout) -> Result<(), E>,
 ) -> Result<(), E> {
     if ranks.is_alone() {
-        return in_turn(role_map, policies, &plays, alpha, take);
+        return in_turn(role_map, policies, &plays, take);
     }
     let own = |play: Play| Play { tasks: ranks.own(&play.tasks).cloned().collect(), ..play };
     let plays: Vec<Play> = plays.into_iter().map(own).collect();
     let of_all = |own: Rollout| take(join(ranks.gather(own).map_err(RolloutError::from)?));
-    in_turn(role_map, policies, &plays, alpha, of_all)
+    in_turn(role_map, policies, &plays, of_all)
 }
 
 /// What the ranks have found, as if one had played all tasks.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::TrainingError;
 use crate::curriculum::{Standings, rungs, training_tasks};
 use crate::family::Family;
-use crate::rollout::{Policies, RoleMap, Rollout, collect_among};
+use crate::rollout::{Policies, RoleMap, Rollout, Setting, collect_among};
 use troupe_core::config::Config;
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::Sample;
@@ -62,9 +62,8 @@ impl Collection<'_> {
         let first = (self.step as u64 - 1) * self.config.rollout.tasks_per_step as u64;
         let seeds = (seed, order);
         let tasks = training_tasks(self.families, self.standings, first, count, seeds, dealt);
-        let (settings, alpha) = (&self.config.rollout, self.config.advantage.alpha);
-        let (ranks, role_map) = (self.ranks, self.role_map);
-        let mut rollout = collect_among(ranks, role_map, self.policies, &tasks, settings, alpha)?;
+        let setting = Setting::of(self.role_map, self.config);
+        let mut rollout = collect_among(self.ranks, &setting, self.policies, &tasks)?;
         rollout.leave_out_broken_groups();
         Ok(rollout)
     }
