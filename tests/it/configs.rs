@@ -69,7 +69,7 @@ fn a_row_says_how_answers_are_drawn_and_compared_and_who_plays() {
     let of = |row: &str| {
         let config = layered(&[&team, &configs().join("rows").join(row)]);
         let trains_one = config.roles == Roles::Shared;
-        (config.rollout.sampling, config.advantage.estimator, trains_one)
+        (config.rollout.scheme, config.advantage.estimator, trains_one)
     };
     assert_eq!(of("grpo.toml"), (SamplingScheme::Trajectory, Estimator::Grpo, true));
     assert_eq!(of("team-grpo.toml"), (SamplingScheme::Trajectory, Estimator::TeamGrpo, true));

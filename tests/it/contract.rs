@@ -130,7 +130,7 @@ fn what_one_seat_wins_the_other_loses() {
 #[test]
 fn a_trajectorys_team_reward_counts_once_however_many_were_asked_together() {
     let mut config = config("pair-environment", "pair-workflow");
-    config.rollout.sampling = SamplingScheme::Trajectory;
+    config.rollout.scheme = SamplingScheme::Trajectory;
     let one = scripted(|_| "1");
     let rollout = play(&config, &[("first", &one), ("second", &one)]);
     let by_seat = AdvantageConfig { estimator: Estimator::Grpo, ..AdvantageConfig::default() };
@@ -173,9 +173,9 @@ fn own_digit(told: &str) -> &str {
 
 /// A judge who likes what is wrong in the environment's view, so that the two
 /// can be told apart.
-fn court(sampling: SamplingScheme) -> (Rollout, Arc<Script>) {
+fn court(scheme: SamplingScheme) -> (Rollout, Arc<Script>) {
     let mut config = config("hostile-environment", "judge-workflow");
-    config.rollout.sampling = sampling;
+    config.rollout.scheme = scheme;
     config.rollout.max_turns = 1;
     config.rollout.branch_choice = BranchChoice::Random;
     let solver = scripted(|asked| if asked.seed.value() % 2 == 0 { "two" } else { "three" });
@@ -226,7 +226,7 @@ fn every_seat_of_a_role_answers_for_itself() {
     for sampling in [SamplingScheme::Tree, SamplingScheme::Trajectory] {
         let mut config =
             with(config("hostile-environment", "panel-workflow"), "workflow", "seats", 5);
-        config.rollout.sampling = sampling;
+        config.rollout.scheme = sampling;
         config.rollout.max_turns = 1;
         let worker = scripted(|asked| asked.seed.unit());
         let rollout = play(&config, &[("worker", &worker)]);

@@ -27,7 +27,7 @@ fn play_first(config: &Config, first: &Arc<Script>) -> Rollout {
 fn no_two_answers_of_a_step_are_drawn_from_one_seed() {
     for (sampling, episodes) in [(SamplingScheme::Tree, 1), (SamplingScheme::Trajectory, 3)] {
         let mut config = config();
-        config.rollout.sampling = sampling;
+        config.rollout.scheme = sampling;
         config.rollout.branches = 3;
         let players = [always("first 0 0"), always("second 0 0")];
         let rollout = play(&config, &players[0], &players[1]);
@@ -42,7 +42,7 @@ fn no_two_answers_of_a_step_are_drawn_from_one_seed() {
 #[test]
 fn the_trajectories_of_a_task_differ() {
     let mut config = config();
-    config.rollout.sampling = SamplingScheme::Trajectory;
+    config.rollout.scheme = SamplingScheme::Trajectory;
     let rollout =
         play_first(&config, &Script::new(|asked| format!("first 0 {}", asked.seed.unit())));
     for task in 0..4 {
@@ -96,7 +96,7 @@ fn an_answer_earns_all_its_actions_but_not_what_another_seat_earns_for_itself() 
 fn the_named_shares_of_a_reward_add_up_to_it_whoever_earned_it_and_when() {
     for sampling in [SamplingScheme::Tree, SamplingScheme::Trajectory] {
         let mut config = config();
-        config.rollout.sampling = sampling;
+        config.rollout.scheme = sampling;
         let first = always("first 1 0.5; second 2 8");
         let rollout = play(&config, &first, &always("first 4 16; second 1 0.25"));
         for sample in &rollout.samples {

@@ -147,8 +147,8 @@ fn a_server_that_does_not_repeat_itself_is_played_in_whole_episodes_only() {
     let (code, stderr, _) = train(folder.path(), &server.address, &[]);
     assert_eq!(code, 2, "{stderr}");
     assert!(stderr.contains("cannot be forked: two sessions with one seed"), "{stderr}");
-    assert!(stderr.contains("rollout.sampling = \"trajectory\""), "{stderr}");
-    let whole = ["--set", "rollout.sampling=trajectory", "--set", "advantage.estimator=grpo"];
+    assert!(stderr.contains("rollout.scheme = \"trajectory\""), "{stderr}");
+    let whole = ["--set", "rollout.scheme=trajectory", "--set", "advantage.estimator=grpo"];
     let (code, stderr, run) = train(folder.path(), &server.address, &whole);
     assert_eq!(code, 0, "{stderr}");
     assert!(void(&run).is_empty(), "{:?}", void(&run));

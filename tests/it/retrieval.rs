@@ -73,7 +73,7 @@ fn whoever_searches_for_the_question_finds_the_answer() {
     let folder = tempfile::tempdir().unwrap();
     for sampling in [SamplingScheme::Tree, SamplingScheme::Trajectory] {
         let mut config = quiz(folder.path());
-        config.rollout.sampling = sampling;
+        config.rollout.scheme = sampling;
         let players = [("searcher", &searcher()), ("writer", &writer())];
         let rollout = play(&config, &team(&config, &players));
         let mut solved = 0;
@@ -101,7 +101,7 @@ fn an_environment_searches_through_its_import() {
     let folder = tempfile::tempdir().unwrap();
     for sampling in [SamplingScheme::Tree, SamplingScheme::Trajectory] {
         let mut config = library(folder.path());
-        config.rollout.sampling = sampling;
+        config.rollout.scheme = sampling;
         let player = Script::new(|asked: &Asked| match asked.seed.value() % 2 {
             0 => asked.told[1].clone(),
             _ => "nowhere".to_owned(),

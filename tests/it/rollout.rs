@@ -30,8 +30,7 @@ fn roll_out(config: &Config) -> Rollout {
     let team = Team::assemble(config, Device::cpu()).unwrap();
     let seed = Seed::new(5);
     let tasks = training_tasks(&team, TASKS as u32, seed);
-    collect(&Setting::of(&team.role_map, &config), &team.policies, &tasks)
-        .unwrap()
+    collect(&Setting::of(&team.role_map, &config), &team.policies, &tasks).unwrap()
 }
 
 /// The rows of one (task, role, turn).
@@ -109,7 +108,7 @@ fn the_second_role_has_its_own_rewards_and_saw_the_first_roles_kept_answer_in_th
 fn a_role_that_is_asked_twice_in_one_list_gives_two_answers_of_its_own() {
     for sampling in [SamplingScheme::Tree, SamplingScheme::Trajectory] {
         let mut config = config(&["plan-path", "fixtures/chorus-workflow"]);
-        config.rollout.sampling = sampling;
+        config.rollout.scheme = sampling;
         let rollout = roll_out(&config);
         let key = |sample: &Sample| (sample.task, sample.episode, sample.branch, sample.turn);
         let sung = rollout.samples.iter().filter(|sample| sample.role == "singer");
@@ -208,7 +207,7 @@ fn a_prompt_that_the_policies_own_answers_made_too_long_truncates_the_episode_an
     for sampling in [SamplingScheme::Tree, SamplingScheme::Trajectory] {
         for scheduling in [Scheduling::LockStep, Scheduling::Overlapped] {
             let mut config = config(&["plan-path", "planner-executor"]);
-            (config.rollout.sampling, config.rollout.scheduling) = (sampling, scheduling);
+            (config.rollout.scheme, config.rollout.scheduling) = (sampling, scheduling);
             config.advantage.estimator = match sampling {
                 SamplingScheme::Tree => Estimator::AtGrpo,
                 _ => Estimator::Grpo,

@@ -28,9 +28,9 @@ use crate::script::{Script, begin, config as small, play, training_tasks};
 /// Rounds of an episode: two turns of two seats.
 const ROUNDS: usize = 4;
 
-fn config(sampling: SamplingScheme, branches: usize) -> Config {
+fn config(scheme: SamplingScheme, branches: usize) -> Config {
     let mut config = small();
-    (config.rollout.sampling, config.rollout.branches) = (sampling, branches);
+    (config.rollout.scheme, config.rollout.branches) = (scheme, branches);
     config
 }
 

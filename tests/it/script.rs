@@ -12,7 +12,7 @@ use troupe_core::config::{Config, Roles};
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::{Completion, StopReason};
 use troupe_guests::plugin::Split;
-use troupe_model::{Device, RemoteAnswers, RemoteFailure, RemoteRequest, Sampling};
+use troupe_model::{ChatRequest, Completions, Device, RemoteFailure, Sampling};
 use troupe_training::rollout::{Remote, Rollout, Setting, TaskSeed, collect};
 use troupe_training::run::RunFolder;
 use troupe_training::team::Team;
@@ -93,10 +93,10 @@ impl Remote for Script {
 
     fn complete(
         &self,
-        requests: &[RemoteRequest],
+        requests: &[ChatRequest],
         sampling: &Sampling,
-    ) -> Vec<Result<RemoteAnswers, RemoteFailure>> {
-        let answers = |request: &RemoteRequest| {
+    ) -> Vec<Result<Completions, RemoteFailure>> {
+        let answers = |request: &ChatRequest| {
             let told: Vec<String> = request.messages.iter().map(|m| m.text.clone()).collect();
             let name = |tool: &Value| tool["function"]["name"].as_str().unwrap().to_owned();
             let tools: Vec<String> = request.tools.iter().map(name).collect();
@@ -109,7 +109,7 @@ impl Remote for Script {
                 thinking: request.thinking,
             };
             let completions = request.seeds.iter().enumerate().map(|at| self.answer(asked(at)));
-            Ok(RemoteAnswers { prompt: Arc::default(), completions: completions.collect() })
+            Ok(Completions { prompt: Arc::default(), completions: completions.collect() })
         };
         requests.iter().map(answers).collect()
     }

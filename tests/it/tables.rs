@@ -49,7 +49,7 @@ fn a_stored_table_gives_the_advantages_of_the_run_that_wrote_it_to_the_last_bit(
     ] {
         let folder = tempfile::tempdir().unwrap();
         let mut config = config(folder.path());
-        (config.advantage.estimator, config.rollout.sampling) = (estimator, sampling);
+        (config.advantage.estimator, config.rollout.scheme) = (estimator, sampling);
         config.rollout.branches = 2;
         config.advantage.then = vec!["whiten".parse().unwrap()];
         let (run_folder, _) = train(&config);

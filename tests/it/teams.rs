@@ -118,11 +118,11 @@ impl Case {
 
 fn play(
     case: &Case,
-    sampling: SamplingScheme,
+    scheme: SamplingScheme,
     players: &BTreeMap<&'static str, Arc<Script>>,
 ) -> Rollout {
     let mut config = case.config();
-    config.rollout.sampling = sampling;
+    config.rollout.scheme = scheme;
     let seats: Vec<(&str, &Arc<Script>)> =
         players.iter().map(|(role, script)| (*role, script)).collect();
     let mut team = team(&config, &seats);

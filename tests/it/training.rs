@@ -130,14 +130,14 @@ fn every_estimator_trains_every_policy_and_the_sampler_agrees_with_the_trainer()
         ("naive", 1, &["advantage.estimator=naive", "rollout.branch_choice=greedy"]),
         ("rloo", 1, &["advantage.estimator=rloo"]),
         ("gdpo", 1, &["advantage.estimator=gdpo"]),
-        ("turn-grpo", 1, &["advantage.estimator=turn-grpo", "rollout.sampling=trajectory"]),
-        ("grpo", 1, &["advantage.estimator=grpo", "rollout.sampling=trajectory"]),
+        ("turn-grpo", 1, &["advantage.estimator=turn-grpo", "rollout.scheme=trajectory"]),
+        ("grpo", 1, &["advantage.estimator=grpo", "rollout.scheme=trajectory"]),
         (
             "dr-grpo",
             2,
             &[
                 "advantage.estimator=dr-grpo",
-                "rollout.sampling=trajectory",
+                "rollout.scheme=trajectory",
                 "rollout.top_p=0.9",
                 "rollout.top_k=20",
                 "roles=per-role",

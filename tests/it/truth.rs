@@ -11,11 +11,11 @@ use crate::script::{SEATS, Script, config, play, team};
 /// The rows of a rollout in which every answer earns its seat its own number, and
 /// what there is to know of them.
 fn truths(
-    sampling: SamplingScheme,
+    scheme: SamplingScheme,
     spoil: impl Fn(&mut Row),
 ) -> Result<(Vec<Row>, Vec<Truth>), TruthError> {
     let mut config = config();
-    (config.rollout.sampling, config.rollout.branches) = (sampling, 3);
+    (config.rollout.scheme, config.rollout.branches) = (scheme, 3);
     found_in(&config, spoil)
 }
 
@@ -52,7 +52,7 @@ fn an_answer_is_better_than_a_fresh_one_by_what_it_earns_more() {
 #[test]
 fn a_state_of_forks_is_reached_with_what_was_answered_once_for_all_of_them() {
     let mut config = config();
-    (config.rollout.sampling, config.rollout.branches) = (SamplingScheme::ForkOnFirst, 3);
+    (config.rollout.scheme, config.rollout.branches) = (SamplingScheme::ForkOnFirst, 3);
     // Both are asked at once, and only the first seat is asked three times.
     config.workflow.insert("together".to_owned(), true.into());
     let frozen = PolicyConfig { train: false, ..PolicyConfig::default() };

@@ -129,7 +129,7 @@ fn however_a_run_is_played_a_server_draws_its_answers_with_the_adapters_of_the_s
         &["--set", "rollout.scheduling=overlapped"],
         &[
             "--set",
-            "rollout.sampling=cross-policy",
+            "rollout.scheme=cross-policy",
             "--set",
             "advantage.estimator=grpo",
             "--set",

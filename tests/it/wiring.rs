@@ -180,7 +180,7 @@ fn what_counts_more_often_weighs_more_in_the_update() {
     let gradient = |threads| {
         let mut config = Config::default();
         config.plugins.files = ["hostile-environment", "threads-workflow"].map(fixture).to_vec();
-        config.rollout.sampling = SamplingScheme::Trajectory;
+        config.rollout.scheme = SamplingScheme::Trajectory;
         config.rollout.tasks_per_step = 4;
         config.advantage.estimator = Estimator::MGrpo;
         config.advantage.then = vec!["align".parse().unwrap()];
@@ -292,7 +292,7 @@ fn the_estimator_decides_what_is_compared() {
         (Estimator::MGrpo, SamplingScheme::Trajectory, 8),
     ] {
         let mut config = config();
-        (config.advantage.estimator, config.rollout.sampling) = (estimator, sampling);
+        (config.advantage.estimator, config.rollout.scheme) = (estimator, sampling);
         assert_eq!(first_step(&config, &[]).groups.groups, groups, "{estimator:?}");
     }
 }

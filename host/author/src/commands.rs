@@ -25,6 +25,10 @@ use troupe_guests::plugin::{
 use troupe_sandbox::Sandbox;
 use troupe_sandbox::loading::load_plugins;
 
+/// Carry out `host plugin`.
+///
+/// # Errors
+/// If the plugin cannot be loaded or built.
 pub fn run(command: PluginCommand) -> anyhow::Result<ExitCode> {
     match command {
         PluginCommand::New { name, lang, kind } => sources::create(name, lang, kind)?,

@@ -14,6 +14,7 @@ mod explanation;
 mod family;
 mod grantee;
 mod mix;
+mod former;
 mod overrides;
 mod plugins;
 mod policies;
@@ -61,6 +62,7 @@ pub use train::{
 
 use self::audience::{lay_correction_under, lay_defaults_under};
 use self::explanation::explain;
+pub use self::former::rename_in_json;
 pub use self::overrides::apply_override;
 use self::overrides::{lay_over, parse_table};
 use self::table::table;
@@ -163,14 +165,29 @@ impl Config {
         paths: &[impl AsRef<Path>],
         overrides: &[String],
     ) -> Result<Config, ConfigError> {
+        Config::noted(paths, overrides, &mut |_| {})
+    }
+
+    /// The same, and `note` is told of settings that have other names by now.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or a setting is wrong.
+    pub fn noted(
+        paths: &[impl AsRef<Path>],
+        overrides: &[String],
+        note: &mut impl FnMut(&str),
+    ) -> Result<Config, ConfigError> {
         let mut table = toml::Table::new();
         for path in paths.iter().map(AsRef::as_ref) {
             let text = std::fs::read_to_string(path)
                 .map_err(|reason| ConfigError::Unreadable { path: path.into(), reason })?;
-            lay_over(&mut table, parse_table(&text, &path.display().to_string())?);
+            let mut layer = parse_table(&text, &path.display().to_string())?;
+            former::rename(&mut layer, note);
+            lay_over(&mut table, layer);
         }
         for text in overrides {
             apply_override(&mut table, text)?;
+            former::rename(&mut table, note);
         }
         if Config::read(table.clone())?.audience() == Audience::Language {
             lay_defaults_under(&mut table)?;
@@ -188,6 +205,7 @@ impl Config {
     pub fn with(&self, text: &str) -> Result<Config, ConfigError> {
         let mut table = parse_table(&self.to_toml(), "the configuration")?;
         apply_override(&mut table, text)?;
+        former::rename(&mut table, &mut |_| {});
         Config::from_table(table)
     }
 

@@ -26,6 +26,10 @@ use troupe_terminal as terminal;
 /// What a run counts for in the bar beside a warm start or an exam.
 const RUN_WEIGHT: f64 = 10.0;
 
+/// Fill the table, and say with which code to end.
+///
+/// # Errors
+/// If the file is wrong, or the folder cannot be written.
 pub fn run(args: &ExperimentArgs) -> anyhow::Result<u8> {
     let file = ExperimentFile::read(&args.file, &args.set)?;
     let slots = slots(args);

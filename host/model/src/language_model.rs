@@ -356,6 +356,7 @@ impl Policy {
         }
     }
 
+    /// The network.
     pub fn decoder(&self) -> &Decoder {
         &self.decoder
     }
@@ -369,18 +370,18 @@ impl Policy {
 
     /// Handles on the same weights that record gradients, and each policy's
     /// leaves to take them for: the fused blocks of what is trained of it.
-    pub fn recording(policies: &[&Policy]) -> (SharedBase, Vec<Vec<tch::Tensor>>) {
+    pub fn tracked(policies: &[&Policy]) -> (SharedBase, Vec<Vec<tch::Tensor>>) {
         let mut leaves = Vec::new();
         let mut decoder = policies[0].decoder.share();
         let members = policies.iter().map(|policy| match &policy.adapter {
             Some(adapter) => {
-                let (blocks, own) = adapter.recording();
+                let (blocks, own) = adapter.tracked();
                 leaves.push(own);
                 Some(blocks)
             }
             None => {
-                let (recording, own) = policy.decoder.recording();
-                decoder = recording;
+                let (tracked, own) = policy.decoder.tracked();
+                decoder = tracked;
                 leaves.push(own);
                 None
             }
@@ -397,6 +398,7 @@ impl Policy {
         }
     }
 
+    /// The weights that training changes: those of the adapter, or all.
     pub fn trainable(&self) -> &Parameters {
         match &self.adapter {
             Some(adapter) => adapter.parameters(),

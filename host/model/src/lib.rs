@@ -23,6 +23,7 @@
 mod error;
 mod keys;
 mod sampling;
+mod completions;
 mod model;
 mod prompt;
 mod language_model;
@@ -33,6 +34,7 @@ pub mod example;
 #[cfg(test)]
 pub mod parity;
 
+pub use completions::Completions;
 pub use error::PolicyError;
 pub use gguf::{Imported, import as import_gguf};
 pub use inference::{Engine, Question, Request, SoFar, log_probabilities, most_at_once, penalize};
@@ -45,8 +47,7 @@ pub use model::{
 };
 pub use prompt::{ChatOptions, Conversation, Wording};
 pub use remote::{
-    EngineAdvice, RemoteAnswers, RemoteEngine, RemoteFailure, RemoteFailureKind, RemotePolicy,
-    RemoteRequest,
+    ChatRequest, EngineAdvice, RemoteEngine, RemoteFailure, RemoteFailureKind, RemotePolicy,
 };
 pub use sampling::{Sampling, SamplingByRole};
 

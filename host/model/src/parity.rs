@@ -136,7 +136,7 @@ struct Answers {
 
 /// The logits after every token, with what gradients are taken of.
 fn recorded_logits(policy: &Policy, tokens: &Tensor) -> (Tensor, Vec<Tensor>) {
-    let (shared_base, mut leaves) = Policy::recording(&[policy]);
+    let (shared_base, mut leaves) = Policy::tracked(&[policy]);
     let length = tokens.size1().unwrap();
     let adapter_rows =
         shared_base.adapter_rows(&[Segment { member: 0, rows: length, kept: length }]);

@@ -27,6 +27,7 @@ pub use engine::{EngineAdvice, RemoteEngine};
 pub use failure::{RemoteFailure, RemoteFailureKind};
 use question::Question;
 use server::Server;
+use crate::completions::Completions;
 use troupe_core::config::RemoteConfig;
 use troupe_core::parallel;
 use troupe_core::seed::Seed;
@@ -34,7 +35,7 @@ use troupe_core::trajectory::{Completion, Message};
 
 /// One prompt to answer.
 #[derive(Clone, Debug)]
-pub struct RemoteRequest {
+pub struct ChatRequest {
     /// What the policy is told.
     pub messages: Vec<Message>,
     /// The tools that it is told of, as JSON schemas.
@@ -43,15 +44,6 @@ pub struct RemoteRequest {
     pub thinking: Option<bool>,
     /// One seed per answer wanted: K = `seeds.len()`.
     pub seeds: Vec<Seed>,
-}
-
-/// The answers to one prompt.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RemoteAnswers {
-    /// Token ids of the prompt; empty if the server gives none.
-    pub prompt: Arc<[u32]>,
-    /// One answer per seed, in their order.
-    pub completions: Vec<Completion>,
 }
 
 /// A policy on a server. It can be asked from several threads, and cannot be
@@ -118,15 +110,15 @@ impl RemotePolicy {
     /// them or none: with one missing, the rest could not be compared.
     pub fn complete(
         &self,
-        requests: &[RemoteRequest],
+        requests: &[ChatRequest],
         sampling: &Sampling,
-    ) -> Vec<Result<RemoteAnswers, RemoteFailure>> {
-        let jobs: Vec<(&RemoteRequest, Seed)> = requests
+    ) -> Vec<Result<Completions, RemoteFailure>> {
+        let jobs: Vec<(&ChatRequest, Seed)> = requests
             .iter()
             .flat_map(|request| request.seeds.iter().map(move |seed| (request, *seed)))
             .collect();
         let mut answers = self.ask_all(&jobs, sampling).into_iter();
-        let gather = |request: &RemoteRequest| {
+        let gather = |request: &ChatRequest| {
             // All of them are taken, so that the next request finds its own.
             let own: Vec<_> = answers.by_ref().take(request.seeds.len()).collect();
             let mut prompt: Arc<[u32]> = Arc::default();
@@ -138,7 +130,7 @@ impl RemotePolicy {
                 }
                 completions.push(completion);
             }
-            Ok(RemoteAnswers { prompt, completions })
+            Ok(Completions { prompt, completions })
         };
         requests.iter().map(gather).collect()
     }
@@ -146,7 +138,7 @@ impl RemotePolicy {
     /// Answers in the order of the jobs, not in that of their arrival.
     fn ask_all(
         &self,
-        jobs: &[(&RemoteRequest, Seed)],
+        jobs: &[(&ChatRequest, Seed)],
         sampling: &Sampling,
     ) -> Vec<Result<(Vec<u32>, Completion), RemoteFailure>> {
         parallel::in_order(self.concurrency, jobs, |(request, seed)| {
@@ -159,7 +151,7 @@ impl RemotePolicy {
     /// again without it, and from then on.
     fn ask(
         &self,
-        request: &RemoteRequest,
+        request: &ChatRequest,
         seed: Seed,
         sampling: &Sampling,
     ) -> Result<(Vec<u32>, Completion), RemoteFailure> {

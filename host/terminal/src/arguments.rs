@@ -52,7 +52,7 @@ impl ConfigArgs {
 /// # Errors
 /// If the file cannot be read, or a setting is wrong.
 pub fn load_config(args: &ConfigArgs) -> Result<Config, ConfigError> {
-    let mut config = Config::layered(&args.config, &args.set)?;
+    let mut config = Config::noted(&args.config, &args.set, &mut |text| crate::note(text))?;
     if !args.plugins.is_empty() {
         config.plugins.files.clone_from(&args.plugins);
     }

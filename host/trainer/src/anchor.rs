@@ -49,10 +49,10 @@ impl Anchor {
         if by_token && batches.iter().all(|batches| batches.len() < 2) {
             return Ok(policies.iter().map(|_| Anchor::Own).collect());
         }
-        let scores = rescored(config, policies, batches, sampling, ranks)?;
-        let anchors = policies.iter().zip(scores).map(|((_, rows), scores)| {
+        let logprobs = rescored(config, policies, batches, sampling, ranks)?;
+        let anchors = policies.iter().zip(logprobs).map(|((_, rows), logprobs)| {
             let samples: Vec<&Sample> = rows.iter().map(|row| row.sample).collect();
-            Anchor::at(config, &samples, scores)
+            Anchor::at(config, &samples, logprobs)
         });
         Ok(anchors.collect())
     }
@@ -114,12 +114,12 @@ fn rescored(
     ranks: &Ranks,
 ) -> Result<Vec<Vec<Vec<f32>>>, TrainerError> {
     let blank = |(_, rows): &(&Policy, &[CreditedSample])| vec![Vec::new(); rows.len()];
-    let mut scores: Vec<Vec<Vec<f32>>> = policies.iter().map(blank).collect();
+    let mut logprobs: Vec<Vec<Vec<f32>>> = policies.iter().map(blank).collect();
     for round in 0.. {
         // A second epoch's mini-batches hold nothing new.
         let new = |(policy, batches): (usize, &Vec<Vec<&Bundle>>)| {
             let rows = rows_of(batches.get(round)?);
-            rows.iter().any(|&row| scores[policy][row].is_empty()).then_some((policy, rows))
+            rows.iter().any(|&row| logprobs[policy][row].is_empty()).then_some((policy, rows))
         };
         let present: Vec<(usize, Vec<usize>)> =
             batches.iter().enumerate().filter_map(new).collect();
@@ -133,10 +133,10 @@ fn rescored(
         let pairs: Vec<(&Policy, Vec<&Sample>)> = present.iter().map(samples_of).collect();
         let found = rescore(ranks, &pairs, sampling, config.microbatch_tokens)?;
         for ((policy, rows), found) in present.into_iter().zip(found) {
-            rows.into_iter().zip(found).for_each(|(row, found)| scores[policy][row] = found);
+            rows.into_iter().zip(found).for_each(|(row, found)| logprobs[policy][row] = found);
         }
     }
-    Ok(scores)
+    Ok(logprobs)
 }
 
 /// What each token of an answer counts for, given its log-probabilities here.

@@ -1,8 +1,8 @@
 //! What a base and what is trained of it need of memory.
 
+use super::logprobs::chunk_targets;
 use super::pack::micro_batch_tokens;
 use super::plan::Machine;
-use super::scores::chunk_targets;
 use troupe_model::{ModelConfig, Policy, most_at_once};
 
 /// Tensors of a chunk's logits that exist at once.

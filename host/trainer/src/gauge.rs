@@ -8,7 +8,7 @@
 use tch::Tensor;
 
 use super::TrainerError;
-use super::rescoring::read_scores;
+use super::rescoring::read_logprobs;
 use super::shares;
 use super::update::Member;
 use crate::ranks::Ranks;
@@ -63,12 +63,12 @@ impl<'a> Gauge<'a> {
             Reading { logprobs: zeros.clone(), entropies: zeros }
         };
         let mut readings: Vec<Reading> = self.samples.iter().map(blank).collect();
-        read_scores(
+        read_logprobs(
             ranks,
             &pairs,
             sampling,
             microbatch_tokens,
-            |scores| Tensor::stack(&[&scores.chosen, &scores.entropy()], 1),
+            |logprobs| Tensor::stack(&[&logprobs.chosen, &logprobs.entropy()], 1),
             |policy, target, numbers| {
                 let place = starts[policy][target.row] + target.token;
                 readings[policy].logprobs[place] = f64::from(numbers[0]);

@@ -29,7 +29,7 @@ mod plan;
 mod rate;
 mod rescoring;
 mod schedule;
-mod scores;
+mod logprobs;
 mod shares;
 mod state;
 #[cfg(test)]

@@ -17,8 +17,8 @@ mod weighted;
 
 use tch::{Kind, Tensor};
 
+use super::logprobs::LogProbs;
 use super::pack::Target;
-use super::scores::Scores;
 use troupe_core::config::TrainConfig;
 use troupe_model::Sampling;
 
@@ -32,16 +32,16 @@ pub(super) use weighted::Weighted;
 fn regularized(
     config: &TrainConfig,
     gain: Tensor,
-    scores: &Scores,
+    logprobs: &LogProbs,
     reference: Option<&Tensor>,
 ) -> Tensor {
     let bonus = config.entropy_coefficient;
-    let gain = if bonus == 0.0 { gain } else { gain + scores.entropy() * bonus };
+    let gain = if bonus == 0.0 { gain } else { gain + logprobs.entropy() * bonus };
     match reference {
         None => gain,
         Some(reference) => {
             // The k3 estimator: http://joschu.net/blog/kl-approx.html
-            let log_ratio = reference - &scores.chosen;
+            let log_ratio = reference - &logprobs.chosen;
             gain - (log_ratio.exp() - log_ratio - 1.0) * config.kl_coefficient
         }
     }
@@ -72,7 +72,7 @@ pub(crate) trait Objective {
     fn loss(
         &self,
         targets: &[Target],
-        scores: &Scores,
+        logprobs: &LogProbs,
         reference: Option<&Tensor>,
     ) -> (Tensor, Measures);
 }

@@ -10,16 +10,16 @@ use tch::Tensor;
 
 use super::TrainerError;
 use super::gradient::{Learner, Sum, Turn};
+use super::logprobs::{LogProbs, chunk_targets};
 use super::objective::{Measured, Measures, Objective};
 use super::pack::{Chunk, MicroBatch, Pack};
-use super::scores::{Scores, chunk_targets};
 use super::tree_attention::TreeAttention;
 use troupe_model::{AdapterRows, Input, Policy, Rotation, Sampling, SharedBase};
 
 /// The learners' weights as one thread sees them.
 pub(super) struct Weights {
     /// Records gradients.
-    recording: SharedBase,
+    tracked: SharedBase,
     /// What gradients are taken for: per learner, in the layout's order.
     leaves: Vec<Tensor>,
     reference: Option<SharedBase>,
@@ -29,10 +29,10 @@ impl Weights {
     pub(super) fn of(learners: &[Learner]) -> Self {
         let policies: Vec<_> = learners.iter().map(|learner| learner.policy).collect();
         let references: Option<Vec<_>> = learners.iter().map(|learner| learner.reference).collect();
-        let (recording, leaves) = Policy::recording(&policies);
+        let (tracked, leaves) = Policy::tracked(&policies);
         let leaves = leaves.into_iter().flatten().collect();
         let reference = references.map(|references| Policy::shared_base(&references));
-        Weights { recording, leaves, reference }
+        Weights { tracked, leaves, reference }
     }
 }
 
@@ -49,15 +49,16 @@ pub(super) fn run(
     sum: &Sum,
     turn: Turn,
 ) -> Result<Vec<Measured>, TrainerError> {
-    let (pack, mut attention) = batch.pack(weights.recording.decoder());
+    let (pack, mut attention) = batch.pack(weights.tracked.decoder());
     let ways = objectives[0].ways();
     let reference = weights.reference.as_ref();
-    let reference = reference
-        .map(|reference| scored(reference, &pack, &mut attention, ways, |scores| scores.chosen));
+    let reference = reference.map(|reference| {
+        scored(reference, &pack, &mut attention, ways, |logprobs| logprobs.chosen)
+    });
     let mut body = Body::forward(weights, &pack, attention, checkpointing);
     let head = Head { weights, pack: &pack, objectives, reference };
     let (gradient, mut own, measured) = head.backward(&body.states)?;
-    if !weights.recording.decoder().config().tie_word_embeddings {
+    if !weights.tracked.decoder().config().tie_word_embeddings {
         sum.add(turn, body.layers.len() + 1, &std::mem::take(&mut own))?;
     }
     body.backward(gradient, own, sum, turn)?;
@@ -70,7 +71,7 @@ pub(super) fn scored(
     pack: &Pack,
     attention: &mut TreeAttention,
     ways: &[Sampling],
-    read: impl Fn(Scores) -> Tensor,
+    read: impl Fn(LogProbs) -> Tensor,
 ) -> Vec<Tensor> {
     let _guard = tch::no_grad_guard();
     let decoder = shared_base.decoder();
@@ -80,7 +81,7 @@ pub(super) fn scored(
     for index in 0..decoder.depth() {
         states = decoder.layer(index, &states, &rotation, &input(pack, &adapter_rows), attention);
     }
-    let score = |chunk: Chunk| read(Scores::of(decoder, &chunk.states(&states), &chunk, ways));
+    let score = |chunk: Chunk| read(LogProbs::of(decoder, &chunk.states(&states), &chunk, ways));
     chunks(pack, shared_base).into_iter().map(score).collect()
 }
 
@@ -139,12 +140,12 @@ impl<'a> Body<'a> {
         attention: TreeAttention,
         checkpointing: bool,
     ) -> Self {
-        let decoder = weights.recording.decoder();
+        let decoder = weights.tracked.decoder();
         let embedded = decoder.embed(&pack.tokens);
         let mut body = Body {
             weights,
             pack,
-            adapter_rows: weights.recording.adapter_rows(&pack.segments()),
+            adapter_rows: weights.tracked.adapter_rows(&pack.segments()),
             rotation: decoder.rotation(&pack.positions),
             attention,
             states: embedded.detach(),
@@ -169,7 +170,7 @@ impl<'a> Body<'a> {
 
     fn layer(&mut self, index: usize, given: &Tensor) -> Tensor {
         let input = input(self.pack, &self.adapter_rows);
-        let decoder = self.weights.recording.decoder();
+        let decoder = self.weights.tracked.decoder();
         decoder.layer(index, given, &self.rotation, &input, &mut self.attention)
     }
 
@@ -218,7 +219,7 @@ impl Head<'_> {
         states: &Tensor,
     ) -> Result<(Tensor, Vec<Tensor>, Vec<Measured>), TrainerError> {
         let (mut parts, mut measures, mut total) = (Vec::new(), Vec::new(), Vec::new());
-        for (index, chunk) in chunks(self.pack, &self.weights.recording).into_iter().enumerate() {
+        for (index, chunk) in chunks(self.pack, &self.weights.tracked).into_iter().enumerate() {
             let reference = self.reference.as_ref().map(|chunks| &chunks[index]);
             let (gradient, gradients, measure) = self.chunk(states, chunk, reference)?;
             parts.push(gradient);
@@ -240,9 +241,9 @@ impl Head<'_> {
     ) -> Result<(Tensor, Vec<Tensor>, Measures), TrainerError> {
         let objective = self.objectives[chunk.learner];
         let states = chunk.states(states).detach().set_requires_grad(true);
-        let decoder = self.weights.recording.decoder();
-        let scores = Scores::of(decoder, &states, &chunk, objective.ways());
-        let (loss, measures) = objective.loss(chunk.targets, &scores, reference);
+        let decoder = self.weights.tracked.decoder();
+        let logprobs = LogProbs::of(decoder, &states, &chunk, objective.ways());
+        let (loss, measures) = objective.loss(chunk.targets, &logprobs, reference);
         let (gradient, gradients) = pull_back(&loss, &states, &self.weights.leaves)?;
         Ok((gradient, gradients, measures))
     }

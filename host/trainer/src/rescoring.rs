@@ -4,9 +4,9 @@ use tch::Tensor;
 
 use super::TrainerError;
 use super::bundle::{Answer, Bundle, bundle};
+use super::logprobs::LogProbs;
 use super::pack::{MicroBatch, Target, micro_batches};
 use super::pass::{chunks, scored};
-use super::scores::Scores;
 use super::shares;
 use crate::ranks::Ranks;
 use troupe_core::parallel;
@@ -28,29 +28,36 @@ pub fn rescore(
     microbatch_tokens: usize,
 ) -> Result<Vec<Vec<Vec<f32>>>, TrainerError> {
     let zeros = |sample: &&Sample| vec![0.0; sample.completion.tokens.len()];
-    let mut scores: Vec<Vec<Vec<f32>>> =
+    let mut logprobs: Vec<Vec<Vec<f32>>> =
         policies.iter().map(|(_, samples)| samples.iter().map(zeros).collect()).collect();
     if sampling.ways().iter().any(|way| way.temperature == 0.0) {
-        return Ok(scores);
+        return Ok(logprobs);
     }
-    let chosen = |scores: Scores| scores.chosen;
-    read_scores(ranks, policies, sampling, microbatch_tokens, chosen, |policy, target, score| {
-        scores[policy][target.row][target.token] = score[0];
-    })?;
-    shares::fill_in(ranks, scores.iter_mut().flatten().map(|list| &mut list[..]))?;
-    Ok(scores)
+    let chosen = |logprobs: LogProbs| logprobs.chosen;
+    read_logprobs(
+        ranks,
+        policies,
+        sampling,
+        microbatch_tokens,
+        chosen,
+        |policy, target, score| {
+            logprobs[policy][target.row][target.token] = score[0];
+        },
+    )?;
+    shares::fill_in(ranks, logprobs.iter_mut().flatten().map(|list| &mut list[..]))?;
+    Ok(logprobs)
 }
 
 /// Have every policy score its samples; `read` makes rows of numbers of the
 /// scores, one row for each target, and `visit` is shown each row with the
 /// index of its policy. A target's `row` is the sample's place among the policy's.
 /// Each rank reads its share.
-pub(super) fn read_scores(
+pub(super) fn read_logprobs(
     ranks: &Ranks,
     policies: &[(&Policy, Vec<&Sample>)],
     sampling: &SamplingByRole,
     microbatch_tokens: usize,
-    read: impl Fn(Scores) -> Tensor + Sync,
+    read: impl Fn(LogProbs) -> Tensor + Sync,
     mut visit: impl FnMut(usize, &Target, &[f32]),
 ) -> Result<(), TrainerError> {
     let bundles: Vec<Vec<Bundle>> =
@@ -91,7 +98,7 @@ fn rows<'a>(
     shared_base: &SharedBase,
     batch: &MicroBatch<'_, 'a>,
     sampling: &SamplingByRole,
-    read: impl Fn(Scores) -> Tensor,
+    read: impl Fn(LogProbs) -> Tensor,
 ) -> Result<Vec<Rows<'a>>, TrainerError> {
     let _guard = tch::no_grad_guard();
     let (pack, mut attention) = batch.pack(shared_base.decoder());

@@ -81,7 +81,7 @@ fn distance(left: &Policy, right: &Policy) -> f32 {
     weights(left).iter().zip(weights(right)).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
 }
 
-fn scores(policy: &Policy, samples: &[&Sample], sampling: &Sampling) -> Vec<Vec<f32>> {
+fn logprobs(policy: &Policy, samples: &[&Sample], sampling: &Sampling) -> Vec<Vec<f32>> {
     rescore(&Ranks::alone(), &[(policy, samples.to_vec())], &sampling.clone().into(), 16_384)
         .unwrap()
         .remove(0)
@@ -187,13 +187,13 @@ fn answers_with_positive_advantage_become_likelier() {
     let all: Vec<&Sample> = samples.iter().collect();
     let config = TrainConfig { entropy_coefficient: 0.0, kl_coefficient: 0.01, ..config() };
     let mut trainer = Trainer::new(&policy, &config).unwrap();
-    let before = scores(&policy, &all, &sampling());
+    let before = logprobs(&policy, &all, &sampling());
     let mut metrics = UpdateMetrics::default();
     for step in 0..4 {
         metrics =
             trainer.update(&mut policy, &rows(&samples), &by_role(), Seed::new(step)).unwrap();
     }
-    let after = scores(&policy, &all, &sampling());
+    let after = logprobs(&policy, &all, &sampling());
     let gain: f32 = rows(&samples)
         .iter()
         .zip(before.iter().zip(&after))
@@ -232,12 +232,12 @@ fn movement_is_that_of_all_steps_and_never_below_zero() {
         // So few that all of them are measured.
         let samples = samples(&policy, 8, &sampling());
         let all: Vec<&Sample> = samples.iter().collect();
-        let before = scores(&policy, &all, &sampling());
+        let before = logprobs(&policy, &all, &sampling());
         let mut trainer =
             Trainer::new(&policy, &TrainConfig { minibatch_samples, ..config() }).unwrap();
         let metrics =
             trainer.update(&mut policy, &rows(&samples), &by_role(), Seed::new(1)).unwrap();
-        let after = scores(&policy, &all, &sampling());
+        let after = logprobs(&policy, &all, &sampling());
         let pairs = before.iter().flatten().zip(after.iter().flatten());
         let k3 = |(before, after): (&f32, &f32)| {
             let difference = f64::from(after - before);

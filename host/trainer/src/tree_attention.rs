@@ -14,7 +14,7 @@ use troupe_model::{Attention, LayerSight, Mask, Masking, SelfAttention, attend, 
 /// A tree joins a bucket of longer ones if it has this share of their length,
 /// in eighths: it is padded to them.
 const LEAST_EIGHTHS: usize = 6;
-/// Scores in whose time a branch's own operations are started.
+/// LogProbs in whose time a branch's own operations are started.
 const CPU_SCORES_PER_BRANCH: usize = 1 << 14;
 const GPU_SCORES_PER_BRANCH: usize = 1 << 24;
 
@@ -259,8 +259,8 @@ mod tests {
             let seen = (0..=at).filter(on_path).filter(near).map(|up| up as i64);
             let seen = Tensor::from_slice(&seen.collect::<Vec<_>>());
             let of = |states: &Tensor| states.index_select(0, &seen).squeeze_dim(1); // one head
-            let scores = queries.get(at as i64).matmul(&of(keys).tr());
-            scores.softmax(-1, Kind::Float).matmul(&of(values)).view([-1])
+            let logprobs = queries.get(at as i64).matmul(&of(keys).tr());
+            logprobs.softmax(-1, Kind::Float).matmul(&of(values)).view([-1])
         };
         Tensor::stack(&(0..tree.tokens.len()).map(row).collect::<Vec<_>>(), 0)
     }

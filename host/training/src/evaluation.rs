@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::metrics::{Answers, Success};
-use crate::rollout::{Play, Rollout, RolloutError, Setting, TaskSeed, collect_among, collect_in_turn};
+use crate::rollout::{
+    Play, Rollout, RolloutError, Setting, TaskSeed, collect_among, collect_in_turn,
+};
 use crate::team::Team;
 use troupe_core::config::{RolloutConfig, SamplingScheme};
 use troupe_core::seed::Seed;
@@ -53,7 +55,8 @@ pub fn evaluate(
 ) -> Result<Evaluation, RolloutError> {
     let Play { tasks, config } = play(team, held_out, config);
     let Team { ranks, role_map, policies, .. } = team;
-    let rollout = collect_among(ranks, &Setting { role_map, config: &config, alpha: 1.0 }, policies, &tasks)?;
+    let rollout =
+        collect_among(ranks, &Setting { role_map, config: &config, alpha: 1.0 }, policies, &tasks)?;
     Ok(Evaluation::of(rollout, &held_out, team))
 }
 
@@ -82,7 +85,7 @@ pub fn evaluate_in_turn<E: From<RolloutError>>(
 fn play(team: &Team, held_out: HeldOutTasks, config: &RolloutConfig) -> Play {
     let config = RolloutConfig {
         branches: held_out.samples,
-        sampling: SamplingScheme::Trajectory,
+        scheme: SamplingScheme::Trajectory,
         temperature: match held_out.answers {
             Answers::Sampled => config.temperature,
             Answers::Greedy => 0.0,

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use troupe_core::config::{Choice, Config, Grantee};
+use troupe_core::config::{Choice, Config, Grantee, rename_in_json};
 use troupe_core::provenance::Build;
 use troupe_guests::records::RecordsEntry;
 
@@ -186,7 +186,9 @@ impl Manifest {
     /// What is different now.
     pub fn compare(&self, now: &Manifest) -> Differences {
         let mut grave = Vec::new();
-        compare_values("", &self.config, &now.config, &mut grave);
+        let mut then = self.config.clone();
+        rename_in_json(&mut then);
+        compare_values("", &then, &now.config, &mut grave);
         if self.device != now.device {
             grave.push(format!("the device was {} and is {}", self.device, now.device));
         }

@@ -107,7 +107,7 @@ impl Team {
         let seats = roles(&families);
         let named: Vec<String> = config.policies.keys().cloned().collect();
         let mut role_map = RoleMap::new(&config.roles, &seats, &named)?;
-        if config.rollout.sampling == SamplingScheme::CrossPolicy {
+        if config.rollout.scheme == SamplingScheme::CrossPolicy {
             add_stand_ins(&mut role_map, config);
         }
         let words = vocabulary(&families, config);

@@ -310,7 +310,7 @@ fn announce(folder: &RunFolder) {
 /// is refused.
 fn check_servers(config: &Config, team: &Team) -> anyhow::Result<()> {
     for foreign in team.families.iter().filter_map(|family| family.scenario.environment.foreign()) {
-        if !config.rollout.sampling.repeats_tasks() {
+        if !config.rollout.scheme.repeats_tasks() {
             foreign.check_forks()?;
         }
     }

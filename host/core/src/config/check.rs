@@ -148,7 +148,7 @@ impl Config {
     }
 
     fn check_roles(&self) -> Result<(), ConfigError> {
-        let sampling = self.rollout.sampling;
+        let scheme = self.rollout.scheme;
         let is_elsewhere =
             |policy: &PolicyConfig| policy.remote.is_some() || policy.sampler.is_some();
         let elsewhere = "servers have no budget of thinking; leave it out, or set it for the roles \
@@ -164,19 +164,19 @@ impl Config {
                 elsewhere,
             )?;
             require(
-                entry.branches.is_none() || !sampling.repeats_tasks(),
+                entry.branches.is_none() || !scheme.repeats_tasks(),
                 &format!("roles.{role}.branches"),
                 &format!(
-                    "with rollout.sampling = {} every state is answered once, and \
+                    "with rollout.scheme = {} every state is answered once, and \
                      rollout.branches is the number of episodes of a task",
-                    table::choice(&sampling)
+                    table::choice(&scheme)
                 ),
             )?;
         }
         let has_snapshot = |policy: &PolicyConfig| policy.snapshot_of.is_some();
         require(
-            sampling != SamplingScheme::CrossPolicy || self.policies.values().any(has_snapshot),
-            "rollout.sampling",
+            scheme != SamplingScheme::CrossPolicy || self.policies.values().any(has_snapshot),
+            "rollout.scheme",
             "\"cross-policy\" needs an earlier state of a policy to draw from; add one, such as \
              policies.old = { snapshot_of = \"shared\", every = 5 }",
         )
@@ -197,31 +197,31 @@ impl Config {
             "advantage.worth",
             "several answers are worth something together only as a \"whole\"",
         )?;
-        let sampling = self.rollout.sampling;
-        let word = table::choice(&sampling);
+        let scheme = self.rollout.scheme;
+        let word = table::choice(&scheme);
         require(
-            worth == Worth::Now || sampling.plays_whole_episodes(),
+            worth == Worth::Now || scheme.plays_whole_episodes(),
             key,
             &format!(
-                "`{name}` compares what whole episodes are worth, and with rollout.sampling = {word} \
-                 most answers have no future; set rollout.sampling = \"trajectory\""
+                "`{name}` compares what whole episodes are worth, and with rollout.scheme = {word} \
+                 most answers have no future; set rollout.scheme = \"trajectory\""
             ),
         )?;
         require(
-            !has(Same::State) || sampling.branches_everywhere(),
+            !has(Same::State) || scheme.branches_everywhere(),
             key,
             &format!(
-                "`{name}` compares answers to one state, and with rollout.sampling = {word} few \
-                 states have several; set rollout.sampling = \"tree\", or the estimator to `grpo` \
+                "`{name}` compares answers to one state, and with rollout.scheme = {word} few \
+                 states have several; set rollout.scheme = \"tree\", or the estimator to `grpo` \
                  or `drmas`"
             ),
         )?;
         require(
-            unit == Unit::Completion || sampling.keeps_episodes_apart(),
+            unit == Unit::Completion || scheme.keeps_episodes_apart(),
             key,
             &format!(
-                "`{name}` compares whole episodes with each other, and with rollout.sampling = \
-                 {word} they have answers in common; set rollout.sampling = \"trajectory\""
+                "`{name}` compares whole episodes with each other, and with rollout.scheme = \
+                 {word} they have answers in common; set rollout.scheme = \"trajectory\""
             ),
         )?;
         require(

@@ -65,7 +65,7 @@ impl Config {
         self.families().iter().try_for_each(|family| check_curriculum(&family.curriculum))?;
         let climbs = self.families().iter().any(|family| !family.curriculum.settings.is_empty());
         let chooses = self.rollout.branch_choice != BranchChoice::Random
-            && matches!(self.rollout.sampling, SamplingScheme::Tree | SamplingScheme::Independent);
+            && matches!(self.rollout.scheme, SamplingScheme::Tree | SamplingScheme::Independent);
         require(
             !climbs || !chooses,
             "rollout.branch_choice",

@@ -127,7 +127,7 @@ table! {
         /// Memory for keys and values in GiB; 0 takes a part of what is free.
         pub cache_gib: f64 = 0.0, 0.0..=65_536.0;
         /// Which answers are drawn, and which of them episodes go on from.
-        pub sampling: SamplingScheme = SamplingScheme::Tree;
+        pub scheme: SamplingScheme = SamplingScheme::Tree;
         /// Episodes that `exhaustive` sampling may make of one task; where K branches would be
         /// more, one answer is drawn.
         pub max_episodes: usize = 64, 1..=65_536;

@@ -53,9 +53,9 @@ fn values_that_cannot_be_are_refused_by_name() {
         "`rollout.branches` cannot be used: it is 0, but must be a whole number from 1 to 1024"
     );
     assert!(message(&["rollout.branches=1"]).contains("group of one"));
-    assert!(message(&["advantage.estimator=grpo"]).contains("sampling = \"trajectory\""));
-    let trajectory = message(&["rollout.sampling=trajectory"]);
-    assert!(trajectory.contains("set rollout.sampling = \"tree\""), "{trajectory}");
+    assert!(message(&["advantage.estimator=grpo"]).contains("scheme = \"trajectory\""));
+    let trajectory = message(&["rollout.scheme=trajectory"]);
+    assert!(trajectory.contains("set rollout.scheme = \"tree\""), "{trajectory}");
     assert!(message(&["nonsense"]).contains("write key=value"));
 }
 
@@ -109,8 +109,8 @@ fn a_value_of_another_type_is_answered_with_what_would_be_right() {
             "`train.steps` cannot be used: it is 1.5, but must be a whole number from 0 to 1_000_000_000",
         ),
         (
-            "rollout.sampling=bush",
-            "`rollout.sampling` cannot be used: it is \"bush\", but must be \"tree\" or \"trajectory\" or \"fork-on-first\" or \"round-robin\" or \"independent\" or \"exhaustive\" or \"cross-policy\"",
+            "rollout.scheme=bush",
+            "`rollout.scheme` cannot be used: it is \"bush\", but must be \"tree\" or \"trajectory\" or \"fork-on-first\" or \"round-robin\" or \"independent\" or \"exhaustive\" or \"cross-policy\"",
         ),
         ("rollout=3", "`rollout` cannot be used: it is 3, but must be a table"),
         (
@@ -188,13 +188,13 @@ fn a_role_may_be_a_policys_name_or_a_table_and_more_may_be_added_to_either() {
         "there is no setting `roles.a.brunches`; did you mean `branches`?"
     );
     let trajectory =
-        ["roles.a.branches=2", "rollout.sampling=trajectory", "advantage.estimator=grpo"];
+        ["roles.a.branches=2", "rollout.scheme=trajectory", "advantage.estimator=grpo"];
     assert!(message(&trajectory).contains("is the number of episodes of a task"));
 }
 
 #[test]
 fn cross_policy_sampling_needs_a_snapshot() {
-    let cross = ["rollout.sampling=cross-policy", "advantage.estimator=turn-grpo"];
+    let cross = ["rollout.scheme=cross-policy", "advantage.estimator=turn-grpo"];
     assert!(message(&cross).contains("policies.old = { snapshot_of"));
     // As it is told to be written: of a policy that has no table.
     let old = "policies.old={snapshot_of=\"shared\",every=5}";
@@ -208,8 +208,7 @@ fn an_estimator_is_refused_where_its_choices_do_not_fit_each_other() {
         let by_state = same.contains(&Same::State);
         let fits = |sampling| {
             let name = table::choice(&estimator);
-            let set =
-                [format!("advantage.estimator={name}"), format!("rollout.sampling={sampling}")];
+            let set = [format!("advantage.estimator={name}"), format!("rollout.scheme={sampling}")];
             Config::load(None, &set).is_ok()
         };
         let (now, apart) = (worth == Worth::Now, unit != Unit::Completion);
@@ -220,8 +219,7 @@ fn an_estimator_is_refused_where_its_choices_do_not_fit_each_other() {
     }
     assert!(message(&["advantage.same=[\"role\"]"]).contains("add \"task\""));
     assert!(message(&["advantage.unit=seat"]).contains("`advantage.worth` cannot be used"));
-    let parts =
-        ["advantage.estimator=grpo", "rollout.sampling=trajectory", "advantage.scale=parts"];
+    let parts = ["advantage.estimator=grpo", "rollout.scheme=trajectory", "advantage.scale=parts"];
     assert!(message(&parts).contains("set worth = \"now\""));
     assert!(message(&["advantage.same=[\"mood\"]"]).contains("each \"family\" or \"task\""));
 }
@@ -255,7 +253,7 @@ fn a_run_is_named_and_not_placed() {
 #[test]
 fn overrides_take_words_and_numbers_and_lists() {
     let overrides =
-        ["rollout.sampling=trajectory", "advantage.estimator=grpo", "plugins.files=[\"a\"]"];
+        ["rollout.scheme=trajectory", "advantage.estimator=grpo", "plugins.files=[\"a\"]"];
     let config = Config::load(None, &overrides.map(String::from)).unwrap();
     assert_eq!(config.advantage.estimator, Estimator::Grpo);
     assert_eq!(config.plugins.files, [PathBuf::from("a")]);

@@ -114,7 +114,7 @@ impl ForeignEpisode {
     fn replay(environment: &ForeignEnvironment, past: &Past) -> Result<Self, Trouble> {
         if let Some(reason) = environment.unforkable() {
             return Err(Trouble::NotReplayed(format!(
-                "it cannot be gone back to a state of it ({reason}); set rollout.sampling = \
+                "it cannot be gone back to a state of it ({reason}); set rollout.scheme = \
                  \"trajectory\""
             )));
         }
@@ -127,7 +127,7 @@ impl ForeignEpisode {
                 let shown = episode.past.last.shown();
                 return Err(Trouble::NotReplayed(format!(
                     "replaying its moves led elsewhere after {at} (to {shown}), so it does not \
-                     repeat itself; set rollout.sampling = \"trajectory\""
+                     repeat itself; set rollout.scheme = \"trajectory\""
                 )));
             }
             match moves.next() {

@@ -47,7 +47,7 @@ pub enum ForeignError {
     /// States cannot be gone back to, and the run wants that.
     #[error(
         "the environment at {address} cannot be forked: {reason}; choose independent episodes, \
-         with rollout.sampling = \"trajectory\" and an estimator such as advantage.estimator = \
+         with rollout.scheme = \"trajectory\" and an estimator such as advantage.estimator = \
          \"grpo\""
     )]
     Unforkable {

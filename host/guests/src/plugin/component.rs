@@ -64,6 +64,10 @@ pub struct ComponentFile<'a> {
 }
 
 impl<'a> ComponentFile<'a> {
+    /// Read it.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is too large.
     pub fn read(file: &'a Path) -> Result<Self, PluginError> {
         let io = |reason| PluginError::Io(file.to_owned(), reason);
         let length = std::fs::metadata(file).map_err(io)?.len();
@@ -76,10 +80,15 @@ impl<'a> ComponentFile<'a> {
         Ok(ComponentFile { file, bytes })
     }
 
+    /// What is in the file.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
+    /// Compile it.
+    ///
+    /// # Errors
+    /// If it is no component, or compiling takes too long.
     pub fn compile(&self, engine: &Engine) -> Result<Compiled, PluginError> {
         self.compile_instead(engine, &self.bytes)
     }

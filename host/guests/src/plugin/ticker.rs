@@ -16,6 +16,10 @@ pub struct Ticker {
 }
 
 impl Ticker {
+    /// Advance the epoch of the engine from now on, until this is dropped.
+    ///
+    /// # Errors
+    /// If there is no thread to be had.
     pub fn start(engine: wasmtime::Engine) -> std::io::Result<Self> {
         let (alive, dropped) = channel();
         let tick = Duration::from_millis(TICK_MS);

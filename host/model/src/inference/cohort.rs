@@ -237,8 +237,8 @@ impl Cohort {
     ) -> Result<Vec<(Place, Completion)>, PolicyError> {
         let units: Vec<f32> = self.units(0).collect();
         let units = Tensor::f_from_slice(&units)?.f_to_device(logits.device())?;
-        let (tokens, scores) = self.drawn_from(logits, sampling, &units);
-        let drawn = (Vec::<i64>::try_from(&tokens)?, Vec::<f32>::try_from(&scores)?);
+        let (tokens, logprobs) = self.drawn_from(logits, sampling, &units);
+        let drawn = (Vec::<i64>::try_from(&tokens)?, Vec::<f32>::try_from(&logprobs)?);
         self.next = tokens;
         let drawn = drawn.0.into_iter().map(|token| token as u32).zip(drawn.1);
         self.take(drawn, sampling, codecs)
@@ -252,9 +252,9 @@ impl Cohort {
         sampling: &Sampling,
         units: &Tensor,
     ) -> (Tensor, Tensor) {
-        let (tokens, scores) = self.drawn_from(logits, sampling, units);
+        let (tokens, logprobs) = self.drawn_from(logits, sampling, units);
         self.next.copy_(&tokens);
-        (tokens, scores)
+        (tokens, logprobs)
     }
 
     fn drawn_from(
@@ -272,11 +272,11 @@ impl Cohort {
         if !due.is_empty() {
             drawn = put(&due, logits, sampling, drawn);
         }
-        let (tokens, scores) = drawn;
+        let (tokens, logprobs) = drawn;
         if let Some(said) = &mut self.said {
             let _ = said.scatter_value_(1, &tokens.unsqueeze(1), 1);
         }
-        (tokens, scores)
+        (tokens, logprobs)
     }
 
     /// Let answers have what was drawn, row by row. Returns those that stopped.

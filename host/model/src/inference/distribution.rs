@@ -72,14 +72,14 @@ pub(super) fn draw(logits: &Tensor, sampling: &Sampling, units: &Tensor) -> (Ten
     if sampling.temperature == 0.0 {
         return (logits.argmax(-1, false), units.zeros_like());
     }
-    let scores = log_probabilities(logits, sampling, None);
-    let cumulative = scores.exp().cumsum(-1, Kind::Float);
+    let logprobs = log_probabilities(logits, sampling, None);
+    let cumulative = logprobs.exp().cumsum(-1, Kind::Float);
     let last = cumulative.size()[1] - 1;
     // The sum may miss 1 by rounding; its own last value takes the place of 1.
     let thresholds = units.unsqueeze(1) * cumulative.narrow(1, last, 1);
     let tokens =
         thresholds.searchsorted(&cumulative, false, true, "right", None::<&Tensor>).clamp_max(last);
-    let chosen = scores.gather(1, &tokens, false);
+    let chosen = logprobs.gather(1, &tokens, false);
     (tokens.squeeze_dim(1), chosen.squeeze_dim(1))
 }
 
@@ -89,7 +89,7 @@ pub(super) fn put(
     due: &[(usize, u32)],
     logits: &Tensor,
     sampling: &Sampling,
-    (tokens, scores): (Tensor, Tensor),
+    (tokens, logprobs): (Tensor, Tensor),
 ) -> (Tensor, Tensor) {
     let device = logits.device();
     let (rows, ids): (Vec<i64>, Vec<i64>) =
@@ -97,12 +97,12 @@ pub(super) fn put(
     let (rows, ids) = (&Tensor::from_slice(&rows).to_device(device), Tensor::from_slice(&ids));
     let ids = &ids.to_device(device);
     let own = match sampling.temperature {
-        0.0 => scores.index_select(0, rows),
+        0.0 => logprobs.index_select(0, rows),
         _ => log_probabilities(&logits.index_select(0, rows), sampling, Some(ids))
             .gather(1, &ids.unsqueeze(1), false)
             .squeeze_dim(1),
     };
-    (tokens.index_copy(0, rows, ids), scores.index_copy(0, rows, &own))
+    (tokens.index_copy(0, rows, ids), logprobs.index_copy(0, rows, &own))
 }
 
 /// A number in `[0, 1)` cut to the 24 bits that 32-bit floats hold, so that
@@ -199,8 +199,8 @@ mod tests {
     fn temperature_zero_is_greedy() {
         let units = Tensor::from_slice(&[0.0_f32, 0.9]);
         let rows = logits().expand([2, 4], false);
-        let (tokens, scores) = draw(&rows, &Sampling::greedy(1), &units);
+        let (tokens, logprobs) = draw(&rows, &Sampling::greedy(1), &units);
         assert_eq!(Vec::<i64>::try_from(tokens).unwrap(), [1, 1]);
-        assert_eq!(Vec::<f32>::try_from(scores).unwrap(), [0.0, 0.0]);
+        assert_eq!(Vec::<f32>::try_from(logprobs).unwrap(), [0.0, 0.0]);
     }
 }

@@ -39,14 +39,14 @@ impl Policy {
         };
         let states = shared_base.forward(&input, &mut reader);
         let rows = (CHUNK / self.config().vocab_size).max(1);
-        let mut scores = Vec::with_capacity(tokens.len());
+        let mut chosen = Vec::with_capacity(tokens.len());
         for from in (0..length - 1).step_by(rows as usize) {
             let count = rows.min(length - 1 - from);
             let logprobs =
                 shared_base.logits(&states.narrow(0, from, count)).log_softmax(-1, Kind::Float);
             let next = ids.narrow(0, from + 1, count).unsqueeze(1);
-            scores.extend(Vec::<f32>::try_from(logprobs.gather(1, &next, false).squeeze_dim(1))?);
+            chosen.extend(Vec::<f32>::try_from(logprobs.gather(1, &next, false).squeeze_dim(1))?);
         }
-        Ok(scores)
+        Ok(chosen)
     }
 }

@@ -89,16 +89,16 @@ impl Slate {
             cohorts.iter().zip(steps).map(|(cohort, step)| cohort.at_step(step)).collect();
         let logits = logits(base, parts);
         let units = self.units.index_select(0, &self.clock).squeeze_dim(0);
-        let (mut tokens, mut scores, mut from) = (Vec::new(), Vec::new(), 0);
+        let (mut tokens, mut logprobs, mut from) = (Vec::new(), Vec::new(), 0);
         for (cohort, logits) in cohorts.iter_mut().zip(&logits) {
             let rows = logits.size()[0];
             let drawn = cohort.draw_in_place(logits, sampling, &units.narrow(0, from, rows));
             tokens.push(drawn.0);
-            scores.push(drawn.1);
+            logprobs.push(drawn.1);
             from += rows;
         }
         let wide = |parts: &[Tensor]| joined(parts).to_kind(Kind::Double);
-        let drawn = Tensor::stack(&[wide(&tokens), wide(&scores)], 0).unsqueeze(0);
+        let drawn = Tensor::stack(&[wide(&tokens), wide(&logprobs)], 0).unsqueeze(0);
         let _ = self.drawn.index_copy_(0, &self.clock, &drawn);
         self.clock += 1;
     }
@@ -109,8 +109,12 @@ impl Slate {
         let drawn = self.drawn.f_narrow(0, 0, steps as i64)?.f_reshape([-1])?;
         let drawn = Vec::<f64>::try_from(drawn)?;
         let step = |drawn: &[f64]| {
-            let (tokens, scores) = drawn.split_at(rows);
-            tokens.iter().zip(scores).map(|(&token, &score)| (token as u32, score as f32)).collect()
+            let (tokens, logprobs) = drawn.split_at(rows);
+            tokens
+                .iter()
+                .zip(logprobs)
+                .map(|(&token, &logprob)| (token as u32, logprob as f32))
+                .collect()
         };
         Ok(drawn.chunks_exact(2 * rows).map(step).collect())
     }

@@ -180,7 +180,7 @@ impl Adapter {
     }
 
     /// The same, recording gradients, and the leaves to take them for.
-    pub fn recording(&self) -> (AdapterBlocks, Vec<Tensor>) {
+    pub fn tracked(&self) -> (AdapterBlocks, Vec<Tensor>) {
         let leaves: Vec<Tensor> = (self.parameters.blocks(self.parameters.buffer()).iter())
             .map(|block| block.detach().set_requires_grad(true))
             .collect();

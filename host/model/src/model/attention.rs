@@ -18,7 +18,9 @@ pub enum Sight {
 /// A layer as attention sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct LayerSight {
+    /// Its number, from 0.
     pub layer: usize,
+    /// Which keys it sees.
     pub sight: Sight,
 }
 
@@ -44,7 +46,9 @@ pub struct Masking {
     pub group: i64,
     /// Tokens that layers with a window see.
     pub window: Option<i64>,
+    /// Of the weights.
     pub kind: Kind,
+    /// Where the weights are.
     pub device: tch::Device,
 }
 

@@ -82,18 +82,22 @@ impl Decoder {
         Decoder { config, parameters, blocks, packs: Vec::new(), turners }
     }
 
+    /// Its architecture.
     pub fn config(&self) -> &ModelConfig {
         &self.config
     }
 
+    /// All weights.
     pub fn parameters(&self) -> &Parameters {
         &self.parameters
     }
 
+    /// All weights, to be changed.
     pub fn parameters_mut(&mut self) -> &mut Parameters {
         &mut self.parameters
     }
 
+    /// Where the weights are.
     pub fn device(&self) -> Device {
         Device::of(self.parameters.buffer().device())
     }
@@ -152,7 +156,7 @@ impl Decoder {
 
     /// Another handle on the same weights that records gradients, and the
     /// leaves to take them for: the fused blocks, in the layout's order.
-    pub fn recording(&self) -> (Self, Vec<Tensor>) {
+    pub fn tracked(&self) -> (Self, Vec<Tensor>) {
         let leaves: Vec<Tensor> = (self.parameters.blocks(self.parameters.buffer()).iter())
             .map(|block| block.detach().set_requires_grad(true))
             .collect();

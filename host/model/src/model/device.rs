@@ -94,6 +94,7 @@ impl Device {
         Device(device)
     }
 
+    /// As `tch` has it.
     pub fn torch(self) -> tch::Device {
         self.0
     }

@@ -39,6 +39,7 @@ impl SharedBase {
         SharedBase { decoder, ..self }
     }
 
+    /// The base.
     pub fn decoder(&self) -> &Decoder {
         &self.decoder
     }

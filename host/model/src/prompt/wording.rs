@@ -14,8 +14,11 @@ use troupe_core::trajectory::Message;
 /// weights, so threads can share them.
 #[derive(Clone, Debug)]
 pub struct Wording {
+    /// Text to token ids and back.
     pub tokenizer: Arc<Tokenizer>,
+    /// Messages to text.
     pub template: ChatTemplate,
+    /// What of the template is switched on.
     pub chat: ChatOptions,
 }
 

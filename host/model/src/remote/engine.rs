@@ -16,11 +16,12 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use serde_json::json;
 
+use super::ChatRequest;
 use super::api_key::ApiKey;
 use super::failure::{RemoteFailure, RemoteFailureKind};
 use super::quoted_list;
 use super::server::{Reply, Server};
-use super::{RemoteAnswers, RemoteRequest};
+use crate::completions::Completions;
 use crate::error::PolicyError;
 use crate::language_model::Policy;
 use crate::prompt::{TokenCodec, Wording};
@@ -172,9 +173,9 @@ impl RemoteEngine {
     /// Ask for answers, as [`super::RemotePolicy::complete`] does.
     pub fn complete(
         &self,
-        requests: &[RemoteRequest],
+        requests: &[ChatRequest],
         sampling: &Sampling,
-    ) -> Vec<Result<RemoteAnswers, RemoteFailure>> {
+    ) -> Vec<Result<Completions, RemoteFailure>> {
         let prompts: Vec<Result<Arc<[u32]>, RemoteFailure>> =
             requests.iter().map(|request| self.encode(request, sampling)).collect();
         let jobs: Vec<(&[u32], Seed)> = requests
@@ -185,11 +186,11 @@ impl RemoteEngine {
             .collect();
         let adapter = self.adapter.read().unwrap_or_else(PoisonError::into_inner).clone();
         let mut answers = self.draw_all(&adapter, &jobs, sampling).into_iter();
-        let gather = |(request, prompt): (&RemoteRequest, Result<Arc<[u32]>, RemoteFailure>)| {
+        let gather = |(request, prompt): (&ChatRequest, Result<Arc<[u32]>, RemoteFailure>)| {
             let prompt = prompt?;
             let own: Vec<_> = answers.by_ref().take(request.seeds.len()).collect();
             let completions = own.into_iter().collect::<Result<_, _>>()?;
-            Ok(RemoteAnswers { prompt, completions })
+            Ok(Completions { prompt, completions })
         };
         requests.iter().zip(prompts).map(gather).collect()
     }
@@ -211,10 +212,10 @@ impl RemoteEngine {
 
     fn encode(
         &self,
-        request: &RemoteRequest,
+        request: &ChatRequest,
         sampling: &Sampling,
     ) -> Result<Arc<[u32]>, RemoteFailure> {
-        let RemoteRequest { messages, tools, thinking, .. } = request;
+        let ChatRequest { messages, tools, thinking, .. } = request;
         let prompt = self.wording.encode_prompt(messages, tools, *thinking);
         let prompt =
             prompt.map_err(|error| RemoteFailureKind::Refused.because(error.to_string()))?;

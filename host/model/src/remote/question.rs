@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::RemoteRequest;
+use super::ChatRequest;
 use crate::sampling::Sampling;
 use troupe_core::seed::Seed;
 
@@ -28,7 +28,7 @@ impl Question {
     /// knows no such field need not be told that it is off.
     pub(super) fn new(
         model: &str,
-        request: &RemoteRequest,
+        request: &ChatRequest,
         sampling: &Sampling,
         seed: Seed,
         template: &Map<String, Value>,
@@ -121,7 +121,7 @@ mod tests {
     ) -> (Question, Value) {
         let refused = refused.iter().copied().collect();
         let (messages, seeds) = (Vec::new(), Vec::new());
-        let request = RemoteRequest { messages, tools, thinking: None, seeds };
+        let request = ChatRequest { messages, tools, thinking: None, seeds };
         let question = Question::new("m", &request, sampling, Seed::new(1), &Map::new(), &refused);
         let body = serde_json::from_slice(&question.body()).unwrap();
         (question, body)

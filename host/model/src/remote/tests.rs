@@ -108,9 +108,9 @@ fn said(text: &str) -> Sent {
 }
 
 /// One request for as many answers as there are seeds.
-fn request(seeds: &[u64]) -> RemoteRequest {
+fn request(seeds: &[u64]) -> ChatRequest {
     let message = |author, text: &str| Message { author, text: text.to_owned() };
-    RemoteRequest {
+    ChatRequest {
         messages: vec![message(Author::System, "be brief"), message(Author::User, "go")],
         tools: Vec::new(),
         thinking: None,
@@ -122,7 +122,7 @@ fn sampling() -> Sampling {
     Sampling { temperature: 0.7, ..Sampling::greedy(16) }
 }
 
-fn ask(policy: &RemotePolicy) -> Result<RemoteAnswers, RemoteFailure> {
+fn ask(policy: &RemotePolicy) -> Result<Completions, RemoteFailure> {
     policy.complete(&[request(&[1])], &sampling()).remove(0)
 }
 

@@ -8,6 +8,10 @@ use troupe_core::error::ExitCode;
 use troupe_core::outcome::{Answers, Outcome, read_outcomes};
 use troupe_terminal::{self as terminal, UsageError};
 
+/// Print which tasks were gained and lost.
+///
+/// # Errors
+/// If a run cannot be read.
 pub fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let first = outcomes(&args.before, &args.split)?;
     let (before, after) = match &args.after {

@@ -11,6 +11,10 @@ use troupe_terminal as terminal;
 /// What the page is called if no name is given.
 const FILE: &str = "report.html";
 
+/// Write the page.
+///
+/// # Errors
+/// If a run cannot be read, or the page not written.
 pub fn run(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     let bounds = Bounds {
         episodes: args.episodes,

@@ -21,6 +21,10 @@ use troupe_terminal as terminal;
 /// How long it takes at most until something new is shown.
 const REFRESH: Duration = Duration::from_secs(1);
 
+/// Show the run until the user leaves.
+///
+/// # Errors
+/// If a run cannot be read.
 pub fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
     let sight = Sight::of(&args.run)?;
     if !io::stdout().is_terminal() || !io::stdin().is_terminal() {

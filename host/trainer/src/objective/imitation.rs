@@ -3,8 +3,8 @@
 use tch::{Kind, Tensor};
 
 use super::super::bundle::Bundle;
+use super::super::logprobs::LogProbs;
 use super::super::pack::Target;
-use super::super::scores::Scores;
 use super::{Measures, Objective};
 use troupe_model::Sampling;
 
@@ -27,8 +27,13 @@ impl Objective for Imitation {
         &self.sampling
     }
 
-    fn loss(&self, targets: &[Target], scores: &Scores, _: Option<&Tensor>) -> (Tensor, Measures) {
-        let loss = scores.chosen.sum(Kind::Float) * -self.per_token;
+    fn loss(
+        &self,
+        targets: &[Target],
+        logprobs: &LogProbs,
+        _: Option<&Tensor>,
+    ) -> (Tensor, Measures) {
+        let loss = logprobs.chosen.sum(Kind::Float) * -self.per_token;
         let measures = tch::no_grad(|| {
             let zero = loss.zeros_like();
             Measures::new([&loss, &zero, &zero, &zero], targets.len())

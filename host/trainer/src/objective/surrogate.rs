@@ -5,8 +5,8 @@ use tch::{Kind, Tensor};
 use super::super::CreditedSample;
 use super::super::anchor::Anchor;
 use super::super::bundle::Bundle;
+use super::super::logprobs::LogProbs;
 use super::super::pack::Target;
-use super::super::scores::Scores;
 use super::share::Share;
 use super::{Measures, Objective, columns, regularized};
 use troupe_core::config::{Importance, TrainConfig};
@@ -81,14 +81,14 @@ impl Objective for Surrogate<'_> {
     fn loss(
         &self,
         targets: &[Target],
-        scores: &Scores,
+        logprobs: &LogProbs,
         reference: Option<&Tensor>,
     ) -> (Tensor, Measures) {
-        let columns = self.columns(targets, &scores.chosen);
+        let columns = self.columns(targets, &logprobs.chosen);
         let (advantages, weights) = (columns.get(1), columns.get(3));
         let own = matches!(self.anchor, Anchor::Own);
-        let old = if own { scores.chosen.detach() } else { columns.get(0) };
-        let ratio = (&scores.chosen - &old).exp();
+        let old = if own { logprobs.chosen.detach() } else { columns.get(0) };
+        let ratio = (&logprobs.chosen - &old).exp();
         let (low, high) = (1.0 - self.config.clip_low, 1.0 + self.config.clip_high);
         let gain = (&ratio * &advantages).minimum(&(ratio.clamp(low, high) * &advantages)); // [targets]
         let (gain, dual) = self.held(gain, &ratio, &advantages);
@@ -100,7 +100,7 @@ impl Objective for Surrogate<'_> {
             Some(corrections) => gain * corrections,
             None => gain,
         };
-        let gain = regularized(self.config, gain, scores, reference);
+        let gain = regularized(self.config, gain, logprobs, reference);
         let loss = -gain.dot(&weights);
         let measures = tch::no_grad(|| {
             let count = |clipped: Tensor, sign: Tensor| clipped.logical_and(&sign).sum(Kind::Float);
@@ -181,7 +181,7 @@ mod tests {
             targets.iter().map(|target| (target.row, target.token)).collect();
         assert_eq!(order, [(1, 0), (0, 0), (0, 1)]);
         let chosen = Tensor::from_slice(new).set_requires_grad(true);
-        let scores = Scores {
+        let logprobs = LogProbs {
             chosen: chosen.shallow_clone(),
             all: Tensor::zeros([3, 1], (Kind::Float, tch::Device::Cpu)),
             sources: Tensor::arange(3, (Kind::Int64, tch::Device::Cpu)),
@@ -190,7 +190,7 @@ mod tests {
         let (by_role, anchor) = (sampling.clone().into(), anchor(&[&samples[0], &samples[1]]));
         let surrogate = Surrogate::new(config, &by_role, &rows, &anchor, &bundles);
         let reference = reference.map(|reference| Tensor::from_slice(reference));
-        let (loss, measures) = surrogate.loss(targets, &scores, reference.as_ref());
+        let (loss, measures) = surrogate.loss(targets, &logprobs, reference.as_ref());
         let gradient = Tensor::run_backward(&[&loss], &[chosen], false, false).remove(0);
         let capped = measures.read().unwrap().capped / 3.0;
         let held = anchor.capped_share(config).unwrap_or(capped);

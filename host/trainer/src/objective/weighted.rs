@@ -6,8 +6,8 @@ use tch::{Kind, Tensor};
 
 use super::super::CreditedSample;
 use super::super::bundle::Bundle;
+use super::super::logprobs::LogProbs;
 use super::super::pack::Target;
-use super::super::scores::Scores;
 use super::share::Share;
 use super::weigh::Pull;
 use super::{Measures, Objective, columns, regularized};
@@ -74,14 +74,14 @@ impl Objective for Weighted<'_> {
     fn loss(
         &self,
         targets: &[Target],
-        scores: &Scores,
+        logprobs: &LogProbs,
         reference: Option<&Tensor>,
     ) -> (Tensor, Measures) {
-        let columns = self.columns(targets, &scores.chosen);
-        let nothing = scores.chosen.zeros_like();
-        let bonus = regularized(self.config, nothing.shallow_clone(), scores, reference)
+        let columns = self.columns(targets, &logprobs.chosen);
+        let nothing = logprobs.chosen.zeros_like();
+        let bonus = regularized(self.config, nothing.shallow_clone(), logprobs, reference)
             .dot(&columns.get(4));
-        let loss = -(scores.chosen.dot(&columns.get(0)) + &bonus);
+        let loss = -(logprobs.chosen.dot(&columns.get(0)) + &bonus);
         let measures = tch::no_grad(|| {
             let value = -(columns.get(1).sum(Kind::Float) + bonus);
             let count = |column: i64| columns.get(column).sum(Kind::Float);

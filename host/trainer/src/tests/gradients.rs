@@ -39,8 +39,8 @@ fn value(
     rows: &[CreditedSample],
 ) -> f64 {
     let samples: Vec<&Sample> = rows.iter().map(|row| row.sample).collect();
-    let now = scores(policy, &samples, &sampling());
-    let start = scores(reference, &samples, &sampling());
+    let now = logprobs(policy, &samples, &sampling());
+    let start = logprobs(reference, &samples, &sampling());
     let tokens: f32 = rows.iter().map(|r| r.weight * r.sample.completion.drawn() as f32).sum();
     let answers: f32 = rows.iter().map(|row| row.weight).sum();
     let anchor = Anchor::Sampled;

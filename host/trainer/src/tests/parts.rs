@@ -22,7 +22,7 @@ fn trees_are_scored_as_their_answers_were_drawn_whatever_parts_a_decoder_has() {
         let policy = policy(case);
         let samples = samples(&policy, 5, &Sampling::plain(12));
         let all: Vec<&Sample> = samples.iter().collect();
-        let found = scores(&policy, &all, &Sampling::plain(12));
+        let found = logprobs(&policy, &all, &Sampling::plain(12));
         for (sample, found) in samples.iter().zip(found) {
             let drawn = sample.completion.logprobs.iter().zip(found);
             let worst = drawn.map(|(drawn, found)| (drawn - found).abs()).fold(0.0, f32::max);

@@ -12,9 +12,9 @@ fn long_answers_score_as_each_alone() {
         sample.completion.tokens[0] = 5;
         sample.completion.logprobs = vec![0.0; 150];
     }
-    let together = scores(&policy, &samples.iter().collect::<Vec<_>>(), &sampling());
+    let together = logprobs(&policy, &samples.iter().collect::<Vec<_>>(), &sampling());
     for (sample, together) in samples.iter().zip(&together) {
-        let alone = scores(&policy, &[sample], &sampling()).remove(0);
+        let alone = logprobs(&policy, &[sample], &sampling()).remove(0);
         assert!(alone.iter().zip(together).all(|(a, b)| (a - b).abs() < 1e-4));
     }
 }
@@ -28,10 +28,10 @@ fn the_training_graph_scores_as_the_sampler_did() {
         let sampling = Sampling { temperature, top_k, top_p, min_p, ..sampling() };
         let samples = samples(&policy, 30, &sampling);
         let samples: Vec<&Sample> = samples.iter().collect();
-        let scores = scores(&policy, &samples, &sampling);
-        for (sample, scores) in samples.iter().zip(scores) {
-            assert_eq!(sample.completion.logprobs.len(), scores.len());
-            let pairs = sample.completion.logprobs.iter().zip(&scores);
+        let logprobs = logprobs(&policy, &samples, &sampling);
+        for (sample, logprobs) in samples.iter().zip(logprobs) {
+            assert_eq!(sample.completion.logprobs.len(), logprobs.len());
+            let pairs = sample.completion.logprobs.iter().zip(&logprobs);
             let worst = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
             assert!(worst < 1e-4, "{worst} at {sampling:?}");
         }
@@ -67,7 +67,7 @@ fn what_was_said_before_counts_in_training_as_it_did_in_sampling() {
     let policy = policy(19);
     let sampling = Sampling { repetition_penalty: 1.7, temperature: 0.8, ..sampling() };
     let samples = samples(&policy, 10, &sampling);
-    let found = scores(&policy, &samples.iter().collect::<Vec<_>>(), &sampling);
+    let found = logprobs(&policy, &samples.iter().collect::<Vec<_>>(), &sampling);
     for (sample, found) in samples.iter().zip(found) {
         let pairs = sample.completion.logprobs.iter().zip(&found);
         let worst = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
@@ -86,9 +86,9 @@ fn packed_answers_score_as_each_alone() {
         samples[index].completion.tokens = tokens.to_vec();
         samples[index].completion.logprobs = vec![0.0; tokens.len()];
     }
-    let together = scores(&policy, &samples.iter().collect::<Vec<_>>(), &sampling());
+    let together = logprobs(&policy, &samples.iter().collect::<Vec<_>>(), &sampling());
     for (sample, together) in samples.iter().zip(&together) {
-        let alone = scores(&policy, &[sample], &sampling()).remove(0);
+        let alone = logprobs(&policy, &[sample], &sampling()).remove(0);
         assert!(
             alone.iter().zip(together).all(|(a, b)| (a - b).abs() < 1e-5),
             "{alone:?} {together:?}"

@@ -85,8 +85,8 @@ fn adapters_are_rescored_together_as_each_alone() {
     let pairs = [0, 1].map(|index| (&policies[index], own[index].iter().collect()));
     let together = rescore(&Ranks::alone(), &pairs, &by_role(), 100).unwrap();
     for ((policy, samples), together) in pairs.iter().zip(together) {
-        for (sample, scores) in samples.iter().zip(together) {
-            let pairs = sample.completion.logprobs.iter().zip(&scores);
+        for (sample, logprobs) in samples.iter().zip(together) {
+            let pairs = sample.completion.logprobs.iter().zip(&logprobs);
             assert!(pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max) < 1e-4);
         }
         assert!(policy.shares_base(pairs[0].0));

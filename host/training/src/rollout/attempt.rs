@@ -37,7 +37,7 @@ impl<'a> Setting<'a> {
     /// The policy that answers the role. Snapshots stand in for their policies where that is the
     /// scheme: what is evaluated are the policies.
     fn player(&self, role: &str, seed: Seed) -> &str {
-        match self.config.sampling {
+        match self.config.scheme {
             SamplingScheme::CrossPolicy => self.role_map.draw_policy(role, seed),
             _ => self.role_map.policy_of(role),
         }

@@ -223,8 +223,8 @@ pub fn collect_from(
     policies: &Policies,
     starts: Vec<Start>,
 ) -> Result<Rollout, RolloutError> {
-    let sampling = SamplingScheme::Trajectory;
-    let config = &RolloutConfig { sampling, branches: 1, ..setting.config.clone() };
+    let scheme = SamplingScheme::Trajectory;
+    let config = &RolloutConfig { scheme, branches: 1, ..setting.config.clone() };
     let setting = Setting { config, ..*setting };
     run(&setting, &mut Sampler::new(&setting, policies)?, Attempt::list_from(starts, &setting))
 }

@@ -9,7 +9,7 @@ use troupe_core::error::{Coded, ExitCode, suggestion};
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::Sample;
 use troupe_model::{
-    Policy, RemoteAnswers, RemoteEngine, RemoteFailure, RemotePolicy, RemoteRequest, Sampling,
+    ChatRequest, Completions, Policy, RemoteEngine, RemoteFailure, RemotePolicy, Sampling,
     SamplingByRole,
 };
 
@@ -70,9 +70,9 @@ pub trait Remote: fmt::Debug + Send + Sync {
     /// One list of answers per request, one answer per seed, in their order.
     fn complete(
         &self,
-        requests: &[RemoteRequest],
+        requests: &[ChatRequest],
         sampling: &Sampling,
-    ) -> Vec<Result<RemoteAnswers, RemoteFailure>>;
+    ) -> Vec<Result<Completions, RemoteFailure>>;
 
     /// Whether it answers for a policy that learns from its answers: then one that cannot be had
     /// ends the rollout. Were its episode only void, a policy would learn from those of its
@@ -89,9 +89,9 @@ impl Remote for RemotePolicy {
 
     fn complete(
         &self,
-        requests: &[RemoteRequest],
+        requests: &[ChatRequest],
         sampling: &Sampling,
-    ) -> Vec<Result<RemoteAnswers, RemoteFailure>> {
+    ) -> Vec<Result<Completions, RemoteFailure>> {
         RemotePolicy::complete(self, requests, sampling)
     }
 }
@@ -103,9 +103,9 @@ impl Remote for RemoteEngine {
 
     fn complete(
         &self,
-        requests: &[RemoteRequest],
+        requests: &[ChatRequest],
         sampling: &Sampling,
-    ) -> Vec<Result<RemoteAnswers, RemoteFailure>> {
+    ) -> Vec<Result<Completions, RemoteFailure>> {
         RemoteEngine::complete(self, requests, sampling)
     }
 

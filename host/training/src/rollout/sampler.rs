@@ -10,8 +10,8 @@ use super::role_map::{Policies, Remote, RoleMap};
 use super::weighing::Drawn;
 use troupe_guests::scenario;
 use troupe_model::{
-    Engine, Policy, PolicyError, Question, RemoteAnswers, RemoteFailure, RemoteFailureKind,
-    RemoteRequest, Request as Prompt, Sampling, SamplingByRole,
+    ChatRequest, Completions, Engine, Policy, PolicyError, Question, RemoteFailure,
+    RemoteFailureKind, Request as Prompt, Sampling, SamplingByRole,
 };
 
 /// Bytes of a GiB.
@@ -46,7 +46,7 @@ pub(super) enum Ask {
 /// What a remote is asked.
 pub(super) struct RemoteQuestion {
     remote: Arc<dyn Remote>,
-    request: RemoteRequest,
+    request: ChatRequest,
     sampling: Sampling,
 }
 
@@ -57,12 +57,12 @@ impl Due {
     /// With its answers.
     pub(super) fn answered(
         self,
-        heard: Result<RemoteAnswers, RemoteFailure>,
+        heard: Result<Completions, RemoteFailure>,
         role_map: &RoleMap,
     ) -> Result<Answered, RolloutError> {
         let remote = role_map.remotes().get(&self.policy);
         match heard {
-            Ok(RemoteAnswers { prompt, completions }) => {
+            Ok(Completions { prompt, completions }) => {
                 Ok(Ok(Drawn { due: self.request, policy: self.policy, prompt, completions }))
             }
             Err(failure)
@@ -78,7 +78,7 @@ impl Due {
 
 impl RemoteQuestion {
     /// Wait for the answers.
-    pub(super) fn ask(self) -> Option<Result<RemoteAnswers, RemoteFailure>> {
+    pub(super) fn ask(self) -> Option<Result<Completions, RemoteFailure>> {
         self.remote.complete(&[self.request], &self.sampling).pop()
     }
 }
@@ -88,7 +88,7 @@ struct RemoteBatch {
     remote: Arc<dyn Remote>,
     sampling: Sampling,
     places: Vec<usize>,
-    requests: Vec<RemoteRequest>,
+    requests: Vec<ChatRequest>,
 }
 
 impl<'p> Sampler<'p> {
@@ -172,7 +172,7 @@ impl<'p> Sampler<'p> {
             let thinking = self.setting.role_map.thinking(due.role());
             return Ok(Ask::Remote(RemoteQuestion {
                 remote: remote.clone(),
-                request: RemoteRequest { messages, tools, thinking, seeds },
+                request: ChatRequest { messages, tools, thinking, seeds },
                 sampling: self.sampling.of(due.role()).clone(),
             }));
         }
@@ -231,7 +231,7 @@ impl<'p> Sampler<'p> {
             let (places, questions): (Vec<usize>, Vec<Question>) = questions.into_iter().unzip();
             let completions = engine.generate(&questions)?;
             let told = questions.into_iter().zip(completions).map(|((_, prompt), completions)| {
-                Ok(RemoteAnswers { prompt: prompt.prompt, completions })
+                Ok(Completions { prompt: prompt.prompt, completions })
             });
             heard.extend(places.into_iter().zip(told));
         }
@@ -250,7 +250,7 @@ fn engines<'p>(
 /// What an engine is asked, with its place among all that is due.
 type Questions = Vec<(usize, Question)>;
 /// What was answered, by place.
-type Heard = Vec<(usize, Result<RemoteAnswers, RemoteFailure>)>;
+type Heard = Vec<(usize, Result<Completions, RemoteFailure>)>;
 
 fn join_batch(batches: &mut Vec<RemoteBatch>, place: usize, question: RemoteQuestion) {
     let RemoteQuestion { remote, request, sampling } = question;

@@ -15,7 +15,7 @@ use rayon::Scope;
 use super::attempt::{Attempt, Setting};
 use super::collect::{Rollout, RolloutError};
 use super::sampler::{Answered, Ask, Due, Sampler};
-use troupe_model::{Engine, Question, RemoteAnswers, RemoteFailure};
+use troupe_model::{Completions, Engine, Question, RemoteFailure};
 
 /// Run attempts to their ends; they come back in the same order.
 pub(super) fn overlapped(
@@ -50,7 +50,7 @@ enum Done {
     /// An attempt was played as far as its answers went.
     Played { index: usize, attempt: Attempt, forks: Vec<Attempt> },
     /// A remote answered.
-    Heard(Slot, Result<RemoteAnswers, RemoteFailure>),
+    Heard(Slot, Result<Completions, RemoteFailure>),
 }
 
 /// A request of an attempt, and its place among those due.
@@ -102,7 +102,7 @@ impl<'s> Scheduler<'s> {
             for way in 0..sampler.engines.len() {
                 for (ticket, completions) in sampler.engines[way].advance()? {
                     if let Some((slot, prompt)) = self.open.remove(&(way, ticket)) {
-                        let answers = RemoteAnswers { prompt, completions };
+                        let answers = Completions { prompt, completions };
                         self.hear(scope, slot, Ok(answers), rollout)?;
                     }
                 }
@@ -199,7 +199,7 @@ impl<'s> Scheduler<'s> {
         &mut self,
         scope: &Scope<'scope>,
         Slot { due, place }: Slot,
-        heard: Result<RemoteAnswers, RemoteFailure>,
+        heard: Result<Completions, RemoteFailure>,
         rollout: &mut Rollout,
     ) -> Result<(), RolloutError>
     where

@@ -10,7 +10,7 @@ use troupe_core::seed::Seed;
 /// How far an episode has been forked.
 #[derive(Clone)]
 pub(super) struct Scheme {
-    sampling: SamplingScheme,
+    scheme: SamplingScheme,
     /// The role at which the episode is forked, if it is at one alone.
     role: Option<String>,
     has_forked: bool,
@@ -21,12 +21,12 @@ pub(super) struct Scheme {
 impl Scheme {
     /// Of an episode that has not begun; `seed` is its task's.
     pub(super) fn new(setting: &Setting, seed: Seed) -> Self {
-        let sampling = setting.config.sampling;
+        let scheme = setting.config.scheme;
         let trained = setting.role_map.trained_roles();
         let drawn = || trained.get(seed.named("fork").index(trained.len())).cloned();
         Scheme {
-            sampling,
-            role: (sampling == SamplingScheme::RoundRobin).then(drawn).flatten(),
+            scheme,
+            role: (scheme == SamplingScheme::RoundRobin).then(drawn).flatten(),
             has_forked: false,
             episodes: setting.config.max_episodes,
         }
@@ -34,14 +34,14 @@ impl Scheme {
 
     /// Independent episodes of a task.
     pub(super) fn repetitions(config: &RolloutConfig) -> usize {
-        if config.sampling.repeats_tasks() { config.branches } else { 1 }
+        if config.scheme.repeats_tasks() { config.branches } else { 1 }
     }
 
     /// Answers that are drawn to a request. A role that does not train is asked
     /// once: there is nothing to compare its answers for.
     pub(super) fn draws(&self, role: &str, setting: &Setting) -> usize {
         let branches = setting.role_map.branches(role).unwrap_or(setting.config.branches);
-        let branches_here = match self.sampling {
+        let branches_here = match self.scheme {
             SamplingScheme::Trajectory | SamplingScheme::CrossPolicy => false,
             SamplingScheme::Tree | SamplingScheme::Independent => true,
             SamplingScheme::Exhaustive => branches <= self.episodes,
@@ -55,7 +55,7 @@ impl Scheme {
 
     /// How far is looked ahead to say what branches are worth.
     pub(super) fn looks_ahead(&self) -> LookAhead {
-        match self.sampling {
+        match self.scheme {
             SamplingScheme::Tree => LookAhead::WhileOpen,
             SamplingScheme::Independent => LookAhead::ToTheEnd,
             // These go on from all branches, so that the future itself will tell.
@@ -65,13 +65,13 @@ impl Scheme {
 
     /// Whether what comes later is booked with the answers it was earned by.
     pub(super) fn books_later(&self, config: &RolloutConfig) -> bool {
-        self.sampling.plays_whole_episodes() || config.branches == 1
+        self.scheme.plays_whole_episodes() || config.branches == 1
     }
 
     /// The branches (worth so much each) in which the episode continues; the
     /// first of them in its own name.
     pub(super) fn keeps(&self, worths: &[f64], config: &RolloutConfig, seed: Seed) -> Vec<usize> {
-        match self.sampling {
+        match self.scheme {
             SamplingScheme::Tree | SamplingScheme::Independent => {
                 vec![choose_branch(worths, config, seed)]
             }

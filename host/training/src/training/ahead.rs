@@ -7,6 +7,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use super::collection::Collection;
+use super::learning::Learning;
 use super::{Training, TrainingError};
 use crate::rollout::{Policies, Rollout};
 use crate::team::TeamError;
@@ -32,10 +33,10 @@ impl Training {
         if self.config.rollout.staleness == 0 {
             return Ok(());
         }
-        if !self.team.ranks.is_alone() {
+        if !self.learning.team.ranks.is_alone() {
             return Err(TeamError::StaleRanks.into());
         }
-        let role_map = &self.team.role_map;
+        let role_map = &self.learning.team.role_map;
         let at_home = |policy: &String| !role_map.remotes().contains_key(policy);
         match role_map.policies().into_keys().find(at_home) {
             Some(policy) => Err(TeamError::Stale { policy }.into()),
@@ -55,10 +56,11 @@ impl Training {
         }
         self.publish()?;
         let (config, seed, step) = (self.config.clone(), self.seed, step + 1);
-        let (families, role_map) = (self.team.families.clone(), self.team.role_map.clone());
+        let (families, role_map) =
+            (self.learning.team.families.clone(), self.learning.team.role_map.clone());
         let standings = self.progress.standings.clone();
         let estimator = self.progress.estimator.clone();
-        self.ahead = Some(Ahead::Drawing(thread::spawn(move || {
+        self.learning.ahead = Some(Ahead::Drawing(thread::spawn(move || {
             Collection {
                 config: &config,
                 families: &families,
@@ -78,20 +80,43 @@ impl Training {
     /// Wait for what is being drawn, if anything is, and make sure that the policies of then gave
     /// it: before others are published, and before a checkpoint is written.
     pub(super) fn settle_ahead(&mut self) {
-        let Some(Ahead::Drawing(handle)) = self.ahead.take_if(|it| matches!(it, Ahead::Drawing(_)))
+        let Some(Ahead::Drawing(handle)) =
+            self.learning.ahead.take_if(|it| matches!(it, Ahead::Drawing(_)))
         else {
             return;
         };
         let started = Instant::now();
         let drawn = handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         let drawn = drawn.and_then(|rollout| self.check_published().map(|()| rollout));
-        self.published.waited = Some(started.elapsed().as_secs_f64());
-        self.ahead = Some(match drawn {
+        self.output.published.waited = Some(started.elapsed().as_secs_f64());
+        self.learning.ahead = Some(match drawn {
             Ok(rollout) => Ahead::Drawn(Box::new(rollout)),
             Err(error) => Ahead::Failed(Box::new(error)),
         });
     }
 
+    /// The answers of this step, and how many updates older than the policies those are that gave
+    /// them.
+    pub(super) fn answers(&mut self) -> Result<(Rollout, usize), TrainingError> {
+        self.settle_ahead();
+        match self.learning.ahead.take() {
+            Some(Ahead::Failed(error)) => Err(*error),
+            Some(Ahead::Drawn(rollout)) => {
+                self.progress.step += 1;
+                Ok((*rollout, 1))
+            }
+            Some(Ahead::Drawing(_)) | None => {
+                self.publish()?;
+                self.progress.step += 1;
+                let rollout = self.collection().collect()?;
+                self.check_published()?;
+                Ok((rollout, 0))
+            }
+        }
+    }
+}
+
+impl Learning {
     /// Write what was drawn into a checkpoint.
     pub(super) fn save_ahead(&self, checkpoint: &Path) -> Result<(), StorageError> {
         match &self.ahead {
@@ -107,25 +132,5 @@ impl Training {
             self.ahead = Some(Ahead::Drawn(Box::new(read_json(&path)?)));
         }
         Ok(())
-    }
-
-    /// The answers of this step, and how many updates older than the policies those are that gave
-    /// them.
-    pub(super) fn answers(&mut self) -> Result<(Rollout, usize), TrainingError> {
-        self.settle_ahead();
-        match self.ahead.take() {
-            Some(Ahead::Failed(error)) => Err(*error),
-            Some(Ahead::Drawn(rollout)) => {
-                self.progress.step += 1;
-                Ok((*rollout, 1))
-            }
-            Some(Ahead::Drawing(_)) | None => {
-                self.publish()?;
-                self.progress.step += 1;
-                let rollout = self.collection().collect()?;
-                self.check_published()?;
-                Ok((rollout, 0))
-            }
-        }
     }
 }

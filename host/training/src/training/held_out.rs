@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-use super::{Record, Training, TrainingError, restore};
+use super::{Record, Training, TrainingError};
 use crate::checkpoint::load_step;
 use crate::evaluation::{Evaluation, HeldOutTasks, evaluate, evaluate_in_turn, outcomes_of};
 use crate::metrics::{Answers, HeldOut, Outcome, several_by_family};
@@ -37,7 +37,7 @@ impl Training {
         let tasks = self.config.validation.tasks_during_training;
         let (success, mut episodes) = self.examine(Split::Validation, tasks, 1)?;
         episodes.truncate(self.config.run.recorded_episodes);
-        self.shown.append(&mut episodes);
+        self.output.shown.append(&mut episodes);
         record.validation = Some(success.clone());
         let seconds = started.elapsed().as_secs_f64();
         record.timing.seconds.insert("validation".to_owned(), seconds);
@@ -61,8 +61,8 @@ impl Training {
         if step == self.progress.step {
             return Ok(None);
         }
-        let best = load_step(&self.folder.checkpoints(), step)?;
-        restore(&mut self.team, &self.config, &best.path)?;
+        let best = load_step(&self.output.folder.checkpoints(), step)?;
+        self.learning.restore(&self.config, &best.path)?;
         self.publish_as(&format!("best{step}"))?;
         let held_out = HeldOutTasks {
             split: Split::Test,
@@ -71,7 +71,7 @@ impl Training {
             samples: 1,
             seed: self.seed,
         };
-        let test = evaluate(&self.team, held_out, &self.config.rollout)?.success;
+        let test = evaluate(&self.learning.team, held_out, &self.config.rollout)?.success;
         Ok(Some(BestCheckpoint { step, validation, test }))
     }
 
@@ -88,7 +88,7 @@ impl Training {
         let sampled = HeldOutTasks { answers: Answers::Sampled, samples, ..greedy };
         let asked = if self.config.validation.sampled { &[greedy, sampled][..] } else { &[greedy] };
         let (mut success, mut episodes) = (HeldOut::default(), Vec::new());
-        evaluate_in_turn(&self.team, asked, &self.config.rollout, |asked, evaluation| {
+        evaluate_in_turn(&self.learning.team, asked, &self.config.rollout, |asked, evaluation| {
             let outcomes = self.keep_outcomes(&evaluation, asked.answers)?;
             match asked.answers {
                 Answers::Greedy => {
@@ -116,7 +116,7 @@ impl Training {
     ) -> Result<Vec<Outcome>, TrainingError> {
         self.count_void(&evaluation.rollout, "held-out episodes")?;
         let outcomes = outcomes_of(&evaluation.rollout, Some(self.progress.step), answers);
-        self.folder.append_outcomes(&outcomes)?;
+        self.output.folder.append_outcomes(&outcomes)?;
         Ok(outcomes)
     }
 }

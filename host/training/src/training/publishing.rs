@@ -27,35 +27,37 @@ impl Training {
     pub(super) fn publish_as(&mut self, label: &str) -> Result<(), TrainingError> {
         self.settle_ahead();
         let started = Instant::now();
-        let sampling = self.team.role_map.sampling(&self.config.rollout);
-        let team = (&self.team.policies, &self.team.role_map);
-        let found = self.publication.publish(label, team, &sampling, &self.team.ranks)?;
+        let sampling = self.learning.team.role_map.sampling(&self.config.rollout);
+        let team = (&self.learning.team.policies, &self.learning.team.role_map);
+        let found =
+            self.learning.publication.publish(label, team, &sampling, &self.learning.team.ranks)?;
         if let Some(found) = found {
-            if self.published.canaries.is_empty() {
-                self.published.canaries = found;
+            if self.output.published.canaries.is_empty() {
+                self.output.published.canaries = found;
             }
-            self.published.seconds += started.elapsed().as_secs_f64();
+            self.output.published.seconds += started.elapsed().as_secs_f64();
         }
         Ok(())
     }
 
     /// Whether those that were published are those that have answered.
     pub(super) fn check_published(&mut self) -> Result<(), TrainingError> {
-        let sampling = self.team.role_map.sampling(&self.config.rollout);
-        let Team { role_map, ranks, .. } = &self.team;
-        self.published.canaries = self.publication.check(role_map, &sampling, ranks)?;
+        let sampling = self.learning.team.role_map.sampling(&self.config.rollout);
+        let Team { role_map, ranks, .. } = &self.learning.team;
+        self.output.published.canaries =
+            self.learning.publication.check(role_map, &sampling, ranks)?;
         Ok(())
     }
 
     /// Take back what was published, once no more answers are needed.
     pub(super) fn withdraw(&mut self) -> Result<(), TrainingError> {
         self.settle_ahead();
-        Ok(self.publication.close(&self.team.ranks)?)
+        Ok(self.learning.publication.close(&self.learning.team.ranks)?)
     }
 
     /// Write down what came of publishing.
     pub(super) fn note_publication(&mut self, record: &mut Record) {
-        let Published { canaries, seconds, waited } = std::mem::take(&mut self.published);
+        let Published { canaries, seconds, waited } = std::mem::take(&mut self.output.published);
         if let Some(waited) = waited {
             record.timing.seconds.insert("waiting".to_owned(), waited);
         }
@@ -75,7 +77,7 @@ impl Training {
         };
         self.progress = before;
         // The other processes of a run do not wait to save.
-        if !of_a_server || !self.team.ranks.is_alone() || self.is_due_for_a_checkpoint() {
+        if !of_a_server || !self.learning.team.ranks.is_alone() || self.is_due_for_a_checkpoint() {
             return error;
         }
         self.save().err().unwrap_or(error)

@@ -2,6 +2,7 @@
 //! warnings.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::{Record, Training, TrainingError};
 use crate::guard::Lesson;
@@ -15,6 +16,16 @@ use troupe_core::config::Store;
 use troupe_core::table::rows_of;
 use troupe_core::trajectory::{Ending, Sample};
 use troupe_estimators::credit::Credits;
+
+impl Record {
+    /// How long the update took, and how fast it went.
+    pub(super) fn measure_update(&mut self, took: Duration) {
+        let seconds = took.as_secs_f64();
+        let tokens: usize = self.updates.values().map(|update| update.tokens).sum();
+        self.timing.trained_tokens_per_second = tokens as f64 / seconds.max(1e-9);
+        self.timing.seconds.insert("update".to_owned(), seconds);
+    }
+}
 
 impl Training {
     /// The line of a step, as far as the rollout says it.
@@ -61,18 +72,18 @@ impl Training {
         self.note_publication(record);
         let recorded = self.config.run.recorded_episodes.min(rollout.episodes.len());
         let mut episodes = rollout.episodes[..recorded].to_vec();
-        episodes.append(&mut self.shown);
-        self.folder.write_episodes(self.progress.step, &episodes)?;
+        episodes.append(&mut self.output.shown);
+        self.output.folder.write_episodes(self.progress.step, &episodes)?;
         self.count_time()?;
         record.timing.totals = self.progress.spent;
-        self.folder.append_metrics(record)?;
+        self.output.folder.append_metrics(record)?;
         Ok(())
     }
 
     /// What became of each family's tasks, and which rung they were on.
     fn measure_families(&self, rollout: &Rollout) -> BTreeMap<String, FamilyMetrics> {
         let mut families = measure_families(&rollout.episodes);
-        for family in self.team.families.iter().filter(|family| family.rungs.len() > 1) {
+        for family in self.learning.team.families.iter().filter(|family| family.rungs.len() > 1) {
             if let Some(metrics) = families.get_mut(&family.scenario.family) {
                 let rung = rollout.rungs.get(&family.scenario.family);
                 metrics.rung = Some(rung.copied().unwrap_or_default());
@@ -123,9 +134,10 @@ impl Training {
         let credits = (&*credits.advantages, &*credits.weights);
         let rows = rows_of((step, version), samples, credits, episodes, kept);
         let limit = (config.store_mib as u64) << 20;
-        let written = self.folder.write_table(step, &rows, limit)?;
-        let first =
-            list_tables(self.folder.path())?.last().is_some_and(|(last, _)| last + 1 == step);
+        let written = self.output.folder.write_table(step, &rows, limit)?;
+        let first = list_tables(self.output.folder.path())?
+            .last()
+            .is_some_and(|(last, _)| last + 1 == step);
         Ok((!written && first).then(|| {
             format!(
                 "the tables of answers have come to {} MiB (rollout.store_mib); those of later \
@@ -140,15 +152,15 @@ impl Training {
         let before = self.progress.step.saturating_sub(1 + self.staleness);
         match self.config.source_of(policy) {
             Some(_) => before - before % self.config.policies[policy].every,
-            None if self.trainers.contains_key(policy) => before,
+            None if self.learning.trainers.contains_key(policy) => before,
             None => 0,
         }
     }
 
     /// What each role that trains has learned from; returns the warnings
     /// about it.
-    pub(super) fn look_back(&mut self, rollout: &Rollout, taught: &[bool]) -> Vec<String> {
-        let role_map = &self.team.role_map;
+    pub(super) fn notice(&mut self, rollout: &Rollout, taught: &[bool]) -> Vec<String> {
+        let role_map = &self.learning.team.role_map;
         let roles =
             role_map.policies().into_values().flatten().filter(|role| role_map.learns(role));
         let mut lessons: BTreeMap<String, Lesson> =

@@ -48,8 +48,8 @@ fn score(policy: &Policy, prompt: &[u32], answer: &[u32], sampling: &Sampling) -
     let logits = decoder.logits(&states).narrow(0, prompt.len() as i64 - 1, answer.len() as i64);
     let chosen = Tensor::from_slice(&tokens[prompt.len()..]);
     let logits = penalized(logits, prompt, answer, sampling);
-    let scores = log_probabilities(&logits, sampling, Some(&chosen));
-    Vec::try_from(scores.gather(1, &chosen.unsqueeze(1), false).view([-1])).unwrap()
+    let logprobs = log_probabilities(&logits, sampling, Some(&chosen));
+    Vec::try_from(logprobs.gather(1, &chosen.unsqueeze(1), false).view([-1])).unwrap()
 }
 
 /// The repetition penalty, worked out token by token.
@@ -78,8 +78,8 @@ pub(super) fn largest_difference(
     for (request, answers) in requests.iter().zip(answers) {
         assert_eq!(answers.len(), request.seeds.len());
         for answer in answers {
-            let scores = score(policy, &request.prompt, &answer.tokens, sampling);
-            let differences = scores.iter().zip(&answer.logprobs).map(|(a, b)| (a - b).abs());
+            let logprobs = score(policy, &request.prompt, &answer.tokens, sampling);
+            let differences = logprobs.iter().zip(&answer.logprobs).map(|(a, b)| (a - b).abs());
             worst = differences.fold(worst, f32::max);
         }
     }

@@ -23,7 +23,7 @@ pub(super) fn chunk_targets(vocabulary: usize, gpu: bool) -> usize {
 }
 
 /// What the model makes of a chunk.
-pub(super) struct Scores {
+pub(super) struct LogProbs {
     /// Log-probabilities of the targets: `[targets]`.
     pub(super) chosen: Tensor,
     /// Log-probabilities of all tokens: `[distributions, vocabulary]`.
@@ -32,7 +32,7 @@ pub(super) struct Scores {
     pub(super) sources: Tensor,
 }
 
-impl Scores {
+impl LogProbs {
     /// Score the targets under the distributions they were drawn from: each in
     /// one of the `ways`. `states` `[chunk's predictors, hidden]` are what the
     /// last layer makes of them.
@@ -41,30 +41,30 @@ impl Scores {
         states: &Tensor,
         chunk: &Chunk,
         ways: &[Sampling],
-    ) -> Scores {
+    ) -> LogProbs {
         let logits = decoder.logits(&decoder.finish(states)); // [predictors, vocabulary]
         let used: BTreeSet<usize> = chunk.targets.iter().map(|target| target.way).collect();
-        let mut scores =
-            used.iter().map(|&way| (way, Scores::in_one_way(&logits, chunk, &ways[way])));
-        let Some((_, first)) = scores.next() else {
-            return Scores::in_one_way(&logits, chunk, &ways[0]);
+        let mut logprobs =
+            used.iter().map(|&way| (way, LogProbs::in_one_way(&logits, chunk, &ways[way])));
+        let Some((_, first)) = logprobs.next() else {
+            return LogProbs::in_one_way(&logits, chunk, &ways[0]);
         };
-        scores.fold(first, |others, (way, own)| others.or(&own, chunk, way))
+        logprobs.fold(first, |others, (way, own)| others.or(&own, chunk, way))
     }
 
     /// These, and `own` for the targets that were drawn in its way.
-    fn or(self, own: &Scores, chunk: &Chunk, way: usize) -> Scores {
+    fn or(self, own: &LogProbs, chunk: &Chunk, way: usize) -> LogProbs {
         let is_own: Vec<bool> = chunk.targets.iter().map(|target| target.way == way).collect();
         let is_own = Tensor::from_slice(&is_own).to_device(self.chosen.device());
         let behind = &own.sources + self.all.size()[0];
-        Scores {
+        LogProbs {
             chosen: own.chosen.where_self(&is_own, &self.chosen),
             all: Tensor::cat(&[&self.all, &own.all], 0),
             sources: behind.where_self(&is_own, &self.sources),
         }
     }
 
-    fn in_one_way(logits: &Tensor, chunk: &Chunk, sampling: &Sampling) -> Scores {
+    fn in_one_way(logits: &Tensor, chunk: &Chunk, sampling: &Sampling) -> LogProbs {
         let mut logits = logits.shallow_clone();
         let vocabulary = logits.size()[1];
         let (mut sources, ids) = chunk.sources_and_ids(logits.device());
@@ -82,7 +82,7 @@ impl Scores {
         }
         let all = log_probabilities(&logits, sampling, kept);
         let chosen = all.view([-1]).index_select(0, &(&sources * vocabulary + &ids));
-        Scores { chosen, all, sources }
+        LogProbs { chosen, all, sources }
     }
 
     /// Entropy of each target's distribution in nats: `[targets]`.

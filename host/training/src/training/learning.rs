@@ -1,0 +1,169 @@
+//! What learns: the team's policies, and what trains each of them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::TrainingError;
+use super::ahead::Ahead;
+use crate::publication::Publication;
+use crate::team::Team;
+use troupe_core::config::Config;
+use troupe_core::seed::Seed;
+use troupe_core::trajectory::Sample;
+use troupe_estimators::credit::Credits;
+use troupe_model::Policy;
+use troupe_trainer::{
+    CreditedSample, Member, Trainer, UpdateMetrics, fingerprint, rescore, update_together,
+};
+
+/// Policies in training, where they are published, and the answers that are drawn ahead of them.
+pub(super) struct Learning {
+    pub(super) team: Team,
+    /// One for each policy that trains here.
+    pub(super) trainers: BTreeMap<String, Trainer>,
+    pub(super) publication: Publication,
+    /// The answers of the next step, if they are drawn ahead.
+    pub(super) ahead: Option<Ahead>,
+}
+
+impl Learning {
+    /// The team as it is, with a trainer for each policy that trains.
+    pub(super) fn begin(
+        mut team: Team,
+        config: &Config,
+        folder: &Path,
+    ) -> Result<Self, TrainingError> {
+        team.find_engines(config)?;
+        let Team { policies, engines, role_map, ranks, .. } = &mut team;
+        let publication = Publication::open(config, (policies, engines), role_map, folder, ranks)?;
+        let mut trainers = BTreeMap::new();
+        for (name, policy) in &team.policies {
+            if config.trains(name) {
+                let trainer = Trainer::among(policy, &config.training_of(name), &team.ranks)?;
+                trainers.insert(name.clone(), trainer);
+            }
+        }
+        Ok(Learning { team, trainers, publication, ahead: None })
+    }
+
+    /// Each policy learns from its own roles' samples. `spent` is the share of the budget that was
+    /// spent, if there is one.
+    pub(super) fn update(
+        &mut self,
+        config: &Config,
+        (samples, credits): (&[Sample], &Credits),
+        spent: Option<f64>,
+        seed: Seed,
+    ) -> Result<BTreeMap<String, UpdateMetrics>, TrainingError> {
+        let sampling = self.team.role_map.sampling(&config.rollout);
+        let regularizes_all = config.train.regularizes_all();
+        let lessons: Vec<(Vec<CreditedSample>, Vec<&Sample>)> = self
+            .trainers
+            .keys()
+            .map(|name| (credited(name, samples, credits, regularizes_all), of(name, samples)))
+            .collect();
+        let mut policies: BTreeMap<_, _> = self.team.policies.iter_mut().collect();
+        let (mut names, mut members) = (Vec::new(), Vec::new());
+        for ((name, trainer), (rows, samples)) in self.trainers.iter_mut().zip(&lessons) {
+            trainer.set_spent(spent);
+            let Some(policy) = policies.remove(name) else { continue };
+            names.push(name.clone());
+            members.push(Member { trainer, policy, rows, samples, seed: seed.named(name) });
+        }
+        Ok(names.into_iter().zip(update_together(members, &sampling)?).collect())
+    }
+
+    /// All ranks stop learning together.
+    pub(super) fn check_weights(&self) -> Result<(), TrainingError> {
+        if self.team.ranks.is_alone() {
+            return Ok(());
+        }
+        let trained = self.trainers.keys().filter_map(|name| self.team.policies.get(name));
+        let fingerprints: Vec<i64> = trained.map(fingerprint).collect::<Result<_, _>>()?;
+        Ok(self.team.ranks.check("weights", fingerprints)?)
+    }
+
+    /// The largest difference between a token's log-probability as sampled and as the training
+    /// graph has it.
+    pub(super) fn rescore(
+        &self,
+        config: &Config,
+        samples: &[Sample],
+    ) -> Result<f64, TrainingError> {
+        let sampling = self.team.role_map.sampling(&config.rollout);
+        let policies: Vec<(&Policy, Vec<&Sample>)> = (self.trainers.keys())
+            .filter_map(|name| Some((self.team.policies.get(name)?, of(name, samples))))
+            .collect();
+        let tokens = config.train.microbatch_tokens;
+        let logprobs = rescore(&self.team.ranks, &policies, &sampling, tokens)?;
+        let sampled = policies.iter().flat_map(|(_, samples)| samples);
+        let mut largest = 0.0_f64;
+        for (sample, rescored) in sampled.zip(logprobs.iter().flatten()) {
+            for (there, here) in sample.completion.logprobs.iter().zip(rescored) {
+                largest = largest.max(f64::from((there - here).abs()));
+            }
+        }
+        Ok(largest)
+    }
+
+    /// Write what a checkpoint holds of it into the folder.
+    pub(super) fn save(&self, config: &Config, folder: &Path) -> Result<(), TrainingError> {
+        for (name, policy) in self.team.policies.iter().filter(|(name, _)| changes(config, name)) {
+            policy.save(&folder.join("policies").join(name))?;
+        }
+        for (name, trainer) in &self.trainers {
+            trainer.save(&folder.join("optimizers").join(name))?;
+        }
+        Ok(self.save_ahead(folder)?)
+    }
+
+    /// Put the policies of a checkpoint in place of these.
+    pub(super) fn restore(
+        &mut self,
+        config: &Config,
+        checkpoint: &Path,
+    ) -> Result<(), TrainingError> {
+        restore(&mut self.team, config, checkpoint)
+    }
+}
+
+/// Put the policies of a checkpoint in place of those of the team.
+pub(super) fn restore(
+    team: &mut Team,
+    config: &Config,
+    checkpoint: &Path,
+) -> Result<(), TrainingError> {
+    for (name, policy) in &mut team.policies {
+        if changes(config, name) {
+            *policy = policy.restore(&checkpoint.join("policies").join(name))?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a run changes this policy, by training it or with the one that it is a snapshot of.
+fn changes(config: &Config, name: &str) -> bool {
+    config.trains(name) || config.source_of(name).is_some()
+}
+
+/// The samples of a policy.
+fn of<'a>(name: &str, samples: &'a [Sample]) -> Vec<&'a Sample> {
+    samples.iter().filter(|sample| sample.policy == name).collect()
+}
+
+/// What a policy learns from: its samples that count, with or without an advantage.
+fn credited<'a>(
+    name: &str,
+    samples: &'a [Sample],
+    credits: &Credits,
+    regularizes_all: bool,
+) -> Vec<CreditedSample<'a>> {
+    let credits = credits.advantages.iter().zip(&credits.weights);
+    let rows = samples.iter().zip(credits).filter(|(sample, _)| sample.policy == name);
+    let counting = rows.filter(|(_, (advantage, weight))| {
+        **weight > 0.0 && (advantage.is_some() || regularizes_all)
+    });
+    counting
+        .map(|(sample, (&advantage, &weight))| CreditedSample { sample, advantage, weight })
+        .collect()
+}
