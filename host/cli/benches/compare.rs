@@ -13,7 +13,7 @@
 #![expect(clippy::unwrap_used, reason = "a measurement has nobody to report errors to")]
 #![expect(clippy::print_stdout, reason = "its tables are its result")]
 
-#[path = "../../../tests/it/components.rs"]
+#[path = "../../../tests/support/components.rs"]
 mod components;
 
 use std::io::{BufRead, BufReader, Write};

@@ -10,7 +10,7 @@
 
 mod encoding;
 #[cfg(test)]
-#[path = "../../../tests/it/gguf_file.rs"]
+#[path = "../../../tests/support/gguf_file.rs"]
 mod gguf_file;
 mod metadata;
 #[cfg(test)]

@@ -19,6 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value};
 
+use crate::completions::Completions;
 use crate::error::PolicyError;
 use crate::sampling::Sampling;
 use answer::{Answer, Models};
@@ -27,7 +28,6 @@ pub use engine::{EngineAdvice, RemoteEngine};
 pub use failure::{RemoteFailure, RemoteFailureKind};
 use question::Question;
 use server::Server;
-use crate::completions::Completions;
 use troupe_core::config::RemoteConfig;
 use troupe_core::parallel;
 use troupe_core::seed::Seed;

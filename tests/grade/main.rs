@@ -1,0 +1,12 @@
+//! Programs, answers and data sets, without a policy.
+
+#![expect(clippy::unwrap_used, reason = "a test that meets an error has failed")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod answers;
+mod data;
+mod examination;
+mod grade;
+mod sandbox;

@@ -1,0 +1,14 @@
+//! What tests of several wings use. Each of their programs uses a part of it.
+
+#![allow(dead_code, reason = "each test program uses a part")]
+#![allow(unused_imports, reason = "each test program uses a part")]
+
+pub mod client;
+pub mod components;
+pub mod desk;
+pub mod http;
+mod program;
+pub mod sandboxed;
+pub mod scenarios;
+
+pub use program::{fixture, host, plugin, plugins, run};

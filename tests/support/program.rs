@@ -1,0 +1,42 @@
+//! Where things are, and how the binary is run.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use crate::support::components::folder;
+
+/// A component that `cargo xtask plugins` built.
+pub fn plugin(name: &str) -> PathBuf {
+    let file = folder().join(format!("{name}.wasm"));
+    assert!(file.is_file(), "{} is missing; run `cargo xtask plugins --fixtures`", file.display());
+    file
+}
+
+/// A component made to misbehave.
+pub fn fixture(name: &str) -> PathBuf {
+    plugin(&format!("fixtures/{name}"))
+}
+
+/// The program, on the CPU, in the project's root.
+pub fn host(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_host"));
+    command
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
+        .env("TROUPE_DEVICE", "cpu")
+        .env("NO_COLOR", "1")
+        .args(arguments);
+    command
+}
+
+/// Run the program: exit code, standard output, standard error.
+pub fn run(arguments: &[&str]) -> (i32, String, String) {
+    let Output { status, stdout, stderr } = host(arguments).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (status.code().expect("it ended by itself"), text(stdout), text(stderr))
+}
+
+/// `--plugins` for these components.
+pub fn plugins(names: &[&str]) -> String {
+    let files: Vec<String> = names.iter().map(|name| plugin(name).display().to_string()).collect();
+    files.join(",")
+}

@@ -1,0 +1,46 @@
+//! Everything that works with policies, through the library and through the real binary.
+
+#![expect(clippy::unwrap_used, reason = "a test that meets an error has failed")]
+
+#[path = "../support/fake_vllm.rs"]
+mod fake_vllm;
+#[path = "../support/gguf_file.rs"]
+mod gguf_file;
+#[path = "../support/script.rs"]
+mod script;
+#[path = "../support/mod.rs"]
+mod support;
+
+mod adapters;
+mod bad_input;
+mod configs;
+mod contract;
+mod episodes;
+mod experiment;
+mod foreign;
+mod headline;
+mod hostile;
+mod imported;
+mod lessons;
+mod mixture;
+mod opponents;
+mod outcomes;
+mod pages;
+mod policies;
+mod pretrained;
+mod processes;
+mod remote;
+mod replay;
+mod resume;
+mod retrieval;
+mod rollout;
+mod schemes;
+mod sglang;
+mod staleness;
+mod tables;
+mod teacher;
+mod teams;
+mod training;
+mod truth;
+mod vllm;
+mod wiring;
