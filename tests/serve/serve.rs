@@ -7,7 +7,7 @@ use std::thread;
 use serde_json::{Value, json};
 
 use crate::support::run;
-use client::{Answer, Server};
+use crate::support::client::{Answer, Server};
 
 /// A program that goes on until it is stopped.
 const ENDLESS: &str = "while True: pass";
