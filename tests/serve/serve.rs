@@ -6,8 +6,8 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::support::run;
 use crate::support::client::{Answer, Server};
+use crate::support::run;
 
 /// A program that goes on until it is stopped.
 const ENDLESS: &str = "while True: pass";

@@ -14,7 +14,10 @@ use crate::workspace::Workspace;
 /// The folder below the prefix that holds all but the program itself.
 pub const PARTS: &str = "lib/troupe";
 /// The program, below the prefix.
-pub const PROGRAM: &str = "bin/host";
+pub const PROGRAM: &str = "bin/troupe";
+/// The name that the documentation calls it by, a link beside it. Another program of this name,
+/// which looks up names on the internet, is on many machines.
+pub const ALIAS: &str = "bin/host";
 
 /// Files with their places below a prefix.
 pub struct Layout {

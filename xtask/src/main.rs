@@ -93,9 +93,12 @@ enum Task {
     },
     /// Set up, build and install: the program, libtorch, the plugins and interpreters
     Install {
-        /// Folder to install below: <DIR>/bin/host and <DIR>/lib/troupe; by default ~/.local
+        /// Folder to install below: <DIR>/bin/troupe and <DIR>/lib/troupe; by default ~/.local
         #[arg(long, value_name = "DIR")]
         prefix: Option<PathBuf>,
+        /// Install it as `host`, too, even where that hides another program of this name
+        #[arg(long)]
+        as_host: bool,
     },
     /// Set up, build (plugins, too) and import a small pretrained model, SmolLM2-135M-Instruct
     Smollm {
@@ -166,9 +169,9 @@ fn perform(task: &Task) -> Result<()> {
             ]))?;
             paper::fill(&workspace, *quick)
         }
-        Task::Install { prefix } => {
+        Task::Install { prefix, as_host } => {
             let prefix = install::prefix(prefix.as_deref())?;
-            install::install(&build_all(&workspace)?, &prefix)
+            install::install(&build_all(&workspace)?, &prefix, as_host)
         }
         Task::Smollm { out } => {
             let folder = smollm::folder(&workspace, out.as_deref());

@@ -7,7 +7,7 @@ use std::thread;
 use anyhow::{Context, Result};
 use zstd::Encoder;
 
-use crate::layout::Layout;
+use crate::layout::{ALIAS, Layout};
 use crate::progress::{Bytes, Elapsed, Step};
 use crate::workspace::Workspace;
 
@@ -40,6 +40,10 @@ fn pack(layout: &Layout, path: &Path, top: &Path) -> Result<()> {
         done += fs::metadata(&file.source)?.len();
         step.set(done);
     }
+    let mut alias = tar::Header::new_gnu();
+    alias.set_entry_type(tar::EntryType::Symlink);
+    alias.set_size(0);
+    archive.append_link(&mut alias, top.join(ALIAS), "troupe")?;
     archive.into_inner()?.finish()?.sync_all()?;
     step.finish();
     Ok(())
@@ -48,6 +52,8 @@ fn pack(layout: &Layout, path: &Path, top: &Path) -> Result<()> {
 fn report(path: &PathBuf, elapsed: &Elapsed) -> Result<()> {
     let size = Bytes(fs::metadata(path)?.len());
     eprintln!("package: {} ({size}; {elapsed})", path.display());
-    eprintln!("  unpack it anywhere with `tar --zstd -xf`, and run bin/host");
+    eprintln!(
+        "  unpack it anywhere with `tar --zstd -xf`, and run bin/troupe (bin/host is the same)"
+    );
     Ok(())
 }

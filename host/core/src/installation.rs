@@ -1,7 +1,7 @@
 //! Where the parts of an installation lie.
 //!
 //! ```text
-//! <prefix>/bin/host                          installed or unpacked
+//! <prefix>/bin/troupe, host                  installed or unpacked; one may be missing
 //! <prefix>/lib/troupe/host-engine
 //! <prefix>/lib/troupe/plugins/*.wasm
 //! <prefix>/lib/troupe/torch/lib/
@@ -18,6 +18,8 @@ use std::path::{Path, PathBuf};
 
 /// The program that people call; it is its own sandbox worker.
 pub const HOST: &str = "host";
+/// Its name where another program is called `host`.
+pub const INSTALLED: &str = "troupe";
 /// The program that works with policies.
 pub const ENGINE: &str = "host-engine";
 
@@ -51,7 +53,10 @@ pub fn worker() -> Result<PathBuf, MissingPart> {
     match env::current_exe() {
         // Under whatever name.
         Ok(program) if program.file_name().is_none_or(|name| name != ENGINE) => Ok(program),
-        _ => find(HOST, &program_folders(&here())),
+        _ => {
+            let folders = program_folders(&here());
+            find(INSTALLED, &folders).or_else(|_| find(HOST, &folders))
+        }
     }
 }
 
@@ -128,6 +133,7 @@ mod tests {
         assert_eq!(find(ENGINE, &bin).unwrap(), engine);
         let lib = program_folders(&prefix.path().join("lib/troupe"));
         assert_eq!(find(HOST, &lib).unwrap(), host);
+        assert!(find(INSTALLED, &lib).is_err());
         let plugins = prefix.path().join("lib/troupe/plugins");
         for folder in ["bin", "lib/troupe"] {
             assert!(plugin_folders_of(&prefix.path().join(folder)).contains(&plugins));
