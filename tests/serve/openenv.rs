@@ -115,6 +115,19 @@ fn the_routes_answer_what_openenv_asks() {
         show(path, &server.post(path, &body.to_string()));
     }
     insta::assert_snapshot!("openenv_routes", lines);
+    for (method, path, status, allowed) in [
+        ("POST", "/ws", 405, Some("GET,HEAD")),
+        ("GET", "/reset", 405, Some("POST")),
+        ("DELETE", "/mcp", 405, Some("GET,HEAD,POST")),
+        ("GET", "//splits/", 404, None),
+        ("GET", "/plan-path/", 404, None),
+    ] {
+        let head =
+            format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        let refused = server.ask(&head);
+        assert_eq!((refused.status, refused.header("allow")), (status, allowed), "{method} {path}");
+        assert!(refused.json()["error"]["message"].is_string(), "{}", refused.body);
+    }
     let begun = server.post("/reset", "").json();
     assert_eq!((&begun["done"], &begun["reward"]), (&json!(false), &Value::Null));
     let task = server.post("/plan-path/task", &json!({"index": 7}).to_string()).json();

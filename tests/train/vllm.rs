@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use crate::adapters::{config, metrics, warm_base};
 use crate::support::client::Server;
 use crate::support::run;
-use fake::{Fake, Trap};
+use crate::fake_vllm::{Fake, Trap};
 
 /// A base that has learned a little, made once.
 fn base() -> &'static Path {

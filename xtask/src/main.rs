@@ -171,7 +171,7 @@ fn perform(task: &Task) -> Result<()> {
         }
         Task::Install { prefix, as_host } => {
             let prefix = install::prefix(prefix.as_deref())?;
-            install::install(&build_all(&workspace)?, &prefix, as_host)
+            install::install(&build_all(&workspace)?, &prefix, *as_host)
         }
         Task::Smollm { out } => {
             let folder = smollm::folder(&workspace, out.as_deref());

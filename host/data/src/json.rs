@@ -1,8 +1,9 @@
 //! Rows of a text: JSON lines, a JSON list, or objects one after the other.
 //!
-//! Each is read byte by byte up to its end, never further, and what is longer
-//! than a row may be is skipped and not held. A broken row does not take the
-//! next one with it where lines or their indentation tell them apart.
+//! Each is read up to its end, never further, and what is longer than a row may be is
+//! skipped and not held. A broken line does not take the next one with it; in a list what
+//! follows is lost where brackets or quotes do not close. Rows are read as Python's `json`
+//! wrote them, with `NaN` and integers of any size, which `serde_json` refuses.
 
 use std::io::{self, BufRead, Cursor, Read};
 
@@ -19,7 +20,7 @@ pub(super) fn read_rows<E>(
     bounds: &Bounds,
     sink: &mut Sink<'_, E>,
 ) -> Result<(), E> {
-    let mut text = Text { reader, line: 1, indent: Some(0) };
+    let mut text = Text { reader, line: 1 };
     let mut rows = Rows { bounds, sink };
     let result = match text.begin() {
         Ok(None) => return Ok(()),
@@ -97,8 +98,6 @@ struct Text<R> {
     reader: R,
     /// From 1.
     line: usize,
-    /// Spaces since the line began, if there was nothing else.
-    indent: Option<usize>,
 }
 
 impl<R: BufRead> Text<R> {
@@ -106,32 +105,24 @@ impl<R: BufRead> Text<R> {
         Ok(self.reader.fill_buf()?.first().copied())
     }
 
-    fn next(&mut self) -> io::Result<Option<u8>> {
-        let Some(byte) = self.peek()? else { return Ok(None) };
+    fn next(&mut self, byte: u8) {
         self.reader.consume(1);
-        match byte {
-            b'\n' => {
-                self.line += 1;
-                self.indent = Some(0);
-            }
-            b' ' | b'\t' => self.indent = self.indent.map(|indent| indent + 1),
-            _ => self.indent = None,
-        }
-        Ok(Some(byte))
+        self.line += usize::from(byte == b'\n');
     }
 
-    /// The first byte that is neither white space nor a byte-order mark; it is not taken.
-    fn begin(&mut self) -> io::Result<Option<u8>> {
-        while let Some(byte) = self.peek()? {
-            if b"\xef\xbb\xbf".contains(&byte) {
-                self.reader.consume(1);
-            } else if byte.is_ascii_whitespace() {
-                self.next()?;
-            } else {
-                return Ok(Some(byte));
+    /// The first byte that is none of these; it is not taken.
+    fn skip(&mut self, skipped: impl Fn(u8) -> bool) -> io::Result<Option<u8>> {
+        loop {
+            match self.peek()? {
+                Some(byte) if skipped(byte) => self.next(byte),
+                other => return Ok(other),
             }
         }
-        Ok(None)
+    }
+
+    /// The first byte that is neither white space nor a byte-order mark.
+    fn begin(&mut self) -> io::Result<Option<u8>> {
+        self.skip(|byte| byte.is_ascii_whitespace() || b"\xef\xbb\xbf".contains(&byte))
     }
 
     /// The rest of the line; false at the end of the text.
@@ -150,10 +141,33 @@ impl<R: BufRead> Text<R> {
             self.reader.consume(taken);
             if end.is_some() {
                 self.line += 1;
-                self.indent = Some(0);
                 return Ok(true);
             }
         }
+    }
+
+    /// One element of a list: up to where its brackets close, or, outside all, to what ends it.
+    fn take_element(&mut self, most: usize) -> io::Result<Held> {
+        let (mut held, mut depth, mut quote) = (Held::default(), 0_usize, Quote::Outside);
+        let mut has_begun = false;
+        while let Some(byte) = self.peek()? {
+            let is_outside = depth == 0 && quote == Quote::Outside;
+            if has_begun && is_outside && (b",]".contains(&byte) || byte.is_ascii_whitespace()) {
+                break;
+            }
+            self.next(byte);
+            held.extend(&[byte], most);
+            has_begun = true;
+            quote = quote.after(byte);
+            match byte {
+                _ if quote != Quote::Outside => {}
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' if depth <= 1 => break,
+                b'}' | b']' => depth -= 1,
+                _ => {}
+            }
+        }
+        Ok(held)
     }
 }
 
@@ -169,11 +183,10 @@ fn read_lines<R: BufRead, E>(
             return Ok(());
         }
         let row = held.bytes.trim_ascii();
-        if is_first && goes_on_below(row) {
-            // An object over several lines.
+        if is_first && goes_on_below(row) && text.peek()? != Some(b'{') {
+            // An object over several lines; before another one it is a line that broke off.
             let reader = Cursor::new([row, b"\n"].concat()).chain(&mut text.reader);
-            let mut text = Text { reader, line, indent: Some(0) };
-            return read_elements(&mut text, false, rows);
+            return read_elements(&mut Text { reader, line }, false, rows);
         }
         is_first = false;
         if held.overflown || !row.is_empty() {
@@ -193,106 +206,26 @@ fn read_elements<R: BufRead, E>(
     rows: &mut Rows<'_, '_, E>,
 ) -> Result<(), Stop<E>> {
     if in_list {
-        text.next()?;
+        text.next(b'[');
     }
     loop {
-        match text.peek()? {
+        match text.skip(|byte| byte.is_ascii_whitespace() || byte == b',')? {
             None if in_list => {
                 return rows.refuse(text.line, "the list breaks off", "`]` is missing at its end");
             }
             None => return Ok(()),
             Some(b']') if in_list => break,
-            Some(byte) if byte.is_ascii_whitespace() || byte == b',' => _ = text.next()?,
             Some(_) => {
                 let line = text.line;
-                let held = Element::new(text.indent).read(text, rows.bounds.bytes)?;
+                let held = text.take_element(rows.bounds.bytes)?;
                 rows.hand_over(line, &held)?;
             }
         }
     }
-    text.next()?;
+    text.next(b']');
     match text.begin()? {
         None => Ok(()),
         Some(_) => rows.refuse(text.line, "something follows the end of the list", ""),
-    }
-}
-
-/// An element of a list, partly read.
-struct Element {
-    held: Held,
-    depth: usize,
-    quote: Quote,
-    /// How deep it begins, if on a line of its own.
-    indent: Option<usize>,
-    /// Whether what lies within it is deeper or on its line, so that a line as
-    /// deep as its own begins the next one, even if this one never closed.
-    is_told: bool,
-    on_first_line: bool,
-}
-
-impl Element {
-    fn new(indent: Option<usize>) -> Self {
-        Element {
-            held: Held::default(),
-            depth: 0,
-            quote: Quote::Outside,
-            indent,
-            is_told: false,
-            on_first_line: true,
-        }
-    }
-
-    fn read<R: BufRead>(mut self, text: &mut Text<R>, most: usize) -> io::Result<Held> {
-        while let Some(byte) = text.peek()? {
-            if self.ends_before(byte) || self.next_begins_with(byte, text.indent) {
-                break;
-            }
-            text.next()?;
-            self.held.extend(&[byte], most);
-            if self.ends_with(byte) {
-                break;
-            }
-        }
-        Ok(self.held)
-    }
-
-    /// Whether a number, a word or a string is over.
-    fn ends_before(&self, byte: u8) -> bool {
-        let in_nothing = self.depth == 0 && self.quote == Quote::Outside;
-        let begun = self.held.overflown || !self.held.bytes.is_empty();
-        in_nothing && begun && (b",]".contains(&byte) || byte.is_ascii_whitespace())
-    }
-
-    fn next_begins_with(&mut self, byte: u8, indent: Option<usize>) -> bool {
-        let (Some(own), Some(indent)) = (self.indent, indent) else { return false };
-        if self.on_first_line || self.depth == 0 || byte.is_ascii_whitespace() {
-            return false;
-        }
-        let next = byte == b'{' && self.is_told && indent == own;
-        self.is_told |= indent > own;
-        next
-    }
-
-    /// Take note of a byte; true if it is the last one.
-    fn ends_with(&mut self, byte: u8) -> bool {
-        if byte == b'\n' {
-            self.on_first_line = false;
-            // No string goes on over a line's end: this one was never closed.
-            self.quote = Quote::Outside;
-        } else if self.on_first_line && self.depth > 0 && !byte.is_ascii_whitespace() {
-            self.is_told = true;
-        }
-        self.quote = self.quote.after(byte);
-        match byte {
-            _ if self.quote != Quote::Outside => {}
-            b'{' | b'[' => self.depth += 1,
-            b'}' | b']' => {
-                self.depth = self.depth.saturating_sub(1);
-                return self.depth == 0;
-            }
-            _ => {}
-        }
-        false
     }
 }
 
@@ -307,6 +240,8 @@ enum Quote {
 impl Quote {
     fn after(self, byte: u8) -> Quote {
         match (self, byte) {
+            // No string goes on over a line's end: this one was never closed.
+            (_, b'\n') => Quote::Outside,
             (Quote::Outside, b'"') | (Quote::Escaped, _) => Quote::Inside,
             (Quote::Inside, b'"') => Quote::Outside,
             (Quote::Inside, b'\\') => Quote::Escaped,
@@ -368,9 +303,8 @@ mod tests {
                 "{\"a\": 1\n{\"a\": 1}\nx\n{\"a\": 1}",
                 vec![(1, broken), (2, one), (3, broken), (4, one)],
             ),
-            ("[\n{\"a\": 1,\n{\"a\": 1}\n]", vec![(2, broken), (3, one)]),
-            ("[\n{\"a\": \"x,\n{\"a\": 1}\n]", vec![(2, broken), (3, one)]),
-            ("[\n {\n  \"a\": [\n },\n {\n  \"a\": 1\n }\n]", vec![(2, broken), (5, one)]),
+            ("[\n{\"a\": \"x},\n{\"a\": 1}\n]", vec![(2, broken), (4, "the list breaks off")]),
+            ("[\n{\"a\": 1,\n{\"a\": 1}\n]", vec![(2, broken), (4, "the list breaks off")]),
             ("[{\"a\": }, {\"a\": 1}]", vec![(1, broken), (1, one)]),
             ("[{\"a\": 1}, 5, {\"a\": 1}]", vec![(1, one), (1, "5"), (1, one)]),
             ("[{\"a\": 1}", vec![(1, one), (1, "the list breaks off")]),

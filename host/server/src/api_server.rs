@@ -1,29 +1,58 @@
 //! The connections of an [`Api`]: from a request to what it says.
 
+use std::convert::Infallible;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use hyper::body::{Bytes, Incoming};
-use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
-use hyper::{HeaderMap, Method, Request, Response, StatusCode};
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use axum::http::{Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream::poll_fn;
 use tokio::runtime::Builder;
-use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::mpsc::{Sender, channel};
 use tokio::task::spawn_blocking;
 
 use super::api::{Api, Asked, Said};
-use super::api_options::ApiOptions;
 use super::body;
 use super::error::ServeError;
 use super::guard::admit;
-use super::http_server::{HttpServer, Service};
-use super::pieces::Pieces;
+use super::http_server::{HttpServer, Terms};
 use super::queue::Queue;
-use super::refusal::{Refusal, json_response};
-use super::stopping::Stopping;
+use super::refusal::Refusal;
+use super::token::Token;
 
 /// Pieces of an answer that wait for a client to take them.
 const WAITING_PIECES: usize = 64;
+
+/// What the server listens on, and what it lets a client have.
+#[derive(Clone, Debug)]
+pub struct ApiOptions {
+    /// Where to listen; port 0 is any that is free.
+    pub listen: SocketAddr,
+    /// What clients have to show; only this machine is served without.
+    pub token: Option<Token>,
+    /// Requests that are answered at a time; further ones are refused.
+    pub requests: usize,
+    /// Bytes of one request's body.
+    pub body_bytes: usize,
+    /// How long a client may take to send the head, and again the body.
+    pub patience: Duration,
+}
+
+impl ApiOptions {
+    /// Whether it may listen there.
+    ///
+    /// # Errors
+    /// If others reach the address, and there is no token.
+    pub fn check(&self) -> Result<(), ServeError> {
+        Token::check(self.token.as_ref(), self.listen)
+    }
+}
 
 /// Brings requests to what answers them.
 pub struct ApiServer {
@@ -48,16 +77,28 @@ impl ApiServer {
             .enable_all()
             .max_blocking_threads(self.options.requests.max(1))
             .build()?;
-        server.serve(runtime, Arc::new(self))
+        let queue = self.queue.clone();
+        let (places, patience) = (queue.capacity(), self.options.patience);
+        let terms = Terms { places, patience, queue: Some(queue) };
+        let server_of_all = Arc::new(self);
+        // What a path means is known above.
+        let router = Router::new().fallback(async move |request| {
+            server_of_all.answer(request).await.unwrap_or_else(Refusal::into_api_response)
+        });
+        server.serve(runtime, router, terms)
     }
 
-    async fn try_answer(&self, request: Request<Incoming>) -> Result<Response<Pieces>, Refusal> {
+    async fn answer(&self, request: Request) -> Result<Response, Refusal> {
         admit(request.headers(), self.options.token.is_some())?;
-        self.check_token(request.headers())?;
+        if let Some(token) = &self.options.token
+            && !token.is_shown(request.headers())
+        {
+            return Err(Refusal::unauthorized());
+        }
         let is_post = match *request.method() {
             Method::GET => false,
             Method::POST => true,
-            _ => return Err(Refusal::wrong_method("GET or POST")),
+            _ => return Err(Refusal::wrong_method(HeaderValue::from_static("GET or POST"))),
         };
         let path = request.uri().path().to_owned();
         let Some(place) = self.queue.enter() else {
@@ -74,51 +115,22 @@ impl ApiServer {
         let said = spawn_blocking(move || api.answer(&asked)).await.map_err(Refusal::internal)?;
         drop(leaves);
         Ok(match said {
-            Said::Json(status, text) => whole(status, text),
+            Said::Json(status, text) => {
+                let status =
+                    StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+                (status, [(CONTENT_TYPE, "application/json")], text).into_response()
+            }
             Said::Events(events) => {
-                let (sender, pieces) = channel(WAITING_PIECES);
+                let (sender, mut pieces) = channel(WAITING_PIECES);
                 spawn_blocking(move || {
                     send_all(events, &sender);
                     drop(place);
                 });
-                streamed(pieces)
+                let headers = [(CONTENT_TYPE, "text/event-stream"), (CACHE_CONTROL, "no-store")];
+                let pieces = poll_fn(move |context| pieces.poll_recv(context));
+                (headers, Body::from_stream(pieces)).into_response()
             }
         })
-    }
-
-    fn check_token(&self, headers: &HeaderMap) -> Result<(), Refusal> {
-        match &self.options.token {
-            Some(token) if !token.is_shown(headers) => Err(Refusal::unauthorized()),
-            _ => Ok(()),
-        }
-    }
-}
-
-impl Service for ApiServer {
-    type Body = Pieces;
-
-    async fn answer(
-        self: Arc<Self>,
-        request: Request<Incoming>,
-        _stopping: Stopping,
-    ) -> Response<Pieces> {
-        match self.try_answer(request).await {
-            Ok(response) => response,
-            Err(refusal) => refusal.into_api_response().map(Pieces::Whole),
-        }
-    }
-
-    fn places(&self) -> usize {
-        self.queue.capacity()
-    }
-
-    fn patience(&self) -> Duration {
-        self.options.patience
-    }
-
-    async fn wind_up(&self) {
-        self.queue.close();
-        self.queue.emptied().await;
     }
 }
 
@@ -131,25 +143,13 @@ impl Drop for Leaves {
 }
 
 /// Until all are sent or the client has left.
-fn send_all(events: Box<dyn Iterator<Item = String> + Send>, to: &Sender<Bytes>) {
+fn send_all(
+    events: Box<dyn Iterator<Item = String> + Send>,
+    to: &Sender<Result<String, Infallible>>,
+) {
     for event in events {
-        if to.blocking_send(format!("data: {event}\n\n").into()).is_err() {
+        if to.blocking_send(Ok(format!("data: {event}\n\n"))).is_err() {
             return;
         }
     }
-}
-
-fn whole(status: u16, text: String) -> Response<Pieces> {
-    let mut response = json_response(text.into()).map(Pieces::Whole);
-    *response.status_mut() =
-        StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    response
-}
-
-fn streamed(pieces: Receiver<Bytes>) -> Response<Pieces> {
-    let mut response = Response::new(Pieces::Stream(pieces));
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
 }

@@ -1,13 +1,18 @@
 //! The grader: from a request to its answer.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
-use hyper::{Method, Request, Response};
+use axum::body::{Body, Bytes};
+use axum::extract::{Request, State};
+use axum::http::Uri;
+use axum::http::header::{CONTENT_TYPE, HeaderName};
+use axum::middleware::map_request;
+use axum::routing::{get, post};
+use axum::{Json, Router};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::runtime::Builder;
 use tokio::task::spawn_blocking;
 
@@ -15,16 +20,44 @@ use super::body;
 use super::error::ServeError;
 use super::grade::grade_all;
 use super::grade_request::GradeRequest;
-use super::grader_options::GraderOptions;
 use super::guard::admit;
-use super::http_server::{HttpServer, Service};
+use super::http_server::{HttpServer, Terms};
 use super::languages::Languages;
 use super::queue::{Place, Queue};
-use super::refusal::{Refusal, json_response};
+use super::refusal::Refusal;
 use super::run_code::{Answer, RunCode};
-use super::stopping::Stopping;
-use troupe_core::program::Runner;
+use troupe_core::program::{RunLimits, Runner};
 use troupe_sandbox::Sandbox;
+
+/// What the server listens on, and what it lets a client have.
+#[derive(Clone, Debug)]
+pub struct GraderOptions {
+    /// Where to listen; port 0 is any that is free.
+    pub listen: SocketAddr,
+    /// Whether other machines may reach it.
+    pub public: bool,
+    /// Requests that may wait while others run.
+    pub queue: usize,
+    /// What one run may use at most, whatever a request asks for.
+    pub caps: RunLimits,
+    /// Bytes of one request's body.
+    pub body_bytes: usize,
+    /// How long a client may take to send the head, and again the body.
+    pub patience: Duration,
+}
+
+impl GraderOptions {
+    /// Whether it may listen there.
+    ///
+    /// # Errors
+    /// If the address is not loopback and the server not public.
+    pub fn check(&self) -> Result<(), ServeError> {
+        if self.public || self.listen.ip().is_loopback() {
+            return Ok(());
+        }
+        Err(ServeError::NotLoopback { address: self.listen })
+    }
+}
 
 /// Runs and grades programs for others.
 pub struct Grader {
@@ -37,57 +70,8 @@ pub struct Grader {
 /// Where it can be asked.
 const PATHS: &str = "POST /run_code, POST /grade, GET /health and GET /v1/ping";
 
-/// What can be asked.
-enum Question {
-    RunCode,
-    Grade,
-    Health,
-    Ping,
-}
-
-impl Question {
-    fn of(request: &Request<Incoming>) -> Result<Self, Refusal> {
-        let (question, method) = match request.uri().path() {
-            "/run_code" => (Question::RunCode, Method::POST),
-            "/grade" => (Question::Grade, Method::POST),
-            "/health" => (Question::Health, Method::GET),
-            "/v1/ping" => (Question::Ping, Method::GET),
-            other => return Err(Refusal::no_such_path(other, PATHS)),
-        };
-        if *request.method() == method {
-            return Ok(question);
-        }
-        Err(Refusal::wrong_method(if method == Method::GET { "GET" } else { "POST" }))
-    }
-}
-
-impl Service for Grader {
-    type Body = Full<Bytes>;
-
-    async fn answer(
-        self: Arc<Self>,
-        request: Request<Incoming>,
-        _stopping: Stopping,
-    ) -> Response<Full<Bytes>> {
-        match self.try_answer(request).await {
-            Ok(body) => json_response(body),
-            Err(refusal) => refusal.into_response(),
-        }
-    }
-
-    fn places(&self) -> usize {
-        self.queue.capacity()
-    }
-
-    fn patience(&self) -> Duration {
-        self.options.patience
-    }
-
-    async fn wind_up(&self) {
-        self.queue.close();
-        self.queue.emptied().await;
-    }
-}
+/// An answer as it was written, off the thread that serves everybody.
+type Written = ([(HeaderName, &'static str); 1], Vec<u8>);
 
 impl Grader {
     /// One whose programs run in this sandbox, as many at a time as it has workers.
@@ -106,82 +90,81 @@ impl Grader {
     /// The system refuses something at the start.
     pub fn serve(self, server: HttpServer) -> Result<(), ServeError> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
-        server.serve(runtime, Arc::new(self))
+        let queue = self.queue.clone();
+        let (places, patience) = (queue.capacity(), self.options.patience);
+        server.serve(runtime, self.router(), Terms { places, patience, queue: Some(queue) })
     }
 
-    async fn try_answer(&self, request: Request<Incoming>) -> Result<Bytes, Refusal> {
-        admit(request.headers(), self.options.public)?;
-        match Question::of(&request)? {
-            Question::RunCode => {
-                let (place, body) = self.receive(request).await?;
-                self.run_code(place, body).await
-            }
-            Question::Grade => {
-                let (place, body) = self.receive(request).await?;
-                self.grade(place, body).await
-            }
-            Question::Health => Ok(self.health()),
+    fn router(self) -> Router {
+        let public = self.options.public;
+        let let_in = move |request: Request| async move {
+            admit(request.headers(), public).map(|()| request)
+        };
+        Router::new()
+            .route("/run_code", post(run_code))
+            .route("/grade", post(grade))
+            .route("/health", get(health))
             // What SandboxFusion says.
-            Question::Ping => Ok(Bytes::from_static(b"\"pong\"")),
-        }
+            .route("/v1/ping", get(async || Json("pong")))
+            .fallback(async |uri: Uri| Refusal::no_such_path(uri.path(), PATHS))
+            .with_state(Arc::new(self))
+            .layer(map_request(let_in))
     }
 
     /// A place in the queue first, so that only so many bodies are held.
-    async fn receive(&self, request: Request<Incoming>) -> Result<(Arc<Place>, Bytes), Refusal> {
+    async fn receive(&self, body: Body) -> Result<(Arc<Place>, Bytes), Refusal> {
         let patience = self.options.patience;
         match self.queue.enter() {
-            Some(place) => {
-                let limit = self.options.body_bytes;
-                Ok((place, body::read(request.into_body(), limit, patience).await?))
-            }
+            Some(place) => Ok((place, body::read(body, self.options.body_bytes, patience).await?)),
             None => {
-                body::discard(request.into_body(), patience).await;
+                body::discard(body, patience).await;
                 Err(Refusal::overloaded())
             }
         }
     }
+}
 
-    async fn run_code(&self, place: Arc<Place>, body: Bytes) -> Result<Bytes, Refusal> {
-        let (languages, caps) = (self.languages.clone(), self.options.caps);
-        let plan = match aside(move || RunCode::parse(&body, &languages, &caps)).await?? {
-            RunCode::Run(plan) => plan,
-            RunCode::Impossible(message) => return written(&Answer::impossible(message)),
-        };
-        let turn = place.turn().await.ok_or_else(Refusal::stopping)?;
-        let runner = self.runner.clone();
-        aside(move || {
-            let answer = plan.run(&*runner);
-            drop(turn);
-            written(&answer)
-        })
-        .await?
-    }
+async fn run_code(State(grader): State<Arc<Grader>>, body: Body) -> Result<Written, Refusal> {
+    let (place, body) = grader.receive(body).await?;
+    let (languages, caps) = (grader.languages.clone(), grader.options.caps);
+    let plan = match aside(move || RunCode::parse(&body, &languages, &caps)).await?? {
+        RunCode::Run(plan) => plan,
+        RunCode::Impossible(message) => return written(&Answer::impossible(message)),
+    };
+    let turn = place.turn().await.ok_or_else(Refusal::stopping)?;
+    let runner = grader.runner.clone();
+    aside(move || {
+        let answer = plan.run(&*runner);
+        drop(turn);
+        written(&answer)
+    })
+    .await?
+}
 
-    async fn grade(&self, place: Arc<Place>, body: Bytes) -> Result<Bytes, Refusal> {
-        let (languages, caps) = (self.languages.clone(), self.options.caps);
-        let request = aside(move || GradeRequest::parse(&body, &languages, &caps)).await??;
-        let request = Arc::new(request);
-        let lines = grade_all(&place, request.clone(), &self.runner, self.queue.jobs()).await?;
-        match lines.first() {
-            Some(line) if !request.is_batch => written(line),
-            _ => written(&json!({ "verdicts": lines })),
-        }
+async fn grade(State(grader): State<Arc<Grader>>, body: Body) -> Result<Written, Refusal> {
+    let (place, body) = grader.receive(body).await?;
+    let (languages, caps) = (grader.languages.clone(), grader.options.caps);
+    let request = aside(move || GradeRequest::parse(&body, &languages, &caps)).await??;
+    let request = Arc::new(request);
+    let lines = grade_all(&place, request.clone(), &grader.runner, grader.queue.jobs()).await?;
+    match lines.first() {
+        Some(line) if !request.is_batch => written(line),
+        _ => written(&json!({ "verdicts": lines })),
     }
+}
 
-    fn health(&self) -> Bytes {
-        let occupancy = self.queue.occupancy();
-        let health = json!({
-            "status": "ok",
-            "version": env!("CARGO_PKG_VERSION"),
-            "interpreters": self.languages.all(),
-            "jobs": self.queue.jobs(),
-            "queue": self.options.queue,
-            "running": occupancy.running,
-            "waiting": occupancy.waiting,
-            "limits": self.options.caps,
-        });
-        health.to_string().into()
-    }
+async fn health(State(grader): State<Arc<Grader>>) -> Json<Value> {
+    let occupancy = grader.queue.occupancy();
+    Json(json!({
+        "status": "ok",
+        "version": env!("CARGO_PKG_VERSION"),
+        "interpreters": grader.languages.all(),
+        "jobs": grader.queue.jobs(),
+        "queue": grader.options.queue,
+        "running": occupancy.running,
+        "waiting": occupancy.waiting,
+        "limits": grader.options.caps,
+    }))
 }
 
 /// Work that takes a while, off the thread that serves everybody.
@@ -189,6 +172,7 @@ async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> 
     spawn_blocking(work).await.map_err(Refusal::internal)
 }
 
-fn written(answer: &impl Serialize) -> Result<Bytes, Refusal> {
-    serde_json::to_vec(answer).map(Bytes::from).map_err(|error| Refusal::json(&error))
+fn written(answer: &impl Serialize) -> Result<Written, Refusal> {
+    let text = serde_json::to_vec(answer).map_err(|error| Refusal::json(&error))?;
+    Ok(([(CONTENT_TYPE, "application/json")], text))
 }

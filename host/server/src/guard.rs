@@ -6,9 +6,9 @@
 
 use std::net::IpAddr;
 
-use hyper::HeaderMap;
-use hyper::header::{HOST, ORIGIN};
-use hyper::http::uri::Authority;
+use axum::http::HeaderMap;
+use axum::http::header::{HOST, ORIGIN};
+use axum::http::uri::Authority;
 
 use super::refusal::Refusal;
 
@@ -53,7 +53,7 @@ fn is_loopback(host: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use hyper::header::HeaderValue;
+    use axum::http::header::HeaderValue;
 
     use super::*;
 

@@ -1,31 +1,39 @@
 //! The listening side: connections, and how they end.
+//!
+//! `axum::serve` waits for ever for a request's head and takes any number of connections,
+//! so the connections are made here, by hyper's builder; what they ask goes to a router.
 
 use std::convert::Infallible;
-use std::future::Future;
 use std::io;
 use std::net::{SocketAddr, TcpListener as StdListener};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::body::{Body, Bytes, Incoming};
+use axum::Router;
+use axum::extract::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::sleep;
+use tower_service::Service;
 
 use super::error::ServeError;
-use super::newcomers::{Newcomer, Newcomers};
-use super::signals::Signals;
-use super::stopping::{Stop, Stopping};
+use super::newcomers::Newcomers;
+use super::queue::Queue;
+use super::refusal::Refusal;
 
 /// Connections besides those that have a place: to be told that there is none,
 /// or to be kept open for later.
 const SPARE_CONNECTIONS: usize = 256;
+/// What `Semaphore::acquire_many` can count and a semaphore holds anywhere.
+const MOST_CONNECTIONS: usize = 1 << 28;
 /// Connections that the system holds until they are accepted.
 const BACKLOG: i32 = 4096;
 /// Bytes of a request's head.
@@ -33,33 +41,30 @@ const HEAD_BYTES: usize = 64 << 10;
 /// After the system has refused a connection, such as for want of files.
 const REST: Duration = Duration::from_millis(50);
 
-/// What answers the requests of a server.
-pub(super) trait Service: Send + Sync + 'static {
-    /// The body of an answer.
-    type Body: Body<Data = Bytes, Error = Infallible> + Send + 'static;
-
-    /// The answer, whatever the request. What outlives it, such as a socket that
-    /// the connection becomes, ends when the server is `stopping`.
-    fn answer(
-        self: Arc<Self>,
-        request: Request<Incoming>,
-        stopping: Stopping,
-    ) -> impl Future<Output = Response<Self::Body>> + Send;
-
+/// What connections are bound by.
+pub(super) struct Terms {
     /// Requests, or sockets, that have a place at a time.
-    fn places(&self) -> usize;
-
+    pub(super) places: usize,
     /// How long a client may take to send the head of a request.
-    fn patience(&self) -> Duration;
-
-    /// Begins nothing more; comes back when all that was begun is over.
-    fn wind_up(&self) -> impl Future<Output = ()> + Send;
+    pub(super) patience: Duration,
+    /// What is closed in the end, and waited for.
+    pub(super) queue: Option<Queue>,
 }
 
-/// The place of an open connection; as many are open as there are places.
+/// The place of an open connection; as many are open as there are places. Every request
+/// knows its own, and what a connection becomes, such as a socket, keeps it.
 #[derive(Clone)]
 pub(super) struct Door {
     _place: Arc<OwnedSemaphorePermit>,
+    stopping: watch::Receiver<()>,
+}
+
+impl Door {
+    /// Waits until the server is to stop.
+    pub(super) async fn stopping(&mut self) {
+        // Nothing is ever sent: this fails, and so ends, when the other half is dropped.
+        let _ = self.stopping.changed().await;
+    }
 }
 
 /// A server that listens, but has not begun to answer.
@@ -94,51 +99,67 @@ impl HttpServer {
     pub(super) fn serve(
         self,
         runtime: Runtime,
-        service: Arc<impl Service>,
+        router: Router,
+        terms: Terms,
     ) -> Result<(), ServeError> {
-        let result = runtime.block_on(serve(self.listener, service));
+        let result = runtime.block_on(serve(self.listener, router, terms));
         // What still runs is not awaited.
         runtime.shutdown_background();
         result
     }
 }
 
-async fn serve(listener: StdListener, service: Arc<impl Service>) -> Result<(), ServeError> {
-    let mut signals = Signals::listen()?;
-    let (stop, stopping) = Stop::new();
+/// Allows as many files, and so connections, as may be had without asking anybody. Most
+/// systems begin with a thousand, which is one for each session and no more.
+pub fn allow_many_files() {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    // With fewer, connections wait; that is no reason not to serve.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+}
+
+async fn serve(listener: StdListener, router: Router, terms: Terms) -> Result<(), ServeError> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
     // More wait in the system's own queue.
-    let most = service.places().saturating_add(SPARE_CONNECTIONS);
-    let doors = Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)));
+    let most = terms.places.saturating_add(SPARE_CONNECTIONS).min(MOST_CONNECTIONS);
+    let doors = Arc::new(Semaphore::new(most));
+    let (stop, stopping) = watch::channel(());
     {
         let listener = TcpListener::from_std(listener)?;
-        let mut newcomers = Newcomers::default();
-        loop {
-            let (stream, door) = tokio::select! {
-                () = signals.next() => break,
-                connection = next(&listener, &doors, &mut newcomers) => connection,
+        let newcomers = Newcomers::default();
+        for number in 0.. {
+            let (stream, place) = tokio::select! {
+                _ = terminate.recv() => break,
+                _ = interrupt.recv() => break,
+                connection = next(&listener, &doors, &newcomers) => connection,
             };
-            attend(stream, door, newcomers.admit(), &service, stopping.clone());
+            let door = Door { _place: Arc::new(place), stopping: stopping.clone() };
+            attend(stream, door, (newcomers.clone(), number), router.clone(), terms.patience);
         }
     }
-    drop(stopping);
-    stop.tell();
+    drop(stop);
     let too_slow = async {
-        service.wind_up().await;
-        sleep(service.patience()).await;
+        if let Some(queue) = &terms.queue {
+            queue.close();
+            queue.emptied().await;
+        }
+        sleep(terms.patience).await;
     };
     tokio::select! {
-        () = stop.done() => {}
+        // All connections, and what they have become, have given their places back.
+        _ = doors.acquire_many(most as u32) => {}
         () = too_slow => {}
-        () = signals.next() => {}
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
     }
     Ok(())
 }
 
-/// The next connection, once there is a door for it.
+/// The next connection, once there is a place for it.
 async fn next(
     listener: &TcpListener,
     doors: &Arc<Semaphore>,
-    newcomers: &mut Newcomers,
+    newcomers: &Newcomers,
 ) -> (TcpStream, OwnedSemaphorePermit) {
     loop {
         let Ok((stream, _)) = listener.accept().await else {
@@ -148,8 +169,8 @@ async fn next(
         if doors.available_permits() == 0 {
             newcomers.make_room();
         }
-        if let Ok(door) = doors.clone().acquire_owned().await {
-            return (stream, door);
+        if let Ok(place) = doors.clone().acquire_owned().await {
+            return (stream, place);
         }
     }
 }
@@ -157,23 +178,21 @@ async fn next(
 /// Serves one connection in a task of its own.
 fn attend(
     stream: TcpStream,
-    door: OwnedSemaphorePermit,
-    newcomer: Arc<Newcomer>,
-    service: &Arc<impl Service>,
-    mut stopping: Stopping,
+    mut door: Door,
+    (newcomers, number): (Newcomers, u64),
+    router: Router,
+    patience: Duration,
 ) {
     // Answers are small and written at once; without it they would wait.
     let _ = stream.set_nodelay(true);
-    let patience = service.patience();
+    let told_to_leave = newcomers.admit(number);
     let answer = {
-        // A request knows its door: a connection that becomes a socket keeps it.
-        let door = Door { _place: Arc::new(door) };
-        let (service, stopping, newcomer) = (service.clone(), stopping.clone(), newcomer.clone());
+        let (door, newcomers) = (door.clone(), newcomers.clone());
         service_fn(move |mut request: Request<Incoming>| {
-            newcomer.settle();
+            newcomers.settle(number);
             request.extensions_mut().insert(door.clone());
-            let answer = service.clone().answer(request, stopping.clone());
-            async move { Ok::<_, Infallible>(answer.await) }
+            let answer = router.clone().call(request);
+            async move { answer.await.map(Refusal::of_other_methods) as Result<_, Infallible> }
         })
     };
     let connection = http1::Builder::new()
@@ -188,12 +207,12 @@ fn attend(
         // its place in the queue, is dropped with it.
         tokio::select! {
             _ = &mut connection => {}
-            () = newcomer.told_to_leave() => {}
-            () = stopping.told() => {
+            Ok(()) = told_to_leave => {}
+            () = door.stopping() => {
                 connection.as_mut().graceful_shutdown();
                 let _ = connection.await;
             }
         }
-        newcomer.settle();
+        newcomers.settle(number);
     });
 }

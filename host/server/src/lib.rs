@@ -17,37 +17,28 @@
 pub mod command;
 
 mod api;
-mod api_options;
 mod api_server;
 mod body;
 mod error;
 mod grade;
 mod grade_request;
 mod grader;
-mod grader_options;
 mod guard;
 mod http_server;
 mod languages;
 mod newcomers;
-mod open_files;
 mod openenv;
-mod pieces;
 mod queue;
 mod refusal;
 mod run_code;
-mod signals;
-mod stopping;
 mod token;
 
 pub use api::{Api, Asked, Said};
-pub use api_options::ApiOptions;
-pub use api_server::ApiServer;
+pub use api_server::{ApiOptions, ApiServer};
 pub use error::ServeError;
-pub use grader::Grader;
-pub use grader_options::GraderOptions;
-pub use http_server::HttpServer;
+pub use grader::{Grader, GraderOptions};
+pub use http_server::{HttpServer, allow_many_files};
 pub use languages::Languages;
-pub use open_files::allow_many_files;
 pub use openenv::{EnvironmentServer, Game, OpenEnvOptions};
 pub use token::Token;
 

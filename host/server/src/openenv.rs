@@ -23,7 +23,6 @@ mod options;
 mod page;
 mod registry;
 mod reset;
-mod route;
 mod schema;
 mod service;
 mod session;
@@ -31,7 +30,6 @@ mod socket;
 mod task_list;
 mod team;
 mod turn;
-mod upgrade;
 
 pub use game::Game;
 pub use options::OpenEnvOptions;

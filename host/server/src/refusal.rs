@@ -2,10 +2,11 @@
 
 use std::any::Any;
 
-use http_body_util::Full;
-use hyper::body::Bytes;
-use hyper::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
-use hyper::{Response, StatusCode};
+use axum::Json;
+use axum::body::HttpBody;
+use axum::http::StatusCode;
+use axum::http::header::{ALLOW, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use tokio::task::JoinError;
 
@@ -68,10 +69,21 @@ impl Refusal {
     }
 
     /// 405.
-    pub(super) fn wrong_method(allowed: &'static str) -> Self {
-        let message = format!("this path takes {allowed}");
+    pub(super) fn wrong_method(allowed: HeaderValue) -> Self {
+        let message = format!("this path takes {}", allowed.to_str().unwrap_or_default());
         Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", message)
-            .with(ALLOW, HeaderValue::from_static(allowed))
+            .with(ALLOW, allowed)
+    }
+
+    /// What a router answers; where it refuses a method, which it does without a word, in ours.
+    pub(super) fn of_other_methods(response: Response) -> Response {
+        let is_wordless = response.body().is_end_stream();
+        match response.headers().get(ALLOW) {
+            Some(allowed) if is_wordless && response.status() == StatusCode::METHOD_NOT_ALLOWED => {
+                Refusal::wrong_method(allowed.clone()).into_response()
+            }
+            _ => response,
+        }
     }
 
     /// 408.
@@ -123,35 +135,24 @@ impl Refusal {
         }
     }
 
-    /// The answer.
-    pub(super) fn into_response(self) -> Response<Full<Bytes>> {
-        let error = json!({ "error": { "kind": self.kind, "message": self.message } });
-        self.saying(&error)
-    }
-
     /// The same as `OpenAI`'s API says it.
-    pub(super) fn into_api_response(self) -> Response<Full<Bytes>> {
+    pub(super) fn into_api_response(self) -> Response {
         let error = json!({ "error": {
             "message": self.message, "type": self.kind, "param": null, "code": null,
         } });
-        self.saying(&error)
+        self.saying(error)
     }
 
-    fn saying(self, error: &Value) -> Response<Full<Bytes>> {
-        let mut response = json_response(error.to_string().into());
-        *response.status_mut() = self.status;
-        if let Some((name, value)) = self.header {
-            response.headers_mut().insert(name, value);
-        }
-        response
+    fn saying(self, error: Value) -> Response {
+        (self.status, self.header.map(|header| [header]), Json(error)).into_response()
     }
 }
 
-/// 200 with this JSON.
-pub(super) fn json_response(body: Bytes) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(body));
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let error = json!({ "error": { "kind": self.kind, "message": self.message } });
+        self.saying(error)
+    }
 }
 
 fn said(panic: &(dyn Any + Send)) -> &str {

@@ -4,8 +4,8 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use hyper::HeaderMap;
-use hyper::header::AUTHORIZATION;
+use axum::http::HeaderMap;
+use axum::http::header::AUTHORIZATION;
 
 use super::error::ServeError;
 
@@ -78,7 +78,7 @@ impl std::fmt::Debug for Token {
 
 #[cfg(test)]
 mod tests {
-    use hyper::header::HeaderValue;
+    use axum::http::header::HeaderValue;
 
     use super::*;
 

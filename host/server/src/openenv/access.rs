@@ -1,7 +1,7 @@
 //! Which clients are admitted.
 
-use hyper::HeaderMap;
-use hyper::header::SEC_WEBSOCKET_PROTOCOL;
+use axum::http::HeaderMap;
+use axum::http::header::SEC_WEBSOCKET_PROTOCOL;
 
 use crate::token::Token;
 
@@ -17,11 +17,6 @@ pub(super) fn is_let_in(headers: &HeaderMap, token: Option<&Token>) -> bool {
     token.is_shown(headers) || offered.any(|said| token.is(said))
 }
 
-/// Whether the client offers our sub-protocol.
-pub(super) fn offers_protocol(headers: &HeaderMap) -> bool {
-    protocols(headers).any(|name| name == PROTOCOL)
-}
-
 fn protocols(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     let lists = headers.get_all(SEC_WEBSOCKET_PROTOCOL).iter();
     lists.filter_map(|list| list.to_str().ok()).flat_map(|list| list.split(',')).map(str::trim)
@@ -29,7 +24,7 @@ fn protocols(headers: &HeaderMap) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
-    use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
+    use axum::http::header::{AUTHORIZATION, HeaderName, HeaderValue};
 
     use super::*;
 

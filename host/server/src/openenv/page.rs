@@ -1,33 +1,30 @@
 //! The page on which people play.
 
-use http_body_util::Full;
-use hyper::Response;
-use hyper::body::Bytes;
-use hyper::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, REFERRER_POLICY,
-    X_CONTENT_TYPE_OPTIONS,
+use axum::Router;
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
+use axum::routing::get;
 
 /// Only what this server gives; drawings are images, in which nothing runs.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'";
 
-/// A part of the page, if there is one at this path.
-pub(super) fn part(path: &str) -> Option<Response<Full<Bytes>>> {
-    let (text, kind) = match path {
-        "/" => (include_str!("page/index.html"), "text/html; charset=utf-8"),
-        "/page.css" => (include_str!("page/page.css"), "text/css; charset=utf-8"),
-        "/page.js" => (include_str!("page/page.js"), "text/javascript; charset=utf-8"),
-        _ => return None,
+/// The parts of the page, at their paths.
+pub(super) fn parts<S: Clone + Send + Sync + 'static>() -> Router<S> {
+    let part = |text: &'static str, kind: &'static str| {
+        let headers = [
+            (CONTENT_TYPE, kind),
+            (CONTENT_SECURITY_POLICY, POLICY),
+            (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+            (REFERRER_POLICY, "no-referrer"),
+            (CACHE_CONTROL, "no-cache"),
+        ];
+        get((headers, text))
     };
-    let mut response = Response::new(Full::new(Bytes::from_static(text.as_bytes())));
-    response.headers_mut().extend([
-        (CONTENT_TYPE, HeaderValue::from_static(kind)),
-        (CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
-        (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
-        (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
-        (CACHE_CONTROL, HeaderValue::from_static("no-cache")),
-    ]);
-    Some(response)
+    Router::new()
+        .route("/", part(include_str!("page/index.html"), "text/html; charset=utf-8"))
+        .route("/page.css", part(include_str!("page/page.css"), "text/css; charset=utf-8"))
+        .route("/page.js", part(include_str!("page/page.js"), "text/javascript; charset=utf-8"))
 }

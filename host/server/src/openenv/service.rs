@@ -1,17 +1,21 @@
 //! From a request to its answer.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
-use hyper::upgrade::OnUpgrade;
-use hyper::{Method, Request, Response, StatusCode};
+use axum::body::{Body, Bytes};
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
+use axum::extract::ws::{WebSocket, WebSocketUpgrade};
+use axum::extract::{Path, Request, State};
+use axum::http::{StatusCode, Uri};
+use axum::middleware::map_request;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodRouter, get, post};
+use axum::{Extension, Json, Router};
 use serde_json::{Value, json};
 use tokio::runtime::Builder;
 use tokio::sync::Semaphore;
 
-use super::access::is_let_in;
+use super::access::{PROTOCOL, is_let_in};
 use super::chance::Chance;
 use super::dialogue::{self, Said};
 use super::envelope::Problem;
@@ -22,22 +26,24 @@ use super::options::OpenEnvOptions;
 use super::page;
 use super::registry::{Registry, Seated};
 use super::reset::Reset;
-use super::route::Route;
 use super::schema;
 use super::session::Session;
 use super::socket::{Answerer, Conversation, turn_away};
-use super::task_list::{self, NoTasks};
-use super::upgrade::{agree, socket};
+use super::task_list::{self, NoTasks, Question};
 use crate::body;
 use crate::error::ServeError;
 use crate::guard::admit_own_page;
-use crate::http_server::{Door, HttpServer, Service};
-use crate::refusal::{Refusal, json_response};
-use crate::stopping::Stopping;
+use crate::http_server::{Door, HttpServer, Terms};
+use crate::refusal::Refusal;
 use troupe_guests::plugin::THREAD_STACK_BYTES;
 
 /// Bodies that are read at a time.
 const BODIES: usize = 64;
+/// Bytes that a socket reads and writes at once. There may be thousands of them.
+const BUFFER_BYTES: usize = 4 << 10;
+/// The paths, for the error message about another one.
+const PATHS: &str = "/ws, /health, /metadata, /schema, /openapi.json, /reset, /step, /state, /mcp, \
+                     /list_environments, /<name>/splits and, for people, /";
 
 /// An environment, or a team that plays one, for others.
 pub struct EnvironmentServer {
@@ -47,6 +53,11 @@ pub struct EnvironmentServer {
     chance: Arc<Chance>,
     bodies: Semaphore,
 }
+
+type Shared = Arc<EnvironmentServer>;
+
+/// A request to become a socket.
+type Asked = (Result<WebSocketUpgrade, WebSocketUpgradeRejection>, Extension<Door>, Uri);
 
 impl EnvironmentServer {
     /// One that serves this.
@@ -70,77 +81,42 @@ impl EnvironmentServer {
             .max_blocking_threads(self.options.jobs.max(1))
             .thread_stack_size(THREAD_STACK_BYTES)
             .build()?;
-        server.serve(runtime, Arc::new(self))
+        let (places, patience) = (self.options.sessions, self.options.patience);
+        // Sockets end by themselves; what a worker does is finished by its limits.
+        server.serve(runtime, self.router(), Terms { places, patience, queue: None })
     }
 
-    async fn try_answer(
-        &self,
-        mut request: Request<Incoming>,
-        stopping: Stopping,
-    ) -> Result<Response<Full<Bytes>>, Refusal> {
-        admit_own_page(request.headers(), self.options.token.is_some())?;
-        if *request.method() == Method::GET
-            && let Some(part) = page::part(request.uri().path())
-        {
-            return Ok(part);
-        }
-        let route = Route::of(request.method(), request.uri().path())?;
-        if route != Route::Health && !is_let_in(request.headers(), self.options.token.as_ref()) {
-            return Err(Refusal::unauthorized());
-        }
-        if let Route::Socket | Route::McpSocket = route {
-            let name = session_name(request.uri().query());
-            let door = request.extensions().get::<Door>().cloned();
-            let (response, upgrade) = agree(&mut request)?;
-            let answerer = self.answerer(&route);
-            let (registry, options) = (self.registry.clone(), self.options.clone());
-            tokio::spawn(async move {
-                converse(upgrade, registry, name, answerer, options, stopping).await;
-                drop(door);
-            });
-            return Ok(response);
-        }
-        self.answer_route(route, request.into_body()).await
-    }
-
-    async fn answer_route(
-        &self,
-        route: Route,
-        body: Incoming,
-    ) -> Result<Response<Full<Bytes>>, Refusal> {
-        let game = &*self.game;
-        Ok(match route {
-            Route::Health => json(&self.health()),
-            Route::Metadata => json(&schema::metadata(game)),
-            Route::Schema => json(&schema::schemas(game)),
-            Route::OpenApi => json(&schema::openapi(game)),
-            Route::State => json(&Session::default().state()),
-            Route::Environments => json(&json!([game.environment().name])),
-            Route::Splits(name) => {
-                self.check_name(&name)?;
-                json(&task_list::splits())
-            }
-            Route::Tasks(name, question) => {
-                self.check_name(&name)?;
-                let body = self.read(body).await?;
-                tasks(task_list::answer(game, question, Some(&body)))
-            }
-            Route::Reset => {
-                let body = self.read(body).await?;
-                self.once(move |session, game, chance| {
-                    session.reset(game, chance, Reset::parse(Some(&body))?)
-                })
-                .await?
-            }
-            Route::Step => {
-                let body = self.read(body).await?;
-                self.once(move |session, game, chance| step_once(session, game, chance, &body))
-                    .await?
-            }
-            Route::Mcp => json(&self.mcp(body).await?),
-            // Sockets were answered before.
-            Route::Socket | Route::McpSocket => return Err(Refusal::malformed("no socket")),
-        })
+    fn router(self) -> Router {
+        let token = self.options.token.clone();
+        let public = token.is_some();
+        let has_token = move |request: Request| {
+            let is_let_in = is_let_in(request.headers(), token.as_ref());
+            async move { if is_let_in { Ok(request) } else { Err(Refusal::unauthorized()) } }
+        };
+        let let_in = move |request: Request| async move {
+            admit_own_page(request.headers(), public).map(|()| request)
+        };
+        Router::new()
+            .route("/metadata", told(|server| schema::metadata(&server.game)))
+            .route("/schema", told(|server| schema::schemas(&server.game)))
+            .route("/openapi.json", told(|server| schema::openapi(&server.game)))
+            .route("/state", told(|_| Session::default().state()))
+            .route("/list_environments", told(|server| json!([server.game.environment().name])))
+            .route("/ws", get(frames))
+            .route("/mcp", get(calls).post(call))
+            .route("/reset", post(reset))
+            .route("/step", post(step))
+            .route("/{name}/splits", get(splits))
+            .route("/{name}/num_tasks", tasks(Question::Count))
+            .route("/{name}/tasks", tasks(Question::All))
+            .route("/{name}/task", tasks(Question::One))
+            .route("/{name}/task_range", tasks(Question::Range))
+            .route_layer(map_request(has_token))
+            .route("/health", told(EnvironmentServer::health))
+            .merge(page::parts())
+            .fallback(async |uri: Uri| Refusal::no_such_path(uri.path(), PATHS))
+            .with_state(Arc::new(self))
+            .layer(map_request(let_in))
     }
 
     fn health(&self) -> Value {
@@ -157,7 +133,7 @@ impl EnvironmentServer {
     }
 
     /// A body of JSON; nothing in its place counts as null.
-    async fn read(&self, body: Incoming) -> Result<Value, Refusal> {
+    async fn read(&self, body: Body) -> Result<Value, Refusal> {
         let bytes = self.receive(body).await?;
         if bytes.is_empty() {
             return Ok(Value::Null);
@@ -166,7 +142,7 @@ impl EnvironmentServer {
     }
 
     /// As many bodies are held at a time as there are permits.
-    async fn receive(&self, body: Incoming) -> Result<Bytes, Refusal> {
+    async fn receive(&self, body: Body) -> Result<Bytes, Refusal> {
         let _permit = self.bodies.acquire().await;
         body::read(body, self.options.frame_bytes, self.options.patience).await
     }
@@ -175,7 +151,7 @@ impl EnvironmentServer {
     async fn once(
         &self,
         work: impl FnOnce(&mut Session, &Game, &Chance) -> Result<Value, Problem> + Send + 'static,
-    ) -> Result<Response<Full<Bytes>>, Refusal> {
+    ) -> Result<Response, Refusal> {
         let session = self
             .registry
             .enter()
@@ -183,28 +159,55 @@ impl EnvironmentServer {
         let (game, chance) = (self.game.clone(), self.chance.clone());
         let done = session.work(move |session| work(session, &game, &chance)).await;
         Ok(match done.map_err(Refusal::internal)? {
-            Ok(told) => json(&told),
+            Ok(told) => Json(told).into_response(),
             Err(problem) => of_problem(&problem),
         })
     }
 
-    /// Answers a frame of a socket, on a worker.
-    fn answerer(&self, route: &Route) -> Answerer {
-        let (game, chance) = (self.game.clone(), self.chance.clone());
-        if *route == Route::Socket {
-            return Arc::new(move |session, text| dialogue::answer(session, &game, &chance, text));
+    /// Agrees to become a socket, whose frames are answered so, on a worker.
+    fn agree(self: Arc<Self>, asked: Asked, answerer: Answerer) -> Result<Response, Refusal> {
+        let (upgrade, Extension(door), uri) = asked;
+        let upgrade =
+            upgrade.map_err(|_| Refusal::malformed("this path is a WebSocket's (version 13)"))?;
+        let name = session_name(uri.query());
+        Ok(upgrade
+            .read_buffer_size(BUFFER_BYTES)
+            .write_buffer_size(BUFFER_BYTES)
+            .max_message_size(self.options.frame_bytes)
+            .max_frame_size(self.options.frame_bytes)
+            .protocols([PROTOCOL])
+            .on_upgrade(async move |socket| self.converse(socket, name, answerer, door).await))
+    }
+
+    /// A client's stay, in the session that it names or in one of its own.
+    async fn converse(
+        &self,
+        mut socket: WebSocket,
+        name: Option<String>,
+        answerer: Answerer,
+        door: Door,
+    ) {
+        let registry = &self.registry;
+        let full = || Problem::full(registry.active(), registry.most());
+        let session = match &name {
+            None => registry.enter().ok_or_else(full),
+            Some(name) => registry.find(name).ok_or_else(|| {
+                Problem::session("there is no session of this name, or it has ended")
+            }),
+        };
+        let attached = session.and_then(|session| {
+            session.attach().ok_or_else(|| Problem::session("this session has another socket"))
+        });
+        match attached {
+            Ok(session) => {
+                Conversation::new(socket, session, answerer, &self.options).go_on(door).await;
+            }
+            Err(problem) => turn_away(&mut socket, &problem, self.options.silence).await,
         }
-        Arc::new(move |session, text| {
-            let answer = match serde_json::from_str(text) {
-                Ok(request) => mcp::answer(session, &game, &chance, &request),
-                Err(error) => mcp::replied(&Value::Null, Err(Fault::not_json(error))),
-            };
-            Said::Frame(answer.to_string())
-        })
     }
 
     /// `POST /mcp`: always an answer in JSON-RPC, errors too.
-    async fn mcp(&self, body: Incoming) -> Result<Value, Refusal> {
+    async fn mcp(&self, body: Body) -> Result<Value, Refusal> {
         let bytes = self.receive(body).await?;
         let request: Value = match serde_json::from_slice(&bytes) {
             Ok(request) => request,
@@ -252,54 +255,74 @@ impl EnvironmentServer {
     }
 }
 
-impl Service for EnvironmentServer {
-    type Body = Full<Bytes>;
-
-    async fn answer(
-        self: Arc<Self>,
-        request: Request<Incoming>,
-        stopping: Stopping,
-    ) -> Response<Full<Bytes>> {
-        self.try_answer(request, stopping).await.unwrap_or_else(Refusal::into_response)
-    }
-
-    fn places(&self) -> usize {
-        self.options.sessions
-    }
-
-    fn patience(&self) -> Duration {
-        self.options.patience
-    }
-
-    async fn wind_up(&self) {
-        // Sockets end by themselves; what a worker does is finished by its limits.
-    }
+/// What a server tells whoever asks.
+fn told(what: fn(&EnvironmentServer) -> Value) -> MethodRouter<Shared> {
+    get(async move |State(server): State<Shared>| Json(what(&server)))
 }
 
-/// A client's stay, in the session that it names or in one of its own.
-async fn converse(
-    upgrade: OnUpgrade,
-    registry: Arc<Registry>,
-    name: Option<String>,
-    answerer: Answerer,
-    options: OpenEnvOptions,
-    stopping: Stopping,
-) {
-    let Some(mut socket) = socket(upgrade, options.frame_bytes).await else { return };
-    let full = || Problem::full(registry.active(), registry.most());
-    let session = match &name {
-        None => registry.enter().ok_or_else(full),
-        Some(name) => registry
-            .find(name)
-            .ok_or_else(|| Problem::session("there is no session of this name, or it has ended")),
+/// A socket's frames are OpenEnv's.
+async fn frames(State(server): State<Shared>, asked: Asked) -> Result<Response, Refusal> {
+    let (game, chance) = (server.game.clone(), server.chance.clone());
+    server.agree(
+        asked,
+        Arc::new(move |session, text| dialogue::answer(session, &game, &chance, text)),
+    )
+}
+
+/// A socket's frames are calls in JSON-RPC.
+async fn calls(State(server): State<Shared>, asked: Asked) -> Result<Response, Refusal> {
+    let (game, chance) = (server.game.clone(), server.chance.clone());
+    let answerer = move |session: &mut Session, text: &str| {
+        let answer = match serde_json::from_str(text) {
+            Ok(request) => mcp::answer(session, &game, &chance, &request),
+            Err(error) => mcp::replied(&Value::Null, Err(Fault::not_json(error))),
+        };
+        Said::Frame(answer.to_string())
     };
-    let attached = session.and_then(|session| {
-        session.attach().ok_or_else(|| Problem::session("this session has another socket"))
-    });
-    match attached {
-        Ok(session) => Conversation::new(socket, session, answerer, &options).go_on(stopping).await,
-        Err(problem) => turn_away(&mut socket, &problem, options.silence).await,
-    }
+    server.agree(asked, Arc::new(answerer))
+}
+
+async fn call(State(server): State<Shared>, body: Body) -> Result<Json<Value>, Refusal> {
+    server.mcp(body).await.map(Json)
+}
+
+async fn reset(State(server): State<Shared>, body: Body) -> Result<Response, Refusal> {
+    let body = server.read(body).await?;
+    let work = move |session: &mut Session, game: &Game, chance: &Chance| {
+        session.reset(game, chance, Reset::parse(Some(&body))?)
+    };
+    server.once(work).await
+}
+
+async fn step(State(server): State<Shared>, body: Body) -> Result<Response, Refusal> {
+    let body = server.read(body).await?;
+    server.once(move |session, game, chance| step_once(session, game, chance, &body)).await
+}
+
+async fn splits(
+    State(server): State<Shared>,
+    Path(name): Path<String>,
+) -> Result<Json<Value>, Refusal> {
+    server.check_name(&name)?;
+    Ok(Json(task_list::splits()))
+}
+
+fn tasks(question: Question) -> MethodRouter<Shared> {
+    post(async move |State(server): State<Shared>, Path(name): Path<String>, body: Body| {
+        server.check_name(&name)?;
+        let body = server.read(body).await?;
+        Ok::<_, Refusal>(match task_list::answer(&server.game, question, Some(&body)) {
+            Ok(answer) => Json(answer).into_response(),
+            Err(NoTasks::Invalid(invalid)) => {
+                (StatusCode::BAD_REQUEST, Json(json!({ "detail": invalid.message() })))
+                    .into_response()
+            }
+            Err(NoTasks::Uncounted) => {
+                let detail = "the tasks are without end; name one with an index";
+                (StatusCode::NOT_IMPLEMENTED, Json(json!({ "detail": detail }))).into_response()
+            }
+        })
+    })
 }
 
 /// The session that `session_id` names in a query.
@@ -329,38 +352,13 @@ fn no_session(name: &str) -> Fault {
     Fault::parameters(format!("there is no session `{name}`, or it has ended"))
 }
 
-fn json(value: &Value) -> Response<Full<Bytes>> {
-    json_response(value.to_string().into())
-}
-
 /// A problem as FastAPI's clients know them.
-fn of_problem(problem: &Problem) -> Response<Full<Bytes>> {
+fn of_problem(problem: &Problem) -> Response {
     let detail = problem.more.get("errors").cloned().unwrap_or_else(|| json!(problem.message));
     let status = match problem.code {
         "VALIDATION_ERROR" => StatusCode::UNPROCESSABLE_ENTITY,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     };
-    with_status(
-        status,
-        &json!({ "detail": detail, "code": problem.code, "message": problem.message }),
-    )
-}
-
-fn tasks(answer: Result<Value, NoTasks>) -> Response<Full<Bytes>> {
-    match answer {
-        Ok(answer) => json(&answer),
-        Err(NoTasks::Invalid(invalid)) => {
-            with_status(StatusCode::BAD_REQUEST, &json!({ "detail": invalid.message() }))
-        }
-        Err(NoTasks::Uncounted) => {
-            let detail = "the tasks are without end; name one with an index";
-            with_status(StatusCode::NOT_IMPLEMENTED, &json!({ "detail": detail }))
-        }
-    }
-}
-
-fn with_status(status: StatusCode, value: &Value) -> Response<Full<Bytes>> {
-    let mut response = json(value);
-    *response.status_mut() = status;
-    response
+    let told = json!({ "detail": detail, "code": problem.code, "message": problem.message });
+    (status, Json(told)).into_response()
 }

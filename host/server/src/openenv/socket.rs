@@ -9,20 +9,17 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::{SinkExt, StreamExt};
+use axum::extract::ws::{CloseCode, CloseFrame, Message, WebSocket, close_code};
 use tokio::task::JoinError;
 use tokio::time::{Instant, sleep_until, timeout};
-use tokio_tungstenite::tungstenite::protocol::CloseFrame;
-use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
-use tokio_tungstenite::tungstenite::{Error, Message};
+use tokio_tungstenite::tungstenite::Error;
 
 use super::dialogue::Said;
 use super::envelope::Problem;
 use super::options::OpenEnvOptions;
 use super::registry::Attached;
 use super::session::Session;
-use super::upgrade::Socket;
-use crate::stopping::Stopping;
+use crate::http_server::Door;
 
 /// How long a farewell may take.
 const FAREWELL: Duration = Duration::from_secs(2);
@@ -35,7 +32,7 @@ type Working = Pin<Box<dyn Future<Output = Result<Said, JoinError>> + Send>>;
 
 /// A client, its session, and what they have under way.
 pub(super) struct Conversation {
-    socket: Socket,
+    socket: WebSocket,
     session: Attached,
     answerer: Answerer,
     frame_bytes: usize,
@@ -59,10 +56,27 @@ enum Next {
     Gone,
 }
 
+impl Next {
+    /// How it goes on after a frame that cannot be taken.
+    fn after(error: axum::Error) -> Self {
+        let error = error.into_inner();
+        match error.downcast_ref() {
+            Some(Error::Capacity(error)) => {
+                Next::Close(close_code::SIZE, format!("{error} (--max-frame-kib)"))
+            }
+            Some(Error::Utf8(_)) => {
+                Next::Close(close_code::INVALID, "text is UTF-8, and this is not".to_owned())
+            }
+            Some(Error::Protocol(error)) => Next::Close(close_code::PROTOCOL, error.to_string()),
+            _ => Next::Gone,
+        }
+    }
+}
+
 impl Conversation {
     /// One that has just begun.
     pub(super) fn new(
-        socket: Socket,
+        socket: WebSocket,
         session: Attached,
         answerer: Answerer,
         options: &OpenEnvOptions,
@@ -83,15 +97,15 @@ impl Conversation {
     }
 
     /// Goes on until one of both ends it.
-    pub(super) async fn go_on(mut self, mut stopping: Stopping) {
+    pub(super) async fn go_on(mut self, mut door: Door) {
         loop {
             let alarm = self.alarm();
             let next = tokio::select! {
                 said = settled(&mut self.working) => self.reply(said).await,
-                message = self.socket.next() => self.hear(message).await,
+                message = self.socket.recv() => self.hear(message).await,
                 () = sleep_until(alarm) => self.wake().await,
-                () = stopping.told() => {
-                    Next::Close(CloseCode::Away, "the server is being stopped".to_owned())
+                () = door.stopping() => {
+                    Next::Close(close_code::AWAY, "the server is being stopped".to_owned())
                 }
             };
             match next {
@@ -118,7 +132,7 @@ impl Conversation {
         self.active = Instant::now();
         match said {
             Ok(Said::Frame(text)) => self.send(Message::text(text)).await,
-            Ok(Said::Farewell) => Next::Close(CloseCode::Normal, String::new()),
+            Ok(Said::Farewell) => Next::Close(close_code::NORMAL, String::new()),
             Err(error) => {
                 let problem = Problem::session(format!("the server is at fault: {error}"));
                 self.send(Message::text(problem.to_frame())).await
@@ -126,7 +140,7 @@ impl Conversation {
         }
     }
 
-    async fn hear(&mut self, message: Option<Result<Message, Error>>) -> Next {
+    async fn hear(&mut self, message: Option<Result<Message, axum::Error>>) -> Next {
         self.heard = Instant::now();
         self.is_asked = false;
         match message {
@@ -135,7 +149,7 @@ impl Conversation {
                 let held: usize = self.waiting.iter().map(String::len).sum();
                 if self.working.is_some() && held + text.len() > self.frame_bytes {
                     let reason = "too much is said before it is answered".to_owned();
-                    return Next::Close(CloseCode::Policy, reason);
+                    return Next::Close(close_code::POLICY, reason);
                 }
                 self.waiting.push_back(text.as_str().to_owned());
                 Next::On
@@ -144,18 +158,9 @@ impl Conversation {
                 let problem = Problem::not_json("it is binary; send text");
                 self.send(Message::text(problem.to_frame())).await
             }
-            Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => Next::On,
-            Some(Err(Error::Capacity(error))) => {
-                let reason = format!("{error} (--max-frame-kib)");
-                Next::Close(CloseCode::Size, reason)
-            }
-            Some(Err(Error::Utf8(_))) => {
-                Next::Close(CloseCode::Invalid, "text is UTF-8, and this is not".to_owned())
-            }
-            Some(Err(Error::Protocol(error))) => {
-                Next::Close(CloseCode::Protocol, error.to_string())
-            }
-            Some(Ok(Message::Close(_)) | Err(_)) | None => Next::Gone,
+            Some(Ok(Message::Ping(_) | Message::Pong(_))) => Next::On,
+            Some(Err(error)) => Next::after(error),
+            Some(Ok(Message::Close(_))) | None => Next::Gone,
         }
     }
 
@@ -177,7 +182,7 @@ impl Conversation {
                 format!("the session was idle for {seconds} s and has ended (--idle-timeout-s)");
             let problem = Problem::session(message.clone());
             return match self.send(Message::text(problem.to_frame())).await {
-                Next::On => Next::Close(CloseCode::Away, message),
+                Next::On => Next::Close(close_code::AWAY, message),
                 other => other,
             };
         }
@@ -200,21 +205,21 @@ impl Conversation {
         let farewell = async {
             let frame = CloseFrame { code, reason: reason.into() };
             // A client that has gone is told nothing.
-            let _ = socket.close(Some(frame)).await;
+            let _ = socket.send(Message::Close(Some(frame))).await;
             // The client's own farewell; what else it still says is thrown away.
-            while let Some(Ok(_)) = socket.next().await {}
+            while let Some(Ok(_)) = socket.recv().await {}
         };
         let _ = timeout(silence.min(FAREWELL), farewell).await;
     }
 }
 
 /// Tells a client why it gets no session, and closes its socket.
-pub(super) async fn turn_away(socket: &mut Socket, problem: &Problem, silence: Duration) {
+pub(super) async fn turn_away(socket: &mut WebSocket, problem: &Problem, silence: Duration) {
     let farewell = async {
         // A client that has gone is told nothing.
         let _ = socket.send(Message::text(problem.to_frame())).await;
-        let _ = socket.close(None).await;
-        while let Some(Ok(_)) = socket.next().await {}
+        let _ = socket.send(Message::Close(None)).await;
+        while let Some(Ok(_)) = socket.recv().await {}
     };
     let _ = timeout(silence.min(FAREWELL), farewell).await;
 }

@@ -1,3 +1,4 @@
+use axum::response::IntoResponse;
 use std::time::Duration;
 
 use serde_json::{Value, json};
