@@ -7,8 +7,10 @@ pub use crate::types::{
     Action, ActionKind, Configured, Image, Move, Part, Problem, Seat, Split, Status,
 };
 
+use serde::{Serialize, de::DeserializeOwned};
+
 use crate::settings;
-use crate::state::StateError;
+use crate::state::{self, StateError};
 use crate::types::{Extra, Needs, Setting, Value};
 
 /// The key of [`Configuration::extras`] that says for whom it is made.
@@ -22,7 +24,10 @@ pub const AWARDS: &str = "awards";
 /// Everything an implementation computes must follow from what it was given:
 /// the same task and actions give the same bytes. Chance comes from
 /// [`Random`](crate::Random), seeded by the task.
-pub trait Environment: Sized {
+///
+/// All that an episode remembers is in the type, which is saved and resumed as
+/// serde has it: what does not belong to the state is marked `#[serde(skip)]`.
+pub trait Environment: Serialize + DeserializeOwned {
     /// Whether a panic is written to the run's log before it ends the call, so
     /// that the host can say why the plugin crashed. The component then imports
     /// `log`; by default it imports nothing that can be called.
@@ -81,17 +86,16 @@ pub trait Environment: Sized {
         None
     }
 
-    /// Everything [`resume`](Environment::resume) needs, most easily by
-    /// [`state::save`](crate::state::save). By default nothing, and the host
+    /// Everything [`resume`](Environment::resume) needs: by default the whole
+    /// type, by [`state::save`]. Nothing, where it cannot be saved: the host
     /// replays the actions instead, which is slower.
     fn save(&self) -> Option<Vec<u8>> {
-        None
+        state::save(self)
     }
 
-    /// Go on from a saved state, most easily by
-    /// [`state::load`](crate::state::load).
-    fn resume(_state: &[u8]) -> Result<Self, Problem> {
-        Err(Problem::state("this environment saves no states"))
+    /// Go on from a saved state.
+    fn resume(state: &[u8]) -> Result<Self, Problem> {
+        Ok(state::load(state)?)
     }
 }
 

@@ -7,7 +7,7 @@
 //! use plugin_sdk::environment::{
 //!     Action, Description, Environment, Outcome, Problem, Seat, Split, Task,
 //! };
-//! use plugin_sdk::{Random, Setting, Settings, state};
+//! use plugin_sdk::{Random, Setting, Settings};
 //! use serde::{Deserialize, Serialize};
 //!
 //! /// Guess a number; every wrong guess is answered with `higher` or `lower`.
@@ -57,14 +57,6 @@
 //!
 //!     fn demonstrate(&self, _seat: &Seat) -> Option<Action> {
 //!         Some(Action::new("number", self.secret.to_string()))
-//!     }
-//!
-//!     fn save(&self) -> Option<Vec<u8>> {
-//!         state::save(self)
-//!     }
-//!
-//!     fn resume(bytes: &[u8]) -> Result<Self, Problem> {
-//!         Ok(state::load(bytes)?)
 //!     }
 //! }
 //!

@@ -2,7 +2,7 @@
 
 use crate::environment::{Configuration, Description};
 use crate::prompt::RolePrompt;
-use crate::types::{Extra, Value};
+use crate::types::{Extra, Setting, Value};
 use crate::workflow;
 
 /// The key of [`Description::extras`] of a preset, and the setting of a user's
@@ -11,6 +11,8 @@ pub const PRESET: &str = "preset";
 /// The preset that a host takes, below what its user says, where language models
 /// read what the environment says.
 pub const LANGUAGE_MODEL: &str = "language-model";
+/// The setting that says what of a task is seen, and in which form.
+const OBSERVATION: &str = "observation";
 /// The key of [`Configuration::extras`] that says that records may be given.
 const RECORDS: &str = "records";
 
@@ -49,6 +51,28 @@ impl Description {
         let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
         self.extras.push(Preset::extra(name, summary, settings));
         self
+    }
+
+    /// Accept the setting `observation`, one of these words, the first by default;
+    /// where language models play, `text`. [`Settings::choice`](crate::Settings::choice)
+    /// reads it as the author's own type.
+    ///
+    /// ```
+    /// use plugin_sdk::environment::Description;
+    ///
+    /// let maze = Description::new("maze", "1.0.0", "Find the way.");
+    /// let maze = maze.seen_as("What a role sees of the maze.", &["list", "map", "text"]);
+    /// assert_eq!(maze.settings[0].name, "observation");
+    /// assert_eq!(maze.presets()[0].settings, "observation = \"text\"");
+    /// ```
+    #[must_use]
+    pub fn seen_as(self, summary: &str, words: &[&str]) -> Self {
+        let what_for = "Text to read; taken when language models play, below any other preset.";
+        self.setting(Setting::one_of(OBSERVATION, summary, words)).preset(
+            LANGUAGE_MODEL,
+            what_for,
+            &[(OBSERVATION, "text".into())],
+        )
     }
 
     /// The presets that it offers, in its order.

@@ -3,6 +3,9 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
+use serde::de::value::{self, StrDeserializer};
+use serde::de::{DeserializeOwned, IntoDeserializer};
+
 use crate::types::{Configured, Domain, Problem, Setting, Value};
 
 impl Domain {
@@ -65,8 +68,14 @@ impl Setting {
     /// One of several words; the first is the default.
     pub fn choice<const N: usize>(name: &str, summary: &str, words: [&str; N]) -> Self {
         const { assert!(N > 0, "a choice needs at least one word") };
+        Setting::one_of(name, summary, &words)
+    }
+
+    /// The same of a list, which must not be empty.
+    pub(crate) fn one_of(name: &str, summary: &str, words: &[&str]) -> Self {
         let default = Value::Text(words[0].to_owned());
-        Setting::new(name, summary, Domain::Choice(words.map(str::to_owned).to_vec()), default)
+        let words = words.iter().map(|&word| word.to_owned()).collect();
+        Setting::new(name, summary, Domain::Choice(words), default)
     }
 
     /// Any string.
@@ -152,6 +161,29 @@ pub trait Settings {
             Value::Text(value) => Ok(value),
             _ => Err(SettingError::Type(name.to_owned(), "a string")),
         }
+    }
+
+    /// The chosen word of a choice, as the variant that serde has under it.
+    ///
+    /// ```
+    /// use plugin_sdk::environment::Configured;
+    /// use plugin_sdk::{SettingError, Settings};
+    ///
+    /// #[derive(serde::Deserialize, Debug, PartialEq)]
+    /// #[serde(rename_all = "kebab-case")]
+    /// enum View {
+    ///     List,
+    ///     Text,
+    /// }
+    ///
+    /// let chosen = [Configured { name: "observation".to_owned(), value: "text".into() }];
+    /// assert_eq!(chosen.choice("observation"), Ok(View::Text));
+    /// let other = [Configured { name: "observation".to_owned(), value: "map".into() }];
+    /// assert!(matches!(other.choice::<View>("observation"), Err(SettingError::Type(..))));
+    /// ```
+    fn choice<T: DeserializeOwned>(&self, name: &str) -> Result<T, SettingError> {
+        let word: StrDeserializer<'_, value::Error> = self.text(name)?.into_deserializer();
+        T::deserialize(word).map_err(|_| SettingError::Type(name.to_owned(), "a word of its type"))
     }
 }
 

@@ -1,5 +1,6 @@
-//! The easy way to `save` and `resume`: any type that serde knows, in a compact
-//! binary form (postcard).
+//! What episodes and sessions are saved as and resumed from: any type that serde
+//! knows, in a compact binary form (postcard). Environments and workflows have it
+//! without a word; one with something else to say overrides both.
 //!
 //! ```
 //! use serde::{Deserialize, Serialize};

@@ -16,6 +16,7 @@ mod rehearsal;
 mod report;
 mod shrinking;
 mod starts;
+mod tasks;
 mod team;
 mod walk;
 mod workflow;
@@ -27,6 +28,7 @@ pub use native::Native;
 pub use rehearsal::Rehearsal;
 pub use report::{Finding, Report, Reproducer, Tried, Verdict};
 pub use starts::Starts;
+pub use tasks::{digests_of, first_tasks, judge_answers};
 pub use workflow::{SessionUnderTest, WorkflowUnderTest};
 
 use std::time::Duration;
@@ -120,6 +122,22 @@ impl Scope {
         watch: Watch<'_>,
     ) -> Report {
         environment::check(environment, self, watch)
+    }
+
+    /// Check a type under each word of its setting `observation`.
+    ///
+    /// # Panics
+    /// If a check failed, or there is no such setting.
+    pub fn assert_every_view_passes<E: Environment + 'static>(&self) {
+        let settings = E::describe().settings;
+        let observation = settings.into_iter().find(|setting| setting.name == "observation");
+        let Some(Domain::Choice(words)) = observation.map(|setting| setting.domain) else {
+            panic!("`observation` is no choice");
+        };
+        for word in &words {
+            let scope = self.clone().with("observation", word.as_str());
+            scope.check_environment(&Native::<E>::default()).assert_passed();
+        }
     }
 
     /// Look at one episode again, with the eyes of the check that found something.

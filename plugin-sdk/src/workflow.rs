@@ -7,11 +7,15 @@ pub use crate::bindings::contract::workflow::{
 };
 pub use crate::types::{Action, ActionKind, Configured, Move, Part, Problem, Seat, Status};
 
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::state;
 use crate::types::{Image, Needs, Setting, text_of};
 
 /// A state machine beside one episode: the host reports an event, the session
-/// answers with a step.
-pub trait Workflow: Sized {
+/// answers with a step. All that it remembers is in the type, which is saved and
+/// resumed as serde has it.
+pub trait Workflow: Serialize + DeserializeOwned {
     /// Whether a panic is written to the run's log before it ends the call, so
     /// that the host can say why the plugin crashed. The component then imports
     /// `log`; by default it imports nothing that can be called.
@@ -40,17 +44,16 @@ pub trait Workflow: Sized {
         None
     }
 
-    /// Everything [`resume`](Workflow::resume) needs, most easily by
-    /// [`state::save`](crate::state::save). By default nothing, and the host
+    /// Everything [`resume`](Workflow::resume) needs: by default the whole
+    /// type, by [`state::save`]. Nothing, where it cannot be saved: the host
     /// replays the events instead, which is slower.
     fn save(&self) -> Option<Vec<u8>> {
-        None
+        state::save(self)
     }
 
-    /// Go on from a saved state, most easily by
-    /// [`state::load`](crate::state::load).
-    fn resume(_state: &[u8]) -> Result<Self, Problem> {
-        Err(Problem::state("this workflow saves no states"))
+    /// Go on from a saved state.
+    fn resume(state: &[u8]) -> Result<Self, Problem> {
+        Ok(state::load(state)?)
     }
 }
 

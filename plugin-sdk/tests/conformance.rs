@@ -110,10 +110,6 @@ impl<const FAULT: u8> Environment for Corridor<FAULT> {
     fn save(&self) -> Option<Vec<u8>> {
         if FAULT == SAVES_NOTHING { None } else { state::save(self) }
     }
-
-    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
-        Ok(state::load(bytes)?)
-    }
 }
 
 fn verdict(report: &Report, check: &str) -> Verdict {
@@ -245,10 +241,6 @@ impl<const FAULT: u8> Workflow for Vote<FAULT> {
             Event::Acted(seen) => Ok(self.ask(seen.seen_by(&Seat::new("first")))),
             Event::Returned(_) => Err(Problem::unexpected(&event)),
         }
-    }
-
-    fn save(&self) -> Option<Vec<u8>> {
-        state::save(self)
     }
 
     fn resume(bytes: &[u8]) -> Result<Self, Problem> {

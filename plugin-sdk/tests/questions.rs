@@ -1,10 +1,10 @@
 //! Questions that are alike but for a number, which is what is asked.
 
+use plugin_sdk::Random;
 use plugin_sdk::environment::{
     self, Action, Configured, Environment, Outcome, Problem, Seat, Split, Task,
 };
 use plugin_sdk::testing::check_environment;
-use plugin_sdk::{Random, state};
 use serde::{Deserialize, Serialize};
 
 /// What is asked of a number.
@@ -69,14 +69,6 @@ impl<const OF: u8> Environment for Question<OF> {
 
     fn demonstrate(&self, _seat: &Seat) -> Option<Action> {
         Some(Action::new("answer", self.answer.as_str()))
-    }
-
-    fn save(&self) -> Option<Vec<u8>> {
-        state::save(self)
-    }
-
-    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
-        Ok(state::load(bytes)?)
     }
 }
 

@@ -11,9 +11,9 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::adapters::{config, metrics, warm_base};
+use crate::fake_vllm::{Fake, Trap};
 use crate::support::client::Server;
 use crate::support::run;
-use crate::fake_vllm::{Fake, Trap};
 
 /// A base that has learned a little, made once.
 fn base() -> &'static Path {

@@ -52,6 +52,14 @@ impl<'v> Table<'v> {
         self.play::<E>(task, &vec![Habit::Expert; self.voices.len()])
     }
 
+    /// Fail unless the expert solves every one of these tasks.
+    pub fn plays_to_the_end<E: Environment>(&self, tasks: impl IntoIterator<Item = Task>) {
+        for task in tasks {
+            let (split, seed) = (task.split, task.seed);
+            assert!(self.expert::<E>(&task).is_solved, "{split} {seed}: {:?}", task.settings);
+        }
+    }
+
     /// Fail if one of these tasks is not solved by the expert, or if, in any of
     /// them, a player earns without solving it what the least solution pays.
     /// Players say nothing, or the same all the time (`said`, such as a prompt's

@@ -3,11 +3,11 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use plugin_sdk::Random;
 use plugin_sdk::environment::{
     Action, Configuration, Configured, Description, Effect, Environment, Move, Outcome, Problem,
     Recipient, Seat, Split, Status, Task,
 };
-use plugin_sdk::{Random, state};
 use serde::{Deserialize, Serialize};
 
 pub const SOUND: u8 = 0;
@@ -149,14 +149,6 @@ impl<const FAULT: u8> Environment for Carry<FAULT> {
                 _ => WORDS[self.keys[self.here][place]],
             },
         ))
-    }
-
-    fn save(&self) -> Option<Vec<u8>> {
-        state::save(self)
-    }
-
-    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
-        Ok(state::load(bytes)?)
     }
 }
 

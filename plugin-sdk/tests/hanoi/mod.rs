@@ -279,10 +279,6 @@ impl<const FAULT: u8> Environment for Hanoi<FAULT> {
     fn save(&self) -> Option<Vec<u8>> {
         if FAULT == SAVES_NOTHING { None } else { state::save(self) }
     }
-
-    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
-        Ok(state::load(bytes)?)
-    }
 }
 
 impl<const FAULT: u8> Hanoi<FAULT> {

@@ -5,7 +5,7 @@ use plugin_sdk::workflow::{
     Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Problem, Request,
     Seat, Step, Workflow, seen_by,
 };
-use plugin_sdk::{Open, Setting, Settings, state};
+use plugin_sdk::{Open, Setting, Settings};
 use serde::{Deserialize, Serialize};
 
 pub const SOUND: u8 = 0;
@@ -100,14 +100,6 @@ impl<const FAULT: u8> Workflow for Panel<FAULT> {
 
     fn demonstrate(&self, _seat: &Seat, expert: &Action) -> Option<String> {
         Some(format!("{MARK} {}", expert.text))
-    }
-
-    fn save(&self) -> Option<Vec<u8>> {
-        state::save(self)
-    }
-
-    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
-        Ok(state::load(bytes)?)
     }
 }
 

@@ -7,7 +7,7 @@ use plugin_sdk::environment::{
     Action, Configuration, Configured, Description, Environment, Outcome, Problem, Seat, Split,
     Task,
 };
-use plugin_sdk::{Random, Setting, Settings, state};
+use plugin_sdk::{Random, Setting, Settings};
 use serde::{Deserialize, Serialize};
 
 pub const SOUND: u8 = 0;
@@ -210,14 +210,6 @@ impl<const FAULT: u8> Environment for Treasure<FAULT> {
             return Some(Action::new("go", WAYS[self.actions as usize % 2].0));
         }
         Some(Action::new("go", *way.first()?))
-    }
-
-    fn save(&self) -> Option<Vec<u8>> {
-        state::save(self)
-    }
-
-    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
-        Ok(state::load(bytes)?)
     }
 }
 

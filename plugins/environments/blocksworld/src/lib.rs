@@ -14,7 +14,7 @@ use plugin_sdk::environment::{
     Action, Configuration, Configured, Description, Environment, Outcome, Problem, Seat, Task,
 };
 use plugin_sdk::rendering::Rendering;
-use plugin_sdk::{Format, Proposals, Rendered, Setting, Settings, Unreadable, state};
+use plugin_sdk::{Format, Proposals, Rendered, Setting, Settings, Unreadable};
 use serde::{Deserialize, Serialize};
 
 use distance::{distance, shortest_way};
@@ -64,16 +64,11 @@ impl Environment for Blocksworld {
         .setting(Setting::integer("min_distance", "Moves to the goal at least.", 1..=14, 1))
         .setting(Setting::integer("max_distance", "Moves to the goal at most.", 1..=14, 13))
         .setting(Setting::integer("moves_per_turn", "Moves in one action at most.", 1..=16, 1))
-        .setting(Setting::choice("observation", "What a role sees.", ["list", "text"]))
+        .seen_as("What a role sees.", &["list", "text"])
         .action("moves", "moves such as `X>Y` (put X on Y) or `X>table`, separated by spaces")
         .action("plan", "the moves to be made, such as `X>Y` or `X>table`, separated by spaces")
         .formats(&["moves", "plan"])
         .workflows(&["solo", "planner-executor"])
-        .preset(
-            "language-model",
-            "Text to read; taken when language models play, below any other preset.",
-            &[("observation", "text".into())],
-        )
         .preset(
             "paper",
             "Whole plans by language models, a few turns.",
@@ -95,7 +90,7 @@ impl Environment for Blocksworld {
         problem::check(settings)?;
         let blocks: u32 = settings.integer("blocks")?;
         let moves: u32 = settings.integer("moves_per_turn")?;
-        let view = View::from_word(settings.text("observation")?);
+        let view: View = settings.choice("observation")?;
         let turns = (2 * blocks).div_ceil(moves) + 3;
         Ok(Configuration::default()
             .vocabulary(Format::of(settings)?.words(view.vocabulary(blocks as usize)))
@@ -109,7 +104,7 @@ impl Environment for Blocksworld {
             goal,
             proposals: Proposals::default(),
             moves_per_turn: task.settings.integer("moves_per_turn")?,
-            view: View::from_word(task.settings.text("observation")?),
+            view: task.settings.choice("observation")?,
             format: Format::of(&task.settings)?,
             refused: String::new(),
         })
@@ -145,14 +140,6 @@ impl Environment for Blocksworld {
         let way = shortest_way(&self.stacks, &self.goal, self.moves_per_turn);
         let words: Vec<String> = way.into_iter().map(notation::word).collect();
         Some(self.format.written(Action::new("moves", words.join(" "))))
-    }
-
-    fn save(&self) -> Option<Vec<u8>> {
-        state::save(self)
-    }
-
-    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
-        Ok(state::load(bytes)?)
     }
 }
 

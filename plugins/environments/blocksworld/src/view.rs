@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::notation;
 use crate::stacks::{Block, Move, Place, Stacks};
 
-/// The form of an observation.
+/// The form of an observation, by its word in the setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum View {
     /// Three words a block: what it stands on, what it goes to, how it is.
     List,
@@ -15,11 +16,6 @@ pub enum View {
 }
 
 impl View {
-    /// The view that a word of the `observation` setting stands for.
-    pub fn from_word(word: &str) -> Self {
-        if word == "text" { View::Text } else { View::List }
-    }
-
     /// What the stacks look like to a player who wants the goal; `refused` says
     /// what was wrong with the last moves.
     pub fn show(self, stacks: &Stacks, goal: &Stacks, refused: &str) -> String {

@@ -19,7 +19,7 @@ use plugin_sdk::environment::{
     Recipient, Seat, Split, Status, Task,
 };
 use plugin_sdk::rendering::Rendering;
-use plugin_sdk::{Rendered, Setting, Settings, state};
+use plugin_sdk::{Rendered, Setting, Settings};
 use serde::{Deserialize, Serialize};
 
 use challenge::Counts;
@@ -210,14 +210,6 @@ impl Environment for Code {
 
     fn reveal(&self) -> Option<String> {
         self.game.challenge.solution.clone()
-    }
-
-    fn save(&self) -> Option<Vec<u8>> {
-        state::save(self)
-    }
-
-    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
-        Ok(state::load(bytes)?)
     }
 }
 

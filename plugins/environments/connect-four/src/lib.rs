@@ -15,7 +15,7 @@ use plugin_sdk::environment::{
     Task,
 };
 use plugin_sdk::rendering::Rendering;
-use plugin_sdk::{Format, Proposals, Random, Rendered, Setting, Settings, Unreadable, state};
+use plugin_sdk::{Format, Proposals, Random, Rendered, Setting, Settings, Unreadable};
 use serde::{Deserialize, Serialize};
 
 use board::{Board, Shape, Side};
@@ -79,16 +79,11 @@ impl Environment for ConnectFour {
             "Who answers; `seat` is the role `second` of a workflow with two sides.",
             ["random", "greedy", "expert", "seat"],
         ))
-        .setting(Setting::choice("observation", "What a role sees.", ["map", "text"]))
+        .seen_as("What a role sees.", &["map", "text"])
         .action("moves", "the number of a column, as `12` would be on a larger board")
         .action("plan", "the number of the column to be played, as `12` on a larger board")
         .formats(&["moves", "plan"])
         .workflows(&["solo", "versus", "planner-executor"])
-        .preset(
-            "language-model",
-            "Text to read; taken when language models play, below any other preset.",
-            &[("observation", "text".into())],
-        )
         .preset("paper", "The usual board, for language models.", &[("observation", "text".into())])
         .preset(
             "easy",
@@ -101,7 +96,7 @@ impl Environment for ConnectFour {
     fn configure(settings: &[Configured]) -> Result<Configuration, Problem> {
         opening::check(settings)?;
         let shape = opening::shape(settings)?;
-        let view = View::from_word(settings.text("observation")?);
+        let view: View = settings.choice("observation")?;
         // Each side fills half of the board, and may make mistakes.
         let turns = (shape.rows * shape.columns / 2) as u32 + u32::from(FAULTS);
         let configuration = Configuration::default()
@@ -129,7 +124,7 @@ impl Environment for ConnectFour {
             lot: Random::new(task.split, task.seed, "opponent").bits() as u32,
             faults: [0; 2],
             proposals: Proposals::default(),
-            view: View::from_word(task.settings.text("observation")?),
+            view: task.settings.choice("observation")?,
             format: Format::of(&task.settings)?,
             news: String::new(),
         })
@@ -173,14 +168,6 @@ impl Environment for ConnectFour {
         }
         let column = search::best(&self.board, EXPERT_PLIES)?;
         Some(self.format.written(Action::new("moves", (column + 1).to_string())))
-    }
-
-    fn save(&self) -> Option<Vec<u8>> {
-        state::save(self)
-    }
-
-    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
-        Ok(state::load(bytes)?)
     }
 }
 

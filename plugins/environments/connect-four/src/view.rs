@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::board::{Board, Shape, Side};
 
-/// The form of an observation.
+/// The form of an observation, by its word in the setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum View {
     /// A word a cell, as whose turn it is sees it.
     Map,
@@ -14,11 +15,6 @@ pub enum View {
 }
 
 impl View {
-    /// The view that a word of the `observation` setting stands for.
-    pub fn from_word(word: &str) -> Self {
-        if word == "text" { View::Text } else { View::Map }
-    }
-
     /// What the board looks like; `news` says what happened last.
     pub fn show(self, board: &Board, news: &str) -> String {
         match self {

@@ -2,7 +2,7 @@
 
 use connect_four::ConnectFour;
 use plugin_sdk::environment::{Split, Task};
-use plugin_sdk::testing::{Native, Scope, check_forms};
+use plugin_sdk::testing::{Scope, check_forms};
 
 /// Small boards: an expert that looks ahead is slow in a test.
 fn scope() -> Scope {
@@ -12,10 +12,7 @@ fn scope() -> Scope {
 
 #[test]
 fn keeps_the_contract_in_every_view() {
-    for view in ["map", "text"] {
-        let scope = scope().with("observation", view);
-        scope.check_environment(&Native::<ConnectFour>::default()).assert_passed();
-    }
+    scope().assert_every_view_passes::<ConnectFour>();
 }
 
 #[test]

@@ -6,10 +6,7 @@ use plugin_sdk::testing::{Native, Scope, check_forms};
 
 #[test]
 fn keeps_the_contract_in_every_view() {
-    for view in ["list", "text"] {
-        let scope = Scope { tasks: 6, ..Scope::default() }.with("observation", view);
-        scope.check_environment(&Native::<Countdown>::default()).assert_passed();
-    }
+    Scope { tasks: 6, ..Scope::default() }.assert_every_view_passes::<Countdown>();
 }
 
 #[test]

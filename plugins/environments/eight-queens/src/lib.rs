@@ -14,7 +14,7 @@ use plugin_sdk::environment::{
 };
 use plugin_sdk::rendering::Rendering;
 use plugin_sdk::spelling::listed;
-use plugin_sdk::{Format, Proposals, Rendered, Setting, Settings, Unreadable, state};
+use plugin_sdk::{Format, Proposals, Rendered, Setting, Settings, Unreadable};
 use serde::{Deserialize, Serialize};
 
 use board::{Board, Cell, name};
@@ -66,22 +66,13 @@ impl Environment for EightQueens {
         .setting(Setting::integer("size", "Rows, columns and queens.", 4..=12, 8))
         .setting(Setting::integer("given", "Queens that are given.", 1..=11, 3))
         .setting(Setting::integer("edits_per_turn", "Edits in one action at most.", 1..=24, 2))
-        .setting(Setting::choice(
-            "observation",
-            "What a role sees of the board.",
-            ["list", "map", "text"],
-        ))
+        .seen_as("What a role sees of the board.", &["list", "map", "text"])
         .action("fill", "edits such as `rXcY=Q` (place) and `rXcY-` (take away), or `pass`")
         .action("erase", "edits such as `rXcY-`, or `pass`")
         .action("grid", "the whole board, row by row, with `Q` and `_`")
         .action("plan", "the edits to be made, such as `rXcY=Q`")
         .formats(&["fill", "erase", "grid", "plan"])
         .workflows(&["filler-checker", "solo"])
-        .preset(
-            "language-model",
-            "Text to read; taken when language models play, below any other preset.",
-            &[("observation", "text".into())],
-        )
         .preset(
             "paper",
             "Eight queens, the whole board in one answer if one likes, for language models.",
@@ -102,7 +93,7 @@ impl Environment for EightQueens {
 
     fn configure(settings: &[Configured]) -> Result<Configuration, Problem> {
         let (size, given) = puzzle::wanted(settings)?;
-        let view = View::from_word(settings.text("observation")?);
+        let view: View = settings.choice("observation")?;
         let turns = TURNS.max(size - given) as u32;
         let configuration = Configuration::default().takes_records().max_turns(turns);
         Ok(configuration.vocabulary(Format::of(settings)?.words(view.vocabulary(size))))
@@ -117,7 +108,7 @@ impl Environment for EightQueens {
             board: given.clone(),
             given,
             edits_per_turn: task.settings.integer("edits_per_turn")?,
-            view: View::from_word(task.settings.text("observation")?),
+            view: task.settings.choice("observation")?,
             format: Format::of(&task.settings)?,
             proposals: Proposals::default(),
             refused: String::new(),
@@ -179,14 +170,6 @@ impl Environment for EightQueens {
         }
         let last = self.board.queens().filter(|&cell| !self.given.has(cell)).last()?;
         Some(self.format.written(Action::new("erase", word(last, "-"))))
-    }
-
-    fn save(&self) -> Option<Vec<u8>> {
-        state::save(self)
-    }
-
-    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
-        Ok(state::load(bytes)?)
     }
 }
 

@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::board::{Board, name};
 
-/// The form of an observation.
+/// The form of an observation, by its word in the setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum View {
     /// Queens, and cells that none attacks, one word each.
     List,
@@ -16,15 +17,6 @@ pub enum View {
 }
 
 impl View {
-    /// The view that a word of the `observation` setting stands for.
-    pub fn from_word(word: &str) -> Self {
-        match word {
-            "map" => View::Map,
-            "text" => View::Text,
-            _ => View::List,
-        }
-    }
-
     /// What a board looks like; `given` has the queens that stay.
     pub fn show(self, board: &Board, given: &Board) -> String {
         match self {

@@ -2,14 +2,11 @@
 
 use eight_queens::EightQueens;
 use plugin_sdk::environment::{Split, Task};
-use plugin_sdk::testing::{Native, Scope, check_forms};
+use plugin_sdk::testing::{Scope, check_forms};
 
 #[test]
 fn keeps_the_contract_in_every_view() {
-    for view in ["list", "map", "text"] {
-        let scope = Scope { tasks: 2, ..Scope::default() }.with("observation", view);
-        scope.check_environment(&Native::<EightQueens>::default()).assert_passed();
-    }
+    Scope { tasks: 2, ..Scope::default() }.assert_every_view_passes::<EightQueens>();
 }
 
 #[test]

@@ -21,7 +21,7 @@ use plugin_sdk::environment::{
     Action, Configuration, Configured, Description, Environment, Outcome, Problem, Seat, Task,
 };
 use plugin_sdk::rendering::Rendering;
-use plugin_sdk::{Format, Proposals, Rendered, Setting, Settings, Unreadable, state};
+use plugin_sdk::{Format, Proposals, Rendered, Setting, Settings, Unreadable};
 use serde::{Deserialize, Serialize};
 
 use answer::{Form, Judged};
@@ -132,14 +132,6 @@ impl Environment for Math {
     fn reveal(&self) -> Option<String> {
         Some(self.question.gold.clone())
     }
-
-    fn save(&self) -> Option<Vec<u8>> {
-        state::save(self)
-    }
-
-    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
-        Ok(state::load(bytes)?)
-    }
 }
 
 impl Rendered for Math {
@@ -182,12 +174,8 @@ fn with_settings(description: Description) -> Description {
             1..=5,
             2,
         ))
-        .setting(Setting::choice(
-            "observation",
-            "Digits as words for tiny policies; English, answered in a box; or the same for \
-             small language models, of whose answer the last number counts.",
-            ["words", "text", "plain"],
-        ))
+        .seen_as("Digits as words for tiny policies; English, answered in a box; or the same for \
+             small language models, of whose answer the last number counts.", &["words", "text", "plain"])
         .setting(Setting::number(
             "near",
             "What a wrong number earns its seat at most: for the share of its digits that is right.",
@@ -198,11 +186,6 @@ fn with_settings(description: Description) -> Description {
 
 fn with_presets(description: Description) -> Description {
     description
-        .preset(
-            "language-model",
-            "Text to read; taken when language models play, below any other preset.",
-            &[("observation", "text".into())],
-        )
         .preset("easy", "Sums of two numbers, for small policies.", &[])
         .preset(
             "paper",

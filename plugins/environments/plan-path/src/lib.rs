@@ -14,7 +14,7 @@ use plugin_sdk::environment::{
 };
 use plugin_sdk::rendering::Rendering;
 use plugin_sdk::spelling::{Word, spelled};
-use plugin_sdk::{Format, Proposals, Rendered, Setting, Settings, Unreadable, state};
+use plugin_sdk::{Format, Proposals, Rendered, Setting, Settings, Unreadable};
 use serde::{Deserialize, Serialize};
 
 use board::{Board, Cell, Move, Walk};
@@ -76,11 +76,7 @@ impl Environment for PlanPath {
         .setting(Setting::integer("min_distance", "Moves to the goal at least.", 1..=100, 3))
         .setting(Setting::integer("max_distance", "Moves to the goal at most.", 1..=100, 14))
         .setting(Setting::integer("moves_per_turn", "Moves in one action at most.", 1..=20, 3))
-        .setting(Setting::choice(
-            "observation",
-            "What a role sees of the board.",
-            ["list", "map", "text"],
-        ))
+        .seen_as("What a role sees of the board.", &["list", "map", "text"])
         .setting(Setting::choice(
             "executor_view",
             "What an executor sees of it: the same, or only walls next to the player.",
@@ -90,11 +86,6 @@ impl Environment for PlanPath {
         .action("plan", "the moves to be made, such as `U D`")
         .formats(&["moves", "plan"])
         .workflows(&["planner-executor", "solo"])
-        .preset(
-            "language-model",
-            "Text to read; taken when language models play, below any other preset.",
-            &[("observation", "text".into())],
-        )
         .preset(
             "paper",
             "10×10 with 22 walls, whole plans in one answer, for language models.",
@@ -127,7 +118,7 @@ impl Environment for PlanPath {
 
     fn configure(settings: &[Configured]) -> Result<Configuration, Problem> {
         maze::check(settings)?;
-        let view = View::from_word(settings.text("observation")?);
+        let view: View = settings.choice("observation")?;
         let is_near = settings.text("executor_view")? == "near";
         let words = view.vocabulary(settings.integer("size")?, is_near);
         let [distance, moves] =
@@ -148,7 +139,7 @@ impl Environment for PlanPath {
             proposals: Proposals::default(),
             refused: String::new(),
             moves_per_turn: task.settings.integer("moves_per_turn")?,
-            view: View::from_word(task.settings.text("observation")?),
+            view: task.settings.choice("observation")?,
             format: Format::of(&task.settings)?,
             is_executor_near: task.settings.text("executor_view")? == "near",
         })
@@ -188,14 +179,6 @@ impl Environment for PlanPath {
         let path = self.board.shortest_path(self.here, self.moves_per_turn);
         let words: Vec<&str> = path.into_iter().map(Move::word).collect();
         Some(self.format.written(Action::new("moves", words.join(" "))))
-    }
-
-    fn save(&self) -> Option<Vec<u8>> {
-        state::save(self)
-    }
-
-    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
-        Ok(state::load(bytes)?)
     }
 }
 

@@ -11,8 +11,9 @@ const WALLS: usize = 12;
 /// Visited cells that are listed at most.
 const VISITED: usize = 4;
 
-/// The form of an observation.
+/// The form of an observation, by its word in the setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum View {
     /// What is near, seen from where the player stands, one word an item.
     List,
@@ -27,15 +28,6 @@ pub enum View {
 }
 
 impl View {
-    /// The view that a word of the `observation` setting stands for.
-    pub fn from_word(word: &str) -> Self {
-        match word {
-            "map" => View::Map,
-            "text" => View::Text,
-            _ => View::List,
-        }
-    }
-
     /// What `here` looks like; `visited` ends with the latest cell.
     pub fn show(self, board: &Board, here: Cell, visited: &[Cell]) -> String {
         match self {

@@ -6,10 +6,7 @@ use plugin_sdk::testing::{Native, Scope, check_forms};
 
 #[test]
 fn keeps_the_contract_in_every_view() {
-    for view in ["list", "map", "text"] {
-        let scope = Scope { tasks: 12, ..Scope::default() }.with("observation", view);
-        scope.check_environment(&Native::<PlanPath>::default()).assert_passed();
-    }
+    Scope { tasks: 12, ..Scope::default() }.assert_every_view_passes::<PlanPath>();
 }
 
 #[test]

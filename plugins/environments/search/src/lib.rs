@@ -13,7 +13,7 @@ use plugin_sdk::environment::{
     Action, Configuration, Configured, Description, Environment, Outcome, Problem, Seat, Task,
 };
 use plugin_sdk::rendering::Rendering;
-use plugin_sdk::{Format, Proposals, Rendered, Setting, Settings, reading, state};
+use plugin_sdk::{Format, Proposals, Rendered, Setting, Settings, reading};
 use serde::{Deserialize, Serialize};
 
 use library::Found;
@@ -184,14 +184,6 @@ impl Environment for Search {
 
     fn reveal(&self) -> Option<String> {
         Some(self.question.answers.join(" / "))
-    }
-
-    fn save(&self) -> Option<Vec<u8>> {
-        state::save(self)
-    }
-
-    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
-        Ok(state::load(bytes)?)
     }
 }
 

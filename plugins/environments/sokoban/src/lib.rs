@@ -20,7 +20,7 @@ use plugin_sdk::environment::{
 };
 use plugin_sdk::rendering::Rendering;
 use plugin_sdk::spelling::{Word, spelled};
-use plugin_sdk::{Format, Proposals, Rendered, Setting, Settings, Unreadable, state};
+use plugin_sdk::{Format, Proposals, Rendered, Setting, Settings, Unreadable};
 use serde::{Deserialize, Serialize};
 
 use draw::Wanted;
@@ -87,20 +87,11 @@ impl Environment for Sokoban {
         .setting(Setting::integer("min_pushes", "Pushes to the solution at least.", 1..=40, 2))
         .setting(Setting::integer("max_pushes", "Pushes to the solution at most.", 1..=80, 12))
         .setting(Setting::integer("moves_per_turn", "Moves in one action at most.", 1..=200, 3))
-        .setting(Setting::choice(
-            "observation",
-            "What a role sees of the board.",
-            ["list", "map", "text"],
-        ))
+        .seen_as("What a role sees of the board.", &["list", "map", "text"])
         .action("moves", "moves out of `U`, `D`, `L` and `R`, such as `U D L R`")
         .action("plan", "the moves to be made, such as `U D L R`")
         .formats(&["moves", "plan"])
         .workflows(&["planner-executor", "solo"])
-        .preset(
-            "language-model",
-            "Text to read; taken when language models play, below any other preset.",
-            &[("observation", "text".into())],
-        )
         .preset(
             "paper",
             "Rooms of 6×6 with one box, whole plans in one answer, for language models.",
@@ -128,7 +119,7 @@ impl Environment for Sokoban {
 
     fn configure(settings: &[Configured]) -> Result<Configuration, Problem> {
         let wanted = Wanted::of(settings)?;
-        let view = View::from_word(settings.text("observation")?);
+        let view: View = settings.choice("observation")?;
         let moves: usize = settings.integer("moves_per_turn")?;
         let turns = wanted.most_moves().div_ceil(moves).max(4);
         let configuration = Configuration::default().takes_records().max_turns(turns as u32);
@@ -152,7 +143,7 @@ impl Environment for Sokoban {
             refused: String::new(),
             moves_per_turn: task.settings.integer("moves_per_turn")?,
             far: i32::from(wanted.size()) - 1,
-            view: View::from_word(task.settings.text("observation")?),
+            view: task.settings.choice("observation")?,
             format: Format::of(&task.settings)?,
         })
     }
@@ -196,14 +187,6 @@ impl Environment for Sokoban {
         let Verdict::Solved(way) = solver.solve_somehow(&self.here) else { return None };
         let words = way.into_iter().take(self.moves_per_turn).map(Move::word);
         Some(self.format.written(Action::new("moves", words.collect::<Vec<_>>().join(" "))))
-    }
-
-    fn save(&self) -> Option<Vec<u8>> {
-        state::save(self)
-    }
-
-    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
-        Ok(state::load(bytes)?)
     }
 }
 

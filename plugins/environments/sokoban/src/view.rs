@@ -10,8 +10,9 @@ use crate::solver::Solver;
 /// How far walls can be seen, in rows and in columns.
 const RADIUS: i32 = 2;
 
-/// The form of an observation.
+/// The form of an observation, by its word in the setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum View {
     /// What is near, seen from where the player stands, one word an item.
     List,
@@ -22,15 +23,6 @@ pub enum View {
 }
 
 impl View {
-    /// The view that a word of the `observation` setting stands for.
-    pub fn from_word(word: &str) -> Self {
-        match word {
-            "map" => View::Map,
-            "text" => View::Text,
-            _ => View::List,
-        }
-    }
-
     /// What a position looks like. `far` is how far boxes and goals are told
     /// apart by distance; what is further away is told as if it were there.
     pub fn show(self, level: &Level, position: &Position, far: i32) -> String {

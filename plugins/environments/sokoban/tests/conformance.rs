@@ -6,10 +6,7 @@ use sokoban::Sokoban;
 
 #[test]
 fn keeps_the_contract_in_every_view() {
-    for view in ["list", "map", "text"] {
-        let scope = Scope { tasks: 6, ..Scope::default() }.with("observation", view);
-        scope.check_environment(&Native::<Sokoban>::default()).assert_passed();
-    }
+    Scope { tasks: 6, ..Scope::default() }.assert_every_view_passes::<Sokoban>();
 }
 
 #[test]

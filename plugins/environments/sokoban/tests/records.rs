@@ -1,6 +1,7 @@
 //! Levels from records: four boxes in ten rows and columns, as Boxoban has them.
 
 use plugin_sdk::environment::{Action, Environment, Seat, Split, Status, Task};
+use plugin_sdk::testing::judge_answers;
 use sokoban::Sokoban;
 
 /// Fifty levels in the published layout.
@@ -72,19 +73,8 @@ const GYM: &str = include_str!("gym.jsonl");
 
 #[test]
 fn answers_to_reasoning_gyms_puzzles_are_judged_as_it_judges_them() {
-    let mut judged = 0;
-    for line in GYM.lines() {
-        let record: serde_json::Value = serde_json::from_str(line).expect("a record");
-        for pair in record["answers"].as_array().expect("answers") {
-            let (answer, accepts) = (pair[0].as_str().expect("moves"), pair[1] == true);
-            let plain = Task::of::<Sokoban>(Split::Test, 0).with("moves_per_turn", 200);
-            let task = Task { entry: Some(line.to_owned()), ..plain };
-            let mut sokoban = Sokoban::start(&task).expect("a level");
-            let moves = Action::new("moves", answer);
-            let outcome = sokoban.act(&Seat::new("player"), &moves).expect("moves");
-            assert_eq!(outcome.status == Status::Solved, accepts, "{answer} in {line}");
-            judged += 1;
-        }
-    }
-    assert_eq!(judged, 168);
+    assert_eq!(
+        judge_answers::<Sokoban>(GYM, "moves", |task| task.with("moves_per_turn", 200)),
+        168
+    );
 }

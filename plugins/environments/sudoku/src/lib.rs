@@ -16,7 +16,7 @@ use plugin_sdk::environment::{
     Action, Configuration, Configured, Description, Environment, Outcome, Problem, Seat, Task,
 };
 use plugin_sdk::rendering::Rendering;
-use plugin_sdk::{Format, Proposals, Rendered, Setting, Settings, Unreadable, state};
+use plugin_sdk::{Format, Proposals, Rendered, Setting, Settings, Unreadable};
 use serde::{Deserialize, Serialize};
 
 use board::{Board, Digit, Sight};
@@ -67,11 +67,7 @@ impl Environment for Sudoku {
         .setting(Setting::integer("size", "Rows, columns and digits: 4, 6, 8 or 9.", 4..=9, 4))
         .setting(Setting::integer("blanks", "Cells to fill in; 0 is half of them.", 0..=40, 0))
         .setting(Setting::integer("edits_per_turn", "Edits in one action at most.", 1..=81, 2))
-        .setting(Setting::choice(
-            "observation",
-            "What a role sees of the board.",
-            ["marks", "grid", "text"],
-        ))
+        .seen_as("What a role sees of the board.", &["marks", "grid", "text"])
         .setting(Setting::choice(
             "sight",
             "Whether all see the same, or a filler rows and columns only and a checker boxes only.",
@@ -83,11 +79,6 @@ impl Environment for Sudoku {
         .action("plan", "the edits to be made, such as `rXcY=D`, or all digits of the board")
         .formats(&["fill", "erase", "grid", "plan"])
         .workflows(&["filler-checker", "solo"])
-        .preset(
-            "language-model",
-            "Text to read; taken when language models play, below any other preset.",
-            &[("observation", "text".into())],
-        )
         .preset(
             "paper",
             "4×4, the whole board in one answer if one likes, for language models.",
@@ -108,7 +99,7 @@ impl Environment for Sudoku {
 
     fn configure(settings: &[Configured]) -> Result<Configuration, Problem> {
         let (size, blanks) = puzzle::wanted(settings)?;
-        let view = View::from_word(settings.text("observation")?);
+        let view: View = settings.choice("observation")?;
         let words = if view == View::Text { Vec::new() } else { view::vocabulary(size) };
         let configuration =
             Configuration::default().takes_records().vocabulary(Format::of(settings)?.words(words));
@@ -130,7 +121,7 @@ impl Environment for Sudoku {
         Ok(Sudoku {
             game: Game::new(puzzle),
             edits_per_turn: task.settings.integer("edits_per_turn")?,
-            view: View::from_word(task.settings.text("observation")?),
+            view: task.settings.choice("observation")?,
             format: Format::of(&task.settings)?,
             is_sight_split: task.settings.text("sight")? == "split",
             proposals: Proposals::default(),
@@ -185,14 +176,6 @@ impl Environment for Sudoku {
             self.format
                 .written(Action::new(if erases { "erase" } else { "fill" }, words.join(" "))),
         )
-    }
-
-    fn save(&self) -> Option<Vec<u8>> {
-        state::save(self)
-    }
-
-    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
-        Ok(state::load(bytes)?)
     }
 }
 

@@ -6,8 +6,9 @@ use crate::board::{Board, Digit, Sight, box_of};
 use crate::game::Game;
 use crate::notes;
 
-/// The form of an observation.
+/// The form of an observation, by its word in the setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum View {
     /// Pencil marks and what was written.
     Marks,
@@ -18,15 +19,6 @@ pub enum View {
 }
 
 impl View {
-    /// The view that a word of the `observation` setting stands for.
-    pub fn from_word(word: &str) -> Self {
-        match word {
-            "grid" => View::Grid,
-            "text" => View::Text,
-            _ => View::Marks,
-        }
-    }
-
     /// What the game looks like.
     pub fn show(self, game: &Game, sight: Sight) -> String {
         let marks = || match sight {

@@ -6,10 +6,7 @@ use sudoku::Sudoku;
 
 #[test]
 fn keeps_the_contract_in_every_view() {
-    for view in ["marks", "grid", "text"] {
-        let scope = Scope { tasks: 12, ..Scope::default() }.with("observation", view);
-        scope.check_environment(&Native::<Sudoku>::default()).assert_passed();
-    }
+    Scope { tasks: 12, ..Scope::default() }.assert_every_view_passes::<Sudoku>();
 }
 
 #[test]

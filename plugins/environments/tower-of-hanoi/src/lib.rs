@@ -15,7 +15,7 @@ use plugin_sdk::environment::{
     Action, Configuration, Configured, Description, Environment, Outcome, Problem, Seat, Task,
 };
 use plugin_sdk::rendering::Rendering;
-use plugin_sdk::{Format, Proposals, Rendered, Setting, Settings, Unreadable, state};
+use plugin_sdk::{Format, Proposals, Rendered, Setting, Settings, Unreadable};
 use serde::{Deserialize, Serialize};
 
 use pegs::{Move, Peg, Pegs};
@@ -57,16 +57,11 @@ impl Environment for TowerOfHanoi {
         .setting(Setting::integer("pegs", "Pegs of a generated puzzle.", 3..=5, 3))
         .setting(Setting::integer("min_distance", "Moves to the target at least.", 1..=255, 1))
         .setting(Setting::integer("moves_per_turn", "Moves in one action at most.", 1..=1000, 1))
-        .setting(Setting::choice("observation", "What a role sees.", ["list", "text"]))
+        .seen_as("What a role sees.", &["list", "text"])
         .action("moves", "moves such as `x>y` (peg x to peg y), separated by spaces or lines")
         .action("plan", "the moves to be made, such as `x>y`, separated by spaces or lines")
         .formats(&["moves", "plan"])
         .workflows(&["solo", "planner-executor"])
-        .preset(
-            "language-model",
-            "Text to read; taken when language models play, below any other preset.",
-            &[("observation", "text".into())],
-        )
         .preset(
             "paper",
             "The whole way in one answer by language models, a few turns.",
@@ -84,7 +79,7 @@ impl Environment for TowerOfHanoi {
         puzzle::check(settings)?;
         let (discs, pegs): (u32, Peg) = (settings.integer("disks")?, settings.integer("pegs")?);
         let moves: u32 = settings.integer("moves_per_turn")?;
-        let words = View::from_word(settings.text("observation")?).vocabulary(discs as usize, pegs);
+        let words = settings.choice::<View>("observation")?.vocabulary(discs as usize, pegs);
         let turns = (1_u32 << discs).div_ceil(moves) + 3;
         Ok(Configuration::default()
             .vocabulary(Format::of(settings)?.words(words))
@@ -94,7 +89,7 @@ impl Environment for TowerOfHanoi {
 
     fn start(task: &Task) -> Result<Self, Problem> {
         let (pegs, target) = puzzle::of(task)?;
-        let view = View::from_word(task.settings.text("observation")?);
+        let view: View = task.settings.choice("observation")?;
         let (discs, count): (usize, Peg) =
             (task.settings.integer("disks")?, task.settings.integer("pegs")?);
         // A vocabulary was promised, and a record may not break it.
@@ -145,14 +140,6 @@ impl Environment for TowerOfHanoi {
         let way = Route::new(&self.pegs, self.target).way(&self.pegs, self.moves_per_turn);
         let words: Vec<String> = way.into_iter().map(notation::word).collect();
         Some(self.format.written(Action::new("moves", words.join(" "))))
-    }
-
-    fn save(&self) -> Option<Vec<u8>> {
-        state::save(self)
-    }
-
-    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
-        Ok(state::load(bytes)?)
     }
 }
 

@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::notation;
 use crate::pegs::{Move, Peg, Pegs};
 
-/// The form of an observation.
+/// The form of an observation, by its word in the setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum View {
     /// A word a disc, and one for the target.
     List,
@@ -15,11 +16,6 @@ pub enum View {
 }
 
 impl View {
-    /// The view that a word of the `observation` setting stands for.
-    pub fn from_word(word: &str) -> Self {
-        if word == "text" { View::Text } else { View::List }
-    }
-
     /// What the pegs look like; `refused` says what was wrong with the last moves.
     pub fn show(self, pegs: &Pegs, target: Peg, refused: &str) -> String {
         match self {

@@ -6,10 +6,7 @@ use tower_of_hanoi::TowerOfHanoi;
 
 #[test]
 fn keeps_the_contract_in_every_view() {
-    for view in ["list", "text"] {
-        let scope = Scope { tasks: 3, ..Scope::default() }.with("observation", view);
-        scope.check_environment(&Native::<TowerOfHanoi>::default()).assert_passed();
-    }
+    Scope { tasks: 3, ..Scope::default() }.assert_every_view_passes::<TowerOfHanoi>();
 }
 
 #[test]

@@ -9,7 +9,7 @@ use plugin_sdk::workflow::{
     Action, ActionKind, Briefing, Configuration, Configured, Description, Directive, Event,
     Problem, Reply, Seat, Step, View, Workflow, seen_by,
 };
-use plugin_sdk::{Kinds, Open, Setting, Settings, state};
+use plugin_sdk::{Kinds, Open, Setting, Settings};
 use serde::{Deserialize, Serialize};
 
 const REASONER: RolePrompt = RolePrompt {
@@ -169,14 +169,6 @@ impl Workflow for Aggregate {
 
     fn demonstrate(&self, seat: &Seat, expert: &Action) -> Option<String> {
         (seat.role != TOOL.role).then(|| expert.text.clone())
-    }
-
-    fn save(&self) -> Option<Vec<u8>> {
-        state::save(self)
-    }
-
-    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
-        Ok(state::load(bytes)?)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use aggregate::Aggregate;
 use plugin_sdk::Seat;
-use plugin_sdk::testing::Rehearsal;
+use plugin_sdk::testing::{Rehearsal, check_workflow};
 
 #[test]
 fn who_proposes_is_told_of_its_own_proposal() {
@@ -34,4 +34,9 @@ fn a_proposal_that_nobody_scores_is_worth_what_the_aggregator_makes_of_it() {
     let mut team = Rehearsal::<Aggregate>::begin(&["moves", "plan"], &[]);
     team.says("reasoner", "D").says(second, "U").becomes(&[(true, ""), (true, "")]);
     assert_eq!(team.open().len(), 0);
+}
+
+#[test]
+fn keeps_the_contract() {
+    check_workflow::<Aggregate>().assert_passed();
 }

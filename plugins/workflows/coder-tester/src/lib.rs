@@ -3,7 +3,6 @@
 //! for code (arXiv 2510.11062).
 
 use plugin_sdk::prompt::{Prompt, RolePrompt};
-use plugin_sdk::state;
 use plugin_sdk::workflow::{
     Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Move, Problem,
     Seat, Step, View, Workflow, action_kind, seen_by,
@@ -108,14 +107,6 @@ impl Workflow for CoderTester {
     fn demonstrate(&self, seat: &Seat, expert: &Action) -> Option<String> {
         let kind = if seat.role == CODER.role { PROGRAM } else { TESTS };
         (expert.kind == kind).then(|| expert.text.clone())
-    }
-
-    fn save(&self) -> Option<Vec<u8>> {
-        state::save(self)
-    }
-
-    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
-        Ok(state::load(bytes)?)
     }
 }
 

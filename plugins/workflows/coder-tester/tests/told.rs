@@ -1,7 +1,7 @@
 //! What the two are told.
 
 use coder_tester::CoderTester;
-use plugin_sdk::testing::Rehearsal;
+use plugin_sdk::testing::{Rehearsal, check_workflow};
 
 #[test]
 fn each_is_told_what_became_of_its_own_answer() {
@@ -14,4 +14,9 @@ fn each_is_told_what_became_of_its_own_answer() {
     assert!(!tester.contains("It does not end."), "{tester}");
     assert_eq!(team.history("coder")[0].1, "print(1)");
     assert_eq!(team.history("tester")[0].1, "1 -> 2");
+}
+
+#[test]
+fn keeps_the_contract() {
+    check_workflow::<CoderTester>().assert_passed();
 }

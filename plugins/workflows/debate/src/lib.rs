@@ -7,7 +7,7 @@ use plugin_sdk::workflow::{
     Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Problem, Seat,
     Step, View, Workflow, seen_by,
 };
-use plugin_sdk::{Kinds, Open, Setting, Settings, state};
+use plugin_sdk::{Kinds, Open, Setting, Settings};
 use serde::{Deserialize, Serialize};
 
 const DEBATER: RolePrompt = RolePrompt {
@@ -111,14 +111,6 @@ impl Workflow for Debate {
 
     fn demonstrate(&self, _seat: &Seat, expert: &Action) -> Option<String> {
         Some(expert.text.clone())
-    }
-
-    fn save(&self) -> Option<Vec<u8>> {
-        state::save(self)
-    }
-
-    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
-        Ok(state::load(bytes)?)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use debate::Debate;
 use plugin_sdk::Seat;
-use plugin_sdk::testing::Rehearsal;
+use plugin_sdk::testing::{Rehearsal, check_workflow};
 
 #[test]
 fn each_debater_is_told_and_remembers_its_own() {
@@ -31,4 +31,9 @@ fn what_the_others_only_read_is_worth_what_they_decide() {
     assert_eq!(team.open(), [6, 7, 8], "a new question begins");
     assert_eq!(Rehearsal::<Debate>::begin(&["moves"], &[("rounds", 1.into())]).open().len(), 0);
     assert_eq!(Rehearsal::<Debate>::begin(&["moves", "plan"], &[]).open().len(), 0, "scored");
+}
+
+#[test]
+fn keeps_the_contract() {
+    check_workflow::<Debate>().assert_passed();
 }

@@ -8,7 +8,7 @@ use plugin_sdk::workflow::{
     Action, ActionKind, Briefing, Configuration, Configured, Credit, Description, Event, Problem,
     Reply, Seat, Step, View, Workflow, seen_by,
 };
-use plugin_sdk::{Kinds, Open, Setting, Settings, state};
+use plugin_sdk::{Kinds, Open, Setting, Settings};
 use serde::{Deserialize, Serialize};
 
 use design::Design;
@@ -134,14 +134,6 @@ impl Workflow for Designer {
 
     fn demonstrate(&self, seat: &Seat, expert: &Action) -> Option<String> {
         (seat.role == EXECUTOR.role).then(|| expert.text.clone())
-    }
-
-    fn save(&self) -> Option<Vec<u8>> {
-        state::save(self)
-    }
-
-    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
-        Ok(state::load(bytes)?)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use designer::Designer;
 use plugin_sdk::Seat;
-use plugin_sdk::testing::Rehearsal;
+use plugin_sdk::testing::{Rehearsal, check_workflow};
 
 #[test]
 fn the_designer_is_told_why_its_design_was_not_read_and_its_team_is_not() {
@@ -33,4 +33,9 @@ fn a_design_and_all_but_the_last_answer_are_worth_what_that_does() {
     assert_eq!(team.says("executor", "D").open(), [0, 1]);
     team.says(Seat::numbered("executor", 1), "U").becomes(&[(true, "")]);
     assert_eq!(team.open(), [3], "a new question begins");
+}
+
+#[test]
+fn keeps_the_contract() {
+    check_workflow::<Designer>().assert_passed();
 }

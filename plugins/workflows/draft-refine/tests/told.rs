@@ -1,7 +1,7 @@
 //! What the two are told.
 
 use draft_refine::DraftRefine;
-use plugin_sdk::testing::Rehearsal;
+use plugin_sdk::testing::{Rehearsal, check_workflow};
 
 #[test]
 fn each_is_told_what_became_of_its_own_answer() {
@@ -26,4 +26,9 @@ fn a_draft_that_nobody_scores_is_worth_what_the_solver_makes_of_it() {
     let mut team = Rehearsal::<DraftRefine>::begin(&["moves", "plan"], &[]);
     team.says("drafter", "D").becomes(&[(true, "")]);
     assert_eq!(team.open().len(), 0);
+}
+
+#[test]
+fn keeps_the_contract() {
+    check_workflow::<DraftRefine>().assert_passed();
 }

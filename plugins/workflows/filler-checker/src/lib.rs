@@ -5,7 +5,6 @@
 //! prompt stays as short as what there is to see.
 
 use plugin_sdk::prompt::{Prompt, RolePrompt};
-use plugin_sdk::state;
 use plugin_sdk::workflow::{
     Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Problem, Seat,
     Step, Workflow, action_kind, seen_by,
@@ -105,14 +104,6 @@ impl Workflow for FillerChecker {
     fn demonstrate(&self, seat: &Seat, expert: &Action) -> Option<String> {
         let kind = if seat.role == FILLER.role { "fill" } else { "erase" };
         Some(if expert.kind == kind { expert.text.clone() } else { PASS.to_owned() })
-    }
-
-    fn save(&self) -> Option<Vec<u8>> {
-        state::save(self)
-    }
-
-    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
-        Ok(state::load(bytes)?)
     }
 }
 

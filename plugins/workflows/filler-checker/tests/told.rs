@@ -1,7 +1,7 @@
 //! What the two are told.
 
 use filler_checker::FillerChecker;
-use plugin_sdk::testing::Rehearsal;
+use plugin_sdk::testing::{Rehearsal, check_workflow};
 
 #[test]
 fn each_is_told_what_became_of_its_own_answer() {
@@ -14,4 +14,9 @@ fn each_is_told_what_became_of_its_own_answer() {
     team.says("filler", "pass").becomes(&[(true, "")]);
     let told = team.told("checker");
     assert!(told.contains("in full: r2c2 is empty.") && !told.contains("given"), "{told}");
+}
+
+#[test]
+fn keeps_the_contract() {
+    check_workflow::<FillerChecker>().assert_passed();
 }

@@ -6,7 +6,7 @@ use plugin_sdk::workflow::{
     Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Problem, Seat,
     Step, View, Workflow, seen_by,
 };
-use plugin_sdk::{Kinds, Open, state};
+use plugin_sdk::{Kinds, Open};
 use serde::{Deserialize, Serialize};
 
 const GENERATOR: RolePrompt = RolePrompt {
@@ -141,14 +141,6 @@ impl Workflow for GeneratorVerifierRefiner {
     fn demonstrate(&self, _seat: &Seat, expert: &Action) -> Option<String> {
         // A verifier's as well: the best criticism is the answer itself.
         Some(expert.text.clone())
-    }
-
-    fn save(&self) -> Option<Vec<u8>> {
-        state::save(self)
-    }
-
-    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
-        Ok(state::load(bytes)?)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the three are told.
 
 use generator_verifier_refiner::GeneratorVerifierRefiner;
-use plugin_sdk::testing::Rehearsal;
+use plugin_sdk::testing::{Rehearsal, check_workflow};
 
 #[test]
 fn each_is_told_what_became_of_its_own_answer() {
@@ -34,4 +34,9 @@ fn an_answer_and_a_verdict_are_worth_what_the_refiner_makes_of_them() {
     let mut team = Rehearsal::<GeneratorVerifierRefiner>::begin(&["moves", "plan"], &[]);
     team.says("generator", "D").becomes(&[(true, "")]);
     assert_eq!(team.open(), [1], "the generator's answer is scored");
+}
+
+#[test]
+fn keeps_the_contract() {
+    check_workflow::<GeneratorVerifierRefiner>().assert_passed();
 }

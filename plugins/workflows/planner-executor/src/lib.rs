@@ -6,7 +6,6 @@
 
 use plugin_sdk::conclusion::conclusion;
 use plugin_sdk::prompt::{Prompt, RolePrompt};
-use plugin_sdk::state;
 use plugin_sdk::workflow::{
     Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Problem, Seat,
     Step, Workflow, action_kind, seen_by,
@@ -111,14 +110,6 @@ impl Workflow for PlannerExecutor {
     fn demonstrate(&self, _seat: &Seat, expert: &Action) -> Option<String> {
         // A plan and moves are written alike: the expert's moves are its plan.
         (expert.kind == "moves").then(|| expert.text.clone())
-    }
-
-    fn save(&self) -> Option<Vec<u8>> {
-        state::save(self)
-    }
-
-    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
-        Ok(state::load(bytes)?)
     }
 }
 

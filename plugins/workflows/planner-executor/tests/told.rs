@@ -1,7 +1,7 @@
 //! What the two are told.
 
 use planner_executor::PlannerExecutor;
-use plugin_sdk::testing::Rehearsal;
+use plugin_sdk::testing::{Rehearsal, check_workflow};
 
 const KINDS: [&str; 2] = ["moves", "plan"];
 const REFUSED: &str = "It was not accepted in full: There is a wall.";
@@ -44,4 +44,9 @@ fn the_executor_is_shown_the_plan_however_it_is_written() {
         let told = team.told("executor");
         assert!(told.starts_with("seen 2\n\nThe planner proposes this plan: D D\n\n"), "{told}");
     }
+}
+
+#[test]
+fn keeps_the_contract() {
+    check_workflow::<PlannerExecutor>().assert_passed();
 }

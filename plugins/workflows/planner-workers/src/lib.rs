@@ -11,7 +11,7 @@ use plugin_sdk::workflow::{
     Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Problem, Reply,
     Seat, Step, View, Workflow, seen_by,
 };
-use plugin_sdk::{Kinds, Open, Setting, Settings, state};
+use plugin_sdk::{Kinds, Open, Setting, Settings};
 use serde::{Deserialize, Serialize};
 
 const PLANNER: RolePrompt = RolePrompt {
@@ -172,14 +172,6 @@ impl Workflow for PlannerWorkers {
         // What is to be done next is the best instruction, and its answer.
         let worked = seat.role == WORKER.role && self.plan.taken > 0;
         Some(if worked { DONE.to_owned() } else { expert.text.clone() })
-    }
-
-    fn save(&self) -> Option<Vec<u8>> {
-        state::save(self)
-    }
-
-    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
-        Ok(state::load(bytes)?)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the planner and the workers are told.
 
 use planner_workers::PlannerWorkers;
-use plugin_sdk::testing::Rehearsal;
+use plugin_sdk::testing::{Rehearsal, check_workflow};
 
 type Team = Rehearsal<PlannerWorkers>;
 
@@ -35,4 +35,9 @@ fn a_plan_is_worth_all_that_its_workers_do_and_being_done_what_is_done_next() {
     team.says("worker", "R").becomes(&[(true, "")]);
     assert_eq!(team.open(), [0, 4]);
     assert_eq!(team.says("worker", "done").open(), [4, 5], "the plan is carried out");
+}
+
+#[test]
+fn keeps_the_contract() {
+    check_workflow::<PlannerWorkers>().assert_passed();
 }

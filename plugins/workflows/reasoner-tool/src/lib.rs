@@ -11,7 +11,7 @@ use plugin_sdk::workflow::{
     Action, ActionKind, Briefing, Configuration, Configured, Description, Directive, Event,
     Problem, Request, Seat, Step, View, Workflow, seen_by,
 };
-use plugin_sdk::{Kinds, Open, Setting, Settings, state};
+use plugin_sdk::{Kinds, Open, Setting, Settings};
 use serde::{Deserialize, Serialize};
 
 const REASONER: RolePrompt = RolePrompt {
@@ -156,14 +156,6 @@ impl Workflow for ReasonerTool {
 
     fn demonstrate(&self, seat: &Seat, expert: &Action) -> Option<String> {
         (seat.role == REASONER.role).then(|| expert.text.clone())
-    }
-
-    fn save(&self) -> Option<Vec<u8>> {
-        state::save(self)
-    }
-
-    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
-        Ok(state::load(bytes)?)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the two are told.
 
-use plugin_sdk::testing::Rehearsal;
+use plugin_sdk::testing::{Rehearsal, check_workflow};
 use reasoner_tool::ReasonerTool;
 
 #[test]
@@ -34,4 +34,9 @@ fn to_disagree_is_worth_what_the_next_answers_come_to() {
         team.becomes(&[(true, "")]);
         assert_eq!(team.open(), [4, 5], "a new question begins");
     }
+}
+
+#[test]
+fn keeps_the_contract() {
+    check_workflow::<ReasonerTool>().assert_passed();
 }

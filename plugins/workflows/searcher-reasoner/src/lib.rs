@@ -7,7 +7,7 @@ use plugin_sdk::workflow::{
     Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Problem, Seat,
     Step, View, Workflow, action_kind, seen_by,
 };
-use plugin_sdk::{Open, Setting, Settings, state};
+use plugin_sdk::{Open, Setting, Settings};
 use serde::{Deserialize, Serialize};
 
 const SEARCHER: RolePrompt = RolePrompt {
@@ -138,14 +138,6 @@ impl Workflow for SearcherReasoner {
             (true, _) => Some(expert.text.clone()),
             _ => None,
         }
-    }
-
-    fn save(&self) -> Option<Vec<u8>> {
-        state::save(self)
-    }
-
-    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
-        Ok(state::load(bytes)?)
     }
 }
 

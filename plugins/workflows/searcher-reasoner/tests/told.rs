@@ -1,6 +1,6 @@
 //! What the two are told.
 
-use plugin_sdk::testing::Rehearsal;
+use plugin_sdk::testing::{Rehearsal, check_workflow};
 use searcher_reasoner::SearcherReasoner;
 
 #[test]
@@ -26,4 +26,9 @@ fn to_ask_for_more_is_worth_what_the_answer_will_be() {
     assert_eq!(team.open(), [1, 3]);
     team.says("reasoner", "753").becomes(&[(false, "Wrong.")]);
     assert_eq!(team.open().len(), 0, "it has answered");
+}
+
+#[test]
+fn keeps_the_contract() {
+    check_workflow::<SearcherReasoner>().assert_passed();
 }

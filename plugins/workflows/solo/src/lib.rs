@@ -8,7 +8,7 @@ use plugin_sdk::workflow::{
     Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Part, Problem,
     Request, Seat, Step, View, Workflow, parts_for,
 };
-use plugin_sdk::{Kinds, Settings, state};
+use plugin_sdk::{Kinds, Settings};
 use serde::{Deserialize, Serialize};
 
 const PLAYER: RolePrompt = RolePrompt {
@@ -73,14 +73,6 @@ impl Workflow for Solo {
     fn demonstrate(&self, _seat: &Seat, expert: &Action) -> Option<String> {
         // The first kind can say whatever the expert says; another may not.
         (!self.chosen || expert.kind == self.kinds.acting()).then(|| expert.text.clone())
-    }
-
-    fn save(&self) -> Option<Vec<u8>> {
-        state::save(self)
-    }
-
-    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
-        Ok(state::load(bytes)?)
     }
 }
 

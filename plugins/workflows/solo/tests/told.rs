@@ -1,6 +1,6 @@
 //! What the player is told.
 
-use plugin_sdk::testing::Rehearsal;
+use plugin_sdk::testing::{Rehearsal, check_workflow};
 use solo::Solo;
 
 const KINDS: [&str; 1] = ["moves"];
@@ -46,4 +46,9 @@ fn as_many_turns_are_remembered_as_are_wanted_in_their_order() {
     // A turn in which nothing was said is none.
     solo.says(PLAYER, "").becomes(&[(true, "")]);
     assert_eq!(solo.history(PLAYER), [turn("player seen 2", "B"), turn("player seen 3", "C")]);
+}
+
+#[test]
+fn keeps_the_contract() {
+    check_workflow::<Solo>().assert_passed();
 }

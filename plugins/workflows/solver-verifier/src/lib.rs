@@ -7,7 +7,7 @@ use plugin_sdk::workflow::{
     Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Problem, Reply,
     Seat, Step, View, Workflow, seen_by,
 };
-use plugin_sdk::{Kinds, Open, Setting, Settings, reading, state};
+use plugin_sdk::{Kinds, Open, Setting, Settings, reading};
 use serde::{Deserialize, Serialize};
 
 const SOLVER: RolePrompt = RolePrompt {
@@ -150,14 +150,6 @@ impl Workflow for SolverVerifier {
             true => expert.text.clone(),
             false => if is_experts { ACCEPT } else { REJECT }.to_owned(),
         })
-    }
-
-    fn save(&self) -> Option<Vec<u8>> {
-        state::save(self)
-    }
-
-    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
-        Ok(state::load(bytes)?)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the two are told.
 
-use plugin_sdk::testing::Rehearsal;
+use plugin_sdk::testing::{Rehearsal, check_workflow};
 use solver_verifier::SolverVerifier;
 
 type Team = Rehearsal<SolverVerifier>;
@@ -59,4 +59,9 @@ fn the_expert_accepts_its_own_solution_and_rejects_another() {
         let shown = team.says("solver", said).demonstrates("verifier", "moves", "D D");
         assert_eq!(shown.as_deref(), Some(verdict), "{said}");
     }
+}
+
+#[test]
+fn keeps_the_contract() {
+    check_workflow::<SolverVerifier>().assert_passed();
 }

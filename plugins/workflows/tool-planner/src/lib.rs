@@ -8,7 +8,7 @@ use plugin_sdk::workflow::{
     Action, ActionKind, Briefing, Configuration, Configured, Description, Directive, Event,
     Problem, Seat, Step, View, Workflow, seen_by,
 };
-use plugin_sdk::{Kinds, Open, Setting, Settings, reading, state};
+use plugin_sdk::{Kinds, Open, Setting, Settings, reading};
 use serde::{Deserialize, Serialize};
 
 const TOOL: RolePrompt = RolePrompt {
@@ -135,14 +135,6 @@ impl Workflow for ToolPlanner {
 
     fn demonstrate(&self, seat: &Seat, expert: &Action) -> Option<String> {
         (seat.role == PLANNER.role).then(|| expert.text.clone())
-    }
-
-    fn save(&self) -> Option<Vec<u8>> {
-        state::save(self)
-    }
-
-    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
-        Ok(state::load(bytes)?)
     }
 }
 

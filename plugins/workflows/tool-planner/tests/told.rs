@@ -1,6 +1,6 @@
 //! What the two are told.
 
-use plugin_sdk::testing::Rehearsal;
+use plugin_sdk::testing::{Rehearsal, check_workflow};
 use tool_planner::ToolPlanner;
 
 #[test]
@@ -29,4 +29,9 @@ fn a_program_that_nobody_scores_is_worth_what_the_planner_makes_of_it() {
     let mut team = Rehearsal::<ToolPlanner>::begin(&["moves", "plan"], &[]);
     team.says("tool", "print('D')").returns(&[(true, "D")]).becomes(&[(true, "")]);
     assert_eq!(team.open().len(), 0);
+}
+
+#[test]
+fn keeps_the_contract() {
+    check_workflow::<ToolPlanner>().assert_passed();
 }

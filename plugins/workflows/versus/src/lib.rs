@@ -5,7 +5,7 @@ use plugin_sdk::workflow::{
     Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Problem, Seat,
     Step, View, Workflow, seen_by,
 };
-use plugin_sdk::{Kinds, Open, state};
+use plugin_sdk::{Kinds, Open};
 use serde::{Deserialize, Serialize};
 
 const PLAYERS: [RolePrompt; 2] = [
@@ -102,14 +102,6 @@ impl Workflow for Versus {
 
     fn demonstrate(&self, _seat: &Seat, expert: &Action) -> Option<String> {
         Some(expert.text.clone())
-    }
-
-    fn save(&self) -> Option<Vec<u8>> {
-        state::save(self)
-    }
-
-    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
-        Ok(state::load(bytes)?)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the two are told.
 
-use plugin_sdk::testing::Rehearsal;
+use plugin_sdk::testing::{Rehearsal, check_workflow};
 use versus::Versus;
 
 #[test]
@@ -27,4 +27,9 @@ fn a_move_is_worth_what_the_reply_to_it_brings_and_no_later_one() {
     assert_eq!(team.open(), [2, 3], "the first move has been replied to");
     team.says("first", "3").becomes(&[(true, "")]);
     assert_eq!(team.open(), [3, 4]);
+}
+
+#[test]
+fn keeps_the_contract() {
+    check_workflow::<Versus>().assert_passed();
 }

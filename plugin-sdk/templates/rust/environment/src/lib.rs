@@ -4,7 +4,7 @@ use plugin_sdk::environment::{
     Action, Configuration, Configured, Description, Environment, Outcome, Problem, Seat, Split,
     Task,
 };
-use plugin_sdk::{Random, state};
+use plugin_sdk::Random;
 use serde::{Deserialize, Serialize};
 
 const TURNS: u32 = 8;
@@ -82,14 +82,6 @@ impl Environment for {{Name}} {
 
     fn demonstrate(&self, _seat: &Seat) -> Option<Action> {
         Some(Action::new("guess", self.above.midpoint(self.below).to_string()))
-    }
-
-    fn save(&self) -> Option<Vec<u8>> {
-        state::save(self)
-    }
-
-    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
-        Ok(state::load(bytes)?)
     }
 }
 

@@ -6,7 +6,7 @@ use plugin_sdk::workflow::{
     Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Problem, Seat,
     Step, Workflow, seen_by,
 };
-use plugin_sdk::{Kinds, state};
+use plugin_sdk::Kinds;
 use serde::{Deserialize, Serialize};
 
 /// What a role is told; `workflow.proposer_task` and `workflow.proposer_message` say otherwise.
@@ -94,14 +94,6 @@ impl Workflow for {{Name}} {
 
     fn demonstrate(&self, _seat: &Seat, expert: &Action) -> Option<String> {
         Some(expert.text.clone())
-    }
-
-    fn save(&self) -> Option<Vec<u8>> {
-        state::save(self)
-    }
-
-    fn resume(bytes: &[u8]) -> Result<Self, Problem> {
-        Ok(state::load(bytes)?)
     }
 }
 
