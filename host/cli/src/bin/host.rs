@@ -11,5 +11,5 @@ fn main() -> std::process::ExitCode {
         troupe_source_commit::COMMIT,
         troupe_source_commit::CHANGED,
     );
-    crate::main()
+    troupe_cli::main()
 }
