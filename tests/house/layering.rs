@@ -218,6 +218,38 @@ fn first_word(text: &str) -> String {
     text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
 }
 
+/// Types that share a name within a crate, because each stays in its own corner.
+const NAMESAKES: [&str; 5] = ["Answer", "Asked", "Environment", "Settings", "State"];
+
+#[test]
+fn a_type_name_stands_in_one_module_of_its_crate() {
+    let mut declarations = 0;
+    for name in crates().keys() {
+        let mut found: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+        for (path, text) in sources(&root().join("host").join(name).join("src")) {
+            let is_test = path.iter().any(|part| part == "tests") || path.ends_with("tests.rs");
+            let (code, _) = without_tests(&text);
+            for declared in code.lines().filter(|_| !is_test).filter_map(declared_type) {
+                found.entry(declared).or_default().push(path.clone());
+                declarations += 1;
+            }
+        }
+        found.retain(|_, places| places.len() > 1);
+        found.retain(|name, _| !NAMESAKES.contains(&name.as_str()));
+        assert!(found.is_empty(), "types of `{name}` that share a name: {found:#?}");
+    }
+    assert!(declarations > 900, "{declarations}");
+}
+
+/// The type that a line declares at the top of its module.
+fn declared_type(line: &str) -> Option<String> {
+    let visibility = ["pub(super) ", "pub(crate) ", "pub "];
+    let line = visibility.iter().find_map(|word| line.strip_prefix(word)).unwrap_or(line);
+    let kinds = ["struct ", "enum ", "trait ", "type "];
+    let rest = kinds.iter().find_map(|kind| line.strip_prefix(kind))?;
+    Some(first_word(rest))
+}
+
 #[test]
 fn every_error_that_says_its_exit_code_is_asked_for_it() {
     let mut found = 0;

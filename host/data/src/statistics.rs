@@ -47,7 +47,7 @@ impl Statistics {
     /// If it cannot be read, or a line of it is no record.
     pub fn of(mut file: RecordFile) -> Result<Self, RecordFileError> {
         let mut statistics = Statistics::default();
-        let mut seen = Seen::default();
+        let mut seen = SeenValues::default();
         while let Some(record) = file.next_record()? {
             statistics.add(&record, &mut seen);
         }
@@ -56,7 +56,7 @@ impl Statistics {
         Ok(statistics)
     }
 
-    fn add(&mut self, record: &StoredRecord, seen: &mut Seen) {
+    fn add(&mut self, record: &StoredRecord, seen: &mut SeenValues) {
         self.records += 1;
         self.longest_bytes = self.longest_bytes.max(record.text.len());
         self.too_long_for_runs += usize::from(record.text.len() > RUN_BYTES);
@@ -97,7 +97,7 @@ impl Statistics {
 
 /// What is remembered of records that were seen.
 #[derive(Default)]
-struct Seen {
+struct SeenValues {
     ids: HashMap<[u8; 32], ()>,
     problems: HashMap<[u8; 32], (String, String)>,
     chars: Vec<usize>,

@@ -92,7 +92,7 @@ pub struct Point {
 
 /// What is read of a line of `metrics.jsonl`.
 #[derive(Deserialize)]
-struct Line {
+struct ExamLine {
     step: usize,
     episodes: usize,
     #[serde(default)]
@@ -100,7 +100,7 @@ struct Line {
     #[serde(default)]
     roles: BTreeMap<String, Role>,
     totals: Totals,
-    timing: Timing,
+    timing: ExamTiming,
     validation: Option<HeldOut>,
 }
 
@@ -116,7 +116,7 @@ struct Groups {
 }
 
 #[derive(Deserialize)]
-struct Timing {
+struct ExamTiming {
     totals: Spent,
 }
 
@@ -171,10 +171,11 @@ impl Sitting {
         let mut spread: BTreeMap<String, f64> = BTreeMap::new();
         let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
         for (index, line) in whole.enumerate() {
-            let line: Line = serde_json::from_str(line).map_err(|error| StorageError::Damaged {
-                path: path.to_owned(),
-                reason: format!("line {} is no metrics of a step ({error})", index + 1),
-            })?;
+            let line: ExamLine =
+                serde_json::from_str(line).map_err(|error| StorageError::Damaged {
+                    path: path.to_owned(),
+                    reason: format!("line {} is no metrics of a step ({error})", index + 1),
+                })?;
             self.steps = line.step;
             self.episodes.0 += line.episodes;
             self.episodes.1 += line.void.values().sum::<usize>();

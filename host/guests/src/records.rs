@@ -70,7 +70,7 @@ impl Coded for RecordError {
 pub struct Records {
     files: Vec<(PathBuf, File)>,
     digests: BTreeMap<String, String>,
-    splits: [Vec<Place>; 3],
+    splits: [Vec<Span>; 3],
     shuffle: bool,
     /// The order of a pass through the training records, and which pass.
     order: Mutex<Option<(u64, Arc<[u32]>)>>,
@@ -78,7 +78,7 @@ pub struct Records {
 
 /// Where a record is.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct Span {
     start: u64,
     length: u32,
     /// From 1.
@@ -178,7 +178,7 @@ impl Records {
                     })?,
                 };
                 let length = length as u32;
-                self.splits[split as usize].push(Place { start, length, line, file: number });
+                self.splits[split as usize].push(Span { start, length, line, file: number });
             }
             start += length as u64;
         }
@@ -200,7 +200,7 @@ impl Records {
         let places = &self.splits[split as usize];
         let empty = RecordError::Empty { split: split.name() };
         let index = (index as usize).checked_rem(places.len()).ok_or(empty)?;
-        let Place { start, length, line, file } = places[index];
+        let Span { start, length, line, file } = places[index];
         let (path, file) = &self.files[file as usize];
         let mut bytes = vec![0; length as usize];
         let io = |reason| RecordError::Io { file: path.clone(), reason };

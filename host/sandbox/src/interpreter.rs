@@ -36,10 +36,10 @@ const DESCRIBE: RunLimits =
 /// A loaded interpreter. Clones share it.
 #[derive(Clone)]
 pub(super) struct Interpreter {
-    loaded: Arc<Loaded>,
+    loaded: Arc<LoadedComponent>,
 }
 
-struct Loaded {
+struct LoadedComponent {
     engine: SandboxEngine,
     component: InstancePre<State>,
     indices: GuestIndices,
@@ -74,7 +74,7 @@ impl Interpreter {
         let indices = GuestIndices::new(&component).map_err(shape)?;
         let file = file.to_owned();
         let digest = original.fingerprint();
-        let loaded = Loaded { engine, component, indices, file, digest };
+        let loaded = LoadedComponent { engine, component, indices, file, digest };
         Ok(Interpreter { loaded: Arc::new(loaded) })
     }
 

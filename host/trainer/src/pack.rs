@@ -123,7 +123,7 @@ impl Columns {
         }
     }
 
-    fn push_learner<'a>(&mut self, learner: usize, clusters: &[Cluster<'_, 'a>]) -> Part<'a> {
+    fn push_learner<'a>(&mut self, learner: usize, clusters: &[Cluster<'_, 'a>]) -> PackPart<'a> {
         let (rows, kept) = (self.tokens.len(), self.predictors.len());
         let trees: Vec<Tree> = clusters.iter().map(|cluster| Tree::of(&cluster.bundles)).collect();
         let lengths = self.trees.push_all(&trees);
@@ -139,7 +139,7 @@ impl Columns {
             rows: (self.tokens.len() - rows) as i64,
             kept: (self.predictors.len() - kept) as i64,
         };
-        Part { segment, targets }
+        PackPart { segment, targets }
     }
 
     fn push_targets<'t, 'a>(
@@ -190,11 +190,11 @@ pub(super) struct Pack<'a> {
     pub(super) tokens: Tensor,     // [rows]
     pub(super) positions: Tensor,  // [rows]
     pub(super) predictors: Tensor, // [predictors], rows of the batch
-    parts: Vec<Part<'a>>,
+    parts: Vec<PackPart<'a>>,
 }
 
 /// What of a batch is one learner's.
-struct Part<'a> {
+struct PackPart<'a> {
     segment: Segment,
     targets: Vec<Target<'a>>,
 }

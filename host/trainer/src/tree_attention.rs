@@ -89,7 +89,7 @@ impl Trees {
 
 /// See the module's documentation.
 pub(super) struct TreeAttention {
-    parts: Vec<Part>,
+    parts: Vec<TreePart>,
     rows: Vec<i64>,
 }
 
@@ -129,7 +129,7 @@ fn part(numbers: &Tensor, range: &Range<usize>, dimension: i64) -> Tensor {
     numbers.narrow(1, range.start as i64, range.len() as i64).unsqueeze(dimension)
 }
 
-enum Part {
+enum TreePart {
     Dense(SelfAttention),
     Branching(Branching),
 }
@@ -138,13 +138,13 @@ impl TreeAttention {
     pub(super) fn new(trees: &Trees, masking: &Masking) -> Self {
         let count = |bucket: &Bucket| bucket.ends.len() as i64;
         TreeAttention {
-            parts: trees.buckets.iter().map(|bucket| Part::of(bucket, masking)).collect(),
+            parts: trees.buckets.iter().map(|bucket| TreePart::of(bucket, masking)).collect(),
             rows: trees.buckets.iter().map(count).collect(),
         }
     }
 }
 
-impl Part {
+impl TreePart {
     fn of(bucket: &Bucket, masking: &Masking) -> Self {
         let length = bucket.length;
         let paths = Paths::of(bucket, masking.device);
@@ -153,7 +153,7 @@ impl Part {
             let whole = || 0..length;
             let mask =
                 Mask::new(&paths.seen(whole(), whole()), || paths.back(whole(), whole()), masking);
-            return Part::Dense(SelfAttention::among(count, mask));
+            return TreePart::Dense(SelfAttention::among(count, mask));
         };
         let trunk = || 0..first.start;
         let masks = bucket.branches.iter().map(|branch| {
@@ -168,7 +168,7 @@ impl Part {
         let trunk_mask =
             Mask::new(&paths.seen(trunk(), trunk()), || paths.back(trunk(), trunk()), masking);
         let lengths = bucket.branches.iter().map(|branch| branch.len() as i64);
-        Part::Branching(Branching {
+        TreePart::Branching(Branching {
             masks: masks.collect(),
             trunk: SelfAttention::among(1, trunk_mask),
             rows: std::iter::once(first.start as i64).chain(lengths).collect(),
@@ -177,8 +177,8 @@ impl Part {
 
     fn attend(&mut self, at: LayerSight, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor {
         match self {
-            Part::Dense(attention) => attention.attend(at, queries, keys, values),
-            Part::Branching(attention) => attention.attend(at, queries, keys, values),
+            TreePart::Dense(attention) => attention.attend(at, queries, keys, values),
+            TreePart::Branching(attention) => attention.attend(at, queries, keys, values),
         }
     }
 }

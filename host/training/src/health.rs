@@ -52,7 +52,7 @@ pub struct Health {
     #[serde(default, skip_serializing_if = "Rewards::is_empty")]
     rewards: Rewards,
     /// The best validation so far.
-    best: Option<Standing>,
+    best: Option<RoleStanding>,
 }
 
 /// Of the rewards since the last validation: squares of them, added up over steps as their means
@@ -78,7 +78,7 @@ impl Rewards {
 
 /// A validation, and what was earned in training before it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-struct Standing {
+struct RoleStanding {
     success: f64,
     /// Lower end of its interval.
     low: f64,
@@ -177,7 +177,7 @@ impl Health {
         }
         let Success { success, low, high, .. } = validation.greedy;
         let reward = sum / steps as f64;
-        let now = Standing { success, low, reward, error: rewards.error(reward, steps) };
+        let now = RoleStanding { success, low, reward, error: rewards.error(reward, steps) };
         let Some(best) = self.best.filter(|best| best.success > now.success) else {
             self.best = Some(now);
             return None;

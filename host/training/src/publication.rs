@@ -27,7 +27,7 @@ pub use canary::Disagreement;
 pub use error::PublicationError;
 
 /// A policy that an engine on a server answers for.
-struct Place {
+struct ServedPlace {
     engine: Arc<RemoteEngine>,
     /// Largest difference of the canary in nats per token.
     tolerance: f64,
@@ -42,7 +42,7 @@ struct Place {
 
 /// The policies of a run that are published, and what of them is.
 pub struct Publication {
-    places: BTreeMap<String, Place>,
+    places: BTreeMap<String, ServedPlace>,
     /// Where adapters are written.
     folder: PathBuf,
     /// What the names of this session begin with.
@@ -71,7 +71,8 @@ impl Publication {
             let told = config.policies.get(name).and_then(|policy| policy.sampler.as_ref());
             let tolerance = told.and_then(|sampler| sampler.tolerance);
             let usual = if policy.is_bfloat16() { 0.05 } else { 0.001 };
-            places.insert(name.clone(), Place::new(engine.clone(), tolerance.unwrap_or(usual)));
+            places
+                .insert(name.clone(), ServedPlace::new(engine.clone(), tolerance.unwrap_or(usual)));
         }
         let publication = Publication {
             session: ranks.agree(|| Ok::<_, PublicationError>(session(folder)))?,
@@ -167,9 +168,15 @@ impl Publication {
     }
 }
 
-impl Place {
+impl ServedPlace {
     fn new(engine: Arc<RemoteEngine>, tolerance: f64) -> Self {
-        Place { engine, tolerance, answering: None, loaded: VecDeque::new(), unloaded: Vec::new() }
+        ServedPlace {
+            engine,
+            tolerance,
+            answering: None,
+            loaded: VecDeque::new(),
+            unloaded: Vec::new(),
+        }
     }
 
     fn load(

@@ -61,14 +61,14 @@ fn tail(text: &str) -> &str {
 }
 
 /// Where something was said: a line, and a place in it behind the sentence.
-type Place = (usize, usize);
+type Span = (usize, usize);
 
 /// What the last phrase that leads to an answer says, and where its sentence ends.
-fn statement(lines: &[&str]) -> Option<(Vec<String>, Place)> {
+fn statement(lines: &[&str]) -> Option<(Vec<String>, Span)> {
     (0..lines.len()).rev().find_map(|at| stated(lines, at))
 }
 
-fn stated(lines: &[&str], at: usize) -> Option<(Vec<String>, Place)> {
+fn stated(lines: &[&str], at: usize) -> Option<(Vec<String>, Span)> {
     let line = lines[at];
     if is_title(line) {
         return below(lines, at, line.len());
@@ -133,7 +133,7 @@ fn is_title(line: &str) -> bool {
 }
 
 /// What stands below a lead at the end of a line: items, or a line.
-fn below(lines: &[&str], at: usize, behind: usize) -> Option<(Vec<String>, Place)> {
+fn below(lines: &[&str], at: usize, behind: usize) -> Option<(Vec<String>, Span)> {
     let items: Vec<&str> =
         lines[at + 1..].iter().copied().take_while(|line| line.starts_with(ITEM)).collect();
     if items.len() > 1 {
@@ -236,7 +236,7 @@ enum Retracted {
     For(Option<Prose>),
 }
 
-fn retracted(lines: &[&str], (line, behind): Place) -> Retracted {
+fn retracted(lines: &[&str], (line, behind): Span) -> Retracted {
     let rest = lines[line].get(behind..).unwrap_or_default();
     let after: Vec<&str> = std::iter::once(rest).chain(lines[line + 1..].iter().copied()).collect();
     let taken_back = |sentence: &&str| {

@@ -34,11 +34,11 @@ const TABLE_KEPT_BYTES: usize = 64 << 10;
 /// with the last of them.
 #[derive(Clone, Debug)]
 pub struct PluginEngine {
-    shared: Arc<Shared>,
+    shared: Arc<SharedEngine>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct SharedEngine {
     engine: Engine,
     _ticker: Ticker,
 }
@@ -52,7 +52,7 @@ impl PluginEngine {
             .map_err(|error| PluginError::Engine { reason: format!("{error:#}") })?;
         let ticker = Ticker::start(engine.clone())
             .map_err(|error| PluginError::Engine { reason: error.to_string() })?;
-        Ok(PluginEngine { shared: Arc::new(Shared { engine, _ticker: ticker }) })
+        Ok(PluginEngine { shared: Arc::new(SharedEngine { engine, _ticker: ticker }) })
     }
 
     pub(crate) fn wasmtime(&self) -> &Engine {

@@ -10,7 +10,7 @@ use super::instance::HostState;
 use crate::retrieval::{Document, QueryTooLong, SearchResult};
 
 type Context<'a> = StoreContextMut<'a, HostState>;
-type Answer = Result<Vec<contract::Document>, String>;
+type SearchAnswer = Result<Vec<contract::Document>, String>;
 
 /// Adds `troupe:plugin/retrieval` to a linker. Without a grant nothing that
 /// imports it is loaded. Not by the generated code, which would copy a query
@@ -24,7 +24,11 @@ pub(super) fn link(linker: &mut Linker<HostState>) -> wasmtime::Result<()> {
 
 /// Searches. It is paid for in fuel, so that it ends alike on every machine;
 /// the clock that guards the plugin stands still meanwhile.
-fn search(context: &mut Context<'_>, query: &WasmStr, limit: u32) -> wasmtime::Result<Answer> {
+fn search(
+    context: &mut Context<'_>,
+    query: &WasmStr,
+    limit: u32,
+) -> wasmtime::Result<SearchAnswer> {
     let Some(corpus) = context.data().granted.corpus.clone() else {
         wasmtime::bail!("retrieval was not granted to this plugin");
     };

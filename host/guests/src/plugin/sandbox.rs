@@ -29,7 +29,7 @@ impl std::fmt::Debug for SandboxGrant {
 }
 
 type Context<'a> = StoreContextMut<'a, HostState>;
-type Answer = Result<contract::Execution, contract::Problem>;
+type ExecutionAnswer = Result<contract::Execution, contract::Problem>;
 
 /// Adds `troupe:plugin/sandbox` to a linker. Without a grant nothing that
 /// imports it is loaded.
@@ -64,7 +64,7 @@ fn run(
     program: String,
     stdins: Vec<Vec<u8>>,
     limits: contract::Limits,
-) -> wasmtime::Result<Vec<Answer>> {
+) -> wasmtime::Result<Vec<ExecutionAnswer>> {
     let Some(grant) = context.data().granted.sandbox.clone() else {
         wasmtime::bail!("the sandbox was not granted to this plugin");
     };
@@ -87,7 +87,7 @@ fn run(
         .collect())
 }
 
-fn execution(run: &Execution) -> Answer {
+fn execution(run: &Execution) -> ExecutionAnswer {
     let ending = match run.ending.clone() {
         Ending::Exited { code } => contract::Ending::Exited(code),
         Ending::Failed { error, trace } => contract::Ending::Failed((error, trace)),

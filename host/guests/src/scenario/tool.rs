@@ -13,17 +13,17 @@ use crate::plugin::{
 };
 
 /// What came of a call: whether it did what was asked, and a JSON object.
-type Answer = (bool, Value);
+type ToolAnswer = (bool, Value);
 
 /// A tool and what has to be granted for it.
-struct Granted {
+struct GrantedTools {
     name: &'static str,
     right: Right,
     does: &'static str,
 }
 
 /// Every tool there is, granted or not.
-const ALL: [Granted; 2] = [run::GRANTED, search::GRANTED];
+const ALL: [GrantedTools; 2] = [run::GRANTED, search::GRANTED];
 
 /// The tools that a workflow was granted.
 pub fn offered(workflow: &WorkflowPlugin) -> Vec<Tool> {
@@ -68,7 +68,7 @@ pub(super) fn call(workflow: &WorkflowPlugin, call: &Call) -> Result<Returned, P
 }
 
 /// What a role's arguments are no JSON of, or not the right one.
-fn misunderstood(error: impl std::fmt::Display) -> Answer {
+fn misunderstood(error: impl std::fmt::Display) -> ToolAnswer {
     (false, json!({ "error": error.to_string() }))
 }
 
@@ -86,7 +86,7 @@ pub(super) fn explained(workflow: &WorkflowPlugin, failure: PluginFailure) -> Pl
 fn not_offered(workflow: &WorkflowPlugin, name: &str) -> PluginFailure {
     let message = match ALL.iter().find(|tool| tool.name == name) {
         None => format!("there is no tool `{name}`"),
-        Some(Granted { right, does, .. }) => format!(
+        Some(GrantedTools { right, does, .. }) => format!(
             "it wants to {does}, which was not granted to it; grant it with `{}`",
             grant_flag(&workflow.plugin().stem(), &[*right]),
         ),

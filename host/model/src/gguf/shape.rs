@@ -71,12 +71,12 @@ impl Architecture {
 }
 
 /// Entries of an architecture, by the part of their name that follows its own.
-struct Entries<'m, 'f> {
+struct ArchitectureKeys<'m, 'f> {
     metadata: &'m Metadata<'f>,
     architecture: Architecture,
 }
 
-impl Entries<'_, '_> {
+impl ArchitectureKeys<'_, '_> {
     fn name(&self, key: &str) -> String {
         format!("{}.{key}", self.architecture.name())
     }
@@ -110,7 +110,7 @@ impl Entries<'_, '_> {
 impl Shape {
     pub(super) fn read(metadata: &Metadata, tensors: &Tensors) -> Result<Self, String> {
         let architecture = Architecture::read(metadata)?;
-        let entries = Entries { metadata, architecture };
+        let entries = ArchitectureKeys { metadata, architecture };
         entries.refuse_options()?;
         let (width, heads) =
             (entries.size("embedding_length")?, entries.size("attention.head_count")?);
@@ -171,7 +171,7 @@ impl Shape {
 }
 
 /// The width of a head: keys, values and what is turned must all have it.
-fn head_width(entries: &Entries, width: usize, heads: usize) -> Result<usize, String> {
+fn head_width(entries: &ArchitectureKeys, width: usize, heads: usize) -> Result<usize, String> {
     let key_width = match entries.whole("attention.key_length")? {
         Some(width) => within(&entries.name("attention.key_length"), width)?,
         None if width.is_multiple_of(heads) => width / heads,

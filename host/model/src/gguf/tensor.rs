@@ -45,7 +45,8 @@ impl<'f> Tensors<'f> {
                         --merge` of llama.cpp does"
                 .to_owned());
         }
-        let entries = (0..count).map(|_| Entry::read(reader)).collect::<Result<Vec<_>, _>>()?;
+        let entries =
+            (0..count).map(|_| TensorEntry::read(reader)).collect::<Result<Vec<_>, _>>()?;
         let start = reader.position().next_multiple_of(alignment as usize);
         let data = reader.whole().get(start..).unwrap_or_default();
         let (mut by_name, mut total) = (BTreeMap::new(), 0);
@@ -95,7 +96,7 @@ impl<'f> Tensors<'f> {
 }
 
 /// A tensor as it is announced.
-struct Entry<'f> {
+struct TensorEntry<'f> {
     name: &'f str,
     /// The fastest changing first.
     sizes: Vec<u64>,
@@ -103,7 +104,7 @@ struct Entry<'f> {
     offset: u64,
 }
 
-impl<'f> Entry<'f> {
+impl<'f> TensorEntry<'f> {
     fn read(reader: &mut Reader<'f>) -> Result<Self, String> {
         let name = reader.text()?;
         let dimensions = reader.u32()?;
@@ -113,7 +114,7 @@ impl<'f> Entry<'f> {
             ));
         }
         let sizes = (0..dimensions).map(|_| reader.u64()).collect::<Result<_, _>>()?;
-        Ok(Entry { name, sizes, kind: reader.u32()?, offset: reader.u64()? })
+        Ok(TensorEntry { name, sizes, kind: reader.u32()?, offset: reader.u64()? })
     }
 
     fn locate(&self, data: &'f [u8], alignment: u64) -> Result<Stored<'f>, String> {

@@ -48,7 +48,7 @@ impl<'t, 'f> Weights<'t, 'f> {
     pub(super) fn of(shape: &Shape, tensors: &'t Tensors<'f>) -> Result<Self, String> {
         let mut weights = Vec::new();
         for (name, stored) in tensors.iter().filter(|(name, _)| *name != FACTORS) {
-            let place = Place::of(shape, name).ok_or_else(|| {
+            let place = TensorPlace::of(shape, name).ok_or_else(|| {
                 let architecture = shape.architecture.name();
                 format!("tensor `{name}` is no part of a `{architecture}` that we can run")
             })?;
@@ -71,7 +71,8 @@ impl<'t, 'f> Weights<'t, 'f> {
 
     /// Write them as one file, replaced as a whole; its bytes of weights.
     pub(super) fn write(&self, path: &Path, dtype: Dtype) -> Result<u64, PolicyError> {
-        let contents = self.tensors.iter().map(|weight| (&weight.name, Content { weight, dtype }));
+        let contents =
+            self.tensors.iter().map(|weight| (&weight.name, TensorContent { weight, dtype }));
         let contents: Vec<_> = contents.collect();
         let bytes = contents.iter().map(|(_, content)| content.data_len() as u64).sum();
         // Without this entry `transformers` refuses the file.
@@ -85,18 +86,18 @@ impl<'t, 'f> Weights<'t, 'f> {
 }
 
 /// What a tensor is in a checkpoint.
-struct Place {
+struct TensorPlace {
     name: String,
     shape: Vec<usize>,
     /// Heads whose rows lie in another order, where a family is turned so.
     heads: Option<usize>,
 }
 
-impl Place {
+impl TensorPlace {
     /// The place of a file's tensor; none if it is not part of the model.
     fn of(shape: &Shape, name: &str) -> Option<Self> {
         let whole = |name: &str, shape: &[usize]| {
-            Some(Place { name: name.to_owned(), shape: shape.to_vec(), heads: None })
+            Some(TensorPlace { name: name.to_owned(), shape: shape.to_vec(), heads: None })
         };
         match name {
             EMBEDDING => {
@@ -121,7 +122,7 @@ impl Place {
             "attn_k" => Some(shape.key_value_heads),
             _ => None,
         };
-        Some(Place { name: format!("model.layers.{layer}.{own}.{kind}"), shape: size, heads })
+        Some(TensorPlace { name: format!("model.layers.{layer}.{own}.{kind}"), shape: size, heads })
     }
 }
 
@@ -161,12 +162,12 @@ impl Weight<'_, '_> {
 }
 
 /// A tensor to be saved, decoded when it is written.
-struct Content<'w> {
+struct TensorContent<'w> {
     weight: &'w Weight<'w, 'w>,
     dtype: Dtype,
 }
 
-impl View for Content<'_> {
+impl View for TensorContent<'_> {
     fn dtype(&self) -> Kind {
         match self.dtype {
             Dtype::Float32 => Kind::F32,

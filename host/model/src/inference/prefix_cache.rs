@@ -96,7 +96,7 @@ impl Drop for Kept {
 
 /// An entry, and when it was used last.
 #[derive(Debug)]
-struct Entry {
+struct CachedPrefix {
     age: u64,
     kept: Rc<Kept>,
 }
@@ -105,7 +105,7 @@ struct Entry {
 /// begin with stays as long as they do.
 #[derive(Debug)]
 pub(super) struct PrefixCache {
-    entries: BTreeMap<Key, Entry>,
+    entries: BTreeMap<Key, CachedPrefix>,
     ages: BTreeMap<u64, Key>,
     clock: u64,
     held: Rc<Cell<usize>>,
@@ -162,7 +162,7 @@ impl PrefixCache {
         self.held.set(self.held.get() + own);
         let kept = Rc::new(Kept { before, layers, own, held: self.held.clone() });
         self.clock += 1;
-        self.entries.insert(key.clone(), Entry { age: self.clock, kept });
+        self.entries.insert(key.clone(), CachedPrefix { age: self.clock, kept });
         self.ages.insert(self.clock, key);
         while self.held.get() > self.limit {
             let Some((_, oldest)) = self.ages.pop_first() else { break };

@@ -47,7 +47,7 @@ impl SharedBase {
     /// Say whose the rows of a pass are.
     pub fn adapter_rows(&self, segments: &[Segment]) -> AdapterRows<'_> {
         let adapted = segments.iter().any(|segment| self.members[segment.member].is_some());
-        let parts = segments.iter().map(|&Segment { member, rows, kept }| Part {
+        let parts = segments.iter().map(|&Segment { member, rows, kept }| MemberPart {
             adapter: self.members[member].as_ref(),
             rows,
             kept,
@@ -84,10 +84,10 @@ impl LayerRows<'_> {
 /// Which rows of a pass get which adapter.
 pub struct AdapterRows<'a> {
     /// None if no row has an adapter.
-    parts: Vec<Part<'a>>,
+    parts: Vec<MemberPart<'a>>,
 }
 
-struct Part<'a> {
+struct MemberPart<'a> {
     adapter: Option<&'a AdapterBlocks>,
     rows: i64,
     kept: i64,

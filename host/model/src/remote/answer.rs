@@ -9,11 +9,11 @@ use troupe_core::trajectory::{Completion, StopReason};
 /// The models of a server.
 #[derive(Deserialize)]
 pub(super) struct Models {
-    data: Vec<Model>,
+    data: Vec<ModelEntry>,
 }
 
 #[derive(Deserialize)]
-struct Model {
+struct ModelEntry {
     id: String,
 }
 
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn a_model_is_found_by_name_or_because_there_is_only_one() {
         let models = |names: &[&str]| {
-            let data = names.iter().map(|name| Model { id: name.to_string() }).collect();
+            let data = names.iter().map(|name| ModelEntry { id: name.to_string() }).collect();
             Models { data }
         };
         assert_eq!(models(&["a", "b"]).choose(Some("b")).unwrap(), "b");

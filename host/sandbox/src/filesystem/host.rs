@@ -22,7 +22,7 @@ const NANOSECONDS: u64 = 1_000_000_000;
 const OPEN: usize = 1024;
 
 type Fd = Resource<types::Descriptor>;
-type Entries = Resource<types::DirectoryEntryStream>;
+type EntryStream = Resource<types::DirectoryEntryStream>;
 
 /// The store's state, as the interface's functions see it.
 pub(super) struct Guest<'a, T>(pub(super) &'a mut T);
@@ -127,7 +127,7 @@ impl<T: FilesystemView> types::Host for Guest<'_, T> {
 impl<T: FilesystemView> types::HostDirectoryEntryStream for Guest<'_, T> {
     fn read_directory_entry(
         &mut self,
-        entries: Entries,
+        entries: EntryStream,
     ) -> FsResult<Option<types::DirectoryEntry>> {
         self.charge(0)?;
         let own = Resource::<Listing>::new_borrow(entries.rep());
@@ -135,7 +135,7 @@ impl<T: FilesystemView> types::HostDirectoryEntryStream for Guest<'_, T> {
         Ok(entry.map(|(name, kind)| types::DirectoryEntry { type_: kind.into(), name }))
     }
 
-    fn drop(&mut self, entries: Entries) -> wasmtime::Result<()> {
+    fn drop(&mut self, entries: EntryStream) -> wasmtime::Result<()> {
         self.delete::<Listing>(entries.rep())
     }
 }
@@ -223,7 +223,7 @@ impl<T: FilesystemView> types::HostDescriptor for Guest<'_, T> {
         Ok(bytes.len() as u64)
     }
 
-    fn read_directory(&mut self, fd: Fd) -> FsResult<Entries> {
+    fn read_directory(&mut self, fd: Fd) -> FsResult<EntryStream> {
         let listing = Listing::new(self.descriptor(&fd)?.handle.again()?)?;
         let own = self.push(listing)?;
         Ok(Resource::new_own(own.rep()))

@@ -6,7 +6,7 @@ use super::action::Action;
 use super::earnings::Earnings;
 use super::game::{Position, Refused, place_of};
 use super::invalid::Invalid;
-use super::turn::Turn;
+use super::turn::StepResult;
 use troupe_guests::plugin::{self, Outcome, PluginFailure, Seat, Split, seat_reward, team_reward};
 use troupe_guests::scenario::{Alone, AloneState, AloneStep};
 
@@ -14,7 +14,7 @@ use troupe_guests::scenario::{Alone, AloneState, AloneStep};
 pub(super) const FIELDS: &[&str] = &["text", "kind", "role", "metadata"];
 
 /// Begins a task.
-pub(super) fn begin(alone: &Alone, split: Split, seed: u32) -> Result<Turn, PluginFailure> {
+pub(super) fn begin(alone: &Alone, split: Split, seed: u32) -> Result<StepResult, PluginFailure> {
     let (rules, step) = alone.begin(split, seed)?;
     let mut observation = observed(alone, &step, 0);
     observation.insert("rules".to_owned(), json!(rules[0]));
@@ -22,11 +22,15 @@ pub(super) fn begin(alone: &Alone, split: Split, seed: u32) -> Result<Turn, Plug
         observation.insert("rules_of".to_owned(), by_seat(&alone.seats(), &rules));
     }
     let next = step.next.map(Position::Alone);
-    Ok(Turn { observation, earnings: None, metadata: Map::new(), next })
+    Ok(StepResult { observation, earnings: None, metadata: Map::new(), next })
 }
 
 /// Carries out an action.
-pub(super) fn step(alone: &Alone, from: &AloneState, action: Action) -> Result<Turn, Refused> {
+pub(super) fn step(
+    alone: &Alone,
+    from: &AloneState,
+    action: Action,
+) -> Result<StepResult, Refused> {
     let seats = alone.seats();
     let place = action.role.as_deref().map_or(Ok(0), |role| place_of(&seats, role))?;
     let kind = kind_of(alone, action.kind)?;
@@ -42,7 +46,7 @@ pub(super) fn step(alone: &Alone, from: &AloneState, action: Action) -> Result<T
         metadata.insert("kind".to_owned(), json!(kind));
         earned(&seats, place, outcome)
     });
-    Ok(Turn { observation, earnings, metadata, next: step.next.map(Position::Alone) })
+    Ok(StepResult { observation, earnings, metadata, next: step.next.map(Position::Alone) })
 }
 
 fn kind_of(alone: &Alone, kind: Option<String>) -> Result<String, Invalid> {

@@ -10,7 +10,7 @@ use super::reset::Reset;
 use super::session::Session;
 
 /// What is answered.
-pub(super) enum Said {
+pub(super) enum Reply {
     /// This frame.
     Frame(String),
     /// Nothing; the client takes its leave.
@@ -18,10 +18,10 @@ pub(super) enum Said {
 }
 
 /// Answers a frame of `/ws`.
-pub(super) fn answer(session: &mut Session, game: &Game, chance: &Chance, text: &str) -> Said {
+pub(super) fn answer(session: &mut Session, game: &Game, chance: &Chance, text: &str) -> Reply {
     match try_answer(session, game, chance, text) {
         Ok(said) => said,
-        Err(problem) => Said::Frame(problem.to_frame()),
+        Err(problem) => Reply::Frame(problem.to_frame()),
     }
 }
 
@@ -30,7 +30,7 @@ fn try_answer(
     game: &Game,
     chance: &Chance,
     text: &str,
-) -> Result<Said, Problem> {
+) -> Result<Reply, Problem> {
     let message: Map<String, Value> = serde_json::from_str(text).map_err(Problem::not_json)?;
     let data = message.get("data");
     let kind = message.get("type").and_then(Value::as_str).unwrap_or_default();
@@ -43,8 +43,8 @@ fn try_answer(
             let request = data.cloned().unwrap_or_default();
             ("mcp", mcp::answer(session, game, chance, &request))
         }
-        "close" => return Ok(Said::Farewell),
+        "close" => return Ok(Reply::Farewell),
         other => return Err(Problem::unknown_type(other)),
     };
-    Ok(Said::Frame(frame(kind, data)))
+    Ok(Reply::Frame(frame(kind, data)))
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::action::Action;
 use super::invalid::Invalid;
 use super::team::TeamPosition;
-use super::turn::Turn;
+use super::turn::StepResult;
 use troupe_guests::plugin::{
     ActionKind, EnvironmentDescription, PluginFailure, Rendering, Seat, Split,
 };
@@ -89,7 +89,7 @@ impl Game {
     }
 
     /// Begins a task.
-    pub(super) fn begin(&self, split: Split, seed: u32) -> Result<Turn, PluginFailure> {
+    pub(super) fn begin(&self, split: Split, seed: u32) -> Result<StepResult, PluginFailure> {
         match self {
             Game::Alone(alone) => super::alone::begin(alone, split, seed),
             Game::Team(scenario) => super::team::begin(scenario, split, seed),
@@ -111,7 +111,7 @@ impl Game {
     }
 
     /// Does it.
-    pub(super) fn step(&self, from: &Position, action: Action) -> Result<Turn, Refused> {
+    pub(super) fn step(&self, from: &Position, action: Action) -> Result<StepResult, Refused> {
         match (self, from) {
             (Game::Alone(alone), Position::Alone(from)) => super::alone::step(alone, from, action),
             (Game::Team(scenario), Position::Team(from)) => {

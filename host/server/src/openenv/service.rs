@@ -17,7 +17,7 @@ use tokio::sync::Semaphore;
 
 use super::access::{PROTOCOL, is_let_in};
 use super::chance::Chance;
-use super::dialogue::{self, Said};
+use super::dialogue::{self, Reply};
 use super::envelope::Problem;
 use super::game::Game;
 use super::invalid::{self, Invalid};
@@ -29,7 +29,7 @@ use super::reset::Reset;
 use super::schema;
 use super::session::Session;
 use super::socket::{Answerer, Conversation, turn_away};
-use super::task_list::{self, NoTasks, Question};
+use super::task_list::{self, NoTasks, TaskQuery};
 use crate::body;
 use crate::error::ServeError;
 use crate::guard::admit_own_page;
@@ -107,10 +107,10 @@ impl EnvironmentServer {
             .route("/reset", post(reset))
             .route("/step", post(step))
             .route("/{name}/splits", get(splits))
-            .route("/{name}/num_tasks", tasks(Question::Count))
-            .route("/{name}/tasks", tasks(Question::All))
-            .route("/{name}/task", tasks(Question::One))
-            .route("/{name}/task_range", tasks(Question::Range))
+            .route("/{name}/num_tasks", tasks(TaskQuery::Count))
+            .route("/{name}/tasks", tasks(TaskQuery::All))
+            .route("/{name}/task", tasks(TaskQuery::One))
+            .route("/{name}/task_range", tasks(TaskQuery::Range))
             .route_layer(map_request(has_token))
             .route("/health", told(EnvironmentServer::health))
             .merge(page::parts())
@@ -277,7 +277,7 @@ async fn calls(State(server): State<Shared>, asked: Asked) -> Result<Response, R
             Ok(request) => mcp::answer(session, &game, &chance, &request),
             Err(error) => mcp::replied(&Value::Null, Err(Fault::not_json(error))),
         };
-        Said::Frame(answer.to_string())
+        Reply::Frame(answer.to_string())
     };
     server.agree(asked, Arc::new(answerer))
 }
@@ -307,7 +307,7 @@ async fn splits(
     Ok(Json(task_list::splits()))
 }
 
-fn tasks(question: Question) -> MethodRouter<Shared> {
+fn tasks(question: TaskQuery) -> MethodRouter<Shared> {
     post(async move |State(server): State<Shared>, Path(name): Path<String>, body: Body| {
         server.check_name(&name)?;
         let body = server.read(body).await?;

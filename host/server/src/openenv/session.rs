@@ -7,7 +7,7 @@ use super::chance::Chance;
 use super::envelope::Problem;
 use super::game::{Game, Position, Refused};
 use super::reset::Reset;
-use super::turn::Turn;
+use super::turn::StepResult;
 use troupe_guests::plugin::{PluginFailure, Split};
 
 /// Bytes of text that a client may say in one episode, which is kept.
@@ -121,7 +121,7 @@ impl Session {
         self.told.as_ref()
     }
 
-    fn take(&mut self, turn: Turn) -> Value {
+    fn take(&mut self, turn: StepResult) -> Value {
         let told = turn.to_json();
         self.total += turn.reward().unwrap_or(0.0);
         let status = turn.status();

@@ -14,7 +14,7 @@ use tokio::task::JoinError;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_tungstenite::tungstenite::Error;
 
-use super::dialogue::Said;
+use super::dialogue::Reply;
 use super::envelope::Problem;
 use super::options::OpenEnvOptions;
 use super::registry::Attached;
@@ -25,10 +25,10 @@ use crate::http_server::Door;
 const FAREWELL: Duration = Duration::from_secs(2);
 
 /// What becomes of a frame's text, on a worker.
-pub(super) type Answerer = Arc<dyn Fn(&mut Session, &str) -> Said + Send + Sync>;
+pub(super) type Answerer = Arc<dyn Fn(&mut Session, &str) -> Reply + Send + Sync>;
 
 /// A frame that is being answered.
-type Working = Pin<Box<dyn Future<Output = Result<Said, JoinError>> + Send>>;
+type Working = Pin<Box<dyn Future<Output = Result<Reply, JoinError>> + Send>>;
 
 /// A client, its session, and what they have under way.
 pub(super) struct Conversation {
@@ -127,12 +127,12 @@ impl Conversation {
         self.working = Some(Box::pin(work));
     }
 
-    async fn reply(&mut self, said: Result<Said, JoinError>) -> Next {
+    async fn reply(&mut self, said: Result<Reply, JoinError>) -> Next {
         self.working = None;
         self.active = Instant::now();
         match said {
-            Ok(Said::Frame(text)) => self.send(Message::text(text)).await,
-            Ok(Said::Farewell) => Next::Close(close_code::NORMAL, String::new()),
+            Ok(Reply::Frame(text)) => self.send(Message::text(text)).await,
+            Ok(Reply::Farewell) => Next::Close(close_code::NORMAL, String::new()),
             Err(error) => {
                 let problem = Problem::session(format!("the server is at fault: {error}"));
                 self.send(Message::text(problem.to_frame())).await
@@ -225,7 +225,7 @@ pub(super) async fn turn_away(socket: &mut WebSocket, problem: &Problem, silence
 }
 
 /// What comes of the work; never anything where there is none.
-async fn settled(working: &mut Option<Working>) -> Result<Said, JoinError> {
+async fn settled(working: &mut Option<Working>) -> Result<Reply, JoinError> {
     match working {
         Some(work) => work.await,
         None => std::future::pending().await,

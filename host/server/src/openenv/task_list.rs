@@ -12,7 +12,7 @@ const TASKS: u64 = 100_000;
 
 /// What can be asked of tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Question {
+pub(super) enum TaskQuery {
     Count,
     All,
     One,
@@ -43,7 +43,7 @@ pub(super) fn splits() -> Value {
 /// Answers a question.
 pub(super) fn answer(
     game: &Game,
-    question: Question,
+    question: TaskQuery,
     body: Option<&Value>,
 ) -> Result<Value, NoTasks> {
     let data = invalid::fields(body)?;
@@ -51,17 +51,17 @@ pub(super) fn answer(
     let count = game.records().map(|records| records.count(split) as u64);
     let name = &game.environment().name;
     Ok(match question {
-        Question::Count => json!({ "num_tasks": count.ok_or(NoTasks::Uncounted)? }),
-        Question::All => {
+        TaskQuery::Count => json!({ "num_tasks": count.ok_or(NoTasks::Uncounted)? }),
+        TaskQuery::All => {
             let tasks = range(split, 0, count.ok_or(NoTasks::Uncounted)?)?;
             json!({ "tasks": tasks, "env_name": name })
         }
-        Question::One => {
+        TaskQuery::One => {
             let index = required(&data, "index")?;
             check(index, count)?;
             json!({ "task": task(split, index) })
         }
-        Question::Range => {
+        TaskQuery::Range => {
             let start = invalid::count(&data, "start")?.unwrap_or(0);
             let stop = match invalid::count(&data, "stop")? {
                 Some(stop) => stop,

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::action::Action;
 use super::earnings::Earnings;
 use super::game::{Position, Refused, place_of};
-use super::turn::Turn;
+use super::turn::StepResult;
 use troupe_core::trajectory::{Author, Event, Message, Reward};
 use troupe_guests::plugin::{PluginFailure, Seat, Split};
 use troupe_guests::scenario::{self, Answer, Due, Next, Scenario, Transition};
@@ -27,7 +27,11 @@ pub(super) struct TeamPosition {
 }
 
 /// Begins a task.
-pub(super) fn begin(scenario: &Scenario, split: Split, seed: u32) -> Result<Turn, PluginFailure> {
+pub(super) fn begin(
+    scenario: &Scenario,
+    split: Split,
+    seed: u32,
+) -> Result<StepResult, PluginFailure> {
     let transition = scenario.begin(split, seed)?;
     Ok(turn_of(scenario, transition, None))
 }
@@ -37,7 +41,7 @@ pub(super) fn step(
     scenario: &Scenario,
     from: &TeamPosition,
     action: Action,
-) -> Result<Turn, Refused> {
+) -> Result<StepResult, Refused> {
     let due = &from.position.due;
     let waiting: Vec<usize> = (0..due.len()).filter(|&n| from.answers[n].is_none()).collect();
     let seats: Vec<Seat> = waiting.iter().map(|&n| due[n].request.seat.clone()).collect();
@@ -47,7 +51,7 @@ pub(super) fn step(
     if waiting.len() > 1 {
         let observation = asked(scenario, &position);
         let next = Ok(Position::Team(Box::new(position)));
-        return Ok(Turn { observation, earnings: None, metadata: Map::new(), next });
+        return Ok(StepResult { observation, earnings: None, metadata: Map::new(), next });
     }
     let answers: Vec<Answer> = position
         .answers
@@ -59,13 +63,16 @@ pub(super) fn step(
     Ok(turn_of(scenario, transition, Some(from)))
 }
 
-fn turn_of(scenario: &Scenario, transition: Transition, from: Option<&TeamPosition>) -> Turn {
+fn turn_of(scenario: &Scenario, transition: Transition, from: Option<&TeamPosition>) -> StepResult {
     let earnings = from.map(|from| earned(scenario, &transition, from));
     let metadata = reported(&transition);
     match transition.next {
-        Next::Ended(ending) => {
-            Turn { observation: ended(&transition.events), earnings, metadata, next: Err(ending) }
-        }
+        Next::Ended(ending) => StepResult {
+            observation: ended(&transition.events),
+            earnings,
+            metadata,
+            next: Err(ending),
+        },
         Next::Asked(position) => {
             let answers = vec![None; position.due.len()];
             let asked_now = position.due.iter().map(|due| (due.number, due.request.seat.clone()));
@@ -73,7 +80,12 @@ fn turn_of(scenario: &Scenario, transition: Transition, from: Option<&TeamPositi
             speakers.extend(asked_now);
             let position = TeamPosition { position, answers, speakers };
             let observation = asked(scenario, &position);
-            Turn { observation, earnings, metadata, next: Ok(Position::Team(Box::new(position))) }
+            StepResult {
+                observation,
+                earnings,
+                metadata,
+                next: Ok(Position::Team(Box::new(position))),
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ use super::game::Position;
 use troupe_core::trajectory::Ending;
 
 /// What a client is told.
-pub(super) struct Turn {
+pub(super) struct StepResult {
     /// The environment's own fields.
     pub(super) observation: Map<String, Value>,
     /// What was earned; nothing as long as that is not known.
@@ -18,7 +18,7 @@ pub(super) struct Turn {
     pub(super) next: Result<Position, Ending>,
 }
 
-impl Turn {
+impl StepResult {
     /// What it was worth.
     pub(super) fn reward(&self) -> Option<f64> {
         self.earnings.as_ref().map(Earnings::total)

@@ -63,7 +63,7 @@ struct Slot {
 type Open = (Slot, Arc<[u32]>);
 
 /// An attempt whose answers are being generated, with those that are there.
-struct Asked {
+struct AskedAttempt {
     attempt: Attempt,
     answers: Vec<Option<Answered>>,
 }
@@ -78,7 +78,7 @@ struct Scheduler<'s> {
     /// All there are so far; the next one is given this index.
     attempts: usize,
     /// Attempts whose answers are being generated.
-    asked: BTreeMap<usize, Asked>,
+    asked: BTreeMap<usize, AskedAttempt>,
     /// What the engines were asked, by engine and ticket.
     open: BTreeMap<(usize, usize), Open>,
     ended: BTreeMap<usize, Attempt>,
@@ -156,7 +156,7 @@ impl<'s> Scheduler<'s> {
             self.ended.insert(index, attempt);
         } else {
             let answers = due.iter().map(|_| None).collect();
-            self.asked.insert(index, Asked { attempt, answers });
+            self.asked.insert(index, AskedAttempt { attempt, answers });
         }
         Ok(due)
     }
@@ -211,7 +211,7 @@ impl<'s> Scheduler<'s> {
         rollout.count_answers(&answered);
         asked.answers[place] = Some(answered);
         if asked.answers.iter().all(Option::is_some)
-            && let Some(Asked { attempt, answers }) = self.asked.remove(&index)
+            && let Some(AskedAttempt { attempt, answers }) = self.asked.remove(&index)
         {
             self.play(scope, index, attempt, Some(answers.into_iter().flatten().collect()));
         }

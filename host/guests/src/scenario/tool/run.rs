@@ -5,14 +5,14 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Answer, Granted, misunderstood, not_offered};
+use super::{ToolAnswer, GrantedTools, misunderstood, not_offered};
 use crate::plugin::{Cause, PluginFailure, Right, Tool, WorkflowPlugin};
 use troupe_core::program::{Ending, Execution, Program};
 
 pub(super) const NAME: &str = "run";
 
-pub(super) const GRANTED: Granted =
-    Granted { name: NAME, right: Right::Sandbox, does: "run a program in the sandbox" };
+pub(super) const GRANTED: GrantedTools =
+    GrantedTools { name: NAME, right: Right::Sandbox, does: "run a program in the sandbox" };
 
 /// What it is told.
 #[derive(Deserialize)]
@@ -41,7 +41,7 @@ pub(super) fn described() -> Tool {
     }
 }
 
-pub(super) fn call(workflow: &WorkflowPlugin, arguments: &str) -> Result<Answer, PluginFailure> {
+pub(super) fn call(workflow: &WorkflowPlugin, arguments: &str) -> Result<ToolAnswer, PluginFailure> {
     let run: Run = match serde_json::from_str(arguments) {
         Ok(run) => run,
         Err(error) => return Ok(misunderstood(error)),

@@ -3,14 +3,14 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Answer, Granted, misunderstood, not_offered};
+use super::{ToolAnswer, GrantedTools, misunderstood, not_offered};
 use crate::plugin::{PluginFailure, Right, Tool, WorkflowPlugin};
 use crate::retrieval::MAX_DOCUMENTS;
 
 pub(super) const NAME: &str = "search";
 
-pub(super) const GRANTED: Granted =
-    Granted { name: NAME, right: Right::Retrieval, does: "search a corpus" };
+pub(super) const GRANTED: GrantedTools =
+    GrantedTools { name: NAME, right: Right::Retrieval, does: "search a corpus" };
 
 /// What it is told.
 #[derive(Deserialize)]
@@ -47,7 +47,7 @@ pub(super) fn described() -> Tool {
     }
 }
 
-pub(super) fn call(workflow: &WorkflowPlugin, arguments: &str) -> Result<Answer, PluginFailure> {
+pub(super) fn call(workflow: &WorkflowPlugin, arguments: &str) -> Result<ToolAnswer, PluginFailure> {
     let Some(corpus) = &workflow.plugin().granted().corpus else {
         return Err(not_offered(workflow, NAME));
     };

@@ -12,7 +12,7 @@ use crate::remote::server::Reply;
 pub(super) struct Sglang;
 
 #[derive(Deserialize)]
-struct Answer {
+struct SglangAnswer {
     output_ids: Option<Vec<u32>>,
     meta_info: About,
 }
@@ -93,9 +93,10 @@ impl Dialect for Sglang {
     }
 
     fn read(&self, body: &[u8]) -> Result<Drawn, String> {
-        let Answer { output_ids, meta_info } = serde_json::from_slice(body).map_err(|error| {
-            format!("the server's answer is not one of `/generate` as expected: {error}")
-        })?;
+        let SglangAnswer { output_ids, meta_info } =
+            serde_json::from_slice(body).map_err(|error| {
+                format!("the server's answer is not one of `/generate` as expected: {error}")
+            })?;
         let scored = meta_info.output_token_logprobs.ok_or(
             "the server's answer has no `output_token_logprobs`, although `return_logprob` was \
              asked for",

@@ -20,12 +20,12 @@ pub(super) struct Survey {
 }
 
 #[derive(Deserialize)]
-struct Models {
-    data: Vec<Model>,
+struct ServedModels {
+    data: Vec<ServedModel>,
 }
 
 #[derive(Deserialize)]
-struct Model {
+struct ServedModel {
     id: String,
     root: Option<String>,
     parent: Option<String>,
@@ -53,7 +53,7 @@ impl Survey {
             };
             return Err(RemoteFailureKind::Refused.because(reason));
         };
-        let Model { id: base, max_model_len: positions, .. } = bases.swap_remove(found);
+        let ServedModel { id: base, max_model_len: positions, .. } = bases.swap_remove(found);
         Ok(Survey { base, positions, settings: settings(server, dialect) })
     }
 
@@ -84,12 +84,12 @@ impl Survey {
     }
 }
 
-fn models(server: &Server) -> Result<Vec<Model>, RemoteFailure> {
+fn models(server: &Server) -> Result<Vec<ServedModel>, RemoteFailure> {
     let reply = server.ask("models", None, Seed::new(0).named("models"))?;
     if !reply.is_success() {
         return Err(reply.refusal());
     }
-    let models: Models = serde_json::from_slice(&reply.body).map_err(|error| {
+    let models: ServedModels = serde_json::from_slice(&reply.body).map_err(|error| {
         RemoteFailureKind::Malformed.because(format!(
             "its list of models cannot be read ({error}); check that `url` is where the interface \
              begins, usually at `/v1`"

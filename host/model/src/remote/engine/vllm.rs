@@ -15,12 +15,12 @@ const RANKS: [i64; 8] = [8, 16, 32, 64, 128, 256, 320, 512];
 pub(super) struct Vllm;
 
 #[derive(Deserialize)]
-struct Answer {
-    choices: Vec<Choice>,
+struct VllmAnswer {
+    choices: Vec<VllmChoice>,
 }
 
 #[derive(Deserialize)]
-struct Choice {
+struct VllmChoice {
     token_ids: Option<Vec<u32>>,
     prompt_token_ids: Option<Vec<u32>>,
     logprobs: Option<Scored>,
@@ -94,11 +94,11 @@ impl Dialect for Vllm {
     }
 
     fn read(&self, body: &[u8]) -> Result<Drawn, String> {
-        let answer: Answer = serde_json::from_slice(body).map_err(|error| {
+        let answer: VllmAnswer = serde_json::from_slice(body).map_err(|error| {
             format!("the server's answer is not a completion as expected: {error}")
         })?;
         let count = answer.choices.len();
-        let [choice] = <[Choice; 1]>::try_from(answer.choices)
+        let [choice] = <[VllmChoice; 1]>::try_from(answer.choices)
             .map_err(|_| format!("the server gave {count} answers where 1 was asked for"))?;
         let tokens = choice.token_ids.ok_or(
             "the server's answer has no `token_ids`, although `return_token_ids` was asked for: \
