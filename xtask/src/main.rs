@@ -161,12 +161,7 @@ fn perform(task: &Task) -> Result<()> {
         Task::Paper { quick, page: false } => {
             let toolchain = set_up(&workspace, Flavour::Cpu)?;
             build_plugins(&workspace, &toolchain, false)?;
-            process::run(workspace.cargo().args([
-                "build",
-                "--release",
-                "--package",
-                "troupe-cli",
-            ]))?;
+            process::run(workspace.cargo().args(["build", "--release", "--package", "troupe"]))?;
             paper::fill(&workspace, *quick)
         }
         Task::Install { prefix, as_host } => {
@@ -202,12 +197,7 @@ fn perform(task: &Task) -> Result<()> {
             if !skip_lints {
                 checks::lint(&workspace)?;
             }
-            process::run(workspace.cargo().args([
-                "build",
-                "--release",
-                "--package",
-                "troupe-cli",
-            ]))?;
+            process::run(workspace.cargo().args(["build", "--release", "--package", "troupe"]))?;
             smollm::ensure(&workspace, &Cache::open()?)?;
             checks::test(&workspace)?;
             headline::check(&workspace, &Layout::of(&workspace)?)?;
@@ -220,7 +210,7 @@ fn perform(task: &Task) -> Result<()> {
 fn build_all(workspace: &Workspace) -> Result<Layout> {
     let toolchain = set_up(workspace, Flavour::Cpu)?;
     build_plugins(workspace, &toolchain, false)?;
-    process::run(workspace.cargo().args(["build", "--release", "--package", "troupe-cli"]))?;
+    process::run(workspace.cargo().args(["build", "--release", "--package", "troupe"]))?;
     Layout::of(workspace)
 }
 

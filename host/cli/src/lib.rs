@@ -3,8 +3,6 @@
 
 pub mod args;
 mod become_engine;
-#[cfg(feature = "engine")]
-pub mod engine;
 mod processes;
 mod run;
 
@@ -27,7 +25,7 @@ use troupe_sandbox::work;
 use troupe_terminal::with_workers;
 
 /// The errors of what is below, which say how the process ends.
-fn errors() -> Vec<Asked> {
+pub fn errors() -> Vec<Asked> {
     let of_wings = [
         troupe_author::ERRORS,
         troupe_core::ERRORS,

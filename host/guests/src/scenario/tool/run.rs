@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{ToolAnswer, GrantedTools, misunderstood, not_offered};
+use super::{GrantedTools, ToolAnswer, misunderstood, not_offered};
 use crate::plugin::{Cause, PluginFailure, Right, Tool, WorkflowPlugin};
 use troupe_core::program::{Ending, Execution, Program};
 
@@ -41,7 +41,10 @@ pub(super) fn described() -> Tool {
     }
 }
 
-pub(super) fn call(workflow: &WorkflowPlugin, arguments: &str) -> Result<ToolAnswer, PluginFailure> {
+pub(super) fn call(
+    workflow: &WorkflowPlugin,
+    arguments: &str,
+) -> Result<ToolAnswer, PluginFailure> {
     let run: Run = match serde_json::from_str(arguments) {
         Ok(run) => run,
         Err(error) => return Ok(misunderstood(error)),

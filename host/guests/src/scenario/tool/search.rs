@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{ToolAnswer, GrantedTools, misunderstood, not_offered};
+use super::{GrantedTools, ToolAnswer, misunderstood, not_offered};
 use crate::plugin::{PluginFailure, Right, Tool, WorkflowPlugin};
 use crate::retrieval::MAX_DOCUMENTS;
 
@@ -47,7 +47,10 @@ pub(super) fn described() -> Tool {
     }
 }
 
-pub(super) fn call(workflow: &WorkflowPlugin, arguments: &str) -> Result<ToolAnswer, PluginFailure> {
+pub(super) fn call(
+    workflow: &WorkflowPlugin,
+    arguments: &str,
+) -> Result<ToolAnswer, PluginFailure> {
     let Some(corpus) = &workflow.plugin().granted().corpus else {
         return Err(not_offered(workflow, NAME));
     };

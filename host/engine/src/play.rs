@@ -6,8 +6,8 @@ use std::path::Path;
 
 use anyhow::bail;
 
-use super::args::PlayArgs;
 use super::{eval, report};
+use troupe_cli::args::PlayArgs;
 use troupe_core::config::Config;
 use troupe_core::error::ExitCode;
 use troupe_core::seed::Seed;

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::args::{CheckpointName, ConfigArgs, EvalArgs};
 use super::{load_config, report, say_caveats};
+use troupe_cli::args::{CheckpointName, ConfigArgs, EvalArgs};
 use troupe_core::archive::find_config;
 use troupe_core::config::{Config, PolicyConfig};
 use troupe_core::error::ExitCode;

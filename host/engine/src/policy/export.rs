@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use super::super::args::{CheckpointArgs, ConfigArgs, PolicyExportArgs};
 use super::super::eval;
 use super::{check_free, describe, load, report};
+use troupe_cli::args::{CheckpointArgs, ConfigArgs, PolicyExportArgs};
 use troupe_core::config::{Config, ConfigError};
 use troupe_core::error::suggestion;
 use troupe_model::Device;

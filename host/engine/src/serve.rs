@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-use super::args::ServeArgs;
 use super::policy::dtype_of;
 use super::report;
+use troupe_cli::args::ServeArgs;
 use troupe_core::config::LoraConfig;
 use troupe_core::error::ExitCode;
 use troupe_core::seed::Seed;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::super::args::PolicyImportArgs;
 use super::{describe, dtype_of, report};
+use troupe_cli::args::PolicyImportArgs;
 use troupe_core::storage::{self, StorageError};
 use troupe_model::{Device, Imported, Policy, import_gguf};
 

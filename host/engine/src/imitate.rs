@@ -1,9 +1,9 @@
 //! `host imitate`: policies that answer as the environment's expert would, or
 //! as another policy did.
 
-use super::args::ImitateArgs;
 use super::policy::check_free;
 use super::{load_config, report, train};
+use troupe_cli::args::ImitateArgs;
 use troupe_core::config::Config;
 use troupe_core::error::ExitCode;
 use troupe_model::{Device, PolicyError};

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::args::{ConfigArgs, TrainArgs};
 use super::inventory::manifest;
 use super::ranks::meet;
 use super::stop::StopSignal;
 use super::{load_config, report, say_caveats};
+use troupe_cli::args::{ConfigArgs, TrainArgs};
 use troupe_core::config::{Config, ConfigError, Estimator, LossAggregation};
 use troupe_core::error::ExitCode;
 use troupe_model::{Device, PolicyError};

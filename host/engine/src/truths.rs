@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::args::AdvantageArgs;
 use super::eval::use_policies;
 use super::report;
+use troupe_cli::args::AdvantageArgs;
 use troupe_core::config::Config;
 use troupe_core::storage::StorageError;
 use troupe_core::table::Row;

@@ -2,8 +2,8 @@
 
 use anyhow::Context;
 
-use super::super::args::{PolicyAskArgs, PromptArgs};
 use super::{load, report};
+use troupe_cli::args::{PolicyAskArgs, PromptArgs};
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::{Author, Message, StopReason};
 use troupe_model::{Device, Policy, Request, Sampling};

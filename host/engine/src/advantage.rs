@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::args::AdvantageArgs;
 use super::report;
 use super::truths::Truths;
+use troupe_cli::args::AdvantageArgs;
 use troupe_core::archive::{find_config, list_tables};
 use troupe_core::config::{AdvantageConfig, Config, ConfigError};
 use troupe_core::error::ExitCode;

@@ -15,7 +15,7 @@ mod truths;
 
 use std::process;
 
-use crate::{args, perform};
+use troupe_cli::{args, perform};
 use troupe_terminal::{load_config, with_workers};
 
 use args::{Cli, Command};
@@ -28,7 +28,7 @@ use troupe_training::team::Team;
 /// The errors of what is below, which say how the process ends.
 fn errors() -> Vec<Asked> {
     let of_policies = [troupe_model::ERRORS, troupe_trainer::ERRORS, troupe_training::ERRORS];
-    [of_policies.concat(), crate::errors()].concat()
+    [of_policies.concat(), troupe_cli::errors()].concat()
 }
 
 /// Run the engine.

@@ -5,5 +5,5 @@ fn main() -> std::process::ExitCode {
         troupe_source_commit::COMMIT,
         troupe_source_commit::CHANGED,
     );
-    troupe_cli::engine::main()
+    troupe_engine::main()
 }

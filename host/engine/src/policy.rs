@@ -6,10 +6,10 @@ mod import;
 
 use std::path::Path;
 
-use super::args::{
+use super::{load_config, report};
+use troupe_cli::args::{
     CheckpointArgs, DtypeName, PolicyCommand, PolicyNewArgs, PolicyScoreArgs, PresetName,
 };
-use super::{load_config, report};
 use troupe_core::config::{Dtype, LoraConfig};
 use troupe_core::error::ExitCode;
 use troupe_core::seed::Seed;
