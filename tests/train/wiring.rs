@@ -14,6 +14,7 @@ use troupe_guests::scenario::Scenario;
 use troupe_training::imitation::imitate;
 use troupe_training::run::RunFolder;
 use troupe_training::training::{Record, Training};
+use troupe_training::watch::IDLE_STEPS;
 
 use crate::script::{Asked, SEATS, Script, config, tasks, team};
 use crate::support::components::library;
@@ -256,7 +257,7 @@ fn a_run_in_which_all_answers_are_refused_alike_ends_with_advice() {
     let mut training = begin(folder.path(), &config, &[("first", &first)]);
     let ended = (1..=config.train.steps).find_map(|step| Some((step, training.step().err()?)));
     let (step, error) = ended.unwrap();
-    assert_eq!(step, 10, "{error}");
+    assert_eq!(step, IDLE_STEPS, "{error}");
     assert!(error.to_string().contains("next to no task was solved"), "{error}");
 }
 

@@ -11,10 +11,10 @@
 //! ```
 //! use troupe_core::seed::Seed;
 //!
-//! // Everything random has a name, so that a resumed run draws the same.
-//! let step = Seed::of_run(1).child("rollout", 7);
-//! assert_ne!(step.child("task", 0).value(), step.child("task", 1).value());
-//! assert_eq!(step.value(), Seed::of_run(1).child("rollout", 7).value());
+//! // Everything random is derived from a name and a number, so a resumed run draws the same.
+//! let step = Seed::new(1).named("training").at(7);
+//! assert_ne!(step.named("rollout").value(), step.named("update").value());
+//! assert_eq!(step.value(), Seed::new(1).named("training").at(7).value());
 //! ```
 
 pub mod error;

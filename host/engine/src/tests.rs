@@ -11,13 +11,13 @@ use troupe_model::PolicyError;
 use troupe_trainer::ranks::RanksError;
 use troupe_trainer::{DoesNotFit, TrainerError};
 use troupe_training::family::FamilyError;
-use troupe_training::guard::Alarm;
 use troupe_training::imitation::{ImitationError, RecordingError};
 use troupe_training::publication::PublicationError;
 use troupe_training::rollout::{RoleMapError, RolloutError};
 use troupe_training::team::TeamError;
 use troupe_training::training::TrainingError;
 use troupe_training::truth::TruthError;
+use troupe_training::watch::Alarm;
 
 fn storage() -> StorageError {
     let full = io::Error::from(io::ErrorKind::StorageFull);

@@ -7,6 +7,23 @@
 //! worth, `group` which are compared, `advantage` what the difference comes to,
 //! `credit` what is done to advantages afterwards, and `audit` what other
 //! estimators would have said of the same answers. Each uses only those above it.
+//!
+//! ```
+//! use troupe_core::config::AdvantageConfig;
+//! use troupe_core::example::tree_of;
+//! use troupe_estimators::advantage::{Memory, compare};
+//!
+//! // Three answers of one role to one state, which earned 0, 1 and 2.
+//! let mut samples = tree_of(1, 1, &["solver"], 3);
+//! for (sample, reward) in samples.iter_mut().zip([0.0, 1.0, 2.0]) {
+//!     sample.reward.local = reward;
+//! }
+//! let compared =
+//!     compare(&samples, &AdvantageConfig::default(), &mut Memory::default(), |_| true);
+//! // AT-GRPO: (reward - mean) / standard deviation.
+//! let advantages: Vec<f32> = compared.credits.advantages.iter().map(|a| a.unwrap()).collect();
+//! assert!(advantages[0] < -1.0 && advantages[1].abs() < 1e-6 && advantages[2] > 1.0);
+//! ```
 
 pub mod lineage;
 pub mod worth;

@@ -17,9 +17,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::curriculum::Standings;
-use crate::guard::Guard;
-use crate::health::Health;
 use crate::metrics::{HeldOut, Spent, Totals};
+use crate::watch::{Guard, Health};
 use troupe_core::storage::{
     StorageError, beside, create_folder, digest, digest_file, list_folder, read_json,
     remove_folder, rename, write_json,

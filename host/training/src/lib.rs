@@ -13,15 +13,13 @@ pub mod evaluation;
 pub mod truth;
 pub mod publication;
 pub mod imitation;
-pub mod guard;
-pub mod health;
+pub mod watch;
 pub mod checkpoint;
 pub mod manifest;
 pub mod run;
 pub mod training;
 
 use crate::family::FamilyError;
-use crate::guard::Alarm;
 use crate::imitation::{ImitationError, RecordingError};
 use crate::publication::PublicationError;
 use crate::rehearsal::RehearsalError;
@@ -29,6 +27,7 @@ use crate::rollout::{RoleMapError, RolloutError};
 use crate::team::TeamError;
 use crate::training::TrainingError;
 use crate::truth::TruthError;
+use crate::watch::Alarm;
 use troupe_core::error::{Asked, ask};
 
 /// The errors of this crate that say how the process ends.

@@ -20,12 +20,11 @@ use std::time::Instant;
 
 use crate::checkpoint::{FoundCheckpoint, Progress, remove_old, save_checkpoint};
 use crate::curriculum::{Standings, advance};
-use crate::guard::{Alarm, Guard};
-use crate::health::Health;
 use crate::metrics::{HeldOut, Spent, StepRecord, Success, Totals, measure_groups};
 use crate::rollout::Rollout;
 use crate::run::{Change, RunFolder, Summary};
 use crate::team::Team;
+use crate::watch::{Alarm, Guard, Health};
 use troupe_core::config::Config;
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::Sample;

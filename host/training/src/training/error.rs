@@ -1,9 +1,9 @@
 //! Why training stopped.
 
-use crate::guard::Alarm;
 use crate::publication::PublicationError;
 use crate::rollout::RolloutError;
 use crate::team::TeamError;
+use crate::watch::Alarm;
 use troupe_core::error::{Coded, ExitCode};
 use troupe_core::storage::StorageError;
 use troupe_model::PolicyError;

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::{Record, Training, TrainingError};
-use crate::guard::Lesson;
 use crate::metrics::{
     FamilyMetrics, GroupMetrics, Spent, Timing, count_endings, measure_families, measure_roles,
 };
 use crate::rollout::Rollout;
 use crate::run::unix_seconds;
+use crate::watch::Lesson;
 use troupe_core::archive::list_tables;
 use troupe_core::config::Store;
 use troupe_core::table::rows_of;

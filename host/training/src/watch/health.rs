@@ -1,7 +1,7 @@
 //! What a run notices while it goes on: signs that something is wrong, each said once, in words,
 //! with what to try. What makes a run stop is in `guard`.
 //!
-//! A sign must show in several steps in a row, as many as its `PATIENCE` says: single steps are
+//! A sign must show in several steps in a row, as many as its `patience` says: single steps are
 //! noise. The list for readers is in `docs/metrics.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,7 @@ use troupe_core::interval::wilson;
 use troupe_trainer::UpdateMetrics;
 
 /// Steps in a row that a sign must show.
-pub const PATIENCE: usize = 5;
+pub const SIGN_STEPS: usize = 5;
 /// Entropy below which a policy says one thing only, in nats per token.
 const NO_ENTROPY: f64 = 0.005;
 /// Share of solved episodes above which one thing may well be the right one.
@@ -135,7 +135,7 @@ impl Health {
         let share = void / record.episodes as f64;
         let (usual, steps) = self.void;
         let (least, _) = wilson(share, record.episodes);
-        let shows = steps >= PATIENCE && least > MANY_VOID && least > MORE_VOID * usual;
+        let shows = steps >= SIGN_STEPS && least > MANY_VOID && least > MORE_VOID * usual;
         if !shows {
             self.void = ((usual * steps as f64 + share) / (steps + 1) as f64, steps + 1);
         }
@@ -143,7 +143,7 @@ impl Health {
         Some(Sign {
             name: "void".to_owned(),
             shows,
-            patience: PATIENCE,
+            patience: SIGN_STEPS,
             words: format!(
                 "{:.0} % of the episodes are void, and {:.0} % were before: what the policies have \
                  learned to say makes a plugin or a server fail (mostly `{}`); look at `void` in \
@@ -207,7 +207,7 @@ fn of_role(role: &str, metrics: &RoleMetrics, fell: bool) -> [Sign; 3] {
     let sign = |name: &str, share: f64, shows: bool, rest: &str| Sign {
         name: format!("{name} {role}"),
         shows: shows && metrics.samples > 0,
-        patience: PATIENCE,
+        patience: SIGN_STEPS,
         words: format!("{:.0} % of the answers of the role `{role}` {rest}", 100.0 * share),
     };
     let refused = 1.0 - metrics.accepted;
@@ -218,7 +218,7 @@ fn of_role(role: &str, metrics: &RoleMetrics, fell: bool) -> [Sign; 3] {
         "were not carried out in full; `host play` shows what it is told and what is made of \
          its answers: the form that is asked for must be clear, and a warm start helps",
     );
-    let patience = if fell { PATIENCE } else { MANY_TIMES * PATIENCE };
+    let patience = if fell { SIGN_STEPS } else { MANY_TIMES * SIGN_STEPS };
     [
         sign(
             "cut",
@@ -250,7 +250,7 @@ fn of_policy(policy: &str, update: &UpdateMetrics, solved: f64) -> [Sign; 4] {
         sign(
             "entropy",
             measured && update.entropy < NO_ENTROPY && solved < WELL_SOLVED,
-            PATIENCE,
+            SIGN_STEPS,
             format!(
                 "the policy `{policy}` has stopped trying: its entropy is {:.4} nats per token, \
                  and {:.0} % of the episodes are solved; raise train.entropy_coefficient, lower \
@@ -287,7 +287,7 @@ fn of_policy(policy: &str, update: &UpdateMetrics, solved: f64) -> [Sign; 4] {
         sign(
             "apart",
             update.mismatch > APART,
-            PATIENCE,
+            SIGN_STEPS,
             format!(
                 "sampler and trainer disagree about the policy `{policy}` by {:.3} nats per token; \
                  set train.anchor = \"rescored\" and train.importance = \"truncate\", or use \
@@ -359,16 +359,16 @@ mod tests {
     const ILLS: [(Ill, usize, &str); 9] = [
         (
             |record, _| role(record).cut = 0.6,
-            PATIENCE,
+            SIGN_STEPS,
             "60 % of the answers of the role `singer` are cut",
         ),
         (
             |record, _| role(record).accepted = 0.2,
-            PATIENCE,
+            SIGN_STEPS,
             "80 % of the answers of the role `singer` were not",
         ),
-        (|record, _| role(record).echo = 0.7, PATIENCE, "`singer` repeat their prompt"),
-        (|record, _| update(record).entropy = 0.001, PATIENCE, "`shared` has stopped trying"),
+        (|record, _| role(record).echo = 0.7, SIGN_STEPS, "`singer` repeat their prompt"),
+        (|record, _| update(record).entropy = 0.001, SIGN_STEPS, "`shared` has stopped trying"),
         (
             |record, _| update(record).skipped_steps = 2,
             1,
@@ -381,7 +381,7 @@ mod tests {
         ),
         (
             |record, _| update(record).mismatch = 0.05,
-            PATIENCE,
+            SIGN_STEPS,
             "disagree about the policy `shared`",
         ),
         (
@@ -389,7 +389,7 @@ mod tests {
                 record.endings.insert("void".to_owned(), 16);
                 record.void = BTreeMap::from([("trap".to_owned(), 12), ("time".to_owned(), 4)]);
             },
-            PATIENCE,
+            SIGN_STEPS,
             "25 % of the episodes are void, and 2 % were before",
         ),
         (
@@ -406,7 +406,7 @@ mod tests {
     fn each_sign_is_said_once_after_its_patience_and_nothing_else_is() {
         for (ill, patience, words) in ILLS {
             assert!(said(ill, patience - 1).is_empty(), "too early: {words}");
-            let told = said(ill, 4 * PATIENCE);
+            let told = said(ill, 4 * SIGN_STEPS);
             assert_eq!(told.len(), 1, "{words}: {told:?}");
             assert!(told[0].contains(words), "{words}: {told:?}");
         }
@@ -416,9 +416,9 @@ mod tests {
     fn a_good_step_between_begins_the_count_anew() {
         let told = said(
             |record, step| {
-                role(record).cut = if step == PATIENCE - 1 { 0.0 } else { 0.6 };
+                role(record).cut = if step == SIGN_STEPS - 1 { 0.0 } else { 0.6 };
             },
-            2 * PATIENCE - 1,
+            2 * SIGN_STEPS - 1,
         );
         assert!(told.is_empty(), "{told:?}");
     }
@@ -453,7 +453,7 @@ mod tests {
                 update(record).entropy = 0.001;
                 record.families.get_mut("maze").unwrap().solved = 0.97;
             },
-            3 * PATIENCE,
+            3 * SIGN_STEPS,
         );
         assert!(told.is_empty(), "{told:?}");
     }

@@ -12,7 +12,7 @@ use troupe_core::error::{Coded, ExitCode};
 use troupe_trainer::UpdateMetrics;
 
 /// Steps in a row without anything learned before a warning.
-pub const PATIENCE: usize = 10;
+pub const IDLE_STEPS: usize = 10;
 
 /// Steps in a row that are given up for moving a policy too far after which a run ends.
 pub const TOO_FAR: usize = 5;
@@ -134,7 +134,7 @@ impl Guard {
         let idle = self.idle.entry(role.to_owned()).or_default();
         *idle = if lesson == Lesson::Taught { 0 } else { *idle + 1 };
         let is_done = self.learned.contains(role) && solved >= MOSTLY_SOLVED;
-        if *idle < PATIENCE || is_done || !self.told.insert(role.to_owned()) {
+        if *idle < IDLE_STEPS || is_done || !self.told.insert(role.to_owned()) {
             return None;
         }
         let why = match lesson {
@@ -144,7 +144,7 @@ impl Guard {
                  next answer is due (docs/metrics.md says what to look at)"
             }
         };
-        Some(format!("the role `{role}` has learned nothing for {PATIENCE} steps: {why}"))
+        Some(format!("the role `{role}` has learned nothing for {IDLE_STEPS} steps: {why}"))
     }
 
     /// Whether the run should go on after the updates of `step`. `players` are the roles that
@@ -165,7 +165,7 @@ impl Guard {
             }
         }
         match self.hopeless {
-            steps if steps >= PATIENCE => Err(Alarm::Hopeless { steps }),
+            steps if steps >= IDLE_STEPS => Err(Alarm::Hopeless { steps }),
             _ => Ok(()),
         }
     }
@@ -229,7 +229,7 @@ mod tests {
     fn a_role_that_learns_nothing_is_named_once() {
         let mut guard = Guard::default();
         let mut told = Vec::new();
-        for _ in 0..3 * PATIENCE {
+        for _ in 0..3 * IDLE_STEPS {
             told.extend(guard.take_in(&lessons(Lesson::Flat, Lesson::Taught), 0.0));
         }
         assert_eq!(told.len(), 1);
@@ -245,8 +245,8 @@ mod tests {
     fn a_lesson_between_starts_the_count_anew() {
         let mut guard = Guard::default();
         let mut told = Vec::new();
-        for step in 0..2 * PATIENCE - 1 {
-            let lesson = if step == PATIENCE - 1 { Lesson::Taught } else { Lesson::Silent };
+        for step in 0..2 * IDLE_STEPS - 1 {
+            let lesson = if step == IDLE_STEPS - 1 { Lesson::Taught } else { Lesson::Silent };
             told.extend(guard.take_in(&lessons(lesson, Lesson::Taught), 0.0));
         }
         assert!(told.is_empty(), "{told:?}");
@@ -260,7 +260,7 @@ mod tests {
             let mut guard = Guard::default();
             let first = if learned { Lesson::Taught } else { Lesson::Flat };
             guard.take_in(&lessons(first, Lesson::Taught), solved);
-            let said = (0..2 * PATIENCE)
+            let said = (0..2 * IDLE_STEPS)
                 .flat_map(|_| guard.take_in(&lessons(Lesson::Flat, Lesson::Taught), solved));
             assert_eq!(said.count(), told, "{learned} {solved}");
         }
@@ -270,12 +270,15 @@ mod tests {
     fn nobody_learning_and_nothing_solved_ends_the_run_and_a_solved_task_does_not() {
         for (solved, ends) in [(0.0, true), (1.0, false)] {
             let mut guard = Guard::default();
-            for _ in 0..PATIENCE {
+            for _ in 0..IDLE_STEPS {
                 assert_eq!(guard.check(1, &BTreeMap::new(), &BTreeMap::new(), 1.0), Ok(()));
                 guard.take_in(&lessons(Lesson::Flat, Lesson::Flat), solved);
             }
             let found = guard.check(1, &BTreeMap::new(), &BTreeMap::new(), 1.0);
-            assert_eq!(found, if ends { Err(Alarm::Hopeless { steps: PATIENCE }) } else { Ok(()) });
+            assert_eq!(
+                found,
+                if ends { Err(Alarm::Hopeless { steps: IDLE_STEPS }) } else { Ok(()) }
+            );
         }
     }
 
