@@ -38,7 +38,7 @@ pub struct Audit {
 pub struct RoleTally {
     groups: usize,
     flat: usize,
-    own: Vec<f64>,
+    this: Vec<f64>,
     first: Vec<f64>,
     inflation: Vec<f64>,
 }
@@ -60,16 +60,16 @@ pub fn take_in(
     let Some(first) = compared.first() else { return compared };
     let learning = samples.iter().filter(|sample| learns(sample));
     let learning: BTreeSet<&str> = learning.map(|sample| sample.role.as_str()).collect();
-    for ((tallies, (config, _)), own) in tallies.iter_mut().zip(estimators).zip(&compared) {
+    for ((tallies, (config, _)), this) in tallies.iter_mut().zip(estimators).zip(&compared) {
         for role in &learning {
             let tally = tallies.entry((*role).to_owned()).or_default();
-            let groups = own.formed.iter().filter(|group| group.roles.contains(*role));
+            let groups = this.formed.iter().filter(|group| group.roles.contains(*role));
             tally.groups += groups.clone().count();
             tally.flat += groups.filter(|group| group.is_flat()).count();
             let both =
-                samples.iter().zip(own.credits.advantages.iter().zip(&first.credits.advantages));
-            for (_, (own, first)) in both.filter(|(sample, _)| sample.role == *role) {
-                tally.own.push(f64::from(own.unwrap_or(0.0)));
+                samples.iter().zip(this.credits.advantages.iter().zip(&first.credits.advantages));
+            for (_, (this, first)) in both.filter(|(sample, _)| sample.role == *role) {
+                tally.this.push(f64::from(this.unwrap_or(0.0)));
                 tally.first.push(f64::from(first.unwrap_or(0.0)));
             }
             tally.inflation.extend(inflation(samples, config, role));
@@ -81,19 +81,19 @@ pub fn take_in(
 impl RoleTally {
     /// What the sums come to.
     pub fn audit(&self) -> Audit {
-        let answers = self.own.len();
+        let answers = self.this.len();
         let share = |count: usize, of: usize| count as f64 / of.max(1) as f64;
         let changed =
-            self.own.iter().zip(&self.first).filter(|(own, first)| sign(**own) != sign(**first));
+            self.this.iter().zip(&self.first).filter(|(this, first)| sign(**this) != sign(**first));
         let mean = |numbers: &[f64]| numbers.iter().sum::<f64>() / numbers.len().max(1) as f64;
         Audit {
             answers,
             groups: self.groups,
             flat: share(self.flat, self.groups),
-            magnitude: self.own.iter().map(|advantage| advantage.abs()).sum::<f64>()
+            magnitude: self.this.iter().map(|advantage| advantage.abs()).sum::<f64>()
                 / answers.max(1) as f64,
             inflation: mean(&self.inflation),
-            rank_correlation: correlation(&ranks(&self.own), &ranks(&self.first)),
+            rank_correlation: correlation(&ranks(&self.this), &ranks(&self.first)),
             changed_signs: share(changed.count(), answers),
         }
     }
@@ -117,16 +117,16 @@ fn inflation(samples: &[Sample], config: &AdvantageConfig, role: &str) -> Vec<f6
     let mut tasks: BTreeMap<usize, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
     for (index, sample) in samples.iter().enumerate() {
         let worth = earnings.worth(Unit::Completion, &[index]);
-        let (all, own) = tasks.entry(sample.task).or_default();
+        let (all, of_role) = tasks.entry(sample.task).or_default();
         all.push(worth);
         if sample.role == role {
-            own.push(worth);
+            of_role.push(worth);
         }
     }
-    let of_task = |(all, own): (Vec<f64>, Vec<f64>)| {
-        let ((mean, variance), (own_mean, own_variance)) = (moments(&all), moments(&own));
+    let of_task = |(all, of_role): (Vec<f64>, Vec<f64>)| {
+        let ((mean, variance), (own_mean, own_variance)) = (moments(&all), moments(&of_role));
         let second = own_variance + (own_mean - mean).powi(2);
-        (variance > 1e-12 && !own.is_empty()).then(|| second / variance)
+        (variance > 1e-12 && !of_role.is_empty()).then(|| second / variance)
     };
     tasks.into_values().filter_map(of_task).collect()
 }

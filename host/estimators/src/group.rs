@@ -230,12 +230,12 @@ pub fn filter_groups(groups: Vec<Group>, config: &AdvantageConfig) -> Vec<Group>
         GroupFilter::Std => Group::spread,
         GroupFilter::Mean => Group::mean,
     };
-    let mut own: BTreeMap<&BTreeSet<String>, Vec<usize>> = BTreeMap::new();
+    let mut by_roles: BTreeMap<&BTreeSet<String>, Vec<usize>> = BTreeMap::new();
     for (index, group) in groups.iter().enumerate() {
-        own.entry(&group.roles).or_default().push(index);
+        by_roles.entry(&group.roles).or_default().push(index);
     }
     let mut keep = vec![true; groups.len()];
-    for mut order in own.into_values() {
+    for mut order in by_roles.into_values() {
         order.sort_by(|&a, &b| measure(&groups[a]).total_cmp(&measure(&groups[b])).then(a.cmp(&b)));
         let dropped = (order.len() as f64 * config.filter_ratio).floor() as usize;
         order.iter().take(dropped).for_each(|&index| keep[index] = false);

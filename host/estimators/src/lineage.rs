@@ -25,16 +25,16 @@ impl Lineage {
         let mut lineage = Lineage::default();
         let mut seen = None;
         for sample in samples {
-            let own = (sample.task, sample.episode);
+            let episode = (sample.task, sample.episode);
             // The first row of an episode says where it came from.
-            if seen.replace(own) == Some(own) {
+            if seen.replace(episode) == Some(episode) {
                 continue;
             }
             let Some(parent) = sample.parent.and_then(|parent| samples.get(parent)) else {
                 continue;
             };
             if parent.episode != sample.episode && parent.task == sample.task {
-                lineage.stems.insert(own, (parent.episode, parent.round));
+                lineage.stems.insert(episode, (parent.episode, parent.round));
                 let left = lineage.offshoots.entry((parent.task, parent.episode)).or_default();
                 left.push((sample.episode, parent.round));
             }
@@ -58,9 +58,9 @@ impl Lineage {
     /// for: where an episode was forked, all that go on from there count alike together, however
     /// often each is forked again. So a mean over them is the recursion's, a mean over children
     /// (MALT, arXiv 2412.01928, equation 3), in unbalanced trees, too.
-    pub fn through(&self, own: EpisodeOf, round: usize) -> Vec<(usize, f64)> {
-        let mut found = vec![(own.1, 1.0)];
-        self.share(own, round, 1.0, &mut found);
+    pub fn through(&self, episode: EpisodeOf, round: usize) -> Vec<(usize, f64)> {
+        let mut found = vec![(episode.1, 1.0)];
+        self.share(episode, round, 1.0, &mut found);
         found
     }
 
@@ -73,7 +73,7 @@ impl Lineage {
         weight: f64,
         found: &mut Vec<(usize, f64)>,
     ) {
-        let own = found.len() - 1;
+        let place = found.len() - 1;
         let mut left: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for &(offshoot, last) in self.offshoots.get(&(task, episode)).into_iter().flatten() {
             if last >= round {
@@ -89,7 +89,7 @@ impl Lineage {
                 self.share((task, offshoot), 0, weight, found);
             }
         }
-        found[own].1 = weight;
+        found[place].1 = weight;
     }
 }
 

@@ -63,8 +63,8 @@ impl<'a> Earnings<'a> {
             let path = self.lineage.path((task, number));
             self.team.insert((task, number), along(&path, |from| team.get(&(task, from))));
             for &(_, role, instance) in seats.iter().filter(|(of, ..)| *of == task) {
-                let own = along(&path, |from| local.get(&((task, from), role, instance)));
-                self.local.insert(((task, number), role, instance), own);
+                let rewards = along(&path, |from| local.get(&((task, from), role, instance)));
+                self.local.insert(((task, number), role, instance), rewards);
             }
         }
     }
@@ -75,8 +75,9 @@ impl<'a> Earnings<'a> {
         let Some(&first) = members.first() else { return 0.0 };
         let sample = &self.samples[first];
         if self.worth == Worth::Now {
-            let own = members.iter().map(|&member| self.samples[member].reward.total(self.alpha));
-            return own.sum();
+            let totals =
+                members.iter().map(|&member| self.samples[member].reward.total(self.alpha));
+            return totals.sum();
         }
         if unit != Unit::Completion {
             let local = |sum, member: &usize| sum + self.samples[*member].reward.local;
@@ -89,10 +90,10 @@ impl<'a> Earnings<'a> {
     /// What an answer was worth in one of the episodes that it is part of.
     fn in_episode(&self, sample: &Sample, number: usize) -> f64 {
         let at = (sample.task, number);
-        let own = &self.local[&(at, sample.role.as_str(), sample.instance)];
+        let rewards = &self.local[&(at, sample.role.as_str(), sample.instance)];
         match self.worth {
-            Worth::ToGo => self.to_go(&self.team[&at], own, sample.round),
-            _ => own.values().fold(self.team_of(at), |sum, local| sum + local),
+            Worth::ToGo => self.to_go(&self.team[&at], rewards, sample.round),
+            _ => rewards.values().fold(self.team_of(at), |sum, local| sum + local),
         }
     }
 

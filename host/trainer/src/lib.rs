@@ -220,7 +220,8 @@ impl Trainer {
         if !bundles.is_empty() {
             let imitation = Imitation::new(&bundles);
             let learner = Learner { policy, reference: None, objective: &imitation };
-            let numbered: Vec<(usize, &Bundle)> = bundles.iter().map(|one| (0, *one)).collect();
+            let numbered: Vec<(usize, &Bundle)> =
+                bundles.iter().map(|bundle| (0, *bundle)).collect();
             for gradient in self.gradients(&[learner], &numbered)? {
                 tally.add(&gradient, &bundles);
                 self.apply(policy, gradient, &mut tally)?;
@@ -278,8 +279,8 @@ impl Trainer {
         learners: &[Learner],
         bundles: &[(usize, &Bundle)],
     ) -> Result<Vec<Gradient>, TrainerError> {
-        let own = shares::own(&self.ranks, bundles);
-        let batches = micro_batches(&own, self.config.microbatch_tokens, learners[0].policy);
+        let share = shares::own(&self.ranks, bundles);
+        let batches = micro_batches(&share, self.config.microbatch_tokens, learners[0].policy);
         let checkpointing = self.config.gradient_checkpointing == Choice::On;
         let mut gradients = gradients(learners, &batches, checkpointing)?;
         shares::add_up(&self.ranks, &mut gradients)?;

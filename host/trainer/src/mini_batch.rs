@@ -23,7 +23,7 @@ pub(super) fn shuffled_by_prompt<'b, 'a>(
     for bundle in bundles {
         let place = *places.entry(bundle.prompt()).or_insert(prompts.len());
         match prompts.get_mut(place) {
-            Some(own) => own.push(bundle),
+            Some(bundles) => bundles.push(bundle),
             None => prompts.push(vec![bundle]),
         }
     }

@@ -294,7 +294,10 @@ impl Attempt {
         hang(&mut lines, &kept, rows);
         let mut transitions = transitions.into_iter();
         for attempt in std::iter::once(&mut *self).chain(&mut forks) {
-            transitions.next().into_iter().for_each(|one| attempt.follow(one, books_later));
+            transitions
+                .next()
+                .into_iter()
+                .for_each(|transition| attempt.follow(transition, books_later));
         }
         forks
     }

@@ -168,7 +168,10 @@ impl Rollout {
         let Ok(Drawn { prompt, completions, .. }) = answers else { return };
         self.totals += Totals {
             samples: completions.len() as u64,
-            completion_tokens: completions.iter().map(|one| one.length() as u64).sum(),
+            completion_tokens: completions
+                .iter()
+                .map(|completion| completion.length() as u64)
+                .sum(),
             prompt_tokens: prompt.len() as u64,
             acts: 0,
         };
@@ -325,8 +328,8 @@ mod tests {
         rollout.leave_out_broken_groups();
         let tasks: Vec<usize> = rollout.samples.iter().map(|sample| sample.task).collect();
         assert_eq!(tasks, [0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 2, 2]);
-        for (behind, own) in rollout.samples[6..].iter().zip(forked()) {
-            assert_eq!(behind.parent, own.parent.map(|parent| parent + 6));
+        for (behind, original) in rollout.samples[6..].iter().zip(forked()) {
+            assert_eq!(behind.parent, original.parent.map(|parent| parent + 6));
         }
         assert_eq!(rollout.episodes.len(), 4, "what happened is still told");
     }
@@ -337,9 +340,9 @@ mod tests {
         let mut both = rollout();
         both.append(rollout(), 3);
         assert_eq!((both.samples.len(), both.fuel), (12, 10));
-        for (added, own) in both.samples[6..].iter().zip(&both.samples) {
-            assert_eq!((own.task, added.task), (0, 3));
-            assert_eq!(added.parent, own.parent.map(|parent| parent + 6));
+        for (added, original) in both.samples[6..].iter().zip(&both.samples) {
+            assert_eq!((original.task, added.task), (0, 3));
+            assert_eq!(added.parent, original.parent.map(|parent| parent + 6));
         }
     }
 }

@@ -23,8 +23,8 @@ pub fn collect_among(
     if ranks.is_alone() {
         return collect(setting, policies, tasks);
     }
-    let own: Vec<TaskSeed> = ranks.own(tasks).cloned().collect();
-    let rollout = collect(setting, policies, &own)?;
+    let share: Vec<TaskSeed> = ranks.own(tasks).cloned().collect();
+    let rollout = collect(setting, policies, &share)?;
     Ok(join(ranks.gather(rollout)?))
 }
 
@@ -43,9 +43,9 @@ pub fn collect_in_turn<E: From<RolloutError>>(
     if ranks.is_alone() {
         return in_turn(role_map, policies, &plays, take);
     }
-    let own = |play: Play| Play { tasks: ranks.own(&play.tasks).cloned().collect(), ..play };
-    let plays: Vec<Play> = plays.into_iter().map(own).collect();
-    let of_all = |own: Rollout| take(join(ranks.gather(own).map_err(RolloutError::from)?));
+    let share = |play: Play| Play { tasks: ranks.own(&play.tasks).cloned().collect(), ..play };
+    let plays: Vec<Play> = plays.into_iter().map(share).collect();
+    let of_all = |share: Rollout| take(join(ranks.gather(share).map_err(RolloutError::from)?));
     in_turn(role_map, policies, &plays, of_all)
 }
 
@@ -55,7 +55,7 @@ fn join(parts: Vec<Rollout>) -> Rollout {
     let mut whole = Rollout::default();
     let (mut samples, mut episodes) = (Vec::new(), Vec::new());
     for (rank, part) in parts.into_iter().enumerate() {
-        let task = |own: usize| own * world + rank;
+        let task = |task: usize| task * world + rank;
         // What is measured of time is measured side by side.
         whole.generation = whole.generation.max(part.generation);
         whole.plugins = whole.plugins.max(part.plugins);
@@ -67,7 +67,7 @@ fn join(parts: Vec<Rollout>) -> Rollout {
             (place, Sample { task: task(sample.task), ..sample })
         }));
         let of_part = part.episodes.into_iter();
-        episodes.extend(of_part.map(|one| Episode { task: task(one.task), ..one }));
+        episodes.extend(of_part.map(|episode| Episode { task: task(episode.task), ..episode }));
     }
     samples.sort_by_key(|(_, sample)| sample.task);
     episodes.sort_by_key(|episode: &Episode| episode.task);

@@ -82,9 +82,9 @@ impl Line {
     /// Take an answer into account; `before` is the last one before this round.
     fn note(&mut self, number: u32, sample: &Sample, place: &Place, before: Option<&Place>) {
         // A fork hangs on what is its own: that says which episode it came from.
-        let own = |place: &Place| place.line == self.id;
-        let has_own = self.last.as_ref().is_some_and(|last| own(last) && Some(last) != before);
-        if own(place) || !has_own {
+        let is_ours = |place: &Place| place.line == self.id;
+        let has_own = self.last.as_ref().is_some_and(|last| is_ours(last) && Some(last) != before);
+        if is_ours(place) || !has_own {
             self.last = Some(place.clone());
         }
         self.numbers.insert(number, place.clone());
@@ -98,11 +98,11 @@ impl Line {
 pub(super) fn hang(lines: &mut [&mut Line], kept: &[usize], rows: Vec<RowOf>) {
     let before = lines[0].last.clone();
     for RowOf { number, caller, branches, sample } in rows {
-        let own: Vec<usize> =
+        let line_places: Vec<usize> =
             (0..kept.len()).filter(|&line| branches.contains(&kept[line])).collect();
-        let first = own.first().copied().unwrap_or(0);
+        let first = line_places.first().copied().unwrap_or(0);
         let place = Place { line: lines[first].id.clone(), row: lines[first].rows.len() };
-        for line in own {
+        for line in line_places {
             lines[line].note(number, &sample, &place, before.as_ref());
         }
         let caller = caller.and_then(|caller| lines[first].numbers.get(&caller).cloned());
@@ -114,11 +114,11 @@ pub(super) fn hang(lines: &mut [&mut Line], kept: &[usize], rows: Vec<RowOf>) {
 /// an episode is void, so are those that were forked from it or it from them: a
 /// group without some of its members is not a sample of the same distribution.
 pub(super) fn join(mut lines: Vec<(Line, Episode)>) -> (Vec<Sample>, Vec<Episode>) {
-    lines.sort_by(|(a, one), (b, other)| (one.task, &a.id).cmp(&(other.task, &b.id)));
+    lines.sort_by(|(a, line), (b, other)| (line.task, &a.id).cmp(&(other.task, &b.id)));
     spread_void(&mut lines);
     let mut starts = BTreeMap::new();
     let mut count = 0;
-    for of_task in lines.chunk_by_mut(|(_, one), (_, other)| one.task == other.task) {
+    for of_task in lines.chunk_by_mut(|(_, line), (_, other)| line.task == other.task) {
         for (number, (line, episode)) in of_task.iter_mut().enumerate() {
             episode.episode = number;
             starts.insert((episode.task, line.id.clone()), count);

@@ -57,11 +57,11 @@ impl Due {
     /// With its answers.
     pub(super) fn answered(
         self,
-        heard: Result<Completions, RemoteFailure>,
+        answered: Result<Completions, RemoteFailure>,
         role_map: &RoleMap,
     ) -> Result<Answered, RolloutError> {
         let remote = role_map.remotes().get(&self.policy);
-        match heard {
+        match answered {
             Ok(Completions { prompt, completions }) => {
                 Ok(Ok(Drawn { due: self.request, policy: self.policy, prompt, completions }))
             }
@@ -204,7 +204,7 @@ impl<'p> Sampler<'p> {
                 Ask::Remote(question) => join_batch(&mut batches, place, question),
             }
         }
-        let (completions, heard) = thread::scope(|scope| {
+        let (completions, answered) = thread::scope(|scope| {
             let ask = |batch| scope.spawn(move || ask_batch(batch));
             let asked: Vec<_> = batches.into_iter().map(ask).collect();
             let completions = self.generate(questions);
@@ -213,12 +213,12 @@ impl<'p> Sampler<'p> {
             };
             (completions, asked.into_iter().flat_map(join).collect::<Vec<_>>())
         });
-        let mut all: BTreeMap<usize, _> = completions?.into_iter().chain(heard).collect();
+        let mut all: BTreeMap<usize, _> = completions?.into_iter().chain(answered).collect();
         let mut answers: BTreeMap<usize, Vec<Answered>> = BTreeMap::new();
         for (place, due) in waiting.into_iter().enumerate() {
-            if let Some(heard) = all.remove(&place) {
+            if let Some(answered) = all.remove(&place) {
                 let (attempt, role_map) = (due.attempt, self.setting.role_map);
-                answers.entry(attempt).or_default().push(due.answered(heard, role_map)?);
+                answers.entry(attempt).or_default().push(due.answered(answered, role_map)?);
             }
         }
         Ok(answers)
@@ -226,16 +226,17 @@ impl<'p> Sampler<'p> {
 
     /// The engines' answers, by place.
     fn generate(&mut self, questions: Vec<Questions>) -> Result<Heard, PolicyError> {
-        let mut heard = Vec::new();
+        let mut answered = Vec::new();
         for (engine, questions) in self.engines.iter_mut().zip(questions) {
             let (places, questions): (Vec<usize>, Vec<Question>) = questions.into_iter().unzip();
             let completions = engine.generate(&questions)?;
-            let told = questions.into_iter().zip(completions).map(|((_, prompt), completions)| {
-                Ok(Completions { prompt: prompt.prompt, completions })
-            });
-            heard.extend(places.into_iter().zip(told));
+            let completed =
+                questions.into_iter().zip(completions).map(|((_, prompt), completions)| {
+                    Ok(Completions { prompt: prompt.prompt, completions })
+                });
+            answered.extend(places.into_iter().zip(completed));
         }
-        Ok(heard)
+        Ok(answered)
     }
 }
 
@@ -267,6 +268,6 @@ fn join_batch(batches: &mut Vec<RemoteBatch>, place: usize, question: RemoteQues
 
 /// A remote's answers, by place.
 fn ask_batch(batch: RemoteBatch) -> Heard {
-    let heard = batch.remote.complete(&batch.requests, &batch.sampling);
-    batch.places.into_iter().zip(heard).collect()
+    let answered = batch.remote.complete(&batch.requests, &batch.sampling);
+    batch.places.into_iter().zip(answered).collect()
 }

@@ -129,7 +129,7 @@ impl<'s> Scheduler<'s> {
         let mut due = Vec::new();
         while let Some(arrival) = first.take().or_else(|| self.done.try_recv().ok()) {
             match arrival {
-                Done::Heard(slot, heard) => self.hear(scope, slot, heard, rollout)?,
+                Done::Heard(slot, answered) => self.hear(scope, slot, answered, rollout)?,
                 Done::Played { index, attempt, forks } => {
                     self.playing -= 1;
                     let numbers = self.attempts..self.attempts + forks.len();
@@ -179,9 +179,9 @@ impl<'s> Scheduler<'s> {
                     let sender = self.sender.clone();
                     // It mostly waits, for a server say, so it takes no core.
                     std::thread::spawn(move || {
-                        if let Some(heard) = question.ask() {
+                        if let Some(answered) = question.ask() {
                             // The receiver is gone only if the rollout has failed.
-                            let _ = sender.send(Done::Heard(slot, heard));
+                            let _ = sender.send(Done::Heard(slot, answered));
                         }
                     });
                 }
@@ -199,7 +199,7 @@ impl<'s> Scheduler<'s> {
         &mut self,
         scope: &Scope<'scope>,
         Slot { due, place }: Slot,
-        heard: Result<Completions, RemoteFailure>,
+        answered: Result<Completions, RemoteFailure>,
         rollout: &mut Rollout,
     ) -> Result<(), RolloutError>
     where
@@ -207,7 +207,7 @@ impl<'s> Scheduler<'s> {
     {
         let index = due.attempt;
         let Some(asked) = self.asked.get_mut(&index) else { return Ok(()) };
-        let answered = due.answered(heard, self.setting.role_map)?;
+        let answered = due.answered(answered, self.setting.role_map)?;
         rollout.count_answers(&answered);
         asked.answers[place] = Some(answered);
         if asked.answers.iter().all(Option::is_some)

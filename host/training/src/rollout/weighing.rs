@@ -296,11 +296,11 @@ impl Branch {
             let seat = &drawn.due.request.seat;
             let reward = &mut self.rewards[place];
             match position.due.iter().position(|due| due.request.seat == *seat) {
-                Some(own) => reward.add(&later.rewards[own]),
+                Some(place) => reward.add(&later.rewards[place]),
                 None => {
                     reward.add(&later.team);
                     let others = later.others.iter().filter(|(other, _)| other == seat);
-                    others.for_each(|(_, own)| reward.add(own));
+                    others.for_each(|(_, place)| reward.add(place));
                 }
             }
         }
