@@ -14,12 +14,13 @@ use troupe_estimators::group::Group;
 /// no better than one that is a little larger.
 fn by_rank(samples: &[Sample], groups: &[Group]) -> Vec<f64> {
     let mut advantages = vec![0.0; samples.len()];
-    for unit in groups.iter().flat_map(|group| group.units.iter().map(move |unit| (group, unit))) {
-        let (group, unit) = unit;
-        let beaten = group.units.iter().filter(|other| other.score < unit.score).count();
-        let others = (group.units.len() - 1).max(1);
-        for &sample in &unit.members {
-            advantages[sample] = 2.0 * beaten as f64 / others as f64 - 1.0;
+    for group in groups {
+        let rivals = (group.units.len() - 1).max(1) as f64;
+        for unit in &group.units {
+            let beaten = group.units.iter().filter(|rival| rival.score < unit.score).count();
+            for &sample in &unit.members {
+                advantages[sample] = 2.0 * beaten as f64 / rivals - 1.0;
+            }
         }
     }
     advantages

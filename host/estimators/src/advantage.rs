@@ -1,4 +1,4 @@
-//! What a group says about each of its members.
+//! Advantages: how much better or worse an answer did than those it is compared with.
 //!
 //! Pure: numbers in, numbers out.
 
@@ -25,21 +25,23 @@ pub struct Memory {
     pub means: BTreeMap<String, f64>,
 }
 
-/// What comparing the samples of a step has shown.
+/// The samples of a step, compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
     /// All groups of roles that learn.
     pub formed: Vec<Group>,
     /// Those that the filter kept.
     pub kept: Vec<Group>,
-    /// What the update is to do with each sample; those of groups that are left
-    /// out have no advantage.
+    /// Advantage and weight of each sample; those of groups that are left out have no
+    /// advantage.
     pub credits: Credits,
-    /// Which samples were worth more or less than those that they were compared with.
+    /// Which samples were worth more or less than those they were compared with.
     pub lessons: Vec<bool>,
 }
 
-/// The whole way from the sample table to what the update takes.
+/// The whole way from the sample table to the input of the update: counts, groups, filter,
+/// advantages, credit steps, as `config` says. `memory` is changed by [`Scale::Running`] alone;
+/// groups none of whose answers `learns` are left out.
 pub fn compare(
     samples: &[Sample],
     config: &AdvantageConfig,
@@ -76,7 +78,8 @@ pub fn compare(
     Compared { formed, kept, credits, lessons }
 }
 
-/// Adds what another comparison says; who is in one alone has that.
+/// Adds the advantages of a second comparison (GiGPO, arXiv 2505.10978). A sample that only
+/// one of them compared keeps that one's advantage.
 fn add(advantages: &mut [Option<f32>], besides: &[Option<f32>], weight: f64) {
     for (advantage, besides) in advantages.iter_mut().zip(besides) {
         if let Some(besides) = besides {
@@ -101,8 +104,8 @@ fn running(
         let roles = roles.join("+");
         let first = group.units.first().and_then(|unit| unit.members.first());
         let family = first.filter(|_| by_family).map(|&member| &samples[member].family);
-        let whose = family.map_or(roles.clone(), |family| format!("{family}/{roles}"));
-        let mean = memory.means.entry(whose).or_default();
+        let key = family.map_or(roles.clone(), |family| format!("{family}/{roles}"));
+        let mean = memory.means.entry(key).or_default();
         for unit in &group.units {
             let advantage = (unit.score - *mean) as f32;
             unit.members.iter().for_each(|&member| table[member] = Some(advantage));
@@ -112,8 +115,9 @@ fn running(
     table
 }
 
-/// One advantage per sample of the table; samples of no group get none. Every
-/// member of a unit has the unit's advantage:
+/// One advantage per sample of a table of `samples` rows, none for samples without a group.
+/// Every member of a unit has the unit's advantage, in the unit of the reward where the scale
+/// is `none` or `leave-one-out`, and otherwise a bare number:
 /// - `spread`: A = (r − mean) / (std + ε), std over n − 1 (arXiv 2402.03300,
 ///   section 4.1);
 /// - `none`: A = r − mean (arXiv 2503.20783, section 3.2);
@@ -123,8 +127,8 @@ fn running(
 /// - `parts`: the sum of (p − mean) / (std + ε) over the named shares p of r,
 ///   divided by the standard deviation of these sums in the whole step (GDPO).
 ///
-/// A group of one has advantage 0: there is nothing to compare it with. A standard deviation in a
-/// group counts as `least` if it is smaller.
+/// ε is 10⁻⁴. A group of one has advantage 0: there is nothing to compare it with. A standard
+/// deviation below `least`, in the unit of the reward, counts as `least`.
 pub fn advantages(
     groups: &[Group],
     (scale, least): (Scale, f64),
@@ -146,7 +150,7 @@ pub fn advantages(
     table
 }
 
-/// Divides all by their standard deviation; their mean is 0 already.
+/// Divides all numbers by their standard deviation; their mean is 0 already.
 fn whiten(relative: &mut [Vec<f64>]) {
     let count = relative.iter().map(Vec::len).sum::<usize>().max(1) as f64;
     let squares: f64 = relative.iter().flatten().map(|number| number * number).sum();
@@ -154,10 +158,10 @@ fn whiten(relative: &mut [Vec<f64>]) {
     relative.iter_mut().flatten().for_each(|number| *number *= scale);
 }
 
-/// Gives an advantage of its own to groups that have none although something is
-/// known of them: of two or more answers, none was carried out in full, and all
-/// were worth the same. Without it a policy to which a word has become all but
-/// impossible never leaves the states in which only that word is right.
+/// Gives the advantage `refused` to every answer of a group of two or more that were all
+/// worth the same and none of which was carried out in full. Such a group has no advantages,
+/// yet its answers were wrong. Without this a policy that all but never says a word would not
+/// leave the states in which only that word is right.
 pub fn repel(table: &mut [Option<f32>], groups: &[Group], samples: &[Sample], refused: f64) {
     if refused == 0.0 {
         return;
@@ -173,7 +177,7 @@ pub fn repel(table: &mut [Option<f32>], groups: &[Group], samples: &[Sample], re
     }
 }
 
-/// What each unit is worth in comparison with the others.
+/// The advantage of each unit of a group, in order.
 fn in_group(group: &Group, scale: Scale, least: f64) -> Vec<f64> {
     let scores = group.scores();
     match scale {
@@ -198,7 +202,7 @@ fn in_group(group: &Group, scale: Scale, least: f64) -> Vec<f64> {
     }
 }
 
-/// The numbers less their mean; zeros if they are all the same.
+/// Differences from the mean; zeros if all numbers are the same.
 fn centered(numbers: &[Score]) -> Vec<f64> {
     if is_flat(numbers) {
         return vec![0.0; numbers.len()];
@@ -207,7 +211,7 @@ fn centered(numbers: &[Score]) -> Vec<f64> {
     numbers.iter().map(|number| number.value - mean).collect()
 }
 
-/// The same in units of their spread, or of the least that it counts as.
+/// Differences from the mean in units of the standard deviation, which is `least` at least.
 fn standardized(numbers: &[Score], least: f64) -> Vec<f64> {
     let scale = 1.0 / (spread(numbers).max(least) + EPSILON);
     centered(numbers).into_iter().map(|difference| difference * scale).collect()

@@ -1,5 +1,5 @@
-//! What estimators make of the same answers: how much they leave out, how large
-//! their advantages are, and how far they agree.
+//! Several estimators on the same answers: how many they leave out, how large their
+//! advantages are, and how far they agree.
 //!
 //! Pure: a function of the sample table.
 
@@ -12,14 +12,14 @@ use crate::worth::Earnings;
 use troupe_core::config::{AdvantageConfig, Unit};
 use troupe_core::trajectory::Sample;
 
-/// What an estimator makes of one role's answers.
+/// One estimator's figures for one role's answers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Audit {
     /// Answers.
     pub answers: usize,
-    /// Groups that they are in.
+    /// Groups that contain them.
     pub groups: usize,
-    /// Share of these whose members are all worth the same.
+    /// Share of these groups whose members are all worth the same, from 0 to 1.
     pub flat: f64,
     /// Mean of |A| over all answers; those without an advantage count as 0.
     pub magnitude: f64,
@@ -27,27 +27,29 @@ pub struct Audit {
     /// are standardized together, than if it is alone:
     /// (sd_k² + (μ_k − μ)²) / sd², the mean over tasks (Dr. MAS, arXiv 2602.08847).
     pub inflation: f64,
-    /// Spearman's rank correlation with the advantages of the first estimator.
+    /// Spearman's rank correlation with the advantages of the first estimator, from -1 to 1.
     pub rank_correlation: f64,
-    /// Share of answers whose advantage has another sign than the first estimator's.
+    /// Share of answers whose advantage has another sign than the first estimator's, from 0 to 1.
     pub changed_signs: f64,
 }
 
-/// Sums over steps, from which an audit is made.
+/// What an [`Audit`] is computed from, collected over steps: advantages of one role's answers,
+/// 0 where there is none, beside those of the first estimator.
 #[derive(Clone, Debug, Default)]
 pub struct RoleTally {
     groups: usize,
     flat: usize,
-    this: Vec<f64>,
-    first: Vec<f64>,
+    advantages: Vec<f64>,
+    reference: Vec<f64>,
     inflation: Vec<f64>,
 }
 
 /// The tallies of one estimator, by role.
 pub type Tallies = BTreeMap<String, RoleTally>;
 
-/// Add a step's answers to the tallies of each estimator; returns what each makes
-/// of them.
+/// Adds a step's answers to each estimator's tallies, and returns each estimator's comparison.
+/// `tallies` and `estimators` are parallel; the first estimator is the one that the others are
+/// measured against. Only roles with a sample for which `learns` are tallied.
 pub fn take_in(
     tallies: &mut [Tallies],
     estimators: &mut [(AdvantageConfig, Memory)],
@@ -60,17 +62,17 @@ pub fn take_in(
     let Some(first) = compared.first() else { return compared };
     let learning = samples.iter().filter(|sample| learns(sample));
     let learning: BTreeSet<&str> = learning.map(|sample| sample.role.as_str()).collect();
-    for ((tallies, (config, _)), this) in tallies.iter_mut().zip(estimators).zip(&compared) {
+    for ((tallies, (config, _)), result) in tallies.iter_mut().zip(estimators).zip(&compared) {
         for role in &learning {
             let tally = tallies.entry((*role).to_owned()).or_default();
-            let groups = this.formed.iter().filter(|group| group.roles.contains(*role));
+            let groups = result.formed.iter().filter(|group| group.roles.contains(*role));
             tally.groups += groups.clone().count();
             tally.flat += groups.filter(|group| group.is_flat()).count();
-            let both =
-                samples.iter().zip(this.credits.advantages.iter().zip(&first.credits.advantages));
-            for (_, (this, first)) in both.filter(|(sample, _)| sample.role == *role) {
-                tally.this.push(f64::from(this.unwrap_or(0.0)));
-                tally.first.push(f64::from(first.unwrap_or(0.0)));
+            let pairs =
+                result.credits.advantages.iter().zip(&first.credits.advantages).zip(samples);
+            for ((advantage, reference), _) in pairs.filter(|(_, sample)| sample.role == *role) {
+                tally.advantages.push(f64::from(advantage.unwrap_or(0.0)));
+                tally.reference.push(f64::from(reference.unwrap_or(0.0)));
             }
             tally.inflation.extend(inflation(samples, config, role));
         }
@@ -79,21 +81,21 @@ pub fn take_in(
 }
 
 impl RoleTally {
-    /// What the sums come to.
+    /// The figures of everything tallied so far.
     pub fn audit(&self) -> Audit {
-        let answers = self.this.len();
+        let answers = self.advantages.len();
         let share = |count: usize, of: usize| count as f64 / of.max(1) as f64;
-        let changed =
-            self.this.iter().zip(&self.first).filter(|(this, first)| sign(**this) != sign(**first));
+        let pairs = self.advantages.iter().zip(&self.reference);
+        let changed = pairs.filter(|(advantage, reference)| sign(**advantage) != sign(**reference));
         let mean = |numbers: &[f64]| numbers.iter().sum::<f64>() / numbers.len().max(1) as f64;
         Audit {
             answers,
             groups: self.groups,
             flat: share(self.flat, self.groups),
-            magnitude: self.this.iter().map(|advantage| advantage.abs()).sum::<f64>()
+            magnitude: self.advantages.iter().map(|advantage| advantage.abs()).sum::<f64>()
                 / answers.max(1) as f64,
             inflation: mean(&self.inflation),
-            rank_correlation: correlation(&ranks(&self.this), &ranks(&self.first)),
+            rank_correlation: correlation(&ranks(&self.advantages), &ranks(&self.reference)),
             changed_signs: share(changed.count(), answers),
         }
     }
@@ -103,9 +105,10 @@ fn sign(number: f64) -> i8 {
     i8::from(number > 0.0) - i8::from(number < 0.0)
 }
 
-/// The mean inflation of a role over the tasks in which worths differ: how much
-/// larger its squared advantages would be if all roles of a task were
-/// standardized together (Dr. MAS, arXiv 2602.08847). Nothing if none differ.
+/// The mean inflation of a role over the tasks in which worths differ: how many times
+/// larger its squared advantages would be if all roles of a task were standardized
+/// together, (sd_k² + (μ_k − μ)²) / sd² (Dr. MAS, arXiv 2602.08847). At least 0, and 1 if
+/// roles do not differ; none if no task's worths differ.
 pub fn inflation_of(samples: &[Sample], config: &AdvantageConfig, role: &str) -> Option<f64> {
     let tasks = inflation(samples, config, role);
     (!tasks.is_empty()).then(|| tasks.iter().sum::<f64>() / tasks.len() as f64)
@@ -117,18 +120,19 @@ fn inflation(samples: &[Sample], config: &AdvantageConfig, role: &str) -> Vec<f6
     let mut tasks: BTreeMap<usize, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
     for (index, sample) in samples.iter().enumerate() {
         let worth = earnings.worth(Unit::Completion, &[index]);
-        let (all, of_role) = tasks.entry(sample.task).or_default();
-        all.push(worth);
+        let (worths, role_worths) = tasks.entry(sample.task).or_default();
+        worths.push(worth);
         if sample.role == role {
-            of_role.push(worth);
+            role_worths.push(worth);
         }
     }
-    let of_task = |(all, of_role): (Vec<f64>, Vec<f64>)| {
-        let ((mean, variance), (own_mean, own_variance)) = (moments(&all), moments(&of_role));
-        let second = own_variance + (own_mean - mean).powi(2);
-        (variance > 1e-12 && !of_role.is_empty()).then(|| second / variance)
+    let ratio = |(worths, role_worths): (Vec<f64>, Vec<f64>)| {
+        let ((mean, variance), (role_mean, role_variance)) =
+            (moments(&worths), moments(&role_worths));
+        let second_moment = role_variance + (role_mean - mean).powi(2);
+        (variance > 1e-12 && !role_worths.is_empty()).then(|| second_moment / variance)
     };
-    tasks.into_values().filter_map(of_task).collect()
+    tasks.into_values().filter_map(ratio).collect()
 }
 
 /// Mean and variance, n in the denominator.

@@ -1,6 +1,7 @@
-//! What becomes of advantages before the update: steps that are named in order.
+//! Credit steps: what is done to advantages before the update, in the order that
+//! `advantage.then` names.
 //!
-//! Pure: functions of the sample table and of what the steps before have left.
+//! Pure: functions of the sample table and of the advantages so far.
 
 use std::collections::BTreeMap;
 
@@ -11,15 +12,14 @@ use troupe_core::trajectory::{Sample, StopReason};
 /// Keeps what hardly varies from being blown up.
 const EPSILON: f64 = 1e-4;
 
-/// What the update is to do with each sample of a table.
+/// Advantage and weight of each sample of a table: the input of the update.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Credits {
-    /// How much likelier each is to become. One of a group that was left out has
-    /// none; whether entropy bonus and KL penalty act on it is said by
-    /// `train.regularize`.
+    /// Positive: to become likelier; negative: less likely. A sample of a group that was left
+    /// out has none; `train.regularize` says whether entropy bonus and KL penalty act on it.
     pub advantages: Vec<Option<f32>>,
-    /// How often each counts: 1 once, 2 as if it were there twice, 0 not at all,
-    /// neither for bonus nor penalty.
+    /// How often each counts, 0 or more: 2 as if it were there twice, 0 not at all, not even
+    /// for bonus and penalty.
     pub weights: Vec<f32>,
 }
 
@@ -49,8 +49,8 @@ impl Credits {
         self
     }
 
-    /// What was called for takes the advantage of the answer that the calls began
-    /// with (MATPO, arXiv 2510.04678).
+    /// A called answer takes the advantage of the answer that began the chain of calls
+    /// (MATPO, arXiv 2510.04678).
     fn inherit(&mut self, samples: &[Sample]) {
         for index in 0..samples.len() {
             let calls = std::iter::successors(samples[index].caller, |&at| samples[at].caller);
@@ -60,26 +60,27 @@ impl Credits {
         }
     }
 
-    /// Mean 0 and spread 1 over all answers that have an advantage and something
-    /// in common, each as often as `count` says.
+    /// Gives the advantages of answers with the same key mean 0 and spread 1, each answer
+    /// counting as often as `count` says: by family and token, AgentRL (arXiv 2510.04206,
+    /// equation 1).
     fn normalize<'s>(
         &mut self,
         samples: &'s [Sample],
-        same: impl Fn(&'s Sample) -> &'s str,
+        key: impl Fn(&'s Sample) -> &'s str,
         count: impl Fn(&Sample) -> f64,
     ) {
         let mut members: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (index, sample) in samples.iter().enumerate() {
             if self.advantages[index].is_some() && self.weights[index] > 0.0 {
-                members.entry(same(sample)).or_default().push(index);
+                members.entry(key(sample)).or_default().push(index);
             }
         }
         for members in members.into_values() {
             let advantage = |&index: &usize| f64::from(self.advantages[index].unwrap_or(0.0));
             let weight = |&index: &usize| count(&samples[index]) * f64::from(self.weights[index]);
             let total: f64 = members.iter().map(weight).sum();
-            let sum = |of: &dyn Fn(f64) -> f64| -> f64 {
-                members.iter().map(|index| weight(index) * of(advantage(index))).sum()
+            let sum = |term: &dyn Fn(f64) -> f64| -> f64 {
+                members.iter().map(|index| weight(index) * term(advantage(index))).sum()
             };
             let mean = sum(&|advantage| advantage) / total;
             let spread = (sum(&|advantage| (advantage - mean).powi(2)) / total).sqrt();
@@ -91,7 +92,8 @@ impl Credits {
         }
     }
 
-    /// Some answers count for nothing.
+    /// Masked answers have no advantage and weight 0 (those that were cut off: DAPO, arXiv
+    /// 2503.14476, section 3.4).
     fn mask(&mut self, samples: &[Sample], is_masked: impl Fn(&Sample) -> bool) {
         for (index, _) in samples.iter().enumerate().filter(|(_, sample)| is_masked(sample)) {
             (self.advantages[index], self.weights[index]) = (None, 0.0);
@@ -99,10 +101,10 @@ impl Credits {
     }
 }
 
-/// How often each sample counts when it is compared and learned from: once, or,
-/// if the steps say `align`, so that as many called conversations of every episode
-/// and role do as `threads` says: of more, some are drawn that are left out; of
-/// fewer, some that count again (M-GRPO, arXiv 2511.13288, section 4.3).
+/// How often each sample counts, in comparisons and in the update: once, unless
+/// `advantage.then` has `align`. Then `threads` called conversations of every episode and
+/// role count: surplus ones, drawn at random, are left out, and where there are fewer, some
+/// count again (M-GRPO, arXiv 2511.13288, section 4.3).
 pub fn counts(samples: &[Sample], config: &AdvantageConfig) -> Vec<f32> {
     let mut counts = vec![1.0; samples.len()];
     if !config.then.contains(&CreditStep::Align) {
@@ -190,8 +192,8 @@ mod tests {
         // Of four tokens, three have 2 and one has 6: mean 3, variance 3.
         let credits = after(&samples, &[2.0, 6.0, 100.0, 300.0], &["task-normalize"]);
         let expected = [-1.0 / 3.0_f64.sqrt(), 3.0 / 3.0_f64.sqrt(), -1.0, 1.0];
-        for (found, expected) in credits.advantages.iter().zip(expected) {
-            assert!((f64::from(found.unwrap()) - expected).abs() < 1e-3, "{credits:?}");
+        for (advantage, expected) in credits.advantages.iter().zip(expected) {
+            assert!((f64::from(advantage.unwrap()) - expected).abs() < 1e-3, "{credits:?}");
         }
     }
 
@@ -200,7 +202,8 @@ mod tests {
         let mut samples = tree_of(1, 1, &["solo"], 3);
         samples[2].completion.stop = StopReason::Length;
         let masked_first = after(&samples, &[1.0, 3.0, 50.0], &["mask:truncated", "whiten"]);
-        let near = |found: Option<f32>, expected: f32| (found.unwrap() - expected).abs() < 1e-3;
+        let near =
+            |advantage: Option<f32>, expected: f32| (advantage.unwrap() - expected).abs() < 1e-3;
         assert!(near(masked_first.advantages[0], -1.0) && near(masked_first.advantages[1], 1.0));
         assert_eq!((masked_first.advantages[2], masked_first.weights[2]), (None, 0.0));
         let masked_last = after(&samples, &[1.0, 3.0, 50.0], &["whiten", "mask:truncated"]);

@@ -1,7 +1,6 @@
-//! Which completions are compared with each other.
+//! Groups: which completions are compared with each other.
 //!
-//! Pure: a function of the sample table. What the groups are worth is said in
-//! `advantage`; how the table came about is `rollout`'s business.
+//! Pure: a function of the sample table.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,23 +11,23 @@ use troupe_core::trajectory::Sample;
 /// Rewards closer than this are the same reward.
 const SAME_REWARD: f64 = 1e-9;
 
-/// Something that is compared as a whole.
+/// A unit of comparison: one completion, or all those of a seat, thread or episode.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScoredUnit {
     /// Indices into the sample table.
     pub members: Vec<usize>,
-    /// What it was worth.
+    /// What it was worth, in the unit of the reward.
     pub score: f64,
-    /// How often it counts in its group.
+    /// How often it counts in its group: 1, or a whole number from 0 on after `align`.
     pub weight: f64,
-    /// Named shares of that, where they are compared one by one.
+    /// The score's named shares, if each is compared on its own.
     pub parts: BTreeMap<String, f64>,
 }
 
 /// Units that are comparable with each other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
-    /// Whose answers are compared.
+    /// The roles whose answers are compared.
     pub roles: BTreeSet<String>,
     /// The units, in the order of the sample table.
     pub units: Vec<ScoredUnit>,
@@ -64,7 +63,7 @@ impl Group {
         self.units.iter().map(part).collect()
     }
 
-    /// The names of all shares that are compared one by one.
+    /// The names of all shares that are compared on their own.
     pub fn part_names(&self) -> BTreeSet<&str> {
         self.units.iter().flat_map(|unit| unit.parts.keys()).map(String::as_str).collect()
     }
@@ -77,7 +76,7 @@ impl Group {
     }
 }
 
-/// A number that counts so often.
+/// A number with a weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Score {
     /// The number.
@@ -96,13 +95,14 @@ fn count(scores: &[Score]) -> f64 {
     scores.iter().map(|score| score.weight).sum()
 }
 
-/// The mean of some numbers; 0 of none.
+/// The weighted mean; 0 without scores.
 pub fn mean(scores: &[Score]) -> f64 {
     let sum: f64 = scores.iter().map(|score| score.weight * score.value).sum();
     sum / count(scores).max(1.0)
 }
 
-/// Their standard deviation (n − 1 in the denominator); 0 of one.
+/// The weighted standard deviation, with n − 1 in the denominator, n being the sum of the
+/// weights; 0 if n is below 2.
 pub fn spread(scores: &[Score]) -> f64 {
     let count = count(scores);
     if count < 2.0 {
@@ -113,7 +113,7 @@ pub fn spread(scores: &[Score]) -> f64 {
     (scores.iter().map(square).sum::<f64>() / (count - 1.0)).sqrt()
 }
 
-/// Whether all that count are the same.
+/// Whether all scores with a weight are the same within 10⁻⁹.
 pub fn is_flat(scores: &[Score]) -> bool {
     let values = || scores.iter().filter(|score| score.weight > 0.0).map(|score| score.value);
     let (low, high) =
@@ -121,8 +121,10 @@ pub fn is_flat(scores: &[Score]) -> bool {
     scores.len() < 2 || high - low < SAME_REWARD
 }
 
-/// Put the samples, each with its count, into groups, in the order of
-/// their keys, as a comparison says.
+/// Puts the samples into units and these into groups, as `comparison` says: with
+/// `at-grpo`'s, the K completions of one seat in one state (AT-GRPO, arXiv 2510.11062,
+/// section 4.1). `weights` has how often each sample counts (`credit::counts`).
+/// Groups come in the order of their keys.
 pub fn form_groups(
     samples: &[Sample],
     weights: &[f32],
@@ -130,11 +132,12 @@ pub fn form_groups(
     comparison: &Comparison,
 ) -> Vec<Group> {
     let earnings = Earnings::of(samples, config, comparison.worth);
-    let mut places = BTreeMap::new();
+    let mut unit_numbers = BTreeMap::new();
     let mut units: Vec<Vec<usize>> = Vec::new();
     for (index, sample) in samples.iter().enumerate() {
-        let place = *places.entry(whole(comparison.unit, index, sample)).or_insert(units.len());
-        match units.get_mut(place) {
+        let key = unit_key(comparison.unit, index, sample);
+        let number = *unit_numbers.entry(key).or_insert(units.len());
+        match units.get_mut(number) {
             Some(members) => members.push(index),
             None => units.push(vec![index]),
         }
@@ -153,10 +156,10 @@ pub fn form_groups(
     groups.into_values().map(|units| Group::of(units, samples)).collect()
 }
 
-/// What tells the unit of a sample from all others: a seat of an episode, say.
-type WholeOf<'a> = (usize, usize, Option<(&'a str, u32)>, &'a str, usize);
+/// Task, episode, seat, thread and sample of a unit, as far as they tell it from others.
+type UnitKey<'a> = (usize, usize, Option<(&'a str, u32)>, &'a str, usize);
 
-fn whole(unit: Of, index: usize, sample: &Sample) -> WholeOf<'_> {
+fn unit_key(unit: Of, index: usize, sample: &Sample) -> UnitKey<'_> {
     let seat = Some((sample.role.as_str(), sample.instance));
     match unit {
         Of::Completion => (sample.task, sample.episode, seat, "", index),
@@ -203,8 +206,8 @@ impl<'a> Key<'a> {
     }
 }
 
-/// The groups without the answers of policies that do not learn. What those did
-/// still counts in the score of a trajectory they took part in.
+/// Leaves out units without an answer that learns, and groups that are empty then. Answers
+/// that do not learn still count in the score of a trajectory they took part in.
 pub fn leave_out_frozen(
     groups: Vec<Group>,
     samples: &[Sample],
@@ -217,10 +220,10 @@ pub fn leave_out_frozen(
     groups.filter(|group| !group.units.is_empty()).collect()
 }
 
-/// Leave out the groups the filter names. The `std` and `mean` filters are the
-/// reference system's: of each role's groups, the share `filter_ratio` with the
-/// smallest spread, or with the lowest mean, goes. Roles are not measured
-/// against each other, as their rewards are of different sizes.
+/// Leaves out the groups that `config.filter` names: flat ones, or of each role's groups the
+/// share `filter_ratio` (from 0 to 1, rounded down) with the smallest spread or the lowest mean,
+/// as AT-GRPO's reference code does. Roles are not measured against each other, since their
+/// rewards differ in size.
 pub fn filter_groups(groups: Vec<Group>, config: &AdvantageConfig) -> Vec<Group> {
     let measure: fn(&Group) -> f64 = match config.filter {
         GroupFilter::Off => return groups,

@@ -1,5 +1,5 @@
-//! Which answers come before which: episodes that were forked from each other
-//! have their beginnings in common.
+//! Which episodes were forked from which: those that were have their first rounds
+//! in common.
 //!
 //! Pure: a function of the sample table.
 
@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use troupe_core::trajectory::Sample;
 
-/// An episode of a task.
+/// The number of a task, and that of an episode of it.
 pub type EpisodeOf = (usize, usize);
 
-/// Where the episodes of a table left each other.
+/// The forks of a table's episodes.
 #[derive(Debug, Default)]
 pub struct Lineage {
     /// Of every episode that began in another one: which, and its last round in common.
@@ -20,7 +20,7 @@ pub struct Lineage {
 }
 
 impl Lineage {
-    /// Read off the parents of the samples.
+    /// Finds the forks by the samples' parents. The rows of an episode stand side by side.
     pub fn of(samples: &[Sample]) -> Self {
         let mut lineage = Lineage::default();
         let mut seen = None;
@@ -42,8 +42,8 @@ impl Lineage {
         lineage
     }
 
-    /// The episode itself and those it came from, each with the last round that
-    /// counts, the youngest first.
+    /// The episode itself and its ancestors, youngest first, each with the last round that
+    /// belongs to the episode's history (`usize::MAX` for the episode itself).
     pub fn path(&self, (task, episode): EpisodeOf) -> Vec<(usize, usize)> {
         let mut path = vec![(episode, usize::MAX)];
         let mut at = episode;
@@ -54,14 +54,14 @@ impl Lineage {
         path
     }
 
-    /// The episodes that an answer of this round is part of, its own first, and what each counts
-    /// for: where an episode was forked, all that go on from there count alike together, however
-    /// often each is forked again. So a mean over them is the recursion's, a mean over children
-    /// (MALT, arXiv 2412.01928, equation 3), in unbalanced trees, too.
+    /// The episodes that contain an answer of this episode and round, its own first, with
+    /// weights that add up to 1. At a fork all continuations weigh the same, however often each
+    /// is forked again: the weighted mean over episodes is a recursive mean over children (MALT,
+    /// arXiv 2412.01928, equation 3), in unbalanced trees, too.
     pub fn through(&self, episode: EpisodeOf, round: usize) -> Vec<(usize, f64)> {
-        let mut found = vec![(episode.1, 1.0)];
-        self.share(episode, round, 1.0, &mut found);
-        found
+        let mut weights = vec![(episode.1, 1.0)];
+        self.share(episode, round, 1.0, &mut weights);
+        weights
     }
 
     /// Share `weight` among an episode, whose entry is the last one, and those that left it in
@@ -71,9 +71,9 @@ impl Lineage {
         (task, episode): EpisodeOf,
         round: usize,
         weight: f64,
-        found: &mut Vec<(usize, f64)>,
+        weights: &mut Vec<(usize, f64)>,
     ) {
-        let place = found.len() - 1;
+        let entry = weights.len() - 1;
         let mut left: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for &(offshoot, last) in self.offshoots.get(&(task, episode)).into_iter().flatten() {
             if last >= round {
@@ -84,12 +84,12 @@ impl Lineage {
         for offshoots in left.into_values() {
             weight /= (offshoots.len() + 1) as f64;
             for offshoot in offshoots {
-                found.push((offshoot, weight));
+                weights.push((offshoot, weight));
                 // Everything that left the offshoot left it later.
-                self.share((task, offshoot), 0, weight, found);
+                self.share((task, offshoot), 0, weight, weights);
             }
         }
-        found[place].1 = weight;
+        weights[entry].1 = weight;
     }
 }
 

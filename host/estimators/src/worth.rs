@@ -1,4 +1,6 @@
-//! What an answer, or several together, was worth.
+//! The worth of a unit: its own reward, the return from it on, or the return of
+//! the whole episode ([`Worth`]). In the unit of the environment's rewards, and
+//! unbounded like them.
 //!
 //! Pure: a function of the sample table.
 
@@ -8,28 +10,27 @@ use crate::lineage::{EpisodeOf, Lineage};
 use troupe_core::config::{AdvantageConfig, Unit, Worth};
 use troupe_core::trajectory::Sample;
 
-/// A seat in an episode.
+/// A seat in an episode: the episode, the role, and which of its seats.
 type Seat<'a> = (EpisodeOf, &'a str, u32);
-/// What was earned in every round.
+/// Rewards by round.
 type ByRound = BTreeMap<usize, f64>;
 
-/// What was earned in every round of every episode.
+/// The rewards of every round of every episode.
 pub struct Earnings<'a> {
     samples: &'a [Sample],
     alpha: f64,
     discount: f64,
     worth: Worth,
     lineage: Lineage,
-    /// α·team, by round, what the episode was forked from included. The answers
-    /// of a round share it.
+    /// α·team by round, shared by the answers of a round; the rounds before a fork included.
     team: BTreeMap<EpisodeOf, ByRound>,
-    /// What each seat earned for itself, by round.
+    /// The local rewards of each seat by round.
     local: BTreeMap<Seat<'a>, ByRound>,
 }
 
 impl<'a> Earnings<'a> {
-    /// What these samples earned. Whole episodes are needed for all but `now`:
-    /// of a tree's branches only one has a future.
+    /// Adds up the rewards of a table. All worths but [`Worth::Now`] need whole
+    /// episodes: of a tree's branches only one has a future.
     pub fn of(samples: &'a [Sample], config: &AdvantageConfig, worth: Worth) -> Self {
         let (alpha, discount) = (config.alpha, config.discount);
         let mut earnings = Earnings {
@@ -62,15 +63,23 @@ impl<'a> Earnings<'a> {
         for &(task, number) in team.keys() {
             let path = self.lineage.path((task, number));
             self.team.insert((task, number), along(&path, |from| team.get(&(task, from))));
-            for &(_, role, instance) in seats.iter().filter(|(of, ..)| *of == task) {
+            for &(_, role, instance) in seats.iter().filter(|seat| seat.0 == task) {
                 let rewards = along(&path, |from| local.get(&((task, from), role, instance)));
                 self.local.insert(((task, number), role, instance), rewards);
             }
         }
     }
 
-    /// What some answers were worth together; a part of several episodes is worth
-    /// what these are on average, as [`Lineage::through`] weighs them.
+    /// The worth of a unit's members (indices into the table) together; 0 without members:
+    /// - [`Worth::Now`]: Σ (α·team + local) over the members;
+    /// - [`Worth::ToGo`]: Σ γ^(t − now) · (α·team + local) over the rounds from the answer on,
+    ///   γ the `discount`, local the rewards of its seat;
+    /// - [`Worth::Whole`]: Σ α·team over the episode, and Σ local over the members, or over the
+    ///   seat's whole episode if the unit is a single completion.
+    ///
+    /// A completion that several episodes have in common is worth their mean as
+    /// [`Lineage::through`] weighs them, the backup of MALT (arXiv 2412.01928, equation 3) and
+    /// MHGPO (arXiv 2506.02718).
     pub fn worth(&self, unit: Unit, members: &[usize]) -> f64 {
         let Some(&first) = members.first() else { return 0.0 };
         let sample = &self.samples[first];
@@ -81,23 +90,24 @@ impl<'a> Earnings<'a> {
         }
         if unit != Unit::Completion {
             let local = |sum, member: &usize| sum + self.samples[*member].reward.local;
-            return members.iter().fold(self.team_of(episode(sample)), local);
+            return members.iter().fold(self.team_reward(episode(sample)), local);
         }
-        let through = self.lineage.through(episode(sample), sample.round).into_iter();
-        through.map(|(number, weight)| weight * self.in_episode(sample, number)).sum()
+        let episodes = self.lineage.through(episode(sample), sample.round).into_iter();
+        episodes.map(|(number, weight)| weight * self.in_episode(sample, number)).sum()
     }
 
-    /// What an answer was worth in one of the episodes that it is part of.
+    /// The worth of a completion in one of the episodes that contain it.
     fn in_episode(&self, sample: &Sample, number: usize) -> f64 {
-        let at = (sample.task, number);
-        let rewards = &self.local[&(at, sample.role.as_str(), sample.instance)];
+        let episode = (sample.task, number);
+        let rewards = &self.local[&(episode, sample.role.as_str(), sample.instance)];
         match self.worth {
-            Worth::ToGo => self.to_go(&self.team[&at], rewards, sample.round),
-            _ => rewards.values().fold(self.team_of(at), |sum, local| sum + local),
+            Worth::ToGo => self.to_go(&self.team[&episode], rewards, sample.round),
+            _ => rewards.values().fold(self.team_reward(episode), |sum, local| sum + local),
         }
     }
 
-    /// Every named share of what some answers earned at once.
+    /// The members' immediate rewards (indices into the table), by the name of the award and
+    /// without α. GDPO compares each on its own.
     pub fn parts(&self, members: &[usize]) -> BTreeMap<String, f64> {
         let mut parts: BTreeMap<String, f64> = BTreeMap::new();
         for (name, value) in members.iter().flat_map(|&member| &self.samples[member].reward.parts) {
@@ -106,7 +116,7 @@ impl<'a> Earnings<'a> {
         parts
     }
 
-    fn team_of(&self, episode: EpisodeOf) -> f64 {
+    fn team_reward(&self, episode: EpisodeOf) -> f64 {
         self.team[&episode].values().sum()
     }
 
@@ -120,7 +130,7 @@ impl<'a> Earnings<'a> {
     }
 }
 
-/// What was earned on the whole path of an episode.
+/// The rewards on the whole path of an episode.
 fn along<'m>(path: &[(usize, usize)], earned: impl Fn(usize) -> Option<&'m ByRound>) -> ByRound {
     let rounds = path.iter().filter_map(|&(from, last)| Some((earned(from)?, last)));
     let rounds = rounds.flat_map(|(rounds, last)| rounds.range(..=last));
@@ -150,13 +160,13 @@ mod tests {
             (1, "planner", 0.0, 0.25),
             (1, "executor", 4.0, 0.0),
         ];
-        let made = earned.into_iter().enumerate().map(|(round, (turn, role, team, local))| {
-            let mut made = sample(0, 0, turn, role, 0);
-            made.round = round;
-            (made.reward.team, made.reward.local) = (team, local);
-            made
+        let rows = earned.into_iter().enumerate().map(|(round, (turn, role, team, local))| {
+            let mut row = sample(0, 0, turn, role, 0);
+            row.round = round;
+            (row.reward.team, row.reward.local) = (team, local);
+            row
         });
-        made.collect()
+        rows.collect()
     }
 
     fn worths(worth: Worth, discount: f64) -> Vec<f64> {
@@ -219,26 +229,26 @@ mod tests {
 
     /// A tree of answers: what each earns, and what may be said after it.
     #[derive(Clone, Debug)]
-    struct Said {
+    struct AnswerTree {
         earned: f64,
-        then: Vec<Said>,
+        then: Vec<AnswerTree>,
     }
 
-    fn trees() -> impl Strategy<Value = Said> {
+    fn trees() -> impl Strategy<Value = AnswerTree> {
         let earned = || (-4_i8..5).prop_map(f64::from);
-        let leaf = earned().prop_map(|earned| Said { earned, then: Vec::new() });
+        let leaf = earned().prop_map(|earned| AnswerTree { earned, then: Vec::new() });
         leaf.prop_recursive(4, 40, 3, move |inner| {
             (earned(), prop::collection::vec(inner, 0..4))
-                .prop_map(|(earned, then)| Said { earned, then })
+                .prop_map(|(earned, then)| AnswerTree { earned, then })
         })
     }
 
     /// The rows of a tree: the first branch goes on in the episode, others are forks of it.
-    fn rows_of(tree: &Said) -> (Vec<Sample>, Vec<f64>) {
+    fn rows_of(tree: &AnswerTree) -> (Vec<Sample>, Vec<f64>) {
         /// Where a subtree hangs, its round, and its episode.
         type Place = (Option<usize>, usize, usize);
         fn add(
-            tree: &Said,
+            tree: &AnswerTree,
             (parent, round, episode): Place,
             rows: &mut Vec<(Sample, f64)>,
             episodes: &mut usize,
@@ -283,8 +293,8 @@ mod tests {
             let config = AdvantageConfig::default();
             let earnings = Earnings::of(&samples, &config, Worth::ToGo);
             for (row, expected) in expected.into_iter().enumerate() {
-                let found = earnings.worth(Unit::Completion, &[row]);
-                prop_assert!((found - expected).abs() < 1e-9, "row {row}: {found} for {expected}");
+                let worth = earnings.worth(Unit::Completion, &[row]);
+                prop_assert!((worth - expected).abs() < 1e-9, "row {row}: {worth} for {expected}");
             }
         }
     }

@@ -70,12 +70,12 @@ fn scales() -> impl Strategy<Value = Scale> {
 fn unequal() -> Vec<Sample> {
     let rows = [(0, 0, "planner", 0), (0, 1, "executor", 0), (0, 2, "executor", 1)];
     let others = [(1, 0, "planner", 0), (1, 1, "executor", 0)];
-    let made = rows.into_iter().chain(others).map(|(episode, round, role, turn)| {
-        let mut made = sample(0, episode, turn, role, 0);
-        made.round = round;
-        made
+    let played = rows.into_iter().chain(others).map(|(episode, round, role, turn)| {
+        let mut row = sample(0, episode, turn, role, 0);
+        row.round = round;
+        row
     });
-    let mut samples: Vec<Sample> = made.collect();
+    let mut samples: Vec<Sample> = played.collect();
     samples[2].reward.team = 4.0;
     samples
 }
@@ -86,9 +86,9 @@ fn by(estimator: Estimator, samples: &[Sample]) -> Vec<f32> {
     compared.credits.advantages.into_iter().map(|advantage| advantage.unwrap_or(0.0)).collect()
 }
 
-fn near(found: &[f32], expected: &[f64]) {
+fn near(actual: &[f32], expected: &[f64]) {
     let close = |(a, b): (&f32, &f64)| (f64::from(*a) - b).abs() < 1e-3;
-    assert!(found.len() == expected.len() && found.iter().zip(expected).all(close), "{found:?}");
+    assert!(actual.len() == expected.len() && actual.iter().zip(expected).all(close), "{actual:?}");
 }
 
 #[test]
@@ -124,17 +124,17 @@ fn what_was_forked_is_worth_the_mean_of_what_came_of_it() {
 
 /// Episodes of two roles with rewards of both kinds.
 fn played(rewards: &[(f64, f64)]) -> Vec<Sample> {
-    let made = rewards.iter().enumerate().map(|(index, (team, local))| {
+    let rows = rewards.iter().enumerate().map(|(index, (team, local))| {
         let (task, episode, round) = (index / 12, index / 4 % 3, index % 4);
         let role = ["planner", "executor"][round % 2];
-        let mut made = sample(task, episode, round / 2, role, 0);
+        let mut row = sample(task, episode, round / 2, role, 0);
         // Equal states, so that those who compare by state have something to compare.
-        made.state = (task * 10 + round) as u64;
-        made.round = round;
-        (made.reward.team, made.reward.local) = (*team, *local);
-        made
+        row.state = (task * 10 + round) as u64;
+        row.round = round;
+        (row.reward.team, row.reward.local) = (*team, *local);
+        row
     });
-    made.collect()
+    rows.collect()
 }
 
 fn all() -> impl Strategy<Value = Estimator> {
@@ -236,9 +236,9 @@ fn leaving_one_out_compares_with_the_mean_of_the_others() {
 
 #[test]
 fn max_rl_divides_by_the_mean() {
-    let found = advantages_of(&[0.0, 1.0, 0.0, 1.0], Scale::Mean);
-    for (found, expected) in found.into_iter().zip([-1.0, 1.0, -1.0, 1.0]) {
-        assert!((found - expected).abs() < 1e-3);
+    let advantages = advantages_of(&[0.0, 1.0, 0.0, 1.0], Scale::Mean);
+    for (advantage, expected) in advantages.into_iter().zip([-1.0, 1.0, -1.0, 1.0]) {
+        assert!((advantage - expected).abs() < 1e-3);
     }
     let rare = advantages_of(&[0.0, 0.0, 0.0, 1.0], Scale::Mean);
     assert!((rare[3] - 3.0).abs() < 2e-3 && (rare[0] + 1.0).abs() < 1e-3, "{rare:?}");
@@ -246,12 +246,12 @@ fn max_rl_divides_by_the_mean() {
 
 /// One seat's episodes of one task, each worth so much.
 fn episodes(role: &str, worths: &[f64]) -> Vec<Sample> {
-    let made = worths.iter().enumerate().map(|(episode, worth)| {
-        let mut made = sample(0, episode, 0, role, 0);
-        made.reward.local = *worth;
-        made
+    let rows = worths.iter().enumerate().map(|(episode, worth)| {
+        let mut row = sample(0, episode, 0, role, 0);
+        row.reward.local = *worth;
+        row
     });
-    made.collect()
+    rows.collect()
 }
 
 #[test]
@@ -311,11 +311,12 @@ fn gigpo_adds_what_answers_to_one_prompt_say() {
         later.reward.local = worth;
         samples.push(later);
     }
-    let found = compare(&samples, &config, &mut Memory::default(), |_| true).credits.advantages;
+    let advantages =
+        compare(&samples, &config, &mut Memory::default(), |_| true).credits.advantages;
     // The episodes are worth 0 and 6, the steps 0, 6 and 0, 4: each pair is ±1/√2 apart.
     let unit = 0.5_f32.sqrt();
-    for (found, sign) in found.into_iter().zip([-1.0, 1.0, -1.0, 1.0]) {
-        assert!((found.unwrap() - sign * 3.0 * unit).abs() < 1e-3, "{found:?}");
+    for (advantage, sign) in advantages.into_iter().zip([-1.0, 1.0, -1.0, 1.0]) {
+        assert!((advantage.unwrap() - sign * 3.0 * unit).abs() < 1e-3, "{advantage:?}");
     }
 }
 
@@ -330,9 +331,9 @@ fn conversations_that_count_again_weigh_in_their_groups_mean() {
         ..AdvantageConfig::default()
     };
     let called = |episode, thread: &str, worth| {
-        let mut made = sample(0, episode, 0, "worker", 0);
-        (made.thread, made.caller, made.reward.local) = (thread.to_owned(), Some(0), worth);
-        made
+        let mut row = sample(0, episode, 0, "worker", 0);
+        (row.thread, row.caller, row.reward.local) = (thread.to_owned(), Some(0), worth);
+        row
     };
     // One conversation of the first episode stands for two, so the mean is
     // (2 · 6 + 0 + 0) / 4.
@@ -370,9 +371,9 @@ fn who_was_refused_alone_or_with_others_worth_more_is_not_pushed_away() {
     let config = AdvantageConfig::default();
     let advantages = |rewards: &[f64]| {
         let answer = |(branch, reward): (usize, &f64)| {
-            let mut made = sample(0, 0, 0, "solo", branch);
-            (made.accepted, made.reward.local) = (false, *reward);
-            made
+            let mut row = sample(0, 0, 0, "solo", branch);
+            (row.accepted, row.reward.local) = (false, *reward);
+            row
         };
         let samples: Vec<Sample> = rewards.iter().enumerate().map(answer).collect();
         compare(&samples, &config, &mut Memory::default(), |_| true).credits.advantages
