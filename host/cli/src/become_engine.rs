@@ -51,7 +51,7 @@ pub(super) fn become_engine() -> EngineError {
     let mut command = Command::new(&program);
     command.arg0(HOST).args(env::args_os().skip(1));
     command.envs(SETTINGS.into_iter().filter(|(name, _)| env::var_os(name).is_none()));
-    if matches!(Rank::of_environment(), Ok(Some(_))) && env::var_os(TORCH_LOG).is_none() {
+    if matches!(Rank::from_environment(), Ok(Some(_))) && env::var_os(TORCH_LOG).is_none() {
         // That a rank is lost is said by us, and in a sentence.
         command.env(TORCH_LOG, "ERROR");
     }

@@ -33,7 +33,7 @@ const KEPT: usize = 8 << 10;
 /// How many processes are to be started; nothing if this process is to do the work itself.
 pub fn to_start(args: &TrainArgs) -> anyhow::Result<Option<usize>> {
     let Some(processes) = args.processes.map(usize::from) else { return Ok(None) };
-    match Rank::of_environment()? {
+    match Rank::from_environment()? {
         None => Ok((processes > 1).then_some(processes)),
         Some(rank) if rank.world == processes => Ok(None),
         Some(rank) => {

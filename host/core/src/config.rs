@@ -233,8 +233,8 @@ impl Config {
 
     /// How a policy is trained, with a learning rate of its own if it has one.
     pub fn training_of(&self, policy: &str) -> TrainConfig {
-        let own = self.policies.get(policy).and_then(|settings| settings.learning_rate);
-        let learning_rate = own.unwrap_or(self.train.learning_rate);
+        let own_rate = self.policies.get(policy).and_then(|settings| settings.learning_rate);
+        let learning_rate = own_rate.unwrap_or(self.train.learning_rate);
         TrainConfig { learning_rate, ..self.train.clone() }
     }
 

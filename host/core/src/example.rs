@@ -59,11 +59,11 @@ pub fn forked() -> Vec<Sample> {
         (1, 2, Some(3)),
         (2, 2, Some(1)),
     ];
-    let made = rows.into_iter().enumerate().map(|(index, (episode, round, parent))| {
-        let mut made = sample(0, episode, round, "solo", 0);
-        (made.round, made.parent) = (round, parent);
-        made.reward.local = index as f64;
-        made
+    let samples = rows.into_iter().enumerate().map(|(index, (episode, round, parent))| {
+        let mut row = sample(0, episode, round, "solo", 0);
+        (row.round, row.parent) = (round, parent);
+        row.reward.local = index as f64;
+        row
     });
-    made.collect()
+    samples.collect()
 }

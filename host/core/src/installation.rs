@@ -102,8 +102,8 @@ fn distinct(folders: Vec<PathBuf>) -> Vec<PathBuf> {
 }
 
 fn find(name: &'static str, folders: &[PathBuf]) -> Result<PathBuf, MissingPart> {
-    let found = folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file());
-    found.ok_or_else(|| {
+    let path = folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file());
+    path.ok_or_else(|| {
         let shown: Vec<String> =
             folders.iter().map(|folder| format!("`{}`", folder.display())).collect();
         MissingPart { name, searched: shown.join(", ") }

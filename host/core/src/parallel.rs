@@ -94,8 +94,8 @@ mod tests {
     fn one_thread_is_the_calling_one() {
         let here = thread::current().id();
         for (threads, items) in [(0, 3), (1, 3), (8, 1)] {
-            let found = in_order(threads, 0..items, |_| thread::current().id());
-            assert!(found.iter().all(|id| *id == here), "{threads} threads, {items} items");
+            let ids = in_order(threads, 0..items, |_| thread::current().id());
+            assert!(ids.iter().all(|id| *id == here), "{threads} threads, {items} items");
         }
     }
 
@@ -106,9 +106,9 @@ mod tests {
             together.wait();
             Ok::<_, Infallible>(*worker)
         };
-        let Ok(mut found) = try_with(vec![7, 8, 9], 0..3, work);
-        found.sort_unstable();
-        assert_eq!(found, [7, 8, 9]);
+        let Ok(mut workers) = try_with(vec![7, 8, 9], 0..3, work);
+        workers.sort_unstable();
+        assert_eq!(workers, [7, 8, 9]);
     }
 
     #[test]

@@ -62,7 +62,7 @@ impl Rank {
     ///
     /// # Errors
     /// If it says what cannot be.
-    pub fn of_environment() -> Result<Option<Rank>, RankError> {
+    pub fn from_environment() -> Result<Option<Rank>, RankError> {
         Rank::of(|name| env::var(name).ok())
     }
 
@@ -123,7 +123,7 @@ impl Rank {
 /// The processors that are this process's share of the machine's.
 pub fn processors() -> usize {
     let all = thread::available_parallelism().map_or(1, usize::from);
-    match Rank::of_environment() {
+    match Rank::from_environment() {
         Ok(Some(rank)) => (all / rank.neighbors).max(1),
         _ => all,
     }
@@ -155,8 +155,8 @@ mod tests {
 
     #[test]
     fn a_process_is_the_one_that_it_is_told_to_be() {
-        for own in [rank(0, 3), rank(2, 3)] {
-            assert_eq!(of(&own.variables()), Ok(Some(own)));
+        for rank in [rank(0, 3), rank(2, 3)] {
+            assert_eq!(of(&rank.variables()), Ok(Some(rank)));
         }
         assert_eq!(of(&rank(0, 1).variables()), Ok(None), "one of one is alone");
         assert_eq!(of(&[("WORLD_SIZE", "8".to_owned())]), Ok(None), "said of something else");
@@ -169,19 +169,21 @@ mod tests {
             ("TORCHELASTIC_RESTART_COUNT", "2".to_owned()),
         ];
         let variables = [&rank(1, 2).variables()[..], &variables].concat();
-        let found = of(&variables).unwrap().unwrap();
-        assert_eq!(found.service, Service::Agent("2".to_owned()));
+        let rank = of(&variables).unwrap().unwrap();
+        assert_eq!(rank.service, Service::Agent("2".to_owned()));
     }
 
     #[test]
     fn what_cannot_be_is_named() {
-        let told = |name, value: &str| {
+        let error = |name, value: &str| {
             let mut variables = rank(1, 2).variables();
             variables.iter_mut().filter(|(it, _)| *it == name).for_each(|it| it.1 = value.into());
             of(&variables).unwrap_err().to_string()
         };
-        assert!(told("RANK", "2").starts_with("RANK=2 in the environment is not below WORLD_SIZE"));
-        assert!(told("WORLD_SIZE", "two").contains("WORLD_SIZE=two"));
-        assert!(told("MASTER_PORT", "70000").contains("not a port"));
+        assert!(
+            error("RANK", "2").starts_with("RANK=2 in the environment is not below WORLD_SIZE")
+        );
+        assert!(error("WORLD_SIZE", "two").contains("WORLD_SIZE=two"));
+        assert!(error("MASTER_PORT", "70000").contains("not a port"));
     }
 }

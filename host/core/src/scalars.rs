@@ -30,14 +30,14 @@ const FOUR_BYTES: u32 = 5;
 
 /// The record that an event file begins with; `time` in seconds since 1970.
 pub fn header(time: f64) -> Vec<u8> {
-    let mut event = of_time(time);
+    let mut event = event_at(time);
     put_bytes(&mut event, FILE_VERSION, VERSION.as_bytes());
     framed(&event)
 }
 
 /// The record of one line of `metrics.jsonl`: each number in it as a scalar, named by its path,
 /// such as `validation/greedy/success`. Nothing if the line has no step.
-pub fn of_metrics(line: &Value) -> Option<Vec<u8>> {
+pub fn metrics_record(line: &Value) -> Option<Vec<u8>> {
     let step = line.get("step")?.as_u64()?;
     let time = line.pointer("/timing/unix").and_then(Value::as_f64).unwrap_or_default();
     let mut summary = Vec::new();
@@ -49,7 +49,7 @@ pub fn of_metrics(line: &Value) -> Option<Vec<u8>> {
         value.extend((number as f32).to_le_bytes());
         put_bytes(&mut summary, VALUE, &value);
     });
-    let mut event = of_time(time);
+    let mut event = event_at(time);
     put_key(&mut event, STEP, VARINT);
     put_varint(&mut event, step);
     put_bytes(&mut event, SUMMARY, &summary);
@@ -57,10 +57,10 @@ pub fn of_metrics(line: &Value) -> Option<Vec<u8>> {
 }
 
 /// Every number below a value, with its path; what only says which line it is, is left out.
-fn gather(value: &Value, path: &mut String, found: &mut impl FnMut(&str, f64)) {
+fn gather(value: &Value, path: &mut String, visit: &mut impl FnMut(&str, f64)) {
     match value {
         Value::Number(number) if !matches!(path.as_str(), "step" | "timing/unix") => {
-            number.as_f64().into_iter().for_each(|number| found(path, number));
+            number.as_f64().into_iter().for_each(|number| visit(path, number));
         }
         Value::Object(fields) => {
             for (name, field) in fields {
@@ -69,7 +69,7 @@ fn gather(value: &Value, path: &mut String, found: &mut impl FnMut(&str, f64)) {
                     path.push('/');
                 }
                 path.push_str(name);
-                gather(field, path, found);
+                gather(field, path, visit);
                 path.truncate(length);
             }
         }
@@ -77,7 +77,7 @@ fn gather(value: &Value, path: &mut String, found: &mut impl FnMut(&str, f64)) {
     }
 }
 
-fn of_time(time: f64) -> Vec<u8> {
+fn event_at(time: f64) -> Vec<u8> {
     let mut event = Vec::new();
     put_key(&mut event, WALL_TIME, EIGHT_BYTES);
     event.extend(time.to_le_bytes());
@@ -139,18 +139,19 @@ mod tests {
             "step": 7, "timing": {"unix": 1.5, "seconds": {"update": 2.0}},
             "roles": {"planner": {"reward": {"mean": 0.25}}}, "note": "text", "none": null,
         });
-        let mut found = Vec::new();
+        let mut numbers = Vec::new();
         gather(&line, &mut String::new(), &mut |path, number| {
-            found.push((path.to_owned(), number))
+            numbers.push((path.to_owned(), number))
         });
         let expected = [("timing/seconds/update", 2.0), ("roles/planner/reward/mean", 0.25)];
-        assert_eq!(found, expected.map(|(path, number)| (path.to_owned(), number)));
-        assert_eq!(of_metrics(&json!({"a": 1})), None);
+        assert_eq!(numbers, expected.map(|(path, number)| (path.to_owned(), number)));
+        assert_eq!(metrics_record(&json!({"a": 1})), None);
     }
 
     #[test]
     fn a_record_has_these_bytes() {
-        let record = of_metrics(&json!({"step": 300, "timing": {"unix": 2.0}, "a": {"b": 0.5}}));
+        let record =
+            metrics_record(&json!({"step": 300, "timing": {"unix": 2.0}, "a": {"b": 0.5}}));
         let event = [
             &[0x09][..],
             &2f64.to_le_bytes(), // wall_time

@@ -347,9 +347,9 @@ impl Event {
         match self {
             Event::Observed { text } => text.len(),
             Event::Replied { prompt, tools, text, .. } => {
-                let told = prompt.iter().map(|message| message.text.len()).sum::<usize>();
+                let messages = prompt.iter().map(|message| message.text.len()).sum::<usize>();
                 let schemas = tools.iter().map(|tool| tool.to_string().len()).sum::<usize>();
-                text.len() + told + schemas
+                text.len() + messages + schemas
             }
             Event::Acted { action, feedback, .. } => action.text.len() + feedback.len(),
             Event::Called { arguments, answer, .. } => arguments.len() + answer.len(),
@@ -389,7 +389,7 @@ impl Episode {
     /// carries what all of them earned the team.
     pub fn acts(&self) -> impl Iterator<Item = &[Event]> {
         let is_act = |event: &Event| matches!(event, Event::Acted { .. });
-        let runs = self.events.chunk_by(move |one, other| is_act(one) && is_act(other));
+        let runs = self.events.chunk_by(move |before, after| is_act(before) && is_act(after));
         runs.filter(move |run| run.first().is_some_and(is_act))
     }
 

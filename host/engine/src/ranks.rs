@@ -12,7 +12,7 @@ use troupe_trainer::ranks::{Ranks, RanksError};
 /// Meet the others, if this process was started as one of several. All but rank 0 are quiet
 /// from then on.
 pub fn meet() -> anyhow::Result<Ranks> {
-    let Some(rank) = Rank::of_environment()? else { return Ok(Ranks::alone()) };
+    let Some(rank) = Rank::from_environment()? else { return Ok(Ranks::alone()) };
     if rank.number > 0 {
         report::be_quiet(format!("rank {}", rank.number));
     }

@@ -95,11 +95,13 @@ impl Config {
             if let Some(name) = line.strip_prefix('[') {
                 table = name.trim_end_matches(']');
             }
-            let is_it = |it: &&LanguageDefault| {
-                it.table == table && line == format!("{} = {}", it.key, it.value)
+            let is_default = |default: &&LanguageDefault| {
+                default.table == table && line == format!("{} = {}", default.key, default.value)
             };
-            match DEFAULTS.iter().find(is_it) {
-                Some(it) => lines.push(format!("{line}  # for language models: {}", it.why)),
+            match DEFAULTS.iter().find(is_default) {
+                Some(default) => {
+                    lines.push(format!("{line}  # for language models: {}", default.why))
+                }
                 None => lines.push(line.to_owned()),
             }
         }
@@ -109,8 +111,8 @@ impl Config {
 
 /// Put the defaults for language models under what a user says.
 pub(super) fn lay_defaults_under(table: &mut toml::Table) -> Result<(), ConfigError> {
-    for it in &DEFAULTS {
-        let text = format!("[{}]\n{} = {}", it.table, it.key, it.value);
+    for default in &DEFAULTS {
+        let text = format!("[{}]\n{} = {}", default.table, default.key, default.value);
         lay_under(table, parse_table(&text, "the defaults for language models")?);
     }
     Ok(())
@@ -174,8 +176,11 @@ mod tests {
     fn every_default_is_a_setting_and_is_shown_with_its_reason() {
         let (_folder, path) = checkpoint("BPE");
         let shown = load(&[&format!("policies.shared.path={path}")]).to_annotated_toml();
-        for it in &DEFAULTS {
-            let line = format!("{} = {}  # for language models: {}", it.key, it.value, it.why);
+        for default in &DEFAULTS {
+            let line = format!(
+                "{} = {}  # for language models: {}",
+                default.key, default.value, default.why
+            );
             assert!(shown.contains(&line), "{line}\n{shown}");
         }
     }

@@ -96,13 +96,13 @@ impl Config {
             &key,
             &format!("`{source}` is not trained, so it has no earlier states; name one that is"),
         )?;
-        let own = PolicyConfig {
+        let snapshot = PolicyConfig {
             snapshot_of: policy.snapshot_of.clone(),
             every: policy.every,
             ..PolicyConfig::default()
         };
         require(
-            *policy == own,
+            *policy == snapshot,
             &format!("policies.{name}"),
             &format!(
                 "a snapshot is what `{source}` was; leave out all but snapshot_of and `every`"

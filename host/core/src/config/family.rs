@@ -58,9 +58,9 @@ impl Config {
                  figures can be told from the others'",
                 index + 1
             );
-            let own = name(family);
-            let alike = names.iter().filter(|name| Some(**name) == own).count();
-            require(own.is_some() && alike == 1, "mix.family", &reason)?;
+            let family_name = name(family);
+            let alike = names.iter().filter(|name| Some(**name) == family_name).count();
+            require(family_name.is_some() && alike == 1, "mix.family", &reason)?;
         }
         self.families().iter().try_for_each(|family| check_curriculum(&family.curriculum))?;
         let climbs = self.families().iter().any(|family| !family.curriculum.settings.is_empty());

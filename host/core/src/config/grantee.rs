@@ -31,7 +31,7 @@ impl Grantee {
 
     /// Whether the file of this name and digest is meant.
     pub fn means(&self, name: &str, digest: &str) -> bool {
-        self.name == name && self.digest.as_ref().is_none_or(|own| own == digest)
+        self.name == name && self.digest.as_ref().is_none_or(|granted| granted == digest)
     }
 
     /// Grants it to more files; what was granted to a name before gives way.

@@ -26,8 +26,8 @@ pub(super) fn lay_over(table: &mut toml::Table, later: toml::Table) {
 
 /// Put what nothing was said of from `defaults` into the table.
 pub(super) fn lay_under(table: &mut toml::Table, defaults: toml::Table) {
-    let said = std::mem::replace(table, defaults);
-    lay_over(table, said);
+    let settings = std::mem::replace(table, defaults);
+    lay_over(table, settings);
 }
 
 /// Put `a.b.c=value` into the table. A value that is not TOML is a string, so

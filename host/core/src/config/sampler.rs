@@ -97,10 +97,10 @@ mod tests {
             (AnchorChoice::Rescored, Importance::Truncate)
         );
         assert_eq!(Config::from_table(config.to_toml().parse().unwrap()).unwrap(), config);
-        let said = load(&["train.anchor=sampled"]).unwrap().train;
-        assert_eq!((said.anchor, said.importance), (AnchorChoice::Sampled, Importance::Auto));
-        let said = load(&["train.importance=mask"]).unwrap().train;
-        assert_eq!((said.anchor, said.importance), (AnchorChoice::Rescored, Importance::Mask));
+        let train = load(&["train.anchor=sampled"]).unwrap().train;
+        assert_eq!((train.anchor, train.importance), (AnchorChoice::Sampled, Importance::Auto));
+        let train = load(&["train.importance=mask"]).unwrap().train;
+        assert_eq!((train.anchor, train.importance), (AnchorChoice::Rescored, Importance::Mask));
         let alone = Config::load(None, &[]).unwrap().train;
         assert_eq!((alone.anchor, alone.importance), (AnchorChoice::Auto, Importance::Auto));
     }

@@ -165,14 +165,14 @@ impl Setting {
             return below;
         }
         let default = toml::Value::try_from(default).map(|value| value.to_string());
-        let own = Setting {
+        let setting = Setting {
             key: key.to_owned(),
             accepts: format!("{}{range}", T::accepts()),
             // What TOML cannot write is an option that is not set.
             default: default.unwrap_or_default(),
             meaning: sentence(meaning) + &T::choices(),
         };
-        [vec![own], below].concat()
+        [vec![setting], below].concat()
     }
 
     fn in_table(self, table: &str) -> Setting {

@@ -35,11 +35,13 @@ impl Spread {
         }
         let (lines, columns) = (seeds as f64, tasks as f64);
         let by_seed: Vec<f64> = measured.iter().map(|line| mean(line)).collect();
-        let of_seeds = columns * squares(&by_seed) / (lines - 1.0);
-        let of_tasks = of_tasks(measured, &by_seed);
-        let error = ((of_seeds + of_tasks) / (lines * columns)).sqrt();
-        let parts = of_seeds.powi(2) / (lines - 1.0) + of_tasks.powi(2) / (columns - 1.0).max(1.0);
-        let freedom = if parts > 0.0 { (of_seeds + of_tasks).powi(2) / parts } else { 1.0 };
+        let seed_variance = columns * squares(&by_seed) / (lines - 1.0);
+        let task_variance = task_variance(measured, &by_seed);
+        let error = ((seed_variance + task_variance) / (lines * columns)).sqrt();
+        let parts = seed_variance.powi(2) / (lines - 1.0)
+            + task_variance.powi(2) / (columns - 1.0).max(1.0);
+        let freedom =
+            if parts > 0.0 { (seed_variance + task_variance).powi(2) / parts } else { 1.0 };
         // A fraction of one degree is rounding's, not the table's.
         Some(Spread { error, freedom: ((freedom + 1e-9) as usize).max(1) })
     }
@@ -67,7 +69,7 @@ impl Spread {
 
 /// What tasks vary more than chance alone has them vary: the mean squares between tasks without
 /// those of seeds and tasks together.
-fn of_tasks(measured: &[Vec<f64>], by_seed: &[f64]) -> f64 {
+fn task_variance(measured: &[Vec<f64>], by_seed: &[f64]) -> f64 {
     let (seeds, tasks) = (measured.len(), measured[0].len());
     if tasks < 2 {
         return 0.0;

@@ -37,12 +37,12 @@ fn golden() -> Golden {
     serde_json::from_str(text).unwrap()
 }
 
-fn near(found: f64, expected: f64, tolerance: f64) {
-    assert!((found - expected).abs() < tolerance, "{found} is not {expected}");
+fn near(actual: f64, expected: f64, tolerance: f64) {
+    assert!((actual - expected).abs() < tolerance, "{actual} is not {expected}");
 }
 
-fn ends(found: Option<Interval>, expected: [f64; 2], tolerance: f64) {
-    let Interval { low, high } = found.unwrap();
+fn ends(actual: Option<Interval>, expected: [f64; 2], tolerance: f64) {
+    let Interval { low, high } = actual.unwrap();
     near(low, expected[0], tolerance);
     near(high, expected[1], tolerance);
 }
@@ -92,19 +92,19 @@ fn scipy_and_numpy_say_the_same() {
         near(interquartile_mean(&case.values), case.interquartile_mean, 1e-12);
         ends(student_interval(&case.values), case.student, 1e-9);
         let pairs = case.values.iter().zip(&case.others);
-        let differences: Vec<f64> = pairs.map(|(one, other)| one - other).collect();
+        let differences: Vec<f64> = pairs.map(|(left, right)| left - right).collect();
         ends(student_interval(&differences), case.paired, 1e-9);
     }
     for table in tables {
-        let found = Estimate::of(&table.measured);
-        near(found.spread.unwrap().error, table.error, 1e-12);
-        assert_eq!(found.spread.unwrap().freedom, table.freedom);
-        ends(found.crossed, table.crossed, 1e-9);
+        let estimate = Estimate::of(&table.measured);
+        near(estimate.spread.unwrap().error, table.error, 1e-12);
+        assert_eq!(estimate.spread.unwrap().freedom, table.freedom);
+        ends(estimate.crossed, table.crossed, 1e-9);
     }
     for [chances, expected] in families {
         let chances: Vec<Option<f64>> = chances.into_iter().map(Some).collect();
-        for (found, expected) in holm(&chances).into_iter().zip(expected) {
-            near(found.unwrap(), expected, 1e-12);
+        for (chance, expected) in holm(&chances).into_iter().zip(expected) {
+            near(chance.unwrap(), expected, 1e-12);
         }
     }
 }
@@ -145,12 +145,12 @@ fn a_verdict_follows_the_side_of_zero_and_the_margin_that_the_interval_is_within
         (0.0, Some(0.01), "not shown"),
         (0.05, Some(0.2), "shown"),
     ] {
-        let found = difference(mean, apart);
-        let outside = margin.and_then(|margin| found.chance_of_a_margin(margin));
-        let verdict = Verdict::of(&found, found.chance_of_no_difference(), outside);
-        assert_eq!(verdict.words(), expected, "{mean} within {margin:?}: {found:?}");
+        let estimate = difference(mean, apart);
+        let outside = margin.and_then(|margin| estimate.chance_of_a_margin(margin));
+        let verdict = Verdict::of(&estimate, estimate.chance_of_no_difference(), outside);
+        assert_eq!(verdict.words(), expected, "{mean} within {margin:?}: {estimate:?}");
         // Alone in its family, a claim is judged by the interval that stands beside it.
-        let Interval { low, high } = found.crossed.unwrap();
+        let Interval { low, high } = estimate.crossed.unwrap();
         assert_eq!(verdict == Verdict::Shown, low > 0.0);
         assert_eq!(verdict == Verdict::Opposite, high < 0.0);
         if let Some(margin) = margin {
@@ -163,9 +163,9 @@ fn a_verdict_follows_the_side_of_zero_and_the_margin_that_the_interval_is_within
 fn among_several_claims_each_is_harder_to_show_and_one_without_figures_counts() {
     let corrected = holm(&[Some(0.02), None, Some(0.04), Some(0.01)]);
     let expected = [Some(0.06), None, Some(0.08), Some(0.04)];
-    for (found, expected) in corrected.into_iter().zip(expected) {
-        assert_eq!(found.is_some(), expected.is_some());
-        near(found.unwrap_or_default(), expected.unwrap_or_default(), 1e-12);
+    for (chance, expected) in corrected.into_iter().zip(expected) {
+        assert_eq!(chance.is_some(), expected.is_some());
+        near(chance.unwrap_or_default(), expected.unwrap_or_default(), 1e-12);
     }
     assert_eq!(holm(&[Some(0.03)]), [Some(0.03)]);
     // Never above one, and never in another order than they are in.
@@ -188,9 +188,9 @@ impl Normal {
         if let Some(left) = self.left.take() {
             return left;
         }
-        let [one, other] = [0, 1].map(|part| self.seed.at(self.drawn + part).unit());
+        let [u, v] = [0, 1].map(|part| self.seed.at(self.drawn + part).unit());
         self.drawn += 2;
-        let (radius, angle) = ((-2.0 * (1.0 - one).ln()).sqrt(), std::f64::consts::TAU * other);
+        let (radius, angle) = ((-2.0 * (1.0 - u).ln()).sqrt(), std::f64::consts::TAU * v);
         self.left = Some(radius * angle.sin());
         radius * angle.cos()
     }
@@ -242,7 +242,7 @@ fn coverage(world: &World, seeds: usize, tasks: usize) -> [f64; 2] {
         let other = world.examine(seeds, &difficulty, &mut normal);
         let pairs = row.iter().zip(&other);
         let paired: Vec<Vec<f64>> = pairs
-            .map(|(one, other)| one.iter().zip(other).map(|(one, other)| one - other).collect())
+            .map(|(left, right)| left.iter().zip(right).map(|(left, right)| left - right).collect())
             .collect();
         for ((held, measured), truth) in
             held.iter_mut().zip([row, paired]).zip([world.truth(), 0.0])

@@ -53,8 +53,8 @@ impl Verdict {
 /// 6, 1979). A claim without data counts among them too: it was made.
 pub fn holm(chances: &[Option<f64>]) -> Vec<Option<f64>> {
     let mut order: Vec<usize> = (0..chances.len()).filter(|&at| chances[at].is_some()).collect();
-    order.sort_by(|&one, &other| {
-        chances[one].partial_cmp(&chances[other]).unwrap_or(std::cmp::Ordering::Equal)
+    order.sort_by(|&left, &right| {
+        chances[left].partial_cmp(&chances[right]).unwrap_or(std::cmp::Ordering::Equal)
     });
     let mut corrected = vec![None; chances.len()];
     let mut highest: f64 = 0.0;

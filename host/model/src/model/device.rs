@@ -47,7 +47,7 @@ impl Device {
             DeviceChoice::Cuda(index) => cuda(index),
             DeviceChoice::Automatic if Path::new("/dev/nvidia0").exists() => {
                 // On a machine with several processes each has its own card.
-                match Rank::of_environment().ok().flatten().map_or(0, |rank| rank.local) {
+                match Rank::from_environment().ok().flatten().map_or(0, |rank| rank.local) {
                     0 => Ok(cuda(0).unwrap_or_else(|_| Device::cpu())),
                     local => cuda(local),
                 }

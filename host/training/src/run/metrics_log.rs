@@ -103,7 +103,7 @@ impl MetricsLog<'_> {
 }
 
 fn event_of(line: &[u8]) -> Option<Vec<u8>> {
-    scalars::of_metrics(&serde_json::from_slice(line).ok()?)
+    scalars::metrics_record(&serde_json::from_slice(line).ok()?)
 }
 
 /// Drop the lines of steps after `step`, or all of them. A half-written last line is no record.
@@ -167,7 +167,7 @@ mod tests {
             let files = log.event_files().unwrap();
             assert_eq!(files.len(), 1);
             let bytes = std::fs::read(&files[0]).unwrap();
-            let events = steps.iter().filter_map(|&step| scalars::of_metrics(&record(step)));
+            let events = steps.iter().filter_map(|&step| scalars::metrics_record(&record(step)));
             assert_eq!(bytes[scalars::header(0.0).len()..], events.collect::<Vec<_>>().concat());
         };
         (0..4).for_each(|step| log.append(&record(step)).unwrap());
