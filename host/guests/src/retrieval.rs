@@ -139,7 +139,7 @@ impl Corpus {
     pub fn open(config: &RetrievalConfig) -> Result<Option<Self>, CorpusError> {
         let Some(first) = config.corpus.first() else {
             let missing = |name: &String| CorpusError::Missing { name: name.clone() };
-            return config.grant.first().map_or(Ok(None), |one| Err(missing(&one.name)));
+            return config.grant.first().map_or(Ok(None), |grantee| Err(missing(&grantee.name)));
         };
         let file = || first.clone();
         if config.grant.is_empty() {
@@ -193,13 +193,13 @@ impl Corpus {
         let asked = words.len() as u64;
         let mut matches = self.scorer.matches(&Embedding(words));
         let look = |place: u32| asked * (PER_LOOK + u64::from(self.sizes[place as usize]));
-        let looks: u64 = matches.iter().map(|found| look(found.id)).sum();
+        let looks: u64 = matches.iter().map(|hit| look(hit.id)).sum();
         // The scorer's own order of equals is that of a hash table.
         matches.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.id.cmp(&b.id)));
         matches.truncate(limit.min(MAX_DOCUMENTS));
         let share = longest / matches.len().max(1);
-        let document = |found: &bm25::ScoredDocument<u32>| {
-            self.entries[found.id as usize].document(f64::from(found.score), share)
+        let document = |hit: &bm25::ScoredDocument<u32>| {
+            self.entries[hit.id as usize].document(f64::from(hit.score), share)
         };
         let documents: Vec<Document> = matches.iter().map(document).collect();
         let bytes: usize = documents.iter().map(|document| document.text.len()).sum();

@@ -52,9 +52,10 @@ impl ActionForm {
         let described = properties.get("kind").and_then(|kind| kind["description"].as_str());
         let summary = |name: &str| {
             let parts = described.unwrap_or_default().split("; ");
-            let own =
+            let summary_of_kind =
                 parts.filter_map(|part| part.split_once(": ")).find(|(kind, _)| *kind == name);
-            own.map_or_else(|| "an action".to_owned(), |(_, summary)| summary.to_owned())
+            summary_of_kind
+                .map_or_else(|| "an action".to_owned(), |(_, summary)| summary.to_owned())
         };
         let kinds = words(properties.get("kind").and_then(|kind| kind.get("enum")));
         let kinds =
@@ -70,7 +71,7 @@ impl ActionForm {
         }
         let summary = match &self.field {
             Some(field) => match self.properties[&field.name]["description"].as_str() {
-                Some(said) => said.to_owned(),
+                Some(description) => description.to_owned(),
                 None => format!("what goes into `{}`", field.name),
             },
             None => format!("a JSON object with {}", self.fields()),

@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn what_is_none_is_refused_and_no_secret_repeated() {
-        for (text, said) in [
+        for (text, expected) in [
             ("", "give the server's address"),
             ("localhost:8000", "give the server's address"),
             ("http://", "give the server's address"),
@@ -93,7 +93,7 @@ mod tests {
             ("http://host/?key=secret", "without `?`"),
         ] {
             let message = Address::parse(text).unwrap_err();
-            assert!(message.contains(said) && !message.contains("secret"), "{text}: {message}");
+            assert!(message.contains(expected) && !message.contains("secret"), "{text}: {message}");
         }
     }
 }

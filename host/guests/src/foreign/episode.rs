@@ -45,7 +45,7 @@ pub struct ForeignEpisode {
 }
 
 /// An award of one move, as of the move that has this place among several.
-fn of_move(award: Award, place: u32) -> Award {
+fn with_mover(award: Award, place: u32) -> Award {
     match award.to {
         Recipient::Mover(_) => Award { to: Recipient::Mover(place), ..award },
         Recipient::Team | Recipient::Seat(_) => award,
@@ -140,8 +140,8 @@ impl ForeignEpisode {
     /// What the rules are, as the seat is told them.
     pub fn rules(&self, seat: &Seat) -> String {
         let server = self.environment.server();
-        let said = server.options.rules.clone().or_else(|| self.past.rules.rules_for(seat));
-        said.unwrap_or_else(|| server.summary.clone())
+        let rules = server.options.rules.clone().or_else(|| self.past.rules.rules_for(seat));
+        rules.unwrap_or_else(|| server.summary.clone())
     }
 
     /// Whether a limit of the server's has ended it, and it is not solved.
@@ -163,45 +163,46 @@ impl ForeignEpisode {
     fn carry_out(&mut self, moves: Vec<Move>) -> Result<Outcome, Trouble> {
         self.environment.count_act();
         let mut all = Outcome { effects: Vec::new(), awards: Vec::new(), status: Status::Ongoing };
-        for one in &moves {
+        for seat_move in &moves {
             if self.past.is_over {
                 let feedback = "it came too late".to_owned();
                 all.effects.push(Effect { accepted: false, feedback });
                 continue;
             }
-            let outcome = self.step(one)?;
+            let outcome = self.step(seat_move)?;
             let place = u32::try_from(all.effects.len()).unwrap_or(u32::MAX);
             all.effects.extend(outcome.effects);
             all.status = outcome.status;
-            all.awards.extend(outcome.awards.into_iter().map(|award| of_move(award, place)));
+            all.awards.extend(outcome.awards.into_iter().map(|award| with_mover(award, place)));
         }
         all.check(moves.len()).map_err(Trouble::Invalid)?;
         let last = self.past.last.digest();
         let effects = all.effects.iter().map(|effect| (&effect.feedback, effect.accepted));
-        let mix =
-            |seed: Seed, (said, accepted): (&String, bool)| seed.named(said).at(accepted.into());
+        let mix = |seed: Seed, (feedback, accepted): (&String, bool)| {
+            seed.named(feedback).at(accepted.into())
+        };
         self.past.digests.push(effects.fold(Seed::new(last), mix).value());
         self.past.moves.push(moves.into());
         Ok(all)
     }
 
     /// One move. What is wrong with its form is a fault of who made it.
-    fn step(&mut self, one: &Move) -> Result<Outcome, Trouble> {
+    fn step(&mut self, seat_move: &Move) -> Result<Outcome, Trouble> {
         let server = self.environment.server();
-        let rejected = |said: String| {
-            let effects = vec![Effect { accepted: false, feedback: said }];
+        let rejected = |feedback: String| {
+            let effects = vec![Effect { accepted: false, feedback }];
             Ok(Outcome { effects, awards: Vec::new(), status: Status::Ongoing })
         };
-        let action = match server.form.action(one) {
+        let action = match server.form.action(seat_move) {
             Ok(action) => action,
             Err(wrong) => return rejected(wrong),
         };
         let mut observation = match self.ask(&action) {
-            Err(Trouble::Refused(said)) => return rejected(said),
+            Err(Trouble::Refused(reason)) => return rejected(reason),
             other => other?,
         };
         let seats = &server.form.seats;
-        if !seats.contains(&one.seat.to_string())
+        if !seats.contains(&seat_move.seat.to_string())
             && let Some(seat) = seats.first()
         {
             observation.pay_to_mover(seat);
@@ -218,19 +219,19 @@ impl ForeignEpisode {
     fn ask(&self, action: &Value) -> Result<Observation, Trouble> {
         let mut session = taken_out(&self.slot)
             .ok_or_else(|| Trouble::Connection("its session has ended".to_owned()))?;
-        let mut said = session.step(action);
-        let is_closed = session.has_waited && matches!(said, Err(Trouble::Connection(_)));
+        let mut result = session.step(action);
+        let is_closed = session.has_waited && matches!(result, Err(Trouble::Connection(_)));
         if is_closed && self.environment.is_forkable() {
             // Its place is needed.
             drop(session);
             session = self.replayed()?;
-            said = session.step(action);
+            result = session.step(action);
         }
-        if matches!(said, Ok(_) | Err(Trouble::Refused(_))) {
+        if matches!(result, Ok(_) | Err(Trouble::Refused(_))) {
             session.has_waited = false;
             *self.slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(session);
         }
-        said
+        result
     }
 
     /// Another session, in which all that has happened has happened again.

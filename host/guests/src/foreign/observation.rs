@@ -38,7 +38,7 @@ impl Observation {
         let data = frame.get("data").unwrap_or(&Value::Null);
         match frame.get("type").and_then(Value::as_str) {
             Some("observation") => Observation::of(data, most),
-            Some("error") => Err(Trouble::of_frame(data)),
+            Some("error") => Err(Trouble::from_frame(data)),
             Some(other) => {
                 let other = short(other);
                 Err(Trouble::Invalid(format!("a frame of type `{other}` answers no action")))
@@ -80,11 +80,11 @@ impl Observation {
     }
 
     fn check(&self, most: usize) -> Result<(), Trouble> {
-        let of_seats = self.text_of.values().chain(self.rules_of.values());
-        let of_seats = of_seats.map(|text| text.as_str().map_or(0, str::len));
-        let own =
+        let seat_lengths = self.text_of.values().chain(self.rules_of.values());
+        let seat_lengths = seat_lengths.map(|text| text.as_str().map_or(0, str::len));
+        let lengths =
             [self.text.len(), self.feedback.len(), self.rules.as_ref().map_or(0, String::len)];
-        match own.into_iter().chain(of_seats).max().filter(|longest| *longest > most) {
+        match lengths.into_iter().chain(seat_lengths).max().filter(|longest| *longest > most) {
             None => Ok(()),
             Some(longest) => Err(Trouble::Invalid(format!(
                 "a text has {longest} bytes, more than {most} (plugins.limits.text_kib)"
@@ -99,12 +99,12 @@ impl Observation {
 
     /// What a seat sees.
     pub(super) fn seen_by(&self, seat: &Seat) -> String {
-        of_seat(&self.text_of, seat).unwrap_or_else(|| self.text.clone())
+        text_for(&self.text_of, seat).unwrap_or_else(|| self.text.clone())
     }
 
     /// What a seat is told of the rules, if the server says something.
     pub(super) fn rules_for(&self, seat: &Seat) -> Option<String> {
-        of_seat(&self.rules_of, seat).or_else(|| self.rules.clone())
+        text_for(&self.rules_of, seat).or_else(|| self.rules.clone())
     }
 
     /// Whether the episode is over.
@@ -120,8 +120,8 @@ impl Observation {
     /// What the server paid to this seat was earned by the seat that moves.
     pub(super) fn pay_to_mover(&mut self, seat: &str) {
         let seat = Recipient::Seat(seat_named(seat));
-        let own = self.awards.iter_mut().filter(|award| award.to == seat);
-        own.for_each(|award| award.to = Recipient::Mover(0));
+        let paid = self.awards.iter_mut().filter(|award| award.to == seat);
+        paid.for_each(|award| award.to = Recipient::Mover(0));
     }
 
     /// As what came of a move, of an episode that has earned so much with it.
@@ -172,7 +172,7 @@ fn says_truncated(of: &Value) -> bool {
     names.iter().any(|name| of.get(name).and_then(Value::as_bool) == Some(true))
 }
 
-fn of_seat(texts: &Map<String, Value>, seat: &Seat) -> Option<String> {
+fn text_for(texts: &Map<String, Value>, seat: &Seat) -> Option<String> {
     texts.get(&seat.to_string()).and_then(Value::as_str).map(str::to_owned)
 }
 
@@ -184,8 +184,8 @@ fn text_of(seen: &Value) -> String {
         }
     }
     if let Some(Value::Array(messages)) = seen.get("messages") {
-        let said = messages.iter().filter_map(|message| message.get("content")?.as_str());
-        return said.collect::<Vec<_>>().join("\n\n");
+        let texts = messages.iter().filter_map(|message| message.get("content")?.as_str());
+        return texts.collect::<Vec<_>>().join("\n\n");
     }
     match seen {
         Value::String(text) => text.clone(),
@@ -203,7 +203,7 @@ fn text_of(seen: &Value) -> String {
 /// What everybody earns and what seats alone: as our own servers say it, or rewards
 /// by seat, or the one reward of the team.
 fn awards(reward: Option<&Value>, metadata: &Value) -> Result<Vec<Award>, Trouble> {
-    let of_seats = |name: &str| metadata.get(name).and_then(Value::as_object);
+    let by_seat = |name: &str| metadata.get(name).and_then(Value::as_object);
     let mut awards = Vec::new();
     let mut add = |to: Recipient, value: f64| {
         if value != 0.0 {
@@ -211,7 +211,7 @@ fn awards(reward: Option<&Value>, metadata: &Value) -> Result<Vec<Award>, Troubl
         }
     };
     let total = number("reward", reward)?;
-    let (team, seats) = match (metadata.get("team"), of_seats("local"), of_seats("rewards")) {
+    let (team, seats) = match (metadata.get("team"), by_seat("local"), by_seat("rewards")) {
         (Some(team @ Value::Number(_)), Some(local), _) => {
             (number("team", Some(team))?, Some(local))
         }
@@ -300,9 +300,9 @@ mod tests {
         assert_eq!(status(json!({"done": false}), 5.0), Status::Ongoing);
         assert_eq!(status(json!({"done": true}), 1.0), Status::Solved);
         assert_eq!(status(json!({"done": true}), 0.9), Status::Failed);
-        let said = |word: &str| json!({"done": true, "metadata": {"status": word}});
-        assert_eq!(status(said("solved"), 0.0), Status::Solved);
-        assert_eq!(status(said("truncated"), 5.0), Status::Failed);
+        let ending = |word: &str| json!({"done": true, "metadata": {"status": word}});
+        assert_eq!(status(ending("solved"), 0.0), Status::Solved);
+        assert_eq!(status(ending("truncated"), 5.0), Status::Failed);
     }
 
     #[test]
@@ -310,7 +310,7 @@ mod tests {
         let is_cut_off = |data: Value, earned: f64| read(data).unwrap().is_cut_off(earned, 1.0);
         let beside = |metadata: Value| json!({"done": true, "metadata": metadata});
         let within = |metadata: Value| json!({"done": true, "observation": {"metadata": metadata}});
-        for said in [
+        for data in [
             beside(json!({"status": "truncated"})),
             beside(json!({"truncated": true})),
             beside(json!({"info": {"TimeLimit.truncated": true}})),
@@ -319,9 +319,9 @@ mod tests {
             json!({"done": true, "info": {"truncated": true}}),
             json!({"done": true, "observation": {"truncated": true}}),
         ] {
-            assert!(is_cut_off(said.clone(), 0.5), "{said}");
+            assert!(is_cut_off(data.clone(), 0.5), "{data}");
         }
-        for said in [
+        for data in [
             beside(json!({"truncated": false})),
             beside(json!({"truncated": "true"})),
             beside(json!({"status": "failed", "truncated": true})),
@@ -329,7 +329,7 @@ mod tests {
             json!({"done": false, "metadata": {"truncated": true}}),
             json!({"done": true}),
         ] {
-            assert!(!is_cut_off(said.clone(), 0.5), "{said}");
+            assert!(!is_cut_off(data.clone(), 0.5), "{data}");
         }
         assert!(!is_cut_off(beside(json!({"truncated": true})), 1.0));
     }

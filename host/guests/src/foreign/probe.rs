@@ -24,7 +24,7 @@ type Seen = Result<Observation, Trouble>;
 pub(super) fn probe(server: &Server) -> Result<Findings, Trouble> {
     let (first, second) = (play(server)?, play(server)?);
     let is_private = matches!(first.first(), Some(Ok(begun)) if begun.is_private());
-    let place = first.iter().zip(&second).position(|(one, other)| !is_same(one, other));
+    let place = first.iter().zip(&second).position(|(left, right)| !is_same(left, right));
     let difference = place.map(|place| {
         let when = match place {
             0 => "right after a reset".to_owned(),
@@ -68,10 +68,10 @@ fn play(server: &Server) -> Result<Vec<Seen>, Trouble> {
     Ok(seen)
 }
 
-fn is_same(one: &Seen, other: &Seen) -> bool {
-    match (one, other) {
-        (Ok(one), Ok(other)) => one.digest() == other.digest(),
-        (Err(one), Err(other)) => one.word() == other.word(),
+fn is_same(left: &Seen, right: &Seen) -> bool {
+    match (left, right) {
+        (Ok(left), Ok(right)) => left.digest() == right.digest(),
+        (Err(left), Err(right)) => left.word() == right.word(),
         _ => false,
     }
 }

@@ -198,8 +198,8 @@ impl Server {
         let mut reset = self.options.reset.clone();
         if !self.tasks.has_splits {
             let mixed = Seed::new(task.seed.into()).named(task.split.name()).value();
-            let own = mixed & ((1 << SEED_BITS) - 1);
-            reset.insert("seed".to_owned(), json!(((place as u64) << SEED_BITS) | own));
+            let low_bits = mixed & ((1 << SEED_BITS) - 1);
+            reset.insert("seed".to_owned(), json!(((place as u64) << SEED_BITS) | low_bits));
             return reset;
         }
         reset.insert("split".to_owned(), json!(task.split.name()));
@@ -251,14 +251,14 @@ async fn tasks(http: &Http<'_>) -> Tasks {
     let splits = http.get(&format!("/{name}/splits")).await.ok().flatten().unwrap_or_default();
     let has = |split: &Split| {
         let splits = splits.as_array().into_iter().flatten();
-        splits.into_iter().any(|one| one["name"] == split.name())
+        splits.into_iter().any(|entry| entry["name"] == split.name())
     };
     let mut tasks = Tasks { has_splits: Split::ALL.iter().all(has), ..Tasks::default() };
     if tasks.has_splits {
         for (split, count) in Split::ALL.into_iter().zip(&mut tasks.counts) {
             let route = format!("/{name}/num_tasks");
-            let said = http.post(&route, &json!({ "split": split.name() })).await;
-            *count = said.ok().flatten().and_then(|said| said["num_tasks"].as_u64());
+            let answer = http.post(&route, &json!({ "split": split.name() })).await;
+            *count = answer.ok().flatten().and_then(|answer| answer["num_tasks"].as_u64());
         }
     }
     tasks

@@ -75,22 +75,22 @@ impl Way {
                     let Some(Asked { frame, answer }) = asked else {
                         return part(&mut stream).await;
                     };
-                    let said = match early.take() {
-                        Some(said) => Ok(said),
+                    let reply = match early.take() {
+                        Some(reply) => Ok(reply),
                         None => self.exchange(&mut stream, frame).await,
                     };
-                    let lost = said.as_ref().err().cloned();
+                    let lost = reply.as_ref().err().cloned();
                     // The question may have been abandoned meanwhile.
-                    let _ = answer.send(said);
+                    let _ = answer.send(reply);
                     if let Some(trouble) = lost {
                         drop(stream);
                         return refuse(questions, trouble).await;
                     }
                 }
-                said = stream.next() => match heard(said) {
+                message = stream.next() => match text_in(message) {
                     Ok(None) => {}
                     // Such as that all sessions are taken, as it is said to newcomers.
-                    Ok(Some(said)) if early.is_none() && is_error(&said) => early = Some(said),
+                    Ok(Some(frame)) if early.is_none() && is_error(&frame) => early = Some(frame),
                     Ok(Some(_)) => {
                         let trouble = "it spoke without being asked".to_owned();
                         drop(stream);
@@ -99,7 +99,7 @@ impl Way {
                     Err(trouble) => {
                         drop(stream);
                         return match early.take() {
-                            Some(said) => last_words(questions, said, trouble).await,
+                            Some(frame) => last_words(questions, frame, trouble).await,
                             None => refuse(questions, trouble).await,
                         };
                     }
@@ -133,9 +133,9 @@ impl Way {
         let sent = timeout_at(until, stream.send(Message::text(frame))).await.map_err(silence)?;
         loop {
             // Where nothing could be said any more, there may be last words to be heard.
-            let said = timeout_at(until, stream.next()).await.map_err(silence)?;
-            match heard(said) {
-                Ok(Some(said)) => return Ok(said),
+            let message = timeout_at(until, stream.next()).await.map_err(silence)?;
+            match text_in(message) {
+                Ok(Some(frame)) => return Ok(frame),
                 Ok(None) => {}
                 Err(trouble) => return Err(sent.err().map_or(trouble, |error| lost(&error))),
             }
@@ -151,7 +151,7 @@ impl Socket {
         self.asked.send(Asked { frame, answer }).map_err(|_| gone(answers::RecvError))?;
         // Connecting and asking have a time limit each; this one is for a bug in them.
         match answered.recv_timeout(self.timeout * 3) {
-            Ok(said) => said,
+            Ok(reply) => reply,
             Err(answers::RecvTimeoutError::Timeout) => {
                 Err(Trouble::Silence(self.timeout.as_secs()))
             }
@@ -161,8 +161,8 @@ impl Socket {
 }
 
 /// Text that came, if it is such.
-fn heard(said: Option<Result<Message, Error>>) -> Result<Option<String>, Trouble> {
-    match said {
+fn text_in(message: Option<Result<Message, Error>>) -> Result<Option<String>, Trouble> {
+    match message {
         Some(Ok(Message::Text(text))) => Ok(Some(text.as_str().to_owned())),
         Some(Ok(Message::Binary(_))) => Err(Trouble::Invalid("it sent a binary frame".to_owned())),
         Some(Ok(Message::Close(Some(close)))) => Err(Trouble::Connection(format!(
@@ -207,9 +207,9 @@ async fn refuse(mut questions: UnboundedReceiver<Asked>, trouble: Trouble) {
 }
 
 /// Answers once with what the server said before it left.
-async fn last_words(mut questions: UnboundedReceiver<Asked>, said: String, trouble: Trouble) {
+async fn last_words(mut questions: UnboundedReceiver<Asked>, frame: String, trouble: Trouble) {
     if let Some(asked) = questions.recv().await {
-        let _ = asked.answer.send(Ok(said));
+        let _ = asked.answer.send(Ok(frame));
     }
     refuse(questions, trouble).await;
 }
@@ -219,8 +219,8 @@ async fn part(stream: &mut Stream) {
     let farewell = async {
         stream.send(Message::text("{\"type\":\"close\"}")).await?;
         stream.close(None).await?;
-        while let Some(said) = stream.next().await {
-            said?;
+        while let Some(message) = stream.next().await {
+            message?;
         }
         Ok::<(), Error>(())
     };

@@ -42,7 +42,7 @@ pub(super) enum Trouble {
 
 impl Trouble {
     /// What an error frame says.
-    pub(super) fn of_frame(data: &Value) -> Self {
+    pub(super) fn from_frame(data: &Value) -> Self {
         let text = |name: &str| data.get(name).and_then(Value::as_str).unwrap_or_default();
         let (code, message) = (short(text("code")), short(text("message")));
         match code.as_str() {
@@ -85,14 +85,14 @@ mod tests {
 
     #[test]
     fn an_error_frame_is_a_fault_of_the_answer_of_the_server_or_of_room() {
-        let of = |code: &str| Trouble::of_frame(&json!({"code": code, "message": "m"}));
+        let of = |code: &str| Trouble::from_frame(&json!({"code": code, "message": "m"}));
         assert_eq!(of("VALIDATION_ERROR"), Trouble::Refused("m".to_owned()));
         assert_eq!(of("CAPACITY_REACHED"), Trouble::Full("m".to_owned()));
         for code in ["EXECUTION_ERROR", "SESSION_ERROR", "", "FACTORY_ERROR"] {
             assert_eq!(of(code).word(), "server_failed");
         }
-        assert_eq!(Trouble::of_frame(&json!([1])).word(), "server_failed");
-        let long = Trouble::of_frame(&json!({"code": "X", "message": "ä".repeat(5000)}));
+        assert_eq!(Trouble::from_frame(&json!([1])).word(), "server_failed");
+        let long = Trouble::from_frame(&json!({"code": "X", "message": "ä".repeat(5000)}));
         assert!(long.to_string().len() < 2200);
     }
 }

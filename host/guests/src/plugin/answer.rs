@@ -2,7 +2,7 @@
 //! SDK for what every host refuses, and here for how long texts may be.
 
 use plugin_sdk::environment::Outcome;
-use plugin_sdk::types::{Action, Part, Problem};
+use plugin_sdk::types::{Action, Move, Part, Problem};
 use plugin_sdk::workflow::{Directive, Role, Step};
 
 use super::failure::Cause;
@@ -84,9 +84,9 @@ impl TextLimit {
                 at_most("the bytes of its messages", bytes, most)?;
                 messages().try_for_each(|message| self.parts("a message", &message.parts))
             }
-            Directive::Act(moves) => moves.iter().try_for_each(|one| {
-                self.check("an action's kind", one.action.kind.len())?;
-                self.check("an action", one.action.text.len())
+            Directive::Act(moves) => moves.iter().try_for_each(|Move { action, .. }| {
+                self.check("an action's kind", action.kind.len())?;
+                self.check("an action", action.text.len())
             }),
             Directive::Call(calls) => calls.iter().try_for_each(|call| {
                 self.check("a tool's name", call.tool.len())?;

@@ -29,7 +29,7 @@ pub(super) struct Cache {
 
 impl Cache {
     /// The user's cache folder, or a private one for temporary files.
-    pub(super) fn of_user() -> Self {
+    pub(super) fn for_user() -> Self {
         let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
         let home = variable("XDG_CACHE_HOME")
             .map(PathBuf::from)
@@ -215,11 +215,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::in_folder(&folder.path().join("plugins"));
         let engine = PluginEngine::new().unwrap();
-        let [one, other] = ["", "(drop (i32.const 1))"].map(|guest| Probe::that(guest).bytes());
-        compile(&cache, &engine, &one);
+        let [first, second] = ["", "(drop (i32.const 1))"].map(|guest| Probe::that(guest).bytes());
+        compile(&cache, &engine, &first);
         let [entry] = entries(&folder.path().join("plugins")).try_into().unwrap();
         let code = fs::read(&entry).unwrap();
-        let key = key(engine.wasmtime(), &other);
+        let key = key(engine.wasmtime(), &second);
         let mistaken = entry.with_file_name(format!("{key}.cwasm"));
         fs::write(&mistaken, code).unwrap();
         assert!(read(engine.wasmtime(), &mistaken, &key).is_none());

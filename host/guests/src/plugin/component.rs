@@ -95,7 +95,7 @@ impl<'a> ComponentFile<'a> {
 
     /// Compiles another component that stands for the file's.
     pub fn compile_instead(&self, engine: &Engine, bytes: &[u8]) -> Result<Compiled, PluginError> {
-        let component = Cache::of_user()
+        let component = Cache::for_user()
             .compiled(engine, bytes, || self.compile_within_bounds(engine, bytes))?;
         let offer = Offer::of(engine, &component, self.file)?;
         Ok(Compiled { component, offer })
@@ -404,8 +404,8 @@ mod tests {
         for version in ["0.3.0", "1.0.0", "0.2.1"] {
             let bytes = wat::parse_str(KEPT.replace("@0.2.0", &format!("@{version}"))).unwrap();
             let error = load(&bytes, &Limits::default()).unwrap_err().to_string();
-            let told = format!("speaks contract {version} in `log`; this host speaks 0.2.0");
-            assert!(error.contains(&told), "{error}");
+            let expected = format!("speaks contract {version} in `log`; this host speaks 0.2.0");
+            assert!(error.contains(&expected), "{error}");
         }
     }
 }

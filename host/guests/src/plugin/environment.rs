@@ -20,11 +20,11 @@ use troupe_core::seed::Seed;
 /// An environment of a loaded plugin. Clones are handles to the same.
 #[derive(Clone, Debug)]
 pub struct EnvironmentPlugin {
-    pub(super) shared: Arc<Environment>,
+    pub(super) shared: Arc<LoadedEnvironment>,
 }
 
 #[derive(Debug)]
-pub(super) struct Environment {
+pub(super) struct LoadedEnvironment {
     pub(super) plugin: Plugin,
     pub(super) identity: Identity,
     description: Description,
@@ -50,7 +50,8 @@ impl EnvironmentPlugin {
         })?;
         let identity = Identity::new(&description.name, &description.version);
         let kept = Kept::new(description.is_reusable());
-        let shared = Environment { plugin: plugin.clone(), identity, description, presets, kept };
+        let shared =
+            LoadedEnvironment { plugin: plugin.clone(), identity, description, presets, kept };
         Ok(Some(EnvironmentPlugin { shared: Arc::new(shared) }))
     }
 

@@ -13,7 +13,7 @@ use super::answer::TextLimit;
 use super::bindings::exports::troupe::plugin::environment::{Guest, GuestEpisode};
 use super::environment::EnvironmentPlugin;
 use super::failure::{Cause, PluginFailure};
-use super::instance::{Answer, HostState};
+use super::instance::{CallResult, HostState};
 use super::kept::Used;
 use super::log::LogLine;
 use troupe_core::seed::Seed;
@@ -117,7 +117,7 @@ impl LiveEpisode {
     fn ask<T>(
         &mut self,
         function: &'static str,
-        call: impl FnOnce(GuestEpisode<'_>, &mut Store<HostState>, ResourceAny) -> Answer<T>,
+        call: impl FnOnce(GuestEpisode<'_>, &mut Store<HostState>, ResourceAny) -> CallResult<T>,
         check: impl FnOnce(&T, TextLimit) -> Result<(), Cause>,
     ) -> Result<T, PluginFailure> {
         let Self { used, episode, moves, .. } = self;

@@ -128,15 +128,15 @@ impl Grants {
     /// The digest that a right was granted to under the name of this file, which
     /// is another one.
     pub(super) fn meant(&self, right: Right, file: &Path, digest: &str) -> Option<&str> {
-        let mut own = self.namesakes(file).filter(|(of, _)| *of == right).peekable();
-        let first = own.peek()?.1.digest.as_deref();
-        if own.any(|(_, grantee)| grantee.means(&grantee.name, digest)) { None } else { first }
+        let mut grants = self.namesakes(file).filter(|(granted, _)| *granted == right).peekable();
+        let first = grants.peek()?.1.digest.as_deref();
+        if grants.any(|(_, grantee)| grantee.means(&grantee.name, digest)) { None } else { first }
     }
 
     /// What is granted to whatever file has the name of this one.
     pub(super) fn unbound(&self, file: &Path) -> Option<Right> {
-        let mut own = self.namesakes(file);
-        own.find(|(_, grantee)| grantee.digest.is_none()).map(|(right, _)| right)
+        let mut grants = self.namesakes(file);
+        grants.find(|(_, grantee)| grantee.digest.is_none()).map(|(right, _)| right)
     }
 }
 

@@ -61,7 +61,7 @@ impl Guard {
 }
 
 /// What the guest answers, or what it says is wrong.
-pub(super) type Answer<T> = wasmtime::Result<Result<T, Problem>>;
+pub(super) type CallResult<T> = wasmtime::Result<Result<T, Problem>>;
 
 /// A live instance. After a call that failed it is never entered again.
 pub(super) struct Instance {
@@ -170,7 +170,7 @@ impl Instance {
         &mut self,
         function: &'static str,
         ordinal: usize,
-        body: impl FnOnce(&mut Store<HostState>) -> Answer<T>,
+        body: impl FnOnce(&mut Store<HostState>) -> CallResult<T>,
         check: impl FnOnce(&T, TextLimit) -> Result<(), Cause>,
     ) -> Result<T, PluginFailure> {
         let limit = TextLimit { text_kib: self.limits.text_kib };

@@ -194,8 +194,8 @@ impl PluginLibrary {
         if let [only] = self.workflows.as_slice() {
             return Ok(only.clone());
         }
-        if let Some(found) = self.first_granted(advice, beside)? {
-            return Ok(found);
+        if let Some(workflow) = self.first_granted(advice, beside)? {
+            return Ok(workflow);
         }
         if self.workflows.is_empty() && !advice.is_empty() {
             return Err(PluginError::NoWorkflow {
@@ -240,9 +240,9 @@ impl PluginLibrary {
             return None;
         }
         let before = environment.workflows.iter().take_while(|name| *name != chosen.name());
-        let mut found =
+        let mut workflows =
             before.filter_map(|name| self.look_up_workflow(name, beside).ok().flatten());
-        found.find(|workflow| !workflow.lacks().is_empty())
+        workflows.find(|workflow| !workflow.lacks().is_empty())
     }
 
     /// A workflow in a file of its own name, if there is such a file.
@@ -306,8 +306,8 @@ pub fn find_plugin(file: &Path, folders: &[PathBuf]) -> Result<PathBuf, PluginEr
         let with_suffix = format!("{name}.wasm");
         let candidates =
             searched.iter().flat_map(|folder| [folder.join(file), folder.join(&with_suffix)]);
-        if let Some(found) = candidates.into_iter().find(|path| path.is_file()) {
-            return Ok(found);
+        if let Some(path) = candidates.into_iter().find(|path| path.is_file()) {
+            return Ok(path);
         }
     }
     Err(PluginError::Missing {

@@ -108,8 +108,8 @@ mod tests {
     fn language_models_get_their_preset_below_what_is_said() {
         let described = described().preset("language-model", "", &[("walls", 9.into())]);
         let presets = of(&described).unwrap();
-        let shown = |said: &str| {
-            let table = presets.spelled_out(&said.parse().unwrap()).unwrap();
+        let shown = |settings: &str| {
+            let table = presets.spelled_out(&settings.parse().unwrap()).unwrap();
             presets.for_language_models(table).to_string()
         };
         assert_eq!(shown("size = 7"), "size = 7\nwalls = 9\n");

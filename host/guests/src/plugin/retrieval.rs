@@ -34,10 +34,10 @@ fn search(
     };
     let began = Instant::now();
     let longest = context.data().longest_answer;
-    let found = corpus.search(&query.to_str(&*context)?, limit as usize, longest);
+    let result = corpus.search(&query.to_str(&*context)?, limit as usize, longest);
     let remaining = context.data_mut().guard.pause(began.elapsed());
     context.set_epoch_deadline(remaining);
-    match found {
+    match result {
         Err(error @ QueryTooLong { .. }) => Ok(Err(error.to_string())),
         Ok(SearchResult { documents, work }) => {
             let left = context.get_fuel()?.checked_sub(work).ok_or(Trap::OutOfFuel)?;

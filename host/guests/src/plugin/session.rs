@@ -71,8 +71,10 @@ fn mix(seed: Seed, event: &Event) -> Seed {
             });
             seen.views.iter().fold(start, mix_view)
         }
-        Event::Returned(returned) => returned.iter().fold(seed.at(5), |seed, one| {
-            mix_seat(seed.at(one.succeeded.into()), &one.seat).named(&one.tool).named(&one.answer)
+        Event::Returned(returned) => returned.iter().fold(seed.at(5), |seed, result| {
+            mix_seat(seed.at(result.succeeded.into()), &result.seat)
+                .named(&result.tool)
+                .named(&result.answer)
         }),
     }
 }
@@ -113,11 +115,11 @@ impl LiveSession {
         state: &SessionState,
     ) -> Result<Self, PluginFailure> {
         let SessionState { roles, briefing, events, saved } = state;
-        let told = (roles.clone(), briefing.clone());
+        let opening = (roles.clone(), briefing.clone());
         if saved.is_some() {
-            return Self::open(workflow, told, events.clone(), saved.as_deref());
+            return Self::open(workflow, opening, events.clone(), saved.as_deref());
         }
-        let mut live = Self::open(workflow, told, Vec::new(), None)?;
+        let mut live = Self::open(workflow, opening, Vec::new(), None)?;
         events.iter().try_for_each(|event| live.take_in(event.clone()).map(drop))?;
         Ok(live)
     }

@@ -17,13 +17,13 @@ pub fn team_reward(outcome: &Outcome) -> Reward {
 
 /// What it is worth to a seat alone, whose moves have these places.
 pub fn seat_reward(outcome: &Outcome, seat: &Seat, moves: &[usize]) -> Reward {
-    let own = |to: &Recipient| match to {
+    let is_paid = |to: &Recipient| match to {
         Recipient::Team => false,
         Recipient::Mover(index) => moves.contains(&(*index as usize)),
         Recipient::Seat(whose) => whose == seat,
     };
     let mut reward = Reward::default();
-    of(outcome, own).for_each(|award| reward.credit(&award.name, award.value));
+    of(outcome, is_paid).for_each(|award| reward.credit(&award.name, award.value));
     reward
 }
 

@@ -21,8 +21,8 @@ fn facts() -> Corpus {
 }
 
 fn ids(corpus: &Corpus, query: &str, limit: usize) -> Vec<String> {
-    let found = corpus.search(query, limit, usize::MAX).unwrap();
-    found.documents.into_iter().map(|document| document.id).collect()
+    let result = corpus.search(query, limit, usize::MAX).unwrap();
+    result.documents.into_iter().map(|document| document.id).collect()
 }
 
 #[test]
@@ -44,12 +44,12 @@ fn what_fits_best_comes_first_and_equals_in_the_order_of_the_corpus() {
 #[test]
 fn scores_are_those_of_bm25() {
     let corpus = over(&[r#"{"text": "a b"}"#, r#"{"text": "b b c c"}"#]).unwrap();
-    let found = corpus.search("b", 9, usize::MAX).unwrap();
+    let result = corpus.search("b", 9, usize::MAX).unwrap();
     let idf = (1.0_f64 + 0.5 / 2.5).ln();
     // Three words is the mean length.
     let weight =
         |times: f64, length: f64| times * 2.2 / (times + 1.2 * (0.25 + 0.75 * length / 3.0));
-    for (document, expected) in found.documents.iter().zip([weight(2.0, 4.0), weight(1.0, 2.0)]) {
+    for (document, expected) in result.documents.iter().zip([weight(2.0, 4.0), weight(1.0, 2.0)]) {
         assert!((document.score - idf * expected).abs() < 1e-6, "{document:?}");
     }
 }
@@ -58,19 +58,20 @@ fn scores_are_those_of_bm25() {
 fn a_search_is_bounded_whatever_is_asked() {
     let line = format!(r#"{{"text": "same {}"}}"#, "ä".repeat(1000));
     let corpus = over(&vec![line.as_str(); 200]).unwrap();
-    let found = corpus.search("same", 1_000_000_000, 64_000).unwrap();
-    assert_eq!(found.documents.len(), MAX_DOCUMENTS);
-    assert!(found.documents.iter().all(|document| document.text.len() <= 1000));
+    let result = corpus.search("same", 1_000_000_000, 64_000).unwrap();
+    assert_eq!(result.documents.len(), MAX_DOCUMENTS);
+    assert!(result.documents.iter().all(|document| document.text.len() <= 1000));
     let long = "same ".repeat(10_000);
     let error = corpus.search(&long, 1, 1).unwrap_err().to_string();
     assert_eq!(error, "the query has 50000 bytes; at most 4096 can be searched for");
     // Words that are there, beyond the first ones, do not count, and neither do repeated ones.
     let many: String = (0..QUERY_WORDS).map(|word| format!("w{word} ")).collect();
     assert!(ids(&corpus, &format!("{many} same"), 1).is_empty());
-    let bytes =
-        |found: &SearchResult| found.documents.iter().map(|one| one.text.len() as u64).sum::<u64>();
+    let bytes = |result: &SearchResult| {
+        result.documents.iter().map(|document| document.text.len() as u64).sum::<u64>()
+    };
     let looks = PER_SEARCH + 200 * (PER_LOOK + 2);
-    assert_eq!(found.work, looks + bytes(&found));
+    assert_eq!(result.work, looks + bytes(&result));
     let repeated = corpus.search("same same same", 9, 90).unwrap();
     assert_eq!((repeated.work, bytes(&repeated)), (looks + 81, 81), "no half letters");
 }
@@ -78,7 +79,7 @@ fn a_search_is_bounded_whatever_is_asked() {
 #[test]
 fn what_is_no_document_is_named_with_file_and_line() {
     let good = r#"{"text": "a"}"#;
-    for (bad, said) in [
+    for (bad, expected) in [
         ("[1]", "invalid"),
         ("{\"title\": \"no text\"}", "missing field `text`"),
         ("{\"text\": 3}", "it must be like"),
@@ -88,7 +89,10 @@ fn what_is_no_document_is_named_with_file_and_line() {
     ] {
         let error = over(&[good, bad]).unwrap_err().to_string();
         assert!(error.starts_with("line 2 of the corpus `"), "{error}");
-        assert!(error.contains("facts.jsonl` is no document") && error.contains(said), "{error}");
+        assert!(
+            error.contains("facts.jsonl` is no document") && error.contains(expected),
+            "{error}"
+        );
     }
     let error = over(&[""]).unwrap_err().to_string();
     assert!(error.starts_with("there is no document in the corpus `"), "{error}");

@@ -98,8 +98,8 @@ impl Alone {
         let turns = vec![0; seats.len()];
         let started = self.environment.start(&Task { split, seed, settings, seats, entry });
         let mut episode = started.map_err(|failure| entry::placed(failure, record.as_ref()))?;
-        let rules = self.of_seats(|seat| episode.rules(seat))?;
-        let views = self.of_seats(|seat| Ok(text_of(&episode.observe(seat)?)))?;
+        let rules = self.for_each_seat(|seat| episode.rules(seat))?;
+        let views = self.for_each_seat(|seat| Ok(text_of(&episode.observe(seat)?)))?;
         let next = Ok(AloneState { state: episode.save()?, turns });
         Ok((rules, AloneStep { outcome: None, views, next }))
     }
@@ -117,7 +117,7 @@ impl Alone {
         let mut episode = self.environment.resume(&from.state)?;
         let seat = self.seats()[place].clone();
         let outcome = episode.act(vec![Move { seat, action }])?;
-        let views = self.of_seats(|seat| Ok(text_of(&episode.observe(seat)?)))?;
+        let views = self.for_each_seat(|seat| Ok(text_of(&episode.observe(seat)?)))?;
         let next = match outcome.status {
             Status::Solved => Err(Ending::Solved),
             Status::Failed => Err(Ending::Failed),
@@ -149,7 +149,7 @@ impl Alone {
     }
 
     /// What holds for each seat; asked once where it is the same for all.
-    fn of_seats(
+    fn for_each_seat(
         &self,
         mut ask: impl FnMut(&Seat) -> Result<String, PluginFailure>,
     ) -> Result<Vec<String>, PluginFailure> {

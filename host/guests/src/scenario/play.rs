@@ -33,7 +33,7 @@ pub(super) struct Play<'a> {
 }
 
 /// Where a session stands after it was told something.
-enum Told {
+enum SessionStatus {
     /// It waits for answers.
     Waits,
     /// The episode is over.
@@ -67,8 +67,8 @@ impl<'a> Play<'a> {
     pub(super) fn begin(mut self) -> Result<Transition, PluginFailure> {
         let views = self.scenario.views(&mut *self.episode)?;
         self.record_views(&views);
-        let told = self.tell(SessionEvent::Begun(views))?;
-        self.end(told)
+        let status = self.tell(SessionEvent::Begun(views))?;
+        self.end(status)
     }
 
     /// Report answers to what was due, one after the other.
@@ -80,7 +80,7 @@ impl<'a> Play<'a> {
         self.seats = due.iter().map(|due| due.request.seat.clone()).collect();
         self.rewards = vec![Reward::default(); due.len()];
         self.accepted = vec![true; due.len()];
-        let mut told = Told::Waits;
+        let mut status = SessionStatus::Waits;
         for (due, answer) in due.iter().zip(answers) {
             self.events.push(Event::Replied {
                 role: due.role().to_owned(),
@@ -93,31 +93,33 @@ impl<'a> Play<'a> {
                 cut: !answer.complete,
                 forced: answer.forced,
             });
-            told = self.tell(SessionEvent::Replied(Reply {
+            status = self.tell(SessionEvent::Replied(Reply {
                 seat: due.request.seat.clone(),
                 answer: due.number,
                 thread: due.request.thread.clone(),
                 text: answer.text.to_owned(),
                 complete: answer.complete,
             }))?;
-            if matches!(told, Told::Ended(_)) {
+            if matches!(status, SessionStatus::Ended(_)) {
                 break;
             }
         }
-        self.end(told)
+        self.end(status)
     }
 
     /// Report an event and carry out directives until answers are awaited.
-    fn tell(&mut self, event: SessionEvent) -> Result<Told, PluginFailure> {
+    fn tell(&mut self, event: SessionEvent) -> Result<SessionStatus, PluginFailure> {
         let mut event = event;
         for _ in 0..=self.scenario.actions_per_answer {
             let Step { credits, directive } = self.session.advance(event)?;
             self.take_credits(credits)?;
             event = match directive {
                 Directive::Finish => {
-                    return Ok(Told::Ended(self.counts.over.clone().unwrap_or(Ending::Finished)));
+                    return Ok(SessionStatus::Ended(
+                        self.counts.over.clone().unwrap_or(Ending::Finished),
+                    ));
                 }
-                Directive::Wait => return Ok(Told::Waits),
+                Directive::Wait => return Ok(SessionStatus::Waits),
                 Directive::Ask(requests) => return self.ask(requests),
                 Directive::Act(moves) => self.act(moves)?,
                 Directive::Call(calls) => self.call(calls)?,
@@ -152,13 +154,15 @@ impl<'a> Play<'a> {
     }
 
     /// Put requests behind those that are due.
-    fn ask(&mut self, requests: Vec<Request>) -> Result<Told, PluginFailure> {
+    fn ask(&mut self, requests: Vec<Request>) -> Result<SessionStatus, PluginFailure> {
         for request in requests {
-            let tools = tool::told(&self.scenario.workflow, &self.scenario.tools, &request)?;
+            let tools = tool::schemas(&self.scenario.workflow, &self.scenario.tools, &request)?;
             let turns =
                 self.counts.turns.entry(conversation(&request.seat, &request.thread)).or_default();
             if *turns >= self.scenario.max_turns_of(&request.seat.role) {
-                return Ok(Told::Ended(self.counts.over.clone().unwrap_or(Ending::Truncated)));
+                return Ok(SessionStatus::Ended(
+                    self.counts.over.clone().unwrap_or(Ending::Truncated),
+                ));
             }
             let number = self.counts.asked;
             if request.is_open {
@@ -168,7 +172,7 @@ impl<'a> Play<'a> {
             *turns += 1;
             self.counts.asked += 1;
         }
-        Ok(Told::Waits)
+        Ok(SessionStatus::Waits)
     }
 
     /// Carry out moves: the event they lead to.
@@ -227,23 +231,23 @@ impl<'a> Play<'a> {
     /// Add what moves were worth to whom: to those who answered in this round,
     /// and to others.
     fn book(&mut self, moves: &[Move], outcome: &Outcome) {
-        let of_seat = |seat: &Seat| -> Vec<usize> {
-            let own = moves.iter().enumerate().filter(|(_, one)| one.seat == *seat);
-            own.map(|(index, _)| index).collect()
+        let places_of = |seat: &Seat| -> Vec<usize> {
+            let places = moves.iter().enumerate().filter(|(_, seat_move)| seat_move.seat == *seat);
+            places.map(|(index, _)| index).collect()
         };
         let team = team_reward(outcome);
         self.team.add(&team);
         for (index, seat) in self.seats.iter().enumerate() {
-            let own = of_seat(seat);
+            let places = places_of(seat);
             self.rewards[index].add(&team);
-            self.rewards[index].add(&seat_reward(outcome, seat, &own));
-            self.accepted[index] &= own.iter().all(|&one| outcome.effects[one].accepted);
+            self.rewards[index].add(&seat_reward(outcome, seat, &places));
+            self.accepted[index] &= places.iter().all(|&place| outcome.effects[place].accepted);
         }
         for seat in self.scenario.seats() {
             if self.seats.contains(&seat) {
                 continue;
             }
-            let reward = seat_reward(outcome, &seat, &of_seat(&seat));
+            let reward = seat_reward(outcome, &seat, &places_of(&seat));
             if reward == Reward::default() {
                 continue;
             }
@@ -283,14 +287,14 @@ impl<'a> Play<'a> {
     }
 
     /// Save both states, if answers are due.
-    fn end(mut self, told: Told) -> Result<Transition, PluginFailure> {
-        let next = match told {
-            Told::Ended(ending) => Next::Ended(ending),
-            Told::Waits if self.next.is_empty() => match self.counts.over.take() {
+    fn end(mut self, status: SessionStatus) -> Result<Transition, PluginFailure> {
+        let next = match status {
+            SessionStatus::Ended(ending) => Next::Ended(ending),
+            SessionStatus::Waits if self.next.is_empty() => match self.counts.over.take() {
                 Some(ending) => Next::Ended(ending),
                 None => return Err(self.failure("it waits although no answer is due")),
             },
-            Told::Waits => Next::Asked(Position {
+            SessionStatus::Waits => Next::Asked(Position {
                 environment: self.episode.save()?,
                 session: self.session.save()?,
                 counts: self.counts.clone(),

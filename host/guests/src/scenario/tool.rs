@@ -16,14 +16,14 @@ use crate::plugin::{
 type ToolAnswer = (bool, Value);
 
 /// A tool and what has to be granted for it.
-struct GrantedTools {
+struct ToolGrant {
     name: &'static str,
     right: Right,
     does: &'static str,
 }
 
 /// Every tool there is, granted or not.
-const ALL: [GrantedTools; 2] = [run::GRANTED, search::GRANTED];
+const ALL: [ToolGrant; 2] = [run::GRANT, search::GRANT];
 
 /// The tools that a workflow was granted.
 pub fn offered(workflow: &WorkflowPlugin) -> Vec<Tool> {
@@ -34,7 +34,7 @@ pub fn offered(workflow: &WorkflowPlugin) -> Vec<Tool> {
 
 /// The schemas of the tools that a request tells its role of, as chat templates
 /// know them. One that is not offered is a failure of the workflow.
-pub(super) fn told(
+pub(super) fn schemas(
     workflow: &WorkflowPlugin,
     offered: &[Tool],
     request: &Request,
@@ -44,8 +44,8 @@ pub(super) fn told(
             return Err(not_offered(workflow, name));
         }
     }
-    let told = offered.iter().filter(|tool| request.tools.contains(&tool.name));
-    Ok(told.map(schema).collect())
+    let requested = offered.iter().filter(|tool| request.tools.contains(&tool.name));
+    Ok(requested.map(schema).collect())
 }
 
 fn schema(tool: &Tool) -> Value {
@@ -86,7 +86,7 @@ pub(super) fn explained(workflow: &WorkflowPlugin, failure: PluginFailure) -> Pl
 fn not_offered(workflow: &WorkflowPlugin, name: &str) -> PluginFailure {
     let message = match ALL.iter().find(|tool| tool.name == name) {
         None => format!("there is no tool `{name}`"),
-        Some(GrantedTools { right, does, .. }) => format!(
+        Some(ToolGrant { right, does, .. }) => format!(
             "it wants to {does}, which was not granted to it; grant it with `{}`",
             grant_flag(&workflow.plugin().stem(), &[*right]),
         ),

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{GrantedTools, ToolAnswer, misunderstood, not_offered};
+use super::{ToolAnswer, ToolGrant, misunderstood, not_offered};
 use crate::plugin::{Cause, PluginFailure, Right, Tool, WorkflowPlugin};
 use troupe_core::program::{Ending, Execution, Program};
 
 pub(super) const NAME: &str = "run";
 
-pub(super) const GRANTED: GrantedTools =
-    GrantedTools { name: NAME, right: Right::Sandbox, does: "run a program in the sandbox" };
+pub(super) const GRANT: ToolGrant =
+    ToolGrant { name: NAME, right: Right::Sandbox, does: "run a program in the sandbox" };
 
 /// What it is told.
 #[derive(Deserialize)]
@@ -54,7 +54,7 @@ pub(super) fn call(
     let answer = json!({
         "ending": execution.ending.word(),
         "stdout": text(&execution.stdout, longest),
-        "stderr": said(&execution, longest),
+        "stderr": stderr(&execution, longest),
     });
     Ok((execution.ending.is_success(), answer))
 }
@@ -72,10 +72,10 @@ fn execute(workflow: &WorkflowPlugin, run: &Run) -> Result<Arc<Execution>, Plugi
 }
 
 /// Standard error, and behind it how the program was stopped if it was.
-fn said(execution: &Execution, longest: usize) -> String {
-    let mut said = text(&execution.stderr, longest);
+fn stderr(execution: &Execution, longest: usize) -> String {
+    let mut stderr = text(&execution.stderr, longest);
     let stopped = match &execution.ending {
-        Ending::Exited { .. } | Ending::Failed { .. } => return said,
+        Ending::Exited { .. } | Ending::Failed { .. } => return stderr,
         Ending::Malformed { message } => message.clone(),
         Ending::OutOfFuel | Ending::OutOfTime => "the program ran too long".to_owned(),
         Ending::OutOfMemory => "the program used too much memory".to_owned(),
@@ -83,10 +83,10 @@ fn said(execution: &Execution, longest: usize) -> String {
         Ending::Crashed { message } => format!("the program crashed: {message}"),
         Ending::Unsupported { message } => format!("not supported here: {message}"),
     };
-    if !said.is_empty() && !said.ends_with('\n') {
-        said.push('\n');
+    if !stderr.is_empty() && !stderr.ends_with('\n') {
+        stderr.push('\n');
     }
-    said + &stopped
+    stderr + &stopped
 }
 
 /// Bytes as text, cut to what a plugin may be told at once.

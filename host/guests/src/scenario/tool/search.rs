@@ -3,14 +3,14 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{GrantedTools, ToolAnswer, misunderstood, not_offered};
+use super::{ToolAnswer, ToolGrant, misunderstood, not_offered};
 use crate::plugin::{PluginFailure, Right, Tool, WorkflowPlugin};
 use crate::retrieval::MAX_DOCUMENTS;
 
 pub(super) const NAME: &str = "search";
 
-pub(super) const GRANTED: GrantedTools =
-    GrantedTools { name: NAME, right: Right::Retrieval, does: "search a corpus" };
+pub(super) const GRANT: ToolGrant =
+    ToolGrant { name: NAME, right: Right::Retrieval, does: "search a corpus" };
 
 /// What it is told.
 #[derive(Deserialize)]
@@ -61,7 +61,7 @@ pub(super) fn call(
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let longest = workflow.plugin().limits().longest_answer();
     Ok(match corpus.search(&query, limit, longest) {
-        Ok(found) => (true, json!({ "documents": found.documents })),
+        Ok(result) => (true, json!({ "documents": result.documents })),
         Err(error) => misunderstood(error),
     })
 }
