@@ -48,8 +48,9 @@ pub(super) fn lift(component: &[u8]) -> Option<Lifted> {
     find_modules(component, 0..component.len(), DEPTH, &mut modules)?;
     let shapes =
         modules.iter().map(|module| Shape::of(component, module)).collect::<Option<Vec<_>>>()?;
-    let of_data = |shape: &Shape| shape.data.as_ref().map_or(0, |data| data.payload.len());
-    let (module, shape) = modules.iter().zip(&shapes).max_by_key(|(_, shape)| of_data(shape))?;
+    let data_length = |shape: &Shape| shape.data.as_ref().map_or(0, |data| data.payload.len());
+    let (module, shape) =
+        modules.iter().zip(&shapes).max_by_key(|(_, shape)| data_length(shape))?;
     let memory = shape.liftable()?;
     let data = shape.data.as_ref()?;
     let like = shapes
@@ -93,12 +94,12 @@ fn find_modules(
     bytes: &[u8],
     within: Range<usize>,
     depth: usize,
-    found: &mut Vec<Range<usize>>,
+    modules: &mut Vec<Range<usize>>,
 ) -> Option<()> {
     for section in sections(bytes, within)? {
         match section.number {
-            CORE_MODULE => found.push(section.payload),
-            COMPONENT => find_modules(bytes, section.payload, depth.checked_sub(1)?, found)?,
+            CORE_MODULE => modules.push(section.payload),
+            COMPONENT => find_modules(bytes, section.payload, depth.checked_sub(1)?, modules)?,
             _ => {}
         }
     }

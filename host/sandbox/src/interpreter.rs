@@ -118,12 +118,12 @@ impl Interpreter {
             guest.call_run(&mut store, &program.source, &program.arguments)
         });
         let ending = match ended {
-            Ok(ending) => of_guest(ending, store.data().limiter.refused()),
-            Err(error) => of_error(&error, &store)?,
+            Ok(ending) => reported_ending(ending, store.data().limiter.refused()),
+            Err(error) => ending_by_error(&error, &store)?,
         };
         let (stdout, stderr) = store.data().streams.take();
-        let own = lent(limits).saturating_sub(store.get_fuel().unwrap_or_default());
-        let fuel = own.saturating_add(store.data().meter.charged());
+        let spent = lent(limits).saturating_sub(store.get_fuel().unwrap_or_default());
+        let fuel = spent.saturating_add(store.data().meter.charged());
         Ok(Execution {
             ending: if fuel > limits.fuel { Ending::OutOfFuel } else { ending },
             stdout,
@@ -167,7 +167,7 @@ fn on_enough_stack<R>(body: impl FnOnce() -> R) -> R {
 }
 
 /// How the interpreter says a program ended.
-fn of_guest(ending: interpreter::Ending, refused_memory: bool) -> Ending {
+fn reported_ending(ending: interpreter::Ending, refused_memory: bool) -> Ending {
     match ending {
         interpreter::Ending::Exited(code) => Ending::Exited { code },
         interpreter::Ending::Failed((error, trace)) if error == UNSUPPORTED => {
@@ -196,7 +196,7 @@ fn is_memory_error(error: &str, trace: &str) -> bool {
 }
 
 /// How a program ended that did not come back.
-fn of_error(error: &wasmtime::Error, store: &Store<State>) -> Result<Ending, SandboxError> {
+fn ending_by_error(error: &wasmtime::Error, store: &Store<State>) -> Result<Ending, SandboxError> {
     match error.downcast_ref::<Stop>() {
         Some(Stop::OutputFlood) => return Ok(Ending::OutputFlood),
         Some(Stop::OutOfFuel) => return Ok(Ending::OutOfFuel),

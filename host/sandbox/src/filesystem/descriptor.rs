@@ -133,13 +133,13 @@ mod tests {
     #[test]
     fn a_handle_keeps_a_removed_file_as_long_as_it_lives() {
         let tree = Arc::new(Mutex::new(Tree::new(10, 0)));
-        let one = create(&tree, "tmp/x");
-        let two = one.again().unwrap();
-        let inode = one.inode();
-        one.tree().remove_file(ROOT, "tmp/x").unwrap();
-        drop(one);
-        assert!(two.tree().status(inode).is_ok());
-        drop(two);
+        let first = create(&tree, "tmp/x");
+        let second = first.again().unwrap();
+        let inode = first.inode();
+        first.tree().remove_file(ROOT, "tmp/x").unwrap();
+        drop(first);
+        assert!(second.tree().status(inode).is_ok());
+        drop(second);
         assert!(lock(&tree).status(inode).is_err());
     }
 

@@ -30,8 +30,8 @@ pub(super) struct Guest<'a, T>(pub(super) &'a mut T);
 impl<T: FilesystemView> Guest<'_, T> {
     fn descriptor(&mut self, fd: &Fd) -> FsResult<&mut Descriptor> {
         self.charge(0)?;
-        let own = Resource::<Descriptor>::new_borrow(fd.rep());
-        Ok(self.0.filesystem().1.get_mut(&own)?)
+        let resource = Resource::<Descriptor>::new_borrow(fd.rep());
+        Ok(self.0.filesystem().1.get_mut(&resource)?)
     }
 
     fn meter(&mut self) -> Meter {
@@ -87,9 +87,9 @@ impl<T: FilesystemView> Guest<'_, T> {
         }
         let writable = flags.contains(types::DescriptorFlags::WRITE);
         let readable = flags.contains(types::DescriptorFlags::READ) || !writable;
-        let own = self.push(Descriptor { handle, readable, writable })?;
+        let resource = self.push(Descriptor { handle, readable, writable })?;
         self.0.filesystem().0.open += 1;
-        Ok(Resource::new_own(own.rep()))
+        Ok(Resource::new_own(resource.rep()))
     }
 
     fn delete<R: 'static>(&mut self, number: u32) -> wasmtime::Result<()> {
@@ -130,8 +130,8 @@ impl<T: FilesystemView> types::HostDirectoryEntryStream for Guest<'_, T> {
         entries: EntryStream,
     ) -> FsResult<Option<types::DirectoryEntry>> {
         self.charge(0)?;
-        let own = Resource::<Listing>::new_borrow(entries.rep());
-        let entry = self.0.filesystem().1.get_mut(&own)?.next()?;
+        let resource = Resource::<Listing>::new_borrow(entries.rep());
+        let entry = self.0.filesystem().1.get_mut(&resource)?.next()?;
         Ok(entry.map(|(name, kind)| types::DirectoryEntry { type_: kind.into(), name }))
     }
 
@@ -225,8 +225,8 @@ impl<T: FilesystemView> types::HostDescriptor for Guest<'_, T> {
 
     fn read_directory(&mut self, fd: Fd) -> FsResult<EntryStream> {
         let listing = Listing::new(self.descriptor(&fd)?.handle.again()?)?;
-        let own = self.push(listing)?;
-        Ok(Resource::new_own(own.rep()))
+        let resource = self.push(listing)?;
+        Ok(Resource::new_own(resource.rep()))
     }
 
     fn create_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
@@ -318,10 +318,10 @@ impl<T: FilesystemView> types::HostDescriptor for Guest<'_, T> {
         self.change(&fd, |tree, base| tree.remove_file(base, &path))
     }
 
-    fn is_same_object(&mut self, one: Fd, other: Fd) -> wasmtime::Result<bool> {
-        let own = [one, other].map(|fd| Resource::<Descriptor>::new_borrow(fd.rep()));
+    fn is_same_object(&mut self, first: Fd, second: Fd) -> wasmtime::Result<bool> {
+        let resources = [first, second].map(|fd| Resource::<Descriptor>::new_borrow(fd.rep()));
         let table = self.0.filesystem().1;
-        Ok(table.get(&own[0])?.handle.inode() == table.get(&own[1])?.handle.inode())
+        Ok(table.get(&resources[0])?.handle.inode() == table.get(&resources[1])?.handle.inode())
     }
 
     fn metadata_hash(&mut self, fd: Fd) -> FsResult<types::MetadataHashValue> {

@@ -309,11 +309,11 @@ mod tests {
     #[test]
     fn there_may_be_only_so_many_nodes() {
         let mut tree = Tree::new(1000, 0);
-        let mut made = 2;
-        while tree.open(ROOT, &format!("tmp/{made}"), CREATE).is_ok() {
-            made += 1;
+        let mut nodes = 2;
+        while tree.open(ROOT, &format!("tmp/{nodes}"), CREATE).is_ok() {
+            nodes += 1;
         }
-        assert_eq!(made, NODES);
+        assert_eq!(nodes, NODES);
         assert_eq!(tree.open(ROOT, "tmp/x", CREATE), Err(ErrorCode::InsufficientSpace));
         tree.remove_file(ROOT, "tmp/2").unwrap();
         assert!(tree.open(ROOT, "tmp/x", CREATE).is_ok());

@@ -72,12 +72,12 @@ impl Pagemap {
             let (count, stopped) = self.scan(next..range.end, &mut regions)?;
             let mut end = next;
             for region in regions.get(..count).unwrap_or(&regions) {
-                let found = region.start as usize..region.end as usize;
-                if found.start < end || found.end > range.end || found.is_empty() {
+                let pages = region.start as usize..region.end as usize;
+                if pages.start < end || pages.end > range.end || pages.is_empty() {
                     return Err(io::Error::other("the kernel named pages it was not asked for"));
                 }
-                end = found.end;
-                owned.push(found);
+                end = pages.end;
+                owned.push(pages);
             }
             end = end.max(stopped);
             if end == next || end > range.end {
