@@ -30,8 +30,8 @@ impl Comparer<'_> {
     }
 
     fn structure(&self, gold: &Answer, answer: &Answer, index: usize) -> Comparison {
-        if let Some(said) = self.relations(gold, answer, index) {
-            return said;
+        if let Some(comparison) = self.relations(gold, answer, index) {
+            return comparison;
         }
         match (gold, answer) {
             (Answer::Value(gold), Answer::Value(answer)) => self.values(gold, answer, index),
@@ -81,7 +81,7 @@ impl Comparer<'_> {
 
     /// Unions and intersections of the same sets, in any order; differences in theirs.
     fn combined(&self, gold: &Answer, answer: &Answer) -> Comparison {
-        let (Answer::Combined(left, operation, right), Answer::Combined(one, other, two)) =
+        let (Answer::Combined(left, operation, right), Answer::Combined(first, other, second)) =
             (gold, answer)
         else {
             return Comparison::Different;
@@ -90,7 +90,7 @@ impl Comparer<'_> {
             return Comparison::Different;
         }
         if *operation == SetOperation::Difference {
-            return Comparison::all([self.compare(left, one), self.compare(right, two)]);
+            return Comparison::all([self.compare(left, first), self.compare(right, second)]);
         }
         let flat = |answer| {
             let mut parts = Vec::new();
@@ -125,7 +125,7 @@ impl Comparer<'_> {
 
 fn operands<'a>(answer: &'a Answer, operation: SetOperation, parts: &mut Vec<&'a Answer>) {
     match answer {
-        Answer::Combined(left, own, right) if *own == operation => {
+        Answer::Combined(left, inner, right) if *inner == operation => {
             operands(left, operation, parts);
             operands(right, operation, parts);
         }

@@ -188,10 +188,12 @@ impl Pair<'_> {
     /// What values to many digits say. A logarithm without a base has no value of its own:
     /// what holds must hold whatever its base.
     fn under_logarithms(&self) -> Comparison {
-        let said = self.under_roots();
+        let comparison = self.under_roots();
         let undecided = |term: &Term| matches!(term, Term::Call(Function::Log, _));
-        if said == Comparison::Same || !(self.gold.any(&undecided) || self.answer.any(&undecided)) {
-            return said;
+        if comparison == Comparison::Same
+            || !(self.gold.any(&undecided) || self.answer.any(&undecided))
+        {
+            return comparison;
         }
         let with = |base: &dyn Fn(Vec<Term>) -> Term| {
             let rewritten = |term: &Term| {
@@ -208,7 +210,7 @@ impl Pair<'_> {
             Term::Call(Function::LogBase, of)
         });
         match (natural, common) {
-            (Comparison::Different, Comparison::Different) => said,
+            (Comparison::Different, Comparison::Different) => comparison,
             _ => Comparison::Unknown(Reason::Ambiguous),
         }
     }
@@ -229,7 +231,7 @@ impl Pair<'_> {
     fn at_points(&self, roots: Roots) -> Comparison {
         if self.letters.are_none() {
             return match self.at(&Point::new(), roots) {
-                AtPoint::Decided(said) | AtPoint::Branched(said) => said,
+                AtPoint::Decided(comparison) | AtPoint::Branched(comparison) => comparison,
                 AtPoint::Skipped => Comparison::Unknown(Reason::GoldUnreadable),
                 AtPoint::AnswerUndefined => Comparison::Different,
             };
@@ -241,15 +243,15 @@ impl Pair<'_> {
                 let point = self.letters.point(spread, index, self.work);
                 match self.at(&point, roots) {
                     AtPoint::Decided(Comparison::Same) => decided = Some(Comparison::Same),
-                    AtPoint::Decided(said) => return said,
-                    AtPoint::Branched(said) => branched = branched.or(Some(said)),
+                    AtPoint::Decided(comparison) => return comparison,
+                    AtPoint::Branched(comparison) => branched = branched.or(Some(comparison)),
                     AtPoint::Skipped => {}
                     AtPoint::AnswerUndefined => undefined = true,
                 }
             }
         }
         match decided.or(branched) {
-            Some(said) => said,
+            Some(comparison) => comparison,
             None if undefined => Comparison::Different,
             None => Comparison::Unknown(Reason::GoldUnreadable),
         }
@@ -269,8 +271,8 @@ impl Pair<'_> {
             let field = Numeric::new(precision + extra, roots, log.clone());
             let gold = evaluate(&field, &self.gold, point, self.work);
             let answer = evaluate(&field, &self.answer, point, self.work);
-            if let Some(said) = Self::judged(&field, gold, answer) {
-                return said;
+            if let Some(outcome) = Self::judged(&field, gold, answer) {
+                return outcome;
             }
         }
         AtPoint::Decided(Comparison::Unknown(Reason::TooMuchWork))
@@ -282,7 +284,7 @@ impl Pair<'_> {
         gold: Evaluated<Complex>,
         answer: Evaluated<Complex>,
     ) -> Option<AtPoint> {
-        let said = match (gold, answer) {
+        let comparison = match (gold, answer) {
             (Err(Obstacle::Undefined), _) => return Some(AtPoint::Skipped),
             (Ok(_), Err(Obstacle::Undefined)) => return Some(AtPoint::AnswerUndefined),
             (Err(obstacle), _) | (_, Err(obstacle)) => unknown(obstacle),
@@ -294,7 +296,11 @@ impl Pair<'_> {
                 Comparison::of(agree)
             }
         };
-        Some(if field.branched() { AtPoint::Branched(said) } else { AtPoint::Decided(said) })
+        Some(if field.branched() {
+            AtPoint::Branched(comparison)
+        } else {
+            AtPoint::Decided(comparison)
+        })
     }
 }
 
@@ -304,11 +310,11 @@ fn is_fractional_power(term: &Term) -> bool {
 
 /// The length of the longest numeral in a term.
 fn literal_bits(term: &Term) -> usize {
-    let own = match term {
+    let bits = match term {
         Term::Number(number) => number.value.numer().bits().max(number.value.denom().bits()),
         _ => 0,
     };
     // Numerals are no longer than MOST_DIGITS.
     let parts = term.parts().into_iter().map(literal_bits).max().unwrap_or(0);
-    parts.max(own as usize).saturating_sub(32)
+    parts.max(bits as usize).saturating_sub(32)
 }

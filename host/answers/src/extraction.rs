@@ -69,7 +69,7 @@ impl Found {
 /// assert_eq!(extract(r"It is \boxed{\frac{3}{7}"), None);
 /// ```
 pub fn extract(text: &str) -> Option<Extracted> {
-    let text = said(text)?;
+    let text = spoken(text)?;
     let boxed = match boxes::last(text) {
         boxes::Last::Answer(answer) => {
             return extracted(vec![boxes::without_lead(&answer).to_owned()], Found::Box);
@@ -94,9 +94,9 @@ fn extracted(answers: Vec<String>, found: Found) -> Option<Extracted> {
 }
 
 /// What was said aloud: behind the last thought, without the tokens that end a turn.
-fn said(text: &str) -> Option<&str> {
+fn spoken(text: &str) -> Option<&str> {
     let text = match text.rsplit_once("</think>") {
-        Some((_, said)) => said,
+        Some((_, spoken)) => spoken,
         None if text.contains("<think>") => return None,
         None => text,
     };

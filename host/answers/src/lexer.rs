@@ -39,14 +39,14 @@ pub fn lex(text: &str, commas: Commas) -> Result<Lexed, Reason> {
     if text.len() > MOST_BYTES {
         return Err(Reason::TooLarge);
     }
-    let mut lexer = Lexer::new(text, commas, Place::Math, 0);
+    let mut lexer = Lexer::new(text, commas, Mode::Math, 0);
     lexer.run()?;
     Ok(Lexed { tokens: lexer.tokens, grouped: lexer.grouped })
 }
 
 /// Where text stands: what letters mean depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum Mode {
     /// Letters are names, unless they are words.
     Math,
     /// Letters are words.
@@ -62,7 +62,7 @@ struct Lexer {
     /// How many brackets are open in which a comma separates.
     brackets: usize,
     commas: Commas,
-    place: Place,
+    mode: Mode,
     nested: usize,
     grouped: bool,
     /// Whether white space came before what is read now.
@@ -71,7 +71,7 @@ struct Lexer {
 }
 
 impl Lexer {
-    fn new(text: &str, commas: Commas, place: Place, nested: usize) -> Lexer {
+    fn new(text: &str, commas: Commas, mode: Mode, nested: usize) -> Lexer {
         let text: Vec<char> = text.chars().collect();
         let dollars_delimit = dollars_delimit(&text);
         Lexer {
@@ -80,7 +80,7 @@ impl Lexer {
             tokens: Vec::new(),
             brackets: 0,
             commas,
-            place,
+            mode,
             nested,
             grouped: false,
             spaced: false,
@@ -125,7 +125,7 @@ impl Lexer {
         match character {
             '$' if self.dollars_delimit => {}
             '$' => self.sign('$'),
-            '~' if self.place != Place::Text => self.spaced = true,
+            '~' if self.mode != Mode::Text => self.spaced = true,
             '²' | '³' | '¹' => self.superscript(character),
             '√' => self.tokens.push(Token::Command("√".into())),
             'π' => self.tokens.push(Token::Name("pi".into())),

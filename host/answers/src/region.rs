@@ -66,7 +66,7 @@ impl Region {
         let (mut left, mut right) = (0, 0);
         while left < self.cuts.len() || right < other.cuts.len() {
             let first = match (self.cuts.get(left), other.cuts.get(right)) {
-                (Some(one), Some(two)) => order(one, two, work)?,
+                (Some(left_cut), Some(right_cut)) => order(left_cut, right_cut, work)?,
                 (Some(_), None) => Ordering::Less,
                 _ => Ordering::Greater,
             };

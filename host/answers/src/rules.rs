@@ -94,11 +94,11 @@ impl Rules {
 
     /// The tolerance for the part of the gold at `index`.
     pub(crate) fn tolerance(&self, index: usize) -> Option<&BigRational> {
-        let one = match self.tolerances.as_slice() {
+        let tolerance = match self.tolerances.as_slice() {
             [only] => Some(only),
             several => several.get(index),
         };
-        one.map(|tolerance| &tolerance.0)
+        tolerance.map(|tolerance| &tolerance.0)
     }
 }
 

@@ -72,7 +72,7 @@ impl Answer {
         let each = |answers: Vec<Answer>| -> Vec<Answer> {
             answers.into_iter().map(|answer| answer.with_terms(replace)).collect()
         };
-        let one = |answer: Box<Answer>| Box::new(answer.with_terms(replace));
+        let boxed = |answer: Box<Answer>| Box::new(answer.with_terms(replace));
         match self {
             Answer::Value(value) => {
                 Answer::Value(Value { term: replace(value.term), unit: value.unit })
@@ -82,9 +82,11 @@ impl Answer {
                 Answer::Tuple { open, items: each(items), close }
             }
             Answer::Set(items) => Answer::Set(each(items)),
-            Answer::Builder(element, condition) => Answer::Builder(one(element), one(condition)),
+            Answer::Builder(element, condition) => {
+                Answer::Builder(boxed(element), boxed(condition))
+            }
             Answer::Combined(left, operation, right) => {
-                Answer::Combined(one(left), operation, one(right))
+                Answer::Combined(boxed(left), operation, boxed(right))
             }
             Answer::Matrix { bars, rows } => {
                 Answer::Matrix { bars, rows: rows.into_iter().map(each).collect() }
@@ -92,7 +94,7 @@ impl Answer {
             Answer::Relations(chain) => {
                 let rest = chain.rest.into_iter();
                 let rest = rest.map(|(relation, side)| (relation, side.with_terms(replace)));
-                Answer::Relations(Chain { first: one(chain.first), rest: rest.collect() })
+                Answer::Relations(Chain { first: boxed(chain.first), rest: rest.collect() })
             }
             Answer::Ratio(parts, unit) => {
                 Answer::Ratio(parts.into_iter().map(replace).collect(), unit)

@@ -234,19 +234,19 @@ impl Term {
     #[must_use]
     pub fn rebuilt(self, replace: &dyn Fn(Term) -> Term) -> Term {
         let each = |terms: Vec<Term>| terms.into_iter().map(|term| term.rebuilt(replace)).collect();
-        let one = |term: Box<Term>| Box::new(term.rebuilt(replace));
+        let boxed = |term: Box<Term>| Box::new(term.rebuilt(replace));
         let whole = match self {
             leaf @ (Term::Number(_) | Term::Constant(_) | Term::Variable(_)) => leaf,
             Term::Sum(terms) => Term::Sum(each(terms)),
             Term::Product(terms) => Term::Product(each(terms)),
             Term::Call(function, terms) => Term::Call(function, each(terms)),
             Term::Applied(name, terms) => Term::Applied(name, each(terms)),
-            Term::Quotient(left, right) => Term::Quotient(one(left), one(right)),
-            Term::Power(left, right) => Term::Power(one(left), one(right)),
-            Term::Negative(term) => Term::Negative(one(term)),
-            Term::Percent(term) => Term::Percent(one(term)),
-            Term::Degrees(term) => Term::Degrees(one(term)),
-            Term::PlusMinus { upper, term } => Term::PlusMinus { upper, term: one(term) },
+            Term::Quotient(left, right) => Term::Quotient(boxed(left), boxed(right)),
+            Term::Power(left, right) => Term::Power(boxed(left), boxed(right)),
+            Term::Negative(term) => Term::Negative(boxed(term)),
+            Term::Percent(term) => Term::Percent(boxed(term)),
+            Term::Degrees(term) => Term::Degrees(boxed(term)),
+            Term::PlusMinus { upper, term } => Term::PlusMinus { upper, term: boxed(term) },
             Term::Series(series) => Term::Series(Box::new(Series {
                 product: series.product,
                 index: series.index,

@@ -105,7 +105,7 @@ fn what_is_too_large_to_be_computed_is_still_compared() {
 #[test]
 fn megabytes_are_read_once_and_end_somewhere() {
     let text = "The answer is \\boxed{4}, or $x$ is 5. ".repeat(60_000);
-    assert_eq!(extract(&text).map(|found| found.answer), Some("4".into()));
+    assert_eq!(extract(&text).map(|extracted| extracted.answer), Some("4".into()));
     let unclosed = "\\boxed{".repeat(300_000);
     assert_eq!(extract(&unclosed), None);
     let boxes = "\\boxed{1}, ".repeat(200_000);

@@ -21,29 +21,29 @@ impl Comparer<'_> {
         index: usize,
     ) -> Option<Comparison> {
         match (gold, answer) {
-            (Answer::Relations(one), Answer::Relations(two)) => {
-                Some(self.both(gold, one, answer, two, index))
+            (Answer::Relations(gold_chain), Answer::Relations(answer_chain)) => {
+                Some(self.both(gold, gold_chain, answer, answer_chain, index))
             }
             (Answer::Relations(_), Answer::List(..)) | (Answer::List(..), Answer::Relations(_)) => {
-                self.of_element(gold, answer, index)
+                self.element_sets(gold, answer, index)
             }
             (Answer::Relations(_), _) => match gold.assignment() {
                 Some((_, values)) => {
                     let value = *values.last()?;
                     Some(self.at(value, answer, index))
                 }
-                None => self.of_element(gold, answer, index),
+                None => self.element_sets(gold, answer, index),
             },
             (_, Answer::Relations(chain)) => match self.final_value(answer, chain) {
                 Some(value) => Some(self.at(gold, value, index)),
-                None => self.of_element(gold, answer, index),
+                None => self.element_sets(gold, answer, index),
             },
             _ => None,
         }
     }
 
     /// `x ∈ S` says what `S` says.
-    fn of_element(&self, gold: &Answer, answer: &Answer, index: usize) -> Option<Comparison> {
+    fn element_sets(&self, gold: &Answer, answer: &Answer, index: usize) -> Option<Comparison> {
         let (gold_set, answer_set) = (element_of(gold), element_of(answer));
         if gold_set.is_none() && answer_set.is_none() {
             return None;

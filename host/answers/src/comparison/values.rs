@@ -89,10 +89,10 @@ impl Comparer<'_> {
             return same;
         }
         same.or(|| {
-            let crossed = gold.iter().zip(answer).map(|(one, two)| {
+            let crossed = gold.iter().zip(answer).map(|(gold_part, answer_part)| {
                 let product =
                     |left: &Term, right: &Term| Term::Product(vec![left.clone(), right.clone()]);
-                equal(&product(one, &answer[0]), &product(two, &gold[0]), self.work)
+                equal(&product(gold_part, &answer[0]), &product(answer_part, &gold[0]), self.work)
             });
             Comparison::all(crossed)
         })

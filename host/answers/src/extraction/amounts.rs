@@ -26,7 +26,7 @@ pub(super) struct Amount {
     unit: String,
     strong: bool,
     /// Whether "is" or the like stands in front of it.
-    said: bool,
+    after_copula: bool,
     /// Whether the words around it say that it is not the answer.
     turned: bool,
     formula: bool,
@@ -43,7 +43,7 @@ const MOST_UNIT: usize = 40;
 
 /// What a clause comes to.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Said {
+pub(super) enum Reading {
     /// Nothing is said of a number.
     Nothing,
     /// What is said is no answer: "more than 5", "not 5".
@@ -53,19 +53,21 @@ pub(super) enum Said {
 }
 
 /// What a clause commits itself to.
-pub(super) fn said(clause: &str) -> Said {
+pub(super) fn reading(clause: &str) -> Reading {
     let all = amounts(clause);
     let strong: Vec<&Amount> = all.iter().filter(|amount| amount.strong).collect();
     let chosen = match strong.is_empty() {
         true => behind_copula(clause, all.iter().collect()),
         false => behind_copula(clause, strong),
     };
-    let (Some(first), Some(last)) = (chosen.first(), chosen.last()) else { return Said::Nothing };
-    let certain = first.said || first.strong;
+    let (Some(first), Some(last)) = (chosen.first(), chosen.last()) else {
+        return Reading::Nothing;
+    };
+    let certain = first.after_copula || first.strong;
     // Behind "is", the first one is what is; of formulas it is the last, and else any may be.
     let picked = if certain { leading(clause, &chosen) } else { joined(clause, &chosen) };
     if picked.iter().any(|amount| amount.turned) {
-        return Said::NoAnswer;
+        return Reading::NoAnswer;
     }
     let found = match last {
         _ if picked.iter().all(|amount| amount.formula) => Found::Formula,
@@ -78,7 +80,7 @@ pub(super) fn said(clause: &str) -> Said {
             chosen.iter().filter(|amount| !amount.turned).map(|amount| amount.text.clone()),
         );
     }
-    Said::Answers(answers, found)
+    Reading::Answers(answers, found)
 }
 
 /// What a clause begins with, if that is a number or formula and may be the answer.
@@ -91,7 +93,7 @@ pub(super) fn first(clause: &str) -> Option<String> {
 
 /// From the first amount of those that the last "is" stands in front of; all, if none does.
 fn behind_copula<'a>(clause: &str, all: Vec<&'a Amount>) -> Vec<&'a Amount> {
-    let Some(last) = all.iter().rposition(|amount| amount.said) else {
+    let Some(last) = all.iter().rposition(|amount| amount.after_copula) else {
         let main: Vec<&Amount> = all.iter().copied().filter(|amount| !amount.aside).collect();
         return if main.is_empty() { all } else { main };
     };
@@ -141,12 +143,12 @@ fn joins(first: &Amount, between: &str) -> bool {
 }
 
 fn amounts(clause: &str) -> Vec<Amount> {
-    let mut found: Vec<Amount> = Vec::new();
+    let mut amounts: Vec<Amount> = Vec::new();
     let formulas = formulas(clause);
     let mut at = 0;
     while at < clause.len() {
         if let Some(formula) = formulas.iter().find(|formula| formula.start == at) {
-            found.push(amount(clause, (at, formula.end), formula.inside.trim(), true));
+            amounts.push(amount(clause, (at, formula.end), formula.inside.trim(), true));
             at = formula.end;
             continue;
         }
@@ -154,13 +156,13 @@ fn amounts(clause: &str) -> Vec<Amount> {
             formulas.iter().find(|formula| formula.start > at).map_or(clause.len(), |f| f.start);
         match run(clause, at, limit) {
             Some((start, end)) => {
-                found.push(amount(clause, (start, end), &clause[start..end], false));
-                at = found.last().map_or(end, |amount| amount.end);
+                amounts.push(amount(clause, (start, end), &clause[start..end], false));
+                at = amounts.last().map_or(end, |amount| amount.end);
             }
             None => at += clause[at..].chars().next().map_or(1, char::len_utf8),
         }
     }
-    found
+    amounts
 }
 
 /// The numbers and signs that begin at `start`, if a number is among them.
@@ -233,11 +235,11 @@ fn amount(clause: &str, (start, end): (usize, usize), written: &str, formula: bo
     let left = ["remain", "are left", "is left", "left"];
     let stays = behind.trim_start_matches([' ', WEAK]);
     let stays = left.iter().any(|word| stays.starts_with(word));
-    let said = among(COPULAS, last) || equated || stays;
+    let after_copula = among(COPULAS, last) || equated || stays;
     let strong = before.rfind(STRONG) > before.rfind(WEAK);
     let near = &words[words.len().saturating_sub(2)..];
-    let aside = near.iter().any(|word| among(PREPOSITIONS, word)) && !said;
-    Amount { start, end, text, unit, strong, said, turned, formula, aside }
+    let aside = near.iter().any(|word| among(PREPOSITIONS, word)) && !after_copula;
+    Amount { start, end, text, unit, strong, after_copula, turned, formula, aside }
 }
 
 /// The text between two places; the outer one is moved to the start of a character.

@@ -15,7 +15,7 @@ const DELIMITERS: [(&str, &str); 4] = [("$$", "$$"), ("$", "$"), ("\\(", "\\)"),
 
 /// What stands between dollar signs, `\(` and `\)`, or `\[` and `\]`.
 pub(super) fn formulas(text: &str) -> Vec<Formula<'_>> {
-    let mut found = Vec::new();
+    let mut formulas = Vec::new();
     let mut at = 0;
     // Behind the last of them nothing is closed, and nothing is looked for.
     let closes = DELIMITERS.map(|(_, close)| text.rfind(close).unwrap_or(0));
@@ -30,13 +30,13 @@ pub(super) fn formulas(text: &str) -> Vec<Formula<'_>> {
             Some(formula) => {
                 at = formula.end;
                 if !formula.inside.trim().is_empty() {
-                    found.push(formula);
+                    formulas.push(formula);
                 }
             }
             None => at += rest.chars().next().map_or(1, char::len_utf8),
         }
     }
-    found
+    formulas
 }
 
 fn formula<'t>(text: &'t str, start: usize, open: &str, close: &str) -> Option<Formula<'t>> {

@@ -1,7 +1,7 @@
 //! Answers in sentences.
 
 use super::Found;
-use super::amounts::{self, Said};
+use super::amounts::{self, Reading};
 use super::formulas::formulas;
 use super::markdown::{ITEM, STRONG, WEAK, plain};
 use super::sentence::{addition, committed, masked, sentences, without_reason};
@@ -89,13 +89,13 @@ fn stated(lines: &[&str], at: usize) -> Option<(Vec<String>, Span)> {
         if trimmed(&line[end..]).is_empty() {
             return below(lines, at, end);
         }
-        let said = sentences(&line[end..]).into_iter().next().unwrap_or_default();
+        let sentence = sentences(&line[end..]).into_iter().next().unwrap_or_default();
         // It points into the line.
-        let behind = said.as_ptr() as usize - line.as_ptr() as usize + said.len();
-        if said.trim_end().ends_with('?') {
+        let behind = sentence.as_ptr() as usize - line.as_ptr() as usize + sentence.len();
+        if sentence.trim_end().ends_with('?') {
             return None;
         }
-        let mut answers = clause(said)?;
+        let mut answers = clause(sentence)?;
         // "Answer - 5" is 5, or -5.
         if bare[..end].ends_with('-') {
             let negative = format!("-{}", answers.first()?);
@@ -129,7 +129,7 @@ fn places(text: &str, lead: &str) -> Vec<(usize, usize)> {
 fn is_title(line: &str) -> bool {
     let title = trimmed(line).to_lowercase();
     let title = title.trim_end_matches([' ', STRONG, WEAK, ':']);
-    phrases(TITLES).any(|one| one == title)
+    phrases(TITLES).any(|known| known == title)
 }
 
 /// What stands below a lead at the end of a line: items, or a line.
@@ -143,22 +143,22 @@ fn below(lines: &[&str], at: usize, behind: usize) -> Option<(Vec<String>, Span)
     let Some(next) = lines.get(at + 1) else {
         return Some((Vec::new(), (at, behind))).filter(|_| false);
     };
-    let said = sentences(next).into_iter().next()?;
-    clause(said).map(|answers| (answers, (at + 1, said.len())))
+    let sentence = sentences(next).into_iter().next()?;
+    clause(sentence).map(|answers| (answers, (at + 1, sentence.len())))
 }
 
 /// What a sentence behind a lead comes to, in each way that it can be read.
-fn clause(said: &str) -> Option<Vec<String>> {
+fn clause(sentence: &str) -> Option<Vec<String>> {
     // What is printed boldly and then exclaimed is no factorial.
-    let said = said.replace("\u{3}!", "\u{3}");
-    let main = short_answer(&said).unwrap_or_else(|| without_reason(&said));
+    let sentence = sentence.replace("\u{3}!", "\u{3}");
+    let main = short_answer(&sentence).unwrap_or_else(|| without_reason(&sentence));
     let answers = main_clause(main)?;
-    Some(with_addition(answers, &said, main))
+    Some(with_addition(answers, &sentence, main))
 }
 
 /// "Yes" of "Yes, because 4 is even.", which says nothing in numbers.
-fn short_answer(said: &str) -> Option<&str> {
-    let (short, _) = said.split_once(',').or_else(|| said.split_once(" because "))?;
+fn short_answer(sentence: &str) -> Option<&str> {
+    let (short, _) = sentence.split_once(',').or_else(|| sentence.split_once(" because "))?;
     let word = trimmed(short);
     (!word.is_empty()
         && word.len() < 20
@@ -184,13 +184,13 @@ fn main_clause(main: &str) -> Option<Vec<String>> {
         answer.contains(['$', '€', '£']) && formulas(answer).is_empty() && answer.contains(' ');
     let signed = ["minus ", "negative ", "~"].iter().any(|word| lower.starts_with(word));
     if is_sentence(answer) || priced || signed || answer.contains(" (") || main.contains(STRONG) {
-        match amounts::said(main) {
-            Said::Answers(answers, _) => return Some(answers),
-            Said::NoAnswer => return Some(vec!["?".to_owned()]),
-            Said::Nothing if is_sentence(answer) => {
+        match amounts::reading(main) {
+            Reading::Answers(answers, _) => return Some(answers),
+            Reading::NoAnswer => return Some(vec!["?".to_owned()]),
+            Reading::Nothing if is_sentence(answer) => {
                 return amounts::spelled(main).map(|number| vec![number]);
             }
-            Said::Nothing => {}
+            Reading::Nothing => {}
         }
     }
     Some(exclaimed(&amounts::exact(answer).replace(" °", "°")))
@@ -251,29 +251,29 @@ fn retracted(lines: &[&str], (line, behind): Span) -> Retracted {
 
 /// A text that is nothing but an answer; of several lines the last, or all items.
 fn whole(lines: &[&str]) -> Option<Prose> {
-    let one = |answers| Some(Prose { answers, found: Found::Whole });
+    let whole_text = |answers| Some(Prose { answers, found: Found::Whole });
     match lines {
         [] => None,
         [only] if choice(trimmed(&bare(only))).is_some() => {
-            one(choice(trimmed(&bare(only))).iter().map(char::to_string).collect())
+            whole_text(choice(trimmed(&bare(only))).iter().map(char::to_string).collect())
         }
-        [only] => match (begins_in_words(only), amounts::said(only)) {
-            (true, Said::Answers(answers, _)) => one(answers),
-            (true, Said::NoAnswer) => None,
-            _ => one(vec![trimmed(value(&bare(only))).to_owned()]),
+        [only] => match (begins_in_words(only), amounts::reading(only)) {
+            (true, Reading::Answers(answers, _)) => whole_text(answers),
+            (true, Reading::NoAnswer) => None,
+            _ => whole_text(vec![trimmed(value(&bare(only))).to_owned()]),
         },
         [.., last] => {
             let items: Vec<&str> = trailing_items(lines);
             let named = |line: &&str| line.chars().nth(1) == Some(' ') && line.contains(" = ");
             let result = bare(last);
             if result.split_once(": ").is_some_and(|(label, _)| is_result(label)) {
-                return one(vec![trimmed(value(&result)).to_owned()]);
+                return whole_text(vec![trimmed(value(&result)).to_owned()]);
             }
             if items.len() > 1 || lines.iter().all(named) {
                 return list(if items.len() > 1 { &items } else { lines })
-                    .and_then(|list| one(vec![list]));
+                    .and_then(|list| whole_text(vec![list]));
             }
-            one(vec![trimmed(value(&bare(last))).to_owned()])
+            whole_text(vec![trimmed(value(&bare(last))).to_owned()])
         }
     }
 }
@@ -323,7 +323,7 @@ fn trailing_items<'t>(lines: &[&'t str]) -> Vec<&'t str> {
 
 /// Items as one list, if each is nothing but an answer.
 fn list(items: &[&str]) -> Option<String> {
-    let one = |item: &&str| {
+    let item_text = |item: &&str| {
         let text = bare(item);
         let text = trimmed(&text).to_owned();
         let formulas = formulas(&text);
@@ -334,7 +334,7 @@ fn list(items: &[&str]) -> Option<String> {
             _ => (!is_sentence(&text)).then_some(text.clone()),
         }
     };
-    items.iter().map(one).collect::<Option<Vec<String>>>().map(|items| items.join(", "))
+    items.iter().map(item_text).collect::<Option<Vec<String>>>().map(|items| items.join(", "))
 }
 
 /// What the last sentence with a number or formula commits itself to.
@@ -367,14 +367,14 @@ fn last_words(lines: &[&str]) -> Option<Prose> {
         if lower.contains("no solution") {
             return Some(Prose { answers: vec!["no solution".to_owned()], found: Found::Ending });
         }
-        match amounts::said(main) {
-            Said::Nothing => {
+        match amounts::reading(main) {
+            Reading::Nothing => {
                 if let Some(number) = amounts::spelled(main) {
                     return Some(Prose { answers: vec![number], found: Found::Ending });
                 }
             }
-            Said::NoAnswer => return None,
-            Said::Answers(answers, found) => {
+            Reading::NoAnswer => return None,
+            Reading::Answers(answers, found) => {
                 let answers = with_addition(answers, sentence, "");
                 return Some(Prose { answers, found });
             }

@@ -12,22 +12,22 @@ pub(super) fn sentences(line: &str) -> Vec<&str> {
     let formulas = formulas(line);
     let inside =
         |at: usize| formulas.iter().any(|formula| (formula.start..formula.end).contains(&at));
-    let mut found = Vec::new();
+    let mut sentences = Vec::new();
     let mut from = 0;
     for (at, mark) in line.match_indices(['.', '?', '!', ';']) {
         let behind = &line[at + 1..];
         let ends = behind.trim_start_matches(super::markdown::WEAK).starts_with(' ');
         let before = line[from..at].rsplit(' ').next().unwrap_or_default().to_lowercase();
         let abbreviated = mark == "."
-            && (phrases(ABBREVIATIONS).any(|one| one == before) || before.ends_with(".m"));
+            && (phrases(ABBREVIATIONS).any(|known| known == before) || before.ends_with(".m"));
         if ends && !abbreviated && !inside(at) {
-            found.push(&line[from..=at]);
+            sentences.push(&line[from..=at]);
             from = at + 1;
         }
     }
-    found.push(&line[from..]);
-    found.retain(|sentence| !trimmed(sentence).is_empty());
-    found
+    sentences.push(&line[from..]);
+    sentences.retain(|sentence| !trimmed(sentence).is_empty());
+    sentences
 }
 
 /// The part of a sentence that says what is so, without why.

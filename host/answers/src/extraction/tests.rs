@@ -1,11 +1,11 @@
 use super::{Extracted, Found, extract, unwrapped};
 
-fn found(text: &str) -> Option<(String, Found)> {
+fn extracted(text: &str) -> Option<(String, Found)> {
     extract(text).map(|Extracted { answer, found, .. }| (answer, found))
 }
 
 fn is(text: &str, answer: &str, by: Found) {
-    assert_eq!(found(text), Some((answer.to_owned(), by)), "{text}");
+    assert_eq!(extracted(text), Some((answer.to_owned(), by)), "{text}");
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_text_that_is_nothing_but_an_answer_is_taken_whole() {
 }
 
 #[test]
-fn of_a_sentence_the_last_formula_counts_and_else_its_end() {
+fn the_last_formula_of_a_sentence_counts_and_else_its_end() {
     is("Thus $x = 2$ is the only solution.", "x = 2", Found::Formula);
     is("We get $1$ and $2$.", "1, 2", Found::Formula);
     is("So the total is 9 * 2 = 18 dollars.", "18 dollars", Found::Ending);

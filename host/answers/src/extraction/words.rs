@@ -9,7 +9,7 @@ const FEWEST_WORDS: usize = 4;
 
 /// Whether `word` is one of `words`.
 pub(super) fn among(words: &str, word: &str) -> bool {
-    words.split_whitespace().any(|one| one == word)
+    words.split_whitespace().any(|listed| listed == word)
 }
 
 /// Whether a text has words that only sentences have, outside of formulas.

@@ -1,6 +1,6 @@
 //! Commands of LaTeX, and what stands in their braces.
 
-use super::{Lexer, MOST_NESTED, Place, is_structure};
+use super::{Lexer, MOST_NESTED, Mode, is_structure};
 use crate::term::Function;
 use crate::token::{CLOSE_SET, OPEN_SET, Token, sign_of};
 use crate::verdict::Reason;
@@ -70,10 +70,10 @@ impl Lexer {
                 self.push_command(if name == "overline" { "bar" } else { name });
             }
             "text" | "textrm" | "textnormal" | "mbox" | "textbf" | "textit" | "texttt"
-            | "textsf" | "emph" | "hbox" => self.group(Place::Text)?,
-            "mathrm" | "operatorname" | "mathsf" | "mathtt" => self.group(Place::Upright)?,
+            | "textsf" | "emph" | "hbox" => self.group(Mode::Text)?,
+            "mathrm" | "operatorname" | "mathsf" | "mathtt" => self.group(Mode::Upright)?,
             "mathbf" | "boldsymbol" | "bm" | "mathit" | "mathcal" | "mathnormal" | "boxed"
-            | "fbox" | "underline" | "mathord" => self.group(Place::Math)?,
+            | "fbox" | "underline" | "mathord" => self.group(Mode::Math)?,
             "mathbb" => self.blackboard(),
             "begin" | "end" => self.environment(name),
             _ if is_structure(name) => self.push_command(name),
@@ -113,21 +113,21 @@ impl Lexer {
     }
 
     /// What a font is applied to, read for itself.
-    pub(super) fn group(&mut self, place: Place) -> Result<(), Reason> {
+    pub(super) fn group(&mut self, mode: Mode) -> Result<(), Reason> {
         let Some(inside) = self.braces() else { return Ok(()) };
         if self.nested >= MOST_NESTED {
             return Err(Reason::TooLarge);
         }
         // Text around a formula, as `\text{(E)}` or `\textbf{5.5}`, reads as the formula.
-        let mut inner = Lexer::new(&inside, self.commas, place, self.nested + 1);
+        let mut inner = Lexer::new(&inside, self.commas, mode, self.nested + 1);
         inner.brackets = self.brackets;
         let after_value =
             matches!(self.tokens.last(), Some(Token::Number(_) | Token::Sign('}' | ')' | '°')));
         let letter = |c: &char| c.is_ascii_alphabetic();
         let inside: Vec<char> = inside.chars().collect();
         let words = inside.windows(2).any(|pair| pair.iter().all(letter));
-        if place == Place::Text && !words && !after_value {
-            inner.place = Place::Math;
+        if mode == Mode::Text && !words && !after_value {
+            inner.mode = Mode::Math;
         }
         inner.run()?;
         self.grouped |= inner.grouped;

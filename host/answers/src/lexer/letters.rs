@@ -1,6 +1,6 @@
 //! Letters: names, functions and words.
 
-use super::{Lexer, Place, is_word};
+use super::{Lexer, Mode, is_word};
 use crate::lexicon;
 use crate::term::Function;
 use crate::token::{CLOSE_SET, Token};
@@ -14,13 +14,13 @@ impl Lexer {
             self.at += 1;
         }
         let run: String = self.text[start..self.at].iter().collect();
-        match self.place {
-            Place::Text => self.tokens.push(Token::Word(run)),
-            Place::Upright if run.len() == 1 && !self.after_number_unit(&run) => {
+        match self.mode {
+            Mode::Text => self.tokens.push(Token::Word(run)),
+            Mode::Upright if run.len() == 1 && !self.after_number_unit(&run) => {
                 self.tokens.push(Token::Name(run));
             }
-            Place::Upright => self.upright(run),
-            Place::Math => self.math_letters(&run, start),
+            Mode::Upright => self.upright(run),
+            Mode::Math => self.math_letters(&run, start),
         }
         Ok(())
     }
@@ -40,7 +40,7 @@ impl Lexer {
     /// Whether the point here belongs to an abbreviation such as `p.m.`.
     pub(super) fn abbreviates(&self, start: usize) -> bool {
         let length = self.at - start;
-        if self.peek(0) != Some('.') || self.place == Place::Upright {
+        if self.peek(0) != Some('.') || self.mode == Mode::Upright {
             return false;
         }
         let run: String = self.text[start..self.at].iter().collect::<String>().to_lowercase();

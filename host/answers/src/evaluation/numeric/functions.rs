@@ -44,7 +44,7 @@ impl Numeric {
                 if magnitude(&of.re).is_some_and(|exponent| exponent > LARGEST_ARGUMENT) {
                     return Err(Obstacle::TooLarge);
                 }
-                self.of_real(function, &of.re)
+                self.real_function(function, &of.re)
             }
             _ => Err(Obstacle::Unsupported),
         }
@@ -80,7 +80,7 @@ impl Numeric {
         extreme.map(|extreme| self.real(extreme)).ok_or(Obstacle::Undefined)
     }
 
-    fn of_real(&self, function: Function, of: &BigFloat) -> Evaluated<Complex> {
+    fn real_function(&self, function: Function, of: &BigFloat) -> Evaluated<Complex> {
         let one = || BigFloat::from_word(1, self.precision);
         let over = |above: BigFloat, below: BigFloat| {
             if below.is_zero() {

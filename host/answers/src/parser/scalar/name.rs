@@ -24,14 +24,14 @@ impl Parser<'_> {
                 Token::Sign('^'),
                 Token::Sign('{'),
                 Token::Sign('-'),
-                Token::Number(one),
+                Token::Number(number),
                 Token::Sign('}'),
                 Token::Sign('('),
                 ..,
             ],
         ) = self.tokens.get(self.at..)
             && matches!(name.as_str(), "f" | "g" | "h")
-            && one.small() == Some(1)
+            && number.small() == Some(1)
         {
             name.push_str("^-1");
             self.at += 6;
