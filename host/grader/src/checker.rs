@@ -61,19 +61,19 @@ pub(super) fn stdin(input: &[u8], output: &[u8], answer: &[u8]) -> Arc<[u8]> {
 
 /// What the checker's end means.
 pub(super) fn opinion(execution: &Execution) -> Opinion {
-    let said = said(execution);
+    let remark = remark(execution);
     match &execution.ending {
         Ending::Exited { code: 0 } => Opinion::Accepted,
-        Ending::Exited { code: 1 } => Opinion::Wrong(said),
+        Ending::Exited { code: 1 } => Opinion::Wrong(remark),
         // testlib's `_pe`, `_dirt` and `_unexpected_eof`.
-        Ending::Exited { code: 2 | 4 | 8 } => Opinion::Malformed(said),
-        Ending::Exited { code: 7 } => Opinion::Partial(said),
+        Ending::Exited { code: 2 | 4 | 8 } => Opinion::Malformed(remark),
+        Ending::Exited { code: 7 } => Opinion::Partial(remark),
         // `_fail`.
         Ending::Exited { code: 3 } => {
-            Opinion::Broken(format!("the checker says that it or the jury is at fault: {said}"))
+            Opinion::Broken(format!("the checker says that it or the jury is at fault: {remark}"))
         }
         Ending::Exited { code } => {
-            Opinion::None(format!("the checker ended with exit code {code}: {said}"))
+            Opinion::None(format!("the checker ended with exit code {code}: {remark}"))
         }
         Ending::Failed { error, .. } if error == NO_PROGRAM => {
             Opinion::Broken("the checker is no program".to_owned())
@@ -94,7 +94,7 @@ pub(super) fn opinion(execution: &Execution) -> Opinion {
 }
 
 /// The first line of what the checker wrote; testlib's checkers use standard error.
-fn said(execution: &Execution) -> String {
+fn remark(execution: &Execution) -> String {
     let both = [&execution.stderr, &execution.stdout];
     let lines = both
         .map(|text| String::from_utf8_lossy(text).trim().lines().next().unwrap_or("").to_owned());
@@ -120,14 +120,14 @@ mod tests {
 
     #[test]
     fn only_testlibs_codes_are_verdicts() {
-        let said = || "why".to_owned();
+        let remark = || "why".to_owned();
         for (code, opinion) in [
             (0, Opinion::Accepted),
-            (1, Opinion::Wrong(said())),
-            (2, Opinion::Malformed(said())),
-            (4, Opinion::Malformed(said())),
-            (7, Opinion::Partial(said())),
-            (8, Opinion::Malformed(said())),
+            (1, Opinion::Wrong(remark())),
+            (2, Opinion::Malformed(remark())),
+            (4, Opinion::Malformed(remark())),
+            (7, Opinion::Partial(remark())),
+            (8, Opinion::Malformed(remark())),
         ] {
             assert_eq!(ended(Ending::Exited { code }), opinion, "{code}");
         }

@@ -183,11 +183,11 @@ mod tests {
 
     #[test]
     fn the_examiners_last_word_counts() {
-        let said = |line: &str| report(&wrote(&["{\"passed\": 9}", line]));
-        assert_eq!(said("{\"passed\": 0}"), Some(Report::Passed { calls: false }));
-        assert_eq!(said("{\"failed\": \"x\"}"), Some(Report::Failed("x".to_owned())));
+        let last_report = |line: &str| report(&wrote(&["{\"passed\": 9}", line]));
+        assert_eq!(last_report("{\"passed\": 0}"), Some(Report::Passed { calls: false }));
+        assert_eq!(last_report("{\"failed\": \"x\"}"), Some(Report::Failed("x".to_owned())));
         let ask = Report::Ask { keep: 2, calls: vec!["c".to_owned()] };
-        assert_eq!(said("{\"ask\": [\"c\"], \"keep\": 2}"), Some(ask));
-        assert_eq!(said("{"), None);
+        assert_eq!(last_report("{\"ask\": [\"c\"], \"keep\": 2}"), Some(ask));
+        assert_eq!(last_report("{"), None);
     }
 }

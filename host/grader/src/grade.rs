@@ -116,8 +116,8 @@ impl<'a> Grader<'a> {
         options: &GradeOptions,
         runner: &'a dyn Runner,
     ) -> Result<Self, String> {
-        let own = problem.checker.is_some().then_some(Rule::Checker);
-        let rule = options.rule.or(problem.compare).or(own).unwrap_or_default();
+        let checker_rule = problem.checker.is_some().then_some(Rule::Checker);
+        let rule = options.rule.or(problem.compare).or(checker_rule).unwrap_or_default();
         if rule == Rule::Checker && problem.checker.is_none() {
             return Err("the rule is `checker`, but the problem has none".to_owned());
         }
@@ -240,11 +240,11 @@ impl<'a> Grader<'a> {
         let mut dialogue = Dialogue::default();
         let mut end = None;
         for _ in 0..examination::ROUNDS {
-            let said = match self.examiner(&examination, &dialogue, graded)? {
+            let report = match self.examiner(&examination, &dialogue, graded)? {
                 Ok(report) => report,
                 Err(outcome) => return Ok(outcome),
             };
-            let (keep, calls) = match said {
+            let (keep, calls) = match report {
                 Report::Ask { keep, calls } => (keep, calls),
                 Report::Passed { calls: false } => {
                     return Err("the test code asks nothing of the program".to_owned());
@@ -309,9 +309,9 @@ impl<'a> Grader<'a> {
         };
         match opinion(actual)? {
             Opinion::Accepted => Ok(Outcome::Accepted),
-            Opinion::Wrong(said) => Ok(refused("wrong_answer", beginning(&said))),
-            Opinion::Malformed(said) => Ok(refused("presentation", beginning(&said))),
-            Opinion::Partial(said) => Ok(refused("partial", beginning(&said))),
+            Opinion::Wrong(remark) => Ok(refused("wrong_answer", beginning(&remark))),
+            Opinion::Malformed(remark) => Ok(refused("presentation", beginning(&remark))),
+            Opinion::Partial(remark) => Ok(refused("partial", beginning(&remark))),
             Opinion::Broken(reason) => Err(reason),
             // Else a program without the answer could print what kills the checker, and
             // have no verdict instead of a failure. Without a reference there is nothing to try.

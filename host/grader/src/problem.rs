@@ -17,7 +17,7 @@ mod code_contests;
 mod human_eval;
 mod live_code_bench;
 mod mbpp;
-mod own;
+mod native;
 pub mod packed;
 mod pickled;
 mod record;
@@ -130,13 +130,13 @@ impl LimitOverrides {
     /// the sandbox's owner allows at most.
     #[must_use]
     pub fn within(&self, limits: &RunLimits) -> RunLimits {
-        let own = RunLimits {
+        let stated = RunLimits {
             fuel: self.fuel.unwrap_or(u64::MAX),
             timeout_ms: self.timeout_ms.unwrap_or(u64::MAX),
             memory_mib: self.memory_mib.unwrap_or(u64::MAX),
             output_bytes: u64::MAX,
         };
-        own.capped(limits)
+        stated.capped(limits)
     }
 }
 
@@ -203,7 +203,7 @@ fn parse_problem(record: &Record<'_>) -> Result<Problem, GradingError> {
     } else if has("public_tests") || has("private_tests") || has("generated_tests") {
         code_contests::parse(record)
     } else if has("tests") {
-        own::parse(record)
+        native::parse(record)
     } else if has("entry_point") {
         human_eval::parse(record)
     } else if has("test_list") {
@@ -265,9 +265,10 @@ mod tests {
 
     #[test]
     fn a_problems_own_limits_count_where_they_are_tighter() {
-        let own = LimitOverrides { fuel: Some(5), timeout_ms: None, memory_mib: Some(1 << 40) };
+        let overrides =
+            LimitOverrides { fuel: Some(5), timeout_ms: None, memory_mib: Some(1 << 40) };
         let limits = RunLimits::default();
-        let both = own.within(&limits);
+        let both = overrides.within(&limits);
         assert_eq!(both, RunLimits { fuel: 5, ..limits });
     }
 }

@@ -131,11 +131,11 @@ fn every_rule_gives_the_verdict_of_its_original() {
 
 #[test]
 fn output_that_is_not_text_is_decoded_lossily_but_by_the_rules_on_bytes() {
-    let (one, other) = (b"a\xff\n".as_slice(), b"a\xfe\n".as_slice());
-    assert!(matches(Rule::Tokens, one, other));
-    assert!(matches(Rule::Lcb, one, other));
-    assert!(!matches(Rule::Lines, one, other));
-    assert!(!matches(Rule::Exact, one, other));
+    let (left, right) = (b"a\xff\n".as_slice(), b"a\xfe\n".as_slice());
+    assert!(matches(Rule::Tokens, left, right));
+    assert!(matches(Rule::Lcb, left, right));
+    assert!(!matches(Rule::Lines, left, right));
+    assert!(!matches(Rule::Exact, left, right));
 }
 
 #[test]

@@ -245,7 +245,7 @@ fn what_the_interpreter_lacks_is_no_verdict() {
 }
 
 /// What the two sides of an examination write.
-fn said(line: &str) -> Result<Execution, SandboxError> {
+fn result_line(line: &str) -> Result<Execution, SandboxError> {
     wrote(&format!("\u{1}troupe-result {line}\n"))
 }
 
@@ -262,8 +262,11 @@ fn examined(answers: Vec<Result<Execution, SandboxError>>) -> (Graded, Vec<(Prog
 #[test]
 fn test_code_and_the_program_never_meet() {
     let ask = "{\"ask\": [\"c\"], \"keep\": 0}";
-    let (graded, asked) =
-        examined(vec![said(ask), said("{\"value\": 5}"), said("{\"passed\": 1}")]);
+    let (graded, asked) = examined(vec![
+        result_line(ask),
+        result_line("{\"value\": 5}"),
+        result_line("{\"passed\": 1}"),
+    ]);
     assert_eq!(graded.verdict, Verdict::Passed);
     assert_eq!(graded.fuel, 10, "the test code's work is not the program's");
     let text = |index: usize| String::from_utf8_lossy(&asked[index].0.source).into_owned();
@@ -277,20 +280,25 @@ fn test_code_and_the_program_never_meet() {
 #[test]
 fn an_examination_ends_in_every_way() {
     let ask = "{\"ask\": [\"c\"], \"keep\": 0}";
-    let end = |line: &str| examined(vec![said(ask), said("5"), said(line)]).0;
+    let end = |line: &str| examined(vec![result_line(ask), result_line("5"), result_line(line)]).0;
     assert_eq!(failure(&end("{\"failed\": \"x\"}")), (Some(0), "wrong_answer"));
     assert_eq!(failure(&end("{\"raised\": \"x\"}")), (Some(0), "error"));
     assert_eq!(end("{\"void\": \"x\"}").verdict.word(), "void");
-    let gone = |run| examined(vec![said(ask), run, said("{\"gone\": true}")]).0;
+    let gone = |run| examined(vec![result_line(ask), run, result_line("{\"gone\": true}")]).0;
     assert_eq!(failure(&gone(wrote(""))), (Some(0), "no_result"));
     assert_eq!(failure(&gone(ended(Ending::OutOfFuel, ""))), (Some(0), "out_of_fuel"));
     let silent = || ended(Ending::OutOfMemory, "");
     assert_eq!(examined(vec![silent(), silent()]).0.verdict.word(), "void");
-    let led_astray = examined(vec![said(ask), said("5"), silent(), said("{\"passed\": 1}")]);
+    let led_astray = examined(vec![
+        result_line(ask),
+        result_line("5"),
+        silent(),
+        result_line("{\"passed\": 1}"),
+    ]);
     assert_eq!(led_astray.0.verdict, Verdict::Passed);
-    let swamped = examined(vec![said(ask), said("5"), silent(), silent()]).0;
+    let swamped = examined(vec![result_line(ask), result_line("5"), silent(), silent()]).0;
     assert_eq!(failure(&swamped), (Some(0), "out_of_memory"));
-    assert_eq!(examined(vec![said("{\"passed\": 0}")]).0.verdict.word(), "void");
+    assert_eq!(examined(vec![result_line("{\"passed\": 0}")]).0.verdict.word(), "void");
 }
 
 #[test]

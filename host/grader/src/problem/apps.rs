@@ -68,7 +68,7 @@ fn stdin_test(
             Value::List(lines) => {
                 Ok(lines.iter().map(line).collect::<Result<Vec<_>, _>>()?.join("\n"))
             }
-            one => line(one),
+            text => line(text),
         }
     };
     Ok(Test::stdin(&text("inputs", input)?, &text("outputs", output)?))

@@ -131,7 +131,7 @@ fn parse_outputs(
             Err(record.wrong(field, "no output is right; list at least one"))
         }
         Value::List(outputs) => outputs.iter().map(text).collect(),
-        one => Ok(vec![text(one)?]),
+        output => Ok(vec![text(output)?]),
     }
 }
 

@@ -65,8 +65,8 @@ impl<'a> Record<'a> {
     }
 
     /// The error that a field is something other than what is expected.
-    pub fn unlike(&self, field: &str, expected: &str, found: &Value) -> GradingError {
-        self.wrong(field, format!("{expected} is expected, but it is {}", found.kind()))
+    pub fn unlike(&self, field: &str, expected: &str, value: &Value) -> GradingError {
+        self.wrong(field, format!("{expected} is expected, but it is {}", value.kind()))
     }
 
     /// The first of these fields, which is a string or an integer.

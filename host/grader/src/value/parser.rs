@@ -26,11 +26,11 @@ struct Parser<'a> {
 
 impl Parser<'_> {
     fn fail<T>(&self, what: &str) -> Result<T, String> {
-        let found = match self.text[self.at..].chars().next() {
+        let next = match self.text[self.at..].chars().next() {
             Some(character) => format!("{character:?}"),
             None => "the end".to_owned(),
         };
-        Err(format!("{what}, but at byte {} there is {found}", self.at))
+        Err(format!("{what}, but at byte {} there is {next}", self.at))
     }
 
     fn peek(&self) -> Option<u8> {
