@@ -114,21 +114,21 @@ fn samples(
     let extracted = |text: &str| match extraction.apply(text) {
         // A continuation of a prompt is usually written without a fence.
         None if continues && !text.contains("```") => Extraction::WholeText.apply(text),
-        found => found,
+        program => program,
     };
     let find = |names: &[&'static str]| names.iter().copied().find(|name| record.has(name));
     let number = record.count("sample")?.map(|number| number as usize);
     if let Some(name) = find(&PROGRAM) {
-        return Ok(vec![(number, one(record, name, &plain)?)]);
+        return Ok(vec![(number, single_program(record, name, &plain)?)]);
     }
     if let Some(name) = find(&PROGRAMS) {
-        return many(record, name, &plain);
+        return program_list(record, name, &plain);
     }
     if let Some(name) = find(&COMPLETION) {
-        return Ok(vec![(number, one(record, name, &extracted)?)]);
+        return Ok(vec![(number, single_program(record, name, &extracted)?)]);
     }
     if let Some(name) = find(&COMPLETIONS) {
-        return many(record, name, &extracted);
+        return program_list(record, name, &extracted);
     }
     Err(record.wrong(
         "program",
@@ -138,7 +138,7 @@ fn samples(
 
 type Reading<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-fn one(
+fn single_program(
     record: &Record<'_>,
     name: &str,
     reading: Reading<'_>,
@@ -146,7 +146,7 @@ fn one(
     Ok(record.text(name)?.and_then(reading))
 }
 
-fn many(
+fn program_list(
     record: &Record<'_>,
     name: &str,
     reading: Reading<'_>,

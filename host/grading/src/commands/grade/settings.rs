@@ -130,8 +130,8 @@ mod tests {
 
     #[test]
     fn digests_are_shortened() {
-        let (one, other) = ("a".repeat(64), "b".repeat(64));
-        let differences = differences(&json!({"digest": one}), &json!({"digest": other}));
+        let (before, after) = ("a".repeat(64), "b".repeat(64));
+        let differences = differences(&json!({"digest": before}), &json!({"digest": after}));
         assert_eq!(differences, ["`digest` was aaaaaaaaaaaa… and is bbbbbbbbbbbb…"]);
     }
 }
