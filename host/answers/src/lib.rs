@@ -18,8 +18,8 @@
 //! assert_eq!(check(r"50\%", "50", &math), Verdict::Correct);
 //! ```
 //!
-//! Nothing here reads files, the clock or entropy, and the work of a call is bounded: the same
-//! two texts give the same verdict everywhere.
+//! It may know no other crate of ours, and reads no files, clock or entropy; the work of a call
+//! is bounded. So the same two texts give the same verdict everywhere.
 
 pub mod verdict;
 pub mod number;

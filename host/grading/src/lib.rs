@@ -1,5 +1,27 @@
-//! Files of programs and of verdicts: what is graded, and what is said of it.
-//! The grader itself is the crate `grader`.
+//! Grading from files: problems and programs are read, verdicts written, and pass@k estimated,
+//! for `host grade` and `host check-answer`.
+//!
+//! The grader itself is [`troupe_grader`], whose names are here too; programs run in
+//! `troupe-sandbox`, and answers are compared by `troupe-answers`. It may know nothing of models
+//! and training: where programs come from does not matter.
+//!
+//! ```
+//! use std::collections::BTreeMap;
+//!
+//! use troupe_grading::{Rule, Tally, matches, pass_at_k};
+//!
+//! // A program printed the right numbers on another number of lines. The rule decides.
+//! let (expected, printed) = (b"1 2\n".as_slice(), b"1\n2\n".as_slice());
+//! assert!(matches(Rule::Tokens, expected, printed));
+//! assert!(!matches(Rule::Lines, expected, printed));
+//!
+//! // Of four programs for one problem one passed: every second pair of them contains it.
+//! let tally = Tally { passed: 1, failed: 3, void: 0 };
+//! let tallies = BTreeMap::from([("sum".to_owned(), tally)]);
+//! assert_eq!(pass_at_k(&tallies, 2).value, 0.5);
+//! ```
+//!
+//! `examples/grade_a_program.rs` runs two programs in the sandbox.
 
 pub mod commands;
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use plugin_sdk::types::Problem;
 use wasmtime::component::{Instance as WasmInstance, InstancePre};
-use wasmtime::{Engine, PoolConcurrencyLimitError, Store, Trap};
+use wasmtime::{Engine, PoolConcurrencyLimitError, Store, StoreContextMut, Trap};
 
 use super::answer::TextLimit;
 use super::engine::{THREAD_STACK_BYTES, WASM_STACK_BYTES};
@@ -60,7 +60,10 @@ impl Guard {
     }
 }
 
-/// What the guest answers, or what it says is wrong.
+/// An import's view of the store while the guest calls it.
+pub(super) type Context<'a> = StoreContextMut<'a, HostState>;
+
+/// The guest's result, or the problem that it reports.
 pub(super) type CallResult<T> = wasmtime::Result<Result<T, Problem>>;
 
 /// A live instance. After a call that failed it is never entered again.

@@ -2,14 +2,13 @@
 
 use std::time::Instant;
 
+use wasmtime::Trap;
 use wasmtime::component::{Linker, WasmStr};
-use wasmtime::{StoreContextMut, Trap};
 
 use super::bindings::troupe::plugin::retrieval as contract;
-use super::instance::HostState;
+use super::instance::{Context, HostState};
 use crate::retrieval::{Document, QueryTooLong, SearchResult};
 
-type Context<'a> = StoreContextMut<'a, HostState>;
 type SearchAnswer = Result<Vec<contract::Document>, String>;
 
 /// Adds `troupe:plugin/retrieval` to a linker. Without a grant nothing that

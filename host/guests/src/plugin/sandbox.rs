@@ -3,11 +3,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use wasmtime::StoreContextMut;
 use wasmtime::component::Linker;
 
 use super::bindings::troupe::plugin::sandbox as contract;
-use super::instance::HostState;
+use super::instance::{Context, HostState};
 use troupe_core::program::{Ending, Execution, Program, RunLimits, Runner, SandboxError};
 
 /// Runs that one batch may hold.
@@ -28,7 +27,6 @@ impl std::fmt::Debug for SandboxGrant {
     }
 }
 
-type Context<'a> = StoreContextMut<'a, HostState>;
 type ExecutionAnswer = Result<contract::Execution, contract::Problem>;
 
 /// Adds `troupe:plugin/sandbox` to a linker. Without a grant nothing that

@@ -11,7 +11,7 @@ use wasmtime_wasi::p2::bindings::clocks::wall_clock::Datetime;
 use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
-use super::instance::HostState;
+use super::instance::{Context, HostState};
 use super::log::LogLevel;
 use troupe_core::seed::Seed;
 
@@ -131,8 +131,6 @@ impl HostState {
         }
     }
 }
-
-type Context<'a> = StoreContextMut<'a, HostState>;
 
 /// Adds the WASI to a linker.
 pub(super) fn link(linker: &mut Linker<HostState>) -> wasmtime::Result<()> {
