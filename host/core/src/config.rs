@@ -154,13 +154,18 @@ impl Coded for ConfigError {
 }
 
 impl Config {
-    /// Read a file, if any, and apply `key=value` overrides on top.
+    /// Reads a file, if any, and applies `key=value` overrides on top.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or a setting is wrong.
     pub fn load(path: Option<&Path>, overrides: &[String]) -> Result<Config, ConfigError> {
         Config::layered(path.as_slice(), overrides)
     }
 
-    /// Read files, each overriding those before it, and
-    /// apply `key=value` overrides on top.
+    /// Reads files, each overriding those before it, and applies `key=value` overrides on top.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or a setting is wrong.
     pub fn layered(
         paths: &[impl AsRef<Path>],
         overrides: &[String],
@@ -209,7 +214,10 @@ impl Config {
         Config::from_table(table)
     }
 
-    /// Check a parsed table.
+    /// Checks a parsed table.
+    ///
+    /// # Errors
+    /// If a setting does not exist, is out of range or contradicts another.
     pub fn from_table(table: toml::Table) -> Result<Config, ConfigError> {
         let config = Config::read(table)?;
         config.check()?;

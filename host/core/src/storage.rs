@@ -63,7 +63,10 @@ impl StorageError {
     }
 }
 
-/// Replace a file as a whole.
+/// Replaces a file as a whole.
+///
+/// # Errors
+/// If the file cannot be written.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), StorageError> {
     replace(path, |temporary| fs::write(temporary, bytes))
 }
@@ -89,14 +92,20 @@ pub fn replace(
     publish().map_err(StorageError::io("write", path))
 }
 
-/// Give a file or folder its name so that it has it after a power cut, too.
+/// Renames a file or folder so that the new name survives a power cut.
+///
+/// # Errors
+/// If the system refuses, or cannot bring the change to the disk.
 pub fn rename(from: &Path, to: &Path) -> std::io::Result<()> {
     fs::rename(from, to)?;
     let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty());
     File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
 }
 
-/// Add to the end of a file, so that it is there after a power cut, too.
+/// Appends to a file so that the bytes survive a power cut.
+///
+/// # Errors
+/// If the file cannot be written.
 pub fn append(path: &Path, bytes: &[u8]) -> Result<(), StorageError> {
     let append = || {
         let mut file = File::options().create(true).append(true).open(path)?;
@@ -106,7 +115,10 @@ pub fn append(path: &Path, bytes: &[u8]) -> Result<(), StorageError> {
     append().map_err(StorageError::io("write", path))
 }
 
-/// Replace a file by a value written as indented JSON.
+/// Replaces a file by a value, written as indented JSON.
+///
+/// # Errors
+/// If the value is no JSON, or the file cannot be written.
 pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), StorageError> {
     let mut text = serde_json::to_vec_pretty(value)
         .map_err(|error| StorageError::io("write", path)(error.into()))?;
@@ -114,7 +126,10 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), StorageErro
     write_file(path, &text)
 }
 
-/// Read a JSON file.
+/// Reads a JSON file.
+///
+/// # Errors
+/// If the file cannot be read, or is not the JSON of such a value.
 pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, StorageError> {
     let text = fs::read(path).map_err(StorageError::io("read", path))?;
     serde_json::from_slice(&text).map_err(|error| StorageError::Damaged {
@@ -123,13 +138,19 @@ pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, StorageError> {
     })
 }
 
-/// Make a folder and its parents.
+/// Makes a folder and its parents.
+///
+/// # Errors
+/// If it cannot be made.
 pub fn create_folder(path: &Path) -> Result<(), StorageError> {
     fs::create_dir_all(path).map_err(StorageError::io("create the folder", path))
 }
 
-/// Remove a folder and all in it, if it is there. It loses its name first, so that
-/// half a folder is never seen.
+/// Removes a folder and all in it, if it is there. It loses its name first, so that half a folder
+/// is never seen.
+///
+/// # Errors
+/// If the folder cannot be renamed or removed.
 pub fn remove_folder(path: &Path) -> Result<(), StorageError> {
     let doomed = beside(&beside(path));
     let remove = |path: &Path| match fs::remove_dir_all(path) {
@@ -146,7 +167,10 @@ pub fn remove_folder(path: &Path) -> Result<(), StorageError> {
         .map_err(StorageError::io("remove", path))
 }
 
-/// Remove what a process that was killed left unfinished in a folder.
+/// Removes what a killed process left unfinished in a folder.
+///
+/// # Errors
+/// If the folder cannot be read, or an entry not removed.
 pub fn tidy(folder: &Path) -> Result<(), StorageError> {
     for name in list_folder(folder)?.iter().filter(|name| name.starts_with(UNFINISHED)) {
         let path = folder.join(name);
@@ -157,7 +181,10 @@ pub fn tidy(folder: &Path) -> Result<(), StorageError> {
     Ok(())
 }
 
-/// Names of the entries of a folder, sorted; none if it is not there.
+/// The names of a folder's entries, sorted; none if the folder does not exist.
+///
+/// # Errors
+/// If the folder is there and cannot be read.
 pub fn list_folder(path: &Path) -> Result<Vec<String>, StorageError> {
     let entries = match fs::read_dir(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -173,6 +200,9 @@ pub fn list_folder(path: &Path) -> Result<Vec<String>, StorageError> {
 }
 
 /// SHA-256 of a file, in hexadecimal.
+///
+/// # Errors
+/// If the file cannot be read.
 pub fn digest_file(path: &Path) -> Result<String, StorageError> {
     let mut file = File::open(path).map_err(StorageError::io("read", path))?;
     let mut hasher = Sha256::new();

@@ -42,9 +42,11 @@ pub enum Value {
 }
 
 impl Value {
-    /// Read one JSON value as Python's `json.loads` does: integers of any
-    /// size, `NaN`, `Infinity`; of two equal keys the last counts. Nesting
-    /// deeper than 400 is an error. The error says where and what.
+    /// Reads one JSON value as Python's `json.loads` does: integers of any size, `NaN`, `Infinity`;
+    /// of two equal keys the last counts. Values nest at most 400 deep.
+    ///
+    /// # Errors
+    /// If it is no JSON; the text says where and what.
     pub fn parse(text: &str) -> Result<Value, String> {
         parser::parse(text)
     }

@@ -179,8 +179,10 @@ impl Scenario {
         self.roles().iter().flat_map(|role| -> Vec<Seat> { seats(role) }).collect()
     }
 
-    /// Begin a task. Of an environment that builds them from records, the seed
-    /// says which record.
+    /// Begins a task. If tasks are made of records, the seed says of which.
+    ///
+    /// # Errors
+    /// If a plugin or a server fails, or the record cannot be read; the episode is void.
     pub fn begin(&self, split: Split, seed: u32) -> Result<Transition, PluginFailure> {
         let settings = self.environment_settings.configured().to_vec();
         let record = entry::read(self.records.as_deref(), split, seed)
@@ -206,7 +208,10 @@ impl Scenario {
         records.map_or_else(|| any.value_u32(), |records| records.training_index(position, order))
     }
 
-    /// Report the answers to the requests due, in a fork of the position.
+    /// Reports the answers to all requests that are due, in a fork of the position.
+    ///
+    /// # Errors
+    /// If a plugin or a server fails; the episode is void.
     pub fn answer(
         &self,
         position: &Position,
@@ -220,8 +225,11 @@ impl Scenario {
         Play::new(self, episode, session, position.counts.clone()).round(&position.due, answers)
     }
 
-    /// What the expert would answer to one of the requests due; nothing if
-    /// there is no expert or the workflow cannot phrase it.
+    /// The expert's answer to one of the requests that are due; none if there is no expert, or the
+    /// workflow cannot phrase it.
+    ///
+    /// # Errors
+    /// If a plugin fails; the episode is void.
     pub fn demonstrate(
         &self,
         position: &Position,
@@ -239,6 +247,9 @@ impl Scenario {
     }
 
     /// How the episode looks; nothing if the environment does not draw.
+    ///
+    /// # Errors
+    /// If drawing fails.
     pub fn render(&self, position: &Position) -> Result<Option<Rendering>, PluginFailure> {
         self.environment.render(&position.environment)
     }

@@ -55,8 +55,11 @@ pub struct Source {
 }
 
 impl Sandbox {
-    /// A sandbox for the configuration; `path` are folders to look interpreters
-    /// up in, before `target/plugins`.
+    /// A sandbox as configured. Interpreters are looked up in the folders `path`, then in
+    /// `target/plugins`.
+    ///
+    /// # Errors
+    /// If the worker's program or an interpreter is missing or unfit.
     pub fn new(config: &SandboxConfig, path: &[PathBuf]) -> Result<Self, StartError> {
         let program = installation::worker()?;
         let sandbox = Sandbox::with_worker(&program, config.jobs, path);
@@ -92,7 +95,10 @@ impl Sandbox {
         lock(&self.shared.workers).idle.iter().map(WorkerProcess::id).collect()
     }
 
-    /// The interpreter for a language, compiled; looked up if it is not known.
+    /// The interpreter of a language, compiled; looked up the first time.
+    ///
+    /// # Errors
+    /// If there is none, or it is unfit.
     pub fn interpreter(&self, language: &str) -> Result<Source, StartError> {
         // Held while compiling: two that want the same language do it once.
         let mut sources = lock(&self.shared.sources);
@@ -105,8 +111,10 @@ impl Sandbox {
         Ok(source)
     }
 
-    /// What the interpreter itself needs: a program of no text within the
-    /// default limits.
+    /// What the interpreter itself needs, as an empty program within the default limits shows.
+    ///
+    /// # Errors
+    /// If an empty program cannot be run.
     pub fn needs(&self, language: &str) -> Result<RunLimits, SandboxError> {
         let program = Program::new(language, *b"");
         let run = self.run(&program, &Arc::from([]), &RunLimits::default())?;
@@ -118,7 +126,10 @@ impl Sandbox {
         })
     }
 
-    /// Makes an interpreter known: for this language, or the one it says it runs.
+    /// Adds an interpreter, for this language or the one that it names itself.
+    ///
+    /// # Errors
+    /// If the file is no interpreter that can be used.
     pub fn offer(&self, language: Option<&str>, file: &Path) -> Result<(), StartError> {
         let (language, source) = self.load(language, file)?;
         lock(&self.shared.sources).insert(language, source);

@@ -18,6 +18,9 @@ use troupe_core::program::{Program, SandboxError};
 
 /// Serves requests on standard input until it is closed, which ends the
 /// process at once, also in the middle of a run.
+///
+/// # Errors
+/// If the worker's engine cannot be set up.
 pub fn work() -> Result<(), StartError> {
     let (requests, queue) = channel();
     let runner = std::thread::Builder::new()

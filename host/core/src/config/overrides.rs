@@ -32,6 +32,9 @@ pub(super) fn lay_under(table: &mut toml::Table, defaults: toml::Table) {
 
 /// Put `a.b.c=value` into the table. A value that is not TOML is a string, so
 /// that words need no quotes inside the shell's.
+///
+/// # Errors
+/// If the text is no `key=value`, or the key names something that is not a table.
 pub fn apply_override(table: &mut toml::Table, text: &str) -> Result<(), ConfigError> {
     let malformed = |reason: &str| ConfigError::Malformed {
         origin: format!("--set {text}"),

@@ -202,7 +202,10 @@ pub fn between<T>(low: T, high: T) -> (Bound<T>, Bound<T>) {
     (Bound::Excluded(low), Bound::Excluded(high))
 }
 
-/// Refuse a number out of range; NaN is in none.
+/// Checks that a number is in its range; NaN is in none.
+///
+/// # Errors
+/// If the number is out of range.
 pub fn in_range<T: Ranged>(
     value: T,
     range: &impl RangeBounds<T::Number>,

@@ -53,6 +53,10 @@ impl Column {
         Column { values: wrap(values), definition, repetition }
     }
 
+    /// Writes the column's values and levels to a row group.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
     pub fn write(&self, target: &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError> {
         match &self.values {
             Values::Bool(values) => self.write_as::<BoolType>(values, target),

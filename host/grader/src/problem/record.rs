@@ -69,7 +69,10 @@ impl<'a> Record<'a> {
         self.wrong(field, format!("{expected} is expected, but it is {}", value.kind()))
     }
 
-    /// The first of these fields, which is a string or an integer.
+    /// The value of the first of these fields that the record has: a string, or an integer as one.
+    ///
+    /// # Errors
+    /// If the record has none of them, or the first is something else.
     pub fn id(&self, names: &[&str]) -> Result<String, GradingError> {
         let Some(name) = names.iter().find(|name| self.get(name).is_some()) else {
             let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
@@ -85,7 +88,10 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// A field that is a string, if it is there.
+    /// A field that is a string, if the record has it.
+    ///
+    /// # Errors
+    /// If it is something else.
     pub fn text(&self, name: &str) -> Result<Option<&str>, GradingError> {
         match self.get(name) {
             None => Ok(None),
@@ -94,7 +100,10 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// A field that is an integer from 0 up, if it is there.
+    /// A field that is an integer of at least 0, if the record has it.
+    ///
+    /// # Errors
+    /// If it is something else, negative, or does not fit 64 bits.
     pub fn count(&self, name: &str) -> Result<Option<u64>, GradingError> {
         let Some(value) = self.get(name) else { return Ok(None) };
         match value {
@@ -105,7 +114,10 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// A value that is there directly or as JSON inside a string.
+    /// A value that stands there itself, or as JSON in a string.
+    ///
+    /// # Errors
+    /// If a string is no JSON.
     pub fn unpacked(&self, field: &str, value: &Value) -> Result<Value, GradingError> {
         match value {
             Value::Str(text) => Value::parse(text)

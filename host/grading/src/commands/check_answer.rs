@@ -18,6 +18,9 @@ use troupe_core::error::ExitCode;
 use troupe_terminal as terminal;
 
 /// Checks one answer, or a file of them.
+///
+/// # Errors
+/// If the file of pairs cannot be read.
 pub fn run(args: &CheckAnswerArgs) -> Result<ExitCode, PairError> {
     let rules = args.rules.clone().with_tolerances(args.tolerance.clone());
     match (&args.pairs, &args.gold, &args.answer) {

@@ -44,7 +44,11 @@ impl Coded for MostlyVoid {
     }
 }
 
-/// Grades what has no verdict yet and says what all verdicts add up to.
+/// Grades the programs that have no verdict yet, and summarizes all verdicts.
+///
+/// # Errors
+/// If a file is missing or wrong, a limit is too low for the interpreter, the sandbox cannot start,
+/// the verdicts cannot be written, or more than half of them are void.
 pub fn run(args: &GradeArgs) -> anyhow::Result<ExitCode> {
     let problems = read_problems(&args.problems)?;
     let submissions = read_submissions(&args.programs, &problems, &args.extraction())?;

@@ -156,6 +156,9 @@ impl ForeignEpisode {
     }
 
     /// Carries out moves, one after the other, until one ends the episode.
+    ///
+    /// # Errors
+    /// If the server fails; the episode is void.
     pub fn act(&mut self, moves: Vec<Move>) -> Result<Outcome, PluginFailure> {
         self.carry_out(moves).map_err(|trouble| self.environment.failure("act", trouble))
     }

@@ -93,7 +93,10 @@ impl<'a> ComponentFile<'a> {
         self.compile_instead(engine, &self.bytes)
     }
 
-    /// Compiles another component that stands for the file's.
+    /// Compiles another component in place of the file's.
+    ///
+    /// # Errors
+    /// If the bytes are no component that this engine compiles.
     pub fn compile_instead(&self, engine: &Engine, bytes: &[u8]) -> Result<Compiled, PluginError> {
         let component = Cache::for_user()
             .compiled(engine, bytes, || self.compile_within_bounds(engine, bytes))?;
@@ -131,8 +134,11 @@ impl<'a> ComponentFile<'a> {
 }
 
 impl Plugin {
-    /// Loads a component file and checks it. Nothing of it runs yet. One that
-    /// imports what it was not granted is refused.
+    /// Loads a component file and checks it. Nothing of it runs yet.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is no component of this contract, or imports what it was not
+    /// granted.
     pub fn load(
         engine: &PluginEngine,
         file: &Path,

@@ -46,6 +46,9 @@ struct SharedEngine {
 impl PluginEngine {
     /// An engine with pooled instances, or, where address space is short,
     /// with instances allocated one by one.
+    ///
+    /// # Errors
+    /// If the engine cannot be set up on this machine.
     pub fn new() -> Result<Self, PluginError> {
         let engine = Engine::new(&configuration(Some(pool())))
             .or_else(|_| Engine::new(&configuration(None)))

@@ -33,7 +33,10 @@ pub(super) struct LoadedEnvironment {
 }
 
 impl EnvironmentPlugin {
-    /// The environment that the plugin brings, if it brings one.
+    /// The environment in a plugin, if there is one.
+    ///
+    /// # Errors
+    /// If the plugin's description is wrong, or it needs what it was not granted.
     pub fn of(plugin: &Plugin) -> Result<Option<Self>, PluginError> {
         let Some(indices) = &plugin.loaded.environment else { return Ok(None) };
         let description = plugin.describe(
@@ -72,12 +75,18 @@ impl EnvironmentPlugin {
 
     /// The user's `[environment]` table, checked and completed: from the preset
     /// that it names, and otherwise with defaults.
+    ///
+    /// # Errors
+    /// If the environment has no such setting or preset, or a value does not fit.
     pub fn settings(&self, table: &toml::Table) -> Result<Settings, PluginError> {
         self.settings_for(Audience::Words, table)
     }
 
     /// The same where language models read what the environment says, if it has a
     /// preset for them: below what the user says.
+    ///
+    /// # Errors
+    /// If the environment has no such setting or preset, or a value does not fit.
     pub fn settings_for(
         &self,
         audience: Audience,
@@ -89,7 +98,10 @@ impl EnvironmentPlugin {
         })
     }
 
-    /// What follows from the settings, if the environment accepts them.
+    /// What follows from the settings: turns, seats, kinds of action.
+    ///
+    /// # Errors
+    /// If the environment does not accept the settings, or fails.
     pub fn configure(&self, settings: &Settings) -> Result<Configuration, PluginFailure> {
         let (mut instance, wasm) = self.instantiate(Seed::new(0))?;
         instance.ask(
@@ -131,18 +143,27 @@ impl EnvironmentPlugin {
     }
 
     /// Begins a task.
+    ///
+    /// # Errors
+    /// If the environment fails.
     pub fn start(&self, task: &Task) -> Result<LiveEpisode, PluginFailure> {
         LiveEpisode::start(self, Arc::new(task.clone()))
     }
 
-    /// Goes on from a state, in another instance: from what the guest saved,
-    /// or, if it saved nothing, by replaying the actions.
+    /// Resumes a state in another instance: from what the guest saved, or, if it saved nothing, by
+    /// replaying the actions.
+    ///
+    /// # Errors
+    /// If the environment fails.
     pub fn resume(&self, state: &EnvironmentState) -> Result<LiveEpisode, PluginFailure> {
         LiveEpisode::resume(self, state)
     }
 
     /// Draws a state; nothing if the environment does not draw, or the state was
     /// not saved by the guest.
+    ///
+    /// # Errors
+    /// If drawing fails.
     pub fn render(&self, state: &EnvironmentState) -> Result<Option<Rendering>, PluginFailure> {
         let loaded = &self.shared.plugin.loaded;
         let (Some(indices), Some(saved)) = (&loaded.rendering, state.saved()) else {

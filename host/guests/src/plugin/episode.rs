@@ -126,19 +126,28 @@ impl LiveEpisode {
         instance.ask(function, moves.len(), call, check)
     }
 
-    /// What the rules and the notation are, as the seat is told them.
+    /// The rules and the notation, in the words for this seat.
+    ///
+    /// # Errors
+    /// If the environment fails; the episode is void.
     pub fn rules(&mut self, seat: &Seat) -> Result<String, PluginFailure> {
         let call = |guest: GuestEpisode<'_>, store: &mut _, it| guest.call_rules(store, it, seat);
         self.ask("rules", call, |text, limit| limit.check("its rules", text.len()))
     }
 
     /// What the seat can see now.
+    ///
+    /// # Errors
+    /// If the environment fails; the episode is void.
     pub fn observe(&mut self, seat: &Seat) -> Result<Vec<Part>, PluginFailure> {
         let call = |guest: GuestEpisode<'_>, store: &mut _, it| guest.call_observe(store, it, seat);
         self.ask("observe", call, |parts, limit| limit.parts("its observation", parts))
     }
 
     /// Carries out moves, all at the same time.
+    ///
+    /// # Errors
+    /// If the environment fails; the episode is void.
     pub fn act(&mut self, moves: Vec<Move>) -> Result<Outcome, PluginFailure> {
         self.carry_out(moves.into())
     }
@@ -152,6 +161,9 @@ impl LiveEpisode {
     }
 
     /// The expert's next action for the seat; nothing if there is no expert.
+    ///
+    /// # Errors
+    /// If the environment fails; the episode is void.
     pub fn demonstrate(&mut self, seat: &Seat) -> Result<Option<Action>, PluginFailure> {
         self.ask(
             "demonstrate",
@@ -160,14 +172,20 @@ impl LiveEpisode {
         )
     }
 
-    /// What only a critic may see, if there is such.
+    /// What only a critic may see, if there is something.
+    ///
+    /// # Errors
+    /// If the environment fails; the episode is void.
     pub fn reveal(&mut self) -> Result<Option<String>, PluginFailure> {
         let call = |guest: GuestEpisode<'_>, store: &mut _, it| guest.call_reveal(store, it);
         let bytes = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         self.ask("reveal", call, |text, limit| limit.check("what it reveals", bytes(text)))
     }
 
-    /// The episode as a value.
+    /// The episode as a value, from which it can be resumed.
+    ///
+    /// # Errors
+    /// If the environment fails; the episode is void.
     pub fn save(&mut self) -> Result<EnvironmentState, PluginFailure> {
         let call = |guest: GuestEpisode<'_>, store: &mut _, it| guest.call_save(store, it);
         let saved = self.ask("save", call, |state, limit| limit.saved(state))?;
@@ -187,6 +205,9 @@ impl LiveEpisode {
 
     /// Gives the episode up and begins another task in the same instance, which no
     /// run does: what is left of the first then shows in the second.
+    ///
+    /// # Errors
+    /// If the environment fails.
     pub fn restart(&mut self, task: &Task) -> Result<(), PluginFailure> {
         let (instance, guest) = self.used.parts();
         let start = |store: &mut Store<HostState>| guest.episode().call_start(store, task);

@@ -13,7 +13,10 @@ pub struct InterpreterPlugin {
 }
 
 impl InterpreterPlugin {
-    /// The interpreter that the plugin brings, if it brings one.
+    /// The interpreter in a plugin, if there is one.
+    ///
+    /// # Errors
+    /// If the plugin's description is wrong, or it needs what it was not granted.
     pub fn of(plugin: &Plugin) -> Result<Option<Self>, PluginError> {
         let Some(indices) = &plugin.loaded.interpreter else { return Ok(None) };
         let description = plugin.describe(

@@ -31,6 +31,9 @@ pub struct PluginLibrary {
 impl PluginLibrary {
     /// Loads plugin files. A bare name is looked up in `path`, then in
     /// `target/plugins`, with and without `.wasm`.
+    ///
+    /// # Errors
+    /// If a file is missing or unfit, or a grant fits no file.
     pub fn load(
         files: &[PathBuf],
         path: &[PathBuf],
@@ -125,6 +128,9 @@ impl PluginLibrary {
     }
 
     /// The environment of that name, or, without a name, the only one.
+    ///
+    /// # Errors
+    /// If none or several fit.
     pub fn environment(&self, name: Option<&str>) -> Result<&EnvironmentPlugin, PluginError> {
         let names = || self.environments.iter().map(EnvironmentPlugin::name);
         match (name, self.environments.as_slice()) {
@@ -141,6 +147,9 @@ impl PluginLibrary {
     }
 
     /// [`PluginLibrary::workflow_for`] an environment of a component.
+    ///
+    /// # Errors
+    /// If none fits, or its file is unfit.
     pub fn workflow(
         &self,
         name: Option<&str>,
@@ -155,6 +164,9 @@ impl PluginLibrary {
     /// not among the loaded files is looked up like a bare name, beside the
     /// environment's file (`beside`) first, if it has one; if none was
     /// named, the first that was granted all that it calls.
+    ///
+    /// # Errors
+    /// If none fits, or its file is unfit.
     pub fn workflow_for(
         &self,
         name: Option<&str>,
@@ -292,7 +304,10 @@ fn unknown<'a>(
     PluginError::Unknown { kind, name: name.to_owned(), suggestion }
 }
 
-/// The file meant by a path or a bare name.
+/// The file meant by a path or a bare name, which is looked up in `folders`.
+///
+/// # Errors
+/// If there is no such file.
 pub fn find_plugin(file: &Path, folders: &[PathBuf]) -> Result<PathBuf, PluginError> {
     if file.is_file() {
         return Ok(file.to_owned());

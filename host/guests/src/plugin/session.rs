@@ -141,7 +141,10 @@ impl LiveSession {
         Ok(LiveSession { workflow: workflow.clone(), used, session, roles, briefing, events })
     }
 
-    /// Reports what happened; the answer is what to do next.
+    /// Reports an event; returns the workflow's credits and what it wants next.
+    ///
+    /// # Errors
+    /// If the workflow fails; the episode is void.
     pub fn advance(&mut self, event: Event) -> Result<Step, PluginFailure> {
         self.take_in(Arc::new(event))
     }
@@ -161,6 +164,9 @@ impl LiveSession {
 
     /// How the seat, which has just been asked, would phrase the expert's
     /// action; nothing if it would not speak to it.
+    ///
+    /// # Errors
+    /// If the workflow fails; the episode is void.
     pub fn demonstrate(
         &mut self,
         seat: &Seat,
@@ -177,7 +183,10 @@ impl LiveSession {
         )
     }
 
-    /// The session as a value.
+    /// The session as a value, from which it can be resumed.
+    ///
+    /// # Errors
+    /// If the workflow fails; the episode is void.
     pub fn save(&mut self) -> Result<SessionState, PluginFailure> {
         let Self { used, session, roles, briefing, events, .. } = self;
         let (instance, guest) = used.parts();

@@ -11,8 +11,11 @@ use troupe_core::error::suggestion;
 pub struct Settings(Vec<Configured>);
 
 impl Settings {
-    /// The user's table checked against what the plugin accepts, with the
-    /// plugin's defaults for what the user left out.
+    /// The user's table, checked against what the plugin accepts, with defaults for what is left
+    /// out.
+    ///
+    /// # Errors
+    /// If the plugin has no such setting, or a value does not fit.
     pub fn resolve(accepted: &[Setting], table: &toml::Table) -> Result<Self, SettingError> {
         let names = || accepted.iter().map(|setting| setting.name.as_str());
         if let Some(key) = table.keys().find(|key| names().all(|name| name != key.as_str())) {

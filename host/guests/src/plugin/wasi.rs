@@ -181,6 +181,9 @@ fn datetime(nanoseconds: u64) -> Datetime {
 }
 
 /// Serves `wasi:random` from `draw`, in place of the system's.
+///
+/// # Errors
+/// If the linker has other functions of these names.
 pub fn link_random<T: 'static>(
     linker: &mut Linker<T>,
     draw: fn(&mut T) -> u64,

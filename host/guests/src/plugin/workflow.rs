@@ -38,7 +38,10 @@ pub(super) struct Workflow {
 }
 
 impl WorkflowPlugin {
-    /// The workflow that the plugin brings, if it brings one.
+    /// The workflow in a plugin, if there is one.
+    ///
+    /// # Errors
+    /// If the plugin's description is wrong, or it needs what it was not granted.
     pub fn of(plugin: &Plugin) -> Result<Option<Self>, PluginError> {
         let Some(indices) = &plugin.loaded.workflow else { return Ok(None) };
         let description = plugin.describe(
@@ -88,12 +91,18 @@ impl WorkflowPlugin {
 
     /// The user's `[workflow]` table, checked and completed: from the preset that it names, and
     /// otherwise with defaults.
+    ///
+    /// # Errors
+    /// If the workflow has no such setting or preset, or a value does not fit.
     pub fn settings(&self, table: &toml::Table) -> Result<Settings, PluginError> {
         self.settings_for(Audience::Words, table)
     }
 
     /// The same where language models read what roles are told, if it has a preset for them:
     /// below what the user says.
+    ///
+    /// # Errors
+    /// If the workflow has no such setting or preset, or a value does not fit.
     pub fn settings_for(
         &self,
         audience: Audience,
@@ -105,7 +114,10 @@ impl WorkflowPlugin {
         })
     }
 
-    /// Whether the environment understands every kind of action it sends.
+    /// Checks that the environment understands every kind of action that the workflow sends.
+    ///
+    /// # Errors
+    /// If there is a kind of action that the environment does not know.
     pub fn check_fit(&self, environment: &EnvironmentDescription) -> Result<(), PluginError> {
         let understood = &environment.actions;
         let strange = |kind: &&String| understood.iter().all(|known| known.name != **kind);
@@ -122,8 +134,11 @@ impl WorkflowPlugin {
         })
     }
 
-    /// What follows from the settings beside an environment with these kinds of
-    /// action, if the workflow accepts both.
+    /// What follows from the settings beside an environment with these kinds of action: the roles
+    /// and their seats.
+    ///
+    /// # Errors
+    /// If the workflow does not accept them, or fails.
     pub fn configure(
         &self,
         settings: &Settings,
@@ -169,7 +184,10 @@ impl WorkflowPlugin {
         Ok([question()?, question()?])
     }
 
-    /// Begins a session of these roles.
+    /// Begins a session with these roles.
+    ///
+    /// # Errors
+    /// If the workflow fails.
     pub fn start(
         &self,
         roles: &Arc<[Role]>,
@@ -178,8 +196,11 @@ impl WorkflowPlugin {
         LiveSession::start(self, roles.clone(), Arc::new(briefing.clone()))
     }
 
-    /// Goes on from a state, in another instance: from what the guest saved,
-    /// or, if it saved nothing, by replaying the events.
+    /// Resumes a state in another instance: from what the guest saved, or, if it saved nothing, by
+    /// replaying the events.
+    ///
+    /// # Errors
+    /// If the workflow fails.
     pub fn resume(&self, state: &SessionState) -> Result<LiveSession, PluginFailure> {
         LiveSession::resume(self, state)
     }

@@ -198,6 +198,9 @@ impl Environment {
     }
 
     /// The user's `[environment]` table, checked and completed.
+    ///
+    /// # Errors
+    /// If there is no such setting or preset, or a value does not fit.
     pub fn settings_for(
         &self,
         audience: Audience,
@@ -209,7 +212,10 @@ impl Environment {
         }
     }
 
-    /// A table of settings that says everything, checked.
+    /// Checks a table that has a value for every setting.
+    ///
+    /// # Errors
+    /// If there is no such setting, or a value does not fit.
     pub fn settings(&self, table: &toml::Table) -> Result<Settings, PluginError> {
         match self {
             Environment::Component(plugin) => plugin.settings(table),
@@ -217,13 +223,19 @@ impl Environment {
         }
     }
 
-    /// The settings of one of its presets, all others at their defaults.
+    /// The settings of a preset, all others at their defaults.
+    ///
+    /// # Errors
+    /// If there is no such preset.
     pub fn preset(&self, name: &str) -> Result<Settings, PluginError> {
         let table = toml::Table::from_iter([(PRESET.to_owned(), name.into())]);
         self.settings_for(Audience::Words, &table)
     }
 
-    /// What follows from the settings, if it accepts them.
+    /// What follows from the settings: turns, seats, kinds of action.
+    ///
+    /// # Errors
+    /// If the environment does not accept the settings, or fails.
     pub fn configure(
         &self,
         settings: &Settings,
@@ -235,6 +247,9 @@ impl Environment {
     }
 
     /// Begins a task.
+    ///
+    /// # Errors
+    /// If the environment fails.
     pub fn start(&self, task: &Task) -> Result<Box<dyn Episode>, PluginFailure> {
         Ok(match self {
             Environment::Component(plugin) => Box::new(plugin.start(task)?),
@@ -242,7 +257,10 @@ impl Environment {
         })
     }
 
-    /// Goes on from a state of this environment.
+    /// Resumes a state of this environment.
+    ///
+    /// # Errors
+    /// If the environment fails.
     pub fn resume(&self, state: &EpisodeState) -> Result<Box<dyn Episode>, PluginFailure> {
         match (self, state) {
             (Environment::Component(plugin), EpisodeState::Component(state)) => {
@@ -256,6 +274,9 @@ impl Environment {
     }
 
     /// Draws a state; nothing if the environment does not draw.
+    ///
+    /// # Errors
+    /// If drawing fails.
     pub fn render(&self, state: &EpisodeState) -> Result<Option<Rendering>, PluginFailure> {
         match (self, state) {
             (Environment::Component(plugin), EpisodeState::Component(state)) => {

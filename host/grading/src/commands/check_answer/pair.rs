@@ -126,7 +126,10 @@ impl Pair {
     }
 }
 
-/// All pairs of a file.
+/// Reads all pairs of a file.
+///
+/// # Errors
+/// If the file cannot be read, or a line of it is no pair.
 pub fn read(file: &Path) -> Result<Vec<Pair>, PairError> {
     let text = fs::read_to_string(file)
         .map_err(|reason| PairError::Io { file: file.to_owned(), reason })?;

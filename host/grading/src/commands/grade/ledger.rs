@@ -155,7 +155,10 @@ impl Ledger {
         self.damaged
     }
 
-    /// Writes down the verdict about the program at `place`.
+    /// Writes the verdict on the program at `place`.
+    ///
+    /// # Errors
+    /// If it cannot be written.
     pub fn record(&mut self, place: usize, line: &VerdictLine) -> Result<(), StorageError> {
         let failed = |error| StorageError::io("write", &self.partial)(error);
         let mut text = serde_json::to_vec(line).map_err(|error| failed(error.into()))?;
@@ -166,7 +169,10 @@ impl Ledger {
         Ok(())
     }
 
-    /// Puts the verdict file in place and shows its lines in their order.
+    /// Puts the verdict file in place and shows its lines in order.
+    ///
+    /// # Errors
+    /// If a file cannot be read or written.
     pub fn finish(self, mut show: impl FnMut(VerdictLine)) -> Result<(), StorageError> {
         if self.complete {
             return self.each(|_, line| {

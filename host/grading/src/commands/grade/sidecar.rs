@@ -34,8 +34,11 @@ impl Sidecar {
         Ok(Sidecar { path, lock })
     }
 
-    /// Compares the settings with those of the verdicts that are there; without
-    /// such verdicts, writes them.
+    /// Compares the settings with those of the verdicts that are there; writes them if there are
+    /// none.
+    ///
+    /// # Errors
+    /// If the settings differ, or the file cannot be written.
     pub fn agree(&mut self, now: &Value, out: &Path, begun: bool) -> anyhow::Result<()> {
         if !begun {
             return Ok(self.write(now)?);
