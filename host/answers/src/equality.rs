@@ -26,7 +26,7 @@ pub enum Comparison {
     Same,
     /// They are not.
     Different,
-    /// It cannot be told.
+    /// It is unknown.
     Unknown(Reason),
 }
 
@@ -185,8 +185,8 @@ impl Pair<'_> {
         Some(Comparison::of(seen))
     }
 
-    /// What values to many digits say. A logarithm without a base has no value of its own:
-    /// what holds must hold whatever its base.
+    /// Compares values to many digits. A logarithm without a base has no value: two terms are
+    /// equal only if they are for every base.
     fn under_logarithms(&self) -> Comparison {
         let comparison = self.under_roots();
         let undecided = |term: &Term| matches!(term, Term::Call(Function::Log, _));
@@ -278,7 +278,7 @@ impl Pair<'_> {
         AtPoint::Decided(Comparison::Unknown(Reason::TooMuchWork))
     }
 
-    /// What two values say, if their precision is enough to tell.
+    /// Compares two values, if their precision suffices.
     fn judged(
         field: &Numeric,
         gold: Evaluated<Complex>,

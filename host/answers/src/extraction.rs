@@ -12,18 +12,18 @@ mod words;
 
 use std::borrow::Cow;
 
-/// What a text comes to.
+/// An answer found in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extracted {
     /// The answer, as it was written.
     pub answer: String,
-    /// By what it was found.
+    /// The rule by which it was found.
     pub found: Found,
-    /// What else its sentence may mean, as "54 of 45": right is what is right in each reading.
+    /// Other readings of its sentence, as "54 of 45". An answer is right if each reading is.
     pub others: Vec<String>,
 }
 
-/// By what an answer was found. The first of them that a text has counts.
+/// The rule by which an answer was found. The first that applies counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// The last `\boxed{…}`, or the last ones with commas or "and" between them.
@@ -43,7 +43,7 @@ pub enum Found {
 }
 
 impl Found {
-    /// It as one word.
+    /// The rule's name.
     pub fn word(self) -> &'static str {
         match self {
             Found::Box => "box",
@@ -57,8 +57,8 @@ impl Found {
     }
 }
 
-/// The answer that `text` comes to. What stands before `</think>` does not count, and if the
-/// last box is not closed, there is none.
+/// The final answer in `text`. Text before `</think>` does not count, and there is no answer if
+/// the last box is not closed.
 ///
 /// ```
 /// use troupe_answers::{Found, extract};
@@ -93,7 +93,7 @@ fn extracted(answers: Vec<String>, found: Found) -> Option<Extracted> {
     Some(Extracted { answer, found, others: answers.collect() })
 }
 
-/// What was said aloud: behind the last thought, without the tokens that end a turn.
+/// The text after the last thought, without the tokens that end a turn.
 fn spoken(text: &str) -> Option<&str> {
     let text = match text.rsplit_once("</think>") {
         Some((_, spoken)) => spoken,

@@ -44,7 +44,7 @@ pub fn lex(text: &str, commas: Commas) -> Result<Lexed, Reason> {
     Ok(Lexed { tokens: lexer.tokens, grouped: lexer.grouped })
 }
 
-/// Where text stands: what letters mean depends on it.
+/// TeX's mode: what letters mean depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     /// Letters are names, unless they are words.

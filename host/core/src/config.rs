@@ -173,7 +173,7 @@ impl Config {
         Config::noted(paths, overrides, &mut |_| {})
     }
 
-    /// The same, and `note` is told of settings that have other names by now.
+    /// The same, and `note` hears of settings that were renamed.
     ///
     /// # Errors
     /// If a file cannot be read, or a setting is wrong.

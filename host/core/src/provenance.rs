@@ -27,19 +27,19 @@ pub struct Build {
 }
 
 impl Build {
-    /// One known by its version only.
+    /// A build of which only the version is known.
     pub fn unknown(version: &str) -> Self {
         Build { version: version.to_owned(), commit: None, changed: false, binary: None }
     }
 
-    /// Say which build this program is: its `main` knows.
+    /// Declares the build of the running program, which only its `main` knows.
     pub fn declare(commit: Option<&str>, changed: bool) {
         let commit = commit.map(str::to_owned);
         // A program is one build only, whoever asks first.
         let _ = THIS.set(Build { commit, changed, ..Build::this() });
     }
 
-    /// This program's.
+    /// The build of the running program.
     pub fn this() -> Self {
         THIS.get().cloned().unwrap_or_else(|| Build::unknown(env!("CARGO_PKG_VERSION")))
     }
@@ -56,7 +56,7 @@ impl Build {
     }
 }
 
-/// As people are told.
+/// The line that people read.
 impl fmt::Display for Build {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         let short = |text: &str| text.chars().take(DIGITS).collect::<String>();

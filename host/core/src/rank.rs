@@ -29,7 +29,7 @@ impl Coded for RankError {
     }
 }
 
-/// One of several processes.
+/// A process's place among those of its run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rank {
     /// Which one, from 0.
@@ -58,10 +58,10 @@ pub enum Service {
 }
 
 impl Rank {
-    /// What the environment says; nothing if this process is the only one of its run.
+    /// Reads the rank from environment variables; none if the run has only this process.
     ///
     /// # Errors
-    /// If it says what cannot be.
+    /// If a variable is malformed, or they contradict each other.
     pub fn from_environment() -> Result<Option<Rank>, RankError> {
         Rank::of(|name| env::var(name).ok())
     }

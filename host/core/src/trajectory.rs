@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 pub enum Author {
     /// Standing instructions.
     System,
-    /// What the role is told now.
+    /// The message to the role.
     User,
-    /// What the role itself said before.
+    /// An earlier answer of the role.
     Assistant,
-    /// What a tool answered.
+    /// A tool's answer.
     Tool,
 }
 
@@ -37,11 +37,11 @@ impl Author {
 pub struct Message {
     /// Its author.
     pub author: Author,
-    /// What it says.
+    /// Its text.
     pub text: String,
 }
 
-/// What a role does to the environment.
+/// A role's action on the environment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Action {
     /// The role that acts.
@@ -55,7 +55,7 @@ pub struct Action {
     pub text: String,
 }
 
-/// Where an episode stands.
+/// Whether an episode goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
@@ -74,9 +74,9 @@ pub enum StopReason {
     /// The policy sampled an end-of-text token, which is the last of `tokens`;
     /// of a remote policy, the server says that the answer is finished.
     EndOfText,
-    /// The answer came to one of the texts that were set to end it.
+    /// The answer reached one of the configured stop texts.
     Sequence,
-    /// The limit on tokens was met.
+    /// The limit on tokens was reached.
     Length,
 }
 
@@ -100,8 +100,8 @@ pub struct Completion {
     pub text: String,
     /// Why it ended.
     pub stop: StopReason,
-    /// Places of tokens that were put there and not drawn: a thought's end, where the thought had
-    /// come to its budget. The policy did not choose them, so nothing is learned from them.
+    /// Positions of tokens that were inserted, not drawn: a thought's end, where the thought had
+    /// used up its budget. The policy did not choose them, so nothing is learned from them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forced: Vec<usize>,
     /// Tokens that a server says it drew (`usage.completion_tokens`), where it does not give them.
@@ -118,7 +118,7 @@ impl Completion {
         }
     }
 
-    /// Whether the token at this place was drawn, and so can be learned from.
+    /// Whether the token at this position was drawn, and so can be learned from.
     pub fn is_drawn(&self, place: usize) -> bool {
         !self.forced.contains(&place)
     }
@@ -146,20 +146,20 @@ impl Reward {
         alpha * self.team + self.local
     }
 
-    /// Add a named share to the answering role's own reward.
+    /// Adds a named share to the answering role's local reward.
     pub fn credit(&mut self, name: &str, value: f64) {
         self.local += value;
         *self.parts.entry(name.to_owned()).or_default() += value;
     }
 
-    /// So much of it.
+    /// The reward times a factor.
     #[must_use]
     pub fn scaled(&self, factor: f64) -> Reward {
         let parts = self.parts.iter().map(|(name, value)| (name.clone(), value * factor));
         Reward { team: self.team * factor, local: self.local * factor, parts: parts.collect() }
     }
 
-    /// Add the worth of one more action.
+    /// Adds the reward of another action.
     pub fn add(&mut self, other: &Reward) {
         self.team += other.team;
         self.local += other.local;
@@ -175,13 +175,13 @@ impl Reward {
 pub struct Sample {
     /// Index of the task within the step.
     pub task: usize,
-    /// What tasks like it are called.
+    /// The kind of task.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub family: String,
-    /// Which of the task's episodes it belongs to; of an answer that several have
-    /// in common, the first of them.
+    /// Number of the task's episode that it belongs to: the first one, if several have it in
+    /// common.
     pub episode: usize,
-    /// How often the seat had been asked before in the conversation.
+    /// How often the seat was asked before in the conversation.
     pub turn: usize,
     /// The role that answered.
     pub role: String,
@@ -194,22 +194,22 @@ pub struct Sample {
     /// A word for situations that are alike, if the workflow gave one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub situation: Option<String>,
-    /// Index of the answer that the episode went on from before this round; of a
-    /// fork, perhaps one of another episode. Nothing at the beginning.
+    /// Index of the answer that the episode continued from before this round: after a fork,
+    /// perhaps one of another episode. None in the first round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<usize>,
     /// Index of the answer that called for this one, if the workflow named one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caller: Option<usize>,
-    /// Which of the episode's rounds: the answers of a round were asked for
-    /// together, and its team reward is that of all of them.
+    /// Number of the episode's round. The answers of a round were asked for together and share
+    /// its team reward.
     #[serde(default)]
     pub round: usize,
     /// The policy that played the seat.
     pub policy: String,
-    /// Which of the state's completions it is, `0..K`.
+    /// Number among the state's completions, `0..K`.
     pub branch: usize,
-    /// Whether the episode went on from this completion.
+    /// Whether the episode continued from this completion.
     pub kept: bool,
     /// Digest of (environment state, session state) the prompt was made from.
     pub state: u64,
@@ -220,11 +220,11 @@ pub struct Sample {
     pub completion: Completion,
     /// What it was worth.
     pub reward: Reward,
-    /// Whether all that it had its own seat do was carried out in full.
+    /// Whether all actions of its seat that it led to were carried out in full.
     pub accepted: bool,
 }
 
-/// How an episode came to its end.
+/// How an episode ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
@@ -248,7 +248,7 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// The word for it in figures.
+    /// Its name in metrics.
     pub fn word(&self) -> &'static str {
         match self {
             Ending::Solved => "solved",
@@ -264,12 +264,12 @@ impl Ending {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "event")]
 pub enum Event {
-    /// What could be seen at the start or after an action.
+    /// An observation, at the start or after an action.
     Observed {
         /// The observation.
         text: String,
     },
-    /// A role answered; of a group, the kept completion.
+    /// A role answered. Of a group's completions, the kept one.
     Replied {
         /// The role.
         role: String,
@@ -281,9 +281,9 @@ pub enum Event {
         thread: String,
         /// Its turn in it.
         turn: usize,
-        /// What it was told.
+        /// Its prompt.
         prompt: Vec<Message>,
-        /// The tools it was told of, as JSON schemas.
+        /// The tools that the prompt named, as JSON schemas.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tools: Vec<serde_json::Value>,
         /// What it answered.
@@ -364,7 +364,7 @@ impl Event {
 pub struct Episode {
     /// Index of the task within the step.
     pub task: usize,
-    /// What tasks like it are called.
+    /// The kind of task.
     #[serde(default)]
     pub family: String,
     /// The split the task is from: `train`, `validation` or `test`.

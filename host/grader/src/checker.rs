@@ -59,7 +59,7 @@ pub(super) fn stdin(input: &[u8], output: &[u8], answer: &[u8]) -> Arc<[u8]> {
     text.into()
 }
 
-/// What the checker's end means.
+/// The opinion that the checker's ending means.
 pub(super) fn opinion(execution: &Execution) -> Opinion {
     let remark = remark(execution);
     match &execution.ending {

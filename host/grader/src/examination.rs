@@ -99,7 +99,7 @@ impl Dialogue {
 /// What the examiner says.
 #[derive(Debug, PartialEq)]
 pub(super) enum Report {
-    /// The test holds; so many calls were answered in it.
+    /// The test holds. `calls` says whether it called the program.
     Passed { calls: bool },
     /// An assertion does not hold, or the test failed of what was returned.
     Failed(String),
@@ -109,7 +109,7 @@ pub(super) enum Report {
     Gone,
     /// The test code is at fault.
     Void(String),
-    /// Calls to be answered, behind so many that were.
+    /// Calls to be answered, after the first `keep`, which were.
     Ask { keep: usize, calls: Vec<String> },
 }
 

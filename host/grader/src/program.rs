@@ -1,5 +1,5 @@
-//! Model-written programs: what is run, within which limits, and what came of
-//! it. Plain data; the sandbox does the running.
+//! Model-written programs, their limits and their endings. Plain data; the sandbox does the
+//! running.
 
 mod error;
 mod execution;

@@ -1,4 +1,4 @@
-//! What came of one program.
+//! The verdict on a program.
 
 use std::time::Duration;
 

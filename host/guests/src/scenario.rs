@@ -38,7 +38,7 @@ use troupe_core::trajectory::{Completion, Ending, Event, Reward, StopReason};
 /// An environment and a workflow, configured for a run.
 #[derive(Clone)]
 pub struct Scenario {
-    /// What tasks like these are called in figures.
+    /// The name of this kind of task in metrics.
     pub family: String,
     /// The rules.
     pub environment: Environment,
@@ -102,43 +102,42 @@ impl Position {
     }
 }
 
-/// Where answers led.
+/// What comes after a round of answers.
 #[derive(Clone)]
 pub enum Next {
-    /// To more answers due.
+    /// More answers are due.
     Asked(Position),
-    /// To the end of the episode.
+    /// The episode is over.
     Ended(Ending),
 }
 
-/// What the answers of a round, or the beginning, brought about.
+/// The result of a round's answers, or of the beginning.
 #[derive(Clone)]
 pub struct Transition {
-    /// What it was worth to everybody.
+    /// The team's reward.
     pub team: Reward,
-    /// What it was worth to each answer, the team's share included, in the order
-    /// of those that were due.
+    /// The reward of each answer, the team's share included, in the order of the requests.
     pub rewards: Vec<Reward>,
-    /// What it was worth to seats alone that gave none of these answers.
+    /// The local rewards of seats that gave none of these answers.
     pub others: Vec<(Seat, Reward)>,
-    /// What the workflow said of earlier answers.
+    /// The workflow's credits for earlier answers.
     pub credits: Vec<Credit>,
-    /// Whether all that each answer had its own seat do was carried out in full.
+    /// For each answer, whether all actions of its seat were carried out in full.
     pub accepted: Vec<bool>,
     /// What happened, in order.
     pub events: Vec<Event>,
-    /// Where it led.
+    /// What comes after it.
     pub next: Next,
 }
 
-/// An answer as a session is told of it.
+/// An answer as a session gets it.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer<'a> {
     /// The whole answer.
     pub text: &'a str,
     /// Whether it ended by itself.
     pub complete: bool,
-    /// Whether some of it was put there and not drawn.
+    /// Whether some of it was inserted, not drawn.
     pub forced: bool,
 }
 
@@ -163,17 +162,17 @@ impl Scenario {
         self.max_turns_of.get(role).copied().unwrap_or(self.max_turns)
     }
 
-    /// The components it is made of.
+    /// Its components.
     pub fn plugins(&self) -> impl Iterator<Item = &Plugin> {
         self.environment.plugin().into_iter().chain([self.workflow.plugin()])
     }
 
-    /// Counts what is done in them, and in a foreign environment.
+    /// The meters of environment and workflow.
     pub fn meters(&self) -> [&Arc<Meter>; 2] {
         [self.environment.meter(), self.workflow.plugin().meter()]
     }
 
-    /// Everybody who plays.
+    /// All seats of all roles.
     pub fn seats(&self) -> Vec<Seat> {
         let seats = |role: &Role| (0..role.seats).map(|n| Seat::numbered(&role.name, n)).collect();
         self.roles().iter().flat_map(|role| -> Vec<Seat> { seats(role) }).collect()

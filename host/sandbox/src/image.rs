@@ -106,7 +106,7 @@ fn find_modules(
     Some(())
 }
 
-/// What of a core module matters here.
+/// The parts of a core module that matter here.
 struct Shape {
     memories: Vec<MemoryType>,
     imports_memory: bool,

@@ -166,7 +166,7 @@ fn on_enough_stack<R>(body: impl FnOnce() -> R) -> R {
     stacker::maybe_grow(THREAD_STACK_BYTES - (2 << 20), THREAD_STACK_BYTES, body)
 }
 
-/// How the interpreter says a program ended.
+/// The ending that the interpreter reports.
 fn reported_ending(ending: interpreter::Ending, refused_memory: bool) -> Ending {
     match ending {
         interpreter::Ending::Exited(code) => Ending::Exited { code },
@@ -195,7 +195,7 @@ fn is_memory_error(error: &str, trace: &str) -> bool {
     }
 }
 
-/// How a program ended that did not come back.
+/// The ending of a program whose call failed.
 fn ending_by_error(error: &wasmtime::Error, store: &Store<State>) -> Result<Ending, SandboxError> {
     match error.downcast_ref::<Stop>() {
         Some(Stop::OutputFlood) => return Ok(Ending::OutputFlood),
@@ -227,7 +227,7 @@ fn ending_by_error(error: &wasmtime::Error, store: &Store<State>) -> Result<Endi
     Ok(Ending::Crashed { message: cut(error.root_cause().to_string()) })
 }
 
-/// An error's name as people and tables want it; the program chose it.
+/// An error's name, cleaned up for people and tables: the program chose it.
 fn name(error: &str) -> String {
     error.chars().filter(|letter| !letter.is_control()).take(NAME_LETTERS).collect()
 }

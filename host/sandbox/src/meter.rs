@@ -31,7 +31,7 @@ impl Meter {
         self.charged.load(Ordering::Relaxed)
     }
 
-    /// Charges a call that handles so many bytes.
+    /// Charges a call that handles `bytes` bytes.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The sandbox itself: worker processes, and who gets one when.
+//! The sandbox: worker processes, and which run gets one.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ struct Workers {
     busy: usize,
 }
 
-/// An interpreter as workers are told of it.
+/// An interpreter's component, as workers load it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// Its component.

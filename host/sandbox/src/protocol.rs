@@ -1,4 +1,4 @@
-//! What a worker process is told and what it answers: frames of bytes, each
+//! Requests to a worker process and its replies: frames of bytes, each
 //! with its length in front.
 
 use std::io::{self, Read, Write};
@@ -12,7 +12,7 @@ use troupe_core::program::{Execution, RunLimits, SandboxError};
 /// The longest frame; a longer one means that the two do not understand each other.
 const LONGEST: u64 = 4 << 30;
 
-/// What a worker is told to do.
+/// A request to a worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Request {
     /// Load an interpreter, compiling it if need be. Answered with `Loaded`.

@@ -12,8 +12,8 @@ use crate::region::at_point;
 use crate::term::Term;
 
 impl Comparer<'_> {
-    /// What is to be said if one of the two is a relation; nothing if none is, or if they can
-    /// only be compared as sets.
+    /// Compares two answers of which at least one is a relation. None if neither is, or if they
+    /// can only be compared as sets.
     pub(super) fn relations(
         &self,
         gold: &Answer,
@@ -42,7 +42,7 @@ impl Comparer<'_> {
         }
     }
 
-    /// `x ∈ S` says what `S` says.
+    /// Compares `x ∈ S` as `S`.
     fn element_sets(&self, gold: &Answer, answer: &Answer, index: usize) -> Option<Comparison> {
         let (gold_set, answer_set) = (element_of(gold), element_of(answer));
         if gold_set.is_none() && answer_set.is_none() {

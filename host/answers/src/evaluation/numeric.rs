@@ -47,7 +47,7 @@ pub struct Numeric {
 }
 
 impl Numeric {
-    /// Numbers of so many bits.
+    /// Numbers with `precision` bits.
     pub fn new(precision: usize, roots: Roots, log: BigRational) -> Numeric {
         Numeric {
             precision,

@@ -41,18 +41,18 @@ const MOST_NEAR: usize = 160;
 /// Bytes of a unit; what is longer is prose.
 const MOST_UNIT: usize = 40;
 
-/// What a clause comes to.
+/// The numbers of a clause, read as answers.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Reading {
-    /// Nothing is said of a number.
+    /// The clause has no number.
     Nothing,
-    /// What is said is no answer: "more than 5", "not 5".
+    /// Its number is no answer: "more than 5", "not 5".
     NoAnswer,
-    /// This, or one of these.
+    /// These, each a possible reading.
     Answers(Vec<String>, Found),
 }
 
-/// What a clause commits itself to.
+/// The answers that a clause commits itself to.
 pub(super) fn reading(clause: &str) -> Reading {
     let all = amounts(clause);
     let strong: Vec<&Amount> = all.iter().filter(|amount| amount.strong).collect();

@@ -147,7 +147,7 @@ fn below(lines: &[&str], at: usize, behind: usize) -> Option<(Vec<String>, Span)
     clause(sentence).map(|answers| (answers, (at + 1, sentence.len())))
 }
 
-/// What a sentence behind a lead comes to, in each way that it can be read.
+/// The answers in a sentence behind a lead, one for each reading.
 fn clause(sentence: &str) -> Option<Vec<String>> {
     // What is printed boldly and then exclaimed is no factorial.
     let sentence = sentence.replace("\u{3}!", "\u{3}");

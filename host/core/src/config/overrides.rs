@@ -24,7 +24,7 @@ pub(super) fn lay_over(table: &mut toml::Table, later: toml::Table) {
     }
 }
 
-/// Put what nothing was said of from `defaults` into the table.
+/// Takes from `defaults` what the table does not set.
 pub(super) fn lay_under(table: &mut toml::Table, defaults: toml::Table) {
     let settings = std::mem::replace(table, defaults);
     lay_over(table, settings);

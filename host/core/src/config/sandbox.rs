@@ -1,4 +1,4 @@
-//! `[sandbox]`: who may run model-written programs, and what a run may use.
+//! `[sandbox]`: which plugins may run model-written programs, and what a run may use.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;

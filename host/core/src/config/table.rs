@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::ConfigError;
 
-/// A setting, as people are told about it.
+/// A setting as it is documented.
 #[derive(Clone, Debug)]
 pub struct Setting {
     /// Its key with the tables it is in; a name the user chooses is `<name>`.
@@ -179,7 +179,7 @@ impl Setting {
         Setting { key: format!("{table}.{}", self.key), ..self }
     }
 
-    /// Whether it is the one of this key.
+    /// Whether this is the setting of `key`; `<name>` stands for any name.
     pub(super) fn is(&self, key: &str) -> bool {
         let (mut own, mut other) = (self.key.split('.'), key.split('.'));
         loop {

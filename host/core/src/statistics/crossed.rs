@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::student::{quantile_975, within};
 use super::{Interval, mean, squares};
 
-/// How far a mean may be from what is true.
+/// How far a mean may be from the truth.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     /// The standard error.
@@ -27,7 +27,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// For a table of seeds and tasks; nothing for fewer than two seeds, or if it has gaps.
+    /// The spread of a table of seeds and tasks; none for fewer than two seeds, or if it has gaps.
     pub(super) fn of(measured: &[Vec<f64>]) -> Option<Self> {
         let (seeds, tasks) = (measured.len(), measured.first()?.len());
         if seeds < 2 || tasks == 0 || measured.iter().any(|line| line.len() != tasks) {
@@ -52,7 +52,7 @@ impl Spread {
         Interval { low: mean - half, high: mean + half }
     }
 
-    /// The probability that a mean is at least so far away from what is true, to either side.
+    /// The probability that a mean is at least `way` from the truth, to either side.
     pub fn two_sided(self, way: f64) -> f64 {
         match (self.error > 0.0, way == 0.0) {
             (true, _) => 1.0 - within(way.abs() / self.error, self.freedom),
@@ -67,7 +67,7 @@ impl Spread {
     }
 }
 
-/// What tasks vary more than chance alone has them vary: the mean squares between tasks without
+/// How much more tasks vary than by chance: the mean squares between tasks without
 /// those of seeds and tasks together.
 fn task_variance(measured: &[Vec<f64>], by_seed: &[f64]) -> f64 {
     let (seeds, tasks) = (measured.len(), measured[0].len());

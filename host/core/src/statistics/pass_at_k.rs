@@ -1,13 +1,13 @@
 //! The chance that one of k samples passes.
 
-/// The k at which people look, of so many samples: 1, 2, 4 and so on, and all of them.
+/// The usual k for a number of samples: 1, 2, 4 and so on, and all of them.
 pub fn usual_ks(samples: usize) -> Vec<usize> {
     let powers = std::iter::successors(Some(1), |k| Some(k * 2)).take_while(|&k| k < samples);
     powers.chain((samples > 0).then_some(samples)).collect()
 }
 
-/// The unbiased estimate of the probability that at least one of k samples passes, when so many
-/// of so many samples passed; there must be at least k.
+/// The unbiased estimate of the probability, from 0 to 1, that at least one of k samples passes,
+/// when `passed` of `samples` did; k is at most `samples`.
 pub fn chance_of_one(samples: usize, passed: usize, k: usize) -> f64 {
     if samples - passed < k {
         return 1.0;

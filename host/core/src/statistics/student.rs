@@ -1,6 +1,6 @@
 //! Student's t distribution of whole degrees of freedom.
 
-/// The value that so many degrees of freedom stay below with a probability of 97.5 %.
+/// The 97.5 % quantile of Student's t with these degrees of freedom.
 pub(super) fn quantile_975(freedom: usize) -> f64 {
     // No value is farther away than that of one degree of freedom, 12.7.
     let (mut low, mut high) = (0.0, 16.0);

@@ -219,7 +219,7 @@ impl World {
         below(self.common / (1.0 + self.seeds.powi(2) + self.tasks.powi(2)).sqrt())
     }
 
-    /// What so many seeds come to on these tasks.
+    /// The results of that many seeds on these tasks.
     fn examine(&self, seeds: usize, tasks: &[f64], normal: &mut Normal) -> Vec<Vec<f64>> {
         let line = |_| {
             let seed = self.common + self.seeds * normal.draw();

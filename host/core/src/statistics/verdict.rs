@@ -49,7 +49,7 @@ impl Verdict {
     }
 }
 
-/// The chances of several claims, each corrected for there being the others (Holm, Scand. J. Stat.
+/// The p-values of several claims, each corrected for the number of claims (Holm, Scand. J. Stat.
 /// 6, 1979). A claim without data counts among them too: it was made.
 pub fn holm(chances: &[Option<f64>]) -> Vec<Option<f64>> {
     let mut order: Vec<usize> = (0..chances.len()).filter(|&at| chances[at].is_some()).collect();

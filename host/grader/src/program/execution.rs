@@ -1,4 +1,4 @@
-//! What a run of a program left behind.
+//! The result of running a program.
 
 use std::time::Duration;
 

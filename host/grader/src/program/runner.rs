@@ -1,12 +1,15 @@
-//! The one who runs programs, as those see it who only want them run.
+//! The interface to whatever runs programs.
 
 use std::sync::Arc;
 
 use super::{Execution, Program, RunLimits, SandboxError};
 
-/// Runs programs; the sandbox, outside tests.
+/// Runs programs: the sandbox, except in tests.
 pub trait Runner: Send + Sync {
-    /// One run of a program on one input.
+    /// Runs a program once on an input.
+    ///
+    /// # Errors
+    /// If the run says nothing about the program.
     fn run(
         &self,
         program: &Program,
@@ -14,7 +17,7 @@ pub trait Runner: Send + Sync {
         limits: &RunLimits,
     ) -> Result<Arc<Execution>, SandboxError>;
 
-    /// One run on each input, in the order of the inputs.
+    /// Runs a program once on each input; results are in the order of the inputs.
     fn run_batch(
         &self,
         program: &Program,

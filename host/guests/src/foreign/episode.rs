@@ -44,7 +44,7 @@ pub struct ForeignEpisode {
     slot: Arc<Slot>,
 }
 
-/// An award of one move, as of the move that has this place among several.
+/// The award of a single move, as one of the move at `place` among several.
 fn with_mover(award: Award, place: u32) -> Award {
     match award.to {
         Recipient::Mover(_) => Award { to: Recipient::Mover(place), ..award },
@@ -137,7 +137,7 @@ impl ForeignEpisode {
         }
     }
 
-    /// What the rules are, as the seat is told them.
+    /// The rules, in the words for this seat.
     pub fn rules(&self, seat: &Seat) -> String {
         let server = self.environment.server();
         let rules = server.options.rules.clone().or_else(|| self.past.rules.rules_for(seat));
@@ -189,7 +189,7 @@ impl ForeignEpisode {
         Ok(all)
     }
 
-    /// One move. What is wrong with its form is a fault of who made it.
+    /// Carries out one move. An error in its form is the fault of the answer that made it.
     fn step(&mut self, seat_move: &Move) -> Result<Outcome, Trouble> {
         let server = self.environment.server();
         let rejected = |feedback: String| {
@@ -237,7 +237,7 @@ impl ForeignEpisode {
         result
     }
 
-    /// Another session, in which all that has happened has happened again.
+    /// A new session in which everything so far has been replayed.
     fn replayed(&self) -> Result<Session, Trouble> {
         let episode = ForeignEpisode::replay(&self.environment, &self.past)?;
         taken_out(&episode.slot)

@@ -16,7 +16,7 @@ pub(super) struct Observation {
     text: String,
     /// What each seat sees, where they see different things.
     text_of: Map<String, Value>,
-    /// What is told of the rules, at the beginning.
+    /// The rules, if a reset gives them.
     rules: Option<String>,
     rules_of: Map<String, Value>,
     feedback: String,
@@ -92,7 +92,7 @@ impl Observation {
         }
     }
 
-    /// Whether seats are told different things.
+    /// Whether seats see different things.
     pub(super) fn is_private(&self) -> bool {
         !self.text_of.is_empty()
     }
@@ -102,7 +102,7 @@ impl Observation {
         text_for(&self.text_of, seat).unwrap_or_else(|| self.text.clone())
     }
 
-    /// What a seat is told of the rules, if the server says something.
+    /// The rules for a seat, if the server gives any.
     pub(super) fn rules_for(&self, seat: &Seat) -> Option<String> {
         text_for(&self.rules_of, seat).or_else(|| self.rules.clone())
     }
@@ -112,19 +112,19 @@ impl Observation {
         self.done
     }
 
-    /// What it is worth to all together.
+    /// The sum of all awards.
     pub(super) fn earned(&self) -> f64 {
         self.awards.iter().fold(0.0, |sum, award| sum + award.value)
     }
 
-    /// What the server paid to this seat was earned by the seat that moves.
+    /// Turns the awards to this seat into awards to the seat that moves.
     pub(super) fn pay_to_mover(&mut self, seat: &str) {
         let seat = Recipient::Seat(seat_named(seat));
         let paid = self.awards.iter_mut().filter(|award| award.to == seat);
         paid.for_each(|award| award.to = Recipient::Mover(0));
     }
 
-    /// As what came of a move, of an episode that has earned so much with it.
+    /// The outcome of the move, after which the episode has earned `earned` in all.
     pub(super) fn outcome(&self, earned: f64, solved_from: f64) -> Outcome {
         let effect = Effect { accepted: self.accepted, feedback: self.feedback.clone() };
         let status = match (self.done, self.status.as_deref()) {
@@ -176,7 +176,7 @@ fn text_for(texts: &Map<String, Value>, seat: &Seat) -> Option<String> {
     texts.get(&seat.to_string()).and_then(Value::as_str).map(str::to_owned)
 }
 
-/// What can be seen, as text.
+/// The observation as text.
 fn text_of(seen: &Value) -> String {
     for name in ["text", "prompt"] {
         if let Some(text) = seen.get(name).and_then(Value::as_str) {

@@ -19,7 +19,7 @@ const TAKEN: [&str; 3] = ["seed", "split", "index"];
 pub(super) struct Options {
     pub(super) address: Address,
     pub(super) token_file: Option<PathBuf>,
-    /// What is told of the rules in place of what the server says.
+    /// The rules, in place of the server's.
     pub(super) rules: Option<String>,
     /// Further fields of every reset.
     pub(super) reset: Map<String, Json>,

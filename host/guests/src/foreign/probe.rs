@@ -13,11 +13,11 @@ const SEED: u32 = 1;
 pub(super) struct Findings {
     /// What differed, if something did.
     pub(super) difference: Option<String>,
-    /// Whether seats are told different things.
+    /// Whether seats see different things.
     pub(super) is_private: bool,
 }
 
-/// What a round of the episode came to.
+/// The result of a step.
 type Seen = Result<Observation, Trouble>;
 
 /// Plays an episode twice, in a session each, and compares what was shown.

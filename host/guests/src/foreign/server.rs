@@ -191,7 +191,7 @@ impl Server {
         &self.room
     }
 
-    /// What a reset says: which task it is to be. A server that knows no splits gets
+    /// The fields of a reset, which choose the task. A server that knows no splits gets
     /// seeds that no two splits share.
     fn reset(&self, task: &Task) -> Map<String, Value> {
         let place = Split::ALL.into_iter().position(|split| split == task.split).unwrap_or(0);

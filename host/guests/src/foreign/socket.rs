@@ -28,7 +28,7 @@ const BUFFER_BYTES: usize = 4 << 10;
 
 type Stream = WebSocketStream<TcpStream>;
 
-/// A socket, from the side of who plays. It is closed when this is dropped.
+/// The player's side of a socket. Dropping it closes the socket.
 #[derive(Debug)]
 pub(super) struct Socket {
     asked: UnboundedSender<Asked>,
@@ -126,7 +126,7 @@ impl Way {
         opened.map(|(stream, _)| stream).map_err(|error| lost(&error))
     }
 
-    /// Says a frame and waits for the one that answers it.
+    /// Sends a frame and waits for its answer.
     async fn exchange(&self, stream: &mut Stream, frame: String) -> Result<String, Trouble> {
         let until = Instant::now() + self.timeout;
         let silence = |_| Trouble::Silence(self.timeout.as_secs());
@@ -144,7 +144,7 @@ impl Way {
 }
 
 impl Socket {
-    /// Says a frame and waits for its answer.
+    /// Asks with a frame, and waits for its answer.
     pub(super) fn ask(&self, frame: String) -> Result<String, Trouble> {
         let (answer, answered) = answers::sync_channel(1);
         let gone = |_| Trouble::Connection("it is closed".to_owned());
@@ -160,7 +160,7 @@ impl Socket {
     }
 }
 
-/// Text that came, if it is such.
+/// The text of a message, if it is one with text.
 fn text_in(message: Option<Result<Message, Error>>) -> Result<Option<String>, Trouble> {
     match message {
         Some(Ok(Message::Text(text))) => Ok(Some(text.as_str().to_owned())),
@@ -183,7 +183,7 @@ fn is_error(frame: &str) -> bool {
     frame.get("type").and_then(serde_json::Value::as_str) == Some("error")
 }
 
-/// What a failing socket is called.
+/// The trouble that a failing socket means.
 fn lost(error: &Error) -> Trouble {
     match error {
         Error::Http(answer) if matches!(answer.status().as_u16(), 401 | 403) => {
@@ -206,7 +206,7 @@ async fn refuse(mut questions: UnboundedReceiver<Asked>, trouble: Trouble) {
     }
 }
 
-/// Answers once with what the server said before it left.
+/// Answers one question with the last frame that the server sent, and refuses all others.
 async fn last_words(mut questions: UnboundedReceiver<Asked>, frame: String, trouble: Trouble) {
     if let Some(asked) = questions.recv().await {
         let _ = asked.answer.send(Ok(frame));

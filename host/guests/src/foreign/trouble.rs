@@ -1,4 +1,4 @@
-//! What goes wrong with a server: the one place where it is told apart.
+//! Troubles with a server, told apart here and nowhere else.
 
 use serde_json::Value;
 
@@ -41,7 +41,7 @@ pub(super) enum Trouble {
 }
 
 impl Trouble {
-    /// What an error frame says.
+    /// The trouble that an error frame reports.
     pub(super) fn from_frame(data: &Value) -> Self {
         let text = |name: &str| data.get(name).and_then(Value::as_str).unwrap_or_default();
         let (code, message) = (short(text("code")), short(text("message")));

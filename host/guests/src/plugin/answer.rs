@@ -60,20 +60,20 @@ impl TextLimit {
         texts.try_for_each(|text| self.demonstration("the expert's action", text))
     }
 
-    /// What a seat is told: texts and pictures.
+    /// Checks the parts of a message: texts and pictures.
     pub(super) fn parts(self, what: &str, parts: &[Part]) -> Result<(), Cause> {
         at_most(&format!("the parts of {what}"), parts.len(), PARTS)?;
         self.check(what, parts.iter().map(bytes_of).sum())
     }
 
-    /// What so many moves led to.
+    /// Checks the outcome of that many moves.
     pub(super) fn outcome(self, outcome: &Outcome, moves: usize) -> Result<(), Cause> {
         outcome.check(moves).map_err(Cause::invalid)?;
         let mut effects = outcome.effects.iter();
         effects.try_for_each(|effect| self.check("its feedback", effect.feedback.len()))
     }
 
-    /// What a workflow that has these roles wants next.
+    /// Checks the next step of a workflow with these roles.
     pub(super) fn step(self, step: &Step, roles: &[Role]) -> Result<(), Cause> {
         step.check(roles).map_err(Cause::invalid)?;
         match &step.directive {

@@ -116,7 +116,7 @@ impl Grants {
         }
     }
 
-    /// Those who are granted something under the name of this file.
+    /// Rights that are granted under the name of this file.
     fn namesakes(&self, file: &Path) -> impl Iterator<Item = (Right, &Grantee)> {
         let name = name_of(file);
         [Right::Sandbox, Right::Retrieval]

@@ -18,7 +18,7 @@ pub struct Limiter {
 }
 
 impl Limiter {
-    /// Grants so many MiB of linear memory.
+    /// Grants `memory_mib` MiB of linear memory.
     pub fn new(memory_mib: usize) -> Self {
         Limiter { memory_bytes: memory_mib.saturating_mul(1 << 20), granted: 0, refused: false }
     }

@@ -28,7 +28,7 @@ pub struct SessionState {
 }
 
 impl SessionState {
-    /// What the session was told at its start.
+    /// What the session began with.
     pub fn briefing(&self) -> &Briefing {
         &self.briefing
     }

@@ -46,7 +46,7 @@ impl Settings {
         self.0.iter().map(|configured| (configured.name.as_str(), &configured.value))
     }
 
-    /// As a plugin is told them.
+    /// The form in which a plugin gets them.
     pub fn configured(&self) -> &[Configured] {
         &self.0
     }

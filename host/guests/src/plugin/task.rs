@@ -1,11 +1,11 @@
-//! What moves were worth, and to whom.
+//! Awards as rewards of the team and of seats.
 
 use plugin_sdk::environment::{Award, Outcome, Recipient};
 use plugin_sdk::types::Seat;
 
 use troupe_core::trajectory::Reward;
 
-/// What an outcome is worth to everybody.
+/// The team's reward of an outcome.
 pub fn team_reward(outcome: &Outcome) -> Reward {
     let mut reward = Reward::default();
     for Award { name, value, .. } in of(outcome, |to| *to == Recipient::Team) {
@@ -15,7 +15,7 @@ pub fn team_reward(outcome: &Outcome) -> Reward {
     reward
 }
 
-/// What it is worth to a seat alone, whose moves have these places.
+/// The local reward of a seat. `moves` are the indices of its moves.
 pub fn seat_reward(outcome: &Outcome, seat: &Seat, moves: &[usize]) -> Reward {
     let is_paid = |to: &Recipient| match to {
         Recipient::Team => false,

@@ -1,4 +1,4 @@
-//! A document: as it is kept, and as it is told of.
+//! A document: as it is stored, and as a search returns it.
 
 use std::path::Path;
 

@@ -148,7 +148,7 @@ impl Alone {
         Ok(Ok(AloneState { state: episode.save()?, turns }))
     }
 
-    /// What holds for each seat; asked once where it is the same for all.
+    /// Asks once a seat, or once in all if seats see the same.
     fn for_each_seat(
         &self,
         mut ask: impl FnMut(&Seat) -> Result<String, PluginFailure>,

@@ -34,7 +34,7 @@ pub enum EpisodeState {
 
 /// An episode alive. Every method is one call, and a failure makes the episode void.
 pub trait Episode: Send {
-    /// What the rules and the notation are, as the seat is told them.
+    /// The rules and the notation, in the words for this seat.
     fn rules(&mut self, seat: &Seat) -> Result<String, PluginFailure>;
     /// What the seat can see now.
     fn observe(&mut self, seat: &Seat) -> Result<Vec<Part>, PluginFailure>;

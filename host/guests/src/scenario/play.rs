@@ -32,7 +32,7 @@ pub(super) struct Play<'a> {
     next: Vec<Due>,
 }
 
-/// Where a session stands after it was told something.
+/// Where a session stands after an event.
 enum SessionStatus {
     /// It waits for answers.
     Waits,
@@ -228,7 +228,7 @@ impl<'a> Play<'a> {
         Ok(SessionEvent::Acted(plugin::Consequence { results, views, revealed, status }))
     }
 
-    /// Add what moves were worth to whom: to those who answered in this round,
+    /// Adds the rewards of moves: to the seats that answered in this round,
     /// and to others.
     fn book(&mut self, moves: &[Move], outcome: &Outcome) {
         let places_of = |seat: &Seat| -> Vec<usize> {
@@ -274,7 +274,7 @@ impl<'a> Play<'a> {
         Ok(SessionEvent::Returned(returned))
     }
 
-    /// What is seen becomes part of what happened; of several views all that differ.
+    /// Records what was seen: each view that differs.
     fn record_views(&mut self, views: &[plugin::View]) {
         for view in views {
             let text = text_of(&view.parts);

@@ -14,7 +14,7 @@ pub struct Due {
     pub request: Arc<Request>,
     /// The prompt as text.
     pub messages: Arc<[Message]>,
-    /// The tools that its role is told of, as JSON schemas.
+    /// The tools that the prompt names, as JSON schemas.
     pub tools: Arc<[Value]>,
     /// How often the seat was asked before in this conversation.
     pub turn: usize,

@@ -1,5 +1,5 @@
-//! Tools: what a workflow has called for a role, by name and with JSON, and
-//! what it has a role told of.
+//! Tools, which a workflow calls for a role by name with JSON arguments, and whose
+//! schemas its prompts may contain.
 
 mod run;
 mod search;
@@ -12,7 +12,7 @@ use crate::plugin::{
     Call, Cause, PluginFailure, Request, Returned, Right, Tool, WorkflowPlugin, grant_flag,
 };
 
-/// What came of a call: whether it did what was asked, and a JSON object.
+/// The result of a call: whether it did what was asked, and a JSON object.
 type ToolAnswer = (bool, Value);
 
 /// A tool and what has to be granted for it.
@@ -22,7 +22,7 @@ struct ToolGrant {
     does: &'static str,
 }
 
-/// Every tool there is, granted or not.
+/// All tools, granted or not.
 const ALL: [ToolGrant; 2] = [run::GRANT, search::GRANT];
 
 /// The tools that a workflow was granted.
@@ -32,8 +32,8 @@ pub fn offered(workflow: &WorkflowPlugin) -> Vec<Tool> {
     run.chain(granted.corpus.iter().map(|_| search::described())).collect()
 }
 
-/// The schemas of the tools that a request tells its role of, as chat templates
-/// know them. One that is not offered is a failure of the workflow.
+/// The schemas of the tools that a request names, as chat templates expect them. To name one
+/// that is not offered is a failure of the workflow.
 pub(super) fn schemas(
     workflow: &WorkflowPlugin,
     offered: &[Tool],
@@ -67,12 +67,12 @@ pub(super) fn call(workflow: &WorkflowPlugin, call: &Call) -> Result<Returned, P
     Ok(Returned { seat, tool, succeeded, answer })
 }
 
-/// What a role's arguments are no JSON of, or not the right one.
+/// The answer to arguments that are no JSON, or not the tool's.
 fn misunderstood(error: impl std::fmt::Display) -> ToolAnswer {
     (false, json!({ "error": error.to_string() }))
 }
 
-/// The same failure with how to grant what the workflow said that it lacks.
+/// The failure, with the flag that grants what the workflow says it lacks.
 pub(super) fn explained(workflow: &WorkflowPlugin, failure: PluginFailure) -> PluginFailure {
     match (workflow.grant_flag(), failure.cause) {
         (Some(flag), Cause::Problem { fault, message }) => {

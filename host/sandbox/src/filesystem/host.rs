@@ -73,7 +73,7 @@ impl<T: FilesystemView> Guest<'_, T> {
         Ok(handle)
     }
 
-    /// Gives the guest a resource; there may be only so many.
+    /// Gives the guest a resource; their number is limited.
     fn push<R: Send + 'static>(&mut self, resource: R) -> FsResult<Resource<R>> {
         match self.0.filesystem().1.push(resource) {
             Err(ResourceTableError::Full) => Err(ErrorCode::InsufficientMemory.into()),

@@ -80,7 +80,7 @@ fn is_minus_one(term: &Term) -> bool {
         .is_some_and(|value| value == num_rational::BigRational::from_integer((-1).into()))
 }
 
-/// Whether a function takes so many arguments.
+/// Whether a function takes that many arguments.
 fn fits(function: Function, arguments: usize) -> bool {
     match function {
         Function::LogBase | Function::Root | Function::Binomial => arguments == 2,

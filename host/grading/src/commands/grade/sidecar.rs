@@ -18,7 +18,7 @@ pub struct Sidecar {
 }
 
 impl Sidecar {
-    /// Opens it, or makes it, for the one who writes `out`.
+    /// Opens or makes it, for the process that writes `out`.
     ///
     /// # Errors
     /// Another process has it, or the system refuses.

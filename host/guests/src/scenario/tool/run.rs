@@ -1,4 +1,4 @@
-//! The tool that runs programs.
+//! The tool `run`: runs a program in the sandbox.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ pub(super) const NAME: &str = "run";
 pub(super) const GRANT: ToolGrant =
     ToolGrant { name: NAME, right: Right::Sandbox, does: "run a program in the sandbox" };
 
-/// What it is told.
+/// Its arguments.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Run {
@@ -89,7 +89,7 @@ fn stderr(execution: &Execution, longest: usize) -> String {
     stderr + &stopped
 }
 
-/// Bytes as text, cut to what a plugin may be told at once.
+/// Bytes as text, cut to the longest text that a plugin may get.
 fn text(bytes: &[u8], longest: usize) -> String {
     let mut text = String::from_utf8_lossy(&bytes[..bytes.len().min(longest)]).into_owned();
     text.truncate(text.floor_char_boundary(longest));

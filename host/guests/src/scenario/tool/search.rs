@@ -1,4 +1,4 @@
-//! The tool that searches the corpus.
+//! The tool `search`: searches the corpus.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -12,7 +12,7 @@ pub(super) const NAME: &str = "search";
 pub(super) const GRANT: ToolGrant =
     ToolGrant { name: NAME, right: Right::Retrieval, does: "search a corpus" };
 
-/// What it is told.
+/// Its arguments.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Search {
