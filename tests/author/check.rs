@@ -6,8 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::components::shipped;
-use crate::support::{fixture, plugin, run};
+use crate::support::{fixture, plugin, run, shipped};
 
 /// Exit code and standard output of a short check.
 fn check(file: &Path, set: &[&str]) -> (i32, String) {

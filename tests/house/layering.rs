@@ -65,6 +65,8 @@ fn no_crate_knows_what_it_must_not_know() {
         let may: &[&str] = match wing {
             // Grades what is sent to it.
             "grading" => &["cli", "data", "server"],
+            // One way of drawing.
+            "report" => &["cli", "experiment"],
             // One HTTP floor for everything that is served.
             "server" => &["cli", "engine", "serving"],
             "serving" => &["engine"],
@@ -256,7 +258,8 @@ fn every_error_that_says_its_exit_code_is_asked_for_it() {
     let mut found = 0;
     for name in crates().keys() {
         let source = root().join("host").join(name).join("src");
-        let asked = fs::read_to_string(source.join("lib.rs")).unwrap();
+        // The programs have no library, and no errors.
+        let asked = fs::read_to_string(source.join("lib.rs")).unwrap_or_default();
         for (path, text) in sources(&source) {
             for line in text.lines() {
                 let Some(error) = line.strip_prefix("impl Coded for ") else { continue };
@@ -272,7 +275,8 @@ fn every_error_that_says_its_exit_code_is_asked_for_it() {
     let cli = fs::read_to_string(root().join("host/cli/src/lib.rs")).unwrap()
         + &fs::read_to_string(root().join("host/engine/src/lib.rs")).unwrap();
     for name in crates().keys() {
-        let lib = fs::read_to_string(root().join("host").join(name).join("src/lib.rs")).unwrap();
+        let lib = root().join("host").join(name).join("src/lib.rs");
+        let lib = fs::read_to_string(lib).unwrap_or_default();
         let said = lib.contains("pub const ERRORS");
         assert!(!said || cli.contains(&format!("troupe_{name}::ERRORS")), "nobody asks `{name}`");
     }

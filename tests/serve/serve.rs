@@ -158,7 +158,7 @@ fn requests_that_are_wrong_are_refused_by_kind() {
     assert_eq!(status("/grade", "{\"programme\": \"\"}"), 422);
     assert_eq!(status("/nothing", "{}"), 404);
     assert_eq!(status("/health", "{}"), 405);
-    let huge = json!({"language": "python", "code": "#".repeat(3 << 20)}).to_string();
+    let huge = json!({"language": "python", "code": "#".repeat(40 << 20)}).to_string();
     assert_eq!(status("/run_code", &huge), 413);
     assert_eq!(status("/grade", &huge), 413);
     let get = server.ask("GET /run_code HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
@@ -254,6 +254,23 @@ fn who_is_too_slow_is_not_waited_for() {
     head.read_to_end(&mut rest).unwrap();
     assert!(!rest.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&rest));
     assert_eq!(run_code(&server, &code("print(1)"))["status"], "Success");
+}
+
+#[test]
+fn who_is_silent_makes_room_and_keeps_no_server_from_ending() {
+    // A place, and 256 besides; nobody is sent away for being slow.
+    let patient = ["--jobs", "1", "--queue", "0", "--receive-timeout-ms", "600000"];
+    let mut server = Server::start(&patient);
+    let mut kept = server.connect();
+    kept.write_all(b"GET /v1/ping HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    assert!(kept.read(&mut [0; 1024]).unwrap() > 0);
+    let mut silent: Vec<TcpStream> = (0..400).map(|_| server.connect()).collect();
+    assert_eq!(server.health()["status"], "ok");
+    assert_eq!(silent[0].read(&mut [0]).unwrap(), 0, "the first has left");
+    drop(silent.split_off(1));
+    server.terminate();
+    assert_eq!(server.end(), Some(0));
+    assert_eq!(kept.read(&mut [0]).unwrap(), 0, "who has been answered was not sent away before");
 }
 
 #[test]

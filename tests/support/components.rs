@@ -16,16 +16,6 @@ pub fn folder() -> PathBuf {
         .expect("components are built; run `cargo xtask plugins` first")
 }
 
-/// The names of the plugins in these folders of `plugins/`, which have sources here.
-pub fn shipped(kinds: &[&str]) -> Vec<String> {
-    let plugins = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins");
-    let entries = kinds.iter().flat_map(|kind| plugins.join(kind).read_dir().expect("a folder"));
-    let names = entries.map(|entry| entry.expect("an entry").file_name().into_string());
-    let mut names: Vec<String> = names.map(|name| name.expect("a name in UTF-8")).collect();
-    names.sort();
-    names
-}
-
 /// The library of these plugins and fixtures.
 pub fn library(names: &[&str]) -> PluginLibrary {
     library_within(names, &Limits::default())

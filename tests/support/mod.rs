@@ -11,4 +11,4 @@ mod program;
 pub mod sandboxed;
 pub mod scenarios;
 
-pub use program::{fixture, host, plugin, plugins, run};
+pub use program::{fixture, host, plugin, plugins, run, shipped};

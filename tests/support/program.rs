@@ -40,3 +40,13 @@ pub fn plugins(names: &[&str]) -> String {
     let files: Vec<String> = names.iter().map(|name| plugin(name).display().to_string()).collect();
     files.join(",")
 }
+
+/// The names of the plugins in these folders of `plugins/`, which have sources here.
+pub fn shipped(kinds: &[&str]) -> Vec<String> {
+    let plugins = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins");
+    let entries = kinds.iter().flat_map(|kind| plugins.join(kind).read_dir().expect("a folder"));
+    let names = entries.map(|entry| entry.expect("an entry").file_name().into_string());
+    let mut names: Vec<String> = names.map(|name| name.expect("a name in UTF-8")).collect();
+    names.sort();
+    names
+}

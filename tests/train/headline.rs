@@ -8,8 +8,8 @@ use std::sync::Mutex;
 use troupe_core::config::Limits;
 use troupe_guests::plugin::{Grants, PluginLibrary};
 
-use crate::support::components::{folder, shipped};
-use crate::support::{plugin, run};
+use crate::support::components::folder;
+use crate::support::{plugin, run, shipped};
 
 /// Everything as small as can be; what is tried is whether it goes through.
 const SMALL: [&str; 13] = [
