@@ -69,7 +69,7 @@ pub fn equal(gold: &Term, answer: &Term, work: &Work) -> Comparison {
     }
     let (gold, answer) = (opaque(gold), opaque(answer));
     let pair = Pair { letters: Letters::of(&[&gold, &answer]), gold, answer, work };
-    pair.modulo_primes().unwrap_or_else(|| pair.under_logarithms())
+    pair.modulo_primes().unwrap_or_else(|| pair.compare_logarithms())
 }
 
 /// The order of two real constants, if they have one.
@@ -187,8 +187,8 @@ impl Pair<'_> {
 
     /// Compares values to many digits. A logarithm without a base has no value: two terms are
     /// equal only if they are for every base.
-    fn under_logarithms(&self) -> Comparison {
-        let comparison = self.under_roots();
+    fn compare_logarithms(&self) -> Comparison {
+        let comparison = self.compare_roots();
         let undecided = |term: &Term| matches!(term, Term::Call(Function::Log, _));
         if comparison == Comparison::Same
             || !(self.gold.any(&undecided) || self.answer.any(&undecided))
@@ -215,7 +215,7 @@ impl Pair<'_> {
         }
     }
 
-    fn under_roots(&self) -> Comparison {
+    fn compare_roots(&self) -> Comparison {
         let real = self.at_points(Roots::Real);
         let negative_roots = self.letters.are_none()
             && (self.gold.any(&is_fractional_power) || self.answer.any(&is_fractional_power));

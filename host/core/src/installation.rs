@@ -42,7 +42,7 @@ pub struct MissingPart {
 /// # Errors
 /// If it is not there.
 pub fn engine() -> Result<PathBuf, MissingPart> {
-    find(ENGINE, &program_folders(&here()))
+    find(ENGINE, &program_folders(&program_folder()))
 }
 
 /// The program that runs model-written programs: `host`, without libtorch.
@@ -54,7 +54,7 @@ pub fn worker() -> Result<PathBuf, MissingPart> {
         // Under whatever name.
         Ok(program) if program.file_name().is_none_or(|name| name != ENGINE) => Ok(program),
         _ => {
-            let folders = program_folders(&here());
+            let folders = program_folders(&program_folder());
             find(INSTALLED, &folders).or_else(|_| find(HOST, &folders))
         }
     }
@@ -63,18 +63,18 @@ pub fn worker() -> Result<PathBuf, MissingPart> {
 /// Where bare names of plugins are looked up last: in a project that one is
 /// working in, then in what belongs to this program.
 pub fn plugin_folders() -> Vec<PathBuf> {
-    plugin_folders_of(&here())
+    plugin_folders_of(&program_folder())
 }
 
 /// The folder of this program.
-fn here() -> PathBuf {
+fn program_folder() -> PathBuf {
     let program = env::current_exe().unwrap_or_default();
     program.parent().map(Path::to_owned).unwrap_or_default()
 }
 
-fn program_folders(here: &Path) -> Vec<PathBuf> {
-    let mut folders = vec![here.to_owned()];
-    if let Some(prefix) = here.parent() {
+fn program_folders(program_folder: &Path) -> Vec<PathBuf> {
+    let mut folders = vec![program_folder.to_owned()];
+    if let Some(prefix) = program_folder.parent() {
         folders.push(prefix.join("lib/troupe"));
         folders.extend(prefix.parent().map(|prefix| prefix.join("bin")));
     }
@@ -82,9 +82,9 @@ fn program_folders(here: &Path) -> Vec<PathBuf> {
     distinct(folders)
 }
 
-fn plugin_folders_of(here: &Path) -> Vec<PathBuf> {
-    let mut folders = vec![PathBuf::from("target/plugins"), here.join("plugins")];
-    if let Some(prefix) = here.parent() {
+fn plugin_folders_of(program_folder: &Path) -> Vec<PathBuf> {
+    let mut folders = vec![PathBuf::from("target/plugins"), program_folder.join("plugins")];
+    if let Some(prefix) = program_folder.parent() {
         folders.extend([prefix.join("plugins"), prefix.join("lib/troupe/plugins")]);
     }
     folders.extend(Path::new(BUILT).parent().map(|target| target.join("plugins")));
@@ -143,9 +143,9 @@ mod tests {
     #[test]
     fn a_built_program_finds_its_parts_in_the_target_folder_and_so_does_a_copy() {
         let target = Path::new(BUILT).parent().unwrap();
-        for here in [Path::new(BUILT), Path::new("/nowhere/at/all")] {
-            assert!(program_folders(here).contains(&PathBuf::from(BUILT)));
-            assert!(plugin_folders_of(here).contains(&target.join("plugins")));
+        for program_folder in [Path::new(BUILT), Path::new("/nowhere/at/all")] {
+            assert!(program_folders(program_folder).contains(&PathBuf::from(BUILT)));
+            assert!(plugin_folders_of(program_folder).contains(&target.join("plugins")));
         }
     }
 

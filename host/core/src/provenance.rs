@@ -49,7 +49,7 @@ impl Build {
     ///
     /// # Errors
     /// If the program's file cannot be read.
-    pub fn of_this_program() -> Result<Self, StorageError> {
+    pub fn this_with_digest() -> Result<Self, StorageError> {
         let program = std::env::current_exe().ok();
         let binary = program.map(|program| digest_file(&program)).transpose()?;
         Ok(Build { binary, ..Build::this() })
@@ -97,6 +97,6 @@ mod tests {
             let text = serde_json::to_string(&build).unwrap();
             assert_eq!(serde_json::from_str::<Build>(&text).unwrap(), build);
         }
-        assert!(Build::of_this_program().unwrap().binary.is_some());
+        assert!(Build::this_with_digest().unwrap().binary.is_some());
     }
 }

@@ -177,7 +177,10 @@ mod tests {
     fn what_cannot_be_is_named() {
         let error = |name, value: &str| {
             let mut variables = rank(1, 2).variables();
-            variables.iter_mut().filter(|(it, _)| *it == name).for_each(|it| it.1 = value.into());
+            variables
+                .iter_mut()
+                .filter(|(variable, _)| *variable == name)
+                .for_each(|variable| variable.1 = value.into());
             of(&variables).unwrap_err().to_string()
         };
         assert!(

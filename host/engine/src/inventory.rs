@@ -39,7 +39,7 @@ pub(super) fn manifest(
     let corpus = components.find_map(|plugin| plugin.granted().corpus.as_ref());
     Ok(Manifest {
         host: env!("CARGO_PKG_VERSION").to_owned(),
-        builds: vec![Build::of_this_program()?],
+        builds: vec![Build::this_with_digest()?],
         seed: config.run.seed,
         device: device.to_string(),
         processor: processor(),

@@ -71,7 +71,7 @@ pub fn compare(
         let (_, _, besides) = judge(&comparison);
         add(&mut advantages, &besides, weight);
     }
-    let lessons = advantages.iter().map(|advantage| advantage.is_some_and(|it| it != 0.0));
+    let lessons = advantages.iter().map(|advantage| advantage.is_some_and(|value| value != 0.0));
     let lessons = lessons.collect();
     repel(&mut advantages, &formed, samples, config.refused);
     let credits = Credits { advantages, weights }.after(samples, config);

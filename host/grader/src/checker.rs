@@ -95,8 +95,8 @@ pub(super) fn opinion(execution: &Execution) -> Opinion {
 
 /// The first line of what the checker wrote; testlib's checkers use standard error.
 fn remark(execution: &Execution) -> String {
-    let both = [&execution.stderr, &execution.stdout];
-    let lines = both
+    let streams = [&execution.stderr, &execution.stdout];
+    let lines = streams
         .map(|text| String::from_utf8_lossy(text).trim().lines().next().unwrap_or("").to_owned());
     lines.into_iter().find(|line| !line.is_empty()).unwrap_or_default()
 }

@@ -268,7 +268,7 @@ mod tests {
         let overrides =
             LimitOverrides { fuel: Some(5), timeout_ms: None, memory_mib: Some(1 << 40) };
         let limits = RunLimits::default();
-        let both = overrides.within(&limits);
-        assert_eq!(both, RunLimits { fuel: 5, ..limits });
+        let effective = overrides.within(&limits);
+        assert_eq!(effective, RunLimits { fuel: 5, ..limits });
     }
 }

@@ -181,11 +181,11 @@ impl Setting {
 
     /// Whether this is the setting of `key`; `<name>` stands for any name.
     pub(super) fn is(&self, key: &str) -> bool {
-        let (mut own, mut other) = (self.key.split('.'), key.split('.'));
+        let (mut pattern, mut parts) = (self.key.split('.'), key.split('.'));
         loop {
-            match (own.next(), other.next()) {
+            match (pattern.next(), parts.next()) {
                 (None, None) => return true,
-                (Some(own), Some(other)) if own == other || own == "<name>" => {}
+                (Some(pattern), Some(parts)) if pattern == parts || pattern == "<name>" => {}
                 _ => return false,
             }
         }

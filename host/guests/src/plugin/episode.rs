@@ -131,7 +131,9 @@ impl LiveEpisode {
     /// # Errors
     /// If the environment fails; the episode is void.
     pub fn rules(&mut self, seat: &Seat) -> Result<String, PluginFailure> {
-        let call = |guest: GuestEpisode<'_>, store: &mut _, it| guest.call_rules(store, it, seat);
+        let call = |guest: GuestEpisode<'_>, store: &mut _, resource| {
+            guest.call_rules(store, resource, seat)
+        };
         self.ask("rules", call, |text, limit| limit.check("its rules", text.len()))
     }
 
@@ -140,7 +142,9 @@ impl LiveEpisode {
     /// # Errors
     /// If the environment fails; the episode is void.
     pub fn observe(&mut self, seat: &Seat) -> Result<Vec<Part>, PluginFailure> {
-        let call = |guest: GuestEpisode<'_>, store: &mut _, it| guest.call_observe(store, it, seat);
+        let call = |guest: GuestEpisode<'_>, store: &mut _, resource| {
+            guest.call_observe(store, resource, seat)
+        };
         self.ask("observe", call, |parts, limit| limit.parts("its observation", parts))
     }
 
@@ -153,7 +157,9 @@ impl LiveEpisode {
     }
 
     fn carry_out(&mut self, moves: Arc<[Move]>) -> Result<Outcome, PluginFailure> {
-        let call = |guest: GuestEpisode<'_>, store: &mut _, it| guest.call_act(store, it, &moves);
+        let call = |guest: GuestEpisode<'_>, store: &mut _, resource| {
+            guest.call_act(store, resource, &moves)
+        };
         let check = |outcome: &_, limit: TextLimit| limit.outcome(outcome, moves.len());
         let outcome = self.ask("act", call, check)?;
         self.moves.push(moves);
@@ -177,7 +183,8 @@ impl LiveEpisode {
     /// # Errors
     /// If the environment fails; the episode is void.
     pub fn reveal(&mut self) -> Result<Option<String>, PluginFailure> {
-        let call = |guest: GuestEpisode<'_>, store: &mut _, it| guest.call_reveal(store, it);
+        let call =
+            |guest: GuestEpisode<'_>, store: &mut _, resource| guest.call_reveal(store, resource);
         let bytes = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         self.ask("reveal", call, |text, limit| limit.check("what it reveals", bytes(text)))
     }
@@ -187,7 +194,8 @@ impl LiveEpisode {
     /// # Errors
     /// If the environment fails; the episode is void.
     pub fn save(&mut self) -> Result<EnvironmentState, PluginFailure> {
-        let call = |guest: GuestEpisode<'_>, store: &mut _, it| guest.call_save(store, it);
+        let call =
+            |guest: GuestEpisode<'_>, store: &mut _, resource| guest.call_save(store, resource);
         let saved = self.ask("save", call, |state, limit| limit.saved(state))?;
         let (task, moves) = (self.task.clone(), self.moves.clone());
         Ok(EnvironmentState { task, moves, saved: saved.map(Into::into) })

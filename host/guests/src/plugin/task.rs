@@ -20,7 +20,7 @@ pub fn seat_reward(outcome: &Outcome, seat: &Seat, moves: &[usize]) -> Reward {
     let is_paid = |to: &Recipient| match to {
         Recipient::Team => false,
         Recipient::Mover(index) => moves.contains(&(*index as usize)),
-        Recipient::Seat(whose) => whose == seat,
+        Recipient::Seat(recipient) => recipient == seat,
     };
     let mut reward = Reward::default();
     of(outcome, is_paid).for_each(|award| reward.credit(&award.name, award.value));
