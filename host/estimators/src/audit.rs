@@ -182,6 +182,20 @@ mod tests {
     }
 
     #[test]
+    fn signs_are_compared_with_the_first_estimators() {
+        let mut samples = tree_of(1, 1, &["planner", "executor"], 2);
+        for (sample, reward) in samples.iter_mut().zip([0.0, 1.0, 10.0, 11.0]) {
+            sample.reward.local = reward;
+        }
+        // Each role alone: −, +. Both together, with mean 5.5: −, − and +, +.
+        let naive = AdvantageConfig { estimator: Estimator::Naive, ..AdvantageConfig::default() };
+        let all = audits(&samples, &[AdvantageConfig::default(), naive]);
+        for role in ["planner", "executor"] {
+            assert_eq!([0, 1].map(|index: usize| all[index][role].changed_signs), [0.0, 0.5]);
+        }
+    }
+
+    #[test]
     fn estimators_that_differ_by_a_scale_rank_alike_and_change_no_sign() {
         let mut samples = tree_of(4, 2, &["planner", "executor", "frozen"], 4);
         for (index, sample) in samples.iter_mut().enumerate() {
