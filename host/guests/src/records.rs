@@ -76,7 +76,7 @@ pub struct Records {
     order: Mutex<Option<(u64, Arc<[u32]>)>>,
 }
 
-/// Where a record is.
+/// The position of a record in its file.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     start: u64,
@@ -95,12 +95,12 @@ pub struct Record {
     pub place: String,
 }
 
-/// What a run's records were, for its manifest.
+/// A run's records, as its manifest names them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordsEntry {
     /// BLAKE3 of each file.
     pub files: BTreeMap<String, String>,
-    /// How many records each split has.
+    /// The number of records by split.
     pub counts: BTreeMap<String, usize>,
 }
 
@@ -187,7 +187,7 @@ impl Records {
         Ok(())
     }
 
-    /// How many records a split has.
+    /// The number of records of a split.
     pub fn count(&self, split: Split) -> usize {
         self.splits[split as usize].len()
     }
@@ -209,8 +209,8 @@ impl Records {
         Ok(Record { text, place: format!("line {line} of `{}`", path.display()) })
     }
 
-    /// Which training record comes at this place of a run: every record once,
-    /// then all again in another order.
+    /// The training record at this position of a run: every record once, then all again in
+    /// another order.
     pub fn training_index(&self, position: u64, seed: Seed) -> u32 {
         let count = self.count(Split::Train).max(1) as u64;
         let (pass, place) = (position / count, (position % count) as usize);
@@ -225,7 +225,7 @@ impl Records {
         index
     }
 
-    /// What the manifest of a run says of them.
+    /// The entry for the manifest of a run.
     pub fn entry(&self) -> RecordsEntry {
         let count = |split: Split| (split.name().to_owned(), self.count(split));
         RecordsEntry {

@@ -73,7 +73,7 @@ impl ForeignEnvironment {
         Ok(Some(ForeignEnvironment { shared: Arc::new(shared) }))
     }
 
-    /// What it is.
+    /// Its description of itself.
     pub fn description(&self) -> &EnvironmentDescription {
         &self.shared.description
     }
@@ -88,7 +88,7 @@ impl ForeignEnvironment {
         self.server().options.address.to_string()
     }
 
-    /// What follows from the settings.
+    /// The configuration of its turns, seats and kinds of action.
     pub fn configuration(&self) -> EnvironmentConfiguration {
         let seats: Vec<Seat> =
             self.server().form.seats.iter().map(|name| Seat::new(name)).collect();
@@ -117,7 +117,7 @@ impl ForeignEnvironment {
         }
     }
 
-    /// What a run with it has to say of itself.
+    /// The sentence about its states that a run prints.
     pub fn caveat(&self) -> String {
         let states = match self.unforkable() {
             None => "it repeated itself when it was tried, so states are gone back to by \
@@ -153,7 +153,7 @@ impl ForeignEnvironment {
         ForeignEpisode::resume(self, state)
     }
 
-    /// What one call may use.
+    /// The limits of one call.
     pub fn limits(&self) -> &Limits {
         &self.shared.limits
     }

@@ -22,7 +22,7 @@ pub struct ForeignState {
     slot: Arc<Slot>,
 }
 
-/// What has happened.
+/// The history of an episode.
 #[derive(Clone, Debug)]
 struct Past {
     task: Arc<Task>,
@@ -150,7 +150,7 @@ impl ForeignEpisode {
         self.past.last.is_cut_off(self.past.earned, solved_from)
     }
 
-    /// What the seat can see now.
+    /// The observation of a seat.
     pub fn observe(&self, seat: &Seat) -> Vec<Part> {
         vec![Part::Text(self.past.last.seen_by(seat))]
     }

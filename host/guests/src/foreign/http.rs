@@ -27,12 +27,12 @@ pub(super) struct Http<'a> {
 }
 
 impl Http<'_> {
-    /// What a route answers; nothing if there is no such route.
+    /// The JSON answer of a route; none if there is no such route.
     pub(super) async fn get(&self, route: &str) -> Result<Option<Value>, Trouble> {
         self.ask(Method::GET, route, Bytes::new()).await
     }
 
-    /// The same with a body.
+    /// The JSON answer of a route to a body; none if there is no such route.
     pub(super) async fn post(&self, route: &str, body: &Value) -> Result<Option<Value>, Trouble> {
         self.ask(Method::POST, route, body.to_string().into()).await
     }

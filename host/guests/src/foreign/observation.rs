@@ -9,12 +9,12 @@ use troupe_core::seed::Seed;
 /// Awards of seats that one answer may have.
 const SEATS: usize = 32;
 
-/// What a reset or a step showed.
+/// The answer to a reset or a step.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Observation {
-    /// What everybody sees, or the seat that acted.
+    /// The text for all seats, or for the seat that acted.
     text: String,
-    /// What each seat sees, where they see different things.
+    /// The texts by seat, where they differ.
     text_of: Map<String, Value>,
     /// The rules, if a reset gives them.
     rules: Option<String>,
@@ -25,7 +25,7 @@ pub(super) struct Observation {
     done: bool,
     /// Whether the server says that a limit ended it.
     truncated: bool,
-    /// What the server calls the state, if it does.
+    /// The server's name for the state, if it gives one.
     status: Option<String>,
 }
 
@@ -97,7 +97,7 @@ impl Observation {
         !self.text_of.is_empty()
     }
 
-    /// What a seat sees.
+    /// The text for a seat.
     pub(super) fn seen_by(&self, seat: &Seat) -> String {
         text_for(&self.text_of, seat).unwrap_or_else(|| self.text.clone())
     }

@@ -14,7 +14,7 @@ pub(super) const OPENENV: &str = "openenv";
 /// The names that a reset has for other things.
 const TAKEN: [&str; 3] = ["seed", "split", "index"];
 
-/// What the user says of a server.
+/// The user's settings for a server.
 #[derive(Clone, Debug)]
 pub(super) struct Options {
     pub(super) address: Address,
@@ -23,11 +23,11 @@ pub(super) struct Options {
     pub(super) rules: Option<String>,
     /// Further fields of every reset.
     pub(super) reset: Map<String, Json>,
-    /// What is done to find out whether the server repeats itself.
+    /// Actions that test whether the server repeats itself.
     pub(super) probe: Vec<String>,
-    /// What an episode must have earned to be solved, where the server does not say.
+    /// The reward from which an episode is solved, where the server does not say.
     pub(super) solved_from: f64,
-    /// How long one answer may take.
+    /// The time limit of one answer.
     pub(super) timeout: Duration,
     /// Sessions at a time.
     pub(super) sessions: usize,

@@ -82,7 +82,7 @@ pub(super) struct Server {
     driver: Driver,
 }
 
-/// How a task is named to a server.
+/// How a server's tasks are addressed.
 #[derive(Clone, Debug, Default)]
 struct Tasks {
     /// Whether it knows splits.
@@ -225,7 +225,7 @@ fn token(options: &Options) -> Result<Option<String>, String> {
     Ok(Some(token.to_owned()))
 }
 
-/// What the server says of itself, of its actions and its tasks.
+/// Asks for the server's metadata, the schema of its actions and its tasks.
 async fn introduce(way: Way) -> Result<(Value, Value, Tasks), Trouble> {
     let http = Http {
         address: &way.address,
@@ -242,7 +242,7 @@ async fn introduce(way: Way) -> Result<(Value, Value, Tasks), Trouble> {
     Ok((metadata, schema, tasks(&http).await))
 }
 
-/// What is known of the tasks; servers that say nothing of them are many.
+/// The server's splits and counts of tasks; many servers give none.
 async fn tasks(http: &Http<'_>) -> Tasks {
     let listed = http.get("/list_environments").await.ok().flatten().unwrap_or_default();
     let Some(name) = listed.get(0).and_then(Value::as_str).filter(|name| is_path(name)) else {

@@ -35,13 +35,13 @@ pub(super) struct Socket {
     timeout: Duration,
 }
 
-/// What is asked, and where the answer goes.
+/// A question, and where its answer goes.
 struct Asked {
     frame: String,
     answer: SyncSender<Result<String, Trouble>>,
 }
 
-/// What a socket is opened to, and how.
+/// The address of a socket, and its limits.
 #[derive(Clone, Debug)]
 pub(super) struct Way {
     pub(super) address: Address,

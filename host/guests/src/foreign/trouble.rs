@@ -32,7 +32,7 @@ pub(super) enum Trouble {
     /// The server refuses what was asked; of an answer, a fault of its form.
     #[error("its server refuses that: {0}")]
     Refused(String),
-    /// What came is not of the protocol.
+    /// The answer breaks the protocol.
     #[error("its server gave an invalid answer: {0}")]
     Invalid(String),
     /// A state was to be gone back to, and that led elsewhere.

@@ -188,7 +188,7 @@ impl Plugin {
         &self.loaded.digest
     }
 
-    /// What it exports, and what it needs.
+    /// Its exports and its needs.
     pub fn offer(&self) -> Offer {
         self.loaded.offer
     }
@@ -198,12 +198,12 @@ impl Plugin {
         &self.loaded.meter
     }
 
-    /// What one call into it may use.
+    /// The limits of one call.
     pub fn limits(&self) -> &Limits {
         &self.loaded.limits
     }
 
-    /// What it is called before it has said its name: its file's.
+    /// Its identity before it has described itself: the file's name.
     pub(super) fn unnamed(&self) -> Identity {
         let name = self.file().file_name().unwrap_or(self.file().as_os_str());
         Identity::new(&name.to_string_lossy(), "")
@@ -219,7 +219,7 @@ impl Plugin {
         Instance::new(engine.wasmtime(), component, identity, limits, granted, meter, seed)
     }
 
-    /// What it says it is, as one of the kinds it brings; a sound answer only.
+    /// Its checked description of itself as one of the kinds that it brings.
     pub(super) fn describe<D>(
         &self,
         kind: &'static str,
@@ -251,7 +251,7 @@ impl Plugin {
         Err(PluginError::Needs { file: self.file().to_owned(), setting, needed })
     }
 
-    /// What it was granted.
+    /// Its capabilities.
     pub fn granted(&self) -> &Granted {
         &self.loaded.granted
     }

@@ -58,7 +58,7 @@ impl EnvironmentPlugin {
         Ok(Some(EnvironmentPlugin { shared: Arc::new(shared) }))
     }
 
-    /// What it is.
+    /// Its description of itself.
     pub fn description(&self) -> &Description {
         &self.shared.description
     }
@@ -68,7 +68,7 @@ impl EnvironmentPlugin {
         &self.description().name
     }
 
-    /// The file that brings it.
+    /// The component that it is part of.
     pub fn plugin(&self) -> &Plugin {
         &self.shared.plugin
     }
@@ -115,7 +115,7 @@ impl EnvironmentPlugin {
         )
     }
 
-    /// What one and the same instance says of itself and of settings, and what it says then.
+    /// Asks one instance twice for its description and configuration: the answers should be equal.
     ///
     /// # Errors
     /// If a call fails, or it does not accept the settings.

@@ -137,7 +137,7 @@ impl LiveEpisode {
         self.ask("rules", call, |text, limit| limit.check("its rules", text.len()))
     }
 
-    /// What the seat can see now.
+    /// The observation of a seat.
     ///
     /// # Errors
     /// If the environment fails; the episode is void.

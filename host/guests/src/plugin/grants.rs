@@ -7,7 +7,7 @@ use super::sandbox::SandboxGrant;
 use crate::retrieval::Corpus;
 use troupe_core::config::Grantee;
 
-/// What has to be granted before a plugin can use it.
+/// A right that has to be granted before a plugin can use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Right {
     /// To have model-written programs run.
@@ -43,18 +43,18 @@ impl Right {
     }
 }
 
-/// How a file of this name is granted these rights.
+/// The flag that grants these rights to a file of this name.
 pub fn grant_flag(name: &str, rights: &[Right]) -> String {
     let words: Vec<&str> = rights.iter().map(|right| right.word()).collect();
     format!("--grant {name}={}", words.join(","))
 }
 
-/// Something that some plugins are granted.
+/// A capability, and the plugins that are granted it.
 #[derive(Clone, Debug)]
 pub struct Grant<T> {
-    /// What they get.
+    /// The capability; none where nothing is set up.
     pub what: Option<T>,
-    /// The plugin that gets it.
+    /// The plugins that get it.
     pub to: Vec<Grantee>,
 }
 
@@ -83,12 +83,12 @@ pub struct Grants {
     pub for_a_look: bool,
 }
 
-/// What one plugin was granted.
+/// The capabilities of one plugin.
 #[derive(Clone, Debug, Default)]
 pub struct Granted {
-    /// What runs programs for it.
+    /// The right to run programs.
     pub sandbox: Option<SandboxGrant>,
-    /// What it may search.
+    /// The corpus that it may search.
     pub corpus: Option<Arc<Corpus>>,
 }
 
@@ -103,7 +103,7 @@ impl Granted {
 }
 
 impl Grants {
-    /// What the plugin in this file gets, which has this digest.
+    /// The capabilities of the plugin in this file, which has this digest.
     pub(super) fn of(&self, file: &Path, digest: &str) -> Granted {
         let name = &name_of(file);
         Granted { sandbox: self.sandbox.of(name, digest), corpus: self.retrieval.of(name, digest) }
@@ -133,7 +133,7 @@ impl Grants {
         if grants.any(|(_, grantee)| grantee.means(&grantee.name, digest)) { None } else { first }
     }
 
-    /// What is granted to whatever file has the name of this one.
+    /// A right that is granted to any file of this name, whatever its digest.
     pub(super) fn unbound(&self, file: &Path) -> Option<Right> {
         let mut grants = self.namesakes(file);
         grants.find(|(_, grantee)| grantee.digest.is_none()).map(|(right, _)| right)

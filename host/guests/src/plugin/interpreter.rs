@@ -27,7 +27,7 @@ impl InterpreterPlugin {
         Ok(Some(InterpreterPlugin { plugin: plugin.clone(), description }))
     }
 
-    /// What it is.
+    /// Its description of itself.
     pub fn description(&self) -> &Description {
         &self.description
     }

@@ -1,4 +1,4 @@
-//! What a plugin writes for the people who debug it.
+//! The log that a plugin writes for debugging.
 
 use serde::Serialize;
 use wasmtime::StoreContextMut;
@@ -16,7 +16,7 @@ const LINE_BYTES: usize = 1024;
 /// Lines of a call that are shown with its failure.
 const LAST_WORDS: usize = 6;
 
-/// How much a line matters.
+/// The level of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LogLevel {
@@ -42,7 +42,7 @@ impl LogLevel {
 /// One line a plugin wrote.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LogLine {
-    /// How much it matters.
+    /// Its level.
     pub level: LogLevel,
     /// The line, cut if it was long.
     pub text: String,

@@ -17,7 +17,7 @@ const BATCH: usize = 10_000;
 pub struct SandboxGrant {
     /// What runs them.
     pub runner: Arc<dyn Runner>,
-    /// What one run may use at most, whatever the plugin asks for.
+    /// Upper limits of a run, whatever the plugin asks for.
     pub limits: RunLimits,
 }
 

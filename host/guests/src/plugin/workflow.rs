@@ -62,7 +62,7 @@ impl WorkflowPlugin {
         Ok(Some(WorkflowPlugin { shared: Arc::new(shared) }))
     }
 
-    /// What it is.
+    /// Its description of itself.
     pub fn description(&self) -> &Description {
         &self.shared.description
     }
@@ -72,18 +72,18 @@ impl WorkflowPlugin {
         &self.description().name
     }
 
-    /// The file that brings it.
+    /// The component that it is part of.
     pub fn plugin(&self) -> &Plugin {
         &self.shared.plugin
     }
 
-    /// What it says that it calls, and was not granted.
+    /// The rights that its tools need and that it was not granted.
     pub fn lacks(&self) -> Vec<Right> {
         let rights = self.description().tools().filter_map(Right::for_tool);
         rights.filter(|right| !self.plugin().granted().has(*right)).collect()
     }
 
-    /// The flag that grants it [what it lacks](Self::lacks); nothing if it lacks nothing.
+    /// The flag that grants it [what it lacks](Self::lacks), if it lacks something.
     pub fn grant_flag(&self) -> Option<String> {
         let lacks = self.lacks();
         (!lacks.is_empty()).then(|| grant_flag(&self.plugin().stem(), &lacks))
@@ -156,7 +156,7 @@ impl WorkflowPlugin {
         )
     }
 
-    /// What one and the same instance says of itself and of settings, and what it says then.
+    /// Asks one instance twice for its description and configuration: the answers should be equal.
     ///
     /// # Errors
     /// If a call fails, or it does not accept the settings.

@@ -19,7 +19,7 @@ pub struct Document {
     pub title: String,
     /// Its text, perhaps cut.
     pub text: String,
-    /// How well it fits.
+    /// Its BM25 score.
     pub score: f64,
 }
 
@@ -77,7 +77,7 @@ impl Entry {
         format!("{}\n{}", self.title, self.text)
     }
 
-    /// As it is told of, with no more than so many bytes of its text.
+    /// The document as a search returns it, with at most `longest` bytes of its text.
     pub(super) fn document(&self, score: f64, longest: usize) -> Document {
         let text = self.text[..self.text.floor_char_boundary(longest)].to_owned();
         Document { id: self.id.clone(), title: self.title.clone(), text, score }

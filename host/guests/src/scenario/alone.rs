@@ -24,7 +24,7 @@ pub struct Alone {
     pub environment: EnvironmentPlugin,
     /// Its settings.
     pub settings: Settings,
-    /// What follows from them.
+    /// What the environment derived from the settings.
     pub configuration: EnvironmentConfiguration,
     /// The records that tasks are built from, if it needs some.
     pub records: Option<Arc<Records>>,
@@ -40,14 +40,14 @@ pub struct AloneState {
     turns: Vec<usize>,
 }
 
-/// What an action, or the beginning, led to.
+/// The result of an action, or of the beginning.
 #[derive(Clone, Debug)]
 pub struct AloneStep {
-    /// What became of the action; nothing at the beginning.
+    /// The action's outcome; none at the beginning.
     pub outcome: Option<Outcome>,
-    /// What each seat can see now, in the order of the seats.
+    /// The observation of each seat, in the order of the seats.
     pub views: Vec<String>,
-    /// How the episode ended, or from where it goes on.
+    /// The next state, or how the episode ended.
     pub next: Result<AloneState, Ending>,
 }
 

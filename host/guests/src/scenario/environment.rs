@@ -26,9 +26,9 @@ pub enum Environment {
 /// An episode between calls.
 #[derive(Clone, Debug)]
 pub enum EpisodeState {
-    /// What an instance saved.
+    /// A component's state.
     Component(EnvironmentState),
-    /// Where a session stands.
+    /// A state of a server's session.
     Foreign(Box<ForeignState>),
 }
 
@@ -46,7 +46,7 @@ pub trait Episode: Send {
     }
     /// The expert's next action for the seat; nothing if there is no expert.
     fn demonstrate(&mut self, seat: &Seat) -> Result<Option<Action>, PluginFailure>;
-    /// What only a critic may see, if there is such.
+    /// What only a critic may see, if there is something.
     fn reveal(&mut self) -> Result<Option<String>, PluginFailure>;
     /// The episode as a value; the last call.
     fn save(&mut self) -> Result<EpisodeState, PluginFailure>;
@@ -139,7 +139,7 @@ impl EpisodeState {
 }
 
 impl Environment {
-    /// What it is.
+    /// Its description of itself.
     pub fn description(&self) -> &EnvironmentDescription {
         match self {
             Environment::Component(plugin) => plugin.description(),
@@ -189,7 +189,7 @@ impl Environment {
         }
     }
 
-    /// What one call of it may use.
+    /// The limits of one call.
     pub fn limits(&self) -> &Limits {
         match self {
             Environment::Component(plugin) => plugin.plugin().limits(),

@@ -10,7 +10,7 @@ use troupe_core::trajectory::{Author, Message};
 /// A request that is due.
 #[derive(Clone, Debug)]
 pub struct Due {
-    /// What the workflow asks.
+    /// The workflow's request.
     pub request: Arc<Request>,
     /// The prompt as text.
     pub messages: Arc<[Message]>,
