@@ -1,4 +1,4 @@
-//! Where the parts of an installation lie.
+//! The folders of an installation's parts.
 //!
 //! ```text
 //! <prefix>/bin/troupe, host                  installed or unpacked; one may be missing
@@ -23,7 +23,7 @@ pub const INSTALLED: &str = "troupe";
 /// The program that works with policies.
 pub const ENGINE: &str = "host-engine";
 
-/// Where cargo put this build.
+/// The folder that cargo built this program into.
 const BUILT: &str = env!("TROUPE_BUILT");
 
 /// A part is nowhere to be found.

@@ -1,4 +1,4 @@
-//! What became of one held-out episode, in a line of `outcomes.jsonl`.
+//! The outcome of a held-out episode: a line of `outcomes.jsonl`.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ pub enum Answers {
     Sampled,
 }
 
-/// What became of one held-out episode.
+/// The outcome of a held-out episode.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// How many steps the policies had learned in; nothing if that is not known.
@@ -29,7 +29,7 @@ pub struct Outcome {
     pub family: String,
     /// The task's number in its split: the same task in all runs.
     pub task: u32,
-    /// Which of the episodes of the task it is, from 0.
+    /// Number of the episode among the task's, from 0.
     pub sample: usize,
     /// `solved`, `failed`, `finished`, `truncated` or `void`.
     pub ending: String,

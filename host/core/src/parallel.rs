@@ -9,7 +9,7 @@ use std::panic;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// What `work` makes of each item, on at most `threads` threads.
+/// Maps items on at most `threads` threads; results are in the items' order.
 pub fn in_order<T, R: Send>(
     threads: usize,
     items: impl IntoIterator<Item = T, IntoIter: ExactSizeIterator + Send>,
@@ -19,10 +19,10 @@ pub fn in_order<T, R: Send>(
     results
 }
 
-/// The same where work can fail: then no more items are taken.
+/// The same with work that can fail. After a failure no more items are taken.
 ///
 /// # Errors
-/// What went wrong with the first item that failed, in the items' order.
+/// The failure of the first item that failed, in the items' order.
 pub fn try_in_order<T, R: Send, E: Send>(
     threads: usize,
     items: impl IntoIterator<Item = T, IntoIter: ExactSizeIterator + Send>,

@@ -1,4 +1,4 @@
-//! Which of several processes of one run this is, as `torchrun` says it in the environment.
+//! The rank of this process among those of its run, from the variables that `torchrun` sets.
 
 use std::env;
 use std::thread;
@@ -11,7 +11,7 @@ const NEEDED: [&str; 4] = ["RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"];
 /// A socket that rank 0 is to serve the meeting at, listening already.
 const LISTENER: &str = "TROUPE_LISTENER";
 
-/// What the environment says is no rank.
+/// The environment's variables are no rank.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{name}={value} in the environment is {reason}; `torchrun` and `--processes` set it, without \
@@ -32,15 +32,15 @@ impl Coded for RankError {
 /// A process's place among those of its run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rank {
-    /// Which one, from 0.
+    /// Its number, from 0.
     pub number: usize,
-    /// How many there are.
+    /// The number of processes.
     pub world: usize,
-    /// Which one of those on this machine.
+    /// Its number among those on this machine.
     pub local: usize,
-    /// How many are on this machine.
+    /// The number of processes on this machine.
     pub neighbors: usize,
-    /// The machine that they meet at.
+    /// The machine where they meet.
     pub host: String,
     /// And its port.
     pub port: u16,
@@ -48,12 +48,12 @@ pub struct Rank {
     pub service: Service,
 }
 
-/// What serves the place where processes meet.
+/// The server of the place where processes meet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Service {
     /// Rank 0, over this socket if it has been given one.
     First(Option<i32>),
-    /// `torchrun`, which has started the processes so often before.
+    /// `torchrun`, with the number of restarts so far.
     Agent(String),
 }
 
@@ -103,7 +103,7 @@ impl Rank {
         }))
     }
 
-    /// What tells a process that it is this one.
+    /// The environment variables of the process of this rank.
     pub fn variables(&self) -> Vec<(&'static str, String)> {
         let mut variables = vec![
             ("RANK", self.number.to_string()),

@@ -7,7 +7,7 @@
 
 use serde_json::Value;
 
-/// What every event file's name has in it.
+/// The part that the names of all event files share.
 pub const MARK: &str = "tfevents";
 /// The first event's word on the format.
 const VERSION: &str = "brain.Event:2";

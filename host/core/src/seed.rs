@@ -1,4 +1,4 @@
-//! Where all randomness comes from.
+//! Seeds: the only source of randomness.
 //!
 //! A seed is derived from the run's seed and the coordinates of the draw
 //! (step, task, role, turn, sample), never from a clock, a counter shared

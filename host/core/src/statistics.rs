@@ -44,7 +44,7 @@ pub struct Estimate {
     pub interquartile_mean: f64,
     /// The mean of each seed.
     pub seeds: Vec<f64>,
-    /// How far it may be from that of other seeds and tasks; nothing of fewer than two seeds.
+    /// Its distance from that of other seeds and tasks; none with fewer than two seeds.
     pub spread: Option<Spread>,
     /// The interval that follows from it.
     pub crossed: Option<Interval>,
@@ -68,7 +68,7 @@ impl Estimate {
         }
     }
 
-    /// The same with intervals that do not leave what such a figure can be.
+    /// The same with intervals cut to the range of such figures.
     #[must_use]
     pub fn within(mut self, low: f64, high: f64) -> Self {
         let cut = |interval: Interval| interval.within(low, high);

@@ -15,7 +15,7 @@ use crate::error::{Coded, ExitCode};
 
 pub use lock::Lock;
 
-/// What the names of unfinished files and folders begin with.
+/// The prefix of unfinished files' and folders' names.
 const UNFINISHED: &str = ".unfinished-";
 
 /// Why a run folder, checkpoint or other file cannot be used.

@@ -20,7 +20,7 @@ use crate::storage::{StorageError, write_file};
 
 pub use row::{Row, rows_of};
 
-/// What a row holds, as Parquet has it. `docs/table.md` explains each column.
+/// The schema of a row. `docs/table.md` explains each column.
 const SCHEMA: &str = "message answers {
     required int32 step;
     required int32 task;

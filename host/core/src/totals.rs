@@ -1,10 +1,10 @@
-//! What a run has drawn, done and taken since it began.
+//! A run's totals since it began: work, time and fuel.
 
 use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
-/// What was drawn and done in training: of a run since it began, or of one rollout.
+/// The work of training: of a run since it began, or of one rollout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
     /// Answers that were drawn, those of void episodes included.
@@ -26,7 +26,7 @@ impl AddAssign for Totals {
     }
 }
 
-/// What a run has taken since it began, over all its sessions.
+/// The time and fuel of a run since it began, over all its sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spent {
     /// Wall-clock seconds.

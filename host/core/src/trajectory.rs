@@ -49,7 +49,7 @@ pub struct Action {
     /// Which of the role's seats.
     #[serde(default, skip_serializing_if = "is_first")]
     pub instance: u32,
-    /// One of the kinds the environment declares.
+    /// A kind of action that the environment declares.
     pub kind: String,
     /// The action itself.
     pub text: String,
@@ -123,18 +123,18 @@ impl Completion {
         !self.forced.contains(&place)
     }
 
-    /// How many of its tokens were drawn.
+    /// The number of its tokens that were drawn, not inserted.
     pub fn drawn(&self) -> usize {
         self.tokens.len() - self.forced.len()
     }
 }
 
-/// What an answer was worth, summed over the actions it led to.
+/// The reward of an answer, summed over the actions it led to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reward {
-    /// Worth to every role.
+    /// The share of every role.
     pub team: f64,
-    /// Worth to the answering role alone.
+    /// The share of the answering role alone.
     pub local: f64,
     /// Named shares of `team` and `local`, summed by name.
     pub parts: BTreeMap<String, f64>,
@@ -218,7 +218,7 @@ pub struct Sample {
     pub prompt: Arc<[u32]>,
     /// The answer.
     pub completion: Completion,
-    /// What it was worth.
+    /// Its reward.
     pub reward: Reward,
     /// Whether all actions of its seat that it led to were carried out in full.
     pub accepted: bool,
@@ -286,7 +286,7 @@ pub enum Event {
         /// The tools that the prompt named, as JSON schemas.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tools: Vec<serde_json::Value>,
-        /// What it answered.
+        /// Its answer.
         text: String,
         /// Whether the limit of tokens cut it.
         #[serde(default, skip_serializing_if = "is_false")]
@@ -301,11 +301,11 @@ pub enum Event {
         action: Action,
         /// Whether it was carried out in full.
         accepted: bool,
-        /// What the environment said.
+        /// The environment's feedback.
         feedback: String,
-        /// What it was worth.
+        /// Its reward.
         reward: Reward,
-        /// Where the episode stood then.
+        /// The episode's status afterwards.
         status: Status,
     },
     /// A tool was called for a role.
@@ -318,23 +318,23 @@ pub enum Event {
         arguments: String,
         /// Whether it did what was asked.
         succeeded: bool,
-        /// What it answered: a JSON object.
+        /// Its answer: a JSON object.
         answer: String,
     },
     /// The workflow said what an answer had been worth.
     Credited {
         /// The answer's number in the episode.
         answer: u32,
-        /// What was rewarded.
+        /// The name of the award.
         name: String,
-        /// How much.
+        /// Its value.
         value: f64,
     },
     /// A plugin wrote to its log, for debugging.
     Logged {
         /// The plugin.
         plugin: String,
-        /// How much the line matters: `debug`, `info` or `warning`.
+        /// Its level: `debug`, `info` or `warning`.
         level: String,
         /// The line, perhaps cut.
         text: String,
@@ -359,7 +359,7 @@ impl Event {
     }
 }
 
-/// One run of a task with all roles; of a tree, the kept branch.
+/// A run of a task with all roles. In a tree, the kept branches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Episode {
     /// Index of the task within the step.
@@ -371,9 +371,9 @@ pub struct Episode {
     pub split: String,
     /// The task's seed.
     pub seed: u32,
-    /// Which of the task's episodes it is.
+    /// Number of the episode among the task's.
     pub episode: usize,
-    /// What happened, in order.
+    /// Its events, in order.
     pub events: Vec<Event>,
     /// How it ended.
     pub ending: Ending,

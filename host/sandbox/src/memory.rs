@@ -18,7 +18,7 @@ use self::mapping::{Mapping, Pristine};
 use self::pagemap::Pagemap;
 use super::image::Image;
 
-/// How an error begins that is the machine's and no program's.
+/// The beginning of errors that are the machine's fault, not the program's.
 const UNMAPPED: &str = "no memory could be mapped";
 
 /// Whether a run failed because the system had no address space for it.

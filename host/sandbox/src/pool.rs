@@ -31,7 +31,7 @@ struct Shared {
     /// Our own program, which is also the worker's.
     program: PathBuf,
     jobs: usize,
-    /// Where an interpreter is looked up under its language's name.
+    /// The folders where an interpreter is looked up by its language.
     folders: Vec<PathBuf>,
     sources: Mutex<BTreeMap<String, Source>>,
     workers: Mutex<Workers>,
@@ -85,7 +85,7 @@ impl Sandbox {
         Sandbox { shared: Arc::new(shared) }
     }
 
-    /// How many programs run at a time.
+    /// The number of programs that run at a time.
     pub fn jobs(&self) -> usize {
         self.shared.jobs
     }

@@ -20,7 +20,7 @@ pub(super) enum Request {
         file: PathBuf,
         /// The language it is to run; without one, what it says itself.
         language: Option<String>,
-        /// What the file must still be, if it was loaded before.
+        /// The digest that the file must still have, if it was loaded before.
         digest: Option<String>,
     },
     /// Remember a program for the runs that follow. Not answered.
@@ -38,7 +38,7 @@ pub(super) enum Request {
     },
 }
 
-/// What a worker answers.
+/// A worker's reply.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Reply {
     Loaded(Result<Loaded, String>),

@@ -13,7 +13,7 @@ use super::state::State;
 use troupe_core::seed::Seed;
 use troupe_guests::plugin::link_random;
 
-/// What the wall clock shows when a run begins: 2023-11-14 22:13:20.
+/// The wall clock at the beginning of a run: 2023-11-14 22:13:20.
 const EPOCH_SECONDS: u64 = 1_700_000_000;
 const NANOSECONDS: u64 = 1_000_000_000;
 /// Fuel that a nanosecond of the program's time is worth, about what an
@@ -34,7 +34,7 @@ impl Surroundings {
         Surroundings { fuel, slept: 0, seen: 0, chance: Seed::new(0).named("sandbox"), drawn: 0 }
     }
 
-    /// What the wall clock showed last, in nanoseconds since 1970.
+    /// The last reading of the wall clock, in nanoseconds since 1970.
     pub(super) fn last_seen(&self) -> u64 {
         EPOCH_SECONDS * NANOSECONDS + self.seen
     }

@@ -60,7 +60,7 @@ impl Spread {
         }
     }
 
-    /// The same to one side.
+    /// The probability that a mean is at least `way` from the truth, to that side.
     pub fn beyond(self, way: f64) -> f64 {
         let half = self.two_sided(way) / 2.0;
         if way < 0.0 { 1.0 - half } else { half }

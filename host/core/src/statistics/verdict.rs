@@ -1,4 +1,4 @@
-//! What differences say of claims, several of them at a time.
+//! Verdicts on claims, corrected for testing several at a time.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,19 +8,19 @@ use super::Estimate;
 /// which holds.
 const LEVEL: f64 = 0.05;
 
-/// What a difference says of a claim that it is above 0.
+/// The verdict on the claim that a difference is above 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// It is above 0.
+    /// The difference is above 0.
     Shown,
-    /// It may be 0, or is unknown.
+    /// The difference may be 0, or is unknown.
     NotShown,
-    /// It is below 0.
+    /// The difference is below 0.
     Opposite,
-    /// It is nearer to 0 than what is asked for, and may be 0.
+    /// The difference is smaller than the margin, and may be 0.
     Equivalent,
-    /// Nothing is said: a seed has failed or is still to come.
+    /// No verdict yet: a seed failed or has not finished.
     Withheld,
 }
 
@@ -37,7 +37,7 @@ impl Verdict {
         }
     }
 
-    /// As it is printed.
+    /// The printed words.
     pub fn words(self) -> &'static str {
         match self {
             Verdict::Shown => "shown",

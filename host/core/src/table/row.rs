@@ -1,5 +1,4 @@
-//! One row of a table: an answer, where it hangs, what it was worth and what
-//! became of it.
+//! A row of a table: an answer, its place, its reward and its advantage.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +9,12 @@ use parquet::record::{Field, Row as Record, RowAccessor};
 use super::column::{Column, Values};
 use crate::trajectory::{Completion, Episode, Reward, Sample, StopReason};
 
-/// One answer of a step.
+/// An answer of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// The step in which it was drawn.
     pub step: usize,
-    /// How many steps the policy that drew it had learned in.
+    /// The version of the policy that drew it: the number of steps it had learned in.
     pub version: usize,
     /// The split its task is from.
     pub split: String,
@@ -23,9 +22,9 @@ pub struct Row {
     pub seed: u32,
     /// The answer; its parent and its caller are rows of this table.
     pub sample: Sample,
-    /// What it was worth to the update; nothing if its group was left out.
+    /// Its advantage; none if its group was left out.
     pub advantage: Option<f32>,
-    /// How often it counted there.
+    /// Its weight in the update.
     pub weight: f32,
     /// How its episode ended: `solved`, `failed`, `finished` or `truncated`.
     pub ending: String,

@@ -1,4 +1,4 @@
-//! What is in a file.
+//! The content of a file.
 
 /// Bytes of memory a file takes at a time.
 const BLOCK: usize = 4 << 10;

@@ -1,4 +1,4 @@
-//! What the guest holds of the tree.
+//! The descriptors that a guest holds.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -27,7 +27,7 @@ impl Handle {
         Ok(Handle { tree: tree.clone(), inode })
     }
 
-    /// One more hold of the same node.
+    /// Another handle to the same node.
     pub(super) fn again(&self) -> Result<Self, ErrorCode> {
         Handle::find(&self.tree, |_| Ok(self.inode))
     }

@@ -11,7 +11,7 @@ const NODES: usize = 10_000;
 /// Directories on the way from the root to a directory, itself included.
 const DEPTH: usize = 128;
 
-/// How to open.
+/// The flags of an open.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Opening {
     pub(super) create: bool,

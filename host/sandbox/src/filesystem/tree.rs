@@ -27,7 +27,7 @@ struct Node {
     /// The directory that names it; none once it was removed.
     parent: Option<Inode>,
     times: Times,
-    /// How many descriptors and streams keep it from vanishing when removed.
+    /// The number of descriptors and streams that keep it when it is removed.
     holders: u32,
 }
 
@@ -36,7 +36,7 @@ pub(super) enum Body {
     File(Content),
 }
 
-/// What a directory holds, by name.
+/// A directory's nodes by name.
 pub(super) type Entries = BTreeMap<String, Inode>;
 
 /// Nanoseconds since 1970.
@@ -54,7 +54,7 @@ pub(super) enum Kind {
     File,
 }
 
-/// What there is to know about a node besides its content.
+/// A node's metadata.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Status {
     pub(super) kind: Kind,
@@ -85,7 +85,7 @@ impl Tree {
         self.clock
     }
 
-    /// How many nodes there are, those that are only held included.
+    /// The number of nodes, with those that only handles keep.
     pub(super) fn count(&self) -> usize {
         self.nodes.len()
     }

@@ -48,13 +48,13 @@ impl Tree {
         Ok(Place { directory, name: None, directory_only: true })
     }
 
-    /// What is at a place.
+    /// The node at a place, if there is one.
     pub(super) fn find(&self, place: &Place<'_>) -> Result<Option<Inode>, ErrorCode> {
         let entries = self.directory(place.directory)?;
         Ok(place.name.map_or(Some(place.directory), |name| entries.get(name).copied()))
     }
 
-    /// What a path names.
+    /// The node that a path names.
     ///
     /// # Errors
     ///
