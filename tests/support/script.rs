@@ -159,7 +159,7 @@ pub fn training_tasks(team: &Team, count: u32, seed: Seed) -> Vec<TaskSeed> {
 pub fn play(config: &Config, first: &Arc<Script>, second: &Arc<Script>) -> Rollout {
     let team = team(config, &[(SEATS[0], first), (SEATS[1], second)]);
     let tasks = training_tasks(&team, config.rollout.tasks_per_step as u32, Seed::new(5));
-    collect(&Setting::of(&team.role_map, &config), &team.policies, &tasks).unwrap()
+    collect(&Setting::of(&team.role_map, config), &team.policies, &tasks).unwrap()
 }
 
 /// The tasks a first seat was asked about, split and seed.

@@ -49,7 +49,7 @@ fn play(config: &Config, players: &[(&str, &Arc<Script>)]) -> Rollout {
 
 fn play_team(config: &Config, team: &Team) -> Rollout {
     let tasks = training_tasks(team, TASKS, Seed::new(7));
-    collect(&Setting::of(&team.role_map, &config), &team.policies, &tasks).unwrap()
+    collect(&Setting::of(&team.role_map, config), &team.policies, &tasks).unwrap()
 }
 
 /// The samples of a role by task and branch.

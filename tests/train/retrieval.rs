@@ -49,7 +49,7 @@ pub fn library(folder: &Path) -> Config {
 
 fn play(config: &Config, team: &Team) -> Rollout {
     let tasks = training_tasks(team, TASKS, Seed::new(7));
-    collect(&Setting::of(&team.role_map, &config), &team.policies, &tasks).unwrap()
+    collect(&Setting::of(&team.role_map, config), &team.policies, &tasks).unwrap()
 }
 
 /// One who searches for the question, or, by chance, for what is nowhere.

@@ -30,7 +30,7 @@ fn roll_out(config: &Config) -> Rollout {
     let team = Team::assemble(config, Device::cpu()).unwrap();
     let seed = Seed::new(5);
     let tasks = training_tasks(&team, TASKS as u32, seed);
-    collect(&Setting::of(&team.role_map, &config), &team.policies, &tasks).unwrap()
+    collect(&Setting::of(&team.role_map, config), &team.policies, &tasks).unwrap()
 }
 
 /// The rows of one (task, role, turn).
