@@ -34,7 +34,7 @@ use self::metadata::Metadata;
 use self::reader::Reader;
 use self::shape::Shape;
 use self::tensor::Tensors;
-use self::tokenizer::Tokenizer;
+use self::tokenizer::GgufTokenizer;
 use self::weights::Weights;
 use crate::error::PolicyError;
 use troupe_core::config::Dtype;
@@ -71,7 +71,7 @@ pub fn import(file: &Path, folder: &Path, dtype: Option<Dtype>) -> Result<Import
     let map = unsafe { Mmap::map(&opened) }.map_err(StorageError::io("read", file))?;
     let (metadata, tensors) = read(&map).map_err(refuse)?;
     let shape = Shape::read(&metadata, &tensors).map_err(refuse)?;
-    let tokenizer = Tokenizer::read(&metadata, shape.vocabulary).map_err(refuse)?;
+    let tokenizer = GgufTokenizer::read(&metadata, shape.vocabulary).map_err(refuse)?;
     let dtype = dtype.unwrap_or_else(|| tensors.lossless());
     let weights = Weights::of(&shape, &tensors).map_err(refuse)?;
 

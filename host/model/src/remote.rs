@@ -26,7 +26,7 @@ use answer::{Answer, Models};
 use api_key::ApiKey;
 pub use engine::{EngineAdvice, RemoteEngine};
 pub use failure::{RemoteFailure, RemoteFailureKind};
-use question::Question;
+use question::RequestBody;
 use server::Server;
 use troupe_core::config::RemoteConfig;
 use troupe_core::parallel;
@@ -157,15 +157,15 @@ impl RemotePolicy {
     ) -> Result<(Vec<u32>, Completion), RemoteFailure> {
         let mut refused = self.refused().clone();
         loop {
-            let question =
-                Question::new(&self.model, request, sampling, seed, &self.template, &refused);
-            let reply = self.server.ask("chat/completions", Some(&question.body()), seed)?;
+            let body =
+                RequestBody::new(&self.model, request, sampling, seed, &self.template, &refused);
+            let reply = self.server.ask("chat/completions", Some(&body.json()), seed)?;
             if reply.is_success() {
                 self.refused().extend(refused);
                 return Answer::read(&reply.body)?.into_completion();
             }
             let named = match reply.status {
-                400 | 422 => question.named_in(&reply.text()),
+                400 | 422 => body.named_in(&reply.text()),
                 _ => Vec::new(),
             };
             if named.is_empty() {

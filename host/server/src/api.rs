@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// What answers requests.
 pub trait Api: Send + Sync + 'static {
     /// The answer. Every request has a thread while it is made.
-    fn answer(&self, asked: &Asked) -> Said;
+    fn answer(&self, request: &ApiRequest) -> ApiResponse;
 }
 
 /// A request.
 #[derive(Debug)]
-pub struct Asked {
+pub struct ApiRequest {
     /// The path, without what may stand behind `?`.
     pub path: String,
     /// Whether it brings something: POST; otherwise it is GET.
@@ -22,18 +22,18 @@ pub struct Asked {
 }
 
 /// An answer.
-pub enum Said {
+pub enum ApiResponse {
     /// JSON, with a status of HTTP.
     Json(u16, String),
     /// Server-sent events, each a line of data. They are dropped when the client leaves.
     Events(Box<dyn Iterator<Item = String> + Send>),
 }
 
-impl Asked {
+impl ApiRequest {
     /// A request that brings this, if anything, from a client that stays.
     pub fn new(path: &str, brings: Option<Vec<u8>>) -> Self {
         let (path, is_post) = (path.to_owned(), brings.is_some());
-        Asked { path, is_post, body: brings.unwrap_or_default(), left: Arc::default() }
+        ApiRequest { path, is_post, body: brings.unwrap_or_default(), left: Arc::default() }
     }
 
     /// Whether the client has left, so that the answer is not wanted any more.

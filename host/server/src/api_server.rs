@@ -17,7 +17,7 @@ use tokio::runtime::Builder;
 use tokio::sync::mpsc::{Sender, channel};
 use tokio::task::spawn_blocking;
 
-use super::api::{Api, Asked, Said};
+use super::api::{Api, ApiRequest, ApiResponse};
 use super::body;
 use super::error::ServeError;
 use super::guard::admit;
@@ -110,17 +110,18 @@ impl ApiServer {
         let left = Arc::new(AtomicBool::new(false));
         // Dropped with this future if the client leaves.
         let leaves = Leaves(left.clone());
-        let asked = Asked { path, is_post, body, left };
+        let request = ApiRequest { path, is_post, body, left };
         let api = self.api.clone();
-        let said = spawn_blocking(move || api.answer(&asked)).await.map_err(Refusal::internal)?;
+        let response =
+            spawn_blocking(move || api.answer(&request)).await.map_err(Refusal::internal)?;
         drop(leaves);
-        Ok(match said {
-            Said::Json(status, text) => {
+        Ok(match response {
+            ApiResponse::Json(status, text) => {
                 let status =
                     StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
                 (status, [(CONTENT_TYPE, "application/json")], text).into_response()
             }
-            Said::Events(events) => {
+            ApiResponse::Events(events) => {
                 let (sender, mut pieces) = channel(WAITING_PIECES);
                 spawn_blocking(move || {
                     send_all(events, &sender);

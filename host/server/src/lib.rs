@@ -33,7 +33,7 @@ mod refusal;
 mod run_code;
 mod token;
 
-pub use api::{Api, Asked, Said};
+pub use api::{Api, ApiRequest, ApiResponse};
 pub use api_server::{ApiOptions, ApiServer};
 pub use error::ServeError;
 pub use grader::{Grader, GraderOptions};
@@ -42,7 +42,7 @@ pub use languages::Languages;
 pub use openenv::{EnvironmentServer, Game, OpenEnvOptions};
 pub use token::Token;
 
-use troupe_core::error::ask;
+use troupe_core::error::{Asked, ask};
 
 /// The errors of this crate that say how the process ends.
-pub const ERRORS: &[troupe_core::error::Asked] = &[ask::<ServeError>];
+pub const ERRORS: &[Asked] = &[ask::<ServeError>];

@@ -16,10 +16,10 @@ const MOST_PLACES: u32 = 1 << 28;
 /// The queue; clones are the same queue.
 #[derive(Clone)]
 pub(super) struct Queue {
-    shared: Arc<Shared>,
+    state: Arc<QueueState>,
 }
 
-struct Shared {
+struct QueueState {
     jobs: usize,
     capacity: usize,
     places: Arc<Semaphore>,
@@ -30,7 +30,7 @@ struct Shared {
 
 /// A request that is in.
 pub(super) struct Place {
-    shared: Arc<Shared>,
+    state: Arc<QueueState>,
     begun: AtomicBool,
     _permit: OwnedSemaphorePermit,
 }
@@ -56,52 +56,52 @@ impl Queue {
     /// may wait.
     pub(super) fn new(jobs: usize, waiting: usize) -> Self {
         let capacity = jobs.saturating_add(waiting).min(MOST_PLACES as usize);
-        let shared = Shared {
+        let state = QueueState {
             jobs,
             capacity,
             places: Arc::new(Semaphore::new(capacity)),
             turns: Arc::new(Semaphore::new(jobs)),
             begun: AtomicUsize::new(0),
         };
-        Queue { shared: Arc::new(shared) }
+        Queue { state: Arc::new(state) }
     }
 
     /// Programs at a time.
     pub(super) fn jobs(&self) -> usize {
-        self.shared.jobs
+        self.state.jobs
     }
 
     /// Requests that may be in at a time.
     pub(super) fn capacity(&self) -> usize {
-        self.shared.capacity
+        self.state.capacity
     }
 
     /// A place, if there is one.
     pub(super) fn enter(&self) -> Option<Arc<Place>> {
-        let permit = self.shared.places.clone().try_acquire_owned().ok()?;
-        let shared = self.shared.clone();
-        Some(Arc::new(Place { shared, begun: AtomicBool::new(false), _permit: permit }))
+        let permit = self.state.places.clone().try_acquire_owned().ok()?;
+        let state = self.state.clone();
+        Some(Arc::new(Place { state, begun: AtomicBool::new(false), _permit: permit }))
     }
 
     /// No further turns: who waits for one learns that there will be none.
     pub(super) fn close(&self) {
-        self.shared.turns.close();
+        self.state.turns.close();
     }
 
     /// Waits until no request is left.
     pub(super) async fn emptied(&self) {
-        let all = self.shared.capacity as u32;
+        let all = self.state.capacity as u32;
         // The places are never closed, so this waits for them alone.
-        let _ = self.shared.places.acquire_many(all).await;
+        let _ = self.state.places.acquire_many(all).await;
     }
 
     /// How full it is now.
     pub(super) fn occupancy(&self) -> Occupancy {
-        let shared = &*self.shared;
-        let inside = shared.capacity - shared.places.available_permits();
+        let state = &*self.state;
+        let inside = state.capacity - state.places.available_permits();
         Occupancy {
-            running: shared.jobs - shared.turns.available_permits(),
-            waiting: inside.saturating_sub(shared.begun.load(Ordering::Relaxed)),
+            running: state.jobs - state.turns.available_permits(),
+            waiting: inside.saturating_sub(state.begun.load(Ordering::Relaxed)),
         }
     }
 }
@@ -109,9 +109,9 @@ impl Queue {
 impl Place {
     /// A turn for one program; none if the queue is closed.
     pub(super) async fn turn(self: &Arc<Self>) -> Option<Turn> {
-        let permit = self.shared.turns.clone().acquire_owned().await.ok()?;
+        let permit = self.state.turns.clone().acquire_owned().await.ok()?;
         if !self.begun.swap(true, Ordering::Relaxed) {
-            self.shared.begun.fetch_add(1, Ordering::Relaxed);
+            self.state.begun.fetch_add(1, Ordering::Relaxed);
         }
         Some(Turn { _permit: permit, _place: self.clone() })
     }
@@ -120,7 +120,7 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         if *self.begun.get_mut() {
-            self.shared.begun.fetch_sub(1, Ordering::Relaxed);
+            self.state.begun.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }

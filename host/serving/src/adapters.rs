@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::refused::Refused;
 use super::{Model, PolicyApi};
-use troupe_server::Said;
+use troupe_server::ApiResponse;
 
 const LOAD: &str = "/v1/load_lora_adapter";
 const UNLOAD: &str = "/v1/unload_lora_adapter";
@@ -68,13 +68,13 @@ impl Adapters {
 }
 
 impl PolicyApi {
-    pub(super) fn change(&self, path: &str, body: &[u8]) -> Result<Said, Refused> {
+    pub(super) fn change(&self, path: &str, body: &[u8]) -> Result<ApiResponse, Refused> {
         let unreadable = |error| Refused::request(format!("the request cannot be read: {error}"));
         let done = match path {
             LOAD => self.load(serde_json::from_slice(body).map_err(unreadable)?)?,
             _ => self.unload(&serde_json::from_slice(body).map_err(unreadable)?)?,
         };
-        Ok(Said::Json(200, json!(done).to_string()))
+        Ok(ApiResponse::Json(200, json!(done).to_string()))
     }
 
     fn load(&self, wanted: Load) -> Result<String, Refused> {

@@ -24,7 +24,7 @@ use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
 use troupe_model::{Policy, Wording};
-use troupe_server::{Api, Asked, Said};
+use troupe_server::{Api, ApiRequest, ApiResponse};
 
 use adapters::Adapters;
 use answer::{Form, whole};
@@ -111,16 +111,16 @@ impl PolicyApi {
     }
 
     /// One of them, by its name as it stands in a path.
-    fn one(&self, name: &str) -> Result<Said, Refused> {
+    fn one(&self, name: &str) -> Result<ApiResponse, Refused> {
         let models = self.models();
         let name = percent_decode_str(name).decode_utf8_lossy();
         let found = find(&models, &name)?;
-        Ok(Said::Json(200, self.entry(&models[found], &models[0]).to_string()))
+        Ok(ApiResponse::Json(200, self.entry(&models[found], &models[0]).to_string()))
     }
 
-    fn complete(&self, form: Form, asked: &Asked) -> Result<Said, Refused> {
+    fn complete(&self, form: Form, request: &ApiRequest) -> Result<ApiResponse, Refused> {
         let models = self.models();
-        let question = Question::read(form, &asked.body, &models)?;
+        let question = Question::read(form, &request.body, &models)?;
         let (news, heard) = channel();
         let model = models[question.model].clone();
         let (wording, name) = (model.wording.clone(), model.name.clone());
@@ -133,17 +133,17 @@ impl PolicyApi {
             news,
         })?;
         if question.streams {
-            let first = hear(&heard, asked)?;
+            let first = hear(&heard, request)?;
             let about = (question, name, identity(form));
             let mut events = Events::new(about, wording, heard, Some(ticket));
             events.take_in(first)?;
-            return Ok(Said::Events(Box::new(events)));
+            return Ok(ApiResponse::Events(Box::new(events)));
         }
         loop {
-            match hear(&heard, asked)? {
+            match hear(&heard, request)? {
                 News::Done(completions) => {
                     let text = whole(&question, &name, &identity(form), &wording, &completions);
-                    return Ok(Said::Json(200, text.to_string()));
+                    return Ok(ApiResponse::Json(200, text.to_string()));
                 }
                 News::Grown(_) => {}
                 News::Refused(reason) => return Err(Refused::request(reason)),
@@ -154,31 +154,33 @@ impl PolicyApi {
 }
 
 impl Api for PolicyApi {
-    fn answer(&self, asked: &Asked) -> Said {
-        let said = match (asked.path.as_str(), asked.is_post) {
-            ("/v1/models", false) => return Said::Json(200, self.list().to_string()),
+    fn answer(&self, request: &ApiRequest) -> ApiResponse {
+        let response = match (request.path.as_str(), request.is_post) {
+            ("/v1/models", false) => return ApiResponse::Json(200, self.list().to_string()),
             ("/health", false) => {
                 let health = json!({ "status": "ok", "answering": self.desk.open_jobs() });
-                return Said::Json(200, health.to_string());
+                return ApiResponse::Json(200, health.to_string());
             }
             (path, false) if path.starts_with(ONE_MODEL) => self.one(&path[ONE_MODEL.len()..]),
-            ("/v1/completions", true) => self.complete(Form::Text, asked),
-            ("/v1/chat/completions", true) => self.complete(Form::Chat, asked),
+            ("/v1/completions", true) => self.complete(Form::Text, request),
+            ("/v1/chat/completions", true) => self.complete(Form::Chat, request),
             (path, true) if self.adapters.is_some() && adapters::ROUTES.contains(&path) => {
-                self.change(path, &asked.body)
+                self.change(path, &request.body)
             }
             (path, _) => Err(Refused::no_such_path(path)),
         };
-        said.unwrap_or_else(|refused| Said::Json(refused.status, refused.to_json().to_string()))
+        response.unwrap_or_else(|refused| {
+            ApiResponse::Json(refused.status, refused.to_json().to_string())
+        })
     }
 }
 
 /// What is heard next, while the client is there to be told.
-fn hear(heard: &Receiver<News>, asked: &Asked) -> Result<News, Refused> {
+fn hear(heard: &Receiver<News>, request: &ApiRequest) -> Result<News, Refused> {
     loop {
         match heard.recv_timeout(LOOK) {
             Ok(news) => return Ok(news),
-            Err(RecvTimeoutError::Timeout) if !asked.has_left() => {}
+            Err(RecvTimeoutError::Timeout) if !request.has_left() => {}
             Err(RecvTimeoutError::Timeout) => {
                 return Err(Refused::internal("the client has left".to_owned()));
             }

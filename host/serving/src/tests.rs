@@ -310,9 +310,9 @@ fn bytes_of_tokens_add_up_to_the_text_also_where_they_are_no_characters() {
 
 fn answer(api: &PolicyApi, path: &str, body: Option<Value>) -> (u16, Value) {
     let body = body.map(|body| body.to_string().into_bytes());
-    match api.answer(&Asked::new(path, body)) {
-        Said::Json(status, text) => (status, serde_json::from_str(&text).unwrap()),
-        Said::Events(_) => panic!("a stream"),
+    match api.answer(&ApiRequest::new(path, body)) {
+        ApiResponse::Json(status, text) => (status, serde_json::from_str(&text).unwrap()),
+        ApiResponse::Events(_) => panic!("a stream"),
     }
 }
 

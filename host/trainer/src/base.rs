@@ -43,7 +43,7 @@ pub struct Load {
 
 /// The settings that decide what is needed.
 #[derive(Clone, Copy)]
-pub(super) struct Settings {
+pub(super) struct PlanSettings {
     pub(super) checkpointing: bool,
     pub(super) offload: bool,
     /// Tokens of a pass, as they were asked for.
@@ -143,7 +143,7 @@ impl Base {
 
     /// Tokens of a forward and backward pass, and how many there are at once: an even number of
     /// passes, which shorter answers and shared beginnings fill up to the limit.
-    fn passes(&self, settings: &Settings, gpu: bool) -> (u64, u64) {
+    fn passes(&self, settings: &PlanSettings, gpu: bool) -> (u64, u64) {
         let limit = micro_batch_tokens(settings.limit, self.shape.hidden_size, gpu) as u64;
         let group = settings.group.max(1);
         let full = limit.max(group);
@@ -156,7 +156,7 @@ impl Base {
     }
 
     /// What is kept of forward passes, by all threads.
-    pub(super) fn activations(&self, settings: &Settings, gpu: bool) -> u64 {
+    pub(super) fn activations(&self, settings: &PlanSettings, gpu: bool) -> u64 {
         if self.trained() == 0 {
             return 0;
         }

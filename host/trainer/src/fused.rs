@@ -19,7 +19,7 @@ pub(super) struct Part {
 /// Laid out as in fused_adamw.cpp.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Settings {
+pub(super) struct AdamWSettings {
     /// Steps made, this one included.
     pub(super) steps: f64,
     pub(super) learning_rate: f64,
@@ -40,14 +40,14 @@ unsafe extern "C" {
         first: *const *mut C_tensor,
         second: *const *mut C_tensor,
         count: usize,
-        settings: *const Settings,
+        settings: *const AdamWSettings,
         message: *mut c_char,
         capacity: usize,
     ) -> c_int;
 }
 
 /// One step of AdamW (arXiv 1711.05101, algorithm 2) in place.
-pub(super) fn step(parts: &mut [Part], settings: &Settings) -> Result<(), TchError> {
+pub(super) fn step(parts: &mut [Part], settings: &AdamWSettings) -> Result<(), TchError> {
     let mut list = |of: fn(&mut Part) -> &mut Tensor| -> Vec<*mut C_tensor> {
         parts.iter_mut().map(|part| of(part).as_mut_ptr()).collect()
     };
@@ -85,7 +85,7 @@ mod tests {
             first: zeros(3),
             second: zeros(2),
         };
-        let settings = Settings {
+        let settings = AdamWSettings {
             steps: 1.0,
             learning_rate: 0.1,
             beta1: 0.9,

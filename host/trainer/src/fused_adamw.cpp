@@ -22,8 +22,8 @@ std::vector<at::Tensor> list(at::Tensor* const* tensors, std::size_t count) {
 
 }  // namespace
 
-// Laid out as `Settings` in fused.rs.
-struct Settings {
+// Laid out as `AdamWSettings` in fused.rs.
+struct AdamWSettings {
     double steps;
     double learning_rate;
     double beta1;
@@ -40,7 +40,7 @@ extern "C" int troupe_fused_adamw(
     at::Tensor* const* first,
     at::Tensor* const* second,
     std::size_t count,
-    const Settings* settings,
+    const AdamWSettings* settings,
     char* message,
     std::size_t capacity) {
     const auto work = [&] {

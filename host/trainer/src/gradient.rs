@@ -75,11 +75,11 @@ fn measure(
 
 /// Gradients that micro-batches add to, in their order.
 pub(super) struct Sum {
-    state: Mutex<State>,
+    state: Mutex<SumState>,
     moved: Condvar,
 }
 
-struct State {
+struct SumState {
     buffers: Vec<Tensor>,
     /// The blocks of all learners, views of the buffers.
     blocks: Vec<Tensor>,
@@ -99,7 +99,7 @@ impl Sum {
             blocks.extend(parameters.blocks(&buffer));
             buffers.push(buffer);
         }
-        let state = State { buffers, blocks, turns: vec![0; stages], broken: false };
+        let state = SumState { buffers, blocks, turns: vec![0; stages], broken: false };
         Ok(Sum { state: Mutex::new(state), moved: Condvar::new() })
     }
 
@@ -111,7 +111,7 @@ impl Sum {
         stage: usize,
         gradients: &[Tensor],
     ) -> Result<(), TrainerError> {
-        let early = |state: &mut State| !state.broken && state.turns[stage] != turn;
+        let early = |state: &mut SumState| !state.broken && state.turns[stage] != turn;
         let waited = self.moved.wait_while(self.lock(), early);
         let mut state = waited.unwrap_or_else(PoisonError::into_inner);
         if state.broken {
@@ -128,7 +128,7 @@ impl Sum {
         Ok(())
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, SumState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

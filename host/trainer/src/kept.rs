@@ -3,13 +3,13 @@
 use tch::{Device, Tensor};
 
 use super::TrainerError;
-use super::optimizer::State;
+use super::optimizer::OptimizerState;
 use super::update::Member;
 
 /// A member's weights and its optimizer's state, in the CPU's memory.
 pub(super) struct Kept {
     weights: Tensor,
-    optimizer: State,
+    optimizer: OptimizerState,
 }
 
 impl Kept {

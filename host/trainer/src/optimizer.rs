@@ -19,7 +19,7 @@ use std::collections::HashMap;
 use tch::{Kind, Tensor};
 
 use super::TrainerError;
-use super::fused::{self, Part, Settings};
+use super::fused::{self, AdamWSettings, Part};
 use super::kept::copy;
 use super::part::{Piece, Stretch, pieces, shares};
 use super::shares::take_over;
@@ -50,7 +50,7 @@ pub(super) struct AdamW {
 }
 
 /// A copy of a process's part of an optimizer's state.
-pub(super) struct State {
+pub(super) struct OptimizerState {
     tensors: Vec<Tensor>,
     steps: u64,
 }
@@ -125,7 +125,7 @@ impl AdamW {
             Some(master) => master.shallow_clone(),
             None => own.f_to_device(device)?,
         };
-        let settings = Settings {
+        let settings = AdamWSettings {
             steps: self.steps as f64,
             learning_rate,
             beta1: self.beta1,
@@ -175,7 +175,7 @@ impl AdamW {
         &self,
         weights: &Tensor,
         gradient: &Tensor,
-        settings: &Settings,
+        settings: &AdamWSettings,
         threads: usize,
     ) -> Result<(), TrainerError> {
         let part = |piece: &Piece| {
@@ -191,7 +191,7 @@ impl AdamW {
         for decays in [true, false] {
             let pieces = self.pieces.iter().filter(|piece| piece.decays == decays);
             let weight_decay = if decays { settings.weight_decay } else { 0.0 };
-            let settings = Settings { weight_decay, ..*settings };
+            let settings = AdamWSettings { weight_decay, ..*settings };
             over_threads(pieces.filter_map(part).collect(), threads, |parts: &mut [Part]| {
                 fused::step(parts, &settings)
             })?;
@@ -200,15 +200,15 @@ impl AdamW {
     }
 
     /// A copy of this process's part of the state, in the CPU's memory.
-    pub(super) fn keep(&self) -> Result<State, tch::TchError> {
+    pub(super) fn keep(&self) -> Result<OptimizerState, tch::TchError> {
         let tensors = self.kinds().map(|(_, own)| copy(own)).collect::<Result<_, _>>()?;
-        Ok(State { tensors, steps: self.steps })
+        Ok(OptimizerState { tensors, steps: self.steps })
     }
 
     /// Become what was kept.
     pub(super) fn take_back(
         &mut self,
-        State { tensors, steps }: &State,
+        OptimizerState { tensors, steps }: &OptimizerState,
     ) -> Result<(), tch::TchError> {
         for ((_, own), kept) in self.kinds().zip(tensors) {
             own.shallow_clone().f_copy_(kept)?;

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use super::base::{Base, Load, Settings};
+use super::base::{Base, Load, PlanSettings};
 use troupe_core::config::{Choice, Config, RolloutConfig, TrainConfig};
 use troupe_core::error::{Coded, ExitCode};
 
@@ -123,7 +123,7 @@ impl Plan {
             Choice::Off => &[false],
             Choice::Auto => &[false, true],
         };
-        let given = Settings {
+        let given = PlanSettings {
             checkpointing: train.gradient_checkpointing == Choice::On,
             offload: machine.gpu && train.offload_optimizer == Choice::On,
             limit: train.microbatch_tokens,
@@ -136,21 +136,26 @@ impl Plan {
         for &offload in options(train.offload_optimizer) {
             for &checkpointing in options(train.gradient_checkpointing) {
                 let offload = offload && machine.gpu;
-                last = plan(Settings { checkpointing, offload, ..given });
+                last = plan(PlanSettings { checkpointing, offload, ..given });
                 if last.fits(machine) {
                     return Ok(last);
                 }
             }
         }
         let settings =
-            Settings { checkpointing: last.checkpointing, offload: last.offload, ..given };
+            PlanSettings { checkpointing: last.checkpointing, offload: last.offload, ..given };
         let fits = |settings| plan(settings).fits(machine);
         let advice = advice(settings, machine.gpu, fits);
         // Where the amount is unknown, everything fits.
         Err(DoesNotFit { needed: last.needed(), memory: machine.memory.unwrap_or(0), advice })
     }
 
-    fn with(bases: &[Base], train: &TrainConfig, machine: &Machine, settings: Settings) -> Plan {
+    fn with(
+        bases: &[Base],
+        train: &TrainConfig,
+        machine: &Machine,
+        settings: PlanSettings,
+    ) -> Plan {
         let sum = |of: &dyn Fn(&Base) -> u64| bases.iter().map(of).sum::<u64>();
         // One base is updated after the other.
         let peak = |of: &dyn Fn(&Base) -> u64| bases.iter().map(of).max().unwrap_or_default();
@@ -253,16 +258,16 @@ impl Plan {
 }
 
 /// Which settings would make it fit.
-fn advice(settings: Settings, gpu: bool, fits: impl Fn(Settings) -> bool) -> String {
+fn advice(settings: PlanSettings, gpu: bool, fits: impl Fn(PlanSettings) -> bool) -> String {
     let least = settings.group as usize;
     let smaller = std::iter::successors(Some(settings.limit / 2), |limit| Some(limit / 2))
         .take_while(|limit| *limit >= least.max(1))
-        .find(|&limit| fits(Settings { limit, ..settings }));
-    let cache = settings.cache.filter(|_| fits(Settings { cache: Some(0), ..settings }));
+        .find(|&limit| fits(PlanSettings { limit, ..settings }));
+    let cache = settings.cache.filter(|_| fits(PlanSettings { cache: Some(0), ..settings }));
     let tokens = smaller.map(|tokens| format!("train.microbatch_tokens = {tokens}"));
-    let checkpointed = Settings { checkpointing: true, ..settings };
-    let offloaded = Settings { offload: true, ..settings };
-    let both = Settings { offload: true, ..checkpointed };
+    let checkpointed = PlanSettings { checkpointing: true, ..settings };
+    let offloaded = PlanSettings { offload: true, ..settings };
+    let both = PlanSettings { offload: true, ..checkpointed };
     let on = |name: &str| format!("train.{name} = \"on\"");
     let checkpointing = || on("gradient_checkpointing");
     let offload = || on("offload_optimizer");
@@ -276,8 +281,8 @@ fn advice(settings: Settings, gpu: bool, fits: impl Fn(Settings) -> bool) -> Str
     if !single.is_empty() {
         return format!("set {}", single.join(", or "));
     }
-    let smallest = Settings { limit: least, cache: settings.cache.map(|_| 0), ..both };
-    let smallest = Settings { offload: gpu, ..smallest };
+    let smallest = PlanSettings { limit: least, cache: settings.cache.map(|_| 0), ..both };
+    let smallest = PlanSettings { offload: gpu, ..smallest };
     if fits(smallest) {
         let mut together = vec![checkpointing()];
         together.extend(gpu.then(offload));

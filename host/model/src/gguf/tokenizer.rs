@@ -15,7 +15,7 @@ const MERGES_PER_TOKEN: usize = 8;
 
 /// Tokens, and how text becomes them.
 #[derive(Debug)]
-pub(super) struct Tokenizer<'f> {
+pub(super) struct GgufTokenizer<'f> {
     tokens: Vec<&'f str>,
     kinds: Vec<i64>,
     merges: Vec<(&'f str, &'f str)>,
@@ -29,7 +29,7 @@ pub(super) struct Tokenizer<'f> {
     template: &'f str,
 }
 
-impl<'f> Tokenizer<'f> {
+impl<'f> GgufTokenizer<'f> {
     /// Read the tokenizer of a model with so many rows in its embedding.
     pub(super) fn read(metadata: &Metadata<'f>, rows: usize) -> Result<Self, String> {
         let model = metadata.text("tokenizer.ggml.model")?;
@@ -62,7 +62,7 @@ impl<'f> Tokenizer<'f> {
             .ok_or("it does not say `tokenizer.ggml.eos_token_id`, so no answer would end")?;
         let turn = id("eot")?.filter(|turn| *turn != main);
         let adds_begin = metadata.flag("tokenizer.ggml.add_bos_token")?;
-        Ok(Tokenizer {
+        Ok(GgufTokenizer {
             begin: id("bos")?,
             ends: [main].into_iter().chain(turn).collect(),
             pad: id("padding")?,

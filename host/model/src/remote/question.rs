@@ -9,7 +9,7 @@ use crate::sampling::Sampling;
 use troupe_core::seed::Seed;
 
 /// The body of one request, field by field.
-pub(super) struct Question {
+pub(super) struct RequestBody {
     fields: Vec<Field>,
 }
 
@@ -20,8 +20,8 @@ struct Field {
     dispensable: bool,
 }
 
-impl Question {
-    /// The question for one answer, without the fields that the server refuses.
+impl RequestBody {
+    /// The body for one answer, without the fields that the server refuses.
     ///
     /// What does not restrict the sampling is sent, too: servers otherwise take
     /// what the model's `generation_config.json` recommends. A server that
@@ -33,7 +33,7 @@ impl Question {
         seed: Seed,
         template: &Map<String, Value>,
         refused: &BTreeSet<&'static str>,
-    ) -> Question {
+    ) -> RequestBody {
         let field = |name, value| Field { name, value, dispensable: false };
         let extra = |name, value| Field { name, value, dispensable: true };
         let neutral = |name, value: f64, off: f64| Field {
@@ -81,11 +81,11 @@ impl Question {
             fields.push(field("chat_template_kwargs", Value::Object(template)));
         }
         fields.retain(|field| !(field.dispensable && refused.contains(field.name)));
-        Question { fields }
+        RequestBody { fields }
     }
 
     /// The JSON text.
-    pub(super) fn body(&self) -> Vec<u8> {
+    pub(super) fn json(&self) -> Vec<u8> {
         let entries = self.fields.iter().map(|field| (field.name.to_owned(), field.value.clone()));
         Value::Object(entries.collect()).to_string().into_bytes()
     }
@@ -99,7 +99,7 @@ impl Question {
     }
 }
 
-/// A question that any server answers that has the model.
+/// A request that any server answers that has the model.
 pub(super) fn trial(model: &str) -> Vec<u8> {
     let messages = [json!({"role": "user", "content": "Hello"})];
     let body = json!({"model": model, "messages": messages, "stream": false, "max_tokens": 1});
@@ -110,7 +110,7 @@ pub(super) fn trial(model: &str) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn question(sampling: &Sampling, refused: &[&'static str]) -> (Question, Value) {
+    fn fields(sampling: &Sampling, refused: &[&'static str]) -> (RequestBody, Value) {
         with_tools(Vec::new(), sampling, refused)
     }
 
@@ -118,49 +118,49 @@ mod tests {
         tools: Vec<Value>,
         sampling: &Sampling,
         refused: &[&'static str],
-    ) -> (Question, Value) {
+    ) -> (RequestBody, Value) {
         let refused = refused.iter().copied().collect();
         let (messages, seeds) = (Vec::new(), Vec::new());
         let request = ChatRequest { messages, tools, thinking: None, seeds };
-        let question = Question::new("m", &request, sampling, Seed::new(1), &Map::new(), &refused);
-        let body = serde_json::from_slice(&question.body()).unwrap();
-        (question, body)
+        let fields = RequestBody::new("m", &request, sampling, Seed::new(1), &Map::new(), &refused);
+        let body = serde_json::from_slice(&fields.json()).unwrap();
+        (fields, body)
     }
 
     #[test]
     fn what_does_not_restrict_the_sampling_is_said_and_may_be_left_out() {
-        let (question, body) = question(&Sampling::greedy(7), &[]);
+        let (fields, body) = fields(&Sampling::greedy(7), &[]);
         assert_eq!((&body["top_k"], &body["top_p"]), (&json!(-1), &json!(1.0)));
         assert_eq!(body["max_completion_tokens"], 7);
-        assert_eq!(question.named_in("unexpected: {'top_k', 'seed'}"), ["top_k", "seed"]);
-        assert!(question.named_in("top_p: bad; top_logprobs: worse").is_empty());
+        assert_eq!(fields.named_in("unexpected: {'top_k', 'seed'}"), ["top_k", "seed"]);
+        assert!(fields.named_in("top_p: bad; top_logprobs: worse").is_empty());
     }
 
     #[test]
     fn what_restricts_the_sampling_is_never_left_out() {
         let stop = vec!["###".to_owned()];
         let sampling = Sampling { top_k: 20, min_p: 0.1, stop, ..Sampling::greedy(7) };
-        let (question, body) = question(&sampling, &["top_k", "min_p", "repetition_penalty"]);
+        let (fields, body) = fields(&sampling, &["top_k", "min_p", "repetition_penalty"]);
         assert_eq!((&body["top_k"], &body["min_p"]), (&json!(20), &json!(0.1)));
         assert_eq!(body["stop"], json!(["###"]));
         assert!(body.get("repetition_penalty").is_none(), "it is off anyway");
-        assert!(question.named_in("top_k, min_p and stop are not known").is_empty());
+        assert!(fields.named_in("top_k, min_p and stop are not known").is_empty());
     }
 
     #[test]
     fn tools_are_told_and_the_server_leaves_calls_in_the_text() {
         let sampling = Sampling::greedy(7);
-        let (_, body) = question(&sampling, &[]);
+        let (_, body) = fields(&sampling, &[]);
         assert!(body.get("tools").or(body.get("tool_choice")).is_none());
         let tool = json!({"type": "function", "function": {"name": "search"}});
-        let (question, body) = with_tools(vec![tool.clone()], &sampling, &[]);
+        let (fields, body) = with_tools(vec![tool.clone()], &sampling, &[]);
         assert_eq!((&body["tools"], &body["tool_choice"]), (&json!([tool]), &json!("none")));
-        assert_eq!(question.named_in("tools, tool_choice are not known"), ["tool_choice"]);
+        assert_eq!(fields.named_in("tools, tool_choice are not known"), ["tool_choice"]);
     }
 
     #[test]
     fn the_limit_has_an_older_name() {
-        let (_, body) = question(&Sampling::greedy(7), &["max_completion_tokens", "logprobs"]);
+        let (_, body) = fields(&Sampling::greedy(7), &["max_completion_tokens", "logprobs"]);
         assert_eq!(body["max_tokens"], 7);
         assert!(body.get("max_completion_tokens").or(body.get("logprobs")).is_none());
     }

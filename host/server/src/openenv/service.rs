@@ -54,10 +54,10 @@ pub struct EnvironmentServer {
     bodies: Semaphore,
 }
 
-type Shared = Arc<EnvironmentServer>;
+type SharedServer = Arc<EnvironmentServer>;
 
 /// A request to become a socket.
-type Asked = (Result<WebSocketUpgrade, WebSocketUpgradeRejection>, Extension<Door>, Uri);
+type UpgradeRequest = (Result<WebSocketUpgrade, WebSocketUpgradeRejection>, Extension<Door>, Uri);
 
 impl EnvironmentServer {
     /// One that serves this.
@@ -165,8 +165,12 @@ impl EnvironmentServer {
     }
 
     /// Agrees to become a socket, whose frames are answered so, on a worker.
-    fn agree(self: Arc<Self>, asked: Asked, answerer: Answerer) -> Result<Response, Refusal> {
-        let (upgrade, Extension(door), uri) = asked;
+    fn agree(
+        self: Arc<Self>,
+        request: UpgradeRequest,
+        answerer: Answerer,
+    ) -> Result<Response, Refusal> {
+        let (upgrade, Extension(door), uri) = request;
         let upgrade =
             upgrade.map_err(|_| Refusal::malformed("this path is a WebSocket's (version 13)"))?;
         let name = session_name(uri.query());
@@ -256,21 +260,27 @@ impl EnvironmentServer {
 }
 
 /// What a server tells whoever asks.
-fn told(what: fn(&EnvironmentServer) -> Value) -> MethodRouter<Shared> {
-    get(async move |State(server): State<Shared>| Json(what(&server)))
+fn told(what: fn(&EnvironmentServer) -> Value) -> MethodRouter<SharedServer> {
+    get(async move |State(server): State<SharedServer>| Json(what(&server)))
 }
 
 /// A socket's frames are OpenEnv's.
-async fn frames(State(server): State<Shared>, asked: Asked) -> Result<Response, Refusal> {
+async fn frames(
+    State(server): State<SharedServer>,
+    request: UpgradeRequest,
+) -> Result<Response, Refusal> {
     let (game, chance) = (server.game.clone(), server.chance.clone());
     server.agree(
-        asked,
+        request,
         Arc::new(move |session, text| dialogue::answer(session, &game, &chance, text)),
     )
 }
 
 /// A socket's frames are calls in JSON-RPC.
-async fn calls(State(server): State<Shared>, asked: Asked) -> Result<Response, Refusal> {
+async fn calls(
+    State(server): State<SharedServer>,
+    request: UpgradeRequest,
+) -> Result<Response, Refusal> {
     let (game, chance) = (server.game.clone(), server.chance.clone());
     let answerer = move |session: &mut Session, text: &str| {
         let answer = match serde_json::from_str(text) {
@@ -279,14 +289,14 @@ async fn calls(State(server): State<Shared>, asked: Asked) -> Result<Response, R
         };
         Reply::Frame(answer.to_string())
     };
-    server.agree(asked, Arc::new(answerer))
+    server.agree(request, Arc::new(answerer))
 }
 
-async fn call(State(server): State<Shared>, body: Body) -> Result<Json<Value>, Refusal> {
+async fn call(State(server): State<SharedServer>, body: Body) -> Result<Json<Value>, Refusal> {
     server.mcp(body).await.map(Json)
 }
 
-async fn reset(State(server): State<Shared>, body: Body) -> Result<Response, Refusal> {
+async fn reset(State(server): State<SharedServer>, body: Body) -> Result<Response, Refusal> {
     let body = server.read(body).await?;
     let work = move |session: &mut Session, game: &Game, chance: &Chance| {
         session.reset(game, chance, Reset::parse(Some(&body))?)
@@ -294,21 +304,21 @@ async fn reset(State(server): State<Shared>, body: Body) -> Result<Response, Ref
     server.once(work).await
 }
 
-async fn step(State(server): State<Shared>, body: Body) -> Result<Response, Refusal> {
+async fn step(State(server): State<SharedServer>, body: Body) -> Result<Response, Refusal> {
     let body = server.read(body).await?;
     server.once(move |session, game, chance| step_once(session, game, chance, &body)).await
 }
 
 async fn splits(
-    State(server): State<Shared>,
+    State(server): State<SharedServer>,
     Path(name): Path<String>,
 ) -> Result<Json<Value>, Refusal> {
     server.check_name(&name)?;
     Ok(Json(task_list::splits()))
 }
 
-fn tasks(question: TaskQuery) -> MethodRouter<Shared> {
-    post(async move |State(server): State<Shared>, Path(name): Path<String>, body: Body| {
+fn tasks(question: TaskQuery) -> MethodRouter<SharedServer> {
+    post(async move |State(server): State<SharedServer>, Path(name): Path<String>, body: Body| {
         server.check_name(&name)?;
         let body = server.read(body).await?;
         Ok::<_, Refusal>(match task_list::answer(&server.game, question, Some(&body)) {
