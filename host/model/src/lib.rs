@@ -1,12 +1,11 @@
-//! Policies: weights, tokenizer and chat template of a language model, and
-//! the engine that samples answers from them.
+//! A policy: the weights, tokenizer and chat template of a language model, and the engine that
+//! samples answers from it.
 //!
-//! Knows nothing of plugins, episodes or rewards. The trainer works on the
-//! same model code and the same weights in memory, so sampler and trainer
-//! cannot disagree and nothing is copied between them. Only this module and
-//! `trainer` name `tch`.
+//! It may know nothing of plugins, episodes or rewards. The trainer works on the same model code
+//! and the same weights in memory, so sampler and trainer cannot disagree and nothing is copied
+//! between them.
 //!
-//! Five rooms, and what lies between them; each uses only those above it:
+//! Rooms, each using only those above it:
 //!
 //! - `error` and `sampling` are what every room may say: what went wrong, and
 //!   how answers are drawn; `keys` is what a file of a checkpoint may say;
@@ -19,6 +18,33 @@
 //! - `inference` is how prompts become answers: engine, batches, caches;
 //! - `remote` is a policy on a server, without local weights or
 //!   tokenizer, and an engine on a server, which draws answers for one of ours.
+//!
+//! ```
+//! use troupe_core::config::PolicyConfig;
+//! use troupe_core::seed::Seed;
+//! use troupe_model::{Device, Policy, PolicyError, Request, Sampling};
+//!
+//! // A tiny policy with random weights draws two answers to one prompt.
+//! let words = ["up", "down", "left", "right"].map(str::to_owned);
+//! let config = PolicyConfig::default();
+//! let policy = Policy::random(&config, &words, Seed::new(1), Device::cpu())?;
+//! let mut tokens = policy.wording().encode_text("up up down")?;
+//! let seeds = vec![Seed::new(2), Seed::new(3)];
+//! let request = Request { prompt: tokens.clone().into(), seeds };
+//! let answers = policy.generate(&[request], &Sampling::plain(4))?.remove(0);
+//! assert_eq!(answers.len(), 2);
+//!
+//! // Reading an answer gives the log-probabilities that it was drawn with.
+//! tokens.extend(&answers[0].tokens);
+//! let read = policy.score(&tokens)?;
+//! let drawn = &answers[0].logprobs;
+//! for (read, drawn) in read[read.len() - drawn.len()..].iter().zip(drawn) {
+//!     assert!((read - drawn).abs() < 1e-4);
+//! }
+//! # Ok::<(), PolicyError>(())
+//! ```
+//!
+//! `examples/score_a_text.rs` reads a text with a checkpoint.
 
 mod error;
 mod keys;

@@ -1,10 +1,51 @@
-//! Updates of policies from scored answers or from demonstrations.
+//! Updates of policies from credited samples or from demonstrations, on one process or several.
 //!
-//! Knows neither plugins nor episodes: it takes answers with advantages and
-//! changes weights. Policies that are adapters over one base learn together,
-//! see `update`. How answers become tensors is in `bundle` and `pack`, how
-//! they go through the model and back in `pass`, what is minimized in `objective`,
-//! how weights follow in `optimizer`.
+//! It may know nothing of plugins or episodes: it takes answers with advantages and changes
+//! weights. Policies that are adapters over one base learn together, see `update`. How answers
+//! become tensors is in `bundle` and `pack`, how they go through the model and back in `pass`,
+//! what is minimized in `objective`, how weights follow in `optimizer`.
+//!
+//! ```
+//! use troupe_core::config::{PolicyConfig, TrainConfig};
+//! use troupe_core::example::sample;
+//! use troupe_core::seed::Seed;
+//! use troupe_core::trajectory::Sample;
+//! use troupe_model::{Device, Policy, Request, Sampling};
+//! use troupe_trainer::{CreditedSample, Trainer, TrainerError};
+//!
+//! // Four answers of a tiny policy with random weights to one prompt.
+//! let words = ["up", "down", "left", "right"].map(str::to_owned);
+//! let config = PolicyConfig::default();
+//! let mut policy = Policy::random(&config, &words, Seed::new(1), Device::cpu())?;
+//! let (prompt, sampling) = (policy.wording().encode_text("up up down")?, Sampling::plain(4));
+//! let request = Request { prompt: prompt.into(), seeds: (0..4).map(Seed::new).collect() };
+//! let answers = policy.generate(&[request.clone()], &sampling)?.remove(0);
+//! let samples: Vec<Sample> = answers
+//!     .into_iter()
+//!     .enumerate()
+//!     .map(|(branch, completion)| Sample {
+//!         prompt: request.prompt.clone(),
+//!         completion,
+//!         ..sample(0, 0, 0, "walker", branch)
+//!     })
+//!     .collect();
+//!
+//! // The first was better than the others, so an update makes it likelier.
+//! let rows: Vec<CreditedSample> = samples
+//!     .iter()
+//!     .map(|sample| {
+//!         let advantage = Some(if sample.branch == 0 { 1.5 } else { -0.5 });
+//!         CreditedSample { sample, advantage, weight: 1.0 }
+//!     })
+//!     .collect();
+//! let read = [&request.prompt[..], &samples[0].completion.tokens].concat();
+//! let before: f32 = policy.score(&read)?.iter().sum();
+//! let config = TrainConfig { warmup_steps: 0, ..TrainConfig::default() };
+//! let mut trainer = Trainer::new(&policy, &config)?;
+//! trainer.update(&mut policy, &rows, &sampling.into(), Seed::new(7))?;
+//! assert!(policy.score(&read)?.iter().sum::<f32>() > before);
+//! # Ok::<(), TrainerError>(())
+//! ```
 
 pub mod ranks;
 

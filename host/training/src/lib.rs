@@ -1,7 +1,36 @@
 //! The loop: config → plugins → policies → episodes → groups → advantages →
 //! update → checkpoint. [`training::Training::step`] is one turn of it.
 //!
-//! Modules are listed in the order in which they depend on each other.
+//! It may know the plugins' side and the policies' side, as no other crate does; only commands,
+//! servers and what is printed are above it. Modules are listed in the order in which they depend
+//! on each other.
+//!
+//! ```no_run
+//! use std::error::Error;
+//! use std::path::Path;
+//!
+//! use troupe_core::config::Config;
+//! use troupe_model::Device;
+//! use troupe_training::run::RunFolder;
+//! use troupe_training::team::Team;
+//! use troupe_training::training::{Training, settle};
+//!
+//! /// Train the team of a configuration from its beginning, as `host train` does.
+//! fn train(file: &Path) -> Result<(), Box<dyn Error>> {
+//!     let config = Config::load(Some(file), &[])?;
+//!     let team = Team::assemble(&config, Device::cpu())?;
+//!     let config = settle(&team.resolve(&config), &team)?;
+//!     let folder = RunFolder::create(&config, "team")?;
+//!     let mut training = Training::begin(config, team, folder)?;
+//!     while !training.is_done() {
+//!         let record = training.step()?;
+//!         println!("step {}: {} episodes, {:?}", record.step, record.episodes, record.endings);
+//!     }
+//!     let (summary, folder) = training.finish()?;
+//!     println!("{}: {} of the test tasks solved", folder.path().display(), summary.after.success);
+//!     Ok(())
+//! }
+//! ```
 
 pub mod metrics;
 pub mod rollout;
