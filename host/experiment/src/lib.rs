@@ -27,6 +27,11 @@ mod schedule;
 mod setup;
 mod sitting;
 mod table;
+use troupe_core::error::{Asked, ask};
+
+/// The errors of this crate that say how the process ends.
+pub const ERRORS: &[Asked] = &[ask::<ExperimentError>];
+
 #[cfg(test)]
 mod tests;
 
@@ -70,8 +75,3 @@ pub fn write_tables(
     }
     Ok(())
 }
-
-use troupe_core::error::{Asked, ask};
-
-/// The errors of this crate that say how the process ends.
-pub const ERRORS: &[Asked] = &[ask::<ExperimentError>];

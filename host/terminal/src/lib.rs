@@ -256,6 +256,11 @@ fn on_one_line(cell: &str) -> String {
     visible(cell).replace('\n', "\\n")
 }
 
+use troupe_core::error::{Asked, ask};
+
+/// The errors of this crate that say how the process ends.
+pub const ERRORS: &[Asked] = &[ask::<UsageError>];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -298,8 +303,3 @@ mod tests {
         assert_eq!(share(0.949, (0.927, 0.965)), "94.9 % (92.7 to 96.5 %)");
     }
 }
-
-use troupe_core::error::{Asked, ask};
-
-/// The errors of this crate that say how the process ends.
-pub const ERRORS: &[Asked] = &[ask::<UsageError>];
