@@ -127,13 +127,13 @@ fn rescored(
             break;
         }
         let samples_of = |(policy, rows): &(usize, Vec<usize>)| {
-            let (model, own) = policies[*policy];
-            (model, rows.iter().map(|&row| own[row].sample).collect())
+            let (model, credited) = policies[*policy];
+            (model, rows.iter().map(|&row| credited[row].sample).collect())
         };
         let pairs: Vec<(&Policy, Vec<&Sample>)> = present.iter().map(samples_of).collect();
-        let found = rescore(ranks, &pairs, sampling, config.microbatch_tokens)?;
-        for ((policy, rows), found) in present.into_iter().zip(found) {
-            rows.into_iter().zip(found).for_each(|(row, found)| logprobs[policy][row] = found);
+        let rescored = rescore(ranks, &pairs, sampling, config.microbatch_tokens)?;
+        for ((policy, rows), answers) in present.into_iter().zip(rescored) {
+            rows.into_iter().zip(answers).for_each(|(row, answer)| logprobs[policy][row] = answer);
         }
     }
     Ok(logprobs)
@@ -187,8 +187,8 @@ mod tests {
             let config = TrainConfig { importance, importance_cap: 3.0, ..TrainConfig::default() };
             corrections_of(&config, &sample, &here)
         };
-        let near = |found: Vec<f32>, expected: [f32; 3]| {
-            assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-5), "{found:?}");
+        let near = |actual: Vec<f32>, expected: [f32; 3]| {
+            assert!(actual.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-5), "{actual:?}");
         };
         let share = |importance| {
             let config = TrainConfig { importance, importance_cap: 3.0, ..TrainConfig::default() };

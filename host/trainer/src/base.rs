@@ -60,14 +60,14 @@ impl Base {
     pub fn of_policies(policies: &[(&Policy, bool)]) -> Vec<Base> {
         let mut bases: Vec<(&Policy, Base)> = Vec::new();
         for &(policy, trained) in policies {
-            let own = policy.trainable().count() as u64;
+            let trainable = policy.trainable().count() as u64;
             if let Some((_, base)) = bases.iter_mut().find(|(first, _)| policy.shares_base(first)) {
-                base.adapters.push((own, trained));
+                base.adapters.push((trainable, trained));
                 continue;
             }
             let all = policy.parameter_count() as u64;
-            let adapters = if own < all { vec![(own, trained)] } else { Vec::new() };
-            let parameters = if adapters.is_empty() { all } else { all - own };
+            let adapters = if trainable < all { vec![(trainable, trained)] } else { Vec::new() };
+            let parameters = if adapters.is_empty() { all } else { all - trainable };
             let trained = trained && adapters.is_empty();
             let shape = policy.config().clone();
             let number = policy.decoder().parameters().buffer().kind().elt_size_in_bytes() as u64;
@@ -82,13 +82,13 @@ impl Base {
     }
 
     pub(super) fn parameters(&self) -> u64 {
-        self.parameters + self.adapters.iter().map(|(own, _)| own).sum::<u64>()
+        self.parameters + self.adapters.iter().map(|(count, _)| count).sum::<u64>()
     }
 
     pub(super) fn trained(&self) -> u64 {
         let adapters = self.adapters.iter().filter(|(_, trained)| *trained);
         let base = if self.trained { self.parameters } else { 0 };
-        base + adapters.map(|(own, _)| own).sum::<u64>()
+        base + adapters.map(|(count, _)| count).sum::<u64>()
     }
 
     /// Two means, and a master copy of what is kept in fewer bits.
@@ -232,8 +232,9 @@ mod tests {
         let base = Policy::random(&PolicyConfig::default(), &[], Seed::new(1), Device::cpu());
         let base = base.unwrap();
         let config = LoraConfig { rank: 2, ..LoraConfig::default() };
-        let own = [1, 2].map(|seed| base.adapt(&config, Seed::new(seed)).unwrap());
-        let bases = Base::of_policies(&[(&own[0], true), (&own[1], false), (&base, true)]);
+        let adapters = [1, 2].map(|seed| base.adapt(&config, Seed::new(seed)).unwrap());
+        let bases =
+            Base::of_policies(&[(&adapters[0], true), (&adapters[1], false), (&base, true)]);
         assert_eq!(bases.len(), 2);
         assert_eq!(bases[0].adapters.len(), 2);
         assert_eq!(bases[0].parameters, base.parameter_count() as u64);

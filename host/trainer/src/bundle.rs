@@ -158,10 +158,10 @@ mod tests {
         let rows = answers(&[&long, &[5], &long]);
         let prompts: [&[u32]; 3] = [&[1], &[2], &[1]];
         let bundles = bundle(prompts.into_iter().zip(rows));
-        let found: Vec<Vec<usize>> = bundles
+        let rows_of_bundles: Vec<Vec<usize>> = bundles
             .iter()
             .map(|bundle| bundle.answers.iter().map(|answer| answer.row).collect())
             .collect();
-        assert_eq!(found, [vec![0], vec![1], vec![2]]);
+        assert_eq!(rows_of_bundles, [vec![0], vec![1], vec![2]]);
     }
 }

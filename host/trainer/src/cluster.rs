@@ -91,13 +91,13 @@ mod tests {
     use super::*;
     use crate::bundle::{Answer, Tree, bundle};
 
-    /// Prompts of a beginning that is common to each of `kinds` and an end of their own.
-    fn prompts(kinds: u32, of_each: u32, common: u32, own: u32) -> Vec<Vec<u32>> {
-        let prompt = |kind: u32, one: u32| {
+    /// Prompts of a beginning that is common to each of `kinds` and an end of its own.
+    fn prompts(kinds: u32, of_each: u32, common: u32, end: u32) -> Vec<Vec<u32>> {
+        let prompt = |kind: u32, number: u32| {
             let beginning = (0..common).map(move |at| 1000 * (kind + 1) + at);
-            beginning.chain((0..own).map(move |at| 7 + one * 100 + at)).collect()
+            beginning.chain((0..end).map(move |at| 7 + number * 100 + at)).collect()
         };
-        (0..kinds).flat_map(|kind| (0..of_each).map(move |one| prompt(kind, one))).collect()
+        (0..kinds).flat_map(|kind| (0..of_each).map(move |number| prompt(kind, number))).collect()
     }
 
     fn bundles(prompts: &[Vec<u32>]) -> Vec<Bundle<'_>> {
@@ -113,10 +113,13 @@ mod tests {
     fn what_begins_alike_is_one_tree_in_which_the_beginning_lies_once() {
         let prompts = prompts(2, 3, 20, 4);
         let bundles = bundles(&prompts);
-        let found = clusters(&numbered(&bundles), 1000);
-        assert_eq!(found.iter().map(|one| one.bundles.len()).collect::<Vec<_>>(), [3, 3]);
-        assert_eq!(found[0].tokens, 20 + 3 * (4 + 3));
-        let tree = Tree::of(&found[0].bundles);
+        let clusters = clusters(&numbered(&bundles), 1000);
+        assert_eq!(
+            clusters.iter().map(|cluster| cluster.bundles.len()).collect::<Vec<_>>(),
+            [3, 3]
+        );
+        assert_eq!(clusters[0].tokens, 20 + 3 * (4 + 3));
+        let tree = Tree::of(&clusters[0].bundles);
         // The last token of an answer is predicted, but never read.
         assert_eq!(tree.tokens.len(), 20 + 3 * (4 + 2));
         assert_eq!(tree.positions[20..32], [20, 21, 22, 23, 24, 25, 20, 21, 22, 23, 24, 25]);
@@ -147,23 +150,23 @@ mod tests {
             kinds in 1_u32..4,
             of_each in 1_u32..9,
             common in 0_u32..60,
-            own in 1_u32..30,
+            end in 1_u32..30,
             limit in 1_usize..300,
         ) {
-            let prompts = prompts(kinds, of_each, common, own);
+            let prompts = prompts(kinds, of_each, common, end);
             let bundles = bundles(&prompts);
-            let found = clusters(&numbered(&bundles), limit);
-            let mut rows: Vec<usize> = found
+            let clusters = clusters(&numbered(&bundles), limit);
+            let mut rows: Vec<usize> = clusters
                 .iter()
-                .flat_map(|one| &one.bundles)
+                .flat_map(|cluster| &cluster.bundles)
                 .flat_map(|bundle| bundle.answers())
                 .map(|answer| answer.row)
                 .collect();
             rows.sort_unstable();
             prop_assert_eq!(rows, (0..prompts.len()).collect::<Vec<_>>());
-            for one in &found {
-                prop_assert!(one.tokens <= limit || one.bundles.len() == 1);
-                prop_assert!(Tree::of(&one.bundles).tokens.len() <= one.tokens);
+            for cluster in &clusters {
+                prop_assert!(cluster.tokens <= limit || cluster.bundles.len() == 1);
+                prop_assert!(Tree::of(&cluster.bundles).tokens.len() <= cluster.tokens);
             }
         }
 
@@ -171,17 +174,17 @@ mod tests {
         fn every_token_of_a_tree_sees_its_own_prompt_and_answer_and_nothing_else(
             of_each in 1_u32..6,
             common in 0_u32..40,
-            own in 1_u32..6,
+            end in 1_u32..6,
         ) {
-            let prompts = prompts(2, of_each, common, own);
+            let prompts = prompts(2, of_each, common, end);
             let bundles = bundles(&prompts);
-            for one in clusters(&numbered(&bundles), 1000) {
-                let tree = Tree::of(&one.bundles);
+            for cluster in clusters(&numbered(&bundles), 1000) {
+                let tree = Tree::of(&cluster.bundles);
                 let path = |at: usize| -> Vec<u32> {
                     (0..=at).filter(|&up| at < tree.ends[up]).map(|up| tree.tokens[up]).collect()
                 };
                 let mut predictors = tree.predictors.iter();
-                for bundle in &one.bundles {
+                for bundle in &cluster.bundles {
                     for answer in bundle.answers() {
                         for read in 0..answer.tokens.len() {
                             let said = [bundle.prompt(), &answer.tokens[..read]].concat();

@@ -57,9 +57,10 @@ impl<'a> Gauge<'a> {
     ) -> Result<Vec<Reading>, TrainerError> {
         let pairs = policies.iter().copied().zip(self.samples.iter().cloned());
         let pairs: Vec<(&Policy, Vec<&Sample>)> = pairs.collect();
-        let starts: Vec<Vec<usize>> = self.samples.iter().map(|own| starts(own)).collect();
-        let blank = |own: &Vec<&Sample>| {
-            let zeros = vec![0.0; own.iter().map(|sample| sample.completion.tokens.len()).sum()];
+        let starts: Vec<Vec<usize>> = self.samples.iter().map(|samples| starts(samples)).collect();
+        let blank = |samples: &Vec<&Sample>| {
+            let zeros =
+                vec![0.0; samples.iter().map(|sample| sample.completion.tokens.len()).sum()];
             Reading { logprobs: zeros.clone(), entropies: zeros }
         };
         let mut readings: Vec<Reading> = self.samples.iter().map(blank).collect();
@@ -77,18 +78,18 @@ impl<'a> Gauge<'a> {
         )?;
         let lists = readings.iter_mut().flat_map(Reading::lists);
         shares::fill_in(ranks, lists.map(|list| &mut list[..]))?;
-        for (reading, own) in readings.iter_mut().zip(&self.samples) {
-            reading.lists().into_iter().for_each(|list| *list = drawn(own, list));
+        for (reading, samples) in readings.iter_mut().zip(&self.samples) {
+            reading.lists().into_iter().for_each(|list| *list = drawn(samples, list));
         }
         Ok(readings)
     }
 
     /// The log-probabilities as sampled.
     pub(super) fn sampled(&self) -> Vec<Reading> {
-        let tokens = |own: &Vec<&Sample>| {
-            let logprobs = own.iter().flat_map(|sample| &sample.completion.logprobs);
+        let tokens = |samples: &Vec<&Sample>| {
+            let logprobs = samples.iter().flat_map(|sample| &sample.completion.logprobs);
             let logprobs: Vec<f64> = logprobs.copied().map(f64::from).collect();
-            Reading { logprobs: drawn(own, &logprobs), entropies: Vec::new() }
+            Reading { logprobs: drawn(samples, &logprobs), entropies: Vec::new() }
         };
         self.samples.iter().map(tokens).collect()
     }
@@ -204,14 +205,14 @@ mod tests {
 
     /// How many of so many answers of so many tokens to so many prompts are measured.
     fn measured(prompts: u32, answers: u32, tokens: usize) -> usize {
-        let one = |prompt: u32| {
-            let mut one = sample(0, 0, 0, "solo", 0);
-            one.prompt = vec![prompt; 300].into();
-            one.completion.tokens = vec![0; tokens];
-            one
+        let answer = |prompt: u32| {
+            let mut answer = sample(0, 0, 0, "solo", 0);
+            answer.prompt = vec![prompt; 300].into();
+            answer.completion.tokens = vec![0; tokens];
+            answer
         };
         let all: Vec<Sample> =
-            (0..prompts).flat_map(|prompt| (0..answers).map(move |_| one(prompt))).collect();
+            (0..prompts).flat_map(|prompt| (0..answers).map(move |_| answer(prompt))).collect();
         choose(&all.iter().collect::<Vec<_>>(), Seed::new(1)).len()
     }
 
@@ -233,9 +234,9 @@ mod tests {
     fn one_rare_token_that_has_become_likely_is_no_policy_that_is_lost() {
         let reading = |logprobs: Vec<f64>| Reading { logprobs, entropies: Vec::new() };
         let before = reading(vec![-1.0; 1000]);
-        let with = |own: f64| {
+        let with = |change: f64| {
             let mut after = before.logprobs.clone();
-            after[7] += own;
+            after[7] += change;
             reading(after)
         };
         assert!(with(7.0).distance_from(&before) > 1.0, "which is why this is not what bounds");

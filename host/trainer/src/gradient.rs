@@ -67,9 +67,9 @@ fn measure(
     let workers = (0..threads.max(1)).map(|_| Weights::of(learners)).collect();
     parallel::try_with(workers, batches.iter().enumerate(), |weights, (turn, batch)| {
         let alarm = Alarm(sum);
-        let found = pass::run(weights, batch, &objectives, checkpointing, sum, turn)?;
+        let measured = pass::run(weights, batch, &objectives, checkpointing, sum, turn)?;
         std::mem::forget(alarm);
-        Ok(found)
+        Ok(measured)
     })
 }
 

@@ -311,7 +311,7 @@ impl Trainer {
         learners: &[Learner],
         bundles: &[(usize, &Bundle)],
     ) -> Result<Vec<Gradient>, TrainerError> {
-        let share = shares::own(&self.ranks, bundles);
+        let share = shares::share_of(&self.ranks, bundles);
         let batches = micro_batches(&share, self.config.microbatch_tokens, learners[0].policy);
         let checkpointing = self.config.gradient_checkpointing == Choice::On;
         let mut gradients = gradients(learners, &batches, checkpointing)?;

@@ -49,18 +49,18 @@ impl LogProbs {
         let Some((_, first)) = logprobs.next() else {
             return LogProbs::in_one_way(&logits, chunk, &ways[0]);
         };
-        logprobs.fold(first, |others, (way, own)| others.or(&own, chunk, way))
+        logprobs.fold(first, |others, (way, of_way)| others.or(&of_way, chunk, way))
     }
 
-    /// These, and `own` for the targets that were drawn in its way.
-    fn or(self, own: &LogProbs, chunk: &Chunk, way: usize) -> LogProbs {
-        let is_own: Vec<bool> = chunk.targets.iter().map(|target| target.way == way).collect();
-        let is_own = Tensor::from_slice(&is_own).to_device(self.chosen.device());
-        let behind = &own.sources + self.all.size()[0];
+    /// These, and `of_way` for the targets that were drawn in its way.
+    fn or(self, of_way: &LogProbs, chunk: &Chunk, way: usize) -> LogProbs {
+        let in_way: Vec<bool> = chunk.targets.iter().map(|target| target.way == way).collect();
+        let in_way = Tensor::from_slice(&in_way).to_device(self.chosen.device());
+        let behind = &of_way.sources + self.all.size()[0];
         LogProbs {
-            chosen: own.chosen.where_self(&is_own, &self.chosen),
-            all: Tensor::cat(&[&self.all, &own.all], 0),
-            sources: behind.where_self(&is_own, &self.sources),
+            chosen: of_way.chosen.where_self(&in_way, &self.chosen),
+            all: Tensor::cat(&[&self.all, &of_way.all], 0),
+            sources: behind.where_self(&in_way, &self.sources),
         }
     }
 

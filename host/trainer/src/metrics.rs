@@ -153,7 +153,7 @@ impl Tally {
             optimizer_steps: self.steps,
             skipped_steps: self.skipped,
             samples: rows.len(),
-            compared: rows.iter().filter(|row| row.advantage.is_some_and(|own| own != 0.0)).count(),
+            compared: rows.iter().filter(|row| row.advantage.is_some_and(|a| a != 0.0)).count(),
             tokens: self.tokens,
             ..UpdateMetrics::default()
         }

@@ -76,15 +76,15 @@ impl AdamW {
     ) -> Result<Self, TrainerError> {
         let buffer = parameters.buffer();
         let shares = shares(buffer.size()[0], ranks.world());
-        let own = shares[ranks.rank()].of(buffer);
+        let share = shares[ranks.rank()].of(buffer);
         let device = match config.offload_optimizer {
             Choice::On => tch::Device::Cpu,
             Choice::Auto | Choice::Off => buffer.device(),
         };
-        let zeros = || Tensor::f_zeros(own.size(), (Kind::Float, device));
+        let zeros = || Tensor::f_zeros(share.size(), (Kind::Float, device));
         let master = match buffer.kind() {
             Kind::Float => None,
-            _ => Some(own.f_to_device(device)?.f_to_kind(Kind::Float)?),
+            _ => Some(share.f_to_device(device)?.f_to_kind(Kind::Float)?),
         };
         Ok(AdamW {
             slots: parameters.slots().to_vec(),
@@ -119,11 +119,11 @@ impl AdamW {
             return Ok(Step::Skipped);
         }
         self.steps += 1;
-        let mut own = self.own().of(parameters.buffer());
+        let mut share = self.share().of(parameters.buffer());
         // A part of the buffer itself, unless it is of other bits or on another device.
         let weights = match &self.master {
             Some(master) => master.shallow_clone(),
-            None => own.f_to_device(device)?,
+            None => share.f_to_device(device)?,
         };
         let settings = AdamWSettings {
             steps: self.steps as f64,
@@ -135,8 +135,8 @@ impl AdamW {
             gradient_scale: (gradient_norm / self.max_norm).max(1.0),
         };
         self.descend(&weights, &gradient, &settings, threads)?;
-        if weights.data_ptr() != own.data_ptr() {
-            own.f_copy_(&weights)?;
+        if weights.data_ptr() != share.data_ptr() {
+            share.f_copy_(&weights)?;
         }
         for (rank, share) in self.shares.iter().enumerate() {
             take_over(&self.ranks, &mut share.of(parameters.buffer()), rank)?;
@@ -145,7 +145,7 @@ impl AdamW {
     }
 
     /// The numbers of the buffer that this process steps.
-    fn own(&self) -> &Stretch {
+    fn share(&self) -> &Stretch {
         &self.shares[self.ranks.rank()]
     }
 
@@ -179,13 +179,13 @@ impl AdamW {
         threads: usize,
     ) -> Result<(), TrainerError> {
         let part = |piece: &Piece| {
-            let stretch = piece.stretch.common(self.own())?;
-            let own = stretch.within(self.own());
+            let stretch = piece.stretch.common(self.share())?;
+            let local = stretch.within(self.share());
             Some(Part {
-                weights: own.of(weights),
+                weights: local.of(weights),
                 gradient: stretch.of(gradient),
-                first: own.of(&self.first),
-                second: own.of(&self.second),
+                first: local.of(&self.first),
+                second: local.of(&self.second),
             })
         };
         for decays in [true, false] {
@@ -201,7 +201,7 @@ impl AdamW {
 
     /// A copy of this process's part of the state, in the CPU's memory.
     pub(super) fn keep(&self) -> Result<OptimizerState, tch::TchError> {
-        let tensors = self.kinds().map(|(_, own)| copy(own)).collect::<Result<_, _>>()?;
+        let tensors = self.kinds().map(|(_, state)| copy(state)).collect::<Result<_, _>>()?;
         Ok(OptimizerState { tensors, steps: self.steps })
     }
 
@@ -210,8 +210,8 @@ impl AdamW {
         &mut self,
         OptimizerState { tensors, steps }: &OptimizerState,
     ) -> Result<(), tch::TchError> {
-        for ((_, own), kept) in self.kinds().zip(tensors) {
-            own.shallow_clone().f_copy_(kept)?;
+        for ((_, state), kept) in self.kinds().zip(tensors) {
+            state.shallow_clone().f_copy_(kept)?;
         }
         self.steps = *steps;
         Ok(())
@@ -246,8 +246,8 @@ impl AdamW {
     /// it; rank 0 gets the state of all of them, the others nothing.
     pub(super) fn state(&self) -> Result<Vec<(String, Tensor)>, TrainerError> {
         let mut state = Vec::new();
-        for (kind, own) in self.kinds() {
-            let Some(whole) = self.whole(own)? else { continue };
+        for (kind, part) in self.kinds() {
+            let Some(whole) = self.whole(part)? else { continue };
             let named = |slot: &Slot| (format!("{kind}.{}", slot.name()), slot.view(&whole));
             state.extend(self.slots.iter().map(named));
         }
@@ -255,11 +255,11 @@ impl AdamW {
     }
 
     /// All processes' parts of something, at rank 0.
-    fn whole(&self, own: &Tensor) -> Result<Option<Tensor>, TrainerError> {
+    fn whole(&self, own_part: &Tensor) -> Result<Option<Tensor>, TrainerError> {
         if self.ranks.is_alone() {
-            return Ok(Some(own.shallow_clone()));
+            return Ok(Some(own_part.shallow_clone()));
         }
-        let zeros = |length| Tensor::f_zeros([length], (own.kind(), tch::Device::Cpu));
+        let zeros = |length| Tensor::f_zeros([length], (own_part.kind(), tch::Device::Cpu));
         let length = self.shares.iter().map(|share| share.length).sum();
         let whole = self.ranks.leads().then(|| zeros(length)).transpose()?;
         for (rank, share) in self.shares.iter().enumerate() {
@@ -268,7 +268,7 @@ impl AdamW {
                 None => zeros(share.length)?,
             };
             if rank == self.ranks.rank() {
-                part.f_copy_(own)?;
+                part.f_copy_(own_part)?;
             }
             take_over(&self.ranks, &mut part, rank)?;
         }
@@ -282,11 +282,11 @@ impl AdamW {
         steps: u64,
     ) -> Result<(), String> {
         let mut known = 0;
-        for (kind, own) in self.kinds() {
+        for (kind, part) in self.kinds() {
             for slot in &self.slots {
                 let name = format!("{kind}.{}", slot.name());
-                let found = tensor(state, &name, slot.shape())?;
-                self.restore_slot(slot, found, own).map_err(|error| error.to_string())?;
+                let saved = tensor(state, &name, slot.shape())?;
+                self.restore_slot(slot, saved, part).map_err(|error| error.to_string())?;
                 known += 1;
             }
         }
@@ -298,11 +298,16 @@ impl AdamW {
     }
 
     /// Restore the part of a slot in this process's share.
-    fn restore_slot(&self, slot: &Slot, found: &Tensor, own: &Tensor) -> Result<(), tch::TchError> {
+    fn restore_slot(
+        &self,
+        slot: &Slot,
+        saved: &Tensor,
+        state: &Tensor,
+    ) -> Result<(), tch::TchError> {
         let whole = Stretch { offset: slot.offset(), length: slot.shape().iter().product() };
-        let Some(common) = whole.common(self.own()) else { return Ok(()) };
-        let part = common.within(&whole).of(&found.f_reshape([-1])?);
-        common.within(self.own()).of(own).f_copy_(&part)
+        let Some(common) = whole.common(self.share()) else { return Ok(()) };
+        let part = common.within(&whole).of(&saved.f_reshape([-1])?);
+        common.within(self.share()).of(state).f_copy_(&part)
     }
 
     fn kinds(&self) -> impl Iterator<Item = (&'static str, &Tensor)> {
@@ -311,7 +316,7 @@ impl AdamW {
             ("second", Some(&self.second)),
             ("master", self.master.as_ref()),
         ];
-        kinds.into_iter().filter_map(|(kind, own)| Some((kind, own?)))
+        kinds.into_iter().filter_map(|(kind, state)| Some((kind, state?)))
     }
 }
 
@@ -348,10 +353,10 @@ pub(super) fn tensor<'s>(
     name: &str,
     shape: &[i64],
 ) -> Result<&'s Tensor, String> {
-    let found = state.get(name).ok_or_else(|| format!("tensor `{name}` is missing"))?;
-    match found.size() == shape {
-        true => Ok(found),
-        false => Err(format!("tensor `{name}` has shape {:?} instead of {shape:?}", found.size())),
+    let tensor = state.get(name).ok_or_else(|| format!("tensor `{name}` is missing"))?;
+    match tensor.size() == shape {
+        true => Ok(tensor),
+        false => Err(format!("tensor `{name}` has shape {:?} instead of {shape:?}", tensor.size())),
     }
 }
 
@@ -389,7 +394,7 @@ mod tests {
         from: &Saved,
         steps: std::ops::Range<i64>,
     ) -> (Vec<Vec<f32>>, Saved) {
-        let found = threads(world, |ranks| {
+        let stepped = threads(world, |ranks| {
             let config = PolicyConfig { dtype: Some(dtype), ..PolicyConfig::default() };
             let mut policy = Policy::random(&config, &[], Seed::new(1), Device::cpu()).unwrap();
             let config =
@@ -427,7 +432,7 @@ mod tests {
             assert!(optimizer.master.is_none_or(|master| master.numel() <= share));
             (numbers(policy.trainable().buffer()), state)
         });
-        let (weights, mut states): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+        let (weights, mut states): (Vec<_>, Vec<_>) = stepped.into_iter().unzip();
         let state = Some((weights[0].clone(), states.remove(0)));
         (weights, state)
     }
@@ -461,8 +466,8 @@ mod tests {
             second = 0.98 * second + 0.02 * gradient * gradient;
             let (m, v) = (first / (1.0 - 0.9_f64.powi(step)), second / (1.0 - 0.98_f64.powi(step)));
             weight = weight * (1.0 - 0.01 * 0.1) - 0.01 * m / (v.sqrt() + 1e-8);
-            let found = policy.trainable().buffer().get(0).double_value(&[]);
-            assert!((found - weight).abs() < 1e-6, "{found} {weight}");
+            let stepped = policy.trainable().buffer().get(0).double_value(&[]);
+            assert!((stepped - weight).abs() < 1e-6, "{stepped} {weight}");
         }
         assert_eq!(optimizer.steps(), 2);
     }

@@ -78,7 +78,9 @@ impl<'b, 'a> MicroBatch<'b, 'a> {
         let mut parts: Vec<(usize, Vec<Cluster>)> = Vec::new();
         for cluster in clusters {
             match parts.last_mut() {
-                Some((learner, own)) if *learner == cluster.learner => own.push(cluster),
+                Some((learner, of_learner)) if *learner == cluster.learner => {
+                    of_learner.push(cluster)
+                }
                 _ => parts.push((cluster.learner, vec![cluster])),
             }
         }
@@ -283,9 +285,9 @@ mod tests {
         let batches = micro_batches(&numbered, 120, &policy.unwrap());
         let mut rows = Vec::new();
         for batch in &batches {
-            let own = batch.parts.iter().flat_map(|(_, clusters)| clusters);
-            assert!(own.clone().map(|cluster| cluster.tokens).sum::<usize>() <= 120);
-            let bundles = own.flat_map(|cluster| &cluster.bundles);
+            let clusters = batch.parts.iter().flat_map(|(_, clusters)| clusters);
+            assert!(clusters.clone().map(|cluster| cluster.tokens).sum::<usize>() <= 120);
+            let bundles = clusters.flat_map(|cluster| &cluster.bundles);
             rows.extend(bundles.flat_map(|bundle| bundle.answers()).map(|answer| answer.row));
             assert!(batch.parts.iter().map(|(learner, _)| *learner).is_sorted());
         }

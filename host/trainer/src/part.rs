@@ -105,10 +105,11 @@ mod tests {
 
     #[test]
     fn what_stretches_have_in_common_is_counted_from_where_one_begins() {
-        let (one, other) = (Stretch { offset: 10, length: 10 }, Stretch { offset: 15, length: 10 });
-        let common = one.common(&other).unwrap();
+        let (first, second) =
+            (Stretch { offset: 10, length: 10 }, Stretch { offset: 15, length: 10 });
+        let common = first.common(&second).unwrap();
         assert_eq!(common, Stretch { offset: 15, length: 5 });
-        assert_eq!((common.within(&one).offset, common.within(&other).offset), (5, 0));
-        assert_eq!(one.common(&Stretch { offset: 20, length: 1 }), None);
+        assert_eq!((common.within(&first).offset, common.within(&second).offset), (5, 0));
+        assert_eq!(first.common(&Stretch { offset: 20, length: 1 }), None);
     }
 }

@@ -57,11 +57,11 @@ pub(super) fn run(
     });
     let mut body = Body::forward(weights, &pack, attention, checkpointing);
     let head = Head { weights, pack: &pack, objectives, reference };
-    let (gradient, mut own, measured) = head.backward(&body.states)?;
+    let (gradient, mut head_gradients, measured) = head.backward(&body.states)?;
     if !weights.tracked.decoder().config().tie_word_embeddings {
-        sum.add(turn, body.layers.len() + 1, &std::mem::take(&mut own))?;
+        sum.add(turn, body.layers.len() + 1, &std::mem::take(&mut head_gradients))?;
     }
-    body.backward(gradient, own, sum, turn)?;
+    body.backward(gradient, head_gradients, sum, turn)?;
     Ok(measured)
 }
 
@@ -109,8 +109,8 @@ fn pull_back(
     let trained = weights.iter().chain(leaf.requires_grad().then_some(leaf));
     let leaves: Vec<&Tensor> = trained.collect();
     let mut gradients = Tensor::f_run_backward(&[root], &leaves, false, false)?;
-    let own = if leaf.requires_grad() { gradients.pop() } else { None };
-    Ok((own.unwrap_or_default(), gradients))
+    let of_leaf = if leaf.requires_grad() { gradients.pop() } else { None };
+    Ok((of_leaf.unwrap_or_default(), gradients))
 }
 
 /// The layers, done forwards.

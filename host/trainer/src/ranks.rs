@@ -131,10 +131,10 @@ impl Ranks {
         };
         let store = store.map_err(torch)?;
         wait_for_all(&store, rank).map_err(failed)?;
-        let own = (rank.number, rank.world);
-        let group = Group::join(&store, own, &interface(rank), PATIENCE).map_err(torch)?;
+        let seat = (rank.number, rank.world);
+        let group = Group::join(&store, seat, &interface(rank), PATIENCE).map_err(torch)?;
         let beats = Store::visit(&meeting, ARRIVAL).map_err(torch)?;
-        let pulse = Pulse::begin(beats, own, abandon);
+        let pulse = Pulse::begin(beats, seat, abandon);
         let several = Several {
             rank: rank.number,
             world: rank.world,
@@ -172,7 +172,7 @@ impl Ranks {
     }
 
     /// Those of some items, which all ranks have, that are this one's to work on.
-    pub fn own<I: IntoIterator>(&self, items: I) -> impl Iterator<Item = I::Item> {
+    pub fn share_of<I: IntoIterator>(&self, items: I) -> impl Iterator<Item = I::Item> {
         items.into_iter().skip(self.rank()).step_by(self.world())
     }
 
@@ -197,13 +197,13 @@ impl Ranks {
     ///
     /// # Errors
     /// If a rank is lost.
-    pub fn gather<T: Serialize + DeserializeOwned>(&self, own: T) -> Result<Vec<T>, RanksError> {
-        let Some(several) = &self.0 else { return Ok(vec![own]) };
-        let mut own = to_bytes(&own)?;
-        let lengths = several.gather(&mut [own.len() as f64])?;
+    pub fn gather<T: Serialize + DeserializeOwned>(&self, value: T) -> Result<Vec<T>, RanksError> {
+        let Some(several) = &self.0 else { return Ok(vec![value]) };
+        let mut bytes = to_bytes(&value)?;
+        let lengths = several.gather(&mut [bytes.len() as f64])?;
         let longest = lengths.iter().copied().fold(0.0, f64::max) as usize;
-        own.resize(longest, 0);
-        let all = several.gather(&mut own)?;
+        bytes.resize(longest, 0);
+        let all = several.gather(&mut bytes)?;
         let parts = all.chunks(longest.max(1)).zip(lengths);
         parts.map(|(part, length)| from_bytes(&part[..length as usize])).collect()
     }
@@ -217,24 +217,24 @@ impl Ranks {
         find: impl FnOnce() -> Result<T, E>,
     ) -> Result<T, E> {
         let Some(several) = &self.0 else { return find() };
-        let found = self.leads().then(find).transpose()?;
-        let mut bytes = found.as_ref().map(to_bytes).transpose()?.unwrap_or_default();
+        let value = self.leads().then(find).transpose()?;
+        let mut bytes = value.as_ref().map(to_bytes).transpose()?.unwrap_or_default();
         let mut length = [bytes.len() as f64];
         several.broadcast(&mut length, 0)?;
         bytes.resize(length[0] as usize, 0);
         several.broadcast(&mut bytes, 0)?;
-        Ok(found.map_or_else(|| from_bytes(&bytes), Ok)?)
+        Ok(value.map_or_else(|| from_bytes(&bytes), Ok)?)
     }
 
     /// Make sure that all ranks have come to the same.
     ///
     /// # Errors
     /// If one has not, by its number.
-    pub fn check(&self, what: &str, own: impl Serialize) -> Result<(), RanksError> {
+    pub fn check(&self, what: &str, value: impl Serialize) -> Result<(), RanksError> {
         if self.is_alone() {
             return Ok(());
         }
-        let all = self.gather(to_bytes(&own)?)?;
+        let all = self.gather(to_bytes(&value)?)?;
         match all.iter().position(|other| *other != all[0]) {
             None => Ok(()),
             Some(rank) => Err(RanksError::Differ { rank, what: what.to_owned() }),
@@ -247,8 +247,8 @@ impl Several {
         self.group.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn gather<N: Number>(&self, own: &mut [N]) -> Result<Vec<N>, RanksError> {
-        self.group().gather(own).map_err(|_| self.lost())
+    fn gather<N: Number>(&self, numbers: &mut [N]) -> Result<Vec<N>, RanksError> {
+        self.group().gather(numbers).map_err(|_| self.lost())
     }
 
     fn broadcast<N: Number>(&self, numbers: &mut [N], from: usize) -> Result<(), RanksError> {
@@ -322,7 +322,7 @@ mod tests {
     fn alone_everything_is_ones_own() {
         let ranks = Ranks::alone();
         assert!((ranks.rank(), ranks.world(), ranks.leads()) == (0, 1, true));
-        assert_eq!(ranks.own(0..3).collect::<Vec<_>>(), [0, 1, 2]);
+        assert_eq!(ranks.share_of(0..3).collect::<Vec<_>>(), [0, 1, 2]);
         let mut numbers = [1.0_f32, 2.0];
         ranks.sum(&mut numbers).unwrap();
         assert_eq!((numbers, ranks.gather(7).unwrap()), ([1.0, 2.0], vec![7]));

@@ -67,16 +67,16 @@ pub(super) fn read_logprobs(
         let numbered: Vec<(usize, &Bundle)> = (group.iter().enumerate())
             .flat_map(|(member, &index)| bundles[index].iter().map(move |bundle| (member, bundle)))
             .collect();
-        let own = shares::own(ranks, &numbered);
-        let batches = micro_batches(&own, microbatch_tokens, members[0]);
+        let share = shares::share_of(ranks, &numbered);
+        let batches = micro_batches(&share, microbatch_tokens, members[0]);
         let threads = if members[0].device().is_gpu() { 1 } else { members[0].threads() };
         let workers: Vec<SharedBase> = (0..threads.clamp(1, batches.len().max(1)))
             .map(|_| Policy::shared_base(&members))
             .collect();
-        let found = parallel::try_with(workers, batches, |shared_base, batch| {
+        let rows = parallel::try_with(workers, batches, |shared_base, batch| {
             rows(shared_base, &batch, sampling, &read)
         })?;
-        for Rows { learner, targets, numbers } in found.iter().flatten() {
+        for Rows { learner, targets, numbers } in rows.iter().flatten() {
             let width = numbers.len() / targets.len().max(1);
             for (target, row) in targets.iter().zip(numbers.chunks(width.max(1))) {
                 visit(group[*learner], target, row);
@@ -102,11 +102,11 @@ fn rows<'a>(
 ) -> Result<Vec<Rows<'a>>, TrainerError> {
     let _guard = tch::no_grad_guard();
     let (pack, mut attention) = batch.pack(shared_base.decoder());
-    let found = scored(shared_base, &pack, &mut attention, sampling.ways(), read);
-    let chunks = chunks(&pack, shared_base).into_iter().zip(found);
-    let rows = chunks.map(|(chunk, found)| {
+    let numbers = scored(shared_base, &pack, &mut attention, sampling.ways(), read);
+    let chunks = chunks(&pack, shared_base).into_iter().zip(numbers);
+    let rows = chunks.map(|(chunk, numbers)| {
         let (learner, targets) = (chunk.learner, chunk.targets.to_vec());
-        Ok(Rows { learner, targets, numbers: Vec::<f32>::try_from(found.f_view([-1])?)? })
+        Ok(Rows { learner, targets, numbers: Vec::<f32>::try_from(numbers.f_view([-1])?)? })
     });
     rows.collect()
 }

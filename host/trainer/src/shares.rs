@@ -13,7 +13,7 @@ use super::gradient::Gradient;
 use crate::ranks::Ranks;
 
 /// Those of some bundles that are this rank's: about as many tokens as any other's.
-pub(super) fn own<'b, 'a>(
+pub(super) fn share_of<'b, 'a>(
     ranks: &Ranks,
     bundles: &[(usize, &'b Bundle<'a>)],
 ) -> Vec<(usize, &'b Bundle<'a>)> {
@@ -24,11 +24,11 @@ pub(super) fn own<'b, 'a>(
     all.sort_by_key(|(_, bundle)| Reverse(bundle.tokens()));
     // Back and forth, so that the larger one changes hands.
     let deals = all.chunks(ranks.world()).enumerate();
-    let own = deals.filter_map(|(deal, dealt)| {
+    let share = deals.filter_map(|(deal, dealt)| {
         let seat = if deal % 2 == 0 { ranks.rank() } else { ranks.world() - 1 - ranks.rank() };
         dealt.get(seat).copied()
     });
-    own.collect()
+    share.collect()
 }
 
 /// Have each gradient be the sum of all ranks'. What was measured is summed once an update:
@@ -85,8 +85,8 @@ pub(super) fn fill_in<'n, N: troupe_process_group::Number + 'n>(
     ranks.sum(&mut all)?;
     let mut rest = &all[..];
     for list in lists {
-        let (own, others) = rest.split_at(list.len());
-        list.copy_from_slice(own);
+        let (sums, others) = rest.split_at(list.len());
+        list.copy_from_slice(sums);
         rest = others;
     }
     Ok(())

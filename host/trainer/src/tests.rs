@@ -289,8 +289,8 @@ fn the_rate_that_suits_a_policy_depends_on_what_it_could_lose() {
     let large = Policy::random(&large, &[], Seed::new(1), Device::cpu()).unwrap();
     let [small, _] = adapters(&policy(1));
     let [adapter, _] = adapters(&large);
-    let found = [&policy(1), &small, &adapter, &large].map(suitable_rate);
-    assert_eq!(found, [1e-3, 1e-3, 2e-4, 2e-5]);
+    let rates = [&policy(1), &small, &adapter, &large].map(suitable_rate);
+    assert_eq!(rates, [1e-3, 1e-3, 2e-4, 2e-5]);
     let destroyed = [&policy(1), &small, &adapter, &large].map(|policy| destroys(policy, 1e-3));
     assert_eq!(destroyed, [false, false, false, true]);
     assert_eq!(Trainer::new(&large, &config()).unwrap().config.learning_rate, 2e-5);
@@ -459,8 +459,9 @@ fn prompts_that_begin_alike_teach_together_what_they_teach_alone() {
         // Without momentum or scaling, the weights are the gradient.
         let config = TrainConfig { microbatch_tokens, epsilon: 1e3, ..config() };
         let mut trainer = Trainer::new(&policy, &config).unwrap();
-        let found = trainer.update(&mut policy, &rows(&samples), &by_role(), Seed::new(1)).unwrap();
-        (policy, found)
+        let metrics =
+            trainer.update(&mut policy, &rows(&samples), &by_role(), Seed::new(1)).unwrap();
+        (policy, metrics)
     };
     let ((together, joined), (apart, single)) = (run(16_384), run(1));
     assert!(distance(&together, &start) > 0.0);

@@ -80,8 +80,8 @@ impl Trees {
             branches.push(start..tree.ends[start]);
             start = tree.ends[start];
         }
-        let own = |branch: &Range<usize>| branch.len() * (trunk + branch.len());
-        let apart = trunk * trunk + branches.iter().map(own).sum::<usize>();
+        let scores = |branch: &Range<usize>| branch.len() * (trunk + branch.len());
+        let apart = trunk * trunk + branches.iter().map(scores).sum::<usize>();
         let cheaper = apart + branches.len() * self.scores_per_branch < length * length;
         if cheaper { branches } else { Vec::new() }
     }
@@ -158,12 +158,14 @@ impl TreePart {
         let trunk = || 0..first.start;
         let masks = bucket.branches.iter().map(|branch| {
             let branch = || branch.clone();
-            let own = paths.seen(branch(), branch());
-            let above =
-                own.new_ones([1, own.size()[1], first.start as i64], (Kind::Bool, masking.device));
+            let branch_mask = paths.seen(branch(), branch());
+            let above = branch_mask.new_ones(
+                [1, branch_mask.size()[1], first.start as i64],
+                (Kind::Bool, masking.device),
+            );
             let back =
                 || Tensor::cat(&[paths.back(branch(), trunk()), paths.back(branch(), branch())], 2);
-            Mask::new(&Tensor::cat(&[above, own], 2), back, masking)
+            Mask::new(&Tensor::cat(&[above, branch_mask], 2), back, masking)
         });
         let trunk_mask =
             Mask::new(&paths.seen(trunk(), trunk()), || paths.back(trunk(), trunk()), masking);
@@ -208,8 +210,9 @@ impl Attention for Branching {
     fn attend(&mut self, at: LayerSight, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor {
         let cut = |states: &Tensor| states.split_with_sizes(self.rows.as_slice(), 0);
         let (queries, keys, values) = (cut(&queries), cut(&keys), cut(&values));
-        let own = |parts: &[Tensor]| parts[0].shallow_clone();
-        let mut attended = vec![self.trunk.attend(at, own(&queries), own(&keys), own(&values))];
+        let trunk = |parts: &[Tensor]| parts[0].shallow_clone();
+        let mut attended =
+            vec![self.trunk.attend(at, trunk(&queries), trunk(&keys), trunk(&values))];
         for (branch, mask) in (1..).zip(&self.masks) {
             let path = |parts: &[Tensor]| Tensor::cat(&[&parts[0], &parts[branch]], 0);
             let (keys, values) = (by_head(&path(&keys), 1), by_head(&path(&values), 1));
@@ -274,8 +277,8 @@ mod tests {
         for (sight, window) in [(Sight::All, 16), (Sight::Window, 3)] {
             let expected = by_hand(window, &states);
             for scores_per_branch in [0, 1 << 20] {
-                let found = attended(scores_per_branch, sight, &states);
-                let apart = (found - &expected).abs().max().double_value(&[]);
+                let output = attended(scores_per_branch, sight, &states);
+                let apart = (output - &expected).abs().max().double_value(&[]);
                 assert!(apart < 1e-6, "{sight:?} {scores_per_branch}: {apart}");
             }
         }

@@ -63,8 +63,8 @@ pub fn update_together(
     let mut metrics = vec![UpdateMetrics::default(); count];
     for group in groups {
         let (places, members): (Vec<usize>, Vec<Member>) = group.into_iter().unzip();
-        for (place, found) in places.into_iter().zip(update(members, sampling)?) {
-            metrics[place] = found;
+        for (place, updated) in places.into_iter().zip(update(members, sampling)?) {
+            metrics[place] = updated;
         }
     }
     Ok(metrics)

@@ -86,13 +86,13 @@ impl Objective for Surrogate<'_> {
     ) -> (Tensor, Measures) {
         let columns = self.columns(targets, &logprobs.chosen);
         let (advantages, weights) = (columns.get(1), columns.get(3));
-        let own = matches!(self.anchor, Anchor::Own);
-        let old = if own { logprobs.chosen.detach() } else { columns.get(0) };
+        let in_pass = matches!(self.anchor, Anchor::Own);
+        let old = if in_pass { logprobs.chosen.detach() } else { columns.get(0) };
         let ratio = (&logprobs.chosen - &old).exp();
         let (low, high) = (1.0 - self.config.clip_low, 1.0 + self.config.clip_high);
         let gain = (&ratio * &advantages).minimum(&(ratio.clamp(low, high) * &advantages)); // [targets]
         let (gain, dual) = self.held(gain, &ratio, &advantages);
-        let (corrections, capped) = match own {
+        let (corrections, capped) = match in_pass {
             true => self.corrections(&(old - columns.get(0))),
             false => (self.anchor.corrects().then(|| columns.get(2)), advantages.zeros_like()),
         };
@@ -197,9 +197,9 @@ mod tests {
         (loss.double_value(&[]), Vec::try_from(gradient).unwrap(), held)
     }
 
-    fn near(found: (f64, Vec<f32>), loss: f64, gradient: [f32; 3]) {
-        assert!((found.0 - loss).abs() < 1e-5, "{found:?}");
-        assert!(found.1.iter().zip(gradient).all(|(a, b)| (a - b).abs() < 1e-5), "{found:?}");
+    fn near(actual: (f64, Vec<f32>), loss: f64, gradient: [f32; 3]) {
+        assert!((actual.0 - loss).abs() < 1e-5, "{actual:?}");
+        assert!(actual.1.iter().zip(gradient).all(|(a, b)| (a - b).abs() < 1e-5), "{actual:?}");
     }
 
     fn config(loss_aggregation: LossAggregation) -> TrainConfig {
@@ -218,14 +218,14 @@ mod tests {
             let rescored = anchored(&config, &new, None, |samples| {
                 Anchor::at(&config, samples, vec![vec![new[1], new[2]], vec![new[0]]])
             });
-            let own = anchored(&config, &new, None, |_| Anchor::Own);
-            near((own.0, own.1), rescored.0, rescored.1.try_into().unwrap());
+            let in_pass = anchored(&config, &new, None, |_| Anchor::Own);
+            near((in_pass.0, in_pass.1), rescored.0, rescored.1.try_into().unwrap());
             let held = match importance {
                 Importance::Truncate => 1.0 / 3.0,
                 Importance::Mask => 2.0 / 3.0,
                 _ => 0.0,
             };
-            assert!((own.2 - held).abs() < 1e-6 && (rescored.2 - held).abs() < 1e-6);
+            assert!((in_pass.2 - held).abs() < 1e-6 && (rescored.2 - held).abs() < 1e-6);
         }
     }
 

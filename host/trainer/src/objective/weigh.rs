@@ -187,7 +187,7 @@ fn preference(config: &TrainConfig, rows: &[Scored]) -> Vec<Vec<Pull>> {
     };
     for of_prompt in by_prompt(rows) {
         let of_sign = |sign: f32| -> Vec<usize> {
-            let is_of = |at: &usize| rows[*at].row.advantage.is_some_and(|own| own * sign > 0.0);
+            let is_of = |at: &usize| rows[*at].row.advantage.is_some_and(|a| a * sign > 0.0);
             of_prompt.iter().copied().filter(is_of).collect()
         };
         let (better, worse) = (of_sign(1.0), of_sign(-1.0));

@@ -28,7 +28,7 @@ pub(super) struct Pulse {
 #[derive(Debug)]
 struct Shared {
     rank: usize,
-    heard: Mutex<Vec<Heard>>,
+    beats: Mutex<Vec<Beats>>,
     /// The server of the counts is gone.
     deaf: AtomicBool,
     ended: AtomicBool,
@@ -36,7 +36,7 @@ struct Shared {
 
 /// What is known of a rank.
 #[derive(Clone, Copy, Debug)]
-struct Heard {
+struct Beats {
     count: i64,
     last: Instant,
 }
@@ -48,10 +48,10 @@ impl Pulse {
         (rank, world): (usize, usize),
         abandon: impl FnOnce(RanksError) + Send + 'static,
     ) -> Self {
-        let heard = vec![Heard { count: 0, last: Instant::now() }; world];
+        let beats = vec![Beats { count: 0, last: Instant::now() }; world];
         let shared = Arc::new(Shared {
             rank,
-            heard: Mutex::new(heard),
+            beats: Mutex::new(beats),
             deaf: AtomicBool::new(false),
             ended: AtomicBool::new(false),
         });
@@ -109,19 +109,19 @@ impl Shared {
             // What was not heard while this process itself stood still says nothing.
             if began.elapsed() > 8 * BEAT {
                 let now = Instant::now();
-                self.heard().iter_mut().for_each(|heard| heard.last = now);
+                self.beats().iter_mut().for_each(|beats| beats.last = now);
             }
         }
         None
     }
 
     fn count(&self, store: &Store) -> Option<()> {
-        let world = self.heard().len();
+        let world = self.beats().len();
         for rank in 0..world {
             let count = store.add(&format!("pulse/{rank}"), i64::from(rank == self.rank)).ok()?;
-            let heard = &mut self.heard()[rank];
-            if heard.count != count {
-                *heard = Heard { count, last: Instant::now() };
+            let beats = &mut self.beats()[rank];
+            if beats.count != count {
+                *beats = Beats { count, last: Instant::now() };
             }
         }
         Some(())
@@ -129,21 +129,21 @@ impl Shared {
 
     /// Others who have not counted for so long.
     fn silent_for(&self, long: Duration) -> Vec<usize> {
-        let heard = self.heard();
-        let silent = |rank: &usize| *rank != self.rank && heard[*rank].last.elapsed() > long;
-        (0..heard.len()).filter(silent).collect()
+        let beats = self.beats();
+        let silent = |rank: &usize| *rank != self.rank && beats[*rank].last.elapsed() > long;
+        (0..beats.len()).filter(silent).collect()
     }
 
     fn lost(&self, ranks: &[usize]) -> RanksError {
-        let world = self.heard().len();
-        let heard = self.heard();
-        let seconds = ranks.iter().map(|rank| heard[*rank].last.elapsed().as_secs()).max();
+        let world = self.beats().len();
+        let beats = self.beats();
+        let seconds = ranks.iter().map(|rank| beats[*rank].last.elapsed().as_secs()).max();
         let named: Vec<String> = ranks.iter().map(|rank| format!("rank {rank}")).collect();
         let who = if named.is_empty() { "another rank".to_owned() } else { named.join(" and ") };
         RanksError::Lost { who, world, seconds: seconds.unwrap_or(0) }
     }
 
-    fn heard(&self) -> MutexGuard<'_, Vec<Heard>> {
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    fn beats(&self) -> MutexGuard<'_, Vec<Beats>> {
+        self.beats.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -23,10 +23,10 @@ pub(crate) fn threads<R: Send>(world: usize, work: impl Fn(Ranks) -> R + Sync) -
             service: Service::First(Some(socket).filter(|_| number == 0)),
         };
         let ranks = Ranks::meet(&rank, |_| ()).unwrap();
-        let found = work(ranks.clone());
+        let result = work(ranks.clone());
         // No rank leaves while others still ask which one serves the meeting.
         ranks.gather(()).unwrap();
-        found
+        result
     };
     thread::scope(|scope| {
         let rank = &rank;

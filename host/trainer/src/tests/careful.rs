@@ -16,8 +16,8 @@ fn updated(config: &TrainConfig, updates: u64) -> (Policy, Trainer, Vec<UpdateMe
     let mut trainer = Trainer::new(&policy, config).unwrap();
     let update =
         |seed| trainer.update(&mut policy, &rows(&samples), &by_role(), Seed::new(seed)).unwrap();
-    let found = (0..updates).map(update).collect();
-    (policy, trainer, found)
+    let metrics = (0..updates).map(update).collect();
+    (policy, trainer, metrics)
 }
 
 fn movement(rate: f64) -> f64 {
@@ -30,15 +30,15 @@ fn a_step_that_goes_too_far_is_taken_back_and_made_more_slowly() {
     let [whole, half, quarter] = [rate, rate / 2.0, rate / 4.0].map(movement);
     assert!(whole > half && half > quarter && quarter > 0.0, "{whole} {half} {quarter}");
     for (limit, taken_back) in [(whole * 1.01, 0), (half * 1.01, 1), (quarter * 1.01, 2)] {
-        let (policy, trainer, found) = updated(&steady(rate, limit), 1);
+        let (policy, trainer, metrics) = updated(&steady(rate, limit), 1);
         let factor = f64::from(1 << taken_back);
         let (slower, its_trainer, plain) = updated(&steady(rate / factor, 0.0), 1);
-        assert_eq!(found[0].taken_back, taken_back);
-        assert_eq!(found[0].overshoot.is_some(), taken_back > 0);
+        assert_eq!(metrics[0].taken_back, taken_back);
+        assert_eq!(metrics[0].overshoot.is_some(), taken_back > 0);
         assert_eq!(weights(&policy), weights(&slower), "as if that had been its rate");
         let expected =
-            UpdateMetrics { taken_back, overshoot: found[0].overshoot, ..plain[0].clone() };
-        assert_eq!(found[0], expected);
+            UpdateMetrics { taken_back, overshoot: metrics[0].overshoot, ..plain[0].clone() };
+        assert_eq!(metrics[0], expected);
         assert_eq!(trainer.optimizer.steps(), its_trainer.optimizer.steps());
         assert_eq!(trainer.learning_rate(), rate, "the next step is made at the usual rate");
     }
@@ -46,13 +46,13 @@ fn a_step_that_goes_too_far_is_taken_back_and_made_more_slowly() {
 
 #[test]
 fn a_step_that_is_too_much_at_an_eighth_of_its_rate_is_given_up_and_leaves_no_trace() {
-    let (policy, trainer, found) = updated(&steady(0.02, 1e-12), 1);
-    assert!(found[0].is_given_up() && !found[0].moved);
+    let (policy, trainer, metrics) = updated(&steady(0.02, 1e-12), 1);
+    assert!(metrics[0].is_given_up() && !metrics[0].moved);
     assert_eq!(
-        (found[0].taken_back, found[0].movement, found[0].optimizer_steps),
+        (metrics[0].taken_back, metrics[0].movement, metrics[0].optimizer_steps),
         (ATTEMPTS, 0.0, 0)
     );
-    assert!(found[0].overshoot.unwrap() > 1e-12);
+    assert!(metrics[0].overshoot.unwrap() > 1e-12);
     let start = self::policy(41);
     assert_eq!(weights(&policy), weights(&start));
     let state = |trainer: &Trainer| -> Vec<(String, Vec<f32>)> {
@@ -83,16 +83,16 @@ fn of_two_that_learn_together_only_the_one_that_goes_too_far_is_taken_back() {
             samples: &all,
             seed: Seed::new(1),
         });
-        let found = update_together(members.collect(), &by_role()).unwrap();
-        (policies.map(|policy| weights(&policy)), found)
+        let metrics = update_together(members.collect(), &by_role()).unwrap();
+        (policies.map(|policy| weights(&policy)), metrics)
     };
     let (free, plain) = learn(0.0);
     let limit = (plain[0].movement + plain[1].movement) / 2.0;
     assert!(plain[0].movement > 2.0 * plain[1].movement, "{plain:?}");
-    let (held, found) = learn(limit);
-    assert!(found[0].taken_back > 0 && found[0].movement <= limit);
+    let (held, metrics) = learn(limit);
+    assert!(metrics[0].taken_back > 0 && metrics[0].movement <= limit);
     assert_ne!(held[0], free[0]);
-    assert_eq!((found[1].taken_back, found[1].movement), (0, plain[1].movement));
+    assert_eq!((metrics[1].taken_back, metrics[1].movement), (0, plain[1].movement));
     assert_eq!(held[1], free[1]);
 }
 
@@ -113,12 +113,13 @@ fn one_ratio_for_an_answer_is_exactly_one_before_anything_is_learned_in_16_bits_
             ..steady(1e-12, 0.0)
         };
         let mut trainer = Trainer::new(&policy, &config).unwrap();
-        let found = trainer.update(&mut policy, &rows(&samples), &by_role(), Seed::new(1)).unwrap();
+        let metrics =
+            trainer.update(&mut policy, &rows(&samples), &by_role(), Seed::new(1)).unwrap();
         assert_eq!(
-            (found.clip_low_share, found.clip_high_share),
+            (metrics.clip_low_share, metrics.clip_high_share),
             (0.0, 0.0),
             "{minibatch_samples}"
         );
-        assert!(found.optimizer_steps > 0);
+        assert!(metrics.optimizer_steps > 0);
     }
 }

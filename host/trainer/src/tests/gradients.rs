@@ -67,8 +67,8 @@ fn gradient(config: &TrainConfig, policy: &mut Policy, rows: &[CreditedSample]) 
     let seed = Seed::new(1);
     let member = Member { trainer: &mut trainer, policy, rows, samples: &samples, seed };
     let anchors = [Anchor::Sampled];
-    let found = update::gradients(&[member], &[(0, &batch[..])], &anchors, &by_role);
-    found.unwrap().remove(0).buffer
+    let gradients = update::gradients(&[member], &[(0, &batch[..])], &anchors, &by_role);
+    gradients.unwrap().remove(0).buffer
 }
 
 fn moved(policy: &Policy, direction: &Tensor, by: f64) -> Policy {
@@ -110,8 +110,8 @@ fn a_pull_is_the_derivative_of_what_is_gained() {
     let rows = weighted_rows(&samples);
     let anchor = Anchor::Sampled;
     let logprobs = |row: &CreditedSample| -> Vec<f32> {
-        let own = row.sample.completion.logprobs.iter().enumerate();
-        own.map(|(at, logprob)| logprob + 0.05 * (at as f32 - 1.0)).collect()
+        let drawn = row.sample.completion.logprobs.iter().enumerate();
+        drawn.map(|(at, logprob)| logprob + 0.05 * (at as f32 - 1.0)).collect()
     };
     for objective in Objective::ALL {
         let config = config_of(objective);
@@ -264,8 +264,9 @@ fn a_rescored_anchor_makes_the_first_ratios_one_and_corrects_for_the_rest() {
         let mut policy = policy(34);
         let config = TrainConfig { anchor, importance, minibatch_samples: 0, ..config() };
         let mut trainer = Trainer::new(&policy, &config).unwrap();
-        let found = trainer.update(&mut policy, &rows(&samples), &by_role(), Seed::new(1)).unwrap();
-        (found.clip_low_share + found.clip_high_share, weights(&policy))
+        let metrics =
+            trainer.update(&mut policy, &rows(&samples), &by_role(), Seed::new(1)).unwrap();
+        (metrics.clip_low_share + metrics.clip_high_share, weights(&policy))
     };
     let (sampled, _) = clipped(AnchorChoice::Sampled, Importance::None);
     assert!(sampled > 0.3, "{sampled}");

@@ -22,10 +22,10 @@ fn trees_are_scored_as_their_answers_were_drawn_whatever_parts_a_decoder_has() {
         let policy = policy(case);
         let samples = samples(&policy, 5, &Sampling::plain(12));
         let all: Vec<&Sample> = samples.iter().collect();
-        let found = logprobs(&policy, &all, &Sampling::plain(12));
-        for (sample, found) in samples.iter().zip(found) {
-            let drawn = sample.completion.logprobs.iter().zip(found);
-            let worst = drawn.map(|(drawn, found)| (drawn - found).abs()).fold(0.0, f32::max);
+        let all_scored = logprobs(&policy, &all, &Sampling::plain(12));
+        for (sample, scored) in samples.iter().zip(all_scored) {
+            let drawn = sample.completion.logprobs.iter().zip(scored);
+            let worst = drawn.map(|(drawn, scored)| (drawn - scored).abs()).fold(0.0, f32::max);
             assert!(worst < 1e-4, "{case}: {worst}");
         }
     }

@@ -50,8 +50,8 @@ fn every_role_is_scored_in_the_way_it_was_sampled() {
     let all: Vec<&Sample> = ours.iter().chain(&theirs).collect();
     let together =
         rescore(&Ranks::alone(), &[(&policy, all.clone())], &by_role, 16_384).unwrap().remove(0);
-    for (sample, found) in all.iter().zip(&together) {
-        for (there, here) in sample.completion.logprobs.iter().zip(found) {
+    for (sample, scored) in all.iter().zip(&together) {
+        for (there, here) in sample.completion.logprobs.iter().zip(scored) {
             assert!((there - here).abs() < 1e-4, "{}: {there} {here}", sample.role);
         }
     }
@@ -67,9 +67,9 @@ fn what_was_said_before_counts_in_training_as_it_did_in_sampling() {
     let policy = policy(19);
     let sampling = Sampling { repetition_penalty: 1.7, temperature: 0.8, ..sampling() };
     let samples = samples(&policy, 10, &sampling);
-    let found = logprobs(&policy, &samples.iter().collect::<Vec<_>>(), &sampling);
-    for (sample, found) in samples.iter().zip(found) {
-        let pairs = sample.completion.logprobs.iter().zip(&found);
+    let all_scored = logprobs(&policy, &samples.iter().collect::<Vec<_>>(), &sampling);
+    for (sample, scored) in samples.iter().zip(all_scored) {
+        let pairs = sample.completion.logprobs.iter().zip(&scored);
         let worst = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
         assert!(worst < 1e-4, "{worst}");
     }

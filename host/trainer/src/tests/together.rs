@@ -29,28 +29,28 @@ fn adapters_that_learn_together_learn_as_each_would_alone() {
         let config = TrainConfig { kl_coefficient, minibatch_samples: 16, epochs: 2, ..config() };
         let mut together = adapters(&base);
         let mut alone = adapters(&base);
-        let samples = [0, 1].map(|own| samples(&together[own], [9, 5][own], &sampling()));
+        let samples = [0, 1].map(|index| samples(&together[index], [9, 5][index], &sampling()));
         let new = |policies: &[Policy; 2]| {
             policies.each_ref().map(|policy| Trainer::new(policy, &config).unwrap())
         };
         let (mut joint, mut single) = (new(&together), new(&alone));
         for step in 0..2 {
             let both = [&rows(&samples[0])[..], &rows(&samples[1])];
-            let found = update_both(&mut together, &mut joint, both, step);
-            for own in [0, 1] {
-                let seed = Seed::new(step).at(own as u64);
+            let metrics = update_both(&mut together, &mut joint, both, step);
+            for index in [0, 1] {
+                let seed = Seed::new(step).at(index as u64);
                 let expected =
-                    single[own].update(&mut alone[own], both[own], &by_role(), seed).unwrap();
-                assert!((found[own].loss - expected.loss).abs() < 1e-5);
-                assert!((found[own].gradient_norm / expected.gradient_norm - 1.0).abs() < 1e-3);
-                assert_eq!(found[own].tokens, expected.tokens);
-                assert_eq!(found[own].optimizer_steps, expected.optimizer_steps);
+                    single[index].update(&mut alone[index], both[index], &by_role(), seed).unwrap();
+                assert!((metrics[index].loss - expected.loss).abs() < 1e-5);
+                assert!((metrics[index].gradient_norm / expected.gradient_norm - 1.0).abs() < 1e-3);
+                assert_eq!(metrics[index].tokens, expected.tokens);
+                assert_eq!(metrics[index].optimizer_steps, expected.optimizer_steps);
             }
         }
-        for own in [0, 1] {
-            let difference = distance(&together[own], &alone[own]);
+        for index in [0, 1] {
+            let difference = distance(&together[index], &alone[index]);
             assert!(difference < 1e-4, "{difference}");
-            assert!(distance(&together[own], &adapters(&base)[own]) > 1e-3);
+            assert!(distance(&together[index], &adapters(&base)[index]) > 1e-3);
         }
         assert_ne!(together[0].digest().unwrap(), together[1].digest().unwrap());
         assert_eq!(base.digest().unwrap(), before);
@@ -64,16 +64,18 @@ fn an_adapter_is_moved_by_its_own_samples_alone() {
     let config = TrainConfig { entropy_coefficient: 0.0, ..config() };
     let mut trainers = policies.each_ref().map(|policy| Trainer::new(policy, &config).unwrap());
     let before = policies.each_ref().map(|policy| policy.digest().unwrap());
-    let own = [0, 1].map(|own| samples(&policies[own], 6, &sampling()));
-    let worthless: Vec<CreditedSample> =
-        own[1].iter().map(|s| CreditedSample { sample: s, advantage: None, weight: 1.0 }).collect();
+    let drawn = [0, 1].map(|index| samples(&policies[index], 6, &sampling()));
+    let worthless: Vec<CreditedSample> = drawn[1]
+        .iter()
+        .map(|s| CreditedSample { sample: s, advantage: None, weight: 1.0 })
+        .collect();
     for others in [&[][..], &worthless] {
         let digest = policies[0].digest().unwrap();
-        update_both(&mut policies, &mut trainers, [&rows(&own[0]), others], 3);
+        update_both(&mut policies, &mut trainers, [&rows(&drawn[0]), others], 3);
         assert_ne!(policies[0].digest().unwrap(), digest);
         assert_eq!(policies[1].digest().unwrap(), before[1]);
     }
-    update_both(&mut policies, &mut trainers, [&[], &rows(&own[1])], 4);
+    update_both(&mut policies, &mut trainers, [&[], &rows(&drawn[1])], 4);
     assert_ne!(policies[1].digest().unwrap(), before[1]);
 }
 
@@ -81,8 +83,8 @@ fn an_adapter_is_moved_by_its_own_samples_alone() {
 fn adapters_are_rescored_together_as_each_alone() {
     let base = policy(13);
     let policies = adapters(&base);
-    let own = [0, 1].map(|own| samples(&policies[own], 7, &sampling()));
-    let pairs = [0, 1].map(|index| (&policies[index], own[index].iter().collect()));
+    let drawn = [0, 1].map(|index| samples(&policies[index], 7, &sampling()));
+    let pairs = [0, 1].map(|index| (&policies[index], drawn[index].iter().collect()));
     let together = rescore(&Ranks::alone(), &pairs, &by_role(), 100).unwrap();
     for ((policy, samples), together) in pairs.iter().zip(together) {
         for (sample, logprobs) in samples.iter().zip(together) {
@@ -100,25 +102,26 @@ fn an_adapters_trainer_is_saved_and_goes_on_bit_by_bit() {
     let mut policies = adapters(&base);
     let mut trainers = policies.each_ref().map(|policy| Trainer::new(policy, &config).unwrap());
     let samples = samples(&policies[0], 6, &sampling());
-    let own = rows(&samples);
-    let rows = [&own[..]; 2];
+    let credited = rows(&samples);
+    let rows = [&credited[..]; 2];
     update_both(&mut policies, &mut trainers, rows, 0);
     let folder = tempfile::tempdir().unwrap();
-    let place = |own: usize| folder.path().join(own.to_string());
-    for own in [0, 1] {
-        trainers[own].save(&place(own).join("optimizer")).unwrap();
-        policies[own].save(&place(own).join("policy")).unwrap();
+    let place = |index: usize| folder.path().join(index.to_string());
+    for index in [0, 1] {
+        trainers[index].save(&place(index).join("optimizer")).unwrap();
+        policies[index].save(&place(index).join("policy")).unwrap();
     }
-    let mut resumed = [0, 1].map(|own| policies[own].restore(&place(own).join("policy")).unwrap());
-    let mut copies = [0, 1].map(|own| {
-        let mut trainer = Trainer::new(&resumed[own], &config).unwrap();
-        trainer.load(&place(own).join("optimizer")).unwrap();
+    let mut resumed =
+        [0, 1].map(|index| policies[index].restore(&place(index).join("policy")).unwrap());
+    let mut copies = [0, 1].map(|index| {
+        let mut trainer = Trainer::new(&resumed[index], &config).unwrap();
+        trainer.load(&place(index).join("optimizer")).unwrap();
         trainer
     });
     let expected = update_both(&mut policies, &mut trainers, rows, 1);
     assert_eq!(update_both(&mut resumed, &mut copies, rows, 1), expected);
-    for own in [0, 1] {
-        assert_eq!(resumed[own].digest().unwrap(), policies[own].digest().unwrap());
+    for index in [0, 1] {
+        assert_eq!(resumed[index].digest().unwrap(), policies[index].digest().unwrap());
     }
 }
 

@@ -23,7 +23,7 @@ pub fn collect_among(
     if ranks.is_alone() {
         return collect(setting, policies, tasks);
     }
-    let share: Vec<TaskSeed> = ranks.own(tasks).cloned().collect();
+    let share: Vec<TaskSeed> = ranks.share_of(tasks).cloned().collect();
     let rollout = collect(setting, policies, &share)?;
     Ok(join(ranks.gather(rollout)?))
 }
@@ -43,7 +43,7 @@ pub fn collect_in_turn<E: From<RolloutError>>(
     if ranks.is_alone() {
         return in_turn(role_map, policies, &plays, take);
     }
-    let share = |play: Play| Play { tasks: ranks.own(&play.tasks).cloned().collect(), ..play };
+    let share = |play: Play| Play { tasks: ranks.share_of(&play.tasks).cloned().collect(), ..play };
     let plays: Vec<Play> = plays.into_iter().map(share).collect();
     let of_all = |share: Rollout| take(join(ranks.gather(share).map_err(RolloutError::from)?));
     in_turn(role_map, policies, &plays, of_all)
