@@ -51,7 +51,7 @@ impl Iterator for Deal {
 
     fn next(&mut self) -> Option<Self::Item> {
         let claim = |index: &usize| self.weights[*index] / (self.dealt[*index] as f64 + 0.5);
-        let behind = |one: &usize, other: &usize| claim(one).total_cmp(&claim(other));
+        let behind = |first: &usize, second: &usize| claim(first).total_cmp(&claim(second));
         // In a tie, the first family's.
         let family = (0..self.weights.len()).rev().max_by(behind)?;
         let place = self.dealt[family];
@@ -102,13 +102,13 @@ pub fn rungs(standings: &Standings) -> BTreeMap<String, usize> {
 pub fn advance(families: &[Family], standings: &mut Standings, rollout: &Rollout) {
     for family in families.iter().filter(|family| family.rungs.len() > 1) {
         let name = &family.scenario.family;
-        let own = rollout.episodes.iter();
-        let own = own.filter(|episode| episode.family == *name && !episode.is_void());
+        let played = rollout.episodes.iter();
+        let played = played.filter(|episode| episode.family == *name && !episode.is_void());
         let standing = standings.entry(name.clone()).or_default();
         if rollout.rungs.get(name).copied().unwrap_or_default() != standing.rung {
             continue;
         }
-        for episode in own {
+        for episode in played {
             standing.episodes += 1;
             standing.solved += usize::from(episode.solved());
         }

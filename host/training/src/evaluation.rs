@@ -100,8 +100,9 @@ fn play(team: &Team, held_out: HeldOutTasks, config: &RolloutConfig) -> Play {
 impl Evaluation {
     fn of(rollout: Rollout, held_out: &HeldOutTasks, team: &Team) -> Self {
         let of_family = |scenario: &Arc<Scenario>| {
-            let own = rollout.episodes.iter().filter(|episode| episode.family == scenario.family);
-            (scenario.family.clone(), Success::of_several(own, held_out.samples))
+            let episodes =
+                rollout.episodes.iter().filter(|episode| episode.family == scenario.family);
+            (scenario.family.clone(), Success::of_several(episodes, held_out.samples))
         };
         let families = team.families.iter().map(|family| of_family(&family.scenario)).collect();
         let success = Success::of_several(&rollout.episodes, held_out.samples);

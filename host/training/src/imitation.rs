@@ -338,8 +338,8 @@ fn learn(
     let mut losses = Vec::new();
     for (name, trainer) in trainers {
         let Some(policy) = team.policies.get_mut(name) else { continue };
-        let own = demonstrations.iter().filter(|d| team.role_map.policy_of(&d.role) == name);
-        let examples = own
+        let of_policy = demonstrations.iter().filter(|d| team.role_map.policy_of(&d.role) == name);
+        let examples = of_policy
             .map(|demonstration| encode((name, policy), &team.role_map, demonstration))
             .collect::<Result<Vec<Example>, _>>()?;
         // Its families are left alone.

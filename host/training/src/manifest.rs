@@ -228,22 +228,22 @@ fn compare_digests(
     what: &str,
     then: &BTreeMap<String, String>,
     now: &BTreeMap<String, String>,
-    found: &mut Vec<String>,
+    differences: &mut Vec<String>,
 ) {
     for (name, digest) in then {
         match now.get(name) {
-            None => found.push(format!("the {what} `{name}` is not there")),
+            None => differences.push(format!("the {what} `{name}` is not there")),
             Some(other) if other != digest => {
-                found.push(format!("the {what} `{name}` has another digest"));
+                differences.push(format!("the {what} `{name}` has another digest"));
             }
             Some(_) => {}
         }
     }
     let new = now.keys().filter(|name| !then.contains_key(*name));
-    found.extend(new.map(|name| format!("the {what} `{name}` is new")));
+    differences.extend(new.map(|name| format!("the {what} `{name}` is new")));
 }
 
-fn compare_values(key: &str, then: &Value, now: &Value, found: &mut Vec<String>) {
+fn compare_values(key: &str, then: &Value, now: &Value, differences: &mut Vec<String>) {
     if then == now || is_free(key) || is_granted_to_the_same(key, then, now) {
         return;
     }
@@ -252,7 +252,7 @@ fn compare_values(key: &str, then: &Value, now: &Value, found: &mut Vec<String>)
         && then.iter().all(Value::is_object)
     {
         for (index, (then, now)) in then.iter().zip(now).enumerate() {
-            compare_values(&format!("{key}.{index}"), then, now, found);
+            compare_values(&format!("{key}.{index}"), then, now, differences);
         }
         return;
     }
@@ -262,7 +262,7 @@ fn compare_values(key: &str, then: &Value, now: &Value, found: &mut Vec<String>)
             let key = if key.is_empty() { name.clone() } else { format!("{key}.{name}") };
             let of = |table: &serde_json::Map<String, Value>| table.get(name).cloned();
             let (then, now) = (of(then).unwrap_or_default(), of(now).unwrap_or_default());
-            compare_values(&key, &then, &now, found);
+            compare_values(&key, &then, &now, differences);
         }
         return;
     }
@@ -270,7 +270,7 @@ fn compare_values(key: &str, then: &Value, now: &Value, found: &mut Vec<String>)
         Value::Null => "not set".to_owned(),
         value => value.to_string(),
     };
-    found.push(format!("`{key}` was {} and is {}", shown(then), shown(now)));
+    differences.push(format!("`{key}` was {} and is {}", shown(then), shown(now)));
 }
 
 /// Whether both are grants to the same names. A plugin's other digest is said of

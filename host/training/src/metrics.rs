@@ -235,7 +235,7 @@ fn causes_of_refusal(samples: &[&Sample]) -> BTreeMap<String, f64> {
     for sample in samples.iter().filter(|sample| !sample.accepted) {
         let parts = &sample.reward.parts;
         let charges = parts.iter().filter(|(_, value)| **value < 0.0);
-        let largest = charges.min_by(|(_, one), (_, other)| one.total_cmp(other));
+        let largest = charges.min_by(|(_, first), (_, second)| first.total_cmp(second));
         let cause = match sample.completion.stop {
             StopReason::Length => CUT,
             _ if parts.contains_key(UNREADABLE) => UNREADABLE,

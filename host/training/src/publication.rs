@@ -68,8 +68,8 @@ impl Publication {
         for (name, engine) in engines {
             let Some(policy) = policies.get(name) else { continue };
             role_map.connect(name, engine.clone());
-            let told = config.policies.get(name).and_then(|policy| policy.sampler.as_ref());
-            let tolerance = told.and_then(|sampler| sampler.tolerance);
+            let sampler = config.policies.get(name).and_then(|policy| policy.sampler.as_ref());
+            let tolerance = sampler.and_then(|sampler| sampler.tolerance);
             let usual = if policy.is_bfloat16() { 0.05 } else { 0.001 };
             places
                 .insert(name.clone(), ServedPlace::new(engine.clone(), tolerance.unwrap_or(usual)));
@@ -103,16 +103,16 @@ impl Publication {
         if self.places.is_empty() || self.label.as_deref() == Some(label) {
             return Ok(None);
         }
-        let found = ranks.agree(|| {
-            let mut found = BTreeMap::new();
+        let canaries = ranks.agree(|| {
+            let mut canaries = BTreeMap::new();
             for (name, place) in &mut self.places {
                 let adapter = format!("{}-{name}-{label}", self.session);
                 place.load(name, &policies[name], &adapter, &self.folder)?;
                 let earlier = place.answering.as_ref().map(|(_, policy)| policy);
                 let policies = (&policies[name], earlier);
-                found.extend(place.ask(name, policies, &adapter, (role_map, sampling))?);
+                canaries.extend(place.ask(name, policies, &adapter, (role_map, sampling))?);
             }
-            Ok::<_, PublicationError>(found)
+            Ok::<_, PublicationError>(canaries)
         })?;
         for (name, place) in &mut self.places {
             place.turn_to(format!("{}-{name}-{label}", self.session), policies[name].duplicate()?);
@@ -121,7 +121,7 @@ impl Publication {
             }
         }
         self.label = Some(label.to_owned());
-        Ok(Some(found))
+        Ok(Some(canaries))
     }
 
     /// Make sure that what was published still answers: asked after answers that will be learned
@@ -136,12 +136,12 @@ impl Publication {
         ranks: &Ranks,
     ) -> Result<BTreeMap<String, f64>, PublicationError> {
         ranks.agree(|| {
-            let mut found = BTreeMap::new();
+            let mut canaries = BTreeMap::new();
             for (name, place) in &self.places {
                 let Some((adapter, policy)) = &place.answering else { continue };
-                found.extend(place.ask(name, (policy, None), adapter, (role_map, sampling))?);
+                canaries.extend(place.ask(name, (policy, None), adapter, (role_map, sampling))?);
             }
-            Ok(found)
+            Ok(canaries)
         })
     }
 
@@ -203,14 +203,14 @@ impl ServedPlace {
         (role_map, sampling): (&RoleMap, &SamplingByRole),
     ) -> Result<BTreeMap<String, f64>, PublicationError> {
         let roles = role_map.policies().remove(name).unwrap_or_default();
-        let mut found = BTreeMap::new();
+        let mut canaries = BTreeMap::new();
         for role in roles {
             let sampling = sampling.of(&role);
             let canary = Canary { policy: name, role: &role, engine: &self.engine, sampling };
             let difference = canary.ask(adapter, policy, earlier, self.tolerance)?;
-            found.insert(role, difference);
+            canaries.insert(role, difference);
         }
-        Ok(found)
+        Ok(canaries)
     }
 
     fn turn_to(&mut self, adapter: String, policy: Policy) {

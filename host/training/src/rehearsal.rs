@@ -127,9 +127,9 @@ fn check_expert(config: &Config, team: &Team, scenario: &Scenario) -> Result<(),
     })?;
     let learners = team.policies.iter().filter(|(name, _)| config.trains(name));
     for (name, policy) in learners {
-        let own = shown.iter().filter(|one| team.role_map.policy_of(&one.role) == name);
+        let of_policy = shown.iter().filter(|d| team.role_map.policy_of(&d.role) == name);
         let unknown: BTreeSet<String> =
-            own.flat_map(|one| policy.unknown_words(&one.text)).collect();
+            of_policy.flat_map(|d| policy.unknown_words(&d.text)).collect();
         if unknown.is_empty() {
             continue;
         }

@@ -187,23 +187,24 @@ impl RunFolder {
             write_json(&path, manifest)?;
             return Ok(Vec::new());
         };
-        let found = earlier.compare(manifest);
-        if !found.grave.is_empty() && !accepted {
+        let differences = earlier.compare(manifest);
+        if !differences.grave.is_empty() && !accepted {
             let reason = format!(
                 "the run was begun as something else: {}; put that back, start a new run, or \
                  resume with `--accept-changes`",
-                found.grave.join("; ")
+                differences.grave.join("; ")
             );
             return Err(StorageError::Unfit { path, reason });
         }
         // What was accepted to be different is written anew, and who goes on with it is added.
-        let kept = if found.grave.is_empty() { &earlier } else { manifest };
+        let kept = if differences.grave.is_empty() { &earlier } else { manifest };
         let kept = Manifest { builds: earlier.builds_with(manifest), ..kept.clone() };
         if kept != earlier {
             write_json(&path, &kept)?;
         }
-        let slight = found.slight.into_iter().map(|what| format!("{what}: last digits may differ"));
-        Ok(found.grave.into_iter().chain(slight).collect())
+        let slight =
+            differences.slight.into_iter().map(|what| format!("{what}: last digits may differ"));
+        Ok(differences.grave.into_iter().chain(slight).collect())
     }
 
     /// Add a line to the figures.

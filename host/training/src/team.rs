@@ -143,15 +143,15 @@ impl Team {
     /// # Errors
     /// If one does not answer or cannot do its part.
     pub fn find_engines(&mut self, config: &Config) -> Result<(), TeamError> {
-        let told = |name: &String| config.policies.get(name)?.sampler.as_ref();
+        let sampler_of = |name: &String| config.policies.get(name)?.sampler.as_ref();
         for (name, policy) in self.policies.iter().filter(|(name, _)| config.trains(name)) {
-            let Some(sampler) = told(name).filter(|_| !self.engines.contains_key(name)) else {
+            let Some(sampler) = sampler_of(name).filter(|_| !self.engines.contains_key(name))
+            else {
                 continue;
             };
-            let beside = self
-                .policies
-                .iter()
-                .filter(|(other, _)| told(other).is_some_and(|other| other.url == sampler.url));
+            let beside = self.policies.iter().filter(|(other, _)| {
+                sampler_of(other).is_some_and(|other| other.url == sampler.url)
+            });
             // While one version answers the next one is loaded.
             let adapters = 2 * beside.clone().count();
             let rank = beside.map(|(_, other)| other.adapter_rank()).max().unwrap_or(0);
@@ -353,8 +353,8 @@ fn read_tasks(scenario: &Scenario, config: &Config, read: &mut dyn FnMut(&str)) 
         // A task that fails will be void in the run, too; here it only has no words.
         let Ok(start) = scenario.begin(Split::Train, task) else { continue };
         let Next::Asked(position) = start.next else { continue };
-        let told = position.due.iter().flat_map(|due| due.messages.iter());
-        told.filter(|message| message.author == Author::User).for_each(|m| read(&m.text));
+        let prompts = position.due.iter().flat_map(|due| due.messages.iter());
+        prompts.filter(|message| message.author == Author::User).for_each(|m| read(&m.text));
     }
     let seed = Seed::new(config.run.seed).named("vocabulary");
     let demonstrations = Demonstrator::new(scenario, seed, config.imitation.exploration)
@@ -362,8 +362,8 @@ fn read_tasks(scenario: &Scenario, config: &Config, read: &mut dyn FnMut(&str)) 
         .unwrap_or_default();
     for demonstration in demonstrations {
         read(&demonstration.text);
-        let told = demonstration.prompt.iter().filter(|message| message.author == Author::User);
-        told.for_each(|message| read(&message.text));
+        let prompt = demonstration.prompt.iter().filter(|message| message.author == Author::User);
+        prompt.for_each(|message| read(&message.text));
     }
 }
 

@@ -192,8 +192,8 @@ fn replay(
     }
     let lineage = Lineage::of(samples);
     let mut states = Vec::new();
-    for (&(task, episode), own) in &rounds {
-        let first = own.values().next().map_or(0, |round| round[0]);
+    for (&(task, episode), of_episode) in &rounds {
+        let first = of_episode.values().next().map_or(0, |round| round[0]);
         let Some(task_seed) = task_of(team, &rows[first], seed) else { continue };
         let mut path: Vec<(usize, &Vec<usize>)> = lineage
             .path((task, episode))
@@ -218,7 +218,7 @@ fn replay(
                 return Err(TruthError::OtherState { task: task_seed.task, round });
             }
             next = task_seed.scenario.answer(&position, &texts)?.next;
-            if own.contains_key(&round) {
+            if of_episode.contains_key(&round) {
                 let (task, rows) = (task_seed.at(episode, round), rows.clone());
                 states.push(State { task, position, rows, given: given.clone() });
             }
@@ -229,14 +229,15 @@ fn replay(
 
 fn answer_to<'s>(due: &Due, given: &[&'s Sample]) -> Option<&'s Completion> {
     let request = &due.request;
-    let own = (&request.seat.role[..], request.seat.instance, &request.thread[..]);
-    let found = given.iter().find(|sample| seat(sample) == own && sample.turn == due.turn);
-    found.map(|sample| &sample.completion)
+    let asked = (&request.seat.role[..], request.seat.instance, &request.thread[..]);
+    let kept = given.iter().find(|sample| seat(sample) == asked && sample.turn == due.turn);
+    kept.map(|sample| &sample.completion)
 }
 
 fn task_of(team: &Team, row: &Row, seed: Seed) -> Option<TaskSeed> {
     let scenarios = team.families.iter().map(|family| &family.scenario);
-    let scenario = scenarios.into_iter().find(|one| one.family == row.sample.family)?.clone();
+    let scenario =
+        scenarios.into_iter().find(|scenario| scenario.family == row.sample.family)?.clone();
     let split = [Split::Train, Split::Validation, Split::Test];
     let split = split.into_iter().find(|split| split.name() == row.split)?;
     let seed = seed.at(row.step as u64).at(row.sample.task as u64);
@@ -280,16 +281,16 @@ impl Distance {
         let bias = mean(&|(a, t)| scale * a - t.advantage);
         let error = mean(&|(a, t)| (scale * a - t.advantage - bias).powi(2));
         let noise = mean(&|(_, t)| t.noise);
-        let (own, true_mean) = (mean(&|(a, _)| *a), mean(&|(_, t)| t.advantage));
+        let (mean_advantage, true_mean) = (mean(&|(a, _)| *a), mean(&|(_, t)| t.advantage));
         let spread = mean(&|(_, t)| (t.advantage - true_mean).powi(2));
-        let own_spread = mean(&|(a, _)| (a - own).powi(2));
-        let covariance = mean(&|(a, t)| (a - own) * (t.advantage - true_mean));
+        let advantage_spread = mean(&|(a, _)| (a - mean_advantage).powi(2));
+        let covariance = mean(&|(a, t)| (a - mean_advantage) * (t.advantage - true_mean));
         let clear = pairs.iter().filter(|(_, t)| t.advantage.abs() > t.noise.sqrt());
         let right = clear.clone().filter(|(a, t)| a * t.advantage > 0.0).count();
         let ratio = |a: f64, b: f64| if b > 0.0 { a / b } else { 0.0 };
         Distance {
             answers: pairs.len(),
-            correlation: ratio(covariance, (spread * own_spread).sqrt()),
+            correlation: ratio(covariance, (spread * advantage_spread).sqrt()),
             scale,
             bias,
             variance: ratio((error - noise).max(0.0), (spread - noise).max(0.0)),
@@ -312,17 +313,23 @@ mod tests {
             [-1.0, 0.5, 0.5, 2.0].into_iter().enumerate().map(|(row, a)| truth(row, a)).collect();
         let tenth: Vec<Option<f32>> =
             truths.iter().map(|t| Some(t.advantage as f32 / 10.0)).collect();
-        let found = Distance::of(&truths, &tenth);
-        assert!((found.scale - 10.0).abs() < 1e-5 && found.bias.abs() < 1e-6, "{found:?}");
-        assert!((found.correlation - 1.0).abs() < 1e-9 && found.variance < 1e-9, "{found:?}");
-        assert_eq!(found.right_signs, 1.0);
+        let distance = Distance::of(&truths, &tenth);
+        assert!((distance.scale - 10.0).abs() < 1e-5 && distance.bias.abs() < 1e-6, "{distance:?}");
+        assert!(
+            (distance.correlation - 1.0).abs() < 1e-9 && distance.variance < 1e-9,
+            "{distance:?}"
+        );
+        assert_eq!(distance.right_signs, 1.0);
     }
 
     #[test]
     fn one_that_knows_nothing_is_off_by_the_truths_own_variance() {
         let truths = [truth(0, 1.0), truth(1, -1.0), truth(2, 1.0), truth(3, -1.0)];
-        let found = Distance::of(&truths, &[Some(1.0), Some(1.0), Some(-1.0), Some(-1.0)]);
-        assert_eq!((found.correlation, found.variance, found.right_signs), (0.0, 1.0, 0.5));
+        let distance = Distance::of(&truths, &[Some(1.0), Some(1.0), Some(-1.0), Some(-1.0)]);
+        assert_eq!(
+            (distance.correlation, distance.variance, distance.right_signs),
+            (0.0, 1.0, 0.5)
+        );
     }
 
     #[test]

@@ -66,8 +66,8 @@ mod tests {
     #[test]
     fn an_outcome_adds_up_its_own_episode() {
         let samples = forked();
-        let own = |episode| samples.iter().filter(move |sample| sample.episode == episode);
-        let tokens = own(1).map(|sample| sample.completion.length()).sum::<usize>();
+        let of_episode = |episode| samples.iter().filter(move |sample| sample.episode == episode);
+        let tokens = of_episode(1).map(|sample| sample.completion.length()).sum::<usize>();
         let seen = || Event::Observed { text: String::new() };
         let joint = [acted("L", true, 1.0), acted("D", true, 1.0)];
         let events = [vec![acted("U", true, 0.5), seen()], joint.to_vec(), vec![seen()]].concat();

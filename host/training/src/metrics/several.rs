@@ -63,13 +63,13 @@ impl Several {
             majority: tasks
                 .iter()
                 .flatten()
-                .all(|one| one.acts <= 1)
+                .all(|outcome| outcome.acts <= 1)
                 .then(|| share(&of_tasks(most_solve))),
             best: amount(&of_tasks(|samples| {
-                samples.iter().map(|one| one.reward).fold(f64::NEG_INFINITY, f64::max)
+                samples.iter().map(|outcome| outcome.reward).fold(f64::NEG_INFINITY, f64::max)
             })),
             reward: amount(&of_tasks(|samples| {
-                samples.iter().map(|one| one.reward).sum::<f64>() / samples.len() as f64
+                samples.iter().map(|outcome| outcome.reward).sum::<f64>() / samples.len() as f64
             })),
         }
     }
@@ -77,18 +77,19 @@ impl Several {
 
 /// The same for each family on its own.
 pub fn several_by_family(outcomes: &[Outcome]) -> BTreeMap<String, Several> {
-    let names: BTreeSet<&String> = outcomes.iter().map(|one| &one.family).collect();
-    let own = |name: &String| Several::of(outcomes.iter().filter(|one| one.family == *name));
-    names.into_iter().map(|name| (name.clone(), own(name))).collect()
+    let names: BTreeSet<&String> = outcomes.iter().map(|outcome| &outcome.family).collect();
+    let of_family =
+        |name: &String| Several::of(outcomes.iter().filter(|outcome| outcome.family == *name));
+    names.into_iter().map(|name| (name.clone(), of_family(name))).collect()
 }
 
 fn average(samples: &[&Outcome]) -> f64 {
-    samples.iter().filter(|one| one.solved).count() as f64 / samples.len() as f64
+    samples.iter().filter(|outcome| outcome.solved).count() as f64 / samples.len() as f64
 }
 
 fn pass(tasks: &[Vec<&Outcome>], k: usize) -> BTreeMap<usize, TaskMean> {
     let chance = |samples: &Vec<&Outcome>, j| {
-        let solved = samples.iter().filter(|one| one.solved).count();
+        let solved = samples.iter().filter(|outcome| outcome.solved).count();
         chance_of_one(samples.len(), solved, j)
     };
     let at = |j| (j, share(&tasks.iter().map(|samples| chance(samples, j)).collect::<Vec<_>>()));
@@ -99,19 +100,19 @@ fn pass(tasks: &[Vec<&Outcome>], k: usize) -> BTreeMap<usize, TaskMean> {
 /// nothing of it, unless the same text is judged one way and the other. Samples that did nothing
 /// have no say.
 fn most_solve(samples: &[&Outcome]) -> f64 {
-    let mut said: Vec<(&str, usize, usize)> = Vec::new();
-    for one in samples {
-        let Some(last) = one.last.as_deref() else { continue };
-        match said.iter_mut().find(|(text, ..)| *text == last) {
+    let mut answers: Vec<(&str, usize, usize)> = Vec::new();
+    for outcome in samples {
+        let Some(last) = outcome.last.as_deref() else { continue };
+        match answers.iter_mut().find(|(text, ..)| *text == last) {
             Some((_, count, solved)) => {
                 *count += 1;
-                *solved += usize::from(one.solved);
+                *solved += usize::from(outcome.solved);
             }
-            None => said.push((last, 1, usize::from(one.solved))),
+            None => answers.push((last, 1, usize::from(outcome.solved))),
         }
     }
-    let most = said.iter().map(|(_, count, _)| *count).max();
-    let voted = said.iter().find(|(_, count, _)| Some(*count) == most);
+    let most = answers.iter().map(|(_, count, _)| *count).max();
+    let voted = answers.iter().find(|(_, count, _)| Some(*count) == most);
     voted.map_or(0.0, |(_, count, solved)| *solved as f64 / *count as f64)
 }
 
@@ -168,15 +169,15 @@ mod tests {
         let wrong = ("6", false, 0.0);
         let outcomes =
             outcomes(&[&[right, wrong, right, ("7", false, -1.0)], &[wrong, wrong, right, wrong]]);
-        let found = Several::of(&outcomes);
-        assert_eq!((found.k, found.tasks), (4, 2));
-        assert!((found.avg.mean - 0.375).abs() < 1e-12);
+        let several = Several::of(&outcomes);
+        assert_eq!((several.k, several.tasks), (4, 2));
+        assert!((several.avg.mean - 0.375).abs() < 1e-12);
         // 1 − C(2, 2)/C(4, 2) = 5/6 and 1 − C(3, 2)/C(4, 2) = 1/2.
-        assert!((found.pass[&2].mean - (5.0 / 6.0 + 0.5) / 2.0).abs() < 1e-12, "{found:?}");
-        assert_eq!(found.pass.keys().copied().collect::<Vec<_>>(), [1, 2, 4]);
-        assert_eq!((found.pass[&1].mean, found.pass[&4].mean), (0.375, 1.0));
-        assert_eq!((found.majority.unwrap().mean, found.best.mean), (0.5, 1.0));
-        assert!((found.reward.mean - 0.25).abs() < 1e-12);
+        assert!((several.pass[&2].mean - (5.0 / 6.0 + 0.5) / 2.0).abs() < 1e-12, "{several:?}");
+        assert_eq!(several.pass.keys().copied().collect::<Vec<_>>(), [1, 2, 4]);
+        assert_eq!((several.pass[&1].mean, several.pass[&4].mean), (0.375, 1.0));
+        assert_eq!((several.majority.unwrap().mean, several.best.mean), (0.5, 1.0));
+        assert!((several.reward.mean - 0.25).abs() < 1e-12);
     }
 
     #[test]
@@ -202,7 +203,7 @@ mod tests {
     fn families_with_tasks_of_the_same_number_are_not_mixed_up() {
         let mut all = outcomes(&[&[("5", true, 1.0)]]);
         all.push(Outcome { family: "other".to_owned(), ..outcome(0, 0, ("6", false, 0.0)) });
-        let found = Several::of(&all);
-        assert_eq!((found.tasks, found.k, found.avg.mean), (2, 1, 0.5));
+        let several = Several::of(&all);
+        assert_eq!((several.tasks, several.k, several.avg.mean), (2, 1, 0.5));
     }
 }

@@ -110,8 +110,8 @@ impl Canary<'_> {
         tolerance: f64,
     ) -> Result<f64, PublicationError> {
         let answers = self.draw(adapter)?;
-        let own = SamplingByRole::from(self.sampling.clone());
-        let difference = difference(policy, &answers, &own)?;
+        let by_role = SamplingByRole::from(self.sampling.clone());
+        let difference = difference(policy, &answers, &by_role)?;
         if difference <= NOISE * tolerance {
             return Ok(difference);
         }
@@ -120,17 +120,17 @@ impl Canary<'_> {
             (self.sampling.temperature, self.sampling.repetition_penalty);
         let uncut = Sampling { temperature, repetition_penalty, ..plain.clone() };
         let others = [
-            (Likeness::Base, Some(&policy.plain()), &own),
-            (Likeness::Earlier, earlier, &own),
+            (Likeness::Base, Some(&policy.plain()), &by_role),
+            (Likeness::Earlier, earlier, &by_role),
             (Likeness::Uncut, Some(policy), &uncut.into()),
             (Likeness::Raw, Some(policy), &plain.into()),
         ];
         let mut nearest: Option<(Likeness, f64)> = None;
         for (likeness, other, sampling) in others {
             let Some(other) = other else { continue };
-            let found = self::difference(other, &answers, sampling)?;
-            if BETTER * found < difference && nearest.is_none_or(|(_, best)| found < best) {
-                nearest = Some((likeness, found));
+            let distance = self::difference(other, &answers, sampling)?;
+            if BETTER * distance < difference && nearest.is_none_or(|(_, best)| distance < best) {
+                nearest = Some((likeness, distance));
             }
         }
         if difference <= tolerance && nearest.is_none() {
@@ -195,8 +195,8 @@ fn difference(
     answers: &[Sample],
     sampling: &SamplingByRole,
 ) -> Result<f64, PublicationError> {
-    let own = vec![(policy, answers.iter().collect())];
-    let scores = rescore(&Ranks::alone(), &own, sampling, PROMPT_TOKENS + ANSWER_TOKENS)?;
+    let pair = vec![(policy, answers.iter().collect())];
+    let scores = rescore(&Ranks::alone(), &pair, sampling, PROMPT_TOKENS + ANSWER_TOKENS)?;
     let pairs = answers.iter().zip(scores.iter().flatten());
     let gaps: Vec<f64> = pairs
         .flat_map(|(answer, here)| answer.completion.logprobs.iter().zip(here))

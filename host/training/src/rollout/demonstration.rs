@@ -39,8 +39,8 @@ pub struct Demonstrator<'a> {
     helpings: u64,
     /// Demonstrations in store, by role.
     store: BTreeMap<String, Vec<Demonstration>>,
-    /// Answers heard so far, by role.
-    heard: BTreeMap<String, Vec<String>>,
+    /// Texts of the answers so far, by role.
+    texts: BTreeMap<String, Vec<String>>,
 }
 
 /// Why there is nothing to imitate.
@@ -67,8 +67,8 @@ pub enum DemonstrationError {
 impl<'a> Demonstrator<'a> {
     /// A supply for `scenario`; the same seed gives the same demonstrations.
     pub fn new(scenario: &'a Scenario, seed: Seed, exploration: f64) -> Self {
-        let (store, heard) = (BTreeMap::new(), BTreeMap::new());
-        Demonstrator { scenario, seed, exploration, helpings: 0, store, heard }
+        let (store, texts) = (BTreeMap::new(), BTreeMap::new());
+        Demonstrator { scenario, seed, exploration, helpings: 0, store, texts }
     }
 
     /// The family that its demonstrations are of.
@@ -120,13 +120,13 @@ impl<'a> Demonstrator<'a> {
         shuffled.sort_by_key(|(key, _)| *key);
         for (_, demonstration) in shuffled {
             let role = demonstration.role.clone();
-            self.heard.entry(role.clone()).or_default().push(demonstration.text.clone());
+            self.texts.entry(role.clone()).or_default().push(demonstration.text.clone());
             self.store.entry(role).or_default().push(demonstration);
         }
         // Enough to draw mistakes from, without growing for ever.
-        self.heard
+        self.texts
             .values_mut()
-            .for_each(|heard| drop(heard.drain(..heard.len().saturating_sub(512))));
+            .for_each(|texts| drop(texts.drain(..texts.len().saturating_sub(512))));
         Ok(())
     }
 
@@ -153,9 +153,9 @@ impl<'a> Demonstrator<'a> {
     }
 
     fn explore(&self, role: &str, draw: Seed) -> Option<&str> {
-        let heard = self.heard.get(role)?;
+        let texts = self.texts.get(role)?;
         let explores = draw.named("whether").unit() < self.exploration;
-        explores.then(|| heard[draw.named("which").index(heard.len())].as_str())
+        explores.then(|| texts[draw.named("which").index(texts.len())].as_str())
     }
 
     fn no_expert(&self, role: &str) -> DemonstrationError {

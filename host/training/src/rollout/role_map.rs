@@ -152,10 +152,10 @@ impl RoleMap {
     /// What answers a request to the role: its policy or one of its stand-ins,
     /// each with the same probability.
     pub fn draw_policy(&self, role: &str, seed: Seed) -> &str {
-        let own = self.policy_of(role);
-        let stand_ins = self.stand_ins.get(own).map_or(&[][..], Vec::as_slice);
+        let policy = self.policy_of(role);
+        let stand_ins = self.stand_ins.get(policy).map_or(&[][..], Vec::as_slice);
         let drawn = seed.index(stand_ins.len() + 1).checked_sub(1);
-        drawn.and_then(|index| stand_ins.get(index)).map_or(own, String::as_str)
+        drawn.and_then(|index| stand_ins.get(index)).map_or(policy, String::as_str)
     }
 
     /// Completions of a role per state, if it has a number of its own.
@@ -171,23 +171,23 @@ impl RoleMap {
     /// How the answers of each role are drawn.
     pub fn sampling(&self, config: &RolloutConfig) -> SamplingByRole {
         let common = Sampling::from(config);
-        let own = self.settings.iter().map(|(role, own)| {
+        let by_role = self.settings.iter().map(|(role, settings)| {
             let default = common.clone();
-            let temperature = own.temperature.unwrap_or(common.temperature);
+            let temperature = settings.temperature.unwrap_or(common.temperature);
             let sampling = Sampling {
                 // A policy that is greedy in one role is greedy in all.
                 temperature: if common.temperature == 0.0 { 0.0 } else { temperature },
-                top_p: own.top_p.unwrap_or(common.top_p),
-                max_completion_tokens: own
+                top_p: settings.top_p.unwrap_or(common.top_p),
+                max_completion_tokens: settings
                     .max_completion_tokens
                     .unwrap_or(common.max_completion_tokens),
-                thinking_budget: own.thinking_budget.unwrap_or(common.thinking_budget),
+                thinking_budget: settings.thinking_budget.unwrap_or(common.thinking_budget),
                 ..default
             };
             (role.clone(), sampling)
         });
-        let own: Vec<(String, Sampling)> = own.collect();
-        SamplingByRole::new(common, own)
+        let by_role: Vec<(String, Sampling)> = by_role.collect();
+        SamplingByRole::new(common, by_role)
     }
 
     /// Have a policy of the role map answered for by a remote, such as a server.
@@ -283,8 +283,8 @@ mod tests {
             shared.policies(),
             BTreeMap::from([("shared".into(), names(&["executor", "planner"]))])
         );
-        let own = RoleMap::new(&Roles::PerRole, &seats, &[]).unwrap();
-        assert_eq!(own.policy_of("planner"), "planner");
+        let per_role = RoleMap::new(&Roles::PerRole, &seats, &[]).unwrap();
+        assert_eq!(per_role.policy_of("planner"), "planner");
     }
 
     #[test]

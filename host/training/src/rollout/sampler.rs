@@ -100,8 +100,8 @@ impl<'p> Sampler<'p> {
             if role_map.remotes().contains_key(&name) {
                 continue;
             }
-            let found = policies.get_key_value(&name);
-            let (name, policy) = found.ok_or(RolloutError::Missing { policy: name })?;
+            let entry = policies.get_key_value(&name);
+            let (name, policy) = entry.ok_or(RolloutError::Missing { policy: name })?;
             names.push(name.as_str());
             local.push(policy);
         }

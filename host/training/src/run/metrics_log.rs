@@ -64,13 +64,13 @@ impl MetricsLog<'_> {
         let text = self.read()?;
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         let mut there = vec![false; step + 1];
-        let mut found = Vec::new();
+        let mut damages = Vec::new();
         for (index, line) in lines.iter().enumerate() {
             match step_of(line) {
                 Some(step) => there.get_mut(step).into_iter().for_each(|there| *there = true),
                 // What breaks off at the end was being written.
                 None if index + 1 == lines.len() && !line.ends_with('\n') => {}
-                None => found.push(format!(
+                None => damages.push(format!(
                     "line {} of metrics.jsonl is no record and is dropped",
                     index + 1
                 )),
@@ -78,13 +78,13 @@ impl MetricsLog<'_> {
         }
         let missing: Vec<usize> = (0..=step).filter(|&step| !there[step]).collect();
         if let (Some(first), Some(last)) = (missing.first(), missing.last()) {
-            found.push(format!(
+            damages.push(format!(
                 "metrics.jsonl lacks {} of the steps up to {step} (the first is {first}, the last \
                  {last}); they are lost, and the run goes on without them",
                 missing.len()
             ));
         }
-        Ok(found)
+        Ok(damages)
     }
 
     /// Drop the lines of steps after `step`, or all of them.

@@ -29,11 +29,11 @@ impl Training {
         let started = Instant::now();
         let sampling = self.learning.team.role_map.sampling(&self.config.rollout);
         let team = (&self.learning.team.policies, &self.learning.team.role_map);
-        let found =
+        let canaries =
             self.learning.publication.publish(label, team, &sampling, &self.learning.team.ranks)?;
-        if let Some(found) = found {
+        if let Some(canaries) = canaries {
             if self.output.published.canaries.is_empty() {
-                self.output.published.canaries = found;
+                self.output.published.canaries = canaries;
             }
             self.output.published.seconds += started.elapsed().as_secs_f64();
         }
