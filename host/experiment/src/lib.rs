@@ -27,11 +27,6 @@ mod schedule;
 mod setup;
 mod sitting;
 mod table;
-use troupe_core::error::{Asked, ask};
-
-/// The errors of this crate that say how the process ends.
-pub const ERRORS: &[Asked] = &[ask::<ExperimentError>];
-
 #[cfg(test)]
 mod tests;
 
@@ -50,7 +45,11 @@ pub use schedule::{Event, Failure, Schedule, Standing, State};
 pub use setup::Program;
 pub use table::Table;
 
+use troupe_core::error::{Asked, ask};
 use troupe_core::storage::{StorageError, write_file, write_json};
+
+/// The errors of this crate that say how the process ends.
+pub const ERRORS: &[Asked] = &[ask::<ExperimentError>];
 
 /// Write everything that shows what came of an experiment: tables, curves and a page.
 ///

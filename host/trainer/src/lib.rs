@@ -73,6 +73,15 @@ mod schedule;
 mod logprobs;
 mod shares;
 mod state;
+#[cfg(test)]
+mod tests;
+mod tree_attention;
+mod update;
+
+use std::sync::Arc;
+
+use crate::ranks::{Ranks, RanksError};
+use troupe_core::config::{Choice, TrainConfig};
 use troupe_core::error::{Asked, Coded, ExitCode, ask};
 use troupe_core::seed::Seed;
 use troupe_core::storage::StorageError;
@@ -337,13 +346,3 @@ impl Trainer {
 
 /// The errors of this crate that say how the process ends.
 pub const ERRORS: &[Asked] = &[ask::<DoesNotFit>, ask::<RanksError>, ask::<TrainerError>];
-
-#[cfg(test)]
-mod tests;
-mod tree_attention;
-mod update;
-
-use std::sync::Arc;
-
-use crate::ranks::{Ranks, RanksError};
-use troupe_core::config::{Choice, TrainConfig};
