@@ -133,7 +133,7 @@ pub fn default_threads(device: Device) -> usize {
 
 fn cuda(index: usize) -> Result<Device, PolicyError> {
     let refuse = |reason: String| PolicyError::Device { device: format!("cuda:{index}"), reason };
-    open_cuda_half().map_err(refuse)?;
+    cuda_half().map_err(refuse)?;
     let device = tch::Device::Cuda(index);
     // Touching it is the only proof that driver, libraries and card fit together.
     let _ = tch::Tensor::f_zeros([1], (tch::Kind::Float, device))
@@ -141,27 +141,21 @@ fn cuda(index: usize) -> Result<Device, PolicyError> {
     Ok(Device(device))
 }
 
-/// Open libtorch's CUDA half once; its path is found as that of the CPU half.
-fn open_cuda_half() -> Result<(), String> {
-    static OPENED: std::sync::OnceLock<Result<(), String>> = std::sync::OnceLock::new();
-    OPENED
-        .get_or_init(|| {
-            #[expect(unsafe_code, reason = "opening a library runs its initializers")]
-            // SAFETY: libtorch_cuda.so belongs to the libtorch we are linked
-            // to; its initializers only register kernels. It is never closed.
-            let library = unsafe { Library::open(Some("libtorch_cuda.so"), RTLD_NOW | RTLD_GLOBAL) };
-            match library {
-                Ok(library) => {
-                    std::mem::forget(library);
-                    Ok(())
-                }
-                Err(error) => Err(format!(
-                    "libtorch's CUDA half cannot be opened ({}); install the full libtorch, or set TROUPE_DEVICE=cpu",
-                    root_cause(&error)
-                )),
-            }
+/// libtorch's CUDA half, opened once; its path is found as that of the CPU half.
+pub(super) fn cuda_half() -> Result<&'static Library, String> {
+    static OPENED: LazyLock<Result<Library, String>> = LazyLock::new(|| {
+        #[expect(unsafe_code, reason = "opening a library runs its initializers")]
+        // SAFETY: libtorch_cuda.so belongs to the libtorch we are linked
+        // to; its initializers only register kernels. It is never closed.
+        let library = unsafe { Library::open(Some("libtorch_cuda.so"), RTLD_NOW | RTLD_GLOBAL) };
+        library.map_err(|error| {
+            format!(
+                "libtorch's CUDA half cannot be opened ({}); install the full libtorch, or set TROUPE_DEVICE=cpu",
+                root_cause(&error)
+            )
         })
-        .clone()
+    });
+    OPENED.as_ref().map_err(String::clone)
 }
 
 fn root_cause(error: &dyn std::error::Error) -> String {

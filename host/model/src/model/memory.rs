@@ -2,15 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use libloading::os::unix::Library;
-
-use super::device::Device;
+use super::device::{Device, cuda_half};
 
 impl Device {
     /// Bytes that can still be taken; nothing if the system does not say.
     pub fn free_memory(self) -> Option<u64> {
         match self.torch() {
-            tch::Device::Cuda(index) => cuda_memory(index).ok(),
+            tch::Device::Cuda(index) => cuda_memory(index),
             _ => cpu_memory(),
         }
     }
@@ -88,26 +86,25 @@ fn folders(groups: &str) -> Vec<PathBuf> {
     folders
 }
 
-/// Free memory of a GPU, from the CUDA runtime that libtorch has loaded.
-fn cuda_memory(index: usize) -> Result<u64, libloading::Error> {
+/// Free memory of a GPU, from the CUDA runtime that libtorch's CUDA half works with.
+fn cuda_memory(index: usize) -> Option<u64> {
     type GetDevice = unsafe extern "C" fn(*mut i32) -> i32;
     type SetDevice = unsafe extern "C" fn(i32) -> i32;
     type Info = unsafe extern "C" fn(*mut usize, *mut usize) -> i32;
     let (mut current, mut free, mut total) = (0, 0, 0);
-    let library = Library::this();
+    // Not those of the whole program: libtorch's CPU half brings a runtime of its own.
+    let library = cuda_half().ok()?;
     #[expect(unsafe_code, reason = "the CUDA runtime has no safe interface")]
-    // SAFETY: declared as in cuda_runtime_api.h; all pointers are to locals,
-    // and a call that fails leaves them as they are.
-    unsafe {
-        let get_device = library.get::<GetDevice>(b"cudaGetDevice\0")?;
-        let set_device = library.get::<SetDevice>(b"cudaSetDevice\0")?;
-        let info = library.get::<Info>(b"cudaMemGetInfo\0")?;
-        get_device(&mut current);
-        set_device(i32::try_from(index).unwrap_or(current));
-        info(&mut free, &mut total);
-        set_device(current);
-    }
-    Ok(free as u64)
+    // SAFETY: declared as in cuda_runtime_api.h; all pointers are to locals.
+    let failed = unsafe {
+        let get_device = library.get::<GetDevice>(b"cudaGetDevice\0").ok()?;
+        let set_device = library.get::<SetDevice>(b"cudaSetDevice\0").ok()?;
+        let info = library.get::<Info>(b"cudaMemGetInfo\0").ok()?;
+        let failed = get_device(&mut current) | set_device(i32::try_from(index).ok()?);
+        let failed = failed | info(&mut free, &mut total);
+        failed | set_device(current)
+    };
+    (failed == 0).then_some(free as u64)
 }
 
 #[cfg(test)]

@@ -1,0 +1,596 @@
+// Kernels: those of the CPU, on the card's memory, with what a card demands.
+
+#include "card.h"
+
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/EmptyTensor.h>
+#include <ATen/ops/as_strided_native.h>
+#include <ATen/ops/view_native.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <torch/library.h>
+
+#include <array>
+#include <cstring>
+#include <set>
+
+namespace pretend {
+
+at::Tensor seen_by_kernel(const at::Tensor& tensor) {
+    if (!tensor.defined() || !tensor.device().is_cuda()) {
+        return tensor;
+    }
+    const auto options = at::TensorOptions().dtype(tensor.dtype()).device(at::kCPU);
+    void* address = inside(tensor.const_data_ptr());
+    auto seen = at::from_blob(address, tensor.sizes(), tensor.strides(), [](void*) {}, options);
+    if (tensor.is_conj()) {
+        seen._set_conj(true);
+    }
+    return seen;
+}
+
+at::Tensor on_card(const at::Tensor& host, c10::Device device) {
+    const at::Tensor tensor = at::detail::empty_strided_generic(
+        host.sizes(), host.is_non_overlapping_and_dense() ? host.strides()
+                                                          : host.contiguous().strides(),
+        &allocator(), c10::DispatchKeySet(c10::DispatchKey::CUDA), host.scalar_type());
+    TORCH_INTERNAL_ASSERT(tensor.device() == device);
+    seen_by_kernel(tensor).copy_(host);
+    return tensor;
+}
+
+std::uint64_t bytes(const at::Tensor& tensor) {
+    std::uint64_t count = tensor.element_size();
+    for (std::int64_t d = 0; d < tensor.dim(); ++d) {
+        count *= tensor.stride(d) == 0 ? std::min<std::int64_t>(tensor.size(d), 1) : tensor.size(d);
+    }
+    return count;
+}
+
+namespace {
+
+using torch::jit::Stack;
+
+bool is_one_of(const std::set<std::string>& names, const std::string& name) {
+    return names.count(name) > 0;
+}
+
+// Kernels whose outputs' shape the host must know first, or that wait for another reason.
+bool waits(const std::string& name) {
+    static const std::set<std::string> all = {
+        "aten::nonzero", "aten::masked_select", "aten::_unique2", "aten::unique_dim",
+        "aten::unique_consecutive", "aten::bincount", "aten::equal", "aten::_local_scalar_dense",
+        "aten::unique_dim_consecutive", "aten::histc"};
+    return is_one_of(all, name);
+}
+
+// Kernels that read of their first argument only what an index names.
+bool picks(const std::string& name) {
+    static const std::set<std::string> all = {"aten::index_select", "aten::gather", "aten::index",
+                                              "aten::embedding"};
+    return is_one_of(all, name);
+}
+
+// Kernels that write only where an index says.
+bool scatters(const std::string& name) {
+    static const std::set<std::string> all = {
+        "aten::index_copy", "aten::index_copy_", "aten::index_fill_", "aten::scatter_",
+        "aten::index_put_", "aten::_index_put_impl_", "aten::index_add_", "aten::scatter_add_"};
+    return is_one_of(all, name);
+}
+
+// Kernels that write all of their first argument and read nothing of it.
+bool fills(const std::string& name) {
+    static const std::set<std::string> all = {"aten::fill_", "aten::zero_", "aten::copy_",
+                                              "aten::uniform_", "aten::normal_"};
+    return is_one_of(all, name);
+}
+
+// What a card has no kernel for.
+void has_kernel(const c10::OperatorHandle& op, const std::vector<at::Tensor>& tensors) {
+    const std::string& name = op.schema().name();
+    const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
+    const bool is_cpus = has("_for_cpu") || has("mkldnn") || has("_mkl_") || has("quantized::");
+    TORCH_CHECK_NOT_IMPLEMENTED(!is_cpus, "Could not run '", name,
+                                "' with arguments from the 'CUDA' backend.");
+    static const std::set<std::string> products = {"aten::mm", "aten::bmm", "aten::addmm",
+                                                   "aten::baddbmm"};
+    if (is_one_of(products, name)) {
+        for (const auto& tensor : tensors) {
+            TORCH_CHECK(!c10::isIntegralType(tensor.scalar_type(), true), "\"", name,
+                        "_cuda\" not implemented for '", tensor.scalar_type(), "'");
+        }
+    }
+}
+
+// All operands lie on one card; a number of no dimension may lie on the host, and so may an index.
+std::optional<c10::Device> device_of(const std::string& name,
+                                     const std::vector<at::Tensor>& tensors) {
+    std::optional<c10::Device> card;
+    bool host = false;
+    for (const auto& tensor : tensors) {
+        if (tensor.device().is_cuda()) {
+            TORCH_CHECK(!card || *card == tensor.device(), name,
+                        ": Expected all tensors to be on the same device, but found at least two "
+                        "devices, ", *card, " and ", tensor.device());
+            card = tensor.device();
+        } else {
+            host = host || tensor.dim() > 0;
+        }
+    }
+    const bool indexes = name == "aten::index" || name == "aten::index_put_" ||
+                         name == "aten::_index_put_impl_";
+    TORCH_CHECK(!(card && host) || indexes, name,
+                ": Expected all tensors to be on the same device, but found at least two devices, "
+                "cuda:0 and cpu!");
+    return card;
+}
+
+std::vector<at::Tensor> tensors_in(const c10::IValue& value) {
+    std::vector<at::Tensor> found;
+    const auto add = [&](const at::Tensor& tensor) {
+        if (tensor.defined()) {
+            found.push_back(tensor);
+        }
+    };
+    if (value.isTensor()) {
+        add(value.toTensor());
+    } else if (value.isTensorList()) {
+        for (const at::Tensor& tensor : value.toTensorVector()) {
+            add(tensor);
+        }
+    } else if (value.isOptionalTensorList()) {
+        for (const auto& tensor : value.toOptionalTensorList()) {
+            const std::optional<at::Tensor> one = tensor;
+            add(one.value_or(at::Tensor()));
+        }
+    }
+    return found;
+}
+
+// An argument as the CPU's kernel takes it.
+c10::IValue for_kernel(const c10::IValue& value, bool written) {
+    const auto seen = [&](const at::Tensor& tensor) {
+        // What is to be resized cannot be memory that somebody else owns.
+        const bool fresh = written && tensor.defined() && tensor.numel() == 0;
+        return fresh ? at::empty({0}, at::TensorOptions().dtype(tensor.dtype()))
+                     : seen_by_kernel(tensor);
+    };
+    if (value.isTensor()) {
+        return seen(value.toTensor());
+    }
+    if (value.isTensorList()) {
+        c10::List<at::Tensor> all;
+        for (const at::Tensor& tensor : value.toTensorVector()) {
+            all.push_back(seen(tensor));
+        }
+        return all;
+    }
+    if (value.isOptionalTensorList()) {
+        c10::List<std::optional<at::Tensor>> all;
+        for (const auto& tensor : value.toOptionalTensorList()) {
+            const std::optional<at::Tensor> one = tensor;
+            all.push_back(one ? std::optional<at::Tensor>(seen(*one)) : std::nullopt);
+        }
+        return all;
+    }
+    if (value.isDevice()) {
+        return c10::Device(at::kCPU);
+    }
+    return value;
+}
+
+// Products of matrices: twice what they multiply.
+std::uint64_t flops_of(const std::string& name, const Stack& given) {
+    const auto size = [&](std::size_t argument, std::int64_t dimension) {
+        return std::uint64_t(given[argument].toTensor().size(dimension));
+    };
+    if (name == "aten::mm") {
+        return 2 * size(0, 0) * size(0, 1) * size(1, 1);
+    }
+    if (name == "aten::addmm") {
+        return 2 * size(1, 0) * size(1, 1) * size(2, 1);
+    }
+    if (name == "aten::bmm") {
+        return 2 * size(0, 0) * size(0, 1) * size(0, 2) * size(1, 2);
+    }
+    if (name == "aten::baddbmm") {
+        return 2 * size(1, 0) * size(1, 1) * size(1, 2) * size(2, 2);
+    }
+    return 0;
+}
+
+const at::Generator& generator() {
+    static const auto generator = at::make_generator<at::CPUGeneratorImpl>(0xCA4D);
+    return generator;
+}
+
+// One call of an operator, whose arguments are the last of a stack.
+struct Call {
+    const c10::OperatorHandle& op;
+    Stack given;
+    std::vector<at::Tensor> tensors;
+    std::vector<at::Tensor> changed;
+    std::vector<at::Tensor> read;
+    c10::Device device;
+
+    Call(const c10::OperatorHandle& called, const Stack& stack)
+        : op(called), given(stack.end() - std::ptrdiff_t(called.schema().arguments().size()),
+                            stack.end()),
+          device(CUDA, current_card()) {
+        for (std::size_t i = 0; i < given.size(); ++i) {
+            const auto found = tensors_in(given[i]);
+            tensors.insert(tensors.end(), found.begin(), found.end());
+            if (is_written(i)) {
+                changed.insert(changed.end(), found.begin(), found.end());
+            }
+            if (!is_unread(i)) {
+                read.insert(read.end(), found.begin(), found.end());
+            }
+        }
+        has_kernel(op, tensors);
+        const auto named = device_of(name(), tensors);
+        for (const auto& value : given) {
+            if (value.isDevice() && value.toDevice().has_index()) {
+                device = value.toDevice();
+            }
+        }
+        device = named.value_or(device);
+    }
+
+    const std::string& name() const { return op.schema().name(); }
+    bool is_written(std::size_t argument) const {
+        const auto* alias = op.schema().arguments()[argument].alias_info();
+        return alias != nullptr && alias->isWrite();
+    }
+    bool is_unread(std::size_t argument) const {
+        return op.schema().arguments()[argument].is_out() || (argument == 0 && fills(name()));
+    }
+    // Numbers are drawn as no seed of the CPU's draws them.
+    bool draws(std::size_t argument) const {
+        return given[argument].isNone() &&
+               *op.schema().arguments()[argument].type() ==
+                   *c10::OptionalType::create(c10::GeneratorType::get());
+    }
+
+    Stack for_kernels() const {
+        Stack stack;
+        for (std::size_t i = 0; i < given.size(); ++i) {
+            stack.push_back(draws(i) ? c10::IValue(generator())
+                                     : for_kernel(given[i], is_written(i)));
+        }
+        return stack;
+    }
+
+    // What was changed may have got another size.
+    void resized(const Stack& stack) {
+        for (std::size_t i = 0; i < given.size(); ++i) {
+            if (!is_written(i) || !given[i].isTensor()) {
+                continue;
+            }
+            const at::Tensor kernels = stack[i].toTensor();
+            at::Tensor ours = given[i].toTensor();
+            if (inside(ours.const_data_ptr()) != kernels.const_data_ptr() && kernels.numel() > 0) {
+                ours.resize_(kernels.sizes());
+                seen_by_kernel(ours).copy_(kernels);
+            }
+        }
+    }
+
+    // The argument that a return value stands for.
+    const c10::IValue* same(std::size_t result) const {
+        const auto* alias = op.schema().returns()[result].alias_info();
+        for (std::size_t i = 0; alias != nullptr && i < given.size(); ++i) {
+            const auto* other = op.schema().arguments()[i].alias_info();
+            if (other != nullptr && other->beforeSets() == alias->beforeSets()) {
+                return &given[i];
+            }
+        }
+        return nullptr;
+    }
+
+    Cost cost(const std::vector<at::Tensor>& made) const {
+        Cost cost;
+        cost.kernel = name();
+        cost.flops = flops_of(name(), given);
+        std::uint64_t out = 0;
+        for (const auto& tensor : made) {
+            out += bytes(tensor);
+        }
+        for (std::size_t i = 0; i < given.size(); ++i) {
+            for (const auto& tensor : tensors_in(given[i])) {
+                const bool target = i == 0 && scatters(name());
+                if (is_written(i) && !target) {
+                    out += bytes(tensor);
+                }
+                if (!is_unread(i) && !target && !(i == 0 && picks(name()))) {
+                    cost.read += tensor.device().is_cuda() ? bytes(tensor) : 0;
+                }
+            }
+        }
+        if (picks(name())) {
+            cost.read += out;
+        }
+        if (scatters(name())) {
+            // What is written where the index says is the last tensor.
+            out += tensors.empty() ? 0 : bytes(tensors.back());
+        }
+        cost.written = out;
+        return cost;
+    }
+};
+
+void put(at::Tensor to, const at::Tensor& from) { to.copy_(from); }
+
+// The value as the card's, if a kernel made it; else as it was given.
+c10::IValue returned(Call& call, std::size_t result, const c10::IValue& value,
+                     std::vector<at::Tensor>& made) {
+    if (const auto* same = call.same(result)) {
+        return *same;
+    }
+    const auto here = [&](const at::Tensor& tensor) {
+        if (!tensor.defined()) {
+            return tensor;
+        }
+        if (is_inside(tensor.const_data_ptr()) && tensor.numel() > 0) {
+            // A view of an argument.
+            for (const auto& given : call.tensors) {
+                if (inside(given.const_data_ptr()) == tensor.const_data_ptr()) {
+                    return given.as_strided(tensor.sizes(), tensor.strides(),
+                                            given.storage_offset());
+                }
+            }
+        }
+        made.push_back(on_card(tensor, call.device));
+        return made.back();
+    };
+    if (value.isTensor()) {
+        return here(value.toTensor());
+    }
+    if (value.isTensorList()) {
+        c10::List<at::Tensor> all;
+        for (const at::Tensor& tensor : value.toTensorVector()) {
+            all.push_back(here(tensor));
+        }
+        return all;
+    }
+    return value;
+}
+
+std::vector<const void*> addresses(const std::vector<at::Tensor>& tensors) {
+    std::vector<const void*> all;
+    for (const auto& tensor : tensors) {
+        if (tensor.device().is_cuda() && tensor.numel() > 0) {
+            all.push_back(tensor.const_data_ptr());
+        }
+    }
+    return all;
+}
+
+using Kernel = std::function<void(Stack&)>;
+
+// What was told while a graph is recorded, so that it can be told again: on the same addresses,
+// whoever has them then.
+void put_on_tape(const Call& call, const Kernel& kernel, const Cost& cost,
+                 const std::vector<at::Tensor>& made) {
+    Stack again = call.for_kernels();
+    for (auto& value : again) {
+        // Numbers that lie on the host are told to the card once.
+        if (value.isTensor() && value.toTensor().defined() &&
+            !is_inside(value.toTensor().const_data_ptr())) {
+            value = value.toTensor().clone();
+        }
+    }
+    std::vector<at::Tensor> results;
+    for (const auto& tensor : made) {
+        results.push_back(seen_by_kernel(tensor));
+    }
+    auto written = call.changed;
+    written.insert(written.end(), made.begin(), made.end());
+    const auto work = [kernel, again, results] {
+        Stack stack = again;
+        kernel(stack);
+        std::size_t next = 0;
+        for (const auto& value : stack) {
+            for (const auto& tensor : tensors_in(value)) {
+                if (!is_inside(tensor.const_data_ptr()) && next < results.size()) {
+                    put(results[next++], tensor);
+                }
+            }
+        }
+    };
+    record({work, cost, addresses(call.read), addresses(written)}, made);
+}
+
+struct OnItsCard {
+    c10::DeviceIndex former = current_card();
+    explicit OnItsCard(c10::Device device) { set_card(device.index()); }
+    ~OnItsCard() { set_card(former); }
+};
+
+void run(const c10::OperatorHandle& op, Stack* stack, const Kernel& kernel) {
+    Call call(op, *stack);
+    const OnItsCard card(call.device);
+    const auto& returns = op.schema().returns();
+    if (waits(call.name())) {
+        wait_for_stream(call.name().c_str());
+    }
+    if (copies_wait()) {
+        finish_copies();
+    }
+    for (const auto& tensor : call.changed) {
+        keep_before(tensor);
+    }
+    Stack kernels = call.for_kernels();
+    const Stack given = kernels;
+    kernel(kernels);
+    call.resized(given);
+    std::vector<at::Tensor> made;
+    std::vector<c10::IValue> results;
+    for (std::size_t i = 0; i < returns.size(); ++i) {
+        results.push_back(returned(call, i, kernels[i], made));
+    }
+    auto written = addresses(call.changed);
+    const auto fresh = addresses(made);
+    written.insert(written.end(), fresh.begin(), fresh.end());
+    launch(call.name(), addresses(call.read), written);
+    const Cost cost = call.cost(made);
+    if (is_recording()) {
+        put_on_tape(call, kernel, cost, made);
+    } else {
+        count(cost);
+    }
+    stack->erase(stack->end() - std::ptrdiff_t(call.given.size()), stack->end());
+    stack->insert(stack->end(), results.begin(), results.end());
+}
+
+void fallback(const c10::OperatorHandle& op, Stack* stack) {
+    run(op, stack, [op](Stack& kernels) {
+        op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), &kernels);
+    });
+}
+
+at::Tensor empty(c10::SymIntArrayRef size, std::optional<at::ScalarType> dtype,
+                 std::optional<at::Layout> /*layout*/, std::optional<c10::Device> device,
+                 std::optional<bool> /*pinned*/, std::optional<at::MemoryFormat> format) {
+    const auto here = device.value_or(c10::Device(CUDA, current_card()));
+    const OnItsCard card(here.has_index() ? here : c10::Device(CUDA, current_card()));
+    return at::detail::empty_generic_symint(
+        size, &allocator(), c10::DispatchKeySet(c10::DispatchKey::CUDA),
+        c10::dtype_or_default(dtype), format);
+}
+
+at::Tensor empty_strided(c10::SymIntArrayRef size, c10::SymIntArrayRef stride,
+                         std::optional<at::ScalarType> dtype, std::optional<at::Layout> /*layout*/,
+                         std::optional<c10::Device> device, std::optional<bool> /*pinned*/) {
+    const auto here = device.value_or(c10::Device(CUDA, current_card()));
+    const OnItsCard card(here.has_index() ? here : c10::Device(CUDA, current_card()));
+    return at::detail::empty_strided_symint_generic(
+        size, stride, &allocator(), c10::DispatchKeySet(c10::DispatchKey::CUDA),
+        c10::dtype_or_default(dtype));
+}
+
+void copy_on_card(const at::Tensor& to, const at::Tensor& from) {
+    keep_before(to);
+    Cost cost;
+    cost.kernel = "aten::copy_";
+    cost.read = bytes(from);
+    cost.written = bytes(to);
+    const auto read = addresses({from});
+    const auto written = addresses({to});
+    launch(cost.kernel, read, written);
+    const auto target = seen_by_kernel(to);
+    const auto source = seen_by_kernel(from);
+    put(target, source);
+    if (is_recording()) {
+        record({[target, source] { put(target, source); }, cost, read, written}, {});
+    } else {
+        count(cost);
+    }
+}
+
+// Between host and card; the host waits unless its memory is pinned and it said that it will not.
+void copy_across(const at::Tensor& to, const at::Tensor& from, bool later) {
+    not_while_recording("a copy between host and device");
+    const auto& host = to.device().is_cuda() ? from : to;
+    count_call(to.device().is_cuda() ? "(to the card)" : "(to the host)");
+    launch("a copy", addresses({from}), addresses({to}));
+    if (later && is_pinned(host.storage().data())) {
+        // A card reads pinned memory when it gets there, and writes what the source was then.
+        const bool up = to.device().is_cuda();
+        if (!up) {
+            std::memset(to.mutable_data_ptr(), 0xFF, bytes(to));
+        }
+        copy_later(to, up ? from : seen_by_kernel(from).clone());
+        return;
+    }
+    put(seen_by_kernel(to), seen_by_kernel(from));
+    wait_for_stream("a copy between host and device");
+}
+
+at::Tensor& copy_(at::Tensor& to, const at::Tensor& from, bool later) {
+    if (copies_wait()) {
+        finish_copies();
+    }
+    if (to.numel() == 0) {
+        return to;
+    }
+    if (to.device().is_cuda() && from.device().is_cuda()) {
+        const OnItsCard card(from.device());
+        copy_on_card(to, from.sizes() == to.sizes() ? from : from.expand_as(to));
+    } else {
+        const OnItsCard card(to.device().is_cuda() ? to.device() : from.device());
+        copy_across(to, from.sizes() == to.sizes() ? from : from.expand_as(to), later);
+    }
+    return to;
+}
+
+at::Tensor copy_from(const at::Tensor& from, const at::Tensor& to, bool later) {
+    at::Tensor target = to;
+    return copy_(target, from, later);
+}
+
+at::Tensor copy_from_and_resize(const at::Tensor& from, const at::Tensor& to) {
+    to.resize_(from.sizes());
+    return copy_from(from, to, false);
+}
+
+at::Scalar number(const at::Tensor& tensor) {
+    const OnItsCard card(tensor.device());
+    count_call("(to the host)");
+    wait_for_stream("the host reads a number");
+    return seen_by_kernel(tensor).item();
+}
+
+const at::Tensor& resize_(const at::Tensor& self, c10::SymIntArrayRef size,
+                          std::optional<at::MemoryFormat> /*format*/) {
+    const auto sizes = C10_AS_INTARRAYREF_SLOW(size);
+    const auto count = c10::multiply_integers(sizes) + self.storage_offset();
+    const auto needed = std::size_t(count) * self.element_size();
+    auto* storage = self.storage().unsafeGetStorageImpl();
+    if (storage->nbytes() < needed) {
+        const OnItsCard card(self.device());
+        auto memory = allocator().allocate(needed);
+        if (storage->nbytes() > 0) {
+            std::memcpy(inside(memory.get()), inside(storage->data()), storage->nbytes());
+        }
+        storage->set_data_ptr_noswap(std::move(memory));
+        storage->set_nbytes(needed);
+    }
+    self.unsafeGetTensorImpl()->set_sizes_contiguous(sizes);
+    return self;
+}
+
+TORCH_LIBRARY_IMPL(_, CUDA, m) {
+    m.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>());
+}
+
+TORCH_LIBRARY_IMPL(aten, CUDA, m) {
+    m.impl("empty.memory_format", empty);
+    m.impl("empty_strided", empty_strided);
+    m.impl("copy_", copy_);
+    m.impl("_copy_from", copy_from);
+    m.impl("_copy_from_and_resize", copy_from_and_resize);
+    m.impl("_local_scalar_dense", number);
+    m.impl("resize_", resize_);
+    m.impl("as_strided", [](const at::Tensor& self, at::IntArrayRef size, at::IntArrayRef stride,
+                            std::optional<std::int64_t> offset) {
+        return at::native::as_strided_tensorimpl(self, size, stride, offset);
+    });
+    m.impl("_reshape_alias", [](const at::Tensor& self, at::IntArrayRef size,
+                                at::IntArrayRef stride) {
+        return at::native::as_strided_tensorimpl(self, size, stride, std::nullopt);
+    });
+    m.impl("view", [](const at::Tensor& self, at::IntArrayRef size) {
+        return at::native::view(self, size);
+    });
+}
+
+}  // namespace
+
+// For kernels of its own in fused.cpp.
+void run_boxed(const c10::OperatorHandle& op, Stack* stack, const Kernel& kernel) {
+    run(op, stack, kernel);
+}
+
+}  // namespace pretend
