@@ -192,11 +192,10 @@ const std::map<std::string, Rule>& rules() {
              const Aside aside;
              wait(aside.side, aside.former);
              graph.record([&] { sum.add_(1); });
-             {
-                 const Aside third;
-                 wait(third.side, aside.side);
-                 sum.add_(1);
-             }
+             const Aside third;
+             wait(third.side, aside.side);
+             sum.add_(1);
+             third.streams.exchangeStream(aside.side);
              graph.replay();
              return number(sum);
          }},
