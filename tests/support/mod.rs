@@ -7,8 +7,10 @@ pub mod client;
 pub mod components;
 pub mod desk;
 pub mod http;
+mod numbers;
 mod program;
 pub mod sandboxed;
 pub mod scenarios;
 
+pub use numbers::near;
 pub use program::{fixture, host, plugin, plugins, run, shipped};

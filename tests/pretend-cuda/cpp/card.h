@@ -9,12 +9,17 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
 namespace pretend {
 
 constexpr auto CUDA = c10::DeviceType::CUDA;
+
+// Memory and streams of all cards change under one lock: each asks the other.
+std::recursive_mutex& mutex();
+using Locked = std::lock_guard<std::recursive_mutex>;
 
 // ---- memory.cpp: what lies on a card
 

@@ -5,12 +5,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 
 namespace pretend {
 namespace {
 
-std::mutex mutex;
 std::map<std::string, Cost> costs;
 
 struct Report {
@@ -32,7 +30,7 @@ struct Report {
 }  // namespace
 
 void count(const Cost& cost) {
-    const std::lock_guard<std::mutex> guard(mutex);
+    const Locked locked(mutex());
     const auto [found, fresh] = costs.try_emplace(cost.kernel, cost);
     if (fresh) {
         return;
@@ -54,7 +52,7 @@ void count_call(const char* what) {
 // For tests and `cargo xtask gpu-cost`: one line per kernel, tabs between its name, launches, bytes
 // read, bytes written and floating-point operations. Returns how many bytes there are.
 extern "C" std::size_t pretend_costs(char* text, std::size_t capacity) {
-    const std::lock_guard<std::mutex> guard(pretend::mutex);
+    const pretend::Locked locked(pretend::mutex());
     std::string all;
     for (const auto& [kernel, cost] : pretend::costs) {
         all += kernel + '\t' + std::to_string(cost.launches) + '\t' + std::to_string(cost.read) +
@@ -67,7 +65,7 @@ extern "C" std::size_t pretend_costs(char* text, std::size_t capacity) {
 }
 
 extern "C" void pretend_forget() {
-    const std::lock_guard<std::mutex> guard(pretend::mutex);
+    const pretend::Locked locked(pretend::mutex());
     pretend::costs.clear();
     pretend::forget_peaks();
 }

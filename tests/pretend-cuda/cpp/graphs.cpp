@@ -7,7 +7,6 @@
 #include <c10/util/Exception.h>
 
 #include <cstring>
-#include <mutex>
 
 namespace pretend {
 namespace {
@@ -20,13 +19,12 @@ struct Tape {
     std::vector<std::pair<void*, std::size_t>> made;
 };
 
-std::mutex mutex;
 std::map<const void*, Tape> tapes;
 thread_local Tape* recording = nullptr;
 thread_local c10::StreamId stream = 0;
 
 Tape& tape_of(const void* graph) {
-    const std::lock_guard<std::mutex> guard(mutex);
+    const Locked locked(mutex());
     return tapes[graph];
 }
 
@@ -90,6 +88,7 @@ void begin(const void* graph) {
     TORCH_CHECK(recording == nullptr, "CUDA error: a graph is being recorded already");
     TORCH_CHECK(current_stream().id() != 0,
                 "CUDA graphs must be captured on a non-default stream.");
+    count_call("(recording)");
     recording = &tape_of(graph);
     stream = current_stream().id();
     take_from(graph);
@@ -116,7 +115,7 @@ void replay(const void* graph) {
 
 void forget(const void* graph) {
     {
-        const std::lock_guard<std::mutex> guard(mutex);
+        const Locked locked(mutex());
         tapes.erase(graph);
     }
     give_back(graph);

@@ -15,7 +15,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
-#include <mutex>
 #include <set>
 
 namespace pretend {
@@ -72,7 +71,6 @@ struct Card {
     std::size_t peak = 0;
 };
 
-std::recursive_mutex mutex;
 std::array<Card, MOST_CARDS> all_cards;
 thread_local const void* recorded = nullptr;
 
@@ -189,7 +187,7 @@ void free_on_card(void* address) {
     if (address == nullptr) {
         return;
     }
-    const std::lock_guard<std::recursive_mutex> guard(mutex);
+    const Locked locked(mutex());
     const auto [card, at] = place(address);
     // While a graph is recorded, what it holds is still to be filled in the order of the recording.
     if (!is_recording()) {
@@ -206,7 +204,7 @@ struct OnCard final : c10::Allocator {
             return {nullptr, nullptr, &free_on_card, device};
         }
         const std::size_t size = (bytes + ROUNDED - 1) / ROUNDED * ROUNDED;
-        const std::lock_guard<std::recursive_mutex> guard(mutex);
+        const Locked locked(mutex());
         Card& card = all_cards[index];
         const std::size_t at = take(card, index, size);
         card.peak = std::max(card.peak, card.current);
@@ -228,7 +226,7 @@ std::set<const void*> pinned;
 
 void free_pinned(void* address) {
     {
-        const std::lock_guard<std::recursive_mutex> guard(mutex);
+        const Locked locked(mutex());
         pinned.erase(address);
     }
     std::free(address);
@@ -237,7 +235,7 @@ void free_pinned(void* address) {
 struct Pinned final : c10::Allocator {
     c10::DataPtr allocate(std::size_t bytes) override {
         void* address = std::aligned_alloc(64, (bytes + 63) / 64 * 64 + 64);
-        const std::lock_guard<std::recursive_mutex> guard(mutex);
+        const Locked locked(mutex());
         pinned.insert(address);
         return {address, address, &free_pinned, c10::Device(c10::DeviceType::CPU)};
     }
@@ -277,6 +275,11 @@ struct Guarded {
 
 }  // namespace
 
+std::recursive_mutex& mutex() {
+    static std::recursive_mutex mutex;
+    return mutex;
+}
+
 c10::DeviceIndex cards() {
     static const auto count = c10::DeviceIndex(std::min(setting("PRETEND_GPUS", 2), MOST_CARDS));
     return count;
@@ -302,7 +305,7 @@ void* outside(const void* address) {
 }
 
 bool is_pinned(const void* address) {
-    const std::lock_guard<std::recursive_mutex> guard(mutex);
+    const Locked locked(mutex());
     return pinned.count(address) > 0;
 }
 
@@ -311,33 +314,33 @@ History* history_of(const void* address) {
     if (!ranges().has(seen, ranges().host)) {
         return nullptr;
     }
-    const std::lock_guard<std::recursive_mutex> guard(mutex);
+    const Locked locked(mutex());
     const auto [card, at] = place(seen);
     const auto after = card->blocks.upper_bound(at);
     return after == card->blocks.begin() ? nullptr : &std::prev(after)->second.history;
 }
 
 Memory memory(c10::DeviceIndex card) {
-    const std::lock_guard<std::recursive_mutex> guard(mutex);
+    const Locked locked(mutex());
     return {all_cards[card].current, all_cards[card].peak, total()};
 }
 
 void forget_peaks() {
-    const std::lock_guard<std::recursive_mutex> guard(mutex);
+    const Locked locked(mutex());
     for (auto& card : all_cards) {
         card.peak = card.current;
     }
 }
 
 void limit(std::size_t bytes) {
-    const std::lock_guard<std::recursive_mutex> guard(mutex);
+    const Locked locked(mutex());
     total() = bytes;
 }
 
 void take_from(const void* graph) { recorded = graph; }
 
 void give_back(const void* graph) {
-    const std::lock_guard<std::recursive_mutex> guard(mutex);
+    const Locked locked(mutex());
     for (auto& card : all_cards) {
         for (auto& [at, block] : card.blocks) {
             if (block.graph == graph) {

@@ -11,13 +11,10 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
-#include <mutex>
 
 namespace pretend {
 namespace {
 
-// What several threads do to streams is done one at a time.
-std::recursive_mutex mutex;
 thread_local c10::DeviceIndex card = 0;
 thread_local std::map<c10::DeviceIndex, c10::StreamId> selected;
 // What each stream has seen of all streams; what the host has waited for.
@@ -89,7 +86,7 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
     c10::DeviceIndex deviceCount() const noexcept override { return cards(); }
     void record(void** event, const Stream& stream, const c10::DeviceIndex /*card*/,
                 const c10::EventFlag /*flag*/) const override {
-        const std::lock_guard<std::recursive_mutex> guard(mutex);
+        const Locked locked(mutex());
         if (*event == nullptr) {
             *event = new Clock;
         }
@@ -97,7 +94,7 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
         count_call("(event)");
     }
     void block(void* event, const Stream& stream) const override {
-        const std::lock_guard<std::recursive_mutex> guard(mutex);
+        const Locked locked(mutex());
         if (event != nullptr) {
             join(now(stream), *static_cast<Clock*>(event));
         }
@@ -107,12 +104,12 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
     }
     bool queryEvent(void* event) const override {
         not_while_recording("an event is asked for");
-        const std::lock_guard<std::recursive_mutex> guard(mutex);
+        const Locked locked(mutex());
         return event == nullptr || is_seen(*static_cast<Clock*>(event), host);
     }
     void synchronizeEvent(void* event) const override {
         not_while_recording("the host waits for an event");
-        const std::lock_guard<std::recursive_mutex> guard(mutex);
+        const Locked locked(mutex());
         if (event != nullptr) {
             join(host, *static_cast<Clock*>(event));
         }
@@ -120,19 +117,19 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
     }
     bool queryStream(const Stream& stream) const override {
         not_while_recording("a stream is asked for");
-        const std::lock_guard<std::recursive_mutex> guard(mutex);
+        const Locked locked(mutex());
         return is_seen(now(stream), host);
     }
     void synchronizeStream(const Stream& stream) const override {
         not_while_recording("the host waits for a stream");
-        const std::lock_guard<std::recursive_mutex> guard(mutex);
+        const Locked locked(mutex());
         join(host, now(stream));
         count_call("(wait)");
         finish_copies();
     }
     void synchronizeDevice(const c10::DeviceIndex /*card*/) const override {
         not_while_recording("the host waits for a card");
-        const std::lock_guard<std::recursive_mutex> guard(mutex);
+        const Locked locked(mutex());
         for (const auto& [stream, clock] : streams) {
             join(host, clock);
         }
@@ -140,7 +137,7 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
         finish_copies();
     }
     void recordDataPtrOnStream(const c10::DataPtr& data, const Stream& stream) const override {
-        const std::lock_guard<std::recursive_mutex> guard(mutex);
+        const Locked locked(mutex());
         if (History* history = history_of(data.get())) {
             join(history->read, now(stream));
         }
@@ -197,14 +194,14 @@ void set_card(c10::DeviceIndex index) {
 c10::Stream current_stream() { return Guard().getStream(c10::Device(CUDA, card)); }
 
 bool is_over(const History& history) {
-    const std::lock_guard<std::recursive_mutex> guard(mutex);
+    const Locked locked(mutex());
     const Clock& seen = now(current_stream());
     return is_seen(history.written, seen) && is_seen(history.read, seen);
 }
 
 void launch(const std::string& kernel, const std::vector<const void*>& read,
             const std::vector<const void*>& written) {
-    const std::lock_guard<std::recursive_mutex> guard(mutex);
+    const Locked locked(mutex());
     const std::int64_t stream = number(current_stream());
     Clock& clock = now(current_stream());
     const std::uint64_t time = ++clock[stream];
@@ -229,19 +226,19 @@ void wait_for_stream(const char* why) {
 }
 
 void copy_later(const at::Tensor& to, const at::Tensor& from) {
-    const std::lock_guard<std::recursive_mutex> guard(mutex);
+    const Locked locked(mutex());
     copies.push_back({to, from});
 }
 
 bool copies_wait() {
-    const std::lock_guard<std::recursive_mutex> guard(mutex);
+    const Locked locked(mutex());
     return !copies.empty();
 }
 
 void finish_copies() {
     std::vector<Copy> due;
     {
-        const std::lock_guard<std::recursive_mutex> guard(mutex);
+        const Locked locked(mutex());
         due.swap(copies);
     }
     for (const auto& [to, from] : due) {

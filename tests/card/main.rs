@@ -1,0 +1,11 @@
+//! Every line that only a GPU runs, on a pretended one (`tests/pretend-cuda`), against the same on
+//! the CPU. With `TROUPE_CARD=real` it is the card of this machine instead.
+
+#![expect(clippy::unwrap_used, reason = "a test that meets an error has failed")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod answers;
+mod models;
+mod updates;
