@@ -8,4 +8,5 @@ mod support;
 
 mod answers;
 mod models;
+mod runs;
 mod updates;

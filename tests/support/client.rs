@@ -26,7 +26,12 @@ impl Server {
 
     /// What these arguments say, on a port of its own.
     pub fn of(arguments: &[&str]) -> Self {
-        let mut command = host(&["serve", "--listen", "127.0.0.1:0"]);
+        Server::by(host, arguments)
+    }
+
+    /// The same by a program in another environment.
+    pub fn by(program: fn(&[&str]) -> Command, arguments: &[&str]) -> Self {
+        let mut command = program(&["serve", "--listen", "127.0.0.1:0"]);
         let command = command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let mut line = String::new();

@@ -9,9 +9,12 @@ thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The result of `work`, or nothing if it panicked. A panic that is caught here is not
+/// The result of `work`, or what it said when it panicked. A panic that is caught here is not
 /// printed: an error of ours says what became of it. Panics of other threads are shown as ever.
-pub fn caught<R>(work: impl FnOnce() -> R) -> Option<R> {
+///
+/// # Errors
+/// If it panicked.
+pub fn caught<R>(work: impl FnOnce() -> R) -> Result<R, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let shown = panic::take_hook();
@@ -24,7 +27,10 @@ pub fn caught<R>(work: impl FnOnce() -> R) -> Option<R> {
     let before = QUIET.replace(true);
     let result = panic::catch_unwind(AssertUnwindSafe(work));
     QUIET.set(before);
-    result.ok()
+    result.map_err(|cause| match cause.downcast::<String>() {
+        Ok(said) => *said,
+        Err(cause) => (*cause.downcast::<&str>().unwrap_or_default()).to_owned(),
+    })
 }
 
 #[cfg(test)]
@@ -33,13 +39,14 @@ mod tests {
 
     #[test]
     fn what_is_caught_is_nothing_and_what_comes_after_it_is_shown_again() {
-        assert_eq!(caught(|| 5), Some(5));
-        assert_eq!(caught(|| -> u8 { panic!("of a library") }), None);
+        assert_eq!(caught(|| 5), Ok(5));
+        assert_eq!(caught(|| -> u8 { panic!("of a library") }), Err("of a library".to_owned()));
         assert!(!QUIET.get());
         let inner = caught(|| {
-            assert_eq!(caught(|| -> u8 { panic!("within") }), None);
+            let number = 7;
+            assert_eq!(caught(|| -> u8 { panic!("{number}") }), Err("7".to_owned()));
             QUIET.get()
         });
-        assert_eq!(inner, Some(true));
+        assert_eq!(inner, Ok(true));
     }
 }

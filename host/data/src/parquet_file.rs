@@ -76,8 +76,8 @@ pub(super) fn read_rows<E>(
 /// ones and may panic over them.
 fn guarded<R>(work: impl FnOnce() -> Result<R, ParquetError>) -> Result<R, String> {
     match caught(work) {
-        Some(result) => result.map_err(|error| error.to_string()),
-        None => Err("the Parquet library gave up on it".to_owned()),
+        Ok(result) => result.map_err(|error| error.to_string()),
+        Err(_) => Err("the Parquet library gave up on it".to_owned()),
     }
 }
 

@@ -121,7 +121,14 @@ pub enum PolicyError {
     },
     /// libtorch reported an error.
     #[error("libtorch: {}", first_line(.0))]
-    Torch(#[from] tch::TchError),
+    Torch(tch::TchError),
+}
+
+impl From<tch::TchError> for PolicyError {
+    // Not as a source: all of it but the first line is a back trace.
+    fn from(error: tch::TchError) -> Self {
+        PolicyError::Torch(error)
+    }
 }
 
 impl PolicyError {
@@ -130,6 +137,14 @@ impl PolicyError {
         match self {
             PolicyError::Storage(error) => PolicyError::Unreadable(error),
             other => other,
+        }
+    }
+
+    /// What libtorch said if a card had no memory left.
+    pub fn no_memory(&self) -> Option<String> {
+        match self {
+            PolicyError::Torch(error) => no_memory(error),
+            _ => None,
         }
     }
 
@@ -178,6 +193,12 @@ fn quoted(words: &[String]) -> String {
 }
 
 /// The message of a libtorch error without its C++ back trace.
-pub(super) fn first_line(error: &tch::TchError) -> String {
+pub fn first_line(error: &tch::TchError) -> String {
     error.to_string().lines().next().unwrap_or_default().to_owned()
+}
+
+/// What libtorch said if this is its error for a card without memory.
+pub fn no_memory(error: &tch::TchError) -> Option<String> {
+    let said = first_line(error);
+    said.find("CUDA out of memory").map(|at| said[at..].to_owned())
 }

@@ -7,7 +7,7 @@
 //!
 //! Rooms, each using only those above it:
 //!
-//! - `error` and `sampling` are what every room may say: what went wrong, and
+//! - `error`, `attempt` and `sampling` are what every room may say: what went wrong, and
 //!   how answers are drawn; `keys` is what a file of a checkpoint may say;
 //! - `model` is the network: its architecture, its weights, adapters over
 //!   shared ones, and the device it is on;
@@ -49,6 +49,7 @@
 mod error;
 mod keys;
 mod sampling;
+mod attempt;
 mod completions;
 mod model;
 mod prompt;
@@ -60,8 +61,9 @@ pub mod example;
 #[cfg(test)]
 pub mod parity;
 
+pub use attempt::attempt;
 pub use completions::Completions;
-pub use error::PolicyError;
+pub use error::{PolicyError, first_line, no_memory};
 pub use gguf::{Imported, import as import_gguf};
 pub use inference::{Engine, Question, Request, SoFar, log_probabilities, most_at_once, penalize};
 pub use keys::{says, shown};

@@ -86,7 +86,9 @@ use troupe_core::error::{Asked, Coded, ExitCode, ask};
 use troupe_core::seed::Seed;
 use troupe_core::storage::StorageError;
 use troupe_core::trajectory::Sample;
-use troupe_model::{Policy, PolicyError, SamplingByRole, give_back_memory};
+use troupe_model::{
+    Policy, PolicyError, SamplingByRole, attempt, first_line, give_back_memory, no_memory,
+};
 
 pub use base::{Base, Load};
 pub use metrics::{ImitationMetrics, UpdateMetrics};
@@ -135,8 +137,26 @@ pub enum TrainerError {
     #[error(transparent)]
     Ranks(#[from] RanksError),
     /// libtorch reported an error.
-    #[error("libtorch: {}", .0.to_string().lines().next().unwrap_or_default())]
-    Torch(#[from] tch::TchError),
+    #[error("libtorch: {}", first_line(.0))]
+    Torch(tch::TchError),
+}
+
+impl From<tch::TchError> for TrainerError {
+    // Not as a source: all of it but the first line is a back trace.
+    fn from(error: tch::TchError) -> Self {
+        TrainerError::Torch(error)
+    }
+}
+
+impl TrainerError {
+    /// What libtorch said if a card had no memory left.
+    pub fn no_memory(&self) -> Option<String> {
+        match self {
+            TrainerError::Policy(error) => error.no_memory(),
+            TrainerError::Torch(error) => no_memory(error),
+            _ => None,
+        }
+    }
 }
 
 impl Coded for TrainerError {
@@ -245,6 +265,14 @@ impl Trainer {
     /// # Errors
     /// If an example is empty or libtorch fails.
     pub fn imitate(
+        &mut self,
+        policy: &mut Policy,
+        examples: &[Example],
+    ) -> Result<ImitationMetrics, TrainerError> {
+        attempt(|| self.imitate_all(policy, examples))
+    }
+
+    fn imitate_all(
         &mut self,
         policy: &mut Policy,
         examples: &[Example],

@@ -11,7 +11,7 @@ use super::shares;
 use crate::ranks::Ranks;
 use troupe_core::parallel;
 use troupe_core::trajectory::Sample;
-use troupe_model::{Policy, SamplingByRole, SharedBase};
+use troupe_model::{Policy, SamplingByRole, SharedBase, attempt};
 
 /// Log-probabilities of the tokens of each policy's samples, in the order of
 /// the samples: what `--verify-logprobs` compares. Policies over one base go
@@ -74,7 +74,7 @@ pub(super) fn read_logprobs(
             .map(|_| Policy::shared_base(&members))
             .collect();
         let rows = parallel::try_with(workers, batches, |shared_base, batch| {
-            rows(shared_base, &batch, sampling, &read)
+            attempt(|| rows(shared_base, &batch, sampling, &read))
         })?;
         for Rows { learner, targets, numbers } in rows.iter().flatten() {
             let width = numbers.len() / targets.len().max(1);

@@ -12,7 +12,7 @@ use super::{CreditedSample, Trainer, TrainerError, rescore};
 use troupe_core::config;
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::Sample;
-use troupe_model::{Policy, SamplingByRole, give_back_memory};
+use troupe_model::{Policy, SamplingByRole, attempt, give_back_memory};
 
 /// A policy in an update, and what it learns from.
 pub struct Member<'a> {
@@ -63,7 +63,8 @@ pub fn update_together(
     let mut metrics = vec![UpdateMetrics::default(); count];
     for group in groups {
         let (places, members): (Vec<usize>, Vec<Member>) = group.into_iter().unzip();
-        for (place, updated) in places.into_iter().zip(update(members, sampling)?) {
+        let updated = attempt(|| update(members, sampling))?;
+        for (place, updated) in places.into_iter().zip(updated) {
             metrics[place] = updated;
         }
     }

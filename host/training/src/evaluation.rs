@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::metrics::{Answers, Success};
+use crate::phase::Phase;
 use crate::rollout::{
     Play, Rollout, RolloutError, Setting, TaskSeed, collect_among, collect_in_turn,
 };
@@ -55,8 +56,9 @@ pub fn evaluate(
 ) -> Result<Evaluation, RolloutError> {
     let Play { tasks, config } = play(team, held_out, config);
     let Team { ranks, role_map, policies, .. } = team;
-    let rollout =
-        collect_among(ranks, &Setting { role_map, config: &config, alpha: 1.0 }, policies, &tasks)?;
+    let setting = Setting { role_map, config: &config, alpha: 1.0 };
+    let rollout = collect_among(ranks, &setting, policies, &tasks)
+        .map_err(|error| error.during(Phase::Evaluate))?;
     Ok(Evaluation::of(rollout, &held_out, team))
 }
 

@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::evaluation::{Evaluation, HeldOutTasks, evaluate};
 use crate::metrics::{Answers, Success};
+use crate::phase::{NoMemory, Phase};
 use crate::rollout::{
     Demonstration, DemonstrationError, Demonstrator, Policies, RoleMap, RolloutError,
 };
@@ -50,7 +51,10 @@ pub enum ImitationError {
     },
     /// The update failed.
     #[error(transparent)]
-    Trainer(#[from] TrainerError),
+    Trainer(TrainerError),
+    /// A card has no memory left.
+    #[error(transparent)]
+    NoMemory(NoMemory),
     /// Success could not be measured.
     #[error(transparent)]
     Rollout(#[from] RolloutError),
@@ -70,13 +74,24 @@ pub enum ImitationError {
     },
 }
 
+impl From<TrainerError> for ImitationError {
+    fn from(error: TrainerError) -> Self {
+        match error.no_memory() {
+            Some(said) => ImitationError::NoMemory(NoMemory { phase: Phase::Update, said }),
+            None => ImitationError::Trainer(error),
+        }
+    }
+}
+
 impl Coded for ImitationError {
     fn code(&self) -> Option<ExitCode> {
         match self {
             ImitationError::Policy { reason, .. } => reason.code_in_a_run(),
             ImitationError::Trainer(error) => error.code(),
             ImitationError::Rollout(error) => error.code(),
-            ImitationError::Demonstration(_) | ImitationError::Unreached { .. } => {
+            ImitationError::Demonstration(_)
+            | ImitationError::NoMemory(_)
+            | ImitationError::Unreached { .. } => {
                 Some(ExitCode::Run)
             }
         }

@@ -33,6 +33,7 @@
 //! ```
 
 pub mod metrics;
+pub mod phase;
 pub mod rollout;
 pub mod family;
 pub mod curriculum;

@@ -21,6 +21,7 @@ use std::time::Instant;
 use crate::checkpoint::{FoundCheckpoint, Progress, remove_old, save_checkpoint};
 use crate::curriculum::{Standings, advance};
 use crate::metrics::{HeldOut, Spent, StepRecord, Success, Totals, measure_groups};
+use crate::phase::Phase;
 use crate::rollout::Rollout;
 use crate::run::{Change, RunFolder, Summary};
 use crate::team::Team;
@@ -166,7 +167,8 @@ impl Training {
         let rollout = self.sample()?;
         let mut record = self.record(&rollout);
         let (credits, lessons) = self.compare(&rollout, &mut record)?;
-        self.update(&rollout, &credits, &mut record)?;
+        let updated = self.update(&rollout, &credits, &mut record);
+        updated.map_err(|error| error.during(Phase::Update))?;
         let alarm = self.look_back(&rollout, &lessons, &mut record)?;
         self.keep(&rollout, &mut record, alarm)?;
         Ok(record)
@@ -175,7 +177,8 @@ impl Training {
     /// The answers of the next step. A step that found no answers has not begun.
     fn sample(&mut self) -> Result<Rollout, TrainingError> {
         let before = self.progress.clone();
-        self.try_to_sample().map_err(|error| self.go_back_to(before, error))
+        let drawn = self.try_to_sample().map_err(|error| error.during(Phase::Sample));
+        drawn.map_err(|error| self.go_back_to(before, error))
     }
 
     fn try_to_sample(&mut self) -> Result<Rollout, TrainingError> {

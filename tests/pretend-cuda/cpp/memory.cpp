@@ -74,6 +74,12 @@ struct Card {
 std::array<Card, MOST_CARDS> all_cards;
 thread_local const void* recorded = nullptr;
 
+// Bytes that another program took of every card after it was asked what is free: `PRETEND_TAKEN`.
+std::size_t taken() {
+    static const std::size_t taken = setting("PRETEND_TAKEN", 0);
+    return taken;
+}
+
 // Bytes of every card: `PRETEND_MEMORY`, 16 GiB unless it is said.
 std::size_t& total() {
     static std::size_t total = setting("PRETEND_MEMORY", std::size_t{16} << 30);
@@ -93,7 +99,7 @@ void refuse(const Card& card, c10::DeviceIndex index, std::size_t size) {
     TORCH_CHECK_WITH(
         OutOfMemoryError, false, "CUDA out of memory. Tried to allocate ", in_units(size), ". GPU ",
         int(index), " has a total capacity of ", in_units(total()), " of which ",
-        in_units(total() - std::min(total(), card.current)), " is free.");
+        in_units(total() - std::min(total(), card.current + taken())), " is free.");
 }
 
 // A free block may be taken again on the stream that had it, and on others once all is over that
@@ -112,7 +118,7 @@ std::size_t take(Card& card, c10::DeviceIndex index, std::size_t size) {
         ++found;
     }
     if (found == card.free.end()) {
-        if (card.current + size > total() || card.end + size > RANGE) {
+        if (card.current + size + taken() > total() || card.end + size > RANGE) {
             refuse(card, index, size);
         }
         const std::size_t at = card.end;
@@ -124,7 +130,7 @@ std::size_t take(Card& card, c10::DeviceIndex index, std::size_t size) {
     const std::size_t at = found->second;
     Block& block = card.blocks[at];
     // What a graph holds counts as taken all the time.
-    if (block.graph == nullptr && card.current + size > total()) {
+    if (block.graph == nullptr && card.current + size + taken() > total()) {
         refuse(card, index, size);
     }
     card.free.erase(found);

@@ -24,6 +24,7 @@ pub use base_group::most_at_once;
 
 use super::batch::Advanced;
 use super::sequence::SoFar;
+use crate::attempt::attempt;
 use crate::error::PolicyError;
 use crate::language_model::Policy;
 use crate::sampling::Sampling;
@@ -130,7 +131,7 @@ impl<'p> Engine<'p> {
             let own = questions.iter().enumerate().filter(|(_, q)| self.seats[q.0].0 == index);
             let own = own.map(|(place, (policy, request))| (place, self.seats[*policy].1, request));
             let pending = base_group.plan(own)?;
-            for (place, answer) in base_group.answer(pending, &self.sampling)? {
+            for (place, answer) in attempt(|| base_group.answer(pending, &self.sampling))? {
                 answers[place.request][place.branch] = Some(answer);
             }
         }
@@ -174,7 +175,7 @@ impl<'p> Engine<'p> {
             let Some(batch) = base_group.batch.as_mut().filter(|batch| !batch.is_idle()) else {
                 continue;
             };
-            let Advanced { finished, read } = batch.step()?;
+            let Advanced { finished, read } = attempt(|| batch.step())?;
             base_group.keep(read);
             for (place, answer) in finished {
                 if let Some(answers) = self.open.get_mut(&place.request) {

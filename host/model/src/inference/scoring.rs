@@ -4,6 +4,7 @@ use tch::{Kind, Tensor};
 
 use super::engine::check_tokens;
 use super::prompt_reader::PromptReader;
+use crate::attempt::attempt;
 use crate::error::PolicyError;
 use crate::language_model::Policy;
 use crate::model::{Input, Segment};
@@ -19,6 +20,10 @@ impl Policy {
     /// If there are no tokens, too many, or one that the policy does not know.
     pub fn score(&self, tokens: &[u32]) -> Result<Vec<f32>, PolicyError> {
         check_tokens(self, tokens, 0)?;
+        attempt(|| self.log_probabilities_of(tokens))
+    }
+
+    fn log_probabilities_of(&self, tokens: &[u32]) -> Result<Vec<f32>, PolicyError> {
         let _guard = tch::no_grad_guard();
         let device = self.device().torch();
         let length = tokens.len() as i64;

@@ -126,7 +126,7 @@ impl Graph {
         self.tell(troupe_recording_begin)?;
         let worked = caught(work);
         let ended = self.tell(troupe_recording_end);
-        worked.ok_or_else(|| TchError::Torch("this work cannot be recorded".to_owned()))?;
+        worked.map_err(|_| TchError::Torch("this work cannot be recorded".to_owned()))?;
         ended
     }
 }

@@ -19,6 +19,7 @@ use super::sampler::{Answered, Sampler};
 use super::scheduler::overlapped;
 use super::weighing::Drawn;
 use crate::metrics::Totals;
+use crate::phase::{NoMemory, Phase};
 use troupe_core::config::{RolloutConfig, SamplingScheme, Scheduling};
 use troupe_core::error::{Coded, ExitCode};
 use troupe_core::seed::Seed;
@@ -105,6 +106,22 @@ pub enum RolloutError {
     /// Another process of the run is lost.
     #[error(transparent)]
     Ranks(#[from] RanksError),
+    /// A card has no memory left.
+    #[error(transparent)]
+    NoMemory(NoMemory),
+}
+
+impl RolloutError {
+    /// The same; a card that had no memory left had none for this.
+    pub fn during(self, phase: Phase) -> Self {
+        let said = match &self {
+            RolloutError::Policy { reason, .. } | RolloutError::Engine(reason) => {
+                reason.no_memory()
+            }
+            _ => None,
+        };
+        said.map_or(self, |said| RolloutError::NoMemory(NoMemory { phase, said }))
+    }
 }
 
 impl Coded for RolloutError {

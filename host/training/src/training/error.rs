@@ -1,5 +1,6 @@
 //! Why training stopped.
 
+use crate::phase::{NoMemory, Phase};
 use crate::publication::PublicationError;
 use crate::rollout::RolloutError;
 use crate::team::TeamError;
@@ -31,6 +32,9 @@ pub enum TrainingError {
     /// A policy cannot be given to the server that draws its answers, or that is not what answers.
     #[error(transparent)]
     Publication(#[from] PublicationError),
+    /// A card has no memory left.
+    #[error(transparent)]
+    NoMemory(NoMemory),
     /// A server that draws answers is not there.
     #[error(transparent)]
     Team(#[from] TeamError),
@@ -56,6 +60,19 @@ pub enum TrainingError {
     },
 }
 
+impl TrainingError {
+    /// The same; a card that had no memory left had none for this.
+    pub(crate) fn during(self, phase: Phase) -> Self {
+        let said = match self {
+            TrainingError::Rollout(error) => return error.during(phase).into(),
+            TrainingError::Trainer(ref error) => error.no_memory(),
+            TrainingError::Policy(ref error) => error.no_memory(),
+            _ => None,
+        };
+        said.map_or(self, |said| TrainingError::NoMemory(NoMemory { phase, said }))
+    }
+}
+
 impl Coded for TrainingError {
     fn code(&self) -> Option<ExitCode> {
         match self {
@@ -67,7 +84,7 @@ impl Coded for TrainingError {
             TrainingError::Publication(error) => error.code(),
             TrainingError::Team(error) => error.code(),
             TrainingError::Alarm(error) => error.code(),
-            TrainingError::TooManyVoid { .. } => Some(ExitCode::Run),
+            TrainingError::NoMemory(_) | TrainingError::TooManyVoid { .. } => Some(ExitCode::Run),
         }
     }
 }
