@@ -143,24 +143,31 @@ fn what_was_begun_on_a_card_goes_on_on_the_cpu_and_the_other_way_round() {
     }
 }
 
+/// A run of two processes with so many cards.
+fn in_two_processes(dir: &Path, device: &str, cards: &str) -> Command {
+    let arguments = arguments(dir, &[]);
+    let mut arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    arguments.extend(["--processes", "2"]);
+    let mut command = on_card(&arguments);
+    command.env("TROUPE_DEVICE", device).env("PRETEND_GPUS", cards);
+    command
+}
+
 #[test]
 fn two_processes_share_one_card_or_have_one_each() {
     let folder = tempfile::tempdir().unwrap();
     let alone = train(on_card, &folder.path().join("alone"), &[]);
-    for (name, cards) in [("one", "1"), ("each", "2")] {
-        let arguments = arguments(&folder.path().join(name), &[]);
-        let mut arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        arguments.extend(["--processes", "2"]);
-        let mut command = on_card(&arguments);
-        command.env("PRETEND_GPUS", cards);
-        if cards == "2" {
-            command.env("TROUPE_DEVICE", "cuda");
-        }
-        succeeded(command);
-        let run = folder.path().join(name).join("run");
-        for (left, right) in metrics(&alone).iter().zip(&metrics(&run)) {
+    for (name, device) in [("one", "cuda:0"), ("each", "cuda")] {
+        let dir = folder.path().join(name);
+        succeeded(in_two_processes(&dir, device, "2"));
+        for (left, right) in metrics(&alone).iter().zip(&metrics(&dir.join("run"))) {
             assert_near(&left["roles"], &right["roles"], name);
         }
+    }
+    if pretend_cuda::insert().is_some() {
+        let (code, _, said) = ended(in_two_processes(&folder.path().join("few"), "cuda", "1"));
+        assert_ne!(code, 0);
+        assert!(said.contains("cannot use device `cuda:1`"), "{said}");
     }
 }
 

@@ -75,6 +75,7 @@ fn program(device: Option<DeviceChoice>, slots: usize) -> io::Result<Program> {
     let device = match device {
         None | Some(DeviceChoice::Automatic) => None,
         Some(DeviceChoice::Cpu) => Some("cpu".to_owned()),
+        Some(DeviceChoice::Gpu) => Some("cuda".to_owned()),
         Some(DeviceChoice::Cuda(index)) => Some(format!("cuda:{index}")),
     };
     let threads = (processors / slots).max(1);

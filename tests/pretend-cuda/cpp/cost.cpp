@@ -16,6 +16,12 @@ struct Report {
         if (std::getenv("PRETEND_REPORT") == nullptr) {
             return;
         }
+        for (c10::DeviceIndex card = 0; card < cards(); ++card) {
+            const auto memory = pretend::memory(card);
+            if (memory.peak > 0) {
+                std::fprintf(stderr, "pretend-cuda: card %d %zu bytes at most\n", card, memory.peak);
+            }
+        }
         for (const auto& [kernel, cost] : costs) {
             std::fprintf(
                 stderr, "pretend-cuda: %9llu %-50s %14llu read %14llu written %16llu flops\n",

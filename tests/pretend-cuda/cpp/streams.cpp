@@ -72,6 +72,7 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
         return Stream(Stream::DEFAULT, device);
     }
     Stream getNewStream(Device device, int /*priority*/) const override {
+        TORCH_CHECK(device.index() < cards(), "CUDA error: invalid device ordinal");
         static std::atomic<c10::StreamId> last{0};
         return Stream(Stream::UNSAFE, device, ++last);
     }

@@ -5,10 +5,13 @@ use super::ConfigError;
 /// Which device to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceChoice {
-    /// The first GPU if there is one that works, else the CPU.
+    /// The GPU of this process if there is one that works, else the CPU.
     Automatic,
     /// The CPU.
     Cpu,
+    /// The GPU of this process: the first, or among several processes on a machine, that of its
+    /// number.
+    Gpu,
     /// The GPU with this index.
     Cuda(usize),
 }
@@ -24,7 +27,7 @@ impl std::str::FromStr for DeviceChoice {
         match name.split_once(':') {
             None if name.is_empty() => Ok(DeviceChoice::Automatic),
             None if name == "cpu" => Ok(DeviceChoice::Cpu),
-            None if name == "cuda" => Ok(DeviceChoice::Cuda(0)),
+            None if name == "cuda" => Ok(DeviceChoice::Gpu),
             Some(("cuda", index)) => index.parse().map(DeviceChoice::Cuda).map_err(|_| unknown()),
             _ => Err(unknown()),
         }
@@ -38,6 +41,7 @@ mod tests {
     #[test]
     fn devices_are_chosen_by_name() {
         assert_eq!("cpu".parse::<DeviceChoice>().unwrap(), DeviceChoice::Cpu);
+        assert_eq!("cuda".parse::<DeviceChoice>().unwrap(), DeviceChoice::Gpu);
         assert_eq!("cuda:3".parse::<DeviceChoice>().unwrap(), DeviceChoice::Cuda(3));
         assert_eq!("".parse::<DeviceChoice>().unwrap(), DeviceChoice::Automatic);
         let error = "tpu".parse::<DeviceChoice>().unwrap_err().to_string();

@@ -3,8 +3,6 @@
 use super::super::batch::Batch;
 use super::tests::{adapted, assert_same, largest_difference, policy, request, sampling};
 use super::*;
-use crate::Device;
-use troupe_core::config::{DeviceChoice, PolicyConfig};
 use troupe_core::trajectory::StopReason;
 
 /// An engine whose batches hold few rows and look at so many tokens at a time.
@@ -197,17 +195,4 @@ fn on_a_cpu_the_host_looks_at_every_token() {
     let policy = policy();
     let engine = Engine::new(&[&policy], sampling(), 1 << 30).unwrap();
     assert_eq!(engine.base_groups[0].limits.stretch, None);
-}
-
-#[test]
-fn on_a_gpu_answers_are_scored_as_on_the_cpu() {
-    let Ok(gpu) = Device::choose(DeviceChoice::Cuda(0)) else { return };
-    let words: Vec<String> = (0..30).map(|word| format!("w{word}")).collect();
-    let policy_on =
-        |device| Policy::random(&PolicyConfig::default(), &words, Seed::new(1), device).unwrap();
-    let (policy, reference) = (policy_on(gpu), policy_on(Device::cpu()));
-    let requests: Vec<Request> = (0..6).map(|i| request(i, 9 + 2 * i as usize, 4)).collect();
-    let answers = policy.generate(&requests, &up_to(40)).unwrap();
-    let worst = largest_difference(&reference, &requests, &answers, &up_to(40));
-    assert!(worst < 1e-3, "{worst}");
 }
