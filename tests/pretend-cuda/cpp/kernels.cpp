@@ -180,7 +180,7 @@ c10::IValue for_kernel(const c10::IValue& value, bool written) {
     return value;
 }
 
-// Products of matrices: twice what they multiply.
+// Products of matrices and attention: twice what they multiply.
 std::uint64_t flops_of(const std::string& name, const Stack& given) {
     const auto size = [&](std::size_t argument, std::int64_t dimension) {
         return std::uint64_t(given[argument].toTensor().size(dimension));
@@ -196,6 +196,14 @@ std::uint64_t flops_of(const std::string& name, const Stack& given) {
     }
     if (name == "aten::baddbmm") {
         return 2 * size(1, 0) * size(1, 1) * size(1, 2) * size(2, 2);
+    }
+    // Scores and weighed values; backwards the scores again, and four gradients.
+    const bool attends = name == "aten::_scaled_dot_product_efficient_attention";
+    if (attends || name == "aten::_scaled_dot_product_efficient_attention_backward") {
+        const std::size_t query = attends ? 0 : 1;
+        const std::uint64_t products = attends ? 2 : 5;
+        return 2 * products * size(query, 0) * size(query, 1) * size(query, 2) *
+               size(query + 1, 2) * size(query, 3);
     }
     return 0;
 }
@@ -289,34 +297,54 @@ struct Call {
         return nullptr;
     }
 
+    // What a kernel reads and writes; where it needs a copy of what it adds to, that, too.
     Cost cost(const std::vector<at::Tensor>& made) const {
         Cost cost;
         cost.kernel = name();
         cost.flops = flops_of(name(), given);
-        std::uint64_t out = 0;
         for (const auto& tensor : made) {
-            out += bytes(tensor);
+            cost.written += bytes(tensor);
         }
+        std::uint64_t last = 0;
         for (std::size_t i = 0; i < given.size(); ++i) {
             for (const auto& tensor : tensors_in(given[i])) {
-                const bool target = i == 0 && scatters(name());
-                if (is_written(i) && !target) {
-                    out += bytes(tensor);
+                if (!tensor.device().is_cuda()) {
+                    continue;
                 }
-                if (!is_unread(i) && !target && !(i == 0 && picks(name()))) {
-                    cost.read += tensor.device().is_cuda() ? bytes(tensor) : 0;
+                if (is_written(i)) {
+                    cost.written += scatters(name()) ? 0 : bytes(tensor);
+                } else {
+                    last = bytes(tensor);
                 }
+                const bool in_part = i == 0 && (picks(name()) || scatters(name()));
+                cost.read += is_unread(i) || in_part ? 0 : bytes(tensor);
             }
         }
-        if (picks(name())) {
-            cost.read += out;
+        // What an index names is read, and is written where one says.
+        cost.read += picks(name()) ? cost.written : 0;
+        cost.written += scatters(name()) ? last : 0;
+        if (copies_first()) {
+            const auto& copied = given[0].toTensor();
+            cost.launches += 1;
+            cost.read += bytes(copied);
+            cost.written += bytes(copied);
         }
-        if (scatters(name())) {
-            // What is written where the index says is the last tensor.
-            out += tensors.empty() ? 0 : bytes(tensors.back());
-        }
-        cost.written = out;
         return cost;
+    }
+
+    // A product is added to a matrix in place; another one is copied first. A norm takes rows that
+    // lie together.
+    bool copies_first() const {
+        if (name() == "aten::_fused_rms_norm") {
+            return !given[0].toTensor().is_contiguous();
+        }
+        if (name() != "aten::addmm" || given[0].toTensor().dim() != 2) {
+            return false;
+        }
+        const auto& added = given[0].toTensor();
+        const auto& out = given.back();
+        const bool in_place = out.isTensor() && out.toTensor().is_same(added);
+        return !is_written(0) && !in_place && added.stride(0) != 0;
     }
 };
 

@@ -12,7 +12,7 @@ pub struct Cost {
     pub read: u64,
     /// Bytes it wrote.
     pub written: u64,
-    /// Floating-point operations, of products of matrices alone.
+    /// floating-point operations, of products of matrices and attention alone.
     pub flops: u64,
 }
 
@@ -59,6 +59,33 @@ impl Costs {
         let kernels = self.0.iter().filter(|(name, _)| !name.starts_with('('));
         kernels.for_each(|(_, cost)| sum += cost);
         sum
+    }
+
+    /// What these cost more than others. Others that cost more leave nothing.
+    pub fn less(&self, others: &Costs) -> Costs {
+        self.each(|name, cost| {
+            let other = others.of(name);
+            Cost {
+                launches: cost.launches.saturating_sub(other.launches),
+                read: cost.read.saturating_sub(other.read),
+                written: cost.written.saturating_sub(other.written),
+                flops: cost.flops.saturating_sub(other.flops),
+            }
+        })
+    }
+
+    /// What each of so many cost.
+    pub fn shared(&self, among: u64) -> Costs {
+        self.each(|_, cost| Cost {
+            launches: cost.launches / among,
+            read: cost.read / among,
+            written: cost.written / among,
+            flops: cost.flops / among,
+        })
+    }
+
+    fn each(&self, change: impl Fn(&str, &Cost) -> Cost) -> Costs {
+        Costs(self.0.iter().map(|(name, cost)| (name.clone(), change(name, cost))).collect())
     }
 
     /// Of one kernel, or of what is no kernel: `(wait)`, `(replay)`, `(event)`, `(to the card)`

@@ -31,7 +31,8 @@ pub struct Decoder {
     config: ModelConfig,
     parameters: Parameters,
     blocks: Blocks,
-    /// Copies of its linear maps, in the order of [`Blocks::linears_mut`]; none, or of all.
+    /// Copies of its linear maps, in the order of [`Blocks::linears_mut`]; none, or of all of a
+    /// decoder that does not see the weights change.
     packs: Vec<Option<Packed>>,
     turners: Vec<Turner>,
 }
@@ -141,6 +142,10 @@ impl Decoder {
     }
 
     fn with(mut self, packs: Vec<Option<Packed>>) -> Self {
+        if !packs.is_empty() {
+            let norms = self.blocks.layers.iter_mut().flat_map(|layer| &mut layer.query_key_norm);
+            norms.for_each(HeadNorm::prepare);
+        }
         for (linear, pack) in self.blocks.linears_mut().zip(&packs) {
             linear.take(pack.as_ref());
         }
@@ -215,7 +220,8 @@ impl Decoder {
             rows.kept = true;
         }
         let stream = layer.output.add_to(&stream, &attended, &rows, Site::Output);
-        layer.feed_forward.add_to(&stream, &layer.feed_forward_norm.apply(&stream), &rows)
+        let normed = layer.feed_forward_norm.apply(&stream);
+        layer.feed_forward.add_onto(stream, &normed, &rows)
     }
 
     /// The last norm.

@@ -108,18 +108,18 @@ impl FeedForward {
         }
     }
 
-    /// What `normed` `[rows, hidden]` adds to `stream` `[rows, hidden]`.
-    pub(super) fn add_to(&self, stream: &Tensor, normed: &Tensor, rows: &LayerRows) -> Tensor {
+    /// What `normed` `[rows, hidden]` adds to `stream` `[rows, hidden]`, which nobody reads any more.
+    pub(super) fn add_onto(&self, stream: Tensor, normed: &Tensor, rows: &LayerRows) -> Tensor {
         match self {
-            FeedForward::Gated(gated) => gated.add_to(stream, normed, rows),
+            FeedForward::Gated(gated) => gated.add_onto(stream, normed, rows),
             FeedForward::Experts(experts) => stream + experts.apply(normed),
         }
     }
 }
 
 impl Gated {
-    fn add_to(&self, stream: &Tensor, normed: &Tensor, rows: &LayerRows) -> Tensor {
+    fn add_onto(&self, stream: Tensor, normed: &Tensor, rows: &LayerRows) -> Tensor {
         let fused = rows.add(self.gate_up.apply(normed), normed, Site::GateUp);
-        self.down.add_to(stream, &self.activation.gate(&fused), rows, Site::Down)
+        self.down.add_onto(stream, &self.activation.gate(&fused), rows, Site::Down)
     }
 }

@@ -75,6 +75,21 @@ impl Linear {
             Some(product) => stream + product,
             None => stream.addmm(states, &self.weight.tr()),
         };
+        self.biased(sum)
+    }
+
+    /// The same where nobody reads `stream` any more: without gradients, the sum takes its place,
+    /// which saves a GPU a copy of it.
+    pub(super) fn add_onto(&self, mut stream: Tensor, states: &Tensor) -> Tensor {
+        let learns = [&stream, states, &self.weight].iter().any(|tensor| tensor.requires_grad());
+        if learns || self.packed.is_some() {
+            return self.add_to(&stream, states);
+        }
+        let sum = stream.addmm_(states, &self.weight.tr());
+        self.biased(sum)
+    }
+
+    fn biased(&self, sum: Tensor) -> Tensor {
         match &self.bias {
             Some(bias) => sum + bias,
             None => sum,

@@ -54,6 +54,8 @@ pub(super) struct HeadNorm {
     epsilon: f64,
     heads: [i64; 2],
     divisor: f64,
+    /// What [`HeadNorm::factors`] makes of the weights, if they stay as they are.
+    prepared: Option<Tensor>,
 }
 
 impl HeadNorm {
@@ -64,7 +66,13 @@ impl HeadNorm {
             epsilon: config.rms_norm_eps,
             heads: [config.num_attention_heads, config.num_key_value_heads],
             divisor: config.query_divisor(),
+            prepared: None,
         }
+    }
+
+    /// Take the weights as they are from here on.
+    pub(super) fn prepare(&mut self) {
+        self.prepared = Some(tch::no_grad(|| self.factors()));
     }
 
     /// Queries and keys `[rows, heads + key_value_heads, head_dim]` to the same.
@@ -78,6 +86,9 @@ impl HeadNorm {
 
     /// By what each head is multiplied: `[heads + key_value_heads, head_dim]`.
     fn factors(&self) -> Tensor {
+        if let Some(prepared) = &self.prepared {
+            return prepared.shallow_clone();
+        }
         let factors = self.gain.factors(&self.weight);
         let width = factors.size()[1];
         let queries = factors.narrow(0, 0, 1) / self.divisor;

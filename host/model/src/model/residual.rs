@@ -26,7 +26,25 @@ impl Residual {
     ) -> Tensor {
         match &self.norm {
             None => rows.add(self.map.add_to(stream, states), states, site),
-            Some(norm) => stream + norm.apply(&rows.add(self.map.apply(states), states, site)),
+            Some(norm) => stream + self.normed(norm, states, rows, site),
         }
+    }
+
+    /// The same where nobody reads `stream` any more.
+    pub(super) fn add_onto(
+        &self,
+        stream: Tensor,
+        states: &Tensor,
+        rows: &LayerRows,
+        site: Site,
+    ) -> Tensor {
+        match &self.norm {
+            None => rows.add(self.map.add_onto(stream, states), states, site),
+            Some(norm) => stream + self.normed(norm, states, rows, site),
+        }
+    }
+
+    fn normed(&self, norm: &Norm, states: &Tensor, rows: &LayerRows, site: Site) -> Tensor {
+        norm.apply(&rows.add(self.map.apply(states), states, site))
     }
 }

@@ -107,7 +107,8 @@ impl<'p> BaseGroup<'p> {
 
     fn ready_for_decoding(&self) -> Decoder {
         let decoder = self.policies[0].decoder();
-        if self.policies[0].parameter_count() < SMALL_WORK {
+        let small = self.policies[0].parameter_count() < SMALL_WORK;
+        if small && !self.policies[0].device().is_gpu() {
             decoder.share()
         } else {
             decoder.packed()
