@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that meets an error has failed")]
 
 mod decoding;
+mod memory;
 mod shape;
 mod updates;
 
@@ -22,11 +23,14 @@ fn alone() -> (Card, MutexGuard<'static, ()>) {
     (Card::insert(), ALONE.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
+fn device() -> Device {
+    Device::choose(DeviceChoice::Cuda(0)).unwrap()
+}
+
 /// Models of one and of two layers of a small shape.
 fn tiny() -> (Shape, [Policy; 2]) {
-    let device = Device::choose(DeviceChoice::Cuda(0)).unwrap();
     let shape = Shape::named("tiny").unwrap();
-    (shape, [1, 2].map(|layers| shape.policy(layers, device)))
+    (shape, [1, 2].map(|layers| shape.policy(layers, device())))
 }
 
 #[test]
@@ -44,26 +48,30 @@ fn a_layer_of_a_decoding_step_costs_what_is_worked_out_by_hand() {
 #[test]
 fn a_decoding_step_is_told_in_one_call_and_launches_no_more_than_this() {
     let (card, _alone) = alone();
-    let (_, policies) = tiny();
-    for (rows, launches) in [(1, 25), (16, 28)] {
-        let Step { layer, rest } = Step::of(card, &policies, rows);
+    let (shape, policies) = tiny();
+    for (rows, launches, most) in [(1, 25, 1.07), (16, 28, 1.75)] {
+        let step = Step::of(card, &policies, rows);
+        let Step { layer, rest } = &step;
         assert_eq!(layer.kernels().launches, launches, "{rows} rows: {layer:?}");
         assert!(rest.kernels().launches <= 42, "{rest:?}");
         assert_eq!(layer.of("(replay)").launches, 0);
         assert_eq!(rest.of("(replay)").launches, 1);
         assert_eq!(rest.of("(recording)").launches, 0);
+        let share = step.over_least(&shape, rows);
+        assert!(share < most, "{rows} rows: {share} of the least bytes");
     }
 }
 
 #[test]
-fn an_update() {
+fn an_update_multiplies_little_more_than_three_passes_do() {
     let (card, _alone) = alone();
     let (shape, policies) = tiny();
-    for (name, checkpointing) in [("kept", Choice::Off), ("checkpointed", Choice::On)] {
-        let config = TrainConfig { gradient_checkpointing: checkpointing, warmup_steps: 0, ..TrainConfig::default() };
-        let [one, two] = policies.each_ref().map(|policy| updates::update(card, policy, &config));
-        let layer = two.0.less(&one.0);
-        println!("{name}: {} launches, flops {:.3} of 6N tokens; peak {} more", layer.kernels().launches, layer.kernels().flops as f64 / (6 * shape.layer_weights() * updates::TOKENS) as f64, two.1 - one.1);
-        for (n, c) in &layer.0 { println!("   {n} {c:?}"); }
+    for (gradient_checkpointing, most) in [(Choice::Off, 1.15), (Choice::On, 1.5)] {
+        let config =
+            TrainConfig { gradient_checkpointing, warmup_steps: 0, ..TrainConfig::default() };
+        let [one, two] =
+            policies.each_ref().map(|policy| updates::update(card, policy, &config));
+        let share = updates::over_least(&shape, &two.less(&one));
+        assert!((1.0..=most).contains(&share), "{share} of 6·N·tokens");
     }
 }

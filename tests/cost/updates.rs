@@ -7,18 +7,20 @@ use troupe_core::config::TrainConfig;
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::{Completion, Sample, StopReason};
 use troupe_model::{Policy, Sampling};
-use troupe_trainer::{CreditedSample, Member, Trainer, update_together};
+use troupe_trainer::{CreditedSample, Trainer};
+
+use crate::shape::Shape;
 
 /// Groups, answers of each, and tokens of prompts and answers.
 const GROUPS: usize = 4;
-const BRANCHES: usize = 8;
-const PROMPT: usize = 64;
-const ANSWER: usize = 64;
+pub const BRANCHES: usize = 8;
+pub const PROMPT: usize = 64;
+pub const ANSWER: usize = 64;
 
 /// Tokens that go through a policy: a group's prompt once.
 pub const TOKENS: u64 = (GROUPS * (PROMPT + BRANCHES * ANSWER)) as u64;
 
-fn samples() -> Vec<Sample> {
+pub fn samples(groups: usize) -> Vec<Sample> {
     let tokens = |seed: usize, count: usize| -> Vec<u32> {
         (0..count).map(|at| (4 + (11 * at + 29 * seed) % 400) as u32).collect()
     };
@@ -40,28 +42,29 @@ fn samples() -> Vec<Sample> {
             ..troupe_core::example::sample(group, 0, 0, "solver", branch)
         }
     };
-    (0..GROUPS).flat_map(|group| (0..BRANCHES).map(move |branch| sample(group, branch))).collect()
+    (0..groups).flat_map(|group| (0..BRANCHES).map(move |branch| sample(group, branch))).collect()
 }
 
-/// What an update of all weights costs, in kernels and in bytes at its peak beside those that are
-/// there before and after.
-pub fn update(card: Card, policy: &Policy, config: &TrainConfig) -> (Costs, u64) {
+pub fn credited(samples: &[Sample]) -> Vec<CreditedSample<'_>> {
+    let credit = |sample: &Sample| sample.branch as f32 - 3.5;
+    let row = |sample| CreditedSample { sample, advantage: Some(credit(sample)), weight: 1.0 };
+    samples.iter().map(row).collect()
+}
+
+/// What an update of all weights costs.
+pub fn update(card: Card, policy: &Policy, config: &TrainConfig) -> Costs {
     let mut policy = policy.duplicate().unwrap();
-    let samples = samples();
-    let rows: Vec<CreditedSample> = samples
-        .iter()
-        .map(|sample| CreditedSample {
-            sample,
-            advantage: Some(sample.branch as f32 - 3.5),
-            weight: 1.0,
-        })
-        .collect();
-    let all: Vec<&Sample> = samples.iter().collect();
+    let samples = samples(GROUPS);
+    let rows = credited(&samples);
     let mut trainer = Trainer::new(&policy, config).unwrap();
     card.forget();
-    let before = card.memory(0).current;
-    let member =
-        Member { trainer: &mut trainer, policy: &mut policy, rows: &rows, samples: &all, seed: Seed::new(1) };
-    update_together(vec![member], &Sampling::plain(ANSWER).into()).unwrap();
-    (card.costs(), card.memory(0).peak - before)
+    trainer.update(&mut policy, &rows, &Sampling::plain(ANSWER).into(), Seed::new(1)).unwrap();
+    card.costs()
+}
+
+/// What the products of a layer multiply over a forward and a backward pass, 6·N·tokens (arXiv
+/// 2001.08361, section 2.1).
+pub fn over_least(shape: &Shape, layer: &Costs) -> f64 {
+    let products = layer.of("aten::mm").flops + layer.of("aten::addmm").flops;
+    products as f64 / (6 * shape.layer_weights() * TOKENS) as f64
 }

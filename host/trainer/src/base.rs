@@ -5,8 +5,11 @@ use super::pack::micro_batch_tokens;
 use super::plan::Machine;
 use troupe_model::{ModelConfig, Policy, most_at_once};
 
-/// Tensors of a chunk's logits that exist at once.
-const LOGITS: u64 = 6;
+/// Bytes of the tensors of logits that exist at once, for each logit. On a GPU they were counted: in
+/// 16 bits and in 32, log-probabilities, and in an update two gradients, in drawing probabilities
+/// and their sums.
+const LOGITS: u64 = 6 * 4;
+const LOGITS_OF_A_GPU: u64 = 2 + 4 * 4;
 /// What the products of matrices take that oneDNN keeps compiled, 64 of them: every number of
 /// rows needs its own, and a run soon has more than 64.
 const COMPILED: u64 = 200_000_000;
@@ -126,8 +129,9 @@ impl Base {
         let (most_rows, most_tokens) = most_at_once(machine.gpu);
         let rows = rows.min(threads * most_rows as u64);
         let tokens = prompts.saturating_mul(length).min(threads * most_tokens as u64);
-        let logits = LOGITS * rows * self.shape.vocab_size as u64 * 4;
-        logits + tokens * self.largest_layer() * self.number
+        let bytes = if machine.gpu { LOGITS_OF_A_GPU } else { LOGITS };
+        let logits = bytes * rows * self.shape.vocab_size as u64;
+        logits + tokens * self.largest_layer(machine.gpu) * self.number
     }
 
     /// What a thread has of gradients before they are added to the others':
@@ -168,10 +172,10 @@ impl Base {
         let shape = &self.shape;
         let (hidden, layers) = (shape.hidden_size as u64, shape.num_hidden_layers as u64);
         let (queries, keys) = self.heads();
-        let layer = self.layer();
+        let layer = self.layer(gpu);
         let feed_forwards = (0..shape.num_hidden_layers as usize).map(|at| feed_forward(shape, at));
         let whole_layers = match checkpointing {
-            true => self.largest_layer(),
+            true => self.largest_layer(gpu),
             false => layers * layer + feed_forwards.sum::<u64>(),
         };
         let rotation = 2 * (queries + keys) * shape.rotaries().count() as u64;
@@ -179,7 +183,8 @@ impl Base {
         let per_token = whole_layers + inputs + rotation + 3 * hidden;
         let vocabulary = shape.vocab_size as u64;
         let targets = tokens.min(chunk_targets(vocabulary as usize, gpu) as u64);
-        tokens * per_token * self.number + LOGITS * targets * vocabulary * 4
+        let bytes = if gpu { LOGITS_OF_A_GPU } else { LOGITS };
+        tokens * per_token * self.number + bytes * targets * vocabulary
     }
 
     /// Numbers in the queries of a token, and in its keys.
@@ -189,22 +194,22 @@ impl Base {
     }
 
     /// Numbers that a layer keeps of a token, but for its feed-forward block.
-    fn layer(&self) -> u64 {
+    fn layer(&self, gpu: bool) -> u64 {
         let (shape, hidden) = (&self.shape, self.shape.hidden_size as u64);
         let (queries, keys) = self.heads();
-        // Residual stream and what is normed of it, in 32 bits on the way; projections and
-        // rotations, keys and values of trunk and branches.
-        let norms = if self.number == 2 { 14 * hidden } else { 4 * hidden };
+        // Residual stream and what is normed of it, in 32 bits on the way, but on a GPU, which norms
+        // in one kernel; projections and rotations, keys and values of trunk and branches.
+        let norms = if self.number == 2 && !gpu { 14 * hidden } else { 4 * hidden };
         let norms = if shape.normed_blocks() { 2 * norms } else { norms };
         let head_norms = if shape.query_key_norm() { 2 * (queries + keys) } else { 0 };
         norms + head_norms + 3 * queries + 4 * keys
     }
 
     /// Numbers that the layer which keeps most keeps of a token.
-    fn largest_layer(&self) -> u64 {
+    fn largest_layer(&self, gpu: bool) -> u64 {
         let layers = 0..self.shape.num_hidden_layers as usize;
         let feed_forwards = layers.map(|at| feed_forward(&self.shape, at));
-        self.layer() + feed_forwards.max().unwrap_or_default()
+        self.layer(gpu) + feed_forwards.max().unwrap_or_default()
     }
 }
 
