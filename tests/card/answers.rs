@@ -1,9 +1,13 @@
 //! Answers that are drawn on a card.
 
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
 
+use troupe_core::config::{Dtype, LoraConfig};
+use troupe_core::seed::Seed;
 use troupe_core::trajectory::Completion;
-use troupe_model::{Engine, Policy, Question, Sampling};
+use troupe_model::{Device, Engine, Policy, Question, Request, Sampling};
 
 use crate::models::{card, request, team};
 use crate::support::near;
@@ -46,7 +50,7 @@ fn samplings() -> Vec<Sampling> {
 
 #[test]
 fn what_is_drawn_on_a_card_is_what_is_drawn_on_the_cpu() {
-    let cpu = troupe_model::Device::cpu();
+    let cpu = Device::cpu();
     for name in ["llama3", "qwen3-moe", "gemma3", "qwen3-window", "smollm3", "qwen2"] {
         let (here, there) = (team(name, card()), team(name, cpu));
         for sampling in samplings() {
@@ -83,7 +87,7 @@ fn apart(answers: &[(Question, Vec<Completion>)], readers: &[Policy]) -> (f64, f
 
 #[test]
 fn in_16_bits_the_card_reads_what_it_drew_as_well_as_the_cpu_does() {
-    let cpu = troupe_model::Device::cpu();
+    let cpu = Device::cpu();
     let plain = Sampling::plain(30);
     for name in ["llama3-bf16", "qwen3-moe-bf16", "gemma3-bf16", "qwen3-bf16"] {
         let (here, there) = (team(name, card()), team(name, cpu));
@@ -94,4 +98,33 @@ fn in_16_bits_the_card_reads_what_it_drew_as_well_as_the_cpu_does() {
         let (mean, most) = apart(&drawn(&here, &plain), &there);
         assert!(mean < 0.02 && most < 0.5, "{name}: {mean}, {most} from the CPU");
     }
+}
+
+#[test]
+fn a_pretrained_team_draws_on_a_card_what_its_model_says_on_the_cpu() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/SmolLM2-135M-Instruct");
+    assert!(folder.join("config.json").is_file(), "run `cargo xtask smollm` first");
+    let load = |dtype, device| {
+        let base = Policy::load_in(&folder, Some(dtype), device).unwrap();
+        vec![base.adapt(&LoraConfig::default(), Seed::new(1)).unwrap(), base.plain()]
+    };
+    let cpu = Device::cpu();
+    let here = load(Dtype::Bfloat16, card());
+    let text = "Question: what is 12 + 30?\nAnswer: 12 + 30 =";
+    let prompt: Arc<[u32]> = here[0].wording().encode_text(text).unwrap().into();
+    let asked = |policy, answers| {
+        (policy, Request { prompt: prompt.clone(), seeds: (0..answers).map(Seed::new).collect() })
+    };
+    let questions = [asked(0, 2), asked(1, 2)];
+    let sampling = Sampling::plain(12);
+    let policies: Vec<&Policy> = here.iter().collect();
+    let answers =
+        Engine::new(&policies, sampling, 1 << 28).unwrap().generate(&questions).unwrap();
+    let answers: Vec<_> = questions.into_iter().zip(answers).collect();
+    let (own, _) = apart(&answers, &here);
+    let (narrow, _) = apart(&answers, &load(Dtype::Bfloat16, cpu));
+    let (wide, most) = apart(&answers, &load(Dtype::Float32, cpu));
+    assert!(own < 0.05, "{own} from what the card reads");
+    assert!(narrow < 0.05, "{narrow} from the CPU in 16 bits");
+    assert!(wide < 0.05 && most < 0.5, "{wide}, {most} from the CPU in 32 bits");
 }

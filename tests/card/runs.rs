@@ -241,3 +241,46 @@ fn a_card_that_runs_out_of_memory_says_in_what_and_what_to_set_and_the_run_goes_
     let many = ("\ntasks_during_training = 4", "\ntasks_during_training = 300");
     without_memory(20_000_000, many, "to play held-out tasks", "tasks_during_training");
 }
+
+#[test]
+fn a_pretrained_team_trains_on_a_card_as_near_to_what_was_sampled_as_on_the_cpu() {
+    let folder = tempfile::tempdir().unwrap();
+    // Without its budget, steps are counted.
+    let team = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../configs/language-models/team.toml");
+    let text = fs::read_to_string(team).unwrap();
+    let team = folder.path().join("team.toml");
+    fs::write(&team, text.split("[train.budget]").next().unwrap()).unwrap();
+    let team = team.display().to_string();
+    let steps = |program: Program, name: &str| {
+        let dir = format!("run.dir={:?}", folder.path().join(name).display().to_string());
+        let mut arguments = vec!["train", &team, "--verify-logprobs"];
+        for set in [
+            &dir[..],
+            "run.name=run",
+            "policies.base.dtype=\"bfloat16\"",
+            "train.steps=2",
+            "rollout.tasks_per_step=2",
+            "rollout.branches=2",
+            "rollout.max_completion_tokens=12",
+            "rollout.cache_gib=0.5",
+            "validation.tasks=2",
+            "validation.tasks_during_training=2",
+        ] {
+            arguments.extend(["--set", set]);
+        }
+        succeeded(program(&arguments));
+        metrics(&folder.path().join(name).join("run"))
+    };
+    let (here, there) = (steps(on_card, "card"), steps(host, "cpu"));
+    for lines in [&here, &there] {
+        assert_eq!(lines.len(), 3);
+        for line in &lines[1..] {
+            for role in ["drafter", "solver"] {
+                let update = &line["updates"][role];
+                let apart = update["mean_logprob_difference"].as_f64().unwrap();
+                assert!(apart < 0.07, "{line}");
+            }
+        }
+    }
+}
