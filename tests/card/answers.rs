@@ -72,8 +72,7 @@ fn apart(answers: &[(Question, Vec<Completion>)], readers: &[Policy]) -> (f64, f
     let (mut sum, mut most, mut count) = (0.0, 0.0_f64, 0);
     for ((policy, request), answers) in answers {
         for answer in answers {
-            let tokens: Vec<u32> =
-                request.prompt.iter().chain(&answer.tokens).copied().collect();
+            let tokens: Vec<u32> = request.prompt.iter().chain(&answer.tokens).copied().collect();
             let read = readers[*policy].score(&tokens).unwrap();
             let read = &read[read.len() - answer.tokens.len()..];
             for (read, drawn) in read.iter().zip(&answer.logprobs) {
@@ -118,8 +117,7 @@ fn a_pretrained_team_draws_on_a_card_what_its_model_says_on_the_cpu() {
     let questions = [asked(0, 2), asked(1, 2)];
     let sampling = Sampling::plain(12);
     let policies: Vec<&Policy> = here.iter().collect();
-    let answers =
-        Engine::new(&policies, sampling, 1 << 28).unwrap().generate(&questions).unwrap();
+    let answers = Engine::new(&policies, sampling, 1 << 28).unwrap().generate(&questions).unwrap();
     let answers: Vec<_> = questions.into_iter().zip(answers).collect();
     let (own, _) = apart(&answers, &here);
     let (narrow, _) = apart(&answers, &load(Dtype::Bfloat16, cpu));

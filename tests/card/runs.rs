@@ -52,7 +52,11 @@ fn arguments(dir: &Path, extra: &[&str]) -> Vec<String> {
     let dir = format!("run.dir={:?}", dir.display().to_string());
     let sets = SHORT.iter().chain(extra).map(ToString::to_string).chain([dir]);
     let train = ["train", "--plugins", &plugins(&["plan-path", "planner-executor"])];
-    train.map(str::to_owned).into_iter().chain(sets.flat_map(|set| ["--set".to_owned(), set])).collect()
+    train
+        .map(str::to_owned)
+        .into_iter()
+        .chain(sets.flat_map(|set| ["--set".to_owned(), set]))
+        .collect()
 }
 
 type Program = fn(&[&str]) -> Command;
@@ -118,7 +122,9 @@ fn assert_same_runs(left: &Path, right: &Path) {
 #[test]
 fn a_run_on_a_card_is_that_on_the_cpu() {
     let folder = tempfile::tempdir().unwrap();
-    for extra in [&["roles=\"per-role\""][..], &["policies.shared.dtype=\"float32\"", "train.epochs=2"]] {
+    for extra in
+        [&["roles=\"per-role\""][..], &["policies.shared.dtype=\"float32\"", "train.epochs=2"]]
+    {
         let _ = fs::remove_dir_all(folder.path());
         let here = train(on_card, &folder.path().join("card"), extra);
         let there = train(host, &folder.path().join("cpu"), extra);
@@ -246,8 +252,8 @@ fn a_card_that_runs_out_of_memory_says_in_what_and_what_to_set_and_the_run_goes_
 fn a_pretrained_team_trains_on_a_card_as_near_to_what_was_sampled_as_on_the_cpu() {
     let folder = tempfile::tempdir().unwrap();
     // Without its budget, steps are counted.
-    let team = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../configs/language-models/team.toml");
+    let team =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/language-models/team.toml");
     let text = fs::read_to_string(team).unwrap();
     let team = folder.path().join("team.toml");
     fs::write(&team, text.split("[train.budget]").next().unwrap()).unwrap();

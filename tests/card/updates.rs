@@ -65,16 +65,14 @@ fn trained(
 
 fn rows(samples: &[Sample]) -> Vec<CreditedSample<'_>> {
     let advantage = |sample: &Sample| sample.branch as f32 - 1.5;
-    let row =
-        |sample| CreditedSample { sample, advantage: Some(advantage(sample)), weight: 1.0 };
+    let row = |sample| CreditedSample { sample, advantage: Some(advantage(sample)), weight: 1.0 };
     samples.iter().map(row).collect()
 }
 
 /// What is trained on the card is what is trained on the CPU, but for the last digits. With this
 /// epsilon the optimizer moves weights by their gradients.
 fn same(name: &str, all_weights: bool, config: TrainConfig) {
-    let config =
-        TrainConfig { warmup_steps: 0, epsilon: 1e-2, minibatch_samples: 10, ..config };
+    let config = TrainConfig { warmup_steps: 0, epsilon: 1e-2, minibatch_samples: 10, ..config };
     let there = team(name, Device::cpu());
     let drawn: Vec<Vec<Sample>> = (if all_weights { &there[2..] } else { &there[..2] })
         .iter()
@@ -114,7 +112,11 @@ fn every_objective_moves_a_team_as_on_the_cpu() {
         Objective::WeightedLikelihood,
         Objective::Preference,
     ] {
-        same("llama3", false, TrainConfig { objective, kl_coefficient: 0.05, ..Default::default() });
+        same(
+            "llama3",
+            false,
+            TrainConfig { objective, kl_coefficient: 0.05, ..Default::default() },
+        );
     }
 }
 
@@ -122,7 +124,11 @@ fn every_objective_moves_a_team_as_on_the_cpu() {
 fn every_family_is_moved_as_on_the_cpu() {
     for name in ["qwen3", "qwen3-moe", "gemma3", "qwen3-window"] {
         for all_weights in [true, false] {
-            same(name, all_weights, TrainConfig { entropy_coefficient: 0.01, ..Default::default() });
+            same(
+                name,
+                all_weights,
+                TrainConfig { entropy_coefficient: 0.01, ..Default::default() },
+            );
         }
     }
 }

@@ -2,21 +2,20 @@
 
 use std::sync::Arc;
 
-use pretend_cuda::{Card, Cost, Costs};
+use pretend_cuda::{Card, Costs};
 use troupe_core::seed::Seed;
 use troupe_model::{Engine, Policy, Question, Request, Sampling};
 
 use crate::shape::Shape;
 
 /// Answers to a prompt, and words of a prompt.
-const BRANCHES: usize = 8;
+pub const BRANCHES: usize = 8;
 pub const PROMPT: usize = 256;
 /// Steps of a stretch, and tokens of an answer before the one that is counted.
 const STEPS: usize = 8;
 const BEFORE: usize = 25;
-/// Tokens that an answer may have, and for which there is room then.
+/// Tokens that an answer may have; there is room for 32 by then.
 const LIMIT: usize = 64;
-const ROOM: u64 = 32;
 
 fn requests(rows: usize) -> Vec<Request> {
     let prompts = rows.div_ceil(BRANCHES);
@@ -68,43 +67,4 @@ impl Step {
         let moved = layers * self.layer.kernels().bytes() + self.rest.kernels().bytes();
         moved as f64 / least as f64
     }
-}
-
-/// What the products and the attention of a layer cost, worked out by hand.
-pub fn by_hand(shape: &Shape, rows: u64) -> Vec<(&'static str, Cost)> {
-    let [hidden, inner, width] = [shape.hidden, shape.intermediate, shape.width].map(|n| n as u64);
-    let (heads, key_heads) = (shape.heads as u64, shape.key_heads as u64);
-    let fused = (heads + 2 * key_heads) * width;
-    let cost = |launches, read, written, flops| Cost { launches, read, written, flops };
-    // Numbers of 2 bytes.
-    let products = 2 * (rows * 2 * hidden + hidden * (fused + 2 * inner));
-    let made = 2 * rows * (fused + 2 * inner);
-    // What they are added to is read and written; for the first, it is copied before.
-    let sums = 2 * (rows * (3 * hidden + heads * width + inner) + hidden * (heads * width + inner));
-    let lanes = rows.div_ceil(BRANCHES as u64);
-    let queries = rows * heads * width;
-    let cached = key_heads * width * (rows * ROOM + lanes * PROMPT as u64);
-    // Sums of 4 bytes for a multiple of 32 queries, and two numbers of 8 bytes.
-    let group = heads / key_heads;
-    let padded = |queries: u64| queries.next_multiple_of(32);
-    let logsums = 4 * key_heads * (rows * padded(group) + lanes * padded(rows / lanes * group));
-    let tokens = 2 * 2 * rows * key_heads * width;
-    let flops = |weights: u64| 2 * rows * weights;
-    vec![
-        ("aten::mm", cost(2, products, made, flops(hidden * (fused + 2 * inner)))),
-        (
-            "aten::addmm",
-            cost(3, sums, 2 * rows * 3 * hidden, flops(hidden * (heads * width + inner))),
-        ),
-        (
-            "aten::_scaled_dot_product_efficient_attention",
-            cost(
-                2,
-                2 * (2 * queries + 2 * cached + ROOM),
-                2 * 2 * queries + logsums + 2 * 16,
-                4 * queries * (ROOM + PROMPT as u64),
-            ),
-        ),
-        ("aten::index_copy", cost(2, tokens + 2 * 8, tokens, 0)),
-    ]
 }

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that meets an error has failed")]
 
+mod by_hand;
 mod decoding;
 mod memory;
 mod shape;
@@ -14,7 +15,8 @@ use pretend_cuda::Card;
 use troupe_core::config::{Choice, DeviceChoice, TrainConfig};
 use troupe_model::{Device, Policy};
 
-use decoding::{Step, by_hand};
+use by_hand::by_hand;
+use decoding::Step;
 use shape::Shape;
 
 /// The card, for one at a time.
@@ -69,8 +71,7 @@ fn an_update_multiplies_little_more_than_three_passes_do() {
     for (gradient_checkpointing, most) in [(Choice::Off, 1.15), (Choice::On, 1.5)] {
         let config =
             TrainConfig { gradient_checkpointing, warmup_steps: 0, ..TrainConfig::default() };
-        let [one, two] =
-            policies.each_ref().map(|policy| updates::update(card, policy, &config));
+        let [one, two] = policies.each_ref().map(|policy| updates::update(card, policy, &config));
         let share = updates::over_least(&shape, &two.less(&one));
         assert!((1.0..=most).contains(&share), "{share} of 6·N·tokens");
     }

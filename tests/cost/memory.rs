@@ -77,9 +77,9 @@ fn team(adapters: bool) -> Vec<Policy> {
     let base = Shape::named("small").unwrap().policy(LAYERS, device());
     match adapters {
         false => vec![base],
-        true => [1, 2]
-            .map(|seed| base.adapt(&LoraConfig::default(), Seed::new(seed)).unwrap())
-            .into(),
+        true => {
+            [1, 2].map(|seed| base.adapt(&LoraConfig::default(), Seed::new(seed)).unwrap()).into()
+        }
     }
 }
 

@@ -20,11 +20,56 @@ pub struct Shape {
 /// Published ones, as their `config.json` says, one that is small enough for every
 /// test, and one with the proportions of Qwen3-1.7B.
 pub const SHAPES: [Shape; 5] = [
-    Shape { name: "tiny", layers: 4, hidden: 128, intermediate: 384, heads: 8, key_heads: 4, width: 32, vocabulary: 512 },
-    Shape { name: "small", layers: 7, hidden: 128, intermediate: 384, heads: 4, key_heads: 2, width: 32, vocabulary: 9_496 },
-    Shape { name: "qwen3-0.6b", layers: 28, hidden: 1024, intermediate: 3072, heads: 16, key_heads: 8, width: 128, vocabulary: 151_936 },
-    Shape { name: "qwen3-1.7b", layers: 28, hidden: 2048, intermediate: 6144, heads: 16, key_heads: 8, width: 128, vocabulary: 151_936 },
-    Shape { name: "qwen3-8b", layers: 36, hidden: 4096, intermediate: 12_288, heads: 32, key_heads: 8, width: 128, vocabulary: 151_936 },
+    Shape {
+        name: "tiny",
+        layers: 4,
+        hidden: 128,
+        intermediate: 384,
+        heads: 8,
+        key_heads: 4,
+        width: 32,
+        vocabulary: 512,
+    },
+    Shape {
+        name: "small",
+        layers: 7,
+        hidden: 128,
+        intermediate: 384,
+        heads: 4,
+        key_heads: 2,
+        width: 32,
+        vocabulary: 9_496,
+    },
+    Shape {
+        name: "qwen3-0.6b",
+        layers: 28,
+        hidden: 1024,
+        intermediate: 3072,
+        heads: 16,
+        key_heads: 8,
+        width: 128,
+        vocabulary: 151_936,
+    },
+    Shape {
+        name: "qwen3-1.7b",
+        layers: 28,
+        hidden: 2048,
+        intermediate: 6144,
+        heads: 16,
+        key_heads: 8,
+        width: 128,
+        vocabulary: 151_936,
+    },
+    Shape {
+        name: "qwen3-8b",
+        layers: 36,
+        hidden: 4096,
+        intermediate: 12_288,
+        heads: 32,
+        key_heads: 8,
+        width: 128,
+        vocabulary: 151_936,
+    },
 ];
 
 impl Shape {

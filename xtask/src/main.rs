@@ -10,6 +10,7 @@ mod checks;
 mod compiler;
 mod componentize_py;
 mod debian_rust;
+mod gpu;
 mod headline;
 mod install;
 mod interpreters;
@@ -106,6 +107,27 @@ enum Task {
         #[arg(long, value_name = "FOLDER")]
         out: Option<PathBuf>,
     },
+    /// Set up with libtorch's CUDA half, build, and try everything on this machine's card: tests,
+    /// speed, training; writes docs/gpu.md. Goes on where it was stopped
+    Gpu {
+        /// On a pretended card, with little work: only figures are missing then
+        #[arg(long)]
+        pretend: bool,
+        /// A model on which a team of adapters is trained, too
+        #[arg(long, value_name = "FOLDER")]
+        model: Option<PathBuf>,
+        /// For how long
+        #[arg(long, default_value_t = 10.0)]
+        minutes: f64,
+        /// Do again what is done
+        #[arg(long)]
+        again: bool,
+    },
+    /// Count on a pretended card what decoding and an update of a model cost
+    GpuCost {
+        /// tiny, small, qwen3-0.6b, qwen3-1.7b or qwen3-8b
+        shape: String,
+    },
     /// Set up, build and pack the same into target/package/troupe-<version>-<platform>.tar.zst
     Package,
     /// Set up, build and run every check
@@ -189,6 +211,21 @@ fn perform(task: &Task) -> Result<()> {
             let mut again = workspace.cargo();
             again.args(["run", "--quiet", "--profile", "xtask", "--package", "xtask"]);
             process::run(again.args(["--features", "package", "--", "package"]))
+        }
+        Task::Gpu { pretend, model, minutes, again } => {
+            let flavour = if *pretend { Flavour::Cpu } else { Flavour::Cuda };
+            let toolchain = set_up(&workspace, flavour)?;
+            build_plugins(&workspace, &toolchain, true)?;
+            process::run(workspace.cargo().args(["build", "--release", "--package", "troupe"]))?;
+            smollm::ensure(&workspace, &Cache::open()?)?;
+            let (pretend, again, minutes) = (*pretend, *again, *minutes);
+            gpu::run(&workspace, &gpu::Asked { pretend, again, model: model.clone(), minutes })
+        }
+        Task::GpuCost { shape } => {
+            set_up(&workspace, Flavour::Cpu)?;
+            let mut bench = workspace.cargo();
+            bench.args(["bench", "--profile", "release", "--workspace", "--exclude", "xtask"]);
+            process::run(bench.args(["--bench", "gpu_cost", "--", shape]))
         }
         Task::Test { skip_lints } => {
             let toolchain = set_up(&workspace, Flavour::Cpu)?;

@@ -91,9 +91,7 @@ impl Coded for ImitationError {
             ImitationError::Rollout(error) => error.code(),
             ImitationError::Demonstration(_)
             | ImitationError::NoMemory(_)
-            | ImitationError::Unreached { .. } => {
-                Some(ExitCode::Run)
-            }
+            | ImitationError::Unreached { .. } => Some(ExitCode::Run),
         }
     }
 }

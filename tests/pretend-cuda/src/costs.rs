@@ -42,12 +42,8 @@ impl Costs {
             let mut fields = line.split('\t');
             let name = fields.next().expect("a line has a name").to_owned();
             let mut number = || fields.next().and_then(|n| n.parse().ok()).expect("four numbers");
-            let cost = Cost {
-                launches: number(),
-                read: number(),
-                written: number(),
-                flops: number(),
-            };
+            let cost =
+                Cost { launches: number(), read: number(), written: number(), flops: number() };
             (name, cost)
         };
         Costs(text.lines().map(line).collect())

@@ -70,7 +70,8 @@ impl Card {
     /// Bytes that are taken of this card.
     pub fn memory(self, card: i32) -> Memory {
         let (mut current, mut peak) = (0_usize, 0_usize);
-        let read = self.function::<unsafe extern "C" fn(i32, *mut usize, *mut usize)>(b"pretend_memory\0");
+        let read =
+            self.function::<unsafe extern "C" fn(i32, *mut usize, *mut usize)>(b"pretend_memory\0");
         // SAFETY: declared as in cost.cpp; both pointers are to locals.
         unsafe { read(card, &mut current, &mut peak) };
         Memory { current: current as u64, peak: peak as u64 }

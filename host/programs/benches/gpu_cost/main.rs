@@ -43,8 +43,14 @@ fn main() -> ExitCode {
 }
 
 fn decode(card: Card, shape: &Shape, policies: &[Policy; 2]) {
-    println!("{}: a recorded decoding step in bfloat16, prompts of {} tokens with 8 answers each\n", shape.name, decoding::PROMPT);
-    println!("| rows | launches a layer | launches of the rest | GB moved | of the least | ms on an H100 | tokens a second |");
+    println!(
+        "{}: a recorded decoding step in bfloat16, prompts of {} tokens with 8 answers each\n",
+        shape.name,
+        decoding::PROMPT
+    );
+    println!(
+        "| rows | launches a layer | launches of the rest | GB moved | of the least | ms on an H100 | tokens a second |"
+    );
     println!("|---|---|---|---|---|---|---|");
     for rows in ROWS {
         let step = Step::of(card, policies, rows);
@@ -69,7 +75,8 @@ fn decode(card: Card, shape: &Shape, policies: &[Policy; 2]) {
 
 /// The kernels that move most, on standard error.
 fn most(what: &str, costs: &Costs) {
-    let mut kernels: Vec<(&String, &Cost)> = costs.0.iter().filter(|(_, cost)| cost.launches > 0).collect();
+    let mut kernels: Vec<(&String, &Cost)> =
+        costs.0.iter().filter(|(_, cost)| cost.launches > 0).collect();
     kernels.sort_by_key(|(_, cost)| std::cmp::Reverse(cost.bytes()));
     eprintln!("of {what}:");
     for (name, cost) in kernels {
@@ -85,7 +92,9 @@ fn whole(shape: &Shape, layer: &Costs, rest: &Costs) -> Cost {
 
 fn update(card: Card, shape: &Shape, policies: &[Policy; 2]) {
     println!("\n{}: an update of all weights on {} tokens\n", shape.name, updates::TOKENS);
-    println!("| activations | launches a layer | products over 6·N·tokens | ms a layer by FLOPs | by bytes |");
+    println!(
+        "| activations | launches a layer | products over 6·N·tokens | ms a layer by FLOPs | by bytes |"
+    );
     println!("|---|---|---|---|---|");
     for (name, gradient_checkpointing) in [("kept", Choice::Off), ("computed again", Choice::On)] {
         let config =

@@ -5,13 +5,13 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use tch::{Kind, Tensor};
-use troupe_core::config::{Choice, DeviceChoice, TrainConfig};
+use troupe_core::config::{Choice, TrainConfig};
 use troupe_core::seed::Seed;
-use troupe_model::{Device, Policy};
+use troupe_model::Policy;
 use troupe_trainer::{CreditedSample, Trainer};
 
 use crate::side::resident;
-use crate::work::{Precision, Work, WorkSample};
+use crate::work::{Precision, Work, WorkSample, chosen_device};
 
 struct Ours {
     work: Work,
@@ -23,7 +23,7 @@ struct Ours {
 /// Do what a line asks for, like the scripts.
 pub(crate) fn be_our_side(folder: &Path) {
     let work = Work::read(folder);
-    let device = Device::choose(DeviceChoice::Automatic).unwrap();
+    let device = chosen_device();
     let mut policy = Policy::load_in(folder, Some(work.dtype.into()), device).unwrap();
     policy.set_threads(work.threads);
     let mut ours = Ours { work, policy, trainer: None, checkpointing: Choice::Off };
@@ -102,7 +102,7 @@ fn peak(policy: &Policy, dtype: Precision) -> f64 {
         Precision::Float32 => Kind::Float,
         Precision::Bfloat16 => Kind::BFloat16,
     };
-    let device = tch::Device::cuda_if_available();
+    let device = policy.device().torch();
     let one = Tensor::rand([SIZE, SIZE], (Kind::Float, device)).to_kind(kind);
     let seconds = (0..10).map(|_| {
         let start = Instant::now();

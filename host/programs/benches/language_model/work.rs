@@ -60,7 +60,7 @@ pub(crate) struct WorkSample {
 impl Work {
     /// Save checkpoint and work where all sides find them.
     pub(crate) fn prepare(arguments: &Arguments) -> (tempfile::TempDir, Work) {
-        let device = Device::choose(DeviceChoice::Automatic).unwrap();
+        let device = chosen_device();
         let mut policy = match &arguments.checkpoint {
             Some(path) => Policy::load(path, device).unwrap(),
             None => random(device),
@@ -199,6 +199,12 @@ impl WorkSample {
     pub(crate) fn length(&self) -> usize {
         self.prompt.len() + self.tokens.len()
     }
+}
+
+/// The device that `TROUPE_DEVICE` names; else a GPU if there is one.
+pub(crate) fn chosen_device() -> Device {
+    let name = std::env::var("TROUPE_DEVICE").unwrap_or_default();
+    Device::choose(name.parse().unwrap_or(DeviceChoice::Automatic)).unwrap()
 }
 
 fn random(device: Device) -> Policy {

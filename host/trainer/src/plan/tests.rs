@@ -176,3 +176,69 @@ fn what_does_not_fit_is_refused_with_what_would() {
     let message = refused(&TrainConfig::default(), 8_000_000_000);
     assert!(message.contains("adapter"), "{message}");
 }
+
+/// Published shapes: layers, hidden, intermediate, heads, key heads, width, vocabulary, and whether
+/// the head is the embedding.
+const SHAPES: [(&str, [i64; 7], bool); 8] = [
+    ("SmolLM2-135M", [30, 576, 1536, 9, 3, 64, 49_152], true),
+    ("Qwen3-0.6B", [28, 1024, 3072, 16, 8, 128, 151_936], true),
+    ("Qwen3-1.7B", [28, 2048, 6144, 16, 8, 128, 151_936], true),
+    ("Qwen3-4B", [36, 2560, 9728, 32, 8, 128, 151_936], true),
+    ("Qwen3-8B", [36, 4096, 12_288, 32, 8, 128, 151_936], false),
+    ("Qwen3-14B", [40, 5120, 17_408, 40, 8, 128, 151_936], false),
+    ("Qwen3-32B", [64, 5120, 25_600, 64, 8, 128, 151_936], false),
+    ("Llama-3.3-70B", [80, 8192, 28_672, 64, 8, 128, 128_256], false),
+];
+
+/// A base of this shape, and the numbers of an adapter of rank 16 on all its maps.
+fn shaped(
+    [layers, hidden, inner, heads, key_heads, width, vocabulary]: [i64; 7],
+    tied: bool,
+) -> (Base, u64) {
+    let mut base = base();
+    let shape = &mut base.shape;
+    (shape.num_hidden_layers, shape.hidden_size, shape.intermediate_size) = (layers, hidden, inner);
+    (shape.num_attention_heads, shape.num_key_value_heads) = (heads, key_heads);
+    (shape.head_dim, shape.vocab_size) = (width, vocabulary);
+    let (queries, keys) = (heads * width, key_heads * width);
+    let maps = [(hidden, queries), (hidden, keys), (hidden, keys), (queries, hidden)];
+    let maps = maps.into_iter().chain([(hidden, inner), (hidden, inner), (inner, hidden)]);
+    let (weights, adapter) = maps.fold((0, 0), |(weights, adapter), (inputs, outputs)| {
+        (weights + inputs * outputs, adapter + 16 * (inputs + outputs))
+    });
+    let heads_of_words = if tied { 1 } else { 2 };
+    base.parameters = (layers * weights + heads_of_words * hidden * vocabulary) as u64;
+    (base, (layers * adapter) as u64)
+}
+
+#[test]
+fn the_page_on_larger_models_says_what_is_planned() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/larger-models.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let train = |offload_optimizer| TrainConfig {
+        gradient_checkpointing: Choice::On,
+        offload_optimizer,
+        ..TrainConfig::default()
+    };
+    let rollout = RolloutConfig { max_completion_tokens: 1024, ..rollout() };
+    let planned = |base: &Base, offload| {
+        let machine = Machine { host_memory: None, ..card(1 << 50) };
+        let bases = std::slice::from_ref(base);
+        let plan = Plan::of(bases, &train(offload), &rollout, &load(1024), &machine).unwrap();
+        match plan.needed() {
+            bytes @ 0..1_000_000_000_000 => format!("{:.0} GB", bytes as f64 / 1e9),
+            bytes => format!("{:.1} TB", bytes as f64 / 1e12),
+        }
+    };
+    let rows = SHAPES.map(|(name, shape, tied)| {
+        let (whole, adapter) = shaped(shape, tied);
+        let shared = Base { trained: false, adapters: vec![(adapter, true); 2], ..whole.clone() };
+        format!(
+            "| {name} | {} | {} | {} |",
+            planned(&shared, Choice::Off),
+            planned(&whole, Choice::Off),
+            planned(&whole, Choice::On)
+        )
+    });
+    assert!(page.contains(&rows.join("\n")), "{}", rows.join("\n"));
+}
