@@ -6,6 +6,8 @@
 mod by_hand;
 mod decoding;
 mod memory;
+#[path = "../card/models.rs"]
+mod models;
 mod shape;
 mod updates;
 
@@ -13,7 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pretend_cuda::Card;
 use troupe_core::config::{Choice, DeviceChoice, TrainConfig};
-use troupe_model::{Device, Policy};
+use troupe_model::{Device, Policy, Sampling};
 
 use by_hand::by_hand;
 use decoding::Step;
@@ -61,6 +63,17 @@ fn a_decoding_step_is_told_in_one_call_and_launches_no_more_than_this() {
         assert_eq!(rest.of("(recording)").launches, 0);
         let share = step.over_least(&shape, rows);
         assert!(share < most, "{rows} rows: {share} of the least bytes");
+    }
+}
+
+#[test]
+fn what_would_wait_for_the_card_in_every_step_is_not_recorded() {
+    let (card, _alone) = alone();
+    for (name, recordings) in [("qwen3", 1), ("qwen3-moe", 0)] {
+        let policy = models::team(name, models::card()).remove(2);
+        card.forget();
+        policy.generate(&[models::request(1, 9, 1)], &Sampling::greedy(17)).unwrap();
+        assert_eq!(card.costs().of("(recording)").launches, recordings, "{name}");
     }
 }
 
