@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use troupe_core::config::{Dtype, LoraConfig};
+use troupe_core::config::{Dtype, LoraConfig, PolicyConfig};
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::Completion;
 use troupe_model::{Device, Engine, Policy, Question, Request, Sampling};
 
-use crate::models::{card, request, team};
+use crate::models::{adapted, card, request, team};
 use crate::support::near;
 
 /// Prompts of unequal lengths that begin alike, to all members of a team.
@@ -64,6 +64,35 @@ fn what_is_drawn_on_a_card_is_what_is_drawn_on_the_cpu() {
             }
         }
     }
+}
+
+#[test]
+fn thoughts_are_cut_on_a_card_where_they_are_cut_on_the_cpu() {
+    let words = (0..30).map(|word| format!("w{word}"));
+    let words: Vec<String> = words.chain(["<think>", "</think>"].map(str::to_owned)).collect();
+    let team = |device| {
+        let base = Policy::random(&PolicyConfig::default(), &words, Seed::new(1), device).unwrap();
+        vec![adapted(&base, 1), adapted(&base, 2), base]
+    };
+    let sampling = Sampling { thinking_budget: 4, ..Sampling::plain(40) };
+    // Every prompt begins a thought.
+    let begun = |(policy, request): Question| {
+        let prompt = [&request.prompt[..], &[34]].concat().into();
+        (policy, Request { prompt, ..request })
+    };
+    let questions: Vec<Question> = questions().into_iter().map(begun).collect();
+    let answers = |device| {
+        let team = team(device);
+        let policies: Vec<&Policy> = team.iter().collect();
+        Engine::new(&policies, sampling.clone(), 1 << 28).unwrap().generate(&questions).unwrap()
+    };
+    let (here, there) = (answers(card()), answers(Device::cpu()));
+    let mut cut = 0;
+    for (left, right) in here.iter().flatten().zip(there.iter().flatten()) {
+        assert_eq!((&left.tokens, &left.forced), (&right.tokens, &right.forced));
+        cut += left.forced.len();
+    }
+    assert!(cut > 0, "no thought was cut");
 }
 
 /// How far the log-probabilities of answers are from those of another policy that reads them: on

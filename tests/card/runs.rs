@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 use crate::support::client::Server;
-use crate::support::{host, plugins};
+use crate::support::{host, near, plugins};
 
 /// A short run that comes by everything: a warm start, answers, updates, evaluations.
 const SHORT: [&str; 12] = [
@@ -211,6 +211,34 @@ fn a_trained_policy_is_evaluated_scored_and_served_on_a_card_as_on_the_cpu() {
         answer.json()["choices"].clone()
     });
     assert_near(&here, &there, "serve");
+}
+
+#[test]
+fn what_is_imitated_on_a_card_is_what_is_imitated_on_the_cpu() {
+    let folder = tempfile::tempdir().unwrap();
+    let policy = |program: Program, name: &str| {
+        let out = folder.path().join(name).display().to_string();
+        let files = plugins(&["plan-path", "planner-executor"]);
+        let mut arguments = vec!["imitate", "--plugins", &files, "--out", &out];
+        for set in [
+            "imitation.success=0.0",
+            "imitation.ceiling=1.1",
+            "imitation.tasks=8",
+            "imitation.max_steps=4",
+            "imitation.warmup_steps=2",
+        ] {
+            arguments.extend(["--set", set]);
+        }
+        succeeded(program(&arguments));
+        format!("{out}/shared")
+    };
+    let score = |policy: &str| {
+        let score = ["policy", "score", policy, "--text", "move right move up"];
+        serde_json::from_str::<Value>(&succeeded(host(&score))).unwrap()
+    };
+    let [here, there] = [policy(on_card, "card"), policy(host, "cpu")].map(|name| score(&name));
+    let numbers = |said: &Value| serde_json::from_value::<Vec<f32>>(said["logprobs"].clone());
+    near(&numbers(&here).unwrap(), &numbers(&there).unwrap(), 1e-3);
 }
 
 /// A run that goes on, with a setting changed, on a card of which something else took all but so

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::metrics::{Answers, Success};
-use crate::phase::Phase;
 use crate::rollout::{
     Play, Rollout, RolloutError, Setting, TaskSeed, collect_among, collect_in_turn,
 };
+use crate::stage::Stage;
 use crate::team::Team;
 use troupe_core::config::{RolloutConfig, SamplingScheme};
 use troupe_core::seed::Seed;
@@ -58,7 +58,7 @@ pub fn evaluate(
     let Team { ranks, role_map, policies, .. } = team;
     let setting = Setting { role_map, config: &config, alpha: 1.0 };
     let rollout = collect_among(ranks, &setting, policies, &tasks)
-        .map_err(|error| error.during(Phase::Evaluate))?;
+        .map_err(|error| error.during(Stage::Evaluate))?;
     Ok(Evaluation::of(rollout, &held_out, team))
 }
 

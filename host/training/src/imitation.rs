@@ -13,10 +13,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::evaluation::{Evaluation, HeldOutTasks, evaluate};
 use crate::metrics::{Answers, Success};
-use crate::phase::{NoMemory, Phase};
 use crate::rollout::{
     Demonstration, DemonstrationError, Demonstrator, Policies, RoleMap, RolloutError,
 };
+use crate::stage::{NoMemory, Stage};
 use crate::team::Team;
 use troupe_core::config::{Config, Decay, TrainConfig};
 use troupe_core::error::{Coded, ExitCode};
@@ -77,7 +77,7 @@ pub enum ImitationError {
 impl From<TrainerError> for ImitationError {
     fn from(error: TrainerError) -> Self {
         match error.no_memory() {
-            Some(said) => ImitationError::NoMemory(NoMemory { phase: Phase::Update, said }),
+            Some(said) => ImitationError::NoMemory(NoMemory { stage: Stage::Update, said }),
             None => ImitationError::Trainer(error),
         }
     }

@@ -33,7 +33,7 @@
 //! ```
 
 pub mod metrics;
-pub mod phase;
+pub mod stage;
 pub mod rollout;
 pub mod family;
 pub mod curriculum;

@@ -21,9 +21,9 @@ use std::time::Instant;
 use crate::checkpoint::{FoundCheckpoint, Progress, remove_old, save_checkpoint};
 use crate::curriculum::{Standings, advance};
 use crate::metrics::{HeldOut, Spent, StepRecord, Success, Totals, measure_groups};
-use crate::phase::Phase;
 use crate::rollout::Rollout;
 use crate::run::{Change, RunFolder, Summary};
+use crate::stage::Stage;
 use crate::team::Team;
 use crate::watch::{Alarm, Guard, Health};
 use troupe_core::config::Config;
@@ -168,7 +168,7 @@ impl Training {
         let mut record = self.record(&rollout);
         let (credits, lessons) = self.compare(&rollout, &mut record)?;
         let updated = self.update(&rollout, &credits, &mut record);
-        updated.map_err(|error| error.during(Phase::Update))?;
+        updated.map_err(|error| error.during(Stage::Update))?;
         let alarm = self.look_back(&rollout, &lessons, &mut record)?;
         self.keep(&rollout, &mut record, alarm)?;
         Ok(record)
@@ -177,7 +177,7 @@ impl Training {
     /// The answers of the next step. A step that found no answers has not begun.
     fn sample(&mut self) -> Result<Rollout, TrainingError> {
         let before = self.progress.clone();
-        let drawn = self.try_to_sample().map_err(|error| error.during(Phase::Sample));
+        let drawn = self.try_to_sample().map_err(|error| error.during(Stage::Sample));
         drawn.map_err(|error| self.go_back_to(before, error))
     }
 

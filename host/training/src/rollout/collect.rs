@@ -19,7 +19,7 @@ use super::sampler::{Answered, Sampler};
 use super::scheduler::overlapped;
 use super::weighing::Drawn;
 use crate::metrics::Totals;
-use crate::phase::{NoMemory, Phase};
+use crate::stage::{NoMemory, Stage};
 use troupe_core::config::{RolloutConfig, SamplingScheme, Scheduling};
 use troupe_core::error::{Coded, ExitCode};
 use troupe_core::seed::Seed;
@@ -113,14 +113,14 @@ pub enum RolloutError {
 
 impl RolloutError {
     /// The same; a card that had no memory left had none for this.
-    pub fn during(self, phase: Phase) -> Self {
+    pub fn during(self, stage: Stage) -> Self {
         let said = match &self {
             RolloutError::Policy { reason, .. } | RolloutError::Engine(reason) => {
                 reason.no_memory()
             }
             _ => None,
         };
-        said.map_or(self, |said| RolloutError::NoMemory(NoMemory { phase, said }))
+        said.map_or(self, |said| RolloutError::NoMemory(NoMemory { stage, said }))
     }
 }
 

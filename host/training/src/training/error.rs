@@ -1,8 +1,8 @@
 //! Why training stopped.
 
-use crate::phase::{NoMemory, Phase};
 use crate::publication::PublicationError;
 use crate::rollout::RolloutError;
+use crate::stage::{NoMemory, Stage};
 use crate::team::TeamError;
 use crate::watch::Alarm;
 use troupe_core::error::{Coded, ExitCode};
@@ -62,14 +62,14 @@ pub enum TrainingError {
 
 impl TrainingError {
     /// The same; a card that had no memory left had none for this.
-    pub(crate) fn during(self, phase: Phase) -> Self {
+    pub(crate) fn during(self, stage: Stage) -> Self {
         let said = match self {
-            TrainingError::Rollout(error) => return error.during(phase).into(),
+            TrainingError::Rollout(error) => return error.during(stage).into(),
             TrainingError::Trainer(ref error) => error.no_memory(),
             TrainingError::Policy(ref error) => error.no_memory(),
             _ => None,
         };
-        said.map_or(self, |said| TrainingError::NoMemory(NoMemory { phase, said }))
+        said.map_or(self, |said| TrainingError::NoMemory(NoMemory { stage, said }))
     }
 }
 

@@ -10,8 +10,8 @@ use super::{Record, Training, TrainingError};
 use crate::checkpoint::load_step;
 use crate::evaluation::{Evaluation, HeldOutTasks, evaluate, evaluate_in_turn, outcomes_of};
 use crate::metrics::{Answers, HeldOut, Outcome, several_by_family};
-use crate::phase::Phase;
 use crate::run::BestCheckpoint;
+use crate::stage::Stage;
 use troupe_core::trajectory::Episode;
 use troupe_guests::plugin::Split;
 
@@ -106,7 +106,7 @@ impl Training {
             }
             Ok::<_, TrainingError>(())
         })
-        .map_err(|error| error.during(Phase::Evaluate))?;
+        .map_err(|error| error.during(Stage::Evaluate))?;
         Ok((success, episodes))
     }
 
