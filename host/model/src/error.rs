@@ -45,7 +45,7 @@ pub enum PolicyError {
     #[error(
         "its weights would take {} and {} are free; take a smaller model or a narrower type of \
          weights",
-        gigabytes(*needed), gigabytes(*free)
+        with_unit(*needed), with_unit(*free)
     )]
     TooLarge {
         /// Bytes of the weights.
@@ -183,8 +183,11 @@ fn what_instead(path: &Path) -> String {
     }
 }
 
-fn gigabytes(bytes: u64) -> String {
-    format!("{:.1} GB", bytes as f64 / 1e9)
+fn with_unit(bytes: u64) -> String {
+    match bytes {
+        0..1_000_000_000 => format!("{:.0} MB", bytes as f64 / 1e6),
+        _ => format!("{:.1} GB", bytes as f64 / 1e9),
+    }
 }
 
 /// Wrap words in backticks for an error message.
