@@ -4,10 +4,11 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-const PARTS: [&str; 6] = [
+const PARTS: [&str; 7] = [
     "cpp/memory.cpp",
     "cpp/streams.cpp",
     "cpp/graphs.cpp",
+    "cpp/tensors.cpp",
     "cpp/kernels.cpp",
     "cpp/fused.cpp",
     "cpp/cost.cpp",

@@ -53,6 +53,8 @@ void give_back(const void* graph);
 
 // How far each stream was when something happened, by the number of a stream.
 using Clock = std::map<std::int64_t, std::uint64_t>;
+// The later of both, stream by stream.
+void join(Clock& all, const Clock& more);
 // Who wrote and read a block of memory last.
 struct History {
     Clock written;
@@ -106,7 +108,7 @@ struct Work {
 };
 void record(Work work, const std::vector<at::Tensor>& made);
 
-// ---- kernels.cpp
+// ---- tensors.cpp: memory as tensors, and copies of it
 
 // The same memory as a CPU's tensor, as kernels see it. It does not keep the memory.
 at::Tensor seen_by_kernel(const at::Tensor& tensor);
@@ -114,5 +116,14 @@ at::Tensor seen_by_kernel(const at::Tensor& tensor);
 at::Tensor on_card(const at::Tensor& host, c10::Device device);
 // Bytes of different addresses.
 std::uint64_t bytes(const at::Tensor& tensor);
+
+std::vector<const void*> addresses(const std::vector<at::Tensor>& tensors);
+void put(at::Tensor to, const at::Tensor& from);
+
+struct OnItsCard {
+    c10::DeviceIndex former = current_card();
+    explicit OnItsCard(c10::Device device) { set_card(device.index()); }
+    ~OnItsCard() { set_card(former); }
+};
 
 }  // namespace pretend

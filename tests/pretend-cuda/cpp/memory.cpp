@@ -150,12 +150,6 @@ std::size_t take(Card& card, c10::DeviceIndex index, std::size_t size) {
     return at;
 }
 
-void join(Clock& all, const Clock& more) {
-    for (const auto& [stream, time] : more) {
-        all[stream] = std::max(all[stream], time);
-    }
-}
-
 // Put free neighbours of the same stream together.
 void merge(Card& card, std::map<std::size_t, Block>::iterator block) {
     const auto next = std::next(block);

@@ -27,12 +27,6 @@ std::int64_t number(const c10::Stream& stream) {
     return number(stream.device_index(), stream.id());
 }
 
-void join(Clock& all, const Clock& more) {
-    for (const auto& [stream, time] : more) {
-        all[stream] = std::max(all[stream], time);
-    }
-}
-
 bool is_seen(const Clock& happened, const Clock& seen) {
     return std::all_of(happened.begin(), happened.end(), [&](const auto& one) {
         const auto found = seen.find(one.first);
@@ -184,6 +178,12 @@ void ordered(const Clock& happened, const Clock& seen, const std::string& kernel
 }
 
 }  // namespace
+
+void join(Clock& all, const Clock& more) {
+    for (const auto& [stream, time] : more) {
+        all[stream] = std::max(all[stream], time);
+    }
+}
 
 c10::DeviceIndex current_card() { return card; }
 
