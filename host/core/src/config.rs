@@ -27,6 +27,7 @@ mod sampler;
 mod sandbox;
 mod table;
 mod tasks;
+mod tinker;
 mod train;
 #[cfg(test)]
 mod reference;
@@ -55,12 +56,13 @@ pub use run::{CheckpointConfig, RunConfig};
 pub use sampler::{EngineKind, SamplerConfig};
 pub use sandbox::SandboxConfig;
 pub use tasks::TasksConfig;
+pub use tinker::{ReductionChoice, TinkerConfig, UNBOUNDED_NORM};
 pub use train::{
     AdvantageConfig, AnchorChoice, Budget, Choice, Decay, GroupFilter, ImitationConfig, Importance,
     LossAggregation, Objective, Regularize, TrainConfig,
 };
 
-use self::audience::{lay_correction_under, lay_defaults_under};
+use self::audience::{lay_correction_under, lay_defaults_under, lay_plain_drawing_under};
 use self::explanation::explain;
 pub use self::former::rename_in_json;
 pub use self::overrides::apply_override;
@@ -194,6 +196,10 @@ impl Config {
             apply_override(&mut table, text)?;
             former::rename(&mut table, note);
         }
+        if Config::read(table.clone())?.over_tinker().next().is_some() {
+            lay_plain_drawing_under(&mut table)?;
+            lay_correction_under(&mut table)?;
+        }
         if Config::read(table.clone())?.audience() == Audience::Language {
             lay_defaults_under(&mut table)?;
         }
@@ -261,7 +267,9 @@ impl Config {
         let Some(settings) = self.policies.get(policy) else { return true };
         match &settings.base {
             Some(base) => self.policies.get(base).is_none_or(|base| base.path.is_none()),
-            None => settings.path.is_none() && settings.remote.is_none(),
+            None => {
+                settings.path.is_none() && settings.remote.is_none() && settings.tinker.is_none()
+            }
         }
     }
 

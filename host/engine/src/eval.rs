@@ -66,7 +66,8 @@ struct Measured {
 
 fn measure(args: &EvalArgs, run: Option<&Path>, device: Device) -> anyhow::Result<Measured> {
     let (config, step) = config_and_step(&args.config, run, args.step)?;
-    let team = Team::assemble(&config, device)?;
+    let mut team = Team::assemble(&config, device)?;
+    team.open_distant(&config, false)?;
     say_caveats(&team);
     let samples = args.samples.unwrap_or(1) as usize;
     let answers = match args.sampled || args.samples.is_some() {
@@ -283,6 +284,10 @@ pub fn use_policies(config: &mut Config, checkpoint: &Path, set: &[String]) {
         }
         let Some(policy) = config.policies.get_mut(&name) else { continue };
         let saved = Some(checkpoint.join("policies").join(name));
+        if let Some(tinker) = &mut policy.tinker {
+            tinker.path = saved;
+            continue;
+        }
         match policy.base {
             Some(_) => policy.lora.get_or_insert_default().path = saved,
             None => policy.path = saved,

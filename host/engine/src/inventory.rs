@@ -1,5 +1,8 @@
 //! What a run is made of, taken down as it begins.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use troupe_core::config::Config;
 use troupe_core::provenance::Build;
 use troupe_guests::foreign::ForeignEnvironment;
@@ -8,6 +11,7 @@ use troupe_guests::records::RecordsEntry;
 use troupe_guests::scenario::Scenario;
 use troupe_model::Device;
 use troupe_sandbox::loading::interpreters;
+use troupe_tinker::{Conduct, TinkerPolicy};
 use troupe_training::manifest::{
     Manifest, PluginEntry, PolicyEntry, ServerEntry, Settled, processor,
 };
@@ -51,9 +55,18 @@ pub(super) fn manifest(
             .map(|records| records.entry())
             .fold(RecordsEntry::default(), RecordsEntry::and),
         policies,
+        distant: conducts(team),
         settled,
         config: serde_json::to_value(config)?,
     })
+}
+
+/// What servers were found to do with the policies that they train.
+fn conducts(team: &Team) -> BTreeMap<String, Conduct> {
+    let conduct = |(name, policy): (&String, &Arc<TinkerPolicy>)| {
+        Some((name.clone(), policy.conduct()?.clone()))
+    };
+    team.distant.iter().filter_map(conduct).collect()
 }
 
 /// The environments on servers.

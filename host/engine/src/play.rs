@@ -15,7 +15,9 @@ use troupe_core::storage;
 use troupe_core::trajectory::{Author, Event, Message, StopReason};
 use troupe_guests::plugin::Split;
 use troupe_guests::scenario::{Answer, Due, Next, Position, Scenario, Transition};
-use troupe_model::{Device, PolicyError, Request as Prompt, Sampling};
+use troupe_model::{
+    ChatRequest, Device, PolicyError, RemoteFailure, Request as Prompt, Sampling,
+};
 use troupe_training::family::scenario_of;
 use troupe_training::team::Team;
 
@@ -41,7 +43,8 @@ pub fn run(
     if args.human {
         return show(&mut |_, due| Ok(ask_person(due, is_first(due))?.map(whole)));
     }
-    let team = Team::assemble(&config, device()?)?;
+    let mut team = Team::assemble(&config, device()?)?;
+    team.open_distant(&config, false)?;
     show(&mut |position, due| {
         tell(due, is_first(due));
         ask_policy(&team, &config, position, due).map(Some)
@@ -174,13 +177,24 @@ fn ask_policy(
     position: &Position,
     due: &Due,
 ) -> anyhow::Result<Said> {
-    let policy = &team.policies[team.role_map.policy_of(due.role())];
     let (role_map, role) = (&team.role_map, due.role());
-    let prompt = policy.encode_prompt(&due.messages, &due.tools, role_map.thinking(role))?;
-    let seeds = vec![Seed::new(position.digest())];
+    let name = role_map.policy_of(role);
+    let (seeds, thinking) = (vec![Seed::new(position.digest())], role_map.thinking(role));
     let own = role_map.sampling(&config.rollout).of(role).clone();
     let sampling = Sampling { temperature: 0.0, ..own };
-    let answers = policy.generate(&[Prompt { prompt, seeds }], &sampling)?;
+    let answers = match role_map.remotes().get(name) {
+        Some(remote) => {
+            let (messages, tools) = (due.messages.to_vec(), due.tools.to_vec());
+            let request = ChatRequest { messages, tools, thinking, seeds };
+            let answered = remote.complete(&[request], &sampling).into_iter();
+            answered.map(|it| Ok(it?.completions)).collect::<Result<_, RemoteFailure>>()?
+        }
+        None => {
+            let policy = &team.policies[name];
+            let prompt = policy.encode_prompt(&due.messages, &due.tools, thinking)?;
+            policy.generate(&[Prompt { prompt, seeds }], &sampling)?
+        }
+    };
     let said = answers.into_iter().flatten().next();
     Ok(said.map(|answer| (answer.text, answer.stop != StopReason::Length)).unwrap_or_default())
 }

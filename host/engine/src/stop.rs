@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
@@ -31,8 +31,10 @@ impl StopSignal {
         let shared = Arc::new(Shared::default());
         let ignored = ignored_signals();
         // What `nohup` shields from stays ignored.
-        let heard =
-            [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
+        // SIGUSR1 is what schedulers send some time before they end a job.
+        let heard = [SIGINT, SIGTERM, SIGHUP, SIGUSR1]
+            .into_iter()
+            .filter(|signal| ignored >> (signal - 1) & 1 == 0);
         let mut signals = Signals::new(heard)?;
         let listener = shared.clone();
         std::thread::Builder::new().name("signals".to_owned()).spawn(move || {

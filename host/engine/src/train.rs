@@ -1,6 +1,8 @@
 //! `host train`: the whole way from a configuration to a trained team.
 
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::inventory::manifest;
 use super::ranks::meet;
@@ -10,6 +12,7 @@ use troupe_cli::args::{ConfigArgs, TrainArgs};
 use troupe_core::config::{Config, ConfigError, Estimator, LossAggregation};
 use troupe_core::error::ExitCode;
 use troupe_model::{Device, PolicyError};
+use troupe_tinker::TinkerPolicy;
 use troupe_trainer::ranks::Ranks;
 use troupe_training::checkpoint::{FoundCheckpoint, load_latest};
 use troupe_training::family::Family;
@@ -61,6 +64,12 @@ pub fn run(
     let plan = plan(&planned, &team)?;
     report::note(&plan.to_string());
     team.find_engines(&planned)?;
+    team.open_distant(&planned, true)?;
+    for (name, policy) in &team.distant {
+        let does = policy.conduct().map_or_else(String::new, |conduct| conduct.words());
+        let (what, url) = (policy.identity(), policy.url());
+        report::note(&format!("policy `{name}`: {what} at {url}, which {does}"));
+    }
     let folder = open(resumed, &config, &team)?;
     announce(&folder);
     advise(&config, &team);
@@ -89,7 +98,10 @@ fn load_and_train(
         None => begin(config, team, folder)?,
     };
     training.verify_logprobs(verify_logprobs);
-    let code = train(training, stop, &ranks)?;
+    let distant = training.distant();
+    let trained = train(training, stop, &ranks);
+    leave(&distant);
+    let code = trained?;
     // To the others, a rank that leaves early is lost.
     ranks.gather(())?;
     Ok(code)
@@ -162,6 +174,15 @@ fn train(mut training: Training, stop: &StopSignal, ranks: &Ranks) -> anyhow::Re
     let (summary, folder) = training.finish()?;
     conclude(&summary, folder.path());
     Ok(ExitCode::Success as u8)
+}
+
+/// Unload what is on servers, however the run ended; what cannot be is named.
+fn leave(distant: &BTreeMap<String, Arc<TinkerPolicy>>) {
+    for (name, policy) in distant {
+        if let Err(failure) = policy.close() {
+            report::note(&format!("note: the policy `{name}`: {failure}"));
+        }
+    }
 }
 
 fn resume_command(folder: &Path) -> String {

@@ -61,7 +61,8 @@ impl Truths {
         };
         let mut config = self.config.clone();
         use_policies(&mut config, &found.path, &[]);
-        let team = Team::assemble(&config, self.device)?;
+        let mut team = Team::assemble(&config, self.device)?;
+        team.open_distant(&config, false)?;
         let learns = |sample: &Sample| self.config.trains(&sample.policy);
         let truths = find(&team, &self.config, rows, self.states, self.episodes, learns)?;
         for (known, compared) in self.known.iter_mut().zip(compared) {

@@ -73,9 +73,10 @@ pub use model::{
     ModelFamily, Parameters, Rotation, Segment, SelfAttention, SharedBase, Sight, Slot, attend,
     by_head, done, give_back_memory, read_tensors, resident_memory, write_tensors,
 };
-pub use prompt::{ChatOptions, Conversation, Wording};
+pub use prompt::{ChatOptions, Conversation, Speaker, Wording};
 pub use remote::{
-    ChatRequest, EngineAdvice, RemoteEngine, RemoteFailure, RemoteFailureKind, RemotePolicy,
+    ChatRequest, EngineAdvice, Exchange, Link, RemoteEngine, RemoteFailure, RemoteFailureKind,
+    RemotePolicy, Reply,
 };
 pub use sampling::{Sampling, SamplingByRole};
 

@@ -5,6 +5,7 @@ mod agreement;
 mod chat_template;
 mod conversation;
 mod generation_config;
+mod speaker;
 mod tokenizer;
 mod wording;
 
@@ -13,5 +14,6 @@ pub use chat_template::ChatOptions;
 pub(super) use chat_template::ChatTemplate;
 pub use conversation::Conversation;
 pub(super) use generation_config::GenerationConfig;
+pub use speaker::Speaker;
 pub(super) use tokenizer::{END, PAD, ThoughtMarks, TokenCodec, Tokenizer};
 pub use wording::Wording;

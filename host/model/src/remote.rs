@@ -1,14 +1,15 @@
 //! A policy that a server answers for, through OpenAI's chat interface.
 //!
 //! The server has the weights, the tokenizer and the chat template; here are
-//! only messages and answers. `server` speaks HTTP and tries again, `question`
+//! only messages and answers. `link` speaks HTTP, `server` tries again, `question`
 //! and `answer` know the interface's fields. `engine` is another way to be helped by a server: it
-//! only draws answers, for a policy that is trained here. Only this module names `ureq`.
+//! only draws answers, for a policy that is trained here. Only `link` names `ureq`.
 
 mod answer;
 mod api_key;
 mod engine;
 mod failure;
+mod link;
 mod question;
 mod server;
 #[cfg(test)]
@@ -26,6 +27,7 @@ use answer::{Answer, Models};
 use api_key::ApiKey;
 pub use engine::{EngineAdvice, RemoteEngine};
 pub use failure::{RemoteFailure, RemoteFailureKind};
+pub use link::{Exchange, Link, Reply};
 use question::RequestBody;
 use server::Server;
 use troupe_core::config::RemoteConfig;

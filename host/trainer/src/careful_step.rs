@@ -89,7 +89,7 @@ impl CarefulStep<'_, '_> {
             let gradients = gradients(members, &present, self.anchors, self.sampling)?;
             for (gradient, (index, batch)) in gradients.into_iter().zip(present) {
                 let (member, tally) = (&mut members[index], &mut attempts[index].tally);
-                tally.add(&gradient, batch);
+                tally.add(&gradient.measured, batch);
                 member.trainer.apply(member.policy, gradient, tally)?;
             }
         }

@@ -87,15 +87,25 @@ impl<'a> Gauge<'a> {
     /// The log-probabilities as sampled.
     pub(super) fn sampled(&self) -> Vec<Reading> {
         let tokens = |samples: &Vec<&Sample>| {
-            let logprobs = samples.iter().flat_map(|sample| &sample.completion.logprobs);
-            let logprobs: Vec<f64> = logprobs.copied().map(f64::from).collect();
-            Reading { logprobs: drawn(samples, &logprobs), entropies: Vec::new() }
+            let scores = samples.iter().map(|sample| sample.completion.logprobs.clone());
+            Reading::of(samples, scores.collect())
         };
         self.samples.iter().map(tokens).collect()
     }
 }
 
 impl Reading {
+    /// These log-probabilities of the tokens of some answers, one list for each.
+    pub(super) fn of(samples: &[&Sample], scores: Vec<Vec<f32>>) -> Self {
+        let logprobs: Vec<f64> = scores.into_iter().flatten().map(f64::from).collect();
+        Reading { logprobs: drawn(samples, &logprobs), entropies: Vec::new() }
+    }
+
+    /// The mean of −log π over tokens that were drawn from it: an estimate of its entropy.
+    pub(super) fn surprise(&self) -> f64 {
+        -self.logprobs.iter().sum::<f64>() / self.logprobs.len().max(1) as f64
+    }
+
     fn lists(&mut self) -> [&mut Vec<f64>; 2] {
         [&mut self.logprobs, &mut self.entropies]
     }
@@ -155,7 +165,7 @@ fn drawn(samples: &[&Sample], numbers: &[f64]) -> Vec<f64> {
 
 /// Prompts at random, until there are enough answers: of each as many as have
 /// more tokens together than the prompt.
-fn choose<'a>(samples: &'a [&'a Sample], seed: Seed) -> Vec<&'a Sample> {
+pub(super) fn choose<'a>(samples: &'a [&'a Sample], seed: Seed) -> Vec<&'a Sample> {
     let mut prompts: Vec<Vec<&Sample>> = Vec::new();
     for &sample in samples {
         match prompts.last_mut() {

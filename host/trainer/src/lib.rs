@@ -57,6 +57,7 @@ mod careful_step;
 mod cluster;
 mod fused;
 mod gauge;
+mod distant;
 mod gradient;
 mod kept;
 mod metrics;
@@ -91,6 +92,10 @@ use troupe_model::{
 };
 
 pub use base::{Base, Load};
+pub use distant::{
+    Descended, Distant, DistantError, DistantMember, DistantStep, DistantTrainer, Pulls,
+    update_distant,
+};
 pub use metrics::{ImitationMetrics, UpdateMetrics};
 pub use optimizer::fingerprint;
 pub use plan::{DoesNotFit, Machine, Plan};
@@ -136,6 +141,9 @@ pub enum TrainerError {
     /// Another process of the run is lost.
     #[error(transparent)]
     Ranks(#[from] RanksError),
+    /// Weights that are elsewhere did not do what they were asked.
+    #[error(transparent)]
+    Distant(#[from] DistantError),
     /// libtorch reported an error.
     #[error("libtorch: {}", first_line(.0))]
     Torch(tch::TchError),
@@ -166,6 +174,7 @@ impl Coded for TrainerError {
             TrainerError::Storage(error) => error.code(),
             TrainerError::State { .. } => Some(ExitCode::Storage),
             TrainerError::Ranks(error) => error.code(),
+            TrainerError::Distant(error) => error.code(),
             _ => Some(ExitCode::Run),
         }
     }
@@ -292,7 +301,7 @@ impl Trainer {
             let numbered: Vec<(usize, &Bundle)> =
                 bundles.iter().map(|bundle| (0, *bundle)).collect();
             for gradient in self.gradients(&[learner], &numbered)? {
-                tally.add(&gradient, &bundles);
+                tally.add(&gradient.measured, &bundles);
                 self.apply(policy, gradient, &mut tally)?;
             }
         }

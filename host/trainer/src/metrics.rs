@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use super::CreditedSample;
 use super::bundle::Bundle;
 use super::careful_step::ATTEMPTS;
-use super::gradient::Gradient;
 use super::objective::Measured;
 use super::optimizer::Step;
 use crate::ranks::{Ranks, RanksError};
@@ -18,7 +17,8 @@ use crate::ranks::{Ranks, RanksError};
 pub struct UpdateMetrics {
     /// Mean over the mini-batches of what was minimized.
     pub loss: f64,
-    /// Entropy of the policy before the update, in nats per token.
+    /// Entropy of the policy before the update, in nats per token; of one elsewhere what that is
+    /// estimated at by the answers drawn, −log π.
     pub entropy: f64,
     /// KL divergence from the reference before the update, in nats per token;
     /// 0 without one.
@@ -114,9 +114,9 @@ impl Tally {
     }
 
     /// A mini-batch was measured.
-    pub(super) fn add(&mut self, gradient: &Gradient, bundles: &[&Bundle]) {
+    pub(super) fn add(&mut self, measured: &Measured, bundles: &[&Bundle]) {
         self.mini_batches += 1;
-        self.total.add(&gradient.measured);
+        self.total.add(measured);
         self.tokens += bundles.iter().map(|bundle| bundle.tokens()).sum::<usize>();
     }
 

@@ -50,7 +50,7 @@ pub fn update_together(
     let count = members.len();
     let mut groups: Vec<Vec<(usize, Member)>> = Vec::new();
     for (index, member) in members.into_iter().enumerate() {
-        check(&member, sampling)?;
+        check(member.rows, member.samples, sampling)?;
         let fits = |group: &&mut Vec<(usize, Member)>| {
             let (first, other) = (&group[0].1, &member);
             first.policy.shares_base(other.policy) && first.trainer.steps_with(other.trainer)
@@ -79,7 +79,7 @@ fn update(
     let bundles: Vec<Vec<Bundle>> =
         members.iter().map(|member| bundles(member.rows, sampling)).collect();
     let batches: Vec<Vec<Vec<&Bundle>>> =
-        members.iter().zip(&bundles).map(|(member, bundles)| schedule(member, bundles)).collect();
+        members.iter().zip(&bundles).map(|(member, bundles)| planned(member, bundles)).collect();
     let gauge = Gauge::of(&members);
     let before = Standing::of(&members, &gauge, sampling)?;
     let learners: Vec<(&Policy, &[CreditedSample])> =
@@ -157,11 +157,18 @@ pub(super) fn bundles<'a>(
     }))
 }
 
-/// A member's mini-batches of all epochs, in order.
-fn schedule<'b, 'a>(member: &Member, bundles: &'b [Bundle<'a>]) -> Vec<Vec<&'b Bundle<'a>>> {
-    let config = &member.trainer.config;
+fn planned<'b, 'a>(member: &Member, bundles: &'b [Bundle<'a>]) -> Vec<Vec<&'b Bundle<'a>>> {
+    schedule(&member.trainer.config, member.seed, bundles)
+}
+
+/// A policy's mini-batches of all epochs, in order.
+pub(super) fn schedule<'b, 'a>(
+    config: &config::TrainConfig,
+    seed: Seed,
+    bundles: &'b [Bundle<'a>],
+) -> Vec<Vec<&'b Bundle<'a>>> {
     let epoch = |epoch| {
-        let seed = member.seed.at(epoch as u64);
+        let seed = seed.at(epoch as u64);
         let pairs = config.objective == config::Objective::Preference;
         let order = if pairs { shuffled_by_prompt(bundles, seed) } else { shuffled(bundles, seed) };
         let batches = mini_batches(&order, config.minibatch_samples, pairs);
@@ -253,12 +260,16 @@ fn weighted<'m>(
     Ok(objectives)
 }
 
-fn check(member: &Member, sampling: &SamplingByRole) -> Result<(), TrainerError> {
+pub(super) fn check(
+    rows: &[CreditedSample],
+    samples: &[&Sample],
+    sampling: &SamplingByRole,
+) -> Result<(), TrainerError> {
     let is_greedy = sampling.ways().iter().any(|way| way.temperature == 0.0);
-    if is_greedy && !member.samples.is_empty() {
+    if is_greedy && !samples.is_empty() {
         return Err(TrainerError::Greedy);
     }
-    for (index, sample) in member.samples.iter().enumerate() {
+    for (index, sample) in samples.iter().enumerate() {
         let completion = &sample.completion;
         let (tokens, logprobs) = (completion.tokens.len(), completion.logprobs.len());
         let reason = if tokens != logprobs {
@@ -270,7 +281,7 @@ fn check(member: &Member, sampling: &SamplingByRole) -> Result<(), TrainerError>
         };
         return Err(TrainerError::Sample { index, reason });
     }
-    for (index, row) in member.rows.iter().enumerate() {
+    for (index, row) in rows.iter().enumerate() {
         if let Some(advantage) = row.advantage.filter(|advantage| !advantage.is_finite()) {
             let reason = format!("its advantage is {advantage}");
             return Err(TrainerError::Sample { index, reason });

@@ -9,10 +9,11 @@ use serde_json::Value;
 use troupe_core::config::{Choice, Config, Grantee, rename_in_json};
 use troupe_core::provenance::Build;
 use troupe_guests::records::RecordsEntry;
+use troupe_tinker::Conduct;
 
 /// Settings that may change while a run is stopped: they say how long it goes
 /// on, where it is and what it leaves. Files are judged by their digests.
-const FREE: [&str; 35] = [
+const FREE: [&str; 44] = [
     "run.name",
     "run.dir",
     "run.recorded_episodes",
@@ -42,6 +43,15 @@ const FREE: [&str; 35] = [
     "policies.*.sampler.retries",
     "policies.*.sampler.concurrency",
     "policies.*.sampler.tolerance",
+    "policies.*.tinker.url",
+    "policies.*.tinker.tokenizer",
+    "policies.*.tinker.path",
+    "policies.*.tinker.api_key_env",
+    "policies.*.tinker.timeout_seconds",
+    "policies.*.tinker.retry_seconds",
+    "policies.*.tinker.patience_seconds",
+    "policies.*.tinker.concurrency",
+    "policies.*.tinker.tolerance",
     "train.steps",
     "train.budget.completion_tokens",
     "train.budget.samples",
@@ -82,6 +92,10 @@ pub struct Manifest {
     pub corpus: BTreeMap<String, String>,
     /// The policies as training began.
     pub policies: Vec<PolicyEntry>,
+    /// What the servers were found to do that train some of them; neither what they draw nor what
+    /// they sum can be repeated here to the bit.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub distant: BTreeMap<String, Conduct>,
     /// What was chosen where the configuration leaves it to the machine.
     pub settled: Settled,
     /// The resolved configuration.

@@ -13,10 +13,14 @@ use troupe_core::seed::Seed;
 use troupe_core::trajectory::Author;
 use troupe_guests::plugin::{Plugin, Split};
 use troupe_guests::scenario::{Next, Scenario};
-use troupe_model::{Device, Policy, PolicyError, RemoteEngine, RemotePolicy};
+use troupe_core::storage::{StorageError, read_json};
+use troupe_model::{Device, Policy, PolicyError, RemoteEngine, RemotePolicy, Speaker};
 use troupe_sandbox::loading::bind_grants;
+use troupe_tinker::{Conducts, TinkerFailure, TinkerPolicy};
 use troupe_trainer::ranks::Ranks;
 
+/// The file in which a checkpoint says where a distant policy is kept.
+pub(crate) const KEPT: &str = "tinker.json";
 /// Tasks whose texts are looked through for words.
 const TASKS_FOR_WORDS: u32 = 64;
 /// Demonstrations per role that are looked through for words.
@@ -32,6 +36,10 @@ pub struct Team {
     pub policies: Policies,
     /// Engines on servers, by the policy in training that each draws answers for.
     pub engines: BTreeMap<String, Arc<RemoteEngine>>,
+    /// Policies that servers have and train, once they are there.
+    pub distant: BTreeMap<String, Arc<TinkerPolicy>>,
+    /// How those are spoken to.
+    speakers: BTreeMap<String, Speaker>,
     /// The processes that play and learn together.
     pub ranks: Ranks,
 }
@@ -53,6 +61,28 @@ pub enum TeamError {
         /// Why.
         reason: PolicyError,
     },
+    /// A policy cannot be made, or brought back, on the server that is to train it.
+    #[error("the policy `{name}` cannot be trained at {url}: {failure}")]
+    Distant {
+        /// Its name.
+        name: String,
+        /// The server.
+        url: String,
+        /// Why.
+        failure: TinkerFailure,
+    },
+    /// A server is told by one process what to do.
+    #[error(
+        "the policy `{policy}` is trained over Tinker's wire, which a run of several processes \
+         cannot do; run one"
+    )]
+    DistantRanks {
+        /// The policy.
+        policy: String,
+    },
+    /// What a checkpoint says of a policy cannot be read.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
     /// A policy has no words for what it will be told.
     #[error(
         "the tokenizer of the policy `{name}` does not fit the environment `{environment}`: it \
@@ -94,6 +124,9 @@ impl Coded for TeamError {
             TeamError::Family(error) => error.code(),
             TeamError::RoleMap(error) => error.code(),
             TeamError::Policy { reason, .. } => reason.code(),
+            TeamError::Distant { failure, .. } => failure.code(),
+            TeamError::Storage(error) => error.code(),
+            TeamError::DistantRanks { .. } => Some(ExitCode::Usage),
             TeamError::Tokenizer { .. } => Some(ExitCode::Policy),
             TeamError::Stale { .. } | TeamError::StaleRanks => Some(ExitCode::Usage),
         }
@@ -112,7 +145,7 @@ impl Team {
         }
         let words = vocabulary(&families, config);
         let mut loader = Loader { config, words: &words, device, bases: BTreeMap::new() };
-        let mut policies = BTreeMap::new();
+        let (mut policies, mut speakers) = (BTreeMap::new(), BTreeMap::new());
         for name in role_map.policies().into_keys() {
             let failed = |reason| TeamError::Policy { name: name.clone(), reason };
             if let Some(of) = config.source_of(&name)
@@ -129,12 +162,61 @@ impl Team {
                 role_map.connect(&name, Arc::new(remote));
                 continue;
             }
+            if let Some(tinker) = config.policies.get(&name).and_then(|p| p.tinker.as_ref()) {
+                let mut speaker = Speaker::load(&tinker.tokenizer).map_err(failed)?;
+                if let Some(chat) = &config.policies[&name].chat {
+                    speaker.set_chat_options(chat.into());
+                }
+                let unknown = speaker.unknown_words(&words.join(" "));
+                check_tokenizer(&name, &unknown, &families, &words)?;
+                speakers.insert(name, speaker);
+                continue;
+            }
             let policy = loader.load(&name).map_err(failed)?;
-            check_tokenizer(&name, &policy, &families, &words)?;
+            check_tokenizer(&name, &policy.unknown_words(&words.join(" ")), &families, &words)?;
             policies.insert(name, policy);
         }
-        let engines = BTreeMap::new();
-        Ok(Team { families, role_map, policies, engines, ranks: Ranks::alone() })
+        let (engines, distant, ranks) = (BTreeMap::new(), BTreeMap::new(), Ranks::alone());
+        Ok(Team { families, role_map, policies, engines, distant, speakers, ranks })
+    }
+
+    /// Have the servers make those policies that they are to have, or bring them back; if they
+    /// are to `learn`, it is found out what the servers do. Those that are there are left alone.
+    ///
+    /// # Errors
+    /// If a server does not answer, or cannot be right for the configuration.
+    pub fn open_distant(&mut self, config: &Config, learn: bool) -> Result<(), TeamError> {
+        let mut conducts = Conducts::new();
+        let speakers: Vec<(String, Speaker)> = (self.speakers.iter())
+            .filter(|(name, _)| !self.distant.contains_key(*name))
+            .map(|(name, speaker)| (name.clone(), speaker.clone()))
+            .collect();
+        for (name, speaker) in speakers {
+            let Some(tinker) = config.policies.get(&name).and_then(|it| it.tinker.as_ref()) else {
+                continue;
+            };
+            if !self.ranks.is_alone() {
+                return Err(TeamError::DistantRanks { policy: name });
+            }
+            let is_there = |name: &&String| {
+                let other = config.policies.get(*name).and_then(|it| it.tinker.as_ref());
+                other.is_some_and(|other| other.url == tinker.url)
+            };
+            let there = self.speakers.keys().filter(is_there).count();
+            let seed = Seed::new(config.run.seed).named("policy").named(&name).named("adapter");
+            let learning = learn.then_some((&config.train, there));
+            let failed = |failure| {
+                TeamError::Distant { name: name.clone(), url: tinker.url.clone(), failure }
+            };
+            let opened = TinkerPolicy::open(tinker, speaker, learning, &mut conducts, seed);
+            let policy = Arc::new(opened.map_err(failed)?);
+            if let Some(folder) = &tinker.path {
+                policy.restore(&read_json(&folder.join(KEPT))?).map_err(failed)?;
+            }
+            self.role_map.connect(&name, policy.clone());
+            self.distant.insert(name, policy);
+        }
+        Ok(())
     }
 
     /// Find the servers that are to draw answers while their policies are trained; those that are
@@ -369,11 +451,10 @@ fn read_tasks(scenario: &Scenario, config: &Config, read: &mut dyn FnMut(&str)) 
 
 fn check_tokenizer(
     name: &str,
-    policy: &Policy,
+    unknown: &[String],
     families: &[Family],
     words: &[String],
 ) -> Result<(), TeamError> {
-    let unknown = policy.unknown_words(&words.join(" "));
     if unknown.is_empty() {
         return Ok(());
     }

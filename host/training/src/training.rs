@@ -7,6 +7,7 @@
 
 mod ahead;
 mod collection;
+mod distant;
 mod error;
 mod held_out;
 mod lap;
@@ -98,11 +99,13 @@ impl Training {
         FoundCheckpoint { path, progress, .. }: FoundCheckpoint,
     ) -> Result<Self, TrainingError> {
         folder.rewind(Some(progress.step))?;
+        team.open_distant(&config, true)?;
         restore(&mut team, &config, &path)?;
         let mut training = Training::new(config, team, folder, progress)?;
         for (name, trainer) in &mut training.learning.trainers {
             trainer.load(&path.join("optimizers").join(name))?;
         }
+        training.learning.load_distant(&path)?;
         training.learning.load_ahead(&path)?;
         Ok(training)
     }
@@ -164,11 +167,12 @@ impl Training {
     /// If a server or another process is lost, too many episodes are void, the folder cannot be
     /// written, or what the step did to the policies is an alarm. What was saved before stays.
     pub fn step(&mut self) -> Result<Record, TrainingError> {
+        let before = self.progress.clone();
         let rollout = self.sample()?;
         let mut record = self.record(&rollout);
         let (credits, lessons) = self.compare(&rollout, &mut record)?;
         let updated = self.update(&rollout, &credits, &mut record);
-        updated.map_err(|error| error.during(Stage::Update))?;
+        updated.map_err(|error| self.go_back_to(before, error.during(Stage::Update)))?;
         let alarm = self.look_back(&rollout, &lessons, &mut record)?;
         self.keep(&rollout, &mut record, alarm)?;
         Ok(record)
@@ -346,7 +350,8 @@ impl Training {
         let checkpoints = output.folder.checkpoints();
         save_checkpoint(&checkpoints, progress, |folder| learning.save(config, folder))?;
         let best = progress.best.map(|(step, _)| step);
-        Ok(remove_old(&checkpoints, config.checkpoint.keep, best)?)
+        remove_old(&checkpoints, config.checkpoint.keep, best)?;
+        Ok(learning.forget_distant(&checkpoints)?)
     }
 
     /// By the clock of rank 0, and what all ranks have worked meanwhile.

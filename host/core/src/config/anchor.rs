@@ -22,6 +22,8 @@ impl Config {
         }
         for policy in self.policies.values_mut() {
             policy.path.as_mut().map(anchor);
+            policy.tinker.as_mut().map(|tinker| anchor(&mut tinker.tokenizer));
+            policy.tinker.as_mut().and_then(|tinker| tinker.path.as_mut()).map(anchor);
             policy.lora.as_mut().and_then(|lora| lora.path.as_mut()).map(anchor);
         }
         self

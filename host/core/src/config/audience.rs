@@ -9,6 +9,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::overrides::{lay_under, parse_table};
+use super::tinker::UNBOUNDED_NORM;
 use super::{AnchorChoice, Config, ConfigError, PolicyConfig};
 
 /// The readers of what environments say.
@@ -79,7 +80,8 @@ impl Config {
 
     fn is_language_model(&self, policy: &PolicyConfig) -> bool {
         let base = policy.base.as_ref().and_then(|base| self.policies.get(base));
-        let path = base.unwrap_or(policy).path.as_deref();
+        let tokenizer = policy.tinker.as_ref().map(|tinker| tinker.tokenizer.as_path());
+        let path = tokenizer.or(base.unwrap_or(policy).path.as_deref());
         policy.remote.is_some() || path.is_some_and(|path| !knows_words_only(path))
     }
 
@@ -126,6 +128,17 @@ pub(super) fn lay_correction_under(table: &mut toml::Table) -> Result<(), Config
     if Config::read(table.clone())?.train.anchor == AnchorChoice::Rescored {
         lay_under(table, parse_table("[train]\nimportance = \"truncate\"", origin)?);
     }
+    Ok(())
+}
+
+/// Put how answers are drawn and learned from over Tinker's wire under what a user says: from the
+/// policy's own distribution, and without a bound that many servers pass over.
+pub(super) fn lay_plain_drawing_under(table: &mut toml::Table) -> Result<(), ConfigError> {
+    let text = format!(
+        "[rollout]\ntemperature = 1.0\n[train]\nmax_gradient_norm = {UNBOUNDED_NORM:?}\n\
+         entropy_coefficient = 0.0"
+    );
+    lay_under(table, parse_table(&text, "the defaults for Tinker's wire")?);
     Ok(())
 }
 

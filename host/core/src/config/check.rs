@@ -34,6 +34,7 @@ impl Config {
             self.check_adapter(name, policy)?;
             self.check_snapshot(name, policy)?;
             self.check_sampler(name, policy)?;
+            self.check_tinker(name, policy)?;
             require(
                 policy.head_size % 2 == 0,
                 &format!("policies.{name}.head_size"),
@@ -149,8 +150,9 @@ impl Config {
 
     fn check_roles(&self) -> Result<(), ConfigError> {
         let scheme = self.rollout.scheme;
-        let is_elsewhere =
-            |policy: &PolicyConfig| policy.remote.is_some() || policy.sampler.is_some();
+        let is_elsewhere = |policy: &PolicyConfig| {
+            policy.remote.is_some() || policy.sampler.is_some() || policy.tinker.is_some()
+        };
         let elsewhere = "servers have no budget of thinking; leave it out, or set it for the roles \
                          whose policies are loaded here (roles.<role>.thinking_budget)";
         let budget = self.rollout.thinking_budget;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::table::{above, choices, table};
-use super::{RemoteConfig, SamplerConfig};
+use super::{RemoteConfig, SamplerConfig, TinkerConfig};
 
 /// All linear maps of a layer.
 const MODULES: [&str; 7] =
@@ -11,7 +11,7 @@ const MODULES: [&str; 7] =
 
 table! {
     /// One policy: a checkpoint to load, a small random one to make, or one that
-    /// a server answers for. The default shape is the `tiny` preset: about
+    /// a server answers for, or trains. The default shape is the `tiny` preset: about
     /// 110,000 parameters, enough for a word-level game.
     pub struct PolicyConfig {
         /// Folder of a checkpoint in the Hugging Face layout. Without it, a small
@@ -62,6 +62,9 @@ table! {
         /// The server that draws its answers while it is trained here.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub sampler: Option<SamplerConfig> = None;
+        /// The server that has it, draws its answers and trains it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub tinker: Option<TinkerConfig> = None;
     }
 }
 

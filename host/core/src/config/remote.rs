@@ -51,7 +51,7 @@ impl RemoteConfig {
     }
 }
 
-fn check_url(url: &str, key: &str) -> Result<(), ConfigError> {
+pub(super) fn check_url(url: &str, key: &str) -> Result<(), ConfigError> {
     let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
     let Some(rest) = rest else {
         let reason = "give the server's address, such as \"http://127.0.0.1:8000/v1\"";

@@ -29,8 +29,11 @@ impl ApiKey {
     }
 
     /// The value of the header that shows the key to the server.
-    pub(super) fn header(&self) -> Option<String> {
-        self.0.as_ref().map(|key| format!("Bearer {key}"))
+    pub(super) fn shown_in(&self, header: &str) -> Option<String> {
+        self.0.as_ref().map(|key| match header {
+            "authorization" => format!("Bearer {key}"),
+            _ => key.clone(),
+        })
     }
 
     /// The text without the key.

@@ -46,7 +46,7 @@ impl RemoteFailureKind {
     }
 
     /// A failure of this kind.
-    pub(super) fn because(self, message: impl Into<String>) -> RemoteFailure {
+    pub fn because(self, message: impl Into<String>) -> RemoteFailure {
         RemoteFailure { kind: self, message: message.into() }
     }
 }

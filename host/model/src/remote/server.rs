@@ -1,20 +1,14 @@
 //! One server: requests, time-outs and second attempts.
 
-use std::fmt;
-use std::io;
 use std::thread;
 use std::time::Duration;
 
-use ureq::http::{HeaderMap, Response, Uri};
-use ureq::{Agent, Body, Error, Proxy};
-
 use super::api_key::ApiKey;
 use super::failure::{RemoteFailure, RemoteFailureKind};
+use super::link::{Exchange, Link, Reply};
 use troupe_core::config::RemoteConfig;
 use troupe_core::seed::Seed;
 
-/// Bytes of a response.
-const RESPONSE_BYTES: u64 = 64 << 20;
 /// How long anything may take for which the model need not run.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The pause before the first further attempt; it doubles from one to the next.
@@ -25,69 +19,22 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 const QUOTED_CHARACTERS: usize = 400;
 
 /// A server that is asked.
+#[derive(Debug)]
 pub(super) struct Server {
-    agent: Agent,
+    link: Link,
     url: String,
-    key: ApiKey,
     /// For one answer of the model.
     timeout: Duration,
     retries: u32,
     pub(super) first_pause: Duration,
 }
 
-/// What a server sent back.
-pub(super) struct Reply {
-    pub(super) status: u16,
-    pub(super) body: Vec<u8>,
-    /// How long it asks to wait (`Retry-After`).
-    retry_after: Option<Duration>,
-}
-
-impl Reply {
-    pub(super) fn is_success(&self) -> bool {
-        (200..300).contains(&self.status)
-    }
-
-    /// Whether the same request may be answered later.
-    fn is_passing(&self) -> bool {
-        self.status >= 500 || self.status == 429 || self.status == 408
-    }
-
-    pub(super) fn text(&self) -> String {
-        String::from_utf8_lossy(&self.body).into_owned()
-    }
-
-    /// The refusal that this reply is.
-    pub(super) fn refusal(&self) -> RemoteFailure {
-        let advice = match self.status {
-            300..=399 => "; it redirects elsewhere: put that address into `url`",
-            401 | 403 => "; name the variable that holds its key in `api_key_env`",
-            404 => "; check `url`, which usually ends in `/v1`, and `model`",
-            _ => "",
-        };
-        let message =
-            format!("the server answered {}{advice}: {}", self.status, quote(&self.text()));
-        RemoteFailureKind::Refused.because(message)
-    }
-}
-
 impl Server {
     pub(super) fn new(config: &RemoteConfig, key: ApiKey) -> Server {
         let url = config.url.trim_end_matches('/').to_owned();
-        let proxy = if is_loopback(&url) { None } else { Proxy::try_from_env() };
-        let agent = Agent::config_builder()
-            .http_status_as_error(false)
-            // The key is for this server alone.
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .max_idle_connections(config.concurrency)
-            .max_idle_connections_per_host(config.concurrency)
-            .user_agent(concat!("troupe/", env!("CARGO_PKG_VERSION")))
-            .proxy(proxy)
-            .build()
-            .new_agent();
+        let link = Link::with_key(&url, key, "authorization", config.concurrency);
         let timeout = Duration::from_secs(config.timeout_seconds);
-        Server { agent, url, key, timeout, retries: config.retries, first_pause: FIRST_PAUSE }
+        Server { link, url, timeout, retries: config.retries, first_pause: FIRST_PAUSE }
     }
 
     pub(super) fn url(&self) -> &str {
@@ -96,7 +43,7 @@ impl Server {
 
     /// The failure as it may be shown: short and without the key.
     pub fn shown(&self, failure: RemoteFailure) -> RemoteFailure {
-        failure.kind.because(self.key.hide(&failure.message))
+        failure.kind.because(self.link.hide(&failure.message))
     }
 
     /// Ask for `path`, with a JSON body to be posted if there is one, and
@@ -142,74 +89,11 @@ impl Server {
     }
 
     fn ask_once(&self, url: &str, body: Option<&[u8]>) -> Result<Reply, RemoteFailure> {
-        let key = self.key.header();
-        let timeout = if body.is_some() { self.timeout } else { self.timeout.min(PATIENCE) };
-        let response = match body {
-            None => {
-                let request = self.agent.get(url).config().timeout_global(Some(timeout)).build();
-                match key {
-                    Some(key) => request.header("authorization", key).call(),
-                    None => request.call(),
-                }
-            }
-            Some(body) => {
-                let request = self.agent.post(url).header("content-type", "application/json");
-                let request = request.config().timeout_global(Some(timeout)).build();
-                match key {
-                    Some(key) => request.header("authorization", key).send(body),
-                    None => request.send(body),
-                }
-            }
-        };
-        let mut reply = response.and_then(read).map_err(|error| failure(&error, timeout))?;
-        if !reply.is_success() {
-            // Before it is quoted in part: half a key would not be found any more.
-            reply.body = self.key.hide(&reply.text()).into_bytes();
-        }
-        Ok(reply)
+        self.link.exchange(match body {
+            None => Exchange::get(url, self.timeout.min(PATIENCE)),
+            Some(body) => Exchange::post(url, body, self.timeout),
+        })
     }
-}
-
-impl fmt::Debug for Server {
-    /// Without the agent: it may know the password of a proxy.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = f.debug_struct("Server");
-        shown.field("url", &self.url).field("key", &self.key).finish_non_exhaustive()
-    }
-}
-
-fn failure(error: &Error, timeout: Duration) -> RemoteFailure {
-    let late = |error: &io::Error| error.kind() == io::ErrorKind::TimedOut;
-    match error {
-        Error::Timeout(_) => timed_out(timeout),
-        Error::Io(error) if late(error) => timed_out(timeout),
-        Error::BodyExceedsLimit(limit) => RemoteFailureKind::Malformed
-            .because(format!("the server's answer is longer than {} MiB", limit >> 20)),
-        Error::Protocol(_) | Error::LargeResponseHeader(..) => RemoteFailureKind::Malformed
-            .because(format!("the server does not speak HTTP as it should: {error}")),
-        _ => {
-            RemoteFailureKind::Unreachable.because(format!("the server cannot be reached: {error}"))
-        }
-    }
-}
-
-fn timed_out(timeout: Duration) -> RemoteFailure {
-    let seconds = timeout.as_secs();
-    RemoteFailureKind::Timeout.because(format!(
-        "no answer within {seconds} s; raise `timeout_seconds`, or lower `concurrency`"
-    ))
-}
-
-fn read(mut response: Response<Body>) -> Result<Reply, Error> {
-    let (status, retry_after) = (response.status().as_u16(), retry_after(response.headers()));
-    let body = response.body_mut().with_config().limit(RESPONSE_BYTES).read_to_vec()?;
-    Ok(Reply { status, body, retry_after })
-}
-
-/// The header's seconds. A date is not read: it would need a clock.
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let seconds = headers.get("retry-after")?.to_str().ok()?.trim().parse().ok()?;
-    Some(Duration::from_secs(seconds))
 }
 
 fn overloaded(reply: &Reply) -> RemoteFailure {
@@ -237,15 +121,6 @@ pub(super) fn quote(text: &str) -> String {
     }
 }
 
-/// Whether the server is on this machine, where no proxy leads.
-fn is_loopback(url: &str) -> bool {
-    let uri: Option<Uri> = url.parse().ok();
-    let host = uri.as_ref().and_then(Uri::host).unwrap_or_default();
-    let address = host.trim_start_matches('[').trim_end_matches(']');
-    host == "localhost"
-        || address.parse().is_ok_and(|address: std::net::IpAddr| address.is_loopback())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -264,14 +139,6 @@ mod tests {
         assert_eq!(pause(0, Some(7), 1), Duration::from_secs(7));
         assert_eq!(pause(0, Some(86_400), 1), LONGEST_PAUSE);
         assert!(pause(u32::MAX, None, 1) <= LONGEST_PAUSE);
-    }
-
-    #[test]
-    fn no_proxy_is_asked_for_what_is_on_this_machine() {
-        for url in ["http://127.0.0.1:8000/v1", "http://[::1]:1/v1", "http://localhost/v1"] {
-            assert!(is_loopback(url), "{url}");
-        }
-        assert!(!is_loopback("https://example.org/v1"));
     }
 
     #[test]

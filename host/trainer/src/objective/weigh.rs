@@ -57,6 +57,21 @@ impl Scored<'_> {
         self.drawn().map(|(at, _)| f64::from(logprobs[at])).sum()
     }
 
+    /// Add the pull of the KL penalty, whose estimate at a token is e^x − x − 1 with x = log π_ref −
+    /// log π (<http://joschu.net/blog/kl-approx.html>).
+    pub(crate) fn penalize(&self, config: &TrainConfig, pulls: &mut [Pull]) {
+        let Some(reference) = self.reference.as_ref().filter(|_| config.kl_coefficient != 0.0)
+        else {
+            return;
+        };
+        let weight = config.kl_coefficient * f64::from(self.share);
+        for (at, now) in self.drawn() {
+            let log_ratio = f64::from(reference[at] - now);
+            pulls[at].slope += weight * log_ratio.exp_m1();
+            pulls[at].gain -= weight * (log_ratio.exp_m1() - log_ratio);
+        }
+    }
+
     /// The pulls of the drawn tokens, and none of the others.
     fn pulls(&self, pull: impl Fn(usize, f32) -> Pull) -> Vec<Pull> {
         let mut pulls = vec![Pull::default(); self.now.len()];

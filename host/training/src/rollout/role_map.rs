@@ -12,6 +12,7 @@ use troupe_model::{
     ChatRequest, Completions, Policy, RemoteEngine, RemoteFailure, RemotePolicy, Sampling,
     SamplingByRole,
 };
+use troupe_tinker::TinkerPolicy;
 
 /// Why the roles cannot be filled.
 #[derive(Debug, thiserror::Error)]
@@ -107,6 +108,24 @@ impl Remote for RemoteEngine {
         sampling: &Sampling,
     ) -> Vec<Result<Completions, RemoteFailure>> {
         RemoteEngine::complete(self, requests, sampling)
+    }
+
+    fn is_vital(&self) -> bool {
+        true
+    }
+}
+
+impl Remote for TinkerPolicy {
+    fn identity(&self) -> String {
+        TinkerPolicy::identity(self)
+    }
+
+    fn complete(
+        &self,
+        requests: &[ChatRequest],
+        sampling: &Sampling,
+    ) -> Vec<Result<Completions, RemoteFailure>> {
+        TinkerPolicy::complete(self, requests, sampling)
     }
 
     fn is_vital(&self) -> bool {

@@ -8,6 +8,7 @@ use crate::watch::Alarm;
 use troupe_core::error::{Coded, ExitCode};
 use troupe_core::storage::StorageError;
 use troupe_model::PolicyError;
+use troupe_tinker::TinkerFailure;
 use troupe_trainer::TrainerError;
 use troupe_trainer::ranks::RanksError;
 
@@ -38,6 +39,18 @@ pub enum TrainingError {
     /// A server that draws answers is not there.
     #[error(transparent)]
     Team(#[from] TeamError),
+    /// The server that has a policy failed.
+    #[error(
+        "the policy `{policy}` at {url}: {failure}; put it right, then resume the run"
+    )]
+    Distant {
+        /// The policy.
+        policy: String,
+        /// The server.
+        url: String,
+        /// What it did.
+        failure: TinkerFailure,
+    },
     /// What the step did to the policies is not what training is for.
     #[error(transparent)]
     Alarm(#[from] Alarm),
@@ -83,6 +96,7 @@ impl Coded for TrainingError {
             TrainingError::Ranks(error) => error.code(),
             TrainingError::Publication(error) => error.code(),
             TrainingError::Team(error) => error.code(),
+            TrainingError::Distant { failure, .. } => failure.code(),
             TrainingError::Alarm(error) => error.code(),
             TrainingError::NoMemory(_) | TrainingError::TooManyVoid { .. } => Some(ExitCode::Run),
         }

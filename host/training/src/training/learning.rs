@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::TrainingError;
 use super::ahead::Ahead;
+use super::distant::restore_distant;
 use crate::publication::Publication;
 use crate::team::Team;
 use troupe_core::config::Config;
@@ -13,7 +14,7 @@ use troupe_core::trajectory::Sample;
 use troupe_estimators::credit::Credits;
 use troupe_model::Policy;
 use troupe_trainer::{
-    CreditedSample, Member, Trainer, UpdateMetrics, fingerprint, rescore, update_together,
+    CreditedSample, DistantTrainer, Member, Trainer, UpdateMetrics, fingerprint, rescore, update_together,
 };
 
 /// Policies in training, where they are published, and the answers that are drawn ahead of them.
@@ -21,6 +22,8 @@ pub(super) struct Learning {
     pub(super) team: Team,
     /// One for each policy that trains here.
     pub(super) trainers: BTreeMap<String, Trainer>,
+    /// One for each that trains on a server.
+    pub(super) distant: BTreeMap<String, DistantTrainer>,
     pub(super) publication: Publication,
     /// The answers of the next step, if they are drawn ahead.
     pub(super) ahead: Option<Ahead>,
@@ -34,6 +37,7 @@ impl Learning {
         folder: &Path,
     ) -> Result<Self, TrainingError> {
         team.find_engines(config)?;
+        team.open_distant(config, true)?;
         let Team { policies, engines, role_map, ranks, .. } = &mut team;
         let publication = Publication::open(config, (policies, engines), role_map, folder, ranks)?;
         let mut trainers = BTreeMap::new();
@@ -43,12 +47,29 @@ impl Learning {
                 trainers.insert(name.clone(), trainer);
             }
         }
-        Ok(Learning { team, trainers, publication, ahead: None })
+        let trainer = |name: &String| DistantTrainer::new(&config.training_of(name));
+        let distant = team.distant.keys().map(|name| (name.clone(), trainer(name))).collect();
+        Ok(Learning { team, trainers, distant, publication, ahead: None })
     }
 
     /// Each policy learns from its own roles' samples. `spent` is the share of the budget that was
-    /// spent, if there is one.
+    /// spent, if there is one. Those on servers come first: if one of them fails, nothing here has
+    /// changed yet.
     pub(super) fn update(
+        &mut self,
+        config: &Config,
+        lessons: (&[Sample], &Credits),
+        spent: Option<f64>,
+        seed: Seed,
+    ) -> Result<BTreeMap<String, UpdateMetrics>, TrainingError> {
+        let distantly = self.update_distant(config, lessons, spent, seed)?;
+        let mut metrics = self.update_here(config, lessons, spent, seed)?;
+        self.settle_distant(&distantly);
+        metrics.extend(distantly.metrics);
+        Ok(metrics)
+    }
+
+    fn update_here(
         &mut self,
         config: &Config,
         (samples, credits): (&[Sample], &Credits),
@@ -71,6 +92,11 @@ impl Learning {
             members.push(Member { trainer, policy, rows, samples, seed: seed.named(name) });
         }
         Ok(names.into_iter().zip(update_together(members, &sampling)?).collect())
+    }
+
+    /// Whether a policy learns, here or on a server.
+    pub(super) fn trains(&self, policy: &str) -> bool {
+        self.trainers.contains_key(policy) || self.distant.contains_key(policy)
     }
 
     /// All ranks stop learning together.
@@ -114,6 +140,7 @@ impl Learning {
         for (name, trainer) in &self.trainers {
             trainer.save(&folder.join("optimizers").join(name))?;
         }
+        self.save_distant(folder)?;
         Ok(self.save_ahead(folder)?)
     }
 
@@ -138,7 +165,7 @@ pub(super) fn restore(
             *policy = policy.restore(&checkpoint.join("policies").join(name))?;
         }
     }
-    Ok(())
+    restore_distant(team, checkpoint)
 }
 
 /// Whether a run changes this policy, by training it or with the one that it is a snapshot of.
@@ -147,12 +174,12 @@ fn changes(config: &Config, name: &str) -> bool {
 }
 
 /// The samples of a policy.
-fn of<'a>(name: &str, samples: &'a [Sample]) -> Vec<&'a Sample> {
+pub(super) fn of<'a>(name: &str, samples: &'a [Sample]) -> Vec<&'a Sample> {
     samples.iter().filter(|sample| sample.policy == name).collect()
 }
 
 /// What a policy learns from: its samples that count, with or without an advantage.
-fn credited<'a>(
+pub(super) fn credited<'a>(
     name: &str,
     samples: &'a [Sample],
     credits: &Credits,

@@ -7,6 +7,7 @@ use super::{Record, Training, TrainingError};
 use crate::checkpoint::Progress;
 use crate::rollout::RolloutError;
 use crate::team::Team;
+use troupe_trainer::TrainerError;
 
 /// What came of publishing since the last step was written down.
 #[derive(Default)]
@@ -31,7 +32,10 @@ impl Training {
         let team = (&self.learning.team.policies, &self.learning.team.role_map);
         let canaries =
             self.learning.publication.publish(label, team, &sampling, &self.learning.team.ranks)?;
-        if let Some(canaries) = canaries {
+        let distant = self.learning.publish_distant()?;
+        if canaries.is_some() || !distant.is_empty() {
+            let mut canaries = canaries.unwrap_or_default();
+            canaries.extend(distant);
             if self.output.published.canaries.is_empty() {
                 self.output.published.canaries = canaries;
             }
@@ -44,8 +48,8 @@ impl Training {
     pub(super) fn check_published(&mut self) -> Result<(), TrainingError> {
         let sampling = self.learning.team.role_map.sampling(&self.config.rollout);
         let Team { role_map, ranks, .. } = &self.learning.team;
-        self.output.published.canaries =
-            self.learning.publication.check(role_map, &sampling, ranks)?;
+        let canaries = self.learning.publication.check(role_map, &sampling, ranks)?;
+        self.output.published.canaries.extend(canaries);
         Ok(())
     }
 
@@ -71,7 +75,8 @@ impl Training {
     /// done before it.
     pub(super) fn go_back_to(&mut self, before: Progress, error: TrainingError) -> TrainingError {
         let of_a_server = match &error {
-            TrainingError::Publication(_) => true,
+            TrainingError::Publication(_) | TrainingError::Distant { .. } => true,
+            TrainingError::Trainer(error) => matches!(error, TrainerError::Distant(_)),
             TrainingError::Rollout(error) => matches!(error, RolloutError::Unanswered { .. }),
             _ => false,
         };

@@ -152,7 +152,7 @@ impl Training {
         let before = self.progress.step.saturating_sub(1 + self.staleness);
         match self.config.source_of(policy) {
             Some(_) => before - before % self.config.policies[policy].every,
-            None if self.learning.trainers.contains_key(policy) => before,
+            None if self.learning.trains(policy) => before,
             None => 0,
         }
     }

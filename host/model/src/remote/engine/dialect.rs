@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::draw::Drawing;
 use super::sglang::Sglang;
 use super::vllm::Vllm;
-use crate::remote::server::Reply;
+use crate::remote::link::Reply;
 use crate::sampling::Sampling;
 use troupe_core::config::EngineKind;
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::dialect::{Dialect, Drawn, EngineAdvice, PromptRead, distribution};
 use super::draw::Drawing;
-use crate::remote::server::Reply;
+use crate::remote::link::Reply;
 
 /// SGLang's way.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::dialect::{Dialect, Drawn, EngineAdvice, PromptRead, distribution};
 use super::draw::Drawing;
-use crate::remote::server::Reply;
+use crate::remote::link::Reply;
 
 /// Ranks that it makes room for.
 const RANKS: [i64; 8] = [8, 16, 32, 64, 128, 256, 320, 512];

@@ -1,0 +1,34 @@
+//! Policies whose base and adapters are on an engine elsewhere, which speaks Tinker's wire.
+//!
+//! A policy is a LoRA that the server trains over a base that it has. Answers are drawn there,
+//! groups and advantages are made here, and what crosses is small: token ids, log-probabilities,
+//! and a number for each token that says how much it pulls. What a server really does with these
+//! is found out by `probe` before anything is learned.
+//!
+//! From below: `wire` knows the messages, `client` requests and promises, `session` what is
+//! loaded, `lora` the verbs of one model, `policy` what a run wants of it. Only `client` talks.
+
+mod failure;
+mod wire;
+mod client;
+mod datum;
+mod session;
+mod lora;
+mod offer;
+mod drawing;
+mod reduction;
+mod conduct;
+mod probe;
+mod canary;
+mod archive;
+mod policy;
+
+pub use conduct::{Conduct, Snapshots};
+pub use failure::{TinkerFailure, TinkerFailureKind};
+pub use policy::{Conducts, Kept, TinkerPolicy};
+pub use reduction::Reduction;
+
+use troupe_core::error::{Asked, ask};
+
+/// The errors of this crate that say how the process ends.
+pub const ERRORS: &[Asked] = &[ask::<TinkerFailure>];

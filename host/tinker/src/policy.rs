@@ -1,0 +1,315 @@
+//! A policy on a server: what a run wants of it.
+
+mod opening;
+mod training;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use crate::archive::Adapter;
+use crate::canary::{self, Canary};
+use crate::client::Client;
+use crate::conduct::Conduct;
+use crate::drawing::{Drawing, Source};
+use crate::failure::{TinkerFailure, TinkerFailureKind as Kind};
+use crate::lora::{self, Lora, archive, remove};
+pub use opening::Conducts;
+use crate::reduction::Reduction;
+use crate::session::Session;
+use troupe_core::config::TinkerConfig;
+use troupe_core::parallel;
+use troupe_core::seed::Seed;
+use troupe_model::{
+    ChatRequest, Completions, PolicyError, RemoteFailure, RemoteFailureKind, Sampling, Speaker,
+};
+
+/// How often what a server has lost is brought back before that is given up.
+const STANDING_UP: usize = 3;
+
+/// A policy whose weights are on a server: a LoRA over a base that is there. It can be asked from
+/// several threads; its training goes one request after the other.
+#[derive(Debug)]
+pub struct TinkerPolicy {
+    config: TinkerConfig,
+    client: Arc<Client>,
+    speaker: Speaker,
+    /// Tokens that a prompt and its answer may have.
+    positions: usize,
+    /// What the server does, where that was found out because it is to train.
+    training: Option<(Conduct, Reduction)>,
+    seed: u32,
+    state: Mutex<State>,
+}
+
+/// What is on the server.
+#[derive(Debug)]
+struct State {
+    session: Arc<Session>,
+    lora: Option<Lora>,
+    /// States to go on from, the present one last.
+    kept: Vec<String>,
+    /// What draws; nothing once the weights are others.
+    snapshot: Option<String>,
+    canary: Canary,
+    /// The canary's last difference, until it is asked for.
+    difference: Option<f64>,
+    /// Checkpoints made, for their names.
+    saves: u64,
+}
+
+/// What a checkpoint says of such a policy.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Kept {
+    /// The state's path on the server.
+    pub path: String,
+    /// The base's name there.
+    pub base: String,
+    /// Inner width of the LoRA.
+    pub rank: i64,
+    /// Updates made.
+    pub updates: usize,
+    /// What the server was found to do.
+    pub conduct: Option<Conduct>,
+    canary: Canary,
+}
+
+impl TinkerPolicy {
+    /// What it is, for the record of a run, wherever that is.
+    pub fn identity(&self) -> String {
+        let TinkerConfig { base, rank, .. } = &self.config;
+        format!("LoRA of rank {rank} over {base}")
+    }
+
+    /// Where its server is.
+    pub fn url(&self) -> &str {
+        self.client.url()
+    }
+
+    /// What its server was found to do.
+    pub fn conduct(&self) -> Option<&Conduct> {
+        self.training.as_ref().map(|(conduct, _)| conduct)
+    }
+
+    /// The words of a text that its tokenizer cannot represent.
+    pub fn unknown_words(&self, text: &str) -> Vec<String> {
+        self.speaker.unknown_words(text)
+    }
+
+    /// Ask for answers: one list per request, one answer per seed. A server that has lost the
+    /// model is given it again.
+    pub fn complete(
+        &self,
+        requests: &[ChatRequest],
+        sampling: &Sampling,
+    ) -> Vec<Result<Completions, RemoteFailure>> {
+        let answer = |request: &ChatRequest| self.answer(request, sampling);
+        parallel::in_order(self.config.concurrency, requests, answer)
+    }
+
+    fn answer(
+        &self,
+        request: &ChatRequest,
+        sampling: &Sampling,
+    ) -> Result<Completions, RemoteFailure> {
+        let prompt = self.encode(request, sampling)?;
+        let seed = request.seeds.first().copied().unwrap_or(Seed::new(0));
+        for attempt in 1.. {
+            let drawn = self.snapshot().and_then(|path| {
+                let source = Source::Snapshot(path.clone());
+                let drawn = self.drawing(&source).draw(
+                    &prompt,
+                    request.seeds.len(),
+                    sampling,
+                    seed.at(attempt as u64),
+                );
+                drawn.map_err(|failure| (failure, path))
+            });
+            match drawn {
+                Ok(completions) => return Ok(Completions { prompt: prompt.into(), completions }),
+                Err((failure, path)) if attempt < STANDING_UP && is_gone(&failure) => {
+                    self.stand_up_from(&path)?;
+                }
+                Err((failure, _)) => return Err(failure.into()),
+            }
+        }
+        unreachable!("the last attempt returns")
+    }
+
+    fn encode(
+        &self,
+        request: &ChatRequest,
+        sampling: &Sampling,
+    ) -> Result<Vec<u32>, RemoteFailure> {
+        let plain = Sampling::plain(sampling.max_completion_tokens);
+        for (setting, differs) in [
+            ("min_p", sampling.min_p != plain.min_p),
+            ("repetition_penalty", sampling.penalizes()),
+            ("stop", !sampling.stop.is_empty()),
+            ("thinking_budget", sampling.thinking_budget > 0),
+        ] {
+            if differs {
+                let message = format!("rollout.{setting} does not cross Tinker's wire; leave it out");
+                return Err(RemoteFailureKind::Refused.because(message));
+            }
+        }
+        let ChatRequest { messages, tools, thinking, .. } = request;
+        let prompt = self.speaker.wording().encode_prompt(messages, tools, *thinking);
+        let refused = |error: PolicyError| RemoteFailureKind::Refused.because(error.to_string());
+        let prompt = prompt.map_err(refused)?;
+        if prompt.len() + sampling.max_completion_tokens > self.positions {
+            let error = PolicyError::PromptTooLong {
+                prompt: prompt.len(),
+                answer: sampling.max_completion_tokens,
+                positions: i64::try_from(self.positions).unwrap_or(i64::MAX),
+            };
+            return Err(RemoteFailureKind::TooLong.because(error.to_string()));
+        }
+        Ok(prompt.to_vec())
+    }
+
+    /// Have the policy as it is now draw, if it does not already, and compare what draws with what
+    /// is trained. Gives the difference in nats per token, if it was not asked for yet.
+    ///
+    /// # Errors
+    /// If the server fails or something else draws.
+    pub fn publish(&self) -> Result<Option<f64>, TinkerFailure> {
+        for attempt in 1.. {
+            match self.snapshot() {
+                Ok(_) => return Ok(self.state().difference.take()),
+                Err((failure, path)) if attempt < STANDING_UP && is_gone(&failure) => {
+                    self.stand_up_from(&path)?;
+                }
+                Err((failure, _)) => return Err(failure),
+            }
+        }
+        unreachable!("the last attempt returns")
+    }
+
+    /// The path of what draws: the weights as they are. A failure comes with what it was about.
+    fn snapshot(&self) -> Result<String, (TinkerFailure, String)> {
+        let mut state = self.state();
+        if let Some(path) = &state.snapshot {
+            return Ok(path.clone());
+        }
+        let about = state.kept.last().cloned().unwrap_or_default();
+        self.take_snapshot(&mut state).map_err(|failure| (failure, about))
+    }
+
+    fn take_snapshot(&self, state: &mut State) -> Result<String, TinkerFailure> {
+        state.saves += 1;
+        let name = format!("draw-{}", state.saves);
+        let State { lora, canary, difference, snapshot, .. } = state;
+        let lora = lora.as_mut().ok_or_else(gone)?;
+        let path = lora.save(lora::Kept::Sampler, &name)?;
+        let source = Source::Snapshot(path.clone());
+        *difference = Some(canary.ask(&self.drawing(&source), lora, self.config.tolerance)?);
+        *snapshot = Some(path.clone());
+        Ok(path)
+    }
+
+    fn drawing<'a>(&'a self, source: &'a Source) -> Drawing<'a> {
+        Drawing { client: &self.client, speaker: &self.speaker, source }
+    }
+
+    /// What a checkpoint is to say of the policy as it is.
+    pub fn kept(&self, updates: usize) -> Kept {
+        let state = self.state();
+        Kept {
+            path: state.kept.last().cloned().unwrap_or_default(),
+            base: self.config.base.clone(),
+            rank: self.config.rank,
+            updates,
+            conduct: self.conduct().cloned(),
+            canary: state.canary.clone(),
+        }
+    }
+
+    /// Keep the policy as it is on the server. Until it is settled for, this is not what is gone
+    /// back to.
+    ///
+    /// # Errors
+    /// If the server fails.
+    pub fn keep(&self) -> Result<String, TinkerFailure> {
+        let mut state = self.state();
+        state.saves += 1;
+        let name = format!("state-{}", state.saves);
+        state.lora.as_mut().ok_or_else(gone)?.save(lora::Kept::Training, &name)
+    }
+
+    /// Go back to what was kept there, and go on from it, from now on.
+    pub fn settle_for(&self, path: String) {
+        self.state().kept.push(path);
+    }
+
+    /// Remove the states on the server that nothing needs any more: all but the present one and
+    /// those that checkpoints name. One that cannot be removed is left.
+    pub fn forget_all_but(&self, needed: &[String]) {
+        let mut state = self.state();
+        let present = state.kept.pop();
+        let (kept, old): (Vec<String>, Vec<String>) =
+            state.kept.drain(..).partition(|path| needed.contains(path));
+        for path in old {
+            // It takes room there and does no harm; the next run's states have other names.
+            let _ = remove(&self.client, &path);
+        }
+        state.kept = kept;
+        state.kept.extend(present);
+    }
+
+    /// Write the adapter as a folder that `peft` reads.
+    ///
+    /// # Errors
+    /// If the server does not give it, or the folder cannot be written.
+    pub fn export(&self, folder: &Path) -> Result<(), PolicyError> {
+        let refused = |failure: TinkerFailure| PolicyError::Remote {
+            url: self.client.url().to_owned(),
+            reason: failure.message,
+        };
+        self.publish().map_err(refused)?;
+        let path = self.snapshot().map_err(|(failure, _)| refused(failure))?;
+        let adapter = archive(&self.client, &path).and_then(|bytes| Adapter::read(&bytes));
+        Ok(adapter.map_err(refused)?.write(folder)?)
+    }
+
+    /// Unload what is on the server; what was kept stays there.
+    ///
+    /// # Errors
+    /// Names what is still loaded.
+    pub fn close(&self) -> Result<(), TinkerFailure> {
+        let mut state = self.state();
+        if let Some(path) = state.snapshot.take() {
+            // As above.
+            let _ = remove(&self.client, &path);
+        }
+        state.lora = None;
+        state.session.close()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // What is written is written last, when all that can fail has not.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether the server has lost what it had.
+fn is_gone(failure: &TinkerFailure) -> bool {
+    matches!(failure.kind, Kind::NotLoaded | Kind::Unknown)
+}
+
+fn gone() -> TinkerFailure {
+    Kind::NotLoaded.because("the model is not loaded any more")
+}
+
+/// Compare a state that was loaded with what it was when it was kept.
+fn compare(kept: &Canary, now: &[f32], tolerance: f64) -> Result<(), TinkerFailure> {
+    let gap = canary::difference(&kept.last, now);
+    if gap <= tolerance {
+        return Ok(());
+    }
+    Err(Kind::Unfit.because(format!(
+        "the state that it has kept is not what it was: on a fixed text its log-probabilities are \
+         {gap:.2e} nats per token from those of then"
+    )))
+}

@@ -1,0 +1,1 @@
+//! A server for tests that speaks Tinker's wire.
