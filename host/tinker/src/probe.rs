@@ -26,6 +26,9 @@ const PULLED: [usize; 2] = [1, 5];
 const NEAR: f64 = 0.06;
 /// By what a measured step may differ from the predicted one.
 const ROUGHLY: std::ops::Range<f64> = 0.4..2.5;
+/// How much the tokens pull whose step is measured: so little that no part of the gradient is near
+/// the ε of 1.
+const PULL: f32 = 0.02;
 /// By how much the measured step is to move the answer's log-probability, in nats.
 const NATS: f64 = 0.2;
 /// A step that is bounded to this share of its norm shows by moving that much less.
@@ -150,18 +153,19 @@ impl Probe<'_> {
     }
 
     /// What steps do: with ε at 1 and nothing remembered a step is its gradient times the rate, so
-    /// that it moves the answer by the rate times the square of the gradient's norm.
+    /// that it moves the answer by the rate times the square of the gradient's norm, over what each
+    /// token pulls.
     fn steps(&self, lora: &mut Lora, reduction: Reduction) -> Result<Steps, TinkerFailure> {
         let now = self.now(lora)?;
-        let whole = self.datum(&now, TEXT, &PULLED, 1.0);
+        let whole = self.datum(&now, TEXT, &PULLED, PULL);
         let Some(norm) = self.norm(lora, &[vec![whole]], reduction)?.filter(|norm| *norm > 0.0)
         else {
             return Ok(Steps { is_right: false, clips: None });
         };
-        let rate = NATS / (norm * norm);
+        let rate = NATS * f64::from(PULL) / (norm * norm);
         let mut moved = |bound: f64| {
             let before = self.now(lora)?;
-            let whole = self.datum(&before, TEXT, &PULLED, 1.0);
+            let whole = self.datum(&before, TEXT, &PULLED, PULL);
             lora.add(&[whole], Loss::ImportanceSampling, reduction)?;
             let still = Adam { beta1: 0.0, ..Adam::STILL };
             lora.step(Adam { rate, norm: bound, ..still })?;
