@@ -22,6 +22,8 @@ mod probe;
 mod canary;
 mod archive;
 mod policy;
+#[cfg(test)]
+mod tests;
 
 pub use conduct::{Conduct, Snapshots};
 pub use failure::{TinkerFailure, TinkerFailureKind};

@@ -50,6 +50,8 @@ struct State {
     lora: Option<Lora>,
     /// States to go on from, the present one last.
     kept: Vec<String>,
+    /// Those that checkpoints name.
+    needed: Vec<String>,
     /// What draws; nothing once the weights are others.
     snapshot: Option<String>,
     canary: Canary,
@@ -122,7 +124,7 @@ impl TinkerPolicy {
                     &prompt,
                     request.seeds.len(),
                     sampling,
-                    seed.at(attempt as u64),
+                    seed,
                 );
                 drawn.map_err(|failure| (failure, path))
             });
@@ -256,6 +258,7 @@ impl TinkerPolicy {
         }
         state.kept = kept;
         state.kept.extend(present);
+        state.needed = needed.to_vec();
     }
 
     /// Write the adapter as a folder that `peft` reads.
@@ -273,7 +276,7 @@ impl TinkerPolicy {
         Ok(adapter.map_err(refused)?.write(folder)?)
     }
 
-    /// Unload what is on the server; what was kept stays there.
+    /// Unload what is on the server, and remove what was kept and no checkpoint names.
     ///
     /// # Errors
     /// Names what is still loaded.
@@ -281,6 +284,10 @@ impl TinkerPolicy {
         let mut state = self.state();
         if let Some(path) = state.snapshot.take() {
             // As above.
+            let _ = remove(&self.client, &path);
+        }
+        let State { kept, needed, .. } = &mut *state;
+        for path in kept.drain(..).filter(|path| !needed.contains(path)) {
             let _ = remove(&self.client, &path);
         }
         state.lora = None;

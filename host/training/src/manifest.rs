@@ -356,6 +356,7 @@ mod tests {
             interpreters: BTreeMap::from([("python.wasm".to_owned(), "bb".to_owned())]),
             records: RecordsEntry::default(),
             corpus: BTreeMap::from([("facts.jsonl".to_owned(), "ee".to_owned())]),
+            distant: BTreeMap::new(),
             policies: vec![PolicyEntry {
                 name: "planner".to_owned(),
                 roles: vec!["planner".to_owned()],

@@ -5,16 +5,16 @@ use crate::protobuf::{Datum, Gradient};
 use crate::traps::Sums;
 
 /// Logits by the token before and the token after.
-pub(crate) type Table = Vec<Vec<f64>>;
+pub type Table = Vec<Vec<f64>>;
 
 /// A base of so many tokens, the same every time.
-pub(crate) fn base(vocabulary: usize) -> Table {
+pub fn base(vocabulary: usize) -> Table {
     let logit = |from: usize, to: usize| 1.5 * ((from * 31 + to * 17) as f64 * 0.37).sin();
     (0..vocabulary).map(|from| (0..vocabulary).map(|to| logit(from, to)).collect()).collect()
 }
 
 /// The logarithms of the probabilities after a token.
-pub(crate) fn log_softmax(logits: &[f64]) -> Vec<f64> {
+pub fn log_softmax(logits: &[f64]) -> Vec<f64> {
     let most = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let sum: f64 = logits.iter().map(|logit| (logit - most).exp()).sum();
     logits.iter().map(|logit| logit - most - sum.ln()).collect()

@@ -18,6 +18,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+pub use bigram::{Table, base, log_softmax};
 pub use protobuf::{Datum, Gradient};
 pub use traps::{Older, Sums, Traps};
 

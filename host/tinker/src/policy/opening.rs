@@ -50,11 +50,15 @@ impl TinkerPolicy {
         let seed = seed.value_u32() >> 1;
         let mut lora = fresh(&session, config, &speaker, seed)?;
         let canary = first_canary(&client, config, &speaker, &mut lora)?;
-        let path = lora.save(lora::Kept::Training, "state-0")?;
+        let kept = match training {
+            Some(_) => vec![lora.save(lora::Kept::Training, "state-0")?],
+            None => Vec::new(),
+        };
         let state = State {
             session,
             lora: Some(lora),
-            kept: vec![path],
+            kept,
+            needed: Vec::new(),
             snapshot: None,
             canary,
             difference: None,
@@ -90,6 +94,7 @@ impl TinkerPolicy {
             )));
         }
         state.kept.push(kept.path.clone());
+        state.needed.push(kept.path.clone());
         let loaded = self.load_kept(&mut state);
         let same = loaded.and_then(|now| compare(&kept.canary, &now, self.config.tolerance));
         same.map_err(|failure| failure.during(&format!("loading `{}`", kept.path)))?;
@@ -125,9 +130,10 @@ impl TinkerPolicy {
             lora.unload()?;
         }
         state.snapshot = None;
-        let path = state.kept.last().cloned().unwrap_or_default();
         let mut lora = fresh(&state.session, &self.config, &self.speaker, self.seed)?;
-        lora.load(&path)?;
+        if let Some(path) = state.kept.last() {
+            lora.load(path)?;
+        }
         let now = canary::score(&self.speaker, &mut lora)?;
         state.lora = Some(lora);
         Ok(now)

@@ -1,0 +1,265 @@
+//! What goes wrong is caught or named, and nothing is counted twice.
+
+use super::*;
+use std::time::{Duration, Instant};
+use troupe_model::{RemoteFailureKind, SamplingByRole};
+use troupe_trainer::{
+    CreditedSample, Distant, DistantMember, DistantTrainer, TrainerError, UpdateMetrics,
+    update_distant,
+};
+
+fn update(policy: &TinkerPolicy, samples: &[Sample]) -> Result<UpdateMetrics, TrainerError> {
+    let rows: Vec<CreditedSample> = (samples.iter().enumerate())
+        .map(|(row, sample)| CreditedSample {
+            sample,
+            advantage: Some(if row % 2 == 0 { 1.0 } else { -1.0 }),
+            weight: 1.0,
+        })
+        .collect();
+    let samples: Vec<&Sample> = samples.iter().collect();
+    let (rows, samples, seed) = (&rows[..], &samples[..], Seed::new(5));
+    let mut trainer = DistantTrainer::new(&train());
+    let mut member = DistantMember { trainer: &mut trainer, policy, rows, samples, seed };
+    update_distant(&mut member, &SamplingByRole::from(Sampling::plain(5)))
+}
+
+/// What two steps come to on a server that is troubled before the second one.
+fn second_step(trouble: impl Fn(&Server)) -> (Vec<Vec<f64>>, usize, Server) {
+    let (server, folder) = start(Traps::skyrl());
+    let policy = open(&server, folder.path());
+    let drawn = samples(&ask(&policy, 4).unwrap());
+    update(&policy, &drawn).unwrap();
+    policy.settle_for(policy.keep().unwrap());
+    trouble(&server);
+    let drawn = samples(&ask(&policy, 4).unwrap());
+    update(&policy, &drawn).unwrap();
+    policy.settle_for(policy.keep().unwrap());
+    let scores = policy.score(&drawn.iter().collect::<Vec<_>>()).unwrap();
+    let scores = scores.into_iter().map(|it| it.into_iter().map(f64::from).collect());
+    let scores: Vec<Vec<f64>> = scores.collect();
+    assert_eq!(server.harmed(), Vec::<String>::new());
+    policy.close().unwrap();
+    assert_eq!(server.loaded(), 0);
+    (scores, server.steps().len(), server)
+}
+
+#[test]
+fn trouble_on_the_way_changes_nothing_and_counts_nothing_twice() {
+    let (undisturbed, steps, _) = second_step(|_| {});
+    let routes = ["forward_backward", "optim_step", "asample", "retrieve_future"];
+    let lost = routes.map(|route| Traps { lost: vec![route], ..Traps::skyrl() });
+    let saves = ["save_weights", "save_weights_for_sampler"];
+    let lost_saves = saves.map(|route| Traps { lost: vec![route], ..Traps::skyrl() });
+    let expired = ["forward_backward", "optim_step"];
+    let expired = expired.map(|route| Traps { expired: vec![route], ..Traps::skyrl() });
+    let others = [
+        Traps { busy: 2, ..Traps::skyrl() },
+        Traps { polls: 5, ..Traps::skyrl() },
+        Traps { slow: Duration::from_millis(30), ..Traps::skyrl() },
+    ];
+    let all = lost.into_iter().chain(lost_saves).chain(expired).chain(others);
+    for traps in all {
+        let (troubled, count, server) = second_step(|server| server.set(|it| *it = traps.clone()));
+        assert_eq!((&troubled, count), (&undisturbed, steps), "{traps:?}");
+        drop(server);
+    }
+}
+
+#[test]
+fn a_server_that_was_restarted_is_given_what_it_had() {
+    let (undisturbed, steps, _) = second_step(|_| {});
+    let (restarted, count, server) = second_step(Server::restart);
+    assert_eq!((restarted, count), (undisturbed, steps));
+    let loads = server.routes().iter().filter(|route| *route == "load_weights").count();
+    assert_eq!(loads, 1);
+}
+
+#[test]
+fn a_restart_within_an_update_makes_the_update_anew() {
+    let (server, folder) = start(Traps::default());
+    let policy = open(&server, folder.path());
+    let drawn = samples(&ask(&policy, 4).unwrap());
+    update(&policy, &drawn).unwrap();
+    let answers: Vec<&Sample> = drawn.iter().collect();
+    let once = policy.score(&answers).unwrap();
+    // Nothing was kept of it: what is kept is the start.
+    server.restart();
+    update(&policy, &drawn).unwrap();
+    assert_eq!(policy.score(&answers).unwrap(), once);
+}
+
+#[test]
+fn a_checkpoint_that_the_server_has_lost_is_named() {
+    let (server, folder) = start(Traps::default());
+    let policy = open(&server, folder.path());
+    server.lose_checkpoints();
+    server.restart();
+    let failure = ask(&policy, 2).unwrap_err();
+    assert!(failure.message.contains("no such checkpoint"), "{failure}");
+}
+
+#[test]
+fn a_promise_that_is_never_kept_ends_with_our_patience() {
+    let (server, folder) = start(Traps::default());
+    let policy = open(&server, folder.path());
+    server.set(|traps| traps.never.push("asample"));
+    let begun = Instant::now();
+    let failure = ask(&policy, 2).unwrap_err();
+    assert_eq!(failure.kind, RemoteFailureKind::Timeout);
+    assert!(failure.message.contains("`patience_seconds`"), "{failure}");
+    assert!(begun.elapsed() < Duration::from_secs(60));
+}
+
+#[test]
+fn a_server_that_lies_in_sizes_is_not_believed() {
+    let (server, folder) = start(Traps::default());
+    let policy = open(&server, folder.path());
+    let drawn = samples(&ask(&policy, 4).unwrap());
+    let steps = server.steps().len();
+    server.set(|traps| traps.lies.push("forward_backward"));
+    let error = update(&policy, &drawn).unwrap_err().to_string();
+    assert!(error.contains("4 answers were sent, 5 came back"), "{error}");
+    assert_eq!(server.steps().len(), steps, "nothing was stepped on");
+    server.set(|traps| traps.lies.push("asample"));
+    let failure = ask(&policy, 3).unwrap_err();
+    assert!(failure.message.contains("3 answers were asked for, 4 came"), "{failure}");
+}
+
+#[test]
+fn what_draws_and_is_not_what_is_trained_is_named() {
+    let (server, folder) = start(Traps::default());
+    let policy = open(&server, folder.path());
+    let drawn = samples(&ask(&policy, 4).unwrap());
+    for _ in 0..20 {
+        update(&policy, &drawn).unwrap();
+    }
+    assert!(policy.publish().unwrap().unwrap() < 1e-4);
+    update(&policy, &drawn).unwrap();
+    server.set(|traps| traps.stale = true);
+    let failure = policy.publish().unwrap_err();
+    assert_eq!(failure.kind, Kind::Unfit);
+    assert!(failure.message.contains("the base without any adapter"), "{failure}");
+}
+
+#[test]
+fn an_answer_without_its_end_is_refused() {
+    let (server, folder) = start(Traps { strips_ends: true, ..Traps::default() });
+    let policy = open(&server, folder.path());
+    let answers = (0..4).map(|_| ask(&policy, 64));
+    let failure = answers.filter_map(Result::err).next().unwrap();
+    assert!(failure.message.contains("leaves out the token that ends"), "{failure}");
+}
+
+#[test]
+fn no_server_a_wrong_key_and_no_key_are_told_apart() {
+    let (server, folder) = start(Traps { key: Some("tml-right"), ..Traps::default() });
+    let keyless = open_with(&config(&server, folder.path()), &train()).unwrap_err();
+    assert_eq!(keyless.kind, Kind::Locked);
+    assert!(keyless.message.contains("`api_key_env`"), "{keyless}");
+    let unset = Some("TROUPE_TEST_KEY_THAT_NOBODY_SETS".to_owned());
+    let unset = TinkerConfig { api_key_env: unset, ..config(&server, folder.path()) };
+    let unset = open_with(&unset, &train()).unwrap_err();
+    assert_eq!(unset.kind, Kind::Locked);
+    assert!(unset.message.contains("is not set"), "{unset}");
+    let nobody = TinkerConfig { url: "http://127.0.0.1:9".to_owned(), ..config(&server, folder.path()) };
+    let nobody = open_with(&nobody, &train()).unwrap_err();
+    assert_eq!(nobody.kind, Kind::Lost);
+    assert!(nobody.message.contains("cannot be reached"), "{nobody}");
+}
+
+#[test]
+fn a_gradient_that_somebody_left_in_a_place_is_swept_out() {
+    let (server, folder) = start(Traps::skyrl());
+    let config = config(&server, folder.path());
+    let speaker = speaker(folder.path());
+    let client = std::sync::Arc::new(crate::client::Client::new(&config).unwrap());
+    let session = std::sync::Arc::new(crate::session::Session::open(client).unwrap());
+    let mut careless =
+        crate::lora::Lora::make(&session, (BASE, 4, 1), speaker.vocabulary()).unwrap();
+    let datum = crate::datum::Datum::new(&[4, 5], &[6, 7])
+        .with("logprobs", vec![-1.0; 2])
+        .with("advantages", vec![9.0; 2]);
+    let plain = crate::Reduction::Sum;
+    careless.add(&[datum], crate::lora::Loss::ImportanceSampling, plain).unwrap();
+    careless.unload().unwrap();
+    let policy = open(&server, folder.path());
+    let drawn = samples(&ask(&policy, 4).unwrap());
+    update(&policy, &drawn).unwrap();
+    let here = server.steps().pop().unwrap();
+    let (clean, other) = start(Traps::skyrl());
+    let policy = open(&clean, other.path());
+    update(&policy, &samples(&ask(&policy, 4).unwrap())).unwrap();
+    assert_eq!(here, clean.steps().pop().unwrap());
+}
+
+#[test]
+fn what_was_made_is_unloaded_and_what_no_checkpoint_names_is_removed() {
+    let (server, folder) = start(Traps::default());
+    let policy = open(&server, folder.path());
+    let mut paths = Vec::new();
+    for _ in 0..3 {
+        let path = policy.keep().unwrap();
+        policy.settle_for(path.clone());
+        paths.push(path);
+    }
+    policy.forget_all_but(&paths[..1]);
+    assert_eq!(server.checkpoints().len(), 2, "the named one and the present one");
+    ask(&policy, 1).unwrap();
+    policy.close().unwrap();
+    assert_eq!((server.loaded(), server.checkpoints()), (0, paths[..1].to_vec()));
+    let policy = open(&server, folder.path());
+    assert!(server.loaded() > 0);
+    drop(policy);
+    assert_eq!(server.loaded(), 0, "also if nobody closes it");
+}
+
+#[test]
+fn what_cannot_be_unloaded_is_named() {
+    let (server, folder) = start(Traps::default());
+    let policy = open(&server, folder.path());
+    server.set(|traps| traps.never.push("unload_model"));
+    let failure = policy.close().unwrap_err();
+    assert!(failure.message.contains("`model_"), "{failure}");
+    assert!(failure.message.contains("could not be unloaded"), "{failure}");
+}
+
+#[test]
+fn heartbeats_come_for_as_long_as_the_policy_is_there() {
+    let (server, folder) = start(Traps::default());
+    let policy = open(&server, folder.path());
+    std::thread::sleep(Duration::from_millis(10_500));
+    assert!(server.heartbeats() > 0);
+    drop(policy);
+}
+
+#[test]
+fn an_archive_on_another_server_is_not_fetched() {
+    let (server, folder) = start(Traps { sends_away: true, ..Traps::default() });
+    let policy = open(&server, folder.path());
+    let error = policy.export(&folder.path().join("out")).unwrap_err().to_string();
+    assert!(error.contains("another server"), "{error}");
+}
+
+#[test]
+fn a_resumed_policy_is_what_it_was_or_says_what_is_different() {
+    let (server, folder) = start(Traps::default());
+    let policy = open(&server, folder.path());
+    let drawn = samples(&ask(&policy, 4).unwrap());
+    let answers: Vec<&Sample> = drawn.iter().collect();
+    update(&policy, &drawn).unwrap();
+    let path = policy.keep().unwrap();
+    policy.settle_for(path.clone());
+    policy.forget_all_but(&[path]);
+    policy.publish().unwrap();
+    let (kept, then) = (policy.kept(1), policy.score(&answers).unwrap());
+    policy.close().unwrap();
+    let again = open(&server, folder.path());
+    again.restore(&kept).unwrap();
+    assert_eq!(again.score(&answers).unwrap(), then);
+    server.set(|traps| traps.clips = false);
+    let changed = open(&server, folder.path()).restore(&kept).unwrap_err();
+    assert!(changed.message.contains("when the run was trained there it"), "{changed}");
+    let other = TinkerConfig { rank: 8, ..config(&server, folder.path()) };
+    let other = open_with(&other, &train()).unwrap().restore(&kept).unwrap_err();
+    assert!(other.message.contains("of rank 4"), "{other}");
+}
