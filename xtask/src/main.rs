@@ -10,6 +10,7 @@ mod checks;
 mod compiler;
 mod componentize_py;
 mod debian_rust;
+mod engine;
 mod gpu;
 mod headline;
 mod install;
@@ -128,6 +129,33 @@ enum Task {
         /// tiny, small, qwen3-0.6b, qwen3-1.7b or qwen3-8b
         shape: String,
     },
+    /// Bring, start and stop a server that trains adapters over Tinker's wire (SkyRL on JAX)
+    Engine {
+        /// Folder of the base, which is also its name there
+        #[arg(long, value_name = "FOLDER")]
+        model: PathBuf,
+        /// Where it listens
+        #[arg(long, default_value_t = 8123)]
+        port: u16,
+        /// Policies that are trained there at a time
+        #[arg(long, default_value_t = 2)]
+        policies: u32,
+        /// The largest rank of their adapters
+        #[arg(long, default_value_t = 16)]
+        rank: u32,
+        /// On a card: JAX with CUDA is brought
+        #[arg(long)]
+        gpu: bool,
+        /// A Python of 3.12 or later; by default one that is found
+        #[arg(long, value_name = "FILE")]
+        python: Option<PathBuf>,
+    },
+    /// Bring that server and compare what it learns with what is learned here
+    EngineCheck {
+        /// A Python of 3.12 or later; by default one that is found
+        #[arg(long, value_name = "FILE")]
+        python: Option<PathBuf>,
+    },
     /// Set up, build and pack the same into target/package/troupe-<version>-<platform>.tar.zst
     Package,
     /// Set up, build and run every check
@@ -226,6 +254,16 @@ fn perform(task: &Task) -> Result<()> {
             let mut bench = workspace.cargo();
             bench.args(["bench", "--profile", "release", "--workspace", "--exclude", "xtask"]);
             process::run(bench.args(["--bench", "gpu_cost", "--", shape]))
+        }
+        Task::Engine { model, port, policies, rank, gpu, python } => {
+            let (model, python) = (model.clone(), python.clone());
+            let (port, policies, rank, gpu) = (*port, *policies, *rank, *gpu);
+            engine::serve(&workspace, &engine::Asked { model, port, policies, rank, gpu, python })
+        }
+        Task::EngineCheck { python } => {
+            let toolchain = set_up(&workspace, Flavour::Cpu)?;
+            build_plugins(&workspace, &toolchain, true)?;
+            engine::check(&workspace, python.as_deref())
         }
         Task::Test { skip_lints } => {
             let toolchain = set_up(&workspace, Flavour::Cpu)?;

@@ -62,7 +62,9 @@ pub fn run(
         })
     })?;
     let plan = plan(&planned, &team)?;
-    report::note(&plan.to_string());
+    if !team.policies.is_empty() {
+        report::note(&plan.to_string());
+    }
     team.find_engines(&planned)?;
     team.open_distant(&planned, true)?;
     for (name, policy) in &team.distant {

@@ -89,3 +89,65 @@ impl Adapter {
         write_json(&folder.join(CONFIG), &self.config)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::{Compression, write::GzEncoder};
+    use serde_json::json;
+
+    fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
+        let mut archive = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+        // As servers write it: the folder itself comes first.
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(tar::EntryType::Directory);
+        header.set_size(0);
+        archive.append_data(&mut header, "./", std::io::empty()).unwrap();
+        for (name, bytes) in files {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(bytes.len() as u64);
+            header.set_mode(0o644);
+            archive.append_data(&mut header, name, *bytes).unwrap();
+        }
+        archive.into_inner().unwrap().finish().unwrap()
+    }
+
+    fn weights(keys: &[&str]) -> Vec<u8> {
+        let empty = json!({ "dtype": "F32", "shape": [0], "data_offsets": [0, 0] });
+        let header: Map<String, Value> =
+            keys.iter().map(|key| ((*key).to_owned(), empty.clone())).collect();
+        let header = Value::from(header).to_string().into_bytes();
+        [&(header.len() as u64).to_le_bytes()[..], &header].concat()
+    }
+
+    #[test]
+    fn modules_that_a_server_leaves_out_are_read_off_the_weights() {
+        let keys = [
+            "base_model.model.model.layers.0.mlp.down_proj.lora_A.weight",
+            "base_model.model.model.layers.0.mlp.down_proj.lora_B.weight",
+            "base_model.model.model.layers.1.self_attn.q_proj.lora_A.weight",
+        ];
+        let config = json!({ "r": 4, "lora_alpha": 32, "target_modules": null }).to_string();
+        let files = [(CONFIG, config.as_bytes()), (WEIGHTS, &weights(&keys)[..])];
+        let folder = tempfile::tempdir().unwrap();
+        Adapter::read(&archive(&files)).unwrap().write(&folder.path().join("out")).unwrap();
+        let written = std::fs::read(folder.path().join("out").join(CONFIG)).unwrap();
+        let written: Value = serde_json::from_slice(&written).unwrap();
+        assert_eq!(written["target_modules"], json!(["down_proj", "q_proj"]));
+        assert_eq!((&written["r"], &written["peft_type"]), (&json!(4), &json!("LORA")));
+    }
+
+    #[test]
+    fn an_archive_that_is_no_adapter_is_refused() {
+        let files = [(CONFIG, &b"{}"[..])];
+        for (bytes, named) in [
+            (b"no archive".to_vec(), "archive of an adapter"),
+            (archive(&files), WEIGHTS),
+            (archive(&[(CONFIG, b"{}"), (WEIGHTS, b"short")]), WEIGHTS),
+            (archive(&[(CONFIG, b"{}"), (WEIGHTS, &weights(&["norm"])[..])]), "no LoRA"),
+        ] {
+            let failure = Adapter::read(&bytes).unwrap_err();
+            assert!(failure.message.contains(named), "{failure}");
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! A policy on a server: what a run wants of it.
 
+mod checkpoint;
 mod opening;
 mod training;
 
@@ -297,6 +298,13 @@ impl TinkerPolicy {
     fn state(&self) -> MutexGuard<'_, State> {
         // What is written is written last, when all that can fail has not.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for TinkerPolicy {
+    fn drop(&mut self) {
+        // Said by whoever closes it; here there is nobody to tell.
+        let _ = self.close();
     }
 }
 

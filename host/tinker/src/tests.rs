@@ -20,6 +20,14 @@ const BASE: &str = "org/base";
 
 /// A folder with a tokenizer.
 fn tokenizer() -> tempfile::TempDir {
+    let folder = checkpoint();
+    // The server has another model.
+    std::fs::remove_file(folder.path().join("model.safetensors")).unwrap();
+    folder
+}
+
+/// A whole checkpoint.
+fn checkpoint() -> tempfile::TempDir {
     let words: Vec<String> = (0..30).map(|word| format!("w{word}")).collect();
     let policy = Policy::random(&PolicyConfig::default(), &words, Seed::new(1), Device::cpu());
     let folder = tempfile::tempdir().unwrap();

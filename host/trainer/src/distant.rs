@@ -236,8 +236,7 @@ impl<'a> Update<'a> {
         let DistantMember { policy, seed, .. } = *member;
         let config = member.trainer.config.clone();
         let batches = schedule(&config, seed, &self.bundles);
-        let known = self.known(policy, &config, batches.len())?;
-        let before = self.read(policy.score(&self.gauged)?);
+        let (known, before) = self.known(policy, &config, batches.len())?;
         let (mut tally, mut after, mut caution, mut overshoot, mut taken_back) =
             (Tally::new(0.0), before.clone(), 1.0, None, 0);
         while !batches.is_empty() && taken_back < ATTEMPTS {
@@ -279,22 +278,35 @@ impl<'a> Update<'a> {
         })
     }
 
-    /// Score the rows, where something is made of that before the first step.
+    /// Score the rows, where something is made of that before the first step, and what is measured;
+    /// what is both is scored once.
     fn known(
         &self,
         policy: &dyn Distant,
         config: &TrainConfig,
         mini_batches: usize,
-    ) -> Result<Known, TrainerError> {
+    ) -> Result<(Known, Reading), TrainerError> {
         let samples: Vec<&Sample> = self.rows.iter().map(|row| row.sample).collect();
         let reference = config.needs_reference() && !samples.is_empty();
         let reference = reference.then(|| policy.score_at_first(&samples)).transpose()?;
         if config.anchor != AnchorChoice::Rescored || samples.is_empty() {
-            return Ok(Known { anchor: Anchor::Sampled, now: None, reference });
+            let before = self.read(policy.score(&self.gauged)?);
+            return Ok((Known { anchor: Anchor::Sampled, now: None, reference }, before));
         }
-        let now = policy.score(&samples)?;
-        let anchor = Anchor::at(config, &samples, now.clone());
-        Ok(Known { anchor, now: (mini_batches == 1).then_some(now), reference })
+        let place = |sample: &Sample| samples.iter().position(|row| std::ptr::eq(*row, sample));
+        let places: Vec<Option<usize>> = self.gauged.iter().map(|it| place(it)).collect();
+        let others = self.gauged.iter().zip(&places).filter(|(_, place)| place.is_none());
+        let all = samples.iter().copied().chain(others.map(|(sample, _)| *sample));
+        let mut scores = policy.score(&all.collect::<Vec<_>>())?;
+        let mut others = scores.split_off(samples.len()).into_iter();
+        let of = |place: Option<usize>| match place {
+            Some(place) => scores[place].clone(),
+            None => others.next().unwrap_or_default(),
+        };
+        let before = self.read(places.into_iter().map(of).collect());
+        let anchor = Anchor::at(config, &samples, scores.clone());
+        let now = (mini_batches == 1).then_some(scores);
+        Ok((Known { anchor, now, reference }, before))
     }
 
     /// One mini-batch.

@@ -2,12 +2,12 @@
 //! families of tasks, roles and policies.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::family::{Family, FamilyError, set_families};
 use crate::rollout::{Demonstrator, Policies, RoleMap, RoleMapError};
-use troupe_core::config::{Config, MixConfig, PolicyConfig, SamplingScheme};
+use troupe_core::config::{Config, MixConfig, PolicyConfig, SamplingScheme, TrainConfig};
 use troupe_core::error::{Coded, ExitCode};
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::Author;
@@ -203,16 +203,9 @@ impl Team {
                 other.is_some_and(|other| other.url == tinker.url)
             };
             let there = self.speakers.keys().filter(is_there).count();
-            let seed = Seed::new(config.run.seed).named("policy").named(&name).named("adapter");
             let learning = learn.then_some((&config.train, there));
-            let failed = |failure| {
-                TeamError::Distant { name: name.clone(), url: tinker.url.clone(), failure }
-            };
-            let opened = TinkerPolicy::open(tinker, speaker, learning, &mut conducts, seed);
-            let policy = Arc::new(opened.map_err(failed)?);
-            if let Some(folder) = &tinker.path {
-                policy.restore(&read_json(&folder.join(KEPT))?).map_err(failed)?;
-            }
+            let policy =
+                Arc::new(distant_policy(config, (&name, speaker), learning, &mut conducts)?);
             self.role_map.connect(&name, policy.clone());
             self.distant.insert(name, policy);
         }
@@ -301,6 +294,44 @@ impl Team {
         }
         config
     }
+}
+
+/// A policy on its server: fresh, or as a checkpoint has it.
+fn distant_policy(
+    config: &Config,
+    (name, speaker): (&str, Speaker),
+    learning: Option<(&TrainConfig, usize)>,
+    conducts: &mut Conducts,
+) -> Result<TinkerPolicy, TeamError> {
+    let own = config.policies.get(name).and_then(|policy| policy.tinker.clone());
+    let tinker = own.unwrap_or_default();
+    let seed = Seed::new(config.run.seed).named("policy").named(name).named("adapter");
+    let (name, url) = (name.to_owned(), tinker.url.clone());
+    let failed = |failure| TeamError::Distant { name, url, failure };
+    let policy = match TinkerPolicy::open(&tinker, speaker, learning, conducts, seed) {
+        Ok(policy) => policy,
+        Err(failure) => return Err(failed(failure)),
+    };
+    if let Some(folder) = &tinker.path {
+        policy.restore(&read_json(&folder.join(KEPT))?).map_err(failed)?;
+    }
+    Ok(policy)
+}
+
+/// Write the adapter of a policy that a server has, as a checkpoint has it, into a folder that
+/// `peft` reads.
+///
+/// # Errors
+/// If the server does not answer or no longer has that state, or the folder cannot be written.
+pub fn export_distant(config: &Config, name: &str, folder: &Path) -> Result<(), TeamError> {
+    let tokenizer = config.policies.get(name).and_then(|it| Some(&it.tinker.as_ref()?.tokenizer));
+    let failed = |reason| TeamError::Policy { name: name.to_owned(), reason };
+    let speaker = Speaker::load(tokenizer.map_or(Path::new(""), |it| it)).map_err(failed)?;
+    let policy = distant_policy(config, (name, speaker), None, &mut Conducts::new())?;
+    let exported = policy.export(folder).map_err(failed);
+    // What is left is dropped by the server in time.
+    let _ = policy.close();
+    exported
 }
 
 /// What `--print-config` shows of policies that are loaded: their own shapes.

@@ -8,15 +8,30 @@ use troupe_cli::args::{CheckpointArgs, ConfigArgs, PolicyExportArgs};
 use troupe_core::config::{Config, ConfigError};
 use troupe_core::error::suggestion;
 use troupe_model::Device;
+use troupe_training::team::export_distant;
 
 /// Write a policy with its adapter merged in.
 pub fn export(args: &PolicyExportArgs, device: Device) -> anyhow::Result<()> {
     check_free(&args.out, args.force)?;
+    if let Some((config, name)) = distant(args)? {
+        export_distant(&config, &name, &args.out)?;
+        report::line(&format!("  adapter written to {}", args.out.display()));
+        return Ok(());
+    }
     let policy = load(&source(args)?, device)?.merged()?;
     policy.save(&args.out)?;
     describe(&policy)?;
     report::line(&format!("  written to {}", args.out.display()));
     Ok(())
+}
+
+/// The run's configuration and the policy, if a server has its weights.
+fn distant(args: &PolicyExportArgs) -> anyhow::Result<Option<(Config, String)>> {
+    let Some(run) = &args.run else { return Ok(None) };
+    let config = eval::config_of(&ConfigArgs::default(), Some(run), args.step)?;
+    let name = trained(&config, args.policy.as_deref(), run)?;
+    let is_there = config.policies.get(&name).is_some_and(|policy| policy.tinker.is_some());
+    Ok(is_there.then_some((config, name)))
 }
 
 /// Where the policy lies.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use super::{Kept, State, TinkerPolicy, compare};
+use super::{Kept, State, TinkerPolicy, checkpoint, compare};
 use crate::canary::{self, Canary};
 use crate::client::Client;
 use crate::conduct::Conduct;
@@ -37,7 +37,8 @@ impl TinkerPolicy {
         seed: Seed,
     ) -> Result<TinkerPolicy, TinkerFailure> {
         let client = Arc::new(Client::new(config)?);
-        let positions = positions(&Offer::of(&client)?, config, &speaker)?;
+        let (base, positions) = base(&Offer::of(&client)?, config, &speaker)?;
+        let config = &TinkerConfig { base, ..config.clone() };
         let session = Arc::new(Session::open(client.clone())?);
         let training = match learning {
             Some((train, policies)) => {
@@ -50,6 +51,9 @@ impl TinkerPolicy {
         let seed = seed.value_u32() >> 1;
         let mut lora = fresh(&session, config, &speaker, seed)?;
         let canary = first_canary(&client, config, &speaker, &mut lora)?;
+        if training.is_some() {
+            checkpoint::compare(&canary.base, config, &speaker)?;
+        }
         let kept = match training {
             Some(_) => vec![lora.save(lora::Kept::Training, "state-0")?],
             None => Vec::new(),
@@ -203,19 +207,22 @@ fn first_canary(
     Ok(Canary { base: base.clone(), last: fresh })
 }
 
-/// Tokens that a prompt and its answer may have, of a base that the server names.
-fn positions(
+/// The base as the server calls it, which for some is the path of its folder, and the tokens that a
+/// prompt and its answer may have.
+fn base(
     offer: &Offer,
     config: &TinkerConfig,
     speaker: &Speaker,
-) -> Result<usize, TinkerFailure> {
+) -> Result<(String, usize), TinkerFailure> {
     let names = || offer.bases.iter().map(|(name, _)| name.as_str());
-    let known = offer.bases.iter().find(|(name, _)| *name == config.base);
-    let Some((_, there)) = known else {
+    let path = std::path::absolute(&config.base).ok().map(|path| path.display().to_string());
+    let is_meant = |name: &str| name == config.base || path.as_deref() == Some(name);
+    let known = offer.bases.iter().find(|(name, _)| is_meant(name));
+    let Some((name, there)) = known else {
         let hint = suggestion(&config.base, names().collect::<Vec<_>>());
         let message = format!("it has no base `{}`{hint}", config.base);
         return Err(Kind::Unfit.because(message));
     };
     let here = speaker.positions().unwrap_or(usize::MAX);
-    Ok(there.map_or(here, |there| there.min(here)))
+    Ok((name.clone(), there.map_or(here, |there| there.min(here))))
 }

@@ -124,6 +124,16 @@ fn a_server_that_shows_no_norm_is_believed_where_the_configuration_vouches_for_i
 }
 
 #[test]
+fn a_base_that_is_not_the_checkpoint_here_is_found_out() {
+    let (server, _) = start(Traps::default());
+    let folder = checkpoint();
+    let failure = open_with(&config(&server, folder.path()), &train()).unwrap_err();
+    assert_eq!(failure.kind, Kind::Unfit);
+    assert!(failure.message.contains("is not the checkpoint in"), "{failure}");
+    assert_eq!(server.loaded(), 0);
+}
+
+#[test]
 fn a_base_that_is_not_there_is_named_with_those_that_are() {
     let (server, folder) = start(Traps::default());
     let config = TinkerConfig { base: "org/bse".to_owned(), ..config(&server, folder.path()) };

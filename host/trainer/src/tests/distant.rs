@@ -196,7 +196,7 @@ fn crossing(objective: Objective) -> TrainConfig {
 fn agree([(here, reported), (there, away)]: [(Policy, Vec<UpdateMetrics>); 2], what: &str) {
     let moved = distance(&here, &adapters(&policy(11))[0]);
     let apart = distance(&here, &there);
-    assert!(moved > 1e-3 && apart < 1e-3 * moved, "{what}: {apart} of {moved}");
+    assert!(moved > 1e-3 && apart < 3e-3 * moved, "{what}: {apart} of {moved}");
     for (here, away) in reported.iter().zip(&away) {
         for (name, one, other) in [
             ("loss", here.loss, away.loss),

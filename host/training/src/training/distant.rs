@@ -14,7 +14,10 @@ use troupe_core::storage::{StorageError, create_folder, list_folder, read_json, 
 use troupe_core::trajectory::Sample;
 use troupe_estimators::credit::Credits;
 use troupe_tinker::{Kept, TinkerFailure, TinkerPolicy};
-use troupe_trainer::{CreditedSample, DistantMember, DistantTrainer, UpdateMetrics, update_distant};
+use troupe_trainer::{
+    CreditedSample, Distant, DistantMember, DistantTrainer, TrainerError, UpdateMetrics,
+    update_distant,
+};
 
 /// What came of an update on servers.
 #[derive(Default)]
@@ -86,6 +89,19 @@ impl Learning {
             }));
         }
         Ok(canaries)
+    }
+
+    /// The largest difference between a token's log-probability as drawn and as the server scores
+    /// it.
+    pub(super) fn rescore_distant(
+        &self,
+        name: &str,
+        samples: &[&Sample],
+    ) -> Result<f64, TrainingError> {
+        let scored = self.team.distant[name].score(samples).map_err(TrainerError::from)?;
+        let pairs = samples.iter().zip(&scored);
+        let gaps = pairs.flat_map(|(sample, scored)| sample.completion.logprobs.iter().zip(scored));
+        Ok(gaps.map(|(drawn, scored)| f64::from((drawn - scored).abs())).fold(0.0, f64::max))
     }
 
     /// Write into a checkpoint where policies on servers are kept.

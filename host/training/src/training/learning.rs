@@ -129,6 +129,9 @@ impl Learning {
                 largest = largest.max(f64::from((there - here).abs()));
             }
         }
+        for name in self.distant.keys() {
+            largest = largest.max(self.rescore_distant(name, &of(name, samples))?);
+        }
         Ok(largest)
     }
 
