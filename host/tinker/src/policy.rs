@@ -56,8 +56,8 @@ struct State {
     /// What draws; nothing once the weights are others.
     snapshot: Option<String>,
     canary: Canary,
-    /// The canary's last difference, until it is asked for.
-    difference: Option<f64>,
+    /// The canary's difference for what draws.
+    difference: f64,
     /// Checkpoints made, for their names.
     saves: u64,
 }
@@ -173,14 +173,14 @@ impl TinkerPolicy {
     }
 
     /// Have the policy as it is now draw, if it does not already, and compare what draws with what
-    /// is trained. Gives the difference in nats per token, if it was not asked for yet.
+    /// is trained. Gives the difference in nats per token.
     ///
     /// # Errors
     /// If the server fails or something else draws.
-    pub fn publish(&self) -> Result<Option<f64>, TinkerFailure> {
+    pub fn publish(&self) -> Result<f64, TinkerFailure> {
         for attempt in 1.. {
             match self.snapshot() {
-                Ok(_) => return Ok(self.state().difference.take()),
+                Ok(_) => return Ok(self.state().difference),
                 Err((failure, path)) if attempt < STANDING_UP && is_gone(&failure) => {
                     self.stand_up_from(&path)?;
                 }
@@ -207,7 +207,7 @@ impl TinkerPolicy {
         let lora = lora.as_mut().ok_or_else(gone)?;
         let path = lora.save(lora::Kept::Sampler, &name)?;
         let source = Source::Snapshot(path.clone());
-        *difference = Some(canary.ask(&self.drawing(&source), lora, self.config.tolerance)?);
+        *difference = canary.ask(&self.drawing(&source), lora, self.config.tolerance)?;
         *snapshot = Some(path.clone());
         Ok(path)
     }

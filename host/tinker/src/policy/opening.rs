@@ -65,7 +65,7 @@ impl TinkerPolicy {
             needed: Vec::new(),
             snapshot: None,
             canary,
-            difference: None,
+            difference: 0.0,
             saves: 0,
         };
         let (config, state) = (config.clone(), Mutex::new(state));

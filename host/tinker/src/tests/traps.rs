@@ -133,7 +133,7 @@ fn what_draws_and_is_not_what_is_trained_is_named() {
     for _ in 0..20 {
         update(&policy, &drawn).unwrap();
     }
-    assert!(policy.publish().unwrap().unwrap() < 1e-4);
+    assert!(policy.publish().unwrap() < 1e-4);
     update(&policy, &drawn).unwrap();
     server.set(|traps| traps.stale = true);
     let failure = policy.publish().unwrap_err();

@@ -76,17 +76,14 @@ impl Learning {
         }
     }
 
-    /// Have policies on servers draw as they are. Gives the canaries' differences by role, of
-    /// those that did not draw already.
+    /// Have policies on servers draw as they are. Gives the canaries' differences by role.
     pub(super) fn publish_distant(&self) -> Result<BTreeMap<String, f64>, TrainingError> {
         let mut canaries = BTreeMap::new();
         let mut roles = self.team.role_map.policies();
         for (name, policy) in &self.team.distant {
             let difference = policy.publish().map_err(|failure| failed(name, policy, failure))?;
             let roles = roles.remove(name).unwrap_or_default();
-            canaries.extend(difference.into_iter().flat_map(|difference| {
-                roles.iter().map(move |role| (role.clone(), difference)).collect::<Vec<_>>()
-            }));
+            canaries.extend(roles.into_iter().map(|role| (role, difference)));
         }
         Ok(canaries)
     }
