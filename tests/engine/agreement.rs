@@ -264,9 +264,8 @@ fn two_policies_learn_in_turn_and_neither_moves_the_other() {
     let mut conducts = Conducts::new();
     let policies = [1, 2].map(|seed| open(&server, &base, &mut conducts, seed));
     let drawn = policies.each_ref().map(|policy| draw(policy, 2, 0.0));
-    let scores = |index: usize| {
-        policies[index].score(&drawn[index].iter().collect::<Vec<_>>()).unwrap()
-    };
+    let scores =
+        |index: usize| policies[index].score(&drawn[index].iter().collect::<Vec<_>>()).unwrap();
     let mut trainers = [1, 2].map(|_| DistantTrainer::new(&train(Objective::Surrogate)));
     for step in 0..2 {
         for index in [0, 1] {

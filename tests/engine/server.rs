@@ -63,9 +63,8 @@ impl Server {
         let group = self.process.id().to_string();
         let listed = Command::new("ps").args(["-eo", "pid=,pgid=,args="]).output().unwrap();
         let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
-        let own = |line: &&str| {
-            line.split_whitespace().nth(1) == Some(&group) && line.contains(word)
-        };
+        let own =
+            |line: &&str| line.split_whitespace().nth(1) == Some(&group) && line.contains(word);
         let pid = |line: &str| line.split_whitespace().next().map(str::to_owned);
         listed.lines().filter(own).filter_map(pid).collect()
     }

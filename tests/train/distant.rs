@@ -130,7 +130,7 @@ fn one_policy_of_a_team_is_trained_over_the_wire_and_the_other_here() {
         assert!(step["canaries"]["planner"].as_f64().unwrap() < 1e-5);
         assert_eq!(step["canaries"]["executor"], Value::Null);
     }
-    assert_eq!(stage.server.steps().len() > STEPS, true, "the steps of the trial, too");
+    assert!(stage.server.steps().len() > STEPS, "the steps of the trial, too");
     let manifest = fs::read(stage.run("team").join("manifest.json")).unwrap();
     let manifest: Value = serde_json::from_slice(&manifest).unwrap();
     assert_eq!(manifest["distant"]["planner"]["reduction"], "sequence-mean");
@@ -202,8 +202,7 @@ fn a_key_is_shown_to_the_server_and_to_nobody_else() {
     let key = "policies.planner.tinker.api_key_env=TROUPE_TEST_TINKER_KEY";
     let arguments = stage.arguments("locked", &[key, "train.steps=1"]);
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let output =
-        host(&arguments).env("TROUPE_TEST_TINKER_KEY", "tml-secret-42").output().unwrap();
+    let output = host(&arguments).env("TROUPE_TEST_TINKER_KEY", "tml-secret-42").output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let said = [output.stdout, output.stderr].concat();
     let mut texts = vec![said];

@@ -15,9 +15,7 @@ use troupe_core::storage;
 use troupe_core::trajectory::{Author, Event, Message, StopReason};
 use troupe_guests::plugin::Split;
 use troupe_guests::scenario::{Answer, Due, Next, Position, Scenario, Transition};
-use troupe_model::{
-    ChatRequest, Device, PolicyError, RemoteFailure, Request as Prompt, Sampling,
-};
+use troupe_model::{ChatRequest, Device, PolicyError, RemoteFailure, Request as Prompt, Sampling};
 use troupe_training::family::scenario_of;
 use troupe_training::team::Team;
 

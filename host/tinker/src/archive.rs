@@ -25,7 +25,9 @@ pub(crate) struct Adapter {
 impl Adapter {
     /// Read a `tar.gz` in which they lie; anything else in it is passed over.
     pub(crate) fn read(archive: &[u8]) -> Result<Adapter, TinkerFailure> {
-        let failed = |reason: String| Kind::Malformed.because(format!("the archive of an adapter: {reason}"));
+        let failed = |reason: String| {
+            Kind::Malformed.because(format!("the archive of an adapter: {reason}"))
+        };
         let (mut config, mut weights) = (None, None);
         let mut unpacked = Archive::new(GzDecoder::new(archive).take(MOST));
         let entries = unpacked.entries().map_err(|error| failed(error.to_string()))?;

@@ -57,7 +57,8 @@ impl Canary {
         let there = drawing.score(&text(drawing.speaker))?;
         let here = score(drawing.speaker, lora)?;
         let gap = difference(&there, &here);
-        let others = [("the base without any adapter", &self.base), ("an earlier state", &self.last)];
+        let others =
+            [("the base without any adapter", &self.base), ("an earlier state", &self.last)];
         let is_other = |other: &[f32]| BETTER * difference(&there, other) < gap;
         let likeness = others.iter().find(|(_, other)| is_other(other));
         if gap <= NOISE * tolerance || gap <= tolerance && likeness.is_none() {
@@ -66,7 +67,9 @@ impl Canary {
         }
         let what = match likeness {
             Some((name, _)) => format!("these are those of {name}"),
-            None => "most likely another base or type of numbers draws, or another model".to_owned(),
+            None => {
+                "most likely another base or type of numbers draws, or another model".to_owned()
+            }
         };
         Err(Kind::Unfit.because(format!(
             "what draws there is not what is trained: on a fixed text the log-probabilities differ \

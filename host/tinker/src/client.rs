@@ -8,22 +8,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use prost::Message;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::failure::{TinkerFailure, TinkerFailureKind as Kind};
-use crate::wire::protobuf::GradientRequest;
-use crate::wire::{self, Samples, Scored};
 use troupe_core::config::TinkerConfig;
 use troupe_model::{Exchange, Link, RemoteFailureKind, Reply};
 
 /// The SDK whose messages are spoken.
 pub(crate) const SDK: &str = "0.25.0";
-const PROTOBUF: &str = "application/x-protobuf";
 /// The longest pause between two attempts.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// The pause before the second attempt.
-const FIRST_PAUSE: Duration = Duration::from_millis(250);
+pub(crate) const FIRST_PAUSE: Duration = Duration::from_millis(250);
 /// Attempts at what a server cannot do (500): it may be the request's fault.
 const BROKEN: u32 = 3;
 /// How long a server is waited for at the end.
@@ -47,27 +43,13 @@ pub(crate) enum Repeat {
 pub(crate) struct Client {
     link: Link,
     url: String,
-    timeout: Duration,
+    pub(crate) timeout: Duration,
     retry: Duration,
-    patience: Duration,
+    pub(crate) patience: Duration,
     /// Gradients go as JSON: the server has refused protobuf.
-    json: AtomicBool,
+    pub(crate) json: AtomicBool,
     /// The end: what does not answer now is not waited for.
     hurried: AtomicBool,
-}
-
-/// What was promised.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Promise(String);
-
-impl Promise {
-    fn read(body: &Value) -> Result<Promise, TinkerFailure> {
-        let id = body.get("request_id").and_then(Value::as_str);
-        let promise = id.map(|id| Promise(id.to_owned()));
-        promise.ok_or_else(|| {
-            Kind::Malformed.because(format!("its answer has no `request_id`: {}", quote(body)))
-        })
-    }
 }
 
 impl Client {
@@ -105,7 +87,7 @@ impl Client {
         self.hurried.store(hurry, Ordering::Relaxed);
     }
 
-    fn bounded(&self, wait: Duration) -> Duration {
+    pub(crate) fn bounded(&self, wait: Duration) -> Duration {
         let hurried = self.hurried.load(Ordering::Relaxed);
         if hurried { wait.min(GOODBYE) } else { wait }
     }
@@ -132,16 +114,6 @@ impl Client {
     pub(crate) fn post_once(&self, route: &str, body: &Value) -> Result<(), TinkerFailure> {
         let (url, body) = (self.address(route), body.to_string().into_bytes());
         self.accept(self.link.exchange(Exchange::post(&url, &body, self.timeout))?).map(drop)
-    }
-
-    /// Post JSON that is answered with a promise.
-    pub(crate) fn promise(
-        &self,
-        route: &str,
-        body: &Value,
-        repeat: Repeat,
-    ) -> Result<Promise, TinkerFailure> {
-        Promise::read(&self.post(route, body, repeat)?)
     }
 
     /// Remove something; what is gone already is gone.
@@ -174,100 +146,8 @@ impl Client {
         Ok(self.accept(reply)?.body)
     }
 
-    /// Send a gradient, in the encoding that the server takes.
-    pub(crate) fn gradient(&self, request: &GradientRequest) -> Result<Scored, TinkerFailure> {
-        let promise = loop {
-            let as_json = self.json.load(Ordering::Relaxed);
-            match self.push(request, as_json) {
-                Err(failure) if failure.kind == Kind::Encoding && !as_json => {
-                    self.json.store(true, Ordering::Relaxed);
-                }
-                // A promise that was thrown away is asked for again by its number.
-                Ok(promise) => match self.keep(&promise) {
-                    Err(failure) if failure.kind == Kind::Expired => {
-                        break self.push(request, self.json.load(Ordering::Relaxed))?;
-                    }
-                    kept => return self.scored(&kept?),
-                },
-                Err(failure) => return Err(failure),
-            }
-        };
-        self.scored(&self.keep(&promise)?)
-    }
-
-    fn push(&self, request: &GradientRequest, as_json: bool) -> Result<Promise, TinkerFailure> {
-        let route = match as_json && request.forward_only {
-            true => "forward",
-            false => "forward_backward",
-        };
-        let (url, body, content_type) = match as_json {
-            true => {
-                let body = wire::json::gradient(request).to_string().into_bytes();
-                (self.address(route), body, "application/json")
-            }
-            false => (self.address(route), request.encode_to_vec(), PROTOBUF),
-        };
-        let exchange = Exchange::post(&url, &body, self.timeout);
-        let reply = self.ask(Exchange { content_type, ..exchange }, Repeat::Freely)?;
-        Promise::read(&self.json_of(&reply)?)
-    }
-
-    fn scored(&self, reply: &Reply) -> Result<Scored, TinkerFailure> {
-        let read = match is_protobuf(reply) {
-            true => wire::protobuf::read_scored(&reply.body),
-            false => wire::json::read_scored(&reply.body),
-        };
-        read.map_err(|reason| Kind::Malformed.because(format!("a gradient's answer: {reason}")))
-    }
-
-    /// Wait for a drawing.
-    pub(crate) fn samples(&self, promise: &Promise) -> Result<Samples, TinkerFailure> {
-        let reply = self.keep(promise)?;
-        let read = match is_protobuf(&reply) {
-            true => wire::protobuf::read_samples(&reply.body),
-            false => wire::json::read_samples(&reply.body),
-        };
-        read.map_err(|reason| Kind::Malformed.because(format!("a drawing's answer: {reason}")))
-    }
-
-    /// Wait for what is answered in JSON.
-    pub(crate) fn value(&self, promise: &Promise) -> Result<Value, TinkerFailure> {
-        self.json_of(&self.keep(promise)?)
-    }
-
-    /// Ask after a promise until it is kept, or for as long as anything may take.
-    fn keep(&self, promise: &Promise) -> Result<Reply, TinkerFailure> {
-        let body = json!({ "request_id": promise.0, "allow_metadata_only": false }).to_string();
-        let url = self.address("retrieve_future");
-        let begun = Instant::now();
-        loop {
-            let left = self.bounded(self.patience).saturating_sub(begun.elapsed());
-            if left.is_zero() {
-                let seconds = self.patience.as_secs();
-                return Err(Kind::Late.because(format!(
-                    "it accepted a request and did not do it within {seconds} s; raise \
-                     `patience_seconds`, or look at the server"
-                )));
-            }
-            let timeout = self.timeout.min(left).max(Duration::from_millis(100));
-            let exchange = Exchange::post(&url, body.as_bytes(), timeout);
-            let accept = "application/x-protobuf, application/json";
-            let asked = Instant::now();
-            let reply = match self.ask_in_time(Exchange { accept, ..exchange }, Repeat::Freely) {
-                Ok(Some(reply)) => reply,
-                Ok(None) => continue,
-                Err(failure) => return Err(failure),
-            };
-            match waiting(&reply)? {
-                true if asked.elapsed() < FIRST_PAUSE => thread::sleep(FIRST_PAUSE / 5),
-                true => {}
-                false => return Ok(reply),
-            }
-        }
-    }
-
     /// Ask until there is an answer.
-    fn ask(&self, exchange: Exchange, repeat: Repeat) -> Result<Reply, TinkerFailure> {
+    pub(crate) fn ask(&self, exchange: Exchange, repeat: Repeat) -> Result<Reply, TinkerFailure> {
         let (method, url) = (exchange.method.to_owned(), exchange.url.to_owned());
         self.ask_in_time(exchange, repeat)?.ok_or_else(|| {
             Kind::Lost.because(format!(
@@ -278,7 +158,7 @@ impl Client {
     }
 
     /// The same; nothing where the answer did not come in time, as a poll's may not.
-    fn ask_in_time(
+    pub(crate) fn ask_in_time(
         &self,
         exchange: Exchange,
         repeat: Repeat,
@@ -334,7 +214,7 @@ impl Client {
         Err(kind.because(format!("the server answered {}{advice}: {said}", reply.status)))
     }
 
-    fn json_of(&self, reply: &Reply) -> Result<Value, TinkerFailure> {
+    pub(crate) fn json_of(&self, reply: &Reply) -> Result<Value, TinkerFailure> {
         if reply.body.is_empty() {
             return Ok(Value::Null);
         }
@@ -346,32 +226,8 @@ impl Client {
         })
     }
 
-    fn address(&self, route: &str) -> String {
+    pub(crate) fn address(&self, route: &str) -> String {
         format!("{}/api/v1/{route}", self.url)
-    }
-}
-
-fn is_protobuf(reply: &Reply) -> bool {
-    reply.content_type.starts_with(PROTOBUF)
-}
-
-/// Whether a poll says that the promise is not kept yet; an error if it says that it never will be.
-fn waiting(reply: &Reply) -> Result<bool, TinkerFailure> {
-    if is_protobuf(reply) {
-        return Ok(false);
-    }
-    let Ok(said) = serde_json::from_slice::<Value>(&reply.body) else { return Ok(false) };
-    if said.get("type").and_then(Value::as_str) == Some("try_again") {
-        return Ok(true);
-    }
-    match said.get("error") {
-        Some(error) => {
-            let text = error.as_str().map_or_else(|| error.to_string(), str::to_owned);
-            let lost = text.contains("not loaded");
-            let kind = if lost { Kind::NotLoaded } else { Kind::Refused };
-            Err(kind.because(format!("the server could not do it: {}", cut(&text))))
-        }
-        None => Ok(false),
     }
 }
 
@@ -398,11 +254,11 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-fn quote(value: &Value) -> String {
+pub(crate) fn quote(value: &Value) -> String {
     cut(&value.to_string())
 }
 
-fn cut(text: &str) -> String {
+pub(crate) fn cut(text: &str) -> String {
     let text = text.trim();
     match text.char_indices().nth(QUOTED) {
         Some((end, _)) => format!("{} …", &text[..end]),

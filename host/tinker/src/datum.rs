@@ -65,13 +65,17 @@ impl Datum {
             return refuse("a prompt or an answer has no tokens".to_owned());
         }
         if let Some(token) = self.full.iter().find(|token| **token as usize >= vocabulary) {
-            return refuse(format!("the token {token} is outside of the {vocabulary} that there are"));
+            return refuse(format!(
+                "the token {token} is outside of the {vocabulary} that there are"
+            ));
         }
         for (name, numbers) in &self.inputs {
             let answer = self.answer();
             if numbers.len() != answer {
                 let count = numbers.len();
-                return refuse(format!("{count} numbers `{name}` for an answer of {answer} tokens"));
+                return refuse(format!(
+                    "{count} numbers `{name}` for an answer of {answer} tokens"
+                ));
             }
             if let Some(number) = numbers.iter().find(|number| !number.is_finite()) {
                 return refuse(format!("one of the numbers `{name}` is {number}"));

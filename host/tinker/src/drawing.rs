@@ -50,7 +50,8 @@ impl Drawing<'_> {
     pub(crate) fn score(&self, text: &[u32]) -> Result<Vec<f32>, TinkerFailure> {
         let drawn = self.ask(text, (1, 1), &Sampling::plain(1), Seed::new(0), true)?;
         let scores = drawn.prompt_logprobs.ok_or_else(|| {
-            Kind::Malformed.because("it was asked for the log-probabilities of a prompt and gave none")
+            Kind::Malformed
+                .because("it was asked for the log-probabilities of a prompt and gave none")
         })?;
         // The first has no probability: some leave it out.
         let scores = match scores.len() {
@@ -114,12 +115,16 @@ impl Drawing<'_> {
         let logprobs = logprobs.unwrap_or_default();
         if logprobs.len() != tokens.len() || tokens.is_empty() {
             let (count, scores) = (tokens.len(), logprobs.len());
-            return malformed(format!("an answer of {count} tokens has {scores} log-probabilities"));
+            return malformed(format!(
+                "an answer of {count} tokens has {scores} log-probabilities"
+            ));
         }
         let is_end = |token: &u32| self.speaker.ends().contains(token);
         let stop = match (tokens.iter().position(is_end), stopped) {
             (Some(place), _) if place + 1 == tokens.len() => StopReason::EndOfText,
-            (Some(_), _) => return malformed("an answer goes on after the token that ends it".into()),
+            (Some(_), _) => {
+                return malformed("an answer goes on after the token that ends it".into());
+            }
             (None, true) => {
                 return malformed(
                     "the server leaves out the token that ends an answer, so that no policy would \

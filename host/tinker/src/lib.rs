@@ -5,12 +5,14 @@
 //! and a number for each token that says how much it pulls. What a server really does with these
 //! is found out by `probe` before anything is learned.
 //!
-//! From below: `wire` knows the messages, `client` requests and promises, `session` what is
+//! From below: `wire` knows the messages, `client` requests, `promise` what comes
+//! of them, `session` what is
 //! loaded, `lora` the verbs of one model, `policy` what a run wants of it. Only `client` talks.
 
 mod failure;
 mod wire;
 mod client;
+mod promise;
 mod datum;
 mod session;
 mod lora;

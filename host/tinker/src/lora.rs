@@ -207,14 +207,17 @@ impl Lora {
             Err(failure) if failure.kind == Kind::Taken => Some(self.find(name)?),
             Err(failure) => return Err(failure),
         };
-        path.ok_or_else(|| Kind::Malformed.because(format!("its answer to `{route}` has no `path`")))
+        path.ok_or_else(|| {
+            Kind::Malformed.because(format!("its answer to `{route}` has no `path`"))
+        })
     }
 
     /// The path of a checkpoint that is being written or there.
     fn find(&self, name: &str) -> Result<String, TinkerFailure> {
         let begun = Instant::now();
         loop {
-            let checkpoints = self.client().get(&format!("training_runs/{}/checkpoints", self.id))?;
+            let checkpoints =
+                self.client().get(&format!("training_runs/{}/checkpoints", self.id))?;
             let paths = checkpoints["checkpoints"].as_array().cloned().unwrap_or_default();
             let is_named = |path: &&str| path.rsplit('/').next() == Some(name);
             let paths = paths.iter().filter_map(|entry| entry["tinker_path"].as_str());
@@ -293,10 +296,7 @@ fn parts(data: &[Datum]) -> Vec<&[Datum]> {
     parts
 }
 
-fn read(
-    records: &[crate::wire::Record],
-    data: &[Datum],
-) -> Result<Vec<Vec<f32>>, TinkerFailure> {
+fn read(records: &[crate::wire::Record], data: &[Datum]) -> Result<Vec<Vec<f32>>, TinkerFailure> {
     if records.len() != data.len() {
         let message = format!("{} answers were sent, {} came back", data.len(), records.len());
         return Err(Kind::Malformed.because(message));

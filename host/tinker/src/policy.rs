@@ -16,9 +16,9 @@ use crate::conduct::Conduct;
 use crate::drawing::{Drawing, Source};
 use crate::failure::{TinkerFailure, TinkerFailureKind as Kind};
 use crate::lora::{self, Lora, archive, remove};
-pub use opening::Conducts;
 use crate::reduction::Reduction;
 use crate::session::Session;
+pub use opening::Conducts;
 use troupe_core::config::TinkerConfig;
 use troupe_core::parallel;
 use troupe_core::seed::Seed;
@@ -121,12 +121,8 @@ impl TinkerPolicy {
         for attempt in 1.. {
             let drawn = self.snapshot().and_then(|path| {
                 let source = Source::Snapshot(path.clone());
-                let drawn = self.drawing(&source).draw(
-                    &prompt,
-                    request.seeds.len(),
-                    sampling,
-                    seed,
-                );
+                let drawn =
+                    self.drawing(&source).draw(&prompt, request.seeds.len(), sampling, seed);
                 drawn.map_err(|failure| (failure, path))
             });
             match drawn {
@@ -153,7 +149,8 @@ impl TinkerPolicy {
             ("thinking_budget", sampling.thinking_budget > 0),
         ] {
             if differs {
-                let message = format!("rollout.{setting} does not cross Tinker's wire; leave it out");
+                let message =
+                    format!("rollout.{setting} does not cross Tinker's wire; leave it out");
                 return Err(RemoteFailureKind::Refused.because(message));
             }
         }

@@ -70,7 +70,8 @@ impl Probe<'_> {
             match self.make(2) {
                 Ok(mut neighbor) => {
                     let spread = self.spread(&mut lora, &mut neighbor)?;
-                    (conduct.steps_spread, conduct.decay_spreads) = (Some(spread.0), Some(spread.1));
+                    (conduct.steps_spread, conduct.decay_spreads) =
+                        (Some(spread.0), Some(spread.1));
                     neighbor.unload()?;
                 }
                 Err(failure) if failure.kind.is_lost() => return Err(failure),
@@ -137,7 +138,8 @@ impl Probe<'_> {
         let twice = self.norm(lora, &[vec![whole(0.5), whole(0.5)]], plain)?;
         let apart = self.norm(lora, &[vec![whole(0.5)], vec![whole(0.5)]], plain)?;
         let near = |norm: Option<f64>, to: f64| norm.is_some_and(|it| is_near(it / once, to));
-        let likely = match (near(twice, 1.0), near(twice, 0.5), near(apart, 1.0), near(apart, 0.5)) {
+        let likely = match (near(twice, 1.0), near(twice, 0.5), near(apart, 1.0), near(apart, 0.5))
+        {
             (true, _, true, _) => Reduction::Sum,
             (_, true, _, true) => Reduction::SequenceMean,
             (_, true, true, _) => Reduction::TokenMean,
@@ -181,11 +183,7 @@ impl Probe<'_> {
     }
 
     /// What becomes of older states that were kept to draw from.
-    fn snapshots(
-        &self,
-        lora: &mut Lora,
-        reduction: Reduction,
-    ) -> Result<Snapshots, TinkerFailure> {
+    fn snapshots(&self, lora: &mut Lora, reduction: Reduction) -> Result<Snapshots, TinkerFailure> {
         let text = self.text();
         let score = |path: &str| {
             let source = &Source::Snapshot(path.to_owned());
@@ -225,11 +223,7 @@ impl Probe<'_> {
     }
 
     /// Whether a neighbor's steps, and its decay, move a model that has learned.
-    fn spread(
-        &self,
-        lora: &mut Lora,
-        neighbor: &mut Lora,
-    ) -> Result<(bool, bool), TinkerFailure> {
+    fn spread(&self, lora: &mut Lora, neighbor: &mut Lora) -> Result<(bool, bool), TinkerFailure> {
         let before = self.now(lora)?;
         let noise = distance(&self.now(lora)?, &before);
         let now = self.now(neighbor)?;

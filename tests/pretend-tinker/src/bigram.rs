@@ -1,7 +1,7 @@
 //! The model: each token is drawn by the one before it alone, so that every gradient is known in
 //! closed form: ∂ log π(y|x) / ∂ logit(k|x) = [k = y] − π(k|x).
 
-use crate::protobuf::{Datum, Gradient};
+use crate::protobuf::{Datum, Gradient, Scores};
 use crate::traps::Sums;
 
 /// Logits by the token before and the token after.
@@ -85,7 +85,7 @@ impl Weights {
         gradient: &Gradient,
         sums: Sums,
         pending: &mut Pending,
-    ) -> Vec<(Vec<f64>, Vec<f64>)> {
+    ) -> Vec<Scores> {
         let weights = |datum: &Datum| {
             datum.numbers.get("weights").cloned().unwrap_or(vec![1.0; datum.targets.len()])
         };
@@ -158,8 +158,7 @@ fn loss(gradient: &Gradient, datum: &Datum, place: usize, now: f64) -> (f64, f64
     let number = |name: &str| datum.numbers.get(name).map_or(0.0, |numbers| numbers[place]);
     let setting = |name: &str, usual: f64| gradient.settings.get(name).copied().unwrap_or(usual);
     let (ratio, advantage) = ((now - number("logprobs")).exp(), number("advantages"));
-    let bounds =
-        (setting("clip_low_threshold", 0.8), setting("clip_high_threshold", 1.2));
+    let bounds = (setting("clip_low_threshold", 0.8), setting("clip_high_threshold", 1.2));
     match gradient.loss.as_str() {
         "cross_entropy" => (-now, -1.0),
         "importance_sampling" => (-ratio * advantage, -ratio * advantage),

@@ -31,6 +31,9 @@ pub struct Datum {
     pub numbers: BTreeMap<String, Vec<f64>>,
 }
 
+/// Log-probabilities and losses of an answer's targets.
+pub(crate) type Scores = (Vec<f64>, Vec<f64>);
+
 enum Field<'a> {
     Varint(u64),
     Bytes(&'a [u8]),
@@ -195,8 +198,8 @@ fn floats(numbers: &[f64]) -> Vec<u8> {
 }
 
 /// What came of a gradient: for each answer its log-probabilities and its losses, in one record.
-pub(crate) fn write_scored(answers: &[(Vec<f64>, Vec<f64>)]) -> Vec<u8> {
-    let batched = |of: &dyn Fn(&(Vec<f64>, Vec<f64>)) -> Vec<f64>| {
+pub(crate) fn write_scored(answers: &[Scores]) -> Vec<u8> {
+    let batched = |of: &dyn Fn(&Scores) -> Vec<f64>| {
         let (mut data, mut offsets) = (Vec::new(), 0_i64.to_le_bytes().to_vec());
         for answer in answers {
             data.extend(floats(&of(answer)));

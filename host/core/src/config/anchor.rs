@@ -22,8 +22,10 @@ impl Config {
         }
         for policy in self.policies.values_mut() {
             policy.path.as_mut().map(anchor);
-            policy.tinker.as_mut().map(|tinker| anchor(&mut tinker.tokenizer));
-            policy.tinker.as_mut().and_then(|tinker| tinker.path.as_mut()).map(anchor);
+            if let Some(tinker) = &mut policy.tinker {
+                anchor(&mut tinker.tokenizer);
+                tinker.path.as_mut().map(anchor);
+            }
             policy.lora.as_mut().and_then(|lora| lora.path.as_mut()).map(anchor);
         }
         self

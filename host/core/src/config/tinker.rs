@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use super::check::require;
 use super::remote::{RemoteConfig, check_url};
 use super::table::{above, choices, table};
-use super::check::require;
 use super::{Config, ConfigError, PolicyConfig};
 
 /// The largest norm of a gradient where nobody asks for one: none.
@@ -93,7 +93,11 @@ impl Config {
     }
 
     /// Refuse what cannot be done with a policy whose weights are elsewhere.
-    pub(super) fn check_tinker(&self, name: &str, policy: &PolicyConfig) -> Result<(), ConfigError> {
+    pub(super) fn check_tinker(
+        &self,
+        name: &str,
+        policy: &PolicyConfig,
+    ) -> Result<(), ConfigError> {
         let Some(tinker) = &policy.tinker else { return Ok(()) };
         let table = format!("policies.{name}.tinker");
         tinker.check(&table)?;

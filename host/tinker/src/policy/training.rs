@@ -29,9 +29,7 @@ impl TinkerPolicy {
         };
         let data: Vec<Datum> = (answers.iter().zip(before).zip(gains))
             .map(|((answer, before), gains)| {
-                datum(answer)
-                    .with("logprobs", before.clone())
-                    .with("advantages", gains.clone())
+                datum(answer).with("logprobs", before.clone()).with("advantages", gains.clone())
             })
             .collect();
         let reduction = self.training.as_ref().map(|(_, reduction)| *reduction);

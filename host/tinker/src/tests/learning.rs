@@ -89,7 +89,11 @@ impl Distant for Here {
 fn update(policy: &dyn Distant, samples: &[Sample], train: &TrainConfig) -> UpdateMetrics {
     let advantage = |row: usize| [1.0, -0.5, 0.25, -1.5][row % 4];
     let rows: Vec<CreditedSample> = (samples.iter().enumerate())
-        .map(|(row, sample)| CreditedSample { sample, advantage: Some(advantage(row)), weight: 1.0 })
+        .map(|(row, sample)| CreditedSample {
+            sample,
+            advantage: Some(advantage(row)),
+            weight: 1.0,
+        })
         .collect();
     let samples: Vec<&Sample> = samples.iter().collect();
     let (rows, samples, seed) = (&rows[..], &samples[..], Seed::new(5));
@@ -104,7 +108,8 @@ fn drawn_elsewhere(policy: &TinkerPolicy) -> Vec<Sample> {
         let length = 1 + row % sample.completion.tokens.len();
         sample.completion.tokens.truncate(length);
         sample.completion.logprobs.truncate(length);
-        let off = |(place, logprob): (usize, &mut f32)| *logprob += 0.3 * (place as f32 + 1.0).sin();
+        let off =
+            |(place, logprob): (usize, &mut f32)| *logprob += 0.3 * (place as f32 + 1.0).sin();
         sample.completion.logprobs.iter_mut().enumerate().for_each(off);
     }
     samples

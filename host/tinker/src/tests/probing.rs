@@ -53,10 +53,7 @@ fn each_way_of_a_server_is_found() {
         let expected = Conduct { reduction: Some(reduction), ..plain() };
         found(Traps { sums, ..Traps::default() }, expected);
     }
-    found(
-        Traps { clips: false, ..Traps::default() },
-        Conduct { clips: Some(false), ..plain() },
-    );
+    found(Traps { clips: false, ..Traps::default() }, Conduct { clips: Some(false), ..plain() });
     for (older, snapshots) in
         [(Older::Follow, Snapshots::Follow), (Older::SetBack, Snapshots::SetBack)]
     {
@@ -98,10 +95,7 @@ fn a_server_that_cannot_be_right_is_refused_with_the_setting() {
     let clipped = TrainConfig { max_gradient_norm: 1.0, ..train() };
     let decayed = TrainConfig { weight_decay: 0.1, ..train() };
     for (message, named) in [
-        (
-            refused(Traps { clips: false, ..plain() }, probe, clipped, 1),
-            "train.max_gradient_norm",
-        ),
+        (refused(Traps { clips: false, ..plain() }, probe, clipped, 1), "train.max_gradient_norm"),
         (refused(Traps::skyrl(), probe, decayed.clone(), 1), "train.weight_decay"),
         (refused(Traps { places: 1, ..plain() }, probe, decayed, 1), "train.weight_decay"),
         (refused(Traps { steps_spread: true, ..plain() }, probe, train(), 2), "moves one model"),
@@ -116,8 +110,7 @@ fn a_server_that_cannot_be_right_is_refused_with_the_setting() {
 #[test]
 fn a_server_that_shows_no_norm_is_believed_where_the_configuration_vouches_for_it() {
     let (server, folder) = start(Traps { shows_norm: false, ..Traps::default() });
-    let config =
-        TinkerConfig { reduction: ReductionChoice::Sum, ..config(&server, folder.path()) };
+    let config = TinkerConfig { reduction: ReductionChoice::Sum, ..config(&server, folder.path()) };
     let policy = open_with(&config, &train()).unwrap();
     let conduct = policy.conduct().unwrap();
     assert_eq!((conduct.steps_spread, conduct.snapshots), (Some(false), Some(Snapshots::Stay)));

@@ -161,7 +161,8 @@ fn no_server_a_wrong_key_and_no_key_are_told_apart() {
     let unset = open_with(&unset, &train()).unwrap_err();
     assert_eq!(unset.kind, Kind::Locked);
     assert!(unset.message.contains("is not set"), "{unset}");
-    let nobody = TinkerConfig { url: "http://127.0.0.1:9".to_owned(), ..config(&server, folder.path()) };
+    let nobody =
+        TinkerConfig { url: "http://127.0.0.1:9".to_owned(), ..config(&server, folder.path()) };
     let nobody = open_with(&nobody, &train()).unwrap_err();
     assert_eq!(nobody.kind, Kind::Lost);
     assert!(nobody.message.contains("cannot be reached"), "{nobody}");

@@ -168,8 +168,7 @@ fn both(config: &TrainConfig, restarts_after: Option<usize>) -> [(Policy, Vec<Up
         reported.push(trainer.update(&mut here, &rows, &by_role(), seed).unwrap());
         let all: Vec<&Sample> = samples.iter().collect();
         let (rows, samples) = (&rows[..], &all[..]);
-        let mut member =
-            DistantMember { trainer: &mut away, policy: &there, rows, samples, seed };
+        let mut member = DistantMember { trainer: &mut away, policy: &there, rows, samples, seed };
         reported_away.push(update_distant(&mut member, &by_role()).unwrap());
         there.keep();
     }

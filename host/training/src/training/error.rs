@@ -40,9 +40,7 @@ pub enum TrainingError {
     #[error(transparent)]
     Team(#[from] TeamError),
     /// The server that has a policy failed.
-    #[error(
-        "the policy `{policy}` at {url}: {failure}; put it right, then resume the run"
-    )]
+    #[error("the policy `{policy}` at {url}: {failure}; put it right, then resume the run")]
     Distant {
         /// The policy.
         policy: String,

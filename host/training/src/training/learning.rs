@@ -14,7 +14,8 @@ use troupe_core::trajectory::Sample;
 use troupe_estimators::credit::Credits;
 use troupe_model::Policy;
 use troupe_trainer::{
-    CreditedSample, DistantTrainer, Member, Trainer, UpdateMetrics, fingerprint, rescore, update_together,
+    CreditedSample, DistantTrainer, Member, Trainer, UpdateMetrics, fingerprint, rescore,
+    update_together,
 };
 
 /// Policies in training, where they are published, and the answers that are drawn ahead of them.
