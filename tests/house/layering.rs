@@ -85,7 +85,16 @@ fn only_what_learns_or_answers_is_built_with_libtorch() {
         };
         crates.keys().filter(has).map(String::as_str).collect::<Vec<_>>()
     };
-    let torch = ["engine", "model", "process-group", "programs", "serving", "trainer", "training"];
+    let torch = [
+        "engine",
+        "model",
+        "process-group",
+        "programs",
+        "serving",
+        "tinker",
+        "trainer",
+        "training",
+    ];
     assert_eq!(with("torch-sys"), torch);
     // The program `host` can be built without.
     let programs = fs::read_to_string(root().join("host/programs/Cargo.toml")).unwrap();

@@ -27,7 +27,12 @@ use troupe_training::team::Team;
 
 /// The errors of what is below, which say how the process ends.
 fn errors() -> Vec<Asked> {
-    let of_policies = [troupe_model::ERRORS, troupe_trainer::ERRORS, troupe_training::ERRORS];
+    let of_policies = [
+        troupe_model::ERRORS,
+        troupe_tinker::ERRORS,
+        troupe_trainer::ERRORS,
+        troupe_training::ERRORS,
+    ];
     [of_policies.concat(), troupe_cli::errors()].concat()
 }
 

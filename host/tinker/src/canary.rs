@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::datum::Datum;
 use crate::drawing::Drawing;
 use crate::failure::{TinkerFailure, TinkerFailureKind as Kind};
+use crate::lesson::Lesson;
 use crate::lora::Lora;
 use troupe_model::Speaker;
 
@@ -35,7 +35,7 @@ pub(crate) fn text(speaker: &Speaker) -> Vec<u32> {
 /// What the text is to a model as it is trained.
 pub(crate) fn score(speaker: &Speaker, lora: &mut Lora) -> Result<Vec<f32>, TinkerFailure> {
     let text = text(speaker);
-    let scores = lora.score(vec![Datum::new(&text[..1], &text[1..])])?;
+    let scores = lora.score(vec![Lesson::new(&text[..1], &text[1..])])?;
     Ok(scores.into_iter().next().unwrap_or_default())
 }
 

@@ -13,7 +13,7 @@ mod failure;
 mod wire;
 mod client;
 mod promise;
-mod datum;
+mod lesson;
 mod session;
 mod lora;
 mod offer;

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::client::{Client, Repeat};
-use crate::datum::Datum;
 use crate::failure::{TinkerFailure, TinkerFailureKind as Kind};
+use crate::lesson::Lesson;
 use crate::reduction::Reduction;
 use crate::session::Session;
 use crate::wire::protobuf::GradientRequest;
@@ -52,7 +52,7 @@ pub(crate) enum Loss {
 
 /// What checkpoints are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kept {
+pub(crate) enum Purpose {
     /// To go on from.
     Training,
     /// To draw from.
@@ -113,12 +113,12 @@ impl Lora {
     }
 
     /// Log-probabilities of the answers' tokens.
-    pub(crate) fn score(&mut self, data: Vec<Datum>) -> Result<Vec<Vec<f32>>, TinkerFailure> {
-        let weigh = |datum: Datum| {
-            let ones = vec![1.0; datum.answer()];
-            datum.with("weights", ones)
+    pub(crate) fn score(&mut self, data: Vec<Lesson>) -> Result<Vec<Vec<f32>>, TinkerFailure> {
+        let weigh = |lesson: Lesson| {
+            let ones = vec![1.0; lesson.answer()];
+            lesson.with("weights", ones)
         };
-        let data: Vec<Datum> = data.into_iter().map(weigh).collect();
+        let data: Vec<Lesson> = data.into_iter().map(weigh).collect();
         self.send(&data, Loss::CrossEntropy, None)
     }
 
@@ -126,7 +126,7 @@ impl Lora {
     /// tokens.
     pub(crate) fn add(
         &mut self,
-        data: &[Datum],
+        data: &[Lesson],
         loss: Loss,
         reduction: Reduction,
     ) -> Result<Vec<Vec<f32>>, TinkerFailure> {
@@ -136,7 +136,7 @@ impl Lora {
     /// Score, or add a gradient if it is said how the server reduces.
     fn send(
         &mut self,
-        data: &[Datum],
+        data: &[Lesson],
         loss: Loss,
         reduction: Option<Reduction>,
     ) -> Result<Vec<Vec<f32>>, TinkerFailure> {
@@ -147,13 +147,13 @@ impl Lora {
                 None => vec![1.0; part.len()],
             };
             let scaled = part.iter().zip(factors);
-            let scaled: Vec<Datum> =
-                scaled.map(|(datum, factor)| datum.clone().scaled(factor)).collect();
-            scaled.iter().try_for_each(|datum| datum.check(self.vocabulary))?;
+            let scaled: Vec<Lesson> =
+                scaled.map(|(lesson, factor)| lesson.clone().scaled(factor)).collect();
+            scaled.iter().try_for_each(|lesson| lesson.check(self.vocabulary))?;
             let request = GradientRequest {
                 model_id: self.id.clone(),
                 seq_id: self.next(),
-                data: scaled.iter().map(Datum::message).collect(),
+                data: scaled.iter().map(Lesson::message).collect(),
                 loss_fn: loss.name().to_owned(),
                 loss_fn_config: loss.settings(),
                 forward_only: reduction.is_none(),
@@ -194,10 +194,10 @@ impl Lora {
 
     /// Keep the present weights under a name that was never used for this model; gives the path
     /// that they are named by.
-    pub(crate) fn save(&mut self, kept: Kept, name: &str) -> Result<String, TinkerFailure> {
-        let route = match kept {
-            Kept::Training => "save_weights",
-            Kept::Sampler => "save_weights_for_sampler",
+    pub(crate) fn save(&mut self, purpose: Purpose, name: &str) -> Result<String, TinkerFailure> {
+        let route = match purpose {
+            Purpose::Training => "save_weights",
+            Purpose::Sampler => "save_weights_for_sampler",
         };
         let number = self.next();
         let body = json!({ "model_id": self.id, "path": name, "seq_id": number, "type": route });
@@ -281,14 +281,14 @@ fn parse(path: &str) -> Result<(String, String), TinkerFailure> {
 }
 
 /// Cut a call into requests.
-fn parts(data: &[Datum]) -> Vec<&[Datum]> {
+fn parts(data: &[Lesson]) -> Vec<&[Lesson]> {
     let (mut parts, mut start, mut bytes) = (Vec::new(), 0, 0);
-    for (place, datum) in data.iter().enumerate() {
-        if place > start && (place - start == MOST_DATA || bytes + datum.bytes() > MOST_BYTES) {
+    for (place, lesson) in data.iter().enumerate() {
+        if place > start && (place - start == MOST_DATA || bytes + lesson.bytes() > MOST_BYTES) {
             parts.push(&data[start..place]);
             (start, bytes) = (place, 0);
         }
-        bytes += datum.bytes();
+        bytes += lesson.bytes();
     }
     if start < data.len() {
         parts.push(&data[start..]);
@@ -296,19 +296,19 @@ fn parts(data: &[Datum]) -> Vec<&[Datum]> {
     parts
 }
 
-fn read(records: &[crate::wire::Record], data: &[Datum]) -> Result<Vec<Vec<f32>>, TinkerFailure> {
+fn read(records: &[crate::wire::Record], data: &[Lesson]) -> Result<Vec<Vec<f32>>, TinkerFailure> {
     if records.len() != data.len() {
         let message = format!("{} answers were sent, {} came back", data.len(), records.len());
         return Err(Kind::Malformed.because(message));
     }
-    let of_answer = |(record, datum): (&crate::wire::Record, &Datum)| {
-        let of_targets = record.get("logprobs").filter(|it| it.len() == datum.targets());
-        let of_answer = of_targets.and_then(|numbers| datum.answers(numbers));
+    let of_answer = |(record, lesson): (&crate::wire::Record, &Lesson)| {
+        let of_targets = record.get("logprobs").filter(|it| it.len() == lesson.targets());
+        let of_answer = of_targets.and_then(|numbers| lesson.answers(numbers));
         let numbers = of_answer.ok_or_else(|| {
             let count = record.get("logprobs").map_or(0, Vec::len);
             Kind::Malformed.because(format!(
                 "{count} log-probabilities came back for {} tokens",
-                datum.targets()
+                lesson.targets()
             ))
         })?;
         // A bad number anywhere is a bad gradient.

@@ -202,7 +202,7 @@ impl TinkerPolicy {
         let name = format!("draw-{}", state.saves);
         let State { lora, canary, difference, snapshot, .. } = state;
         let lora = lora.as_mut().ok_or_else(gone)?;
-        let path = lora.save(lora::Kept::Sampler, &name)?;
+        let path = lora.save(lora::Purpose::Sampler, &name)?;
         let source = Source::Snapshot(path.clone());
         *difference = canary.ask(&self.drawing(&source), lora, self.config.tolerance)?;
         *snapshot = Some(path.clone());
@@ -235,7 +235,7 @@ impl TinkerPolicy {
         let mut state = self.state();
         state.saves += 1;
         let name = format!("state-{}", state.saves);
-        state.lora.as_mut().ok_or_else(gone)?.save(lora::Kept::Training, &name)
+        state.lora.as_mut().ok_or_else(gone)?.save(lora::Purpose::Training, &name)
     }
 
     /// Go back to what was kept there, and go on from it, from now on.

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use crate::client::Client;
 use crate::conduct::{Conduct, Snapshots};
-use crate::datum::Datum;
 use crate::drawing::{Drawing, Source};
 use crate::failure::TinkerFailure;
-use crate::lora::{Adam, Kept, Lora, Loss, remove};
+use crate::lesson::Lesson;
+use crate::lora::{Adam, Lora, Loss, Purpose, remove};
 use crate::reduction::Reduction;
 use crate::session::Session;
 use troupe_core::seed::Seed;
@@ -100,18 +100,18 @@ impl Probe<'_> {
     }
 
     /// The text's answer, of which some tokens pull this much.
-    fn datum(&self, now: &[f32], length: usize, pulled: &[usize], pull: f32) -> Datum {
+    fn lesson(&self, now: &[f32], length: usize, pulled: &[usize], pull: f32) -> Lesson {
         let text = self.text();
         let mut advantages = vec![0.0; length - PROMPT];
         pulled.iter().for_each(|place| advantages[*place] = pull);
-        Datum::new(&text[..PROMPT], &text[PROMPT..length])
+        Lesson::new(&text[..PROMPT], &text[PROMPT..length])
             .with("logprobs", now[..length - PROMPT].to_vec())
             .with("advantages", advantages)
     }
 
     fn now(&self, lora: &mut Lora) -> Result<Vec<f32>, TinkerFailure> {
         let text = self.text();
-        let scores = lora.score(vec![Datum::new(&text[..PROMPT], &text[PROMPT..])])?;
+        let scores = lora.score(vec![Lesson::new(&text[..PROMPT], &text[PROMPT..])])?;
         Ok(scores.into_iter().next().unwrap_or_default())
     }
 
@@ -119,7 +119,7 @@ impl Probe<'_> {
     fn norm(
         &self,
         lora: &mut Lora,
-        calls: &[Vec<Datum>],
+        calls: &[Vec<Lesson>],
         reduction: Reduction,
     ) -> Result<Option<f64>, TinkerFailure> {
         for call in calls {
@@ -132,7 +132,7 @@ impl Probe<'_> {
     /// same in two, and what then should be equal, in one answer and in two of unequal length.
     fn reduction(&self, lora: &mut Lora) -> Result<Option<Reduction>, TinkerFailure> {
         let now = self.now(lora)?;
-        let whole = |pull| self.datum(&now, TEXT, &PULLED, pull);
+        let whole = |pull| self.lesson(&now, TEXT, &PULLED, pull);
         let plain = Reduction::Sum;
         let Some(once) = self.norm(lora, &[vec![whole(1.0)]], plain)? else { return Ok(None) };
         let twice = self.norm(lora, &[vec![whole(0.5), whole(0.5)]], plain)?;
@@ -147,8 +147,8 @@ impl Probe<'_> {
         };
         let in_one = self.norm(lora, &[vec![whole(1.0)]], likely)?;
         // The first of the pulled tokens ends a shorter answer.
-        let short = self.datum(&now, PROMPT + PULLED[0] + 1, &PULLED[..1], 1.0);
-        let long = self.datum(&now, TEXT, &PULLED[1..], 1.0);
+        let short = self.lesson(&now, PROMPT + PULLED[0] + 1, &PULLED[..1], 1.0);
+        let long = self.lesson(&now, TEXT, &PULLED[1..], 1.0);
         let in_two = self.norm(lora, &[vec![short, long]], likely)?;
         let fits = in_one.zip(in_two).is_some_and(|(one, two)| is_near(two / one, 1.0));
         Ok(fits.then_some(likely))
@@ -159,7 +159,7 @@ impl Probe<'_> {
     /// token pulls.
     fn steps(&self, lora: &mut Lora, reduction: Reduction) -> Result<Steps, TinkerFailure> {
         let now = self.now(lora)?;
-        let whole = self.datum(&now, TEXT, &PULLED, PULL);
+        let whole = self.lesson(&now, TEXT, &PULLED, PULL);
         let Some(norm) = self.norm(lora, &[vec![whole]], reduction)?.filter(|norm| *norm > 0.0)
         else {
             return Ok(Steps { is_right: false, clips: None });
@@ -167,7 +167,7 @@ impl Probe<'_> {
         let rate = NATS * f64::from(PULL) / (norm * norm);
         let mut moved = |bound: f64| {
             let before = self.now(lora)?;
-            let whole = self.datum(&before, TEXT, &PULLED, PULL);
+            let whole = self.lesson(&before, TEXT, &PULLED, PULL);
             lora.add(&[whole], Loss::ImportanceSampling, reduction)?;
             let still = Adam { beta1: 0.0, ..Adam::STILL };
             lora.step(Adam { rate, norm: bound, ..still })?;
@@ -189,12 +189,12 @@ impl Probe<'_> {
             let source = &Source::Snapshot(path.to_owned());
             Drawing { client: self.client(), speaker: self.speaker, source }.score(&text)
         };
-        let early = lora.save(Kept::Sampler, "probe-1")?;
+        let early = lora.save(Purpose::Sampler, "probe-1")?;
         let at_first = score(&early)?;
         let now = self.now(lora)?;
-        lora.add(&[self.datum(&now, TEXT, &PULLED, 1.0)], Loss::ImportanceSampling, reduction)?;
+        lora.add(&[self.lesson(&now, TEXT, &PULLED, 1.0)], Loss::ImportanceSampling, reduction)?;
         lora.step(Adam { rate: NEIGHBOR, epsilon: 1e-8, ..Adam::STILL })?;
-        let late = lora.save(Kept::Sampler, "probe-2")?;
+        let late = lora.save(Purpose::Sampler, "probe-2")?;
         let (present, model) = (score(&late)?, self.now(lora)?);
         let again = score(&early)?;
         let unmoved = distance(&self.now(lora)?, &model) < distance(&present, &at_first) / 4.0;
@@ -218,7 +218,7 @@ impl Probe<'_> {
         let drawn = drawing.draw(&text[..PROMPT], 1, &sampling, Seed::new(1))?;
         let answer = &drawn[0];
         // The model has learned nothing yet: it is the base.
-        let scores = lora.score(vec![Datum::new(&text[..PROMPT], &answer.tokens)])?;
+        let scores = lora.score(vec![Lesson::new(&text[..PROMPT], &answer.tokens)])?;
         Ok(distance(&scores[0], &answer.logprobs) < 0.05)
     }
 
@@ -228,8 +228,8 @@ impl Probe<'_> {
         let noise = distance(&self.now(lora)?, &before);
         let now = self.now(neighbor)?;
         let mut moved = |weight_decay: f64| {
-            let datum = self.datum(&now, TEXT, &PULLED, 1.0);
-            neighbor.add(&[datum], Loss::ImportanceSampling, Reduction::Sum)?;
+            let lesson = self.lesson(&now, TEXT, &PULLED, 1.0);
+            neighbor.add(&[lesson], Loss::ImportanceSampling, Reduction::Sum)?;
             let still = Adam { epsilon: 1e-8, ..Adam::STILL };
             neighbor.step(Adam { rate: NEIGHBOR, weight_decay, ..still })?;
             let moved = distance(&self.now(lora)?, &before);

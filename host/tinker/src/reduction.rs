@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::datum::Datum;
+use crate::lesson::Lesson;
 use troupe_core::config::ReductionChoice;
 
 /// What a server makes of the losses of the answers that it is sent.
@@ -31,11 +31,11 @@ impl Reduction {
 
     /// By what the numbers of each answer of a request are multiplied, so that the step's gradient
     /// is the sum; the step has `all` answers.
-    pub(crate) fn factors(self, request: &[Datum], all: usize) -> Vec<f32> {
-        let targets: usize = request.iter().map(Datum::targets).sum();
-        let factor = |datum: &Datum| match self {
+    pub(crate) fn factors(self, request: &[Lesson], all: usize) -> Vec<f32> {
+        let targets: usize = request.iter().map(Lesson::targets).sum();
+        let factor = |lesson: &Lesson| match self {
             Reduction::Sum => 1.0,
-            Reduction::SequenceMean => (datum.targets() * all) as f32,
+            Reduction::SequenceMean => (lesson.targets() * all) as f32,
             Reduction::TokenMean => targets as f32,
         };
         request.iter().map(factor).collect()

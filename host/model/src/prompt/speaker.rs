@@ -31,7 +31,7 @@ impl Speaker {
         if !folder.join("config.json").is_file() {
             return Err(PolicyError::Missing(folder.to_owned()));
         }
-        let (config, own) = (Said::read(folder, "config.json")?, Said::own(folder)?);
+        let (config, own) = (TokenFile::read(folder, "config.json")?, TokenFile::own(folder)?);
         let tokenizer = Tokenizer::load(folder)?;
         let ends: Arc<[u32]> = match own.ends.is_empty() {
             true => config.ends.into(),
@@ -81,16 +81,20 @@ impl Speaker {
 
 /// What a file says of tokens.
 #[derive(Default)]
-struct Said {
+struct TokenFile {
     ends: Vec<u32>,
     vocabulary: Option<usize>,
     positions: Option<usize>,
 }
 
-impl Said {
+impl TokenFile {
     fn own(folder: &Path) -> Result<Self, PolicyError> {
         let name = "generation_config.json";
-        if folder.join(name).exists() { Said::read(folder, name) } else { Ok(Said::default()) }
+        if folder.join(name).exists() {
+            TokenFile::read(folder, name)
+        } else {
+            Ok(TokenFile::default())
+        }
     }
 
     /// A model that reads more than text says it of its text's part.
@@ -108,7 +112,7 @@ impl Said {
             None => Ok(own),
         });
         let special = special.map_err(|reason| StorageError::Unfit { path, reason })?;
-        Ok(Said {
+        Ok(TokenFile {
             ends: special.ends().to_vec(),
             vocabulary: count("vocab_size"),
             positions: count("max_position_embeddings"),

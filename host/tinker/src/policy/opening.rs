@@ -55,7 +55,7 @@ impl TinkerPolicy {
             checkpoint::compare(&canary.base, config, &speaker)?;
         }
         let kept = match training {
-            Some(_) => vec![lora.save(lora::Kept::Training, "state-0")?],
+            Some(_) => vec![lora.save(lora::Purpose::Training, "state-0")?],
             None => Vec::new(),
         };
         let state = State {

@@ -3,9 +3,9 @@
 use std::error::Error;
 
 use super::{State, TinkerPolicy, gone, is_gone};
-use crate::datum::Datum;
 use crate::drawing::Source;
 use crate::failure::{TinkerFailure, TinkerFailureKind as Kind};
+use crate::lesson::Lesson;
 use crate::lora::{Adam, Loss};
 use troupe_core::config::UNBOUNDED_NORM;
 use troupe_core::parallel;
@@ -27,9 +27,9 @@ impl TinkerPolicy {
                 (Loss::Ppo { low: *low, high: *high }, anchor, gains)
             }
         };
-        let data: Vec<Datum> = (answers.iter().zip(before).zip(gains))
+        let data: Vec<Lesson> = (answers.iter().zip(before).zip(gains))
             .map(|((answer, before), gains)| {
-                datum(answer).with("logprobs", before.clone()).with("advantages", gains.clone())
+                lesson(answer).with("logprobs", before.clone()).with("advantages", gains.clone())
             })
             .collect();
         let reduction = self.training.as_ref().map(|(_, reduction)| *reduction);
@@ -53,7 +53,7 @@ impl Distant for TinkerPolicy {
         }
         let mut state = self.state();
         let scored = state.lora.as_mut().ok_or_else(gone);
-        let data = answers.iter().map(|answer| datum(answer)).collect();
+        let data = answers.iter().map(|answer| lesson(answer)).collect();
         Ok(scored.and_then(|lora| lora.score(data))?)
     }
 
@@ -95,6 +95,6 @@ impl From<TinkerFailure> for DistantError {
     }
 }
 
-fn datum(answer: &Sample) -> Datum {
-    Datum::new(&answer.prompt, &answer.completion.tokens)
+fn lesson(answer: &Sample) -> Lesson {
+    Lesson::new(&answer.prompt, &answer.completion.tokens)
 }

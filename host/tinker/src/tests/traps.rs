@@ -177,11 +177,11 @@ fn a_gradient_that_somebody_left_in_a_place_is_swept_out() {
     let session = std::sync::Arc::new(crate::session::Session::open(client).unwrap());
     let mut careless =
         crate::lora::Lora::make(&session, (BASE, 4, 1), speaker.vocabulary()).unwrap();
-    let datum = crate::datum::Datum::new(&[4, 5], &[6, 7])
+    let lesson = crate::lesson::Lesson::new(&[4, 5], &[6, 7])
         .with("logprobs", vec![-1.0; 2])
         .with("advantages", vec![9.0; 2]);
     let plain = crate::Reduction::Sum;
-    careless.add(&[datum], crate::lora::Loss::ImportanceSampling, plain).unwrap();
+    careless.add(&[lesson], crate::lora::Loss::ImportanceSampling, plain).unwrap();
     careless.unload().unwrap();
     let policy = open(&server, folder.path());
     let drawn = samples(&ask(&policy, 4).unwrap());

@@ -1,5 +1,6 @@
 //! Policies elsewhere learn what they would learn here.
 
+use std::io;
 use std::sync::{Mutex, PoisonError};
 
 use super::*;
@@ -9,7 +10,6 @@ use crate::{
     update_distant,
 };
 use troupe_core::config::{AnchorChoice, Importance, Objective};
-use troupe_core::error::{Coded, ExitCode};
 
 /// A policy that is spoken to as if it were elsewhere. It knows what it is sent and nothing else.
 #[derive(Debug)]
@@ -24,16 +24,6 @@ struct State {
     /// Requests after which the server is started anew, if it is.
     restarts_after: Option<usize>,
     scored: usize,
-}
-
-#[derive(Debug, thiserror::Error)]
-#[error("not loaded")]
-struct NotLoaded;
-
-impl Coded for NotLoaded {
-    fn code(&self) -> Option<ExitCode> {
-        Some(ExitCode::Lost)
-    }
 }
 
 impl Elsewhere {
@@ -66,7 +56,7 @@ impl State {
     fn asked(&mut self) -> Result<(), DistantError> {
         self.scored += 1;
         match self.restarts_after.take_if(|after| self.scored > *after) {
-            Some(_) => Err(DistantError(Box::new(NotLoaded))),
+            Some(_) => Err(DistantError(Box::new(io::Error::other("not loaded")))),
             None => Ok(()),
         }
     }
@@ -140,7 +130,7 @@ impl Distant for Elsewhere {
 
     fn recovers(&self, error: &DistantError) -> Result<bool, DistantError> {
         let cause: &(dyn std::error::Error + 'static) = &*error.0;
-        let known = cause.downcast_ref::<NotLoaded>().is_some();
+        let known = cause.downcast_ref::<io::Error>().is_some();
         if known {
             self.state().go_back();
         }

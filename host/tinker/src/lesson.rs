@@ -10,28 +10,28 @@ use crate::wire::protobuf;
 
 /// A prompt and its answer, with numbers for each token of the answer.
 #[derive(Clone, Debug)]
-pub(crate) struct Datum {
+pub(crate) struct Lesson {
     full: Vec<u32>,
     /// Where the answer begins.
     start: usize,
     inputs: Vec<(&'static str, Vec<f32>)>,
 }
 
-impl Datum {
-    pub(crate) fn new(prompt: &[u32], answer: &[u32]) -> Datum {
-        Datum { full: [prompt, answer].concat(), start: prompt.len(), inputs: Vec::new() }
+impl Lesson {
+    pub(crate) fn new(prompt: &[u32], answer: &[u32]) -> Lesson {
+        Lesson { full: [prompt, answer].concat(), start: prompt.len(), inputs: Vec::new() }
     }
 
     /// With a number for each token of the answer.
     #[must_use]
-    pub(crate) fn with(mut self, name: &'static str, numbers: Vec<f32>) -> Datum {
+    pub(crate) fn with(mut self, name: &'static str, numbers: Vec<f32>) -> Lesson {
         self.inputs.push((name, numbers));
         self
     }
 
     /// With its advantages multiplied.
     #[must_use]
-    pub(crate) fn scaled(mut self, factor: f32) -> Datum {
+    pub(crate) fn scaled(mut self, factor: f32) -> Lesson {
         for (_, numbers) in self.inputs.iter_mut().filter(|(name, _)| *name == "advantages") {
             numbers.iter_mut().for_each(|number| *number *= factor);
         }
@@ -111,16 +111,16 @@ mod tests {
 
     #[test]
     fn nothing_is_sent_that_would_harm_a_server() {
-        let datum = || Datum::new(&[1, 2], &[3, 4]);
-        datum().with("advantages", vec![1.0, -1.0]).check(5).unwrap();
+        let lesson = || Lesson::new(&[1, 2], &[3, 4]);
+        lesson().with("advantages", vec![1.0, -1.0]).check(5).unwrap();
         for (harmful, named) in [
-            (datum(), "token 4"),
-            (datum().with("advantages", vec![1.0]), "1 numbers `advantages`"),
-            (datum().with("advantages", vec![1.0, f32::NAN]), "NaN"),
-            (datum().with("logprobs", vec![f32::NEG_INFINITY, 0.0]), "-inf"),
-            (datum().with("weights", vec![1.0, -1.0]), "below 0"),
-            (Datum::new(&[], &[1]), "no tokens"),
-            (Datum::new(&[1], &[]), "no tokens"),
+            (lesson(), "token 4"),
+            (lesson().with("advantages", vec![1.0]), "1 numbers `advantages`"),
+            (lesson().with("advantages", vec![1.0, f32::NAN]), "NaN"),
+            (lesson().with("logprobs", vec![f32::NEG_INFINITY, 0.0]), "-inf"),
+            (lesson().with("weights", vec![1.0, -1.0]), "below 0"),
+            (Lesson::new(&[], &[1]), "no tokens"),
+            (Lesson::new(&[1], &[]), "no tokens"),
         ] {
             let vocabulary = if named == "token 4" { 4 } else { 5 };
             let failure = harmful.check(vocabulary).unwrap_err();
@@ -131,8 +131,8 @@ mod tests {
 
     #[test]
     fn numbers_stand_at_the_token_they_are_of() {
-        let datum = Datum::new(&[1, 2, 3], &[7, 8]).with("advantages", vec![0.5, -0.5]);
-        let message = datum.message();
+        let lesson = Lesson::new(&[1, 2, 3], &[7, 8]).with("advantages", vec![0.5, -0.5]);
+        let message = lesson.message();
         let floats = |name: &str| {
             let (numbers, _) = message.loss_fn_inputs[name].dense.as_chunks::<4>();
             numbers.iter().map(|it| f32::from_le_bytes(*it)).collect::<Vec<_>>()
@@ -140,6 +140,6 @@ mod tests {
         // Targets 2, 3, 7, 8.
         assert_eq!(floats("advantages"), [0.0, 0.0, 0.5, -0.5]);
         assert_eq!(message.loss_fn_inputs["target_tokens"].shape, [4]);
-        assert_eq!(datum.answers(&[0.1, 0.2, 0.3, 0.4]), Some(&[0.3, 0.4][..]));
+        assert_eq!(lesson.answers(&[0.1, 0.2, 0.3, 0.4]), Some(&[0.3, 0.4][..]));
     }
 }
