@@ -255,3 +255,29 @@ fn what_cannot_be_is_said_before_anything_is_begun() {
     assert_eq!(code, 2, "{stderr}");
     assert!(stderr.contains("a run of several processes"), "{stderr}");
 }
+
+#[test]
+fn a_policy_on_a_server_plays_for_people_and_beside_those_that_imitate_and_imitates_nobody() {
+    let stage = Stage::set(Traps::skyrl());
+    let mut arguments = stage.arguments("played", &[]);
+    arguments[0] = "play".to_owned();
+    let (code, stdout, stderr) = run(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stdout.contains("[planner: you are told]"), "{stdout}");
+    let out = stage.run("warm").display().to_string();
+    let few = ["imitation.enabled=true", "imitation.max_steps=5", "imitation.tasks=4"];
+    let easy = ["imitation.success=0.0", "imitation.every=1", "imitation.ceiling=2.0"];
+    let imitate = |sets: &[&str]| {
+        let mut arguments = stage.arguments("imitated", sets);
+        arguments[0] = "imitate".to_owned();
+        arguments.extend(["--out".to_owned(), out.clone()]);
+        run(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let (code, stdout, stderr) = imitate(&[&few[..], &easy].concat());
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stdout.contains("executor:") && !stdout.contains("planner:"), "{stdout}");
+    let (code, _, stderr) = imitate(&["roles.executor=planner"]);
+    assert_eq!(code, 2, "{stderr}");
+    assert!(stderr.contains("servers have no warm start"), "{stderr}");
+    assert_eq!((stage.server.loaded(), stage.server.checkpoints().len()), (0, 0));
+}

@@ -4,7 +4,7 @@
 use super::policy::check_free;
 use super::{load_config, report, train};
 use troupe_cli::args::ImitateArgs;
-use troupe_core::config::Config;
+use troupe_core::config::{Config, ConfigError};
 use troupe_core::error::ExitCode;
 use troupe_model::{Device, PolicyError};
 use troupe_training::imitation::{Recording, imitate_recording};
@@ -18,6 +18,11 @@ pub fn run(
     // Read before anything that takes long.
     let recording = (!args.from.is_empty()).then(|| Recording::read(&args.from)).transpose()?;
     let mut team = Team::assemble(&config, device()?)?;
+    if !team.policies.keys().any(|name| config.trains(name)) {
+        return Err(nobody(&config).into());
+    }
+    // It plays while the others are warmed up.
+    team.open_distant(&config, false)?;
     team.policies.keys().try_for_each(|name| check_free(&args.out.join(name), args.force))?;
     match recording {
         None => train::warm_start(&config, &mut team)?,
@@ -29,6 +34,19 @@ pub fn run(
         report::line(&format!("{name}: {}", folder.display()));
     }
     Ok(ExitCode::Success)
+}
+
+/// No policy has weights here that could change.
+fn nobody(config: &Config) -> ConfigError {
+    let names: Vec<String> = config.policies.keys().map(|name| format!("`{name}`")).collect();
+    ConfigError::Invalid {
+        key: "policies".to_owned(),
+        reason: format!(
+            "none of them is trained here ({}), so there is nothing that could imitate; servers \
+             have no warm start",
+            names.join(", ")
+        ),
+    }
 }
 
 /// Imitate recorded answers, with a bar.

@@ -55,11 +55,20 @@ struct State {
     needed: Vec<String>,
     /// What draws; nothing once the weights are others.
     snapshot: Option<String>,
+    /// What drew before.
+    retired: Vec<String>,
     canary: Canary,
     /// The canary's difference for what draws.
     difference: f64,
     /// Checkpoints made, for their names.
     saves: u64,
+}
+
+impl State {
+    /// The weights are others than those that draw.
+    fn retire(&mut self) {
+        self.retired.extend(self.snapshot.take());
+    }
 }
 
 /// What a checkpoint says of such a policy.
@@ -206,6 +215,7 @@ impl TinkerPolicy {
         let source = Source::Snapshot(path.clone());
         *difference = canary.ask(&self.drawing(&source), lora, self.config.tolerance)?;
         *snapshot = Some(path.clone());
+        self.remove_retired(state);
         Ok(path)
     }
 
@@ -259,6 +269,13 @@ impl TinkerPolicy {
         state.needed = needed.to_vec();
     }
 
+    fn remove_retired(&self, state: &mut State) {
+        for path in state.retired.drain(..) {
+            // As above.
+            let _ = remove(&self.client, &path);
+        }
+    }
+
     /// Write the adapter as a folder that `peft` reads.
     ///
     /// # Errors
@@ -280,10 +297,8 @@ impl TinkerPolicy {
     /// Names what is still loaded.
     pub fn close(&self) -> Result<(), TinkerFailure> {
         let mut state = self.state();
-        if let Some(path) = state.snapshot.take() {
-            // As above.
-            let _ = remove(&self.client, &path);
-        }
+        state.retire();
+        self.remove_retired(&mut state);
         let State { kept, needed, .. } = &mut *state;
         for path in kept.drain(..).filter(|path| !needed.contains(path)) {
             let _ = remove(&self.client, &path);

@@ -64,6 +64,7 @@ impl TinkerPolicy {
             kept,
             needed: Vec::new(),
             snapshot: None,
+            retired: Vec::new(),
             canary,
             difference: 0.0,
             saves: 0,
@@ -133,7 +134,7 @@ impl TinkerPolicy {
         if let Some(lora) = state.lora.take() {
             lora.unload()?;
         }
-        state.snapshot = None;
+        state.retire();
         let mut lora = fresh(&state.session, &self.config, &self.speaker, self.seed)?;
         if let Some(path) = state.kept.last() {
             lora.load(path)?;

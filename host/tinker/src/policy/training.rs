@@ -20,6 +20,7 @@ impl TinkerPolicy {
         pulls: &Pulls,
         step: DistantStep,
     ) -> Result<Descended, TinkerFailure> {
+        state.retire();
         let lora = state.lora.as_mut().ok_or_else(gone)?;
         let (loss, before, gains) = match pulls {
             Pulls::Slopes { now, slopes } => (Loss::ImportanceSampling, now, slopes),
@@ -40,7 +41,6 @@ impl TinkerPolicy {
         let norm = if step.norm < UNBOUNDED_NORM { step.norm } else { 0.0 };
         let (rate, (beta1, beta2)) = (step.rate, step.betas);
         let (epsilon, weight_decay) = (step.epsilon, step.weight_decay);
-        state.snapshot = None;
         let norm = lora.step(Adam { rate, beta1, beta2, epsilon, weight_decay, norm })?;
         Ok(Descended { logprobs, norm })
     }
