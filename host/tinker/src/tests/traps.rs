@@ -9,6 +9,14 @@ use troupe_trainer::{
 };
 
 fn update(policy: &TinkerPolicy, samples: &[Sample]) -> Result<UpdateMetrics, TrainerError> {
+    update_with(policy, samples, &train())
+}
+
+fn update_with(
+    policy: &TinkerPolicy,
+    samples: &[Sample],
+    train: &TrainConfig,
+) -> Result<UpdateMetrics, TrainerError> {
     let rows: Vec<CreditedSample> = (samples.iter().enumerate())
         .map(|(row, sample)| CreditedSample {
             sample,
@@ -18,7 +26,7 @@ fn update(policy: &TinkerPolicy, samples: &[Sample]) -> Result<UpdateMetrics, Tr
         .collect();
     let samples: Vec<&Sample> = samples.iter().collect();
     let (rows, samples, seed) = (&rows[..], &samples[..], Seed::new(5));
-    let mut trainer = DistantTrainer::new(&train());
+    let mut trainer = DistantTrainer::new(train);
     let mut member = DistantMember { trainer: &mut trainer, policy, rows, samples, seed };
     update_distant(&mut member, &SamplingByRole::from(Sampling::plain(5)))
 }
@@ -263,4 +271,38 @@ fn a_resumed_policy_is_what_it_was_or_says_what_is_different() {
     let other = TinkerConfig { rank: 8, ..config(&server, folder.path()) };
     let other = open_with(&other, &train()).unwrap().restore(&kept).unwrap_err();
     assert!(other.message.contains("of rank 4"), "{other}");
+}
+
+#[test]
+fn a_step_that_goes_too_far_is_taken_back_there() {
+    let (server, folder) = start(Traps::skyrl());
+    let policy = open(&server, folder.path());
+    let drawn = samples(&ask(&policy, 8).unwrap());
+    let answers: Vec<&Sample> = drawn.iter().collect();
+    let before = policy.score(&answers).unwrap();
+    let bold = TrainConfig { learning_rate: 1.0, max_movement: 1e-9, ..train() };
+    let metrics = update_with(&policy, &drawn, &bold).unwrap();
+    assert!(metrics.is_given_up() && metrics.overshoot.unwrap() > 1e-9, "{metrics:?}");
+    assert_eq!(policy.score(&answers).unwrap(), before);
+    let rates = server.optimizer_settings();
+    let rates = rates.iter().rev().take(4).map(|told| told["learning_rate"].as_f64().unwrap());
+    assert_eq!(rates.collect::<Vec<_>>(), [0.125, 0.25, 0.5, 1.0]);
+    assert_eq!(server.loaded(), 1);
+}
+
+#[test]
+fn answers_follow_from_seeds() {
+    let (server, folder) = start(Traps::default());
+    let policy = open(&server, folder.path());
+    let draw = |seed: u64| {
+        let text = "w1 w2".to_owned();
+        let messages = vec![Message { author: Author::User, text }];
+        let seeds = (0..4).map(|branch| Seed::new(seed).at(branch)).collect();
+        let request = ChatRequest { messages, tools: Vec::new(), thinking: None, seeds };
+        let answered = policy.complete(&[request], &Sampling::plain(5)).remove(0).unwrap();
+        answered.completions.into_iter().map(|it| it.tokens).collect::<Vec<_>>()
+    };
+    assert_eq!(draw(3), draw(3));
+    assert_ne!(draw(3), draw(4));
+    assert_ne!(draw(3)[0], draw(3)[1]);
 }
