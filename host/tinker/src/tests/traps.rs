@@ -178,27 +178,40 @@ fn no_server_a_wrong_key_and_no_key_are_told_apart() {
 
 #[test]
 fn a_gradient_that_somebody_left_in_a_place_is_swept_out() {
-    let (server, folder) = start(Traps::skyrl());
-    let config = config(&server, folder.path());
-    let speaker = speaker(folder.path());
-    let client = std::sync::Arc::new(crate::client::Client::new(&config).unwrap());
+    let first_step = |careless: bool| {
+        let (server, folder) = start(Traps::skyrl());
+        let config = config(&server, folder.path());
+        let speaker = speaker(folder.path());
+        // What it does is known: nothing is tried out, which would sweep as well.
+        let mut conducts = Conducts::new();
+        let mut open = || {
+            let learning = Some((&train(), 1));
+            let (speaker, seed) = (speaker.clone(), Seed::new(1));
+            TinkerPolicy::open(&config, speaker, learning, &mut conducts, seed).unwrap()
+        };
+        drop(open());
+        if careless {
+            leave_a_gradient(&config, &speaker);
+        }
+        let policy = open();
+        update(&policy, &samples(&ask(&policy, 4).unwrap())).unwrap();
+        server.steps().pop().unwrap()
+    };
+    assert_eq!(first_step(true), first_step(false));
+}
+
+/// As a client does that is killed between a gradient and its step.
+fn leave_a_gradient(config: &TinkerConfig, speaker: &Speaker) {
+    let client = std::sync::Arc::new(crate::client::Client::new(config).unwrap());
     let session = std::sync::Arc::new(crate::session::Session::open(client).unwrap());
-    let mut careless =
-        crate::lora::Lora::make(&session, (BASE, 4, 1), speaker.vocabulary()).unwrap();
+    let lora = (BASE, 4, 1);
+    let mut careless = crate::lora::Lora::make(&session, lora, speaker.vocabulary()).unwrap();
     let lesson = crate::lesson::Lesson::new(&[4, 5], &[6, 7])
         .with("logprobs", vec![-1.0; 2])
         .with("advantages", vec![9.0; 2]);
     let plain = crate::Reduction::Sum;
     careless.add(&[lesson], crate::lora::Loss::ImportanceSampling, plain).unwrap();
     careless.unload().unwrap();
-    let policy = open(&server, folder.path());
-    let drawn = samples(&ask(&policy, 4).unwrap());
-    update(&policy, &drawn).unwrap();
-    let here = server.steps().pop().unwrap();
-    let (clean, other) = start(Traps::skyrl());
-    let policy = open(&clean, other.path());
-    update(&policy, &samples(&ask(&policy, 4).unwrap())).unwrap();
-    assert_eq!(here, clean.steps().pop().unwrap());
 }
 
 #[test]
