@@ -56,7 +56,9 @@ impl Client {
     pub(crate) fn new(config: &TinkerConfig) -> Result<Client, TinkerFailure> {
         let variable = config.api_key_env.as_deref();
         let connections = config.concurrency + 2;
-        let link = Link::open(&config.url, variable, "x-api-key", connections);
+        // Some look at the one, some at the other.
+        let headers = &["x-api-key", "authorization"];
+        let link = Link::open(&config.url, variable, headers, connections);
         Ok(Client {
             link: link.map_err(|reason| Kind::Locked.because(reason))?,
             url: config.url.trim_end_matches('/').to_owned(),

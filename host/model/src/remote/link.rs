@@ -18,7 +18,7 @@ pub const RESPONSE_BYTES: u64 = 64 << 20;
 pub struct Link {
     agent: Agent,
     key: ApiKey,
-    header: &'static str,
+    headers: &'static [&'static str],
 }
 
 /// One exchange.
@@ -100,23 +100,23 @@ impl Reply {
 
 impl Link {
     /// To the server of this address, with the key in an environment variable if one is named,
-    /// which is shown in the header `header`; at most so many connections are kept.
+    /// which is shown in these headers; at most so many connections are kept.
     ///
     /// # Errors
     /// If the variable does not hold a key.
     pub fn open(
         url: &str,
         variable: Option<&str>,
-        header: &'static str,
+        headers: &'static [&'static str],
         connections: usize,
     ) -> Result<Link, String> {
-        Ok(Link::with_key(url, ApiKey::from_variable(variable)?, header, connections))
+        Ok(Link::with_key(url, ApiKey::from_variable(variable)?, headers, connections))
     }
 
     pub(super) fn with_key(
         url: &str,
         key: ApiKey,
-        header: &'static str,
+        headers: &'static [&'static str],
         connections: usize,
     ) -> Link {
         let proxy = if is_loopback(url) { None } else { Proxy::try_from_env() };
@@ -131,7 +131,7 @@ impl Link {
             .proxy(proxy)
             .build()
             .new_agent();
-        Link { agent, key, header }
+        Link { agent, key, headers }
     }
 
     /// The text without the key.
@@ -150,8 +150,10 @@ impl Link {
         for (name, value) in headers.into_iter().filter(|(_, value)| !value.is_empty()) {
             request = request.header(name, value);
         }
-        if let Some(key) = self.key.shown_in(self.header) {
-            request = request.header(self.header, key);
+        for name in self.headers {
+            if let Some(key) = self.key.shown_in(name) {
+                request = request.header(*name, key);
+            }
         }
         let sent = match body {
             Some(body) => request.body(body).map_err(Error::from).and_then(|request| {

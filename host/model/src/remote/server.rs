@@ -32,7 +32,7 @@ pub(super) struct Server {
 impl Server {
     pub(super) fn new(config: &RemoteConfig, key: ApiKey) -> Server {
         let url = config.url.trim_end_matches('/').to_owned();
-        let link = Link::with_key(&url, key, "authorization", config.concurrency);
+        let link = Link::with_key(&url, key, &["authorization"], config.concurrency);
         let timeout = Duration::from_secs(config.timeout_seconds);
         Server { link, url, timeout, retries: config.retries, first_pause: FIRST_PAUSE }
     }
