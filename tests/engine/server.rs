@@ -4,16 +4,21 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long a start may take.
 const START: Duration = Duration::from_secs(120);
 
+/// One at a time: each wants all processors.
+static TURN: Mutex<()> = Mutex::new(());
+
 /// A server; it ends when dropped, its engine too.
 pub struct Server {
     process: Child,
     port: u16,
+    _turn: MutexGuard<'static, ()>,
 }
 
 fn root() -> PathBuf {
@@ -32,6 +37,8 @@ pub fn is_installed() -> bool {
 impl Server {
     /// Over the base in a folder, with what it keeps in another.
     pub fn start(base: &Path, state: &Path, port: u16) -> Server {
+        // A test that failed with its server has ended it.
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let backend = "{\"max_lora_adapters\":4,\"max_lora_rank\":8,\"train_micro_batch_size\":16,\
                        \"sample_max_num_sequences\":16}";
         let mut command = Command::new(root().join("tests/engine/serve.sh"));
@@ -51,7 +58,7 @@ impl Server {
             assert!(begun.elapsed() < START, "the server does not answer");
             thread::sleep(Duration::from_millis(200));
         }
-        Server { process, port }
+        Server { process, port, _turn: turn }
     }
 
     pub fn url(&self) -> String {

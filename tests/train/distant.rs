@@ -153,6 +153,44 @@ fn one_policy_of_a_team_is_trained_over_the_wire_and_the_other_here() {
 }
 
 #[test]
+fn a_whole_team_may_be_on_one_server_each_with_its_own_adapter_or_all_with_one() {
+    let stage = Stage::set(Traps::skyrl());
+    let (url, base) = (stage.server.url(), stage.run("base").display().to_string());
+    let executor = [
+        format!("policies.executor.tinker.url={url}"),
+        format!("policies.executor.tinker.base={BASE}"),
+        format!("policies.executor.tinker.tokenizer={base}"),
+    ];
+    let regularized = ["train.objective=gspo", "train.kl_coefficient=0.1", "train.steps=2"];
+    let both: Vec<&str> =
+        executor.iter().map(String::as_str).chain(regularized.iter().copied()).collect();
+    let (code, stderr) = stage.train("both", &both);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(!stderr.contains("plan:"), "nothing is in memory here: {stderr}");
+    for step in &steps(&stage.run("both"))[1..] {
+        for policy in ["planner", "executor"] {
+            let update = &step["updates"][policy];
+            assert_eq!(update["moved"], true, "{policy}: {update}");
+            assert_eq!(update["samples"], step["roles"][policy]["samples"], "its own answers");
+            let later = step["step"] != 1;
+            assert_eq!(update["kl"].as_f64().unwrap() > 1e-9, later, "{policy}: {update}");
+        }
+    }
+    let one = ["roles.executor=planner", "train.steps=2", "rollout.store=none"];
+    let (code, stderr) = stage.train("one", &one);
+    assert_eq!(code, 0, "{stderr}");
+    let last = steps(&stage.run("one")).pop().unwrap();
+    let samples = |role: &str| last["roles"][role]["samples"].as_u64().unwrap();
+    assert_eq!(
+        last["updates"]["planner"]["samples"].as_u64().unwrap(),
+        samples("planner") + samples("executor")
+    );
+    assert_eq!(last["updates"]["executor"], Value::Null);
+    assert_eq!(stage.server.harmed(), Vec::<String>::new());
+    assert_eq!(stage.server.loaded(), 0);
+}
+
+#[test]
 fn a_run_that_is_told_of_its_end_stops_saves_and_goes_on_as_if_it_never_had() {
     let stage = Stage::set(slow());
     let (code, stderr) = stage.train("whole", &[]);
