@@ -173,7 +173,7 @@ fn a_whole_team_may_be_on_one_server_each_with_its_own_adapter_or_all_with_one()
             assert_eq!(update["moved"], true, "{policy}: {update}");
             assert_eq!(update["samples"], step["roles"][policy]["samples"], "its own answers");
             let later = step["step"] != 1;
-            assert_eq!(update["kl"].as_f64().unwrap() > 1e-9, later, "{policy}: {update}");
+            assert_eq!(update["kl"].as_f64().unwrap() > 0.0, later, "{policy}: {update}");
         }
     }
     let one = ["roles.executor=planner", "train.steps=2", "rollout.store=none"];
