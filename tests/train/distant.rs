@@ -107,6 +107,19 @@ fn steps(run: &Path) -> Vec<Value> {
     text.lines().filter_map(read).collect()
 }
 
+/// The states on the server that the checkpoints of some runs name, in order.
+fn named(runs: &[PathBuf]) -> Vec<String> {
+    let mut named = Vec::new();
+    for checkpoint in runs.iter().flat_map(|run| fs::read_dir(run.join("checkpoints")).unwrap()) {
+        let checkpoint = checkpoint.unwrap().path();
+        let kept = fs::read(checkpoint.join("policies/planner/tinker.json")).unwrap();
+        let kept: Value = serde_json::from_slice(&kept).unwrap();
+        named.push(kept["path"].as_str().unwrap().to_owned());
+    }
+    named.sort();
+    named
+}
+
 fn slow() -> Traps {
     Traps { slow: Duration::from_millis(3), ..Traps::skyrl() }
 }
@@ -135,15 +148,8 @@ fn one_policy_of_a_team_is_trained_over_the_wire_and_the_other_here() {
     let manifest: Value = serde_json::from_slice(&manifest).unwrap();
     assert_eq!(manifest["distant"]["planner"]["reduction"], "sequence-mean");
     assert_eq!(stage.server.loaded(), 0, "all is unloaded");
-    let mut named: Vec<String> = ["000002", "000004"]
-        .map(|step| {
-            let checkpoint = stage.run("team").join(format!("checkpoints/step-{step}"));
-            let kept = fs::read(checkpoint.join("policies/planner/tinker.json")).unwrap();
-            let kept: Value = serde_json::from_slice(&kept).unwrap();
-            kept["path"].as_str().unwrap().to_owned()
-        })
-        .to_vec();
-    named.sort();
+    let named = named(&[stage.run("team")]);
+    assert_eq!(named.len(), 2);
     assert_eq!(stage.server.checkpoints(), named, "what checkpoints name is kept, and no more");
     assert_eq!(stage.server.harmed(), Vec::<String>::new());
     let (code, stdout, stderr) = run(&["eval", "--run", &stage.run("team").display().to_string()]);
@@ -206,6 +212,8 @@ fn a_run_that_is_told_of_its_end_stops_saves_and_goes_on_as_if_it_never_had() {
     let (code, stderr) = stage.resume("stopped");
     assert_eq!(code, 0, "{stderr}");
     assert_eq!(steps(&stage.run("stopped")), steps(&stage.run("whole")));
+    let named = named(&[stage.run("stopped"), stage.run("whole")]);
+    assert_eq!(stage.server.checkpoints(), named, "also those of the session before");
 }
 
 #[test]

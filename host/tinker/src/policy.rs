@@ -209,12 +209,16 @@ impl TinkerPolicy {
     fn take_snapshot(&self, state: &mut State) -> Result<String, TinkerFailure> {
         state.saves += 1;
         let name = format!("draw-{}", state.saves);
-        let State { lora, canary, difference, snapshot, .. } = state;
+        let State { lora, canary, snapshot, .. } = state;
         let lora = lora.as_mut().ok_or_else(gone)?;
         let path = lora.save(lora::Purpose::Sampler, &name)?;
         let source = Source::Snapshot(path.clone());
-        *difference = canary.ask(&self.drawing(&source), lora, self.config.tolerance)?;
+        let asked = canary.ask(&self.drawing(&source), lora, self.config.tolerance);
         *snapshot = Some(path.clone());
+        if asked.is_err() {
+            state.retire();
+        }
+        state.difference = asked?;
         self.remove_retired(state);
         Ok(path)
     }
@@ -248,25 +252,31 @@ impl TinkerPolicy {
         state.lora.as_mut().ok_or_else(gone)?.save(lora::Purpose::Training, &name)
     }
 
-    /// Go back to what was kept there, and go on from it, from now on.
+    /// Go back to what was kept there, and go on from it, from now on. What it takes the place of
+    /// is removed, unless a checkpoint names it.
     pub fn settle_for(&self, path: String) {
-        self.state().kept.push(path);
+        let mut state = self.state();
+        state.kept.push(path);
+        self.remove_needless(&mut state);
     }
 
     /// Remove the states on the server that nothing needs any more: all but the present one and
-    /// those that checkpoints name. One that cannot be removed is left.
+    /// those that checkpoints name, which may be of an earlier session of the run.
     pub fn forget_all_but(&self, needed: &[String]) {
         let mut state = self.state();
-        let present = state.kept.pop();
-        let (kept, old): (Vec<String>, Vec<String>) =
-            state.kept.drain(..).partition(|path| needed.contains(path));
-        for path in old {
+        state.needed = needed.to_vec();
+        self.remove_needless(&mut state);
+    }
+
+    fn remove_needless(&self, state: &mut State) {
+        let State { kept, needed, .. } = state;
+        let present = kept.pop();
+        for path in kept.drain(..).filter(|path| !needed.contains(path)) {
             // It takes room there and does no harm; the next run's states have other names.
             let _ = remove(&self.client, &path);
         }
-        state.kept = kept;
-        state.kept.extend(present);
-        state.needed = needed.to_vec();
+        kept.extend(needed.iter().filter(|path| Some(*path) != present.as_ref()).cloned());
+        kept.extend(present);
     }
 
     fn remove_retired(&self, state: &mut State) {

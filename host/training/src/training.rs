@@ -106,6 +106,7 @@ impl Training {
             trainer.load(&path.join("optimizers").join(name))?;
         }
         training.learning.load_distant(&path)?;
+        training.learning.forget_distant(&training.output.folder.checkpoints())?;
         training.learning.load_ahead(&path)?;
         Ok(training)
     }

@@ -63,6 +63,8 @@ pub struct Traps {
     pub busy: usize,
     /// How long every answer takes.
     pub slow: Duration,
+    /// After how long without a heartbeat models are unloaded.
+    pub forgets_after: Duration,
     /// The key that is wanted.
     pub key: Option<&'static str>,
     /// Whether the address of an archive is on another server.
@@ -90,6 +92,7 @@ impl Default for Traps {
             lies: Vec::new(),
             busy: 0,
             slow: Duration::ZERO,
+            forgets_after: Duration::MAX,
             key: None,
             sends_away: false,
         }

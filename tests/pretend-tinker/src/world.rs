@@ -4,6 +4,7 @@ mod drawing;
 mod learning;
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
@@ -56,6 +57,7 @@ pub(crate) struct World {
     pub(crate) steps: Vec<Table>,
     pub(crate) settings: Vec<Value>,
     pub(crate) heartbeats: usize,
+    last_heartbeat: Instant,
     pub(crate) routes: Vec<String>,
     pub(crate) harms: Vec<String>,
 }
@@ -94,6 +96,7 @@ impl World {
             steps: Vec::new(),
             settings: Vec::new(),
             heartbeats: 0,
+            last_heartbeat: Instant::now(),
             routes: Vec::new(),
             harms: Vec::new(),
         }
@@ -129,6 +132,10 @@ impl World {
             return Some(refuse(401, "no key, or a wrong one"));
         }
         self.routes.push(route.clone());
+        // However many other requests come.
+        if self.last_heartbeat.elapsed() > self.traps.forgets_after {
+            self.models.clear();
+        }
         if self.traps.busy > 0 && route != "retrieve_future" {
             self.traps.busy -= 1;
             return Some(refuse(503, "try again"));
@@ -157,6 +164,7 @@ impl World {
             }
             ("POST", "session_heartbeat") => {
                 self.heartbeats += 1;
+                self.last_heartbeat = Instant::now();
                 Response::json(200, &json!({ "type": "session_heartbeat" }))
             }
             ("POST", "retrieve_future") => self.retrieve(&body()),

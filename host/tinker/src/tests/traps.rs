@@ -224,11 +224,14 @@ fn what_was_made_is_unloaded_and_what_no_checkpoint_names_is_removed() {
         policy.settle_for(path.clone());
         paths.push(path);
     }
-    policy.forget_all_but(&paths[..1]);
-    assert_eq!(server.checkpoints().len(), 2, "the named one and the present one");
+    assert_eq!(server.checkpoints(), paths[2..], "the present one");
+    policy.forget_all_but(&paths[2..]);
+    let later = policy.keep().unwrap();
+    policy.settle_for(later.clone());
+    assert_eq!(server.checkpoints(), [paths[2].clone(), later], "the named and the present one");
     ask(&policy, 1).unwrap();
     policy.close().unwrap();
-    assert_eq!((server.loaded(), server.checkpoints()), (0, paths[..1].to_vec()));
+    assert_eq!((server.loaded(), server.checkpoints()), (0, paths[2..].to_vec()));
     let policy = open(&server, folder.path());
     assert!(server.loaded() > 0);
     drop(policy);
@@ -249,8 +252,11 @@ fn what_cannot_be_unloaded_is_named() {
 fn heartbeats_come_for_as_long_as_the_policy_is_there() {
     let (server, folder) = start(Traps::default());
     let policy = open(&server, folder.path());
-    std::thread::sleep(Duration::from_millis(10_500));
+    server.set(|traps| traps.forgets_after = Duration::from_secs(13));
+    std::thread::sleep(Duration::from_millis(14_000));
     assert!(server.heartbeats() > 0);
+    ask(&policy, 1).unwrap();
+    assert!(!server.routes().iter().any(|route| route == "load_weights"), "it was never lost");
     drop(policy);
 }
 
