@@ -16,8 +16,10 @@ run=$runs/$SLURM_JOB_NAME
 
 if [ -n "${ENGINE:-}" ]; then
     port=${ENGINE_PORT:-8123}
+    mkdir -p "$runs/engine"
     tests/engine/serve.sh "${ENGINE_VENV:-.deps/engine/venv}" "$ENGINE" "$runs/engine" "$port" \
-        "${ENGINE_BACKEND:-{\"max_lora_adapters\":4,\"max_lora_rank\":16\}}" &
+        "${ENGINE_BACKEND:-{\"max_lora_adapters\":4,\"max_lora_rank\":16\}}" \
+        > "$runs/engine/server.log" 2>&1 &
     until curl --silent --fail "http://127.0.0.1:$port/api/v1/healthz" > /dev/null; do
         kill -0 $! || exit 1
         sleep 2

@@ -1,7 +1,7 @@
 //! `cargo xtask engine`: a server that speaks Tinker's wire and really trains, SkyRL's on JAX.
 
 use std::env;
-use std::fs;
+use std::fs::{self, File};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -65,6 +65,11 @@ pub fn serve(workspace: &Workspace, asked: &Asked) -> Result<()> {
     if !asked.gpu {
         command.env("JAX_PLATFORMS", "cpu");
     }
+    fs::create_dir_all(&state)?;
+    let log = state.join("server.log");
+    let said = File::create(&log).with_context(|| format!("`{}`", log.display()))?;
+    command.stdout(said.try_clone()?).stderr(said);
+    eprintln!("== starting; what it says goes to {}", log.display());
     // Its engine is a process of its own: both are in one group, which ends as a whole.
     let mut server = command.process_group(0).spawn().context("starting the server")?;
     let ready = wait(&mut server, asked.port);
@@ -134,7 +139,7 @@ fn wait(server: &mut Child, port: u16) -> Result<()> {
     let (begun, address) = (Instant::now(), SocketAddr::from(([127, 0, 0, 1], port)));
     while TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_err() {
         if let Some(status) = server.try_wait()? {
-            bail!("the server ended as it began ({status}); what it said stands above");
+            bail!("the server ended as it began ({status}); its log says why");
         }
         if begun.elapsed() > START {
             bail!("the server does not answer after {} s", START.as_secs());

@@ -62,7 +62,7 @@ pub enum TeamError {
         reason: PolicyError,
     },
     /// A policy cannot be made, or brought back, on the server that is to train it.
-    #[error("the policy `{name}` cannot be trained at {url}: {failure}")]
+    #[error("the policy `{name}` cannot be had at {url}: {failure}")]
     Distant {
         /// Its name.
         name: String,
