@@ -104,11 +104,6 @@ impl TinkerPolicy {
         self.training.as_ref().map(|(conduct, _)| conduct)
     }
 
-    /// The words of a text that its tokenizer cannot represent.
-    pub fn unknown_words(&self, text: &str) -> Vec<String> {
-        self.speaker.unknown_words(text)
-    }
-
     /// Ask for answers: one list per request, one answer per seed. A server that has lost the
     /// model is given it again.
     pub fn complete(
@@ -127,22 +122,28 @@ impl TinkerPolicy {
     ) -> Result<Completions, RemoteFailure> {
         let prompt = self.encode(request, sampling)?;
         let seed = request.seeds.first().copied().unwrap_or(Seed::new(0));
-        for attempt in 1.. {
-            let drawn = self.snapshot().and_then(|path| {
-                let source = Source::Snapshot(path.clone());
-                let drawn =
-                    self.drawing(&source).draw(&prompt, request.seeds.len(), sampling, seed);
-                drawn.map_err(|failure| (failure, path))
-            });
-            match drawn {
-                Ok(completions) => return Ok(Completions { prompt: prompt.into(), completions }),
-                Err((failure, path)) if attempt < STANDING_UP && is_gone(&failure) => {
-                    self.stand_up_from(&path)?;
-                }
-                Err((failure, _)) => return Err(failure.into()),
+        let completions = self.standing(|| {
+            let path = self.snapshot()?;
+            let source = Source::Snapshot(path.clone());
+            let drawn = self.drawing(&source).draw(&prompt, request.seeds.len(), sampling, seed);
+            drawn.map_err(|failure| (failure, path))
+        })?;
+        Ok(Completions { prompt: prompt.into(), completions })
+    }
+
+    /// Ask for something; where the server has lost what it had, which a failure names, it is given
+    /// it and asked again.
+    fn standing<T>(
+        &self,
+        ask: impl Fn() -> Result<T, (TinkerFailure, String)>,
+    ) -> Result<T, TinkerFailure> {
+        for _ in 1..STANDING_UP {
+            match ask() {
+                Err((failure, path)) if is_gone(&failure) => self.stand_up_from(&path)?,
+                answered => return answered.map_err(|(failure, _)| failure),
             }
         }
-        unreachable!("the last attempt returns")
+        ask().map_err(|(failure, _)| failure)
     }
 
     fn encode(
@@ -184,16 +185,8 @@ impl TinkerPolicy {
     /// # Errors
     /// If the server fails or something else draws.
     pub fn publish(&self) -> Result<f64, TinkerFailure> {
-        for attempt in 1.. {
-            match self.snapshot() {
-                Ok(_) => return Ok(self.state().difference),
-                Err((failure, path)) if attempt < STANDING_UP && is_gone(&failure) => {
-                    self.stand_up_from(&path)?;
-                }
-                Err((failure, _)) => return Err(failure),
-            }
-        }
-        unreachable!("the last attempt returns")
+        self.standing(|| self.snapshot())?;
+        Ok(self.state().difference)
     }
 
     /// The path of what draws: the weights as they are. A failure comes with what it was about.
@@ -295,8 +288,7 @@ impl TinkerPolicy {
             url: self.client.url().to_owned(),
             reason: failure.message,
         };
-        self.publish().map_err(refused)?;
-        let path = self.snapshot().map_err(|(failure, _)| refused(failure))?;
+        let path = self.standing(|| self.snapshot()).map_err(refused)?;
         let adapter = archive(&self.client, &path).and_then(|bytes| Adapter::read(&bytes));
         Ok(adapter.map_err(refused)?.write(folder)?)
     }
