@@ -20,8 +20,10 @@ if [ -n "${ENGINE:-}" ]; then
     tests/engine/serve.sh "${ENGINE_VENV:-.deps/engine/venv}" "$ENGINE" "$runs/engine" "$port" \
         "${ENGINE_BACKEND:-{\"max_lora_adapters\":4,\"max_lora_rank\":16\}}" \
         > "$runs/engine/server.log" 2>&1 &
+    server=$!
+    trap 'kill "$server"' EXIT
     until curl --silent --fail "http://127.0.0.1:$port/api/v1/healthz" > /dev/null; do
-        kill -0 $! || exit 1
+        kill -0 "$server" || exit 1
         sleep 2
     done
 fi

@@ -52,6 +52,9 @@ pub fn serve(workspace: &Workspace, asked: &Asked) -> Result<()> {
     let model = fs::canonicalize(&asked.model)
         .with_context(|| format!("`{}` is no folder of a model", asked.model.display()))?;
     let state = workspace.root.join("target/engine");
+    if answers(asked.port) {
+        bail!("something answers at port {} already; stop it, or take another --port", asked.port);
+    }
     // One place for each policy, one for what is tried out, and one that is the base's.
     let places = asked.policies + 2;
     let (rows, many) = if asked.gpu { (32, 256) } else { (8, 32) };
@@ -136,8 +139,8 @@ fn find_python() -> Result<PathBuf> {
 }
 
 fn wait(server: &mut Child, port: u16) -> Result<()> {
-    let (begun, address) = (Instant::now(), SocketAddr::from(([127, 0, 0, 1], port)));
-    while TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_err() {
+    let begun = Instant::now();
+    while !answers(port) {
         if let Some(status) = server.try_wait()? {
             bail!("the server ended as it began ({status}); its log says why");
         }
@@ -147,6 +150,11 @@ fn wait(server: &mut Child, port: u16) -> Result<()> {
         thread::sleep(Duration::from_millis(300));
     }
     Ok(())
+}
+
+fn answers(port: u16) -> bool {
+    let address = SocketAddr::from(([127, 0, 0, 1], port));
+    TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok()
 }
 
 /// Until it ends, or somebody asks us to.
