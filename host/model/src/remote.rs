@@ -22,6 +22,7 @@ use serde_json::{Map, Value};
 
 use crate::completions::Completions;
 use crate::error::PolicyError;
+use crate::prompt::Wording;
 use crate::sampling::Sampling;
 use answer::{Answer, Models};
 use api_key::ApiKey;
@@ -46,6 +47,29 @@ pub struct ChatRequest {
     pub thinking: Option<bool>,
     /// One seed per answer wanted: K = `seeds.len()`.
     pub seeds: Vec<Seed>,
+}
+
+impl ChatRequest {
+    /// Token ids of the prompt, if it and an answer of so many tokens fit into these positions.
+    ///
+    /// # Errors
+    /// If they do not, or the template refuses the messages.
+    pub fn encode(
+        &self,
+        wording: &Wording,
+        answer: usize,
+        positions: usize,
+    ) -> Result<Arc<[u32]>, RemoteFailure> {
+        let prompt = wording.encode_prompt(&self.messages, &self.tools, self.thinking);
+        let prompt =
+            prompt.map_err(|error| RemoteFailureKind::Refused.because(error.to_string()))?;
+        if prompt.len() + answer > positions {
+            let (prompt, positions) = (prompt.len(), i64::try_from(positions).unwrap_or(i64::MAX));
+            let error = PolicyError::PromptTooLong { prompt, answer, positions };
+            return Err(RemoteFailureKind::TooLong.because(error.to_string()));
+        }
+        Ok(prompt)
+    }
 }
 
 /// A policy on a server. It can be asked from several threads, and cannot be

@@ -70,11 +70,6 @@ impl Client {
         })
     }
 
-    /// How long anything may take.
-    pub(crate) fn patience(&self) -> Duration {
-        self.patience
-    }
-
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
@@ -150,13 +145,19 @@ impl Client {
 
     /// Ask until there is an answer.
     pub(crate) fn ask(&self, exchange: Exchange, repeat: Repeat) -> Result<Reply, TinkerFailure> {
-        let (method, url) = (exchange.method.to_owned(), exchange.url.to_owned());
-        self.ask_in_time(exchange, repeat)?.ok_or_else(|| {
-            Kind::Lost.because(format!(
-                "no answer to {method} {url} within {} s; raise `timeout_seconds`",
-                self.timeout.as_secs()
-            ))
-        })
+        let begun = Instant::now();
+        loop {
+            if let Some(reply) = self.ask_in_time(exchange, repeat)? {
+                return Ok(reply);
+            }
+            if repeat == Repeat::Never || begun.elapsed() > self.bounded(self.retry) {
+                let Exchange { method, url, .. } = exchange;
+                return Err(Kind::Lost.because(format!(
+                    "no answer to {method} {url} within {} s; raise `timeout_seconds`",
+                    begun.elapsed().as_secs()
+                )));
+            }
+        }
     }
 
     /// The same; nothing where the answer did not come in time, as a poll's may not.
@@ -169,7 +170,11 @@ impl Client {
         loop {
             let (failure, wait) = match self.link.exchange(exchange) {
                 Ok(reply) if reply.status == 408 => return Ok(None),
-                Ok(reply) if reply.is_passing() => {
+                // What a server says before it has done anything may be asked for again.
+                Ok(reply)
+                    if reply.is_passing()
+                        && (repeat == Repeat::Freely || [429, 503].contains(&reply.status)) =>
+                {
                     broken += u32::from(reply.status == 500);
                     let wait = reply.retry_after.unwrap_or_default();
                     (self.accept(reply).err(), wait)

@@ -224,7 +224,7 @@ impl Lora {
             if let Some(path) = paths.clone().find(is_named) {
                 return Ok(path.to_owned());
             }
-            if begun.elapsed() > self.client().patience() {
+            if begun.elapsed() > self.client().patience {
                 let message = format!("the checkpoint `{name}` was taken and is not listed");
                 return Err(Kind::Late.because(message));
             }

@@ -128,7 +128,7 @@ impl TinkerPolicy {
             let drawn = self.drawing(&source).draw(&prompt, request.seeds.len(), sampling, seed);
             drawn.map_err(|failure| (failure, path))
         })?;
-        Ok(Completions { prompt: prompt.into(), completions })
+        Ok(Completions { prompt, completions })
     }
 
     /// Ask for something; where the server has lost what it had, which a failure names, it is given
@@ -150,7 +150,7 @@ impl TinkerPolicy {
         &self,
         request: &ChatRequest,
         sampling: &Sampling,
-    ) -> Result<Vec<u32>, RemoteFailure> {
+    ) -> Result<Arc<[u32]>, RemoteFailure> {
         let plain = Sampling::plain(sampling.max_completion_tokens);
         for (setting, differs) in [
             ("min_p", sampling.min_p != plain.min_p),
@@ -164,19 +164,8 @@ impl TinkerPolicy {
                 return Err(RemoteFailureKind::Refused.because(message));
             }
         }
-        let ChatRequest { messages, tools, thinking, .. } = request;
-        let prompt = self.speaker.wording().encode_prompt(messages, tools, *thinking);
-        let refused = |error: PolicyError| RemoteFailureKind::Refused.because(error.to_string());
-        let prompt = prompt.map_err(refused)?;
-        if prompt.len() + sampling.max_completion_tokens > self.positions {
-            let error = PolicyError::PromptTooLong {
-                prompt: prompt.len(),
-                answer: sampling.max_completion_tokens,
-                positions: i64::try_from(self.positions).unwrap_or(i64::MAX),
-            };
-            return Err(RemoteFailureKind::TooLong.because(error.to_string()));
-        }
-        Ok(prompt.to_vec())
+        let answer = sampling.max_completion_tokens;
+        request.encode(self.speaker.wording(), answer, self.positions)
     }
 
     /// Have the policy as it is now draw, if it does not already, and compare what draws with what

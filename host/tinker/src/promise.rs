@@ -40,25 +40,27 @@ impl Client {
         Promise::read(&self.post(route, body, repeat)?)
     }
 
-    /// Send a gradient, in the encoding that the server takes.
+    /// Send a gradient and wait for what comes of it. A promise that was thrown away is asked for
+    /// again by the request's number.
     pub(crate) fn gradient(&self, request: &GradientRequest) -> Result<Scored, TinkerFailure> {
-        let promise = loop {
-            let as_json = self.json.load(Ordering::Relaxed);
-            match self.push(request, as_json) {
-                Err(failure) if failure.kind == Kind::Encoding && !as_json => {
-                    self.json.store(true, Ordering::Relaxed);
-                }
-                // A promise that was thrown away is asked for again by its number.
-                Ok(promise) => match self.keep(&promise) {
-                    Err(failure) if failure.kind == Kind::Expired => {
-                        break self.push(request, self.json.load(Ordering::Relaxed))?;
-                    }
-                    kept => return self.scored(&kept?),
-                },
-                Err(failure) => return Err(failure),
-            }
+        let kept = match self.keep(&self.submit(request)?) {
+            Err(failure) if failure.kind == Kind::Expired => self.keep(&self.submit(request)?),
+            kept => kept,
         };
-        self.scored(&self.keep(&promise)?)
+        self.scored(&kept?)
+    }
+
+    /// In the encoding that the server takes; if it takes neither, the first refusal says why.
+    fn submit(&self, request: &GradientRequest) -> Result<Promise, TinkerFailure> {
+        let as_json = self.takes_json();
+        match self.push(request, as_json) {
+            Err(refusal) if refusal.kind == Kind::Encoding && !as_json => {
+                let promise = self.push(request, true).map_err(|_| refusal)?;
+                self.json.store(true, Ordering::Relaxed);
+                Ok(promise)
+            }
+            pushed => pushed,
+        }
     }
 
     fn push(&self, request: &GradientRequest, as_json: bool) -> Result<Promise, TinkerFailure> {

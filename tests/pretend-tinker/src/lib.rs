@@ -128,7 +128,7 @@ fn serve(stream: TcpStream, world: &Mutex<World>) {
     while let Some(request) = Request::read(&mut reader) {
         let (response, slow) = {
             let mut world = lock(world);
-            (world.answer(&request), world.traps.slow)
+            (world.answer(&request), world.slowness(&request))
         };
         thread::sleep(slow);
         // A lost answer: the connection ends instead.

@@ -53,6 +53,8 @@ pub struct Traps {
     pub stale: bool,
     /// Routes whose next answer is lost although the request is done.
     pub lost: Vec<&'static str>,
+    /// Routes whose next answer takes seconds.
+    pub late: Vec<&'static str>,
     /// Routes whose next promise has expired when it is asked for.
     pub expired: Vec<&'static str>,
     /// Routes whose next promise is never kept.
@@ -87,6 +89,7 @@ impl Default for Traps {
             strips_ends: false,
             stale: false,
             lost: Vec::new(),
+            late: Vec::new(),
             expired: Vec::new(),
             never: Vec::new(),
             lies: Vec::new(),

@@ -4,7 +4,7 @@ mod drawing;
 mod learning;
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -147,6 +147,18 @@ impl World {
                 None
             }
             None => Some(answered),
+        }
+    }
+
+    /// How long the answer takes.
+    pub(crate) fn slowness(&mut self, request: &Request) -> Duration {
+        let late = self.traps.late.iter().position(|route| request.path.ends_with(route));
+        match late {
+            Some(place) => {
+                self.traps.late.remove(place);
+                Duration::from_secs(2)
+            }
+            None => self.traps.slow,
         }
     }
 

@@ -148,10 +148,11 @@ impl Config {
         }
         for (role, entry) in self.roles.entries() {
             let is_own = self.roles.policy_of(role) == Some(name);
-            let plain = entry.temperature.is_none_or(|it| it == 1.0)
-                && entry.top_p.is_none_or(|it| it == 1.0);
             let reason = format!("{reason} (the policy `{name}`); leave it out");
-            require(!is_own || plain, &format!("roles.{role}.temperature"), &reason)?;
+            for (key, value) in [("temperature", entry.temperature), ("top_p", entry.top_p)] {
+                let plain = value.is_none_or(|it| it == 1.0);
+                require(!is_own || plain, &format!("roles.{role}.{key}"), &reason)?;
+            }
         }
         require(
             rollout.staleness == 0,
@@ -232,7 +233,7 @@ mod tests {
             ("rollout.stop=[\"x\"]", "rollout.stop"),
             ("rollout.staleness=1", "rollout.staleness"),
             ("rollout.thinking_budget=8", "rollout.thinking_budget"),
-            ("roles.planner={ policy = \"planner\", top_p = 0.5 }", "roles.planner"),
+            ("roles.planner={ policy = \"planner\", top_p = 0.5 }", "roles.planner.top_p"),
             ("train.entropy_coefficient=0.01", "train.entropy_coefficient"),
             ("imitation.pretrained=true", "imitation.pretrained"),
         ] {

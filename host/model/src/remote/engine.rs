@@ -177,8 +177,11 @@ impl RemoteEngine {
         requests: &[ChatRequest],
         sampling: &Sampling,
     ) -> Vec<Result<Completions, RemoteFailure>> {
-        let prompts: Vec<Result<Arc<[u32]>, RemoteFailure>> =
-            requests.iter().map(|request| self.encode(request, sampling)).collect();
+        let answer = sampling.max_completion_tokens;
+        let prompts: Vec<Result<Arc<[u32]>, RemoteFailure>> = requests
+            .iter()
+            .map(|request| request.encode(&self.wording, answer, self.positions))
+            .collect();
         let jobs: Vec<(&[u32], Seed)> = requests
             .iter()
             .zip(&prompts)
@@ -209,26 +212,6 @@ impl RemoteEngine {
     ) -> Result<Vec<Completion>, RemoteFailure> {
         let jobs: Vec<(&[u32], Seed)> = seeds.iter().map(|seed| (prompt, *seed)).collect();
         self.draw_all(adapter, &jobs, sampling).into_iter().collect()
-    }
-
-    fn encode(
-        &self,
-        request: &ChatRequest,
-        sampling: &Sampling,
-    ) -> Result<Arc<[u32]>, RemoteFailure> {
-        let ChatRequest { messages, tools, thinking, .. } = request;
-        let prompt = self.wording.encode_prompt(messages, tools, *thinking);
-        let prompt =
-            prompt.map_err(|error| RemoteFailureKind::Refused.because(error.to_string()))?;
-        if prompt.len() + sampling.max_completion_tokens > self.positions {
-            let error = PolicyError::PromptTooLong {
-                prompt: prompt.len(),
-                answer: sampling.max_completion_tokens,
-                positions: i64::try_from(self.positions).unwrap_or(i64::MAX),
-            };
-            return Err(RemoteFailureKind::TooLong.because(error.to_string()));
-        }
-        Ok(prompt)
     }
 
     /// Answers in the order of the jobs, or none: without one of them nothing can go on, so after

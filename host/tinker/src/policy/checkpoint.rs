@@ -6,10 +6,7 @@ use crate::canary;
 use crate::failure::{TinkerFailure, TinkerFailureKind as Kind};
 use troupe_core::config::{Dtype, TinkerConfig};
 use troupe_core::storage::list_folder;
-use troupe_core::trajectory::{Completion, Reward, Sample, StopReason};
-use troupe_model::{Device, Policy, Sampling, Speaker};
-use troupe_trainer::ranks::Ranks;
-use troupe_trainer::rescore;
+use troupe_model::{Device, Policy, Speaker};
 
 /// Weights that are read for it, in bytes; larger ones are believed.
 const MOST: u64 = 4 << 30;
@@ -29,12 +26,7 @@ pub(super) fn compare(
         return Ok(());
     };
     let text = canary::text(speaker);
-    let row = sample(&text);
-    let sampling = Sampling::plain(text.len()).into();
-    let pair = [(&policy, vec![&row])];
-    let scored = rescore(&Ranks::alone(), &pair, &sampling, text.len() + 1);
-    let Ok(scored) = scored else { return Ok(()) };
-    let here = scored.into_iter().flatten().next().unwrap_or_default();
+    let Ok(here) = policy.score(&text) else { return Ok(()) };
     let gap = canary::difference(there, &here);
     if gap <= config.tolerance {
         return Ok(());
@@ -53,36 +45,4 @@ fn weights_in(folder: &Path) -> u64 {
     let weights = names.iter().filter(|name| name.ends_with(".safetensors"));
     let sizes = weights.filter_map(|name| Some(folder.join(name).metadata().ok()?.len()));
     sizes.sum()
-}
-
-/// The text as an answer to its first token.
-fn sample(text: &[u32]) -> Sample {
-    Sample {
-        task: 0,
-        family: String::new(),
-        episode: 0,
-        turn: 0,
-        role: String::new(),
-        instance: 0,
-        thread: String::new(),
-        situation: None,
-        round: 0,
-        parent: None,
-        caller: None,
-        policy: String::new(),
-        branch: 0,
-        kept: false,
-        state: 0,
-        prompt: text[..1].into(),
-        completion: Completion {
-            tokens: text[1..].to_vec(),
-            logprobs: vec![0.0; text.len() - 1],
-            text: String::new(),
-            stop: StopReason::Length,
-            forced: Vec::new(),
-            usage: None,
-        },
-        reward: Reward::default(),
-        accepted: true,
-    }
 }

@@ -60,12 +60,14 @@ fn trouble_on_the_way_changes_nothing_and_counts_nothing_twice() {
     let lost_saves = saves.map(|route| Traps { lost: vec![route], ..Traps::skyrl() });
     let expired = ["forward_backward", "optim_step"];
     let expired = expired.map(|route| Traps { expired: vec![route], ..Traps::skyrl() });
+    let routes = ["forward_backward", "optim_step", "save_weights", "retrieve_future"];
+    let late = routes.map(|route| Traps { late: vec![route], ..Traps::skyrl() });
     let others = [
         Traps { busy: 2, ..Traps::skyrl() },
         Traps { polls: 5, ..Traps::skyrl() },
         Traps { slow: Duration::from_millis(30), ..Traps::skyrl() },
     ];
-    let all = lost.into_iter().chain(lost_saves).chain(expired).chain(others);
+    let all = lost.into_iter().chain(lost_saves).chain(expired).chain(late).chain(others);
     for traps in all {
         let (troubled, count, server) = second_step(|server| server.set(|it| *it = traps.clone()));
         assert_eq!((&troubled, count), (&undisturbed, steps), "{traps:?}");

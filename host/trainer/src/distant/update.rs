@@ -80,13 +80,15 @@ impl<'a> Update<'a> {
             taken_back += 1;
             caution *= 0.5;
         }
-        member.trainer.step += 1;
         let sampled = Reading::of(&self.gauged, self.drawn_with());
         let distance = |scores: Vec<Vec<f32>>| self.read(scores).distance_from(&before);
         let kl = match config.needs_reference() {
             true => distance(policy.score_at_first(&self.gauged)?),
             false => 0.0,
         };
+        // Last: an update that fails is made anew, and counts once.
+        // Last: an update that fails is made anew, and counts once.
+        member.trainer.step += 1;
         let learned = tally.update_metrics(self.rows);
         Ok(UpdateMetrics {
             entropy: before.surprise(),

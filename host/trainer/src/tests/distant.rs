@@ -28,8 +28,13 @@ struct State {
 
 impl Elsewhere {
     fn new(policy: &Policy, config: &TrainConfig) -> Self {
-        let plain =
-            TrainConfig { objective: Objective::Reinforce, kl_coefficient: 0.0, ..config.clone() };
+        // It is told the rate of every step.
+        let plain = TrainConfig {
+            objective: Objective::Reinforce,
+            kl_coefficient: 0.0,
+            warmup_steps: 0,
+            ..config.clone()
+        };
         let trainer = Trainer::new(policy, &plain).unwrap();
         let copy = || policy.duplicate().unwrap();
         Elsewhere(Mutex::new(State {
@@ -75,7 +80,9 @@ impl Distant for Elsewhere {
     }
 
     fn score_at_first(&self, answers: &[&Sample]) -> Result<Vec<Vec<f32>>, DistantError> {
-        Ok(logprobs(&self.state().first, answers, &sampling()))
+        let mut state = self.state();
+        state.asked()?;
+        Ok(logprobs(&state.first, answers, &sampling()))
     }
 
     fn descend(
@@ -256,7 +263,14 @@ fn a_step_elsewhere_that_goes_too_far_is_taken_back_there() {
 
 #[test]
 fn an_update_that_a_restart_interrupts_is_made_anew_from_what_was_kept() {
-    let config = crossing(Objective::Gspo);
-    // Within the first update: after its first steps.
-    agree(both(&config, Some(5)), "restarted");
+    // While it rises, a learning rate says how many updates were counted.
+    let config = TrainConfig {
+        kl_coefficient: 0.3,
+        warmup_steps: 4,
+        minibatch_samples: 0,
+        ..crossing(Objective::Gspo)
+    };
+    for requests in 0..10 {
+        agree(both(&config, Some(requests)), &format!("restarted after {requests} requests"));
+    }
 }
