@@ -113,11 +113,12 @@ impl Client {
         self.accept(self.link.exchange(Exchange::post(&url, &body, self.timeout))?).map(drop)
     }
 
-    /// Remove something; what is gone already is gone.
+    /// Remove something, asked for once: nothing waits for it. What is gone already is gone.
     pub(crate) fn delete(&self, route: &str) -> Result<(), TinkerFailure> {
         let url = self.address(route);
-        let exchange = Exchange { method: "DELETE", ..Exchange::get(&url, self.timeout) };
-        match self.ask(exchange, Repeat::Freely) {
+        let timeout = self.timeout.min(GOODBYE);
+        let exchange = Exchange { method: "DELETE", ..Exchange::get(&url, timeout) };
+        match self.link.exchange(exchange).map_err(Into::into).and_then(|it| self.accept(it)) {
             Ok(_) => Ok(()),
             Err(failure) if failure.kind == Kind::Unknown => Ok(()),
             Err(failure) => Err(failure),

@@ -13,6 +13,8 @@ use crate::lesson::Lesson;
 use crate::reduction::Reduction;
 use crate::session::Session;
 use crate::wire::protobuf::GradientRequest;
+use troupe_core::config::UNBOUNDED_NORM;
+use troupe_trainer::DistantStep;
 
 /// Answers of a request.
 const MOST_DATA: usize = 1024;
@@ -21,23 +23,14 @@ const MOST_BYTES: usize = 5_000_000;
 /// How often it is looked whether a checkpoint is there by now.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// The optimizer's settings, which go with every step.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Adam {
-    pub(crate) rate: f64,
-    pub(crate) beta1: f64,
-    pub(crate) beta2: f64,
-    pub(crate) epsilon: f64,
-    pub(crate) weight_decay: f64,
-    /// 0 sets no bound.
-    pub(crate) norm: f64,
-}
-
-impl Adam {
-    /// A step that changes nothing and clears the gradient.
-    pub(crate) const STILL: Adam =
-        Adam { rate: 0.0, beta1: 0.9, beta2: 0.95, epsilon: 1.0, weight_decay: 0.0, norm: 0.0 };
-}
+/// A step that changes nothing and clears the gradient.
+pub(crate) const STILL: DistantStep = DistantStep {
+    rate: 0.0,
+    betas: (0.9, 0.95),
+    epsilon: 1.0,
+    weight_decay: 0.0,
+    norm: UNBOUNDED_NORM,
+};
 
 /// A loss by its name there.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -165,13 +158,15 @@ impl Lora {
     }
 
     /// Apply what was added, and clear it. Gives the norm of the gradient, if the server says it.
-    pub(crate) fn step(&mut self, adam: Adam) -> Result<Option<f64>, TinkerFailure> {
+    pub(crate) fn step(&mut self, step: DistantStep) -> Result<Option<f64>, TinkerFailure> {
+        let DistantStep { rate, betas: (beta1, beta2), epsilon, weight_decay, norm } = step;
         let body = json!({
             "model_id": self.id, "seq_id": self.next(), "type": "optim_step",
             "adam_params": {
-                "learning_rate": adam.rate, "beta1": adam.beta1, "beta2": adam.beta2,
-                "eps": adam.epsilon, "weight_decay": adam.weight_decay,
-                "grad_clip_norm": adam.norm,
+                "learning_rate": rate, "beta1": beta1, "beta2": beta2, "eps": epsilon,
+                "weight_decay": weight_decay,
+                // There, 0 sets no bound.
+                "grad_clip_norm": if norm < UNBOUNDED_NORM { norm } else { 0.0 },
             },
         });
         let again = || self.client().promise("optim_step", &body, Repeat::Freely);

@@ -49,8 +49,10 @@ pub struct TinkerPolicy {
 struct State {
     session: Arc<Session>,
     lora: Option<Lora>,
-    /// States to go on from, the present one last.
-    kept: Vec<String>,
+    /// The state to go back to and to go on from, if there is one.
+    present: Option<String>,
+    /// The one that takes its place once the step is done everywhere.
+    next: Option<String>,
     /// Those that checkpoints name.
     needed: Vec<String>,
     /// What draws; nothing once the weights are others.
@@ -184,7 +186,7 @@ impl TinkerPolicy {
         if let Some(path) = &state.snapshot {
             return Ok(path.clone());
         }
-        let about = state.kept.last().cloned().unwrap_or_default();
+        let about = state.present.clone().unwrap_or_default();
         self.take_snapshot(&mut state).map_err(|failure| (failure, about))
     }
 
@@ -213,7 +215,7 @@ impl TinkerPolicy {
     pub fn kept(&self, updates: usize) -> Kept {
         let state = self.state();
         Kept {
-            path: state.kept.last().cloned().unwrap_or_default(),
+            path: state.present.clone().unwrap_or_default(),
             base: self.config.base.clone(),
             rank: self.config.rank,
             updates,
@@ -222,43 +224,37 @@ impl TinkerPolicy {
         }
     }
 
-    /// Keep the policy as it is on the server. Until it is settled for, this is not what is gone
-    /// back to.
-    ///
-    /// # Errors
-    /// If the server fails.
-    pub fn keep(&self) -> Result<String, TinkerFailure> {
+    /// Go back to what was kept last, and go on from it, from now on.
+    pub fn settle(&self) {
         let mut state = self.state();
-        state.saves += 1;
-        let name = format!("state-{}", state.saves);
-        state.lora.as_mut().ok_or_else(gone)?.save(lora::Purpose::Training, &name)
+        if let Some(next) = state.next.take() {
+            self.turn_to(&mut state, next);
+        }
     }
 
-    /// Go back to what was kept there, and go on from it, from now on. What it takes the place of
-    /// is removed, unless a checkpoint names it.
-    pub fn settle_for(&self, path: String) {
-        let mut state = self.state();
-        state.kept.push(path);
-        self.remove_needless(&mut state);
-    }
-
-    /// Remove the states on the server that nothing needs any more: all but the present one and
-    /// those that checkpoints name, which may be of an earlier session of the run.
+    /// From now on checkpoints name these states, which may be of an earlier session of the run;
+    /// those that they named before are removed.
     pub fn forget_all_but(&self, needed: &[String]) {
         let mut state = self.state();
-        state.needed = needed.to_vec();
-        self.remove_needless(&mut state);
+        let named = std::mem::replace(&mut state.needed, needed.to_vec());
+        for path in named {
+            self.remove_needless(&state, &path);
+        }
     }
 
-    fn remove_needless(&self, state: &mut State) {
-        let State { kept, needed, .. } = state;
-        let present = kept.pop();
-        for path in kept.drain(..).filter(|path| !needed.contains(path)) {
-            // It takes room there and does no harm; the next run's states have other names.
-            let _ = remove(&self.client, &path);
+    /// Have another state be the present one; the one before it is removed, unless a checkpoint
+    /// names it.
+    fn turn_to(&self, state: &mut State, path: String) {
+        if let Some(before) = state.present.replace(path) {
+            self.remove_needless(state, &before);
         }
-        kept.extend(needed.iter().filter(|path| Some(*path) != present.as_ref()).cloned());
-        kept.extend(present);
+    }
+
+    fn remove_needless(&self, state: &State, path: &String) {
+        if state.present.as_ref() != Some(path) && !state.needed.contains(path) {
+            // It takes room there and does no harm; the next run's states have other names.
+            let _ = remove(&self.client, path);
+        }
     }
 
     fn remove_retired(&self, state: &mut State) {
@@ -290,9 +286,9 @@ impl TinkerPolicy {
         let mut state = self.state();
         state.retire();
         self.remove_retired(&mut state);
-        let State { kept, needed, .. } = &mut *state;
-        for path in kept.drain(..).filter(|path| !needed.contains(path)) {
-            let _ = remove(&self.client, &path);
+        let left = state.present.take().into_iter().chain(state.next.take());
+        for path in left.collect::<Vec<_>>() {
+            self.remove_needless(&state, &path);
         }
         state.lora = None;
         state.session.close()

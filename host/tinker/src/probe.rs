@@ -11,11 +11,13 @@ use crate::conduct::{Conduct, Snapshots};
 use crate::drawing::{Drawing, Source};
 use crate::failure::TinkerFailure;
 use crate::lesson::Lesson;
-use crate::lora::{Adam, Lora, Loss, Purpose, remove};
+use crate::lora::{Lora, Loss, Purpose, STILL, remove};
 use crate::reduction::Reduction;
 use crate::session::Session;
+use troupe_core::config::UNBOUNDED_NORM;
 use troupe_core::seed::Seed;
 use troupe_model::{Sampling, Speaker};
+use troupe_trainer::DistantStep;
 
 /// Tokens of the text that is learned from: a prompt of three, and an answer.
 const TEXT: usize = 9;
@@ -125,7 +127,7 @@ impl Probe<'_> {
         for call in calls {
             lora.add(call, Loss::ImportanceSampling, reduction)?;
         }
-        lora.step(Adam::STILL)
+        lora.step(STILL)
     }
 
     /// What several losses come to: an answer once, twice with half its weight in one call, the
@@ -169,14 +171,14 @@ impl Probe<'_> {
             let before = self.now(lora)?;
             let whole = self.lesson(&before, TEXT, &PULLED, PULL);
             lora.add(&[whole], Loss::ImportanceSampling, reduction)?;
-            let still = Adam { beta1: 0.0, ..Adam::STILL };
-            lora.step(Adam { rate, norm: bound, ..still })?;
+            let still = DistantStep { betas: (0.0, 0.95), ..STILL };
+            lora.step(DistantStep { rate, norm: bound, ..still })?;
             let after = self.now(lora)?;
             let sum = |scores: &[f32]| PULLED.iter().map(|at| f64::from(scores[*at])).sum::<f64>();
             Ok::<_, TinkerFailure>((sum(&after) - sum(&before)) / NATS)
         };
         let bounded = moved(BOUND * norm)?;
-        let free = moved(0.0)?;
+        let free = moved(UNBOUNDED_NORM)?;
         let is_right = ROUGHLY.contains(&free);
         let clips = is_right.then_some(bounded < free / 3.0);
         Ok(Steps { is_right, clips })
@@ -193,7 +195,7 @@ impl Probe<'_> {
         let at_first = score(&early)?;
         let now = self.now(lora)?;
         lora.add(&[self.lesson(&now, TEXT, &PULLED, 1.0)], Loss::ImportanceSampling, reduction)?;
-        lora.step(Adam { rate: NEIGHBOR, epsilon: 1e-8, ..Adam::STILL })?;
+        lora.step(DistantStep { rate: NEIGHBOR, epsilon: 1e-8, ..STILL })?;
         let late = lora.save(Purpose::Sampler, "probe-2")?;
         let (present, model) = (score(&late)?, self.now(lora)?);
         let again = score(&early)?;
@@ -230,8 +232,8 @@ impl Probe<'_> {
         let mut moved = |weight_decay: f64| {
             let lesson = self.lesson(&now, TEXT, &PULLED, 1.0);
             neighbor.add(&[lesson], Loss::ImportanceSampling, Reduction::Sum)?;
-            let still = Adam { epsilon: 1e-8, ..Adam::STILL };
-            neighbor.step(Adam { rate: NEIGHBOR, weight_decay, ..still })?;
+            let still = DistantStep { epsilon: 1e-8, ..STILL };
+            neighbor.step(DistantStep { rate: NEIGHBOR, weight_decay, ..still })?;
             let moved = distance(&self.now(lora)?, &before);
             Ok::<_, TinkerFailure>(moved > 1e-6 + 4.0 * noise)
         };

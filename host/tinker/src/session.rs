@@ -1,6 +1,7 @@
 //! A session on a server: the models made in it, and the heartbeat that keeps them.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -21,7 +22,7 @@ pub(crate) struct Session {
     id: String,
     /// What is loaded, by its name there.
     loaded: Mutex<BTreeSet<String>>,
-    made: Mutex<u64>,
+    made: AtomicU64,
     /// Dropped, it ends the heartbeat.
     _heart: Sender<()>,
 }
@@ -41,7 +42,7 @@ impl Session {
         let (heart, stopped) = channel();
         let (beats, beating) = (client.clone(), id.clone());
         thread::spawn(move || beat(&beats, &beating, &stopped));
-        let (loaded, made) = (Mutex::default(), Mutex::new(0));
+        let (loaded, made) = (Mutex::default(), AtomicU64::new(0));
         Ok(Session { client, id, loaded, made, _heart: heart })
     }
 
@@ -51,11 +52,7 @@ impl Session {
 
     /// Make a model: a fresh LoRA over the base. Gives its name there.
     pub(crate) fn make(&self, base: &str, rank: i64, seed: u32) -> Result<String, TinkerFailure> {
-        let number = {
-            let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-            *made += 1;
-            *made
-        };
+        let number = 1 + self.made.fetch_add(1, Ordering::Relaxed);
         let body = json!({
             "session_id": self.id, "model_seq_id": number, "base_model": base,
             "lora_config": {

@@ -13,7 +13,13 @@ use troupe_core::config::{PolicyConfig, TinkerConfig, TrainConfig};
 use troupe_core::example::sample;
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::{Author, Completion, Message, Sample};
-use troupe_model::{ChatRequest, Completions, Device, Policy, RemoteFailure, Sampling, Speaker};
+use troupe_model::{
+    ChatRequest, Completions, Device, Policy, RemoteFailure, Sampling, SamplingByRole, Speaker,
+};
+use troupe_trainer::{
+    CreditedSample, Distant, DistantMember, DistantTrainer, TrainerError, UpdateMetrics,
+    update_distant,
+};
 
 /// What the server calls its base.
 const BASE: &str = "org/base";
@@ -95,4 +101,25 @@ fn samples(drawn: &Completions) -> Vec<Sample> {
         ..sample(0, 0, 0, "solo", branch)
     };
     drawn.completions.iter().enumerate().map(row).collect()
+}
+
+/// One update from these answers, each with its advantage by its place.
+fn learn(
+    policy: &dyn Distant,
+    samples: &[Sample],
+    train: &TrainConfig,
+    advantage: impl Fn(usize) -> f32,
+) -> Result<UpdateMetrics, TrainerError> {
+    let rows: Vec<CreditedSample> = (samples.iter().enumerate())
+        .map(|(row, sample)| CreditedSample {
+            sample,
+            advantage: Some(advantage(row)),
+            weight: 1.0,
+        })
+        .collect();
+    let samples: Vec<&Sample> = samples.iter().collect();
+    let (rows, samples, seed) = (&rows[..], &samples[..], Seed::new(5));
+    let mut trainer = DistantTrainer::new(train);
+    let mut member = DistantMember { trainer: &mut trainer, policy, rows, samples, seed };
+    update_distant(&mut member, &SamplingByRole::from(Sampling::plain(5)))
 }

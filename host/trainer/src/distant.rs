@@ -103,7 +103,13 @@ pub trait Distant: fmt::Debug + Sync {
         step: DistantStep,
     ) -> Result<Descended, DistantError>;
 
-    /// Go back to what was kept last, weights and moments.
+    /// Keep weights and moments as they are: what is gone back to once the step is settled.
+    ///
+    /// # Errors
+    /// If they cannot be kept.
+    fn keep(&self) -> Result<(), DistantError>;
+
+    /// Go back to what was kept and settled last, weights and moments.
     ///
     /// # Errors
     /// If that cannot be had.

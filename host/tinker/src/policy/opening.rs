@@ -9,7 +9,7 @@ use crate::client::Client;
 use crate::conduct::Conduct;
 use crate::drawing::{Drawing, Source};
 use crate::failure::{TinkerFailure, TinkerFailureKind as Kind};
-use crate::lora::{self, Adam, Lora};
+use crate::lora::{self, Lora};
 use crate::offer::Offer;
 use crate::probe::Probe;
 use crate::reduction::Reduction;
@@ -54,14 +54,15 @@ impl TinkerPolicy {
         if training.is_some() {
             checkpoint::compare(&canary.base, config, &speaker)?;
         }
-        let kept = match training {
-            Some(_) => vec![lora.save(lora::Purpose::Training, "state-0")?],
-            None => Vec::new(),
+        let present = match training {
+            Some(_) => Some(lora.save(lora::Purpose::Training, "state-0")?),
+            None => None,
         };
         let state = State {
             session,
             lora: Some(lora),
-            kept,
+            present,
+            next: None,
             needed: Vec::new(),
             snapshot: None,
             retired: Vec::new(),
@@ -98,8 +99,8 @@ impl TinkerPolicy {
                  text their log-probabilities are {gap:.2e} nats per token apart"
             )));
         }
-        state.kept.push(kept.path.clone());
         state.needed.push(kept.path.clone());
+        self.turn_to(&mut state, kept.path.clone());
         let loaded = self.load_kept(&mut state);
         let same = loaded.and_then(|now| compare(&kept.canary, &now, self.config.tolerance));
         same.map_err(|failure| failure.during(&format!("loading `{}`", kept.path)))?;
@@ -111,7 +112,7 @@ impl TinkerPolicy {
     pub(super) fn stand_up_from(&self, path: &str) -> Result<(), TinkerFailure> {
         let mut state = self.state();
         let is_present = state.snapshot.as_deref() == Some(path)
-            || state.snapshot.is_none() && state.kept.last().is_some_and(|it| it == path);
+            || state.snapshot.is_none() && state.present.as_deref() == Some(path);
         if !is_present {
             return Ok(());
         }
@@ -136,7 +137,7 @@ impl TinkerPolicy {
         }
         state.retire();
         let mut lora = fresh(&state.session, &self.config, &self.speaker, self.seed)?;
-        if let Some(path) = state.kept.last() {
+        if let Some(path) = &state.present {
             lora.load(path)?;
         }
         let now = canary::score(&self.speaker, &mut lora)?;
@@ -178,7 +179,7 @@ fn fresh(
     };
     let mut broom = make()?;
     // What was left there may be no number: then it is gone with this model.
-    let swept = broom.step(Adam::STILL);
+    let swept = broom.step(lora::STILL);
     broom.unload()?;
     swept.map(drop).or_else(|failure| match failure.kind {
         Kind::Ruined => Ok(()),

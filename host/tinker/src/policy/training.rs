@@ -6,8 +6,7 @@ use super::{State, TinkerPolicy, gone, is_gone};
 use crate::drawing::Source;
 use crate::failure::{TinkerFailure, TinkerFailureKind as Kind};
 use crate::lesson::Lesson;
-use crate::lora::{Adam, Loss};
-use troupe_core::config::UNBOUNDED_NORM;
+use crate::lora::{Loss, Purpose};
 use troupe_core::parallel;
 use troupe_core::trajectory::Sample;
 use troupe_trainer::{Descended, Distant, DistantError, DistantStep, Pulls};
@@ -38,10 +37,7 @@ impl TinkerPolicy {
             Kind::Unfit.because("it was not found out what the server does with gradients")
         })?;
         let logprobs = lora.add(&data, loss, reduction)?;
-        let norm = if step.norm < UNBOUNDED_NORM { step.norm } else { 0.0 };
-        let (rate, (beta1, beta2)) = (step.rate, step.betas);
-        let (epsilon, weight_decay) = (step.epsilon, step.weight_decay);
-        let norm = lora.step(Adam { rate, beta1, beta2, epsilon, weight_decay, norm })?;
+        let norm = lora.step(step)?;
         Ok(Descended { logprobs, norm })
     }
 }
@@ -74,6 +70,15 @@ impl Distant for TinkerPolicy {
         step: DistantStep,
     ) -> Result<Descended, DistantError> {
         Ok(self.learn(&mut self.state(), answers, pulls, step)?)
+    }
+
+    fn keep(&self) -> Result<(), DistantError> {
+        let mut state = self.state();
+        state.saves += 1;
+        let name = format!("state-{}", state.saves);
+        let lora = state.lora.as_mut().ok_or_else(gone);
+        state.next = Some(lora.and_then(|lora| lora.save(Purpose::Training, &name))?);
+        Ok(())
     }
 
     fn go_back(&self) -> Result<(), DistantError> {

@@ -4,11 +4,7 @@ use super::*;
 use pretend_tinker::{Table, base, log_softmax};
 use std::sync::Mutex;
 use troupe_core::config::{AnchorChoice, Importance, Objective};
-use troupe_model::SamplingByRole;
-use troupe_trainer::{
-    CreditedSample, Descended, Distant, DistantError, DistantMember, DistantStep, DistantTrainer,
-    Pulls, UpdateMetrics, update_distant,
-};
+use troupe_trainer::{Descended, DistantError, DistantStep, Pulls};
 
 /// The same model here, in closed form and double precision: it keeps the gradient of each step
 /// and stays what it is.
@@ -76,6 +72,10 @@ impl Distant for Here {
         Ok(Descended { logprobs: single(scores), norm: None })
     }
 
+    fn keep(&self) -> Result<(), DistantError> {
+        Ok(())
+    }
+
     fn go_back(&self) -> Result<(), DistantError> {
         Ok(())
     }
@@ -85,23 +85,11 @@ impl Distant for Here {
     }
 }
 
-/// One update from answers of unequal length whose drawn log-probabilities are a little off.
 fn update(policy: &dyn Distant, samples: &[Sample], train: &TrainConfig) -> UpdateMetrics {
-    let advantage = |row: usize| [1.0, -0.5, 0.25, -1.5][row % 4];
-    let rows: Vec<CreditedSample> = (samples.iter().enumerate())
-        .map(|(row, sample)| CreditedSample {
-            sample,
-            advantage: Some(advantage(row)),
-            weight: 1.0,
-        })
-        .collect();
-    let samples: Vec<&Sample> = samples.iter().collect();
-    let (rows, samples, seed) = (&rows[..], &samples[..], Seed::new(5));
-    let mut trainer = DistantTrainer::new(train);
-    let mut member = DistantMember { trainer: &mut trainer, policy, rows, samples, seed };
-    update_distant(&mut member, &SamplingByRole::from(Sampling::plain(5))).unwrap()
+    learn(policy, samples, train, |row| [1.0, -0.5, 0.25, -1.5][row % 4]).unwrap()
 }
 
+/// Answers of unequal length whose drawn log-probabilities are a little off.
 fn drawn_elsewhere(policy: &TinkerPolicy) -> Vec<Sample> {
     let mut samples = samples(&ask(policy, 8).unwrap());
     for (row, sample) in samples.iter_mut().enumerate() {
@@ -193,23 +181,12 @@ fn what_raises_an_answer_there_makes_it_likelier_there() {
     let before = share(&policy);
     for _ in 0..20 {
         let drawn = samples(&ask(&policy, 16).unwrap());
-        let advantage = |sample: &Sample| match sample.completion.tokens[0] == better[0] {
+        let advantage = |row: usize| match drawn[row].completion.tokens[0] == better[0] {
             true => 1.0,
             false => -0.2,
         };
-        let rows: Vec<CreditedSample> = (drawn.iter())
-            .map(|sample| CreditedSample {
-                sample,
-                advantage: Some(advantage(sample)),
-                weight: 1.0,
-            })
-            .collect();
-        let all: Vec<&Sample> = drawn.iter().collect();
-        let mut trainer = DistantTrainer::new(&TrainConfig { learning_rate: 0.2, ..train() });
-        let (rows, samples, seed) = (&rows[..], &all[..], Seed::new(5));
-        let mut member =
-            DistantMember { trainer: &mut trainer, policy: &policy, rows, samples, seed };
-        update_distant(&mut member, &SamplingByRole::from(Sampling::plain(5))).unwrap();
+        let train = TrainConfig { learning_rate: 0.2, ..train() };
+        learn(&policy, &drawn, &train, advantage).unwrap();
     }
     let after = share(&policy);
     assert!(after > before + 16, "{before} and then {after} of 64");

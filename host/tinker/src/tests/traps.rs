@@ -2,11 +2,7 @@
 
 use super::*;
 use std::time::{Duration, Instant};
-use troupe_model::{RemoteFailureKind, SamplingByRole};
-use troupe_trainer::{
-    CreditedSample, Distant, DistantMember, DistantTrainer, TrainerError, UpdateMetrics,
-    update_distant,
-};
+use troupe_model::RemoteFailureKind;
 
 fn update(policy: &TinkerPolicy, samples: &[Sample]) -> Result<UpdateMetrics, TrainerError> {
     update_with(policy, samples, &train())
@@ -17,18 +13,7 @@ fn update_with(
     samples: &[Sample],
     train: &TrainConfig,
 ) -> Result<UpdateMetrics, TrainerError> {
-    let rows: Vec<CreditedSample> = (samples.iter().enumerate())
-        .map(|(row, sample)| CreditedSample {
-            sample,
-            advantage: Some(if row % 2 == 0 { 1.0 } else { -1.0 }),
-            weight: 1.0,
-        })
-        .collect();
-    let samples: Vec<&Sample> = samples.iter().collect();
-    let (rows, samples, seed) = (&rows[..], &samples[..], Seed::new(5));
-    let mut trainer = DistantTrainer::new(train);
-    let mut member = DistantMember { trainer: &mut trainer, policy, rows, samples, seed };
-    update_distant(&mut member, &SamplingByRole::from(Sampling::plain(5)))
+    learn(policy, samples, train, |row| if row % 2 == 0 { 1.0 } else { -1.0 })
 }
 
 /// What two steps come to on a server that is troubled before the second one.
@@ -37,11 +22,11 @@ fn second_step(trouble: impl Fn(&Server)) -> (Vec<Vec<f64>>, usize, Server) {
     let policy = open(&server, folder.path());
     let drawn = samples(&ask(&policy, 4).unwrap());
     update(&policy, &drawn).unwrap();
-    policy.settle_for(policy.keep().unwrap());
+    policy.settle();
     trouble(&server);
     let drawn = samples(&ask(&policy, 4).unwrap());
     update(&policy, &drawn).unwrap();
-    policy.settle_for(policy.keep().unwrap());
+    policy.settle();
     let scores = policy.score(&drawn.iter().collect::<Vec<_>>()).unwrap();
     let scores = scores.into_iter().map(|it| it.into_iter().map(f64::from).collect());
     let scores: Vec<Vec<f64>> = scores.collect();
@@ -222,14 +207,15 @@ fn what_was_made_is_unloaded_and_what_no_checkpoint_names_is_removed() {
     let policy = open(&server, folder.path());
     let mut paths = Vec::new();
     for _ in 0..3 {
-        let path = policy.keep().unwrap();
-        policy.settle_for(path.clone());
-        paths.push(path);
+        policy.keep().unwrap();
+        policy.settle();
+        paths.push(policy.kept(0).path);
     }
     assert_eq!(server.checkpoints(), paths[2..], "the present one");
     policy.forget_all_but(&paths[2..]);
-    let later = policy.keep().unwrap();
-    policy.settle_for(later.clone());
+    policy.keep().unwrap();
+    policy.settle();
+    let later = policy.kept(0).path;
     assert_eq!(server.checkpoints(), [paths[2].clone(), later], "the named and the present one");
     ask(&policy, 1).unwrap();
     policy.close().unwrap();
@@ -277,9 +263,8 @@ fn a_resumed_policy_is_what_it_was_or_says_what_is_different() {
     let drawn = samples(&ask(&policy, 4).unwrap());
     let answers: Vec<&Sample> = drawn.iter().collect();
     update(&policy, &drawn).unwrap();
-    let path = policy.keep().unwrap();
-    policy.settle_for(path.clone());
-    policy.forget_all_but(&[path]);
+    policy.settle();
+    policy.forget_all_but(&[policy.kept(1).path]);
     policy.publish().unwrap();
     let (kept, then) = (policy.kept(1), policy.score(&answers).unwrap());
     policy.close().unwrap();

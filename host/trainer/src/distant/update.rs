@@ -15,7 +15,8 @@ use troupe_core::trajectory::Sample;
 use troupe_model::SamplingByRole;
 
 /// Let a distant policy learn from its rows, as [`crate::update_together`] does one that is here.
-/// What was kept of it before is what it goes back to.
+/// What it becomes is kept, and what was kept of it before is what it goes back to until the step
+/// is settled.
 ///
 /// # Errors
 /// If a sample cannot be learned from, or the server fails and cannot be brought back.
@@ -86,6 +87,7 @@ impl<'a> Update<'a> {
             true => distance(policy.score_at_first(&self.gauged)?),
             false => 0.0,
         };
+        policy.keep()?;
         // Last: an update that fails is made anew, and counts once.
         // Last: an update that fails is made anew, and counts once.
         member.trainer.step += 1;

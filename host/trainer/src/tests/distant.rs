@@ -21,6 +21,7 @@ struct State {
     trainer: Trainer,
     first: Policy,
     kept: (Policy, Trainer),
+    next: Option<(Policy, Trainer)>,
     /// Requests after which the server is started anew, if it is.
     restarts_after: Option<usize>,
     scored: usize,
@@ -41,6 +42,7 @@ impl Elsewhere {
             policy: copy(),
             first: copy(),
             kept: (copy(), trainer.duplicate().unwrap()),
+            next: None,
             trainer,
             restarts_after: None,
             scored: 0,
@@ -51,9 +53,9 @@ impl Elsewhere {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn keep(&self) {
+    fn settle(&self) {
         let mut state = self.state();
-        state.kept = (state.policy.duplicate().unwrap(), state.trainer.duplicate().unwrap());
+        state.kept = state.next.take().expect("it was kept");
     }
 }
 
@@ -130,6 +132,13 @@ impl Distant for Elsewhere {
         Ok(Descended { logprobs: now, norm: Some(norm) })
     }
 
+    fn keep(&self) -> Result<(), DistantError> {
+        let mut state = self.state();
+        state.asked()?;
+        state.next = Some((state.policy.duplicate().unwrap(), state.trainer.duplicate().unwrap()));
+        Ok(())
+    }
+
     fn go_back(&self) -> Result<(), DistantError> {
         self.state().go_back();
         Ok(())
@@ -167,7 +176,7 @@ fn both(config: &TrainConfig, restarts_after: Option<usize>) -> [(Policy, Vec<Up
         let (rows, samples) = (&rows[..], &all[..]);
         let mut member = DistantMember { trainer: &mut away, policy: &there, rows, samples, seed };
         reported_away.push(update_distant(&mut member, &by_role()).unwrap());
-        there.keep();
+        there.settle();
     }
     let there = there.state().policy.duplicate().unwrap();
     [(here, reported), (there, reported_away)]
@@ -270,7 +279,7 @@ fn an_update_that_a_restart_interrupts_is_made_anew_from_what_was_kept() {
         minibatch_samples: 0,
         ..crossing(Objective::Gspo)
     };
-    for requests in 0..10 {
+    for requests in 0..12 {
         agree(both(&config, Some(requests)), &format!("restarted after {requests} requests"));
     }
 }

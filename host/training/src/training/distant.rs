@@ -19,14 +19,6 @@ use troupe_trainer::{
     update_distant,
 };
 
-/// What came of an update on servers.
-#[derive(Default)]
-pub(super) struct Distantly {
-    pub(super) metrics: BTreeMap<String, UpdateMetrics>,
-    /// Where each policy was kept after it.
-    kept: BTreeMap<String, String>,
-}
-
 impl Learning {
     /// Policies on servers learn from their own samples, all at the same time. What they were is
     /// what they go back to until [`Learning::settle_distant`].
@@ -36,7 +28,7 @@ impl Learning {
         (samples, credits): (&[Sample], &Credits),
         spent: Option<f64>,
         seed: Seed,
-    ) -> Result<Distantly, TrainingError> {
+    ) -> Result<BTreeMap<String, UpdateMetrics>, TrainingError> {
         let sampling = self.team.role_map.sampling(&config.rollout);
         let regularizes_all = config.train.regularizes_all();
         let distant = &self.team.distant;
@@ -47,9 +39,7 @@ impl Learning {
             let samples = of(name, samples);
             let (rows, samples, seed) = (&rows[..], &samples[..], seed.named(name));
             let mut member = DistantMember { trainer, policy, rows, samples, seed };
-            let metrics = update_distant(&mut member, &sampling)?;
-            let kept = policy.keep().map_err(|failure| failed(name, policy, failure))?;
-            Ok::<_, TrainingError>((name.clone(), metrics, kept))
+            Ok::<_, TrainingError>((name.clone(), update_distant(&mut member, &sampling)?))
         };
         let updated: Vec<Result<_, TrainingError>> = thread::scope(|scope| {
             let threads: Vec<_> = (self.distant.iter_mut())
@@ -60,20 +50,12 @@ impl Learning {
             };
             threads.into_iter().map(join).collect()
         });
-        let mut distantly = Distantly::default();
-        for updated in updated {
-            let (name, metrics, kept) = updated?;
-            distantly.metrics.insert(name.clone(), metrics);
-            distantly.kept.insert(name, kept);
-        }
-        Ok(distantly)
+        updated.into_iter().collect()
     }
 
     /// From now on, policies on servers go back to what they have become.
-    pub(super) fn settle_distant(&self, distantly: &Distantly) {
-        for (name, path) in &distantly.kept {
-            self.team.distant[name].settle_for(path.clone());
-        }
+    pub(super) fn settle_distant(&self) {
+        self.team.distant.values().for_each(|policy| policy.settle());
     }
 
     /// Have policies on servers draw as they are. Gives the canaries' differences by role.

@@ -63,10 +63,9 @@ impl Learning {
         spent: Option<f64>,
         seed: Seed,
     ) -> Result<BTreeMap<String, UpdateMetrics>, TrainingError> {
-        let distantly = self.update_distant(config, lessons, spent, seed)?;
-        let mut metrics = self.update_here(config, lessons, spent, seed)?;
-        self.settle_distant(&distantly);
-        metrics.extend(distantly.metrics);
+        let mut metrics = self.update_distant(config, lessons, spent, seed)?;
+        metrics.extend(self.update_here(config, lessons, spent, seed)?);
+        self.settle_distant();
         Ok(metrics)
     }
 
