@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::server::{Server, is_installed};
-use crate::support::{host, plugins, run};
+use crate::support::{distant, host, plugins, run};
 
 const STEPS: usize = 3;
 const PORT: u16 = 8134;
@@ -41,29 +41,13 @@ impl Stage {
     }
 
     fn start(&self, name: &str) -> Child {
-        let base = self.base().display().to_string();
-        let sets = [
-            format!("run.dir={}", self.folder.path().display()),
-            format!("run.name={name}"),
-            "roles.planner=planner".to_owned(),
-            "roles.executor=executor".to_owned(),
-            "policies.executor.train=true".to_owned(),
-            format!("policies.planner.tinker.url=http://127.0.0.1:{PORT}"),
-            format!("policies.planner.tinker.base={base}"),
-            format!("policies.planner.tinker.tokenizer={base}"),
-            "policies.planner.tinker.rank=4".to_owned(),
-            "imitation.enabled=false".to_owned(),
-            format!("train.steps={STEPS}"),
-            "rollout.tasks_per_step=4".to_owned(),
-            "rollout.max_turns=2".to_owned(),
-            "validation.tasks=4".to_owned(),
-            "validation.tasks_during_training=4".to_owned(),
-            "validation.every=0".to_owned(),
-            "checkpoint.every=1".to_owned(),
-        ];
-        let files = plugins(&["plan-path", "planner-executor"]);
-        let mut arguments = vec!["train".to_owned(), "--plugins".to_owned(), files];
-        arguments.extend(sets.into_iter().flat_map(|set| ["--set".to_owned(), set]));
+        let base = self.base();
+        let (url, named) = (format!("http://127.0.0.1:{PORT}"), base.display().to_string());
+        let steps = format!("train.steps={STEPS}");
+        let more =
+            [&*steps, "policies.planner.tinker.rank=4", "validation.every=0", "checkpoint.every=1"];
+        let server = (&*url, &*named, &*base);
+        let arguments = distant::arguments(self.folder.path(), name, server, &more);
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         host(&arguments).stderr(Stdio::piped()).spawn().unwrap()
     }

@@ -6,6 +6,7 @@
 pub mod client;
 pub mod components;
 pub mod desk;
+pub mod distant;
 pub mod http;
 mod numbers;
 mod program;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use pretend_tinker::{Server, Traps};
 use serde_json::Value;
 
-use crate::support::{host, plugins, run};
+use crate::support::{distant, host, plugins, run};
 
 const BASE: &str = "org/base";
 const STEPS: usize = 4;
@@ -41,31 +41,14 @@ impl Stage {
     }
 
     fn arguments(&self, name: &str, more: &[&str]) -> Vec<String> {
-        let (url, folder) = (self.server.url(), self.folder.path().display());
-        let sets = [
-            format!("run.dir={folder}"),
-            format!("run.name={name}"),
-            "roles.planner=planner".to_owned(),
-            "roles.executor=executor".to_owned(),
-            "policies.executor.train=true".to_owned(),
-            format!("policies.planner.tinker.url={url}"),
-            format!("policies.planner.tinker.base={BASE}"),
-            format!("policies.planner.tinker.tokenizer={folder}/base"),
-            "policies.planner.tinker.retry_seconds=2".to_owned(),
-            "policies.planner.tinker.patience_seconds=10".to_owned(),
-            "imitation.enabled=false".to_owned(),
-            format!("train.steps={STEPS}"),
-            "rollout.tasks_per_step=4".to_owned(),
-            "rollout.max_turns=2".to_owned(),
-            "validation.tasks=4".to_owned(),
-            "validation.tasks_during_training=4".to_owned(),
-            "checkpoint.every=2".to_owned(),
+        let impatient = [
+            "policies.planner.tinker.retry_seconds=2",
+            "policies.planner.tinker.patience_seconds=10",
         ];
-        let files = plugins(&["plan-path", "planner-executor"]);
-        let mut arguments = vec!["train".to_owned(), "--plugins".to_owned(), files];
-        let sets = sets.into_iter().chain(more.iter().map(ToString::to_string));
-        arguments.extend(sets.flat_map(|set| ["--set".to_owned(), set]));
-        arguments
+        let tokenizer = self.run("base");
+        let server = (self.server.url(), BASE, &*tokenizer);
+        let more = [&impatient[..], more].concat();
+        distant::arguments(self.folder.path(), name, server, &more)
     }
 
     fn train(&self, name: &str, more: &[&str]) -> (i32, String) {

@@ -58,6 +58,7 @@ mod cluster;
 mod fused;
 mod gauge;
 mod distant;
+mod fingerprint;
 mod gradient;
 mod kept;
 mod metrics;
@@ -96,8 +97,8 @@ pub use distant::{
     Descended, Distant, DistantError, DistantMember, DistantStep, DistantTrainer, Pulls,
     update_distant,
 };
+pub use fingerprint::fingerprint;
 pub use metrics::{ImitationMetrics, UpdateMetrics};
-pub use optimizer::fingerprint;
 pub use plan::{DoesNotFit, Machine, Plan};
 pub use rate::{destroys, is_language_model, suitable_rate};
 pub use rescoring::rescore;

@@ -19,6 +19,7 @@ use std::collections::HashMap;
 use tch::{Kind, Tensor};
 
 use super::TrainerError;
+use super::fingerprint::sum_of_bits;
 use super::fused::{self, AdamWSettings, Part};
 use super::kept::copy;
 use super::part::{Piece, Stretch, pieces, shares};
@@ -26,7 +27,7 @@ use super::shares::take_over;
 use crate::ranks::Ranks;
 use troupe_core::config::{Choice, TrainConfig};
 use troupe_core::parallel;
-use troupe_model::{Parameters, Policy, Slot};
+use troupe_model::{Parameters, Slot};
 
 /// State of the optimizer: laid out as the part of the parameters that is this process's.
 #[derive(Debug)]
@@ -320,23 +321,6 @@ impl AdamW {
     }
 }
 
-/// A number that changes when any trained weight of the policy does.
-///
-/// # Errors
-/// If libtorch fails.
-pub fn fingerprint(policy: &Policy) -> Result<i64, TrainerError> {
-    sum_of_bits(policy.trainable().buffer())
-}
-
-/// Two numbers of 16 bits are taken as one of 32: a buffer has an even number of them. What is
-/// summed is copied to 64 bits first, so it is a stretch at a time.
-fn sum_of_bits(buffer: &Tensor) -> Result<i64, TrainerError> {
-    const STRETCH: i64 = 1 << 20;
-    let stretches = buffer.f_view_dtype(Kind::Int)?.f_split(STRETCH, 0)?;
-    let sums = stretches.iter().map(|stretch| stretch.f_sum(Kind::Int64)?.f_int64_value(&[]));
-    Ok(sums.sum::<Result<i64, _>>()?)
-}
-
 /// Work on shares of about as many parts each, in the order of the parts.
 fn over_threads<P: Send, R: Send>(
     mut parts: Vec<P>,
@@ -366,7 +350,7 @@ mod tests {
     use crate::ranks::threads;
     use troupe_core::config::{DtypeChoice, PolicyConfig};
     use troupe_core::seed::Seed;
-    use troupe_model::Device;
+    use troupe_model::{Device, Policy};
 
     fn policy() -> Policy {
         Policy::random(&PolicyConfig::default(), &[], Seed::new(1), Device::cpu()).unwrap()

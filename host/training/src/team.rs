@@ -1,26 +1,29 @@
 //! Everything a configuration names, loaded and checked against each other:
 //! families of tasks, roles and policies.
 
+mod distant;
+mod error;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::family::{Family, FamilyError, set_families};
+use crate::family::{Family, set_families};
 use crate::rollout::{Demonstrator, Policies, RoleMap, RoleMapError};
-use troupe_core::config::{Config, MixConfig, PolicyConfig, SamplingScheme, TrainConfig};
-use troupe_core::error::{Coded, ExitCode};
+use troupe_core::config::{Config, MixConfig, PolicyConfig, SamplingScheme};
 use troupe_core::seed::Seed;
-use troupe_core::storage::{StorageError, read_json};
 use troupe_core::trajectory::Author;
 use troupe_guests::plugin::{Plugin, Split};
 use troupe_guests::scenario::{Next, Scenario};
 use troupe_model::{Device, Policy, PolicyError, RemoteEngine, RemotePolicy, Speaker};
 use troupe_sandbox::loading::bind_grants;
-use troupe_tinker::{Conducts, TinkerFailure, TinkerPolicy};
+use troupe_tinker::TinkerPolicy;
 use troupe_trainer::ranks::Ranks;
 
-/// The file in which a checkpoint says where a distant policy is kept.
-pub(crate) const KEPT: &str = "tinker.json";
+pub(crate) use distant::KEPT;
+pub use distant::export_distant;
+pub use error::TeamError;
+
 /// Tasks whose texts are looked through for words.
 const TASKS_FOR_WORDS: u32 = 64;
 /// Demonstrations per role that are looked through for words.
@@ -42,95 +45,6 @@ pub struct Team {
     speakers: BTreeMap<String, Speaker>,
     /// The processes that play and learn together.
     pub ranks: Ranks,
-}
-
-/// Why there is no team.
-#[derive(Debug, thiserror::Error)]
-pub enum TeamError {
-    /// The families of tasks cannot be set up.
-    #[error(transparent)]
-    Family(#[from] FamilyError),
-    /// The roles cannot be filled.
-    #[error(transparent)]
-    RoleMap(#[from] RoleMapError),
-    /// A policy cannot be loaded or made.
-    #[error("the policy `{name}` cannot be used: {reason}")]
-    Policy {
-        /// Its name.
-        name: String,
-        /// Why.
-        reason: PolicyError,
-    },
-    /// A policy cannot be made, or brought back, on the server that is to train it.
-    #[error("the policy `{name}` cannot be had at {url}: {failure}")]
-    Distant {
-        /// Its name.
-        name: String,
-        /// The server.
-        url: String,
-        /// Why.
-        failure: TinkerFailure,
-    },
-    /// A server is told by one process what to do.
-    #[error(
-        "the policy `{policy}` is trained over Tinker's wire, which a run of several processes \
-         cannot do; run one"
-    )]
-    DistantRanks {
-        /// The policy.
-        policy: String,
-    },
-    /// What a checkpoint says of a policy cannot be read.
-    #[error(transparent)]
-    Storage(#[from] StorageError),
-    /// A policy has no words for what it will be told.
-    #[error(
-        "the tokenizer of the policy `{name}` does not fit the environment `{environment}`: it \
-         does not know {unknown} of {words} words, such as {examples}; make a policy for it with \
-         `host policy new`, or use one with an open vocabulary"
-    )]
-    Tokenizer {
-        /// The policy.
-        name: String,
-        /// The environment.
-        environment: String,
-        /// How many words are unknown.
-        unknown: usize,
-        /// How many words were tried.
-        words: usize,
-        /// A few of them.
-        examples: String,
-    },
-    /// A policy that answers here cannot be asked while it or another learns here.
-    #[error(
-        "`rollout.staleness` cannot be 1: the policy `{policy}` answers here, and answers are \
-         drawn ahead on servers only; give it a `sampler`, or leave the setting out"
-    )]
-    Stale {
-        /// The policy.
-        policy: String,
-    },
-    /// Processes play together.
-    #[error(
-        "`rollout.staleness` cannot be 1 in a run of several processes; leave the setting out, or \
-         run one"
-    )]
-    StaleRanks,
-}
-
-impl Coded for TeamError {
-    fn code(&self) -> Option<ExitCode> {
-        match self {
-            TeamError::Family(error) => error.code(),
-            TeamError::RoleMap(error) => error.code(),
-            TeamError::Policy { reason, .. } => reason.code(),
-            TeamError::Distant { failure, .. } => failure.code(),
-            TeamError::Storage(error) => error.code(),
-            TeamError::DistantRanks { .. } => Some(ExitCode::Usage),
-            TeamError::Tokenizer { .. } => Some(ExitCode::Policy),
-            TeamError::Stale { .. } | TeamError::StaleRanks => Some(ExitCode::Usage),
-        }
-    }
 }
 
 impl Team {
@@ -178,38 +92,6 @@ impl Team {
         }
         let (engines, distant, ranks) = (BTreeMap::new(), BTreeMap::new(), Ranks::alone());
         Ok(Team { families, role_map, policies, engines, distant, speakers, ranks })
-    }
-
-    /// Have the servers make those policies that they are to have, or bring them back; if they
-    /// are to `learn`, it is found out what the servers do. Those that are there are left alone.
-    ///
-    /// # Errors
-    /// If a server does not answer, or cannot be right for the configuration.
-    pub fn open_distant(&mut self, config: &Config, learn: bool) -> Result<(), TeamError> {
-        let mut conducts = Conducts::new();
-        let speakers: Vec<(String, Speaker)> = (self.speakers.iter())
-            .filter(|(name, _)| !self.distant.contains_key(*name))
-            .map(|(name, speaker)| (name.clone(), speaker.clone()))
-            .collect();
-        for (name, speaker) in speakers {
-            let Some(tinker) = config.policies.get(&name).and_then(|it| it.tinker.as_ref()) else {
-                continue;
-            };
-            if !self.ranks.is_alone() {
-                return Err(TeamError::DistantRanks { policy: name });
-            }
-            let is_there = |name: &&String| {
-                let other = config.policies.get(*name).and_then(|it| it.tinker.as_ref());
-                other.is_some_and(|other| other.url == tinker.url)
-            };
-            let there = self.speakers.keys().filter(is_there).count();
-            let learning = learn.then_some((&config.train, there));
-            let policy =
-                Arc::new(distant_policy(config, (&name, speaker), learning, &mut conducts)?);
-            self.role_map.connect(&name, policy.clone());
-            self.distant.insert(name, policy);
-        }
-        Ok(())
     }
 
     /// Find the servers that are to draw answers while their policies are trained; those that are
@@ -294,44 +176,6 @@ impl Team {
         }
         config
     }
-}
-
-/// A policy on its server: fresh, or as a checkpoint has it.
-fn distant_policy(
-    config: &Config,
-    (name, speaker): (&str, Speaker),
-    learning: Option<(&TrainConfig, usize)>,
-    conducts: &mut Conducts,
-) -> Result<TinkerPolicy, TeamError> {
-    let own = config.policies.get(name).and_then(|policy| policy.tinker.clone());
-    let tinker = own.unwrap_or_default();
-    let seed = Seed::new(config.run.seed).named("policy").named(name).named("adapter");
-    let (name, url) = (name.to_owned(), tinker.url.clone());
-    let failed = |failure| TeamError::Distant { name, url, failure };
-    let policy = match TinkerPolicy::open(&tinker, speaker, learning, conducts, seed) {
-        Ok(policy) => policy,
-        Err(failure) => return Err(failed(failure)),
-    };
-    if let Some(folder) = &tinker.path {
-        policy.restore(&read_json(&folder.join(KEPT))?).map_err(failed)?;
-    }
-    Ok(policy)
-}
-
-/// Write the adapter of a policy that a server has, as a checkpoint has it, into a folder that
-/// `peft` reads.
-///
-/// # Errors
-/// If the server does not answer or no longer has that state, or the folder cannot be written.
-pub fn export_distant(config: &Config, name: &str, folder: &Path) -> Result<(), TeamError> {
-    let tokenizer = config.policies.get(name).and_then(|it| Some(&it.tinker.as_ref()?.tokenizer));
-    let failed = |reason| TeamError::Policy { name: name.to_owned(), reason };
-    let speaker = Speaker::load(tokenizer.map_or(Path::new(""), |it| it)).map_err(failed)?;
-    let policy = distant_policy(config, (name, speaker), None, &mut Conducts::new())?;
-    let exported = policy.export(folder).map_err(failed);
-    // What is left is dropped by the server in time.
-    let _ = policy.close();
-    exported
 }
 
 /// What `--print-config` shows of policies that are loaded: their own shapes.
