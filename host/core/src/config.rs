@@ -8,6 +8,7 @@ mod audience;
 mod check;
 mod comparison;
 mod credit;
+mod critic;
 mod curriculum;
 mod device;
 mod explanation;
@@ -40,6 +41,7 @@ use std::path::{Path, PathBuf};
 pub use audience::Audience;
 pub use comparison::{Comparison, Estimator, Same, Scale, Unit, Worth};
 pub use credit::CreditStep;
+pub use critic::{Against, Learns, PreferenceCriticConfig, Reading, ValueCriticConfig};
 pub use curriculum::{CurriculumConfig, RampConfig};
 pub use device::DeviceChoice;
 pub use grantee::Grantee;
@@ -59,7 +61,7 @@ pub use tasks::TasksConfig;
 pub use tinker::{ReductionChoice, TinkerConfig, UNBOUNDED_NORM};
 pub use train::{
     AdvantageConfig, AnchorChoice, Budget, Choice, Decay, GroupFilter, ImitationConfig, Importance,
-    LossAggregation, Objective, Regularize, TrainConfig,
+    LossAggregation, Objective, Regularize, RoleAdvantageConfig, TrainConfig,
 };
 
 use self::audience::{lay_correction_under, lay_defaults_under, lay_plain_drawing_under};
@@ -247,9 +249,14 @@ impl Config {
 
     /// How a policy is trained, with a learning rate of its own if it has one.
     pub fn training_of(&self, policy: &str) -> TrainConfig {
-        let own_rate = self.policies.get(policy).and_then(|settings| settings.learning_rate);
+        let own = self.policies.get(policy);
+        let own_rate = own.and_then(|settings| settings.learning_rate);
         let learning_rate = own_rate.unwrap_or(self.train.learning_rate);
-        TrainConfig { learning_rate, ..self.train.clone() }
+        let train = TrainConfig { learning_rate, ..self.train.clone() };
+        match own.filter(|settings| settings.learns == Learns::Preference) {
+            Some(critic) => critic.preference.clone().unwrap_or_default().training(train),
+            None => train,
+        }
     }
 
     /// The policy that this one is an earlier state of, if it is one.

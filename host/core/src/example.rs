@@ -13,6 +13,7 @@ pub fn sample(task: usize, episode: usize, turn: usize, role: &str, branch: usiz
         instance: 0,
         thread: String::new(),
         situation: None,
+        hint: None,
         // Every answer was asked for alone.
         round: turn * 1000 + usize::from(role.as_bytes()[0]),
         parent: None,

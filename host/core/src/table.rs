@@ -36,6 +36,7 @@ const SCHEMA: &str = "message answers {
     required int32 instance;
     required binary thread (STRING);
     optional binary situation (STRING);
+    optional binary hint (STRING);
     required binary policy (STRING);
     required int32 version;
     required int32 branch;
@@ -131,6 +132,7 @@ mod tests {
         (samples[1].reward.team, samples[1].reward.local) = (0.1, f64::MIN_POSITIVE);
         samples[2].state = u64::MAX;
         samples[2].situation = Some("near".to_owned());
+        samples[3].hint = Some("left, left".to_owned());
         samples[3].completion.tokens = Vec::new();
         samples[3].completion.logprobs = Vec::new();
         samples[3].completion.stop = StopReason::Length;

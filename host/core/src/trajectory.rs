@@ -194,6 +194,9 @@ pub struct Sample {
     /// A word for situations that are alike, if the workflow gave one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub situation: Option<String>,
+    /// What only a critic may see of the state, where a critic reads it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
     /// Index of the answer that the episode continued from before this round: after a fork,
     /// perhaps one of another episode. None in the first round.
     #[serde(default, skip_serializing_if = "Option::is_none")]

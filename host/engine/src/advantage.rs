@@ -10,9 +10,10 @@ use troupe_core::config::{AdvantageConfig, Config, ConfigError};
 use troupe_core::error::ExitCode;
 use troupe_core::storage::StorageError;
 use troupe_core::table::{Row, read_table};
-use troupe_core::trajectory::Sample;
+use troupe_core::trajectory::{Ending, Sample};
 use troupe_estimators::advantage::{Memory, compare};
 use troupe_estimators::audit::{Audit, Tallies, take_in};
+use troupe_estimators::band::SolvedShares;
 use troupe_estimators::credit::Credits;
 use troupe_model::{Device, PolicyError};
 use troupe_training::truth::Distance;
@@ -42,7 +43,12 @@ pub fn run(
     for (index, (step, path)) in tables.iter().enumerate() {
         let rows = read_table(path)?;
         let samples: Vec<Sample> = rows.iter().map(|row| row.sample.clone()).collect();
-        let learns = |sample: &Sample| config.trains(&sample.policy);
+        let shares = SolvedShares::of(rows.iter().map(|row| {
+            ((row.sample.task, row.sample.episode), row.ending == Ending::Solved.word())
+        }));
+        let learns = |sample: &Sample| {
+            config.trains(&sample.policy) && shares.are_within(sample, &config.advantage)
+        };
         let again = as_stored(&rows, &samples, &config.advantage, &mut memory, learns);
         // What an estimator remembers comes from all the steps before.
         let mut passed_over = vec![Tallies::new(); estimators.len()];
@@ -72,6 +78,7 @@ fn estimators(
     let named = |name: &String| {
         let mut advantage = config.advantage.clone();
         (advantage.unit, advantage.worth, advantage.same, advantage.scale) = Default::default();
+        advantage.roles.clear();
         let plain = Config { advantage, ..config.clone() };
         let config = plain.with(&format!("advantage.estimator={name}"))?;
         Ok((config.advantage, Memory::default()))

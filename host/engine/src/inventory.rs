@@ -16,6 +16,7 @@ use troupe_training::manifest::{
     Manifest, PluginEntry, PolicyEntry, ServerEntry, Settled, processor,
 };
 use troupe_training::team::Team;
+use troupe_training::training::digests_of_tables;
 
 /// What the run is made of.
 pub(super) fn manifest(
@@ -25,7 +26,8 @@ pub(super) fn manifest(
     device: Device,
 ) -> anyhow::Result<Manifest> {
     let mut policies = Vec::new();
-    for (name, roles) in team.role_map.policies() {
+    let critics = config.critics().map(|(name, _)| (name.clone(), Vec::new()));
+    for (name, roles) in team.role_map.policies().into_iter().chain(critics) {
         let (digest, parameters) = match team.role_map.remotes().get(&name) {
             Some(remote) => (remote.identity(), 0),
             None => {
@@ -54,6 +56,7 @@ pub(super) fn manifest(
         records: records
             .map(|records| records.entry())
             .fold(RecordsEntry::default(), RecordsEntry::and),
+        tables: digests_of_tables(&config.rollout.tables)?,
         policies,
         distant: conducts(team),
         settled,

@@ -25,9 +25,13 @@ use troupe_training::team::{Team, with_shapes};
 use troupe_training::training::{Record, Training, plan, settle as settle_config, slow_dtype};
 
 pub fn run(
-    args: TrainArgs,
+    mut args: TrainArgs,
     device: impl Fn() -> Result<Device, PolicyError>,
 ) -> anyhow::Result<u8> {
+    if !args.from_tables.is_empty() {
+        let runs: Vec<_> = args.from_tables.iter().map(|run| run.display().to_string()).collect();
+        args.config.set.push(format!("rollout.tables={}", toml::Value::from(runs)));
+    }
     let ranks = meet()?;
     let resumed = args.resume.as_deref().filter(|_| ranks.leads());
     let resumed = resumed.map(RunFolder::open).transpose()?;

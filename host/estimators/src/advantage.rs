@@ -49,33 +49,63 @@ pub fn compare(
     learns: impl Fn(&Sample) -> bool,
 ) -> Compared {
     let weights = counts(samples, config);
-    let mut judge = |comparison: &Comparison| {
-        let formed = form_groups(samples, &weights, config, comparison);
-        let formed = leave_out_frozen(formed, samples, &learns);
-        let kept = match comparison.scale {
-            // What all in a group are worth is compared with earlier steps.
-            Scale::Running => formed.clone(),
-            _ => filter_groups(formed.clone(), config),
-        };
-        let advantages = match comparison.scale {
-            Scale::Running => {
-                let by_family = comparison.same.contains(&Same::Family);
-                running(&kept, (config.decay, by_family), memory, samples)
-            }
-            scale => advantages(&kept, (scale, config.least_spread), samples.len()),
-        };
-        (formed, kept, advantages)
+    let mut all = Compared {
+        formed: Vec::new(),
+        kept: Vec::new(),
+        credits: Credits { advantages: vec![None; samples.len()], weights },
+        lessons: vec![false; samples.len()],
     };
-    let (formed, kept, mut advantages) = judge(&config.comparison());
-    if let Some((weight, comparison)) = config.besides() {
-        let (_, _, besides) = judge(&comparison);
-        add(&mut advantages, &besides, weight);
+    let apart = |sample: &Sample| config.roles.contains_key(&sample.role);
+    all.compare_those(samples, config, memory, &learns, |sample| !apart(sample));
+    for role in config.roles.keys() {
+        let own = config.of_role(role);
+        all.compare_those(samples, &own, memory, &learns, |sample| sample.role == *role);
     }
-    let lessons = advantages.iter().map(|advantage| advantage.is_some_and(|value| value != 0.0));
-    let lessons = lessons.collect();
-    repel(&mut advantages, &formed, samples, config.refused);
-    let credits = Credits { advantages, weights }.after(samples, config);
-    Compared { formed, kept, credits, lessons }
+    repel(&mut all.credits.advantages, &all.formed, samples, config.refused);
+    all.credits = all.credits.after(samples, config);
+    all
+}
+
+impl Compared {
+    /// Compares the answers `of` a part of the roles with each other, as `config` says.
+    fn compare_those(
+        &mut self,
+        samples: &[Sample],
+        config: &AdvantageConfig,
+        memory: &mut Memory,
+        learns: impl Fn(&Sample) -> bool,
+        of: impl Fn(&Sample) -> bool,
+    ) {
+        let weights = &self.credits.weights;
+        let mut judge = |comparison: &Comparison| {
+            let formed = form_groups(samples, weights, config, comparison, &of);
+            let formed = leave_out_frozen(formed, samples, &learns);
+            let kept = match comparison.scale {
+                // What all in a group are worth is compared with earlier steps.
+                Scale::Running => formed.clone(),
+                _ => filter_groups(formed.clone(), config),
+            };
+            let advantages = match comparison.scale {
+                Scale::Running => {
+                    let by_family = comparison.same.contains(&Same::Family);
+                    running(&kept, (config.decay, by_family), memory, samples)
+                }
+                scale => advantages(&kept, (scale, config.least_spread), samples.len()),
+            };
+            (formed, kept, advantages)
+        };
+        let (formed, kept, mut advantages) = judge(&config.comparison());
+        if let Some((weight, comparison)) = config.besides() {
+            let (_, _, besides) = judge(&comparison);
+            add(&mut advantages, &besides, weight);
+        }
+        for (index, advantage) in advantages.into_iter().enumerate().filter(|(_, a)| a.is_some()) {
+            self.lessons[index] = advantage != Some(0.0);
+            self.credits.advantages[index] = advantage;
+        }
+        self.formed.extend(formed);
+        self.kept.extend(kept);
+    }
 }
 
 /// Adds the advantages of a second comparison (GiGPO, arXiv 2505.10978). A sample that only
@@ -124,10 +154,12 @@ fn running(
 /// - `mean`: A = (r − mean) / (|mean| + ε);
 /// - `leave-one-out`: A = r − mean of the others = n / (n − 1) · (r − mean)
 ///   (arXiv 2402.14740, equation 8);
+/// - `half`: A = r − ½ (MALT, arXiv 2412.01928, section 3.2);
 /// - `parts`: the sum of (p − mean) / (std + ε) over the named shares p of r,
 ///   divided by the standard deviation of these sums in the whole step (GDPO).
 ///
-/// ε is 10⁻⁴. A group of one has advantage 0: there is nothing to compare it with. A standard
+/// ε is 10⁻⁴. A group of one has advantage 0, except with `half`: there is nothing to compare it
+/// with. A standard
 /// deviation below `least`, in the unit of the reward, counts as `least`.
 pub fn advantages(
     groups: &[Group],
@@ -182,6 +214,7 @@ fn in_group(group: &Group, scale: Scale, least: f64) -> Vec<f64> {
     let scores = group.scores();
     match scale {
         Scale::None | Scale::Running => centered(&scores),
+        Scale::Half => scores.iter().map(|score| score.value - 0.5).collect(),
         Scale::Mean => {
             let scale = 1.0 / (mean(&scores).abs() + EPSILON);
             centered(&scores).into_iter().map(|difference| difference * scale).collect()

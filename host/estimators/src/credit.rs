@@ -30,23 +30,59 @@ impl Credits {
         Credits { advantages, weights }
     }
 
-    /// The credits after the configuration's steps.
+    /// The credits after the configuration's steps, up to the first for which a critic is asked.
     #[must_use]
     pub fn after(mut self, samples: &[Sample], config: &AdvantageConfig) -> Self {
-        for step in &config.then {
-            match step {
-                CreditStep::Inherit => self.inherit(samples),
-                // They were compared as often as they count, so it is done already.
-                CreditStep::Align => {}
-                CreditStep::TaskNormalize => self.normalize(samples, |s| &s.family, token_count),
-                CreditStep::Whiten => self.normalize(samples, |s| &s.policy, |_| 1.0),
-                CreditStep::MaskTruncated => {
-                    self.mask(samples, |sample| sample.completion.stop == StopReason::Length);
-                }
-                CreditStep::MaskRole(role) => self.mask(samples, |sample| sample.role == *role),
+        for step in config.then.iter().take_while(|step| !step.is_judged()) {
+            self.take(step, samples);
+        }
+        self
+    }
+
+    /// The credits after the remaining steps: what a critic finds takes the place of all
+    /// advantages. `verdicts` has, by critic, what it finds of which samples.
+    #[must_use]
+    pub fn judged(
+        mut self,
+        samples: &[Sample],
+        config: &AdvantageConfig,
+        verdicts: &BTreeMap<&str, BTreeMap<usize, f64>>,
+    ) -> Self {
+        for step in config.then.iter().skip_while(|step| !step.is_judged()) {
+            let CreditStep::Judge(critic) = step else {
+                self.take(step, samples);
+                continue;
+            };
+            let found = verdicts.get(critic.as_str());
+            for (row, advantage) in self.advantages.iter_mut().enumerate() {
+                let verdict = found.and_then(|found| found.get(&row));
+                *advantage = verdict.filter(|_| self.weights[row] > 0.0).map(|&a| a as f32);
             }
         }
         self
+    }
+
+    /// No sample counts.
+    #[must_use]
+    pub fn nothing(self) -> Self {
+        let count = self.advantages.len();
+        Credits { advantages: vec![None; count], weights: vec![0.0; count] }
+    }
+
+    fn take(&mut self, step: &CreditStep, samples: &[Sample]) {
+        match step {
+            CreditStep::Inherit => self.inherit(samples),
+            // They were compared as often as they count, so it is done already.
+            CreditStep::Align => {}
+            CreditStep::TaskNormalize => self.normalize(samples, |s| &s.family, token_count),
+            CreditStep::Whiten => self.normalize(samples, |s| &s.policy, |_| 1.0),
+            CreditStep::MaskTruncated => {
+                self.mask(samples, |sample| sample.completion.stop == StopReason::Length);
+            }
+            CreditStep::MaskRole(role) => self.mask(samples, |sample| sample.role == *role),
+            // Only critics know.
+            CreditStep::Judge(_) => {}
+        }
     }
 
     /// A called answer takes the advantage of the answer that began the chain of calls

@@ -123,13 +123,15 @@ pub fn is_flat(scores: &[Score]) -> bool {
 
 /// Puts the samples into units and these into groups, as `comparison` says: with
 /// `at-grpo`'s, the K completions of one seat in one state (AT-GRPO, arXiv 2510.11062,
-/// section 4.1). `weights` has how often each sample counts (`credit::counts`).
+/// section 4.1). `weights` has how often each sample counts (`credit::counts`). Units that begin
+/// with a sample for which not `of` are left out, but still count in what others are worth.
 /// Groups come in the order of their keys.
 pub fn form_groups(
     samples: &[Sample],
     weights: &[f32],
     config: &AdvantageConfig,
     comparison: &Comparison,
+    of: impl Fn(&Sample) -> bool,
 ) -> Vec<Group> {
     let earnings = Earnings::of(samples, config, comparison.worth);
     let mut unit_numbers = BTreeMap::new();
@@ -143,7 +145,7 @@ pub fn form_groups(
         }
     }
     let mut groups: BTreeMap<Key, Vec<ScoredUnit>> = BTreeMap::new();
-    for members in units {
+    for members in units.into_iter().filter(|members| of(&samples[members[0]])) {
         let key = Key::of(comparison, &samples[members[0]]);
         let score = earnings.worth(comparison.unit, &members);
         let weight = f64::from(weights[members[0]]);
@@ -253,7 +255,7 @@ mod tests {
     use troupe_core::example::{sample, tree_of};
 
     fn groups(samples: &[Sample], config: &AdvantageConfig) -> Vec<Group> {
-        form_groups(samples, &vec![1.0; samples.len()], config, &config.comparison())
+        form_groups(samples, &vec![1.0; samples.len()], config, &config.comparison(), |_| true)
     }
 
     fn by(estimator: Estimator) -> AdvantageConfig {

@@ -7,9 +7,11 @@
 //! - [`lineage`]: which episodes were forked from which;
 //! - [`worth`]: what a completion, or several together, was worth;
 //! - [`group`]: which are compared;
+//! - [`band`]: which tasks teach a role;
 //! - [`credit`]: what is done to advantages afterwards, in the order of `advantage.then`;
 //! - [`advantage`]: A = (r − mean) / (std + ε) or another scale, and [`advantage::compare`],
 //!   which is the whole way;
+//! - [`critique`]: what critics learn from a table, and what becomes of their verdicts;
 //! - [`audit`]: what other estimators would say of the same answers.
 //!
 //! `examples/own_estimator.rs` compares an estimator that is not among these with AT-GRPO.
@@ -35,6 +37,8 @@
 pub mod lineage;
 pub mod worth;
 pub mod group;
+pub mod band;
 pub mod credit;
 pub mod advantage;
+pub mod critique;
 pub mod audit;

@@ -75,7 +75,8 @@ impl<'a> Earnings<'a> {
     /// - [`Worth::ToGo`]: Σ γ^(t − now) · (α·team + local) over the rounds from the answer on,
     ///   γ the `discount`, local the rewards of its seat;
     /// - [`Worth::Whole`]: Σ α·team over the episode, and Σ local over the members, or over the
-    ///   seat's whole episode if the unit is a single completion.
+    ///   seat's whole episode if the unit is a single completion;
+    /// - [`Worth::Outcome`]: Σ α·team over the episode, and local of the answer alone.
     ///
     /// A completion that several episodes have in common is worth their mean as
     /// [`Lineage::through`] weighs them, the backup of MALT (arXiv 2412.01928, equation 3) and
@@ -99,6 +100,9 @@ impl<'a> Earnings<'a> {
     /// The worth of a completion in one of the episodes that contain it.
     fn in_episode(&self, sample: &Sample, number: usize) -> f64 {
         let episode = (sample.task, number);
+        if self.worth == Worth::Outcome {
+            return self.team_reward(episode) + sample.reward.local;
+        }
         let rewards = &self.local[&(episode, sample.role.as_str(), sample.instance)];
         match self.worth {
             Worth::ToGo => self.to_go(&self.team[&episode], rewards, sample.round),
@@ -116,8 +120,9 @@ impl<'a> Earnings<'a> {
         parts
     }
 
-    fn team_reward(&self, episode: EpisodeOf) -> f64 {
-        self.team[&episode].values().sum()
+    /// Σ α·team over an episode; 0 if it has no answers.
+    pub fn team_reward(&self, episode: EpisodeOf) -> f64 {
+        self.team.get(&episode).map_or(0.0, |rounds| rounds.values().sum())
     }
 
     /// Σ γ^(t − now) · (α·team + local) over the rounds from this one on.
@@ -192,6 +197,19 @@ mod tests {
         let earnings = Earnings::of(&samples, &config, Worth::Whole);
         assert_eq!(earnings.worth(Unit::Seat, &[0, 2]), 5.75);
         assert_eq!(earnings.worth(Unit::Episode, &[0, 1, 2, 3]), 5.5);
+    }
+
+    #[test]
+    fn an_outcome_is_the_episodes_and_what_is_said_of_an_answer_is_its_own() {
+        let samples = played();
+        let config = AdvantageConfig { alpha: 2.0, ..AdvantageConfig::default() };
+        let earnings = Earnings::of(&samples, &config, Worth::Outcome);
+        let team: f64 = samples.iter().map(|sample| sample.reward.team).sum();
+        for (index, sample) in samples.iter().enumerate() {
+            let worth = earnings.worth(Unit::Completion, &[index]);
+            assert_eq!(worth, 2.0 * team + sample.reward.local, "answer {index}");
+        }
+        assert!(samples.iter().any(|sample| sample.reward.local != 0.0));
     }
 
     #[test]

@@ -62,6 +62,8 @@ pub struct Scenario {
     pub max_turns_of: BTreeMap<String, usize>,
     /// Directives that may follow one answer.
     pub actions_per_answer: usize,
+    /// Whether what only critics may see is kept with every request.
+    pub keeps_hints: bool,
 }
 
 /// An episode at a moment when answers are due.

@@ -264,6 +264,11 @@ impl Policy {
         Ok(tokens)
     }
 
+    /// Whether both mean the same by every token.
+    pub fn reads_like(&self, other: &Policy) -> bool {
+        self.wording.tokenizer.has_tokens_of(&other.wording.tokenizer)
+    }
+
     /// The words of `text`, split at white space, that the tokenizer cannot
     /// represent; each once, in order.
     pub fn unknown_words(&self, text: &str) -> Vec<String> {

@@ -29,6 +29,7 @@ mod residual;
 mod rotary;
 mod shared_base;
 mod special_tokens;
+mod value_heads;
 pub(super) mod weights;
 
 pub(super) use adapter::Adapter;
@@ -59,5 +60,8 @@ pub use shared_base::AdapterRows;
 pub use shared_base::Segment;
 pub use shared_base::SharedBase;
 pub(super) use special_tokens::SpecialTokens;
+pub use value_heads::TrackedHeads;
+pub use value_heads::ValueHeads;
+pub use value_heads::Values;
 pub use weights::read_tensors;
 pub use weights::write_tensors;

@@ -3,7 +3,7 @@
 use super::logprobs::chunk_targets;
 use super::pack::micro_batch_tokens;
 use super::plan::Machine;
-use troupe_model::{ModelConfig, Policy, most_at_once};
+use troupe_model::{ModelConfig, Policy, ValueHeads, most_at_once};
 
 /// Bytes of the tensors of logits that exist at once, for each logit. On a GPU they were counted: in
 /// 16 bits and in 32, log-probabilities, and in an update two gradients, in drawing probabilities
@@ -42,6 +42,18 @@ pub struct Load {
     pub examined: u64,
     /// Roles, each with prompts of its own.
     pub roles: u64,
+    /// Bytes of what critics have beside their policies, see [`critic_bytes`].
+    pub critics: u64,
+}
+
+/// Bytes of what a critic has beside its policy and that one's optimizer: the policy that it is
+/// compared with, or the copy that follows it and its heads, with their gradients and optimizer.
+pub fn critic_bytes(policy: &Policy, has_heads: bool) -> u64 {
+    let trained = policy.trainable();
+    let copy = (trained.count() * trained.buffer().kind().elt_size_in_bytes()) as u64;
+    let heads = if has_heads { ValueHeads::bytes(policy.config().hidden_size) } else { 0 };
+    // Weights, a copy of them, gradients and two means.
+    copy + 5 * heads
 }
 
 /// The settings that decide what is needed.

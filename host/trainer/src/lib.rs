@@ -55,6 +55,8 @@ mod batching;
 mod bundle;
 mod careful_step;
 mod cluster;
+mod contest;
+mod critic;
 mod fused;
 mod gauge;
 mod distant;
@@ -92,7 +94,9 @@ use troupe_model::{
     Policy, PolicyError, SamplingByRole, attempt, first_line, give_back_memory, no_memory,
 };
 
-pub use base::{Base, Load};
+pub use base::{Base, Load, critic_bytes};
+pub use contest::{Contest, ContestMetrics};
+pub use critic::{Answered, Estimate, Known, Outcome, ValueCritic, ValueMetrics};
 pub use distant::{
     Descended, Distant, DistantError, DistantMember, DistantStep, DistantTrainer, Pulls,
     update_distant,
@@ -332,6 +336,11 @@ impl Trainer {
     /// Go on with half the learning rate.
     pub fn halve_learning_rate(&mut self) {
         self.rate_scale *= 0.5;
+    }
+
+    /// The policy as it was when the trainer was made, if it is compared with.
+    pub fn reference(&self) -> Option<&Policy> {
+        self.reference.as_ref()
     }
 
     /// A copy that goes on independently.

@@ -48,6 +48,16 @@ impl<'a> Target<'a> {
         self.answer[self.token]
     }
 
+    /// Whether its answer ends with it.
+    pub(super) fn is_last(&self) -> bool {
+        self.token + 1 == self.answer.len()
+    }
+
+    /// Which of the pack's predictors it comes from.
+    pub(super) fn source(&self) -> i64 {
+        self.source
+    }
+
     /// The tokens before it, the prompt's included.
     pub(super) fn earlier(&self) -> impl Iterator<Item = u32> + use<'a> {
         self.prompt.iter().chain(&self.answer[..self.token]).copied()

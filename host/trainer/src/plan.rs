@@ -39,7 +39,7 @@ pub struct Machine {
 pub struct Plan {
     /// Numbers in all weights, and in those that are trained.
     pub parameters: (u64, u64),
-    /// Weights, those of references included.
+    /// Weights, those of references and what critics have besides included.
     pub weights: u64,
     /// Gradients, at the peak of an update.
     pub gradients: u64,
@@ -111,6 +111,7 @@ impl Plan {
         let group = load.prompt + (rollout.branches * rollout.max_completion_tokens) as u64;
         let plan = |settings| {
             let mut plan = Plan::with(bases, train, machine, settings);
+            plan.weights += load.critics;
             plan.set_cache(bases, rollout, settings.cache, load.asked.saturating_mul(group));
             let rows = load.asked.saturating_mul(rollout.branches as u64);
             let working = |base: &Base| base.working((load.asked, load.prompt), rows, machine);

@@ -15,16 +15,16 @@ use troupe_core::config::{LoraConfig, LossAggregation, PolicyConfig};
 use troupe_core::trajectory::{Completion, StopReason};
 use troupe_model::{Device, Request, Sampling};
 
-fn policy(seed: u64) -> Policy {
+pub(crate) fn policy(seed: u64) -> Policy {
     let words: Vec<String> = (0..30).map(|word| format!("w{word}")).collect();
     Policy::random(&PolicyConfig::default(), &words, Seed::new(seed), Device::cpu()).unwrap()
 }
 
-fn sampling() -> Sampling {
+pub(crate) fn sampling() -> Sampling {
     Sampling::plain(6)
 }
 
-fn by_role() -> SamplingByRole {
+pub(crate) fn by_role() -> SamplingByRole {
     sampling().into()
 }
 
@@ -33,7 +33,7 @@ fn prompt(seed: Seed, length: usize) -> Arc<[u32]> {
 }
 
 /// `groups` prompts of different lengths with four answers each.
-fn samples(policy: &Policy, groups: u64, sampling: &Sampling) -> Vec<Sample> {
+pub(crate) fn samples(policy: &Policy, groups: u64, sampling: &Sampling) -> Vec<Sample> {
     let requests: Vec<Request> = (0..groups)
         .map(|group| {
             let seed = Seed::new(group);
@@ -69,7 +69,7 @@ fn rows(samples: &[Sample]) -> Vec<CreditedSample<'_>> {
         .collect()
 }
 
-fn config() -> TrainConfig {
+pub(crate) fn config() -> TrainConfig {
     TrainConfig { warmup_steps: 0, ..TrainConfig::default() }
 }
 
@@ -82,7 +82,7 @@ fn distance(left: &Policy, right: &Policy) -> f32 {
     weights(left).iter().zip(weights(right)).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
 }
 
-fn logprobs(policy: &Policy, samples: &[&Sample], sampling: &Sampling) -> Vec<Vec<f32>> {
+pub(crate) fn logprobs(policy: &Policy, samples: &[&Sample], sampling: &Sampling) -> Vec<Vec<f32>> {
     rescore(&Ranks::alone(), &[(policy, samples.to_vec())], &sampling.clone().into(), 16_384)
         .unwrap()
         .remove(0)

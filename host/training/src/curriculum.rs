@@ -8,12 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::family::Family;
 use crate::rollout::{Rollout, TaskSeed};
+use troupe_core::config::CurriculumConfig;
 use troupe_core::seed::Seed;
 use troupe_guests::plugin::Split;
 use troupe_guests::scenario::Scenario;
 
 /// Where a family stands on its ladder; part of a run's progress.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Standing {
     /// The rung, from 0.
     pub rung: usize,
@@ -21,6 +22,34 @@ pub struct Standing {
     episodes: usize,
     /// Those of them that were solved.
     solved: usize,
+    /// The rung that this one is tried in the place of, and the share that was solved there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tried_for: Option<(usize, f64)>,
+}
+
+impl Standing {
+    /// What follows of the share of its rung's episodes that were solved.
+    fn judged(self, share: f64, last: usize, config: &CurriculumConfig) -> Standing {
+        let rung = self.rung;
+        if let Some((before, share_before)) = self.tried_for {
+            let is_as_meant = if rung > before {
+                share < share_before && share >= config.lower_at
+            } else {
+                share > share_before && share <= config.raise_at
+            };
+            return Standing {
+                rung: if is_as_meant { rung } else { before },
+                ..Standing::default()
+            };
+        }
+        let next = match rung {
+            rung if share >= config.raise_at => (rung + 1).min(last),
+            rung if share < config.lower_at => rung.saturating_sub(1),
+            rung => rung,
+        };
+        let tried_for = (config.on_trial && next != rung).then_some((rung, share));
+        Standing { rung: next, tried_for, ..Standing::default() }
+    }
 }
 
 /// Where each family stands, by its name.
@@ -116,13 +145,7 @@ pub fn advance(families: &[Family], standings: &mut Standings, rollout: &Rollout
             continue;
         }
         let share = standing.solved as f64 / standing.episodes as f64;
-        let last = family.rungs.len() - 1;
-        let rung = match standing.rung {
-            rung if share >= family.curriculum.raise_at => (rung + 1).min(last),
-            rung if share < family.curriculum.lower_at => rung.saturating_sub(1),
-            rung => rung,
-        };
-        *standing = Standing { rung, ..Standing::default() };
+        *standing = standing.judged(share, family.rungs.len() - 1, &family.curriculum);
     }
 }
 
@@ -139,6 +162,37 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    /// The rungs that a family is on with these shares of solved episodes, one after the other.
+    fn way(on_trial: bool, shares: &[f64]) -> Vec<usize> {
+        let config = CurriculumConfig { on_trial, ..CurriculumConfig::default() };
+        let mut standing = Standing { rung: 2, ..Standing::default() };
+        let mut rung = |share: &f64| {
+            standing = standing.judged(*share, 3, &config);
+            standing.rung
+        };
+        shares.iter().map(&mut rung).collect()
+    }
+
+    #[test]
+    fn a_step_is_taken_at_its_bounds_and_not_beyond_the_ladder() {
+        assert_eq!(way(false, &[0.5, 0.8, 0.9, 0.29, 0.1, 0.1, 0.1]), [2, 3, 3, 2, 1, 0, 0]);
+    }
+
+    #[test]
+    fn a_step_on_trial_stays_if_success_went_as_meant_and_within_bounds() {
+        // Harder: it fell, and is above the lower bound.
+        assert_eq!(way(true, &[0.9, 0.6, 0.5]), [3, 3, 3]);
+        // It fell too far, or did not fall.
+        assert_eq!(way(true, &[0.9, 0.2, 0.9]), [3, 2, 3]);
+        assert_eq!(way(true, &[0.8, 0.85]), [3, 2]);
+        // Easier: it rose, and is below the upper bound.
+        assert_eq!(way(true, &[0.1, 0.5, 0.5]), [1, 1, 1]);
+        assert_eq!(way(true, &[0.1, 0.9]), [1, 2]);
+        assert_eq!(way(true, &[0.1, 0.05]), [1, 2]);
+        // At the end of the ladder there is nothing to try.
+        assert_eq!(way(true, &[0.9, 0.6, 0.9, 0.9]), [3, 3, 3, 3]);
+    }
 
     proptest! {
         #[test]

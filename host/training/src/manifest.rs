@@ -13,12 +13,13 @@ use troupe_tinker::Conduct;
 
 /// Settings that may change while a run is stopped: they say how long it goes
 /// on, where it is and what it leaves. Files are judged by their digests.
-const FREE: [&str; 44] = [
+const FREE: [&str; 45] = [
     "run.name",
     "run.dir",
     "run.recorded_episodes",
     "rollout.store",
     "rollout.store_mib",
+    "rollout.tables",
     "plugins.files",
     "plugins.path",
     "sandbox.interpreters",
@@ -90,6 +91,9 @@ pub struct Manifest {
     /// BLAKE3 of each file of the corpus that plugins may search.
     #[serde(default)]
     pub corpus: BTreeMap<String, String>,
+    /// SHA-256 of the tables of other runs that are learned from.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tables: BTreeMap<String, String>,
     /// The policies as training began.
     pub policies: Vec<PolicyEntry>,
     /// What the servers were found to do that train some of them; neither what they draw nor what
@@ -214,6 +218,7 @@ impl Manifest {
         let files = |entry: &RecordsEntry| entry.files.clone();
         compare_digests("record file", &files(&self.records), &files(&now.records), &mut grave);
         compare_digests("corpus file", &self.corpus, &now.corpus, &mut grave);
+        compare_digests("table", &self.tables, &now.tables, &mut grave);
         let digests = |entries: &[PolicyEntry]| -> BTreeMap<String, String> {
             entries.iter().map(|entry| (entry.name.clone(), entry.digest.clone())).collect()
         };

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use troupe_core::trajectory::{Ending, Episode, Sample, StopReason};
 use troupe_estimators::group::Group;
+use troupe_trainer::{ContestMetrics, ValueMetrics};
 
 pub use held_out::{HeldOut, Success};
 pub use several::{Several, TaskMean, several_by_family};
@@ -112,6 +113,17 @@ pub struct Timing {
     pub trained_tokens_per_second: f64,
 }
 
+/// What a critic has learned in a step.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CriticMetrics {
+    /// From pairs of episodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contests: Option<ContestMetrics>,
+    /// From what came of answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub values: Option<ValueMetrics>,
+}
+
 /// One line of `metrics.jsonl`. `U` is what an update reports.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepRecord<U> {
@@ -131,6 +143,9 @@ pub struct StepRecord<U> {
     pub groups: GroupMetrics,
     /// By policy.
     pub updates: BTreeMap<String, U>,
+    /// By critic.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub critics: BTreeMap<String, CriticMetrics>,
     /// With `--verify-logprobs`: the largest difference between a sampled
     /// token's log-probability and the training graph's.
     #[serde(skip_serializing_if = "Option::is_none")]

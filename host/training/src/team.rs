@@ -1,6 +1,7 @@
 //! Everything a configuration names, loaded and checked against each other:
 //! families of tasks, roles and policies.
 
+mod critics;
 mod distant;
 mod error;
 
@@ -20,6 +21,7 @@ use troupe_sandbox::loading::bind_grants;
 use troupe_tinker::TinkerPolicy;
 use troupe_trainer::ranks::Ranks;
 
+use critics::check_critics;
 pub(crate) use distant::KEPT;
 pub use distant::export_distant;
 pub use error::TeamError;
@@ -54,13 +56,17 @@ impl Team {
         let seats = roles(&families);
         let named: Vec<String> = config.policies.keys().cloned().collect();
         let mut role_map = RoleMap::new(&config.roles, &seats, &named)?;
+        for role in config.advantage.roles.keys() {
+            role_map.check_role(role)?;
+        }
         if config.rollout.scheme == SamplingScheme::CrossPolicy {
             add_stand_ins(&mut role_map, config);
         }
         let words = vocabulary(&families, config);
         let mut loader = Loader { config, words: &words, device, bases: BTreeMap::new() };
         let (mut policies, mut speakers) = (BTreeMap::new(), BTreeMap::new());
-        for name in role_map.policies().into_keys() {
+        let critics = config.critics().map(|(name, _)| name.clone());
+        for name in role_map.policies().into_keys().chain(critics) {
             let failed = |reason| TeamError::Policy { name: name.clone(), reason };
             if let Some(of) = config.source_of(&name)
                 && !role_map.policies().contains_key(of)
@@ -90,6 +96,7 @@ impl Team {
             check_tokenizer(&name, &policy.unknown_words(&words.join(" ")), &families, &words)?;
             policies.insert(name, policy);
         }
+        check_critics(config, &families, &policies)?;
         let (engines, distant, ranks) = (BTreeMap::new(), BTreeMap::new(), Ranks::alone());
         Ok(Team { families, role_map, policies, engines, distant, speakers, ranks })
     }

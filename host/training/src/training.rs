@@ -7,15 +7,19 @@
 
 mod ahead;
 mod collection;
+mod critics;
 mod distant;
 mod error;
 mod held_out;
 mod lap;
 mod learning;
+mod lessons;
 mod output;
 mod preparation;
 mod publishing;
 mod recording;
+mod replay;
+mod stored;
 
 use std::time::Instant;
 
@@ -32,15 +36,16 @@ use troupe_core::seed::Seed;
 use troupe_core::trajectory::Sample;
 use troupe_estimators::advantage::{Compared, Memory, compare};
 use troupe_estimators::audit::inflation_of;
-use troupe_estimators::credit::Credits;
 use troupe_model::give_back_memory;
 use troupe_trainer::{Trainer, UpdateMetrics};
 
 use collection::Collection;
 pub use error::TrainingError;
 use learning::{Learning, restore};
+use lessons::Lessons;
 use output::Output;
 pub use preparation::{plan, settle, slow_dtype};
+pub use stored::digests_of_tables;
 
 /// A line of `metrics.jsonl`.
 pub type Record = StepRecord<UpdateMetrics>;
@@ -105,6 +110,9 @@ impl Training {
         for (name, trainer) in &mut training.learning.trainers {
             trainer.load(&path.join("optimizers").join(name))?;
         }
+        training.learning.load_critics(&path)?;
+        let (run, step) = (training.output.folder.path(), training.progress.step);
+        training.learning.replay.load(run, step)?;
         training.learning.load_distant(&path)?;
         training.learning.forget_distant(&training.output.folder.checkpoints())?;
         training.learning.load_ahead(&path)?;
@@ -171,10 +179,10 @@ impl Training {
         let before = self.progress.clone();
         let rollout = self.sample()?;
         let mut record = self.record(&rollout);
-        let (credits, lessons) = self.compare(&rollout, &mut record)?;
-        let updated = self.update(&rollout, &credits, &mut record);
+        let lessons = self.compare(&rollout, &mut record)?;
+        let updated = self.update(&rollout, &lessons, &mut record);
         updated.map_err(|error| self.go_back_to(before, error.during(Stage::Update)))?;
-        let alarm = self.look_back(&rollout, &lessons, &mut record)?;
+        let alarm = self.look_back(&rollout, &lessons.taught, &mut record)?;
         self.keep(&rollout, &mut record, alarm)?;
         Ok(record)
     }
@@ -246,15 +254,17 @@ impl Training {
         Collection { config, families, role_map, policies, ranks, standings, estimator, seed, step }
     }
 
-    /// What the update is to do with the samples, and which of them teach something. The table
-    /// is stored before anything learns from it: an update that fails takes nothing with it.
+    /// What the update is to do with the samples. Critics learn and judge here; the table is
+    /// stored before any policy learns from it: an update that fails takes nothing with it.
     fn compare(
         &mut self,
         rollout: &Rollout,
         record: &mut Record,
-    ) -> Result<(Credits, Vec<bool>), TrainingError> {
+    ) -> Result<Lessons, TrainingError> {
         let (config, role_map) = (&self.config.advantage, &self.learning.team.role_map);
-        let learns = |sample: &Sample| role_map.learns_from(sample);
+        let shares = rollout.solved_shares();
+        let learns =
+            |sample: &Sample| role_map.learns_from(sample) && shares.are_within(sample, config);
         let samples = &rollout.samples;
         let Compared { formed, kept, credits, lessons } =
             compare(samples, config, &mut self.progress.estimator, learns);
@@ -263,8 +273,8 @@ impl Training {
             metrics.groups = Some(measure_groups(&formed, &kept, Some(role)));
             metrics.inflation = inflation_of(samples, config, role);
         }
-        record.warnings.extend(self.store(rollout, &credits)?);
-        Ok((credits, lessons))
+        let own = self.consult(rollout, credits, record)?;
+        self.teach(rollout, own, lessons, record)
     }
 
     /// Each policy learns from its own roles' samples.
@@ -276,7 +286,7 @@ impl Training {
     fn update(
         &mut self,
         rollout: &Rollout,
-        credits: &Credits,
+        lessons: &Lessons,
         record: &mut Record,
     ) -> Result<(), TrainingError> {
         self.draw_ahead()?;
@@ -287,7 +297,7 @@ impl Training {
         give_back_memory();
         let started = Instant::now();
         let seed = self.seed.at(self.progress.step as u64).named("update");
-        let lessons = (&rollout.samples[..], credits);
+        let lessons = lessons.of(&rollout.samples);
         record.updates = self.learning.update(&self.config, lessons, self.spent, seed)?;
         record.measure_update(started.elapsed());
         give_back_memory();

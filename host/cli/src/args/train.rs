@@ -15,6 +15,7 @@ Examples:
   host train configs/plan-path/quickstart.toml --set run.seed=7 --set train.steps=50
   host train --plugins plan-path --set roles=per-role --print-config
   host train --resume runs/plan-path-planner-executor
+  host train malt.toml --from-tables runs/trees --set policies.shared.path=policies/warm/shared
   host train configs/plan-path/quickstart.toml --processes 2")]
 pub struct TrainArgs {
     /// The configuration.
@@ -27,6 +28,10 @@ pub struct TrainArgs {
     /// or another device; they are its own from then on.
     #[arg(long, requires = "resume")]
     pub accept_changes: bool,
+    /// Learn from the stored answers of these runs, a table in every step, instead of drawing
+    /// answers.
+    #[arg(long, value_name = "RUN", num_args = 1.., conflicts_with = "resume")]
+    pub from_tables: Vec<PathBuf>,
     /// Work with so many processes on this machine, among which its processors are
     /// shared out. Over several machines, `torchrun` starts them.
     #[arg(long, value_name = "N", conflicts_with = "print_config")]

@@ -14,6 +14,7 @@ impl Config {
         self.plugins.files.iter_mut().for_each(anchor_file);
         self.sandbox.interpreters.iter_mut().for_each(anchor_file);
         self.retrieval.corpus.iter_mut().for_each(anchor);
+        self.rollout.tables.iter_mut().for_each(anchor);
         let mixed = self.mix.iter_mut().map(|family| &mut family.tasks);
         for tasks in std::iter::once(&mut self.tasks).chain(mixed) {
             let dealt =

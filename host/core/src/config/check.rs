@@ -2,8 +2,8 @@
 
 use super::table::{self, Kind};
 use super::{
-    AnchorChoice, Comparison, Config, ConfigError, PolicyConfig, Same, SamplingScheme, Scale, Unit,
-    Worth,
+    AdvantageConfig, AnchorChoice, Comparison, Config, ConfigError, PolicyConfig, Same,
+    SamplingScheme, Scale, Unit, Worth,
 };
 use crate::error::suggestion;
 
@@ -25,6 +25,7 @@ impl Config {
              train.anchor = \"rescored\"",
         )?;
         self.check_dual_clip()?;
+        self.check_critics()?;
         require(
             self.imitation.ceiling > self.imitation.success,
             "imitation.ceiling",
@@ -121,11 +122,35 @@ impl Config {
     fn check_rollout(&self) -> Result<(), ConfigError> {
         let rollout = &self.rollout;
         self.check_comparison()?;
+        self.check_tables()?;
         self.check_roles()?;
         require(
             rollout.stop.iter().all(|stop| !stop.is_empty()),
             "rollout.stop",
             "an empty text would end every answer at once",
+        )
+    }
+
+    /// What must hold where stored answers are learned from.
+    fn check_tables(&self) -> Result<(), ConfigError> {
+        let rollout = &self.rollout;
+        if rollout.tables.is_empty() {
+            return Ok(());
+        }
+        require(
+            rollout.refill == 0,
+            "rollout.refill",
+            "stored answers are as they are, and no further ones are drawn; set it to 0",
+        )?;
+        require(
+            rollout.staleness == 0,
+            "rollout.staleness",
+            "stored answers are there already; set it to 0",
+        )?;
+        require(
+            self.curriculum.settings.is_empty(),
+            "curriculum",
+            "which tasks were played is stored; leave the curriculum out",
         )
     }
 
@@ -185,10 +210,21 @@ impl Config {
     }
 
     fn check_comparison(&self) -> Result<(), ConfigError> {
-        let Comparison { unit, worth, same, scale } = self.advantage.comparison();
-        let name = table::choice(&self.advantage.estimator);
+        self.check_estimator(&self.advantage, "advantage")?;
+        for role in self.advantage.roles.keys() {
+            let table = format!("advantage.roles.{role}");
+            self.check_estimator(&self.advantage.of_role(role), &table)?;
+        }
+        Ok(())
+    }
+
+    /// What must hold of the estimator that stands in `table`.
+    fn check_estimator(&self, advantage: &AdvantageConfig, table: &str) -> Result<(), ConfigError> {
+        let Comparison { unit, worth, same, scale } = advantage.comparison();
+        let name = table::choice(&advantage.estimator);
         let name = name.trim_matches('"');
-        let (has, key) = (|what| same.contains(&what), "advantage.estimator");
+        let has = |what| same.contains(&what);
+        let key = &format!("{table}.estimator");
         require(
             self.rollout.branches > 1 || same == [Same::Task] || scale == Scale::Running,
             "rollout.branches",
@@ -196,7 +232,7 @@ impl Config {
         )?;
         require(
             unit == Unit::Completion || worth == Worth::Whole,
-            "advantage.worth",
+            &format!("{table}.worth"),
             "several answers are worth something together only as a \"whole\"",
         )?;
         let scheme = self.rollout.scheme;
@@ -228,13 +264,34 @@ impl Config {
         )?;
         require(
             has(Same::Task) || has(Same::State) || has(Same::Situation) || scale == Scale::Running,
-            "advantage.same",
+            &format!("{table}.same"),
             "answers to different tasks are worth different amounts; add \"task\"",
         )?;
         require(
             scale != Scale::Parts || worth == Worth::Now,
-            "advantage.scale",
+            &format!("{table}.scale"),
             "the shares of a reward are known of what an answer earns \"now\"; set worth = \"now\"",
+        )?;
+        self.check_band(advantage, table)
+    }
+
+    /// What must hold of the share of a task's episodes that has to be solved.
+    fn check_band(&self, advantage: &AdvantageConfig, table: &str) -> Result<(), ConfigError> {
+        let (least, most) = (advantage.least_solved, advantage.most_solved);
+        require(
+            least <= most,
+            &format!("{table}.least_solved"),
+            "it must not be above `most_solved`, or no task would teach anything",
+        )?;
+        let scheme = self.rollout.scheme;
+        require(
+            (least == 0.0 && most == 1.0) || scheme.plays_whole_episodes(),
+            &format!("{table}.least_solved"),
+            &format!(
+                "with rollout.scheme = {} one episode of a task is played to its end, so that none \
+                 or all of them are solved; set rollout.scheme = \"trajectory\"",
+                table::choice(&scheme)
+            ),
         )
     }
 }

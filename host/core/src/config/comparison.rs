@@ -70,6 +70,9 @@ choices! {
         ToGo,
         /// The team's reward in the whole episode, and what the unit's own seats earned in it.
         Whole,
+        /// The team's reward in the whole episode, and what the completion itself earned its role
+        /// (RLAnything, arXiv 2602.02488).
+        Outcome,
     }
 }
 
@@ -114,6 +117,9 @@ choices! {
         /// Each named share of the reward in its own standard deviation; their sum in that of
         /// the whole step (GDPO).
         Parts,
+        /// The reward's own unit, beyond one half: whether a success that counts 1 is likelier than
+        /// not (MALT, arXiv 2412.01928).
+        Half,
     }
 }
 

@@ -17,7 +17,8 @@ const STEPS: &str = "`\"inherit\"`: An answer that was called for takes the adva
                      equation 1). `\"whiten\"`: The same over the answers of every policy. \
                      `\"mask:truncated\"`: Answers that the limit cut off count for nothing \
                      (DAPO, arXiv 2503.14476, section 3.4). `\"mask:role=<role>\"`: Those of a \
-                     role do so.";
+                     role do so. `\"judge:<policy>\"`: What a critic finds of the answers, \
+                     in the place of what they were worth.";
 
 /// One step from advantages to what the update takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +35,15 @@ pub enum CreditStep {
     MaskTruncated,
     /// A role's answers count for nothing.
     MaskRole(String),
+    /// A critic's verdicts take the place of advantages.
+    Judge(String),
+}
+
+impl CreditStep {
+    /// Whether a critic is asked for it.
+    pub fn is_judged(&self) -> bool {
+        matches!(self, CreditStep::Judge(_))
+    }
 }
 
 impl fmt::Display for CreditStep {
@@ -45,6 +55,7 @@ impl fmt::Display for CreditStep {
             CreditStep::Whiten => f.write_str("whiten"),
             CreditStep::MaskTruncated => f.write_str("mask:truncated"),
             CreditStep::MaskRole(role) => write!(f, "mask:role={role}"),
+            CreditStep::Judge(policy) => write!(f, "judge:{policy}"),
         }
     }
 }
@@ -60,9 +71,10 @@ impl FromStr for CreditStep {
             CreditStep::Whiten,
             CreditStep::MaskTruncated,
         ];
-        let role = word.strip_prefix("mask:role=").filter(|role| !role.is_empty());
-        let step = plain.into_iter().find(|step| step.to_string() == word);
-        let step = step.or_else(|| role.map(|role| CreditStep::MaskRole(role.to_owned())));
+        let behind = |prefix| word.strip_prefix(prefix).filter(|name: &&str| !name.is_empty());
+        let role = behind("mask:role=").map(|role| CreditStep::MaskRole(role.to_owned()));
+        let judge = behind("judge:").map(|policy| CreditStep::Judge(policy.to_owned()));
+        let step = plain.into_iter().find(|step| step.to_string() == word).or(role).or(judge);
         step.ok_or_else(|| format!("`{word}` is no step"))
     }
 }
@@ -81,8 +93,8 @@ impl<'de> Deserialize<'de> for CreditStep {
 
 impl Kind for CreditStep {
     fn accepts() -> String {
-        "\"inherit\", \"align\", \"task-normalize\", \"whiten\", \"mask:truncated\" or \
-         \"mask:role=<role>\""
+        "\"inherit\", \"align\", \"task-normalize\", \"whiten\", \"mask:truncated\", \
+         \"mask:role=<role>\" or \"judge:<policy>\""
             .to_owned()
     }
 

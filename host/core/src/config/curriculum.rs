@@ -12,6 +12,10 @@ table! {
         pub raise_at: f64 = 0.8, 0.0..=1.0;
         /// Share below which they take a step back.
         pub lower_at: f64 = 0.3, 0.0..=1.0;
+        /// Whether a step is on trial: after as many episodes it is taken back, unless success went
+        /// down after a step on, or up after a step back, and stays between `lower_at` and
+        /// `raise_at` (RLAnything, arXiv 2602.02488).
+        pub on_trial: bool = false;
         /// Training episodes that are looked at before a step.
         pub episodes: usize = 128, 1..=1_000_000;
         /// Numbers among the environment's settings, each with its way from the first

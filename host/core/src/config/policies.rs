@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use super::table::{above, choices, table};
-use super::{RemoteConfig, SamplerConfig, TinkerConfig};
+use super::{
+    Learns, PreferenceCriticConfig, RemoteConfig, SamplerConfig, TinkerConfig, ValueCriticConfig,
+};
 
 /// All linear maps of a layer.
 const MODULES: [&str; 7] =
@@ -39,6 +41,14 @@ table! {
         pub every: usize = 20, 1..=1_000_000_000;
         /// Whether training changes it; a remote one is never trained.
         pub train: bool = true;
+        /// What it learns: to play its roles, or to judge those that do.
+        pub learns: Learns = Learns::Role;
+        /// How a critic with `learns = "preference"` does.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub preference: Option<PreferenceCriticConfig> = None;
+        /// How a critic with `learns = "value"` does.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub value: Option<ValueCriticConfig> = None;
         /// Its own peak learning rate, in the place of `train.learning_rate`.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub learning_rate: Option<f64> = None, above(0.0, 1.0);

@@ -1,5 +1,7 @@
 //! `[rollout]` and `[validation]`: how episodes are produced.
 
+use std::path::PathBuf;
+
 use super::table::{above, choices, table};
 
 choices! {
@@ -124,6 +126,9 @@ table! {
         /// the policies as they were until then; where servers draw them
         /// (`policies.<name>.sampler`).
         pub staleness: usize = 0, 0..=1;
+        /// Steps whose answers are learned from, this one among them. What earlier policies drew
+        /// is weighed by `train.importance`.
+        pub replay_steps: usize = 1, 1..=10_000;
         /// Memory for keys and values in GiB; 0 takes a part of what is free.
         pub cache_gib: f64 = 0.0, 0.0..=65_536.0;
         /// Which answers are drawn, and which of them episodes go on from.
@@ -138,7 +143,11 @@ table! {
         /// Which answers of each step are written to the run's `table/`, with all that was known
         /// of them, so that `host advantage` and others can compute with them again.
         pub store: Store = Store::All;
-        /// What these tables may come to, in MiB; later steps are then not kept.
+        /// Runs whose stored answers are learned from, a table in every step, in the place of answers
+        /// of one's own; after the last table comes the first again. Set by `--from-tables`.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub tables: Vec<PathBuf> = Vec::new();
+        /// What a run's tables may come to, in MiB; later steps are then not kept.
         pub store_mib: usize = 1024, 1..=1_000_000_000;
         /// Share of void episodes in a step, or in a validation, above which the run stops.
         pub max_void_share: f64 = 0.5, 0.0..=1.0;

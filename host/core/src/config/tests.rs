@@ -258,3 +258,81 @@ fn overrides_take_words_and_numbers_and_lists() {
     assert_eq!(config.advantage.estimator, Estimator::Grpo);
     assert_eq!(config.plugins.files, [PathBuf::from("a")]);
 }
+
+const CRITIC: &str = "policies.critic.learns=preference";
+const VALUE: &str = "policies.critic.learns=value";
+const WHOLE: [&str; 2] = ["rollout.scheme=trajectory", "advantage.estimator=turn-grpo"];
+
+fn set(settings: &[&str]) -> Result<Config, ConfigError> {
+    let settings: Vec<String> = WHOLE.iter().chain(settings).map(ToString::to_string).collect();
+    Config::load(None, &settings)
+}
+
+#[test]
+fn a_critic_plays_no_role_and_what_it_cannot_do_is_refused_by_name() {
+    let config = set(&[CRITIC, "advantage.then=[\"judge:critic\"]"]).unwrap();
+    assert!(config.keeps_hints() && config.trains("critic"));
+    assert!(!set(&[VALUE]).unwrap().keeps_hints());
+    let error = |settings: &[&str]| set(settings).unwrap_err().to_string();
+    for (settings, said) in [
+        (&["advantage.then=[\"judge:critic\"]"][..], "names no critic"),
+        (&["advantage.then=[\"judge:crtic\"]", CRITIC], "did you mean `critic`?"),
+        (&["policies.critic.preference.hint=false"], "learns = \"preference\""),
+        (&[CRITIC, "policies.critic.value.hint=false"], "learns = \"value\""),
+        (&[CRITIC, "roles.solo=critic"], "plays no role"),
+        (&["policies.shared.learns=value"], "plays no role"),
+        (&[CRITIC, "policies.critic.train=false"], "set against = \"policy\""),
+        (&[CRITIC, "rollout.scheme=exhaustive"], "set rollout.scheme = \"trajectory\""),
+        (&[VALUE, "rollout.scheme=exhaustive"], "\"trajectory\" or \"tree\""),
+        (&[VALUE, "policies.critic.value.replay_steps=4"], "set asked_again"),
+        (&[VALUE, "policies.critic.value.asked_again=4"], "add \"judge:critic\""),
+        (&[VALUE, "policies.critic.value.lambda=0.5"], "the λ of reading"),
+        (&[VALUE, "policies.other.learns=value"], "one critic of values"),
+    ] {
+        let error = error(settings);
+        assert!(error.contains(said), "{settings:?}: {error}");
+    }
+    let judged = "advantage.then=[\"judge:critic\"]";
+    let again = ["policies.critic.value.asked_again=4", "policies.critic.value.replay_steps=4"];
+    assert_eq!(set(&[&[VALUE, judged], &again[..]].concat()).unwrap().replayed_steps(), 3);
+    let gae = "policies.critic.value.reading=gae";
+    assert!(error(&[VALUE, judged, gae, again[0]]).contains("no rewards to add up"));
+    assert!(
+        error(&[&[VALUE, judged, "rollout.store=kept"], &again[..]].concat()).contains("store")
+    );
+    assert!(error(&[VALUE, judged, "rollout.refill=1"]).contains("rollout.refill"));
+}
+
+#[test]
+fn what_is_learned_from_again_is_weighed() {
+    let error = set(&["rollout.replay_steps=3"]).unwrap_err().to_string();
+    assert!(error.contains("set train.importance"), "{error}");
+    let weighed = ["rollout.replay_steps=3", "train.importance=truncate", "train.anchor=rescored"];
+    assert_eq!(set(&weighed).unwrap().replayed_steps(), 2);
+}
+
+#[test]
+fn a_band_needs_several_episodes_of_a_task() {
+    let band = ["advantage.least_solved=0.2", "advantage.most_solved=0.8"];
+    set(&band).unwrap();
+    let error = message(&band);
+    assert!(error.contains("`advantage.least_solved` cannot be used"), "{error}");
+    assert!(
+        message(&["advantage.least_solved=0.9", "advantage.most_solved=0.1"]).contains("above")
+    );
+    let of_judge = ["advantage.roles.judge.worth=to-go"];
+    let error = message(&of_judge);
+    assert!(error.contains("`advantage.roles.judge.estimator`"), "{error}");
+    set(&of_judge).unwrap();
+    let config = set(&["advantage.roles.judge.least_solved=0.25"]).unwrap();
+    assert_eq!(config.advantage.band_of("judge"), (0.25, 1.0));
+    assert_eq!(config.advantage.band_of("solo"), (0.0, 1.0));
+}
+
+#[test]
+fn stored_answers_are_taken_as_they_are() {
+    for refused in ["rollout.refill=1", "curriculum.settings.walls.to=3"] {
+        let error = message(&["rollout.tables=[\"runs/a\"]", refused]);
+        assert!(error.contains("stored"), "{error}");
+    }
+}

@@ -1,5 +1,7 @@
 //! `[advantage]`, `[train]` and `[imitation]`: what is learned from the samples.
 
+use std::collections::BTreeMap;
+
 use super::table::{above, between, choices, table};
 use super::{Comparison, CreditStep, Estimator, Same, Scale, Unit, Worth};
 
@@ -56,6 +58,44 @@ table! {
         /// Advantage of answers to a state all of which were refused and worth the same: they say
         /// nothing of each other, but that something else should be said. 0 leaves them out.
         pub refused: f64 = -0.5, -10.0..=0.0;
+        /// Share of a task's episodes that have to be solved for it to teach anything.
+        pub least_solved: f64 = 0.0, 0.0..=1.0;
+        /// Share of them that may be solved at most.
+        pub most_solved: f64 = 1.0, 0.0..=1.0;
+        /// What is otherwise for the answers of single roles, which are then compared apart.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        pub roles: BTreeMap<String, RoleAdvantageConfig> = BTreeMap::new();
+    }
+}
+
+table! {
+    /// `[advantage.roles.<role>]`: how the answers of a role are compared.
+    pub struct RoleAdvantageConfig {
+        /// The estimator, by name; what `advantage` says of `unit`, `worth`, `same` and `scale` does
+        /// not count then.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub estimator: Option<Estimator> = None;
+        /// What is compared as a whole.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub unit: Option<Unit> = None;
+        /// What that is worth.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub worth: Option<Worth> = None;
+        /// What the members of a group have in common.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub same: Option<Vec<Same>> = None;
+        /// What differences are measured in.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub scale: Option<Scale> = None;
+        /// Weight of the team reward.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub alpha: Option<f64> = None, 0.0..=1e6;
+        /// Share of a task's episodes that have to be solved for it to teach the role anything.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub least_solved: Option<f64> = None, 0.0..=1.0;
+        /// Share of them that may be solved at most.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub most_solved: Option<f64> = None, 0.0..=1.0;
     }
 }
 
@@ -74,6 +114,42 @@ impl AdvantageConfig {
             same: self.same.clone().unwrap_or(named.same),
             scale: self.scale.unwrap_or(named.scale),
         }
+    }
+
+    /// How the answers of a role are compared, whose own settings lie over these.
+    #[must_use]
+    pub fn of_role(&self, role: &str) -> AdvantageConfig {
+        let common = AdvantageConfig { roles: BTreeMap::new(), ..self.clone() };
+        let Some(own) = self.roles.get(role) else { return common };
+        let common = match own.estimator {
+            Some(estimator) => AdvantageConfig {
+                estimator,
+                unit: None,
+                worth: None,
+                same: None,
+                scale: None,
+                ..common
+            },
+            None => common,
+        };
+        AdvantageConfig {
+            unit: own.unit.or(common.unit),
+            worth: own.worth.or(common.worth),
+            same: own.same.clone().or(common.same),
+            scale: own.scale.or(common.scale),
+            alpha: own.alpha.unwrap_or(common.alpha),
+            least_solved: own.least_solved.unwrap_or(common.least_solved),
+            most_solved: own.most_solved.unwrap_or(common.most_solved),
+            ..common
+        }
+    }
+
+    /// The least and the largest share of a task's episodes that have to be solved for it to teach
+    /// the role anything.
+    pub fn band_of(&self, role: &str) -> (f64, f64) {
+        let own = self.roles.get(role);
+        let least = own.and_then(|own| own.least_solved).unwrap_or(self.least_solved);
+        (least, own.and_then(|own| own.most_solved).unwrap_or(self.most_solved))
     }
 }
 

@@ -94,7 +94,10 @@ pub fn columns(rows: &[Row]) -> Vec<Column> {
         let place = |row: &Row| of(&row.sample).map(|place| place as i32);
         Column::optional(rows.iter().map(place).collect(), Values::Int)
     };
-    let situations = rows.iter().map(|row| row.sample.situation.as_deref().map(ByteArray::from));
+    let optional = |of: fn(&Sample) -> Option<&str>| {
+        let texts = rows.iter().map(|row| of(&row.sample).map(ByteArray::from));
+        Column::optional(texts.collect(), Values::Text)
+    };
     let names =
         |row: &Row| row.sample.reward.parts.keys().map(|name| name.as_str().into()).collect();
     let shares = |row: &Row| row.sample.reward.parts.values().copied().collect();
@@ -116,7 +119,8 @@ pub fn columns(rows: &[Row]) -> Vec<Column> {
         texts(|row| &row.sample.role),
         ints(|row| row.sample.instance as usize),
         texts(|row| &row.sample.thread),
-        Column::optional(situations.collect(), Values::Text),
+        optional(|sample| sample.situation.as_deref()),
+        optional(|sample| sample.hint.as_deref()),
         texts(|row| &row.sample.policy),
         ints(|row| row.version),
         ints(|row| row.sample.branch),
@@ -162,6 +166,9 @@ impl Row {
         };
         let optional = |name: &str| is_there(name)?.then(|| int(name)).transpose();
         let situation = is_there("situation")?.then(|| text("situation")).transpose()?;
+        // Tables of earlier versions do not have it.
+        let has_hint = fields.contains_key("hint") && is_there("hint")?;
+        let hint = has_hint.then(|| text("hint")).transpose()?;
         let advantage =
             is_there("advantage")?.then(|| record.get_float(at("advantage")?)).transpose()?;
         let completion = Completion {
@@ -193,6 +200,7 @@ impl Row {
             instance: int("instance")? as u32,
             thread: text("thread")?,
             situation,
+            hint,
             round: int("round")?,
             parent: optional("parent")?,
             caller: optional("caller")?,

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::group::ScoredUnit;
-use troupe_core::config::{Estimator, GroupFilter};
+use troupe_core::config::{Estimator, GroupFilter, RoleAdvantageConfig, Worth};
 use troupe_core::example::{forked, sample};
 
 #[test]
@@ -387,4 +387,60 @@ fn who_was_refused_alone_or_with_others_worth_more_is_not_pushed_away() {
 #[test]
 fn samples_outside_every_group_have_no_advantage() {
     assert_eq!(advantages(&[], (Scale::Spread, 0.0), 2), [None, None]);
+}
+
+#[test]
+fn beyond_one_half_every_answer_stands_alone() {
+    assert_eq!(advantages_of(&[1.0, 0.75, 0.5, 0.0], Scale::Half), [0.5, 0.25, 0.0, -0.5]);
+    assert_eq!(advantages_of(&[1.0, 1.0], Scale::Half), [0.5, 0.5]);
+}
+
+#[test]
+fn a_role_with_settings_of_its_own_is_compared_as_they_say_and_changes_nobody_else() {
+    // Two episodes of one task, two turns each: a player and two judges, who answer in one state.
+    let mut samples = Vec::new();
+    for episode in 0..2 {
+        for turn in 0..2 {
+            let place = 4 * episode + 2 * turn;
+            let mut player = sample(0, episode, turn, "player", 0);
+            (player.round, player.reward.team) = (turn, place as f64);
+            let mut judge = sample(0, episode, turn, "judge", 0);
+            (judge.round, judge.reward.local) = (turn, (place * place) as f64);
+            (judge.reward.team, judge.state) = (place as f64, turn as u64);
+            samples.extend([player, judge]);
+        }
+    }
+    let judge = RoleAdvantageConfig {
+        worth: Some(Worth::Now),
+        same: Some(vec![Same::Task, Same::State]),
+        scale: Some(Scale::None),
+        alpha: Some(0.0),
+        ..RoleAdvantageConfig::default()
+    };
+    let config = AdvantageConfig {
+        estimator: Estimator::TurnGrpo,
+        roles: [("judge".to_owned(), judge)].into(),
+        ..AdvantageConfig::default()
+    };
+    let of = |config: &AdvantageConfig| {
+        compare(&samples, config, &mut Memory::default(), |_| true).credits.advantages
+    };
+    let (apart, alike) =
+        (of(&config), of(&AdvantageConfig { roles: BTreeMap::new(), ..config.clone() }));
+    let of_role = |advantages: &[Option<f32>], role: &str| -> Vec<f32> {
+        let rows = advantages.iter().zip(&samples).filter(|(_, sample)| sample.role == role);
+        rows.map(|(advantage, _)| advantage.unwrap()).collect()
+    };
+    assert_eq!(of_role(&apart, "player"), of_role(&alike, "player"));
+    // 0 against 16 in the first state, 4 against 36 in the second.
+    assert_eq!(of_role(&apart, "judge"), [-8.0, -16.0, 8.0, 16.0]);
+    let named =
+        RoleAdvantageConfig { estimator: Some(Estimator::Grpo), ..RoleAdvantageConfig::default() };
+    let over = AdvantageConfig {
+        worth: Some(Worth::Now),
+        roles: [("judge".to_owned(), named)].into(),
+        ..config
+    };
+    assert_eq!(over.of_role("judge").comparison(), Estimator::Grpo.comparison());
+    assert_eq!(over.of_role("player").comparison(), over.comparison());
 }

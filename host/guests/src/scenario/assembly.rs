@@ -60,6 +60,7 @@ impl Scenario {
                 .filter_map(|(role, entry)| Some((role.clone(), entry.max_turns?)))
                 .collect(),
             actions_per_answer: config.plugins.limits.actions_per_answer,
+            keeps_hints: config.keeps_hints(),
         })
     }
 

@@ -1,5 +1,7 @@
 //! One fork being played from one round of answers to the next.
 
+use std::sync::Arc;
+
 use super::environment::Episode;
 use super::request::{Due, conversation};
 use super::tool;
@@ -288,6 +290,10 @@ impl<'a> Play<'a> {
 
     /// Save both states, if answers are due.
     fn end(mut self, status: SessionStatus) -> Result<Transition, PluginFailure> {
+        if self.scenario.keeps_hints && !self.next.is_empty() {
+            let hint: Option<Arc<str>> = self.episode.reveal()?.map(Arc::from);
+            self.next.iter_mut().for_each(|due| due.hint.clone_from(&hint));
+        }
         let next = match status {
             SessionStatus::Ended(ending) => Next::Ended(ending),
             SessionStatus::Waits if self.next.is_empty() => match self.counts.over.take() {

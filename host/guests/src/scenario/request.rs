@@ -20,12 +20,14 @@ pub struct Due {
     pub turn: usize,
     /// The number that the answer will have in the episode.
     pub number: u32,
+    /// What only critics may see, where it is kept. No prompt holds it.
+    pub hint: Option<Arc<str>>,
 }
 
 impl Due {
     pub(super) fn new(request: Request, tools: Arc<[Value]>, turn: usize, number: u32) -> Self {
         let messages = request.messages.iter().map(message).collect();
-        Due { request: Arc::new(request), messages, tools, turn, number }
+        Due { request: Arc::new(request), messages, tools, turn, number, hint: None }
     }
 
     /// The role that is asked.

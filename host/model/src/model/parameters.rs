@@ -63,6 +63,11 @@ pub struct Layout {
 }
 
 impl Layout {
+    /// Numbers in a buffer of this layout, the gaps between blocks included.
+    pub fn length(&self) -> u64 {
+        self.length as u64
+    }
+
     /// Append a block of slots of one shape.
     pub fn push_all(&mut self, prefix: &str, names: &[&str], shape: &[i64]) {
         let named = |name: &&str| (format!("{prefix}{name}"), shape.to_vec());

@@ -87,7 +87,7 @@ pub fn initialize(decoder: &mut Decoder, seed: Seed) -> Result<(), PolicyError> 
 
 /// Normally distributed numbers from a generator of our own: the global one
 /// of libtorch is shared by all threads of the process.
-fn normals(seed: Seed, count: usize, spread: f64) -> Vec<f32> {
+pub(super) fn normals(seed: Seed, count: usize, spread: f64) -> Vec<f32> {
     (0..count as u64)
         .map(|index| {
             let seed = seed.at(index);

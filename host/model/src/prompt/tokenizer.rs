@@ -187,6 +187,11 @@ impl Tokenizer {
         Ok(())
     }
 
+    /// Whether both have the same tokens under the same ids.
+    pub fn has_tokens_of(&self, other: &Tokenizer) -> bool {
+        self.inner.get_vocab(true) == other.inner.get_vocab(true)
+    }
+
     /// Number of tokens, special ones included.
     pub fn vocabulary_size(&self) -> usize {
         self.inner.get_vocab_size(true)

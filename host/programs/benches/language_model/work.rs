@@ -150,6 +150,7 @@ impl Work {
             instance: 0,
             thread: String::new(),
             situation: None,
+            hint: None,
             parent: None,
             caller: None,
             round: 0,

@@ -27,7 +27,14 @@ fn rollout() -> RolloutConfig {
 
 /// More prompts than fit into a pass, a quarter as long as all their answers.
 fn load(max_completion_tokens: u64) -> Load {
-    Load { prompt: 2 * max_completion_tokens, groups: 1 << 20, asked: 32, examined: 0, roles: 1 }
+    Load {
+        prompt: 2 * max_completion_tokens,
+        groups: 1 << 20,
+        asked: 32,
+        examined: 0,
+        roles: 1,
+        critics: 0,
+    }
 }
 
 fn card(memory: u64) -> Machine {
@@ -139,7 +146,7 @@ fn the_plans_that_stand_in_the_configurations_for_cards_are_what_is_printed_ther
         let asked = 2 * rollout.tasks_per_step as u64;
         let examined = validation.tasks as u64;
         let groups = asked * rollout.max_turns as u64;
-        let load = Load { prompt: 600, groups, asked, examined, roles: 2 };
+        let load = Load { prompt: 600, groups, asked, examined, roles: 2, critics: 0 };
         let plan = Plan::of(&[base], &train, &rollout, &load, &card(memory)).unwrap();
         assert!(!plan.offload, "{plan}");
         let text = std::fs::read_to_string(&path).unwrap();

@@ -174,6 +174,7 @@ impl Canary<'_> {
             instance: 0,
             thread: String::new(),
             situation: None,
+            hint: None,
             parent: None,
             caller: None,
             round: 0,

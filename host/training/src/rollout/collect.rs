@@ -24,6 +24,7 @@ use troupe_core::config::{RolloutConfig, SamplingScheme, Scheduling};
 use troupe_core::error::{Coded, ExitCode};
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::{Completion, Episode, Sample};
+use troupe_estimators::band::SolvedShares;
 use troupe_guests::plugin::{Meter, Split, Work};
 use troupe_guests::scenario::{Position, Scenario};
 use troupe_model::{PolicyError, RemoteFailure};
@@ -157,6 +158,12 @@ impl Rollout {
         self.plugins += further.plugins;
         self.totals += further.totals;
         self.fuel += further.fuel;
+    }
+
+    /// The share of each task's episodes that was solved.
+    pub fn solved_shares(&self) -> SolvedShares {
+        let episodes = self.episodes.iter().filter(|episode| !episode.is_void());
+        SolvedShares::of(episodes.map(|e| ((e.task, e.episode), e.solved())))
     }
 
     /// Leave out the rows of tasks one of whose episodes is void: a group without some of its

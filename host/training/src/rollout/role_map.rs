@@ -163,6 +163,12 @@ impl RoleMap {
         Ok(RoleMap { roles, settings, stand_ins, remotes, frozen: BTreeSet::new() })
     }
 
+    /// Refuse the name of a role that nobody plays.
+    pub fn check_role(&self, role: &str) -> Result<(), RoleMapError> {
+        let seats: Vec<String> = self.roles.keys().cloned().collect();
+        check_entry(role, None, &seats, &[])
+    }
+
     /// Have a snapshot of a policy be asked in its place as often as itself.
     pub fn add_stand_in(&mut self, policy: &str, snapshot: &str) {
         self.stand_ins.entry(policy.to_owned()).or_default().push(snapshot.to_owned());

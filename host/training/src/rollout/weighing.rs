@@ -205,6 +205,7 @@ impl Weighing {
                     instance,
                     thread: due.request.thread.clone(),
                     situation: due.request.situation.clone(),
+                    hint: due.hint.as_deref().map(str::to_owned),
                     policy: policy.clone(),
                     branch,
                     kept: of.is_some(),

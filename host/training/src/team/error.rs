@@ -64,6 +64,31 @@ pub enum TeamError {
         /// A few of them.
         examples: String,
     },
+    /// A critic cannot read what others say.
+    #[error(
+        "the critic `{critic}` and the policy `{policy}` have different tokens, so it cannot read \
+         what that one says; begin both from one model, or make the critic an adapter over its base"
+    )]
+    OtherTokens {
+        /// The critic.
+        critic: String,
+        /// A policy that plays.
+        policy: String,
+    },
+    /// A critic is told nothing.
+    #[error(
+        "the critic `{critic}` reads what only critics may see, and the environment \
+         `{environment}` reveals nothing; set policies.{critic}.{learns}.hint = false, or have the \
+         environment implement `reveal`"
+    )]
+    NoHint {
+        /// The critic.
+        critic: String,
+        /// The environment.
+        environment: String,
+        /// The table that says so.
+        learns: &'static str,
+    },
     /// A policy that answers here cannot be asked while it or another learns here.
     #[error(
         "`rollout.staleness` cannot be 1: the policy `{policy}` answers here, and answers are \
@@ -90,7 +115,8 @@ impl Coded for TeamError {
             TeamError::Distant { failure, .. } => failure.code(),
             TeamError::Storage(error) => error.code(),
             TeamError::DistantRanks { .. } => Some(ExitCode::Usage),
-            TeamError::Tokenizer { .. } => Some(ExitCode::Policy),
+            TeamError::Tokenizer { .. } | TeamError::OtherTokens { .. } => Some(ExitCode::Policy),
+            TeamError::NoHint { .. } => Some(ExitCode::Usage),
             TeamError::Stale { .. } | TeamError::StaleRanks => Some(ExitCode::Usage),
         }
     }

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use super::collection::Collection;
 use super::learning::Learning;
+use super::stored::stored;
 use super::{Training, TrainingError};
 use crate::rollout::{Policies, Rollout};
 use crate::team::TeamError;
@@ -104,6 +105,11 @@ impl Training {
             Some(Ahead::Drawn(rollout)) => {
                 self.progress.step += 1;
                 Ok((*rollout, 1))
+            }
+            Some(Ahead::Drawing(_)) | None if !self.config.rollout.tables.is_empty() => {
+                self.progress.step += 1;
+                let (tables, step) = (&self.config.rollout.tables, self.progress.step);
+                Ok((stored(tables, step, &self.learning.team)?, 0))
             }
             Some(Ahead::Drawing(_)) | None => {
                 self.publish()?;

@@ -36,7 +36,7 @@ impl Collection<'_> {
         let mut dealt = BTreeSet::new();
         let (mut rollout, mut tasks) = (self.play(0, count, &mut dealt)?, count);
         for round in 1..=self.config.rollout.refill {
-            let missing = count.saturating_sub(self.count_lessons(&rollout.samples));
+            let missing = count.saturating_sub(self.count_lessons(&rollout));
             if missing == 0 {
                 break;
             }
@@ -69,8 +69,11 @@ impl Collection<'_> {
     }
 
     /// Tasks with answers that are worth more or less than those they are compared with.
-    fn count_lessons(&self, samples: &[Sample]) -> usize {
-        let learns = |sample: &Sample| self.role_map.learns_from(sample);
+    fn count_lessons(&self, rollout: &Rollout) -> usize {
+        let (samples, shares) = (&rollout.samples, rollout.solved_shares());
+        let learns = |sample: &Sample| {
+            self.role_map.learns_from(sample) && shares.are_within(sample, &self.config.advantage)
+        };
         let mut estimator = self.estimator.clone();
         let lessons = compare(samples, &self.config.advantage, &mut estimator, learns).lessons;
         let taught = samples.iter().zip(lessons).filter(|(_, taught)| *taught);

@@ -5,7 +5,9 @@ use std::path::Path;
 
 use super::TrainingError;
 use super::ahead::Ahead;
+use super::critics::ValueCritics;
 use super::distant::restore_distant;
+use super::replay::Replay;
 use crate::publication::Publication;
 use crate::team::Team;
 use troupe_core::config::Config;
@@ -28,6 +30,10 @@ pub(super) struct Learning {
     pub(super) publication: Publication,
     /// The answers of the next step, if they are drawn ahead.
     pub(super) ahead: Option<Ahead>,
+    /// What critics of values have beside their policies.
+    pub(super) critics: ValueCritics,
+    /// Answers of earlier steps, as far as they are learned from again.
+    pub(super) replay: Replay,
 }
 
 impl Learning {
@@ -43,14 +49,16 @@ impl Learning {
         let publication = Publication::open(config, (policies, engines), role_map, folder, ranks)?;
         let mut trainers = BTreeMap::new();
         for (name, policy) in &team.policies {
-            if config.trains(name) {
+            if config.trains(name) && !config.is_value_critic(name) {
                 let trainer = Trainer::among(policy, &config.training_of(name), &team.ranks)?;
                 trainers.insert(name.clone(), trainer);
             }
         }
         let trainer = |name: &String| DistantTrainer::new(&config.training_of(name));
         let distant = team.distant.keys().map(|name| (name.clone(), trainer(name))).collect();
-        Ok(Learning { team, trainers, distant, publication, ahead: None })
+        let critics = Learning::begin_critics(&team, config)?;
+        let replay = Replay::of(config.replayed_steps());
+        Ok(Learning { team, trainers, distant, publication, ahead: None, critics, replay })
     }
 
     /// Each policy learns from its own roles' samples. `spent` is the share of the budget that was
@@ -81,11 +89,13 @@ impl Learning {
         let lessons: Vec<(Vec<CreditedSample>, Vec<&Sample>)> = self
             .trainers
             .keys()
+            .filter(|name| !config.is_critic(name))
             .map(|name| (credited(name, samples, credits, regularizes_all), of(name, samples)))
             .collect();
         let mut policies: BTreeMap<_, _> = self.team.policies.iter_mut().collect();
         let (mut names, mut members) = (Vec::new(), Vec::new());
-        for ((name, trainer), (rows, samples)) in self.trainers.iter_mut().zip(&lessons) {
+        let players = self.trainers.iter_mut().filter(|(name, _)| !config.is_critic(name));
+        for ((name, trainer), (rows, samples)) in players.zip(&lessons) {
             trainer.set_spent(spent);
             let Some(policy) = policies.remove(name) else { continue };
             names.push(name.clone());
@@ -143,6 +153,7 @@ impl Learning {
         for (name, trainer) in &self.trainers {
             trainer.save(&folder.join("optimizers").join(name))?;
         }
+        self.save_critics(folder)?;
         self.save_distant(folder)?;
         Ok(self.save_ahead(folder)?)
     }

@@ -6,7 +6,7 @@ use troupe_guests::plugin::Split;
 use troupe_guests::scenario::Next;
 use troupe_model::{Device, Policy, resident_memory};
 use troupe_trainer::{
-    Base, DoesNotFit, Load, Machine, Plan, destroys, is_language_model, suitable_rate,
+    Base, DoesNotFit, Load, Machine, Plan, critic_bytes, destroys, is_language_model, suitable_rate,
 };
 
 /// Tasks whose first prompts say how long prompts are.
@@ -117,7 +117,12 @@ fn load(config: &Config, team: &Team) -> Load {
     let held_out = &config.validation;
     let tasks = held_out.tasks.max(held_out.tasks_during_training);
     let examined = (tasks * team.families.len()) as u64;
-    Load { prompt: prompt_tokens(team), groups, asked, examined, roles }
+    let critics = config.critics().filter(|(name, _)| config.trains(name));
+    let critics = critics.filter_map(|(name, _)| {
+        Some(critic_bytes(team.policies.get(name)?, config.is_value_critic(name)))
+    });
+    let critics = critics.sum();
+    Load { prompt: prompt_tokens(team), groups, asked, examined, roles, critics }
 }
 
 /// What a run of this team will need of memory. Weights are there already.
