@@ -5,12 +5,14 @@
 //! groups teach nothing, so a mean over what was learned from would not see
 //! them. A share of the answers, chosen by seed, is enough and costs little.
 
+use std::collections::HashSet;
+
 use tch::Tensor;
 
-use super::TrainerError;
 use super::rescoring::read_logprobs;
 use super::shares;
 use super::update::Member;
+use super::{CreditedSample, TrainerError};
 use crate::ranks::Ranks;
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::Sample;
@@ -82,6 +84,33 @@ impl<'a> Gauge<'a> {
             reading.lists().into_iter().for_each(|list| *list = drawn(samples, list));
         }
         Ok(readings)
+    }
+
+    /// How much less likely those of a member's measured answers have become that are to become
+    /// no less likely, in nats per token; nothing if there are none. Even right answers become
+    /// unlikely in a policy that is about to collapse (LLDS, arXiv 2512.04220).
+    pub(super) fn displacement(
+        &self,
+        member: usize,
+        rows: &[CreditedSample],
+        (before, after): (&Reading, &Reading),
+    ) -> Option<f64> {
+        let good: HashSet<*const Sample> = rows
+            .iter()
+            .filter(|row| row.advantage.is_some_and(|advantage| advantage >= 0.0))
+            .map(|row| std::ptr::from_ref(row.sample))
+            .collect();
+        let (mut sum, mut tokens, mut place) = (0.0, 0, 0);
+        for sample in &self.samples[member] {
+            let of_sample = place..place + sample.completion.drawn();
+            place = of_sample.end;
+            if good.contains(&std::ptr::from_ref(*sample)) {
+                tokens += of_sample.len();
+                let lost = |at: usize| before.logprobs[at] - after.logprobs[at];
+                sum += of_sample.map(lost).sum::<f64>();
+            }
+        }
+        (tokens > 0).then(|| sum / tokens as f64)
     }
 
     /// The log-probabilities as sampled.
@@ -238,6 +267,30 @@ mod tests {
             drawn(&[&forced, &plain], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
             [1.0, 3.0, 4.0, 5.0, 6.0]
         );
+    }
+
+    #[test]
+    fn displacement_is_what_good_answers_lose_and_others_do_not_count() {
+        let answer = |tokens: usize| {
+            let mut answer = sample(0, 0, 0, "solo", 0);
+            answer.completion.tokens = vec![7; tokens];
+            answer
+        };
+        let samples = [answer(2), answer(1), answer(1), answer(3)];
+        let gauge = Gauge { samples: vec![samples.iter().collect()] };
+        let advantages = [Some(1.0), Some(-1.0), None, Some(0.0)];
+        let rows: Vec<CreditedSample> = samples
+            .iter()
+            .zip(advantages)
+            .map(|(sample, advantage)| CreditedSample { sample, advantage, weight: 1.0 })
+            .collect();
+        let reading =
+            |logprobs: [f64; 7]| Reading { logprobs: logprobs.to_vec(), entropies: vec![] };
+        let before = reading([-1.0; 7]);
+        let after = reading([-1.5, -1.25, -9.0, -9.0, -1.0, -0.5, -2.0]);
+        let displaced = |rows| gauge.displacement(0, rows, (&before, &after));
+        assert_eq!(displaced(&rows), Some((0.5 + 0.25 + 0.0 - 0.5 + 1.0) / 5.0));
+        assert_eq!(displaced(&rows[1..3]), None);
     }
 
     #[test]

@@ -62,6 +62,7 @@ mod gauge;
 mod distant;
 mod fingerprint;
 mod gradient;
+mod information;
 mod kept;
 mod metrics;
 mod mini_batch;
@@ -102,6 +103,7 @@ pub use distant::{
     update_distant,
 };
 pub use fingerprint::fingerprint;
+pub use information::{Information, information};
 pub use metrics::{ImitationMetrics, UpdateMetrics};
 pub use plan::{DoesNotFit, Machine, Plan};
 pub use rate::{destroys, is_language_model, suitable_rate};

@@ -42,6 +42,10 @@ pub struct UpdateMetrics {
     /// Mean of ρ − log ρ − 1, where ρ is a token's probability after the last optimizer step over
     /// that before the first: how far the policy moved. No token counts for more than 10 nats.
     pub movement: f64,
+    /// How much less likely the update made answers with an advantage of 0 or more, in nats per
+    /// token of those that are measured; nothing if none of these is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub displacement: Option<f64>,
     /// How often the step was taken back because it moved the policy too far; all but the last
     /// time it was made again, with half the learning rate.
     #[serde(default, skip_serializing_if = "troupe_core::totals::is_zero")]

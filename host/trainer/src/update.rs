@@ -109,6 +109,7 @@ fn update(
             largest_logprob_difference: there.largest_difference(&sampled[index]),
             capped_share: anchors[index].capped_share(config).unwrap_or(learned.capped_share),
             movement: here.movement_from(there),
+            displacement: gauge.displacement(index, members[index].rows, (there, here)),
             moved: after.fingerprints[index] != before.fingerprints[index],
             taken_back: attempt.taken_back,
             overshoot: attempt.overshoot,

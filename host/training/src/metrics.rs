@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use troupe_core::trajectory::{Ending, Episode, Sample, StopReason};
 use troupe_estimators::group::Group;
-use troupe_trainer::{ContestMetrics, ValueMetrics};
+use troupe_trainer::{ContestMetrics, Information, ValueMetrics};
 
 pub use held_out::{HeldOut, Success};
 pub use several::{Several, TaskMean, several_by_family};
@@ -143,6 +143,9 @@ pub struct StepRecord<U> {
     pub groups: GroupMetrics,
     /// By policy.
     pub updates: BTreeMap<String, U>,
+    /// By role, what its answers say of its prompts, on the steps that measure it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub information: BTreeMap<String, Information>,
     /// By critic.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub critics: BTreeMap<String, CriticMetrics>,

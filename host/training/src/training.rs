@@ -21,6 +21,7 @@ mod recording;
 mod replay;
 mod stored;
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use crate::checkpoint::{FoundCheckpoint, Progress, remove_old, save_checkpoint};
@@ -37,7 +38,7 @@ use troupe_core::trajectory::Sample;
 use troupe_estimators::advantage::{Compared, Memory, compare};
 use troupe_estimators::audit::inflation_of;
 use troupe_model::give_back_memory;
-use troupe_trainer::{Trainer, UpdateMetrics};
+use troupe_trainer::{Information, Trainer, UpdateMetrics};
 
 use collection::Collection;
 pub use error::TrainingError;
@@ -281,7 +282,7 @@ impl Training {
     ///
     /// In this order: the next step's answers begin to be drawn by the policies as they are
     /// (`rollout.staleness`); what was sampled is scored again before weights change
-    /// (`--verify-logprobs`); memory of the rollout is given back before the update takes its own;
+    /// (`--verify-logprobs`, `train.information_every`); memory of the rollout is given back before the update takes its own;
     /// ranks compare weights, and snapshots are taken of those that all agree on.
     fn update(
         &mut self,
@@ -294,15 +295,29 @@ impl Training {
             let largest = self.learning.rescore(&self.config, &rollout.samples)?;
             record.largest_logprob_difference = Some(largest);
         }
+        let seed = self.seed.at(self.progress.step as u64).named("update");
+        record.information = self.information(&rollout.samples, seed)?;
         give_back_memory();
         let started = Instant::now();
-        let seed = self.seed.at(self.progress.step as u64).named("update");
         let lessons = lessons.of(&rollout.samples);
         record.updates = self.learning.update(&self.config, lessons, self.spent, seed)?;
         record.measure_update(started.elapsed());
         give_back_memory();
         self.learning.check_weights()?;
         Ok(self.learning.team.take_snapshots(&self.config, self.progress.step)?)
+    }
+
+    /// By role that learns here, what its answers say of its prompts, on the steps that measure it.
+    fn information(
+        &self,
+        samples: &[Sample],
+        seed: Seed,
+    ) -> Result<BTreeMap<String, Information>, TrainingError> {
+        let every = self.config.train.information_every;
+        if every == 0 || !self.progress.step.is_multiple_of(every) {
+            return Ok(BTreeMap::new());
+        }
+        self.learning.information(&self.config, samples, seed.named("information"))
     }
 
     /// What the step has come to: what was noticed, the curriculum, time and budget, success on

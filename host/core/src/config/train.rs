@@ -347,6 +347,9 @@ table! {
         /// learning rate; five steps in a row for which that is too much, too, stop the run. 0
         /// lets everything pass.
         pub max_movement: f64 = 1.0, 0.0..=1e12;
+        /// Steps after which it is measured how much answers still say of their prompts
+        /// (`information` in docs/metrics.md); 0: never.
+        pub information_every: usize = 10, 0..=1_000_000_000;
         /// What an update maximizes.
         pub objective: Objective = Objective::Surrogate;
         /// What `weighted-likelihood` divides advantages by, and how strongly `preference` prefers;

@@ -16,8 +16,8 @@ use troupe_core::trajectory::Sample;
 use troupe_estimators::credit::Credits;
 use troupe_model::Policy;
 use troupe_trainer::{
-    CreditedSample, DistantTrainer, Member, Trainer, UpdateMetrics, fingerprint, rescore,
-    update_together,
+    CreditedSample, DistantTrainer, Information, Member, Trainer, UpdateMetrics, fingerprint,
+    information, rescore, update_together,
 };
 
 /// Policies in training, where they are published, and the answers that are drawn ahead of them.
@@ -143,6 +143,32 @@ impl Learning {
             largest = largest.max(self.rescore_distant(name, &of(name, samples))?);
         }
         Ok(largest)
+    }
+
+    /// By role whose policy trains here, what its answers say of its prompts.
+    pub(super) fn information(
+        &self,
+        config: &Config,
+        samples: &[Sample],
+        seed: Seed,
+    ) -> Result<BTreeMap<String, Information>, TrainingError> {
+        let Team { role_map, policies, ranks, .. } = &self.team;
+        let sampling = role_map.sampling(&config.rollout);
+        let mut found = BTreeMap::new();
+        for role in role_map.trained_roles() {
+            let name = role_map.policy_of(&role);
+            let (Some(policy), true) = (policies.get(name), self.trainers.contains_key(name))
+            else {
+                continue;
+            };
+            let own = samples.iter().filter(|sample| sample.role == role && sample.policy == name);
+            let own: Vec<&Sample> = own.collect();
+            let settings = (seed.named(&role), ranks, config.train.microbatch_tokens);
+            if let Some(of_role) = information(policy, &own, &sampling, settings)? {
+                found.insert(role, of_role);
+            }
+        }
+        Ok(found)
     }
 
     /// Write what a checkpoint holds of it into the folder.

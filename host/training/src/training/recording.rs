@@ -45,6 +45,7 @@ impl Training {
             roles: measure_roles(&rollout.samples, self.config.advantage.alpha),
             groups: GroupMetrics::default(),
             updates: BTreeMap::new(),
+            information: BTreeMap::new(),
             critics: BTreeMap::new(),
             largest_logprob_difference: None,
             canaries: BTreeMap::new(),
