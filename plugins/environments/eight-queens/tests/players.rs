@@ -39,6 +39,17 @@ fn nobody_earns_by_not_solving_what_the_worst_solution_pays() {
 }
 
 #[test]
+fn where_rewards_are_sparse_a_solution_pays_one_and_nothing_else_pays() {
+    let tasks = first_tasks::<EightQueens>(Split::Test, 40).into_iter();
+    let tasks: Vec<_> = tasks.map(|task| task.with("rewards", "sparse")).collect();
+    let words = ["r1c1=Q", "r2c5=Q", "r5c3=Q", "r8c4=Q", "r4c1=Q", "r2c5-", "r1c1-", "pass"];
+    let said = ["r1c2=Q", "pass", "something"];
+    for team in [TEAM, PLANNED] {
+        team.assert_that_nothing_but_solutions_pays::<EightQueens>(&tasks, &said, &words);
+    }
+}
+
+#[test]
 fn one_version_gives_the_same_tasks_for_ever() {
     assert_eq!(
         digests_of::<EightQueens>("map"),

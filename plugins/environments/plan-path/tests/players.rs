@@ -29,6 +29,23 @@ fn nobody_earns_by_not_solving_what_the_solution_pays() {
 }
 
 #[test]
+fn where_rewards_are_sparse_a_solution_pays_one_and_nothing_else_pays() {
+    let tasks = first_tasks::<PlanPath>(Split::Validation, 60).into_iter();
+    let tasks: Vec<_> = tasks.map(|task| task.with("rewards", "sparse")).collect();
+    let said = ["D D R", "U D L R", "go left"];
+    TEAM.assert_that_nothing_but_solutions_pays::<PlanPath>(&tasks, &said, &["U", "D", "L", "R"]);
+}
+
+#[test]
+fn by_the_papers_table_nobody_earns_by_not_solving_what_the_solution_pays() {
+    for task in first_tasks::<PlanPath>(Split::Validation, 120) {
+        let task = task.with("rewards", "paper");
+        let said = ["D D R", "U D L R", "U D", "go left"];
+        TEAM.assert_that_only_solutions_pay::<PlanPath>(&[task], &said, &["U", "D", "L", "R"]);
+    }
+}
+
+#[test]
 fn one_version_gives_the_same_tasks_for_ever() {
     assert_eq!(
         digests_of::<PlanPath>("map"),

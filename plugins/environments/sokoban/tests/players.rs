@@ -28,6 +28,22 @@ fn nobody_earns_by_not_solving_what_the_worst_solution_pays() {
 }
 
 #[test]
+fn where_rewards_are_sparse_a_solution_pays_one_and_nothing_else_pays() {
+    let tasks = first_tasks::<Sokoban>(Split::Validation, 40).into_iter();
+    let tasks: Vec<_> = tasks.map(|task| task.with("rewards", "sparse")).collect();
+    let said = ["U D L R", "L", "go left"];
+    TEAM.assert_that_nothing_but_solutions_pays::<Sokoban>(&tasks, &said, &["U", "D", "L", "R"]);
+}
+
+#[test]
+fn by_the_papers_table_nobody_earns_by_not_solving_what_the_worst_solution_pays() {
+    let tasks = first_tasks::<Sokoban>(Split::Validation, 60).into_iter();
+    let tasks: Vec<_> = tasks.map(|task| task.with("rewards", "paper")).collect();
+    let said = ["U D L R", "U D", "L", "go left"];
+    TEAM.assert_that_only_solutions_pay::<Sokoban>(&tasks, &said, &["U", "D", "L", "R"]);
+}
+
+#[test]
 fn one_version_gives_the_same_tasks_for_ever() {
     assert_eq!(
         digests_of::<Sokoban>("map"),
