@@ -28,7 +28,7 @@ pub use native::Native;
 pub use rehearsal::Rehearsal;
 pub use report::{Finding, Report, Reproducer, Tried, Verdict};
 pub use starts::Starts;
-pub use tasks::{digests_of, first_tasks, judge_answers};
+pub use tasks::{assert_that_what_is_revealed_solves, digests_of, first_tasks, judge_answers};
 pub use workflow::{SessionUnderTest, WorkflowUnderTest};
 
 use std::time::Duration;

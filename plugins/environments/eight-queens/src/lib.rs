@@ -308,7 +308,7 @@ fn edit_of(word: &str, size: usize) -> Option<Edit> {
     let number = |text: &str| {
         let plain = text.len() <= 2 && text.bytes().all(|byte| byte.is_ascii_digit());
         let number: usize = if plain { text.parse().ok()? } else { return None };
-        (1..=size).contains(&number).then_some(number - 1)
+        (1..=size).contains(&number).then(|| number - 1)
     };
     Some((number(row)? * size + number(column)?, queen))
 }

@@ -2,7 +2,9 @@
 
 use eight_queens::EightQueens;
 use plugin_sdk::environment::Split;
-use plugin_sdk::testing::{Table, Voice, digests_of, first_tasks};
+use plugin_sdk::testing::{
+    Table, Voice, assert_that_what_is_revealed_solves, digests_of, first_tasks,
+};
 
 const TEAM: Table<'static> = Table {
     voices: &[
@@ -55,4 +57,11 @@ fn one_version_gives_the_same_tasks_for_ever() {
         digests_of::<EightQueens>("map"),
         ["358a7b8ac84f3aae", "5d6a3473497278c7", "feb0e67b0b6b73e8"]
     );
+}
+
+#[test]
+fn what_is_revealed_is_the_solution_from_here() {
+    let tasks = first_tasks::<EightQueens>(Split::Train, 100).into_iter();
+    let tasks = tasks.map(|task| task.with("edits_per_turn", 24));
+    assert_that_what_is_revealed_solves::<EightQueens>(tasks, "fill");
 }

@@ -2,7 +2,9 @@
 
 use plan_path::PlanPath;
 use plugin_sdk::environment::Split;
-use plugin_sdk::testing::{Table, Voice, digests_of, first_tasks};
+use plugin_sdk::testing::{
+    Table, Voice, assert_that_what_is_revealed_solves, digests_of, first_tasks,
+};
 
 const TEAM: Table<'static> = Table {
     voices: &[
@@ -51,4 +53,11 @@ fn one_version_gives_the_same_tasks_for_ever() {
         digests_of::<PlanPath>("map"),
         ["bfef6cb117a4f349", "888053c630ecf708", "e1ae5058dede429b"]
     );
+}
+
+#[test]
+fn what_is_revealed_is_the_solution_from_here() {
+    let tasks = first_tasks::<PlanPath>(Split::Train, 100).into_iter();
+    let tasks = tasks.map(|task| task.with("moves_per_turn", 20));
+    assert_that_what_is_revealed_solves::<PlanPath>(tasks, "moves");
 }

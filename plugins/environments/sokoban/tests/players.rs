@@ -1,7 +1,9 @@
 //! Who solves a level and who does not, and what that pays.
 
 use plugin_sdk::environment::Split;
-use plugin_sdk::testing::{Table, Voice, digests_of, first_tasks};
+use plugin_sdk::testing::{
+    Table, Voice, assert_that_what_is_revealed_solves, digests_of, first_tasks,
+};
 use sokoban::Sokoban;
 
 const TEAM: Table<'static> = Table {
@@ -49,4 +51,11 @@ fn one_version_gives_the_same_tasks_for_ever() {
         digests_of::<Sokoban>("map"),
         ["37d4488ebff5ce11", "517edad3ec6ff22d", "42224871cef2bb81"]
     );
+}
+
+#[test]
+fn what_is_revealed_is_the_solution_from_here() {
+    let tasks = first_tasks::<Sokoban>(Split::Train, 100).into_iter();
+    let tasks = tasks.map(|task| task.with("moves_per_turn", 200));
+    assert_that_what_is_revealed_solves::<Sokoban>(tasks, "moves");
 }

@@ -1,7 +1,9 @@
 //! Who solves a puzzle and who does not, and what that pays.
 
 use plugin_sdk::environment::Split;
-use plugin_sdk::testing::{Table, Voice, digests_of, first_tasks};
+use plugin_sdk::testing::{
+    Table, Voice, assert_that_what_is_revealed_solves, digests_of, first_tasks,
+};
 use sudoku::Sudoku;
 
 const TEAM: Table<'static> = Table {
@@ -72,4 +74,11 @@ fn one_version_gives_the_same_tasks_for_ever() {
         digests_of::<Sudoku>("grid"),
         ["d6681975be356ce9", "f5414aa1eca8248f", "8a9ecf5210ea1365"]
     );
+}
+
+#[test]
+fn what_is_revealed_is_the_solution_from_here() {
+    let tasks = first_tasks::<Sudoku>(Split::Train, 100).into_iter();
+    let tasks = tasks.map(|task| task.with("edits_per_turn", 81));
+    assert_that_what_is_revealed_solves::<Sudoku>(tasks, "fill");
 }
