@@ -81,7 +81,8 @@ pub trait Environment: Serialize + DeserializeOwned {
         None
     }
 
-    /// What only a critic may see, such as the solution. By default nothing.
+    /// What only a critic may see now, such as the solution, in the words of the
+    /// vocabulary if there is one. Every act asks for it. By default nothing.
     fn reveal(&self) -> Option<String> {
         None
     }

@@ -28,7 +28,7 @@ pub use native::Native;
 pub use rehearsal::Rehearsal;
 pub use report::{Finding, Report, Reproducer, Tried, Verdict};
 pub use starts::Starts;
-pub use tasks::{digests_of, first_tasks, judge_answers};
+pub use tasks::{assert_that_what_is_revealed_solves, digests_of, first_tasks, judge_answers};
 pub use workflow::{SessionUnderTest, WorkflowUnderTest};
 
 use std::time::Duration;
@@ -40,7 +40,7 @@ use crate::types::{Configured, Domain, Problem, Seat, Setting, Value};
 use crate::{Environment, Workflow};
 
 /// The suite's version: another one may find what this one does not.
-pub const SUITE: &str = "3";
+pub const SUITE: &str = "4";
 
 /// Check an environment with its default settings.
 pub fn check_environment<E: Environment + 'static>() -> Report {
@@ -129,13 +129,21 @@ impl Scope {
     /// # Panics
     /// If a check failed, or there is no such setting.
     pub fn assert_every_view_passes<E: Environment + 'static>(&self) {
+        self.assert_every_choice_passes::<E>("observation");
+    }
+
+    /// Check a type under each word of one of its settings.
+    ///
+    /// # Panics
+    /// If a check failed, or the setting is no choice.
+    pub fn assert_every_choice_passes<E: Environment + 'static>(&self, name: &str) {
         let settings = E::describe().settings;
-        let observation = settings.into_iter().find(|setting| setting.name == "observation");
-        let Some(Domain::Choice(words)) = observation.map(|setting| setting.domain) else {
-            panic!("`observation` is no choice");
+        let setting = settings.into_iter().find(|setting| setting.name == name);
+        let Some(Domain::Choice(words)) = setting.map(|setting| setting.domain) else {
+            panic!("`{name}` is no choice");
         };
         for word in &words {
-            let scope = self.clone().with("observation", word.as_str());
+            let scope = self.clone().with(name, word.as_str());
             scope.check_environment(&Native::<E>::default()).assert_passed();
         }
     }

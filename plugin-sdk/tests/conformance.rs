@@ -26,6 +26,9 @@ const KEEPS_WORDS_BACK: u8 = 10;
 const SAVES_NOTHING: u8 = 11;
 const IS_MISNAMED: u8 = 12;
 const HAS_NO_TURNS: u8 = 13;
+const REVEALS_A_FOREIGN_WORD: u8 = 14;
+const REVEALS_WHAT_IS_NOT_SAVED: u8 = 15;
+const CHANGES_WHEN_IT_REVEALS: u8 = 16;
 
 /// A corridor of cells with the way out at the end, and one of the faults above.
 #[derive(Serialize, Deserialize)]
@@ -35,6 +38,8 @@ struct Corridor<const FAULT: u8> {
     name: String,
     #[serde(skip)]
     actions: u32,
+    #[serde(skip)]
+    looks: AtomicU32,
 }
 
 static HIDDEN: AtomicU32 = AtomicU32::new(0);
@@ -64,7 +69,13 @@ impl<const FAULT: u8> Environment for Corridor<FAULT> {
                 break name;
             }
         };
-        Ok(Corridor { length: task.settings.integer("length")?, here: 0, name, actions: 0 })
+        Ok(Corridor {
+            length: task.settings.integer("length")?,
+            here: 0,
+            name,
+            actions: 0,
+            looks: AtomicU32::new(0),
+        })
     }
 
     fn rules(&self, _seat: &Seat) -> String {
@@ -75,6 +86,7 @@ impl<const FAULT: u8> Environment for Corridor<FAULT> {
         let shown = match FAULT {
             HIDES_STATE => HIDDEN.fetch_add(1, Ordering::Relaxed) as usize % 7,
             FORGETS_STATE => self.actions as usize % 10,
+            CHANGES_WHEN_IT_REVEALS => self.here + self.looks.load(Ordering::Relaxed) as usize % 7,
             _ => self.here,
         };
         format!("{shown}{}", self.name)
@@ -105,6 +117,16 @@ impl<const FAULT: u8> Environment for Corridor<FAULT> {
     fn demonstrate(&self, _seat: &Seat) -> Option<Action> {
         let word = if FAULT == MISLEADS && self.here == 2 { "back" } else { "on" };
         Some(Action::new("step", word))
+    }
+
+    fn reveal(&self) -> Option<String> {
+        self.looks.fetch_add(1, Ordering::Relaxed);
+        let word = match FAULT {
+            REVEALS_A_FOREIGN_WORD => "forward",
+            REVEALS_WHAT_IS_NOT_SAVED if self.actions > 0 => "back",
+            _ => "on",
+        };
+        Some(vec![word; self.length - self.here].join(" "))
     }
 
     fn save(&self) -> Option<Vec<u8>> {
@@ -154,6 +176,16 @@ fn the_fault_of_an_environment_is_found() {
     assert_eq!(faults(&shared), ["splits"], "{shared}");
     let terse = check_environment::<Corridor<KEEPS_WORDS_BACK>>();
     assert_eq!(faults(&terse), ["vocabulary", "settings"], "{terse}");
+}
+
+#[test]
+fn what_a_critic_sees_follows_from_the_state_in_the_words_of_the_vocabulary() {
+    let foreign = check_environment::<Corridor<REVEALS_A_FOREIGN_WORD>>();
+    assert_eq!(faults(&foreign), ["vocabulary", "settings"], "{foreign}");
+    let forgetful = check_environment::<Corridor<REVEALS_WHAT_IS_NOT_SAVED>>();
+    assert_eq!(faults(&forgetful), ["resume"], "{forgetful}");
+    let fickle = check_environment::<Corridor<CHANGES_WHEN_IT_REVEALS>>();
+    assert_eq!(verdict(&fickle, "pure"), Verdict::Failed, "{fickle}");
 }
 
 #[test]

@@ -111,10 +111,11 @@ fn ungraded(outcome: &Outcome) -> Outcome {
     outcome
 }
 
-/// Without the forms of answers that may be asked for, which only the SDK for Rust knows.
-fn but_for_forms(description: &EnvironmentDescription) -> EnvironmentDescription {
+/// Without the forms of answers that may be asked for and the rewards that may be paid, which
+/// only the SDK for Rust knows.
+fn but_for_choices(description: &EnvironmentDescription) -> EnvironmentDescription {
     let mut description = description.clone();
-    description.settings.retain(|setting| setting.name != "format");
+    description.settings.retain(|setting| !["format", "rewards"].contains(&setting.name.as_str()));
     description.extras.retain(|extra| extra.key != "formats");
     description
 }
@@ -130,7 +131,7 @@ const PLAYED: [(&str, &[(Split, u32)]); 5] = [
 
 fn is_that_of_rust(file: &Path) {
     let (theirs, ours) = (load(file), load(&support::plugin("sudoku")));
-    assert_eq!(but_for_forms(ours.description()), but_for_forms(theirs.description()));
+    assert_eq!(but_for_choices(ours.description()), but_for_choices(theirs.description()));
     for (settings, tasks) in PLAYED {
         let said =
             |plugin: &EnvironmentPlugin| plugin.configure(&chosen(plugin, settings)).unwrap();

@@ -68,6 +68,8 @@ pub trait EpisodeUnderTest {
     fn act(&mut self, moves: &[Move]) -> Result<Outcome, Problem>;
     /// The expert's next action.
     fn demonstrate(&mut self, seat: &Seat) -> Result<Option<Action>, Problem>;
+    /// What only a critic may see.
+    fn reveal(&mut self) -> Result<Option<String>, Problem>;
     /// The state, if it can be saved.
     fn save(&mut self) -> Result<Option<Vec<u8>>, Problem>;
     /// Give this one up and begin another in the same instance.

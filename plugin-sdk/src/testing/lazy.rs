@@ -76,12 +76,10 @@ impl<'v> Table<'v> {
             solutions.iter().map(|earned| earned.by_voice[voice]).fold(f64::INFINITY, f64::min)
         };
         let least: Vec<f64> = (0..self.voices.len()).map(least).collect();
-        let said = said.iter().chain(&[""]).map(|&text| Habit::Same(text));
-        let habits = [Habit::Expert, Habit::Repeat, Habit::Random(words)];
-        let habits: Vec<Habit> = habits.into_iter().chain(said).collect();
+        let teams = self.teams(said, words);
         for task in tasks {
-            for team in self.teams(&habits) {
-                let earned = self.play::<E>(task, &team);
+            for team in &teams {
+                let earned = self.play::<E>(task, team);
                 let pays = earned.by_voice.iter().zip(&least).all(|(got, least)| got < least);
                 assert!(
                     earned.is_solved || pays,
@@ -94,8 +92,32 @@ impl<'v> Table<'v> {
         }
     }
 
+    /// Fail unless, in each of these tasks, the expert's solution has paid every voice 1,
+    /// and any other team's play, of these habits, 1 if it was a solution and 0 if not.
+    pub fn assert_that_nothing_but_solutions_pays<E: Environment>(
+        &self,
+        tasks: &[Task],
+        said: &[&'v str],
+        words: &'v [&'v str],
+    ) {
+        let teams = self.teams(said, words);
+        for task in tasks {
+            let place = format!("{} {}", task.split, task.seed);
+            assert!(self.expert::<E>(task).is_solved, "{place}");
+            for team in &teams {
+                let earned = self.play::<E>(task, team);
+                let paid = if earned.is_solved { 1.0 } else { 0.0 };
+                let is_paid = earned.by_voice.iter().all(|&got| got == paid);
+                assert!(is_paid, "{team:?} earned {:?} in {place}", earned.by_voice);
+            }
+        }
+    }
+
     /// Every way to give each voice a habit.
-    fn teams(&self, habits: &[Habit<'v>]) -> Vec<Vec<Habit<'v>>> {
+    fn teams(&self, said: &[&'v str], words: &'v [&'v str]) -> Vec<Vec<Habit<'v>>> {
+        let said = said.iter().chain(&[""]).map(|&text| Habit::Same(text));
+        let habits = [Habit::Expert, Habit::Repeat, Habit::Random(words)];
+        let habits: Vec<Habit> = habits.into_iter().chain(said).collect();
         let mut teams = vec![Vec::new()];
         for _ in self.voices {
             let with = |team: &Vec<Habit<'v>>| {

@@ -67,6 +67,10 @@ impl<E: Environment> EpisodeUnderTest for Episode<E> {
         caught(|| Ok(Episode::demonstrate(self, seat)))
     }
 
+    fn reveal(&mut self) -> Result<Option<String>, Problem> {
+        caught(|| Ok(self.environment().reveal()))
+    }
+
     fn save(&mut self) -> Result<Option<Vec<u8>>, Problem> {
         caught(|| Ok(Episode::save(self)))
     }

@@ -21,6 +21,29 @@ pub fn digests_of<E: Environment>(observation: &str) -> [String; 3] {
     })
 }
 
+/// Fail unless what is revealed, done in these tasks as an action of this kind, is the
+/// solution from wherever they stand: here after the first of its words.
+pub fn assert_that_what_is_revealed_solves<E: Environment>(
+    tasks: impl IntoIterator<Item = Task>,
+    kind: &str,
+) {
+    for task in tasks {
+        let place = format!("{} {}", task.split, task.seed);
+        let mut episode = E::start(&task).expect("a task that can be begun");
+        let say = |episode: &mut E, words: usize| {
+            let revealed = episode.reveal().unwrap_or_default();
+            let said: Vec<&str> = revealed.split_whitespace().take(words).collect();
+            let outcome = episode.act(&Seat::new("player"), &Action::new(kind, said.join(" ")));
+            outcome.expect("a known kind").status
+        };
+        let mut status = say(&mut episode, 1);
+        if status == Status::Ongoing {
+            status = say(&mut episode, usize::MAX);
+        }
+        assert_eq!((status, episode.reveal()), (Status::Solved, None), "{place}");
+    }
+}
+
 /// A record, and answers to it with whether each of them is a solution.
 #[derive(Deserialize)]
 struct Judged {

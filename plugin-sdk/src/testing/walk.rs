@@ -18,6 +18,8 @@ pub(super) struct Moment {
     pub seen: Vec<String>,
     /// What the expert would do, for each player of the team.
     pub advice: Vec<Option<Action>>,
+    /// What a critic would see.
+    pub revealed: Option<String>,
     pub saved: Option<Vec<u8>>,
 }
 
@@ -26,7 +28,7 @@ impl Moment {
         let seen = Moment::seen(team.viewers(), episode)?;
         let players = team.players().iter();
         let advice = players.map(|seat| episode.demonstrate(seat)).collect::<Result<_, _>>()?;
-        Ok(Moment { seen, advice, saved: episode.save()? })
+        Ok(Moment { seen, advice, revealed: episode.reveal()?, saved: episode.save()? })
     }
 
     /// What these seats see.

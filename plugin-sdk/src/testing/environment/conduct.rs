@@ -45,7 +45,8 @@ pub fn check_pure(examination: &Examination) -> Checked {
     for walk in examination.pace.of(examination.walks()) {
         is_pure(examination, walk).seen(|| walk.reproducer())?;
     }
-    Ok("`observe`, `rules`, `demonstrate` and `save` change nothing, however often".to_owned())
+    Ok("`observe`, `rules`, `demonstrate`, `reveal` and `save` change nothing, however often"
+        .to_owned())
 }
 
 /// The walk comes out the same, however often the episode is looked at.

@@ -121,7 +121,7 @@ impl Place<'_> {
     }
 }
 
-/// The vocabulary covers what was seen and shown.
+/// The vocabulary covers what was seen, shown and revealed.
 pub fn check_vocabulary(examination: &Examination) -> Checked {
     if examination.configuration.vocabulary.is_empty() {
         return Ok("the language is open-ended: any word may stand in it".to_owned());
@@ -130,7 +130,7 @@ pub fn check_vocabulary(examination: &Examination) -> Checked {
     for walk in examination.pace.of(examination.all_walks()) {
         check_covered(&words, walk)?;
     }
-    Ok(format!("{} words cover everything that was seen and shown", words.len()))
+    Ok(format!("{} words cover everything that was seen, shown and revealed", words.len()))
 }
 
 /// The vocabulary as a set; no word may be listed twice.
@@ -140,11 +140,13 @@ pub fn words_of(vocabulary: &[String]) -> Result<HashSet<&str>, Objection> {
     Ok(words)
 }
 
-/// Every word of the walk's observations and of its expert is in the vocabulary.
+/// Every word of the walk's observations, of its expert and of what a critic sees is in
+/// the vocabulary.
 pub fn check_covered(words: &HashSet<&str>, walk: &Walk) -> Result<(), Objection> {
     for (index, moment) in walk.moments().enumerate() {
         let said = moment.advices().map(|action| action.text.as_str());
-        let said = moment.seen.iter().map(String::as_str).chain(said);
+        let told = moment.seen.iter().chain(&moment.revealed).map(String::as_str);
+        let said = told.chain(said);
         for word in said.flat_map(str::split_whitespace) {
             require(words.contains(word), || format!("`{word}` is not in the vocabulary"))
                 .seen(|| walk.reproducer_to(index))?;

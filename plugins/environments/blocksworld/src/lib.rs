@@ -10,11 +10,13 @@ pub mod problem;
 pub mod stacks;
 pub mod view;
 
+use std::convert::identity;
+
 use plugin_sdk::environment::{
     Action, Configuration, Configured, Description, Environment, Outcome, Problem, Seat, Task,
 };
 use plugin_sdk::rendering::Rendering;
-use plugin_sdk::{Format, Proposals, Rendered, Setting, Settings, Unreadable};
+use plugin_sdk::{Format, Proposals, Rendered, Rewards, Setting, Settings, Unreadable};
 use serde::{Deserialize, Serialize};
 
 use distance::{distance, shortest_way};
@@ -36,6 +38,7 @@ const SOLVED: f64 = 1.0;
 pub struct Blocksworld {
     stacks: Stacks,
     goal: Stacks,
+    rewards: Rewards,
     proposals: Proposals,
     moves_per_turn: usize,
     view: View,
@@ -65,6 +68,7 @@ impl Environment for Blocksworld {
         .setting(Setting::integer("max_distance", "Moves to the goal at most.", 1..=14, 13))
         .setting(Setting::integer("moves_per_turn", "Moves in one action at most.", 1..=16, 1))
         .seen_as("What a role sees.", &["list", "text"])
+        .rewards(Rewards::UNPUBLISHED)
         .action("moves", "moves such as `X>Y` (put X on Y) or `X>table`, separated by spaces")
         .action("plan", "the moves to be made, such as `X>Y` or `X>table`, separated by spaces")
         .formats(&["moves", "plan"])
@@ -102,6 +106,7 @@ impl Environment for Blocksworld {
         Ok(Blocksworld {
             stacks,
             goal,
+            rewards: Rewards::of(&task.settings)?,
             proposals: Proposals::default(),
             moves_per_turn: task.settings.integer("moves_per_turn")?,
             view: task.settings.choice("observation")?,
@@ -129,17 +134,20 @@ impl Environment for Blocksworld {
     }
 
     fn act(&mut self, seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
-        match action.kind.as_str() {
-            "moves" => Ok(self.carry_out(action)),
-            "plan" => Ok(self.consider(seat, action)),
-            _ => Err(Problem::unknown_kind(action)),
-        }
+        let outcome = match action.kind.as_str() {
+            "moves" => self.carry_out(action),
+            "plan" => self.consider(seat, action),
+            _ => return Err(Problem::unknown_kind(action)),
+        };
+        Ok(self.rewards.pay(outcome, identity))
     }
 
     fn demonstrate(&self, _seat: &Seat) -> Option<Action> {
-        let way = shortest_way(&self.stacks, &self.goal, self.moves_per_turn);
-        let words: Vec<String> = way.into_iter().map(notation::word).collect();
-        Some(self.format.written(Action::new("moves", words.join(" "))))
+        Some(self.format.written(Action::new("moves", self.way(self.moves_per_turn))))
+    }
+
+    fn reveal(&self) -> Option<String> {
+        Some(self.way(usize::MAX)).filter(|way| !way.is_empty())
     }
 }
 
@@ -153,6 +161,12 @@ impl Rendered for Blocksworld {
 }
 
 impl Blocksworld {
+    /// At most so many moves of a shortest way to the goal.
+    fn way(&self, limit: usize) -> String {
+        let way = shortest_way(&self.stacks, &self.goal, limit);
+        way.into_iter().map(notation::word).collect::<Vec<_>>().join(" ")
+    }
+
     fn carry_out(&mut self, action: &Action) -> Outcome {
         let outcome = match self.read(action) {
             Ok(moves) => {
@@ -260,6 +274,7 @@ mod tests {
         Blocksworld {
             stacks: stacks(now),
             goal: stacks(goal),
+            rewards: Rewards::Dense,
             proposals: Proposals::default(),
             moves_per_turn,
             view: View::Text,

@@ -16,6 +16,11 @@ fn keeps_the_contract_with_many_blocks_and_moves() {
 }
 
 #[test]
+fn keeps_the_contract_whatever_is_paid() {
+    Scope { tasks: 3, ..Scope::default() }.assert_every_choice_passes::<Blocksworld>("rewards");
+}
+
+#[test]
 fn only_the_form_that_is_asked_for_counts_and_no_example_is_the_answer() {
     let task = |seed| Task::of::<Blocksworld>(Split::Train, seed).with("observation", "text");
     check_forms::<Blocksworld>((0..100).map(task));

@@ -9,12 +9,14 @@ pub mod picture;
 pub mod puzzle;
 pub mod view;
 
+use std::convert::identity;
+
 use plugin_sdk::environment::{
     Action, Configuration, Configured, Description, Environment, Outcome, Problem, Seat, Task,
 };
 use plugin_sdk::rendering::Rendering;
 use plugin_sdk::spelling::listed;
-use plugin_sdk::{Format, Proposals, Rendered, Setting, Settings, Unreadable};
+use plugin_sdk::{Format, Proposals, Rendered, Rewards, Setting, Settings, Unreadable};
 use serde::{Deserialize, Serialize};
 
 use board::{Board, Cell, name};
@@ -50,6 +52,7 @@ pub struct EightQueens {
     edits_per_turn: usize,
     view: View,
     format: Format,
+    rewards: Rewards,
     proposals: Proposals,
     /// Why the last edits were not made, or not all of them.
     refused: String,
@@ -67,6 +70,7 @@ impl Environment for EightQueens {
         .setting(Setting::integer("given", "Queens that are given.", 1..=11, 3))
         .setting(Setting::integer("edits_per_turn", "Edits in one action at most.", 1..=24, 2))
         .seen_as("What a role sees of the board.", &["list", "map", "text"])
+        .rewards(Rewards::UNPUBLISHED)
         .action("fill", "edits such as `rXcY=Q` (place) and `rXcY-` (take away), or `pass`")
         .action("erase", "edits such as `rXcY-`, or `pass`")
         .action("grid", "the whole board, row by row, with `Q` and `_`")
@@ -110,6 +114,7 @@ impl Environment for EightQueens {
             edits_per_turn: task.settings.integer("edits_per_turn")?,
             view: task.settings.choice("observation")?,
             format: Format::of(&task.settings)?,
+            rewards: Rewards::of(&task.settings)?,
             proposals: Proposals::default(),
             refused: String::new(),
         })
@@ -141,6 +146,26 @@ impl Environment for EightQueens {
     }
 
     fn act(&mut self, seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
+        Ok(self.rewards.pay(self.carry_out(seat, action)?, identity))
+    }
+
+    fn demonstrate(&self, _seat: &Seat) -> Option<Action> {
+        let size = self.board.size();
+        if let Some(missing) = self.missing(self.edits_per_turn) {
+            return Some(self.format.written(Action::new("fill", missing)));
+        }
+        let last = self.board.queens().filter(|&cell| !self.given.has(cell)).last()?;
+        let word = format!("{}-", name(last, size));
+        Some(self.format.written(Action::new("erase", word)))
+    }
+
+    fn reveal(&self) -> Option<String> {
+        self.missing(usize::MAX).filter(|missing| !missing.is_empty())
+    }
+}
+
+impl EightQueens {
+    fn carry_out(&mut self, seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
         let before = self.board.clone();
         let worth = self.worth();
         let outcome = match action.kind.as_str() {
@@ -159,21 +184,14 @@ impl Environment for EightQueens {
         Ok(if self.board.is_solved() { outcome.team("solved", SOLVED).solved() } else { outcome })
     }
 
-    fn demonstrate(&self, _seat: &Seat) -> Option<Action> {
-        let size = self.board.size();
-        let word = |cell: Cell, end: &str| format!("{}{end}", name(cell, size));
-        if let Some(full) = self.board.completed(&mut |_| {}) {
-            let missing = full.queens().filter(|&cell| !self.board.has(cell));
-            let words: Vec<String> =
-                missing.take(self.edits_per_turn).map(|cell| word(cell, "=Q")).collect();
-            return Some(self.format.written(Action::new("fill", words.join(" "))));
-        }
-        let last = self.board.queens().filter(|&cell| !self.given.has(cell)).last()?;
-        Some(self.format.written(Action::new("erase", word(last, "-"))))
+    /// At most so many of the queens that complete the board, if it can be completed.
+    fn missing(&self, limit: usize) -> Option<String> {
+        let full = self.board.completed(&mut |_| {})?;
+        let missing = full.queens().filter(|&cell| !self.board.has(cell)).take(limit);
+        let words = missing.map(|cell| format!("{}=Q", name(cell, self.board.size())));
+        Some(words.collect::<Vec<_>>().join(" "))
     }
-}
 
-impl EightQueens {
     /// The share of the queens to be placed that are there, if the others can
     /// still be: a function of the board alone, so that no way back earns.
     fn worth(&self) -> f64 {
@@ -290,7 +308,7 @@ fn edit_of(word: &str, size: usize) -> Option<Edit> {
     let number = |text: &str| {
         let plain = text.len() <= 2 && text.bytes().all(|byte| byte.is_ascii_digit());
         let number: usize = if plain { text.parse().ok()? } else { return None };
-        (1..=size).contains(&number).then_some(number - 1)
+        (1..=size).contains(&number).then(|| number - 1)
     };
     Some((number(row)? * size + number(column)?, queen))
 }

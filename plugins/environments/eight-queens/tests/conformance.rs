@@ -10,6 +10,11 @@ fn keeps_the_contract_in_every_view() {
 }
 
 #[test]
+fn keeps_the_contract_whatever_is_paid() {
+    Scope { tasks: 1, ..Scope::default() }.assert_every_choice_passes::<EightQueens>("rewards");
+}
+
+#[test]
 fn only_the_form_that_is_asked_for_counts_and_no_example_is_the_answer() {
     let task = |seed| Task::of::<EightQueens>(Split::Train, seed).with("observation", "text");
     check_forms::<EightQueens>((0..100).map(task));

@@ -130,7 +130,8 @@ impl Environment for Math {
     }
 
     fn reveal(&self) -> Option<String> {
-        Some(self.question.gold.clone())
+        let gold = &self.question.gold;
+        Some(if self.form == Form::Words { digits::spell(gold) } else { gold.clone() })
     }
 }
 

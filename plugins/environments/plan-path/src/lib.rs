@@ -6,6 +6,7 @@
 
 pub mod board;
 pub mod maze;
+mod paper;
 pub mod picture;
 pub mod view;
 
@@ -14,7 +15,7 @@ use plugin_sdk::environment::{
 };
 use plugin_sdk::rendering::Rendering;
 use plugin_sdk::spelling::{Word, spelled};
-use plugin_sdk::{Format, Proposals, Rendered, Setting, Settings, Unreadable};
+use plugin_sdk::{Format, Proposals, Rendered, Rewards, Setting, Settings, Unreadable};
 use serde::{Deserialize, Serialize};
 
 use board::{Board, Cell, Move, Walk};
@@ -53,6 +54,9 @@ pub struct PlanPath {
     here: Cell,
     /// Every cell the player has been in, the latest last.
     visited: Vec<Cell>,
+    rewards: Rewards,
+    /// How near the goal has been: what the paper's table has paid for.
+    nearest: u16,
     proposals: Proposals,
     /// Why the last moves were not made, or not all of them.
     refused: String,
@@ -82,6 +86,7 @@ impl Environment for PlanPath {
             "What an executor sees of it: the same, or only walls next to the player.",
             ["same", "near"],
         ))
+        .rewards(Rewards::ALL)
         .action("moves", "moves out of `U`, `D`, `L` and `R`, such as `U D`")
         .action("plan", "the moves to be made, such as `U D`")
         .formats(&["moves", "plan"])
@@ -133,6 +138,8 @@ impl Environment for PlanPath {
     fn start(task: &Task) -> Result<Self, Problem> {
         let (board, start) = maze::draw(task)?;
         Ok(PlanPath {
+            rewards: Rewards::of(&task.settings)?,
+            nearest: board.distances().from(start).unwrap_or(0),
             board,
             here: start,
             visited: vec![start],
@@ -168,23 +175,33 @@ impl Environment for PlanPath {
     }
 
     fn act(&mut self, seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
-        match action.kind.as_str() {
-            "moves" => Ok(self.carry_out(action)),
-            "plan" => Ok(self.consider(seat, action)),
-            _ => Err(Problem::unknown_kind(action)),
-        }
+        let outcome = match action.kind.as_str() {
+            "moves" => self.carry_out(action),
+            "plan" => self.consider(seat, action),
+            _ => return Err(Problem::unknown_kind(action)),
+        };
+        Ok(self.rewards.pay(outcome, |dense| self.by_the_paper(dense)))
     }
 
     fn demonstrate(&self, _seat: &Seat) -> Option<Action> {
-        let path = self.board.shortest_path(self.here, self.moves_per_turn);
-        let words: Vec<&str> = path.into_iter().map(Move::word).collect();
-        Some(self.format.written(Action::new("moves", words.join(" "))))
+        let way = self.way(self.moves_per_turn);
+        Some(self.format.written(Action::new("moves", way)))
+    }
+
+    fn reveal(&self) -> Option<String> {
+        Some(self.way(usize::MAX)).filter(|way| !way.is_empty())
     }
 }
 
 impl PlanPath {
     fn view_of(&self, seat: &Seat) -> View {
         if self.is_executor_near && seat.role == EXECUTOR { self.view.nearby() } else { self.view }
+    }
+
+    /// At most so many moves of a shortest way to the goal.
+    fn way(&self, limit: usize) -> String {
+        let path = self.board.shortest_path(self.here, limit);
+        path.into_iter().map(Move::word).collect::<Vec<_>>().join(" ")
     }
 
     fn carry_out(&mut self, action: &Action) -> Outcome {
@@ -276,16 +293,18 @@ impl Rendered for PlanPath {
 plugin_sdk::export!(environment: PlanPath, rendering: PlanPath);
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use board::tests::board;
     use plugin_sdk::environment::Status;
 
     /// The player starts in the upper left corner.
-    fn game(rows: &[&str]) -> PlanPath {
+    pub fn game(rows: &[&str]) -> PlanPath {
         let here = Cell { row: 0, column: 0 };
         let (board, visited) = (board(rows), vec![here]);
         PlanPath {
+            rewards: Rewards::Dense,
+            nearest: board.distances().from(here).expect("a way"),
             board,
             here,
             visited,
@@ -298,7 +317,7 @@ mod tests {
         }
     }
 
-    fn act(game: &mut PlanPath, kind: &str, text: &str) -> Outcome {
+    pub fn act(game: &mut PlanPath, kind: &str, text: &str) -> Outcome {
         game.act(&Seat::new("player"), &Action::new(kind, text)).expect("a known kind")
     }
 
@@ -313,6 +332,17 @@ mod tests {
         assert_eq!((worth(&outcome), outcome.status), (1.0, Status::Ongoing));
         let outcome = act(&mut game, "moves", "R R D");
         assert_eq!((worth(&outcome), outcome.status), (1.5, Status::Solved));
+    }
+
+    #[test]
+    fn what_is_revealed_is_the_whole_way_from_here() {
+        let mut game = game(&["....", ".#..", "....", "...G"]);
+        assert_eq!(game.reveal().as_deref(), Some("D D R R D R"));
+        act(&mut game, "moves", "R R");
+        assert_eq!(game.reveal().as_deref(), Some("D D D R"));
+        act(&mut game, "moves", "D D D");
+        act(&mut game, "moves", "R");
+        assert_eq!(game.reveal(), None, "there is nowhere to go");
     }
 
     #[test]

@@ -29,6 +29,11 @@ fn keeps_the_contract_when_the_executor_sees_only_what_is_near() {
 }
 
 #[test]
+fn keeps_the_contract_whatever_is_paid() {
+    Scope { tasks: 4, ..Scope::default() }.assert_every_choice_passes::<PlanPath>("rewards");
+}
+
+#[test]
 fn only_the_form_that_is_asked_for_counts_and_no_example_is_the_answer() {
     let task = |seed| Task::of::<PlanPath>(Split::Train, seed).with("observation", "text");
     check_forms::<PlanPath>((0..100).map(task));

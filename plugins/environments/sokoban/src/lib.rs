@@ -10,6 +10,7 @@ pub mod distance;
 pub mod draw;
 pub mod level;
 pub mod notation;
+mod paper;
 pub mod picture;
 pub mod progress;
 pub mod solver;
@@ -20,13 +21,13 @@ use plugin_sdk::environment::{
 };
 use plugin_sdk::rendering::Rendering;
 use plugin_sdk::spelling::{Word, spelled};
-use plugin_sdk::{Format, Proposals, Rendered, Setting, Settings, Unreadable};
+use plugin_sdk::{Format, Proposals, Rendered, Rewards, Setting, Settings, Unreadable};
 use serde::{Deserialize, Serialize};
 
 use draw::Wanted;
 use level::{Level, Move, Position, Walk};
 use progress::{Left, Measure};
-use solver::{Solver, Verdict};
+use solver::{OPTIMAL, Solver, Verdict};
 use view::View;
 
 /// For a word that is no move, or too many of them.
@@ -63,6 +64,7 @@ pub struct Sokoban {
     measure: Measure,
     /// What is left of the way from here.
     left: Left,
+    rewards: Rewards,
     proposals: Proposals,
     /// Why the last moves were not made, or not all of them.
     refused: String,
@@ -88,6 +90,7 @@ impl Environment for Sokoban {
         .setting(Setting::integer("max_pushes", "Pushes to the solution at most.", 1..=80, 12))
         .setting(Setting::integer("moves_per_turn", "Moves in one action at most.", 1..=200, 3))
         .seen_as("What a role sees of the board.", &["list", "map", "text"])
+        .rewards(Rewards::ALL)
         .action("moves", "moves out of `U`, `D`, `L` and `R`, such as `U D L R`")
         .action("plan", "the moves to be made, such as `U D L R`")
         .formats(&["moves", "plan"])
@@ -139,6 +142,7 @@ impl Environment for Sokoban {
             here,
             measure,
             left,
+            rewards: Rewards::of(&task.settings)?,
             proposals: Proposals::default(),
             refused: String::new(),
             moves_per_turn: task.settings.integer("moves_per_turn")?,
@@ -175,18 +179,30 @@ impl Environment for Sokoban {
 
     fn act(&mut self, seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
         let read = self.read(action);
-        match action.kind.as_str() {
-            "moves" => Ok(self.carry_out(read)),
-            "plan" => Ok(self.consider(seat, read)),
-            _ => Err(Problem::unknown_kind(action)),
-        }
+        let outcome = match action.kind.as_str() {
+            "moves" => self.carry_out(read),
+            "plan" => self.consider(seat, read),
+            _ => return Err(Problem::unknown_kind(action)),
+        };
+        Ok(self.rewards.pay(outcome, paper::by_the_paper))
     }
 
     fn demonstrate(&self, _seat: &Seat) -> Option<Action> {
         let solver = Solver::new(&self.level);
         let Verdict::Solved(way) = solver.solve_somehow(&self.here) else { return None };
-        let words = way.into_iter().take(self.moves_per_turn).map(Move::word);
-        Some(self.format.written(Action::new("moves", words.collect::<Vec<_>>().join(" "))))
+        let moves = words(way.into_iter().take(self.moves_per_turn));
+        Some(self.format.written(Action::new("moves", moves)))
+    }
+
+    /// Every act asks for it: nothing, where the solver is too slow to measure progress.
+    fn reveal(&self) -> Option<String> {
+        if !self.measure.is_by_solution() {
+            return None;
+        }
+        match Solver::new(&self.level).solve(&self.here, OPTIMAL) {
+            Verdict::Solved(way) if !way.is_empty() => Some(words(way.into_iter())),
+            _ => None,
+        }
     }
 }
 
@@ -254,6 +270,10 @@ impl Sokoban {
         }
         Ok(moves)
     }
+}
+
+fn words(moves: impl Iterator<Item = Move>) -> String {
+    moves.map(Move::word).collect::<Vec<_>>().join(" ")
 }
 
 /// The penalties on a walk: for blocked moves and for changing nothing.

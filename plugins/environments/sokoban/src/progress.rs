@@ -42,6 +42,11 @@ impl Measure {
         (measure, left)
     }
 
+    /// Whether the solver measures it, as it is quick in this level.
+    pub fn is_by_solution(&self) -> bool {
+        self.by_solution
+    }
+
     /// What is left of the way from here.
     pub fn left(&self, level: &Level, position: &Position) -> Left {
         if position.is_solved(level) {

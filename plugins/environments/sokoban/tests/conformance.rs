@@ -31,6 +31,11 @@ fn keeps_the_contract_on_levels_from_records() {
 }
 
 #[test]
+fn keeps_the_contract_whatever_is_paid() {
+    Scope { tasks: 2, ..Scope::default() }.assert_every_choice_passes::<Sokoban>("rewards");
+}
+
+#[test]
 fn only_the_form_that_is_asked_for_counts_and_no_example_is_the_answer() {
     let task = |seed| Task::of::<Sokoban>(Split::Train, seed).with("observation", "text");
     check_forms::<Sokoban>((0..100).map(task));

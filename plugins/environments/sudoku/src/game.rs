@@ -153,6 +153,14 @@ impl Game {
         open.iter().take(singles.clamp(1, limit)).map(write).collect()
     }
 
+    /// The edits that are left to the solution: what is wrong is erased first.
+    pub fn missing(&self) -> Vec<Edit> {
+        let erasures = self.wrong_cells().map(Edit::Erase);
+        let is_right = |&cell: &Cell| self.board.get(cell) == self.puzzle.solution.get(cell);
+        let open = self.board.cells().filter(|cell| !is_right(cell));
+        erasures.chain(open.map(|cell| Edit::Write(cell, self.puzzle.solution.get(cell)))).collect()
+    }
+
     fn written_cells(&self) -> impl Iterator<Item = Cell> {
         self.board.cells().filter(|&cell| self.board.get(cell) != 0 && !self.puzzle.is_clue(cell))
     }

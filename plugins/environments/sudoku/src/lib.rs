@@ -7,6 +7,7 @@
 pub mod board;
 pub mod game;
 pub mod notes;
+mod paper;
 pub mod picture;
 pub mod puzzle;
 pub mod solver;
@@ -16,7 +17,7 @@ use plugin_sdk::environment::{
     Action, Configuration, Configured, Description, Environment, Outcome, Problem, Seat, Task,
 };
 use plugin_sdk::rendering::Rendering;
-use plugin_sdk::{Format, Proposals, Rendered, Setting, Settings, Unreadable};
+use plugin_sdk::{Format, Proposals, Rendered, Rewards, Setting, Settings, Unreadable};
 use serde::{Deserialize, Serialize};
 
 use board::{Board, Digit, Sight};
@@ -51,6 +52,9 @@ pub struct Sudoku {
     format: Format,
     /// Whether a filler sees rows and columns only, and a checker boxes only.
     is_sight_split: bool,
+    rewards: Rewards,
+    /// How much has been right at best: what the paper's table has paid for.
+    best: f64,
     proposals: Proposals,
     /// Why the last edits were not made, or not all of them.
     refused: String,
@@ -73,6 +77,7 @@ impl Environment for Sudoku {
             "Whether all see the same, or a filler rows and columns only and a checker boxes only.",
             ["same", "split"],
         ))
+        .rewards(Rewards::ALL)
         .action("fill", "edits such as `rXcY=D` (write D) and `rXcY-` (erase), or `pass`")
         .action("erase", "erasures such as `rXcY-`, or `pass`")
         .action("grid", "all digits of the board, row by row, in one line")
@@ -124,6 +129,8 @@ impl Environment for Sudoku {
             view: task.settings.choice("observation")?,
             format: Format::of(&task.settings)?,
             is_sight_split: task.settings.text("sight")? == "split",
+            rewards: Rewards::of(&task.settings)?,
+            best: 0.0,
             proposals: Proposals::default(),
             refused: String::new(),
         })
@@ -154,28 +161,25 @@ impl Environment for Sudoku {
     }
 
     fn act(&mut self, seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
-        let before = self.game.clone();
         let outcome = match action.kind.as_str() {
-            "fill" => self.fill(action),
-            "erase" => self.erase(action),
-            "grid" => self.replace(action),
-            "plan" => return Ok(self.consider(seat, action)),
+            "fill" => self.carried_out(action, Sudoku::fill),
+            "erase" => self.carried_out(action, Sudoku::erase),
+            "grid" => self.carried_out(action, Sudoku::replace),
+            "plan" => self.consider(seat, action),
             _ => return Err(Problem::unknown_kind(action)),
         };
-        self.refused = outcome.told().to_owned();
-        let outcome = outcome.team("progress", self.game.score() - before.score());
-        Ok(if self.game.is_solved() { outcome.team("solved", SOLVED).solved() } else { outcome })
+        Ok(self.rewards.pay(outcome, |dense| self.by_the_paper(dense)))
     }
 
     fn demonstrate(&self, _seat: &Seat) -> Option<Action> {
         let edits = self.game.expert(self.edits_per_turn);
         let erases = matches!(edits.first(), Some(Edit::Erase(_)));
-        let words: Vec<String> =
-            edits.into_iter().map(|edit| edit.word(self.game.board().size())).collect();
-        Some(
-            self.format
-                .written(Action::new(if erases { "erase" } else { "fill" }, words.join(" "))),
-        )
+        let kind = if erases { "erase" } else { "fill" };
+        Some(self.format.written(Action::new(kind, self.words(edits))))
+    }
+
+    fn reveal(&self) -> Option<String> {
+        Some(self.words(self.game.missing())).filter(|words| !words.is_empty())
     }
 }
 
@@ -186,6 +190,24 @@ impl Sudoku {
             "checker" if self.is_sight_split => Sight::Boxes,
             _ => Sight::All,
         }
+    }
+
+    fn words(&self, edits: Vec<Edit>) -> String {
+        let size = self.game.board().size();
+        edits.into_iter().map(|edit| edit.word(size)).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Change the board, and pay for what that brings.
+    fn carried_out(
+        &mut self,
+        action: &Action,
+        change: fn(&mut Sudoku, &Action) -> Outcome,
+    ) -> Outcome {
+        let before = self.game.score();
+        let outcome = change(self, action);
+        self.refused = outcome.told().to_owned();
+        let outcome = outcome.team("progress", self.game.score() - before);
+        if self.game.is_solved() { outcome.team("solved", SOLVED).solved() } else { outcome }
     }
 
     /// Score edits, or a whole board, without making them.
@@ -286,23 +308,25 @@ impl Rendered for Sudoku {
 plugin_sdk::export!(environment: Sudoku, rendering: Sudoku);
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use plugin_sdk::environment::Status;
 
-    fn start() -> Sudoku {
+    pub fn start() -> Sudoku {
         Sudoku {
             game: game::tests::game(),
             edits_per_turn: 2,
             view: View::Marks,
             format: Format::Any,
             is_sight_split: false,
+            rewards: Rewards::Dense,
+            best: 0.0,
             proposals: Proposals::default(),
             refused: String::new(),
         }
     }
 
-    fn act(sudoku: &mut Sudoku, kind: &str, text: &str) -> Outcome {
+    pub fn act(sudoku: &mut Sudoku, kind: &str, text: &str) -> Outcome {
         sudoku.act(&Seat::new("player"), &Action::new(kind, text)).expect("a known kind")
     }
 
@@ -335,6 +359,19 @@ mod tests {
             sudoku.demonstrate(&Seat::new("player")),
             Some(Action::new("fill", "r1c3=3 r1c4=4"))
         );
+    }
+
+    #[test]
+    fn what_is_revealed_are_the_edits_that_are_left() {
+        let mut sudoku = start();
+        let all = "r1c3=3 r1c4=4 r2c3=1 r2c4=2 r3c2=1 r4c3=2";
+        assert_eq!(sudoku.reveal().as_deref(), Some(all));
+        act(&mut sudoku, "fill", "r1c3=3 r2c3=2");
+        let left = sudoku.reveal().expect("something is left");
+        assert_eq!(left, "r2c3- r1c4=4 r2c3=1 r2c4=2 r3c2=1 r4c3=2");
+        sudoku.edits_per_turn = 6;
+        assert_eq!(act(&mut sudoku, "fill", &left).status, Status::Solved);
+        assert_eq!(sudoku.reveal(), None);
     }
 
     #[test]

@@ -22,6 +22,11 @@ fn keeps_the_contract_when_roles_see_different_things() {
 }
 
 #[test]
+fn keeps_the_contract_whatever_is_paid() {
+    Scope { tasks: 4, ..Scope::default() }.assert_every_choice_passes::<Sudoku>("rewards");
+}
+
+#[test]
 fn only_the_form_that_is_asked_for_counts_and_no_example_is_the_answer() {
     let task = |seed| Task::of::<Sudoku>(Split::Train, seed).with("observation", "text");
     check_forms::<Sudoku>((0..100).map(task));

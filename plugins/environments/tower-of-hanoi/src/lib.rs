@@ -11,11 +11,13 @@ pub mod puzzle;
 pub mod route;
 pub mod view;
 
+use std::convert::identity;
+
 use plugin_sdk::environment::{
     Action, Configuration, Configured, Description, Environment, Outcome, Problem, Seat, Task,
 };
 use plugin_sdk::rendering::Rendering;
-use plugin_sdk::{Format, Proposals, Rendered, Setting, Settings, Unreadable};
+use plugin_sdk::{Format, Proposals, Rendered, Rewards, Setting, Settings, Unreadable};
 use serde::{Deserialize, Serialize};
 
 use pegs::{Move, Peg, Pegs};
@@ -31,12 +33,15 @@ const ILLEGAL: f64 = -0.1;
 /// For the target: as much as the best plan of a turn, so that no plan that is
 /// not carried out is worth it.
 const SOLVED: f64 = 1.0;
+/// Moves that are revealed at most: the whole way of eight disks.
+const REVEALED: usize = 255;
 
 /// A tower being moved.
 #[derive(Serialize, Deserialize)]
 pub struct TowerOfHanoi {
     pegs: Pegs,
     target: Peg,
+    rewards: Rewards,
     proposals: Proposals,
     moves_per_turn: usize,
     view: View,
@@ -58,6 +63,7 @@ impl Environment for TowerOfHanoi {
         .setting(Setting::integer("min_distance", "Moves to the target at least.", 1..=255, 1))
         .setting(Setting::integer("moves_per_turn", "Moves in one action at most.", 1..=1000, 1))
         .seen_as("What a role sees.", &["list", "text"])
+        .rewards(Rewards::UNPUBLISHED)
         .action("moves", "moves such as `x>y` (peg x to peg y), separated by spaces or lines")
         .action("plan", "the moves to be made, such as `x>y`, separated by spaces or lines")
         .formats(&["moves", "plan"])
@@ -100,6 +106,7 @@ impl Environment for TowerOfHanoi {
         Ok(TowerOfHanoi {
             pegs,
             target,
+            rewards: Rewards::of(&task.settings)?,
             proposals: Proposals::default(),
             moves_per_turn: task.settings.integer("moves_per_turn")?,
             view,
@@ -129,17 +136,22 @@ impl Environment for TowerOfHanoi {
     }
 
     fn act(&mut self, seat: &Seat, action: &Action) -> Result<Outcome, Problem> {
-        match action.kind.as_str() {
-            "moves" => Ok(self.carry_out(action)),
-            "plan" => Ok(self.consider(seat, action)),
-            _ => Err(Problem::unknown_kind(action)),
-        }
+        let outcome = match action.kind.as_str() {
+            "moves" => self.carry_out(action),
+            "plan" => self.consider(seat, action),
+            _ => return Err(Problem::unknown_kind(action)),
+        };
+        Ok(self.rewards.pay(outcome, identity))
     }
 
     fn demonstrate(&self, _seat: &Seat) -> Option<Action> {
-        let way = Route::new(&self.pegs, self.target).way(&self.pegs, self.moves_per_turn);
-        let words: Vec<String> = way.into_iter().map(notation::word).collect();
-        Some(self.format.written(Action::new("moves", words.join(" "))))
+        Some(self.format.written(Action::new("moves", self.way(self.moves_per_turn))))
+    }
+
+    /// Every act asks for it: nothing on more pegs, where it takes a search.
+    fn reveal(&self) -> Option<String> {
+        let way = (self.pegs.count() == 3).then(|| self.way(REVEALED))?;
+        (!way.is_empty()).then_some(way)
     }
 }
 
@@ -151,6 +163,12 @@ impl Rendered for TowerOfHanoi {
 }
 
 impl TowerOfHanoi {
+    /// At most so many moves of a way to the target.
+    fn way(&self, limit: usize) -> String {
+        let way = Route::new(&self.pegs, self.target).way(&self.pegs, limit);
+        way.into_iter().map(notation::word).collect::<Vec<_>>().join(" ")
+    }
+
     fn carry_out(&mut self, action: &Action) -> Outcome {
         let (after, outcome) = self.attempt(action);
         let outcome = outcome.team("progress", self.progress(&after));

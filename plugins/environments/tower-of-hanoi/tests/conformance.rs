@@ -24,6 +24,11 @@ fn keeps_the_contract_with_records() {
 }
 
 #[test]
+fn keeps_the_contract_whatever_is_paid() {
+    Scope { tasks: 2, ..Scope::default() }.assert_every_choice_passes::<TowerOfHanoi>("rewards");
+}
+
+#[test]
 fn only_the_form_that_is_asked_for_counts_and_no_example_is_the_answer() {
     let task = |seed| Task::of::<TowerOfHanoi>(Split::Train, seed).with("observation", "text");
     check_forms::<TowerOfHanoi>((0..100).map(task));

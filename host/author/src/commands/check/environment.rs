@@ -79,6 +79,10 @@ impl EpisodeUnderTest for ComponentEpisode<'_> {
         self.live.demonstrate(seat).map_err(problem)
     }
 
+    fn reveal(&mut self) -> Result<Option<String>, Problem> {
+        self.live.reveal().map_err(problem)
+    }
+
     fn save(&mut self) -> Result<Option<Vec<u8>>, Problem> {
         let state = self.live.save().map_err(problem)?;
         Ok(self.saved.keep(state.saved().map(<[u8]>::to_vec), state))
