@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::memory::Memory;
 use crate::settings::Settings;
-use crate::types::{Configured, Problem, Seat, Setting};
+use crate::types::{Configured, Part, Problem, Seat, Setting, written};
 use crate::workflow::{Briefing, Configuration, Description, Event, Request};
 
 /// The setting of all workflows that says how many own turns a prompt holds.
@@ -199,6 +199,17 @@ impl Prompt {
         let request = self.memory.remind(instance, Request::new(seat).system(&self.system));
         self.memory.tell(instance, &told);
         request.user(told)
+    }
+
+    /// A request to a seat of the role that sees these parts: their text is the field
+    /// `{observation}`, and pictures follow the message.
+    pub fn show(&mut self, instance: u32, parts: &[Part]) -> Request {
+        let request = self.request(instance, &[("observation", &written(parts))]);
+        let images = parts.iter().filter_map(|part| match part {
+            Part::Image(image) => Some(image.clone()),
+            Part::Text(_) => None,
+        });
+        images.fold(request, Request::image)
     }
 }
 
