@@ -9,9 +9,8 @@ use crate::workflow::{Credit, Directive, Request, Role, Step};
 /// Bytes of a name of an award, a tool or a thread, or of a role.
 const NAME_BYTES: usize = 64;
 const SITUATION_BYTES: usize = 256;
-/// Awards of one outcome, and credits of one step.
+/// Awards of one outcome.
 const AWARDS: usize = 64;
-const CREDITS: usize = 256;
 /// Requests, moves or calls of one directive, and tools of a request.
 const ENTRIES: usize = 64;
 /// Messages of one request.
@@ -42,10 +41,14 @@ impl Outcome {
 }
 
 impl Step {
+    /// The most credits of one step: where answers are credited at the end of an episode, it
+    /// is all of them.
+    pub const MOST_CREDITS: usize = 4096;
+
     /// What is wrong with it as a step of a workflow that has these roles, if
     /// anything is: it may name no other seats, and must ask something of a seat.
     pub fn check(&self, roles: &[Role]) -> Result<(), String> {
-        at_most("the credits of a step", self.credits.len(), CREDITS)?;
+        at_most("the credits of a step", self.credits.len(), Step::MOST_CREDITS)?;
         for Credit { name, value, .. } in &self.credits {
             check_worth("credit", name, *value)?;
         }

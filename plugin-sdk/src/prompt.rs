@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::memory::Memory;
 use crate::settings::Settings;
-use crate::types::{Configured, Problem, Seat, Setting};
+use crate::types::{Configured, Part, Problem, Seat, Setting, written};
 use crate::workflow::{Briefing, Configuration, Description, Event, Request};
 
 /// The setting of all workflows that says how many own turns a prompt holds.
@@ -200,6 +200,17 @@ impl Prompt {
         self.memory.tell(instance, &told);
         request.user(told)
     }
+
+    /// A request to a seat of the role that sees these parts: their text is the field
+    /// `{observation}`, and pictures follow the message.
+    pub fn show(&mut self, instance: u32, parts: &[Part]) -> Request {
+        let request = self.request(instance, &[("observation", &written(parts))]);
+        let images = parts.iter().filter_map(|part| match part {
+            Part::Image(image) => Some(image.clone()),
+            Part::Text(_) => None,
+        });
+        images.fold(request, Request::image)
+    }
 }
 
 /// The message with the values of its fields. Of its paragraphs behind the first,
@@ -268,7 +279,7 @@ fn field_at_start(text: &str) -> Option<(&str, &str)> {
 mod tests {
     use super::*;
     use crate::settings;
-    use crate::types::ActionKind;
+    use crate::types::{ActionKind, Image};
 
     const VERIFIER: RolePrompt = RolePrompt {
         role: "first-verifier",
@@ -283,8 +294,8 @@ mod tests {
         settings::with(settings::defaults(&declared), "first_verifier_message", message)
     }
 
-    fn told(message: &str, values: &[(&str, &str)]) -> String {
-        let briefing = Briefing {
+    fn briefing(message: &str) -> Briefing {
+        Briefing {
             environment: "test".to_owned(),
             rules: vec![(None, "Rules.".to_owned())],
             actions: vec![ActionKind { name: "moves".to_owned(), summary: "moves".to_owned() }],
@@ -292,8 +303,11 @@ mod tests {
             max_turns: 4,
             tools: Vec::new(),
             revealed: None,
-        };
-        let mut prompt = VERIFIER.begin(&briefing, None).unwrap();
+        }
+    }
+
+    fn told(message: &str, values: &[(&str, &str)]) -> String {
+        let mut prompt = VERIFIER.begin(&briefing(message), None).unwrap();
         let request = prompt.request(1, values);
         assert_eq!(request.seat, Seat::numbered("first-verifier", 1));
         assert_eq!(request.messages[0].text(), "Rules.\n\nSay what is wrong.");
@@ -308,6 +322,15 @@ mod tests {
         assert_eq!(told("see {observation} {proposal}", &values[..1]), "see a {proposal}");
         let paragraphs = "{other}\n\nA: {proposal}{other}\n\nB: {other}\n\nC";
         assert_eq!(told(paragraphs, &values), "\n\nA: U\n\nC");
+    }
+
+    #[test]
+    fn what_is_seen_is_told_as_text_and_pictures_follow_it() {
+        let (media_type, description) = ("image/png".to_owned(), "a maze".to_owned());
+        let maze = Part::Image(Image { media_type, data: vec![1], description });
+        let parts = [Part::Text("a".to_owned()), maze.clone(), Part::Text("b".to_owned())];
+        let request = VERIFIER.begin(&briefing("see {observation}"), None).unwrap().show(0, &parts);
+        assert_eq!(request.messages[1].parts, [Part::Text("see a\nb".to_owned()), maze]);
     }
 
     #[test]

@@ -105,6 +105,15 @@ pub fn text_of(parts: &[Part]) -> String {
     parts.iter().map(Part::text).collect::<Vec<_>>().join("\n")
 }
 
+/// The parts that are text, one behind the other: what stands beside pictures.
+pub fn written(parts: &[Part]) -> String {
+    let text = |part: &Part| match part {
+        Part::Text(text) => Some(text.clone()),
+        Part::Image(_) => None,
+    };
+    parts.iter().filter_map(text).collect::<Vec<_>>().join("\n")
+}
+
 impl Needs {
     /// Nothing beyond the usual.
     pub const NOTHING: Needs = Needs { memory_mib: None, fuel: None };

@@ -351,6 +351,13 @@ impl Step {
         self.credits.push(Credit { answer, name: name.to_owned(), value, is_last: true });
         self
     }
+
+    /// And the answer with this number was worth this much so far; more will be said of it.
+    #[must_use]
+    pub fn credit_so_far(mut self, answer: u32, name: &str, value: f64) -> Self {
+        self.credits.push(Credit { answer, name: name.to_owned(), value, is_last: false });
+        self
+    }
 }
 
 impl From<Directive> for Step {

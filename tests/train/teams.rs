@@ -58,10 +58,11 @@ struct Case {
 const PROGRAM: &str = "A program:\n```python\nprint('D')\n```";
 
 /// Every shipped workflow that plays beside `plan-path`.
-const CASES: [Case; 11] = [
+const CASES: [Case; 12] = [
     case("solo", "", &[("player", "D")]),
     case("planner-executor", "", &[("planner", "D"), ("executor", "R")]),
     case("draft-refine", "", &[("drafter", "D"), ("solver", "R")]),
+    case("judged", "judges = 2", &[("player", "D"), ("judge", "good")]),
     case("tool-planner", "", &[("tool", PROGRAM), ("planner", "R")]),
     case("reasoner-tool", "", &[("reasoner", "D"), ("tool", PROGRAM)]),
     case("reasoner-tool", "rounds = 2", &[("reasoner", "R"), ("tool", PROGRAM)]),

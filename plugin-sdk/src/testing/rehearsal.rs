@@ -7,7 +7,7 @@ use crate::settings::{self, defaults};
 use crate::tool::RUN;
 use crate::types::{Action, ActionKind, Move, Part, Seat, Status, Value};
 use crate::workflow::{
-    Author, Briefing, Consequence, Directive, Event, Message, Reply, Request, ResultOfMove,
+    Author, Briefing, Consequence, Credit, Directive, Event, Message, Reply, Request, ResultOfMove,
     Returned, Tool, View, Workflow,
 };
 
@@ -29,6 +29,8 @@ pub struct Rehearsal<W> {
     asked: u32,
     answers: u32,
     open: BTreeSet<u32>,
+    credits: Vec<Credit>,
+    revealed: Option<String>,
     moments: u32,
 }
 
@@ -36,10 +38,12 @@ impl<W: Workflow> Rehearsal<W> {
     /// Begin beside an environment with these kinds of action, with these settings
     /// over the defaults.
     pub fn begin(kinds: &[&str], chosen: &[(&str, Value)]) -> Self {
-        Rehearsal::with(
-            kinds,
-            chosen.iter().map(|(name, value)| ((*name).to_owned(), value.clone())),
-        )
+        Rehearsal::with(kinds, owned(chosen), None)
+    }
+
+    /// Begin beside an environment that reveals this to critics.
+    pub fn begin_revealing(kinds: &[&str], chosen: &[(&str, Value)], revealed: &str) -> Self {
+        Rehearsal::with(kinds, owned(chosen), Some(revealed.to_owned()))
     }
 
     /// Begin so as language models play: with the preset for them below the
@@ -53,11 +57,14 @@ impl<W: Workflow> Rehearsal<W> {
             let text: String = serde_json::from_str(value).expect("a text");
             (name.to_owned(), Value::Text(text))
         });
-        let chosen = chosen.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
-        Rehearsal::with(kinds, told.chain(chosen))
+        Rehearsal::with(kinds, told.chain(owned(chosen)), None)
     }
 
-    fn with(kinds: &[&str], chosen: impl Iterator<Item = (String, Value)>) -> Self {
+    fn with(
+        kinds: &[&str],
+        chosen: impl Iterator<Item = (String, Value)>,
+        revealed: Option<String>,
+    ) -> Self {
         let actions = kinds
             .iter()
             .map(|&name| ActionKind { name: name.to_owned(), summary: SUMMARY.to_owned() });
@@ -75,7 +82,7 @@ impl<W: Workflow> Rehearsal<W> {
             settings,
             max_turns: TURNS,
             tools: vec![run],
-            revealed: None,
+            revealed: revealed.clone(),
         };
         W::configure(&briefing.settings, &briefing.actions).expect("settings that suit");
         let session = W::start(&briefing).expect("a session");
@@ -86,6 +93,8 @@ impl<W: Workflow> Rehearsal<W> {
             asked: 0,
             answers: 0,
             open: BTreeSet::new(),
+            credits: Vec::new(),
+            revealed,
             moments: 0,
         };
         let views = begun.views();
@@ -110,6 +119,21 @@ impl<W: Workflow> Rehearsal<W> {
 
     /// What is done was accepted or not, move for move, and this is said of it.
     pub fn becomes(&mut self, results: &[(bool, &str)]) -> &mut Self {
+        self.comes_to(results, Status::Ongoing)
+    }
+
+    /// What is done is accepted, and ends the episode so.
+    pub fn ends(&mut self, status: Status) -> &mut Self {
+        self.comes_to(&vec![(true, ""); self.acts().len()], status)
+    }
+
+    /// What the environment reveals to critics from now on.
+    pub fn reveals(&mut self, revealed: Option<&str>) -> &mut Self {
+        self.revealed = revealed.map(str::to_owned);
+        self
+    }
+
+    fn comes_to(&mut self, results: &[(bool, &str)], status: Status) -> &mut Self {
         let moves = self.acts();
         assert_eq!(moves.len(), results.len(), "moves are {moves:?}");
         let result = |(one, (accepted, feedback)): (&Move, &(bool, &str))| ResultOfMove {
@@ -118,8 +142,8 @@ impl<W: Workflow> Rehearsal<W> {
             feedback: (*feedback).to_owned(),
         };
         let results = moves.iter().zip(results).map(result).collect();
-        let (views, status) = (self.views(), Status::Ongoing);
-        self.advance(Event::Acted(Consequence { results, views, revealed: None, status }))
+        let (views, revealed) = (self.views(), self.revealed.clone());
+        self.advance(Event::Acted(Consequence { results, views, revealed, status }))
     }
 
     /// The programs that are run end well or not, with this output.
@@ -148,6 +172,22 @@ impl<W: Workflow> Rehearsal<W> {
         self.open.iter().copied().collect()
     }
 
+    /// What the answer with this number was credited with so far: names and values.
+    pub fn credited(&self, answer: u32) -> Vec<(&str, f64)> {
+        let own = self.credits.iter().filter(|credit| credit.answer == answer);
+        own.map(|credit| (credit.name.as_str(), credit.value)).collect()
+    }
+
+    /// Whether the session is over.
+    pub fn is_over(&self) -> bool {
+        self.directive == Directive::Finish
+    }
+
+    /// The seats that are asked, in the order of their answers.
+    pub fn asked(&self) -> Vec<String> {
+        self.due.iter().map(|request| request.seat.to_string()).collect()
+    }
+
     /// How the seat, which is asked, would phrase what an expert does.
     pub fn demonstrates(&self, seat: impl Into<Seat>, kind: &str, text: &str) -> Option<String> {
         self.session.demonstrate(&seat.into(), &Action::new(kind, text))
@@ -172,9 +212,17 @@ impl<W: Workflow> Rehearsal<W> {
 
     /// The messages to the seat, which is asked.
     pub fn prompt(&self, seat: impl Into<Seat>) -> Vec<Message> {
-        let seat = seat.into();
-        let asked = self.due.iter().find(|request| request.seat == seat);
-        asked.expect("the seat is not asked").messages.clone()
+        self.request(&seat.into()).messages.clone()
+    }
+
+    /// The situation in which the seat is asked.
+    pub fn situation(&self, seat: impl Into<Seat>) -> Option<String> {
+        self.request(&seat.into()).situation.clone()
+    }
+
+    fn request(&self, seat: &Seat) -> &Request {
+        let asked = self.due.iter().find(|request| request.seat == *seat);
+        asked.expect("the seat is not asked")
     }
 
     fn views(&mut self) -> Vec<View> {
@@ -192,6 +240,7 @@ impl<W: Workflow> Rehearsal<W> {
                 self.open.remove(&credit.answer);
             }
         }
+        self.credits.extend(step.credits);
         if let Directive::Ask(requests) = &step.directive {
             for request in requests {
                 self.open.extend(request.is_open.then_some(self.asked));
@@ -202,4 +251,8 @@ impl<W: Workflow> Rehearsal<W> {
         self.directive = step.directive;
         self
     }
+}
+
+fn owned<'c>(chosen: &'c [(&str, Value)]) -> impl Iterator<Item = (String, Value)> + use<'c> {
+    chosen.iter().map(|(name, value)| ((*name).to_owned(), value.clone()))
 }

@@ -4,6 +4,7 @@
 //! Every turn begins afresh with one system and one user message, so that the
 //! prompt stays as short as what there is to see.
 
+use plugin_sdk::Situations;
 use plugin_sdk::conclusion::conclusion;
 use plugin_sdk::prompt::{Prompt, RolePrompt};
 use plugin_sdk::workflow::{
@@ -55,6 +56,7 @@ pub struct PlannerExecutor {
     planner: Prompt,
     executor: Prompt,
     plan: String,
+    situations: Situations,
 }
 
 impl Workflow for PlannerExecutor {
@@ -64,6 +66,7 @@ impl Workflow for PlannerExecutor {
             .reusable()
             .action("plan")
             .action("moves")
+            .setting(Situations::setting())
             .prompts(&[PLANNER, EXECUTOR])
             .texts_for_language_models(&TO_READ)
     }
@@ -73,6 +76,7 @@ impl Workflow for PlannerExecutor {
         environment: &[ActionKind],
     ) -> Result<Configuration, Problem> {
         ["plan", "moves"].iter().try_for_each(|kind| action_kind(environment, kind).map(drop))?;
+        Situations::of(settings)?;
         let roles = Configuration::default().prompted(&PLANNER, 1, settings)?;
         roles.prompted(&EXECUTOR, 1, settings)
     }
@@ -82,6 +86,7 @@ impl Workflow for PlannerExecutor {
             planner: PLANNER.begin(briefing, Some("plan"))?,
             executor: EXECUTOR.begin(briefing, Some("moves"))?,
             plan: String::new(),
+            situations: Situations::of(&briefing.settings)?,
         })
     }
 
@@ -115,12 +120,14 @@ impl Workflow for PlannerExecutor {
 
 impl PlannerExecutor {
     fn ask_planner(&mut self, observation: &str) -> Step {
-        Step::ask(self.planner.request(0, &[("observation", observation)]))
+        let request = self.planner.request(0, &[("observation", observation)]);
+        Step::ask(self.situations.label(request, observation))
     }
 
     fn ask_executor(&mut self, observation: &str) -> Step {
         let values = [("observation", observation), ("plan", self.plan.as_str())];
-        Step::ask(self.executor.request(0, &values))
+        let request = self.executor.request(0, &values);
+        Step::ask(self.situations.label(request, observation))
     }
 }
 

@@ -47,6 +47,17 @@ fn the_executor_is_shown_the_plan_however_it_is_written() {
 }
 
 #[test]
+fn each_is_in_the_situation_of_what_it_sees_itself() {
+    let mut team = Team::begin(&KINDS, &[("situations", "first=1; second=2".into())]);
+    assert_eq!(team.situation("planner").as_deref(), Some("first"));
+    team.says("planner", "2").becomes(&[(true, "")]);
+    assert_eq!(team.situation("executor").as_deref(), Some("second"));
+    assert_eq!(team.told("executor"), "executor seen 2 plan 2");
+    team.says("executor", "1").becomes(&[(true, "")]);
+    assert_eq!(team.situation("planner"), None);
+}
+
+#[test]
 fn keeps_the_contract() {
     check_workflow::<PlannerExecutor>().assert_passed();
 }

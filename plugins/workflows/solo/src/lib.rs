@@ -4,11 +4,12 @@
 //! prompt stays as short as what there is to see.
 
 use plugin_sdk::prompt::{Prompt, RolePrompt};
+use plugin_sdk::types::written;
 use plugin_sdk::workflow::{
-    Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Part, Problem,
-    Request, Seat, Step, View, Workflow, parts_for,
+    Action, ActionKind, Briefing, Configuration, Configured, Description, Event, Problem, Seat,
+    Step, View, Workflow, parts_for,
 };
-use plugin_sdk::{Kinds, Settings};
+use plugin_sdk::{Kinds, Settings, Situations};
 use serde::{Deserialize, Serialize};
 
 const PLAYER: RolePrompt = RolePrompt {
@@ -33,6 +34,7 @@ pub struct Solo {
     /// Whether the user chose the kind.
     chosen: bool,
     player: Prompt,
+    situations: Situations,
 }
 
 impl Workflow for Solo {
@@ -40,6 +42,7 @@ impl Workflow for Solo {
         Description::new("solo", env!("CARGO_PKG_VERSION"), "One role acts on what it sees.")
             .reusable()
             .setting(Kinds::setting())
+            .setting(Situations::setting())
             .prompts(&[PLAYER])
             .texts_for_language_models(&TO_READ)
     }
@@ -49,6 +52,7 @@ impl Workflow for Solo {
         environment: &[ActionKind],
     ) -> Result<Configuration, Problem> {
         Kinds::choose(settings, environment)?;
+        Situations::of(settings)?;
         Configuration::default().prompted(&PLAYER, 1, settings)
     }
 
@@ -56,7 +60,8 @@ impl Workflow for Solo {
         let kinds = Kinds::choose(&briefing.settings, &briefing.actions)?;
         let chosen = !briefing.settings.text("kind")?.is_empty();
         let player = PLAYER.begin(briefing, Some(kinds.acting()))?;
-        Ok(Solo { kinds, chosen, player })
+        let situations = Situations::of(&briefing.settings)?;
+        Ok(Solo { kinds, chosen, player, situations })
     }
 
     fn advance(&mut self, event: Event) -> Result<Step, Problem> {
@@ -79,20 +84,8 @@ impl Workflow for Solo {
 impl Solo {
     fn ask(&mut self, views: &[View]) -> Step {
         let parts = parts_for(views, &Seat::new(PLAYER.role)).unwrap_or_default();
-        let text: Vec<&str> = parts.iter().filter_map(as_text).collect();
-        let request = self.player.request(0, &[("observation", &text.join("\n"))]);
-        let images = parts.iter().filter_map(|part| match part {
-            Part::Image(image) => Some(image.clone()),
-            Part::Text(_) => None,
-        });
-        Step::ask(images.fold(request, Request::image))
-    }
-}
-
-fn as_text(part: &Part) -> Option<&str> {
-    match part {
-        Part::Text(text) => Some(text),
-        Part::Image(_) => None,
+        let request = self.player.show(0, parts);
+        Step::ask(self.situations.label(request, &written(parts)))
     }
 }
 

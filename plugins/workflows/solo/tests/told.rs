@@ -1,6 +1,9 @@
 //! What the player is told.
 
+use plugin_sdk::Workflow;
+use plugin_sdk::settings::{self, defaults};
 use plugin_sdk::testing::{Rehearsal, check_workflow};
+use plugin_sdk::workflow::ActionKind;
 use solo::Solo;
 
 const KINDS: [&str; 1] = ["moves"];
@@ -46,6 +49,29 @@ fn as_many_turns_are_remembered_as_are_wanted_in_their_order() {
     // A turn in which nothing was said is none.
     solo.says(PLAYER, "").becomes(&[(true, "")]);
     assert_eq!(solo.history(PLAYER), [turn("player seen 2", "B"), turn("player seen 3", "C")]);
+}
+
+#[test]
+fn what_is_seen_says_in_which_situation_a_player_answers_and_its_prompt_does_not_change() {
+    let rules = "first=0 1; second=2";
+    let mut solo = Rehearsal::<Solo>::begin(&KINDS, &[("situations", rules.into())]);
+    let mut plain = Rehearsal::<Solo>::begin(&KINDS, &[]);
+    for situation in [Some("first"), Some("second"), None] {
+        assert_eq!(solo.situation(PLAYER).as_deref(), situation);
+        assert_eq!(plain.situation(PLAYER), None);
+        assert_eq!(solo.prompt(PLAYER), plain.prompt(PLAYER));
+        for either in [&mut solo, &mut plain] {
+            either.says(PLAYER, "D").becomes(&[(true, "")]);
+        }
+    }
+}
+
+#[test]
+fn a_rule_that_names_no_situation_is_refused() {
+    let settings = settings::with(defaults(&Solo::describe().settings), "situations", "near");
+    let kinds = [ActionKind { name: "moves".to_owned(), summary: String::new() }];
+    let refused = Solo::configure(&settings, &kinds).unwrap_err().message;
+    assert!(refused.starts_with("`situations` has the rule `near`, but a rule is "), "{refused}");
 }
 
 #[test]
