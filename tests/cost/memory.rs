@@ -66,7 +66,7 @@ fn plan(policies: &[Policy], train: &TrainConfig) -> Plan {
     let members: Vec<(&Policy, bool)> = policies.iter().map(|policy| (policy, true)).collect();
     let groups = (GROUPS * policies.len()) as u64;
     let (prompt, asked) = (PROMPT as u64, GROUPS as u64);
-    let load = Load { prompt, groups, asked, examined: 0, roles: 1 };
+    let load = Load { prompt, groups, asked, examined: 0, roles: 1, critics: 0 };
     let (memory, host_memory) = (Some(1 << 34), Some(1 << 34));
     let machine = Machine { gpu: true, threads: 1, memory, host_memory, program: 0, world: 1 };
     Plan::of(&Base::of_policies(&members), train, &rollout, &load, &machine).unwrap()

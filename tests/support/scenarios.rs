@@ -42,6 +42,7 @@ pub fn scenario(
         records: None,
         tools: offered_tools(workflow),
         actions_per_answer: 8,
+        keeps_hints: false,
     }
 }
 

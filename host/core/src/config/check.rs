@@ -245,8 +245,10 @@ impl Config {
                  most answers have no future; set rollout.scheme = \"trajectory\""
             ),
         )?;
+        // A panel gives several answers to a state, however few are drawn of each seat.
+        let of_one_role = table != "advantage";
         require(
-            !has(Same::State) || scheme.branches_everywhere(),
+            !has(Same::State) || scheme.branches_everywhere() || of_one_role,
             key,
             &format!(
                 "`{name}` compares answers to one state, and with rollout.scheme = {word} few \

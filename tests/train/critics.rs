@@ -1,0 +1,306 @@
+//! Policies that judge others, answers that are learned from again, and steps from stored
+//! tables: what reaches whom, and that a run which was stopped goes on as if it had not been.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use troupe_core::archive::list_tables;
+use troupe_core::table::{Row, read_table};
+
+use crate::support::{plugins, run};
+
+/// Whole episodes on a small board that pays its solution alone.
+const BOARD: [&str; 20] = [
+    "run.name=run",
+    "environment.size=4",
+    "environment.walls=2",
+    "environment.min_distance=1",
+    "environment.max_distance=3",
+    "environment.rewards=sparse",
+    "rollout.scheme=trajectory",
+    "rollout.tasks_per_step=6",
+    "rollout.branches=4",
+    "rollout.max_turns=3",
+    "advantage.estimator=turn-grpo",
+    "advantage.refused=0",
+    "train.minibatch_samples=0",
+    "train.learning_rate=0.003",
+    "validation.tasks=2",
+    "validation.tasks_during_training=2",
+    "validation.every=0",
+    "checkpoint.every=1",
+    "imitation.success=0.2",
+    "imitation.tasks=64",
+];
+
+const PREFERENCE: &[&str] = &[
+    "policies.critic.learns=preference",
+    "policies.critic.learning_rate=0.003",
+    "advantage.then=[\"judge:critic\"]",
+];
+
+const VALUE: &[&str] = &[
+    "policies.critic.learns=value",
+    "policies.critic.learning_rate=0.003",
+    "policies.critic.value.updates=3",
+    "policies.critic.value.minibatch_samples=16",
+    "policies.critic.value.warmup_steps=1",
+    "advantage.then=[\"judge:critic\", \"whiten\"]",
+    "train.objective=reinforce",
+];
+
+const AGAIN: &[&str] =
+    &["policies.critic.value.replay_steps=3", "policies.critic.value.asked_again=20"];
+
+const GAE: &[&str] = &["policies.critic.value.reading=gae", "policies.critic.value.hint=true"];
+
+const REPLAY: &[&str] =
+    &["rollout.replay_steps=3", "train.importance=truncate", "train.anchor=rescored"];
+
+const PANEL: &[&str] = &[
+    "advantage.roles.judge.worth=now",
+    "advantage.roles.judge.same=[\"task\", \"state\"]",
+    "advantage.roles.judge.alpha=0",
+    "advantage.worth=outcome",
+    "roles=per-role",
+];
+
+fn arguments(dir: &Path, workflow: &str, settings: &[&[&str]]) -> Vec<String> {
+    let mut arguments = vec!["train".to_owned(), "--plugins".to_owned()];
+    arguments.push(plugins(&["plan-path", workflow]));
+    let dir = format!("run.dir={:?}", dir.display().to_string());
+    let settings = BOARD.iter().chain(settings.iter().copied().flatten());
+    let sets = settings.map(ToString::to_string).chain([dir]);
+    arguments.extend(sets.flat_map(|set| ["--set".to_owned(), set]));
+    arguments
+}
+
+fn call(arguments: &[String]) -> (i32, String) {
+    let (code, _, said) = run(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+    (code, said)
+}
+
+fn train(dir: &Path, workflow: &str, settings: &[&[&str]]) -> PathBuf {
+    let (code, said) = call(&arguments(dir, workflow, settings));
+    assert_eq!(code, 0, "{said}");
+    dir.join("run")
+}
+
+/// What is said of a run that cannot be.
+fn refused(settings: &[&[&str]]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let (code, said) = call(&arguments(folder.path(), "solo", settings));
+    assert_ne!(code, 0, "{settings:?}");
+    said
+}
+
+fn metrics(run: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
+    let line = |line: &str| {
+        let mut value: Value = serde_json::from_str(line).unwrap();
+        value.as_object_mut().unwrap().remove("timing");
+        value
+    };
+    text.lines().map(line).collect()
+}
+
+fn tables(run: &Path) -> Vec<Vec<Row>> {
+    list_tables(run).unwrap().into_iter().map(|(_, path)| read_table(&path).unwrap()).collect()
+}
+
+/// Every file of the last checkpoint, but for what is said of the whole run.
+fn checkpoint(run: &Path) -> BTreeMap<String, Vec<u8>> {
+    let last = fs::read_dir(run.join("checkpoints")).unwrap().map(|entry| entry.unwrap().path());
+    let mut files = BTreeMap::new();
+    collect(&last.max().unwrap(), "", &mut files);
+    files.remove("/checkpoint.json");
+    files
+}
+
+fn collect(folder: &Path, name: &str, files: &mut BTreeMap<String, Vec<u8>>) {
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let name = format!("{name}/{}", entry.file_name().to_string_lossy());
+        match entry.path().is_dir() {
+            true => collect(&entry.path(), &name, files),
+            false => drop(files.insert(name, fs::read(entry.path()).unwrap())),
+        }
+    }
+}
+
+#[test]
+fn a_run_with_a_critic_goes_on_to_the_bit_where_it_was_stopped() {
+    for (name, workflow, settings) in [
+        ("preference", "solo", &[PREFERENCE][..]),
+        ("value", "solo", &[VALUE]),
+        ("asked again", "planner-executor", &[VALUE, AGAIN]),
+        ("gae", "solo", &[VALUE, GAE]),
+        ("replay", "solo", &[REPLAY]),
+        ("panel", "judged", &[PANEL]),
+    ] {
+        let [whole, parted] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let of = |steps: &'static str| -> Vec<&[&str]> {
+            settings
+                .iter()
+                .copied()
+                .chain([std::slice::from_ref(match steps {
+                    "4" => &"train.steps=4",
+                    _ => &"train.steps=2",
+                })])
+                .collect()
+        };
+        let whole = train(whole.path(), workflow, &of("4"));
+        let stopped = train(parted.path(), workflow, &of("2"));
+        let path = stopped.join("config.toml");
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains("steps = 2\n"), "{text}");
+        fs::write(&path, text.replacen("steps = 2\n", "steps = 4\n", 1)).unwrap();
+        let (code, said) =
+            call(&["train", "--resume", stopped.to_str().unwrap()].map(str::to_owned));
+        assert_eq!(code, 0, "{name}: {said}");
+        let (first, second) = (metrics(&whole), metrics(&stopped));
+        // The second line is the last of the run that was stopped, which looked at the test tasks.
+        assert_eq!(first[3..], second[3..], "{name}");
+        assert_eq!(first.len(), 5, "{name}");
+        assert!(checkpoint(&whole) == checkpoint(&stopped), "{name}");
+    }
+}
+
+#[test]
+fn only_the_critic_reads_the_hint_and_nobody_else_learns_otherwise_for_its_sake() {
+    let [with, without] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let idle = &["policies.critic.learns=preference", "train.steps=2"][..];
+    let with = train(with.path(), "solo", &[idle]);
+    let without = train(without.path(), "solo", &[&["train.steps=2"]]);
+    let (hinted, plain) = (tables(&with), tables(&without));
+    let hints: Vec<&str> =
+        hinted.iter().flatten().map(|row| row.sample.hint.as_deref().unwrap()).collect();
+    assert!(hints.iter().all(|hint| hint.split(' ').all(|word| "UDLR".contains(word))));
+    assert!(hints.iter().any(|hint| *hint != hints[0]));
+    // But for the hint all is the same: what is told, said and learned.
+    let without_hints = |tables: Vec<Vec<Row>>| -> Vec<Row> {
+        let mut rows: Vec<Row> = tables.into_iter().flatten().collect();
+        rows.iter_mut().for_each(|row| row.sample.hint = None);
+        rows
+    };
+    assert!(plain.iter().flatten().all(|row| row.sample.hint.is_none()));
+    assert_eq!(without_hints(hinted), without_hints(plain));
+    let learned = &metrics(&with)[1]["critics"]["critic"]["contests"];
+    assert!(learned["contests"].as_u64().unwrap() > 0, "{learned}");
+}
+
+#[test]
+fn a_critics_verdicts_take_the_place_of_advantages() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = train(folder.path(), "solo", &[PREFERENCE, &["train.steps=1"]]);
+    let rows = tables(&run).remove(0);
+    let solved = |row: &&Row| row.ending == "solved";
+    let mean = |rows: Vec<&Row>| {
+        rows.iter().map(|row| f64::from(row.advantage.unwrap())).sum::<f64>() / rows.len() as f64
+    };
+    let (good, bad) = (
+        mean(rows.iter().filter(solved).collect()),
+        mean(rows.iter().filter(|row| !solved(row)).collect()),
+    );
+    // It has seen these episodes already, and what led to a solution is what it finds likelier.
+    assert!(good > bad, "{good} {bad}");
+    assert!(rows.iter().all(|row| row.advantage != Some(0.0)));
+    let untaught = tempfile::tempdir().unwrap();
+    let frozen = ["policies.critic.learning_rate=0.0000000001", "train.steps=1"];
+    let run = train(untaught.path(), "solo", &[PREFERENCE, &frozen]);
+    let most =
+        tables(&run).remove(0).iter().map(|row| row.advantage.unwrap().abs()).fold(0.0, f32::max);
+    assert!(most < 1e-4, "a critic that has not learned finds nothing: {most}");
+}
+
+#[test]
+fn policies_wait_for_their_critic_and_then_learn_from_answers_that_were_not_played() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = train(folder.path(), "solo", &[VALUE, AGAIN, &["train.steps=3"]]);
+    let lines = metrics(&run);
+    let moved: Vec<bool> = lines[1..]
+        .iter()
+        .map(|line| line["updates"]["shared"]["moved"].as_bool().unwrap())
+        .collect();
+    assert_eq!(moved, [false, true, true]);
+    let learned = &lines[2]["updates"]["shared"];
+    assert_eq!(learned["samples"], 20);
+    let seen = |step: usize| {
+        lines[step]["critics"]["critic"]["values"]["answers"].as_u64().unwrap() as usize
+    };
+    let counts: Vec<usize> = tables(&run).iter().map(Vec::len).collect();
+    assert_eq!(
+        [seen(1), seen(2), seen(3)],
+        [counts[0], counts[0] + counts[1], counts.iter().sum()]
+    );
+    assert!(tables(&run).iter().flatten().all(|row| row.weight == 0.0 && row.advantage.is_none()));
+}
+
+#[test]
+fn answers_of_earlier_steps_are_learned_from_with_their_own_advantages() {
+    let folder = tempfile::tempdir().unwrap();
+    let off = ["advantage.filter=off", "train.steps=4"];
+    let run = train(folder.path(), "solo", &[REPLAY, &off]);
+    let counts: Vec<usize> = tables(&run).iter().map(Vec::len).collect();
+    let lines = metrics(&run);
+    for step in 1..=4 {
+        let samples: usize = counts[step.max(3) - 3..step].iter().sum();
+        assert_eq!(lines[step]["updates"]["shared"]["samples"], samples, "step {step}");
+    }
+}
+
+#[test]
+fn a_step_from_stored_answers_learns_from_those_and_draws_none() {
+    let [drawn, stored] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let trees = ["train.steps=2", "train.learning_rate=0.0000000001", "advantage.filter=off"];
+    let first = train(drawn.path(), "solo", &[&trees]);
+    let policy = first.join("checkpoints/step-000002/policies/shared");
+    let path = format!("policies.shared.path={:?}", policy.display().to_string());
+    let settings = [&path[..], "train.steps=3", "advantage.filter=off"];
+    let mut arguments = arguments(stored.path(), "solo", &[&settings]);
+    arguments.extend(["--from-tables".to_owned(), first.display().to_string()]);
+    let (code, said) = call(&arguments);
+    assert_eq!(code, 0, "{said}");
+    let second = stored.path().join("run");
+    let (before, after) = (tables(&first), tables(&second));
+    let samples = |rows: &[Row]| -> Vec<_> { rows.iter().map(|row| row.sample.clone()).collect() };
+    // After the last table comes the first again.
+    for (step, table) in [(0, 0), (1, 1), (2, 0)] {
+        assert_eq!(samples(&after[step]), samples(&before[table]), "step {step}");
+        let advantages =
+            |rows: &[Row]| -> Vec<_> { rows.iter().map(|row| row.advantage).collect() };
+        assert_eq!(advantages(&after[step]), advantages(&before[table]));
+    }
+    let lines = metrics(&second);
+    assert_eq!(lines[3]["totals"]["samples"], 0);
+    assert_eq!(lines[1]["updates"]["shared"]["samples"], before[0].len());
+    assert_eq!(lines[1]["updates"]["shared"]["moved"], true);
+    let manifest = fs::read_to_string(second.join("manifest.json")).unwrap();
+    assert!(manifest.contains("0/step-000001.parquet"), "{manifest}");
+    // Another name, other tokens, another workflow, no tables.
+    let stored = format!("rollout.tables=[{:?}]", first.display().to_string());
+    let said = refused(&[&[&stored, "roles.solo=other", "policies.other.layers=2"]]);
+    assert!(said.contains("the policy `shared` drew answers in it"), "{said}");
+    let said = refused(&[&[&stored, "environment.size=6"]]);
+    assert!(said.contains("other tokens"), "{said}");
+    let empty = tempfile::tempdir().unwrap();
+    let nothing = format!("rollout.tables=[{:?}]", empty.path().display().to_string());
+    assert!(refused(&[&[&nothing]]).contains("no tables of answers"));
+}
+
+#[test]
+fn critics_that_cannot_do_their_part_are_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut deaf = arguments(folder.path(), "solo", &[PREFERENCE]);
+    deaf[2] = plugins(&["connect-four", "solo"]);
+    deaf.retain(|argument| !argument.starts_with("environment."));
+    let sets: Vec<usize> = (1..deaf.len())
+        .filter(|&at| deaf[at] == "--set" && deaf.get(at + 1).is_none_or(|next| next == "--set"))
+        .collect();
+    sets.into_iter().rev().for_each(|at| drop(deaf.remove(at)));
+    let (code, said) = call(&deaf);
+    assert!(code != 0 && said.contains("reveals nothing"), "{said}");
+    let said = refused(&[&["advantage.roles.judge.alpha=0"]]);
+    assert!(said.contains("no role `judge`"), "{said}");
+}
