@@ -1,7 +1,6 @@
 //! Two sets of outcomes, from their files' lines to the curves.
 
 use troupe_core::outcome::Outcome;
-use troupe_core::seed::Seed;
 
 use super::*;
 
