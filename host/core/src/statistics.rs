@@ -13,7 +13,7 @@ mod verdict;
 
 use serde::{Deserialize, Serialize};
 
-pub use bootstrap::{Measured, Redrawn};
+pub use bootstrap::{DRAWS, Measured, Redrawn};
 pub use crossed::Spread;
 pub use pass_at_k::{chance_of_one, usual_ks};
 pub use verdict::{Verdict, holm};

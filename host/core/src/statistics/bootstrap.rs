@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::seed::Seed;
 
 /// How often the tasks are drawn anew.
-const DRAWS: usize = 2_000;
+pub const DRAWS: usize = 2_000;
 /// So many of them lie beyond either end of a 95 % interval.
 const BEYOND: usize = DRAWS / 40;
 

@@ -52,6 +52,8 @@ impl Figure {
         Figure::Sds,
         Figure::Nscr,
     ];
+    /// Those that are sizes of sets.
+    pub const COUNTS: &'static [Figure] = Figure::ALL.split_at(4).0;
     /// Those that are ratios.
     pub const RATIOS: &'static [Figure] = Figure::ALL.split_at(4).1;
 

@@ -3,7 +3,7 @@
 use super::Seen;
 use crate::turnover::{Comparison, Crossing, Difficulty, Figure, Floor, Point, Turnover};
 use troupe_core::outcome::Answers;
-use troupe_core::statistics::Measured;
+use troupe_core::statistics::{DRAWS, Measured};
 use troupe_terminal as terminal;
 
 /// Of one evaluator, and of a second with what it sees more than the first.
@@ -86,10 +86,10 @@ fn show_figures(curve: &[Point]) {
     let row = |&figure: &Figure| {
         let (name, meaning) = label(figure);
         let mut cells = vec![name.to_owned(), meaning.to_owned()];
-        cells.push(with_interval(&all.sets[figure.place()]));
+        cells.push(with_interval(figure, &all.sets));
         if let Some((_, sets, floor)) = halves {
             let more = [sets, &floor.by_chance, &floor.beyond];
-            cells.extend(more.map(|figures| with_interval(&figures[figure.place()])));
+            cells.extend(more.map(|figures| with_interval(figure, figures)));
         }
         cells
     };
@@ -118,20 +118,17 @@ fn label(figure: Figure) -> (&'static str, &'static str) {
 }
 
 fn show_floor(compared: &Comparison, curve: &[Point]) {
-    terminal::line("  in brackets: 95 % of 2,000 draws of the tasks; ∞: no end");
-    terminal::line(&match (halves(curve), compared.answers) {
+    terminal::line(&format!("  in brackets: 95 % of {DRAWS} draws of the tasks; ∞: no end"));
+    let unknown =
+        |of: &str| format!("not known of {of}; measure with `host eval --samples K`, K at least 2");
+    let by_chance = match (halves(curve), compared.answers) {
         (Some((k, ..)), _) => format!(
-            "  by chance: {k} sampled episodes beside {k} others of the same side, the mean of both \
-             sides"
+            "{k} sampled episodes beside {k} others of the same side, the mean of both sides"
         ),
-        (None, Answers::Greedy) => {
-            "  by chance: not known of one answer; measure with `--samples`".to_owned()
-        }
-        (None, Answers::Sampled) => {
-            "  by chance: not known of one episode of a task; measure with more `--samples`"
-                .to_owned()
-        }
-    });
+        (None, Answers::Greedy) => unknown("the likeliest answers"),
+        (None, Answers::Sampled) => unknown("one episode of a task"),
+    };
+    terminal::line(&format!("  by chance: {by_chance}"));
 }
 
 fn show_curve(curve: &[Point]) {
@@ -150,30 +147,44 @@ fn show_curve(curve: &[Point]) {
         "SDS",
         "NSCR",
     ];
+    let known = |value: Option<f64>, digits: usize| {
+        value.map_or("–".to_owned(), |value| number(value, digits))
+    };
     let row = |point: &Point| {
         let share = |one: &Measured| one.value.map_or("–".to_owned(), terminal::percent);
-        let sets = |figures: &[Figure], digits: usize| -> Vec<String> {
-            figures.iter().map(|figure| number(point.sets[figure.place()].value, digits)).collect()
+        let sets = |figures: &[Figure]| -> Vec<String> {
+            let cell = |&figure: &Figure| known(point.sets[figure.place()].value, digits(figure));
+            figures.iter().map(cell).collect()
         };
         let moved = point.floor.as_ref().map(|floor| floor.by_chance[Figure::Gained.place()]);
-        let by_chance = number(moved.and_then(|moved| moved.value), 1);
+        let by_chance = known(moved.and_then(|moved| moved.value), 1);
         let start = [vec![point.k.to_string()], point.pass.iter().map(share).collect()];
-        let counts = [sets(&Figure::ALL[..4], 1), vec![by_chance]];
-        [start.concat(), counts.concat(), sets(Figure::RATIOS, 2)].concat()
+        let counts = [sets(Figure::COUNTS), vec![by_chance]];
+        [start.concat(), counts.concat(), sets(Figure::RATIOS)].concat()
     };
     terminal::table(&header, &curve.iter().map(row).collect::<Vec<_>>());
     terminal::line("  by chance: so many are gained, and as many lost");
 }
 
 /// `2.41 (1.10 to 5.00)`.
-fn with_interval(measured: &Measured) -> String {
-    let Some(value) = measured.value else { return "not defined".to_owned() };
-    let end = |end: Option<f64>, none: &str| end.map_or(none.to_owned(), |end| format!("{end:.2}"));
-    format!("{value:.2} ({} to {})", end(measured.low, "−∞"), end(measured.high, "∞"))
+fn with_interval(figure: Figure, figures: &[Measured]) -> String {
+    let Measured { value, low, high } = figures[figure.place()];
+    let Some(value) = value else { return "not defined".to_owned() };
+    let end = |end: Option<f64>, none: &str| {
+        end.map_or(none.to_owned(), |end| number(end, digits(figure)))
+    };
+    format!("{} ({} to {})", number(value, digits(figure)), end(low, "−∞"), end(high, "∞"))
 }
 
-fn number(value: Option<f64>, digits: usize) -> String {
-    value.map_or("–".to_owned(), |value| format!("{value:.digits$}"))
+fn digits(figure: Figure) -> usize {
+    if Figure::RATIOS.contains(&figure) { 2 } else { 1 }
+}
+
+/// With a sign that is one, and none of 0.
+fn number(value: f64, digits: usize) -> String {
+    let text = format!("{:.digits$}", value.abs());
+    let is_negative = value < 0.0 && text.bytes().any(|digit| (b'1'..=b'9').contains(&digit));
+    if is_negative { format!("−{text}") } else { text }
 }
 
 fn crossing(crossing: &Crossing, last: usize) -> String {
