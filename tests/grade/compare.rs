@@ -66,6 +66,8 @@ fn what_was_gained_and_lost_stands_beside_what_chance_makes_of_it_over_k() {
         );
         assert!(point["by_chance"]["lost"]["value"].as_f64().unwrap() > 0.0);
     }
+    // 13 of 40 episodes before.
+    assert_eq!(found["curve"][0]["pass"]["before"]["value"], 0.325);
     let turned = figures(&[&after, &before]);
     for (one, other) in [("gained", "lost"), ("lost", "gained")] {
         assert_eq!(found["curve"][1]["sets"][one], turned["curve"][1]["sets"][other]);

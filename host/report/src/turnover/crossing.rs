@@ -25,7 +25,7 @@ pub struct Crossing {
 impl Crossing {
     /// Of two sides, over every k that there are episodes for.
     pub fn of(paired: &Paired) -> Self {
-        let leads: Vec<Vec<f64>> = paired.tasks.values().map(|task| leads(task)).collect();
+        let leads: Vec<Vec<f64>> = paired.tasks.values().map(leads).collect();
         let figures = |drawn: &[usize]| {
             let mut sums = vec![0.0; paired.samples];
             for &task in drawn {
