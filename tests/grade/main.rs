@@ -1,4 +1,4 @@
-//! Programs, answers and data sets, without a policy.
+//! Programs, answers, data sets and outcomes, without a policy.
 
 #![expect(clippy::unwrap_used, reason = "a test that meets an error has failed")]
 
@@ -6,6 +6,7 @@
 mod support;
 
 mod answers;
+mod compare;
 mod data;
 mod examination;
 mod grade;

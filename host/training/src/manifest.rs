@@ -361,6 +361,7 @@ mod tests {
             interpreters: BTreeMap::from([("python.wasm".to_owned(), "bb".to_owned())]),
             records: RecordsEntry::default(),
             corpus: BTreeMap::from([("facts.jsonl".to_owned(), "ee".to_owned())]),
+            tables: BTreeMap::from([("0/step-000001.parquet".to_owned(), "dd".to_owned())]),
             distant: BTreeMap::new(),
             policies: vec![PolicyEntry {
                 name: "planner".to_owned(),
@@ -445,6 +446,7 @@ mod tests {
         now.policies[0].digest = "xx".to_owned();
         now.interpreters.clear();
         now.corpus.insert("facts.jsonl".to_owned(), "xx".to_owned());
+        now.tables.insert("0/step-000001.parquet".to_owned(), "xx".to_owned());
         now.device = "cuda".to_owned();
         now.processor = "abacus".to_owned();
         let differences = before.compare(&now);
@@ -456,6 +458,7 @@ mod tests {
                 "the interpreter `python.wasm` is not there",
                 "the record file `a.jsonl` has another digest",
                 "the corpus file `facts.jsonl` has another digest",
+                "the table `0/step-000001.parquet` has another digest",
                 "the policy it began with (its base included) `planner` has another digest",
             ]
         );

@@ -55,14 +55,19 @@ pub struct WatchArgs {
 Examples:
   host compare runs/plan-path-planner-executor
   host compare runs/before runs/after --json
-  host compare before.jsonl after.jsonl")]
+  host compare before.jsonl after.jsonl
+  host compare before.jsonl after.jsonl --also strict-before.jsonl strict-after.jsonl")]
 pub struct CompareArgs {
     /// A run, or a file that `host eval --outcomes` wrote: what was solved before. A run alone is
     /// compared with itself, before and after training.
     pub before: PathBuf,
     /// Another: what was solved after.
     pub after: Option<PathBuf>,
-    /// How many sampled episodes of a task count; by default as many as both have.
+    /// The same two under another evaluator, as under another format or step limit: what it sees
+    /// more or less of what was gained and lost, task by task.
+    #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"])]
+    pub also: Vec<PathBuf>,
+    /// How many sampled episodes of a task count; by default as many as all have.
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub samples: Option<u32>,
     /// The part of the tasks.

@@ -1,37 +1,110 @@
 //! `host compare`: what became solvable, and what was lost.
 
+mod figures;
+mod tables;
+
 use std::path::Path;
 
 use super::args::CompareArgs;
-use crate::turnover::{Comparison, Difficulty, Turnover};
+use crate::turnover::{Comparison, Crossing, Paired, Point, Task, change, curve};
 use troupe_core::error::ExitCode;
 use troupe_core::outcome::{Answers, Outcome, read_outcomes};
 use troupe_terminal::{self as terminal, UsageError};
 
+/// What one evaluator saw of both sides.
+struct Seen {
+    compared: Comparison,
+    curve: Vec<Point>,
+    crossing: Crossing,
+}
+
+impl Seen {
+    fn of(paired: &Paired) -> Self {
+        Seen {
+            compared: Comparison::of(paired),
+            curve: curve(paired),
+            crossing: Crossing::of(paired),
+        }
+    }
+}
+
 /// Print which tasks were gained and lost.
 ///
 /// # Errors
-/// If a run cannot be read.
+/// If a run cannot be read, or a second evaluator saw other tasks.
 pub fn run(args: &CompareArgs) -> anyhow::Result<ExitCode> {
-    let first = outcomes(&args.before, &args.split)?;
-    let (before, after) = match &args.after {
+    let mut first = pair(args, &args.before, args.after.as_deref())?;
+    let mut second = match &args.also[..] {
+        [before, after] => Some(pair(args, before, Some(after))?),
+        _ => None,
+    };
+    if let Some(second) = &mut second {
+        check(&first, second, args)?;
+        first.cut(second.samples);
+        second.cut(first.samples);
+    }
+    let seen = Seen::of(&first);
+    let also = second.map(|second| (Seen::of(&second), change(&first, &second)));
+    if args.json {
+        terminal::line(&serde_json::to_string(&figures::json(&seen, also.as_ref()))?);
+    } else {
+        tables::show(&seen, also.as_ref());
+    }
+    Ok(ExitCode::Success)
+}
+
+/// The tasks of two runs or files, or of both ends of one.
+fn pair(args: &CompareArgs, before: &Path, after: Option<&Path>) -> anyhow::Result<Paired> {
+    let first = outcomes(before, &args.split)?;
+    let (was, is) = match after {
         Some(after) => (last(first), last(outcomes(after, &args.split)?)),
-        None => ends(first, &args.before)?,
+        None => ends(first, before)?,
     };
     let samples = args.samples.map(|samples| samples as usize);
-    let compared = Comparison::of(&before, &after, samples).ok_or_else(|| {
+    let paired = Paired::of(&was, &is, samples).ok_or_else(|| {
+        let sides = match after {
+            Some(after) => format!("`{}` and `{}` have", before.display(), after.display()),
+            None => format!("the first and the last step of `{}` have", before.display()),
+        };
         UsageError(format!(
-            "the two have no task of the {} split in common, examined in the same way; measure \
-             both with `host eval --split {} --samples K --outcomes FILE`",
+            "{sides} no task of the {} split in common, examined in the same way; measure both \
+             with `host eval --split {} --samples K --outcomes FILE`",
             args.split, args.split
         ))
     })?;
-    if args.json {
-        terminal::line(&serde_json::to_string(&json(&compared))?);
-    } else {
-        show(&compared);
+    Ok(paired)
+}
+
+/// That a second evaluator saw the same tasks, answered in the same way.
+fn check(first: &Paired, second: &Paired, args: &CompareArgs) -> Result<(), UsageError> {
+    let also = format!("`--also {} {}`", args.also[0].display(), args.also[1].display());
+    let measure = format!(
+        "measure all four with the same `host eval --split {} --tasks N --samples K`",
+        args.split
+    );
+    let refuse = |(family, task): &Task, has: &str, lacks: &str| {
+        UsageError(format!(
+            "task {task} of `{family}` is among those of {has} and not among those of {lacks}, \
+             and what changes can only be seen task by task; {measure}"
+        ))
+    };
+    if let Some(task) = first.without(second) {
+        return Err(refuse(task, "the first comparison", &also));
     }
-    Ok(ExitCode::Success)
+    if let Some(task) = second.without(first) {
+        return Err(refuse(task, &also, "the first comparison"));
+    }
+    if first.answers != second.answers {
+        let how = |answers: Answers| match answers {
+            Answers::Greedy => "the likeliest answers",
+            Answers::Sampled => "sampled episodes",
+        };
+        let [one, other] = [first, second].map(|paired| how(paired.answers));
+        return Err(UsageError(format!(
+            "{also} has {other} where the first comparison has {one}; {measure}"
+        )));
+    }
+    Ok(())
 }
 
 /// The outcomes of a split in a run's folder or in a file.
@@ -63,66 +136,4 @@ fn ends(outcomes: Vec<Outcome>, path: &Path) -> anyhow::Result<(Vec<Outcome>, Ve
         return Err(UsageError(reason).into());
     }
     Ok((outcomes.into_iter().filter(|outcome| outcome.step == first).collect(), after))
-}
-
-fn json(compared: &Comparison) -> serde_json::Value {
-    let with_ratio = |turnover: &Turnover| {
-        let mut value = serde_json::json!(turnover);
-        value["expansion_to_shrinkage"] = turnover.expansion_to_shrinkage().into();
-        value
-    };
-    let families = compared.families.iter().map(|(name, own)| (name.clone(), with_ratio(own)));
-    let by_name = |(difficulty, own): (&Difficulty, &Turnover)| {
-        (name(*difficulty).to_owned(), with_ratio(own))
-    };
-    let difficulties = compared.difficulties.iter().map(by_name);
-    serde_json::json!({
-        "answers": compared.answers,
-        "k": compared.k,
-        "all": with_ratio(&compared.all),
-        "families": families.collect::<serde_json::Map<_, _>>(),
-        "difficulties": difficulties.collect::<serde_json::Map<_, _>>(),
-    })
-}
-
-fn name(difficulty: Difficulty) -> &'static str {
-    match difficulty {
-        Difficulty::Easy => "easy",
-        Difficulty::Medium => "medium",
-        Difficulty::Hard => "hard",
-    }
-}
-
-fn show(compared: &Comparison) {
-    let cells = |name: &str, own: &Turnover| {
-        let of = |count: usize| {
-            format!("{count} ({})", terminal::percent(count as f64 / own.tasks.max(1) as f64))
-        };
-        let ratio = match own.expansion_to_shrinkage() {
-            Some(ratio) => format!("{ratio:.2}"),
-            None if own.gained > 0 => "none lost".to_owned(),
-            None => "–".to_owned(),
-        };
-        let counts = [own.preserved, own.gained, own.lost, own.never].map(of);
-        [name.to_owned(), own.tasks.to_string()].into_iter().chain(counts).chain([ratio]).collect()
-    };
-    let mut rows: Vec<Vec<String>> = vec![cells("all", &compared.all)];
-    if compared.families.len() > 1 {
-        rows.extend(compared.families.iter().map(|(name, own)| cells(name, own)));
-    }
-    rows.extend(
-        compared.difficulties.iter().map(|(difficulty, own)| cells(name(*difficulty), own)),
-    );
-    let header =
-        ["family or difficulty", "tasks", "preserved", "gained", "lost", "never", "gained / lost"];
-    terminal::table(&header, &rows);
-    if !compared.difficulties.is_empty() {
-        terminal::line("  difficulty: by how many episodes before and after solved it, in thirds");
-    }
-    terminal::line(&match compared.answers {
-        Answers::Greedy => "  solved: by the likeliest answers".to_owned(),
-        Answers::Sampled => {
-            format!("  solved: by one of {} sampled episodes of a task", compared.k)
-        }
-    });
 }

@@ -124,7 +124,7 @@ fn gradients_are_those_of_what_is_minimized() {
             tch::no_grad(|| buffer.copy_(&(&buffer + &direction * by)));
             slopes(&encoder, &heads).loss
         };
-        let difference = (loss(0.005) - loss(-0.005)) / 0.01;
+        let difference = (loss(5e-4) - loss(-5e-4)) / 1e-3;
         assert!((difference / slope - 1.0).abs() < 0.02, "{difference} for {slope}");
         apart.push(slope);
     }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::metrics::{RoleMetrics, StepRecord, Success};
 use troupe_core::interval::wilson;
-use troupe_trainer::UpdateMetrics;
+use troupe_trainer::{Information, UpdateMetrics};
 
 /// Steps in a row that a sign must show.
 pub const SIGN_STEPS: usize = 5;
@@ -30,6 +30,16 @@ const MANY_ECHOES: f64 = 0.5;
 /// Share of void episodes that is much, and how much more than before.
 const MANY_VOID: f64 = 0.05;
 const MORE_VOID: f64 = 2.0;
+/// Nats per token that good answers lose in an update, which is much; a healthy run has a few
+/// hundredths, now up, now down.
+const DISPLACED: f64 = 0.1;
+const DISPLACED_STEPS: usize = 3;
+/// How often its own prompt has to make an answer likeliest, in units of chance, and the share of
+/// the most information that answers have had about their prompts, below which they ignore these;
+/// and how often that is measured before it is said.
+const FOUND_BY_CHANCE: f64 = 1.5;
+const FORGOTTEN: f64 = 0.5;
+const MEASURED: usize = 2;
 /// Divergence between sampler and trainer, in nats per token: the capped weights of
 /// `train.importance` begin to cut there.
 const APART: f64 = 0.02;
@@ -46,6 +56,9 @@ pub struct Health {
     /// By role, the lower end of the interval of the largest share of answers that was carried out.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     accepted: BTreeMap<String, f64>,
+    /// By role, the most that its answers have said of its prompts, in nats.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    informed: BTreeMap<String, f64>,
     /// Rewards of training since the last validation, added up, and their steps.
     reward: (f64, usize),
     /// Their spread and the episodes that they come from.
@@ -113,6 +126,11 @@ impl Health {
         let solved = solved.sum::<f64>() / record.episodes.max(1) as f64;
         for (policy, update) in &record.updates {
             signs.extend(of_policy(policy, update, solved));
+        }
+        for (role, found) in &record.information {
+            let most = self.informed.entry(role.clone()).or_default();
+            signs.push(of_information(role, found, *most));
+            *most = most.max(found.information);
         }
         signs.extend(self.of_void(record));
         signs.extend(self.of_validation(record));
@@ -238,7 +256,25 @@ fn of_role(role: &str, metrics: &RoleMetrics, fell: bool) -> [Sign; 3] {
     ]
 }
 
-fn of_policy(policy: &str, update: &UpdateMetrics, solved: f64) -> [Sign; 4] {
+/// Answers that no longer depend on what is asked, in which the entropy of each alone does not
+/// show (RAGEN-2, arXiv 2604.06268).
+fn of_information(role: &str, found: &Information, most: f64) -> Sign {
+    let chance = 1.0 / found.prompts as f64;
+    Sign {
+        name: format!("information {role}"),
+        shows: found.information < FORGOTTEN * most
+            && found.found_again < FOUND_BY_CHANCE * chance,
+        patience: MEASURED,
+        words: format!(
+            "the answers of the role `{role}` say {:.2} nats of their prompts, and said {most:.2}: \
+             they have come to be the same whatever is asked; lower train.learning_rate or \
+             train.entropy_coefficient, or go back to an earlier checkpoint",
+            found.information
+        ),
+    }
+}
+
+fn of_policy(policy: &str, update: &UpdateMetrics, solved: f64) -> [Sign; 5] {
     let sign = |name: &str, shows: bool, patience: usize, words: String| Sign {
         name: format!("{name} {policy}"),
         shows,
@@ -257,6 +293,17 @@ fn of_policy(policy: &str, update: &UpdateMetrics, solved: f64) -> [Sign; 4] {
                  train.learning_rate, or go back to an earlier checkpoint",
                 update.entropy,
                 100.0 * solved
+            ),
+        ),
+        sign(
+            "displacement",
+            update.displacement.is_some_and(|lost| lost > DISPLACED),
+            DISPLACED_STEPS,
+            format!(
+                "updates make the good answers of the policy `{policy}` less likely, too: by {:.2} \
+                 nats per token in the last one; lower train.learning_rate or \
+                 train.entropy_coefficient",
+                update.displacement.unwrap_or_default()
             ),
         ),
         sign(
