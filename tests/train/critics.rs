@@ -215,6 +215,20 @@ fn a_critics_verdicts_take_the_place_of_advantages() {
 }
 
 #[test]
+fn a_critic_may_learn_from_a_team_that_stays_as_it_is() {
+    let [first, second] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let warm = train(first.path(), "solo", &[&["train.steps=1"]]);
+    let warm = warm.join("checkpoints/step-000001/policies/shared");
+    let path = format!("policies.shared.path={:?}", warm.display().to_string());
+    let settings = [&path[..], "policies.shared.train=false", "train.steps=1"];
+    let learns = ["policies.critic.learns=preference"];
+    let run = train(second.path(), "solo", &[&settings, &learns]);
+    let line = &metrics(&run)[1];
+    assert!(line["critics"]["critic"]["contests"]["contests"].as_u64().unwrap() > 0, "{line}");
+    assert!(line["updates"].as_object().unwrap().is_empty(), "{line}");
+}
+
+#[test]
 fn policies_wait_for_their_critic_and_then_learn_from_answers_that_were_not_played() {
     let folder = tempfile::tempdir().unwrap();
     let run = train(folder.path(), "solo", &[VALUE, AGAIN, &["train.steps=3"]]);
@@ -280,7 +294,7 @@ fn a_step_from_stored_answers_learns_from_those_and_draws_none() {
     assert!(manifest.contains("0/step-000001.parquet"), "{manifest}");
     // Another name, other tokens, another workflow, no tables.
     let stored = format!("rollout.tables=[{:?}]", first.display().to_string());
-    let said = refused(&[&[&stored, "roles.solo=other", "policies.other.layers=2"]]);
+    let said = refused(&[&[&stored, "roles.player=other", "policies.other.layers=2"]]);
     assert!(said.contains("the policy `shared` drew answers in it"), "{said}");
     let said = refused(&[&[&stored, "environment.size=6"]]);
     assert!(said.contains("other tokens"), "{said}");

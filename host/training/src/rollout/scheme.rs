@@ -38,7 +38,8 @@ impl Scheme {
     }
 
     /// Answers that are drawn to a request. A role that does not train is asked
-    /// once: there is nothing to compare its answers for.
+    /// once: there is nothing to compare its answers for. In a team of which nobody trains they
+    /// are drawn for somebody else: for a critic, or for runs that learn from the stored table.
     pub(super) fn draws(&self, role: &str, setting: &Setting) -> usize {
         let branches = setting.role_map.branches(role).unwrap_or(setting.config.branches);
         let branches_here = match self.scheme {
@@ -50,7 +51,9 @@ impl Scheme {
                 !self.has_forked && self.role.as_deref().is_none_or(|chosen| chosen == role)
             }
         };
-        if branches_here && setting.role_map.learns(role) { branches } else { 1 }
+        let is_compared =
+            setting.role_map.learns(role) || setting.role_map.trained_roles().is_empty();
+        if branches_here && is_compared { branches } else { 1 }
     }
 
     /// How far is looked ahead to say what branches are worth.

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use super::learning::Learning;
 use super::{Record, Training, TrainingError};
-use crate::rollout::Rollout;
+use crate::rollout::{RoleMap, Rollout};
 use crate::team::Team;
 use troupe_core::config::{Config, CreditStep, Learns};
 use troupe_core::seed::Seed;
@@ -94,9 +94,19 @@ impl Training {
         Ok(credits.judged(samples, &self.config.advantage, &verdicts))
     }
 
-    /// Whether an answer is judged: its policy learns from it.
-    fn is_judged(&self) -> impl Fn(&Sample) -> bool + '_ {
-        |sample| self.learning.team.role_map.learns_from(sample)
+    /// Which answers are judged, and learned from by critics.
+    fn is_judged(&self) -> impl Fn(&Sample) -> bool + Copy + '_ {
+        judged_by(&self.learning.team.role_map)
+    }
+}
+
+/// Answers of policies that learn or, where none does, of all that answer here: a critic may learn
+/// from a team that stays as it is.
+fn judged_by(role_map: &RoleMap) -> impl Fn(&Sample) -> bool + Copy + '_ {
+    let all = role_map.trained_roles().is_empty();
+    move |sample| match all {
+        true => !role_map.remotes().contains_key(&sample.policy),
+        false => role_map.learns_from(sample),
     }
 }
 

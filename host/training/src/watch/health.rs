@@ -262,8 +262,7 @@ fn of_information(role: &str, found: &Information, most: f64) -> Sign {
     let chance = 1.0 / found.prompts as f64;
     Sign {
         name: format!("information {role}"),
-        shows: found.information < FORGOTTEN * most
-            && found.found_again < FOUND_BY_CHANCE * chance,
+        shows: found.information < FORGOTTEN * most && found.found_again < FOUND_BY_CHANCE * chance,
         patience: MEASURED,
         words: format!(
             "the answers of the role `{role}` say {:.2} nats of their prompts, and said {most:.2}: \
@@ -529,5 +528,29 @@ mod tests {
             3,
         );
         assert!(told.is_empty(), "{told:?}");
+    }
+
+    #[test]
+    fn good_answers_that_are_lost_and_answers_that_ignore_their_prompts_are_noticed() {
+        let mut health = Health::default();
+        for step in 1..=40 {
+            let mut record = healthy(step);
+            update(&mut record).displacement = Some(if step < 20 { -0.02 } else { 0.2 });
+            if step % 10 == 0 {
+                let (information, found_again) = if step < 30 { (1.2, 0.4) } else { (0.1, 0.07) };
+                let found =
+                    Information { prompts: 16, information, found_again, ..Information::default() };
+                record.information = BTreeMap::from([("singer".to_owned(), found)]);
+            }
+            let said = health.take_in(&record);
+            let expected = match step {
+                22 => "make the good answers of the policy `shared` less likely, too: by 0.20",
+                40 => "say 0.10 nats of their prompts, and said 1.20",
+                _ => "",
+            };
+            let fits =
+                if expected.is_empty() { said.is_empty() } else { said[0].contains(expected) };
+            assert!(fits, "step {step}: {said:?}");
+        }
     }
 }

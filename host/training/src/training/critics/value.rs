@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::hinted::prompts_of;
+use super::judged_by;
 use crate::metrics::CriticMetrics;
 use crate::team::Team;
 use crate::training::learning::Learning;
@@ -89,7 +90,7 @@ impl Training {
         let ValueCriticConfig { hint, replay_steps, .. } = self.value(name);
         let Learning { team, critics, replay, .. } = &mut self.learning;
         let Team { policies, role_map, .. } = team;
-        let judged = |sample: &Sample| role_map.learns_from(sample);
+        let judged = judged_by(role_map);
         let (Some(critic), Some(encoder)) = (critics.get_mut(name), policies.get_mut(name)) else {
             return Ok(CriticMetrics::default());
         };
@@ -127,7 +128,7 @@ impl Training {
         }
         let mut values = vec![0.0; samples.len()];
         rows.iter().zip(estimates).for_each(|(&row, estimate)| values[row] = estimate.state);
-        let way = transitions(samples, &self.config.advantage, &judged);
+        let way = transitions(samples, &self.config.advantage, judged);
         Ok(generalized(&way, &values, (settings.discount, settings.lambda)))
     }
 
