@@ -1,7 +1,8 @@
 //! `cargo xtask`: what a build needs, and the commands that the README names.
 //!
-//! Plain `cargo build` and `cargo test` work once `cargo xtask setup` has run. Nothing here knows
-//! the host or links libtorch, so that it builds in a fresh clone.
+//! Plain `cargo build` and `cargo test` work once `cargo xtask setup` has run. Nothing here links
+//! libtorch, or knows of the host more than how intervals are computed, so that it builds in a
+//! fresh clone.
 
 mod c_stack;
 mod author_tools;
@@ -17,6 +18,7 @@ mod install;
 mod interpreters;
 mod layout;
 mod libtorch;
+mod methods;
 mod node;
 #[cfg(feature = "package")]
 mod package;
@@ -90,6 +92,19 @@ enum Task {
         #[arg(long)]
         quick: bool,
         /// Only write the page, from what an earlier call left
+        #[arg(long)]
+        page: bool,
+    },
+    /// Set up, build and fill the cells of docs/methods, two at a time: three hours in all. Cells
+    /// that are filled stay, so it goes on where it was stopped
+    Methods {
+        /// One seed and little work, beside the cells: whether all of it runs, in eight minutes
+        #[arg(long)]
+        quick: bool,
+        /// Only these methods
+        #[arg(long, value_delimiter = ',', value_name = "METHOD")]
+        only: Vec<String>,
+        /// Only write the pages
         #[arg(long)]
         page: bool,
     },
@@ -213,6 +228,16 @@ fn perform(task: &Task) -> Result<()> {
             build_plugins(&workspace, &toolchain, false)?;
             process::run(workspace.cargo().args(["build", "--release", "--package", "troupe"]))?;
             paper::fill(&workspace, *quick)
+        }
+        Task::Methods { quick, only, page } => {
+            if !page {
+                let toolchain = set_up(&workspace, Flavour::Cpu)?;
+                build_plugins(&workspace, &toolchain, false)?;
+                let mut build = workspace.cargo();
+                process::run(build.args(["build", "--release", "--package", "troupe"]))?;
+            }
+            let (quick, only, page) = (*quick, only.clone(), *page);
+            methods::fill(&workspace, &methods::Asked { quick, only, page })
         }
         Task::Install { prefix, as_host } => {
             let prefix = install::prefix(prefix.as_deref())?;

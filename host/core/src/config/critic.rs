@@ -163,7 +163,7 @@ impl Config {
         });
         for judge in judges {
             let critics: Vec<&str> = self.critics().map(|(name, _)| name.as_str()).collect();
-            let suggestion = suggestion(judge, critics.into_iter());
+            let suggestion = suggestion(judge, critics);
             require(
                 self.policies.get(judge).is_some_and(PolicyConfig::is_critic),
                 "advantage.then",

@@ -1,0 +1,169 @@
+//! What was seen, written into the page of each method, between two marks.
+
+use std::fmt::Write as _;
+use std::fs;
+
+use anyhow::{Context, Result, bail};
+
+use super::cell::{Cell, Found};
+use super::plan::{Method, Plan, Row};
+use crate::workspace::Workspace;
+use troupe_core::statistics::{Estimate, Interval, Verdict, holm};
+
+const BEGIN: &str = "<!-- seen -->\n";
+const END: &str = "<!-- /seen -->\n";
+
+/// Writes every page.
+pub fn write(workspace: &Workspace, plan: &Plan) -> Result<()> {
+    for method in &plan.methods {
+        let path = workspace.root.join(format!("docs/methods/{}.md", method.name));
+        let page =
+            fs::read_to_string(&path).with_context(|| format!("reading `{}`", path.display()))?;
+        let Some((before, rest)) = page.split_once(BEGIN) else {
+            bail!("`{}` has no place for what was seen: {BEGIN}", path.display());
+        };
+        let after = rest.split_once(END).map_or("", |(_, after)| after);
+        let seen = seen(workspace, plan, method)?;
+        fs::write(&path, format!("{before}{BEGIN}{seen}{END}{after}"))?;
+    }
+    Ok(())
+}
+
+/// The cells of a row that are filled, in the order of the seeds.
+fn filled(workspace: &Workspace, plan: &Plan, method: &Method, row: &Row) -> Result<Vec<Found>> {
+    let mut all = Vec::new();
+    for &seed in &plan.seeds {
+        all.extend(Cell::of(workspace, plan, method, (row, seed), false).found()?);
+    }
+    Ok(all)
+}
+
+fn seen(workspace: &Workspace, plan: &Plan, method: &Method) -> Result<String> {
+    let mut rows = Vec::new();
+    for row in &method.rows {
+        rows.push((row, filled(workspace, plan, method, row)?));
+    }
+    let mut text = format!("\n{}\n\n", method.question);
+    text.push_str("| row | solved after | seeds | before | acts | tokens drawn | processor seconds |\n|---|---|---|---|---|---|---|\n");
+    rows.iter().for_each(|(row, found)| text.push_str(&line(row, found, plan.seeds.len())));
+    text.push_str(&claims(method, &rows));
+    let mut commits: Vec<String> = rows
+        .iter()
+        .flat_map(|(_, found)| found)
+        .map(|found| format!("`{}`{}", found.commit, if found.changed { " (changed)" } else { "" }))
+        .collect();
+    commits.sort();
+    commits.dedup();
+    if !commits.is_empty() {
+        let _ = writeln!(
+            text,
+            "\nGreedy answers to the same test tasks for all seeds; 95 % intervals for other seeds \
+             and other tasks; acts, tokens and seconds are means over the seeds, of everything a \
+             row ran. Made by `cargo xtask methods`, commit {}.\n",
+            commits.join(", ")
+        );
+    }
+    Ok(text)
+}
+
+fn line(row: &Row, found: &[Found], seeds: usize) -> String {
+    if let Some(why) = &row.left_out {
+        return format!("| {} | not run: {why} | | | | | |\n", row.title);
+    }
+    if found.is_empty() {
+        return format!("| {} | not run yet | | | | | |\n", row.title);
+    }
+    let after = estimate(found, |found| &found.after).within(0.0, 1.0);
+    let before = estimate(found, |found| &found.before);
+    let each: Vec<String> = after.seeds.iter().map(|share| percent(*share)).collect();
+    let missing = match seeds - found.len() {
+        0 => String::new(),
+        missing => format!(" ({missing} to come)"),
+    };
+    let mean = |of: fn(&Found) -> f64| found.iter().map(of).sum::<f64>() / found.len() as f64;
+    format!(
+        "| {} | {} %{} | {}{missing} | {} % | {} | {} | {:.0} |\n",
+        row.title,
+        percent(after.mean),
+        after.crossed.map_or_else(String::new, |range| between(range, 100.0)),
+        each.join(", "),
+        percent(before.mean),
+        thousands(mean(|found| found.acts as f64)),
+        thousands(mean(|found| found.completion_tokens as f64)),
+        mean(|found| found.seconds),
+    )
+}
+
+fn claims(method: &Method, rows: &[(&Row, Vec<Found>)]) -> String {
+    let of = |name: &str| rows.iter().find(|(row, _)| row.name == name);
+    let differences: Vec<Option<Estimate>> = method
+        .claims
+        .iter()
+        .map(|claim| {
+            let ((_, better), (_, than)) = (of(&claim.better)?, of(&claim.than)?);
+            let whole = better.len() == than.len() && better.len() > 1;
+            whole.then(|| difference(better, than))
+        })
+        .collect();
+    let chance = |difference: &Option<Estimate>| {
+        let difference = difference.as_ref()?;
+        Some(difference.spread?.two_sided(difference.mean))
+    };
+    let corrected = holm(&differences.iter().map(chance).collect::<Vec<_>>());
+    if differences.is_empty() {
+        return String::new();
+    }
+    let mut text = "\n| difference | points | chance of none | |\n|---|---|---|---|\n".to_owned();
+    for ((claim, difference), chance) in method.claims.iter().zip(differences).zip(corrected) {
+        let title = |name: &str| of(name).map_or(name, |(row, _)| row.title.as_str());
+        let _ = match difference {
+            None => writeln!(
+                text,
+                "| {} − {} | not run yet | | |",
+                title(&claim.better),
+                title(&claim.than)
+            ),
+            Some(difference) => writeln!(
+                text,
+                "| {} − {} | {}{} | {} | {} |",
+                title(&claim.better),
+                title(&claim.than),
+                percent(difference.mean),
+                difference.crossed.map_or_else(String::new, |range| between(range, 100.0)),
+                chance.map_or("–".to_owned(), |chance| format!("{chance:.3}")),
+                Verdict::of(&difference, chance, None).words(),
+            ),
+        };
+    }
+    text
+}
+
+/// The outcomes of each seed as numbers.
+fn estimate(found: &[Found], of: impl Fn(&Found) -> &String) -> Estimate {
+    let numbers =
+        |found: &Found| of(found).chars().map(|c| f64::from(u8::from(c == '1'))).collect();
+    Estimate::of(&found.iter().map(numbers).collect::<Vec<Vec<f64>>>())
+}
+
+/// Paired by seed and task.
+fn difference(better: &[Found], than: &[Found]) -> Estimate {
+    let solved = |c: char| f64::from(u8::from(c == '1'));
+    let of_seed = |(better, than): (&Found, &Found)| {
+        let pairs = better.after.chars().zip(than.after.chars());
+        pairs.map(|(better, than)| solved(better) - solved(than)).collect()
+    };
+    Estimate::of(&better.iter().zip(than).map(of_seed).collect::<Vec<Vec<f64>>>())
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1}", 100.0 * share).replace('-', "−")
+}
+
+fn between(range: Interval, factor: f64) -> String {
+    let end = |end: f64| format!("{:.1}", factor * end).replace('-', "−");
+    format!(" ({} to {})", end(range.low), end(range.high))
+}
+
+fn thousands(number: f64) -> String {
+    format!("{:.1} k", number / 1000.0)
+}
