@@ -27,6 +27,7 @@ impl Config {
                 anchor(&mut tinker.tokenizer);
                 tinker.path.as_mut().map(anchor);
             }
+            policy.preference.as_mut().and_then(|critic| critic.start.as_mut()).map(anchor);
             policy.lora.as_mut().and_then(|lora| lora.path.as_mut()).map(anchor);
         }
         self

@@ -1,6 +1,8 @@
 //! `policies.<name>.learns`, `[policies.<name>.preference]` and `[policies.<name>.value]`: policies
 //! that play no role and learn to judge those that do.
 
+use std::path::{Path, PathBuf};
+
 use super::check::require;
 use super::table::{above, choices, table};
 use super::{Config, ConfigError, CreditStep, Objective, PolicyConfig, Store, TrainConfig};
@@ -55,6 +57,9 @@ table! {
         pub minibatch_pairs: usize = 8, 1..=1_000_000;
         /// What the critic's log-probability of an answer is compared with to judge it.
         pub against: Against = Against::Start;
+        /// Folder of what the critic was at the start, for one that does not learn any more.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub start: Option<PathBuf> = None;
     }
 }
 
@@ -108,8 +113,15 @@ impl PolicyConfig {
         self.learns != Learns::Role
     }
 
-    fn against_start(&self) -> bool {
-        self.preference.clone().unwrap_or_default().against == Against::Start
+    /// Whether it is compared with what it was at the start, of which nothing is known.
+    fn lacks_a_start(&self) -> bool {
+        let preference = self.preference.clone().unwrap_or_default();
+        preference.against == Against::Start && preference.start.is_none()
+    }
+
+    /// Where what a critic is compared with lies, if it does not learn any more.
+    pub fn start(&self) -> Option<&Path> {
+        self.preference.as_ref()?.start.as_deref()
     }
 
     /// Whether it reads what only critics may see.
@@ -239,10 +251,16 @@ impl Config {
         let trains = self.trains(name);
         match policy.learns {
             Learns::Role => Ok(()),
-            Learns::Preference if !trains && policy.against_start() => require(
+            Learns::Preference if !trains && policy.lacks_a_start() => require(
                 false,
-                &key("preference.against"),
-                "a critic that does not learn is what it was at the start; set against = \"policy\"",
+                &key("preference.start"),
+                "a critic that does not learn is what it is compared with; name the policy that it \
+                 once began as, or set against = \"policy\"",
+            ),
+            Learns::Preference if trains && policy.start().is_some() => require(
+                false,
+                &key("preference.start"),
+                "a critic that learns is compared with what it is as the run begins; leave it out",
             ),
             Learns::Preference => require(
                 !trains || self.rollout.scheme.keeps_episodes_apart(),

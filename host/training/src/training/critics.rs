@@ -19,6 +19,7 @@ use troupe_core::config::{Config, CreditStep, Learns};
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::Sample;
 use troupe_estimators::credit::Credits;
+use troupe_model::Policy;
 use troupe_trainer::ValueCritic;
 
 /// What critics of values have beside their policies, by name. What critics of preferences have is
@@ -125,6 +126,20 @@ impl Learning {
             critics.insert(name.clone(), ValueCritic::new(encoder, &settings, &train, seed)?);
         }
         Ok(critics)
+    }
+
+    /// What critics that do not learn any more are compared with.
+    pub(super) fn load_starts(
+        team: &Team,
+        config: &Config,
+    ) -> Result<BTreeMap<String, Policy>, TrainingError> {
+        let mut starts = BTreeMap::new();
+        for (name, settings) in config.critics() {
+            if let (Some(critic), Some(folder)) = (team.policies.get(name), settings.start()) {
+                starts.insert(name.clone(), critic.restore(folder)?);
+            }
+        }
+        Ok(starts)
     }
 
     /// Write what a checkpoint holds of them into the folder.

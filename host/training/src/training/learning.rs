@@ -32,6 +32,8 @@ pub(super) struct Learning {
     pub(super) ahead: Option<Ahead>,
     /// What critics of values have beside their policies.
     pub(super) critics: ValueCritics,
+    /// What critics of preferences that do not learn any more are compared with.
+    pub(super) starts: BTreeMap<String, Policy>,
     /// Answers of earlier steps, as far as they are learned from again.
     pub(super) replay: Replay,
 }
@@ -57,8 +59,10 @@ impl Learning {
         let trainer = |name: &String| DistantTrainer::new(&config.training_of(name));
         let distant = team.distant.keys().map(|name| (name.clone(), trainer(name))).collect();
         let critics = Learning::begin_critics(&team, config)?;
+        let starts = Learning::load_starts(&team, config)?;
         let replay = Replay::of(config.replayed_steps());
-        Ok(Learning { team, trainers, distant, publication, ahead: None, critics, replay })
+        let ahead = None;
+        Ok(Learning { team, trainers, distant, publication, ahead, critics, starts, replay })
     }
 
     /// Each policy learns from its own roles' samples. `spent` is the share of the budget that was

@@ -59,12 +59,14 @@ impl Training {
         let policy = &self.learning.team.policies[critic];
         let read = hinted(policy, settings.hint, rows.iter().map(|&row| &samples[row]))?;
         let now = self.scored(policy, &read)?;
-        let before = match (settings.against, self.learning.trainers.get(critic)) {
-            (Against::Start, Some(trainer)) => match trainer.reference() {
-                Some(reference) => self.scored(reference, &read)?,
-                None => now.clone(),
-            },
-            _ => read.iter().map(|sample| sample.completion.logprobs.clone()).collect(),
+        let trainer = self.learning.trainers.get(critic);
+        let start = trainer
+            .and_then(|trainer| trainer.reference())
+            .or_else(|| self.learning.starts.get(critic))
+            .filter(|_| settings.against == Against::Start);
+        let before = match start {
+            Some(start) => self.scored(start, &read)?,
+            None => read.iter().map(|sample| sample.completion.logprobs.clone()).collect(),
         };
         let scores = rows.iter().enumerate().map(|(place, &row)| {
             (row, mean_difference(&read[place].completion, &now[place], &before[place]))
