@@ -155,7 +155,6 @@ fn part_of(observation: &str) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     fn situations(text: &str) -> Situations {
         Situations::read(text).unwrap()
@@ -218,31 +217,33 @@ mod tests {
         names.iter().map(|name| of(name)).collect()
     }
 
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(32))]
-
-        /// Four spreads of a share of 2000 are 90 at most.
-        #[test]
-        fn a_share_fits_about_so_many_observations_and_shares_add_up(
-            first in 1_u32..=50, second in 1_u32..=49, salt: u32,
-        ) {
+    /// Four spreads of a share of 2000 are 90 at most.
+    #[test]
+    fn a_share_fits_about_so_many_observations_and_shares_add_up() {
+        for case in 0..32 {
+            let (first, second, salt) = (1 + case * 7 % 50, 1 + case * 11 % 49, case * 101);
             let texts = 2000;
             let apart = situations(&format!("a=%{first}; b=%{second}; rest=*"));
             let fitting = counts(&apart, &["a", "b", "rest"], salt, texts);
             let wanted = [first, second, 100 - first - second].map(|percent| percent * 20);
             for (found, wanted) in fitting.iter().zip(wanted) {
-                prop_assert!(found.abs_diff(wanted) <= 100, "{fitting:?} of {wanted}");
+                assert!(found.abs_diff(wanted) <= 100, "{fitting:?} of {wanted}");
             }
-            prop_assert_eq!(fitting.iter().sum::<u32>(), texts);
+            assert_eq!(fitting.iter().sum::<u32>(), texts);
             let joined = situations(&format!("both=%{}", first + second));
             let both = counts(&joined, &["both"], salt, texts)[0];
-            prop_assert_eq!(fitting[0] + fitting[1], both);
+            assert_eq!(fitting[0] + fitting[1], both);
         }
+    }
 
-        #[test]
-        fn no_text_of_a_user_is_a_crash(text in ".{0,40}", rule in "[a=%*; 0-9.]{0,20}") {
-            let _ = Situations::read(&text).map(|rules| rules.fitting(&text).map(str::len));
-            let _ = Situations::read(&rule).map(|rules| rules.fitting("a").map(str::len));
+    #[test]
+    fn no_text_of_a_user_is_a_crash() {
+        let signs: Vec<char> = "[a=%*; 0-9.]é\u{1f600}".chars().collect();
+        for case in 0..2000_usize {
+            let length = case % 23;
+            let text: String =
+                (0..length).map(|at| signs[(case * 31 + at * at * 17) % signs.len()]).collect();
+            let _ = Situations::read(&text).map(|rules| rules.fitting("a").map(str::len));
         }
     }
 }

@@ -15,6 +15,7 @@ mod adapters;
 mod bad_input;
 mod configs;
 mod contract;
+mod critic_truth;
 mod critics;
 mod distant;
 mod episodes;

@@ -3,6 +3,7 @@
 //! Read once, checked once, never changed afterwards. What plugins and
 //! policies say about their own settings is checked where they are loaded.
 
+mod advantage;
 mod anchor;
 mod audience;
 mod check;
@@ -38,6 +39,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+pub use advantage::{AdvantageConfig, GroupFilter, RoleAdvantageConfig};
 pub use audience::Audience;
 pub use comparison::{Comparison, Estimator, Same, Scale, Unit, Worth};
 pub use credit::CreditStep;
@@ -60,8 +62,8 @@ pub use sandbox::SandboxConfig;
 pub use tasks::TasksConfig;
 pub use tinker::{ReductionChoice, TinkerConfig, UNBOUNDED_NORM};
 pub use train::{
-    AdvantageConfig, AnchorChoice, Budget, Choice, Decay, GroupFilter, ImitationConfig, Importance,
-    LossAggregation, Objective, Regularize, RoleAdvantageConfig, TrainConfig,
+    AnchorChoice, Budget, Choice, Decay, ImitationConfig, Importance, LossAggregation, Objective,
+    Regularize, TrainConfig,
 };
 
 use self::audience::{lay_correction_under, lay_defaults_under, lay_plain_drawing_under};

@@ -12,11 +12,14 @@ use troupe_core::storage::StorageError;
 use troupe_core::table::{Row, read_table};
 use troupe_core::trajectory::{Ending, Sample};
 use troupe_estimators::advantage::{Memory, compare};
-use troupe_estimators::audit::{Audit, Tallies, take_in};
+use troupe_estimators::audit::{Audit, Source, Tallies, take_in};
 use troupe_estimators::band::SolvedShares;
 use troupe_estimators::credit::Credits;
 use troupe_model::{Device, PolicyError};
 use troupe_training::truth::Distance;
+
+/// What `--compare` calls the advantages as they were stored.
+const STORED: &str = "stored";
 
 pub fn run(
     args: AdvantageArgs,
@@ -54,7 +57,8 @@ pub fn run(
         let mut passed_over = vec![Tallies::new(); estimators.len()];
         let asked_for = is_asked_for(*step);
         let tallies = if asked_for { &mut tallies } else { &mut passed_over };
-        let compared = take_in(tallies, &mut estimators, &samples, learns);
+        let stored = stored(&rows);
+        let compared = take_in(tallies, &mut estimators, (&samples, &stored), learns);
         if asked_for {
             (rows_in_all, same) = (rows_in_all + rows.len(), same + again);
             if let Some(truths) = &mut truths {
@@ -71,19 +75,25 @@ pub fn run(
 
 /// The run's settings with each of the estimators; one that does not fit the
 /// run's sampling is refused as it would be in a run.
-fn estimators(
-    config: &Config,
-    names: &[String],
-) -> Result<Vec<(AdvantageConfig, Memory)>, ConfigError> {
+fn estimators(config: &Config, names: &[String]) -> Result<Vec<Source>, ConfigError> {
     let named = |name: &String| {
+        if name == STORED {
+            return Ok(Source::Stored(config.advantage.clone()));
+        }
         let mut advantage = config.advantage.clone();
         (advantage.unit, advantage.worth, advantage.same, advantage.scale) = Default::default();
         advantage.roles.clear();
         let plain = Config { advantage, ..config.clone() };
         let config = plain.with(&format!("advantage.estimator={name}"))?;
-        Ok((config.advantage, Memory::default()))
+        Ok(Source::Estimator(config.advantage, Memory::default()))
     };
     names.iter().map(named).collect()
+}
+
+/// What the run made of its answers.
+fn stored(rows: &[Row]) -> Credits {
+    let (advantages, weights) = rows.iter().map(|row| (row.advantage, row.weight)).unzip();
+    Credits { advantages, weights }
 }
 
 /// How many advantages come out as they were stored, to the last bit.
@@ -174,6 +184,7 @@ fn show_truths(names: &[String], truths: &[BTreeMap<String, Distance>]) {
                 role.clone(),
                 distance.answers.to_string(),
                 format!("{:.3}", distance.correlation),
+                format!("{:.3}", distance.rank_correlation),
                 report::percent(distance.right_signs),
                 format!("{:+.4}", distance.bias),
                 format!("{:.3}", distance.variance),
@@ -181,7 +192,15 @@ fn show_truths(names: &[String], truths: &[BTreeMap<String, Distance>]) {
         }
     }
     report::line("");
-    let header =
-        ["estimator", "role", "answers", "corr. with truth", "right sign", "bias", "variance"];
+    let header = [
+        "estimator",
+        "role",
+        "answers",
+        "corr. with truth",
+        "rank corr.",
+        "right sign",
+        "bias",
+        "variance",
+    ];
     report::table(&header, &rows);
 }

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::advantage::{Compared, Memory, compare};
+use crate::credit::Credits;
 use crate::worth::Earnings;
 use troupe_core::config::{AdvantageConfig, Unit};
 use troupe_core::trajectory::Sample;
@@ -47,22 +48,56 @@ pub struct RoleTally {
 /// The tallies of one estimator, by role.
 pub type Tallies = BTreeMap<String, RoleTally>;
 
-/// Adds a step's answers to each estimator's tallies, and returns each estimator's comparison.
-/// `tallies` and `estimators` are parallel; the first estimator is the one that the others are
-/// measured against. Only roles with a sample for which `learns` are tallied.
+/// Where advantages come from.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// An estimator, and what it remembers.
+    Estimator(AdvantageConfig, Memory),
+    /// What was stored: of a critic, say, that is not there any more. The settings are the run's.
+    Stored(AdvantageConfig),
+}
+
+impl Source {
+    fn config(&self) -> &AdvantageConfig {
+        match self {
+            Source::Estimator(config, _) | Source::Stored(config) => config,
+        }
+    }
+
+    fn compared(
+        &mut self,
+        samples: &[Sample],
+        stored: &Credits,
+        learns: impl Fn(&Sample) -> bool,
+    ) -> Compared {
+        match self {
+            Source::Estimator(config, memory) => compare(samples, config, memory, learns),
+            Source::Stored(_) => Compared {
+                formed: Vec::new(),
+                kept: Vec::new(),
+                credits: stored.clone(),
+                lessons: stored.advantages.iter().map(|a| a.is_some_and(|a| a != 0.0)).collect(),
+            },
+        }
+    }
+}
+
+/// Adds a step's answers, which were `stored` with these credits, to each source's tallies, and
+/// returns each source's comparison. `tallies` and `sources` are parallel; the first source is the
+/// one that the others are measured against. Only roles with a sample for which `learns` are
+/// tallied.
 pub fn take_in(
     tallies: &mut [Tallies],
-    estimators: &mut [(AdvantageConfig, Memory)],
-    samples: &[Sample],
+    sources: &mut [Source],
+    (samples, stored): (&[Sample], &Credits),
     learns: impl Fn(&Sample) -> bool,
 ) -> Vec<Compared> {
-    let compared = estimators.iter_mut();
     let compared: Vec<Compared> =
-        compared.map(|(config, memory)| compare(samples, config, memory, &learns)).collect();
+        sources.iter_mut().map(|source| source.compared(samples, stored, &learns)).collect();
     let Some(first) = compared.first() else { return compared };
     let learning = samples.iter().filter(|sample| learns(sample));
     let learning: BTreeSet<&str> = learning.map(|sample| sample.role.as_str()).collect();
-    for ((tallies, (config, _)), result) in tallies.iter_mut().zip(estimators).zip(&compared) {
+    for ((tallies, source), result) in tallies.iter_mut().zip(sources).zip(&compared) {
         for role in &learning {
             let tally = tallies.entry((*role).to_owned()).or_default();
             let groups = result.formed.iter().filter(|group| group.roles.contains(*role));
@@ -74,7 +109,7 @@ pub fn take_in(
                 tally.advantages.push(f64::from(advantage.unwrap_or(0.0)));
                 tally.reference.push(f64::from(reference.unwrap_or(0.0)));
             }
-            tally.inflation.extend(inflation(samples, config, role));
+            tally.inflation.extend(inflation(samples, source.config(), role));
         }
     }
     compared
@@ -95,7 +130,7 @@ impl RoleTally {
             magnitude: self.advantages.iter().map(|advantage| advantage.abs()).sum::<f64>()
                 / answers.max(1) as f64,
             inflation: mean(&self.inflation),
-            rank_correlation: correlation(&ranks(&self.advantages), &ranks(&self.reference)),
+            rank_correlation: rank_correlation(&self.advantages, &self.reference),
             changed_signs: share(changed.count(), answers),
         }
     }
@@ -142,6 +177,11 @@ fn moments(numbers: &[f64]) -> (f64, f64) {
     (mean, numbers.iter().map(|number| (number - mean).powi(2)).sum::<f64>() / count)
 }
 
+/// Spearman's rank correlation of two lists of numbers, from -1 to 1.
+pub fn rank_correlation(first: &[f64], second: &[f64]) -> f64 {
+    correlation(&ranks(first), &ranks(second))
+}
+
 /// The rank of each number; equal ones share the mean of theirs.
 fn ranks(numbers: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..numbers.len()).collect();
@@ -171,14 +211,33 @@ mod tests {
     use troupe_core::example::tree_of;
 
     fn audits(samples: &[Sample], estimators: &[AdvantageConfig]) -> Vec<BTreeMap<String, Audit>> {
-        let estimators = estimators.iter().map(|config| (config.clone(), Memory::default()));
-        let mut estimators: Vec<(AdvantageConfig, Memory)> = estimators.collect();
-        let mut tallies = vec![Tallies::new(); estimators.len()];
-        take_in(&mut tallies, &mut estimators, samples, |sample| sample.role != "frozen");
+        let source =
+            |config: &AdvantageConfig| Source::Estimator(config.clone(), Memory::default());
+        let mut sources: Vec<Source> = estimators.iter().map(source).collect();
+        let mut tallies = vec![Tallies::new(); sources.len()];
+        let none = Credits::of(vec![None; samples.len()]);
+        let answers = (samples, &none);
+        take_in(&mut tallies, &mut sources, answers, |sample| sample.role != "frozen");
         let audit = |tallies: Tallies| {
             tallies.into_iter().map(|(role, tally)| (role, tally.audit())).collect()
         };
         tallies.into_iter().map(audit).collect()
+    }
+
+    #[test]
+    fn what_was_stored_is_measured_as_it_is() {
+        let samples = tree_of(1, 1, &["solo"], 3);
+        let stored = Credits::of(vec![Some(0.5), None, Some(-1.5)]);
+        let mut tallies = vec![Tallies::new()];
+        let mut sources = [Source::Stored(AdvantageConfig::default())];
+        let compared = take_in(&mut tallies, &mut sources, (&samples, &stored), |_| true);
+        assert_eq!(
+            (&compared[0].credits, &compared[0].lessons[..]),
+            (&stored, &[true, false, true][..])
+        );
+        let audit = tallies[0]["solo"].audit();
+        assert!((audit.magnitude - 2.0 / 3.0).abs() < 1e-9);
+        assert_eq!((audit.answers, audit.groups, audit.rank_correlation), (3, 0, 1.0));
     }
 
     #[test]

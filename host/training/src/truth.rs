@@ -16,6 +16,7 @@ use troupe_core::error::{Coded, ExitCode};
 use troupe_core::seed::Seed;
 use troupe_core::table::Row;
 use troupe_core::trajectory::{Completion, Sample};
+use troupe_estimators::audit::rank_correlation;
 use troupe_estimators::lineage::Lineage;
 use troupe_estimators::worth::Earnings;
 use troupe_guests::plugin::{PluginFailure, Split};
@@ -80,6 +81,8 @@ pub struct Distance {
     pub answers: usize,
     /// Pearson's correlation with it.
     pub correlation: f64,
+    /// Spearman's.
+    pub rank_correlation: f64,
     /// What the estimator's advantages are multiplied by to be nearest to it.
     pub scale: f64,
     /// Mean of scale·A − truth: 0 if it is right on average.
@@ -288,8 +291,11 @@ impl Distance {
         let clear = pairs.iter().filter(|(_, t)| t.advantage.abs() > t.noise.sqrt());
         let right = clear.clone().filter(|(a, t)| a * t.advantage > 0.0).count();
         let ratio = |a: f64, b: f64| if b > 0.0 { a / b } else { 0.0 };
+        let (estimated, true_ones): (Vec<f64>, Vec<f64>) =
+            pairs.iter().map(|(a, t)| (*a, t.advantage)).unzip();
         Distance {
             answers: pairs.len(),
+            rank_correlation: rank_correlation(&estimated, &true_ones),
             correlation: ratio(covariance, (spread * advantage_spread).sqrt()),
             scale,
             bias,
@@ -320,6 +326,11 @@ mod tests {
             "{distance:?}"
         );
         assert_eq!(distance.right_signs, 1.0);
+        assert!((distance.rank_correlation - 1.0).abs() < 1e-9);
+        let cubed: Vec<Option<f32>> =
+            truths.iter().map(|t| Some(t.advantage.powi(3) as f32)).collect();
+        let cubed = Distance::of(&truths, &cubed);
+        assert!((cubed.rank_correlation - 1.0).abs() < 1e-9 && cubed.correlation < 0.99);
     }
 
     #[test]

@@ -19,7 +19,8 @@ pub struct AdvantageArgs {
     /// The run whose stored answers are compared anew.
     #[arg(long, value_name = "RUN")]
     pub run: PathBuf,
-    /// Estimators; all are set beside the first.
+    /// Estimators, or `stored` for what the run itself made of its answers, a critic's verdicts
+    /// perhaps; all are set beside the first.
     #[arg(long, value_delimiter = ',', required = true, value_name = "ESTIMATOR")]
     pub compare: Vec<String>,
     /// The first step.
