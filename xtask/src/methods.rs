@@ -57,8 +57,7 @@ fn run(workspace: &Workspace, plan: &Plan, asked: &Asked) -> Result<()> {
     thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
-                loop {
-                    let Some(cell) = next(&left) else { break };
+                while let Some(cell) = next(&left) {
                     let (took, name) = (Elapsed::start(), cell.name());
                     match cell.fill(workspace) {
                         Ok(()) => eprintln!("== {name}: filled in {took}; {elapsed} so far"),

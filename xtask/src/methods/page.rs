@@ -115,7 +115,7 @@ fn claims(method: &Method, rows: &[(&Row, Vec<Found>)]) -> String {
     }
     let mut text = "\n| difference | points | chance of none | |\n|---|---|---|---|\n".to_owned();
     for ((claim, difference), chance) in method.claims.iter().zip(differences).zip(corrected) {
-        let title = |name: &str| of(name).map_or(name, |(row, _)| row.title.as_str());
+        let title = |name: &str| of(name).map_or(String::new(), |(row, _)| row.title.clone());
         let _ = match difference {
             None => writeln!(
                 text,
