@@ -39,8 +39,9 @@ fn every_shipped_configuration_sets_its_tasks_up_under_every_row() {
     let rows = toml_files(&configs().join("rows"));
     let mut tried = 0;
     for environment in below(&configs()) {
-        // Language models say for themselves how they are trained; experiments are tables of runs.
-        let others = ["rows", "language-models", "experiments"];
+        // Language models and methods say for themselves how they are trained; experiments are
+        // tables of runs.
+        let others = ["rows", "language-models", "experiments", "methods"];
         if others.iter().any(|other| environment.ends_with(other)) {
             continue;
         }
@@ -61,6 +62,41 @@ fn every_shipped_configuration_sets_its_tasks_up_under_every_row() {
     for file in toml_files(&configs().join("language-models")) {
         set_families(&layered(&[&file])).unwrap_or_else(|error| panic!("{error}"));
     }
+}
+
+#[test]
+fn every_stage_of_the_methods_experiments_sets_its_tasks_up() {
+    let file = configs().join("methods/experiments.toml");
+    let plan: toml::Table = std::fs::read_to_string(file).unwrap().parse().unwrap();
+    let texts = |list: &toml::Value| -> Vec<String> {
+        list.as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
+    };
+    let root = configs().parent().unwrap().to_owned();
+    let set_up = |arguments: &[String], sets: &[String]| {
+        let is_set = |at: usize| at > 0 && arguments[at - 1] == "--set";
+        let all = || arguments.iter().enumerate();
+        let files = all().filter(|(at, text)| !is_set(*at) && text.ends_with(".toml"));
+        let files: Vec<PathBuf> = files.map(|(_, text)| root.join(text)).collect();
+        let set = all().filter(|(at, _)| is_set(*at)).map(|(_, text)| text.clone());
+        let sets: Vec<String> = set.chain(sets.iter().cloned()).collect();
+        let mut config =
+            Config::layered(&files, &sets).unwrap_or_else(|error| panic!("{files:?}: {error}"));
+        config.plugins.path = vec![folder()];
+        set_families(&config).unwrap_or_else(|error| panic!("{files:?}: {error}"));
+    };
+    let common = texts(&plan["train"]);
+    let common: Vec<String> = common.into_iter().filter(|text| text != "--set").collect();
+    let mut tried = 0;
+    for method in plan["methods"].as_array().unwrap() {
+        set_up(&texts(&method["warm"]), &[]);
+        for row in method["rows"].as_array().unwrap() {
+            for stage in row["stages"].as_array().unwrap() {
+                set_up(&texts(stage), &common);
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 20, "{tried} stages");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use troupe_estimators::audit::rank_correlation;
 use troupe_guests::plugin::Split;
 use troupe_guests::scenario::Next;
 use troupe_model::Device;
-use troupe_trainer::{Answered, Known, ValueCritic};
+use troupe_trainer::{Answered, Appraised, ValueCritic};
 use troupe_training::imitation::imitate;
 use troupe_training::rollout::{Setting, Start, TaskSeed, collect_from};
 use troupe_training::team::Team;
@@ -16,7 +16,7 @@ use crate::support::plugin;
 /// States that the critic learns from, and others; and episodes that say what each is worth.
 const LEARNED: usize = 400;
 const HELD_OUT: usize = 100;
-const EPISODES: usize = 48;
+const EPISODES: usize = 32;
 
 /// A player that finds its way across a 5 × 5 board now and then.
 fn team() -> (Config, Team) {
@@ -79,15 +79,15 @@ fn a_critic_that_was_told_the_truth_of_some_states_ranks_others_as_the_truth_doe
     let settings = ValueCriticConfig { minibatch_samples: 64, ..ValueCriticConfig::default() };
     let train = TrainConfig { learning_rate: 1e-3, ..TrainConfig::default() };
     let mut critic = ValueCritic::new(&encoder, &settings, &train, Seed::new(1)).unwrap();
-    let known: Vec<Known> = learned
+    let known: Vec<Appraised> = learned
         .iter()
-        .map(|(prompt, answer, worth)| Known {
+        .map(|(prompt, answer, worth)| Appraised {
             answered: Answered { prompt, answer },
             answer: *worth,
             state: *worth,
         })
         .collect();
-    critic.fit(&mut encoder, &known, 40, Seed::new(2)).unwrap();
+    critic.fit(&mut encoder, &known, 25, Seed::new(2)).unwrap();
     let texts: Vec<_> = held_out.iter().map(answered).collect();
     let asked: Vec<Answered> =
         texts.iter().map(|(prompt, answer)| Answered { prompt, answer }).collect();
@@ -103,7 +103,7 @@ fn a_critic_that_was_told_the_truth_of_some_states_ranks_others_as_the_truth_doe
     });
     let mut encoder = team.policies["shared"].duplicate().unwrap();
     let mut critic = ValueCritic::new(&encoder, &settings, &train, Seed::new(1)).unwrap();
-    critic.fit(&mut encoder, &elsewhere, 40, Seed::new(2)).unwrap();
+    critic.fit(&mut encoder, &elsewhere, 25, Seed::new(2)).unwrap();
     let judged = critic.judge(&encoder, &asked).unwrap();
     let judged: Vec<f64> = judged.iter().map(|estimate| estimate.state).collect();
     assert!(rank_correlation(&judged, &truth) < 0.6);

@@ -49,7 +49,7 @@ pub struct Outcome<'a> {
 
 /// An answer of which it is known what it and its state are worth.
 #[derive(Clone, Copy, Debug)]
-pub struct Known<'a> {
+pub struct Appraised<'a> {
     /// The answer.
     pub answered: Answered<'a>,
     /// Its worth, in the unit of the reward.
@@ -100,7 +100,7 @@ pub struct ValueCritic {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Counts {
+struct CriticCounts {
     step: usize,
     optimizer_steps: u64,
     heads_optimizer_steps: u64,
@@ -259,17 +259,17 @@ impl ValueCritic {
     pub fn fit(
         &mut self,
         encoder: &mut Policy,
-        known: &[Known],
+        known: &[Appraised],
         epochs: usize,
         seed: Seed,
     ) -> Result<ValueMetrics, TrainerError> {
         let mut metrics = ValueMetrics { answers: known.len(), ..ValueMetrics::default() };
         for epoch in 0..epochs {
-            let mut order: Vec<&Known> = known.iter().collect();
+            let mut order: Vec<&Appraised> = known.iter().collect();
             seed.at(epoch as u64).shuffle(&mut order);
             for batch in order.chunks(self.config.minibatch_samples) {
                 let texts = Texts::of(batch.iter().map(|known| texts_of(&known.answered)));
-                let aim = |known: &&Known| Aim {
+                let aim = |known: &&Appraised| Aim {
                     answer: Some([known.answer as f32; 2]),
                     state: Some([known.state as f32; 2]),
                 };
@@ -318,7 +318,7 @@ impl ValueCritic {
         write_tensors(&folder.join("moving").join("encoder.safetensors"), tensors)?;
         write_tensors(&folder.join("encoder-optimizer.safetensors"), self.of_encoder.state()?)?;
         write_tensors(&folder.join("heads-optimizer.safetensors"), self.of_heads.state()?)?;
-        let counts = Counts {
+        let counts = CriticCounts {
             step: self.step,
             optimizer_steps: self.of_encoder.steps(),
             heads_optimizer_steps: self.of_heads.steps(),
@@ -333,7 +333,7 @@ impl ValueCritic {
     /// If a file cannot be read or is of another critic.
     pub fn load(&mut self, folder: &Path) -> Result<(), TrainerError> {
         let unfit = |reason| TrainerError::State { folder: folder.display().to_string(), reason };
-        let counts: Counts = read_json(&folder.join("critic.json"))?;
+        let counts: CriticCounts = read_json(&folder.join("critic.json"))?;
         self.heads.load(folder)?;
         self.moving.1.load(&folder.join("moving"))?;
         let saved = read_tensors(&folder.join("moving").join("encoder.safetensors"))?;

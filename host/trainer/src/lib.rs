@@ -97,7 +97,7 @@ use troupe_model::{
 
 pub use base::{Base, Load, critic_bytes};
 pub use contest::{Contest, ContestMetrics};
-pub use critic::{Answered, Estimate, Known, Outcome, ValueCritic, ValueMetrics};
+pub use critic::{Answered, Appraised, Estimate, Outcome, ValueCritic, ValueMetrics};
 pub use distant::{
     Descended, Distant, DistantError, DistantMember, DistantStep, DistantTrainer, Pulls,
     update_distant,

@@ -213,8 +213,8 @@ fn what_is_known_is_learned() {
     let mut encoder = policy(5);
     let config = ValueCriticConfig { minibatch_samples: 2, ..config() };
     let mut critic = critic(&encoder, &config);
-    let known: Vec<Known> = [(0, 0, 0.5, 0.25), (0, 1, 0.0, 0.25), (1, 1, 1.0, 1.0)]
-        .map(|(prompt, answer, of_answer, state)| Known {
+    let known: Vec<Appraised> = [(0, 0, 0.5, 0.25), (0, 1, 0.0, 0.25), (1, 1, 1.0, 1.0)]
+        .map(|(prompt, answer, of_answer, state)| Appraised {
             answered: answered(prompt, answer),
             answer: of_answer,
             state,
