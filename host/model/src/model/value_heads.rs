@@ -220,8 +220,7 @@ mod tests {
         let values = tracked.apply(&ones(1), &ones(1));
         let other = tracked.apply(&ones(1), &(ones(1) * 2.0));
         let number = |tensor: &Tensor| tensor.double_value(&[0]);
-        let numbers: Vec<f64> =
-            values.answers.iter().chain(&values.states).map(|tensor| number(tensor)).collect();
+        let numbers: Vec<f64> = values.answers.iter().chain(&values.states).map(number).collect();
         let mut different = numbers.clone();
         different.dedup();
         assert_eq!(different.len(), 4, "{numbers:?}");
