@@ -68,37 +68,60 @@ fn every_shipped_configuration_sets_its_tasks_up_under_every_row() {
 fn every_stage_of_the_methods_experiments_sets_its_tasks_up() {
     let file = configs().join("methods/experiments.toml");
     let plan: toml::Table = std::fs::read_to_string(file).unwrap().parse().unwrap();
+    let array = |value: &toml::Value| value.as_array().unwrap().clone();
     let texts = |list: &toml::Value| -> Vec<String> {
-        list.as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
+        array(list).iter().map(|text| text.as_str().unwrap().to_owned()).collect()
     };
-    let root = configs().parent().unwrap().to_owned();
-    let set_up = |arguments: &[String], sets: &[String]| {
-        let is_set = |at: usize| at > 0 && arguments[at - 1] == "--set";
-        let all = || arguments.iter().enumerate();
-        let files = all().filter(|(at, text)| !is_set(*at) && text.ends_with(".toml"));
-        let files: Vec<PathBuf> = files.map(|(_, text)| root.join(text)).collect();
-        // What is made by earlier stages is not there, so nothing can be known of it.
-        let set = all().filter(|(at, text)| is_set(*at) && !text.contains(".path={"));
-        let set = set.map(|(_, text)| text.clone());
-        let sets: Vec<String> = set.chain(sets.iter().cloned()).collect();
-        let mut config =
-            Config::layered(&files, &sets).unwrap_or_else(|error| panic!("{files:?}: {error}"));
-        config.plugins.path = vec![folder()];
-        set_families(&config).unwrap_or_else(|error| panic!("{files:?}: {error}"));
-    };
-    let common = texts(&plan["train"]);
-    let common: Vec<String> = common.into_iter().filter(|text| text != "--set").collect();
+    let common: Vec<String> = texts(&plan["train"]).into_iter().filter(|t| t != "--set").collect();
     let mut tried = 0;
-    for method in plan["methods"].as_array().unwrap() {
-        set_up(&texts(&method["warm"]), &[]);
-        for row in method["rows"].as_array().unwrap() {
-            for stage in row["stages"].as_array().unwrap() {
-                set_up(&texts(stage), &common);
-                tried += 1;
-            }
+    for method in array(&plan["methods"]) {
+        let rows = array(&method["rows"]);
+        let of_rows = rows.iter().filter_map(|row| row.get("stages")).flat_map(array);
+        let warm = method.get("warm").into_iter().flat_map(array);
+        let words = |argument: String| match argument.strip_prefix('@') {
+            Some(name) => texts(&method["words"][name]),
+            None => vec![argument],
+        };
+        for stage in warm.chain(of_rows) {
+            let stage: Vec<String> = texts(&stage).into_iter().flat_map(words).collect();
+            let is_training = stage[0].ends_with("=train");
+            tried += usize::from(sets_up(&stage, if is_training { &common } else { &[] }));
         }
     }
-    assert!(tried > 20, "{tried} stages");
+    assert!(tried > 50, "{tried} stages");
+}
+
+/// Sets up what a call of the methods' experiments plays, if it names files.
+fn sets_up(call: &[String], common: &[String]) -> bool {
+    let root = configs().parent().unwrap().to_owned();
+    let is_set = |at: usize| call[at - 1] == "--set";
+    let all = || call.iter().enumerate().skip(1);
+    let files = all().filter(|(at, text)| !is_set(*at) && text.ends_with(".toml"));
+    let files: Vec<PathBuf> = files.map(|(_, text)| root.join(text)).collect();
+    // What is made by earlier stages is not there, so nothing can be known of it.
+    let made = |text: &str| text.contains(".path={") || text.contains(".start={");
+    let set = all().filter(|(at, text)| is_set(*at) && !made(text)).map(|(_, text)| usual(text));
+    let sets: Vec<String> = common.iter().map(|text| usual(text)).chain(set).collect();
+    if files.is_empty() {
+        return false;
+    }
+    let mut config =
+        Config::layered(&files, &sets).unwrap_or_else(|error| panic!("{files:?}: {error}"));
+    config.plugins.path = vec![folder()];
+    set_families(&config).unwrap_or_else(|error| panic!("{files:?}: {error}"));
+    true
+}
+
+/// `train.steps={40|2}` as it is in a usual call.
+fn usual(text: &str) -> String {
+    let (Some((before, rest)), Some((_, after))) = (text.split_once('{'), text.split_once('}'))
+    else {
+        return text.to_owned();
+    };
+    match rest.split_once('|') {
+        Some((usual, _)) => format!("{before}{usual}{after}"),
+        None => text.to_owned(),
+    }
 }
 
 #[test]

@@ -18,6 +18,7 @@ mod contract;
 mod critic_truth;
 mod critics;
 mod distant;
+mod ensembles;
 mod episodes;
 mod experiment;
 mod foreign;

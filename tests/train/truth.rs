@@ -4,7 +4,8 @@ use troupe_core::config::{Config, PolicyConfig, SamplingScheme};
 use troupe_core::table::{Row, rows_of};
 use troupe_estimators::credit::Credits;
 use troupe_guests::plugin::Split;
-use troupe_training::truth::{Truth, TruthError, find};
+use troupe_training::states::StateError;
+use troupe_training::truth::{Search, Truth, TruthError, find};
 
 use crate::script::{SEATS, Script, config, play, team};
 
@@ -16,11 +17,12 @@ fn truths(
 ) -> Result<(Vec<Row>, Vec<Truth>), TruthError> {
     let mut config = config();
     (config.rollout.scheme, config.rollout.branches) = (scheme, 3);
-    found_in(&config, spoil)
+    found_in(&config, false, spoil)
 }
 
 fn found_in(
     config: &Config,
+    team_only: bool,
     spoil: impl Fn(&mut Row),
 ) -> Result<(Vec<Row>, Vec<Truth>), TruthError> {
     let scripts = SEATS.map(|seat| Script::new(move |asked| format!("{seat} 0 {}", asked.branch)));
@@ -31,7 +33,8 @@ fn found_in(
     let mut rows = rows_of((1, |_: &str| 0), samples, credits, episodes, |_| true);
     rows.iter_mut().for_each(spoil);
     let team = team(config, &[(SEATS[0], &scripts[0]), (SEATS[1], &scripts[1])]);
-    let found = find(&team, config, &rows, 1000, 2, |sample| sample.role == "first")?;
+    let search = Search { states: 1000, episodes: 2, team_only };
+    let found = find(&team, config, &rows, search, |sample| sample.role == "first")?;
     Ok((rows, found))
 }
 
@@ -45,8 +48,15 @@ fn an_answer_is_better_than_a_fresh_one_by_what_it_earns_more() {
             // A fresh answer is number 0, which earns nothing; later ones are, too.
             let sample = &rows[truth.row].sample;
             assert_eq!((truth.advantage, truth.noise), (sample.branch as f64, 0.0), "{sample:?}");
+            assert_eq!(truth.worth, truth.advantage);
         }
     }
+}
+
+#[test]
+fn what_a_seat_earns_for_itself_is_no_truth_of_the_team() {
+    let (_, found) = found_in(&config(), true, |_| ()).unwrap();
+    assert!(!found.is_empty() && found.iter().all(|truth| truth.advantage == 0.0));
 }
 
 #[test]
@@ -57,7 +67,7 @@ fn a_state_of_forks_is_reached_with_what_was_answered_once_for_all_of_them() {
     config.workflow.insert("together".to_owned(), true.into());
     let frozen = PolicyConfig { train: false, ..PolicyConfig::default() };
     config.policies.insert("second".to_owned(), frozen);
-    let (rows, found) = found_in(&config, |_| ()).unwrap();
+    let (rows, found) = found_in(&config, false, |_| ()).unwrap();
     let learning = rows.iter().filter(|row| row.sample.role == "first").count();
     assert_eq!(found.len(), learning);
     for truth in found {
@@ -73,5 +83,5 @@ fn a_state_that_is_not_reached_again_is_named() {
     let error = error.unwrap_err().to_string();
     assert!(error.contains("the state of round 2 of the task 0"), "{error}");
     let other = truths(SamplingScheme::Tree, |row| row.split = Split::Test.name().to_owned());
-    assert!(matches!(other, Err(TruthError::OtherState { round: 0, .. })));
+    assert!(matches!(other, Err(TruthError::State(StateError::Other { round: 0, .. }))));
 }

@@ -7,6 +7,7 @@
 mod cell;
 mod page;
 mod plan;
+mod work;
 
 use std::sync::Mutex;
 use std::thread;

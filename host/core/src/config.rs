@@ -12,6 +12,7 @@ mod credit;
 mod critic;
 mod curriculum;
 mod device;
+mod ensemble;
 mod explanation;
 mod family;
 mod grantee;
@@ -46,6 +47,7 @@ pub use credit::CreditStep;
 pub use critic::{Against, Learns, PreferenceCriticConfig, Reading, ValueCriticConfig};
 pub use curriculum::{CurriculumConfig, RampConfig};
 pub use device::DeviceChoice;
+pub use ensemble::{EnsembleBy, EnsembleConfig};
 pub use grantee::Grantee;
 pub use mix::MixConfig;
 pub use plugins::{Limits, PluginsConfig};
@@ -241,12 +243,18 @@ impl Config {
     }
 
     /// Whether training changes the policy; one without a table is trained, a
-    /// base of adapters is not, and neither is a remote one or a snapshot.
+    /// base of adapters is not, and neither is a remote one, a snapshot, or several policies in
+    /// the place of one and what these are.
     pub fn trains(&self, policy: &str) -> bool {
         let trains = |settings: &PolicyConfig| {
-            settings.train && settings.remote.is_none() && settings.snapshot_of.is_none()
+            settings.train
+                && settings.remote.is_none()
+                && settings.snapshot_of.is_none()
+                && settings.ensemble.is_none()
         };
-        self.policies.get(policy).is_none_or(trains) && !self.is_base(policy)
+        self.policies.get(policy).is_none_or(trains)
+            && !self.is_base(policy)
+            && !self.is_member(policy)
     }
 
     /// How a policy is trained, with a learning rate of its own if it has one.
@@ -277,7 +285,10 @@ impl Config {
         match &settings.base {
             Some(base) => self.policies.get(base).is_none_or(|base| base.path.is_none()),
             None => {
-                settings.path.is_none() && settings.remote.is_none() && settings.tinker.is_none()
+                settings.path.is_none()
+                    && settings.remote.is_none()
+                    && settings.tinker.is_none()
+                    && settings.ensemble.is_none()
             }
         }
     }

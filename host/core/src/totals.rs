@@ -1,6 +1,6 @@
 //! A run's totals since it began: work, time and fuel.
 
-use std::ops::AddAssign;
+use std::ops::{AddAssign, Sub};
 
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +23,19 @@ impl AddAssign for Totals {
         self.completion_tokens += more.completion_tokens;
         self.prompt_tokens += more.prompt_tokens;
         self.acts += more.acts;
+    }
+}
+
+impl Sub for Totals {
+    type Output = Totals;
+
+    fn sub(self, earlier: Totals) -> Totals {
+        Totals {
+            samples: self.samples - earlier.samples,
+            completion_tokens: self.completion_tokens - earlier.completion_tokens,
+            prompt_tokens: self.prompt_tokens - earlier.prompt_tokens,
+            acts: self.acts - earlier.acts,
+        }
     }
 }
 

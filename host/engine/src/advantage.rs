@@ -19,7 +19,7 @@ use troupe_model::{Device, PolicyError};
 use troupe_training::truth::Distance;
 
 /// What `--compare` calls the advantages as they were stored.
-const STORED: &str = "stored";
+pub(super) const STORED: &str = "stored";
 
 pub fn run(
     args: AdvantageArgs,
@@ -49,10 +49,13 @@ pub fn run(
         let shares = SolvedShares::of(rows.iter().map(|row| {
             ((row.sample.task, row.sample.episode), row.ending == Ending::Solved.word())
         }));
-        let learns = |sample: &Sample| {
-            config.trains(&sample.policy) && shares.are_within(sample, &config.advantage)
-        };
-        let again = as_stored(&rows, &samples, &config.advantage, &mut memory, learns);
+        let trains = |sample: &Sample| config.trains(&sample.policy);
+        let in_band = |sample: &Sample| shares.are_within(sample, &config.advantage);
+        let again = as_stored(&rows, &samples, &config.advantage, &mut memory, |sample| {
+            trains(sample) && in_band(sample)
+        });
+        let compared_at_all = learning(&config, &rows);
+        let learns = |sample: &Sample| compared_at_all(sample) && in_band(sample);
         // What an estimator remembers comes from all the steps before.
         let mut passed_over = vec![Tallies::new(); estimators.len()];
         let asked_for = is_asked_for(*step);
@@ -71,6 +74,16 @@ pub fn run(
     let truths = truths.map(Truths::distances).transpose()?;
     show(&args, steps, (same, rows_in_all), &tallies, truths.as_deref())?;
     Ok(ExitCode::Success)
+}
+
+/// Answers of policies that learn or, where none does and a critic perhaps judged them all, every
+/// one.
+pub(super) fn learning<'a>(
+    config: &'a Config,
+    rows: &[Row],
+) -> impl Fn(&Sample) -> bool + Copy + 'a {
+    let none = !rows.iter().any(|row| config.trains(&row.sample.policy));
+    move |sample| none || config.trains(&sample.policy)
 }
 
 /// The run's settings with each of the estimators; one that does not fit the
@@ -188,6 +201,7 @@ fn show_truths(names: &[String], truths: &[BTreeMap<String, Distance>]) {
                 report::percent(distance.right_signs),
                 format!("{:+.4}", distance.bias),
                 format!("{:.3}", distance.variance),
+                distance.wrong_labels.map_or_else(String::new, report::percent),
             ]);
         }
     }
@@ -201,6 +215,7 @@ fn show_truths(names: &[String], truths: &[BTreeMap<String, Distance>]) {
         "right sign",
         "bias",
         "variance",
+        "wrong labels",
     ];
     report::table(&header, &rows);
 }

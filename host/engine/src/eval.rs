@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::{load_config, report, say_caveats};
+use super::{load_config, report, say_caveats, situations};
 use troupe_cli::args::{CheckpointName, ConfigArgs, EvalArgs};
 use troupe_core::archive::find_config;
 use troupe_core::config::{Config, PolicyConfig};
@@ -13,7 +13,7 @@ use troupe_core::error::ExitCode;
 use troupe_core::seed::Seed;
 use troupe_core::statistics::usual_ks;
 use troupe_core::storage::{StorageError, write_file};
-use troupe_core::trajectory::{Ending, Episode};
+use troupe_core::trajectory::{Ending, Episode, Sample};
 use troupe_model::{Device, PolicyError};
 use troupe_training::checkpoint::{FoundCheckpoint, load_latest, load_step};
 use troupe_training::evaluation::{Evaluation, HeldOutTasks, evaluate, outcomes_of};
@@ -29,6 +29,9 @@ pub fn run(
     device: impl Fn() -> Result<Device, PolicyError>,
 ) -> anyhow::Result<ExitCode> {
     let device = device()?;
+    if let Some(file) = &args.situations {
+        return situations::make(&args, file, device);
+    }
     let runs: Vec<Option<&Path>> = match args.run.is_empty() {
         true => vec![None],
         false => args.run.iter().map(|run| Some(run.as_path())).collect(),
@@ -69,22 +72,26 @@ fn measure(args: &EvalArgs, run: Option<&Path>, device: Device) -> anyhow::Resul
     let mut team = Team::assemble(&config, device)?;
     team.open_distant(&config, false)?;
     say_caveats(&team);
-    let samples = args.samples.unwrap_or(1) as usize;
-    let answers = match args.sampled || args.samples.is_some() {
-        true => Answers::Sampled,
-        false => Answers::Greedy,
-    };
-    let held_out = HeldOutTasks {
-        split: args.split.into(),
-        tasks: args.tasks.map_or(config.validation.tasks, |tasks| tasks as usize),
-        answers,
-        samples,
-        seed: Seed::new(config.run.seed).named("evaluation"),
-    };
+    let held_out = held_out(args, &config);
+    situations::warn(&team, held_out.split);
     let evaluation = evaluate(&team, held_out, &config.rollout)?;
-    let outcomes = outcomes_of(&evaluation.rollout, step, answers);
+    let outcomes = outcomes_of(&evaluation.rollout, step, held_out.answers);
     let name = run.map(|run| run.display().to_string());
     Ok(Measured { name, held_out, evaluation, outcomes })
+}
+
+/// Which tasks are asked for, and how they are answered.
+pub(super) fn held_out(args: &EvalArgs, config: &Config) -> HeldOutTasks {
+    HeldOutTasks {
+        split: args.split.into(),
+        tasks: args.tasks.map_or(config.validation.tasks, |tasks| tasks as usize),
+        answers: match args.sampled || args.samples.is_some() {
+            true => Answers::Sampled,
+            false => Answers::Greedy,
+        },
+        samples: args.samples.unwrap_or(1) as usize,
+        seed: Seed::new(config.run.seed).named("evaluation"),
+    }
 }
 
 impl Measured {
@@ -106,7 +113,25 @@ impl Measured {
             (role, shares)
         };
         shown["roles"] = self.roles().into_iter().map(answers).collect();
+        let (mut policies, mut situations) = (BTreeMap::new(), BTreeMap::new());
+        for Sample { policy, situation, .. } in &self.evaluation.rollout.samples {
+            *policies.entry(policy).or_insert(0) += 1;
+            if let Some(situation) = situation {
+                *situations.entry(situation).or_insert(0) += 1;
+            }
+        }
+        shown["policies"] = serde_json::to_value(policies)?;
+        if !situations.is_empty() {
+            shown["situations"] = serde_json::to_value(situations)?;
+        }
+        shown["spent"] = serde_json::to_value(self.evaluation.rollout.totals)?;
         Ok(shown)
+    }
+
+    /// What it took, on a line.
+    fn spent(&self) -> String {
+        let name = self.name.as_ref().map_or(String::new(), |name| format!("{name}: "));
+        format!("  {name}{}", report::spent(&self.evaluation.rollout.totals))
     }
 
     /// The answers of each role.
@@ -182,6 +207,7 @@ fn show(measured: &[Measured]) {
     report::line("");
     let rows: Vec<Vec<String>> = measured.iter().flat_map(Measured::answers).collect();
     report::table(&["role", "answers", "accepted", "cut by the limit", "refused"], &rows);
+    measured.iter().for_each(|one| report::line(&one.spent()));
     for one in measured {
         let episodes = &one.evaluation.rollout.episodes;
         for (cause, count) in count_endings(episodes).1 {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use troupe_core::config::Config;
 use troupe_core::provenance::Build;
+use troupe_core::storage::{StorageError, digest_file};
 use troupe_guests::foreign::ForeignEnvironment;
 use troupe_guests::plugin::Plugin;
 use troupe_guests::records::RecordsEntry;
@@ -56,12 +57,23 @@ pub(super) fn manifest(
         records: records
             .map(|records| records.entry())
             .fold(RecordsEntry::default(), RecordsEntry::and),
-        tables: digests_of_tables(&config.rollout.tables)?,
+        tables: tables(config)?,
         policies,
         distant: conducts(team),
         settled,
         config: serde_json::to_value(config)?,
     })
+}
+
+/// The tables that are learned from, and those that say which of several policies answers.
+fn tables(config: &Config) -> Result<BTreeMap<String, String>, StorageError> {
+    let mut tables = digests_of_tables(&config.rollout.tables)?;
+    for (name, ensemble) in config.ensembles() {
+        if let Some(path) = &ensemble.table {
+            tables.insert(format!("policies.{name}.ensemble.table"), digest_file(path)?);
+        }
+    }
+    Ok(tables)
 }
 
 /// What servers were found to do with the policies that they train.

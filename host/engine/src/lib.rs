@@ -9,6 +9,7 @@ mod policy;
 mod ranks;
 mod report;
 mod serve;
+mod situations;
 mod stop;
 mod train;
 mod truths;

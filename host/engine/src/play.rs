@@ -176,8 +176,9 @@ fn ask_policy(
     due: &Due,
 ) -> anyhow::Result<Said> {
     let (role_map, role) = (&team.role_map, due.role());
-    let name = role_map.policy_of(role);
-    let (seeds, thinking) = (vec![Seed::new(position.digest())], role_map.thinking(role));
+    let seed = Seed::new(position.digest());
+    let name = role_map.answerer(role_map.policy_of(role), due, seed);
+    let (seeds, thinking) = (vec![seed], role_map.thinking(role));
     let own = role_map.sampling(&config.rollout).of(role).clone();
     let sampling = Sampling { temperature: 0.0, ..own };
     let answers = match role_map.remotes().get(name) {

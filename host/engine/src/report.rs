@@ -4,7 +4,7 @@ pub use troupe_terminal::*;
 
 use std::collections::BTreeMap;
 
-use troupe_training::metrics::Success;
+use troupe_training::metrics::{Success, Totals};
 
 /// `93.4 % (91.0 to 95.2 %)`: with the 95 % interval.
 pub fn success(success: &Success) -> String {
@@ -17,6 +17,15 @@ pub fn tasks(success: &Success) -> String {
         0 => success.tasks.to_string(),
         void => format!("{}, {void} void", success.tasks),
     }
+}
+
+/// `spent: 12 answers, 40 tokens drawn, 900 read, 12 acts`.
+pub fn spent(totals: &Totals) -> String {
+    let Totals { samples, completion_tokens, prompt_tokens, acts } = totals;
+    format!(
+        "spent: {samples} answers, {completion_tokens} tokens drawn, {prompt_tokens} read, {acts} \
+         acts"
+    )
 }
 
 /// ` (plan-path 93.4 %, sudoku 88.1 %)`; nothing where there is one family only.

@@ -10,10 +10,12 @@ use super::*;
 use troupe_model::PolicyError;
 use troupe_trainer::ranks::RanksError;
 use troupe_trainer::{DoesNotFit, TrainerError};
+use troupe_training::examination::ExaminationError;
 use troupe_training::family::FamilyError;
 use troupe_training::imitation::{ImitationError, RecordingError};
 use troupe_training::publication::PublicationError;
 use troupe_training::rollout::{RoleMapError, RolloutError};
+use troupe_training::states::StateError;
 use troupe_training::team::TeamError;
 use troupe_training::training::TrainingError;
 use troupe_training::truth::TruthError;
@@ -77,7 +79,9 @@ fn an_error_ends_the_process_with_the_code_of_its_layer() {
         (TeamError::StaleRanks.into(), Usage),
         (RoleMapError::Vacant { role: text() }.into(), Usage),
         (RecordingError::Empty(text()).into(), Usage),
-        (TruthError::OtherState { task: 1, round: 2 }.into(), Usage),
+        (TruthError::State(StateError::Other { task: 1, round: 2 }).into(), Usage),
+        (ExaminationError::Nobody.into(), Usage),
+        (ExaminationError::Team(in_team(template())).into(), Policy),
         (DoesNotFit { needed: 2, memory: 1, advice: text() }.into(), Usage),
         (plugin().into(), Plugin),
     ];

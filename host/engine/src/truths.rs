@@ -3,26 +3,27 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use super::advantage::{STORED, learning};
 use super::eval::use_policies;
 use super::report;
 use troupe_cli::args::AdvantageArgs;
-use troupe_core::config::Config;
+use troupe_core::config::{Config, Scale};
 use troupe_core::storage::StorageError;
 use troupe_core::table::Row;
-use troupe_core::trajectory::Sample;
 use troupe_estimators::advantage::Compared;
 use troupe_model::Device;
 use troupe_training::checkpoint::load_step;
 use troupe_training::team::Team;
-use troupe_training::truth::{Distance, Truth, find};
+use troupe_training::truth::{Distance, Search, Truth, find};
 
 /// What is known of the steps whose weights are still there.
 pub struct Truths {
     run: PathBuf,
     config: Config,
     device: Device,
-    states: usize,
-    episodes: usize,
+    search: Search,
+    /// Which of the estimators say whether answers are worth more than one half.
+    labels: Vec<bool>,
     /// Of every estimator, by role.
     known: Vec<BTreeMap<String, Known>>,
     /// Why a step could not be looked into.
@@ -38,8 +39,12 @@ impl Truths {
             run: args.run.clone(),
             config: config.clone(),
             device,
-            states: args.states,
-            episodes,
+            search: Search { states: args.states, episodes, team_only: args.team_only },
+            labels: args
+                .compare
+                .iter()
+                .map(|name| name == STORED && config.advantage.scale == Some(Scale::Half))
+                .collect(),
             known: vec![BTreeMap::new(); args.compare.len()],
             passed_over: None,
         }
@@ -63,8 +68,7 @@ impl Truths {
         use_policies(&mut config, &found.path, &[]);
         let mut team = Team::assemble(&config, self.device)?;
         team.open_distant(&config, false)?;
-        let learns = |sample: &Sample| self.config.trains(&sample.policy);
-        let truths = find(&team, &self.config, rows, self.states, self.episodes, learns)?;
+        let truths = find(&team, &self.config, rows, self.search, learning(&self.config, rows))?;
         for (known, compared) in self.known.iter_mut().zip(compared) {
             for truth in &truths {
                 let role = &rows[truth.row].sample.role;
@@ -92,9 +96,13 @@ impl Truths {
             Some(error) => report::note(&format!("note: not all steps were looked into: {error}")),
             None => {}
         }
-        let distance = |(role, (truths, advantages)): (String, Known)| {
-            (role, Distance::of(&truths, &advantages))
+        let of_estimator = |(known, are_labels): (BTreeMap<String, Known>, bool)| {
+            let distance = if are_labels { Distance::of_labels } else { Distance::of };
+            let distance = |(role, (truths, advantages)): (String, Known)| {
+                (role, distance(&truths, &advantages))
+            };
+            known.into_iter().map(distance).collect()
         };
-        Ok(self.known.into_iter().map(|known| known.into_iter().map(distance).collect()).collect())
+        Ok(self.known.into_iter().zip(self.labels).map(of_estimator).collect())
     }
 }

@@ -86,7 +86,9 @@ impl From<RemoteFailure> for TinkerFailure {
         let kind = match failure.kind {
             RemoteFailureKind::Timeout | RemoteFailureKind::Unreachable => TinkerFailureKind::Lost,
             RemoteFailureKind::Malformed => TinkerFailureKind::Malformed,
-            RemoteFailureKind::Refused | RemoteFailureKind::TooLong => TinkerFailureKind::Refused,
+            RemoteFailureKind::Refused | RemoteFailureKind::TooLong | RemoteFailureKind::Broken => {
+                TinkerFailureKind::Refused
+            }
         };
         kind.because(failure.message)
     }

@@ -84,7 +84,8 @@ pub fn evaluate_in_turn<E: From<RolloutError>>(
     })
 }
 
-fn play(team: &Team, held_out: HeldOutTasks, config: &RolloutConfig) -> Play {
+/// What is played.
+pub(crate) fn play(team: &Team, held_out: HeldOutTasks, config: &RolloutConfig) -> Play {
     let config = RolloutConfig {
         branches: held_out.samples,
         scheme: SamplingScheme::Trajectory,

@@ -37,10 +37,13 @@ pub mod stage;
 pub mod rollout;
 pub mod family;
 pub mod curriculum;
+pub mod situations;
 pub mod team;
 pub mod rehearsal;
 pub mod evaluation;
+pub mod states;
 pub mod truth;
+pub mod examination;
 pub mod publication;
 pub mod imitation;
 pub mod watch;
@@ -49,11 +52,13 @@ pub mod manifest;
 pub mod run;
 pub mod training;
 
+use crate::examination::ExaminationError;
 use crate::family::FamilyError;
 use crate::imitation::{ImitationError, RecordingError};
 use crate::publication::PublicationError;
 use crate::rehearsal::RehearsalError;
 use crate::rollout::{RoleMapError, RolloutError};
+use crate::states::StateError;
 use crate::team::TeamError;
 use crate::training::TrainingError;
 use crate::truth::TruthError;
@@ -63,6 +68,7 @@ use troupe_core::error::{Asked, ask};
 /// The errors of this crate that say how the process ends.
 pub const ERRORS: &[Asked] = &[
     ask::<Alarm>,
+    ask::<ExaminationError>,
     ask::<FamilyError>,
     ask::<ImitationError>,
     ask::<PublicationError>,
@@ -70,6 +76,7 @@ pub const ERRORS: &[Asked] = &[
     ask::<RehearsalError>,
     ask::<RoleMapError>,
     ask::<RolloutError>,
+    ask::<StateError>,
     ask::<TeamError>,
     ask::<TrainingError>,
     ask::<TruthError>,

@@ -13,7 +13,7 @@ use troupe_tinker::Conduct;
 
 /// Settings that may change while a run is stopped: they say how long it goes
 /// on, where it is and what it leaves. Files are judged by their digests.
-const FREE: [&str; 45] = [
+const FREE: [&str; 46] = [
     "run.name",
     "run.dir",
     "run.recorded_episodes",
@@ -37,6 +37,7 @@ const FREE: [&str; 45] = [
     "environment.token_file",
     "policies.*.path",
     "policies.*.lora.path",
+    "policies.*.ensemble.table",
     "policies.*.sampler.url",
     "policies.*.sampler.model",
     "policies.*.sampler.api_key_env",
@@ -91,7 +92,8 @@ pub struct Manifest {
     /// BLAKE3 of each file of the corpus that plugins may search.
     #[serde(default)]
     pub corpus: BTreeMap<String, String>,
-    /// SHA-256 of the tables of other runs that are learned from.
+    /// SHA-256 of the tables of other runs that are learned from, and of those by which one of
+    /// several policies is chosen.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tables: BTreeMap<String, String>,
     /// The policies as training began.

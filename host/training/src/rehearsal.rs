@@ -33,6 +33,15 @@ pub enum RehearsalError {
         /// What became of the first one.
         failure: PluginFailure,
     },
+    /// Nothing would be learned.
+    #[error(
+        "`{policy}` is several policies that stay as they are, and no role is played by one that \
+         learns; examine it with `host eval`, or give a role to a policy that is trained"
+    )]
+    NothingLearns {
+        /// The policy.
+        policy: String,
+    },
     /// There is nothing to imitate.
     #[error(
         "no demonstration for the role `{role}`, with which a tiny policy would begin: the \
@@ -77,7 +86,9 @@ impl Coded for RehearsalError {
     fn code(&self) -> Option<ExitCode> {
         Some(match self {
             RehearsalError::Task { .. } | RehearsalError::Expert { .. } => ExitCode::Plugin,
-            RehearsalError::NoExpert { .. } => ExitCode::Usage,
+            RehearsalError::NoExpert { .. } | RehearsalError::NothingLearns { .. } => {
+                ExitCode::Usage
+            }
             RehearsalError::OpenText { .. } => ExitCode::Policy,
         })
     }
@@ -86,8 +97,10 @@ impl Coded for RehearsalError {
 /// Begins a task of each family and looks at what the warm start would learn from.
 ///
 /// # Errors
-/// If no task can be begun, or a policy that is to imitate the expert could not.
+/// If no task can be begun, nothing would be learned, or a policy that is to imitate the expert
+/// could not.
 pub fn rehearse(config: &Config, team: &Team) -> Result<(), RehearsalError> {
+    check_learners(config, team)?;
     team.families.iter().try_for_each(check_beginning)?;
     if !imitates(config, team) {
         return Ok(());
@@ -100,6 +113,14 @@ pub fn imitates(config: &Config, team: &Team) -> bool {
     let knows_nothing = |name: &String| config.imitation.pretrained || config.is_random(name);
     let is_pupil = |name: &String| config.trains(name) && knows_nothing(name);
     config.imitation.enabled && team.policies.keys().any(is_pupil)
+}
+
+/// Several policies in the place of one are examined, not trained.
+fn check_learners(config: &Config, team: &Team) -> Result<(), RehearsalError> {
+    let critic_learns = config.critics().any(|(name, _)| config.trains(name));
+    let nothing_learns = team.role_map.trained_roles().is_empty() && !critic_learns;
+    let ensemble = team.role_map.ensembles().keys().next().filter(|_| nothing_learns);
+    ensemble.map_or(Ok(()), |policy| Err(RehearsalError::NothingLearns { policy: policy.clone() }))
 }
 
 fn check_beginning(family: &Family) -> Result<(), RehearsalError> {

@@ -5,14 +5,17 @@
 //! answers it gathers. `collect` runs many side by side
 //! so that the policies (`sampler`) answer in large batches, `scheduler` plays
 //! some while others are answered, `dealt` shares them with other processes, `demonstration` lets the environment's expert
-//! answer instead. What the samples are worth to training is said in `group` and
+//! answer instead. Where several policies play in the place of one, `ensemble` says which of them
+//! answers, and `council` is their answering together. What the samples are worth to training is said in `group` and
 //! `advantage`.
 
 mod attempt;
 mod branch;
 mod collect;
+mod council;
 mod dealt;
 mod demonstration;
+mod ensemble;
 mod line;
 mod role_map;
 mod sampler;
@@ -22,6 +25,8 @@ mod weighing;
 
 pub use attempt::Setting;
 pub use collect::{Play, Rollout, RolloutError, Start, TaskSeed, collect, collect_from};
+pub use council::{Council, Verdict};
 pub use dealt::{collect_among, collect_in_turn};
 pub use demonstration::{Demonstration, DemonstrationError, Demonstrator};
+pub use ensemble::{Best, ChosenBy, Ensemble};
 pub use role_map::{Policies, Remote, RoleMap, RoleMapError};

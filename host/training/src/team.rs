@@ -3,6 +3,7 @@
 
 mod critics;
 mod distant;
+mod ensembles;
 mod error;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,6 +12,7 @@ use std::sync::Arc;
 
 use crate::family::{Family, set_families};
 use crate::rollout::{Demonstrator, Policies, RoleMap, RoleMapError};
+use crate::situations::SituationTable;
 use troupe_core::config::{Config, MixConfig, PolicyConfig, SamplingScheme};
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::Author;
@@ -43,7 +45,9 @@ pub struct Team {
     pub engines: BTreeMap<String, Arc<RemoteEngine>>,
     /// Policies that servers have and train, once they are there.
     pub distant: BTreeMap<String, Arc<TinkerPolicy>>,
-    /// How those are spoken to.
+    /// What policies that are several others are chosen by, where it is a table.
+    pub situations: BTreeMap<String, SituationTable>,
+    /// How those on servers are spoken to.
     speakers: BTreeMap<String, Speaker>,
     /// The processes that play and learn together.
     pub ranks: Ranks,
@@ -62,6 +66,7 @@ impl Team {
         if config.rollout.scheme == SamplingScheme::CrossPolicy {
             add_stand_ins(&mut role_map, config);
         }
+        ensembles::gather(config, &mut role_map);
         let words = vocabulary(&families, config);
         let mut loader = Loader { config, words: &words, device, bases: BTreeMap::new() };
         let (mut policies, mut speakers) = (BTreeMap::new(), BTreeMap::new());
@@ -98,7 +103,11 @@ impl Team {
         }
         check_critics(config, &families, &policies)?;
         let (engines, distant, ranks) = (BTreeMap::new(), BTreeMap::new(), Ranks::alone());
-        Ok(Team { families, role_map, policies, engines, distant, speakers, ranks })
+        let situations = BTreeMap::new();
+        let mut team =
+            Team { families, role_map, policies, engines, distant, situations, speakers, ranks };
+        team.settle_ensembles(config)?;
+        Ok(team)
     }
 
     /// Find the servers that are to draw answers while their policies are trained; those that are

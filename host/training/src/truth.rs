@@ -10,35 +10,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::rollout::{RolloutError, Setting, Start, TaskSeed, collect_from};
+use crate::states::{Seat, StateError, reach, seat};
 use crate::team::Team;
 use troupe_core::config::{AdvantageConfig, Config, Unit, Worth};
 use troupe_core::error::{Coded, ExitCode};
 use troupe_core::seed::Seed;
 use troupe_core::table::Row;
-use troupe_core::trajectory::{Completion, Sample};
+use troupe_core::trajectory::Sample;
 use troupe_estimators::audit::rank_correlation;
-use troupe_estimators::lineage::Lineage;
 use troupe_estimators::worth::Earnings;
-use troupe_guests::plugin::{PluginFailure, Split};
-use troupe_guests::scenario::{Answer, Due, Next, Position};
+use troupe_guests::plugin::Split;
 
 /// Why the truth cannot be found out.
 #[derive(Debug, thiserror::Error)]
 pub enum TruthError {
-    /// A stored state is not what its task leads to.
-    #[error(
-        "the state of round {round} of the task {task} is not the stored one: this is another \
-         environment or workflow than the run's, or its settings follow a curriculum"
-    )]
-    OtherState {
-        /// The task's seed.
-        task: u32,
-        /// The round.
-        round: usize,
-    },
-    /// A plugin failed where it had not.
+    /// A stored state cannot be reached again.
     #[error(transparent)]
-    Plugin(#[from] PluginFailure),
+    State(#[from] StateError),
     /// The policies cannot answer.
     #[error(transparent)]
     Rollout(#[from] RolloutError),
@@ -47,8 +35,7 @@ pub enum TruthError {
 impl Coded for TruthError {
     fn code(&self) -> Option<ExitCode> {
         match self {
-            TruthError::OtherState { .. } => Some(ExitCode::Usage),
-            TruthError::Plugin(error) => error.code(),
+            TruthError::State(error) => error.code(),
             TruthError::Rollout(error) => error.code(),
         }
     }
@@ -63,15 +50,20 @@ pub struct Truth {
     pub advantage: f64,
     /// The variance of that, from the number of episodes alone.
     pub noise: f64,
+    /// Q, the mean return after the answer.
+    pub worth: f64,
 }
 
-/// A stored state and the answers that were given in it.
-struct State {
-    task: TaskSeed,
-    position: Position,
-    rows: Vec<usize>,
-    /// All answers that were given in it, in episodes that were forked here, too.
-    given: Vec<usize>,
+/// How the truth is looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Search {
+    /// From how many of the stored states.
+    pub states: usize,
+    /// How often with each answer, and with a fresh one.
+    pub episodes: usize,
+    /// Whether only what the whole team earns counts, and not what a seat earns for itself: praise
+    /// by a judge is no truth.
+    pub team_only: bool,
 }
 
 /// How far an estimator is from the truth.
@@ -93,10 +85,14 @@ pub struct Distance {
     /// Share of answers that are pushed the right way, of those with any truth to speak of:
     /// more than its standard error.
     pub right_signs: f64,
+    /// Of advantages that stand for more or less than one half (`advantage.scale = "half"`), the
+    /// share that is on another side of it than Q.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wrong_labels: Option<f64>,
 }
 
-/// Play to some of the stored states and on from there, `episodes` times with
-/// each answer and as often with a fresh one.
+/// Play to some of the stored states and on from there, so often with each answer and as often
+/// with a fresh one.
 ///
 /// # Errors
 /// If the states cannot be reached again, or the policies cannot answer.
@@ -104,23 +100,22 @@ pub fn find(
     team: &Team,
     config: &Config,
     rows: &[Row],
-    states: usize,
-    episodes: usize,
+    search: Search,
     learns: impl Fn(&Sample) -> bool,
 ) -> Result<Vec<Truth>, TruthError> {
     let seed = Seed::new(config.run.seed).named("truth");
     let samples: Vec<Sample> = rows.iter().map(|row| row.sample.clone()).collect();
-    let mut all = replay(team, rows, &samples, seed)?;
+    let mut all = reach(&samples, |index| task_of(team, &rows[index], seed))?;
     all.retain(|state| state.rows.iter().any(|&row| learns(&samples[row])));
     seed.shuffle(&mut all);
-    all.truncate(states);
+    all.truncate(search.states);
     let (mut starts, mut owners) = (Vec::new(), Vec::new());
     for (number, state) in all.iter().enumerate() {
         let branches: BTreeSet<usize> = state.rows.iter().map(|&row| samples[row].branch).collect();
         let answers =
             branches.into_iter().map(|branch| (Some(branch), state.answers(&samples, branch)));
         for (branch, answers) in answers.chain([(None, Vec::new())]) {
-            for episode in 0..episodes {
+            for episode in 0..search.episodes {
                 let task = state.task.again(branch, episode);
                 let (position, answers) = (state.position.clone(), answers.clone());
                 starts.push(Start { task, position, answers });
@@ -129,8 +124,13 @@ pub fn find(
         }
     }
     let setting = Setting::of(&team.role_map, config);
-    let rollout = collect_from(&setting, &team.policies, starts)?;
-    let returns = returns(&rollout.samples, &owners, &config.advantage);
+    let mut rollout = collect_from(&setting, &team.policies, starts)?;
+    let mut paid = config.advantage.clone();
+    if search.team_only {
+        paid.alpha = 1.0;
+        rollout.samples.iter_mut().for_each(|sample| sample.reward.local = 0.0);
+    }
+    let returns = returns(&rollout.samples, &owners, &paid);
     let truths = all.iter().enumerate().flat_map(|(number, state)| {
         let known = state.rows.iter().filter(|&&row| learns(&samples[row]));
         known.filter_map(|&row| truth_of(row, number, &samples[row], &returns)).collect::<Vec<_>>()
@@ -140,8 +140,6 @@ pub fn find(
 
 /// Returns of a seat's first answer, by state and by the answer that was given.
 type Returns<'s> = BTreeMap<(usize, Option<usize>, Seat<'s>), Vec<f64>>;
-/// A seat in a conversation.
-type Seat<'s> = (&'s str, u32, &'s str);
 
 fn returns<'s>(
     samples: &'s [Sample],
@@ -162,11 +160,7 @@ fn truth_of(row: usize, state: usize, sample: &Sample, returns: &Returns) -> Opt
     let of = |branch| returns.get(&(state, branch, seat(sample))).filter(|all| all.len() > 1);
     let ((q, q_noise), (v, v_noise)) =
         (mean_and_noise(of(Some(sample.branch))?), mean_and_noise(of(None)?));
-    Some(Truth { row, advantage: q - v, noise: q_noise + v_noise })
-}
-
-fn seat(sample: &Sample) -> Seat<'_> {
-    (&sample.role, sample.instance, &sample.thread)
+    Some(Truth { row, advantage: q - v, noise: q_noise + v_noise, worth: q })
 }
 
 /// The mean of some numbers and its variance.
@@ -175,66 +169,6 @@ fn mean_and_noise(numbers: &[f64]) -> (f64, f64) {
     let mean = numbers.iter().sum::<f64>() / count;
     let squares: f64 = numbers.iter().map(|number| (number - mean).powi(2)).sum();
     (mean, squares / (count - 1.0) / count)
-}
-
-/// All states of a table, each reached by what its episode went through.
-fn replay(
-    team: &Team,
-    rows: &[Row],
-    samples: &[Sample],
-    seed: Seed,
-) -> Result<Vec<State>, TruthError> {
-    let mut rounds: BTreeMap<(usize, usize), BTreeMap<usize, Vec<usize>>> = BTreeMap::new();
-    for (index, sample) in samples.iter().enumerate() {
-        let episode = rounds.entry((sample.task, sample.episode)).or_default();
-        episode.entry(sample.round).or_default().push(index);
-    }
-    let mut given: BTreeMap<(usize, u64), Vec<usize>> = BTreeMap::new();
-    for (index, sample) in samples.iter().enumerate() {
-        given.entry((sample.task, sample.state)).or_default().push(index);
-    }
-    let lineage = Lineage::of(samples);
-    let mut states = Vec::new();
-    for (&(task, episode), of_episode) in &rounds {
-        let first = of_episode.values().next().map_or(0, |round| round[0]);
-        let Some(task_seed) = task_of(team, &rows[first], seed) else { continue };
-        let mut path: Vec<(usize, &Vec<usize>)> = lineage
-            .path((task, episode))
-            .into_iter()
-            .flat_map(|(from, last)| rounds[&(task, from)].range(..=last))
-            .map(|(round, rows)| (*round, rows))
-            .collect();
-        path.sort_by_key(|(round, _)| *round);
-        let mut next = task_seed.scenario.begin(task_seed.split, task_seed.task)?.next;
-        for (round, rows) in path {
-            let Next::Asked(position) = next else { break };
-            if position.digest() != samples[rows[0]].state {
-                return Err(TruthError::OtherState { task: task_seed.task, round });
-            }
-            // A role asked once for all forks has a row in the first of them alone.
-            let given = &given[&(task, position.digest())];
-            let kept = rows.iter().filter(|&&row| samples[row].kept).chain(given);
-            let kept: Vec<&Sample> = kept.map(|&row| &samples[row]).collect();
-            let answers = position.due.iter().filter_map(|due| answer_to(due, &kept));
-            let texts: Vec<Answer> = answers.map(Answer::from).collect();
-            if texts.len() < position.due.len() {
-                return Err(TruthError::OtherState { task: task_seed.task, round });
-            }
-            next = task_seed.scenario.answer(&position, &texts)?.next;
-            if of_episode.contains_key(&round) {
-                let (task, rows) = (task_seed.at(episode, round), rows.clone());
-                states.push(State { task, position, rows, given: given.clone() });
-            }
-        }
-    }
-    Ok(states)
-}
-
-fn answer_to<'s>(due: &Due, given: &[&'s Sample]) -> Option<&'s Completion> {
-    let request = &due.request;
-    let asked = (&request.seat.role[..], request.seat.instance, &request.thread[..]);
-    let kept = given.iter().find(|sample| seat(sample) == asked && sample.turn == due.turn);
-    kept.map(|sample| &sample.completion)
 }
 
 fn task_of(team: &Team, row: &Row, seed: Seed) -> Option<TaskSeed> {
@@ -248,25 +182,9 @@ fn task_of(team: &Team, row: &Row, seed: Seed) -> Option<TaskSeed> {
 }
 
 impl TaskSeed {
-    fn at(&self, episode: usize, round: usize) -> TaskSeed {
-        TaskSeed { seed: self.seed.at(episode as u64).at(round as u64), ..self.clone() }
-    }
-
     fn again(&self, branch: Option<usize>, episode: usize) -> TaskSeed {
         let branch = branch.map_or(u64::MAX, |branch| branch as u64);
         TaskSeed { seed: self.seed.at(branch).at(episode as u64), ..self.clone() }
-    }
-}
-
-impl State {
-    /// What was answered to everything due in one branch; of who was asked once,
-    /// that.
-    fn answers(&self, samples: &[Sample], branch: usize) -> Vec<Completion> {
-        let mut given: Vec<&Sample> = self.given.iter().map(|&row| &samples[row]).collect();
-        // The answer of this branch comes first, else the last one before it.
-        given.sort_by_key(|sample| (sample.branch > branch, std::cmp::Reverse(sample.branch)));
-        let due = self.position.due.iter();
-        due.filter_map(|due| answer_to(due, &given)).cloned().collect()
     }
 }
 
@@ -301,7 +219,17 @@ impl Distance {
             bias,
             variance: ratio((error - noise).max(0.0), (spread - noise).max(0.0)),
             right_signs: ratio(right as f64, clear.count() as f64),
+            wrong_labels: None,
         }
+    }
+
+    /// The same of advantages that stand for more or less than one half.
+    pub fn of_labels(truths: &[Truth], advantages: &[Option<f32>]) -> Self {
+        let wrong = |truth: &&Truth| {
+            (advantages[truth.row].unwrap_or(0.0) > 0.0) != (truth.worth > 0.5)
+        };
+        let wrong = truths.iter().filter(wrong).count() as f64 / truths.len().max(1) as f64;
+        Distance { wrong_labels: Some(wrong), ..Self::of(truths, advantages) }
     }
 }
 
@@ -310,7 +238,7 @@ mod tests {
     use super::*;
 
     fn truth(row: usize, advantage: f64) -> Truth {
-        Truth { row, advantage, noise: 0.0 }
+        Truth { row, advantage, noise: 0.0, worth: 0.0 }
     }
 
     #[test]
@@ -341,6 +269,22 @@ mod tests {
             (distance.correlation, distance.variance, distance.right_signs),
             (0.0, 1.0, 0.5)
         );
+    }
+
+    #[test]
+    fn a_label_is_wrong_if_its_answer_is_on_the_other_side_of_one_half() {
+        let worths = [0.9, 0.6, 0.4, 0.1, 0.5];
+        let truths: Vec<Truth> = worths
+            .into_iter()
+            .enumerate()
+            .map(|(row, worth)| Truth { worth, ..truth(row, -1.0) })
+            .collect();
+        let labels = |labels: [f32; 5]| {
+            let distance = Distance::of_labels(&truths, &labels.map(Some));
+            distance.wrong_labels.unwrap()
+        };
+        assert_eq!(labels([0.5, 0.17, -0.17, -0.5, -0.17]), 0.0);
+        assert_eq!(labels([-0.17, 0.17, 0.17, -0.5, -0.17]), 0.4);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::plan::{Method, Plan, Row};
+use super::work::{Places, Work};
 use crate::process;
 use crate::workspace::Workspace;
 
@@ -18,13 +19,11 @@ use crate::workspace::Workspace;
 pub struct Cell {
     pub method: String,
     pub seed: u64,
+    quick: bool,
     row: Row,
-    warm: Vec<String>,
-    train: Vec<String>,
-    /// Where it is worked on.
-    folder: PathBuf,
-    /// Where the method's warm start of this seed is made.
-    warm_folder: PathBuf,
+    /// What the method's rows of this seed begin with.
+    warm: Work,
+    work: Work,
     /// What came of it.
     file: PathBuf,
 }
@@ -35,16 +34,19 @@ pub struct Found {
     /// The commit that made it, and whether sources were changed.
     pub commit: String,
     pub changed: bool,
-    /// Test tasks before and after, in their order: 1 if the greedy answers solved it.
+    /// Of the test tasks in their order, in how many of `of` files greedy answers solved each;
+    /// before the last run, and after everything. Empty if nothing was asked of test tasks.
     pub before: String,
     pub after: String,
+    pub of: u8,
     /// What all runs of the cell spent.
     pub acts: u64,
     pub completion_tokens: u64,
     pub seconds: f64,
     /// Success on validation tasks by the acts that were made until then.
     pub curve: Vec<(u64, f64)>,
-    /// What the last step's line says besides, by name.
+    /// Numbers by their paths: what the last step's line says of critics and information, and what
+    /// calls that are no runs printed.
     pub figures: BTreeMap<String, f64>,
 }
 
@@ -60,19 +62,19 @@ impl Cell {
         quick: bool,
     ) -> Self {
         let name = if quick { "methods-quick" } else { "methods" };
-        let work = workspace.target_dir.join(name).join(&method.name);
+        let folder = workspace.target_dir.join(name).join(&method.name);
         let kept = match quick {
-            true => work.join("cells"),
+            true => folder.join("cells"),
             false => workspace.root.join("docs/methods/cells").join(&method.name),
         };
+        let work = folder.join(format!("{}-{seed}", row.name));
         Cell {
             method: method.name.clone(),
             seed,
+            quick,
             row: row.clone(),
-            warm: method.warm.clone(),
-            train: plan.train.clone(),
-            folder: work.join(format!("{}-{seed}", row.name)),
-            warm_folder: work.join(format!("warm-{seed}")),
+            warm: Work::of(&folder.join(format!("warm-{seed}")), &method.warm, (plan, method), seed),
+            work: Work::of(&work, &row.stages, (plan, method), seed),
             file: kept.join(format!("{}-{seed}.json", row.name)),
         }
     }
@@ -97,130 +99,131 @@ impl Cell {
 
     /// Run what is left of its stages, and write down what came of it.
     pub fn fill(&self, workspace: &Workspace) -> Result<()> {
-        fs::create_dir_all(&self.folder)?;
-        self.warm_up(workspace)?;
-        let mut runs = Vec::new();
-        for (index, stage) in self.row.stages.iter().enumerate() {
-            let run = self.folder.join(index.to_string());
-            self.stage(workspace, stage, &run)?;
-            runs.push(run);
+        let (warm, cell) = (&*self.warm.folder, &*self.work.folder);
+        let places = Places { warm, cell, seed: self.seed, quick: self.quick };
+        {
+            let _alone = WARMING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            self.warm.finish(workspace, &places)?;
         }
-        let found = found(workspace, &runs)?;
+        self.work.finish(workspace, &places)?;
+        let found = self.harvest(workspace)?;
         let folder = self.file.parent().context("a cell has a folder")?;
         fs::create_dir_all(folder)?;
         let unfinished = self.file.with_extension("unfinished");
         fs::write(&unfinished, serde_json::to_string(&found)? + "\n")?;
         fs::rename(&unfinished, &self.file)?;
-        fs::remove_dir_all(&self.folder)?;
+        fs::remove_dir_all(&self.work.folder)?;
         Ok(())
     }
 
-    fn warm_up(&self, workspace: &Workspace) -> Result<()> {
-        let _alone = WARMING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if self.warm.is_empty() || self.warm_folder.exists() {
-            return Ok(());
+    /// What its calls came to.
+    fn harvest(&self, workspace: &Workspace) -> Result<Found> {
+        let (commit, changed) = build(workspace)?;
+        let mut found = Found { commit, changed, ..Found::nothing() };
+        for stage in &self.work.stages {
+            match stage.command.as_str() {
+                "train" => found.take_in(&self.work.made_by(stage))?,
+                "imitate" => {}
+                _ => {
+                    let text = fs::read_to_string(self.work.printed_by(stage))?;
+                    if let Ok(value) = serde_json::from_str(&text) {
+                        figures(&stage.name, &value, &mut found.figures);
+                    }
+                }
+            }
         }
-        let unfinished = self.warm_folder.with_extension("unfinished");
-        let mut imitate = host(workspace);
-        imitate.arg("imitate").args(&self.warm).args(["--set", &format!("run.seed={}", self.seed)]);
-        imitate.arg("--force").arg("--out").arg(&unfinished);
-        process::read(&mut imitate)?;
-        Ok(fs::rename(&unfinished, &self.warm_folder)?)
+        if !self.row.outcomes.is_empty() {
+            (found.after, found.of) = self.solved()?;
+        }
+        Ok(found)
     }
 
-    /// One call of the host; a training that was stopped goes on.
-    fn stage(&self, workspace: &Workspace, stage: &[String], run: &Path) -> Result<()> {
-        if run.join("summary.json").exists() {
-            return Ok(());
+    /// Of each task, in how many files it is solved, or whether in any; and of how many.
+    fn solved(&self) -> Result<(String, u8)> {
+        let mut counts: BTreeMap<u64, u8> = BTreeMap::new();
+        for name in &self.row.outcomes {
+            let file = self.work.folder.join(name);
+            let found = lines(&file)?;
+            for line in found.iter().filter(|line| line["answers"] == "greedy") {
+                let task = line["task"].as_u64().context("an outcome has a task")?;
+                *counts.entry(task).or_default() += u8::from(line["solved"] == true);
+            }
         }
-        let mut command = host(workspace);
-        if run.join("checkpoints").exists() {
-            command.args(["train", "--resume"]).arg(run);
-            process::read(&mut command)?;
-            return Ok(());
-        }
-        if run.exists() {
-            fs::remove_dir_all(run)?;
-        }
-        for argument in stage {
-            command.arg(self.filled_in(argument)?);
-        }
-        let name = run.file_name().unwrap_or_default().to_string_lossy();
-        command.args(&self.train).args(["--set", &format!("run.seed={}", self.seed)]);
-        command.args(["--set", &format!("run.dir={:?}", self.folder.display().to_string())]);
-        process::read(command.args(["--set", &format!("run.name={name:?}")]))?;
-        Ok(())
-    }
-
-    fn filled_in(&self, argument: &str) -> Result<String> {
-        let mut text = argument
-            .replace("{warm}", &self.warm_folder.display().to_string())
-            .replace("{cell}", &self.folder.display().to_string())
-            .replace("{seed}", &self.seed.to_string());
-        while let Some((before, rest)) = text.split_once("{last:") {
-            let (run, after) = rest.split_once('}').context("`{last:` has no end")?;
-            let last = last_checkpoint(&self.folder.join(run))?;
-            text = format!("{before}{}{after}", last.display());
-        }
-        Ok(text)
+        let files = u8::try_from(self.row.outcomes.len())?;
+        let of = if self.row.any { 1 } else { files };
+        Ok((counts.values().map(|count| char::from(b'0' + (*count).min(of))).collect(), of))
     }
 }
 
-fn host(workspace: &Workspace) -> Command {
-    let mut command = Command::new(workspace.target_dir.join("release/host"));
-    command.current_dir(&workspace.root);
-    command
-}
+impl Found {
+    fn nothing() -> Self {
+        Found {
+            commit: String::new(),
+            changed: false,
+            before: String::new(),
+            after: String::new(),
+            of: 1,
+            acts: 0,
+            completion_tokens: 0,
+            seconds: 0.0,
+            curve: Vec::new(),
+            figures: BTreeMap::new(),
+        }
+    }
 
-fn last_checkpoint(run: &Path) -> Result<PathBuf> {
-    let folder = run.join("checkpoints");
-    let entries = fs::read_dir(&folder).with_context(|| format!("`{}`", folder.display()))?;
-    let steps = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    steps.max().with_context(|| format!("`{}` has no checkpoint", folder.display()))
-}
+    /// A number by its path, in which `*` stands for any key; of several the mean. `acts to 0.8` is
+    /// how many acts were made when that share of validation tasks was first solved.
+    pub fn figure(&self, path: &str) -> Option<f64> {
+        if let Some(share) = path.strip_prefix("acts to ") {
+            let share: f64 = share.parse().ok()?;
+            let reached = self.curve.iter().find(|(_, success)| *success >= share);
+            return reached.map(|(acts, _)| *acts as f64);
+        }
+        let is_meant = |name: &str| {
+            let (asked, keys) = (path.split('.'), name.split('.'));
+            let alike = |(asked, key): (&str, &str)| asked == "*" || asked == key;
+            asked.clone().count() == keys.clone().count() && asked.zip(keys).all(alike)
+        };
+        let meant = self.figures.iter().filter(|(name, _)| is_meant(name));
+        let numbers: Vec<f64> = meant.map(|(_, number)| *number).collect();
+        (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
+    }
 
-/// What the runs of a cell, one after the other, came to.
-fn found(workspace: &Workspace, runs: &[PathBuf]) -> Result<Found> {
-    let last = runs.last().context("a row has a stage")?;
-    let (commit, changed) = build(workspace)?;
-    let mut found = Found {
-        commit,
-        changed,
-        before: outcomes(last, false)?,
-        after: outcomes(last, true)?,
-        acts: 0,
-        completion_tokens: 0,
-        seconds: 0.0,
-        curve: Vec::new(),
-        figures: BTreeMap::new(),
-    };
-    for run in runs {
-        let before = found.acts;
+    /// Add what a run came to, after those before it.
+    fn take_in(&mut self, run: &Path) -> Result<()> {
+        (self.before, self.after) = (outcomes(run, false)?, outcomes(run, true)?);
         let lines = lines(&run.join("metrics.jsonl"))?;
         for line in &lines {
-            let acts = before + line["totals"]["acts"].as_u64().unwrap_or_default();
+            let acts = self.acts + line["totals"]["acts"].as_u64().unwrap_or_default();
             if let Some(success) = line["validation"]["greedy"]["success"].as_f64() {
-                found.curve.push((acts, success));
+                self.curve.push((acts, success));
             }
         }
         let line = lines.last().context("a run has lines")?;
         let total = |name: &str| line["totals"][name].as_u64().unwrap_or_default();
-        found.acts += total("acts");
-        found.completion_tokens += total("completion_tokens");
-        found.seconds += line["timing"]["totals"]["cpu_seconds"].as_f64().unwrap_or_default();
-        figures("", &line["critics"], &mut found.figures);
-        figures("", &line["information"], &mut found.figures);
+        self.acts += total("acts");
+        self.completion_tokens += total("completion_tokens");
+        self.seconds += line["timing"]["totals"]["cpu_seconds"].as_f64().unwrap_or_default();
+        figures("critics", &line["critics"], &mut self.figures);
+        figures("information", &line["information"], &mut self.figures);
+        Ok(())
     }
-    Ok(found)
 }
 
-/// Every number below a value, by its path.
+/// Every number below a value, by its path; of a list, by place. Ends of intervals over tasks are
+/// left out: what is shown are intervals over seeds.
 fn figures(path: &str, value: &Value, all: &mut BTreeMap<String, f64>) {
+    if path.ends_with(".low") || path.ends_with(".high") {
+        return;
+    }
     if let Some(number) = value.as_f64() {
-        all.insert(path.trim_start_matches('.').to_owned(), number);
+        all.insert(path.to_owned(), number);
     }
     for (name, value) in value.as_object().into_iter().flatten() {
         figures(&format!("{path}.{name}"), value, all);
+    }
+    for (place, value) in value.as_array().into_iter().flatten().enumerate() {
+        figures(&format!("{path}.{place}"), value, all);
     }
 }
 
@@ -255,4 +258,25 @@ fn build(workspace: &Workspace) -> Result<(String, bool)> {
     let commit = git(&["rev-parse", "--short=12", "HEAD"])?.trim().to_owned();
     let changed = git(&["status", "--porcelain", "--", "host", "plugin-sdk", "plugins", "wit"])?;
     Ok((commit, !changed.trim().is_empty()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_is_found_by_its_path_and_averaged_over_any_key() {
+        let mut found = Found::nothing();
+        let printed = serde_json::json!({"truth": {"stored": {
+            "one": {"right": 0.5, "off": 9}, "two": {"right": 0.7},
+        }}, "curve": [{"k": 1}, {"k": 2}]});
+        figures("late", &printed, &mut found.figures);
+        assert_eq!(found.figure("late.truth.stored.one.right"), Some(0.5));
+        assert_eq!(found.figure("late.truth.stored.*.right"), Some(0.6));
+        assert_eq!(found.figure("late.curve.1.k"), Some(2.0));
+        assert_eq!(found.figure("late.truth.stored"), None);
+        found.curve = vec![(0, 0.2), (50, 0.85), (90, 0.8)];
+        assert_eq!(found.figure("acts to 0.8"), Some(50.0));
+        assert_eq!(found.figure("acts to 0.9"), None);
+    }
 }

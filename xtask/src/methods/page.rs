@@ -1,4 +1,4 @@
-//! What was seen, written into the page of each method, between two marks.
+//! What was seen, written into the page of each method, between two marks of its name.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -6,25 +6,25 @@ use std::fs;
 use anyhow::{Context, Result, bail};
 
 use super::cell::{Cell, Found};
-use super::plan::{Method, Plan, Row};
+use super::plan::{Figure, Method, Plan, Row};
 use crate::workspace::Workspace;
 use troupe_core::statistics::{Estimate, Interval, Verdict, holm};
 
-const BEGIN: &str = "<!-- seen -->\n";
-const END: &str = "<!-- /seen -->\n";
 
 /// Writes every page.
 pub fn write(workspace: &Workspace, plan: &Plan) -> Result<()> {
     for method in &plan.methods {
-        let path = workspace.root.join(format!("docs/methods/{}.md", method.name));
+        let path = workspace.root.join(format!("docs/methods/{}.md", method.page()));
         let page =
             fs::read_to_string(&path).with_context(|| format!("reading `{}`", path.display()))?;
-        let Some((before, rest)) = page.split_once(BEGIN) else {
-            bail!("`{}` has no place for what was seen: {BEGIN}", path.display());
+        let begin = format!("<!-- seen {} -->\n", method.name);
+        let end = format!("<!-- /seen {} -->\n", method.name);
+        let Some((before, rest)) = page.split_once(&begin) else {
+            bail!("`{}` has no place for what was seen: {begin}", path.display());
         };
-        let after = rest.split_once(END).map_or("", |(_, after)| after);
+        let after = rest.split_once(&end).map_or("", |(_, after)| after);
         let seen = seen(workspace, plan, method)?;
-        fs::write(&path, format!("{before}{BEGIN}{seen}{END}{after}"))?;
+        fs::write(&path, format!("{before}{begin}{seen}{end}{after}"))?;
     }
     Ok(())
 }
@@ -44,9 +44,17 @@ fn seen(workspace: &Workspace, plan: &Plan, method: &Method) -> Result<String> {
         rows.push((row, filled(workspace, plan, method, row)?));
     }
     let mut text = format!("\n{}\n\n", method.question);
-    text.push_str("| row | solved after | seeds | before | acts | tokens drawn | processor seconds |\n|---|---|---|---|---|---|---|\n");
-    rows.iter().for_each(|(row, found)| text.push_str(&line(row, found, plan.seeds.len())));
-    text.push_str(&claims(method, &rows));
+    let filled = || rows.iter().flat_map(|(_, found)| found);
+    let plays = filled().next().is_none() || filled().any(|found| !found.after.is_empty());
+    if plays {
+        text.push_str(
+            "| row | solved after | seeds | before | acts | tokens drawn | processor seconds |\n\
+             |---|---|---|---|---|---|---|\n",
+        );
+        rows.iter().for_each(|(row, found)| text.push_str(&line(row, found, plan.seeds.len())));
+        text.push_str(&claims(method, &rows));
+    }
+    text.push_str(&figures(&method.figures, &rows, plan.seeds.len()));
     let mut commits: Vec<String> = rows
         .iter()
         .flat_map(|(_, found)| found)
@@ -55,13 +63,20 @@ fn seen(workspace: &Workspace, plan: &Plan, method: &Method) -> Result<String> {
     commits.sort();
     commits.dedup();
     if !commits.is_empty() {
-        let _ = writeln!(
-            text,
-            "\nGreedy answers to the same test tasks for all seeds; 95 % intervals for other seeds \
-             and other tasks; acts, tokens and seconds are means over the seeds, of everything a \
-             row ran. Made by `cargo xtask methods`, commit {}.\n",
-            commits.join(", ")
-        );
+        let how = match plays {
+            true => {
+                "Greedy answers to the same test tasks for all seeds; 95 % intervals for other \
+                 seeds and other tasks; acts, tokens and seconds are means over the seeds, of \
+                 everything a row ran. "
+            }
+            false => "",
+        };
+        let errors = match method.figures.is_empty() {
+            true => "",
+            false => "± is one standard error over the seeds. ",
+        };
+        let commits = commits.join(", ");
+        let _ = writeln!(text, "\n{how}{errors}Made by `cargo xtask methods`, commit {commits}.\n");
     }
     Ok(text)
 }
@@ -74,7 +89,8 @@ fn line(row: &Row, found: &[Found], seeds: usize) -> String {
         return format!("| {} | not run yet | | | | | |\n", row.title);
     }
     let after = estimate(found, |found| &found.after).within(0.0, 1.0);
-    let before = estimate(found, |found| &found.before);
+    let before = estimate(found, |found| &found.before).mean;
+    let before = if before.is_nan() { "–".to_owned() } else { format!("{} %", percent(before)) };
     let each: Vec<String> = after.seeds.iter().map(|share| percent(*share)).collect();
     let missing = match seeds - found.len() {
         0 => String::new(),
@@ -82,16 +98,54 @@ fn line(row: &Row, found: &[Found], seeds: usize) -> String {
     };
     let mean = |of: fn(&Found) -> f64| found.iter().map(of).sum::<f64>() / found.len() as f64;
     format!(
-        "| {} | {} %{} | {}{missing} | {} % | {} | {} | {:.0} |\n",
+        "| {} | {} %{} | {}{missing} | {before} | {} | {} | {:.0} |\n",
         row.title,
         percent(after.mean),
         after.crossed.map_or_else(String::new, |range| between(range, 100.0)),
         each.join(", "),
-        percent(before.mean),
         thousands(mean(|found| found.acts as f64)),
         thousands(mean(|found| found.completion_tokens as f64)),
         mean(|found| found.seconds),
     )
+}
+
+/// A table of the numbers that rows have; nothing if none are asked for.
+fn figures(figures: &[Figure], rows: &[(&Row, Vec<Found>)], seeds: usize) -> String {
+    if figures.is_empty() {
+        return String::new();
+    }
+    let titles: Vec<&str> = figures.iter().map(|figure| figure.title.as_str()).collect();
+    let mut text = format!("\n| row | {} |\n|---{}|\n", titles.join(" | "), "|---".repeat(titles.len()));
+    for (row, found) in rows {
+        let shown: Vec<String> = match &row.left_out {
+            Some(why) => vec![format!("not run: {why}")],
+            None => figures.iter().map(|figure| number(figure, found, seeds)).collect(),
+        };
+        let _ = writeln!(text, "| {} | {} |", row.title, shown.join(" | "));
+    }
+    text
+}
+
+/// The mean over the seeds that have it, and how many if not all do.
+fn number(figure: &Figure, found: &[Found], seeds: usize) -> String {
+    let numbers: Vec<f64> =
+        found.iter().filter_map(|found| found.figure(&figure.path)).collect();
+    if numbers.is_empty() {
+        return if found.is_empty() { "not run yet".to_owned() } else { "–".to_owned() };
+    }
+    let one = |number: &f64| vec![*number];
+    let estimate = Estimate::of(&numbers.iter().map(one).collect::<Vec<Vec<f64>>>());
+    let show = |number: f64| match (figure.share, number.abs() >= 1000.0) {
+        (true, _) => format!("{} %", percent(number)),
+        (false, true) => thousands(number),
+        (false, false) => format!("{number:.3}").replace('-', "−"),
+    };
+    let error = estimate.spread.map_or(String::new(), |spread| format!(" ± {}", show(spread.error)));
+    let missing = match numbers.len() == seeds {
+        true => String::new(),
+        false => format!(" ({} of {seeds})", numbers.len()),
+    };
+    format!("{}{error}{missing}", show(estimate.mean))
 }
 
 fn claims(method: &Method, rows: &[(&Row, Vec<Found>)]) -> String {
@@ -140,17 +194,20 @@ fn claims(method: &Method, rows: &[(&Row, Vec<Found>)]) -> String {
 
 /// The outcomes of each seed as numbers.
 fn estimate(found: &[Found], of: impl Fn(&Found) -> &String) -> Estimate {
-    let numbers =
-        |found: &Found| of(found).chars().map(|c| f64::from(u8::from(c == '1'))).collect();
+    let numbers = |found: &Found| of(found).chars().map(|c| solved(c, found)).collect();
     Estimate::of(&found.iter().map(numbers).collect::<Vec<Vec<f64>>>())
+}
+
+/// In what share of the files a task was solved.
+fn solved(count: char, found: &Found) -> f64 {
+    f64::from(count.to_digit(10).unwrap_or_default()) / f64::from(found.of)
 }
 
 /// Paired by seed and task.
 fn difference(better: &[Found], than: &[Found]) -> Estimate {
-    let solved = |c: char| f64::from(u8::from(c == '1'));
     let of_seed = |(better, than): (&Found, &Found)| {
         let pairs = better.after.chars().zip(than.after.chars());
-        pairs.map(|(better, than)| solved(better) - solved(than)).collect()
+        pairs.map(|(a, b)| solved(a, better) - solved(b, than)).collect()
     };
     Estimate::of(&better.iter().zip(than).map(of_seed).collect::<Vec<Vec<f64>>>())
 }

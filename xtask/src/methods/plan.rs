@@ -1,5 +1,6 @@
 //! What there is to fill: configs/methods/experiments.toml.
 
+use std::collections::BTreeMap;
 use std::fs;
 
 use anyhow::{Context, Result, bail};
@@ -16,9 +17,9 @@ const FILE: &str = "configs/methods/experiments.toml";
 pub struct Plan {
     /// Seeds of every row.
     pub seeds: Vec<u64>,
-    /// Arguments of every training.
+    /// Arguments of every training, before its own.
     pub train: Vec<String>,
-    /// Further ones of a quick call.
+    /// Further ones of a quick call, after its own.
     quick: Vec<String>,
     /// The experiments.
     pub methods: Vec<Method>,
@@ -28,18 +29,27 @@ pub struct Plan {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Method {
-    /// Its name, that of its page, too.
+    /// Its name, that of its cells' folder and of its place in a page.
     pub name: String,
+    /// The page, if it has another name.
+    #[serde(default)]
+    page: Option<String>,
     /// What is asked, in a sentence.
     pub question: String,
-    /// Configurations of the warm start, which all rows begin with.
+    /// What all rows begin with: calls in a folder of its own for each seed.
     #[serde(default)]
-    pub warm: Vec<String>,
+    pub warm: Vec<Vec<String>>,
+    /// Arguments that calls have in common: `@NAME` stands for them.
+    #[serde(default)]
+    pub words: BTreeMap<String, Vec<String>>,
     /// The rows.
     pub rows: Vec<Row>,
     /// What is claimed of them.
     #[serde(default)]
     pub claims: Vec<Claim>,
+    /// What is shown of them besides.
+    #[serde(default)]
+    pub figures: Vec<Figure>,
 }
 
 /// A row.
@@ -50,10 +60,18 @@ pub struct Row {
     pub name: String,
     /// What it is, for the table.
     pub title: String,
-    /// Calls of the host, one after the other; in each, `{warm}`, `{cell}` and `{seed}` stand for
-    /// the warm start's folder, the cell's and the seed, and `{last:NAME}` for the last checkpoint
-    /// of the run of that name. The last one's test tasks are the row's figures.
+    /// Calls of the host, one after the other: `NAME=COMMAND` and arguments. A run or the policies
+    /// that it makes lie in `{cell}/NAME`, what else it prints in `{cell}/NAME.json`. Arguments may
+    /// have `{warm}` and `{cell}`, the folders of the warm start and of the cell, `{seed}`,
+    /// `{last:RUN}`, the last checkpoint of a run, and `{A|B}`, which is B in a quick call.
+    #[serde(default)]
     pub stages: Vec<Vec<String>>,
+    /// Files of outcomes whose mean is the row's success; without any, test tasks of its last run.
+    #[serde(default)]
+    pub outcomes: Vec<String>,
+    /// Whether a task counts as solved if any of them solves it.
+    #[serde(default)]
+    pub any: bool,
     /// Why it is not run, if it is not.
     #[serde(default)]
     pub left_out: Option<String>,
@@ -67,6 +85,37 @@ pub struct Claim {
     pub than: String,
 }
 
+/// A number that rows have.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figure {
+    /// What its column is called.
+    pub title: String,
+    /// Its path: a stage's name and the keys in what that printed, or for figures of the last step
+    /// of the last run, `critics` or `information` and the keys in its line. `*` stands for any
+    /// key; of several numbers the mean is shown.
+    pub path: String,
+    /// Whether it is a share, shown in percent.
+    #[serde(default)]
+    pub share: bool,
+}
+
+impl Method {
+    /// The arguments of a call, with those in the place of their names.
+    pub fn spell_out(&self, arguments: &[String]) -> Vec<String> {
+        let words = |argument: &String| {
+            let named = argument.strip_prefix('@').and_then(|name| self.words.get(name));
+            named.cloned().unwrap_or_else(|| vec![argument.clone()])
+        };
+        arguments.iter().flat_map(words).collect()
+    }
+
+    /// The name of its page.
+    pub fn page(&self) -> &str {
+        self.page.as_deref().unwrap_or(&self.name)
+    }
+}
+
 impl Plan {
     /// As the file says, or a quick one.
     pub fn read(workspace: &Workspace, quick: bool) -> Result<Self> {
@@ -76,10 +125,9 @@ impl Plan {
         let mut plan: Plan =
             toml::from_str(&text).with_context(|| format!("reading `{}`", path.display()))?;
         plan.check()?;
-        if quick {
-            plan.seeds.truncate(1);
-            let quick = std::mem::take(&mut plan.quick);
-            plan.train.extend(quick);
+        match quick {
+            true => plan.seeds.truncate(1),
+            false => plan.quick.clear(),
         }
         Ok(plan)
     }
@@ -93,6 +141,11 @@ impl Plan {
             }
         }
         Ok(())
+    }
+
+    /// Arguments of every training, after its own.
+    pub fn last(&self) -> &[String] {
+        &self.quick
     }
 
     /// Every cell of the rows that are run.

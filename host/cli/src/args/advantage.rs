@@ -36,6 +36,10 @@ pub struct AdvantageArgs {
     /// With --truth, how many states of a step.
     #[arg(long, default_value_t = 64, value_name = "STATES")]
     pub states: usize,
+    /// With --truth, count what the whole team earns, and not what a seat earns for itself, such as
+    /// a judge's praise.
+    #[arg(long, requires = "truth")]
+    pub team_only: bool,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,

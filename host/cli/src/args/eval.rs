@@ -17,7 +17,8 @@ Examples:
   host eval --run runs/plan-path-planner-executor --step last
   host eval --run runs/one --run runs/other --split test --samples 8 --outcomes outcomes.jsonl
   host eval --run runs/plan-path-planner-executor --split train --tasks 500 --record teacher.jsonl
-  host eval configs/plan-path/quickstart.toml --set policies.shared.path=policies/mine")]
+  host eval configs/plan-path/quickstart.toml --set policies.shared.path=policies/mine
+  host eval my-ensemble.toml --situations situations.json")]
 pub struct EvalArgs {
     /// The configuration.
     #[command(flatten)]
@@ -48,6 +49,17 @@ pub struct EvalArgs {
     /// Write the episodes into this file, one a line, for `host imitate --from`.
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
+    /// Examine the members of the policy that is several (policies.<name>.ensemble) one after the
+    /// other, and write how good each is in which situation into this file, by which by =
+    /// "situation" chooses. Make it of other tasks than those you report on, such as validation.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["outcomes", "record"])]
+    pub situations: Option<PathBuf>,
+    /// Compare the members in the same states: let each play on so many times from where a play of
+    /// members drawn at random meets a situation. Without it each plays alone, and gets to states
+    /// of its own. More than once is of use with --sampled.
+    #[arg(long, value_name = "N", requires = "situations",
+        value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub forks: Option<u32>,
     /// Print JSON instead of a table.
     #[arg(long)]
     pub json: bool,

@@ -25,6 +25,7 @@ impl Config {
              train.anchor = \"rescored\"",
         )?;
         self.check_dual_clip()?;
+        self.check_ensembles()?;
         self.check_critics()?;
         require(
             self.imitation.ceiling > self.imitation.success,

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use super::table::{above, choices, table};
 use super::{
-    Learns, PreferenceCriticConfig, RemoteConfig, SamplerConfig, TinkerConfig, ValueCriticConfig,
+    EnsembleConfig, Learns, PreferenceCriticConfig, RemoteConfig, SamplerConfig, TinkerConfig,
+    ValueCriticConfig,
 };
 
 /// All linear maps of a layer.
@@ -13,7 +14,7 @@ const MODULES: [&str; 7] =
 
 table! {
     /// One policy: a checkpoint to load, a small random one to make, or one that
-    /// a server answers for, or trains. The default shape is the `tiny` preset: about
+    /// a server answers for, or trains, or several others. The default shape is the `tiny` preset: about
     /// 110,000 parameters, enough for a word-level game.
     pub struct PolicyConfig {
         /// Folder of a checkpoint in the Hugging Face layout. Without it, a small
@@ -75,6 +76,9 @@ table! {
         /// The server that has it, draws its answers and trains it.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub tinker: Option<TinkerConfig> = None;
+        /// Other policies that play in its place.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub ensemble: Option<EnsembleConfig> = None;
     }
 }
 

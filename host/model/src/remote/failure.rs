@@ -26,6 +26,8 @@ pub enum RemoteFailureKind {
     Malformed,
     /// The prompt leaves no room for an answer.
     TooLong,
+    /// It is no server: policies here that answer together cannot.
+    Broken,
 }
 
 impl RemoteFailureKind {
@@ -37,6 +39,7 @@ impl RemoteFailureKind {
             RemoteFailureKind::Refused => "remote_refused",
             RemoteFailureKind::Malformed => "remote_malformed",
             RemoteFailureKind::TooLong => "prompt_too_long",
+            RemoteFailureKind::Broken => "policies_broken",
         }
     }
 

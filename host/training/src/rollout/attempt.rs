@@ -34,13 +34,14 @@ impl<'a> Setting<'a> {
         Setting { role_map, config: &config.rollout, alpha: config.advantage.alpha }
     }
 
-    /// The policy that answers the role. Snapshots stand in for their policies where that is the
+    /// The policy that answers a request. Snapshots stand in for their policies where that is the
     /// scheme: what is evaluated are the policies.
-    fn player(&self, role: &str, seed: Seed) -> &str {
-        match self.config.scheme {
-            SamplingScheme::CrossPolicy => self.role_map.draw_policy(role, seed),
-            _ => self.role_map.policy_of(role),
-        }
+    fn player(&self, due: &Due, seed: Seed) -> &str {
+        let policy = match self.config.scheme {
+            SamplingScheme::CrossPolicy => self.role_map.draw_policy(due.role(), seed),
+            _ => self.role_map.policy_of(due.role()),
+        };
+        self.role_map.answerer(policy, due, seed)
     }
 }
 
@@ -156,7 +157,7 @@ impl Attempt {
     pub(super) fn asked(&self, setting: &Setting) -> Vec<Asked> {
         let ask = |due: &Due, seed: Seed, count: usize| Asked {
             due: due.clone(),
-            policy: setting.player(due.role(), seed.named("policy")).to_owned(),
+            policy: setting.player(due, seed.named("policy")).to_owned(),
             seeds: (0..count).map(|branch| seed.at(branch as u64)).collect(),
         };
         match &self.phase {

@@ -104,6 +104,14 @@ pub enum RolloutError {
         /// Why not.
         failure: RemoteFailure,
     },
+    /// Policies that answer together failed.
+    #[error("the members of the policy `{policy}` cannot answer: {failure}")]
+    Together {
+        /// The policy that they are.
+        policy: String,
+        /// Why not.
+        failure: RemoteFailure,
+    },
     /// Another process of the run is lost.
     #[error(transparent)]
     Ranks(#[from] RanksError),
@@ -264,6 +272,7 @@ fn run(
     let mut rollout = Rollout::default();
     let meters = meters_of(&attempts);
     let before: Vec<Work> = meters.iter().map(|meter| meter.read()).collect();
+    let unseen = unseen_in(setting.role_map);
     let overlaps = match setting.config.scheduling {
         Scheduling::LockStep => false,
         Scheduling::Overlapped => true,
@@ -280,7 +289,15 @@ fn run(
         rollout.totals.acts += acts - before.acts;
         rollout.fuel += fuel - before.fuel;
     }
+    rollout.totals += unseen_in(setting.role_map) - unseen;
     Ok(rollout)
+}
+
+/// What has been drawn and read for answers that nobody was given.
+fn unseen_in(role_map: &RoleMap) -> Totals {
+    let mut totals = Totals::default();
+    role_map.remotes().values().for_each(|remote| totals += remote.unseen());
+    totals
 }
 
 /// Those of all environments and workflows that are played with, each once.

@@ -4,10 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
+use super::ensemble::{ChosenBy, Ensemble};
+use crate::metrics::Totals;
 use troupe_core::config::{RoleConfig, Roles, RolloutConfig};
 use troupe_core::error::{Coded, ExitCode, suggestion};
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::Sample;
+use troupe_guests::scenario::Due;
 use troupe_model::{
     ChatRequest, Completions, Policy, RemoteEngine, RemoteFailure, RemotePolicy, Sampling,
     SamplingByRole,
@@ -81,6 +84,11 @@ pub trait Remote: fmt::Debug + Send + Sync {
     fn is_vital(&self) -> bool {
         false
     }
+
+    /// What was drawn and read here, so far, beside the answers that were given.
+    fn unseen(&self) -> Totals {
+        Totals::default()
+    }
 }
 
 impl Remote for RemotePolicy {
@@ -141,6 +149,8 @@ pub struct RoleMap {
     settings: BTreeMap<String, RoleConfig>,
     /// The snapshots of a policy that may be asked in its place.
     stand_ins: BTreeMap<String, Vec<String>>,
+    /// The policies that are several others.
+    ensembles: BTreeMap<String, Ensemble>,
     remotes: BTreeMap<String, Arc<dyn Remote>>,
     /// Policies that nothing changes.
     frozen: BTreeSet<String>,
@@ -159,8 +169,9 @@ impl RoleMap {
         };
         let settings = roles.entries().map(|(role, entry)| (role.clone(), entry.clone())).collect();
         let roles = seats.iter().map(fill).collect::<Result<_, _>>()?;
-        let (stand_ins, remotes) = (BTreeMap::new(), BTreeMap::new());
-        Ok(RoleMap { roles, settings, stand_ins, remotes, frozen: BTreeSet::new() })
+        let (stand_ins, ensembles) = (BTreeMap::new(), BTreeMap::new());
+        let (remotes, frozen) = (BTreeMap::new(), BTreeSet::new());
+        Ok(RoleMap { roles, settings, stand_ins, ensembles, remotes, frozen })
     }
 
     /// Refuse the name of a role that nobody plays.
@@ -181,6 +192,39 @@ impl RoleMap {
         let stand_ins = self.stand_ins.get(policy).map_or(&[][..], Vec::as_slice);
         let drawn = seed.index(stand_ins.len() + 1).checked_sub(1);
         drawn.and_then(|index| stand_ins.get(index)).map_or(policy, String::as_str)
+    }
+
+    /// Have several policies play in the place of one, none of which learns.
+    pub fn gather(&mut self, policy: &str, ensemble: Ensemble) {
+        self.freeze(policy);
+        self.ensembles.insert(policy.to_owned(), ensemble);
+    }
+
+    /// Have another of a policy's members answer, or have them be chosen otherwise.
+    pub fn choose_by(&mut self, policy: &str, by: ChosenBy) {
+        if let Some(ensemble) = self.ensembles.get_mut(policy) {
+            ensemble.by = by;
+        }
+    }
+
+    /// The policies that are several others, by name.
+    pub fn ensembles(&self) -> &BTreeMap<String, Ensemble> {
+        &self.ensembles
+    }
+
+    /// Who answers a request to the policy: one of its members, if it is several, or itself.
+    pub fn answerer<'a>(&'a self, policy: &'a str, due: &Due, seed: Seed) -> &'a str {
+        let situation = due.request.situation.as_deref();
+        let of = |ensemble: &'a Ensemble| ensemble.choose(due.role(), situation, seed);
+        self.ensembles.get(policy).and_then(of).unwrap_or(policy)
+    }
+
+    /// The policies whose weights answer in the place of this one: its members, or itself.
+    pub fn members<'a>(&'a self, policy: &'a str) -> Vec<&'a str> {
+        match self.ensembles.get(policy) {
+            Some(ensemble) => ensemble.members.iter().map(String::as_str).collect(),
+            None => vec![policy],
+        }
     }
 
     /// Completions of a role per state, if it has a number of its own.
@@ -250,13 +294,14 @@ impl RoleMap {
         self.roles.get(role).map_or("", String::as_str)
     }
 
-    /// The policies with the roles that each plays or may stand in for.
+    /// The policies with the roles that each plays or may stand in for; several that play in the
+    /// place of one, each for itself.
     pub fn policies(&self) -> BTreeMap<String, Vec<String>> {
         let mut policies: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (role, policy) in &self.roles {
             let stand_ins = self.stand_ins.get(policy).into_iter().flatten();
-            for name in std::iter::once(policy).chain(stand_ins) {
-                policies.entry(name.clone()).or_default().push(role.clone());
+            for name in self.members(policy).into_iter().chain(stand_ins.map(String::as_str)) {
+                policies.entry(name.to_owned()).or_default().push(role.clone());
             }
         }
         policies

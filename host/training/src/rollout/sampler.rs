@@ -65,6 +65,9 @@ impl Due {
             Ok(Completions { prompt, completions }) => {
                 Ok(Ok(Drawn { due: self.request, policy: self.policy, prompt, completions }))
             }
+            Err(failure) if failure.kind == RemoteFailureKind::Broken => {
+                Err(RolloutError::Together { policy: self.policy, failure })
+            }
             Err(failure)
                 if failure.kind != RemoteFailureKind::TooLong
                     && remote.is_some_and(|remote| remote.is_vital()) =>

@@ -1,5 +1,7 @@
 //! Why there is no team.
 
+use std::path::PathBuf;
+
 use crate::family::FamilyError;
 use crate::rollout::RoleMapError;
 use troupe_core::error::{Coded, ExitCode};
@@ -75,6 +77,33 @@ pub enum TeamError {
         /// A policy that plays.
         policy: String,
     },
+    /// Members do not mean the same by their tokens.
+    #[error(
+        "`{member}` and `{other}`, members of the policy `{policy}`, have different tokens; members \
+         are states of one model, or of models with one vocabulary"
+    )]
+    UnlikeMembers {
+        /// The policy that they are.
+        policy: String,
+        /// The first of them.
+        member: String,
+        /// One that is not like it.
+        other: String,
+    },
+    /// A table of situations says nothing of what is played here.
+    #[error(
+        "the policy `{policy}` cannot choose by `{}`: {reason}; make it anew with `host eval \
+         CONFIG --situations FILE`, or play what it was made of",
+        path.display()
+    )]
+    OtherSituations {
+        /// The policy.
+        policy: String,
+        /// The table.
+        path: PathBuf,
+        /// What is not the same.
+        reason: String,
+    },
     /// A critic is told nothing.
     #[error(
         "the critic `{critic}` reads what only critics may see, and the environment \
@@ -115,7 +144,10 @@ impl Coded for TeamError {
             TeamError::Distant { failure, .. } => failure.code(),
             TeamError::Storage(error) => error.code(),
             TeamError::DistantRanks { .. } => Some(ExitCode::Usage),
-            TeamError::Tokenizer { .. } | TeamError::OtherTokens { .. } => Some(ExitCode::Policy),
+            TeamError::Tokenizer { .. }
+            | TeamError::OtherTokens { .. }
+            | TeamError::UnlikeMembers { .. } => Some(ExitCode::Policy),
+            TeamError::OtherSituations { .. } => Some(ExitCode::Usage),
             TeamError::NoHint { .. } => Some(ExitCode::Usage),
             TeamError::Stale { .. } | TeamError::StaleRanks => Some(ExitCode::Usage),
         }

@@ -94,7 +94,8 @@ fn prompt_tokens(team: &Team) -> u64 {
             let Ok(start) = family.scenario.begin(Split::Train, task) else { continue };
             let Next::Asked(position) = start.next else { continue };
             for due in &position.due {
-                let policy = team.policies.get(team.role_map.policy_of(due.role()));
+                let readers = team.role_map.members(team.role_map.policy_of(due.role()));
+                let policy = readers.into_iter().find_map(|name| team.policies.get(name));
                 let prompt = policy.map(|policy| {
                     let thinking = team.role_map.thinking(due.role());
                     policy.encode_prompt(&due.messages, &due.tools, thinking)

@@ -5,11 +5,13 @@ function showRoles() {
   const run = address.run();
   const roles = namesIn(run.metrics, "roles");
   const policies = namesIn(run.metrics, "updates");
+  const critics = namesIn(run.metrics, "critics");
   return [
     runPicker(),
     roles.length ? null : hint("The run has not made a step yet."),
     roles.map((role) => roleCard(run, role)),
     policies.map((policy) => policyCard(run, policy)),
+    critics.map((critic) => criticCard(run, critic)),
   ].flat();
 }
 
@@ -51,6 +53,7 @@ function roleCard(run, role) {
       lineChart({ title: "Spread within its groups", x, from0: true, series: [series(run, "spread", own, (line) => dig(of(line), "groups", "spread"))] }),
       lineChart({ title: "Groups that were left out", x, percents: true, series: [series(run, "dropped", own, (line) => dig(of(line), "groups", "dropped"))] }),
       byTurn(run, of),
+      information(run, role),
     ),
   );
 }
@@ -69,6 +72,38 @@ function byTurn(run, of) {
   return lineChart({ title: "Reward by turn", x: "turn", series: curves });
 }
 
+// How much answers depend on what was asked; it is measured now and then.
+function information(run, role) {
+  const of = (line, name) => dig(line, "information", role, name);
+  if (!run.metrics.some((line) => of(line, "information") != null)) return null;
+  const one = (name, key, index) => series(run, name, color(index), (line) => of(line, key));
+  return lineChart({ title: "What answers say of their prompts, nats per answer", x: "steps", series: [
+    one("information", "information", 0),
+    one("entropy after a prompt", "entropy_within", 1),
+  ] });
+}
+
+function criticCard(run, critic) {
+  const of = (line, kind, name) => dig(line, "critics", critic, kind, name);
+  const one = (title, kind, name, options = {}) =>
+    run.metrics.some((line) => of(line, kind, name) != null)
+      ? lineChart({ title, x: "steps", from0: true, ...options, series: [series(run, name, color(0), (line) => of(line, kind, name))] })
+      : null;
+  return make(
+    "section",
+    { class: "card" },
+    make("h2", {}, "Critic ", make("bdi", { text: visible(critic) })),
+    make(
+      "div",
+      { class: "charts" },
+      one("Pairs of episodes told right", "contests", "right", { percents: true }),
+      one("Loss of telling them, log 2 if it knows nothing", "contests", "loss"),
+      one("Loss of values, squared rewards", "values", "loss"),
+      one("Answers it could learn from", "values", "answers"),
+    ),
+  );
+}
+
 function policyCard(run, policy) {
   const of = (line, name) => dig(line, "updates", policy, name);
   const one = (title, names, options = {}) =>
@@ -82,6 +117,7 @@ function policyCard(run, policy) {
       { class: "charts" },
       one("Entropy, nats per token", ["entropy"], { from0: true }),
       one("How far an update moved it, nats per token", ["movement"], { from0: true }),
+      one("How much less likely good answers became, nats per token", ["displacement"]),
       one("Tokens held by the clip", ["clip_low_share", "clip_high_share"], { percents: true }),
       one("Gradient norm before clipping", ["gradient_norm"], { from0: true }),
       one("Learning rate", ["learning_rate"], { from0: true }),
