@@ -99,7 +99,7 @@ fn sets_up(call: &[String], common: &[String]) -> bool {
     let files = all().filter(|(at, text)| !is_set(*at) && text.ends_with(".toml"));
     let files: Vec<PathBuf> = files.map(|(_, text)| root.join(text)).collect();
     // What is made by earlier stages is not there, so nothing can be known of it.
-    let made = |text: &str| text.contains(".path={") || text.contains(".start={");
+    let made = |text: &str| text.contains(".path={");
     let set = all().filter(|(at, text)| is_set(*at) && !made(text)).map(|(_, text)| usual(text));
     let sets: Vec<String> = common.iter().map(|text| usual(text)).chain(set).collect();
     if files.is_empty() {
@@ -114,6 +114,7 @@ fn sets_up(call: &[String], common: &[String]) -> bool {
 
 /// `train.steps={40|2}` as it is in a usual call.
 fn usual(text: &str) -> String {
+    let text = &text.replace("{seed}", "7");
     let (Some((before, rest)), Some((_, after))) = (text.split_once('{'), text.split_once('}'))
     else {
         return text.to_owned();

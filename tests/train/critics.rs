@@ -167,7 +167,8 @@ fn kill_in_the_middle(dir: &Path, workflow: &str, settings: &[&[&str]]) -> PathB
         text.lines().count().saturating_sub(1)
     };
     for _ in 0..20 {
-        let mut child = host(&arguments).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+        let mut child =
+            host(&arguments).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
         while steps() < 2 && child.try_wait().unwrap().is_none() {
             std::thread::sleep(Duration::from_millis(2));
         }

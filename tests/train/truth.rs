@@ -1,5 +1,7 @@
 //! What answers are worth, found out by playing on from where they were given.
 
+use std::collections::BTreeSet;
+
 use troupe_core::config::{Config, PolicyConfig, SamplingScheme};
 use troupe_core::table::{Row, rows_of};
 use troupe_estimators::credit::Credits;
@@ -7,7 +9,7 @@ use troupe_guests::plugin::Split;
 use troupe_training::states::StateError;
 use troupe_training::truth::{Search, Truth, TruthError, find};
 
-use crate::script::{SEATS, Script, config, play, team};
+use crate::script::{Asked, SEATS, Script, config, play, team};
 
 /// The rows of a rollout in which every answer earns its seat its own number, and
 /// what there is to know of them.
@@ -25,7 +27,16 @@ fn found_in(
     team_only: bool,
     spoil: impl Fn(&mut Row),
 ) -> Result<(Vec<Row>, Vec<Truth>), TruthError> {
-    let scripts = SEATS.map(|seat| Script::new(move |asked| format!("{seat} 0 {}", asked.branch)));
+    found_with(config, team_only, spoil, |asked| asked.branch)
+}
+
+fn found_with(
+    config: &Config,
+    team_only: bool,
+    spoil: impl Fn(&mut Row),
+    earned: impl Fn(&Asked) -> usize + Copy + Send + Sync + 'static,
+) -> Result<(Vec<Row>, Vec<Truth>), TruthError> {
+    let scripts = SEATS.map(|seat| Script::new(move |asked| format!("{seat} 0 {}", earned(asked))));
     let rollout = play(config, &scripts[0], &scripts[1]);
     let credits = Credits::of(vec![None; rollout.samples.len()]);
     let (samples, episodes) = (&rollout.samples, &rollout.episodes);
@@ -57,6 +68,21 @@ fn an_answer_is_better_than_a_fresh_one_by_what_it_earns_more() {
 fn what_a_seat_earns_for_itself_is_no_truth_of_the_team() {
     let (_, found) = found_in(&config(), true, |_| ()).unwrap();
     assert!(!found.is_empty() && found.iter().all(|truth| truth.advantage == 0.0));
+}
+
+#[test]
+fn every_episode_that_came_to_a_state_is_played_on_with_its_own_answer() {
+    let mut config = config();
+    (config.rollout.scheme, config.rollout.branches) = (SamplingScheme::Trajectory, 4);
+    config.rollout.max_turns = 1;
+    let (rows, found) = found_with(&config, false, |_| (), |asked| asked.seed.index(9)).unwrap();
+    let mut earned = BTreeSet::new();
+    for truth in found {
+        let sample = &rows[truth.row].sample;
+        assert_eq!(truth.worth, sample.reward.total(1.0), "{sample:?}");
+        earned.insert((sample.task, sample.reward.local as usize));
+    }
+    assert!(earned.len() > config.rollout.tasks_per_step, "all say the same: {earned:?}");
 }
 
 #[test]

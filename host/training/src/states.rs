@@ -123,9 +123,14 @@ impl State {
     /// What was answered to everything due in one branch; of who was asked once,
     /// that.
     pub(crate) fn answers(&self, samples: &[Sample], branch: usize) -> Vec<Completion> {
-        let mut given: Vec<&Sample> = self.given.iter().map(|&row| &samples[row]).collect();
-        // The answer of this branch comes first, else the last one before it.
-        given.sort_by_key(|sample| (sample.branch > branch, std::cmp::Reverse(sample.branch)));
+        let mut given = self.given.clone();
+        // The answer of this branch comes first, else the last one before it; and those of this
+        // episode come before those of others that came to the same state.
+        given.sort_by_key(|row| {
+            let of = samples[*row].branch;
+            (of > branch, std::cmp::Reverse(of), !self.rows.contains(row))
+        });
+        let given: Vec<&Sample> = given.into_iter().map(|row| &samples[row]).collect();
         let due = self.position.due.iter();
         due.filter_map(|due| answer_to(due, &given)).cloned().collect()
     }

@@ -225,9 +225,8 @@ impl Distance {
 
     /// The same of advantages that stand for more or less than one half.
     pub fn of_labels(truths: &[Truth], advantages: &[Option<f32>]) -> Self {
-        let wrong = |truth: &&Truth| {
-            (advantages[truth.row].unwrap_or(0.0) > 0.0) != (truth.worth > 0.5)
-        };
+        let wrong =
+            |truth: &&Truth| (advantages[truth.row].unwrap_or(0.0) > 0.0) != (truth.worth > 0.5);
         let wrong = truths.iter().filter(wrong).count() as f64 / truths.len().max(1) as f64;
         Distance { wrong_labels: Some(wrong), ..Self::of(truths, advantages) }
     }

@@ -73,7 +73,12 @@ impl Cell {
             seed,
             quick,
             row: row.clone(),
-            warm: Work::of(&folder.join(format!("warm-{seed}")), &method.warm, (plan, method), seed),
+            warm: Work::of(
+                &folder.join(format!("warm-{seed}")),
+                &method.warm,
+                (plan, method),
+                seed,
+            ),
             work: Work::of(&work, &row.stages, (plan, method), seed),
             file: kept.join(format!("{}-{seed}.json", row.name)),
         }

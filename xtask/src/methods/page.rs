@@ -10,7 +10,6 @@ use super::plan::{Figure, Method, Plan, Row};
 use crate::workspace::Workspace;
 use troupe_core::statistics::{Estimate, Interval, Verdict, holm};
 
-
 /// Writes every page.
 pub fn write(workspace: &Workspace, plan: &Plan) -> Result<()> {
     for method in &plan.methods {
@@ -115,7 +114,8 @@ fn figures(figures: &[Figure], rows: &[(&Row, Vec<Found>)], seeds: usize) -> Str
         return String::new();
     }
     let titles: Vec<&str> = figures.iter().map(|figure| figure.title.as_str()).collect();
-    let mut text = format!("\n| row | {} |\n|---{}|\n", titles.join(" | "), "|---".repeat(titles.len()));
+    let mut text =
+        format!("\n| row | {} |\n|---{}|\n", titles.join(" | "), "|---".repeat(titles.len()));
     for (row, found) in rows {
         let shown: Vec<String> = match &row.left_out {
             Some(why) => vec![format!("not run: {why}")],
@@ -128,8 +128,7 @@ fn figures(figures: &[Figure], rows: &[(&Row, Vec<Found>)], seeds: usize) -> Str
 
 /// The mean over the seeds that have it, and how many if not all do.
 fn number(figure: &Figure, found: &[Found], seeds: usize) -> String {
-    let numbers: Vec<f64> =
-        found.iter().filter_map(|found| found.figure(&figure.path)).collect();
+    let numbers: Vec<f64> = found.iter().filter_map(|found| found.figure(&figure.path)).collect();
     if numbers.is_empty() {
         return if found.is_empty() { "not run yet".to_owned() } else { "–".to_owned() };
     }
@@ -140,7 +139,8 @@ fn number(figure: &Figure, found: &[Found], seeds: usize) -> String {
         (false, true) => thousands(number),
         (false, false) => format!("{number:.3}").replace('-', "−"),
     };
-    let error = estimate.spread.map_or(String::new(), |spread| format!(" ± {}", show(spread.error)));
+    let error =
+        estimate.spread.map_or(String::new(), |spread| format!(" ± {}", show(spread.error)));
     let missing = match numbers.len() == seeds {
         true => String::new(),
         false => format!(" ({} of {seeds})", numbers.len()),

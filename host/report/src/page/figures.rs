@@ -15,7 +15,9 @@ pub fn thinned(lines: Vec<Value>) -> Vec<Value> {
     let every = lines.len().div_ceil(LINES).max(1);
     let (last, mut told) = (lines.len().saturating_sub(1), 0);
     let mut keep = |index: usize, line: &Value| {
-        let says = ["validation", "test", "warnings", "information"].iter().any(|key| line.get(key).is_some());
+        let says = ["validation", "test", "warnings", "information"]
+            .iter()
+            .any(|key| line.get(key).is_some());
         told += usize::from(says);
         index.is_multiple_of(every) || index == last || (says && told <= LINES)
     };
