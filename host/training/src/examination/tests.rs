@@ -2,8 +2,11 @@ use super::*;
 use troupe_core::example::forked;
 use troupe_core::trajectory::{Ending, Episode};
 
+/// An episode: its task, its number, what was met in it and earned, and how it ended.
+type Line<'t> = (usize, usize, &'t [(&'t str, f64)], Ending);
+
 /// The answers of one role, one a round: task, episode, situation and what it earns.
-fn rollout(lines: &[(usize, usize, &[(&str, f64)], Ending)]) -> Rollout {
+fn rollout(lines: &[Line]) -> Rollout {
     let mut rollout = Rollout::default();
     for &(task, episode, answers, ref ending) in lines {
         for (round, &(situation, earned)) in answers.iter().enumerate() {

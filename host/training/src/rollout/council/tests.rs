@@ -118,7 +118,10 @@ fn what_members_draw_and_read_beside_the_answer_is_counted() {
     let drawn: u64 = all.iter().map(|(_, answer)| answer.tokens.len() as u64).sum();
     let prompt = all[0].0.len() as u64;
     let given = |council: &Council| -> u64 {
-        let given = council.complete(&[request.clone()], &Sampling::greedy(3)).remove(0).unwrap();
+        let given = council
+            .complete(std::slice::from_ref(&request), &Sampling::greedy(3))
+            .remove(0)
+            .unwrap();
         given.completions[0].tokens.len() as u64
     };
     let vote = council(&[1, 2, 3], Verdict::Vote);
