@@ -43,8 +43,8 @@ fn seen(workspace: &Workspace, plan: &Plan, method: &Method) -> Result<String> {
         rows.push((row, filled(workspace, plan, method, row)?));
     }
     let mut text = format!("\n{}\n\n", method.question);
-    let filled = || rows.iter().flat_map(|(_, found)| found);
-    let plays = filled().next().is_none() || filled().any(|found| !found.after.is_empty());
+    // Of what is only measured, success is no result.
+    let plays = !method.claims.is_empty() || method.figures.is_empty();
     if plays {
         text.push_str(
             "| row | solved after | seeds | before | acts | tokens drawn | processor seconds |\n\
@@ -118,7 +118,10 @@ fn figures(figures: &[Figure], rows: &[(&Row, Vec<Found>)], seeds: usize) -> Str
         format!("\n| row | {} |\n|---{}|\n", titles.join(" | "), "|---".repeat(titles.len()));
     for (row, found) in rows {
         let shown: Vec<String> = match &row.left_out {
-            Some(why) => vec![format!("not run: {why}")],
+            Some(why) => {
+                let rest = vec![String::new(); figures.len() - 1];
+                [vec![format!("not run: {why}")], rest].concat()
+            }
             None => figures.iter().map(|figure| number(figure, found, seeds)).collect(),
         };
         let _ = writeln!(text, "| {} | {} |", row.title, shown.join(" | "));
