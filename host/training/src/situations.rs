@@ -75,7 +75,7 @@ pub struct Cell {
 }
 
 /// A role and a situation, or all that it is asked.
-type Met<'t> = (&'t str, Option<&'t str>);
+type Occasion<'t> = (&'t str, Option<&'t str>);
 
 impl Played {
     /// As the families are set now.
@@ -170,7 +170,7 @@ impl SituationTable {
     /// Who answers which role in which situation: the member with the largest mean there, and of
     /// equals the first of `members`.
     pub fn chooser(&self, members: &[String]) -> ChosenBy {
-        let mut means: BTreeMap<Met, Vec<(usize, f64)>> = BTreeMap::new();
+        let mut means: BTreeMap<Occasion, Vec<(usize, f64)>> = BTreeMap::new();
         for cell in &self.cells {
             let Some(place) = members.iter().position(|name| *name == cell.member) else {
                 continue;

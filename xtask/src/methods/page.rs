@@ -42,12 +42,12 @@ fn seen(workspace: &Workspace, plan: &Plan, method: &Method) -> Result<String> {
     for row in &method.rows {
         rows.push((row, filled(workspace, plan, method, row)?));
     }
-    let mut text = format!("\n{}\n\n", method.question);
+    let mut text = format!("\n{}\n", method.question);
     // Of what is only measured, success is no result.
     let plays = !method.claims.is_empty() || method.figures.is_empty();
     if plays {
         text.push_str(
-            "| row | solved after | seeds | before | acts | tokens drawn | processor seconds |\n\
+            "\n| row | solved after | seeds | before | acts | tokens drawn | processor seconds |\n\
              |---|---|---|---|---|---|---|\n",
         );
         rows.iter().for_each(|(row, found)| text.push_str(&line(row, found, plan.seeds.len())));
