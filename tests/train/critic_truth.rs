@@ -95,7 +95,6 @@ fn a_critic_that_was_told_the_truth_of_some_states_ranks_others_as_the_truth_doe
     let judged: Vec<f64> = judged.iter().map(|estimate| estimate.state).collect();
     let truth: Vec<f64> = held_out.iter().map(|(_, _, worth)| *worth).collect();
     let found = rank_correlation(&judged, &truth);
-    eprintln!("RANK {found}");
     assert!(found >= 0.9, "{found}");
     // One that was told the worth of other states learns nothing of these.
     let mut elsewhere = known.clone();

@@ -95,7 +95,7 @@ enum Task {
         #[arg(long)]
         page: bool,
     },
-    /// Set up, build and fill the cells of docs/methods, two at a time: three hours in all. Cells
+    /// Set up, build and fill the cells of docs/methods, two at a time: some hours in all. Cells
     /// that are filled stay, so it goes on where it was stopped
     Methods {
         /// One seed and little work, beside the cells: whether all of it runs, in eight minutes

@@ -7,7 +7,7 @@ use super::advantage::{STORED, learning};
 use super::eval::use_policies;
 use super::report;
 use troupe_cli::args::AdvantageArgs;
-use troupe_core::config::{Config, Scale};
+use troupe_core::config::{AdvantageConfig, Config, CreditStep, Scale};
 use troupe_core::storage::StorageError;
 use troupe_core::table::Row;
 use troupe_estimators::advantage::Compared;
@@ -30,6 +30,13 @@ pub struct Truths {
     passed_over: Option<StorageError>,
 }
 
+/// Whether advantages are stored as what is above or below one half. A critic's verdicts, which
+/// take their place, are not.
+fn are_labels(advantage: &AdvantageConfig) -> bool {
+    let judged = advantage.then.iter().any(|step| matches!(step, CreditStep::Judge(_)));
+    advantage.scale == Some(Scale::Half) && !judged
+}
+
 /// Truths and advantages, side by side.
 type Known = (Vec<Truth>, Vec<Option<f32>>);
 
@@ -43,7 +50,7 @@ impl Truths {
             labels: args
                 .compare
                 .iter()
-                .map(|name| name == STORED && config.advantage.scale == Some(Scale::Half))
+                .map(|name| name == STORED && are_labels(&config.advantage))
                 .collect(),
             known: vec![BTreeMap::new(); args.compare.len()],
             passed_over: None,
@@ -104,5 +111,22 @@ impl Truths {
             known.into_iter().map(distance).collect()
         };
         Ok(self.known.into_iter().zip(self.labels).map(of_estimator).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_critics_verdicts_are_no_labels() {
+        let of = |sets: &[&str]| {
+            let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
+            are_labels(&Config::load(None, &sets).unwrap().advantage)
+        };
+        let half = "advantage.scale=half";
+        let judged = ["policies.critic.learns=value", "advantage.then=[\"judge:critic\"]"];
+        assert!(of(&[half]) && !of(&[]));
+        assert!(!of(&[half, judged[0], judged[1], "rollout.scheme=trajectory"]));
     }
 }

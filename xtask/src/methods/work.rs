@@ -119,7 +119,7 @@ impl Stage {
         let own = call.iter().skip(1).cloned();
         let seeded = ["--set".to_owned(), format!("run.seed={seed}")];
         let arguments = match command {
-            // What is said later counts; files of configuration come first of all.
+            // What is said later counts.
             "train" => plan
                 .train
                 .iter()
