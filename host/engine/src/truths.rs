@@ -120,13 +120,15 @@ mod tests {
 
     #[test]
     fn a_critics_verdicts_are_no_labels() {
-        let of = |sets: &[&str]| {
-            let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
-            are_labels(&Config::load(None, &sets).unwrap().advantage)
+        let of = |scale, then: &[CreditStep]| {
+            are_labels(&AdvantageConfig {
+                scale,
+                then: then.to_vec(),
+                ..AdvantageConfig::default()
+            })
         };
-        let half = "advantage.scale=half";
-        let judged = ["policies.critic.learns=value", "advantage.then=[\"judge:critic\"]"];
-        assert!(of(&[half]) && !of(&[]));
-        assert!(!of(&[half, judged[0], judged[1], "rollout.scheme=trajectory"]));
+        let judge = CreditStep::Judge("critic".to_owned());
+        assert!(of(Some(Scale::Half), &[]) && of(Some(Scale::Half), &[CreditStep::Whiten]));
+        assert!(!of(Some(Scale::Half), &[judge]) && !of(None, &[]));
     }
 }
