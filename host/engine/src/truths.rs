@@ -33,7 +33,7 @@ pub struct Truths {
 /// Whether advantages are stored as what is above or below one half. A critic's verdicts, which
 /// take their place, are not.
 fn are_labels(advantage: &AdvantageConfig) -> bool {
-    let judged = advantage.then.iter().any(|step| matches!(step, CreditStep::Judge(_)));
+    let judged = advantage.then.iter().any(CreditStep::is_judged);
     advantage.scale == Some(Scale::Half) && !judged
 }
 
