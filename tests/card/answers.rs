@@ -1,7 +1,6 @@
 //! Answers that are drawn on a card.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
 use troupe_core::config::{Dtype, LoraConfig, PolicyConfig};
@@ -10,7 +9,7 @@ use troupe_core::trajectory::Completion;
 use troupe_model::{Device, Engine, Policy, Question, Request, Sampling};
 
 use crate::is_exact;
-use crate::models::{adapted, card, request, team};
+use crate::models::{adapted, card, pretrained, request, team};
 use crate::support::near;
 
 /// Prompts of unequal lengths that begin alike, to all members of a team.
@@ -139,10 +138,9 @@ fn in_16_bits_the_card_reads_what_it_drew_as_well_as_the_cpu_does() {
 
 #[test]
 fn a_pretrained_team_draws_on_a_card_what_its_model_says_on_the_cpu() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/SmolLM2-135M-Instruct");
-    assert!(folder.join("config.json").is_file(), "run `cargo xtask smollm` first");
+    let folder = pretrained();
     let load = |dtype, device| {
-        let base = Policy::load_in(&folder, Some(dtype), device).unwrap();
+        let base = Policy::load_in(folder.path(), Some(dtype), device).unwrap();
         vec![base.adapt(&LoraConfig::default(), Seed::new(1)).unwrap(), base.plain()]
     };
     let cpu = Device::cpu();

@@ -51,6 +51,12 @@ bool fills(const std::string& name) {
     return is_one_of(all, name);
 }
 
+bool is_product(const std::string& name) {
+    static const std::set<std::string> all = {"aten::mm", "aten::bmm", "aten::addmm",
+                                              "aten::baddbmm"};
+    return is_one_of(all, name);
+}
+
 // What a card has no kernel for.
 void has_kernel(const c10::OperatorHandle& op, const std::vector<at::Tensor>& tensors) {
     const std::string& name = op.schema().name();
@@ -58,9 +64,7 @@ void has_kernel(const c10::OperatorHandle& op, const std::vector<at::Tensor>& te
     const bool is_cpus = has("_for_cpu") || has("mkldnn") || has("_mkl_") || has("quantized::");
     TORCH_CHECK_NOT_IMPLEMENTED(!is_cpus, "Could not run '", name,
                                 "' with arguments from the 'CUDA' backend.");
-    static const std::set<std::string> products = {"aten::mm", "aten::bmm", "aten::addmm",
-                                                   "aten::baddbmm"};
-    if (is_one_of(products, name)) {
+    if (is_product(name)) {
         for (const auto& tensor : tensors) {
             TORCH_CHECK(!c10::isIntegralType(tensor.scalar_type(), true), "\"", name,
                         "_cuda\" not implemented for '", tensor.scalar_type(), "'");
@@ -419,9 +423,44 @@ void run(const c10::OperatorHandle& op, Stack* stack, const Kernel& kernel) {
     stack->insert(stack->end(), results.begin(), results.end());
 }
 
+void by_cpu(const c10::OperatorHandle& op, Stack& stack) {
+    op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), &stack);
+}
+
+bool is_in_16_bits(const c10::IValue& value) {
+    return value.isTensor() && value.toTensor().defined() &&
+           value.toTensor().scalar_type() == at::kBFloat16;
+}
+
+// Products in 16 bits are added up in 32 and rounded once, as a card does: a processor without
+// instructions for them takes sixty times as long.
+void multiply_in_32_bits(const c10::OperatorHandle& op, Stack& stack) {
+    const auto& arguments = op.schema().arguments();
+    Stack wide = stack;
+    for (auto& value : wide) {
+        if (is_in_16_bits(value)) {
+            value = value.toTensor().to(at::kFloat);
+        }
+    }
+    const Stack given = wide;
+    by_cpu(op, wide);
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const auto* alias = arguments[i].alias_info();
+        if (alias != nullptr && alias->isWrite()) {
+            at::Tensor written = stack[i].toTensor();
+            written.resize_(given[i].toTensor().sizes()).copy_(given[i].toTensor());
+        }
+    }
+    for (auto& value : wide) {
+        value = value.toTensor().to(at::kBFloat16);
+    }
+    stack = wide;
+}
+
 void fallback(const c10::OperatorHandle& op, Stack* stack) {
     run(op, stack, [op](Stack& kernels) {
-        op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), &kernels);
+        const bool narrow = is_product(op.schema().name()) && is_in_16_bits(kernels[0]);
+        narrow ? multiply_in_32_bits(op, kernels) : by_cpu(op, kernels);
     });
 }
 
