@@ -9,7 +9,8 @@ use troupe_core::trajectory::Completion;
 use troupe_model::{Device, Engine, Policy, Question, Request, Sampling};
 
 use crate::is_exact;
-use crate::models::{adapted, card, pretrained, request, team};
+use crate::models::{adapted, card, request, team};
+use crate::pretrained::first_layers;
 use crate::support::near;
 
 /// Prompts of unequal lengths that begin alike, to all members of a team.
@@ -138,7 +139,7 @@ fn in_16_bits_the_card_reads_what_it_drew_as_well_as_the_cpu_does() {
 
 #[test]
 fn a_pretrained_team_draws_on_a_card_what_its_model_says_on_the_cpu() {
-    let folder = pretrained();
+    let folder = first_layers();
     let load = |dtype, device| {
         let base = Policy::load_in(folder.path(), Some(dtype), device).unwrap();
         vec![base.adapt(&LoraConfig::default(), Seed::new(1)).unwrap(), base.plain()]

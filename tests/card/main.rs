@@ -14,5 +14,6 @@ fn is_exact() -> bool {
 
 mod answers;
 mod models;
+mod pretrained;
 mod runs;
 mod updates;

@@ -1,13 +1,11 @@
 //! Small models of every family, once on the card and once on the CPU.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
 use serde::Deserialize;
 use tch::{Kind, Tensor};
-use tempfile::TempDir;
 use troupe_core::config::{DeviceChoice, LoraConfig};
 use troupe_core::seed::Seed;
 use troupe_model::{Device, Policy, Request};
@@ -35,29 +33,6 @@ pub fn model(name: &str, device: Device) -> Policy {
     troupe_model::example::write_checkpoint(folder.path(), &shape.config, &shape.shapes, kind)
         .unwrap();
     Policy::load(folder.path(), device).unwrap()
-}
-
-/// SmolLM2 with its first four layers of thirty: its words, heads and weights at a fourth of the
-/// work, which a processor that is slow in 16 bits feels.
-pub fn pretrained() -> TempDir {
-    let whole = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/SmolLM2-135M-Instruct");
-    assert!(whole.join("config.json").is_file(), "run `cargo xtask smollm` first");
-    let folder = tempfile::tempdir().unwrap();
-    for file in ["generation_config.json", "tokenizer.json", "tokenizer_config.json"] {
-        fs::copy(whole.join(file), folder.path().join(file)).unwrap();
-    }
-    let mut config: serde_json::Value =
-        troupe_core::storage::read_json(&whole.join("config.json")).unwrap();
-    config["num_hidden_layers"] = 4.into();
-    troupe_core::storage::write_json(&folder.path().join("config.json"), &config).unwrap();
-    let is_kept = |name: &str| {
-        let layer = name.strip_prefix("model.layers.").and_then(|rest| rest.split('.').next());
-        layer.is_none_or(|layer| layer.parse::<u32>().unwrap() < 4)
-    };
-    let mut weights = Tensor::read_safetensors(whole.join("model.safetensors")).unwrap();
-    weights.retain(|(name, _)| is_kept(name));
-    Tensor::write_safetensors(&weights, folder.path().join("model.safetensors")).unwrap();
-    folder
 }
 
 /// The base with an adapter that does something; the same on every device.

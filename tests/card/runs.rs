@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 use crate::is_exact;
-use crate::models::pretrained;
+use crate::pretrained::first_layers;
 use crate::support::client::Server;
 use crate::support::{host, near, plugins};
 
@@ -300,7 +300,7 @@ fn a_pretrained_team_trains_on_a_card_near_to_what_was_sampled() {
     fs::write(&team, text.split("[train.budget]").next().unwrap()).unwrap();
     let team = team.display().to_string();
     let dir = format!("run.dir={:?}", folder.path().display().to_string());
-    let model = pretrained();
+    let model = first_layers();
     let path = format!("policies.base.path={:?}", model.path().display().to_string());
     let mut arguments = vec!["train", &team, "--verify-logprobs"];
     for set in [

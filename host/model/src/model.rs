@@ -53,6 +53,8 @@ pub(super) use entries::Entries;
 pub use family::ModelFamily;
 pub use memory::{give_back_memory, resident_memory};
 pub use message::done;
+#[cfg(test)]
+pub(super) use packed::has_instructions;
 pub use parameters::Parameters;
 pub use parameters::Slot;
 pub(super) use recording::Recording;

@@ -22,7 +22,7 @@ use troupe_core::rank::{Rank, processors};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Rows and columns of the matrices that types are compared by, and how often; the best counts.
-const PRODUCT: i64 = 1024;
+const PRODUCT: i64 = 512;
 const PRODUCTS: usize = 4;
 
 /// A device that works.
