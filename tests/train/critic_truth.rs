@@ -7,7 +7,7 @@ use troupe_guests::plugin::Split;
 use troupe_guests::scenario::Next;
 use troupe_model::Device;
 use troupe_trainer::{Answered, Appraised, ValueCritic};
-use troupe_training::imitation::imitate;
+use troupe_training::imitation::{imitate, pupils};
 use troupe_training::rollout::{Setting, Start, TaskSeed, collect_from};
 use troupe_training::team::Team;
 
@@ -36,7 +36,8 @@ fn team() -> (Config, Team) {
     ];
     let config = Config::load(None, &settings).unwrap();
     let mut team = Team::assemble(&config, Device::cpu()).unwrap();
-    imitate(&mut team, &config, |_| ()).unwrap();
+    let pupils = pupils(&config, &team);
+    imitate(&mut team, &config, &pupils, |_| ()).unwrap();
     (config, team)
 }
 

@@ -16,7 +16,7 @@ use troupe_guests::plugin::Split;
 use troupe_model::{Device, Request, Sampling};
 use troupe_training::evaluation::{HeldOutTasks, evaluate};
 use troupe_training::examination::examine;
-use troupe_training::imitation::imitate;
+use troupe_training::imitation::{imitate, pupils};
 use troupe_training::metrics::Answers;
 use troupe_training::rollout::Rollout;
 use troupe_training::situations::{Cell, SituationTable};
@@ -50,7 +50,8 @@ fn learned() -> &'static Path {
             (config.imitation.success, config.imitation.ceiling) = (success, 1.5);
             config.imitation.tasks = 32;
             let mut team = Team::assemble(&config, Device::cpu()).unwrap();
-            imitate(&mut team, &config, |_| ()).unwrap();
+            let pupils = pupils(&config, &team);
+            imitate(&mut team, &config, &pupils, |_| ()).unwrap();
             team.policies["shared"].save(&folder.path().join(name)).unwrap();
         }
         folder

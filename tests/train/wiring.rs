@@ -8,11 +8,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use troupe_core::config::{
-    Audience, Config, Estimator, GroupFilter, Objective, Regularize, SamplingScheme,
+    Audience, Config, Estimator, GroupFilter, Learns, Objective, PolicyConfig, Regularize,
+    SamplingScheme,
 };
 use troupe_guests::scenario::Scenario;
-use troupe_training::imitation::imitate;
+use troupe_model::Device;
+use troupe_training::imitation::{imitate, pupils};
+use troupe_training::rehearsal::beginners;
 use troupe_training::run::RunFolder;
+use troupe_training::team::Team;
 use troupe_training::training::{Record, Training};
 use troupe_training::watch::IDLE_STEPS;
 
@@ -325,6 +329,36 @@ fn the_best_checkpoint_is_kept_and_replaced_only_by_a_better_one() {
 }
 
 #[test]
+fn a_warm_start_teaches_those_that_play_and_know_nothing_yet() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |team: &Team, policy: &str| {
+        let folder = folder.path().join(policy);
+        team.policies[policy].save(&folder).unwrap();
+        fs::read(folder.join("model.safetensors")).unwrap()
+    };
+    let mut config = config();
+    let learned = file(&team(&config, &[]), "second");
+    let policy = |learns| PolicyConfig { learns, ..PolicyConfig::default() };
+    let second = PolicyConfig { path: Some(folder.path().join("second")), ..policy(Learns::Role) };
+    config
+        .policies
+        .extend([("second".to_owned(), second), ("critic".to_owned(), policy(Learns::Value))]);
+    config.imitation.max_steps = 2;
+    config.imitation.every = 2;
+    config.imitation.accepted = 1.0;
+    let mut team = Team::assemble(&config, Device::cpu()).unwrap();
+    let before = ["first", "second", "critic"].map(|policy| file(&team, policy));
+    assert_eq!(before[1], learned);
+    let pupils = beginners(&config, &team);
+    let _ = imitate(&mut team, &config, &pupils, |_| ());
+    let after = ["first", "second", "critic"].map(|policy| file(&team, policy));
+    assert_ne!(after[0], before[0]);
+    assert_eq!(after[1..], before[1..]);
+    config.imitation.pretrained = true;
+    assert_eq!(beginners(&config, &team), ["first", "second"].map(str::to_owned).into());
+}
+
+#[test]
 fn an_interval_of_the_warm_start_that_overshoots_is_learned_again_at_half_the_rate() {
     let mut config = config();
     config.imitation.success = 0.0;
@@ -336,7 +370,8 @@ fn an_interval_of_the_warm_start_that_overshoots_is_learned_again_at_half_the_ra
     let first = Script::new(|_| "first 1 0 solved");
     let mut team = team(&config, &[("first", &first)]);
     let mut losses = Vec::new();
-    let end = imitate(&mut team, &config, |now| losses.push(now.loss)).unwrap();
+    let pupils = pupils(&config, &team);
+    let end = imitate(&mut team, &config, &pupils, |now| losses.push(now.loss)).unwrap();
     assert_eq!((losses.len(), end.step), (9, 4), "eight retreats, then it is taken as it is");
     // What the second seat is told and should say never varies.
     assert!(losses.is_sorted_by(|faster, slower| faster < slower), "{losses:?}");

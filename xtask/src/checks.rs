@@ -4,6 +4,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
+use crate::linting;
 use crate::process;
 use crate::progress::Elapsed;
 use crate::workspace::Workspace;
@@ -16,28 +17,56 @@ const REST: &[&str] = &["--release", "--workspace", "--exclude", "xtask"];
 /// The SDK once more, without its feature `host`: as a guest's author has it.
 const SDK: &[&str] = &["--profile", "xtask", "--package", "plugin-sdk"];
 
-/// Formatting and lints; a part that is not installed is left out, visibly.
-pub fn lint(workspace: &Workspace) -> Result<()> {
-    if is_installed(workspace, "fmt") {
-        phase("cargo fmt", workspace.cargo().args(["fmt", "--all", "--check"]))?;
-    }
-    if is_installed(workspace, "clippy") {
-        let names = ["cargo clippy, xtask", "cargo clippy, SDK of guests", "cargo clippy"];
-        for (name, crates) in names.into_iter().zip([OURS, SDK, REST]) {
-            let mut clippy = workspace.cargo();
-            clippy.arg("clippy").args(crates).args(["--all-targets", "--", "--deny", "warnings"]);
-            phase(name, &mut clippy)?;
-        }
-    }
-    Ok(())
+/// The checks of a workspace; a part that is not installed is left out, visibly.
+pub struct Checks<'a> {
+    workspace: &'a Workspace,
+    lints: bool,
+    /// What cargo is told in every call that compiles the rest.
+    settings: Vec<String>,
 }
 
-/// Every test of the workspace: a crate whose tests fail does not hide those of the next.
-pub fn test(workspace: &Workspace) -> Result<()> {
-    for (name, crates) in [("cargo test, xtask", OURS), ("cargo test", REST)] {
-        phase(name, workspace.cargo().args(["test", "--no-fail-fast"]).args(crates))?;
+impl<'a> Checks<'a> {
+    pub fn of(workspace: &'a Workspace, lints: bool) -> Result<Self> {
+        let lints = lints && is_installed(workspace, "clippy");
+        let settings =
+            if lints { vec!["--config".to_owned(), linting::setting()?] } else { Vec::new() };
+        Ok(Checks { workspace, lints, settings })
     }
-    Ok(())
+
+    /// Formatting, and lints of what is compiled apart from the rest.
+    pub fn look(&self) -> Result<()> {
+        if is_installed(self.workspace, "fmt") {
+            phase("cargo fmt", self.workspace.cargo().args(["fmt", "--all", "--check"]))?;
+        }
+        for (name, crates) in [("xtask", OURS), ("SDK of guests", SDK)] {
+            if self.lints {
+                let mut clippy = self.workspace.cargo();
+                clippy.arg("clippy").args(crates).args(["--all-targets", "--"]);
+                phase(&format!("cargo clippy, {name}"), clippy.args(["--deny", "warnings"]))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The rest: the program, its tests and its benchmarks, linted as they are compiled.
+    pub fn build(&self) -> Result<()> {
+        let name = if self.lints { "cargo build, with lints" } else { "cargo build" };
+        phase(name, &mut self.rest(&["test", "--no-run"]))?;
+        phase(&format!("{name}, benchmarks"), &mut self.rest(&["build", "--bench", "*"]))
+    }
+
+    /// Every test: a crate whose tests fail does not hide those of the next.
+    pub fn test(&self) -> Result<()> {
+        let mut ours = self.workspace.cargo();
+        phase("cargo test, xtask", ours.args(["test", "--no-fail-fast"]).args(OURS))?;
+        phase("cargo test", &mut self.rest(&["test", "--no-fail-fast"]))
+    }
+
+    fn rest(&self, arguments: &[&str]) -> Command {
+        let mut cargo = self.workspace.cargo();
+        cargo.args(&self.settings).args(arguments).args(REST);
+        cargo
+    }
 }
 
 fn is_installed(workspace: &Workspace, tool: &str) -> bool {

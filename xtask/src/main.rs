@@ -18,6 +18,7 @@ mod install;
 mod interpreters;
 mod layout;
 mod libtorch;
+mod linting;
 mod methods;
 mod node;
 #[cfg(feature = "package")]
@@ -44,6 +45,7 @@ use clap::{Parser, Subcommand};
 use troupe_toolchain::Toolchain;
 
 use crate::cache::Cache;
+use crate::checks::Checks;
 use crate::layout::Layout;
 use crate::libtorch::Flavour;
 use crate::workspace::Workspace;
@@ -189,6 +191,9 @@ enum Extra {
 }
 
 fn main() -> ExitCode {
+    if let Some(call) = linting::called_for() {
+        return linting::compile(&call);
+    }
     match perform(&Cli::parse().task) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -220,6 +225,7 @@ fn perform(task: &Task) -> Result<()> {
         Task::Quickstart { host_args } => {
             let toolchain = set_up(&workspace, Flavour::Cpu)?;
             build_plugins(&workspace, &toolchain, false)?;
+            process::run(workspace.cargo().args(["build", "--release", "--package", "troupe"]))?;
             quickstart::train(&workspace, host_args)
         }
         Task::Paper { quick, page: true } => paper::write_page(&workspace, *quick),
@@ -294,12 +300,11 @@ fn perform(task: &Task) -> Result<()> {
             let toolchain = set_up(&workspace, Flavour::Cpu)?;
             author_tools::ensure(&workspace, &Cache::open()?)?;
             build_plugins(&workspace, &toolchain, true)?;
-            if !skip_lints {
-                checks::lint(&workspace)?;
-            }
-            process::run(workspace.cargo().args(["build", "--release", "--package", "troupe"]))?;
+            let checks = Checks::of(&workspace, !skip_lints)?;
+            checks.look()?;
+            checks.build()?;
             smollm::ensure(&workspace, &Cache::open()?)?;
-            checks::test(&workspace)?;
+            checks.test()?;
             headline::check(&workspace, &Layout::of(&workspace)?)?;
             quickstart::check(&workspace)
         }

@@ -27,9 +27,8 @@ struct Success {
     success: f64,
 }
 
-/// Builds the host and trains with the README's first config.
+/// Trains with the README's first config.
 pub fn train(workspace: &Workspace, host_args: &[String]) -> Result<()> {
-    process::run(workspace.cargo().args(["build", "--release", "--package", "troupe"]))?;
     let mut host = Command::new(workspace.target_dir.join("release/host"));
     host.args(["train", CONFIG]).current_dir(&workspace.root);
     process::run(host.args(host_args))

@@ -200,7 +200,7 @@ fn show_truths(names: &[String], truths: &[BTreeMap<String, Distance>]) {
                 format!("{:.3}", distance.rank_correlation),
                 report::percent(distance.right_signs),
                 format!("{:+.4}", distance.bias),
-                format!("{:.3}", distance.variance),
+                distance.variance.map_or_else(|| "?".to_owned(), |share| format!("{share:.3}")),
                 distance.wrong_labels.map_or_else(String::new, report::percent),
             ]);
         }

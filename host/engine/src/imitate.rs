@@ -7,7 +7,7 @@ use troupe_cli::args::ImitateArgs;
 use troupe_core::config::{Config, ConfigError};
 use troupe_core::error::ExitCode;
 use troupe_model::{Device, PolicyError};
-use troupe_training::imitation::{Recording, imitate_recording};
+use troupe_training::imitation::{Recording, imitate_recording, pupils};
 use troupe_training::team::Team;
 
 pub fn run(
@@ -18,14 +18,15 @@ pub fn run(
     // Read before anything that takes long.
     let recording = (!args.from.is_empty()).then(|| Recording::read(&args.from)).transpose()?;
     let mut team = Team::assemble(&config, device()?)?;
-    if !team.policies.keys().any(|name| config.trains(name)) {
+    let pupils = pupils(&config, &team);
+    if pupils.is_empty() {
         return Err(nobody(&config).into());
     }
     // It plays while the others are warmed up.
     team.open_distant(&config, false)?;
     team.policies.keys().try_for_each(|name| check_free(&args.out.join(name), args.force))?;
     match recording {
-        None => train::warm_start(&config, &mut team)?,
+        None => train::warm_start(&config, &mut team, &pupils)?,
         Some(recording) => learn_from(&recording, &config, &mut team)?,
     }
     for (name, policy) in &team.policies {

@@ -1,6 +1,6 @@
 //! `host train`: the whole way from a configuration to a trained team.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use troupe_training::family::Family;
 use troupe_training::imitation::imitate;
 use troupe_training::manifest::{Manifest, Settled};
 use troupe_training::metrics::Success;
-use troupe_training::rehearsal::{imitates, rehearse};
+use troupe_training::rehearsal::{beginners, rehearse};
 use troupe_training::run::{Change, RunFolder, Summary};
 use troupe_training::team::{Team, with_shapes};
 use troupe_training::training::{Record, Training, plan, settle as settle_config, slow_dtype};
@@ -215,8 +215,9 @@ fn go_on(
 
 /// Warm-start the policies that ask for it and begin.
 fn begin(config: Config, mut team: Team, folder: RunFolder) -> anyhow::Result<Training> {
-    if imitates(&config, &team) {
-        warm_start(&config, &mut team)?;
+    let beginners = beginners(&config, &team);
+    if !beginners.is_empty() {
+        warm_start(&config, &mut team, &beginners)?;
     }
     let tested = config.validation.tasks;
     let wait = report::Wait::new(format!("{tested} test tasks before training"));
@@ -225,10 +226,14 @@ fn begin(config: Config, mut team: Team, folder: RunFolder) -> anyhow::Result<Tr
     Ok(begun?)
 }
 
-/// Imitate the expert, with a bar.
-pub fn warm_start(config: &Config, team: &mut Team) -> anyhow::Result<()> {
+/// Have some policies imitate the expert, with a bar.
+pub fn warm_start(
+    config: &Config,
+    team: &mut Team,
+    pupils: &BTreeSet<String>,
+) -> anyhow::Result<()> {
     let bar = report::Bar::at_most("warm start", config.imitation.max_steps, "steps");
-    let end = imitate(team, config, |now| {
+    let end = imitate(team, config, pupils, |now| {
         let described = format!(
             "loss {:.3}, solved {}, accepted {}",
             now.loss,

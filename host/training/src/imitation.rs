@@ -121,8 +121,14 @@ pub struct Imitated {
     pub reached: bool,
 }
 
-/// Train the team's policies in place on the expert's answers; `report` hears
-/// of every measurement.
+/// The policies that can imitate: those that play and are trained.
+pub fn pupils(config: &Config, team: &Team) -> BTreeSet<String> {
+    let plays = |name: &&String| config.trains(name) && !config.is_critic(name);
+    team.policies.keys().filter(plays).cloned().collect()
+}
+
+/// Train `pupils`, some of the team's policies, in place on the expert's answers; the others stay
+/// as they are. `report` hears of every measurement.
 ///
 /// # Errors
 /// If there is no expert, its answers do not fit a policy, or the success
@@ -130,6 +136,7 @@ pub struct Imitated {
 pub fn imitate(
     team: &mut Team,
     config: &Config,
+    pupils: &BTreeSet<String>,
     mut report: impl FnMut(ImitationStep),
 ) -> Result<ImitationStep, ImitationError> {
     let families = team.families.clone();
@@ -137,7 +144,8 @@ pub fn imitate(
     let scenarios = families.iter().map(|family| &*family.scenario);
     let experts =
         scenarios.map(|scenario| Demonstrator::new(scenario, seed(config), exploration)).collect();
-    let course = follow(team, config, Supply::Experts(experts), |now, _| {
+    let lesson = Lesson { pupils, supply: Supply::Experts(experts) };
+    let course = follow(team, config, lesson, |now, _| {
         report(now);
         Ok(())
     })?;
@@ -166,8 +174,10 @@ pub fn imitate_recording(
         }
     }
     let mut best: Option<(ImitationStep, Policies)> = None;
+    let pupils = pupils(config, team);
     let supply = Supply::Recorded(recording.rounds(seed(config)));
-    let course = follow(team, config, supply, |now, policies| {
+    let lesson = Lesson { pupils: &pupils, supply };
+    let course = follow(team, config, lesson, |now, policies| {
         report(now);
         let share = now.weakest;
         let is_best = best.as_ref().is_none_or(|(best, _)| share >= best.weakest);
@@ -188,6 +198,12 @@ pub fn imitate_recording(
 
 fn seed(config: &Config) -> Seed {
     Seed::new(config.run.seed).named("imitation")
+}
+
+/// Who learns, and from what.
+struct Lesson<'a> {
+    pupils: &'a BTreeSet<String>,
+    supply: Supply<'a>,
 }
 
 /// The roles and policies whose answers are learned.
@@ -237,11 +253,11 @@ impl Course {
 fn follow(
     team: &mut Team,
     config: &Config,
-    mut supply: Supply<'_>,
+    mut lesson: Lesson<'_>,
     mut report: impl FnMut(ImitationStep, &Policies) -> Result<(), ImitationError>,
 ) -> Result<Course, ImitationError> {
     let settings = &config.imitation;
-    let mut trainers = new_trainers(team, config)?;
+    let mut trainers = new_trainers(team, config, lesson.pupils)?;
     let (tasks, seed) = (settings.tasks, seed(config));
     let held_out = HeldOutTasks {
         split: Split::Validation,
@@ -258,7 +274,7 @@ fn follow(
         let before = Snapshot::take(&team.policies, &trainers)?;
         let mut loss = 0.0;
         for _ in 0..settings.every {
-            let demonstrations = supply.take(settings.answers_per_role, &behind)?;
+            let demonstrations = lesson.supply.take(settings.answers_per_role, &behind)?;
             loss += learn(team, &mut trainers, &demonstrations)?;
         }
         course.steps += settings.every;
@@ -327,7 +343,11 @@ fn duplicates(policies: &Policies) -> Result<Policies, TrainerError> {
     policies.iter().map(copy).collect()
 }
 
-fn new_trainers(team: &Team, config: &Config) -> Result<BTreeMap<String, Trainer>, ImitationError> {
+fn new_trainers(
+    team: &Team,
+    config: &Config,
+    pupils: &BTreeSet<String>,
+) -> Result<BTreeMap<String, Trainer>, ImitationError> {
     let settings = &config.imitation;
     let train = TrainConfig {
         learning_rate: settings.learning_rate,
@@ -339,7 +359,7 @@ fn new_trainers(team: &Team, config: &Config) -> Result<BTreeMap<String, Trainer
     let new = |(name, policy): (&String, &Policy)| {
         Ok((name.clone(), Trainer::among(policy, &train, &team.ranks)?))
     };
-    team.policies.iter().filter(|(name, _)| config.trains(name)).map(new).collect()
+    team.policies.iter().filter(|(name, _)| pupils.contains(*name)).map(new).collect()
 }
 
 /// One optimizer step for each policy on its own roles' demonstrations: the mean loss.

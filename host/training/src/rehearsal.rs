@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use crate::family::Family;
+use crate::imitation::pupils;
 use crate::rollout::{DemonstrationError, Demonstrator};
 use crate::team::Team;
 use troupe_core::config::Config;
@@ -102,17 +103,20 @@ impl Coded for RehearsalError {
 pub fn rehearse(config: &Config, team: &Team) -> Result<(), RehearsalError> {
     check_learners(config, team)?;
     team.families.iter().try_for_each(check_beginning)?;
-    if !imitates(config, team) {
+    let beginners = beginners(config, team);
+    if beginners.is_empty() {
         return Ok(());
     }
-    team.families.iter().try_for_each(|family| check_expert(config, team, &family.scenario))
+    let check = |family: &Family| check_expert(config, team, &beginners, &family.scenario);
+    team.families.iter().try_for_each(check)
 }
 
-/// Whether some policies are to imitate the expert before they learn by themselves.
-pub fn imitates(config: &Config, team: &Team) -> bool {
+/// The policies that imitate the expert before they learn by themselves: those that play and know
+/// nothing yet, or all that play if pretrained ones are to as well.
+pub fn beginners(config: &Config, team: &Team) -> BTreeSet<String> {
     let knows_nothing = |name: &String| config.imitation.pretrained || config.is_random(name);
-    let is_pupil = |name: &String| config.trains(name) && knows_nothing(name);
-    config.imitation.enabled && team.policies.keys().any(is_pupil)
+    let asked = pupils(config, team).into_iter().filter(knows_nothing);
+    asked.filter(|_| config.imitation.enabled).collect()
 }
 
 /// Several policies in the place of one are examined, not trained.
@@ -135,7 +139,12 @@ fn check_beginning(family: &Family) -> Result<(), RehearsalError> {
     first.map_or(Ok(()), |failure| Err(RehearsalError::Task { family, failure }))
 }
 
-fn check_expert(config: &Config, team: &Team, scenario: &Scenario) -> Result<(), RehearsalError> {
+fn check_expert(
+    config: &Config,
+    team: &Team,
+    beginners: &BTreeSet<String>,
+    scenario: &Scenario,
+) -> Result<(), RehearsalError> {
     let seed = Seed::new(config.run.seed).named("rehearsal");
     let mut expert = Demonstrator::new(scenario, seed, config.imitation.exploration);
     let shown = expert.take(DEMONSTRATIONS).map_err(|error| match error {
@@ -146,7 +155,7 @@ fn check_expert(config: &Config, team: &Team, scenario: &Scenario) -> Result<(),
             RehearsalError::NoExpert { role, environment, workflow }
         }
     })?;
-    let learners = team.policies.iter().filter(|(name, _)| config.trains(name));
+    let learners = team.policies.iter().filter(|(name, _)| beginners.contains(*name));
     for (name, policy) in learners {
         let of_policy = shown.iter().filter(|d| team.role_map.policy_of(&d.role) == name);
         let unknown: BTreeSet<String> =

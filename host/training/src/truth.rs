@@ -66,6 +66,9 @@ pub struct Search {
     pub team_only: bool,
 }
 
+/// Standard errors by which an estimated variance has to exceed another one.
+const CLEAR: f64 = 2.0;
+
 /// How far an estimator is from the truth.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Distance {
@@ -80,8 +83,11 @@ pub struct Distance {
     /// Mean of scale·A − truth: 0 if it is right on average.
     pub bias: f64,
     /// Variance of the same, what the truth itself is uncertain by taken away, in
-    /// units of the truth's own variance: 0 is perfect, 1 is worth nothing.
-    pub variance: f64,
+    /// units of the truth's own variance: 0 is perfect, 1 is worth nothing. Nothing is
+    /// known of it where the truth does not vary more than what it is uncertain by, by
+    /// [`CLEAR`] standard errors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variance: Option<f64>,
     /// Share of answers that are pushed the right way, of those with any truth to speak of:
     /// more than its standard error.
     pub right_signs: f64,
@@ -217,7 +223,9 @@ impl Distance {
             correlation: ratio(covariance, (spread * advantage_spread).sqrt()),
             scale,
             bias,
-            variance: ratio((error - noise).max(0.0), (spread - noise).max(0.0)),
+            // Of normal numbers, an estimated variance has the standard error σ²·√(2/n).
+            variance: (spread - noise > CLEAR * spread * (2.0 / count).sqrt())
+                .then(|| (error - noise).max(0.0) / (spread - noise)),
             right_signs: ratio(right as f64, clear.count() as f64),
             wrong_labels: None,
         }
@@ -242,14 +250,18 @@ mod tests {
 
     #[test]
     fn an_estimator_that_is_right_but_for_its_scale_has_no_error() {
-        let truths: Vec<Truth> =
-            [-1.0, 0.5, 0.5, 2.0].into_iter().enumerate().map(|(row, a)| truth(row, a)).collect();
+        let truths: Vec<Truth> = [-1.0, 0.5, 0.5, 2.0]
+            .repeat(4)
+            .into_iter()
+            .enumerate()
+            .map(|(row, a)| truth(row, a))
+            .collect();
         let tenth: Vec<Option<f32>> =
             truths.iter().map(|t| Some(t.advantage as f32 / 10.0)).collect();
         let distance = Distance::of(&truths, &tenth);
         assert!((distance.scale - 10.0).abs() < 1e-5 && distance.bias.abs() < 1e-6, "{distance:?}");
         assert!(
-            (distance.correlation - 1.0).abs() < 1e-9 && distance.variance < 1e-9,
+            (distance.correlation - 1.0).abs() < 1e-9 && distance.variance.unwrap() < 1e-9,
             "{distance:?}"
         );
         assert_eq!(distance.right_signs, 1.0);
@@ -262,12 +274,25 @@ mod tests {
 
     #[test]
     fn one_that_knows_nothing_is_off_by_the_truths_own_variance() {
-        let truths = [truth(0, 1.0), truth(1, -1.0), truth(2, 1.0), truth(3, -1.0)];
-        let distance = Distance::of(&truths, &[Some(1.0), Some(1.0), Some(-1.0), Some(-1.0)]);
+        let truths: Vec<Truth> = (0..16).map(|row| truth(row, [1.0, -1.0][row % 2])).collect();
+        let advantages = [1.0, 1.0, -1.0, -1.0].map(Some).repeat(4);
+        let distance = Distance::of(&truths, &advantages);
         assert_eq!(
             (distance.correlation, distance.variance, distance.right_signs),
-            (0.0, 1.0, 0.5)
+            (0.0, Some(1.0), 0.5)
         );
+    }
+
+    #[test]
+    fn of_a_truth_that_varies_no_more_than_its_noise_no_error_is_told() {
+        let truths = |noise: f64| -> Vec<Truth> {
+            (0..50).map(|row| Truth { noise, ..truth(row, [1.0, -1.0][row % 2]) }).collect()
+        };
+        let none = vec![Some(0.0); 50];
+        let variance = |noise| Distance::of(&truths(noise), &none).variance;
+        assert_eq!((variance(0.0), variance(0.59)), (Some(1.0), Some(1.0)));
+        // Two standard errors of a variance of 50 numbers are two fifths of it.
+        assert_eq!((variance(0.61), variance(1.0), variance(2.0)), (None, None, None));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What was seen, written into the page of each method, between two marks of its name.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 
@@ -28,11 +29,14 @@ pub fn write(workspace: &Workspace, plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// The cells of a row that are filled, in the order of the seeds.
-fn filled(workspace: &Workspace, plan: &Plan, method: &Method, row: &Row) -> Result<Vec<Found>> {
-    let mut all = Vec::new();
+/// What was found in the cells of a row that are filled, by seed.
+type Filled = BTreeMap<u64, Found>;
+
+fn filled(workspace: &Workspace, plan: &Plan, method: &Method, row: &Row) -> Result<Filled> {
+    let mut all = Filled::new();
     for &seed in &plan.seeds {
-        all.extend(Cell::of(workspace, plan, method, (row, seed), false).found()?);
+        let found = Cell::of(workspace, plan, method, (row, seed), false).found()?;
+        all.extend(found.map(|found| (seed, found)));
     }
     Ok(all)
 }
@@ -51,12 +55,12 @@ fn seen(workspace: &Workspace, plan: &Plan, method: &Method) -> Result<String> {
              |---|---|---|---|---|---|---|\n",
         );
         rows.iter().for_each(|(row, found)| text.push_str(&line(row, found, plan.seeds.len())));
-        text.push_str(&claims(method, &rows));
+        text.push_str(&claims(method, &rows, plan.seeds.len()));
     }
     text.push_str(&figures(&method.figures, &rows, plan.seeds.len()));
     let mut commits: Vec<String> = rows
         .iter()
-        .flat_map(|(_, found)| found)
+        .flat_map(|(_, found)| found.values())
         .map(|found| format!("`{}`{}", found.commit, if found.changed { " (changed)" } else { "" }))
         .collect();
     commits.sort();
@@ -80,7 +84,7 @@ fn seen(workspace: &Workspace, plan: &Plan, method: &Method) -> Result<String> {
     Ok(text)
 }
 
-fn line(row: &Row, found: &[Found], seeds: usize) -> String {
+fn line(row: &Row, found: &Filled, seeds: usize) -> String {
     if let Some(why) = &row.left_out {
         return format!("| {} | not run: {why} | | | | | |\n", row.title);
     }
@@ -95,21 +99,28 @@ fn line(row: &Row, found: &[Found], seeds: usize) -> String {
         0 => String::new(),
         missing => format!(" ({missing} to come)"),
     };
-    let mean = |of: fn(&Found) -> f64| found.iter().map(of).sum::<f64>() / found.len() as f64;
+    let mean = |of: fn(&Found) -> f64| found.values().map(of).sum::<f64>() / found.len() as f64;
+    // Of what was only examined nothing was trained.
+    let spent = match mean(|found| found.acts as f64) {
+        0.0 => "– | – | –".to_owned(),
+        acts => format!(
+            "{} | {} | {:.0}",
+            thousands(acts),
+            thousands(mean(|found| found.completion_tokens as f64)),
+            mean(|found| found.seconds),
+        ),
+    };
     format!(
-        "| {} | {} %{} | {}{missing} | {before} | {} | {} | {:.0} |\n",
+        "| {} | {} %{} | {}{missing} | {before} | {spent} |\n",
         row.title,
         percent(after.mean),
         after.crossed.map_or_else(String::new, |range| between(range, 100.0)),
         each.join(", "),
-        thousands(mean(|found| found.acts as f64)),
-        thousands(mean(|found| found.completion_tokens as f64)),
-        mean(|found| found.seconds),
     )
 }
 
 /// A table of the numbers that rows have; nothing if none are asked for.
-fn figures(figures: &[Figure], rows: &[(&Row, Vec<Found>)], seeds: usize) -> String {
+fn figures(figures: &[Figure], rows: &[(&Row, Filled)], seeds: usize) -> String {
     if figures.is_empty() {
         return String::new();
     }
@@ -130,8 +141,8 @@ fn figures(figures: &[Figure], rows: &[(&Row, Vec<Found>)], seeds: usize) -> Str
 }
 
 /// The mean over the seeds that have it, and how many if not all do.
-fn number(figure: &Figure, found: &[Found], seeds: usize) -> String {
-    let numbers: Vec<f64> = found.iter().filter_map(|found| found.figure(&figure.path)).collect();
+fn number(figure: &Figure, found: &Filled, seeds: usize) -> String {
+    let numbers: Vec<f64> = found.values().filter_map(|found| found.figure(&figure.path)).collect();
     if numbers.is_empty() {
         return if found.is_empty() { "not run yet".to_owned() } else { "–".to_owned() };
     }
@@ -144,22 +155,22 @@ fn number(figure: &Figure, found: &[Found], seeds: usize) -> String {
     };
     let error =
         estimate.spread.map_or(String::new(), |spread| format!(" ± {}", show(spread.error)));
-    let missing = match numbers.len() == seeds {
-        true => String::new(),
-        false => format!(" ({} of {seeds})", numbers.len()),
-    };
-    format!("{}{error}{missing}", show(estimate.mean))
+    format!("{}{error}{}", show(estimate.mean), of_seeds(numbers.len(), seeds))
 }
 
-fn claims(method: &Method, rows: &[(&Row, Vec<Found>)]) -> String {
+/// How many there are, if not all.
+fn of_seeds(count: usize, seeds: usize) -> String {
+    if count == seeds { String::new() } else { format!(" ({count} of {seeds})") }
+}
+
+fn claims(method: &Method, rows: &[(&Row, Filled)], seeds: usize) -> String {
     let of = |name: &str| rows.iter().find(|(row, _)| row.name == name);
     let differences: Vec<Option<Estimate>> = method
         .claims
         .iter()
         .map(|claim| {
             let ((_, better), (_, than)) = (of(&claim.better)?, of(&claim.than)?);
-            let whole = better.len() == than.len() && better.len() > 1;
-            whole.then(|| difference(better, than))
+            Some(difference(better, than)).filter(|difference| difference.seeds.len() > 1)
         })
         .collect();
     let chance = |difference: &Option<Estimate>| {
@@ -182,11 +193,12 @@ fn claims(method: &Method, rows: &[(&Row, Vec<Found>)]) -> String {
             ),
             Some(difference) => writeln!(
                 text,
-                "| {} − {} | {}{} | {} | {} |",
+                "| {} − {} | {}{}{} | {} | {} |",
                 title(&claim.better),
                 title(&claim.than),
                 percent(difference.mean),
                 difference.crossed.map_or_else(String::new, |range| between(range, 100.0)),
+                of_seeds(difference.seeds.len(), seeds),
                 chance.map_or("–".to_owned(), |chance| format!("{chance:.3}")),
                 Verdict::of(&difference, chance, None).words(),
             ),
@@ -196,9 +208,9 @@ fn claims(method: &Method, rows: &[(&Row, Vec<Found>)]) -> String {
 }
 
 /// The outcomes of each seed as numbers.
-fn estimate(found: &[Found], of: impl Fn(&Found) -> &String) -> Estimate {
+fn estimate(found: &Filled, of: impl Fn(&Found) -> &String) -> Estimate {
     let numbers = |found: &Found| of(found).chars().map(|c| solved(c, found)).collect();
-    Estimate::of(&found.iter().map(numbers).collect::<Vec<Vec<f64>>>())
+    Estimate::of(&found.values().map(numbers).collect::<Vec<Vec<f64>>>())
 }
 
 /// In what share of the files a task was solved.
@@ -206,13 +218,14 @@ fn solved(count: char, found: &Found) -> f64 {
     f64::from(count.to_digit(10).unwrap_or_default()) / f64::from(found.of)
 }
 
-/// Paired by seed and task.
-fn difference(better: &[Found], than: &[Found]) -> Estimate {
-    let of_seed = |(better, than): (&Found, &Found)| {
+/// Paired by seed and task, of the seeds that both have.
+fn difference(better: &Filled, than: &Filled) -> Estimate {
+    let of_seed = |(seed, better): (&u64, &Found)| {
+        let than = than.get(seed)?;
         let pairs = better.after.chars().zip(than.after.chars());
-        pairs.map(|(a, b)| solved(a, better) - solved(b, than)).collect()
+        Some(pairs.map(|(a, b)| solved(a, better) - solved(b, than)).collect())
     };
-    Estimate::of(&better.iter().zip(than).map(of_seed).collect::<Vec<Vec<f64>>>())
+    Estimate::of(&better.iter().filter_map(of_seed).collect::<Vec<Vec<f64>>>())
 }
 
 fn percent(share: f64) -> String {

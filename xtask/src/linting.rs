@@ -1,0 +1,111 @@
+//! A compiler that lints a crate before it compiles it.
+//!
+//! `cargo clippy` checks all that a crate depends on first, though a build has done so already; of
+//! hundreds of crates that is a good part of what all checks take. So this program puts itself in
+//! the place of the compiler of our own crates (`build.rustc-workspace-wrapper`).
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result};
+
+use crate::process;
+
+/// The compiler, called as it is here, that only looks.
+const LINTER: &str = "clippy-driver";
+
+/// The setting that has cargo call this program with every call of the compiler.
+pub fn setting() -> Result<String> {
+    let program = env::current_exe().context("finding this program")?;
+    Ok(format!("build.rustc-workspace-wrapper={program:?}"))
+}
+
+/// The call of a compiler that these arguments of this program are, if they are one.
+pub fn called_for() -> Option<Vec<OsString>> {
+    let call: Vec<OsString> = env::args_os().skip(1).collect();
+    let compiler = Path::new(call.first()?).file_stem()?;
+    (compiler == "rustc").then_some(call)
+}
+
+/// Lint, then compile.
+pub fn compile(call: &[OsString]) -> ExitCode {
+    let done = looked_at(call).and_then(|()| process::run(Command::new(&call[0]).args(&call[1..])));
+    match done {
+        Ok(()) => return ExitCode::SUCCESS,
+        // The compiler has said why.
+        Err(error) if error.is::<process::Failed>() => {}
+        Err(error) => eprintln!("error: {error:#}"),
+    }
+    ExitCode::FAILURE
+}
+
+fn looked_at(call: &[OsString]) -> Result<()> {
+    if !compiles(call) {
+        return Ok(());
+    }
+    let folder = tempfile::tempdir()?;
+    let mut linter = Command::new(LINTER);
+    linter.args(looking(call)).arg("--out-dir").arg(folder.path());
+    process::run(linter.args(["--emit=metadata", "--deny", "warnings"]))
+}
+
+/// Whether something comes of it: cargo also asks compilers what they are.
+fn compiles(call: &[OsString]) -> bool {
+    call.iter().any(|argument| argument.as_encoded_bytes().starts_with(b"--emit="))
+}
+
+/// The same call without what says what to write, and where.
+fn looking(call: &[OsString]) -> Vec<OsString> {
+    let mut kept: Vec<OsString> = Vec::new();
+    let mut arguments = call.iter().peekable();
+    while let Some(argument) = arguments.next() {
+        let text = argument.to_string_lossy();
+        let of_codegen = |next: Option<&&OsString>| {
+            next.is_some_and(|next| next.as_encoded_bytes().starts_with(b"incremental="))
+        };
+        match &*text {
+            "--out-dir" => drop(arguments.next()),
+            "-C" if of_codegen(arguments.peek()) => drop(arguments.next()),
+            _ if text.starts_with("--emit=") || text.starts_with("-Cincremental=") => {}
+            // Otherwise cargo would take it for a part of what is built.
+            _ if text.starts_with("--json=") => kept.push(without_artifacts(&text)),
+            _ => kept.push(argument.clone()),
+        }
+    }
+    kept
+}
+
+fn without_artifacts(json: &str) -> OsString {
+    let kinds = json.trim_start_matches("--json=").split(',').filter(|kind| *kind != "artifacts");
+    let kinds: Vec<&str> = kinds.collect();
+    OsStr::new(&format!("--json={}", kinds.join(","))).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(text: &str) -> Vec<OsString> {
+        text.split(' ').map(OsString::from).collect()
+    }
+
+    #[test]
+    fn a_crate_is_looked_at_as_it_is_compiled_but_nothing_is_written_where_cargo_looks() {
+        let compiling = call(
+            "rustc --crate-name a --edition=2024 a.rs --error-format=json \
+             --json=diagnostic-rendered-ansi,artifacts,future-incompat --crate-type lib \
+             --emit=dep-info,metadata,link -C opt-level=3 --test -C incremental=i -C metadata=m \
+             --out-dir target/deps -L dependency=d",
+        );
+        let looked_at = call(
+            "rustc --crate-name a --edition=2024 a.rs --error-format=json \
+             --json=diagnostic-rendered-ansi,future-incompat --crate-type lib -C opt-level=3 \
+             --test -C metadata=m -L dependency=d",
+        );
+        assert_eq!(looking(&compiling), looked_at);
+        assert!(compiles(&compiling));
+        assert!(!compiles(&call("rustc -vV")));
+    }
+}
