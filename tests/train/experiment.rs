@@ -22,8 +22,8 @@ seeds = [1, 2]
 base = ["team.toml"]
 set = ["rollout.tasks_per_step=4", "rollout.max_turns=3", "validation.every=0",
     "validation.tasks_during_training=4", "imitation.tasks=8", "environment.size=5",
-    "environment.walls=2", "environment.max_distance=3"]
-budget = {{ steps = 6 }}
+    "environment.walls=2", "environment.max_distance=3", "train.learning_rate=3e-3"]
+budget = {{ steps = 8 }}
 warm = {{ success = 0.3, ceiling = 1.1, max_steps = 300 }}
 exam = {{ tasks = 24, samples = 2 }}
 
@@ -119,7 +119,7 @@ fn an_experiment_killed_three_times_has_the_table_of_one_that_never_was_and_make
         let text = read(&killed.join("runs").join(&run).join("metrics.jsonl"));
         let step = |line: &str| serde_json::from_str::<Value>(line).unwrap()["step"].as_u64();
         let steps: Vec<Option<u64>> = text.lines().map(step).collect();
-        assert_eq!(steps, (0..=6).map(Some).collect::<Vec<_>>());
+        assert_eq!(steps, (0..=8).map(Some).collect::<Vec<_>>());
         let log = read(&killed.join("logs").join(format!("{run}.log")));
         let warm_starts = log.matches("test tasks solved before training").count();
         assert!(warm_starts >= 1 && !log.contains("error:"), "{log}");
@@ -143,7 +143,7 @@ fn solved(run: &Path) -> f64 {
     let text = read(&run.join("outcomes.jsonl"));
     let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let is_last =
-        |one: &Value| one["split"] == "test" && one["answers"] == "greedy" && one["step"] == 6;
+        |one: &Value| one["split"] == "test" && one["answers"] == "greedy" && one["step"] == 8;
     let last: Vec<Value> = lines.filter(is_last).collect();
     last.iter().filter(|one| one["solved"] == true).count() as f64 / last.len() as f64
 }

@@ -132,8 +132,8 @@ fn every_workflow_trains_in_environments_that_it_suits_or_says_what_it_needs() {
     let pairs = workflows.iter().enumerate().flat_map(|(place, workflow)| {
         let suitable: Vec<&String> =
             environments.iter().filter(|name| suits(name, workflow)).collect();
-        let two = BTreeSet::from([0, 1].map(|other| (2 * place + other) % suitable.len()));
-        two.into_iter().map(move |one| format!("{},{workflow}", suitable[one])).collect::<Vec<_>>()
+        let two = suitable.iter().cycle().skip(2 * place % suitable.len().max(1)).take(2);
+        two.map(|name| format!("{name},{workflow}")).collect::<BTreeSet<String>>()
     });
     let pairs: Vec<String> = pairs.collect();
     for name in &environments {

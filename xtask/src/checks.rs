@@ -1,6 +1,8 @@
 //! What continuous integration checks, phase by phase.
 
+use std::num::NonZero;
 use std::process::Command;
+use std::thread;
 
 use anyhow::Result;
 
@@ -59,7 +61,10 @@ impl<'a> Checks<'a> {
     pub fn test(&self) -> Result<()> {
         let mut ours = self.workspace.cargo();
         phase("cargo test, xtask", ours.args(["test", "--no-fail-fast"]).args(OURS))?;
-        phase("cargo test", &mut self.rest(&["test", "--no-fail-fast"]))
+        let mut rest = self.rest(&["test", "--no-fail-fast"]);
+        // Many tests wait, for a server or for time that has to pass.
+        let threads = thread::available_parallelism().map_or(2, NonZero::get) + 1;
+        phase("cargo test", rest.env("RUST_TEST_THREADS", threads.to_string()))
     }
 
     fn rest(&self, arguments: &[&str]) -> Command {

@@ -1,8 +1,10 @@
-//! A compiler that lints a crate before it compiles it.
+//! A compiler that lints a crate before it compiles it, and tests without optimizing them.
 //!
 //! `cargo clippy` checks all that a crate depends on first, though a build has done so already; of
-//! hundreds of crates that is a good part of what all checks take. So this program puts itself in
-//! the place of the compiler of our own crates (`build.rustc-workspace-wrapper`).
+//! hundreds of crates that is a good part of what all checks take. And of each of our own crates a
+//! second one is compiled, with its tests in it, which takes minutes to optimize and seconds to
+//! run. So this program puts itself in the place of the compiler of our own crates
+//! (`build.rustc-workspace-wrapper`).
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -31,8 +33,13 @@ pub fn called_for() -> Option<Vec<OsString>> {
 
 /// Lint, then compile.
 pub fn compile(call: &[OsString]) -> ExitCode {
-    let done = looked_at(call).and_then(|()| process::run(Command::new(&call[0]).args(&call[1..])));
-    match done {
+    let mut compiler = Command::new(&call[0]);
+    compiler.args(&call[1..]);
+    // Of options that contradict each other the last one counts.
+    if call.iter().any(|argument| argument == "--test") {
+        compiler.args(["-C", "opt-level=0"]);
+    }
+    match looked_at(call).and_then(|()| process::run(&mut compiler)) {
         Ok(()) => return ExitCode::SUCCESS,
         // The compiler has said why.
         Err(error) if error.is::<process::Failed>() => {}
