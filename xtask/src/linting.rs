@@ -31,24 +31,28 @@ pub fn called_for() -> Option<Vec<OsString>> {
     (compiler == "rustc").then_some(call)
 }
 
-/// Lint, then compile.
+/// Lint, then compile; what was wrong has been said then.
 pub fn compile(call: &[OsString]) -> ExitCode {
-    let mut compiler = Command::new(&call[0]);
-    compiler.args(&call[1..]);
-    // Of options that contradict each other the last one counts.
-    if call.iter().any(|argument| argument == "--test") {
-        compiler.args(["-C", "opt-level=0"]);
-    }
-    match looked_at(call).and_then(|()| process::run(&mut compiler)) {
+    match linted_and_compiled(call) {
         Ok(()) => return ExitCode::SUCCESS,
-        // The compiler has said why.
         Err(error) if error.is::<process::Failed>() => {}
         Err(error) => eprintln!("error: {error:#}"),
     }
     ExitCode::FAILURE
 }
 
-fn looked_at(call: &[OsString]) -> Result<()> {
+fn linted_and_compiled(call: &[OsString]) -> Result<()> {
+    look_at(call)?;
+    let mut compiler = Command::new(&call[0]);
+    compiler.args(&call[1..]);
+    // Of options that contradict each other the last one counts.
+    if call.iter().any(|argument| argument == "--test") {
+        compiler.args(["-C", "opt-level=0"]);
+    }
+    process::run(&mut compiler)
+}
+
+fn look_at(call: &[OsString]) -> Result<()> {
     if !compiles(call) {
         return Ok(());
     }
@@ -114,5 +118,25 @@ mod tests {
         assert_eq!(looking(&compiling), looked_at);
         assert!(compiles(&compiling));
         assert!(!compiles(&call("rustc -vV")));
+    }
+
+    #[test]
+    fn a_crate_with_a_lint_is_not_compiled() {
+        if !process::succeeds(Command::new(LINTER).arg("--version")) {
+            eprintln!("clippy is not installed: nothing is linted");
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let compiled = |text: &str| {
+            let source = folder.path().join("a.rs");
+            std::fs::write(&source, text).unwrap();
+            let options = "--crate-name=a --crate-type=lib --emit=link --out-dir";
+            let (source, out) = (source.display(), folder.path().display());
+            linted_and_compiled(&call(&format!("rustc {source} {options} {out}"))).is_ok()
+        };
+        assert!(!compiled("pub fn one() -> i32 { return 1; }"));
+        assert!(!folder.path().join("liba.rlib").exists());
+        assert!(compiled("pub fn one() -> i32 { 1 }"));
+        assert!(folder.path().join("liba.rlib").exists());
     }
 }
