@@ -92,8 +92,10 @@ fn line(row: &Row, found: &Filled, seeds: usize) -> String {
         return format!("| {} | not run yet | | | | | |\n", row.title);
     }
     let after = estimate(found, |found| &found.after).within(0.0, 1.0);
-    let before = estimate(found, |found| &found.before).mean;
-    let before = if before.is_nan() { "–".to_owned() } else { format!("{} %", percent(before)) };
+    let before = match found.values().any(|found| found.before.is_empty()) {
+        true => "–".to_owned(),
+        false => format!("{} %", percent(estimate(found, |found| &found.before).mean)),
+    };
     let each: Vec<String> = after.seeds.iter().map(|share| percent(*share)).collect();
     let missing = match seeds - found.len() {
         0 => String::new(),
