@@ -7,7 +7,8 @@ use troupe_guests::plugin::Split;
 use troupe_guests::scenario::Next;
 use troupe_model::Device;
 use troupe_trainer::{Answered, Appraised, ValueCritic};
-use troupe_training::imitation::{imitate, pupils};
+use troupe_training::imitation::imitate;
+use troupe_training::rehearsal::pupils;
 use troupe_training::rollout::{Setting, Start, TaskSeed, collect_from};
 use troupe_training::team::Team;
 

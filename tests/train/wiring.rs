@@ -13,8 +13,8 @@ use troupe_core::config::{
 };
 use troupe_guests::scenario::Scenario;
 use troupe_model::Device;
-use troupe_training::imitation::{imitate, pupils};
-use troupe_training::rehearsal::beginners;
+use troupe_training::imitation::imitate;
+use troupe_training::rehearsal::{beginners, pupils};
 use troupe_training::run::RunFolder;
 use troupe_training::team::Team;
 use troupe_training::training::{Record, Training};

@@ -7,7 +7,8 @@ use troupe_cli::args::ImitateArgs;
 use troupe_core::config::{Config, ConfigError};
 use troupe_core::error::ExitCode;
 use troupe_model::{Device, PolicyError};
-use troupe_training::imitation::{Recording, imitate_recording, pupils};
+use troupe_training::imitation::{Recording, imitate_recording};
+use troupe_training::rehearsal::pupils;
 use troupe_training::team::Team;
 
 pub fn run(

@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::evaluation::{Evaluation, HeldOutTasks, evaluate};
 use crate::metrics::{Answers, Success};
+use crate::rehearsal::pupils;
 use crate::rollout::{
     Demonstration, DemonstrationError, Demonstrator, Policies, RoleMap, RolloutError,
 };
@@ -121,12 +122,6 @@ pub struct Imitated {
     pub reached: bool,
 }
 
-/// The policies that can imitate: those that play and are trained.
-pub fn pupils(config: &Config, team: &Team) -> BTreeSet<String> {
-    let plays = |name: &&String| config.trains(name) && !config.is_critic(name);
-    team.policies.keys().filter(plays).cloned().collect()
-}
-
 /// Train `pupils`, some of the team's policies, in place on the expert's answers; the others stay
 /// as they are. `report` hears of every measurement.
 ///
@@ -144,8 +139,8 @@ pub fn imitate(
     let scenarios = families.iter().map(|family| &*family.scenario);
     let experts =
         scenarios.map(|scenario| Demonstrator::new(scenario, seed(config), exploration)).collect();
-    let lesson = Lesson { pupils, supply: Supply::Experts(experts) };
-    let course = follow(team, config, lesson, |now, _| {
+    let instruction = Instruction { pupils, supply: Supply::Experts(experts) };
+    let course = follow(team, config, instruction, |now, _| {
         report(now);
         Ok(())
     })?;
@@ -176,8 +171,8 @@ pub fn imitate_recording(
     let mut best: Option<(ImitationStep, Policies)> = None;
     let pupils = pupils(config, team);
     let supply = Supply::Recorded(recording.rounds(seed(config)));
-    let lesson = Lesson { pupils: &pupils, supply };
-    let course = follow(team, config, lesson, |now, policies| {
+    let instruction = Instruction { pupils: &pupils, supply };
+    let course = follow(team, config, instruction, |now, policies| {
         report(now);
         let share = now.weakest;
         let is_best = best.as_ref().is_none_or(|(best, _)| share >= best.weakest);
@@ -201,7 +196,7 @@ fn seed(config: &Config) -> Seed {
 }
 
 /// Who learns, and from what.
-struct Lesson<'a> {
+struct Instruction<'a> {
     pupils: &'a BTreeSet<String>,
     supply: Supply<'a>,
 }
@@ -253,11 +248,11 @@ impl Course {
 fn follow(
     team: &mut Team,
     config: &Config,
-    mut lesson: Lesson<'_>,
+    mut instruction: Instruction<'_>,
     mut report: impl FnMut(ImitationStep, &Policies) -> Result<(), ImitationError>,
 ) -> Result<Course, ImitationError> {
     let settings = &config.imitation;
-    let mut trainers = new_trainers(team, config, lesson.pupils)?;
+    let mut trainers = new_trainers(team, config, instruction.pupils)?;
     let (tasks, seed) = (settings.tasks, seed(config));
     let held_out = HeldOutTasks {
         split: Split::Validation,
@@ -274,7 +269,7 @@ fn follow(
         let before = Snapshot::take(&team.policies, &trainers)?;
         let mut loss = 0.0;
         for _ in 0..settings.every {
-            let demonstrations = lesson.supply.take(settings.answers_per_role, &behind)?;
+            let demonstrations = instruction.supply.take(settings.answers_per_role, &behind)?;
             loss += learn(team, &mut trainers, &demonstrations)?;
         }
         course.steps += settings.every;

@@ -7,7 +7,6 @@
 use std::collections::BTreeSet;
 
 use crate::family::Family;
-use crate::imitation::pupils;
 use crate::rollout::{DemonstrationError, Demonstrator};
 use crate::team::Team;
 use troupe_core::config::Config;
@@ -109,6 +108,12 @@ pub fn rehearse(config: &Config, team: &Team) -> Result<(), RehearsalError> {
     }
     let check = |family: &Family| check_expert(config, team, &beginners, &family.scenario);
     team.families.iter().try_for_each(check)
+}
+
+/// The policies that can imitate: those that play and are trained.
+pub fn pupils(config: &Config, team: &Team) -> BTreeSet<String> {
+    let plays = |name: &&String| config.trains(name) && !config.is_critic(name);
+    team.policies.keys().filter(plays).cloned().collect()
 }
 
 /// The policies that imitate the expert before they learn by themselves: those that play and know
