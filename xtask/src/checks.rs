@@ -23,53 +23,53 @@ const SDK: &[&str] = &["--profile", "xtask", "--package", "plugin-sdk"];
 pub struct Checks<'a> {
     workspace: &'a Workspace,
     lints: bool,
-    /// What cargo is told in every call that compiles the rest.
+    /// What cargo is told in every call that compiles.
     settings: Vec<String>,
 }
 
 impl<'a> Checks<'a> {
     pub fn of(workspace: &'a Workspace, lints: bool) -> Result<Self> {
         let lints = lints && is_installed(workspace, "clippy");
-        let settings =
-            if lints { vec!["--config".to_owned(), linting::setting()?] } else { Vec::new() };
+        let settings = if lints {
+            vec!["--config".to_owned(), linting::setting(workspace)?]
+        } else {
+            Vec::new()
+        };
         Ok(Checks { workspace, lints, settings })
     }
 
-    /// Formatting, and lints of what is compiled apart from the rest.
+    /// Formatting, and lints of what is not compiled here otherwise.
     pub fn look(&self) -> Result<()> {
         if is_installed(self.workspace, "fmt") {
             phase("cargo fmt", self.workspace.cargo().args(["fmt", "--all", "--check"]))?;
         }
-        for (name, crates) in [("xtask", OURS), ("SDK of guests", SDK)] {
-            if self.lints {
-                let mut clippy = self.workspace.cargo();
-                clippy.arg("clippy").args(crates).args(["--all-targets", "--"]);
-                phase(&format!("cargo clippy, {name}"), clippy.args(["--deny", "warnings"]))?;
-            }
+        if !self.lints {
+            return Ok(());
         }
-        Ok(())
+        let mut clippy = self.workspace.cargo();
+        clippy.arg("clippy").args(SDK).args(["--all-targets", "--", "--deny", "warnings"]);
+        phase("cargo clippy, SDK of guests", &mut clippy)
     }
 
     /// The rest: the program, its tests and its benchmarks, linted as they are compiled.
     pub fn build(&self) -> Result<()> {
         let name = if self.lints { "cargo build, with lints" } else { "cargo build" };
-        phase(name, &mut self.rest(&["test", "--no-run"]))?;
-        phase(&format!("{name}, benchmarks"), &mut self.rest(&["build", "--bench", "*"]))
+        phase(name, &mut self.cargo(&["test", "--no-run"], REST))?;
+        phase(&format!("{name}, benchmarks"), &mut self.cargo(&["build", "--bench", "*"], REST))
     }
 
     /// Every test: a crate whose tests fail does not hide those of the next.
     pub fn test(&self) -> Result<()> {
-        let mut ours = self.workspace.cargo();
-        phase("cargo test, xtask", ours.args(["test", "--no-fail-fast"]).args(OURS))?;
-        let mut rest = self.rest(&["test", "--no-fail-fast"]);
+        phase("cargo test, xtask", &mut self.cargo(&["test", "--no-fail-fast"], OURS))?;
+        let mut rest = self.cargo(&["test", "--no-fail-fast"], REST);
         // Many tests wait, for a server or for time that has to pass.
         let threads = thread::available_parallelism().map_or(2, NonZero::get) + 1;
         phase("cargo test", rest.env("RUST_TEST_THREADS", threads.to_string()))
     }
 
-    fn rest(&self, arguments: &[&str]) -> Command {
+    fn cargo(&self, arguments: &[&str], crates: &[&str]) -> Command {
         let mut cargo = self.workspace.cargo();
-        cargo.args(&self.settings).args(arguments).args(REST);
+        cargo.args(&self.settings).args(arguments).args(crates);
         cargo
     }
 }

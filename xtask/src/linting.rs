@@ -8,20 +8,24 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result};
 
 use crate::process;
+use crate::workspace::Workspace;
 
 /// The compiler, called as it is here, that only looks.
 const LINTER: &str = "clippy-driver";
 
-/// The setting that has cargo call this program with every call of the compiler.
-pub fn setting() -> Result<String> {
-    let program = env::current_exe().context("finding this program")?;
-    Ok(format!("build.rustc-workspace-wrapper={program:?}"))
+/// The setting that has cargo call a copy of this program, which itself is compiled on the way,
+/// with every call of the compiler.
+pub fn setting(workspace: &Workspace) -> Result<String> {
+    let (program, copy) = (env::current_exe()?, workspace.target_dir.join("linting-compiler"));
+    fs::copy(program, &copy).with_context(|| format!("writing `{}`", copy.display()))?;
+    Ok(format!("build.rustc-workspace-wrapper={copy:?}"))
 }
 
 /// The call of a compiler that these arguments of this program are, if they are one.
@@ -129,7 +133,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let compiled = |text: &str| {
             let source = folder.path().join("a.rs");
-            std::fs::write(&source, text).unwrap();
+            fs::write(&source, text).unwrap();
             let options = "--crate-name=a --crate-type=lib --emit=link --out-dir";
             let (source, out) = (source.display(), folder.path().display());
             linted_and_compiled(&call(&format!("rustc {source} {options} {out}"))).is_ok()
