@@ -134,7 +134,7 @@ fn the_trainer_agrees_with_rows_that_joined_late_and_prompts_read_in_parts() {
         let name = format!("run.name={name}");
         train(
             &config,
-            &["--verify-logprobs", "--set", "train.steps=1", "--set", setting, "--set", &name],
+            &["--verify-logprobs", "--set", "train.steps=2", "--set", setting, "--set", &name],
         );
         let run_folder = folder.path().join(&name["run.name=".len()..]);
         for record in &metrics(&run_folder)[1..] {

@@ -56,6 +56,8 @@ const VALUE: &[&str] = &[
 const AGAIN: &[&str] =
     &["policies.critic.value.replay_steps=3", "policies.critic.value.asked_again=20"];
 
+const GAE: &[&str] = &["policies.critic.value.reading=gae", "policies.critic.value.hint=true"];
+
 const REPLAY: &[&str] =
     &["rollout.replay_steps=3", "train.importance=truncate", "train.anchor=rescored"];
 
@@ -133,7 +135,9 @@ fn collect(folder: &Path, name: &str, files: &mut BTreeMap<String, Vec<u8>>) {
 fn a_run_with_a_critic_goes_on_to_the_bit_where_it_was_killed() {
     for (name, workflow, settings) in [
         ("preference", "solo", &[PREFERENCE][..]),
+        ("value", "solo", &[VALUE]),
         ("asked again", "planner-executor", &[VALUE, AGAIN]),
+        ("gae", "solo", &[VALUE, GAE]),
         ("replay", "solo", &[REPLAY]),
         ("panel", "judged", &[PANEL]),
     ] {

@@ -47,10 +47,10 @@ fn an_adapter_over_it_learns_from_sums_and_what_it_learned_is_evaluated_and_expo
     let settings = [
         format!("run.dir={runs:?}"),
         "run.name=sums".to_owned(),
-        "train.steps=1".to_owned(),
+        "train.steps=2".to_owned(),
         "rollout.tasks_per_step=2".to_owned(),
-        "validation.tasks=2".to_owned(),
-        "validation.tasks_during_training=2".to_owned(),
+        "validation.tasks=4".to_owned(),
+        "validation.tasks_during_training=4".to_owned(),
         // Whatever the processor is good at, so that all machines see the same.
         "policies.base.dtype=float32".to_owned(),
     ];
@@ -68,7 +68,7 @@ fn an_adapter_over_it_learns_from_sums_and_what_it_learned_is_evaluated_and_expo
     let metrics = std::fs::read_to_string(run_folder.join("metrics.jsonl")).unwrap();
     let records: Vec<Value> =
         metrics.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(records.len(), 2);
+    assert_eq!(records.len(), 3);
     for record in &records[1..] {
         let (player, update) = (&record["roles"]["player"], &record["updates"]["player"]);
         let refused = player["refused"].as_object().unwrap();
@@ -83,7 +83,7 @@ fn an_adapter_over_it_learns_from_sums_and_what_it_learned_is_evaluated_and_expo
     }
 
     let path = run_folder.to_str().unwrap();
-    let (code, stdout, stderr) = run(&["eval", "--run", path, "--split", "test", "--tasks", "2"]);
+    let (code, stdout, stderr) = run(&["eval", "--run", path, "--split", "test", "--tasks", "4"]);
     assert!(code == 0 && stdout.contains("player"), "{stdout} {stderr}");
     // What is exported is one model; what the checkpoint holds goes over the base.
     let exported = folder.path().join("exported");
@@ -97,7 +97,7 @@ fn an_adapter_over_it_learns_from_sums_and_what_it_learned_is_evaluated_and_expo
         let found: Value = serde_json::from_str(&stdout).unwrap();
         serde_json::from_value(found["logprobs"].clone()).unwrap()
     };
-    let adapter = run_folder.join("checkpoints/step-000001/policies/player");
+    let adapter = run_folder.join("checkpoints/step-000002/policies/player");
     let (merged, beside) =
         (score(&[exported]), score(&[MODEL, "--adapter", adapter.to_str().unwrap()]));
     let base = score(&[MODEL]);

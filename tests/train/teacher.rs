@@ -5,6 +5,7 @@ use std::path::Path;
 use troupe_core::config::Config;
 use troupe_model::{Device, Policy};
 use troupe_training::imitation::{ImitationStep, Recording, imitate_recording};
+use troupe_training::rehearsal::pupils;
 use troupe_training::team::Team;
 
 use crate::support::{plugin, plugins, run};
@@ -67,7 +68,9 @@ fn pupil(recording: &Recording, seed: u64) -> (Vec<ImitationStep>, String) {
     let mut team = Team::assemble(&config, Device::cpu()).unwrap();
     recording.check(&team, &config).unwrap();
     let mut steps = Vec::new();
-    let end = imitate_recording(&mut team, &config, recording, |now| steps.push(now)).unwrap();
+    let pupils = pupils(&config, &team);
+    let end =
+        imitate_recording(&mut team, &config, &pupils, recording, |now| steps.push(now)).unwrap();
     let most = steps.iter().map(|now| now.success.success).fold(0.0, f64::max);
     assert_eq!(end.now.success.success, most, "the best is kept");
     (steps, team.policies["shared"].digest().unwrap())

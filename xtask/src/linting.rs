@@ -77,12 +77,12 @@ fn looking(call: &[OsString]) -> Vec<OsString> {
     let mut arguments = call.iter().peekable();
     while let Some(argument) = arguments.next() {
         let text = argument.to_string_lossy();
-        let of_codegen = |next: Option<&&OsString>| {
+        let is_incremental = |next: Option<&&OsString>| {
             next.is_some_and(|next| next.as_encoded_bytes().starts_with(b"incremental="))
         };
         match &*text {
             "--out-dir" => drop(arguments.next()),
-            "-C" if of_codegen(arguments.peek()) => drop(arguments.next()),
+            "-C" if is_incremental(arguments.peek()) => drop(arguments.next()),
             _ if text.starts_with("--emit=") || text.starts_with("-Cincremental=") => {}
             // Otherwise cargo would take it for a part of what is built.
             _ if text.starts_with("--json=") => kept.push(without_artifacts(&text)),

@@ -223,9 +223,7 @@ fn perform(task: &Task) -> Result<()> {
         }
         Task::Component { module, out } => plugins::wrap(module, out),
         Task::Quickstart { host_args } => {
-            let toolchain = set_up(&workspace, Flavour::Cpu)?;
-            build_plugins(&workspace, &toolchain, false)?;
-            process::run(workspace.cargo().args(["build", "--release", "--package", "troupe"]))?;
+            build_all(&workspace)?;
             quickstart::train(&workspace, host_args)
         }
         Task::Paper { quick, page: true } => paper::write_page(&workspace, *quick),
@@ -301,7 +299,9 @@ fn perform(task: &Task) -> Result<()> {
             author_tools::ensure(&workspace, &Cache::open()?)?;
             build_plugins(&workspace, &toolchain, true)?;
             let checks = Checks::of(&workspace, !skip_lints)?;
-            checks.look()?;
+            if !skip_lints {
+                checks.look()?;
+            }
             checks.build()?;
             smollm::ensure(&workspace, &Cache::open()?)?;
             checks.test()?;

@@ -1,6 +1,8 @@
 //! `host imitate`: policies that answer as the environment's expert would, or
 //! as another policy did.
 
+use std::collections::BTreeSet;
+
 use super::policy::check_free;
 use super::{load_config, report, train};
 use troupe_cli::args::ImitateArgs;
@@ -28,7 +30,7 @@ pub fn run(
     team.policies.keys().try_for_each(|name| check_free(&args.out.join(name), args.force))?;
     match recording {
         None => train::warm_start(&config, &mut team, &pupils)?,
-        Some(recording) => learn_from(&recording, &config, &mut team)?,
+        Some(recording) => learn_from(&recording, &config, &mut team, &pupils)?,
     }
     for (name, policy) in &team.policies {
         let folder = args.out.join(name);
@@ -52,7 +54,12 @@ fn nobody(config: &Config) -> ConfigError {
 }
 
 /// Imitate recorded answers, with a bar.
-fn learn_from(recording: &Recording, config: &Config, team: &mut Team) -> anyhow::Result<()> {
+fn learn_from(
+    recording: &Recording,
+    config: &Config,
+    team: &mut Team,
+    pupils: &BTreeSet<String>,
+) -> anyhow::Result<()> {
     recording.check(team, config)?;
     let found = recording.findings();
     report::note(&format!(
@@ -66,7 +73,7 @@ fn learn_from(recording: &Recording, config: &Config, team: &mut Team) -> anyhow
         found.unfinished
     ));
     let bar = report::Bar::at_most("imitation", config.imitation.max_steps, "steps");
-    let end = imitate_recording(team, config, recording, |now| {
+    let end = imitate_recording(team, config, pupils, recording, |now| {
         let line = format!("loss {:.3}, solved {}", now.loss, report::percent(now.success.success));
         bar.step_to(now.step, line);
     })?;

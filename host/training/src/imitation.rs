@@ -13,7 +13,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::evaluation::{Evaluation, HeldOutTasks, evaluate};
 use crate::metrics::{Answers, Success};
-use crate::rehearsal::pupils;
 use crate::rollout::{
     Demonstration, DemonstrationError, Demonstrator, Policies, RoleMap, RolloutError,
 };
@@ -139,16 +138,14 @@ pub fn imitate(
     let scenarios = families.iter().map(|family| &*family.scenario);
     let experts =
         scenarios.map(|scenario| Demonstrator::new(scenario, seed(config), exploration)).collect();
-    let instruction = Instruction { pupils, supply: Supply::Experts(experts) };
-    let course = follow(team, config, instruction, |now, _| {
+    let course = follow(team, config, pupils, Supply::Experts(experts), |now, _| {
         report(now);
         Ok(())
     })?;
     course.end.ok_or_else(|| course.unreached(config))
 }
 
-/// Train the team's policies in place on recorded answers; `report` hears of
-/// every measurement.
+/// The same on recorded answers, in the place of the expert's.
 ///
 /// Recordings may hold less than the success asked for. If it is not reached,
 /// the policies are those of the best measurement, of equals the last.
@@ -159,20 +156,19 @@ pub fn imitate(
 pub fn imitate_recording(
     team: &mut Team,
     config: &Config,
+    pupils: &BTreeSet<String>,
     recording: &Recording,
     mut report: impl FnMut(ImitationStep),
 ) -> Result<Imitated, ImitationError> {
     for answer in recording.answers() {
         let name = team.role_map.policy_of(&answer.role);
-        if let Some(policy) = team.policies.get(name).filter(|_| config.trains(name)) {
+        if let Some(policy) = team.policies.get(name).filter(|_| pupils.contains(name)) {
             encode((name, policy), &team.role_map, answer)?;
         }
     }
     let mut best: Option<(ImitationStep, Policies)> = None;
-    let pupils = pupils(config, team);
     let supply = Supply::Recorded(recording.rounds(seed(config)));
-    let instruction = Instruction { pupils: &pupils, supply };
-    let course = follow(team, config, instruction, |now, policies| {
+    let course = follow(team, config, pupils, supply, |now, policies| {
         report(now);
         let share = now.weakest;
         let is_best = best.as_ref().is_none_or(|(best, _)| share >= best.weakest);
@@ -193,12 +189,6 @@ pub fn imitate_recording(
 
 fn seed(config: &Config) -> Seed {
     Seed::new(config.run.seed).named("imitation")
-}
-
-/// Who learns, and from what.
-struct Instruction<'a> {
-    pupils: &'a BTreeSet<String>,
-    supply: Supply<'a>,
 }
 
 /// The roles and policies whose answers are learned.
@@ -248,11 +238,12 @@ impl Course {
 fn follow(
     team: &mut Team,
     config: &Config,
-    mut instruction: Instruction<'_>,
+    pupils: &BTreeSet<String>,
+    mut supply: Supply<'_>,
     mut report: impl FnMut(ImitationStep, &Policies) -> Result<(), ImitationError>,
 ) -> Result<Course, ImitationError> {
     let settings = &config.imitation;
-    let mut trainers = new_trainers(team, config, instruction.pupils)?;
+    let mut trainers = new_trainers(team, config, pupils)?;
     let (tasks, seed) = (settings.tasks, seed(config));
     let held_out = HeldOutTasks {
         split: Split::Validation,
@@ -269,7 +260,7 @@ fn follow(
         let before = Snapshot::take(&team.policies, &trainers)?;
         let mut loss = 0.0;
         for _ in 0..settings.every {
-            let demonstrations = instruction.supply.take(settings.answers_per_role, &behind)?;
+            let demonstrations = supply.take(settings.answers_per_role, &behind)?;
             loss += learn(team, &mut trainers, &demonstrations)?;
         }
         course.steps += settings.every;

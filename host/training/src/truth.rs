@@ -84,8 +84,8 @@ pub struct Distance {
     pub bias: f64,
     /// Variance of the same, what the truth itself is uncertain by taken away, in
     /// units of the truth's own variance: 0 is perfect, 1 is worth nothing. Nothing is
-    /// known of it where the truth does not vary more than what it is uncertain by, by
-    /// [`CLEAR`] standard errors.
+    /// known of it where the truth does not vary more than what it is uncertain by, by two
+    /// standard errors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variance: Option<f64>,
     /// Share of answers that are pushed the right way, of those with any truth to speak of:
