@@ -18,6 +18,8 @@ const SETTING: &str = "format";
 const FORMATS: &str = "formats";
 /// What an answer may be called, whatever its kind.
 const ANSWER: &str = "answer";
+/// What stands before an answer.
+const HASHES: &str = "####";
 /// Braces at which JSON may begin, the last one first.
 const BRACES: usize = 64;
 
@@ -36,18 +38,21 @@ pub enum Format {
     Fenced,
     /// The last line that is not blank.
     LastLine,
+    /// `#### D D R`, in a line of its own.
+    Hashes,
     /// `{"answer": "D D R"}`, or the action's kind in place of `answer`.
     Json,
 }
 
 impl Format {
     /// Every form.
-    pub const ALL: [Format; 6] = [
+    pub const ALL: [Format; 7] = [
         Format::Any,
         Format::Tagged,
         Format::Boxed,
         Format::Fenced,
         Format::LastLine,
+        Format::Hashes,
         Format::Json,
     ];
 
@@ -59,6 +64,7 @@ impl Format {
             Format::Boxed => "boxed",
             Format::Fenced => "fenced",
             Format::LastLine => "last-line",
+            Format::Hashes => "hashes",
             Format::Json => "json",
         }
     }
@@ -77,6 +83,7 @@ impl Format {
             Format::Boxed => "in `\\boxed{}`",
             Format::Fenced => "in a code block, between two lines of three backticks",
             Format::LastLine => "in the last line, with nothing else in it",
+            Format::Hashes => "behind `####`, in a line of its own",
             Format::Json => "in JSON, as the text in `{\"answer\": \"…\"}`",
         };
         format!("{} An answer counts only {form}.", rules.trim_end())
@@ -96,6 +103,7 @@ impl Format {
             Format::Tagged => format!("<{ANSWER}>{text}</{ANSWER}>"),
             Format::Boxed => format!("{}{text}}}", reading::BOX),
             Format::Fenced => format!("```\n{text}\n```"),
+            Format::Hashes => format!("{HASHES} {text}"),
             Format::Json => serde_json::json!({ ANSWER: text }).to_string(),
         };
         Action { kind, text }
@@ -143,6 +151,10 @@ impl Format {
             Format::Boxed => (reading::boxed(text), "in `\\boxed{}`"),
             Format::Fenced => (reading::last_block(text), "in a code block"),
             Format::LastLine => (text.trim_end().lines().next_back(), "in the last line"),
+            Format::Hashes => {
+                let behind = |line: &'t str| line.trim_start().strip_prefix(HASHES);
+                (text.lines().rev().find_map(behind), "behind `####`")
+            }
             Format::Json => {
                 let found = in_json(kind, text).map(Cow::Owned);
                 return found.ok_or_else(|| absent("in `{\"answer\": \"…\"}`"));
@@ -196,12 +208,13 @@ mod tests {
     use super::*;
 
     /// One answer in each form.
-    const WRITTEN: [(Format, &str); 6] = [
+    const WRITTEN: [(Format, &str); 7] = [
         (Format::Any, "Answer: D D"),
         (Format::Tagged, "So <moves>U</moves> or rather <answer> D D </answer>, I say."),
         (Format::Boxed, "$\\boxed{U}$, no, $\\boxed{D D}$ it is."),
         (Format::Fenced, "Like this:\n```text\nD D\n```\nThat is it."),
         (Format::LastLine, "I think U.\n**D D**\n\n"),
+        (Format::Hashes, "#### U\nNo, rather\n  #### D D\nThat is it."),
         (Format::Json, "{\"why\": \"{\", \"moves\": [\"D\", \"D\"]} is what I do."),
     ];
 
@@ -241,6 +254,7 @@ mod tests {
             (Format::Tagged, "between `<answer>` and `</answer>`"),
             (Format::Boxed, "in `\\boxed{}`"),
             (Format::Fenced, "in a code block"),
+            (Format::Hashes, "behind `####`"),
             (Format::Json, "in `{\"answer\": \"…\"}`"),
         ] {
             let refused = read(format, "D D").expect_err("it stands elsewhere");

@@ -36,6 +36,8 @@ pub struct Asked {
     pub seed: Seed,
     /// 0 if the likeliest answer is wanted.
     pub temperature: f64,
+    /// Nucleus, and the likeliest tokens that are kept.
+    pub cuts: (f64, usize),
     /// Whether it is to think first, if somebody says so.
     pub thinking: Option<bool>,
 }
@@ -106,6 +108,7 @@ impl Remote for Script {
                 branch,
                 seed,
                 temperature: sampling.temperature,
+                cuts: (sampling.top_p, sampling.top_k),
                 thinking: request.thinking,
             };
             let completions = request.seeds.iter().enumerate().map(|at| self.answer(asked(at)));

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use troupe_core::config::{Config, Estimator, Roles, SamplingScheme};
+use troupe_core::config::{Config, Estimator, PolicyConfig, Roles, SamplingScheme};
 use troupe_training::family::set_families;
 
 use crate::support::components::folder;
@@ -126,6 +126,29 @@ fn usual(text: &str) -> String {
 }
 
 #[test]
+fn every_policy_that_a_row_calls_for_is_an_adapter_or_a_model_of_its_own() {
+    let rows = configs().join("rows");
+    let policies = |model: &str, row: &str| {
+        let files = [configs().join("plan-path/team.toml"), rows.join(model), rows.join(row)];
+        let config = layered(&files.each_ref().map(PathBuf::as_path));
+        let config = config.with_implied_policies(&["planner", "executor"].map(str::to_owned));
+        let of = |(name, policy): (&String, &PolicyConfig)| {
+            (name.clone(), policy.base.is_some(), policy.path.is_some())
+        };
+        config.policies.iter().map(of).collect::<Vec<_>>()
+    };
+    let of = |name: &str, is_adapter, is_model| (name.to_owned(), is_adapter, is_model);
+    let (shared, per_role) = ("at-grpo-shared.toml", "at-grpo-per-role.toml");
+    let adapters = "language-model.toml";
+    assert_eq!(policies(adapters, shared), [of("base", false, true), of("shared", true, false)]);
+    let roles = [of("base", false, true), of("executor", true, false), of("planner", true, false)];
+    assert_eq!(policies(adapters, per_role), roles);
+    let all = "language-model-all-weights.toml";
+    assert_eq!(policies(all, shared), [of("shared", false, true)]);
+    assert_eq!(policies(all, per_role), [of("executor", false, true), of("planner", false, true)]);
+}
+
+#[test]
 fn a_row_says_how_answers_are_drawn_and_compared_and_who_plays() {
     let team = configs().join("plan-path/team.toml");
     let of = |row: &str| {
@@ -145,8 +168,9 @@ fn a_row_says_how_answers_are_drawn_and_compared_and_who_plays() {
 fn the_papers_rows_push_away_from_nothing_and_one_ablation_does() {
     let environment = configs().join("plan-path/team.toml");
     for row in toml_files(&configs().join("rows")) {
-        // This one only says who plays.
-        if !row.ends_with("language-model.toml") {
+        // These only say who plays.
+        let name = row.file_name().unwrap().to_str().unwrap();
+        if !name.starts_with("language-model") {
             let refused = layered(&[&environment, &row]).advantage.refused;
             assert_eq!(refused, 0.0, "{}", row.display());
         }

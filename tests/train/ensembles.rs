@@ -99,7 +99,7 @@ fn held_out(split: Split) -> HeldOutTasks {
 
 fn play(config: &Config, split: Split) -> (Team, Rollout) {
     let team = Team::assemble(config, Device::cpu()).unwrap();
-    let rollout = evaluate(&team, held_out(split), &config.rollout).unwrap().rollout;
+    let rollout = evaluate(&team, held_out(split), config).unwrap().rollout;
     (team, rollout)
 }
 

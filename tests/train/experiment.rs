@@ -252,3 +252,41 @@ fn every_row_of_the_shipped_experiments_can_be_run_and_compared() {
         assert!(rows.iter().all(|row| row["missing"] == true), "nothing was begun");
     }
 }
+
+#[test]
+fn a_table_of_kept_cells_needs_no_run_and_a_tuned_row_is_what_was_best_on_validation_tasks() {
+    let folder = tempfile::tempdir().unwrap();
+    let tune = "[tune]\nrows = ['shared']\nseeds = [7]\nbudget = { steps = 2 }\n\
+                [tune.values]\n'train.learning_rate' = [1e-4, 2e-3]\n";
+    let file = write_file(folder.path(), tune);
+    let [first, second, cells] = ["first", "second", "cells"].map(|name| folder.path().join(name));
+    let fill = |out: &Path, more: &[&str]| {
+        let mut call = experiment(&file, out, "2");
+        call.args(["--only", "prompted,shared", "--set", "seeds=[1]", "--cells"]).arg(&cells);
+        let output = call.args(more).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, said) = fill(&first, &[]);
+    assert_eq!(code, Some(0), "{said}");
+    let of = |trial: &str| format!("shared with learning_rate={trial}-7.json");
+    let expected =
+        ["prompted-1.json", "prompted.toml", "shared-1.json", &of("0.002"), &of("0.0001")];
+    let kept = names(&cells);
+    assert!(expected.iter().all(|name| kept.iter().any(|there| there == name)), "{kept:?}");
+    let results: Value = serde_json::from_str(&read(&first.join("results.json"))).unwrap();
+    let tuned = &results["tuned"][0];
+    let solved = |place: usize| tuned["trials"][place]["solved"].as_f64().unwrap();
+    let best = usize::from(solved(1) > solved(0));
+    assert_eq!(tuned["chosen"].as_u64(), Some(best as u64), "{tuned}");
+    let row: toml::Table = read(&cells.join("shared.toml")).parse().unwrap();
+    let rate = row["config"]["train"]["learning_rate"].as_float();
+    assert_eq!(rate, Some([1e-4, 2e-3][best]));
+    let (code, said) = fill(&second, &[]);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(read(&second.join("table.md")), read(&first.join("table.md")));
+    assert!(names(&second.join("runs")).is_empty() && names(&second.join("warm")).is_empty());
+    // What would be another row is not taken for it.
+    let (code, said) = fill(&second, &["--set", "budget.steps=9"]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("`train.steps` 12 where it is 9; remove them"), "{said}");
+}

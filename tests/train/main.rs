@@ -12,6 +12,7 @@ mod script;
 mod support;
 
 mod adapters;
+mod allowed;
 mod bad_input;
 mod configs;
 mod contract;
@@ -22,6 +23,7 @@ mod ensembles;
 mod episodes;
 mod experiment;
 mod foreign;
+mod gemma;
 mod headline;
 mod hostile;
 mod imported;

@@ -101,6 +101,26 @@ fn families_are_trained_on_by_weight_and_held_out_tasks_are_as_many_of_each() {
     assert_eq!((summary.after.success, summary.after.tasks), (0.5, 12), "of all together");
 }
 
+#[test]
+fn a_family_of_no_weight_is_examined_on_test_tasks_and_learned_from_never() {
+    let (folder, first) = (tempfile::tempdir().unwrap(), solver(2));
+    let mut config = mixed();
+    config.mix[1].weight = 0.0;
+    config.validation.every = 1;
+    config.train.steps = 1;
+    let mut training = begin(folder.path(), &config, &first);
+    let before = counts(&[(1, "test", 6), (1, "validation", 3), (2, "test", 6)]);
+    assert_eq!(asked(&first), before);
+    let record = training.step().unwrap();
+    let mut during = before;
+    during.insert((1, "train".to_owned()), 8);
+    assert_eq!(asked(&first), during);
+    assert_eq!(record.validation.unwrap().families.len(), 1);
+    let (summary, _) = training.finish().unwrap();
+    assert_eq!(summary.families["hard"].after.success, 1.0);
+    assert_eq!((summary.after.success, summary.after.tasks), (0.0, 6), "of what is trained on");
+}
+
 /// From level 3 to level 5.
 fn climbing() -> Config {
     let mut config = config();

@@ -310,7 +310,7 @@ fn a_snapshot_stands_in_while_answers_are_collected_and_never_while_policies_are
     for answers in [Answers::Greedy, Answers::Sampled] {
         let held_out =
             HeldOutTasks { split: Split::Test, tasks: 8, answers, samples: 2, seed: Seed::new(1) };
-        let examined = evaluate(&team, held_out, &config.rollout).unwrap().rollout;
+        let examined = evaluate(&team, held_out, &config).unwrap().rollout;
         assert_eq!(who(&examined), BTreeSet::from(["shared".to_owned()]), "{answers:?}");
     }
 }

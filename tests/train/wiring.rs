@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use troupe_core::config::{
     Audience, Config, Estimator, GroupFilter, Learns, Objective, PolicyConfig, Regularize,
-    SamplingScheme,
+    RoleConfig, Roles, SamplingScheme,
 };
 use troupe_guests::scenario::Scenario;
 use troupe_model::Device;
@@ -88,6 +88,30 @@ fn success_is_measured_greedily_on_held_out_tasks_that_no_seed_changes() {
         training.finish().unwrap();
     }
     assert_eq!(trained_on.len(), 2 * 2 * 4, "the training tasks of another seed are others");
+}
+
+#[test]
+fn sampled_episodes_of_held_out_tasks_are_drawn_as_validation_says_whatever_a_role_has() {
+    let (folder, first) = (tempfile::tempdir().unwrap(), idle());
+    let mut config = config();
+    let role = |name: &str| {
+        let policy = Some(name.to_owned());
+        (name.to_owned(), RoleConfig { policy, temperature: Some(0.25), ..RoleConfig::default() })
+    };
+    config.roles = Roles::Table(SEATS.map(role).into());
+    config.policies = SEATS.map(|name| (name.to_owned(), PolicyConfig::default())).into();
+    (config.validation.temperature, config.validation.top_k) = (Some(0.6), Some(20));
+    config.validation.top_p = Some(0.95);
+    let mut training = begin(folder.path(), &config, &[("first", &first)]);
+    training.step().unwrap();
+    for asked in first.take_asked() {
+        let drawn = (asked.temperature, asked.cuts);
+        match asked.task().0 {
+            "train" => assert_eq!(drawn, (0.25, (1.0, 0))),
+            _ if is_greedy(&&asked) => {}
+            _ => assert_eq!(drawn, (0.6, (0.95, 20))),
+        }
+    }
 }
 
 #[test]

@@ -27,17 +27,17 @@ mod paper;
 mod pins;
 mod pip;
 mod plugins;
+mod pretrained;
 mod process;
 mod progress;
 mod quickstart;
 mod reasoning_gym;
-mod smollm;
 mod sources;
 mod wasm_target;
 mod wheel;
 mod workspace;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -48,6 +48,7 @@ use crate::cache::Cache;
 use crate::checks::Checks;
 use crate::layout::Layout;
 use crate::libtorch::Flavour;
+use crate::pretrained::Pretrained;
 use crate::workspace::Workspace;
 
 /// Sets up, builds and checks Troupe.
@@ -122,6 +123,13 @@ enum Task {
     /// Set up, build (plugins, too) and import a small pretrained model, SmolLM2-135M-Instruct
     Smollm {
         /// Folder to write; by default models/SmolLM2-135M-Instruct
+        #[arg(long, value_name = "FOLDER")]
+        out: Option<PathBuf>,
+    },
+    /// Set up, build (plugins, too) and import a larger one, Gemma 3 270M, which was not instructed.
+    /// Who fetches it agrees to the Gemma Terms of Use, which come with it
+    Gemma {
+        /// Folder to write; by default models/gemma-3-270m
         #[arg(long, value_name = "FOLDER")]
         out: Option<PathBuf>,
     },
@@ -247,19 +255,8 @@ fn perform(task: &Task) -> Result<()> {
             let prefix = install::prefix(prefix.as_deref())?;
             install::install(&build_all(&workspace)?, &prefix, *as_host)
         }
-        Task::Smollm { out } => {
-            let folder = smollm::folder(&workspace, out.as_deref());
-            if smollm::is_there(&folder) {
-                eprintln!(
-                    "== `{}` holds a model already; remove the folder to import it again",
-                    folder.display()
-                );
-                return Ok(());
-            }
-            // With the plugins, which the configurations for it name.
-            build_all(&workspace)?;
-            smollm::bring(&workspace, &Cache::open()?, &folder)
-        }
+        Task::Smollm { out } => bring(&workspace, &pretrained::SMOLLM2, out.as_deref()),
+        Task::Gemma { out } => bring(&workspace, &pretrained::GEMMA, out.as_deref()),
         #[cfg(feature = "package")]
         Task::Package => package::write(&workspace, &build_all(&workspace)?),
         // Only then is the compression built.
@@ -274,7 +271,7 @@ fn perform(task: &Task) -> Result<()> {
             let toolchain = set_up(&workspace, flavour)?;
             build_plugins(&workspace, &toolchain, true)?;
             process::run(workspace.cargo().args(["build", "--release", "--package", "troupe"]))?;
-            smollm::ensure(&workspace, &Cache::open()?)?;
+            pretrained::SMOLLM2.ensure(&workspace, &Cache::open()?)?;
             let (pretend, again, minutes) = (*pretend, *again, *minutes);
             gpu::run(&workspace, &gpu::Asked { pretend, again, model: model.clone(), minutes })
         }
@@ -303,12 +300,27 @@ fn perform(task: &Task) -> Result<()> {
                 checks.look()?;
             }
             checks.build()?;
-            smollm::ensure(&workspace, &Cache::open()?)?;
+            pretrained::SMOLLM2.ensure(&workspace, &Cache::open()?)?;
             checks.test()?;
             headline::check(&workspace, &Layout::of(&workspace)?)?;
             quickstart::check(&workspace)
         }
     }
+}
+
+/// Brings a model to begin with, unless the folder holds one.
+fn bring(workspace: &Workspace, model: &Pretrained, out: Option<&Path>) -> Result<()> {
+    let folder = model.folder(workspace, out);
+    if pretrained::is_there(&folder) {
+        eprintln!(
+            "== `{}` holds a model already; remove the folder to import it again",
+            folder.display()
+        );
+        return Ok(());
+    }
+    // With the plugins, which the configurations for it name.
+    build_all(workspace)?;
+    model.bring(workspace, &Cache::open()?, &folder)
 }
 
 /// Everything that belongs into an installation.

@@ -19,6 +19,9 @@ pub const INTERPRETERS: &str = include_str!("../interpreters.txt");
 /// What holds a small pretrained language model.
 pub const SMOLLM: &str = include_str!("../smollm.txt");
 
+/// What holds a larger one, in parts.
+pub const GEMMA3: &str = include_str!("../gemma3.txt");
+
 /// One pinned wheel.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Pin<'a> {
@@ -65,8 +68,9 @@ mod tests {
 
     #[test]
     fn all_files_hold_only_pins_with_a_digest() {
-        let pins = [LIBTORCH, CUDA, INTERPRETERS, SMOLLM].map(|text| Pin::parse_all(text).unwrap());
-        assert_eq!(pins.each_ref().map(Vec::len), [3, 13, 3, 1]);
+        let files = [LIBTORCH, CUDA, INTERPRETERS, SMOLLM, GEMMA3];
+        let pins = files.map(|text| Pin::parse_all(text).unwrap());
+        assert_eq!(pins.each_ref().map(Vec::len), [3, 13, 3, 1, 5]);
         assert!(pins.iter().flatten().all(|pin| pin.sha256.len() == 64));
     }
 

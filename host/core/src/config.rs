@@ -4,6 +4,7 @@
 //! policies say about their own settings is checked where they are loaded.
 
 mod advantage;
+mod allowed;
 mod anchor;
 mod audience;
 mod check;
@@ -41,6 +42,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub use advantage::{AdvantageConfig, GroupFilter, RoleAdvantageConfig};
+pub use allowed::Allowed;
 pub use audience::Audience;
 pub use comparison::{Comparison, Estimator, Same, Scale, Unit, Worth};
 pub use credit::CreditStep;
@@ -77,6 +79,9 @@ use self::table::table;
 
 use crate::error::{Coded, ExitCode};
 
+/// The table of policies that have none of their own.
+const DEFAULT_POLICY: &str = "default";
+
 table! {
     /// Everything a run depends on.
     pub struct Config {
@@ -101,7 +106,8 @@ table! {
         /// Several kinds of tasks in one run.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         pub mix: Vec<MixConfig> = Vec::new();
-        /// The policies by name.
+        /// The policies by name. One called `default` is what those are that `roles` implies and
+        /// that have no table.
         pub policies: BTreeMap<String, PolicyConfig> = BTreeMap::new();
         /// How episodes are produced.
         pub rollout: RolloutConfig = RolloutConfig::default();
@@ -255,6 +261,25 @@ impl Config {
         self.policies.get(policy).is_none_or(trains)
             && !self.is_base(policy)
             && !self.is_member(policy)
+    }
+
+    /// The same, with a table for each policy that `roles` implies: `[policies.default]`'s if it has
+    /// none of its own. `seats` are the workflow's roles.
+    #[must_use]
+    pub fn with_implied_policies(mut self, seats: &[String]) -> Config {
+        let Some(default) = self.policies.get(DEFAULT_POLICY).cloned() else { return self };
+        let policies = seats.iter().filter_map(|seat| self.roles.policy_of(seat));
+        let implied = policies.filter(|policy| self.roles.may_imply(policy)).map(str::to_owned);
+        let implied: Vec<String> = implied.collect();
+        let is_needed = self.is_base(DEFAULT_POLICY)
+            || seats.iter().any(|seat| self.roles.policy_of(seat) == Some(DEFAULT_POLICY));
+        for policy in implied {
+            self.policies.entry(policy).or_insert_with(|| default.clone());
+        }
+        if !is_needed {
+            self.policies.remove(DEFAULT_POLICY);
+        }
+        self
     }
 
     /// How a policy is trained, with a learning rate of its own if it has one.

@@ -5,12 +5,14 @@ mod boxoban;
 mod code;
 mod code_contests;
 mod competition;
+mod dapo_math;
 mod gsm8k;
 mod human_eval;
 mod live_code_bench;
 mod math;
 mod mbpp;
 mod olympiad_bench;
+mod polaris;
 
 use super::bounds::Bounds;
 use super::refusal::Refusal;
@@ -74,6 +76,8 @@ pub(super) fn columns(set: DataSet) -> &'static [&'static str] {
         DataSet::Gsm8k => gsm8k::COLUMNS,
         DataSet::Math | DataSet::Math500 | DataSet::Minerva => math::COLUMNS,
         DataSet::OlympiadBench => olympiad_bench::COLUMNS,
+        DataSet::Polaris => polaris::COLUMNS,
+        DataSet::DapoMath => dapo_math::COLUMNS,
         DataSet::Apps => apps::COLUMNS,
         DataSet::CodeContests => code_contests::COLUMNS,
         DataSet::LiveCodeBench => live_code_bench::COLUMNS,
@@ -91,6 +95,8 @@ pub(super) fn read(set: DataSet, row: Row, bounds: &Bounds) -> Result<Entry, Ref
         DataSet::Gsm8k => gsm8k::read(&row),
         DataSet::Math | DataSet::Math500 | DataSet::Minerva => math::read(&row),
         DataSet::OlympiadBench => olympiad_bench::read(&row),
+        DataSet::Polaris => polaris::read(&row),
+        DataSet::DapoMath => dapo_math::read(&row),
         DataSet::Apps => apps::read(row),
         DataSet::CodeContests => code_contests::read(row),
         DataSet::LiveCodeBench => live_code_bench::read(row, bounds),

@@ -17,6 +17,8 @@ pub enum DataSet {
     Math500,
     OlympiadBench,
     Minerva,
+    Polaris,
+    DapoMath,
     Apps,
     CodeContests,
     LiveCodeBench,
@@ -27,7 +29,7 @@ pub enum DataSet {
 
 impl DataSet {
     /// All of them.
-    pub const ALL: [DataSet; 13] = [
+    pub const ALL: [DataSet; 15] = [
         DataSet::Aime,
         DataSet::Amc,
         DataSet::Gsm8k,
@@ -35,6 +37,8 @@ impl DataSet {
         DataSet::Math500,
         DataSet::OlympiadBench,
         DataSet::Minerva,
+        DataSet::Polaris,
+        DataSet::DapoMath,
         DataSet::Apps,
         DataSet::CodeContests,
         DataSet::LiveCodeBench,
@@ -53,6 +57,8 @@ impl DataSet {
             DataSet::Math500 => "math-500",
             DataSet::OlympiadBench => "olympiadbench",
             DataSet::Minerva => "minerva",
+            DataSet::Polaris => "polaris",
+            DataSet::DapoMath => "dapo-math",
             DataSet::Apps => "apps",
             DataSet::CodeContests => "code-contests",
             DataSet::LiveCodeBench => "livecodebench",
@@ -68,11 +74,14 @@ impl DataSet {
             DataSet::Gsm8k | DataSet::Math | DataSet::Math500 => "MIT",
             DataSet::Apps | DataSet::HumanEval => "MIT",
             DataSet::Mbpp | DataSet::CodeContests => "CC-BY-4.0",
-            DataSet::Boxoban => "Apache-2.0",
+            DataSet::Boxoban | DataSet::DapoMath => "Apache-2.0",
             DataSet::Aime | DataSet::Amc => {
                 "unknown (problems: Mathematical Association of America)"
             }
-            DataSet::OlympiadBench | DataSet::Minerva | DataSet::LiveCodeBench => "unknown",
+            DataSet::OlympiadBench
+            | DataSet::Minerva
+            | DataSet::Polaris
+            | DataSet::LiveCodeBench => "unknown",
         }
     }
 
@@ -89,6 +98,8 @@ impl DataSet {
             | DataSet::HumanEval => Some(Split::Test),
             DataSet::Gsm8k
             | DataSet::Math
+            | DataSet::Polaris
+            | DataSet::DapoMath
             | DataSet::Apps
             | DataSet::CodeContests
             | DataSet::Mbpp

@@ -74,7 +74,7 @@ fn measure(args: &EvalArgs, run: Option<&Path>, device: Device) -> anyhow::Resul
     say_caveats(&team);
     let held_out = held_out(args, &config);
     situations::warn(&team, held_out.split);
-    let evaluation = evaluate(&team, held_out, &config.rollout)?;
+    let evaluation = evaluate(&team, held_out, &config)?;
     let outcomes = outcomes_of(&evaluation.rollout, step, held_out.answers);
     let name = run.map(|run| run.display().to_string());
     Ok(Measured { name, held_out, evaluation, outcomes })
@@ -157,7 +157,7 @@ impl Measured {
 
     /// What is measured, how, and what came of it; then the same for each family.
     fn rows(&self) -> Vec<Vec<String>> {
-        let Evaluation { success, families, rollout } = &self.evaluation;
+        let Evaluation { success, families, trained, rollout } = &self.evaluation;
         let HeldOutTasks { split, answers, samples, .. } = self.held_out;
         let answers = match (answers, samples) {
             (Answers::Greedy, _) => "greedy".to_owned(),
@@ -180,7 +180,8 @@ impl Measured {
         let (counts, _) = count_endings(&rollout.episodes);
         let endings: Vec<String> = counts.iter().map(|(word, n)| format!("{n} {word}")).collect();
         let what = self.name.clone().map_or(split.to_string(), |name| format!("{name}, {split}"));
-        let all = of(self.outcomes.iter().collect());
+        let all = self.outcomes.iter().filter(|outcome| trained.contains(&outcome.family));
+        let all = of(all.collect());
         let mut rows = vec![row(what, success, all, endings.join(", "))];
         if families.len() > 1 {
             for (name, success) in families {

@@ -34,15 +34,17 @@ struct Made {
     manifest: Manifest,
 }
 
-/// The build that made a part's runs, by part; none for a part in which nothing has been trained.
+/// The builds that made a part's runs, by part: one, and those of cells that are kept; none for a
+/// part in which nothing has been trained.
 ///
 /// # Errors
-/// If a run does not say it, several worked on one, or the runs of a part are of different ones.
+/// If a run does not say it, several worked on one, or the runs of a part that are there are of
+/// different ones.
 pub(super) fn builds(
     plan: &Plan,
     states: &[State],
     folder: &Folder,
-) -> Result<BTreeMap<String, Build>, StorageError> {
+) -> Result<BTreeMap<String, Vec<Build>>, StorageError> {
     let mut runs: BTreeMap<&str, BTreeMap<usize, Made>> = BTreeMap::new();
     for row in &plan.rows {
         for place in row.cells.iter().flat_map(|cell| cell.trainings(&plan.jobs)) {
@@ -59,7 +61,19 @@ pub(super) fn builds(
     };
     let found: Vec<(String, Option<Build>)> =
         runs.into_iter().map(of_part).collect::<Result<_, _>>()?;
-    Ok(found.into_iter().filter_map(|(part, build)| Some((part, build?))).collect())
+    let mut builds: BTreeMap<String, Vec<Build>> = BTreeMap::new();
+    let kept = plan.rows.iter().flat_map(|row| row.kept.iter().map(move |cell| (row, cell)));
+    for (row, cell) in kept {
+        builds.entry(row.row.part.clone()).or_default().extend(cell.builds.iter().cloned());
+    }
+    for (part, build) in found {
+        builds.entry(part).or_default().extend(build);
+    }
+    for builds in builds.values_mut() {
+        builds.sort();
+        builds.dedup();
+    }
+    Ok(builds)
 }
 
 fn made(plan: &Plan, place: usize, folder: &Folder) -> Result<Made, StorageError> {

@@ -13,14 +13,17 @@ use std::time::Instant;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use crate::plan::wanted;
+use crate::row::expand;
 use crate::{
-    Addresses, Children, Event, ExperimentFile, Folder, Job, Machine, Origin, Plan, Program,
-    Results, Schedule, Standing, State, Table, Work, shell_line, write_tables,
+    Addresses, Children, Event, ExperimentFile, Folder, Job, KeptCells, Machine, Origin, Plan,
+    Program, Results, Schedule, Standing, State, Table, Work, shell_line, write_tables,
 };
 pub use args::ExperimentArgs;
 use troupe_core::config::DeviceChoice;
 use troupe_core::error::ExitCode;
 use troupe_core::installation;
+use troupe_core::storage::StorageError;
 use troupe_terminal as terminal;
 
 /// What a run counts for in the bar beside a warm start or an exam.
@@ -31,37 +34,82 @@ const RUN_WEIGHT: f64 = 10.0;
 /// # Errors
 /// If the file is wrong, or the folder cannot be written.
 pub fn run(args: &ExperimentArgs) -> anyhow::Result<u8> {
-    let file = ExperimentFile::read(&args.file, &args.set)?;
+    let mut file = ExperimentFile::read(&args.file, &args.set)?;
     let slots = slots(args);
     let program = program(args.device.device, slots)?;
-    let folder = Folder::create(&out(args))?;
     let device = program.device.clone().unwrap_or_else(|| "any device".to_owned());
     let mut addresses = Addresses::new(&installation::engine()?, &device)?;
-    let plan = {
-        let _alone = folder.wait_for_lock()?;
-        Plan::make(file, &args.only, &folder, &program, &mut addresses, slots)?
+    let call = Call {
+        args,
+        folder: Folder::create(&out(args))?,
+        kept: args.cells.as_deref().map(KeptCells::below),
+        program,
+        slots,
+        children: Arc::new(Children::default()),
     };
-    let children = Arc::new(Children::default());
-    let schedule =
-        Schedule { jobs: &plan.jobs, folder: &folder, program: &program, children: &children };
     let machine = Machine::now();
-    let states = if args.table {
-        schedule.earlier()?
-    } else {
-        listen(&children)?;
-        announce(&plan, &schedule.earlier()?, &folder);
-        fill(&schedule, slots)?
-    };
-    let results = Results::read(&plan, &states, &folder)?;
+    if !args.table {
+        listen(&call.children)?;
+    }
+    if let Some(tune) = file.tune.clone() {
+        let wanted = wanted(&expand(&file)?, &args.only)?;
+        let (trials, labels) = tune.trials(&file, &wanted)?;
+        if !labels.is_empty() {
+            let (plan, states) = call.fill(trials, &labels, &mut addresses)?;
+            if let Some(signal) = call.children.asked() {
+                return Ok(stopped(signal));
+            }
+            file.chosen = tune.choose(&plan, &states, &call.folder)?;
+        }
+    }
+    let (plan, states) = call.fill(file, &args.only, &mut addresses)?;
+    let results = Results::read(&plan, &states, &call.folder)?;
     {
-        let _alone = folder.wait_for_lock()?;
+        let _alone = call.folder.wait_for_lock()?;
         // As it was typed, as far as a shell has left it.
         let (command, machine) = (shell_line(env::args().skip(1)), machine.after());
-        let engine = addresses.common();
-        let origin = Origin { command: &command, machine: &machine, engine, program: &program };
-        write_tables(&results, &plan, &folder, &origin)?;
+        let (engine, program) = (addresses.common(), &call.program);
+        let origin = Origin { command: &command, machine: &machine, engine, program };
+        write_tables(&results, &plan, &call.folder, &origin)?;
     }
-    conclude(&results, &folder, children.asked())
+    conclude(&results, &call.folder, call.children.asked())
+}
+
+/// What a call does its work with.
+struct Call<'a> {
+    args: &'a ExperimentArgs,
+    folder: Folder,
+    kept: Option<KeptCells>,
+    program: Program,
+    slots: usize,
+    children: Arc<Children>,
+}
+
+impl Call<'_> {
+    /// Plan the rows of a file and do what is missing of them, unless only a table is asked for.
+    fn fill(
+        &self,
+        file: ExperimentFile,
+        only: &[String],
+        addresses: &mut Addresses,
+    ) -> anyhow::Result<(Plan, Vec<State>)> {
+        let Call { folder, program, children, slots, .. } = self;
+        let plan = {
+            let _alone = folder.wait_for_lock()?;
+            let places = (folder, self.kept.as_ref());
+            Plan::make(file, only, places, program, addresses, *slots)?
+        };
+        let schedule = Schedule { jobs: &plan.jobs, folder, program, children };
+        let keep = || self.kept.as_ref().map_or(Ok(()), |kept| plan.keep_cells(kept, folder));
+        let states = if self.args.table {
+            schedule.earlier()?
+        } else {
+            announce(&plan, &schedule.earlier()?, folder);
+            fill(&schedule, *slots, &keep)?
+        };
+        keep()?;
+        Ok((plan, states))
+    }
 }
 
 fn slots(args: &ExperimentArgs) -> usize {
@@ -123,7 +171,11 @@ fn announce(plan: &Plan, states: &[State], folder: &Folder) {
 }
 
 /// Do what is missing, with a bar.
-fn fill(schedule: &Schedule, slots: usize) -> anyhow::Result<Vec<State>> {
+fn fill(
+    schedule: &Schedule,
+    slots: usize,
+    keep: &(impl Fn() -> Result<(), StorageError> + Sync),
+) -> anyhow::Result<Vec<State>> {
     let began = Instant::now();
     let weight = |job: &Job| if matches!(job.work, Work::Train { .. }) { RUN_WEIGHT } else { 1.0 };
     let all: f64 = schedule.jobs.iter().map(weight).sum();
@@ -151,6 +203,9 @@ fn fill(schedule: &Schedule, slots: usize) -> anyhow::Result<Vec<State>> {
         Event::Done(job) => {
             let elapsed = terminal::duration(began.elapsed().as_secs_f64());
             bar.milestone(&format!("done: {}, seed {} (after {elapsed})", job.label, job.seed));
+            if let Err(error) = keep() {
+                bar.milestone(&format!("its cell is not kept yet: {error}"));
+            }
         }
         Event::Failed(job, failure) => {
             let log = schedule.folder.log(&job.address);
@@ -182,8 +237,13 @@ fn conclude(results: &Results, folder: &Folder, asked: Option<i32>) -> anyhow::R
     }
     terminal::line(&format!("  {}", folder.file("index.html").display()));
     if let Some(signal) = asked {
-        terminal::note("stopped; the same command goes on");
-        return Ok(128 + signal as u8);
+        return Ok(stopped(signal));
     }
     Ok(if results.has_failed() { ExitCode::Run } else { ExitCode::Success } as u8)
+}
+
+/// The code of a call that a signal ended.
+fn stopped(signal: i32) -> u8 {
+    terminal::note("stopped; the same command goes on");
+    128 + signal as u8
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::error::{ExperimentError, invalid};
+use super::tuning::{Tune, Tuned};
 use troupe_core::config::apply_override;
 use troupe_core::outcome::Answers;
 
@@ -41,6 +42,12 @@ pub struct ExperimentFile {
     /// Rows that differ from another in one setting.
     #[serde(default)]
     pub sweeps: Vec<Sweep>,
+    /// How settings are chosen for rows before they are made.
+    #[serde(default)]
+    pub tune: Option<Tune>,
+    /// What was chosen.
+    #[serde(skip)]
+    pub chosen: Vec<Tuned>,
     /// What is claimed of the rows.
     #[serde(default)]
     pub compare: Vec<Claim>,
@@ -333,6 +340,9 @@ impl ExperimentFile {
                 let reason = "it is a share above 0 and below 1: 0.03 are three points";
                 return Err(invalid(key, reason));
             }
+        }
+        if let Some(tune) = &self.tune {
+            tune.check(self)?;
         }
         if self.exam.tasks == 0 {
             return Err(invalid("exam.tasks", "it is 0, and nothing would be measured"));

@@ -13,10 +13,12 @@ mod claims;
 mod curves;
 mod error;
 mod estimates;
+mod examined;
 mod file;
 mod folder;
 mod guard;
 mod job;
+mod kept;
 mod machine;
 mod page;
 mod plan;
@@ -27,6 +29,7 @@ mod schedule;
 mod setup;
 mod sitting;
 mod table;
+mod tuning;
 #[cfg(test)]
 mod tests;
 
@@ -37,6 +40,7 @@ pub use error::ExperimentError;
 pub use file::ExperimentFile;
 pub use folder::Folder;
 pub use job::{Job, Work, shell_line};
+pub use kept::{KeptCell, KeptCells};
 pub use machine::Machine;
 pub use page::Origin;
 pub use plan::Plan;
@@ -44,6 +48,7 @@ pub use results::{Results, RowResult};
 pub use schedule::{Event, Failure, Schedule, Standing, State};
 pub use setup::Program;
 pub use table::Table;
+pub use tuning::{Trial, Tune, Tuned};
 
 use troupe_core::error::{Asked, ask};
 use troupe_core::storage::{StorageError, write_file, write_json};

@@ -8,11 +8,13 @@ use super::file::{Exam, ExperimentFile};
 use super::folder::{Folder, put};
 use super::guard::check_claims;
 use super::job::{Job, Loaded, Maker, Work};
+use super::kept::{KeptCell, KeptCells};
 use super::row::{Row, Source, expand};
 use super::setup::{Program, WarmStart, resolve};
 use troupe_core::config::Config;
 use troupe_core::error::suggestion;
 use troupe_core::parallel;
+use troupe_core::storage::StorageError;
 
 /// The rows of an experiment with their configurations, and the work that fills them.
 #[derive(Debug)]
@@ -34,8 +36,10 @@ pub struct PlannedRow {
     pub config: Config,
     /// The configuration it is examined with.
     pub exam_config: Config,
-    /// For each seed, where its figures come from.
+    /// For each seed whose figures are not kept, where they come from.
     pub cells: Vec<Cell>,
+    /// What is kept of the others.
+    pub kept: Vec<KeptCell>,
 }
 
 /// Where the figures of a row's seed come from: places of jobs.
@@ -66,33 +70,33 @@ impl Cell {
 
 impl Plan {
     /// Resolve all rows, `jobs` at a time, and write their configurations into the folder. Where
-    /// `only` names rows or parts of the table, the others are left out.
+    /// `only` names rows or parts of the table, the others are left out; cells that are kept are
+    /// not made again.
     ///
     /// # Errors
     /// If a row cannot be run, or rows that are to be compared are examined differently.
     pub fn make(
         file: ExperimentFile,
         only: &[String],
-        folder: &Folder,
+        (folder, kept): (&Folder, Option<&KeptCells>),
         program: &Program,
         addresses: &mut Addresses,
         jobs: usize,
     ) -> Result<Self, ExperimentError> {
         let rows = expand(&file)?;
         let wanted = wanted(&rows, only)?;
-        let rows = needed(rows, &wanted);
-        let configs = resolve_all(&rows, &file.exam, program, jobs)?;
-        let mut planned = Vec::new();
-        for (row, config) in rows.into_iter().zip(configs) {
-            let exam_config = with_sets(&row, &config)?;
-            planned.push(PlannedRow { row, config, exam_config, cells: Vec::new() });
-        }
+        let mut planned = plan_rows(needed(rows, &wanted), &file.exam, program, jobs)?;
         for planned in &planned {
             put(&folder.row_file(&planned.row), &planned.config.to_toml())?;
         }
+        let is_wanted = |planned: &PlannedRow| wanted.contains(&planned.row.label());
+        if let Some(kept) = kept {
+            for row in planned.iter_mut().filter(|row| is_wanted(row)) {
+                row.kept = kept.of(row, &file.seeds)?;
+            }
+        }
         let mut builder =
             Builder { file: &file, folder, addresses, jobs: Vec::new(), places: BTreeMap::new() };
-        let is_wanted = |planned: &PlannedRow| wanted.contains(&planned.row.label());
         let of = |planned_row: &PlannedRow| builder.cells(planned_row, &planned);
         let cells: Vec<Vec<Cell>> =
             planned.iter().filter(|row| is_wanted(row)).map(of).collect::<Result<_, _>>()?;
@@ -103,10 +107,40 @@ impl Plan {
         planned.iter_mut().zip(cells).for_each(|(row, cells)| row.cells = cells);
         Ok(Plan { file, rows: planned, jobs })
     }
+
+    /// Keep the cells whose jobs are done.
+    ///
+    /// # Errors
+    /// If what they left cannot be read, or a file cannot be written.
+    pub fn keep_cells(&self, kept: &KeptCells, folder: &Folder) -> Result<(), StorageError> {
+        for row in &self.rows {
+            for cell in &row.cells {
+                let last = cell.last().map(|place| &self.jobs[place]);
+                if last.is_some_and(|job| job.is_done(folder)) {
+                    kept.keep(row, *cell, &self.jobs, folder)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn plan_rows(
+    rows: Vec<Row>,
+    exam: &Exam,
+    program: &Program,
+    jobs: usize,
+) -> Result<Vec<PlannedRow>, ExperimentError> {
+    let configs = resolve_all(&rows, exam, program, jobs)?;
+    let plan = |(row, config): (Row, Config)| {
+        let exam_config = with_sets(&row, &config)?;
+        Ok(PlannedRow { row, config, exam_config, cells: Vec::new(), kept: Vec::new() })
+    };
+    rows.into_iter().zip(configs).map(plan).collect()
 }
 
 /// The labels of the rows that are asked for: by name, by part, or by both.
-fn wanted(rows: &[Row], only: &[String]) -> Result<BTreeSet<String>, ExperimentError> {
+pub(super) fn wanted(rows: &[Row], only: &[String]) -> Result<BTreeSet<String>, ExperimentError> {
     let is = |row: &Row, name: &String| [&row.name, &row.part, &row.label()].contains(&name);
     if let Some(unknown) = only.iter().find(|name| !rows.iter().any(|row| is(row, name))) {
         let names: BTreeSet<&str> = rows.iter().map(|row| row.name.as_str()).collect();
@@ -181,7 +215,9 @@ impl Builder<'_> {
         planned: &PlannedRow,
         all: &[PlannedRow],
     ) -> Result<Vec<Cell>, ExperimentError> {
-        let seeds = self.file.seeds.clone();
+        let is_kept = |seed: &u64| planned.kept.iter().any(|cell| cell.sitting.seed == *seed);
+        let seeds: Vec<u64> =
+            self.file.seeds.iter().copied().filter(|seed| !is_kept(seed)).collect();
         seeds.into_iter().map(|seed| self.cell(planned, seed, all)).collect()
     }
 

@@ -12,7 +12,8 @@ use super::folder::Folder;
 use super::plan::{Cell, Plan, PlannedRow};
 use super::row::Source;
 use super::schedule::State;
-use super::sitting::{Cost, Point, Sitting, chances, solved_shares};
+use super::sitting::{Cost, Point, Sitting};
+use super::tuning::Tuned;
 use troupe_core::outcome::Answers;
 use troupe_core::provenance::Build;
 use troupe_core::statistics::usual_ks;
@@ -32,12 +33,15 @@ pub struct Results {
     pub exam: String,
     /// Sampled episodes of each task.
     pub samples: usize,
-    /// The build of Troupe that made the runs, part by part.
-    pub builds: BTreeMap<String, Build>,
+    /// The builds of Troupe that made the runs, part by part: one, and those that made the cells
+    /// that are kept.
+    pub builds: BTreeMap<String, Vec<Build>>,
     /// The rows, part by part.
     pub rows: Vec<RowResult>,
     /// The claims, in the order of the file, part by part.
     pub claims: Vec<ClaimResult>,
+    /// What was chosen for rows before they were made, part by part.
+    pub tuned: Vec<Tuned>,
 }
 
 /// A row's figures.
@@ -87,10 +91,7 @@ impl Results {
         let mut rows = Vec::new();
         let mut sittings: Vec<Vec<Sitting>> = Vec::new();
         for planned in &plan.rows {
-            let done = planned.cells.iter().filter(|cell| state_of(cell, states) == &State::Done);
-            let own: Vec<Sitting> = done
-                .map(|cell| Sitting::read(*cell, &plan.jobs, folder))
-                .collect::<Result<_, _>>()?;
+            let own = sittings_of(planned, states, plan, folder)?;
             rows.push(row_result(planned, &own, states, plan)?);
             sittings.push(own);
         }
@@ -107,6 +108,7 @@ impl Results {
             samples: exam.samples as usize,
             builds: builds(plan, states, folder)?,
             claims: claims(plan, &rows, &sittings)?,
+            tuned: plan.file.chosen.clone(),
             rows,
         })
     }
@@ -115,6 +117,24 @@ impl Results {
     pub fn has_failed(&self) -> bool {
         self.rows.iter().any(|row| row.failed)
     }
+}
+
+/// What the seeds of a row came to, in the order of the file.
+pub(super) fn sittings_of(
+    planned: &PlannedRow,
+    states: &[State],
+    plan: &Plan,
+    folder: &Folder,
+) -> Result<Vec<Sitting>, ExperimentError> {
+    let mut sittings: Vec<Sitting> = planned.kept.iter().map(|cell| cell.sitting.clone()).collect();
+    for cell in &planned.cells {
+        if state_of(cell, states) == &State::Done {
+            sittings.push(Sitting::read(*cell, &plan.jobs, folder)?);
+        }
+    }
+    let place = |seed: u64| plan.file.seeds.iter().position(|known| *known == seed);
+    sittings.sort_by_key(|sitting| place(sitting.seed));
+    Ok(sittings)
 }
 
 /// The state of all that a cell needs: that of its last job, unless an earlier one failed.
@@ -136,14 +156,14 @@ fn row_result(
     let figures = |of: &dyn Fn(&Sitting) -> ByTask| -> Vec<(u64, ByTask)> {
         counted.iter().map(|sitting| (sitting.seed, of(sitting))).collect()
     };
-    let solved = |sitting: &Sitting| solved_shares(&sitting.after, answers);
+    let solved = |sitting: &Sitting| sitting.after.solved_shares(answers);
     let gained = |sitting: &Sitting| match trained {
         true => difference(&sitting.before, &sitting.after, answers),
         false => ByTask::new(),
     };
     let mut pass = BTreeMap::new();
     for k in usual_ks(plan.file.exam.samples as usize) {
-        let found = share(figures(&|sitting| chances(&sitting.after, k)), &label)?;
+        let found = share(figures(&|sitting| sitting.after.chances(k)), &label)?;
         pass.extend(found.map(|found| (k, found)));
     }
     let by_seed = |sitting: &Sitting| mean(&solved(sitting).into_values().collect::<Vec<_>>());
@@ -230,9 +250,9 @@ fn cause(place: usize, states: &[State], plan: &Plan) -> Option<String> {
 fn void_note(sittings: &[Sitting]) -> Option<String> {
     let (mut episodes, mut void) = (0, 0);
     for sitting in sittings {
-        episodes += sitting.episodes.0 + sitting.after.len();
-        void += sitting.episodes.1;
-        void += sitting.after.iter().filter(|outcome| outcome.ending == "void").count();
+        let examined = sitting.after.episodes();
+        episodes += sitting.episodes.0 + examined.0;
+        void += sitting.episodes.1 + examined.1;
     }
     let share = void as f64 / episodes.max(1) as f64;
     (share > VOID).then(|| format!("{:.1} % of its episodes were void", 100.0 * share))

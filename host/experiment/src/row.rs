@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 use super::error::{ExperimentError, invalid};
 use super::file::{Base, Budget, ExperimentFile, Part, RowEntry, Sweep};
+use super::tuning::Tuned;
 use troupe_core::error::suggestion;
 
 /// A row of one part of the table.
@@ -31,7 +34,8 @@ pub struct Row {
 }
 
 /// Where a row's policies come from.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Source {
     /// They are trained.
     Trained,
@@ -161,12 +165,16 @@ fn row(
     let trains = line.iter().rev().find_map(|entry| entry.train).unwrap_or(true);
     let budget = part.budget.as_ref().unwrap_or(&file.budget).clone();
     let common = file.set.iter().chain(&part.set).cloned();
+    let is_it = |tuned: &&Tuned| tuned.part == part.name && tuned.row == entry.name;
+    let chosen = file.chosen.iter().find(is_it).map_or(&[][..], Tuned::set).iter().cloned();
     Ok(Row {
         part: part.name.clone(),
         name: entry.name.clone(),
         title: entry.title.clone().unwrap_or_else(|| entry.name.clone()),
         files: files(file, part, &entry.name, base)?,
-        sets: common.chain(file.warm.sets()).chain(budget.sets()).chain(sets).collect(),
+        sets: (common.chain(file.warm.sets()).chain(budget.sets()).chain(sets))
+            .chain(chosen)
+            .collect(),
         source: source(entry, trains)?,
         exam_sets: match &entry.of {
             Some(_) => entry.exam_set.clone(),

@@ -5,23 +5,23 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::examined::Examined;
 use super::folder::Folder;
 use super::job::Job;
 use super::plan::Cell;
-use troupe_core::outcome::{Answers, Outcome, read_outcomes};
-use troupe_core::statistics::chance_of_one;
+use troupe_core::outcome::{Outcome, read_outcomes};
 use troupe_core::storage::StorageError;
 use troupe_core::totals::{Spent, Totals};
 
 /// What one seed of a row came to.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Sitting {
     /// The seed.
     pub seed: u64,
-    /// What became of the exam's episodes.
-    pub after: Vec<Outcome>,
+    /// What came of the exam.
+    pub after: Examined,
     /// The same before training, if it was trained.
-    pub before: Vec<Outcome>,
+    pub before: Examined,
     /// What training took; zeros if nothing was trained.
     pub cost: Cost,
     /// Training steps.
@@ -32,34 +32,39 @@ pub struct Sitting {
     pub flat: Vec<String>,
     /// Success on validation tasks on the way.
     pub curve: Vec<Point>,
-    /// The address of its run, if there is one.
+    /// The address of its run, if that is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
     /// What the training runs that its policies come from came to, its own or other rows'.
     pub trainings: Vec<Training>,
 }
 
 /// What a run came to on the test tasks.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Training {
     /// The row that it is of.
     pub label: String,
     /// Before it.
-    pub before: Vec<Outcome>,
+    pub before: Examined,
     /// After it.
-    pub after: Vec<Outcome>,
+    pub after: Examined,
 }
 
 impl Training {
     fn read(job: &Job, folder: &Folder) -> Result<Self, StorageError> {
         let outcomes = read_outcomes(&folder.run(&job.address).join("outcomes.jsonl"))?;
-        let of_test: Vec<Outcome> =
-            outcomes.into_iter().filter(|outcome| outcome.split == "test").collect();
-        let last = of_test.iter().filter_map(|outcome| outcome.step).max();
-        let at = |step| of_test.iter().filter(move |one| one.step == step).cloned().collect();
-        let before = if last > Some(0) { at(Some(0)) } else { Vec::new() };
-        let after = if last.is_some() { at(last) } else { Vec::new() };
-        Ok(Training { label: job.label.clone(), before, after })
+        let last = of_test(&outcomes).filter_map(|outcome| outcome.step).max();
+        let at = |step: Option<usize>| {
+            let at_step = |outcome: &&Outcome| step.is_some() && outcome.step == step;
+            Examined::of(of_test(&outcomes).filter(at_step))
+        };
+        let first = last.filter(|last| *last > 0).map(|_| 0);
+        Ok(Training { label: job.label.clone(), before: at(first), after: at(last) })
     }
+}
+
+fn of_test(outcomes: &[Outcome]) -> impl Iterator<Item = &Outcome> {
+    outcomes.iter().filter(|outcome| outcome.split == "test")
 }
 
 /// What training took.
@@ -146,8 +151,8 @@ impl Sitting {
             sitting.trainings.push(Training::read(&jobs[run], folder)?);
         }
         if let Some(exam) = cell.exam {
-            sitting.before.clear();
-            sitting.after = read_outcomes(&folder.exam(&jobs[exam].address))?;
+            sitting.before = Examined::default();
+            sitting.after = Examined::of(&read_outcomes(&folder.exam(&jobs[exam].address))?);
         }
         Ok(sitting)
     }
@@ -155,13 +160,10 @@ impl Sitting {
     fn read_run(&mut self, run: &Path) -> Result<(), StorageError> {
         self.read_metrics(&run.join("metrics.jsonl"))?;
         let outcomes = read_outcomes(&run.join("outcomes.jsonl"))?;
-        let of_test = outcomes.into_iter().filter(|outcome| outcome.split == "test");
-        for outcome in of_test {
-            match outcome.step {
-                Some(0) if self.steps > 0 => self.before.push(outcome),
-                Some(step) if step == self.steps => self.after.push(outcome),
-                _ => {}
-            }
+        let at = |step| of_test(&outcomes).filter(move |outcome| outcome.step == Some(step));
+        self.after = Examined::of(at(self.steps));
+        if self.steps > 0 {
+            self.before = Examined::of(at(0));
         }
         Ok(())
     }
@@ -203,32 +205,4 @@ impl Sitting {
             spread.into_iter().filter(|(_, spread)| *spread == 0.0).map(|(role, _)| role).collect();
         Ok(())
     }
-}
-
-/// The share of a task's episodes that solve it, by task.
-pub fn solved_shares(outcomes: &[Outcome], answers: Answers) -> BTreeMap<(String, u32), f64> {
-    tallies(outcomes, answers)
-        .into_iter()
-        .map(|(task, (solved, all))| (task, solved as f64 / all as f64))
-        .collect()
-}
-
-/// The chance that one of k sampled episodes of a task solves it, by task.
-pub fn chances(outcomes: &[Outcome], k: usize) -> BTreeMap<(String, u32), f64> {
-    tallies(outcomes, Answers::Sampled)
-        .into_iter()
-        .filter(|(_, (_, all))| *all >= k)
-        .map(|(task, (solved, all))| (task, chance_of_one(all, solved, k)))
-        .collect()
-}
-
-/// Episodes that solved their task, and all of it, by task.
-fn tallies(outcomes: &[Outcome], answers: Answers) -> BTreeMap<(String, u32), (usize, usize)> {
-    let mut tallies: BTreeMap<(String, u32), (usize, usize)> = BTreeMap::new();
-    for outcome in outcomes.iter().filter(|outcome| outcome.answers == answers) {
-        let (solved, all) = tallies.entry((outcome.family.clone(), outcome.task)).or_default();
-        *solved += usize::from(outcome.solved);
-        *all += 1;
-    }
-    tallies
 }

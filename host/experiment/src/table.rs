@@ -3,6 +3,7 @@
 
 use super::claims::ClaimResult;
 use super::results::{Results, RowResult};
+use super::tuning::Trial;
 use troupe_core::statistics::{Estimate, Interval};
 
 /// A table of texts.
@@ -34,9 +35,12 @@ impl Results {
         let rows = self.rows.iter().filter(|row| row.part == part);
         let mut tables = vec![Table {
             title: name(&format!("solved, of {}", self.exam)),
-            note: match self.builds.get(part) {
-                Some(build) => format!("Made by host {build}."),
-                None => String::new(),
+            note: match self.builds.get(part).map(Vec::as_slice) {
+                None | Some([]) => String::new(),
+                Some(builds) => {
+                    let builds: Vec<String> = builds.iter().map(ToString::to_string).collect();
+                    format!("Made by host {}.", builds.join(" and "))
+                }
             },
             header: self.header(),
             rows: rows.map(|row| self.cells(row)).collect(),
@@ -58,7 +62,38 @@ impl Results {
                 rows: claims,
             });
         }
+        tables.extend(self.tuning(part).map(|rows| Table {
+            title: name("chosen on validation tasks, before the rows were made"),
+            note: String::new(),
+            header: ["row", "settings", "solved in %", "seeds", ""].map(str::to_owned).to_vec(),
+            rows,
+        }));
         tables
+    }
+
+    /// What was tried for the rows of a part.
+    fn tuning(&self, part: &str) -> Option<Vec<Vec<String>>> {
+        let title = |name: &String| {
+            let row = self.rows.iter().find(|row| row.part == part && row.name == *name);
+            row.map_or(name, |row| &row.title).clone()
+        };
+        let tuned = self.tuned.iter().filter(|tuned| tuned.part == part);
+        let rows: Vec<Vec<String>> = tuned
+            .flat_map(|tuned| {
+                let cells = |(place, trial): (usize, &Trial)| {
+                    let seeds: Vec<String> = trial.by_seed.iter().map(|one| points(*one)).collect();
+                    vec![
+                        title(&tuned.row),
+                        trial.set.join(", "),
+                        trial.solved.map_or_else(|| "failed".to_owned(), points),
+                        seeds.join(", "),
+                        if place == tuned.chosen { "chosen".to_owned() } else { String::new() },
+                    ]
+                };
+                tuned.trials.iter().enumerate().map(cells).collect::<Vec<_>>()
+            })
+            .collect();
+        (!rows.is_empty()).then_some(rows)
     }
 
     fn header(&self) -> Vec<String> {

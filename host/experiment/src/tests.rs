@@ -240,7 +240,7 @@ name = "NAME"
     let file = parse(&entry.replace("NAME", name)).unwrap();
     let config = config(sets);
     let row = expand(&file).unwrap().remove(0);
-    PlannedRow { row, exam_config: config.clone(), config, cells: Vec::new() }
+    PlannedRow { row, exam_config: config.clone(), config, cells: Vec::new(), kept: Vec::new() }
 }
 
 #[test]
@@ -363,7 +363,13 @@ fn filled(folder: &Folder) -> (Plan, Vec<State>) {
         let cell =
             |seed: usize| Cell { seed: seed as u64 + 1, run: Some(3 * index + seed), exam: None };
         let config = config(&[]);
-        PlannedRow { row, exam_config: config.clone(), config, cells: (0..3).map(cell).collect() }
+        PlannedRow {
+            row,
+            exam_config: config.clone(),
+            config,
+            cells: (0..3).map(cell).collect(),
+            kept: Vec::new(),
+        }
     });
     (Plan { rows: rows.collect(), file, jobs }, states)
 }

@@ -74,6 +74,9 @@ pub enum PolicyError {
          `</think>`; leave it out, or set it as roles.<role>.thinking_budget for those that think"
     )]
     Thoughtless,
+    /// The policy cannot keep to what answers may be.
+    #[error("`allowed` cannot be kept: {0}")]
+    Allowed(String),
     /// A prompt leaves no room for an answer.
     #[error(
         "a prompt of {prompt} tokens leaves no room for `max_completion_tokens = {answer}`: the \

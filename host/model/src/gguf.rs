@@ -4,11 +4,13 @@
 //! A file says what it holds in words of its own: `metadata` reads them,
 //! `tensor` finds the weights, `encoding` turns blocks of small numbers into
 //! plain ones. What they mean in a checkpoint is said by `shape` (its
-//! `config.json`), `weights` and `tokenizer`. Files come from anywhere: all
+//! `config.json`, with `rope` and `gemma3`), `weights` and `tokenizer` (with
+//! `vocabulary`, which is `pre_tokenizer` or `sentence_piece`). Files come from anywhere: all
 //! that they claim is checked against their size before it is believed, and
 //! what is not understood is refused by name.
 
 mod encoding;
+mod gemma3;
 #[cfg(test)]
 #[path = "../../../tests/support/gguf_file.rs"]
 mod gguf_file;
@@ -18,11 +20,15 @@ mod parity;
 mod pre_tokenizer;
 mod reader;
 mod rope;
+mod sentence_piece;
 mod shape;
 mod tensor;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tiny_gemma;
 mod tokenizer;
+mod vocabulary;
 mod weights;
 
 use std::fs::File;
@@ -57,12 +63,18 @@ pub struct Imported {
 }
 
 /// Write the checkpoint in a GGUF file as a folder in the Hugging Face layout.
-/// Where `dtype` is left out, nothing that the file knows is lost.
+/// Where `dtype` is left out, nothing that the file knows is lost. A `template`
+/// takes the place of the file's own chat template.
 ///
 /// # Errors
 /// If the file is damaged or of a kind that is not supported, or the folder
 /// cannot be written.
-pub fn import(file: &Path, folder: &Path, dtype: Option<Dtype>) -> Result<Imported, PolicyError> {
+pub fn import(
+    file: &Path,
+    folder: &Path,
+    dtype: Option<Dtype>,
+    template: Option<&str>,
+) -> Result<Imported, PolicyError> {
     let refuse = |reason| PolicyError::Gguf { path: file.to_owned(), reason };
     let opened = File::open(file).map_err(StorageError::io("read", file))?;
     #[expect(unsafe_code, reason = "mapping a file lets others change the bytes we read")]
@@ -71,7 +83,7 @@ pub fn import(file: &Path, folder: &Path, dtype: Option<Dtype>) -> Result<Import
     let map = unsafe { Mmap::map(&opened) }.map_err(StorageError::io("read", file))?;
     let (metadata, tensors) = read(&map).map_err(refuse)?;
     let shape = Shape::read(&metadata, &tensors).map_err(refuse)?;
-    let tokenizer = GgufTokenizer::read(&metadata, shape.vocabulary).map_err(refuse)?;
+    let tokenizer = GgufTokenizer::read(&metadata, &shape, template).map_err(refuse)?;
     let dtype = dtype.unwrap_or_else(|| tensors.lossless());
     let weights = Weights::of(&shape, &tensors).map_err(refuse)?;
 

@@ -19,8 +19,7 @@ mod sequence;
 mod stretch;
 mod thought;
 
-pub use distribution::log_probabilities;
-pub use distribution::penalize;
+pub use distribution::{confine, log_probabilities, penalize};
 pub use engine::most_at_once;
 pub use engine::{Engine, Question, Request};
 pub use sequence::SoFar;

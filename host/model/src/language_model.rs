@@ -15,9 +15,10 @@ use crate::model::{
     preset, weights,
 };
 use crate::prompt::{
-    ChatOptions, ChatTemplate, END, GenerationConfig, PAD, TokenCodec, Tokenizer, Wording,
-    check_tokenizer,
+    Automaton, ChatOptions, ChatTemplate, END, GenerationConfig, PAD, TokenCodec, Tokenizer,
+    Wording, check_tokenizer,
 };
+use crate::sampling::Sampling;
 use troupe_core::config::{Dtype, LoraConfig, PolicyConfig};
 use troupe_core::seed::Seed;
 use troupe_core::storage::{create_folder, write_json};
@@ -359,6 +360,16 @@ impl Policy {
             ends: self.generation.end_tokens().into(),
             thoughts: self.wording.tokenizer.thought_marks(),
         }
+    }
+
+    /// What its answers may be, over its token ids; none if they may be anything.
+    ///
+    /// # Errors
+    /// If it cannot keep to that.
+    pub fn automaton(&self, sampling: &Sampling) -> Result<Option<Arc<Automaton>>, PolicyError> {
+        let vocabulary = self.config().vocab_size as usize;
+        let of = |constraint| self.codec().automaton(constraint, vocabulary);
+        sampling.constraint.as_ref().map(of).transpose()
     }
 
     /// The network.

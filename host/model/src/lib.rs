@@ -7,8 +7,8 @@
 //!
 //! Rooms, each using only those above it:
 //!
-//! - `error`, `attempt` and `sampling` are what every room may say: what went wrong, and
-//!   how answers are drawn; `keys` is what a file of a checkpoint may say;
+//! - `error`, `attempt`, `constraint` and `sampling` are what every room may say: what went wrong,
+//!   what answers may be and how they are drawn; `keys` is what a file of a checkpoint may say;
 //! - `model` is the network: its architecture, its weights, adapters over
 //!   shared ones, and the device it is on;
 //! - `prompt` is the way from messages to token ids and back;
@@ -48,6 +48,7 @@
 
 mod error;
 mod keys;
+mod constraint;
 mod sampling;
 mod attempt;
 mod completions;
@@ -63,9 +64,12 @@ pub mod parity;
 
 pub use attempt::attempt;
 pub use completions::Completions;
+pub use constraint::Constraint;
 pub use error::{PolicyError, first_line, no_memory};
 pub use gguf::{Imported, import as import_gguf};
-pub use inference::{Engine, Question, Request, SoFar, log_probabilities, most_at_once, penalize};
+pub use inference::{
+    Engine, Question, Request, SoFar, confine, log_probabilities, most_at_once, penalize,
+};
 pub use keys::{says, shown};
 pub use language_model::Policy;
 pub use model::{
@@ -74,7 +78,7 @@ pub use model::{
     TrackedHeads, ValueHeads, Values, attend, by_head, done, give_back_memory, read_tensors,
     resident_memory, write_tensors,
 };
-pub use prompt::{ChatOptions, Conversation, Speaker, Wording};
+pub use prompt::{Automaton, ChatOptions, Conversation, Speaker, Walk, Wording};
 pub use remote::{
     ChatRequest, EngineAdvice, Exchange, Link, RemoteEngine, RemoteFailure, RemoteFailureKind,
     RemotePolicy, Reply,

@@ -2,6 +2,7 @@
 //! what its tokens mean, and whether they agree.
 
 mod agreement;
+mod automaton;
 mod chat_template;
 mod conversation;
 mod generation_config;
@@ -10,6 +11,7 @@ mod tokenizer;
 mod wording;
 
 pub(super) use agreement::check_tokenizer;
+pub use automaton::{Automaton, Walk};
 pub use chat_template::ChatOptions;
 pub(super) use chat_template::ChatTemplate;
 pub use conversation::Conversation;

@@ -21,6 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::{Map, Value};
 
 use crate::completions::Completions;
+use crate::constraint::Constraint;
 use crate::error::PolicyError;
 use crate::prompt::Wording;
 use crate::sampling::Sampling;
@@ -181,6 +182,10 @@ impl RemotePolicy {
         seed: Seed,
         sampling: &Sampling,
     ) -> Result<(Vec<u32>, Completion), RemoteFailure> {
+        if matches!(sampling.constraint, Some(Constraint::Words(_) | Constraint::Choices(_))) {
+            let message = "the server can be told of a JSON schema alone, and `allowed` is none";
+            return Err(RemoteFailureKind::Refused.because(message));
+        }
         let mut refused = self.refused().clone();
         loop {
             let body =

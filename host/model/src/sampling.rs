@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::constraint::Constraint;
 use crate::error::PolicyError;
 use troupe_core::config::RolloutConfig;
 
@@ -23,6 +24,8 @@ pub struct Sampling {
     pub repetition_penalty: f64,
     /// Texts that end an answer; they are not part of its text.
     pub stop: Vec<String>,
+    /// What answers may be, if not anything; after a thought, if there is one.
+    pub constraint: Option<Constraint>,
     /// Tokens per answer, the end-of-text token included.
     pub max_completion_tokens: usize,
     /// Tokens of thinking in an answer, after which the thought is ended; 0 sets no bound.
@@ -90,6 +93,7 @@ impl Sampling {
             min_p: 0.0,
             repetition_penalty: 1.0,
             stop: Vec::new(),
+            constraint: None,
             max_completion_tokens,
             thinking_budget: 0,
         }
@@ -98,6 +102,11 @@ impl Sampling {
     /// Whether what was said before changes what is said next.
     pub fn penalizes(&self) -> bool {
         self.repetition_penalty != 1.0
+    }
+
+    /// Whether what may be said next depends on every token so far.
+    pub(super) fn heeds_every_token(&self) -> bool {
+        self.thinking_budget > 0 || self.constraint.is_some()
     }
 
     /// Whether tokens are cut off from a vocabulary of this size.
@@ -128,6 +137,7 @@ impl Sampling {
 }
 
 impl From<&RolloutConfig> for Sampling {
+    /// All but the constraint, which takes the plugins' words.
     fn from(config: &RolloutConfig) -> Self {
         Sampling {
             temperature: config.temperature,
@@ -136,6 +146,7 @@ impl From<&RolloutConfig> for Sampling {
             min_p: config.min_p,
             repetition_penalty: config.repetition_penalty,
             stop: config.stop.clone(),
+            constraint: None,
             max_completion_tokens: config.max_completion_tokens,
             thinking_budget: config.thinking_budget,
         }

@@ -210,6 +210,7 @@ impl Request {
             min_p: number("min_p", 0.0)?,
             repetition_penalty: number("repetition_penalty", 1.0)?,
             stop,
+            constraint: None,
             max_completion_tokens: self.limit()?.unwrap_or(USUAL_TOKENS.min(room)),
             thinking_budget: 0,
         })

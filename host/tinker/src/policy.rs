@@ -158,6 +158,7 @@ impl TinkerPolicy {
             ("min_p", sampling.min_p != plain.min_p),
             ("repetition_penalty", sampling.penalizes()),
             ("stop", !sampling.stop.is_empty()),
+            ("allowed", sampling.constraint.is_some()),
             ("thinking_budget", sampling.thinking_budget > 0),
         ] {
             if differs {

@@ -12,6 +12,9 @@
 //! subtree of j ends: one number per token describes the whole mask.
 
 use std::collections::HashMap;
+use std::sync::Arc;
+
+use troupe_model::Automaton;
 
 /// A bundle is split when its answers are this many times longer than its
 /// prompt (and some), as a prompt that is read twice then costs little.
@@ -24,6 +27,8 @@ pub(super) struct Answer<'a> {
     pub(super) tokens: &'a [u32],
     /// Which of the ways of drawing answers it was drawn in.
     pub(super) way: usize,
+    /// What it may be, if not anything.
+    pub(super) automaton: Option<&'a Arc<Automaton>>,
 }
 
 /// A prompt with its answers: what is trained in one sequence.
@@ -135,7 +140,11 @@ mod tests {
     use super::*;
 
     fn answers<'a>(answers: &[&'a [u32]]) -> Vec<Answer<'a>> {
-        answers.iter().enumerate().map(|(row, tokens)| Answer { row, tokens, way: 0 }).collect()
+        answers
+            .iter()
+            .enumerate()
+            .map(|(row, tokens)| Answer { row, tokens, way: 0, automaton: None })
+            .collect()
     }
 
     #[test]

@@ -101,7 +101,7 @@ mod tests {
     }
 
     fn bundles(prompts: &[Vec<u32>]) -> Vec<Bundle<'_>> {
-        let answer = |row| Answer { row, tokens: &[5, 6, 2], way: 0 };
+        let answer = |row| Answer { row, tokens: &[5, 6, 2], way: 0, automaton: None };
         bundle(prompts.iter().enumerate().map(|(row, prompt)| (&prompt[..], answer(row))))
     }
 

@@ -7,6 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::allowed::automata;
 use super::bundle::{Bundle, rows_of};
 use super::gradient::{Gradient, Learner};
 use super::metrics::Tally;
@@ -99,7 +100,8 @@ impl Trainer {
         sampling: &SamplingByRole,
         tally: &mut Tally,
     ) -> Result<f64, TrainerError> {
-        let bundles = bundles(&taken.rows, sampling);
+        let automata = automata(critic, sampling)?;
+        let bundles = bundles(&taken.rows, sampling, &automata);
         let bundles: Vec<&Bundle> = bundles.iter().collect();
         let (gradients, right) = self.gradients_of(critic, taken, &bundles, sampling)?;
         for gradient in gradients {
@@ -291,7 +293,7 @@ mod tests {
         let contests = contests();
         let taken = Taken::of(&all, &contests.iter().collect::<Vec<_>>());
         let by_role = by_role();
-        let of_rows = bundles(&taken.rows, &by_role);
+        let of_rows = bundles(&taken.rows, &by_role, &[]);
         let of_rows: Vec<&Bundle> = of_rows.iter().collect();
         let (gradients, right) = trainer.gradients_of(&critic, &taken, &of_rows, &by_role).unwrap();
         assert!((0.0..=3.0).contains(&right));

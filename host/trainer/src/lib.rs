@@ -49,6 +49,7 @@
 
 pub mod ranks;
 
+mod allowed;
 mod anchor;
 mod base;
 mod batching;
@@ -299,7 +300,7 @@ impl Trainer {
         }
         let mut tally = Tally::new(self.learning_rate());
         let bundles = bundle(examples.iter().enumerate().map(|(row, example)| {
-            (&example.prompt[..], Answer { row, tokens: &example.answer, way: 0 })
+            (&example.prompt[..], Answer { row, tokens: &example.answer, way: 0, automaton: None })
         }));
         let bundles: Vec<&Bundle> = bundles.iter().collect();
         if !bundles.is_empty() {

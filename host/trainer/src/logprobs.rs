@@ -8,8 +8,10 @@ use std::collections::BTreeSet;
 
 use tch::{Kind, Tensor};
 
+use super::TrainerError;
+use super::allowed::allowed;
 use super::pack::Chunk;
-use troupe_model::{Decoder, Sampling, log_probabilities, penalize};
+use troupe_model::{Decoder, Sampling, confine, log_probabilities, penalize};
 
 /// Bytes of a chunk's logits: enough for products to run at full speed, and on
 /// a CPU so few that the allocator keeps the memory from chunk to chunk.
@@ -36,20 +38,24 @@ impl LogProbs {
     /// Score the targets under the distributions they were drawn from: each in
     /// one of the `ways`. `states` `[chunk's predictors, hidden]` are what the
     /// last layer makes of them.
+    ///
+    /// # Errors
+    /// If one of them could not have been drawn in its way.
     pub(super) fn of(
         decoder: &Decoder,
         states: &Tensor,
         chunk: &Chunk,
         ways: &[Sampling],
-    ) -> LogProbs {
+    ) -> Result<LogProbs, TrainerError> {
         let logits = decoder.logits(&decoder.finish(states)); // [predictors, vocabulary]
         let used: BTreeSet<usize> = chunk.targets.iter().map(|target| target.way).collect();
-        let mut logprobs =
-            used.iter().map(|&way| (way, LogProbs::in_one_way(&logits, chunk, &ways[way])));
-        let Some((_, first)) = logprobs.next() else {
-            return LogProbs::in_one_way(&logits, chunk, &ways[0]);
-        };
-        logprobs.fold(first, |others, (way, of_way)| others.or(&of_way, chunk, way))
+        let in_way = |way| LogProbs::in_one_way(&logits, chunk, (way, &ways[way]));
+        let mut used = used.into_iter();
+        let mut all = in_way(used.next().unwrap_or(0))?;
+        for way in used {
+            all = all.or(&in_way(way)?, chunk, way);
+        }
+        Ok(all)
     }
 
     /// These, and `of_way` for the targets that were drawn in its way.
@@ -64,14 +70,19 @@ impl LogProbs {
         }
     }
 
-    fn in_one_way(logits: &Tensor, chunk: &Chunk, sampling: &Sampling) -> LogProbs {
+    fn in_one_way(
+        logits: &Tensor,
+        chunk: &Chunk,
+        (way, sampling): (usize, &Sampling),
+    ) -> Result<LogProbs, TrainerError> {
         let mut logits = logits.shallow_clone();
         let vocabulary = logits.size()[1];
         let (mut sources, ids) = chunk.sources_and_ids(logits.device());
         let mut kept = None;
-        if sampling.truncates(vocabulary) || sampling.penalizes() {
-            // What is cut off depends on the target, and what was said before
-            // too: each has its own distribution.
+        let is_confined = sampling.constraint.is_some();
+        if sampling.truncates(vocabulary) || sampling.penalizes() || is_confined {
+            // What is cut off depends on the target, and what was said before and
+            // what may be said too: each has its own distribution.
             logits = logits.index_select(0, &sources);
             sources = Tensor::arange(sources.size()[0], (Kind::Int64, sources.device()));
             kept = Some(&ids);
@@ -80,9 +91,13 @@ impl LogProbs {
             let seen = chunk.seen(vocabulary, logits.device());
             logits = penalize(&logits, &seen, sampling.repetition_penalty);
         }
+        if is_confined {
+            let gpu = logits.device().is_cuda();
+            logits = confine(&logits, &allowed(chunk, way, vocabulary, gpu)?);
+        }
         let all = log_probabilities(&logits, sampling, kept);
         let chosen = all.view([-1]).index_select(0, &(&sources * vocabulary + &ids));
-        LogProbs { chosen, all, sources }
+        Ok(LogProbs { chosen, all, sources })
     }
 
     /// Entropy of each target's distribution in nats: `[targets]`.

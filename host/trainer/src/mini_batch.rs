@@ -65,7 +65,10 @@ mod tests {
     fn mini_batches_are_even_and_keep_groups_whole() {
         let tokens: Vec<u32> = (0..100).collect();
         let groups = bundle((0..100).map(|row| {
-            (&tokens[row / 4..row / 4 + 1], Answer { row, tokens: &tokens[..1], way: 0 })
+            (
+                &tokens[row / 4..row / 4 + 1],
+                Answer { row, tokens: &tokens[..1], way: 0, automaton: None },
+            )
         }));
         let order = shuffled(&groups, Seed::new(1));
         let sizes = |samples| -> Vec<usize> {
@@ -86,7 +89,7 @@ mod tests {
         // The answers to a prompt come back after those to others.
         let rows = (0..24).map(|row| {
             let at = row % 6;
-            (&prompts[at..at + 1], Answer { row, tokens: &long, way: 0 })
+            (&prompts[at..at + 1], Answer { row, tokens: &long, way: 0, automaton: None })
         });
         let bundles = bundle(rows);
         assert_eq!(bundles.len(), 24);

@@ -4,13 +4,15 @@
 //! applied to every token by itself sees nothing of them; only attention does,
 //! see `tree_attention`.
 
+use std::sync::Arc;
+
 use tch::{Kind, Tensor};
 
 use super::batching::cut_evenly;
 use super::bundle::{Bundle, Tree};
 use super::cluster::{Cluster, clusters};
 use super::tree_attention::{TreeAttention, Trees};
-use troupe_model::{Decoder, Policy, Segment};
+use troupe_model::{Automaton, Decoder, Policy, Segment, Walk};
 
 /// Numbers of a layer's states that a CPU handles at once: more no longer fit its caches, and
 /// batches of fewer keep all cores busy.
@@ -38,6 +40,7 @@ pub(super) struct Target<'a> {
     pub(super) way: usize,
     answer: &'a [u32],
     prompt: &'a [u32],
+    automaton: Option<&'a Arc<Automaton>>,
     /// Which of the predictors it comes from.
     source: i64,
 }
@@ -56,6 +59,16 @@ impl<'a> Target<'a> {
     /// Which of the pack's predictors it comes from.
     pub(super) fn source(&self) -> i64 {
         self.source
+    }
+
+    /// What its answer may be before its first token, if not anything.
+    pub(super) fn begin(&self) -> Option<Walk> {
+        self.automaton.map(|automaton| automaton.begin(self.prompt))
+    }
+
+    /// The tokens of its answer before it, from one of them on.
+    pub(super) fn answer_from(&self, first: usize) -> &'a [u32] {
+        &self.answer[first..self.token]
     }
 
     /// The tokens before it, the prompt's included.
@@ -180,6 +193,7 @@ impl Columns {
                     way: answer.way,
                     answer: answer.tokens,
                     prompt,
+                    automaton: answer.automaton,
                     source,
                 });
             }
@@ -286,9 +300,9 @@ mod tests {
     #[test]
     fn micro_batches_keep_to_their_limit() {
         let tokens: Vec<u32> = (0..50).collect();
-        let bundles = bundle(
-            (1..50).map(|row| (&tokens[..row], Answer { row, tokens: &tokens[..1], way: 0 })),
-        );
+        let bundles = bundle((1..50).map(|row| {
+            (&tokens[..row], Answer { row, tokens: &tokens[..1], way: 0, automaton: None })
+        }));
         let numbered: Vec<(usize, &Bundle)> =
             bundles.iter().enumerate().map(|(i, bundle)| (i % 2, bundle)).collect();
         let policy = Policy::random(&PolicyConfig::default(), &[], Seed::new(1), Device::cpu());

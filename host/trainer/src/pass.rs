@@ -55,6 +55,7 @@ pub(super) fn run(
     let reference = reference.map(|reference| {
         scored(reference, &pack, &mut attention, ways, |logprobs| logprobs.chosen)
     });
+    let reference = reference.transpose()?;
     let mut body = Body::forward(weights, &pack, attention, checkpointing);
     let head = Head { weights, pack: &pack, objectives, reference };
     let (gradient, mut head_gradients, measured) = head.backward(&body.states)?;
@@ -66,13 +67,16 @@ pub(super) fn run(
 }
 
 /// What `read` takes of the scores of all targets, chunk by chunk.
+///
+/// # Errors
+/// If one of them could not have been drawn.
 pub(super) fn scored(
     shared_base: &SharedBase,
     pack: &Pack,
     attention: &mut TreeAttention,
     ways: &[Sampling],
     read: impl Fn(LogProbs) -> Tensor,
-) -> Vec<Tensor> {
+) -> Result<Vec<Tensor>, TrainerError> {
     let _guard = tch::no_grad_guard();
     let decoder = shared_base.decoder();
     let adapter_rows = shared_base.adapter_rows(&pack.segments());
@@ -81,7 +85,8 @@ pub(super) fn scored(
     for index in 0..decoder.depth() {
         states = decoder.layer(index, &states, &rotation, &input(pack, &adapter_rows), attention);
     }
-    let score = |chunk: Chunk| read(LogProbs::of(decoder, &chunk.states(&states), &chunk, ways));
+    let score =
+        |chunk: Chunk| Ok(read(LogProbs::of(decoder, &chunk.states(&states), &chunk, ways)?));
     chunks(pack, shared_base).into_iter().map(score).collect()
 }
 
@@ -242,7 +247,7 @@ impl Head<'_> {
         let objective = self.objectives[chunk.learner];
         let states = chunk.states(states).detach().set_requires_grad(true);
         let decoder = self.weights.tracked.decoder();
-        let logprobs = LogProbs::of(decoder, &states, &chunk, objective.ways());
+        let logprobs = LogProbs::of(decoder, &states, &chunk, objective.ways())?;
         let (loss, measures) = objective.loss(chunk.targets, &logprobs, reference);
         let (gradient, gradients) = pull_back(&loss, &states, &self.weights.leaves)?;
         Ok((gradient, gradients, measures))

@@ -3,6 +3,7 @@
 use tch::Tensor;
 
 use super::TrainerError;
+use super::allowed::{Automata, automata};
 use super::bundle::{Answer, Bundle, bundle};
 use super::logprobs::LogProbs;
 use super::pack::{MicroBatch, Target, micro_batches};
@@ -60,8 +61,11 @@ pub(super) fn read_logprobs(
     read: impl Fn(LogProbs) -> Tensor + Sync,
     mut visit: impl FnMut(usize, &Target, &[f32]),
 ) -> Result<(), TrainerError> {
-    let bundles: Vec<Vec<Bundle>> =
-        policies.iter().map(|(_, samples)| bundles(samples, sampling)).collect();
+    let automata = policies.iter().map(|(policy, _)| automata(policy, sampling));
+    let automata = automata.collect::<Result<Vec<_>, _>>()?;
+    let bundles: Vec<Vec<Bundle>> = (policies.iter().zip(&automata))
+        .map(|((_, samples), automata)| bundles(samples, sampling, automata))
+        .collect();
     for group in groups(policies) {
         let members: Vec<&Policy> = group.iter().map(|&index| policies[index].0).collect();
         let numbered: Vec<(usize, &Bundle)> = (group.iter().enumerate())
@@ -102,7 +106,7 @@ fn rows<'a>(
 ) -> Result<Vec<Rows<'a>>, TrainerError> {
     let _guard = tch::no_grad_guard();
     let (pack, mut attention) = batch.pack(shared_base.decoder());
-    let numbers = scored(shared_base, &pack, &mut attention, sampling.ways(), read);
+    let numbers = scored(shared_base, &pack, &mut attention, sampling.ways(), read)?;
     let chunks = chunks(&pack, shared_base).into_iter().zip(numbers);
     let rows = chunks.map(|(chunk, numbers)| {
         let (learner, targets) = (chunk.learner, chunk.targets.to_vec());
@@ -111,10 +115,15 @@ fn rows<'a>(
     rows.collect()
 }
 
-fn bundles<'a>(samples: &[&'a Sample], sampling: &SamplingByRole) -> Vec<Bundle<'a>> {
+fn bundles<'a>(
+    samples: &[&'a Sample],
+    sampling: &SamplingByRole,
+    automata: &'a Automata,
+) -> Vec<Bundle<'a>> {
     bundle(samples.iter().enumerate().map(|(row, sample)| {
         let (tokens, way) = (&sample.completion.tokens[..], sampling.way_of(&sample.role));
-        (&sample.prompt[..], Answer { row, tokens, way })
+        let automaton = automata[way].as_ref();
+        (&sample.prompt[..], Answer { row, tokens, way, automaton })
     }))
 }
 

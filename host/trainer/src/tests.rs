@@ -1,6 +1,7 @@
 //! The trainer as a whole.
 
 mod careful;
+mod confined;
 mod distant;
 mod gradients;
 mod parts;

@@ -1,5 +1,8 @@
 //! Updates from scored answers.
 
+use std::sync::Arc;
+
+use super::allowed::automata;
 use super::anchor::Anchor;
 use super::bundle::{Answer, Bundle, bundle, rows_of};
 use super::careful_step::CarefulStep;
@@ -12,7 +15,7 @@ use super::{CreditedSample, Trainer, TrainerError, rescore};
 use troupe_core::config;
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::Sample;
-use troupe_model::{Policy, SamplingByRole, attempt, give_back_memory};
+use troupe_model::{Automaton, Policy, SamplingByRole, attempt, give_back_memory};
 
 /// A policy in an update, and what it learns from.
 pub struct Member<'a> {
@@ -76,8 +79,11 @@ fn update(
     mut members: Vec<Member>,
     sampling: &SamplingByRole,
 ) -> Result<Vec<UpdateMetrics>, TrainerError> {
-    let bundles: Vec<Vec<Bundle>> =
-        members.iter().map(|member| bundles(member.rows, sampling)).collect();
+    let automata = members.iter().map(|member| automata(member.policy, sampling));
+    let automata = automata.collect::<Result<Vec<_>, _>>()?;
+    let bundles: Vec<Vec<Bundle>> = (members.iter().zip(&automata))
+        .map(|(member, automata)| bundles(member.rows, sampling, automata))
+        .collect();
     let batches: Vec<Vec<Vec<&Bundle>>> =
         members.iter().zip(&bundles).map(|(member, bundles)| planned(member, bundles)).collect();
     let gauge = Gauge::of(&members);
@@ -148,13 +154,16 @@ impl Standing {
     }
 }
 
+/// The rows as they are learned from. Where another scores them, there are no `automata`.
 pub(super) fn bundles<'a>(
     rows: &'a [CreditedSample<'a>],
     sampling: &SamplingByRole,
+    automata: &'a [Option<Arc<Automaton>>],
 ) -> Vec<Bundle<'a>> {
     bundle(rows.iter().enumerate().map(|(row, CreditedSample { sample, .. })| {
         let (tokens, way) = (&sample.completion.tokens[..], sampling.way_of(&sample.role));
-        (&sample.prompt[..], Answer { row, tokens, way })
+        let automaton = automata.get(way).and_then(Option::as_ref);
+        (&sample.prompt[..], Answer { row, tokens, way, automaton })
     }))
 }
 

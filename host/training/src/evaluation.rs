@@ -2,16 +2,17 @@
 
 mod outcome;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::family::Family;
 use crate::metrics::{Answers, Success};
 use crate::rollout::{
     Play, Rollout, RolloutError, Setting, TaskSeed, collect_among, collect_in_turn,
 };
 use crate::stage::Stage;
 use crate::team::Team;
-use troupe_core::config::{RolloutConfig, SamplingScheme};
+use troupe_core::config::{Config, RolloutConfig, SamplingScheme};
 use troupe_core::seed::Seed;
 use troupe_guests::plugin::Split;
 use troupe_guests::scenario::Scenario;
@@ -25,7 +26,7 @@ pub struct HeldOutTasks {
     pub split: Split,
     /// The first so many tasks of it, of each family.
     pub tasks: usize,
-    /// The likeliest token each time, or draws at the rollout's temperature.
+    /// The likeliest token each time, or draws as `[validation]` and `[rollout]` say.
     pub answers: Answers,
     /// Episodes of each task.
     pub samples: usize,
@@ -36,11 +37,13 @@ pub struct HeldOutTasks {
 /// What an evaluation showed.
 #[derive(Debug)]
 pub struct Evaluation {
-    /// Solved tasks of all families; those of void episodes count as not solved. With several
-    /// samples a task, the share of the samples.
+    /// Solved tasks of all families that are learned from; those of void episodes count as not
+    /// solved. With several samples a task, the share of the samples.
     pub success: Success,
     /// The same by family.
     pub families: BTreeMap<String, Success>,
+    /// The families that are learned from.
+    pub trained: BTreeSet<String>,
     /// The episodes and samples.
     pub rollout: Rollout,
 }
@@ -52,12 +55,12 @@ pub struct Evaluation {
 pub fn evaluate(
     team: &Team,
     held_out: HeldOutTasks,
-    config: &RolloutConfig,
+    config: &Config,
 ) -> Result<Evaluation, RolloutError> {
+    let role_map = team.role_map.examined(&config.validation);
     let Play { tasks, config } = play(team, held_out, config);
-    let Team { ranks, role_map, policies, .. } = team;
-    let setting = Setting { role_map, config: &config, alpha: 1.0 };
-    let rollout = collect_among(ranks, &setting, policies, &tasks)
+    let setting = Setting { role_map: &role_map, config: &config, alpha: 1.0 };
+    let rollout = collect_among(&team.ranks, &setting, &team.policies, &tasks)
         .map_err(|error| error.during(Stage::Evaluate))?;
     Ok(Evaluation::of(rollout, &held_out, team))
 }
@@ -70,13 +73,13 @@ pub fn evaluate(
 pub fn evaluate_in_turn<E: From<RolloutError>>(
     team: &Team,
     held_out: &[HeldOutTasks],
-    config: &RolloutConfig,
+    config: &Config,
     mut take: impl FnMut(&HeldOutTasks, Evaluation) -> Result<(), E>,
 ) -> Result<(), E> {
+    let role_map = team.role_map.examined(&config.validation);
     let plays = held_out.iter().map(|&held_out| play(team, held_out, config)).collect();
-    let Team { ranks, role_map, policies, .. } = team;
     let mut held_out = held_out.iter();
-    collect_in_turn(ranks, role_map, policies, plays, |rollout| {
+    collect_in_turn(&team.ranks, &role_map, &team.policies, plays, |rollout| {
         // There is one play for each.
         held_out
             .next()
@@ -85,31 +88,39 @@ pub fn evaluate_in_turn<E: From<RolloutError>>(
 }
 
 /// What is played.
-pub(crate) fn play(team: &Team, held_out: HeldOutTasks, config: &RolloutConfig) -> Play {
+pub(crate) fn play(team: &Team, held_out: HeldOutTasks, config: &Config) -> Play {
+    let (rollout, validation) = (&config.rollout, &config.validation);
     let config = RolloutConfig {
         branches: held_out.samples,
         scheme: SamplingScheme::Trajectory,
         temperature: match held_out.answers {
-            Answers::Sampled => config.temperature,
+            Answers::Sampled => validation.temperature.unwrap_or(rollout.temperature),
             Answers::Greedy => 0.0,
         },
-        ..config.clone()
+        top_p: validation.top_p.unwrap_or(rollout.top_p),
+        top_k: validation.top_k.unwrap_or(rollout.top_k),
+        min_p: validation.min_p.unwrap_or(rollout.min_p),
+        ..rollout.clone()
     };
-    let families = team.families.iter();
+    let families = team.families.iter().filter(|family| family.is_played(held_out.split));
     let tasks = families.flat_map(|family| tasks(&family.scenario, held_out)).collect();
     Play { tasks, config }
 }
 
 impl Evaluation {
     fn of(rollout: Rollout, held_out: &HeldOutTasks, team: &Team) -> Self {
-        let of_family = |scenario: &Arc<Scenario>| {
-            let episodes =
-                rollout.episodes.iter().filter(|episode| episode.family == scenario.family);
-            (scenario.family.clone(), Success::of_several(episodes, held_out.samples))
+        let of = |is_meant: &dyn Fn(&String) -> bool| {
+            let episodes = rollout.episodes.iter().filter(|episode| is_meant(&episode.family));
+            Success::of_several(episodes, held_out.samples)
         };
-        let families = team.families.iter().map(|family| of_family(&family.scenario)).collect();
-        let success = Success::of_several(&rollout.episodes, held_out.samples);
-        Evaluation { success, families, rollout }
+        let name = |family: &Family| family.scenario.family.clone();
+        let of_family = |name: String| (name.clone(), of(&|other| *other == name));
+        let played = team.families.iter().filter(|family| family.is_played(held_out.split));
+        let families = played.map(|family| of_family(name(family))).collect();
+        let trained = team.families.iter().filter(|family| family.is_trained());
+        let trained: BTreeSet<String> = trained.map(name).collect();
+        let success = of(&|name| trained.contains(name));
+        Evaluation { success, families, trained, rollout }
     }
 }
 

@@ -144,15 +144,16 @@ impl Examiner<'_> {
     /// Let every member play on, so many times, from the states in which situations are first met.
     fn play_on(&mut self, times: usize) -> Result<(), ExaminationError> {
         let rollout = self.play_as(ChosenBy::Random)?;
-        let Play { tasks, config } = play(self.team, self.held_out, &self.config.rollout);
+        let Play { tasks, config } = play(self.team, self.held_out, self.config);
         let task_of = |index: usize| tasks.get(rollout.samples[index].task).cloned();
         let states = reach(&rollout.samples, task_of)?;
         let met = met_in(&states, &rollout.samples, &self.roles);
         for member in 0..self.counts.len() {
             self.team.role_map.choose_by(&self.name, ChosenBy::Always(member));
             let starts = met.keys().flat_map(|&state| starts(&states[state], times));
+            let role_map = self.team.role_map.examined(&self.config.validation);
             let setting = Setting {
-                role_map: &self.team.role_map,
+                role_map: &role_map,
                 config: &config,
                 alpha: self.config.advantage.alpha,
             };
@@ -174,7 +175,7 @@ impl Examiner<'_> {
     /// Play the tasks.
     fn play_as(&mut self, by: ChosenBy) -> Result<Rollout, ExaminationError> {
         self.team.role_map.choose_by(&self.name, by);
-        let rollout = evaluate(self.team, self.held_out, &self.config.rollout)?.rollout;
+        let rollout = evaluate(self.team, self.held_out, self.config)?.rollout;
         self.spent += rollout.totals;
         Ok(rollout)
     }

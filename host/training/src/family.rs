@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use troupe_core::config::{Config, CurriculumConfig};
 use troupe_core::error::{Coded, ExitCode, suggestion};
-use troupe_guests::plugin::WorkflowPlugin;
+use troupe_guests::plugin::{Split, WorkflowPlugin};
 use troupe_guests::scenario::{Scenario, ScenarioError};
 use troupe_sandbox::loading::{LoadError, load_plugins};
 
@@ -20,10 +20,29 @@ pub struct Family {
     pub rungs: Vec<Arc<Scenario>>,
     /// When training goes from one rung to the next.
     pub curriculum: CurriculumConfig,
-    /// Share of the training tasks, in proportion to the other families'.
+    /// Share of the training tasks, in proportion to the other families'; with 0 it is examined
+    /// only.
     pub weight: f64,
     /// The workflow that would play if it had been granted what it calls.
     pub passed_over: Option<WorkflowPlugin>,
+}
+
+impl Family {
+    /// Whether it is learned from.
+    pub fn is_trained(&self) -> bool {
+        self.weight > 0.0
+    }
+
+    /// Whether its tasks of this part are played. Of a family that nothing is learned from only
+    /// the test tasks are: what is chosen on validation tasks is not chosen by it.
+    pub fn is_played(&self, split: Split) -> bool {
+        self.is_trained() || split == Split::Test
+    }
+
+    /// The part of its tasks that a run begins with.
+    pub fn first_split(&self) -> Split {
+        if self.is_trained() { Split::Train } else { Split::Test }
+    }
 }
 
 /// Why there are no families.

@@ -135,7 +135,8 @@ pub fn imitate(
 ) -> Result<ImitationStep, ImitationError> {
     let families = team.families.clone();
     let exploration = config.imitation.exploration;
-    let scenarios = families.iter().map(|family| &*family.scenario);
+    let trained = families.iter().filter(|family| family.is_trained());
+    let scenarios = trained.map(|family| &*family.scenario);
     let experts =
         scenarios.map(|scenario| Demonstrator::new(scenario, seed(config), exploration)).collect();
     let course = follow(team, config, pupils, Supply::Experts(experts), |now, _| {
@@ -253,8 +254,10 @@ fn follow(
         seed,
     };
     let mut retreats = 0;
-    let mut behind: BTreeSet<String> =
-        team.families.iter().map(|family| family.scenario.family.clone()).collect();
+    let mut behind: BTreeSet<String> = (team.families.iter())
+        .filter(|family| family.is_trained())
+        .map(|family| family.scenario.family.clone())
+        .collect();
     let mut course = Course { steps: 0, best: 0.0, end: None };
     while course.steps < settings.max_steps {
         let before = Snapshot::take(&team.policies, &trainers)?;
@@ -265,7 +268,7 @@ fn follow(
         }
         course.steps += settings.every;
         team.take_snapshots(config, 0).map_err(TrainerError::from)?;
-        let Evaluation { success, families, rollout } = evaluate(team, held_out, &config.rollout)?;
+        let Evaluation { success, families, rollout, .. } = evaluate(team, held_out, config)?;
         let accepted = least_accepted(&rollout.samples);
         let share = |success: &Success| success.success;
         let weakest = families.values().map(share).fold(1.0, f64::min);

@@ -12,7 +12,7 @@ use crate::team::Team;
 use troupe_core::config::Config;
 use troupe_core::error::{Coded, ExitCode};
 use troupe_core::seed::Seed;
-use troupe_guests::plugin::{PluginFailure, Split};
+use troupe_guests::plugin::PluginFailure;
 use troupe_guests::scenario::{Environment, Scenario};
 
 /// Tasks of a family that are begun until one can be.
@@ -107,7 +107,7 @@ pub fn rehearse(config: &Config, team: &Team) -> Result<(), RehearsalError> {
         return Ok(());
     }
     let check = |family: &Family| check_expert(config, team, &beginners, &family.scenario);
-    team.families.iter().try_for_each(check)
+    team.families.iter().filter(|family| family.is_trained()).try_for_each(check)
 }
 
 /// The policies that can imitate: those that play and are trained.
@@ -135,7 +135,7 @@ fn check_learners(config: &Config, team: &Team) -> Result<(), RehearsalError> {
 fn check_beginning(family: &Family) -> Result<(), RehearsalError> {
     let mut first = None;
     for task in 0..TASKS {
-        match family.scenario.begin(Split::Train, task) {
+        match family.scenario.begin(family.first_split(), task) {
             Ok(_) => return Ok(()),
             Err(failure) => first.get_or_insert(failure),
         };

@@ -58,6 +58,7 @@ impl Team {
     pub fn assemble(config: &Config, device: Device) -> Result<Team, TeamError> {
         let families = set_families(config)?;
         let seats = roles(&families);
+        let config = &config.clone().with_implied_policies(&seats);
         let named: Vec<String> = config.policies.keys().cloned().collect();
         let mut role_map = RoleMap::new(&config.roles, &seats, &named)?;
         for role in config.advantage.roles.keys() {
@@ -102,6 +103,8 @@ impl Team {
             policies.insert(name, policy);
         }
         check_critics(config, &families, &policies)?;
+        role_map.declare(declared(&families));
+        check_allowed(config, &role_map, &policies)?;
         let (engines, distant, ranks) = (BTreeMap::new(), BTreeMap::new(), Ranks::alone());
         let situations = BTreeMap::new();
         let mut team =
@@ -162,7 +165,8 @@ impl Team {
     pub fn resolve(&self, config: &Config) -> Config {
         let entries = config.families().into_iter().zip(&self.families);
         let families = entries.map(|(entry, family)| resolved(entry, &family.scenario)).collect();
-        let mut config = config.clone().with_families(families);
+        let config = config.clone().with_families(families);
+        let mut config = config.with_implied_policies(&self.roles());
         let plugins: Vec<&Plugin> =
             self.families.iter().flat_map(|family| family.scenario.plugins()).collect();
         bind_grants(&mut config, &plugins);
@@ -318,6 +322,39 @@ pub fn vocabulary(families: &[Family], config: &Config) -> Vec<String> {
         });
     }
     words.into_iter().collect()
+}
+
+/// The words that the plugins declare; none if the language of one of them is open.
+fn declared(families: &[Family]) -> Vec<String> {
+    let mut words: BTreeSet<String> = BTreeSet::new();
+    for family in families {
+        words.extend(family.scenario.workflow_configuration.vocabulary.iter().cloned());
+        for scenario in family.rungs.iter().chain([&family.scenario]) {
+            let own = &scenario.environment_configuration.vocabulary;
+            if own.is_empty() {
+                return Vec::new();
+            }
+            words.extend(own.iter().cloned());
+        }
+    }
+    words.into_iter().collect()
+}
+
+/// Refuse a policy that cannot keep to what answers of its roles may be.
+fn check_allowed(
+    config: &Config,
+    role_map: &RoleMap,
+    policies: &Policies,
+) -> Result<(), TeamError> {
+    let sampling = role_map.sampling(&config.rollout);
+    for (name, roles) in role_map.policies() {
+        let Some(policy) = policies.get(&name) else { continue };
+        for role in roles {
+            let failed = |reason| TeamError::Policy { name: name.clone(), reason };
+            policy.automaton(sampling.of(&role)).map_err(failed)?;
+        }
+    }
+    Ok(())
 }
 
 /// What policies are told and should answer in some training tasks.

@@ -36,7 +36,7 @@ pub struct EvalArgs {
     /// How many tasks; by default validation.tasks.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub tasks: Option<u32>,
-    /// Sample at rollout.temperature instead of taking the likeliest token.
+    /// Sample, as [validation] and [rollout] say, instead of taking the likeliest token.
     #[arg(long)]
     pub sampled: bool,
     /// Sample so many episodes of each task, and say how good one is, the best of them, and what

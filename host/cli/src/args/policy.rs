@@ -50,7 +50,7 @@ Examples:
   host policy export models/Qwen3-0.6B --dtype float32 --out models/float
   host policy export --run runs/plan-path-planner-executor --policy planner --out merged")]
     Export(PolicyExportArgs),
-    /// Make a checkpoint folder of a GGUF file: Llama, Qwen2 and Qwen3.
+    /// Make a checkpoint folder of a GGUF file: Llama, Qwen2, Qwen3 and Gemma 3.
     #[command(after_help = "\
 Examples:
   host policy import SmolLM2-135M-Instruct.Q4_1.gguf --out models/SmolLM2-135M-Instruct
@@ -135,6 +135,10 @@ pub struct PolicyImportArgs {
     /// Type of the weights; by default bfloat16 where the file has it, else float32.
     #[arg(long, value_enum)]
     pub dtype: Option<DtypeName>,
+    /// A Jinja template that makes a prompt of messages, in the place of the file's own: models
+    /// that were not trained to be instructed have none.
+    #[arg(long, value_name = "FILE")]
+    pub chat_template: Option<PathBuf>,
 }
 
 /// A policy, and what it is told.

@@ -125,6 +125,7 @@ impl Config {
         self.check_comparison()?;
         self.check_tables()?;
         self.check_roles()?;
+        self.check_allowed()?;
         require(
             rollout.stop.iter().all(|stop| !stop.is_empty()),
             "rollout.stop",

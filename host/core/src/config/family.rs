@@ -62,7 +62,12 @@ impl Config {
             let alike = names.iter().filter(|name| Some(**name) == family_name).count();
             require(family_name.is_some() && alike == 1, "mix.family", &reason)?;
         }
-        self.families().iter().try_for_each(|family| check_curriculum(&family.curriculum))?;
+        require(
+            self.families().iter().any(|family| family.weight > 0.0),
+            "mix.weight",
+            "it is 0 everywhere, so nothing would be learned from; give one entry at least a share",
+        )?;
+        self.families().iter().try_for_each(check_curriculum)?;
         let climbs = self.families().iter().any(|family| !family.curriculum.settings.is_empty());
         let chooses = self.rollout.branch_choice != BranchChoice::Random
             && matches!(self.rollout.scheme, SamplingScheme::Tree | SamplingScheme::Independent);
@@ -80,7 +85,13 @@ fn name(family: &MixConfig) -> Option<&str> {
     family.family.as_deref().or(family.environment.as_deref())
 }
 
-fn check_curriculum(curriculum: &CurriculumConfig) -> Result<(), ConfigError> {
+fn check_curriculum(family: &MixConfig) -> Result<(), ConfigError> {
+    let curriculum = &family.curriculum;
+    require(
+        family.weight > 0.0 || curriculum.settings.is_empty(),
+        "mix.curriculum",
+        "its entry has weight 0, so its settings would follow nothing",
+    )?;
     require(
         curriculum.lower_at < curriculum.raise_at,
         "curriculum.lower_at",

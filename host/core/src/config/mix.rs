@@ -1,6 +1,6 @@
 //! `[[mix]]`: the kinds of tasks of a run that has more than one.
 
-use super::table::{above, table};
+use super::table::table;
 use super::{CurriculumConfig, TasksConfig};
 
 table! {
@@ -15,8 +15,9 @@ table! {
         /// Name of its workflow; by default the environment's first choice.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub workflow: Option<String> = None;
-        /// Its share of the training tasks, in proportion to those of the others.
-        pub weight: f64 = 1.0, above(0.0, 1e6);
+        /// Its share of the training tasks, in proportion to those of the others. With 0 nothing
+        /// is learned from it, and it is played on test tasks alone.
+        pub weight: f64 = 1.0, 0.0..=1e6;
         /// The environment's own settings.
         pub settings: toml::Table = toml::Table::new();
         /// The workflow's own settings.

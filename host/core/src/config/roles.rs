@@ -7,8 +7,8 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::ConfigError;
 use super::table::{Kind, Setting, above, table};
+use super::{Allowed, ConfigError};
 
 /// Name of the policy that plays all roles.
 const SHARED: &str = "shared";
@@ -39,6 +39,9 @@ table! {
         /// Tokens of thinking in a completion, after which the thought is ended.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub thinking_budget: Option<usize> = None, 1..=1_048_576;
+        /// The rule that its answers are drawn under.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub allowed: Option<Allowed> = None;
         /// Turns after which an episode is truncated.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub max_turns: Option<usize> = None, 1..=10_000;

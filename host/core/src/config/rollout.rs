@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::Allowed;
 use super::table::{above, choices, table};
 
 choices! {
@@ -120,6 +121,9 @@ table! {
         pub repetition_penalty: f64 = 1.0, above(0.0, 100.0);
         /// Texts that end a completion; they are not part of its text.
         pub stop: Vec<String> = Vec::new();
+        /// The rule that answers are drawn under; without one, any text may be said.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub allowed: Option<Allowed> = None;
         /// Whether all answers are waited for before any is played.
         pub scheduling: Scheduling = Scheduling::Auto;
         /// With 1, the answers of a step may be drawn while the step before is learned from, by
@@ -164,10 +168,24 @@ table! {
         pub tasks_during_training: usize = 256, 1..=1_000_000;
         /// Validate every so many steps; 0 validates only before the first and after the last.
         pub every: usize = 20, 0..=1_000_000_000;
-        /// Also validate by sampling at the rollout's temperature, not only greedily.
+        /// Also validate by sampling, not only greedily.
         pub sampled: bool = true;
         /// Sampled episodes of each test task, before and after training; with several, the
         /// figures say how often one of them solves it, and what most of them say.
         pub samples: usize = 1, 1..=1024;
+        /// Softmax temperature of sampled episodes, in the place of the rollout's and of roles'
+        /// own.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub temperature: Option<f64> = None, above(0.0, 100.0);
+        /// Nucleus of sampled episodes, in the place of the rollout's and of roles' own.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub top_p: Option<f64> = None, above(0.0, 1.0);
+        /// Likeliest tokens kept in sampled episodes, in the place of the rollout's.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub top_k: Option<usize> = None, 0..=1_000_000;
+        /// Least share of the likeliest token's probability in sampled episodes, in the place of
+        /// the rollout's.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub min_p: Option<f64> = None, 0.0..=1.0;
     }
 }

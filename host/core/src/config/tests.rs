@@ -142,13 +142,17 @@ fn a_mixture_says_everything_in_its_entries_and_names_each() {
         assert!(message(&[alike]).contains("entry 1 has no name of its own"), "{alike}");
     }
     assert_eq!(
-        message(&["mix=[{environment='a',weight=0}]"]),
-        "`mix.weight` cannot be used: it is 0, but must be a number above 0, at most 1_000_000"
+        message(&["mix=[{environment='a',weight=-1}]"]),
+        "`mix.weight` cannot be used: it is -1, but must be a number from 0 to 1_000_000"
     );
     assert_eq!(
         message(&["mix=[{environment='a'},{weight='x'}]"]),
-        "`mix.weight` cannot be used: it is \"x\", but must be a number above 0, at most 1_000_000"
+        "`mix.weight` cannot be used: it is \"x\", but must be a number from 0 to 1_000_000"
     );
+    assert!(message(&["mix=[{environment='a',weight=0}]"]).contains("give one entry at least"));
+    let ramp = "curriculum.settings.walls={from=2,to=4}";
+    let idle = format!("mix=[{{environment='a'}},{{environment='b',weight=0,{ramp}}}]");
+    assert!(message(&[&idle]).contains("`mix.curriculum` cannot be used: its entry has weight 0"));
     assert_eq!(
         message(&["mix=[{wieght=1}]"]),
         "there is no setting `mix.wieght`; did you mean `weight`?"
@@ -190,6 +194,27 @@ fn a_role_may_be_a_policys_name_or_a_table_and_more_may_be_added_to_either() {
     let trajectory =
         ["roles.a.branches=2", "rollout.scheme=trajectory", "advantage.estimator=grpo"];
     assert!(message(&trajectory).contains("is the number of episodes of a task"));
+}
+
+#[test]
+fn policies_that_roles_imply_are_what_the_default_says_unless_they_have_a_table() {
+    let of = |settings: &[&str]| {
+        let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
+        let seats = ["planner", "executor"].map(str::to_owned);
+        Config::load(None, &settings).unwrap().with_implied_policies(&seats).policies
+    };
+    let default = ["policies.big.path=big", "policies.default.base=big"];
+    let with = |more: &[&'static str]| of(&[&default, more].concat());
+    let roles = with(&["roles=per-role", "policies.planner.layers=3"]);
+    assert_eq!(roles.keys().collect::<Vec<_>>(), ["big", "executor", "planner"]);
+    assert_eq!(roles["executor"].base.as_deref(), Some("big"));
+    assert_eq!((roles["planner"].base.as_deref(), roles["planner"].layers), (None, 3));
+    assert_eq!(with(&[])["shared"].base.as_deref(), Some("big"));
+    // Who names a policy that has no table has mistyped it.
+    let named = with(&["roles.planner=big", "roles.executor=big"]);
+    assert_eq!(named.keys().collect::<Vec<_>>(), ["big"]);
+    let itself = with(&["roles.planner=default", "roles.executor=big"]);
+    assert_eq!(itself["default"].base.as_deref(), Some("big"));
 }
 
 #[test]

@@ -72,8 +72,8 @@ dropped and counted; FILE.report.json says why. The sets and their records: docs
 
 Exit code 2 if a file is not there or no row is a record, 5 if the records cannot be written.")]
 pub struct ImportArgs {
-    /// aime, amc, gsm8k, math, math-500, olympiadbench, minerva, apps, code-contests,
-    /// livecodebench, humaneval, mbpp or boxoban.
+    /// aime, amc, gsm8k, math, math-500, olympiadbench, minerva, polaris, dapo-math, apps,
+    /// code-contests, livecodebench, humaneval, mbpp or boxoban.
     pub set: DataSet,
     /// Its files, or folders that hold them.
     #[arg(required = true, value_name = "FILE")]

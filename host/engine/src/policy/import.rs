@@ -10,10 +10,11 @@ use troupe_model::{Device, Imported, Policy, import_gguf};
 /// The folder appears as a whole, once it was found to load.
 pub fn import(args: &PolicyImportArgs, device: Device) -> anyhow::Result<()> {
     check_new(&args.out)?;
+    let template = args.chat_template.as_deref().map(read_text).transpose()?;
     let unfinished = storage::beside(&args.out);
     storage::remove_folder(&unfinished)?;
     let dtype = args.dtype.map(|name| dtype_of(name, device));
-    let made = import_gguf(&args.file, &unfinished, dtype)
+    let made = import_gguf(&args.file, &unfinished, dtype, template.as_deref())
         .map_err(anyhow::Error::from)
         .and_then(|imported| Ok((imported, Policy::load(&unfinished, device)?)));
     let (imported, policy) = match made {
@@ -34,6 +35,10 @@ pub fn import(args: &PolicyImportArgs, device: Device) -> anyhow::Result<()> {
         bytes as f64 / 1e6
     ));
     Ok(())
+}
+
+fn read_text(path: &Path) -> Result<String, StorageError> {
+    std::fs::read_to_string(path).map_err(StorageError::io("read", path))
 }
 
 /// Refuse a folder in which there is something.

@@ -25,6 +25,10 @@ pub struct ExperimentArgs {
     /// Folder to fill; by default experiments/ and the file's name.
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
+    /// Folder of finished cells, such as one beside the sources: those in it are not made again,
+    /// and what is finished is kept there, a small file for each row and seed.
+    #[arg(long, value_name = "FOLDER")]
+    pub cells: Option<PathBuf>,
     /// Override a key of the file, such as exam.tasks=64 or seeds=[1,2].
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,

@@ -23,9 +23,12 @@ const NONE: &[u32] = &[];
 
 impl Done {
     fn new(text: &str, solved: &[(&str, &[Solved])]) -> Self {
+        Done::of(parse(text).unwrap(), solved)
+    }
+
+    fn of(file: ExperimentFile, solved: &[(&str, &[Solved])]) -> Self {
         let temporary = tempfile::tempdir().unwrap();
         let folder = Folder::create(temporary.path()).unwrap();
-        let file = parse(text).unwrap();
         let (mut jobs, mut rows): (Vec<Job>, Vec<PlannedRow>) = (Vec::new(), Vec::new());
         for row in expand(&file).unwrap() {
             let (_, own) = solved.iter().find(|(name, _)| *name == row.name).unwrap();
@@ -34,7 +37,13 @@ impl Done {
                 cells.push(cell(&row, seed, *solved, &rows, &mut jobs, &folder));
             }
             let config = config(&[]);
-            rows.push(PlannedRow { row, exam_config: config.clone(), config, cells });
+            rows.push(PlannedRow {
+                row,
+                exam_config: config.clone(),
+                config,
+                cells,
+                kept: Vec::new(),
+            });
         }
         let states = vec![State::Done; jobs.len()];
         Done { _temporary: temporary, folder, plan: Plan { file, rows, jobs }, states }
@@ -227,7 +236,13 @@ fn a_row_that_is_put_together_spends_what_its_parts_spend_together() {
         let budgets = [budgets[0], budgets[1], budgets[2], &[]];
         let rows = expand(&file).unwrap().into_iter().zip(budgets).map(|(row, budget)| {
             let config = config(budget);
-            PlannedRow { row, exam_config: config.clone(), config, cells: Vec::new() }
+            PlannedRow {
+                row,
+                exam_config: config.clone(),
+                config,
+                cells: Vec::new(),
+                kept: Vec::new(),
+            }
         });
         let rows: Vec<PlannedRow> = rows.collect();
         let mut addresses = Addresses::new(&program, "cpu").unwrap();
@@ -259,7 +274,7 @@ fn a_part_whose_runs_are_of_several_builds_or_of_none_is_refused_by_name() {
     let rows: [(&str, &[Solved]); 2] = [("a", &[[NONE, ALL]; 3]), ("b", &[[NONE, FEW]; 3])];
     let done = Done::new(&compare(""), &rows);
     let results = done.results().unwrap();
-    assert_eq!(results.builds[""], build("a1"));
+    assert_eq!(results.builds[""], [build("a1")]);
     let said = "Made by host 1.2.3 (commit c0ffee, program a1).";
     assert!(results.markdown().contains(said), "{}", results.markdown());
     let other = build("b2");
@@ -290,4 +305,90 @@ fn seeds_that_were_examined_on_other_tasks_are_not_put_together() {
         refused.contains("`a` was not examined on the same tasks with the seeds 1 and 2"),
         "{refused}"
     );
+}
+
+#[test]
+fn cells_that_are_kept_say_what_the_runs_said_when_these_are_gone() {
+    let rows: [(&str, &[Solved]); 2] =
+        [("a", &[[HALF, ALL]; 3]), ("b", &[[HALF, ONE], [HALF, ONE], [HALF, FEW]])];
+    let mut done = Done::new(&compare(""), &rows);
+    let results = done.results().unwrap();
+    let cells = done.folder.file("cells");
+    let kept = KeptCells::below(&cells);
+    done.plan.keep_cells(&kept, &done.folder).unwrap();
+    fs::remove_dir_all(done.folder.runs()).unwrap();
+    for row in &mut done.plan.rows {
+        row.kept = kept.of(row, &[1, 2, 3]).unwrap();
+        row.cells.clear();
+    }
+    let again = done.results().unwrap();
+    assert_eq!(again.markdown(), results.markdown());
+    assert_eq!(again.claims, results.claims);
+    assert_eq!(kept.of(&done.plan.rows[0], &[2]).unwrap()[0].sitting.seed, 2);
+    // What was made with other settings is no cell of this row.
+    done.plan.rows[0].config = config(&["train.steps=9"]);
+    let refused = kept.of(&done.plan.rows[0], &[1]).unwrap_err().to_string();
+    assert!(refused.contains("`train.steps` 100 where it is 9; remove them"), "{refused}");
+}
+
+const TUNED: &str = "seeds = [1, 2]\nset = ['train.steps=5']\n[[rows]]\nname = 'a'\n[[rows]]\nname = 'b'\n\
+                     [tune]\nrows = ['a']\nseeds = [8, 9]\n[tune.values]\n\
+                     'train.learning_rate' = [0.1, 0.2]\n";
+
+/// The trials of `TUNED`; the second value's end at this success on validation tasks.
+fn trials(success: f64) -> (ExperimentFile, Done) {
+    let file = parse(TUNED).unwrap();
+    let wanted = ["a", "b"].map(str::to_owned).into();
+    let (trials, labels) = file.tune.as_ref().unwrap().trials(&file, &wanted).unwrap();
+    assert_eq!(labels, ["a with learning_rate=0.1", "a with learning_rate=0.2"]);
+    let all: &[Solved] = &[[NONE, ALL]; 2];
+    let rows = ["a", "b", &labels[0], &labels[1]].map(|name| (name, all));
+    let done = Done::of(trials, &rows);
+    for seed in [8, 9] {
+        let file = done.folder.run(&format!("{}-{seed}", labels[1])).join("metrics.jsonl");
+        let text = fs::read_to_string(&file).unwrap();
+        let other = format!("\"success\":{success:?}");
+        fs::write(&file, text.replace("\"success\":0.25", &other)).unwrap();
+    }
+    (file, done)
+}
+
+#[test]
+fn a_row_has_the_settings_that_solve_most_validation_tasks_with_seeds_of_their_own() {
+    for (success, expected) in [(0.5, 0.2), (0.25, 0.1), (0.125, 0.1)] {
+        let (mut file, done) = trials(success);
+        assert!(done.plan.rows.iter().all(|row| row.cells.iter().all(|cell| cell.seed > 7)));
+        let tune = file.tune.clone().unwrap();
+        file.chosen = tune.choose(&done.plan, &done.states, &done.folder).unwrap();
+        let rows = expand(&file).unwrap();
+        let chosen = format!("train.learning_rate={expected}");
+        assert_eq!(rows[0].sets, ["train.steps=5", &chosen]);
+        assert_eq!(rows[1].sets, ["train.steps=5"], "the other row is left alone");
+    }
+}
+
+#[test]
+fn nothing_is_chosen_while_a_trial_is_to_come_and_none_that_failed() {
+    let (file, mut done) = trials(0.5);
+    let tune = file.tune.unwrap();
+    let better = "a with learning_rate=0.2-9";
+    let place = done.plan.jobs.iter().position(|job| job.address == better).unwrap();
+    done.states[place] = State::Waiting;
+    let error = tune.choose(&done.plan, &done.states, &done.folder).unwrap_err().to_string();
+    assert!(error.contains("the trial with seed 9 is still to come"), "{error}");
+    done.fail(better);
+    let chosen = tune.choose(&done.plan, &done.states, &done.folder).unwrap();
+    assert_eq!(chosen[0].set(), ["train.learning_rate=0.1"]);
+    assert_eq!(chosen[0].trials[1].solved, None);
+}
+
+#[test]
+fn a_choice_by_what_is_reported_and_one_of_nothing_are_refused() {
+    let said = |from: &str, to: &str| parse(&TUNED.replace(from, to)).unwrap_err().to_string();
+    assert!(said("[8, 9]", "[8, 2]").contains("`tune.seeds` cannot be used: 2 is one of `seeds`"));
+    assert!(said("[0.1, 0.2]", "[]").contains("`tune.values` cannot be used"));
+    assert!(said("rows = ['a']", "rows = []").contains("`tune.rows` cannot be used"));
+    let file = parse(&TUNED.replace("rows = ['a']", "rows = ['c']")).unwrap();
+    let error = file.tune.as_ref().unwrap().trials(&file, &Default::default()).unwrap_err();
+    assert!(error.to_string().contains("there is no row `c` that is trained"), "{error}");
 }

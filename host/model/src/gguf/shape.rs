@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::gemma3::Gemma3;
 use super::metadata::Metadata;
 use super::rope::Rope;
 use super::tensor::{Stored, Tensors};
@@ -18,6 +19,7 @@ pub(super) enum Architecture {
     Llama,
     Qwen2,
     Qwen3,
+    Gemma3,
 }
 
 /// The shape of a model.
@@ -37,17 +39,29 @@ pub(super) struct Shape {
     /// Whether the output head is the embedding.
     pub(super) is_tied: bool,
     has_bias: bool,
+    /// What only this family has.
+    gemma3: Option<Gemma3>,
 }
 
 impl Architecture {
-    const ALL: [Architecture; 3] = [Architecture::Llama, Architecture::Qwen2, Architecture::Qwen3];
+    const ALL: [Architecture; 4] =
+        [Architecture::Llama, Architecture::Qwen2, Architecture::Qwen3, Architecture::Gemma3];
 
-    /// Its name, in a file and as `model_type` in `config.json`.
+    /// Its name in a file.
     pub(super) fn name(self) -> &'static str {
         match self {
             Architecture::Llama => "llama",
             Architecture::Qwen2 => "qwen2",
             Architecture::Qwen3 => "qwen3",
+            Architecture::Gemma3 => "gemma3",
+        }
+    }
+
+    /// `model_type` in `config.json`.
+    fn model_type(self) -> &'static str {
+        match self {
+            Architecture::Gemma3 => "gemma3_text",
+            other => other.name(),
         }
     }
 
@@ -56,6 +70,15 @@ impl Architecture {
             Architecture::Llama => "LlamaForCausalLM",
             Architecture::Qwen2 => "Qwen2ForCausalLM",
             Architecture::Qwen3 => "Qwen3ForCausalLM",
+            Architecture::Gemma3 => "Gemma3ForCausalLM",
+        }
+    }
+
+    /// The function of its gates: the key and the value in `config.json`.
+    fn activation(self) -> (&'static str, &'static str) {
+        match self {
+            Architecture::Gemma3 => ("hidden_activation", "gelu_pytorch_tanh"),
+            _ => ("hidden_act", "silu"),
         }
     }
 
@@ -71,7 +94,7 @@ impl Architecture {
 }
 
 /// Entries of an architecture, by the part of their name that follows its own.
-struct ArchitectureKeys<'m, 'f> {
+pub(super) struct ArchitectureKeys<'m, 'f> {
     metadata: &'m Metadata<'f>,
     architecture: Architecture,
 }
@@ -81,12 +104,16 @@ impl ArchitectureKeys<'_, '_> {
         format!("{}.{key}", self.architecture.name())
     }
 
-    fn whole(&self, key: &str) -> Result<Option<u64>, String> {
+    pub(super) fn whole(&self, key: &str) -> Result<Option<u64>, String> {
         self.metadata.whole(&self.name(key))
     }
 
+    pub(super) fn number(&self, key: &str) -> Result<Option<f64>, String> {
+        self.metadata.number(&self.name(key))
+    }
+
     /// A size: it is there, and small enough to reckon with.
-    fn size(&self, key: &str) -> Result<usize, String> {
+    pub(super) fn size(&self, key: &str) -> Result<usize, String> {
         let size = self.whole(key)?;
         let size = self.metadata.required(&self.name(key), size)?;
         within(&self.name(key), size)
@@ -96,8 +123,11 @@ impl ArchitectureKeys<'_, '_> {
     fn refuse_options(&self) -> Result<(), String> {
         let counts = ["expert_count", "attention.sliding_window"];
         let scales = ["attention.scale", "logit_scale", "embedding_scale", "residual_scale"];
-        for key in counts.into_iter().chain(scales).chain(["attention.clamp_kqv"]) {
-            let value = self.metadata.number(&self.name(key))?;
+        let caps = ["attention.clamp_kqv", "attn_logit_softcapping", "final_logit_softcapping"];
+        let has_window = self.architecture == Architecture::Gemma3;
+        let counts = counts.into_iter().filter(|key| !(has_window && key.ends_with("window")));
+        for key in counts.chain(scales).chain(caps) {
+            let value = self.number(key)?;
             if let Some(value) = value.filter(|value| *value != 0.0) {
                 let name = self.name(key);
                 return Err(format!("`{name}` is {value}, but models with it are not supported"));
@@ -125,10 +155,15 @@ impl Shape {
         let has_bias = ["attn_q", "attn_output"]
             .iter()
             .any(|part| tensors.get(&format!("blk.0.{part}.bias")).is_some());
+        let layers = entries.size("block_count")?;
+        let gemma3 = match architecture {
+            Architecture::Gemma3 => Some(Gemma3::read(&entries, width, heads, head_width, layers)?),
+            _ => None,
+        };
         Ok(Shape {
             architecture,
             width,
-            layers: entries.size("block_count")?,
+            layers,
             heads,
             key_value_heads,
             head_width,
@@ -139,6 +174,7 @@ impl Shape {
             rope: Rope::read(metadata, architecture.name(), head_width, tensors)?,
             is_tied: tensors.get(HEAD).is_none(),
             has_bias,
+            gemma3,
         })
     }
 
@@ -146,7 +182,7 @@ impl Shape {
     pub(super) fn config(&self, dtype: Dtype, special: &Map<String, Value>) -> Value {
         let mut config = json!({
             "architectures": [self.architecture.class()],
-            "model_type": self.architecture.name(),
+            "model_type": self.architecture.model_type(),
             "hidden_size": self.width,
             "num_hidden_layers": self.layers,
             "num_attention_heads": self.heads,
@@ -156,7 +192,6 @@ impl Shape {
             "vocab_size": self.vocabulary,
             "max_position_embeddings": self.positions,
             "rms_norm_eps": self.epsilon,
-            "hidden_act": "silu",
             "rope_theta": self.rope.base,
             "rope_scaling": self.rope.scaling,
             "tie_word_embeddings": self.is_tied,
@@ -164,6 +199,9 @@ impl Shape {
             "torch_dtype": dtype.name(),
         });
         if let Some(config) = config.as_object_mut() {
+            let (key, function) = self.architecture.activation();
+            config.insert(key.to_owned(), function.into());
+            config.extend(self.gemma3.iter().flat_map(|gemma3| gemma3.config(self.layers)));
             config.extend(special.clone());
         }
         config

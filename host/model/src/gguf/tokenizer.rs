@@ -1,25 +1,25 @@
 //! The tokenizer of a file, as `tokenizer.json` and its settings.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
 use super::metadata::Metadata;
-use super::pre_tokenizer::PreTokenizer;
+use super::shape::Shape;
+use super::vocabulary::Vocabulary;
 
 /// Kinds of tokens, as files number them.
 const CONTROL: i64 = 3;
 const USER_DEFINED: i64 = 4;
-/// Pairs of tokens that may be merged, for each token.
-const MERGES_PER_TOKEN: usize = 8;
+/// Ends a turn of Gemma, also in files that do not say so; llama.cpp looks for it by its text.
+const END_OF_TURN: &str = "<end_of_turn>";
 
 /// Tokens, and how text becomes them.
 #[derive(Debug)]
 pub(super) struct GgufTokenizer<'f> {
-    tokens: Vec<&'f str>,
+    tokens: Vec<Cow<'f, str>>,
     kinds: Vec<i64>,
-    merges: Vec<(&'f str, &'f str)>,
-    way: PreTokenizer,
+    vocabulary: Vocabulary<'f>,
     begin: Option<usize>,
     /// Those that end an answer, the main one first.
     ends: Vec<usize>,
@@ -30,48 +30,46 @@ pub(super) struct GgufTokenizer<'f> {
 }
 
 impl<'f> GgufTokenizer<'f> {
-    /// Read the tokenizer of a model with so many rows in its embedding.
-    pub(super) fn read(metadata: &Metadata<'f>, rows: usize) -> Result<Self, String> {
-        let model = metadata.text("tokenizer.ggml.model")?;
-        match metadata.required("tokenizer.ggml.model", model)? {
-            "gpt2" => {}
-            other => {
-                return Err(format!(
-                    "`tokenizer.ggml.model` is `{other}`; only `gpt2`, which merges pairs of \
-                     bytes, is read (`llama` is SentencePiece)"
-                ));
-            }
-        }
-        let tokens = metadata.texts("tokenizer.ggml.tokens", rows)?;
+    /// Read the tokenizer of a model of this shape; `template` stands for the file's own.
+    pub(super) fn read(
+        metadata: &Metadata<'f>,
+        shape: &Shape,
+        template: Option<&'f str>,
+    ) -> Result<Self, String> {
+        let rows = shape.vocabulary;
+        let (vocabulary, tokens) = Vocabulary::read(metadata, shape.architecture, rows)?;
         let kinds = metadata.wholes("tokenizer.ggml.token_type", rows)?;
         if kinds.len() != tokens.len() {
             let (kinds, tokens) = (kinds.len(), tokens.len());
             return Err(format!("it has {tokens} tokens, but the kinds of {kinds}"));
         }
-        let merges =
-            metadata.texts("tokenizer.ggml.merges", rows.saturating_mul(MERGES_PER_TOKEN))?;
-        let merges = check(&tokens, &merges)?;
-        let way = metadata.text("tokenizer.ggml.pre")?;
-        let way = PreTokenizer::named(metadata.required("tokenizer.ggml.pre", way)?)?;
-        let template = metadata.text("tokenizer.chat_template")?.ok_or(
+        let template = template
+            .map_or_else(|| metadata.text("tokenizer.chat_template"), |given| Ok(Some(given)))?;
+        let template = template.ok_or(
             "it has no `tokenizer.chat_template`, so the model cannot converse; take one that \
-             was trained to be instructed",
+             was trained to be instructed, or say by `--chat-template` how messages become a \
+             prompt",
         )?;
         let id = |name: &str| token_id(metadata, name, tokens.len());
         let main = id("eos")?
             .ok_or("it does not say `tokenizer.ggml.eos_token_id`, so no answer would end")?;
-        let turn = id("eot")?.filter(|turn| *turn != main);
+        let is_end_of_turn =
+            |(token, kind): (&Cow<str>, &i64)| *kind == CONTROL && token == END_OF_TURN;
+        let turn = match id("eot")? {
+            None => tokens.iter().zip(&kinds).position(is_end_of_turn),
+            turn => turn,
+        };
+        let turn = turn.filter(|turn| *turn != main);
         let adds_begin = metadata.flag("tokenizer.ggml.add_bos_token")?;
         Ok(GgufTokenizer {
             begin: id("bos")?,
             ends: [main].into_iter().chain(turn).collect(),
             pad: id("padding")?,
             unknown: id("unknown")?,
-            adds_begin: adds_begin.unwrap_or(way.adds_begin()),
+            adds_begin: adds_begin.unwrap_or(vocabulary.adds_begin()),
             tokens,
             kinds,
-            merges,
-            way,
+            vocabulary,
             template,
         })
     }
@@ -91,37 +89,36 @@ impl<'f> GgufTokenizer<'f> {
 
     /// `tokenizer.json`.
     pub(super) fn file(&self) -> Value {
-        let vocabulary: Map<String, Value> = self
+        let ids: Map<String, Value> = self
             .tokens
             .iter()
             .enumerate()
-            .map(|(id, token)| ((*token).to_owned(), id.into()))
+            .map(|(id, token)| (token.clone().into_owned(), id.into()))
             .collect();
+        let by_bytes = self.vocabulary.falls_back_to_bytes();
         json!({
             "version": "1.0",
             "truncation": null,
             "padding": null,
             "added_tokens": self.added(),
-            "normalizer": self.way.normalizer(),
-            "pre_tokenizer": self.way.json(),
+            "normalizer": self.vocabulary.normalizer(),
+            "pre_tokenizer": self.vocabulary.pre_tokenizer(),
             "post_processor": self.post_processor(),
-            "decoder": {
-                "type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true,
-                "use_regex": true,
-            },
+            "decoder": self.vocabulary.decoder(),
             "model": {
-                "type": "BPE", "dropout": null, "unk_token": null,
+                "type": "BPE", "dropout": null,
+                "unk_token": self.unknown.filter(|_| by_bytes).map(|id| &self.tokens[id]),
                 "continuing_subword_prefix": null, "end_of_word_suffix": null,
-                "fuse_unk": false, "byte_fallback": false,
-                "ignore_merges": self.way.ignores_merges(),
-                "vocab": vocabulary, "merges": self.merges,
+                "fuse_unk": by_bytes, "byte_fallback": by_bytes,
+                "ignore_merges": self.vocabulary.ignores_merges(),
+                "vocab": ids, "merges": self.vocabulary.merges(&self.tokens),
             },
         })
     }
 
     /// `tokenizer_config.json`.
     pub(super) fn settings(&self) -> Value {
-        let token = |id: Option<usize>| id.map(|id| self.tokens[id]);
+        let token = |id: Option<usize>| id.map(|id| &self.tokens[id]);
         json!({
             "tokenizer_class": "PreTrainedTokenizerFast",
             "bos_token": token(self.begin),
@@ -140,7 +137,9 @@ impl<'f> GgufTokenizer<'f> {
         let kinds = self.kinds.iter().enumerate();
         let added = kinds.filter(|(id, kind)| {
             let is_added = **kind == CONTROL || **kind == USER_DEFINED || named.contains(id);
-            is_added && !self.tokens[*id].is_empty()
+            // Pieces of spaces are merged: text has no other spaces when pieces are looked for.
+            let is_spaces = matches!(self.tokens[*id], Cow::Owned(_));
+            is_added && !is_spaces && !self.tokens[*id].is_empty()
         });
         let entry = |(id, kind): (usize, &i64)| {
             json!({
@@ -154,7 +153,7 @@ impl<'f> GgufTokenizer<'f> {
     /// What begins every text where it is not the beginning of a conversation.
     fn post_processor(&self) -> Value {
         let Some(begin) = self.begin.filter(|_| self.adds_begin) else { return Value::Null };
-        let token = self.tokens[begin];
+        let token = self.tokens[begin].as_ref();
         let special = json!({ "SpecialToken": { "id": token, "type_id": 0 } });
         let text = |name: &str| json!({ "Sequence": { "id": name, "type_id": 0 } });
         json!({
@@ -164,28 +163,6 @@ impl<'f> GgufTokenizer<'f> {
             "special_tokens": { token: { "id": token, "ids": [begin], "tokens": [token] } },
         })
     }
-}
-
-/// Every token is there once, and merges make tokens of tokens.
-fn check<'f>(tokens: &[&'f str], merges: &[&'f str]) -> Result<Vec<(&'f str, &'f str)>, String> {
-    let mut ids = HashMap::new();
-    for (id, token) in tokens.iter().enumerate() {
-        if let Some(other) = ids.insert(*token, id) {
-            return Err(format!("tokens {other} and {id} are both {token:?}"));
-        }
-    }
-    let halves = |merge: &&'f str| {
-        let (first, second) = merge.split_once(' ')?;
-        let is_known = |token: &str| ids.contains_key(token);
-        let merged = format!("{first}{second}");
-        (is_known(first) && is_known(second) && is_known(&merged)).then_some((first, second))
-    };
-    let merged = |merge| {
-        halves(merge).ok_or_else(|| {
-            format!("`tokenizer.ggml.merges` has {merge:?}, which does not make a token of two")
-        })
-    };
-    merges.iter().map(merged).collect()
 }
 
 /// The token that a file names for this purpose.

@@ -29,6 +29,13 @@ const PARTS: [(&str, &str); 11] = [
     ("ffn_down", "mlp.down_proj"),
 ];
 
+/// Norms of Gemma 3, which has them before and after each block.
+const GEMMA3_NORMS: [(&str, &str); 3] = [
+    ("post_attention_norm", "post_attention_layernorm"),
+    ("ffn_norm", "pre_feedforward_layernorm"),
+    ("post_ffw_norm", "post_feedforward_layernorm"),
+];
+
 /// The weights of a model.
 #[derive(Debug)]
 pub(super) struct Weights<'t, 'f> {
@@ -41,6 +48,8 @@ struct Weight<'t, 'f> {
     stored: &'t Stored<'f>,
     /// Heads whose rows lie in llama.cpp's order, if they do.
     turned: Option<usize>,
+    /// Whether the file has what a norm multiplies by, and a checkpoint how much above 1 that is.
+    is_factor: bool,
 }
 
 impl<'t, 'f> Weights<'t, 'f> {
@@ -59,7 +68,8 @@ impl<'t, 'f> Weights<'t, 'f> {
                 ));
             }
             let turned = place.heads.filter(|_| shape.architecture == Architecture::Llama);
-            weights.push(Weight { name: place.name, stored, turned });
+            let is_factor = place.is_norm && shape.architecture == Architecture::Gemma3;
+            weights.push(Weight { name: place.name, stored, turned, is_factor });
         }
         // The loader knows which tensors a layer has; here, that there are as many layers.
         let last = format!("blk.{}.attn_norm.weight", shape.layers - 1);
@@ -91,13 +101,15 @@ struct TensorPlace {
     shape: Vec<usize>,
     /// Heads whose rows lie in another order, where a family is turned so.
     heads: Option<usize>,
+    is_norm: bool,
 }
 
 impl TensorPlace {
     /// The place of a file's tensor; none if it is not part of the model.
     fn of(shape: &Shape, name: &str) -> Option<Self> {
         let whole = |name: &str, shape: &[usize]| {
-            Some(TensorPlace { name: name.to_owned(), shape: shape.to_vec(), heads: None })
+            let (name, is_norm) = (name.to_owned(), shape.len() == 1);
+            Some(TensorPlace { name, shape: shape.to_vec(), heads: None, is_norm })
         };
         match name {
             EMBEDDING => {
@@ -110,7 +122,11 @@ impl TensorPlace {
         let (layer, rest) = name.strip_prefix("blk.")?.split_once('.')?;
         let layer: usize = layer.parse().ok().filter(|layer| *layer < shape.layers)?;
         let (part, kind) = rest.split_once('.')?;
-        let (_, own) = PARTS.iter().find(|(known, _)| *known == part)?;
+        let norms = match shape.architecture {
+            Architecture::Gemma3 => GEMMA3_NORMS.as_slice(),
+            _ => &[],
+        };
+        let (_, own) = norms.iter().chain(&PARTS).find(|(known, _)| *known == part)?;
         let (rows, columns) = size_of(shape, part);
         let size = match (kind, columns) {
             ("weight", Some(columns)) => vec![rows, columns],
@@ -122,7 +138,8 @@ impl TensorPlace {
             "attn_k" => Some(shape.key_value_heads),
             _ => None,
         };
-        Some(TensorPlace { name: format!("model.layers.{layer}.{own}.{kind}"), shape: size, heads })
+        let name = format!("model.layers.{layer}.{own}.{kind}");
+        Some(TensorPlace { name, shape: size, heads, is_norm: columns.is_none() })
     }
 }
 
@@ -144,9 +161,12 @@ fn size_of(shape: &Shape, part: &str) -> (usize, Option<usize>) {
 impl Weight<'_, '_> {
     /// Its numbers in the order of a Hugging Face checkpoint. llama.cpp has the
     /// two numbers of a pair that is turned together beside each other, we have
-    /// them half a head apart.
+    /// them half a head apart. Norms of Gemma begin at zero there, at one in a file.
     fn numbers(&self) -> Vec<f32> {
-        let decoded = self.stored.encoding.decode(self.stored.bytes);
+        let mut decoded = self.stored.encoding.decode(self.stored.bytes);
+        if self.is_factor {
+            decoded.iter_mut().for_each(|number| *number -= 1.0);
+        }
         let Some(heads) = self.turned else { return decoded };
         let rows = self.stored.shape[0];
         let (columns, width) = (decoded.len() / rows, rows / heads);

@@ -7,6 +7,7 @@
 //! threads.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use super::cohort::{Cohort, Extent, Pending};
 use super::joint_pass::logits;
@@ -15,7 +16,7 @@ use super::sequence::{Place, SoFar};
 use super::stretch::Stretch;
 use crate::error::PolicyError;
 use crate::model::SharedBase;
-use crate::prompt::TokenCodec;
+use crate::prompt::{Automaton, TokenCodec};
 use crate::sampling::Sampling;
 use troupe_core::trajectory::Completion;
 
@@ -47,6 +48,8 @@ pub(super) struct Advanced {
 pub(super) struct Batch {
     shared_base: SharedBase,
     codecs: Vec<TokenCodec>,
+    /// What the answers of each policy may be; none if they may be anything.
+    automata: Vec<Arc<Automaton>>,
     sampling: Sampling,
     limits: BatchLimits,
     waiting: VecDeque<Pending>,
@@ -69,13 +72,14 @@ struct Running {
 impl Batch {
     pub(super) fn new(
         shared_base: SharedBase,
-        codecs: Vec<TokenCodec>,
+        (codecs, automata): (Vec<TokenCodec>, Vec<Arc<Automaton>>),
         sampling: Sampling,
         limits: BatchLimits,
     ) -> Self {
         Batch {
             shared_base,
             codecs,
+            automata,
             sampling,
             limits,
             waiting: VecDeque::new(),
@@ -162,8 +166,8 @@ impl Batch {
 
     fn read(&mut self, pending: Vec<Pending>) -> Result<Advanced, PolicyError> {
         let cache_tokens = pending.iter().map(|pending| self.cache_tokens(pending)).sum();
-        let (mut cohort, logits) =
-            Cohort::read(&self.shared_base, pending, &self.sampling, &self.codecs);
+        let spoken = (&self.codecs[..], &self.automata[..]);
+        let (mut cohort, logits) = Cohort::read(&self.shared_base, pending, &self.sampling, spoken);
         let mut progress = Advanced::default();
         if self.limits.keep_prompts {
             progress.read.extend(cohort.prompts_read(WORTH_KEEPING));
@@ -178,8 +182,8 @@ impl Batch {
     fn decode(&mut self) -> Result<Advanced, PolicyError> {
         match self.limits.stretch {
             _ if self.cohorts.is_empty() => Ok(Advanced::default()),
-            // Where a thought comes to its budget depends on every token.
-            Some(steps) if self.sampling.thinking_budget == 0 => self.decode_stretch(steps),
+            // Where a thought comes to its budget, and what may come next, depends on every token.
+            Some(steps) if !self.sampling.heeds_every_token() => self.decode_stretch(steps),
             _ => self.decode_step(),
         }
     }

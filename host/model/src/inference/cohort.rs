@@ -1,10 +1,11 @@
 //! Prompts that were read together, and the answers that grow from them.
 
 use std::sync::Arc;
+use std::thread;
 
 use tch::Tensor;
 
-use super::distribution::{draw, penalize, put};
+use super::distribution::{confine, draw, penalize, put};
 use super::joint_pass::Part;
 use super::kv_cache::{AtStep, KvCache, Prompts};
 use super::prefix_cache::{Prefix, ReadPrompt};
@@ -13,9 +14,10 @@ use super::sequence::{Place, Sequence, SoFar};
 use super::thought::Thought;
 use crate::error::PolicyError;
 use crate::model::{Input, Segment, SharedBase};
-use crate::prompt::TokenCodec;
+use crate::prompt::{Automaton, TokenCodec};
 use crate::sampling::Sampling;
 
+use troupe_core::parallel;
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::Completion;
 
@@ -86,7 +88,7 @@ impl Cohort {
         shared_base: &SharedBase,
         mut pending: Vec<Pending>,
         sampling: &Sampling,
-        codecs: &[TokenCodec],
+        (codecs, automata): (&[TokenCodec], &[Arc<Automaton>]),
     ) -> (Self, Tensor) {
         // Rows of one policy lie side by side.
         pending.sort_by_key(|pending| pending.member);
@@ -100,7 +102,8 @@ impl Cohort {
             let thought =
                 marks.map(|marks| Thought::after(&prompt, ends, marks, sampling.thinking_budget));
             let row = |(place, seed)| {
-                let sequence = Some(Sequence::new(place, seed, thought.clone()));
+                let walk = automata.get(member).map(|automaton| automaton.begin(&prompt));
+                let sequence = Some(Sequence::new(place, seed, thought.clone(), walk));
                 Row { lane, sequence }
             };
             cohort_rows.extend(answers.into_iter().map(row));
@@ -237,7 +240,8 @@ impl Cohort {
     ) -> Result<Vec<(Place, Completion)>, PolicyError> {
         let units: Vec<f32> = self.units(0).collect();
         let units = Tensor::f_from_slice(&units)?.f_to_device(logits.device())?;
-        let (tokens, logprobs) = self.drawn_from(logits, sampling, &units);
+        let allowed = self.allowed(sampling, logits)?;
+        let (tokens, logprobs) = self.drawn_from(logits, sampling, &units, allowed.as_deref());
         let drawn = (Vec::<i64>::try_from(&tokens)?, Vec::<f32>::try_from(&logprobs)?);
         self.next = tokens;
         let drawn = drawn.0.into_iter().map(|token| token as u32).zip(drawn.1);
@@ -252,9 +256,30 @@ impl Cohort {
         sampling: &Sampling,
         units: &Tensor,
     ) -> (Tensor, Tensor) {
-        let (tokens, logprobs) = self.drawn_from(logits, sampling, units);
+        let (tokens, logprobs) = self.drawn_from(logits, sampling, units, None);
         self.next.copy_(&tokens);
         (tokens, logprobs)
+    }
+
+    /// Which tokens may come next, if not any: for each row a bit for every token. A row that has
+    /// stopped may have any.
+    fn allowed(
+        &mut self,
+        sampling: &Sampling,
+        logits: &Tensor,
+    ) -> Result<Option<Vec<u32>>, PolicyError> {
+        if sampling.constraint.is_none() {
+            return Ok(None);
+        }
+        // On a CPU other threads are at other batches.
+        let gpu = logits.device().is_cuda();
+        let threads = if gpu { thread::available_parallelism().map_or(1, usize::from) } else { 1 };
+        let found = parallel::try_in_order(threads, &mut self.rows, |row| {
+            row.sequence.as_mut().map_or(Ok(None), Sequence::allowed)
+        })?;
+        let any = vec![u32::MAX; (logits.size()[1] as usize).div_ceil(32)];
+        let of_row = |row: &Option<Vec<u32>>| row.clone().unwrap_or_else(|| any.clone());
+        Ok(Some(found.iter().flat_map(of_row).collect()))
     }
 
     fn drawn_from(
@@ -262,10 +287,13 @@ impl Cohort {
         logits: &Tensor,
         sampling: &Sampling,
         units: &Tensor,
+        allowed: Option<&[u32]>,
     ) -> (Tensor, Tensor) {
         let penalized =
             self.said.as_ref().map(|said| penalize(logits, said, sampling.repetition_penalty));
         let logits = penalized.as_ref().unwrap_or(logits);
+        let confined = allowed.map(|allowed| confine(logits, allowed));
+        let logits = confined.as_ref().unwrap_or(logits);
         let mut drawn = draw(logits, sampling, units);
         let due = |(at, row): (usize, &Row)| Some((at, row.sequence.as_ref()?.due()?));
         let due: Vec<(usize, u32)> = self.rows.iter().enumerate().filter_map(due).collect();

@@ -63,6 +63,18 @@ pub fn penalize(logits: &Tensor, seen: &Tensor, penalty: f64) -> Tensor {
     penalized.where_self(seen, logits)
 }
 
+/// Leave out tokens that may not come: `allowed` has, for each row of `logits` `[rows,
+/// vocabulary]`, a bit for every token, 32 in a number, the first the lowest.
+pub fn confine(logits: &Tensor, allowed: &[u32]) -> Tensor {
+    let (rows, vocabulary) = (logits.size()[0], logits.size()[1]);
+    let bytes: Vec<u8> = allowed.iter().flat_map(|bits| bits.to_le_bytes()).collect();
+    let places: [u8; 8] = std::array::from_fn(|place| 1 << place);
+    let upload = |bytes: &[u8]| Tensor::from_slice(bytes).to_device(logits.device());
+    let bits = upload(&bytes).view([rows, -1, 1]).bitwise_and_tensor(&upload(&places));
+    let is_out = bits.eq(0).view([rows, -1]).narrow(1, 0, vocabulary);
+    logits.masked_fill(&is_out, EXCLUDED)
+}
+
 /// Draw a token for every row of `logits` `[rows, vocabulary]` by inverting
 /// the cumulative distribution at one of `units` `[rows]`, numbers in
 /// `[0, 1)`. Returns tokens and their log-probabilities, `[rows]` each.
@@ -168,6 +180,21 @@ mod tests {
         let chosen = Tensor::from_slice(&[0_i64]);
         let rows = log_probabilities(&logits(), &sampling(1.0, 1, 1.0), Some(&chosen)).exp();
         near(&Vec::<f32>::try_from(rows.view([-1])).unwrap(), &[0.1 / 0.6, 0.5 / 0.6, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn what_is_not_allowed_has_no_probability_and_the_rest_has_all() {
+        let logits = logits().repeat([2, 20]).narrow(1, 0, 70);
+        let mut allowed = [0_u32; 6];
+        (allowed[0], allowed[2], allowed[4]) = (0b11, 1 << 5, u32::MAX);
+        let rows = log_probabilities(&confine(&logits, &allowed), &sampling(1.0, 0, 1.0), None);
+        let rows = Vec::<f32>::try_from(rows.exp().view([-1])).unwrap();
+        let inside = |row: usize| -> Vec<usize> {
+            (0..70).filter(|token| rows[70 * row + token] > 0.0).collect()
+        };
+        assert_eq!(inside(0), [0, 1, 69]);
+        assert_eq!(inside(1), (32..64).collect::<Vec<_>>());
+        near(&[rows[0], rows[1], rows[69]], &[0.1 / 1.1, 0.5 / 1.1, 0.5 / 1.1]);
     }
 
     #[test]

@@ -12,6 +12,8 @@
 
 mod base_group;
 #[cfg(test)]
+mod confined_tests;
+#[cfg(test)]
 mod stretch_tests;
 #[cfg(test)]
 mod tests;
@@ -157,7 +159,7 @@ impl<'p> Engine<'p> {
             let pending = base_group.plan(own)?;
             let batch = match base_group.batch.take() {
                 Some(batch) => batch,
-                None => base_group.new_batch(&self.sampling),
+                None => base_group.new_batch(&self.sampling)?,
             };
             base_group.batch.insert(batch).enqueue(pending);
         }
@@ -228,12 +230,13 @@ impl<'p> Engine<'p> {
     ///
     /// # Errors
     /// If its prompt is empty, has an unknown id or leaves no room for the answer, or the policy
-    /// cannot keep to a budget of thinking.
+    /// cannot keep to a budget of thinking or to what answers may be.
     pub fn check(&self, (policy, request): &Question) -> Result<(), PolicyError> {
         let thinks = || self.policies[*policy].codec().thoughts.is_some();
         if self.sampling.thinking_budget > 0 && !thinks() {
             return Err(PolicyError::Thoughtless);
         }
+        self.policies[*policy].automaton(&self.sampling)?;
         check_tokens(self.policies[*policy], &request.prompt, self.sampling.max_completion_tokens)
     }
 }

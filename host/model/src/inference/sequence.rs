@@ -3,7 +3,7 @@
 use super::distribution::unit;
 use super::thought::Thought;
 use crate::error::PolicyError;
-use crate::prompt::TokenCodec;
+use crate::prompt::{TokenCodec, Walk};
 use crate::sampling::Sampling;
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::{Completion, StopReason};
@@ -44,14 +44,26 @@ pub(super) struct Sequence {
     stop: Option<StopReason>,
     /// What it thinks, where that has a budget.
     thought: Option<Thought>,
+    /// What it may be, if not anything.
+    walk: Option<Walk>,
     /// Places of tokens that were put there.
     forced: Vec<usize>,
 }
 
 impl Sequence {
-    pub(super) fn new(place: Place, seed: Seed, thought: Option<Thought>) -> Self {
+    pub(super) fn new(
+        place: Place,
+        seed: Seed,
+        thought: Option<Thought>,
+        walk: Option<Walk>,
+    ) -> Self {
         let (tokens, logprobs, forced) = (Vec::new(), Vec::new(), Vec::new());
-        Sequence { place, seed, tokens, logprobs, stop: None, thought, forced }
+        Sequence { place, seed, tokens, logprobs, stop: None, thought, walk, forced }
+    }
+
+    /// Which tokens may come next, if not any: a bit for each.
+    pub(super) fn allowed(&mut self) -> Result<Option<Vec<u32>>, PolicyError> {
+        self.walk.as_mut().map(Walk::allowed).transpose()
     }
 
     /// The token that must come next, whatever is drawn.
@@ -98,6 +110,9 @@ impl Sequence {
         } else {
             None
         };
+        if let Some(walk) = self.walk.as_mut().filter(|_| self.stop.is_none()) {
+            walk.push(token)?;
+        }
         Ok(self.stop.is_none())
     }
 

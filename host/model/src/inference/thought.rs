@@ -13,12 +13,9 @@ pub(super) struct Thought {
 }
 
 impl Thought {
-    /// Before the first token of an answer to `prompt`, which may have begun a thought. What
-    /// stands before one of the `ends` is part of an earlier message and begins nothing.
+    /// Before the first token of an answer to `prompt`, which may have begun a thought.
     pub(super) fn after(prompt: &[u32], ends: &[u32], marks: ThoughtMarks, budget: usize) -> Self {
-        let mut own = prompt.iter().rev().take_while(|token| !ends.contains(token));
-        let last = own.find(|&&token| marks.is_mark(token));
-        let is_open = last.is_some_and(|&token| token != marks.end);
+        let is_open = marks.is_open_after(prompt, ends) == Some(true);
         Thought { marks, budget, spent: 0, is_open }
     }
 

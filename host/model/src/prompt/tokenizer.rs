@@ -14,6 +14,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokenizers::AddedToken;
 
+use super::automaton::Automata;
 use crate::error::PolicyError;
 use outline::Outline;
 use pieces::Pieces;
@@ -55,6 +56,7 @@ pub struct Tokenizer {
     settings: Settings,
     unknown: Option<u32>,
     pieces: Pieces,
+    automata: Automata,
     /// Names and content of the files it came in.
     files: Arc<Vec<(&'static str, Vec<u8>)>>,
 }
@@ -79,6 +81,14 @@ pub struct ThoughtMarks {
 }
 
 impl ThoughtMarks {
+    /// Whether a thought is open after a prompt that says a mark; none if it says none. What
+    /// stands before one of the `ends` is part of an earlier message and begins nothing.
+    pub fn is_open_after(self, prompt: &[u32], ends: &[u32]) -> Option<bool> {
+        let mut own = prompt.iter().rev().take_while(|token| !ends.contains(token));
+        let last = own.find(|&&token| self.is_mark(token))?;
+        Some(*last != self.end)
+    }
+
     pub fn is_mark(self, token: u32) -> bool {
         token == self.end || self.begin == Some(token)
     }
@@ -176,7 +186,8 @@ impl Tokenizer {
         inner.add_tokens(special).map_err(failed)?;
         let unknown = inner.token_to_id(settings.named("unk_token").unwrap_or(UNKNOWN));
         let pieces = Pieces::of(&outline);
-        Ok(Tokenizer { inner, settings, unknown, pieces, files: Arc::new(files) })
+        let automata = Automata::default();
+        Ok(Tokenizer { inner, settings, unknown, pieces, automata, files: Arc::new(files) })
     }
 
     /// Write the files it came in.
@@ -235,6 +246,16 @@ impl Tokenizer {
             Some(text) => self.pieces.bytes(&text),
             None => Vec::new(),
         }
+    }
+
+    /// Whether every token is a word, and a text has spaces between them.
+    pub(super) fn says_words(&self) -> bool {
+        self.pieces.are_words()
+    }
+
+    /// What answers may be, over its tokens, as far as that was asked.
+    pub(super) fn automata(&self) -> &Automata {
+        &self.automata
     }
 
     /// How many of an answer's tokens so far have a text that no further token changes.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::ChatRequest;
+use crate::constraint::Constraint;
 use crate::sampling::Sampling;
 use troupe_core::seed::Seed;
 
@@ -67,6 +68,11 @@ impl RequestBody {
         });
         if !sampling.stop.is_empty() {
             fields.push(field("stop", json!(sampling.stop)));
+        }
+        if let Some(Constraint::Schema(schema)) = &sampling.constraint {
+            let schema = json!({"name": "answer", "schema": **schema, "strict": true});
+            let format = json!({"type": "json_schema", "json_schema": schema});
+            fields.push(field("response_format", format));
         }
         if !request.tools.is_empty() {
             fields.push(field("tools", json!(request.tools)));
@@ -156,6 +162,16 @@ mod tests {
         let (fields, body) = with_tools(vec![tool.clone()], &sampling, &[]);
         assert_eq!((&body["tools"], &body["tool_choice"]), (&json!([tool]), &json!("none")));
         assert_eq!(fields.named_in("tools, tool_choice are not known"), ["tool_choice"]);
+    }
+
+    #[test]
+    fn a_schema_is_told_and_never_left_out() {
+        let schema = json!({"type": "object"});
+        let constraint = Some(Constraint::Schema(schema.clone().into()));
+        let sampling = Sampling { constraint, ..Sampling::greedy(7) };
+        let (fields, body) = fields(&sampling, &["response_format"]);
+        assert_eq!(body["response_format"]["json_schema"]["schema"], schema);
+        assert!(fields.named_in("response_format is not known").is_empty());
     }
 
     #[test]

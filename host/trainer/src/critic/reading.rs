@@ -44,13 +44,9 @@ impl<'a> Texts<'a> {
     }
 
     fn bundles(&self) -> Vec<Bundle<'_>> {
-        bundle(
-            self.prompts
-                .iter()
-                .zip(&self.answers)
-                .enumerate()
-                .map(|(row, (prompt, tokens))| (*prompt, Answer { row, tokens, way: 0 })),
-        )
+        bundle(self.prompts.iter().zip(&self.answers).enumerate().map(|(row, (prompt, tokens))| {
+            (*prompt, Answer { row, tokens, way: 0, automaton: None })
+        }))
     }
 }
 

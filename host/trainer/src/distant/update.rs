@@ -54,7 +54,7 @@ struct Known {
 impl<'a> Update<'a> {
     fn of(member: &DistantMember<'a>, sampling: &'a SamplingByRole) -> Self {
         let gauged = choose(member.samples, member.seed.named("gauge"));
-        let bundles = bundles(member.rows, sampling);
+        let bundles = bundles(member.rows, sampling, &[]);
         Update { rows: member.rows, bundles, sampling, gauged }
     }
 

@@ -166,7 +166,10 @@ mod tests {
             CreditedSample { sample: &samples[1], advantage: Some(-1.0), weight: 1.0 },
         ];
         let bundles = bundle(samples.iter().enumerate().map(|(row, sample)| {
-            (&sample.prompt[..], Answer { row, tokens: &sample.completion.tokens, way: 0 })
+            (
+                &sample.prompt[..],
+                Answer { row, tokens: &sample.completion.tokens, way: 0, automaton: None },
+            )
         }));
         let bundles: Vec<&Bundle> = bundles.iter().collect();
         let numbered: Vec<(usize, &Bundle)> = bundles.iter().map(|bundle| (0, *bundle)).collect();
@@ -240,7 +243,10 @@ mod tests {
             let rows =
                 rows.map(|(advantage, sample)| CreditedSample { sample, advantage, weight: 1.0 });
             let bundles = bundle(samples.iter().enumerate().map(|(row, sample)| {
-                (&sample.prompt[..], Answer { row, tokens: &sample.completion.tokens, way: 0 })
+                (
+                    &sample.prompt[..],
+                    Answer { row, tokens: &sample.completion.tokens, way: 0, automaton: None },
+                )
             }));
             let bundles: Vec<&Bundle> = bundles.iter().collect();
             let (by_role, anchor) = (Sampling::plain(2).into(), Anchor::Sampled);

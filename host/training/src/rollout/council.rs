@@ -71,7 +71,8 @@ impl Council {
             Err(failure) => Ok(Err(failure)),
             Ok(prompts) => {
                 let answers = answers.by_ref().take(members.len()).collect();
-                self.give(&members, Said { prompts, answers }, request.seeds.len()).map(Ok)
+                let said = Said { prompts, answers };
+                self.give(&members, said, (sampling, request.seeds.len())).map(Ok)
             }
         };
         requests.iter().zip(prompts).map(said).collect()
@@ -82,13 +83,13 @@ impl Council {
         &self,
         members: &[&Policy],
         said: Said,
-        times: usize,
+        (sampling, times): (&Sampling, usize),
     ) -> Result<Completions, PolicyError> {
         let mut totals = said.totals();
         let place = match self.verdict {
             Verdict::Vote => most(said.answers.iter().map(|answer| answer.text.trim())),
             Verdict::Boltzmann(temperature) => {
-                let (places, logprobs) = said.score(members, &mut totals)?;
+                let (places, logprobs) = said.score(members, sampling, &mut totals)?;
                 places[likeliest(&logprobs, temperature)]
             }
         };
@@ -141,6 +142,7 @@ impl Said {
     fn score(
         &self,
         members: &[&Policy],
+        sampling: &Sampling,
         totals: &mut Totals,
     ) -> Result<(Vec<usize>, Vec<Vec<f64>>), PolicyError> {
         let mut seen = BTreeSet::new();
@@ -154,10 +156,8 @@ impl Said {
             let answer = &self.answers[place].tokens;
             let mut of_answer = Vec::new();
             for (member, prompt) in members.iter().zip(&self.prompts) {
-                let tokens = [prompt, answer.as_slice()].concat();
-                totals.prompt_tokens += tokens.len() as u64;
-                let logprobs = member.score(&tokens)?;
-                let own = &logprobs[logprobs.len() - answer.len()..];
+                totals.prompt_tokens += (prompt.len() + answer.len()) as u64;
+                let own = member.score_answer(prompt, answer, sampling)?;
                 of_answer.push(own.iter().map(|&logprob| f64::from(logprob)).sum());
             }
             scores.push(of_answer);

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use super::ensemble::{ChosenBy, Ensemble};
 use crate::metrics::Totals;
-use troupe_core::config::{RoleConfig, Roles, RolloutConfig};
+use troupe_core::config::{Allowed, RoleConfig, Roles, RolloutConfig, ValidationConfig};
 use troupe_core::error::{Coded, ExitCode, suggestion};
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::Sample;
 use troupe_guests::scenario::Due;
 use troupe_model::{
-    ChatRequest, Completions, Policy, RemoteEngine, RemoteFailure, RemotePolicy, Sampling,
-    SamplingByRole,
+    ChatRequest, Completions, Constraint, Policy, RemoteEngine, RemoteFailure, RemotePolicy,
+    Sampling, SamplingByRole,
 };
 use troupe_tinker::TinkerPolicy;
 
@@ -154,6 +154,8 @@ pub struct RoleMap {
     remotes: BTreeMap<String, Arc<dyn Remote>>,
     /// Policies that nothing changes.
     frozen: BTreeSet<String>,
+    /// Words that the plugins declare.
+    words: Arc<[String]>,
 }
 
 impl RoleMap {
@@ -170,8 +172,8 @@ impl RoleMap {
         let settings = roles.entries().map(|(role, entry)| (role.clone(), entry.clone())).collect();
         let roles = seats.iter().map(fill).collect::<Result<_, _>>()?;
         let (stand_ins, ensembles) = (BTreeMap::new(), BTreeMap::new());
-        let (remotes, frozen) = (BTreeMap::new(), BTreeSet::new());
-        Ok(RoleMap { roles, settings, stand_ins, ensembles, remotes, frozen })
+        let (remotes, frozen, words) = (BTreeMap::new(), BTreeSet::new(), Arc::default());
+        Ok(RoleMap { roles, settings, stand_ins, ensembles, remotes, frozen, words })
     }
 
     /// Refuse the name of a role that nobody plays.
@@ -239,7 +241,10 @@ impl RoleMap {
 
     /// How the answers of each role are drawn.
     pub fn sampling(&self, config: &RolloutConfig) -> SamplingByRole {
-        let common = Sampling::from(config);
+        let constraint = |allowed: &Allowed| Constraint::new(allowed, &self.words);
+        let constraint_of = |allowed: &Option<Allowed>| allowed.as_ref().map(constraint);
+        let common =
+            Sampling { constraint: constraint_of(&config.allowed), ..Sampling::from(config) };
         let by_role = self.settings.iter().map(|(role, settings)| {
             let default = common.clone();
             let temperature = settings.temperature.unwrap_or(common.temperature);
@@ -251,12 +256,29 @@ impl RoleMap {
                     .max_completion_tokens
                     .unwrap_or(common.max_completion_tokens),
                 thinking_budget: settings.thinking_budget.unwrap_or(common.thinking_budget),
+                constraint: constraint_of(&settings.allowed).or(default.constraint.clone()),
                 ..default
             };
             (role.clone(), sampling)
         });
         let by_role: Vec<(String, Sampling)> = by_role.collect();
         SamplingByRole::new(common, by_role)
+    }
+
+    /// The same roles where they are examined, with the validation's own way to draw.
+    #[must_use]
+    pub fn examined(&self, validation: &ValidationConfig) -> RoleMap {
+        let mut examined = self.clone();
+        for settings in examined.settings.values_mut() {
+            settings.temperature = validation.temperature.or(settings.temperature);
+            settings.top_p = validation.top_p.or(settings.top_p);
+        }
+        examined
+    }
+
+    /// Say which words the plugins declare, for roles that are `allowed` no others.
+    pub fn declare(&mut self, words: Vec<String>) {
+        self.words = words.into();
     }
 
     /// Have a policy of the role map answered for by a remote, such as a server.

@@ -72,7 +72,7 @@ impl Training {
             samples: 1,
             seed: self.seed,
         };
-        let test = evaluate(&self.learning.team, held_out, &self.config.rollout)?.success;
+        let test = evaluate(&self.learning.team, held_out, &self.config)?.success;
         Ok(Some(BestCheckpoint { step, validation, test }))
     }
 
@@ -89,7 +89,7 @@ impl Training {
         let sampled = HeldOutTasks { answers: Answers::Sampled, samples, ..greedy };
         let asked = if self.config.validation.sampled { &[greedy, sampled][..] } else { &[greedy] };
         let (mut success, mut episodes) = (HeldOut::default(), Vec::new());
-        evaluate_in_turn(&self.learning.team, asked, &self.config.rollout, |asked, evaluation| {
+        evaluate_in_turn(&self.learning.team, asked, &self.config, |asked, evaluation| {
             let outcomes = self.keep_outcomes(&evaluation, asked.answers)?;
             match asked.answers {
                 Answers::Greedy => {

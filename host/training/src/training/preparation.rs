@@ -2,7 +2,6 @@
 
 use crate::team::Team;
 use troupe_core::config::{AnchorChoice, Config, ConfigError, Importance};
-use troupe_guests::plugin::Split;
 use troupe_guests::scenario::Next;
 use troupe_model::{Device, Policy, resident_memory};
 use troupe_trainer::{
@@ -91,7 +90,7 @@ fn prompt_tokens(team: &Team) -> u64 {
     let mut longest = 0;
     for family in &team.families {
         for task in 0..tasks {
-            let Ok(start) = family.scenario.begin(Split::Train, task) else { continue };
+            let Ok(start) = family.scenario.begin(family.first_split(), task) else { continue };
             let Next::Asked(position) = start.next else { continue };
             for due in &position.due {
                 let readers = team.role_map.members(team.role_map.policy_of(due.role()));

@@ -163,9 +163,10 @@ fn where_one_form_is_asked_for_only_that_counts() {
         ("boxed", "\\boxed{GOLD}"),
         ("fenced", "```\nGOLD\n```"),
         ("last-line", "I think so:\nGOLD"),
+        ("hashes", "#### GOLD"),
         ("json", "{\"answer\": \"GOLD\"}"),
     ] {
-        for other in ["tagged", "boxed", "fenced", "json"] {
+        for other in ["tagged", "boxed", "fenced", "hashes", "json"] {
             let task = Task::of::<Math>(Split::Train, 0).with("observation", "text");
             let mut math = Math::start(&task.with("format", other)).expect("a task");
             assert!(math.rules(&Seat::new("solo")).contains("An answer counts only "));

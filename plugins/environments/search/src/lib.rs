@@ -2,22 +2,26 @@
 //!
 //! Every document that is needed pays once, the answer pays most. The corpus is
 //! the user's; without records, questions are about an invented world whose
-//! documents lie in `configs/search/corpus.jsonl`.
+//! documents lie in `configs/search/corpus.jsonl`. Tiny policies are asked in single
+//! words, of little worlds whose documents are here.
 
 pub mod library;
 pub mod picture;
 pub mod question;
+pub mod spoken;
 pub mod world;
 
 use plugin_sdk::environment::{
     Action, Configuration, Configured, Description, Environment, Outcome, Problem, Seat, Task,
 };
+use plugin_sdk::preset::LANGUAGE_MODEL;
 use plugin_sdk::rendering::Rendering;
 use plugin_sdk::{Format, Proposals, Rendered, Setting, Settings, reading};
 use serde::{Deserialize, Serialize};
 
 use library::Found;
 use question::Question;
+use world::Document;
 
 /// For nothing to search for, or no answer.
 const UNREADABLE: f64 = -0.3;
@@ -33,6 +37,9 @@ const PLANNED: f64 = 0.4;
 const QUERY_BYTES: usize = 512;
 /// What stands before an answer where only queries can be said.
 const ANSWER: &str = "answer:";
+/// How it is told, and in single words.
+const OBSERVATION: &str = "observation";
+const WORDS: &str = "words";
 
 /// One question being looked into.
 #[derive(Serialize, Deserialize)]
@@ -51,6 +58,8 @@ pub struct Search {
     /// What was wrong with the last action.
     refused: String,
     format: Format,
+    /// The documents, where all is said in single words.
+    spoken: Option<Vec<Document>>,
 }
 
 impl Environment for Search {
@@ -64,12 +73,22 @@ impl Environment for Search {
         .setting(Setting::integer("min_hops", "Documents a question takes at least.", 1..=4, 2))
         .setting(Setting::integer("max_hops", "Documents a question takes at most.", 1..=4, 3))
         .setting(Setting::integer("queries", "Queries that may be made.", 1..=20, 6))
-        .setting(Setting::integer("documents", "Documents shown of a query.", 1..=10, 3))
+        .setting(Setting::integer("documents", "Documents shown of a query.", 1..=10, 1))
+        .setting(Setting::choice(
+            OBSERVATION,
+            "Single words about a little world for tiny policies, or text about the corpus.",
+            [WORDS, "text"],
+        ))
         .action("query", "words to search for, or `answer: ` and the answer")
         .action("answer", "the answer, in as few words as it takes")
         .action("plan", "the answer to be given, in as few words as it takes")
         .formats(&["query", "answer", "plan"])
         .workflows(&["solo", "searcher-reasoner"])
+        .preset(
+            LANGUAGE_MODEL,
+            "Text to read; taken when language models play, below any other preset.",
+            &[(OBSERVATION, "text".into()), ("documents", 3.into())],
+        )
         .preset(
             "paper",
             "Two to three documents, the five best of each query.",
@@ -98,11 +117,25 @@ impl Environment for Search {
         if queries < most {
             return Err(Problem::settings("`queries` is less than `max_hops`"));
         }
-        Ok(Configuration::default().max_turns(queries as u32 + 2).takes_records())
+        let configuration = Configuration::default().max_turns(queries as u32 + 2);
+        Ok(match settings.text(OBSERVATION)? == WORDS {
+            true => {
+                let words = Format::of(settings)?.words(spoken::vocabulary(ANSWER));
+                configuration.vocabulary(words)
+            }
+            false => configuration.takes_records(),
+        })
     }
 
     fn start(task: &Task) -> Result<Self, Problem> {
-        let question = Question::of(task)?;
+        let (question, spoken) = match (task.settings.text(OBSERVATION)? == WORDS, &task.entry) {
+            (true, Some(_)) => return Err(spoken::no_records()),
+            (true, None) => {
+                let (question, documents) = spoken::draw(task)?;
+                (question, Some(documents))
+            }
+            (false, _) => (Question::of(task)?, None),
+        };
         Ok(Search {
             found: vec![false; question.hops.len()],
             question,
@@ -113,6 +146,7 @@ impl Environment for Search {
             proposals: Proposals::default(),
             refused: String::new(),
             format: Format::of(&task.settings)?,
+            spoken,
         })
     }
 
@@ -129,6 +163,11 @@ impl Environment for Search {
     }
 
     fn observe(&self, _seat: &Seat) -> String {
+        let left = self.most_queries - self.queries.len();
+        if self.spoken.is_some() {
+            let found = (!self.queries.is_empty()).then_some(&self.shown[..]);
+            return spoken::show(&self.question, found, left);
+        }
         let mut parts = Vec::new();
         if !self.refused.is_empty() {
             parts.push(self.refused.clone());
@@ -139,7 +178,6 @@ impl Environment for Search {
             let found = if found.is_empty() { "\nNothing was found.".to_owned() } else { found };
             parts.push(format!("Found for `{query}`:{found}"));
         }
-        let left = self.most_queries - self.queries.len();
         parts.push(format!("Question: {}", self.question.text));
         parts.push(format!(
             "Queries left: {left}. Say what to search for, or answer with a line such as `answer: \
@@ -221,7 +259,10 @@ impl Search {
             outcome.told().clone_into(&mut self.refused);
             return Ok(outcome);
         }
-        self.shown = library::search(&query, self.documents)?;
+        self.shown = match &self.spoken {
+            Some(documents) => library::best_of(documents, &query, self.documents),
+            None => library::search(&query, self.documents)?,
+        };
         self.queries.push(query);
         self.refused.clear();
         let before = self.progress();
@@ -285,8 +326,12 @@ mod tests {
     use plugin_sdk::Random;
     use plugin_sdk::environment::{Split, Status};
 
+    fn in_text(split: Split, seed: u32) -> Task {
+        Task::of::<Search>(split, seed).with("observation", "text").with("documents", 3)
+    }
+
     fn task(seed: u32) -> Task {
-        Task::of::<Search>(Split::Test, seed)
+        in_text(Split::Test, seed)
     }
 
     fn start(seed: u32) -> Search {
@@ -405,7 +450,7 @@ mod tests {
     #[test]
     fn the_first_tasks_of_every_split_are_these() {
         let questions = Split::ALL.map(|split| {
-            let task = Task::of::<Search>(split, 0);
+            let task = in_text(split, 0);
             Search::start(&task).expect("a task").question.text
         });
         assert_eq!(
@@ -421,7 +466,7 @@ mod tests {
     #[test]
     fn the_first_fifty_tasks_of_every_split_have_these_digests() {
         let digests = Split::ALL.map(|split| {
-            let start = |seed| Search::start(&Task::of::<Search>(split, seed)).expect("a task");
+            let start = |seed| Search::start(&in_text(split, seed)).expect("a task");
             let looks: Vec<String> =
                 (0..50).map(|seed| start(seed).observe(&Seat::new("player"))).collect();
             // Chance that is seeded by a text is a digest of it.

@@ -4,6 +4,8 @@
 use plugin_sdk::environment::Problem;
 use serde::{Deserialize, Serialize};
 
+use crate::world::Document;
+
 /// Characters of a document that are shown.
 const SHOWN: usize = 1200;
 
@@ -17,7 +19,7 @@ pub struct Found {
 }
 
 impl Found {
-    fn new(title: &str, text: &str) -> Self {
+    pub(crate) fn new(title: &str, text: &str) -> Self {
         Found { title: title.to_owned(), text: text.chars().take(SHOWN).collect() }
     }
 }
@@ -29,25 +31,29 @@ pub fn search(query: &str, limit: u32) -> Result<Vec<Found>, Problem> {
     Ok(documents.iter().map(|one| Found::new(&one.title, &one.text)).collect())
 }
 
-/// The documents that have most words of the query, those in the title twice.
+/// The world's own documents that fit the query best.
 #[cfg(not(target_family = "wasm"))]
 pub fn search(query: &str, limit: u32) -> Result<Vec<Found>, Problem> {
+    Ok(best_of(&crate::world::World::new().documents(), query, limit))
+}
+
+/// The documents that have most words of the query, those in the title twice; of equals the first.
+pub fn best_of(documents: &[Document], query: &str, limit: u32) -> Vec<Found> {
     let words = |text: &str| -> Vec<String> {
         text.to_lowercase().split(|c: char| !c.is_alphanumeric()).map(str::to_owned).collect()
     };
     let wanted = words(query);
-    let score = |document: &crate::world::Document| {
+    let score = |document: &Document| -> usize {
         let (title, text) = (words(&document.title), words(&document.text));
         let wanted = wanted.iter().filter(|word| !word.is_empty());
         wanted
             .map(|word| 2 * usize::from(title.contains(word)) + usize::from(text.contains(word)))
             .sum()
     };
-    let documents = crate::world::World::new().documents();
-    let mut scored: Vec<(usize, &crate::world::Document)> =
+    let mut scored: Vec<(usize, &Document)> =
         documents.iter().map(|document| (score(document), document)).collect();
     scored.retain(|(score, _)| *score > 0);
     scored.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
     let best = scored.into_iter().take(limit as usize);
-    Ok(best.map(|(_, one)| Found::new(&one.title, &one.text)).collect())
+    best.map(|(_, one)| Found::new(&one.title, &one.text)).collect()
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::world::{Relation, Thing, Value, World};
 
 /// Questions to draw before the settings are called impossible.
-const ATTEMPTS: usize = 2000;
+pub const ATTEMPTS: usize = 2000;
 /// Bytes of a record's question, of an answer or a title, and how many of them.
 const QUESTION_BYTES: usize = 4096;
 const ANSWER_BYTES: usize = 512;
@@ -110,7 +110,7 @@ impl Question {
             .filter_map(|_| {
                 let hops = fewest + random.below(most + 1 - fewest);
                 let start = *random.choose(&things)?;
-                ask(&world, start, hops, &mut random)
+                Some(Path::draw(&world, start, hops, &mut random)?.question(&world))
             })
             .find(|question| Split::owning(question.text.as_bytes()) == task.split)
             .ok_or_else(|| Problem::settings(format!("no question in {ATTEMPTS} attempts")))
@@ -123,49 +123,59 @@ impl Question {
     }
 }
 
-/// A question that takes so many steps from the thing and comes back to nothing.
-fn ask(world: &World, start: Thing, hops: usize, random: &mut Random) -> Option<Question> {
-    let mut phrase = world.name(start).to_owned();
-    let mut value = Value::Thing(start);
-    let mut path = Vec::new();
-    for left in (0..hops).rev() {
-        let Value::Thing(here) = value else { return None };
-        let leads_on = |relation: &&Relation| match world.follow(here, **relation) {
-            Some(Value::Thing(next)) => !path.contains(&next) && next != here,
-            Some(Value::Words(_)) => left == 0,
-            None => false,
-        };
-        let relations: Vec<&Relation> = Relation::ALL.iter().filter(leads_on).collect();
-        let relation = **random.choose(&relations)?;
-        value = world.follow(here, relation)?;
-        phrase = relation.phrase(&phrase);
-        path.push(here);
-        // What is searched for has the thing's name and a word of what is asked.
-        if left == 0 {
-            let hops = searches(world, &path, start, relation);
-            let word = if let Value::Thing(Thing::Person(_)) = value { "Who" } else { "What" };
-            let text = format!("{word} is {phrase}?");
-            return Some(Question { text, answers: vec![world.words(value).to_owned()], hops });
-        }
-    }
-    None
+/// A way through a world: where one begins, what is followed, and what that comes to.
+pub struct Path {
+    /// Where one begins.
+    pub start: Thing,
+    /// What is followed, one after the other.
+    pub relations: Vec<Relation>,
+    /// The things on the way; the first one is the start.
+    pub things: Vec<Thing>,
+    /// What the last relation leads to.
+    pub value: Value,
 }
 
-/// For every thing on the way its title, and what finds it.
-fn searches(world: &World, path: &[Thing], start: Thing, last: Relation) -> Vec<(String, String)> {
-    let nexts = path.iter().skip(1).map(Some).chain([None]);
-    let hop = |(thing, next): (&Thing, Option<&Thing>)| {
-        let leads = |relation: &&Relation| match (world.follow(*thing, **relation), next) {
-            (Some(Value::Thing(to)), Some(next)) => to == *next,
-            _ => false,
+impl Path {
+    /// One that takes so many steps from the thing and comes back to nothing.
+    pub fn draw(world: &World, start: Thing, hops: usize, random: &mut Random) -> Option<Path> {
+        let mut path =
+            Path { start, relations: Vec::new(), things: Vec::new(), value: Value::Thing(start) };
+        for left in (0..hops).rev() {
+            let Value::Thing(here) = path.value else { return None };
+            let leads_on = |relation: &&Relation| match world.follow(here, **relation) {
+                Some(Value::Thing(next)) => !path.things.contains(&next) && next != here,
+                Some(Value::Words(_)) => left == 0,
+                None => false,
+            };
+            let relations: Vec<&Relation> = Relation::ALL.iter().filter(leads_on).collect();
+            let relation = **random.choose(&relations)?;
+            path.value = world.follow(here, relation)?;
+            path.relations.push(relation);
+            path.things.push(here);
+        }
+        (hops > 0).then_some(path)
+    }
+
+    /// The question in English, what answers it, and what finds the things on the way: their
+    /// name and a word of what is asked of them.
+    fn question(&self, world: &World) -> Question {
+        let name = world.name(self.start).to_owned();
+        let phrase = self.relations.iter().fold(name, |inner, relation| relation.phrase(&inner));
+        let word = match self.value {
+            Value::Thing(Thing::Person(_)) => "Who",
+            _ => "What",
         };
-        let relation = Relation::ALL.iter().find(leads).copied().unwrap_or(last);
-        let name = world.name(*thing).to_owned();
-        let query = format!("{name} {}", relation.keyword());
-        (name, query)
-    };
-    debug_assert_eq!(path.first(), Some(&start));
-    path.iter().zip(nexts).map(hop).collect()
+        let hop = |(thing, relation): (&Thing, &Relation)| {
+            let name = world.name(*thing).to_owned();
+            let query = format!("{name} {}", relation.keyword());
+            (name, query)
+        };
+        Question {
+            text: format!("{word} is {phrase}?"),
+            answers: vec![world.words(self.value).to_owned()],
+            hops: self.things.iter().zip(&self.relations).map(hop).collect(),
+        }
+    }
 }
 
 /// The text in small letters, without punctuation and articles; articles alone

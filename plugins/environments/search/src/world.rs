@@ -3,7 +3,7 @@
 
 use plugin_sdk::Random;
 use plugin_sdk::environment::Split;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 const PEOPLE: usize = 150;
 const TOWNS: usize = 60;
@@ -112,7 +112,7 @@ pub enum Relation {
 }
 
 /// A document, as a corpus file has it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Document {
     /// What it is about.
     pub title: String,
@@ -120,39 +120,39 @@ pub struct Document {
     pub text: String,
 }
 
-struct Person {
-    name: String,
-    profession: &'static str,
-    birthplace: usize,
-    teacher: usize,
-    employer: usize,
+pub(crate) struct Person {
+    pub(crate) name: String,
+    pub(crate) profession: &'static str,
+    pub(crate) birthplace: usize,
+    pub(crate) teacher: usize,
+    pub(crate) employer: usize,
 }
 
-struct Town {
-    name: String,
-    river: usize,
-    mayor: usize,
+pub(crate) struct Town {
+    pub(crate) name: String,
+    pub(crate) river: usize,
+    pub(crate) mayor: usize,
 }
 
-struct River {
-    name: String,
-    sea: &'static str,
-    mountains: &'static str,
+pub(crate) struct River {
+    pub(crate) name: String,
+    pub(crate) sea: &'static str,
+    pub(crate) mountains: &'static str,
 }
 
-struct Workshop {
-    name: String,
-    product: &'static str,
-    founder: usize,
-    seat: usize,
+pub(crate) struct Workshop {
+    pub(crate) name: String,
+    pub(crate) product: &'static str,
+    pub(crate) founder: usize,
+    pub(crate) seat: usize,
 }
 
 /// Everything there is.
 pub struct World {
-    people: Vec<Person>,
-    towns: Vec<Town>,
-    rivers: Vec<River>,
-    workshops: Vec<Workshop>,
+    pub(crate) people: Vec<Person>,
+    pub(crate) towns: Vec<Town>,
+    pub(crate) rivers: Vec<River>,
+    pub(crate) workshops: Vec<Workshop>,
 }
 
 impl World {

@@ -7,6 +7,8 @@ use search::world::World;
 #[test]
 fn keeps_the_contract() {
     let scope = Scope { tasks: 2, steps: 20, ..Scope::default() };
+    scope.assert_every_view_passes::<Search>();
+    let scope = Scope { tasks: 8, ..Scope::default() }.with("max_hops", 4);
     scope.check_environment(&Native::<Search>::default()).assert_passed();
 }
 
@@ -19,7 +21,8 @@ fn keeps_the_contract_with_records() {
         format!(r#"{{"question": "{question}", "answer": "{answer}", "hops": {titles:?}}}"#)
     };
     let entries = vec![entry("names"), entry("letters")];
-    let scope = Scope { tasks: 2, steps: 20, entries, ..Scope::default() };
+    let scope =
+        Scope { tasks: 2, steps: 20, entries, ..Scope::default() }.with("observation", "text");
     scope.check_environment(&Native::<Search>::default()).assert_passed();
 }
 

@@ -98,11 +98,14 @@ impl<'p> BaseGroup<'p> {
         self.known.prefixes.borrow().find(member, prompt)
     }
 
-    pub(super) fn new_batch(&self, sampling: &Sampling) -> Batch {
+    pub(super) fn new_batch(&self, sampling: &Sampling) -> Result<Batch, PolicyError> {
+        let automata = self.policies.iter().map(|policy| policy.automaton(sampling));
+        let automata: Vec<_> = automata.filter_map(Result::transpose).collect::<Result<_, _>>()?;
         let shared_base = Policy::shared_base(&self.policies);
         let decoder = self.known.base.get_or_init(|| self.ready_for_decoding()).share();
         let shared_base = shared_base.over(decoder);
-        Batch::new(shared_base, self.codecs.clone(), sampling.clone(), self.limits)
+        let spoken = (self.codecs.clone(), automata);
+        Ok(Batch::new(shared_base, spoken, sampling.clone(), self.limits))
     }
 
     fn ready_for_decoding(&self) -> Decoder {
@@ -185,8 +188,9 @@ impl<'p> BaseGroup<'p> {
         pending: Vec<Pending>,
         sampling: &Sampling,
     ) -> Result<Vec<(Place, Completion)>, PolicyError> {
-        let mut batches: Vec<Batch> =
-            (0..self.batch_count(&pending)).map(|_| self.new_batch(sampling)).collect();
+        let mut batches: Vec<Batch> = (0..self.batch_count(&pending))
+            .map(|_| self.new_batch(sampling))
+            .collect::<Result<_, _>>()?;
         let count = batches.len();
         for (index, pending) in pending.into_iter().enumerate() {
             batches[index % count].enqueue([pending]);

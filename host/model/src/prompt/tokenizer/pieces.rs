@@ -48,6 +48,11 @@ impl Pieces {
         }
     }
 
+    /// Whether a text has spaces between tokens, which are no part of them.
+    pub(super) fn are_words(&self) -> bool {
+        self.way == Way::Words
+    }
+
     /// The bytes that a token is in a text.
     pub(super) fn bytes(&self, token: &str) -> Vec<u8> {
         if let Some(byte) = byte_of(token).filter(|_| self.has_bytes) {

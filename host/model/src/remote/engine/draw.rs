@@ -26,6 +26,11 @@ impl Drawing<'_> {
         (server, dialect): (&Server, &dyn Dialect),
         vocabulary: usize,
     ) -> Result<Completion, RemoteFailure> {
+        if self.sampling.constraint.is_some() {
+            let message = "the server would keep to `allowed` in its own way, and draw otherwise \
+                           than the trainer scores";
+            return Err(RemoteFailureKind::Refused.because(message));
+        }
         let body = dialect.question(self).to_string();
         let reply = server.ask(dialect.draw(), Some(body.as_bytes()), self.seed)?;
         if !reply.is_success() {

@@ -1,7 +1,7 @@
 use super::*;
 use troupe_core::config::PolicyConfig;
 use troupe_core::trajectory::{Author, Message};
-use troupe_model::Device;
+use troupe_model::{Constraint, Device};
 
 #[test]
 fn the_text_that_most_give_plays_and_of_equals_the_earlier_members() {
@@ -160,4 +160,40 @@ fn members_that_fail_are_not_a_server_that_does() {
         assert_eq!(failure.kind, RemoteFailureKind::Broken);
         assert!(failure.message.contains("top_p"), "{failure}");
     }
+}
+
+#[test]
+fn members_weigh_answers_among_those_that_are_allowed() {
+    let texts: Arc<[String]> = ["left", "right"].map(str::to_owned).to_vec().into();
+    let constraint = Some(Constraint::Choices(texts));
+    let bound = Sampling { constraint, ..Sampling::greedy(3) };
+    let council = council(&[1, 2, 3], Verdict::Boltzmann(1.0));
+    let members = [1, 2, 3].map(policy);
+    let (mut otherwise, mut tried) = (0, 0);
+    let words = ["up", "down", "left", "right"];
+    for text in words.iter().flat_map(|a| words.map(|b| format!("{a} {b} {a} {a}"))) {
+        let request = asked(&text, 1);
+        let given = council.complete(std::slice::from_ref(&request), &bound).remove(0).unwrap();
+        let answer = &given.completions[0];
+        assert!(["left", "right"].contains(&answer.text.as_str()), "{answer:?}");
+        let weight = |word: &str, sampling: &Sampling| -> f64 {
+            let of = |policy: &Policy| {
+                let prompt = policy.encode_prompt(&request.messages, &[], None).unwrap();
+                let end = *answer.tokens.last().unwrap();
+                let tokens = [policy.wording().encode_text(word).unwrap(), vec![end]].concat();
+                let logprobs = policy.score_answer(&prompt, &tokens, sampling).unwrap();
+                f64::from(logprobs.iter().sum::<f32>()).exp()
+            };
+            members.iter().map(of).sum()
+        };
+        let chosen = |sampling: &Sampling| {
+            if weight("left", sampling) >= weight("right", sampling) { "left" } else { "right" }
+        };
+        // Where all give the same answer, nothing is weighed.
+        tried += usize::from(answer.text == chosen(&bound));
+        otherwise += usize::from(chosen(&bound) != chosen(&Sampling::greedy(3)));
+        let both = weight("left", &bound) + weight("right", &bound);
+        assert!((both - 3.0).abs() < 1e-5, "each member's probabilities add up to 1: {both}");
+    }
+    assert_eq!((tried, otherwise > 0), (16, true));
 }

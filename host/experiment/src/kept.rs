@@ -1,0 +1,225 @@
+//! Cells that are kept: what one seed of a row came to, as a small file that may lie with the
+//! sources, so that another call, with another build or on another machine, need not make it again.
+//!
+//! ```text
+//! PART/ROW.toml        what the row was
+//! PART/ROW-SEED.json   what came of it
+//! ```
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::error::ExperimentError;
+use super::folder::{Folder, put};
+use super::job::Job;
+use super::plan::{Cell, PlannedRow};
+use super::row::Source;
+use super::sitting::Sitting;
+use troupe_core::config::Config;
+use troupe_core::provenance::Build;
+use troupe_core::storage::{StorageError, create_folder, read_json, write_file};
+
+/// The folder of the cells of an experiment.
+#[derive(Clone, Debug)]
+pub struct KeptCells {
+    root: PathBuf,
+}
+
+/// What one seed of a row came to.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeptCell {
+    /// The builds that made the runs it is of, each once.
+    pub builds: Vec<Build>,
+    /// What came of it.
+    pub sitting: Sitting,
+}
+
+/// What a row was when its cells were made.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KeptRow {
+    /// The row whose warm start it began with.
+    warm: String,
+    /// Settings of the exam alone.
+    exam_set: Vec<String>,
+    /// Where its policies came from.
+    source: Source,
+    /// All settings, but for where things lie.
+    config: toml::Table,
+}
+
+impl KeptCells {
+    /// Those in a folder, which need not be there yet.
+    pub fn below(root: &Path) -> Self {
+        KeptCells { root: root.to_owned() }
+    }
+
+    fn folder(&self, planned: &PlannedRow) -> PathBuf {
+        self.root.join(&planned.row.part)
+    }
+
+    fn row_file(&self, planned: &PlannedRow) -> PathBuf {
+        self.folder(planned).join(format!("{}.toml", planned.row.name))
+    }
+
+    fn cell_file(&self, planned: &PlannedRow, seed: u64) -> PathBuf {
+        self.folder(planned).join(format!("{}-{seed}.json", planned.row.name))
+    }
+
+    /// The cells of a row that are there, of these seeds.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or the row was another one when its cells were made.
+    pub fn of(
+        &self,
+        planned: &PlannedRow,
+        seeds: &[u64],
+    ) -> Result<Vec<KeptCell>, ExperimentError> {
+        let files = seeds.iter().map(|seed| self.cell_file(planned, *seed));
+        let files: Vec<PathBuf> = files.filter(|file| file.is_file()).collect();
+        if files.is_empty() {
+            return Ok(Vec::new());
+        }
+        let file = self.row_file(planned);
+        let text = std::fs::read_to_string(&file).map_err(StorageError::io("read", &file))?;
+        let damaged = |reason| StorageError::Damaged { path: file.clone(), reason };
+        let kept: KeptRow = toml::from_str(&text).map_err(|error| damaged(error.to_string()))?;
+        if let Some(difference) = kept.difference(&KeptRow::of(planned)) {
+            return Err(ExperimentError::Refused {
+                row: planned.row.label(),
+                reason: format!(
+                    "its cells below `{}` were made with {difference}; remove them to make them \
+                     anew, or name another folder",
+                    self.root.display()
+                ),
+            });
+        }
+        let read = |file: &PathBuf| Ok(read_json(file)?);
+        files.iter().map(read).collect()
+    }
+
+    /// Keep a cell whose jobs are done, if it is not there.
+    ///
+    /// # Errors
+    /// If what they left cannot be read, or the files cannot be written.
+    pub fn keep(
+        &self,
+        planned: &PlannedRow,
+        cell: Cell,
+        jobs: &[Job],
+        folder: &Folder,
+    ) -> Result<(), StorageError> {
+        let file = self.cell_file(planned, cell.seed);
+        if file.is_file() {
+            return Ok(());
+        }
+        let mut sitting = Sitting::read(cell, jobs, folder)?;
+        sitting.run = None;
+        let mut builds: Vec<Build> = Vec::new();
+        for run in cell.trainings(jobs) {
+            let manifest = folder.run(&jobs[run].address).join("manifest.json");
+            let made: MadeBy = read_json(&manifest)?;
+            builds.extend(made.builds);
+        }
+        builds.sort();
+        builds.dedup();
+        create_folder(&self.folder(planned))?;
+        let row = toml::to_string(&KeptRow::of(planned)).unwrap_or_default();
+        put(&self.row_file(planned), &row)?;
+        let mut text = serde_json::to_vec(&KeptCell { builds, sitting }).unwrap_or_default();
+        text.push(b'\n');
+        write_file(&file, &text)
+    }
+}
+
+/// What is read of a run's `manifest.json`.
+#[derive(Deserialize)]
+struct MadeBy {
+    #[serde(default)]
+    builds: Vec<Build>,
+}
+
+impl KeptRow {
+    fn of(planned: &PlannedRow) -> Self {
+        KeptRow {
+            warm: planned.row.warm.clone(),
+            exam_set: planned.row.exam_sets.clone(),
+            source: planned.row.source.clone(),
+            config: settings(&planned.config),
+        }
+    }
+
+    /// What is otherwise now, in words. A setting that there was not yet is the same if it is at
+    /// its default.
+    fn difference(&self, now: &KeptRow) -> Option<String> {
+        let others = [
+            ("other policies (`of`, `combine`)", self.source == now.source),
+            ("another warm start (`warm`)", self.warm == now.warm),
+            ("another `exam_set`", self.exam_set == now.exam_set),
+        ];
+        if let Some((what, _)) = others.into_iter().find(|(_, is_same)| !is_same) {
+            return Some(what.to_owned());
+        }
+        differing(&self.config, &now.config, &settings(&Config::default()), "")
+    }
+}
+
+/// A configuration without what only says where things lie.
+fn settings(config: &Config) -> toml::Table {
+    let mut bare = config.clone();
+    bare.run = Default::default();
+    let name = |file: &PathBuf| PathBuf::from(file.file_name().unwrap_or_default());
+    bare.plugins.files = bare.plugins.files.iter().map(name).collect();
+    bare.plugins.path.clear();
+    bare.sandbox.interpreters = bare.sandbox.interpreters.iter().map(name).collect();
+    // What was written as TOML is TOML.
+    bare.to_toml().parse().unwrap_or_default()
+}
+
+/// The first setting that is not what it was, in words.
+fn differing(
+    before: &toml::Table,
+    now: &toml::Table,
+    default: &toml::Table,
+    prefix: &str,
+) -> Option<String> {
+    let empty = toml::Table::new();
+    let mut keys: Vec<&String> = before.keys().chain(now.keys()).collect();
+    keys.sort();
+    keys.dedup();
+    keys.into_iter().find_map(|key| {
+        let (was, is) = (before.get(key).or(default.get(key)), now.get(key).or(default.get(key)));
+        if let (Some(toml::Value::Table(was)), Some(toml::Value::Table(is))) = (was, is) {
+            let default = default.get(key).and_then(toml::Value::as_table).unwrap_or(&empty);
+            return differing(was, is, default, &format!("{prefix}{key}."));
+        }
+        let shown = |value: Option<&toml::Value>| {
+            value.map_or("unset".to_owned(), std::string::ToString::to_string)
+        };
+        (was != is).then(|| format!("`{prefix}{key}` {} where it is {}", shown(was), shown(is)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_that_was_not_there_yet_is_the_same_at_its_default_and_no_other_is() {
+        let table = |text: &str| text.parse::<toml::Table>().unwrap();
+        let default = table("[train]\nsteps = 100\nnew = 0");
+        let before = table("[train]\nsteps = 50\n[plugins]\nfiles = [\"a\"]");
+        let of = |now: &str| differing(&before, &table(now), &default, "");
+        assert_eq!(of("[train]\nsteps = 50\nnew = 0\n[plugins]\nfiles = [\"a\"]"), None);
+        let said = |now: &str| of(now).unwrap();
+        assert_eq!(said("plugins = { files = [\"a\"] }"), "`train.steps` 50 where it is 100");
+        let other = "train = { steps = 50, new = 1 }\nplugins = { files = [\"a\"] }";
+        assert_eq!(said(other), "`train.new` 0 where it is 1");
+        assert_eq!(
+            said("train = { steps = 50 }"),
+            "`plugins` { files = [\"a\"] } where it is unset"
+        );
+    }
+}

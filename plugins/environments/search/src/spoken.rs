@@ -1,0 +1,203 @@
+//! Questions in single words, for tiny policies. They are about a little world that is dealt anew
+//! for each task, so that nothing of it can be known by heart: what is asked has to be found.
+
+use plugin_sdk::environment::{Problem, Split, Task};
+use plugin_sdk::{Random, Settings};
+
+use crate::library::Found;
+use crate::question::{ATTEMPTS, Path, Question};
+use crate::world::{Document, Person, Relation, River, Thing, Town, Workshop, World};
+
+/// What there is of each in a little world, and what they may be called.
+const FEW_PEOPLE: usize = 8;
+const FEW_TOWNS: usize = 5;
+const FEW_RIVERS: usize = 3;
+const FEW_WORKSHOPS: usize = 4;
+const PEOPLE: [&str; 12] = [
+    "Ada", "Bram", "Cora", "Dirk", "Edda", "Falk", "Gerda", "Hugo", "Ines", "Joris", "Kaja", "Lars",
+];
+const TOWNS: [&str; 8] =
+    ["Belburg", "Corford", "Dalhaven", "Fenstead", "Garwick", "Holburg", "Jorford", "Kelhaven"];
+const RIVERS: [&str; 5] = ["Lumse", "Marra", "Norne", "Ostse", "Pelra"];
+const WORKSHOPS: [&str; 6] = ["Ranex", "Solia", "Tarum", "Ulex", "Venia", "Wesum"];
+const PROFESSIONS: [&str; 6] = ["baker", "glazier", "miller", "painter", "tanner", "weaver"];
+const PRODUCTS: [&str; 6] = ["bells", "clocks", "kites", "lamps", "locks", "ropes"];
+const SEAS: [&str; 4] = ["amber", "cold", "gray", "northern"];
+const MOUNTAINS: [&str; 4] = ["blue", "glass", "iron", "white"];
+
+/// Before what is asked, what was found and how many queries are left; and where nothing was found.
+const ASKED: &str = "ask";
+const FOUND: &str = "found";
+const LEFT: &str = "left";
+const NOTHING: &str = "nothing";
+/// Queries that can be left.
+const QUERIES: i32 = 20;
+
+/// A question and the documents of its world.
+pub fn draw(task: &Task) -> Result<(Question, Vec<Document>), Problem> {
+    let (fewest, most): (usize, usize) =
+        (task.settings.integer("min_hops")?, task.settings.integer("max_hops")?);
+    let mut random = Random::new(task.split, task.seed, "spoken");
+    (0..ATTEMPTS)
+        .filter_map(|_| {
+            let world = little(&mut random);
+            let hops = fewest + random.below(most + 1 - fewest);
+            let start = *random.choose(&world.things())?;
+            let path = Path::draw(&world, start, hops, &mut random)?;
+            let documents = documents(&world);
+            let question = question(&world, &path);
+            Some((question, documents))
+        })
+        .find(|drawn| owner(drawn) == task.split)
+        .ok_or_else(|| Problem::settings(format!("no question in {ATTEMPTS} attempts")))
+}
+
+/// The split that the question belongs to, with all that is there to be found.
+fn owner((question, documents): &(Question, Vec<Document>)) -> Split {
+    let texts = documents.iter().map(|one| format!("\n{} {}", one.title, one.text));
+    Split::owning((question.text.clone() + &texts.collect::<String>()).as_bytes())
+}
+
+/// Where one begins, and what is followed from there.
+fn question(world: &World, path: &Path) -> Question {
+    let relations = path.relations.iter().map(|relation| relation.keyword());
+    let words: Vec<&str> = [world.name(path.start)].into_iter().chain(relations).collect();
+    let name = |thing: &Thing| (world.name(*thing).to_owned(), world.name(*thing).to_owned());
+    Question {
+        text: words.join(" "),
+        answers: vec![world.words(path.value).to_owned()],
+        hops: path.things.iter().map(name).collect(),
+    }
+}
+
+/// A document about each thing: a word for each fact.
+fn documents(world: &World) -> Vec<Document> {
+    let document = |thing| {
+        let fact = |relation: &Relation| {
+            let value = world.follow(thing, *relation)?;
+            Some(said(*relation, world.words(value)))
+        };
+        let facts: Vec<String> = Relation::ALL.iter().filter_map(fact).collect();
+        Document { title: world.name(thing).to_owned(), text: facts.join(" ") }
+    };
+    world.things().into_iter().map(document).collect()
+}
+
+fn said(relation: Relation, value: &str) -> String {
+    format!("{}={value}", relation.keyword())
+}
+
+/// What is asked, what the last query found, and how many are left.
+pub fn show(question: &Question, found: Option<&[Found]>, left: usize) -> String {
+    let found = found.map_or(String::new(), |found| match found {
+        [] => format!(" {FOUND} {NOTHING}"),
+        found => found.iter().map(|one| format!(" {FOUND} {} {}", one.title, one.text)).collect(),
+    });
+    format!("{ASKED} {}{found} {LEFT} {left}", question.text)
+}
+
+/// Records are in English, and their documents elsewhere.
+pub fn no_records() -> Problem {
+    Problem::task("a record is no question in single words; set observation = \"text\"")
+}
+
+/// Every word of an observation, a query or an answer; `answer` stands before the last.
+pub fn vocabulary(answer: &str) -> Vec<String> {
+    let values = |relation: Relation| -> &[&str] {
+        match relation {
+            Relation::Birthplace | Relation::Seat => &TOWNS,
+            Relation::Teacher | Relation::Mayor | Relation::Founder => &PEOPLE,
+            Relation::Employer => &WORKSHOPS,
+            Relation::Profession => &PROFESSIONS,
+            Relation::RiverThrough => &RIVERS,
+            Relation::Mouth => &SEAS,
+            Relation::Source => &MOUNTAINS,
+            Relation::Product => &PRODUCTS,
+        }
+    };
+    let keywords = Relation::ALL.iter().map(|relation| relation.keyword().to_owned());
+    let facts = Relation::ALL.iter().flat_map(|relation| {
+        values(*relation).iter().flat_map(|value| [said(*relation, value), (*value).to_owned()])
+    });
+    let names = [&PEOPLE[..], &TOWNS, &RIVERS, &WORKSHOPS].concat();
+    let others = [ASKED, FOUND, LEFT, NOTHING, answer].into_iter().chain(names);
+    let numbers = (0..=QUERIES).map(|number| number.to_string());
+    let mut words: Vec<String> =
+        keywords.chain(facts).chain(others.map(str::to_owned)).chain(numbers).collect();
+    words.sort();
+    words.dedup();
+    words
+}
+
+/// A world whose names are single words.
+fn little(random: &mut Random) -> World {
+    let mut some = |names: &[&str], count| {
+        let mut names = names.to_vec();
+        random.shuffle(&mut names);
+        names.into_iter().take(count).map(str::to_owned).collect::<Vec<String>>()
+    };
+    let (people, towns) = (some(&PEOPLE, FEW_PEOPLE), some(&TOWNS, FEW_TOWNS));
+    let (rivers, workshops) = (some(&RIVERS, FEW_RIVERS), some(&WORKSHOPS, FEW_WORKSHOPS));
+    let mut any = |count| random.below(count);
+    let person = |(index, name): (usize, String)| Person {
+        name,
+        profession: PROFESSIONS[any(PROFESSIONS.len())],
+        birthplace: any(FEW_TOWNS),
+        // Another person.
+        teacher: (index + 1 + any(FEW_PEOPLE - 1)) % FEW_PEOPLE,
+        employer: any(FEW_WORKSHOPS),
+    };
+    let people = people.into_iter().enumerate().map(person).collect();
+    let town = |name| Town { name, river: any(FEW_RIVERS), mayor: any(FEW_PEOPLE) };
+    let towns = towns.into_iter().map(town).collect();
+    let river = |name| River {
+        name,
+        sea: SEAS[any(SEAS.len())],
+        mountains: MOUNTAINS[any(MOUNTAINS.len())],
+    };
+    let rivers = rivers.into_iter().map(river).collect();
+    let workshop = |name| Workshop {
+        name,
+        product: PRODUCTS[any(PRODUCTS.len())],
+        founder: any(FEW_PEOPLE),
+        seat: any(FEW_TOWNS),
+    };
+    let workshops = workshops.into_iter().map(workshop).collect();
+    World { people, towns, rivers, workshops }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::{ANSWER, Search};
+
+    #[test]
+    fn every_word_that_is_said_is_known_and_no_question_has_its_answer() {
+        let known: BTreeSet<String> = vocabulary(ANSWER).into_iter().collect();
+        for seed in 0..200 {
+            let task = Task::of::<Search>(Split::Train, seed).with("max_hops", 4);
+            let (question, documents) = draw(&task).expect("a question");
+            let found: Vec<Found> =
+                documents.iter().map(|one| Found::new(&one.title, &one.text)).collect();
+            let said = show(&question, Some(&found), 20) + " " + &show(&question, Some(&[]), 0);
+            for word in said.split_whitespace().chain([question.answers[0].as_str()]) {
+                assert!(known.contains(word), "{word}");
+            }
+            assert!(!question.text.split(' ').any(|word| word == question.answers[0]));
+        }
+    }
+
+    #[test]
+    fn questions_belong_to_their_split_with_the_world_they_are_about() {
+        for split in Split::ALL {
+            let drawn: Vec<_> =
+                (0..50).map(|seed| draw(&Task::of::<Search>(split, seed)).expect("one")).collect();
+            assert!(drawn.iter().all(|drawn| owner(drawn) == split));
+            let worlds: BTreeSet<String> =
+                drawn.iter().map(|(_, documents)| format!("{documents:?}")).collect();
+            assert_eq!(worlds.len(), 50, "each has a world of its own");
+        }
+    }
+}
