@@ -71,7 +71,7 @@ fn a_random_policy_makes_legal_moves_alone_and_is_scored_as_it_drew() {
     // An evaluation heeds what the run did, greedily and not.
     let (path, record) = (folder.path().join("run"), folder.path().join("episodes.jsonl"));
     let (path, record) = (path.to_str().unwrap(), record.to_str().unwrap());
-    for flags in [&["--step", "0"][..], &["--step", "0", "--sampled"]] {
+    for flags in [&["--step", "1"][..], &["--step", "1", "--sampled"]] {
         let eval = ["eval", "--run", path, "--tasks", "8", "--record", record];
         let (code, _, said) = run(&[&eval[..], flags].concat());
         assert_eq!(code, 0, "{said}");

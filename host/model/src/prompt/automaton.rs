@@ -176,11 +176,11 @@ impl fmt::Debug for Walk {
 /// The automata of a tokenizer, each made once.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Automata {
-    known: Arc<Mutex<Vec<Known>>>,
+    known: Arc<Mutex<Vec<KnownRules>>>,
 }
 
 #[derive(Debug)]
-struct Known {
+struct KnownRules {
     constraint: Constraint,
     ends: Arc<[u32]>,
     automaton: Arc<Automaton>,
@@ -199,7 +199,7 @@ impl TokenCodec {
         // What is known is whole at any moment.
         let mut known =
             self.tokenizer.automata().known.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_it = |known: &&Known| {
+        let is_it = |known: &&KnownRules| {
             known.constraint == *constraint
                 && known.ends == self.ends
                 && known.automaton.width == vocabulary.div_ceil(32)
@@ -209,7 +209,7 @@ impl TokenCodec {
         }
         let automaton = Arc::new(Automaton::new(constraint, self, vocabulary)?);
         let (constraint, ends) = (constraint.clone(), self.ends.clone());
-        known.push(Known { constraint, ends, automaton: automaton.clone() });
+        known.push(KnownRules { constraint, ends, automaton: automaton.clone() });
         Ok(automaton)
     }
 }
