@@ -194,6 +194,12 @@ impl Environment for Search {
                 return Ok(Outcome::unreadable(why, UNREADABLE));
             }
         };
+        if self.spoken.is_some() && !spoken::knows(&text) {
+            return Ok(Outcome::unreadable(
+                "There are words in this that are not known.",
+                UNREADABLE,
+            ));
+        }
         let answer = last_line(&text);
         match action.kind.as_str() {
             "query" => match stated(&text) {

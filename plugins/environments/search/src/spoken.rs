@@ -4,6 +4,7 @@
 use plugin_sdk::environment::{Problem, Split, Task};
 use plugin_sdk::{Random, Settings};
 
+use crate::ANSWER;
 use crate::library::Found;
 use crate::question::{ATTEMPTS, Path, Question};
 use crate::world::{Document, Person, Relation, River, Thing, Town, Workshop, World};
@@ -96,6 +97,13 @@ pub fn show(question: &Question, found: Option<&[Found]>, left: usize) -> String
     format!("{ASKED} {}{found} {LEFT} {left}", question.text)
 }
 
+/// Whether all words of a text are known, whatever their case.
+pub fn knows(text: &str) -> bool {
+    let known: Vec<String> =
+        vocabulary(ANSWER).into_iter().map(|word| word.to_lowercase()).collect();
+    text.split_whitespace().all(|word| known.contains(&word.to_lowercase()))
+}
+
 /// Records are in English, and their documents elsewhere.
 pub fn no_records() -> Problem {
     Problem::task("a record is no question in single words; set observation = \"text\"")
@@ -171,7 +179,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::{ANSWER, Search};
+    use crate::Search;
 
     #[test]
     fn every_word_that_is_said_is_known_and_no_question_has_its_answer() {
