@@ -49,25 +49,24 @@ pub fn draw(task: &Task) -> Result<(Question, Vec<Document>), Problem> {
             let question = question(&world, &path);
             Some((question, documents))
         })
-        .find(|drawn| owner(drawn) == task.split)
+        .find(|(question, _)| Split::owning(question.text.as_bytes()) == task.split)
         .ok_or_else(|| Problem::settings(format!("no question in {ATTEMPTS} attempts")))
 }
 
-/// The split that the question belongs to, with all that is there to be found.
-fn owner((question, documents): &(Question, Vec<Document>)) -> Split {
-    let texts = documents.iter().map(|one| format!("\n{} {}", one.title, one.text));
-    Split::owning((question.text.clone() + &texts.collect::<String>()).as_bytes())
-}
-
-/// Where one begins, and what is followed from there.
+/// What is asked of what is asked of where one begins, the last first; an expert searches for a
+/// name and a word of what is asked of it.
 fn question(world: &World, path: &Path) -> Question {
-    let relations = path.relations.iter().map(|relation| relation.keyword());
-    let words: Vec<&str> = [world.name(path.start)].into_iter().chain(relations).collect();
-    let name = |thing: &Thing| (world.name(*thing).to_owned(), world.name(*thing).to_owned());
+    let relations = path.relations.iter().rev().map(|relation| relation.keyword());
+    let words: Vec<&str> = relations.chain([world.name(path.start)]).collect();
+    let hop = |(thing, relation): (&Thing, &Relation)| {
+        let name = world.name(*thing).to_owned();
+        let query = format!("{name} {}", relation.keyword());
+        (name, query)
+    };
     Question {
         text: words.join(" "),
         answers: vec![world.words(path.value).to_owned()],
-        hops: path.things.iter().map(name).collect(),
+        hops: path.things.iter().zip(&path.relations).map(hop).collect(),
     }
 }
 
@@ -202,7 +201,8 @@ mod tests {
         for split in Split::ALL {
             let drawn: Vec<_> =
                 (0..50).map(|seed| draw(&Task::of::<Search>(split, seed)).expect("one")).collect();
-            assert!(drawn.iter().all(|drawn| owner(drawn) == split));
+            let owner = |question: &Question| Split::owning(question.text.as_bytes());
+            assert!(drawn.iter().all(|(question, _)| owner(question) == split));
             let worlds: BTreeSet<String> =
                 drawn.iter().map(|(_, documents)| format!("{documents:?}")).collect();
             assert_eq!(worlds.len(), 50, "each has a world of its own");
