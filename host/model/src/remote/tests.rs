@@ -154,6 +154,23 @@ fn token_ids_and_log_probabilities_are_taken() {
 }
 
 #[test]
+fn a_rule_that_a_server_cannot_be_told_of_is_refused_and_nothing_is_asked() {
+    let server = FakeServer::start(|_, _| said("up"));
+    let texts: Arc<[String]> = vec!["up".to_owned()].into();
+    for constraint in [Constraint::Words(texts.clone()), Constraint::Choices(texts)] {
+        let bound = Sampling { constraint: Some(constraint), ..sampling() };
+        let failure = server.policy().complete(&[request(&[1])], &bound).remove(0).unwrap_err();
+        assert_eq!(failure.kind, RemoteFailureKind::Refused);
+        assert!(failure.message.contains("`allowed`"), "{failure}");
+    }
+    assert!(server.questions().is_empty());
+    let schema = Constraint::Schema(json!({"type": "object"}).into());
+    let bound = Sampling { constraint: Some(schema), ..sampling() };
+    server.policy().complete(&[request(&[1])], &bound).remove(0).unwrap();
+    assert_eq!(server.questions()[0]["response_format"]["type"], "json_schema");
+}
+
+#[test]
 fn a_server_that_gives_only_text_is_enough() {
     let server = FakeServer::start(|_, _| said("up"));
     let answers = ask(&server.policy()).unwrap();
