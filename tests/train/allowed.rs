@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
+use tempfile::TempDir;
 
 use troupe_core::archive::list_tables;
 use troupe_core::config::{Allowed, Config};
@@ -42,6 +43,14 @@ fn train(folder: &Path, workflow: &str, sets: &[&str]) -> (i32, String) {
     (code, stderr)
 }
 
+/// The same, which goes well.
+fn trained(workflow: &str, sets: &[&str]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let (code, said) = train(folder.path(), workflow, sets);
+    assert_eq!(code, 0, "{said}");
+    folder
+}
+
 /// Every answer of a run's steps.
 fn answers(folder: &Path) -> Vec<Sample> {
     let tables = list_tables(&folder.join("run")).unwrap();
@@ -58,16 +67,13 @@ fn differences(folder: &Path) -> Vec<f64> {
 
 #[test]
 fn a_random_policy_makes_legal_moves_alone_and_is_scored_as_it_drew() {
-    let folder = tempfile::tempdir().unwrap();
-    let allowed = format!("rollout.allowed={MOVES_ALONE}");
-    let (code, said) = train(folder.path(), "solo", &[&allowed]);
-    assert_eq!(code, 0, "{said}");
+    let folder = trained("solo", &[&format!("rollout.allowed={MOVES_ALONE}")]);
     let answers = answers(folder.path());
     let texts: BTreeSet<&str> =
         answers.iter().map(|sample| sample.completion.text.as_str()).collect();
     assert_eq!(texts, MOVES.into());
     assert!(answers.iter().all(|it| it.completion.stop == StopReason::EndOfText));
-    assert!(differences(folder.path()).iter().all(|it| *it <= 1e-6), "{said}");
+    assert!(differences(folder.path()).iter().all(|it| *it <= 1e-6));
     // An evaluation heeds what the run did, greedily and not.
     let (path, record) = (folder.path().join("run"), folder.path().join("episodes.jsonl"));
     let (path, record) = (path.to_str().unwrap(), record.to_str().unwrap());
@@ -90,16 +96,14 @@ fn a_random_policy_makes_legal_moves_alone_and_is_scored_as_it_drew() {
 
 #[test]
 fn a_roles_rule_binds_that_role_alone() {
-    let folder = tempfile::tempdir().unwrap();
-    let allowed = format!("roles.executor.allowed={MOVES_ALONE}");
-    let (code, said) = train(folder.path(), "planner-executor", &[&allowed]);
-    assert_eq!(code, 0, "{said}");
+    let rule = format!("roles.executor.allowed={MOVES_ALONE}");
+    let folder = trained("planner-executor", &[&rule]);
     let is_move = |sample: &Sample| MOVES.contains(&sample.completion.text.as_str());
     let (executor, planner): (Vec<Sample>, Vec<Sample>) =
         answers(folder.path()).into_iter().partition(|sample| sample.role == "executor");
     assert!(!executor.is_empty() && executor.iter().all(is_move));
     assert!(planner.iter().any(|sample| !is_move(sample)), "a random policy says anything");
-    assert!(differences(folder.path()).iter().all(|it| *it < 1e-4), "{said}");
+    assert!(differences(folder.path()).iter().all(|it| *it < 1e-4));
 }
 
 #[test]
@@ -113,9 +117,7 @@ fn the_words_of_an_environment_are_those_that_its_plugins_declare() {
         panic!("no words");
     };
     assert!(MOVES.iter().all(|word| words.iter().any(|known| known == word)), "{words:?}");
-    let folder = tempfile::tempdir().unwrap();
-    let (code, said) = train(folder.path(), "solo", &["rollout.allowed=words"]);
-    assert_eq!(code, 0, "{said}");
+    let folder = trained("solo", &["rollout.allowed=words"]);
     for sample in answers(folder.path()) {
         let text = sample.completion.text;
         assert!(text.split(' ').all(|word| words.iter().any(|known| known == word)), "{text:?}");

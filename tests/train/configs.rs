@@ -7,6 +7,7 @@ use troupe_core::config::{Config, Estimator, PolicyConfig, Roles, SamplingScheme
 use troupe_training::family::set_families;
 
 use crate::support::components::folder;
+use crate::support::{plugins, run};
 
 fn below(folder: &Path) -> Vec<PathBuf> {
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
@@ -146,6 +147,17 @@ fn every_policy_that_a_row_calls_for_is_an_adapter_or_a_model_of_its_own() {
     let all = "language-model-all-weights.toml";
     assert_eq!(policies(all, shared), [of("shared", false, true)]);
     assert_eq!(policies(all, per_role), [of("executor", false, true), of("planner", false, true)]);
+}
+
+#[test]
+fn a_command_that_trains_nothing_heeds_what_the_default_policy_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let (out, files) = (folder.path().display().to_string(), plugins(&["plan-path", "solo"]));
+    let frozen = ["--set", "policies.default.train=false"];
+    let (code, _, said) =
+        run(&[&["imitate", "--plugins", &files, "--out", &out][..], &frozen].concat());
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains("`shared`"), "{said}");
 }
 
 #[test]

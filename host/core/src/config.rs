@@ -282,6 +282,13 @@ impl Config {
         self
     }
 
+    /// The table of the policy that plays a role: its own, or `[policies.default]` if it is implied.
+    fn policy_for(&self, role: &str) -> Option<&PolicyConfig> {
+        let name = self.roles.policy_of(role)?;
+        let implied = || self.policies.get(DEFAULT_POLICY).filter(|_| self.roles.may_imply(name));
+        self.policies.get(name).or_else(implied)
+    }
+
     /// How a policy is trained, with a learning rate of its own if it has one.
     pub fn training_of(&self, policy: &str) -> TrainConfig {
         let own = self.policies.get(policy);

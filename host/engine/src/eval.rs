@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::{load_config, report, say_caveats, situations};
+use super::{assemble, load_config, report, say_caveats, situations};
 use troupe_cli::args::{CheckpointName, ConfigArgs, EvalArgs};
 use troupe_core::archive::find_config;
 use troupe_core::config::{Config, PolicyConfig};
@@ -22,7 +22,6 @@ use troupe_training::metrics::{
     several_by_family,
 };
 use troupe_training::run::lines_of;
-use troupe_training::team::Team;
 
 pub fn run(
     args: EvalArgs,
@@ -69,7 +68,7 @@ struct Measured {
 
 fn measure(args: &EvalArgs, run: Option<&Path>, device: Device) -> anyhow::Result<Measured> {
     let (config, step) = config_and_step(&args.config, run, args.step)?;
-    let mut team = Team::assemble(&config, device)?;
+    let (config, mut team) = assemble(config, device)?;
     team.open_distant(&config, false)?;
     say_caveats(&team);
     let held_out = held_out(args, &config);
@@ -99,7 +98,7 @@ impl Measured {
         let mut shown = serde_json::to_value(self.evaluation.success)?;
         shown["families"] = serde_json::to_value(&self.evaluation.families)?;
         if self.held_out.samples > 1 {
-            shown["several"] = serde_json::to_value(Several::of(&self.outcomes))?;
+            shown["several"] = serde_json::to_value(Several::of(self.of_trained()))?;
             shown["several_by_family"] = serde_json::to_value(several_by_family(&self.outcomes))?;
         }
         if let Some(name) = &self.name {
@@ -126,6 +125,12 @@ impl Measured {
         }
         shown["spent"] = serde_json::to_value(self.evaluation.rollout.totals)?;
         Ok(shown)
+    }
+
+    /// What became of tasks of families that are learned from.
+    fn of_trained(&self) -> impl Iterator<Item = &Outcome> {
+        let trained = &self.evaluation.trained;
+        self.outcomes.iter().filter(|outcome| trained.contains(&outcome.family))
     }
 
     /// What it took, on a line.
@@ -157,7 +162,7 @@ impl Measured {
 
     /// What is measured, how, and what came of it; then the same for each family.
     fn rows(&self) -> Vec<Vec<String>> {
-        let Evaluation { success, families, trained, rollout } = &self.evaluation;
+        let Evaluation { success, families, rollout, .. } = &self.evaluation;
         let HeldOutTasks { split, answers, samples, .. } = self.held_out;
         let answers = match (answers, samples) {
             (Answers::Greedy, _) => "greedy".to_owned(),
@@ -180,8 +185,7 @@ impl Measured {
         let (counts, _) = count_endings(&rollout.episodes);
         let endings: Vec<String> = counts.iter().map(|(word, n)| format!("{n} {word}")).collect();
         let what = self.name.clone().map_or(split.to_string(), |name| format!("{name}, {split}"));
-        let all = self.outcomes.iter().filter(|outcome| trained.contains(&outcome.family));
-        let all = of(all.collect());
+        let all = of(self.of_trained().collect());
         let mut rows = vec![row(what, success, all, endings.join(", "))];
         if families.len() > 1 {
             for (name, success) in families {

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::policy::check_free;
-use super::{load_config, report, train};
+use super::{assemble, load_config, report, train};
 use troupe_cli::args::ImitateArgs;
 use troupe_core::config::{Config, ConfigError};
 use troupe_core::error::ExitCode;
@@ -20,7 +20,7 @@ pub fn run(
     let config = load_config(&args.config)?;
     // Read before anything that takes long.
     let recording = (!args.from.is_empty()).then(|| Recording::read(&args.from)).transpose()?;
-    let mut team = Team::assemble(&config, device()?)?;
+    let (config, mut team) = assemble(config, device()?)?;
     let pupils = pupils(&config, &team);
     if pupils.is_empty() {
         return Err(nobody(&config).into());

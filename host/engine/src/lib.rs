@@ -21,10 +21,10 @@ use troupe_terminal::{load_config, with_workers};
 
 use args::{Cli, Command};
 
-use troupe_core::config::DeviceChoice;
+use troupe_core::config::{Config, DeviceChoice};
 use troupe_core::error::Asked;
 use troupe_model::Device;
-use troupe_training::team::Team;
+use troupe_training::team::{Team, TeamError};
 
 /// The errors of what is below, which say how the process ends.
 fn errors() -> Vec<Asked> {
@@ -58,6 +58,12 @@ fn carry_out(cli: Cli) -> anyhow::Result<u8> {
         };
         code.map(|code| code as u8)
     })
+}
+
+/// The team of a configuration, and the configuration with the policies that its roles imply.
+fn assemble(config: Config, device: Device) -> Result<(Config, Team), TeamError> {
+    let team = Team::assemble(&config, device)?;
+    Ok((config.with_implied_policies(&team.roles()), team))
 }
 
 /// What has to be said of environments on servers.

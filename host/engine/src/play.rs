@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::bail;
 
-use super::{eval, report};
+use super::{assemble, eval, report};
 use troupe_cli::args::PlayArgs;
 use troupe_core::config::Config;
 use troupe_core::error::ExitCode;
@@ -41,7 +41,7 @@ pub fn run(
     if args.human {
         return show(&mut |_, due| Ok(ask_person(due, is_first(due))?.map(whole)));
     }
-    let mut team = Team::assemble(&config, device()?)?;
+    let (config, mut team) = assemble(config, device()?)?;
     team.open_distant(&config, false)?;
     show(&mut |position, due| {
         tell(due, is_first(due));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::{eval, report, say_caveats};
+use super::{assemble, eval, report, say_caveats};
 use troupe_cli::args::EvalArgs;
 use troupe_core::config::{Config, EnsembleBy};
 use troupe_core::error::ExitCode;
@@ -31,7 +31,7 @@ pub fn make(args: &EvalArgs, file: &Path, device: Device) -> anyhow::Result<Exit
             "the likeliest answers are the same each time; add --sampled, or set --forks 1";
         return Err(UsageError(message.to_owned()).into());
     }
-    let mut team = Team::assemble(&config, device)?;
+    let (config, mut team) = assemble(config, device)?;
     team.open_distant(&config, false)?;
     say_caveats(&team);
     let table = examine(&mut team, &config, held_out, forks)?;

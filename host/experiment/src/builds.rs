@@ -2,7 +2,7 @@
 //! they have to be of one build and of the same plugins.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
@@ -76,10 +76,19 @@ pub(super) fn builds(
     Ok(builds)
 }
 
+/// The builds that worked on a run.
+pub(super) fn builds_of(run: &Path) -> Result<Vec<Build>, StorageError> {
+    Ok(manifest_of(run)?.builds)
+}
+
+fn manifest_of(run: &Path) -> Result<Manifest, StorageError> {
+    read_json(&run.join("manifest.json"))
+}
+
 fn made(plan: &Plan, place: usize, folder: &Folder) -> Result<Made, StorageError> {
     let job = &plan.jobs[place];
     let run = folder.run(&job.address);
-    let manifest = read_json(&run.join("manifest.json"))?;
+    let manifest = manifest_of(&run)?;
     Ok(Made { folder: run, words: format!("{}, seed {}", job.label, job.seed), manifest })
 }
 

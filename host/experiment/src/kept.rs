@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::builds::builds_of;
 use super::error::ExperimentError;
 use super::folder::{Folder, put};
 use super::job::Job;
@@ -119,9 +120,7 @@ impl KeptCells {
         sitting.run = None;
         let mut builds: Vec<Build> = Vec::new();
         for run in cell.trainings(jobs) {
-            let manifest = folder.run(&jobs[run].address).join("manifest.json");
-            let made: MadeBy = read_json(&manifest)?;
-            builds.extend(made.builds);
+            builds.extend(builds_of(&folder.run(&jobs[run].address))?);
         }
         builds.sort();
         builds.dedup();
@@ -132,13 +131,6 @@ impl KeptCells {
         text.push(b'\n');
         write_file(&file, &text)
     }
-}
-
-/// What is read of a run's `manifest.json`.
-#[derive(Deserialize)]
-struct MadeBy {
-    #[serde(default)]
-    builds: Vec<Build>,
 }
 
 impl KeptRow {

@@ -10,7 +10,7 @@ use super::file::{Budget, Exam, ExperimentFile, RowEntry};
 use super::folder::Folder;
 use super::plan::{Plan, PlannedRow};
 use super::results::sittings_of;
-use super::row::expand;
+use super::row::{Row, expand};
 use super::schedule::State;
 use troupe_core::statistics::mean;
 
@@ -130,12 +130,9 @@ impl Tune {
                 });
             }
         }
-        let label = |part: &str, name: &str| match part {
-            "" => name.to_owned(),
-            part => format!("{part}/{name}"),
-        };
-        let of_wanted = |row: &&super::row::Row| {
-            rows.get(&row.name).is_some_and(|name| wanted.contains(&label(&row.part, name)))
+        let of_wanted = |row: &&Row| {
+            let label = |name: &String| Row { name: name.clone(), ..(*row).clone() }.label();
+            rows.get(&row.name).is_some_and(|name| wanted.contains(&label(name)))
         };
         let all = expand(&trials)?;
         let labels = all.iter().filter(of_wanted).map(|row| row.label()).collect();

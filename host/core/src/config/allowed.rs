@@ -69,8 +69,7 @@ impl Config {
             self.policies.values().try_for_each(check)?;
         }
         for (role, entry) in self.roles.entries() {
-            let policy = self.roles.policy_of(role).and_then(|policy| self.policies.get(policy));
-            if let (Some(allowed), Some(policy)) = (&entry.allowed, policy) {
+            if let (Some(allowed), Some(policy)) = (&entry.allowed, self.policy_for(role)) {
                 check_policy(allowed, &format!("roles.{role}"), policy)?;
             }
         }
@@ -168,6 +167,7 @@ mod tests {
             "policies.big.base=base",
             "policies.big.sampler.url=http://127.0.0.1:8000/v1",
         ];
+        let implied = "policies.default.remote={ url = \"http://localhost:1/v1\", model = \"m\" }";
         let role = "roles={ planner = \"big\", executor = \"small\" }";
         let small = "policies.small.layers=1";
         let words = "rollout.allowed=words";
@@ -181,6 +181,7 @@ mod tests {
             ([&sampler[..], &[words]].concat(), "`sampler`"),
             ([&sampler[..], &[schema]].concat(), "`sampler`"),
             ([&sampler[..], &[small, role, planner]].concat(), "`roles.planner.allowed`"),
+            (vec![implied, planner], "`roles.planner.allowed`"),
         ] {
             let message = load(&settings).unwrap_err();
             assert!(message.contains(named), "{settings:?}: {message}");

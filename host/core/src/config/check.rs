@@ -186,7 +186,7 @@ impl Config {
         let bounded = budget > 0 && self.policies.values().any(is_elsewhere);
         require(!bounded, "rollout.thinking_budget", elsewhere)?;
         for (role, entry) in self.roles.entries() {
-            let policy = self.roles.policy_of(role).and_then(|policy| self.policies.get(policy));
+            let policy = self.policy_for(role);
             require(
                 entry.thinking_budget.is_none() || !policy.is_some_and(is_elsewhere),
                 &format!("roles.{role}.thinking_budget"),

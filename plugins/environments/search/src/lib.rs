@@ -120,7 +120,7 @@ impl Environment for Search {
         let configuration = Configuration::default().max_turns(queries as u32 + 2);
         Ok(match settings.text(OBSERVATION)? == WORDS {
             true => {
-                let words = Format::of(settings)?.words(spoken::vocabulary(ANSWER));
+                let words = Format::of(settings)?.words(spoken::vocabulary());
                 configuration.vocabulary(words)
             }
             false => configuration.takes_records(),
