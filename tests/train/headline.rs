@@ -181,8 +181,10 @@ fn what_is_proposed_is_what_is_needed() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/search/corpus.jsonl");
     let corpus = format!("retrieval.corpus=[{:?}]", corpus.display().to_string());
     let searched = ["--grant", "search=search", "--set", &corpus];
-    let model = "--set policies.shared.path=FOLDER".to_owned();
-    assert_eq!(train("search", &searched), End::Refused(4, model));
+    assert_eq!(train("search", &searched), End::Trained);
+    let in_text = [&searched[..], &["--set", "environment.observation=text"]].concat();
+    let words = "--set environment.preset=easy".to_owned();
+    assert_eq!(train("search", &in_text), End::Refused(4, words));
     let alone = ["--set", "imitation.enabled=false"];
     assert_eq!(train("plan-path,designer", &alone), End::Trained);
     // Nobody shows a tiny policy how to write programs either.

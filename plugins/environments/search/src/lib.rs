@@ -91,8 +91,8 @@ impl Environment for Search {
         )
         .preset(
             "paper",
-            "Two to three documents, the five best of each query.",
-            &[("documents", 5.into())],
+            "Two to three documents, the five best of each query, for language models.",
+            &[("documents", 5.into()), (OBSERVATION, "text".into())],
         )
         .preset("easy", "A single document.", &[("min_hops", 1.into()), ("max_hops", 1.into())])
         .preset(
