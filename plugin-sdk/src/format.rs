@@ -27,7 +27,7 @@ const BRACES: usize = 64;
 /// usual places; with any other one it counts there alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Format {
-    /// Wherever [`reading::last`] looks, in the tags of its kind, or in JSON.
+    /// Wherever [`reading::last`] looks, in the tags of its kind, in JSON, or behind `####`.
     #[default]
     Any,
     /// `<answer>D D R</answer>`, or the action's kind in place of `answer`.
@@ -128,12 +128,13 @@ impl Format {
         match self {
             Format::Any => {
                 let tagged = reading::tagged(text, kind).map(|inside| parse(reading::bare(inside)));
-                let inside = || parse(reading::bare(&in_json(kind, text)?)).ok();
                 let usual = || reading::last(text, &parse);
+                let inside = || parse(reading::bare(&in_json(kind, text)?)).ok();
+                let behind = || parse(reading::bare(behind_hashes(text)?)).ok();
                 tagged
                     .and_then(Result::ok)
                     .map_or_else(usual, Ok)
-                    .or_else(|why| inside().ok_or(why))
+                    .or_else(|why| inside().or_else(behind).ok_or(why))
             }
             _ => parse(reading::bare(&self.find(kind, text)?)),
         }
@@ -151,10 +152,7 @@ impl Format {
             Format::Boxed => (reading::boxed(text), "in `\\boxed{}`"),
             Format::Fenced => (reading::last_block(text), "in a code block"),
             Format::LastLine => (text.trim_end().lines().next_back(), "in the last line"),
-            Format::Hashes => {
-                let behind = |line: &'t str| line.trim_start().strip_prefix(HASHES);
-                (text.lines().rev().find_map(behind), "behind `####`")
-            }
+            Format::Hashes => (behind_hashes(text), "behind `####`"),
             Format::Json => {
                 let found = in_json(kind, text).map(Cow::Owned);
                 return found.ok_or_else(|| absent("in `{\"answer\": \"…\"}`"));
@@ -166,6 +164,11 @@ impl Format {
 
 fn absent(place: &str) -> Unreadable {
     Unreadable::new(format!("There is no answer {place}."))
+}
+
+/// What stands behind the last `####` that begins a line.
+fn behind_hashes(text: &str) -> Option<&str> {
+    text.lines().rev().find_map(|line| line.trim_start().strip_prefix(HASHES))
 }
 
 /// What the last object in a text says under the kind's name, or as its answer.
@@ -229,6 +232,7 @@ mod tests {
     fn each_form_is_read_as_itself_and_only_in_its_own_place() {
         for (format, text) in WRITTEN {
             assert_eq!(read(format, text).as_deref(), Ok("D D"), "{format:?}");
+            assert_eq!(read(Format::Any, text).as_deref(), Ok("D D"), "any form of {text}");
             for (other, _) in WRITTEN.iter().filter(|(other, _)| *other != Format::Any) {
                 // A label is no form: the line is read without it.
                 let is_line = *other == Format::LastLine && format == Format::Any;

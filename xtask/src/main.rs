@@ -89,12 +89,13 @@ enum Task {
         #[arg(last = true)]
         host_args: Vec<String>,
     },
-    /// Set up, build and fill the paper's table with tiny policies; writes docs/experiments.md
+    /// Set up, build and fill the paper's table with tiny policies: some five hours in all. Cells
+    /// that are filled stay, so it goes on where it was stopped; writes docs/experiments.md
     Paper {
-        /// The paper's rows on one board with two seeds: ten minutes
+        /// The paper's rows on one board with two seeds, beside the cells: ten minutes
         #[arg(long)]
         quick: bool,
-        /// Only write the page, from what an earlier call left
+        /// Only write the page, of what is there
         #[arg(long)]
         page: bool,
     },
@@ -234,7 +235,7 @@ fn perform(task: &Task) -> Result<()> {
             build_all(&workspace)?;
             quickstart::train(&workspace, host_args)
         }
-        Task::Paper { quick, page: true } => paper::write_page(&workspace, *quick),
+        Task::Paper { quick, page: true } => paper::draw(&workspace, *quick),
         Task::Paper { quick, page: false } => {
             let toolchain = set_up(&workspace, Flavour::Cpu)?;
             build_plugins(&workspace, &toolchain, false)?;

@@ -15,23 +15,25 @@ use crate::workspace::Workspace;
 
 const FILE: &str = "configs/experiments/stronger-together.toml";
 const PAGE: &str = "docs/experiments.md";
+/// Cells that are filled, a small file each, so that the next call goes on from there.
+const CELLS: &str = "docs/experiments/cells";
+const CURVES: &str = "docs/experiments/curves.svg";
+/// The claims that were chosen before anything was run.
+const PRIMARY: &str = "primary";
 /// What the host ends with when a row failed; the others have figures.
 const SOME_FAILED: i32 = 6;
 
 /// What the quick table has of the whole one: the paper's rows on one board, two seeds, fewer
-/// tokens and tasks.
-const QUICK: [&str; 3] = ["seeds=[1, 2]", "budget.completion_tokens=60_000", "exam.tasks=128"];
-const QUICK_ROWS: [&str; 9] = [
-    "one-shot",
-    "one-shot-grpo",
-    "solo",
-    "solo-grpo",
-    "solo-at",
-    "team",
-    "team-grpo",
-    "at-shared",
-    "at-roles",
+/// tokens and tasks, less to choose from.
+const QUICK: [&str; 6] = [
+    "seeds=[1, 2]",
+    "budget.completion_tokens=40_000",
+    "exam.tasks=128",
+    "tune.seeds=[101]",
+    "tune.budget.completion_tokens=10_000",
+    "tune.values={\"train.learning_rate\" = [0.0003, 0.001]}",
 ];
+const QUICK_PART: &str = "plan-path";
 
 /// What is read of an experiment's `results.json`.
 #[derive(Deserialize)]
@@ -52,6 +54,7 @@ struct Build {
 #[derive(Deserialize)]
 struct Claim {
     part: String,
+    family: String,
     better: String,
     than: String,
     claim: Option<String>,
@@ -76,27 +79,43 @@ struct Interval {
 /// Fills the table, or goes on filling it; the host has been built.
 pub fn fill(workspace: &Workspace, quick: bool) -> Result<()> {
     let elapsed = Elapsed::start();
-    let mut host = Command::new(workspace.target_dir.join("release/host"));
-    host.current_dir(&workspace.root)
-        .args(["experiment", FILE, "--out"])
-        .arg(folder(workspace, quick));
-    if quick {
-        for set in QUICK {
-            host.args(["--set", set]);
-        }
-        host.args(["--only", &QUICK_ROWS.map(|row| format!("plan-path/{row}")).join(",")]);
-    }
-    let filled = process::run(&mut host);
+    let filled = process::run(&mut experiment(workspace, quick));
     let failed = filled.as_ref().err().and_then(|error| error.downcast_ref::<Failed>());
     if filled.is_ok() || failed.and_then(Failed::code) == Some(SOME_FAILED) {
-        write_page(workspace, quick)?;
-        eprintln!("== {PAGE}: written after {elapsed}");
+        let page = write_page(workspace, quick)?;
+        eprintln!("== {}: written after {elapsed}", page.display());
     }
     filled
 }
 
-/// Writes the page from what an earlier call left.
-pub fn write_page(workspace: &Workspace, quick: bool) -> Result<()> {
+/// Draws the table of what is there, and writes the page; what was not run is said so.
+pub fn draw(workspace: &Workspace, quick: bool) -> Result<()> {
+    let drawn = process::run(experiment(workspace, quick).arg("--table"));
+    let page = write_page(workspace, quick)?;
+    eprintln!("== {}: written", page.display());
+    match drawn {
+        Err(error) if error.downcast_ref::<Failed>().and_then(Failed::code).is_none() => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn experiment(workspace: &Workspace, quick: bool) -> Command {
+    let mut host = Command::new(workspace.target_dir.join("release/host"));
+    host.current_dir(&workspace.root).args(["experiment", FILE, "--out"]);
+    host.arg(folder(workspace, quick));
+    if quick {
+        QUICK.iter().for_each(|set| {
+            host.args(["--set", set]);
+        });
+        host.args(["--only", QUICK_PART]);
+    } else {
+        host.args(["--cells", CELLS]);
+    }
+    host
+}
+
+/// The quick page lies beside its runs, and never in the place of the other.
+fn write_page(workspace: &Workspace, quick: bool) -> Result<PathBuf> {
     let folder = folder(workspace, quick);
     let read = |name: &str| {
         let path = folder.join(name);
@@ -105,8 +124,14 @@ pub fn write_page(workspace: &Workspace, quick: bool) -> Result<()> {
     let results: Results = serde_json::from_str(&read("results.json")?)?;
     let origin = Origin::of(workspace)?;
     let page = page(&results, &read("table.md")?, &origin, quick);
-    let path = workspace.root.join(PAGE);
-    fs::write(&path, page).with_context(|| format!("writing `{}`", path.display()))
+    let path = if quick { folder.join("page.md") } else { workspace.root.join(PAGE) };
+    fs::write(&path, page).with_context(|| format!("writing `{}`", path.display()))?;
+    if !quick {
+        let curves = workspace.root.join(CURVES);
+        fs::write(&curves, read("curves.svg")?)
+            .with_context(|| format!("writing `{}`", curves.display()))?;
+    }
+    Ok(path)
 }
 
 fn folder(workspace: &Workspace, quick: bool) -> PathBuf {
@@ -147,7 +172,7 @@ fn page(results: &Results, tables: &str, origin: &Origin, quick: bool) -> String
     let command = if quick { "cargo xtask paper --quick" } else { "cargo xtask paper" };
     let _ = writeln!(
         page,
-        "`{command}` wrote this page on {} on {}. It runs [`{FILE}`](../{FILE}); \
+        "`{command}` wrote this page on {} on {}. It runs `{FILE}`; \
          [experiment-files.md](experiment-files.md) says how to read and write such a file, and \
          what the columns mean. The policies are tiny: what is shown here is shown of them, and \
          of a language model it is a guess. {}\n",
@@ -155,37 +180,37 @@ fn page(results: &Results, tables: &str, origin: &Origin, quick: bool) -> String
         origin.machine,
         made_by(&results.builds)
     );
-    if quick {
-        page.push_str(
-            "This is the quick table: the paper's rows on one board, two seeds, few tokens. It \
-             shows that everything works. Two seeds show next to nothing else: their intervals \
-             are nine times as wide as the spread between them. `cargo xtask paper` fills the \
-             whole table, with five seeds, five environments and the ablations.\n\n",
-        );
-    }
+    page.push_str(if quick { QUICK_WORDS } else { WHOLE_WORDS });
     let seeds: Vec<String> = results.seeds.iter().map(ToString::to_string).collect();
     let _ = writeln!(
         page,
         "Seeds {}; {}. Rows that are compared were trained with equally many tokens. Intervals \
          are 95 % intervals for other seeds and other tasks. A claim is *shown* if its difference \
-         is above 0, *the opposite* if it is below, corrected for the number of claims in its \
-         environment (Holm); *equivalent* if it is within the margin; else *not shown*.\n",
+         is above 0, *the opposite* if it is below, corrected for their number (Holm); \
+         *equivalent* if it is within three points; else *not shown*.\n",
         seeds.join(", "),
         results.exam
     );
-    page.push_str("## What was found\n\n| claim | where | difference in points | chance of none | found |\n|---|---|---|---|---|\n");
-    results.claims.iter().for_each(|claim| page.push_str(&line(claim)));
-    page.push_str(REMARKS);
+    let primary = results.claims.iter().filter(|claim| claim.family == PRIMARY);
+    let lines: String = primary.map(line).collect();
+    if !lines.is_empty() {
+        page.push_str(
+            "## The primary claims\n\n| claim | where | difference in points | chance of none | \
+             found |\n|---|---|---|---|---|\n",
+        );
+        page.push_str(&lines);
+    }
     let tables = tables.split_once('\n').map_or(tables, |(_, tables)| tables);
     page + tables
 }
 
-const REMARKS: &str = "
-- *A team beats one agent* is asked in three ways. On `plan-path` both roles see the same board, so a second role adds no knowledge. On `plan-path-views` the planner sees the board and the executor what is next to it: `no-plan` is the executor alone, `solo-at` one agent that sees all of it. Only the comparison with `no-plan` asks whether a second role that knows more is worth something to the one that acts.
-- Every program of `code` is run in the sandbox, so its rows draw a fifth of the tokens of the \
-         others: little to learn from.
-- Within an environment all rows with the same workflow begin with the same warm start, whether roles share a policy or not.
-";
+const QUICK_WORDS: &str = "This is the quick table: the paper's rows on one board, two seeds, few \
+                           tokens. It shows that everything works. Two seeds show next to nothing \
+                           else: their intervals are nine times as wide as the spread between \
+                           them.\n\n";
+const WHOLE_WORDS: &str = "Every seed of every row is a file below `docs/experiments/cells`, and \
+                           `python3 docs/experiments/verdicts.py` computes the verdicts from them \
+                           again. [Success over what was spent](experiments/curves.svg).\n\n";
 
 fn line(claim: &Claim) -> String {
     let words = claim.claim.clone();
@@ -249,6 +274,7 @@ mod tests {
     fn claim(verdict: &str) -> Claim {
         Claim {
             part: "maze".to_owned(),
+            family: PRIMARY.to_owned(),
             better: "a".to_owned(),
             than: "b".to_owned(),
             claim: Some("A is better".to_owned()),
@@ -311,5 +337,6 @@ mod tests {
             page(true).contains("This is the quick table") && page(true).ends_with("## maze\n")
         );
         assert!(!page(false).contains("quick") && !page(false).contains("# Title"));
+        assert!(!page(false).contains("primary"), "there is no claim");
     }
 }

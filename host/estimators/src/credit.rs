@@ -76,6 +76,7 @@ impl Credits {
             CreditStep::Align => {}
             CreditStep::TaskNormalize => self.normalize(samples, |s| &s.family, token_count),
             CreditStep::Whiten => self.normalize(samples, |s| &s.policy, |_| 1.0),
+            CreditStep::EpisodeMean => self.share_by_episode(samples),
             CreditStep::MaskTruncated => {
                 self.mask(samples, |sample| sample.completion.stop == StopReason::Length);
             }
@@ -128,6 +129,23 @@ impl Credits {
         }
     }
 
+    /// All answers of a seat in an episode count as many tokens as those of any other, so that
+    /// long failures do not outweigh short successes; all together they count what they did.
+    fn share_by_episode(&mut self, samples: &[Sample]) {
+        let key = |s: &Sample| (s.task, s.episode, s.role.clone(), s.instance);
+        let mut said: BTreeMap<_, f64> = BTreeMap::new();
+        for (sample, weight) in samples.iter().zip(&self.weights) {
+            *said.entry(key(sample)).or_default() += f64::from(*weight) * drawn(sample);
+        }
+        said.retain(|_, tokens| *tokens > 0.0);
+        let mean = said.values().sum::<f64>() / said.len().max(1) as f64;
+        for (sample, weight) in samples.iter().zip(&mut self.weights) {
+            if let Some(tokens) = said.get(&key(sample)) {
+                *weight *= (mean / tokens) as f32;
+            }
+        }
+    }
+
     /// Masked answers have no advantage and weight 0 (those that were cut off: DAPO, arXiv
     /// 2503.14476, section 3.4).
     fn mask(&mut self, samples: &[Sample], is_masked: impl Fn(&Sample) -> bool) {
@@ -166,6 +184,10 @@ pub fn counts(samples: &[Sample], config: &AdvantageConfig) -> Vec<f32> {
         }
     }
     counts
+}
+
+fn drawn(sample: &Sample) -> f64 {
+    sample.completion.drawn() as f64
 }
 
 fn token_count(sample: &Sample) -> f64 {
@@ -231,6 +253,29 @@ mod tests {
         for (advantage, expected) in credits.advantages.iter().zip(expected) {
             assert!((f64::from(advantage.unwrap()) - expected).abs() < 1e-3, "{credits:?}");
         }
+    }
+
+    #[test]
+    fn with_episode_mean_each_seat_of_each_episode_counts_as_much() {
+        // Two episodes of two seats: one of three turns, one of a single turn with long answers.
+        let mut samples = tree_of(1, 4, &["planner", "executor"], 1);
+        for sample in &mut samples[6..] {
+            sample.episode = 1;
+            sample.completion.tokens = vec![0; 5];
+        }
+        let tokens = |sample: &Sample| sample.completion.drawn() as f32;
+        let before: f32 = samples.iter().map(tokens).sum();
+        let weights = after(&samples, &[1.0; 8], &["episode-mean"]).weights;
+        let mut counted: BTreeMap<(usize, &str), f32> = BTreeMap::new();
+        for (sample, weight) in samples.iter().zip(&weights) {
+            let seat = (sample.episode, sample.role.as_str());
+            *counted.entry(seat).or_default() += weight * tokens(sample);
+        }
+        let mean = before / 4.0;
+        assert!(counted.values().all(|seat| (seat - mean).abs() < 1e-3), "{counted:?}");
+        assert!(weights[0] > weights[6], "what is short counts for more: {weights:?}");
+        let masked = after(&samples, &[1.0; 8], &["mask:role=planner", "episode-mean"]).weights;
+        assert!(samples.iter().zip(&masked).all(|(s, &w)| (w == 0.0) == (s.role == "planner")));
     }
 
     #[test]

@@ -11,7 +11,6 @@ use super::guard::pairs;
 use super::plan::{Plan, PlannedRow};
 use super::results::RowResult;
 use super::sitting::Sitting;
-use troupe_core::outcome::Answers;
 use troupe_core::statistics::{Estimate, Verdict, holm};
 
 /// What was found of a claim.
@@ -56,6 +55,13 @@ struct Side<'a> {
     sittings: &'a [Sitting],
 }
 
+impl Side<'_> {
+    /// How often its tasks were solved, by the answers that its figures are of.
+    fn solved(&self, sitting: &Sitting) -> ByTask {
+        sitting.after.solved_shares(self.planned.row.answers)
+    }
+}
+
 /// What was found of all claims, in the order of the file, part by part.
 pub(super) fn claims(
     plan: &Plan,
@@ -86,14 +92,13 @@ fn found(
     better: &Side,
     than: &Side,
 ) -> Result<ClaimResult, ExperimentError> {
-    let answers = plan.file.exam.answers;
     let unfinished: Vec<String> = [better, than].into_iter().filter_map(unfinished).collect();
     let mut remarks = unfinished;
     let difference = match remarks.is_empty() {
-        true => paired(better, than, answers)?,
+        true => paired(better, than)?,
         false => None,
     };
-    remarks.extend(fallen(than, answers)?);
+    remarks.extend(fallen(than)?);
     let part = better.planned.row.part.clone();
     Ok(ClaimResult {
         family: claim.family.clone().unwrap_or_else(|| part.clone()),
@@ -129,11 +134,10 @@ fn unfinished(side: &Side) -> Option<String> {
 fn paired(
     better: &Side,
     than: &Side,
-    answers: Answers,
 ) -> Result<Option<Estimate>, ExperimentError> {
     let pairs = better.sittings.iter().filter_map(|one| {
         let other = than.sittings.iter().find(|other| other.seed == one.seed)?;
-        Some((one.seed, difference(&other.after, &one.after, answers)))
+        Some((one.seed, difference(&than.solved(other), better.solved(one))))
     });
     let label = format!("{} − {}", better.planned.row.label(), than.planned.row.label());
     signed(pairs.collect(), &label)
@@ -141,11 +145,13 @@ fn paired(
 
 /// What a row, or one that its policies are taken from, has lost by its training: to be better
 /// than what was ruined says little.
-fn fallen(side: &Side, answers: Answers) -> Result<Vec<String>, ExperimentError> {
+fn fallen(side: &Side) -> Result<Vec<String>, ExperimentError> {
     let mut gains: BTreeMap<&String, Vec<(u64, ByTask)>> = BTreeMap::new();
     for sitting in side.sittings {
         for training in &sitting.trainings {
-            let gained = difference(&training.before, &training.after, answers);
+            let answers = side.planned.row.answers;
+            let before = training.before.solved_shares(answers);
+            let gained = difference(&before, training.after.solved_shares(answers));
             gains.entry(&training.label).or_default().push((sitting.seed, gained));
         }
     }

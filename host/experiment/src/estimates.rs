@@ -3,21 +3,18 @@
 use std::collections::BTreeMap;
 
 use super::error::ExperimentError;
-use super::examined::Examined;
-use troupe_core::outcome::Answers;
 use troupe_core::statistics::Estimate;
 
 /// A figure for each task.
 pub(super) type ByTask = BTreeMap<(String, u32), f64>;
 
 /// What `after` has more than `before`, task by task.
-pub(super) fn difference(before: &Examined, after: &Examined, answers: Answers) -> ByTask {
-    let before = before.solved_shares(answers);
+pub(super) fn difference(before: &ByTask, after: ByTask) -> ByTask {
     let gain = |(task, share): ((String, u32), f64)| {
         let earlier = before.get(&task)?;
         Some((task, share - earlier))
     };
-    after.solved_shares(answers).into_iter().filter_map(gain).collect()
+    after.into_iter().filter_map(gain).collect()
 }
 
 /// An estimate of what lies between 0 and 1; nothing without figures.

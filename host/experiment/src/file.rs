@@ -208,6 +208,9 @@ pub struct RowEntry {
     /// Settings of the exam alone.
     #[serde(default)]
     pub exam_set: Vec<String>,
+    /// Which answers its figures are of, if not those of the exam.
+    #[serde(default)]
+    pub answers: Option<Answers>,
     /// The row that each role's policy is taken from.
     #[serde(default)]
     pub combine: BTreeMap<String, String>,
@@ -272,6 +275,20 @@ pub struct Claim {
     /// The margin within which a difference is negligible, as a share.
     #[serde(default)]
     pub margin: Option<f64>,
+    /// What both have to have spent as much of.
+    #[serde(default)]
+    pub budget: Equal,
+}
+
+/// What rows that are compared have spent as much of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Equal {
+    /// All that was drawn.
+    #[default]
+    Total,
+    /// What was drawn, for each policy that is trained.
+    Policy,
 }
 
 impl ExperimentFile {
@@ -347,8 +364,10 @@ impl ExperimentFile {
         if self.exam.tasks == 0 {
             return Err(invalid("exam.tasks", "it is 0, and nothing would be measured"));
         }
-        if self.exam.answers == Answers::Sampled && self.exam.samples == 0 {
-            let reason = "the table is to be of sampled answers, and none is drawn; set 1 or more";
+        let rows = self.rows.iter().filter_map(|row| row.answers);
+        let is_sampled = rows.chain([self.exam.answers]).any(|one| one == Answers::Sampled);
+        if is_sampled && self.exam.samples == 0 {
+            let reason = "figures are to be of sampled answers, and none is drawn; set 1 or more";
             return Err(invalid("exam.samples", reason));
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use super::address::Addresses;
 use super::error::{ExperimentError, invalid};
-use super::file::{Claim, ExperimentFile};
+use super::file::{Claim, Equal, ExperimentFile};
 use super::plan::PlannedRow;
 use super::row::Source;
 use troupe_core::config::Config;
@@ -54,7 +54,7 @@ pub(super) fn check_claims(
             return Err(invalid(key, reason));
         }
         for (better, than) in pairs {
-            check_pair(file, (better, than), rows, addresses)?;
+            check_pair(file, claim.budget, (better, than), rows, addresses)?;
         }
     }
     Ok(())
@@ -62,6 +62,7 @@ pub(super) fn check_claims(
 
 fn check_pair(
     file: &ExperimentFile,
+    equal: Equal,
     (better, than): (&PlannedRow, &PlannedRow),
     rows: &[PlannedRow],
     addresses: &mut Addresses,
@@ -96,18 +97,20 @@ fn check_pair(
              there are, add it to exam.ignore"
         )));
     }
-    check_budgets(&Spending::of(better, rows), &Spending::of(than, rows)).map_err(incomparable)
+    let [better, than] = [better, than].map(|planned| Spending::of(planned, equal, rows));
+    check_budgets(&better, &than).map_err(incomparable)
 }
 
 /// What it takes to train the policies of a row: a run, or one for each row that it is put
 /// together of; none if nothing is trained.
 struct Spending<'r> {
     row: &'r str,
+    equal: Equal,
     runs: Vec<(&'r str, &'r Config)>,
 }
 
 impl<'r> Spending<'r> {
-    fn of(planned: &'r PlannedRow, rows: &'r [PlannedRow]) -> Self {
+    fn of(planned: &'r PlannedRow, equal: Equal, rows: &'r [PlannedRow]) -> Self {
         let row = planned.row.name.as_str();
         let runs = match &planned.row.source {
             Source::Trained | Source::Of(_) => vec![(row, &planned.config)],
@@ -121,7 +124,7 @@ impl<'r> Spending<'r> {
                 parts.map(|part| (part.row.name.as_str(), &part.config)).collect()
             }
         };
-        Spending { row, runs }
+        Spending { row, equal, runs }
     }
 
     /// So much of one kind together; nothing if there is no limit to it.
@@ -134,18 +137,31 @@ impl<'r> Spending<'r> {
                  not: give both the same `budget`"
             ));
         }
-        Ok(limits.into_iter().sum())
+        let sum: Option<f64> = limits.into_iter().sum();
+        Ok(sum.map(|sum| sum / self.sharing()))
+    }
+
+    /// By how many what is spent is shared.
+    fn sharing(&self) -> f64 {
+        let trained = |config: &Config| config.policies.values().filter(|one| one.train).count();
+        match self.equal {
+            Equal::Total => 1.0,
+            Equal::Policy => {
+                self.runs.iter().map(|(_, config)| trained(config)).sum::<usize>().max(1) as f64
+            }
+        }
     }
 
     /// Such as "`a` and `b` together, of which `c` is put together, spend 400000".
     fn said(&self, amount: Option<f64>) -> String {
         let amount = amount.map_or("no limit".to_owned(), |amount| amount.to_string());
-        let Spending { row, runs } = self;
+        let Spending { row, runs, .. } = self;
         match &runs[..] {
             [_, _, ..] => {
                 let names: Vec<String> = runs.iter().map(|(name, _)| format!("`{name}`")).collect();
                 format!("`{row}` has {amount} ({} together)", names.join(" and "))
             }
+            _ if self.equal == Equal::Policy => format!("each policy of `{row}` has {amount}"),
             _ => format!("`{row}` has {amount}"),
         }
     }
@@ -177,8 +193,9 @@ fn check_budgets(one: &Spending, other: &Spending) -> Result<(), String> {
             ));
         }
     }
-    let steps = |spending: &Spending| -> usize {
-        spending.runs.iter().map(|(_, config)| config.train.steps).sum()
+    let steps = |spending: &Spending| -> f64 {
+        let steps: usize = spending.runs.iter().map(|(_, config)| config.train.steps).sum();
+        steps as f64 / spending.sharing()
     };
     let (own, others) = (steps(one), steps(other));
     if !limited && own != others {

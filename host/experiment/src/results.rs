@@ -148,7 +148,7 @@ fn row_result(
     states: &[State],
     plan: &Plan,
 ) -> Result<RowResult, ExperimentError> {
-    let answers = plan.file.exam.answers;
+    let answers = planned.row.answers;
     let (notes, failed, missing) = notes(planned, sittings, states, plan);
     let trained = matches!(planned.row.source, Source::Trained);
     let label = planned.row.label();
@@ -158,7 +158,7 @@ fn row_result(
     };
     let solved = |sitting: &Sitting| sitting.after.solved_shares(answers);
     let gained = |sitting: &Sitting| match trained {
-        true => difference(&sitting.before, &sitting.after, answers),
+        true => difference(&sitting.before.solved_shares(answers), solved(sitting)),
         false => ByTask::new(),
     };
     let mut pass = BTreeMap::new();
@@ -209,6 +209,13 @@ fn notes(
     plan: &Plan,
 ) -> (Vec<String>, bool, bool) {
     let (mut notes, mut failed, mut missing) = (Vec::new(), false, false);
+    if planned.row.answers != plan.file.exam.answers {
+        let which = match planned.row.answers {
+            Answers::Greedy => "the likeliest",
+            Answers::Sampled => "sampled",
+        };
+        notes.push(format!("of {which} answers"));
+    }
     for cell in &planned.cells {
         match state_of(cell, states) {
             State::Done => {}

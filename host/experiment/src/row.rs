@@ -9,6 +9,7 @@ use super::error::{ExperimentError, invalid};
 use super::file::{Base, Budget, ExperimentFile, Part, RowEntry, Sweep};
 use super::tuning::Tuned;
 use troupe_core::error::suggestion;
+use troupe_core::outcome::Answers;
 
 /// A row of one part of the table.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +28,8 @@ pub struct Row {
     pub source: Source,
     /// Settings of the exam alone.
     pub exam_sets: Vec<String>,
+    /// Which answers its figures are of.
+    pub answers: Answers,
     /// The row whose warm start it begins with.
     pub warm: String,
     /// What it may spend.
@@ -180,6 +183,9 @@ fn row(
             Some(_) => entry.exam_set.clone(),
             None => line.iter().flat_map(|entry| entry.exam_set.iter().cloned()).collect(),
         },
+        answers: (entry.answers)
+            .or_else(|| line.iter().rev().find_map(|entry| entry.answers))
+            .unwrap_or(file.exam.answers),
         warm: last(|entry| entry.warm.as_ref()).unwrap_or(&line[line.len() - 1].name).clone(),
         budget,
     })

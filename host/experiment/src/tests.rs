@@ -278,6 +278,29 @@ fn rows_of_other_tasks_budgets_or_files_are_not_compared() {
     assert!(said(&["tasks.limit=9"]).contains("tasks.limit"));
 }
 
+#[test]
+fn two_policies_may_spend_twice_as_much_if_that_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("host");
+    fs::write(&program, "program").unwrap();
+    let one = ["policies.shared.layers=2", "train.budget.samples=100"];
+    let two = ["policies.a.layers=2", "policies.b.layers=2", "train.budget.samples=200"];
+    let frozen = [&two[..], &["policies.b.train=false"]].concat();
+    let check = |than: &[&str], equal: &str| {
+        let text = format!(
+            "seeds = [1]\n[[rows]]\nname = 'a'\n[[compare]]\nbetter = 'a'\nthan = 'b'\n{equal}"
+        );
+        let rows = [planned("a", &one), planned("b", than)];
+        let mut addresses = Addresses::new(&program, "cpu").unwrap();
+        check_claims(&parse(&text).unwrap(), &rows, false, &mut addresses)
+            .map_err(|error| error.to_string())
+    };
+    assert_eq!(check(&two, "budget = 'policy'"), Ok(()));
+    assert!(check(&two, "").unwrap_err().contains("their budgets differ"));
+    let refused = check(&frozen, "budget = 'policy'").unwrap_err();
+    assert!(refused.contains("each policy of `b` has 200"), "{refused}");
+}
+
 /// A run with two validations, and a test on four tasks before and after.
 fn write_run(folder: &Folder, address: &str, solved: [&[u32]; 2], (spread, void): (f64, usize)) {
     let run = folder.run(address);

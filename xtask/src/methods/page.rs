@@ -57,7 +57,9 @@ fn seen(workspace: &Workspace, plan: &Plan, method: &Method) -> Result<String> {
         rows.iter().for_each(|(row, found)| text.push_str(&line(row, found, plan.seeds.len())));
         text.push_str(&claims(method, &rows, plan.seeds.len()));
     }
-    text.push_str(&figures(&method.figures, &rows, plan.seeds.len()));
+    for figures in method.figures.chunk_by(|one, next| one.table == next.table) {
+        text.push_str(&table(figures, &rows, plan.seeds.len()));
+    }
     let mut commits: Vec<String> = rows
         .iter()
         .flat_map(|(_, found)| found.values())
@@ -121,14 +123,17 @@ fn line(row: &Row, found: &Filled, seeds: usize) -> String {
     )
 }
 
-/// A table of the numbers that rows have; nothing if none are asked for.
-fn figures(figures: &[Figure], rows: &[(&Row, Filled)], seeds: usize) -> String {
-    if figures.is_empty() {
-        return String::new();
-    }
+/// A table of numbers that rows have.
+fn table(figures: &[Figure], rows: &[(&Row, Filled)], seeds: usize) -> String {
     let titles: Vec<&str> = figures.iter().map(|figure| figure.title.as_str()).collect();
-    let mut text =
-        format!("\n| row | {} |\n|---{}|\n", titles.join(" | "), "|---".repeat(titles.len()));
+    let name = figures.first().map_or("", |figure| figure.table.as_str());
+    let mut text = if name.is_empty() { String::new() } else { format!("\n**{name}**\n") };
+    let _ = write!(
+        text,
+        "\n| row | {} |\n|---{}|\n",
+        titles.join(" | "),
+        "|---".repeat(titles.len())
+    );
     for (row, found) in rows {
         let shown: Vec<String> = match &row.left_out {
             Some(why) => {

@@ -91,6 +91,9 @@ pub struct Claim {
 pub struct Figure {
     /// What its column is called.
     pub title: String,
+    /// What the table is called that it stands in, where a method has several.
+    #[serde(default)]
+    pub table: String,
     /// Its path: a stage's name and the keys in what that printed, or for figures of the last step
     /// of the last run, `critics` or `information` and the keys in its line. `*` stands for any
     /// key; of several numbers the mean is shown.

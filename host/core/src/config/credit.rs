@@ -15,6 +15,8 @@ const STEPS: &str = "`\"inherit\"`: An answer that was called for takes the adva
                      2511.13288, section 4.3). `\"task-normalize\"`: The advantages of every \
                      family get mean 0 and spread 1 over its tokens (AgentRL, arXiv 2510.04206, \
                      equation 1). `\"whiten\"`: The same over the answers of every policy. \
+                     `\"episode-mean\"`: All that a seat said in an episode counts as much, \
+                     however many tokens that are. \
                      `\"mask:truncated\"`: Answers that the limit cut off count for nothing \
                      (DAPO, arXiv 2503.14476, section 3.4). `\"mask:role=<role>\"`: Those of a \
                      role do so. `\"judge:<policy>\"`: What a critic finds of the answers, \
@@ -31,6 +33,8 @@ pub enum CreditStep {
     TaskNormalize,
     /// Every policy's advantages do.
     Whiten,
+    /// Every seat of every episode counts as much.
+    EpisodeMean,
     /// Truncated answers count for nothing.
     MaskTruncated,
     /// A role's answers count for nothing.
@@ -53,6 +57,7 @@ impl fmt::Display for CreditStep {
             CreditStep::Align => f.write_str("align"),
             CreditStep::TaskNormalize => f.write_str("task-normalize"),
             CreditStep::Whiten => f.write_str("whiten"),
+            CreditStep::EpisodeMean => f.write_str("episode-mean"),
             CreditStep::MaskTruncated => f.write_str("mask:truncated"),
             CreditStep::MaskRole(role) => write!(f, "mask:role={role}"),
             CreditStep::Judge(policy) => write!(f, "judge:{policy}"),
@@ -69,6 +74,7 @@ impl FromStr for CreditStep {
             CreditStep::Align,
             CreditStep::TaskNormalize,
             CreditStep::Whiten,
+            CreditStep::EpisodeMean,
             CreditStep::MaskTruncated,
         ];
         let behind = |prefix| word.strip_prefix(prefix).filter(|name: &&str| !name.is_empty());
@@ -93,8 +99,8 @@ impl<'de> Deserialize<'de> for CreditStep {
 
 impl Kind for CreditStep {
     fn accepts() -> String {
-        "\"inherit\", \"align\", \"task-normalize\", \"whiten\", \"mask:truncated\", \
-         \"mask:role=<role>\" or \"judge:<policy>\""
+        "\"inherit\", \"align\", \"task-normalize\", \"whiten\", \"episode-mean\", \
+         \"mask:truncated\", \"mask:role=<role>\" or \"judge:<policy>\""
             .to_owned()
     }
 

@@ -169,6 +169,25 @@ fn a_claim_whose_other_side_ended_below_its_own_start_says_so() {
 }
 
 #[test]
+fn a_row_may_be_judged_by_sampled_answers_beside_others_that_are_not() {
+    let rows: [(&str, &[Solved]); 2] = [("a", &[[NONE, MANY]; 3]), ("b", &[[NONE, FEW]; 3])];
+    let text = compare("").replacen("name = 'b'", "name = 'b'\nanswers = 'sampled'", 1);
+    assert!(parse(&text).unwrap_err().to_string().contains("exam.samples"), "none is drawn");
+    let done = Done::new(&format!("exam = {{ samples = 1 }}\n{text}"), &rows);
+    for address in ["a-1", "a-2", "a-3", "b-1", "b-2", "b-3"] {
+        let path = done.folder.run(address).join("outcomes.jsonl");
+        let sampled = lines(0, NONE) + &lines(1, ALL);
+        let all = fs::read_to_string(&path).unwrap() + &sampled.replace("greedy", "sampled");
+        fs::write(&path, all).unwrap();
+    }
+    let results = done.results().unwrap();
+    let means: Vec<f64> = results.rows.iter().map(|row| row.solved.as_ref().unwrap().mean).collect();
+    assert_eq!(means, [0.75, 1.0]);
+    assert_eq!(results.rows[1].notes, ["of sampled answers"]);
+    assert_eq!(results.claims[0].difference.as_ref().unwrap().mean, -0.25);
+}
+
+#[test]
 fn claims_of_a_part_are_corrected_for_each_other_and_those_of_a_named_family_apart() {
     // Seven tasks of eight more, seven and six: a chance between 1 and 5 % by itself.
     let rows: [(&str, &[Solved]); 2] =

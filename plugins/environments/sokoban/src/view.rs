@@ -46,8 +46,8 @@ impl View {
                  ones first. What follows is of that box. `G(+0,+3)`: its goal is 3 columns to \
                  the right of it. `push:R`: it can be pushed to the right, and you can get to \
                  where that is done from. `lose:R`: the same, but the level can then no longer be \
-                 solved. `#(-1,+0)`: there is a wall, or the board ends, 1 row up from you. Only \
-                 walls that are near are listed."
+                 solved. `W(-1,+0)`: there is a wall, or the board ends, 1 row up from the box. \
+                 `#(-1,+0)`: the same, counted from you. Only walls that are near are listed."
             }
             View::Map | View::Text => {
                 "You see the board row by row: `#` is a wall, `-` is floor, `.` is a goal, `$` is \
@@ -66,6 +66,7 @@ impl View {
             View::List => {
                 words.extend(within(far).map(boxed));
                 words.extend(within(far).map(goal));
+                words.extend(within(RADIUS).map(beside_box));
                 words.extend(within(RADIUS).map(wall));
                 words.extend(Move::ALL.map(|step| push(step, false)));
                 words.extend(Move::ALL.map(|step| push(step, true)));
@@ -103,6 +104,7 @@ fn list(level: &Level, position: &Position, far: i32) -> String {
                 words.push(push(step, is_stuck(level, solver.distances(), &next)));
             }
         }
+        words.extend(walls(level, cell).into_iter().map(beside_box));
     }
     words.extend(walls(level, position.player).into_iter().map(wall));
     words.join(" ")
@@ -134,6 +136,10 @@ fn wall((row, column): (i32, i32)) -> String {
     format!("#({row:+},{column:+})")
 }
 
+fn beside_box((row, column): (i32, i32)) -> String {
+    format!("W({row:+},{column:+})")
+}
+
 fn push(step: Move, loses: bool) -> String {
     format!("{}:{}", if loses { "lose" } else { "push" }, step.word())
 }
@@ -150,7 +156,7 @@ mod tests {
         let (level, position) = read(LEVEL);
         let shown = View::List.show(&level, &position, 5);
         assert!(
-            shown.starts_with("B(+0,+1) G(+0,+2) lose:U lose:D lose:L push:R #(+0,-1) "),
+            shown.starts_with("B(+0,+1) G(+0,+2) lose:U lose:D lose:L push:R W(-2,+0) W(+0,-2) W(+2,+0) #(+0,-1) "),
             "{shown}"
         );
         let (level, position) = read(&LEVEL.replace("@$ ", " $@"));
