@@ -131,10 +131,7 @@ fn unfinished(side: &Side) -> Option<String> {
     Some(format!("{seeds} of `{}` {what}", side.planned.row.name))
 }
 
-fn paired(
-    better: &Side,
-    than: &Side,
-) -> Result<Option<Estimate>, ExperimentError> {
+fn paired(better: &Side, than: &Side) -> Result<Option<Estimate>, ExperimentError> {
     let pairs = better.sittings.iter().filter_map(|one| {
         let other = than.sittings.iter().find(|other| other.seed == one.seed)?;
         Some((one.seed, difference(&than.solved(other), better.solved(one))))

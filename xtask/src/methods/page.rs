@@ -128,12 +128,8 @@ fn table(figures: &[Figure], rows: &[(&Row, Filled)], seeds: usize) -> String {
     let titles: Vec<&str> = figures.iter().map(|figure| figure.title.as_str()).collect();
     let name = figures.first().map_or("", |figure| figure.table.as_str());
     let mut text = if name.is_empty() { String::new() } else { format!("\n**{name}**\n") };
-    let _ = write!(
-        text,
-        "\n| row | {} |\n|---{}|\n",
-        titles.join(" | "),
-        "|---".repeat(titles.len())
-    );
+    let _ =
+        write!(text, "\n| row | {} |\n|---{}|\n", titles.join(" | "), "|---".repeat(titles.len()));
     for (row, found) in rows {
         let shown: Vec<String> = match &row.left_out {
             Some(why) => {

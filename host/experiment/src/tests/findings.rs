@@ -181,7 +181,8 @@ fn a_row_may_be_judged_by_sampled_answers_beside_others_that_are_not() {
         fs::write(&path, all).unwrap();
     }
     let results = done.results().unwrap();
-    let means: Vec<f64> = results.rows.iter().map(|row| row.solved.as_ref().unwrap().mean).collect();
+    let means: Vec<f64> =
+        results.rows.iter().map(|row| row.solved.as_ref().unwrap().mean).collect();
     assert_eq!(means, [0.75, 1.0]);
     assert_eq!(results.rows[1].notes, ["of sampled answers"]);
     assert_eq!(results.claims[0].difference.as_ref().unwrap().mean, -0.25);

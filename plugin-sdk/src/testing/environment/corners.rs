@@ -226,7 +226,11 @@ fn works(examination: &Examination, settings: &[Configured]) -> Result<bool, Obj
     let mut team = Team::of(environment, &examination.description, &configuration).seen(seen)?;
     for split in Split::ALL {
         let (settings, seats) = (settings.to_vec(), team.seats.clone());
-        let task = Task { settings, seats, ..examination.task(split, examination.scope.from) };
+        let mut task = Task { settings, seats, ..examination.task(split, examination.scope.from) };
+        // A host hands out no records where they are of no use.
+        if !configuration.needs_records && !configuration.may_have_records() {
+            task.entry = None;
+        }
         match environment.start(&task) {
             Err(problem) if refused(&problem) => return Ok(false),
             other => other.and_then(|mut episode| episode.rules(&team.seats[0])),

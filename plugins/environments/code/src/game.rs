@@ -67,8 +67,9 @@ impl Attempt {
         }
     }
 
-    fn worth(&self) -> f64 {
-        let part = |holds, worth| if holds { worth } else { 0.0 };
+    /// All that it is worth, or, unless parts are paid, whether it is right.
+    fn worth(&self, partial: bool) -> f64 {
+        let part = |holds, worth| if partial && holds { worth } else { 0.0 };
         part(self.builds, BUILDS) + part(self.ran, RUNS) + PASSES * self.rate
     }
 }
@@ -92,14 +93,44 @@ pub struct Game {
     /// Tests that a tester should write.
     wanted: usize,
     end: End,
+    /// Whether a program that runs, or passes some of the hidden tests, is worth a part of one
+    /// that passes all.
+    partial: bool,
+}
+
+/// How a game goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    /// What a run may use.
+    pub bounds: Bounds,
+    /// Tests that a tester should write.
+    pub wanted: usize,
+    /// What ends it.
+    pub end: End,
+    /// Whether a program that runs, or passes some of the hidden tests, is worth a part of one
+    /// that passes all.
+    pub partial: bool,
 }
 
 impl Game {
     /// Nothing is written yet.
-    pub fn new(challenge: Challenge, bounds: Bounds, wanted: usize, end: End) -> Self {
+    pub fn new(challenge: Challenge, terms: Terms) -> Self {
         let [programs, tested, planned] = std::array::from_fn(|_| Proposals::default());
         let (attempt, suite, plans) = (None, Suite::default(), BTreeMap::new());
-        Game { challenge, attempt, suite, programs, tested, planned, plans, bounds, wanted, end }
+        let Terms { bounds, wanted, end, partial } = terms;
+        Game {
+            challenge,
+            attempt,
+            suite,
+            programs,
+            tested,
+            planned,
+            plans,
+            bounds,
+            wanted,
+            end,
+            partial,
+        }
     }
 
     /// Tests that a tester should write.
@@ -116,7 +147,7 @@ impl Game {
     pub fn program(&mut self, seat: &Seat, text: &str) -> Result<Outcome, Problem> {
         let Some(source) = program_in(text) else { return Ok(no_program()) };
         let attempt = self.try_out(source)?;
-        let paid = self.programs.pay(seat, attempt.worth());
+        let paid = self.programs.pay(seat, attempt.worth(self.partial));
         let outcome = feedback(&attempt).local("program", paid);
         let before = self.attempt.as_ref().map_or(0.0, |attempt| attempt.rate);
         let outcome = outcome.team("golden", attempt.rate - before);
@@ -129,7 +160,7 @@ impl Game {
     pub fn plan(&mut self, seat: &Seat, text: &str) -> Result<Outcome, Problem> {
         let Some(source) = program_in(text) else { return Ok(no_program()) };
         let attempt = self.try_out(source)?;
-        let paid = self.planned.pay(seat, attempt.worth());
+        let paid = self.planned.pay(seat, attempt.worth(self.partial));
         let outcome = feedback(&attempt).local("plan", paid);
         self.plans.insert((seat.role.clone(), seat.instance), attempt);
         Ok(outcome)
@@ -172,9 +203,16 @@ impl Game {
 
     fn try_out(&self, source: String) -> Result<Attempt, Problem> {
         let Challenge { problem, .. } = &self.challenge;
-        let trials = try_all(problem, &problem.tests, &source, self.bounds)?;
+        let (shown, rest) = problem.tests.split_at(self.challenge.examples().len());
+        let mut trials = try_all(problem, shown, &source, self.bounds)?;
+        if self.partial || trials.iter().all(|trial| trial.passed) {
+            trials.extend(try_all(problem, rest, &source, self.bounds)?);
+        }
+        // What fails where all or nothing counts need not be run again.
+        trials.resize(problem.tests.len(), Trial::left_out());
         let hidden = &trials[self.challenge.hidden()];
         let passed = hidden.iter().filter(|trial| trial.passed).count();
+        let passed = if self.partial || passed == hidden.len() { passed } else { 0 };
         Ok(Attempt {
             source,
             builds: trials.iter().all(|trial| trial.builds),

@@ -23,7 +23,7 @@ use plugin_sdk::{Rendered, Setting, Settings};
 use serde::{Deserialize, Serialize};
 
 use challenge::Counts;
-use game::{End, Game};
+use game::{End, Game, Terms};
 use recipe::Kind;
 use trial::Bounds;
 
@@ -80,6 +80,12 @@ impl Environment for Code {
                 0..=10_000,
                 0,
             ))
+            .setting(Setting::flag(
+                "partial",
+                "Whether a program is paid for running and for each hidden test that it passes, \
+                 or for passing all of them alone.",
+                true,
+            ))
             .setting(Setting::integer("wanted_tests", "Tests a tester should write.", 1..=8, 3))
             .setting(Setting::choice(
                 "end",
@@ -100,8 +106,10 @@ impl Environment for Code {
                 "For tiny policies; a program that passes all tests ends it.",
                 &[
                     ("observation", "words".into()),
-                    ("hidden_tests", 2.into()),
+                    ("hidden_tests", 4.into()),
                     ("examples", 1.into()),
+                    // With so small numbers many a wrong program passes some.
+                    ("partial", false.into()),
                     ("wanted_tests", 1.into()),
                     // A tiny tester cannot work out two steps.
                     ("end", "golden".into()),
@@ -157,8 +165,13 @@ impl Environment for Code {
             _ if has_tester => End::Agreement,
             _ => End::Golden,
         };
-        let wanted = settings.integer("wanted_tests")?;
-        Ok(Code { game: Game::new(challenge, bounds, wanted, end), has_tester, is_spoken })
+        let terms = Terms {
+            bounds,
+            wanted: settings.integer("wanted_tests")?,
+            end,
+            partial: settings.flag("partial")?,
+        };
+        Ok(Code { game: Game::new(challenge, terms), has_tester, is_spoken })
     }
 
     fn rules(&self, _seat: &Seat) -> String {

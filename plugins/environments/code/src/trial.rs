@@ -39,6 +39,13 @@ pub struct Trial {
     pub detail: String,
 }
 
+impl Trial {
+    /// Of a test that was not tried.
+    pub fn left_out() -> Self {
+        Trial { passed: false, builds: true, ran: false, detail: String::new() }
+    }
+}
+
 /// Try a program on tests of a problem.
 ///
 /// # Errors

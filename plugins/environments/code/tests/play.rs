@@ -49,6 +49,26 @@ fn one_who_is_alone_is_done_when_all_tests_pass() {
 }
 
 #[test]
+fn where_parts_are_not_paid_only_all_tests_count_and_what_fails_is_not_tried_further() {
+    let start_of = |record: &str| {
+        let mut task = task().with("partial", false);
+        task.entry = Some(record.to_owned());
+        start(&task)
+    };
+    let record = r#"{"id": 1, "text": "S", "public": 1, "solution": "print(\"a\")", "tests": [{"input": "1", "output": "a"}, {"input": "2", "output": "a"}, {"input": "3", "output": "LAST"}]}"#;
+    let mut code = start_of(&record.replace("LAST", "b"));
+    let outcome = say(&mut code, "solo", "program", "print(\"a\")");
+    assert_eq!((earned(&outcome), outcome.status), ((0.0, 0.0), Status::Ongoing));
+    let mut code = start_of(&record.replace("LAST", "a"));
+    let outcome = say(&mut code, "solo", "program", "print(\"a\")");
+    assert_eq!((earned(&outcome), outcome.status), ((1.5, 0.8), Status::Solved));
+    // The stand-in dies of this input, should it ever get there.
+    let mut code = start_of(&record.replace(r#""input": "3""#, r#""input": "SECRET""#));
+    let outcome = say(&mut code, "solo", "program", "print(\"b\")");
+    assert_eq!((earned(&outcome), outcome.status), ((0.0, 0.0), Status::Ongoing));
+}
+
+#[test]
 fn a_team_ends_when_program_and_tests_agree_and_hidden_tests_decide() {
     let mut code = start(&team());
     let (program, tests) = (advice(&code, "coder"), advice(&code, "tester"));

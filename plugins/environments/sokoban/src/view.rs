@@ -7,8 +7,12 @@ use crate::level::{Cell, Level, Move, Position};
 use crate::notation::drawn;
 use crate::solver::Solver;
 
-/// How far walls can be seen, in rows and in columns.
+/// How far the player sees walls, in rows and columns together.
 const RADIUS: i32 = 2;
+/// How far from a box inner walls are told, in rows and in columns.
+const AROUND: i32 = 3;
+/// Inner walls that are told of a box, the nearest ones.
+const MOST: usize = 8;
 
 /// The form of an observation, by its word in the setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,8 +50,9 @@ impl View {
                  ones first. What follows is of that box. `G(+0,+3)`: its goal is 3 columns to \
                  the right of it. `push:R`: it can be pushed to the right, and you can get to \
                  where that is done from. `lose:R`: the same, but the level can then no longer be \
-                 solved. `W(-1,+0)`: there is a wall, or the board ends, 1 row up from the box. \
-                 `#(-1,+0)`: the same, counted from you. Only walls that are near are listed."
+                 solved. `edge:U2`: two cells lie above it, then the board ends. `W(-1,+0)`: an \
+                 inner wall is 1 row up from it. What follows is of you. `#(-1,+0)`: there is a \
+                 wall, or the board ends, 1 row up. Only walls that are near are listed."
             }
             View::Map | View::Text => {
                 "You see the board row by row: `#` is a wall, `-` is floor, `.` is a goal, `$` is \
@@ -66,7 +71,10 @@ impl View {
             View::List => {
                 words.extend(within(far).map(boxed));
                 words.extend(within(far).map(goal));
-                words.extend(within(RADIUS).map(beside_box));
+                words.extend(within(AROUND).map(beside_box));
+                words.extend(
+                    Move::ALL.iter().flat_map(|&step| (0..=far).map(move |n| edge(step, n))),
+                );
                 words.extend(within(RADIUS).map(wall));
                 words.extend(Move::ALL.map(|step| push(step, false)));
                 words.extend(Move::ALL.map(|step| push(step, true)));
@@ -104,10 +112,45 @@ fn list(level: &Level, position: &Position, far: i32) -> String {
                 words.push(push(step, is_stuck(level, solver.distances(), &next)));
             }
         }
-        words.extend(walls(level, cell).into_iter().map(beside_box));
+        words.extend(edges(level, cell).map(|(step, cells)| edge(step, cells.min(far))));
+        words.extend(inner_walls(level, cell).into_iter().map(beside_box));
     }
     words.extend(walls(level, position.player).into_iter().map(wall));
     words.join(" ")
+}
+
+/// Cells between a box and the walls around the board.
+fn edges(level: &Level, cell: Cell) -> impl Iterator<Item = (Move, i32)> {
+    let (row, column) = level.place(cell);
+    let (last_row, last_column) = (level.height() - 2, level.width() - 2);
+    Move::ALL.into_iter().map(move |step| {
+        let cells = match step {
+            Move::Up => row - 1,
+            Move::Down => i32::from(last_row) - row,
+            Move::Left => column - 1,
+            Move::Right => i32::from(last_column) - column,
+        };
+        (step, cells.max(0))
+    })
+}
+
+/// Offsets of the walls near a box that are not around the board, nearest first.
+fn inner_walls(level: &Level, cell: Cell) -> Vec<(i32, i32)> {
+    let (row, column) = level.place(cell);
+    let is_inside = |row: i32, column: i32| {
+        (1..i32::from(level.height()) - 1).contains(&row)
+            && (1..i32::from(level.width()) - 1).contains(&column)
+    };
+    let mut walls: Vec<(i32, i32)> = (-AROUND..=AROUND)
+        .flat_map(|rows| (-AROUND..=AROUND).map(move |columns| (rows, columns)))
+        .filter(|(rows, columns)| {
+            let (row, column) = (row + rows, column + columns);
+            is_inside(row, column) && level.floor_at(row, column).is_none()
+        })
+        .collect();
+    walls.sort_by_key(|&(rows, columns)| rows.abs() + columns.abs());
+    walls.truncate(MOST);
+    walls
 }
 
 /// Offsets of the walls in sight, nearest first.
@@ -140,6 +183,10 @@ fn beside_box((row, column): (i32, i32)) -> String {
     format!("W({row:+},{column:+})")
 }
 
+fn edge(step: Move, cells: i32) -> String {
+    format!("edge:{}{cells}", step.word())
+}
+
 fn push(step: Move, loses: bool) -> String {
     format!("{}:{}", if loses { "lose" } else { "push" }, step.word())
 }
@@ -156,7 +203,7 @@ mod tests {
         let (level, position) = read(LEVEL);
         let shown = View::List.show(&level, &position, 5);
         assert!(
-            shown.starts_with("B(+0,+1) G(+0,+2) lose:U lose:D lose:L push:R W(-2,+0) W(+0,-2) W(+2,+0) #(+0,-1) "),
+            shown.starts_with("B(+0,+1) G(+0,+2) lose:U lose:D lose:L push:R edge:U1 edge:D1 edge:L1 edge:R2 #(+0,-1) "),
             "{shown}"
         );
         let (level, position) = read(&LEVEL.replace("@$ ", " $@"));

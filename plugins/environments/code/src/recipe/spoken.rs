@@ -1,20 +1,21 @@
 //! One small number, told in single words to tiny policies. Their programs are Python in one
-//! line, and between two blanks of it stands a word.
+//! line, and between two blanks of it stands a word. A step and its constant are one word: to
+//! copy a constant is learned all at once or not at all, and rewards teach it to nobody who does
+//! not copy yet.
 
 use plugin_sdk::Random;
 
 use super::numbers::{by, collatz, digits, reversed, sorted};
 use super::{Form, Last, Step, Style, last, within};
 
-/// Constants in problems: each is a word of its own.
+/// Constants in problems.
 const LEAST: i64 = 2;
 const LARGEST: i64 = 9;
 
-/// What is told, besides constants.
-const TOLD: [&str; 14] = [
-    "add", "times", "rest", "divide", "multiple", "square", "reverse", "digits", "sort", "odd",
-    "print", "binary", "total", "length",
-];
+/// What is told without a constant, and what with one.
+const TOLD: [&str; 8] =
+    ["square", "reverse", "digits", "sort", "print", "binary", "total", "length"];
+const TOLD_BY: [&str; 6] = ["add", "times", "rest", "divide", "multiple", "odd"];
 /// What programs are written with, besides constants.
 const PYTHON: [&str; 25] = [
     "n",
@@ -50,11 +51,11 @@ pub(super) const FORM: Form<u64> = Form {
     parse: |input| input.trim().parse().unwrap_or(0),
     input: |random| format!("{}\n", within(1, 99, random)),
     steps: &[
-        |random| by_some("add BY", "n + BY", random, |n, by| n + by),
-        |random| by_some("times BY", "n * BY", random, |n, by| n * by),
-        |random| by_some("rest BY", "n % BY", random, |n, by| n % by),
-        |random| by_some("divide BY", "n // BY", random, |n, by| n / by),
-        |random| by_some("multiple BY", "-(-n // BY) * BY", random, |n, by| n.div_ceil(by) * by),
+        |random| by_some("add:BY", "n + BY", random, |n, by| n + by),
+        |random| by_some("times:BY", "n * BY", random, |n, by| n * by),
+        |random| by_some("rest:BY", "n % BY", random, |n, by| n % by),
+        |random| by_some("divide:BY", "n // BY", random, |n, by| n / by),
+        |random| by_some("multiple:BY", "-(-n // BY) * BY", random, |n, by| n.div_ceil(by) * by),
         |_| by("square", "n * n % 100", 0, |n, _| n * n % 100),
         |_| by("reverse", "int(str(n)[::-1])", 0, |n, _| reversed(n)),
         |_| {
@@ -62,7 +63,7 @@ pub(super) const FORM: Form<u64> = Form {
             by("digits", python, 0, |n, _| n + digits(n).sum::<u64>())
         },
         |_| by("sort", "int(\"\".join(sorted(str(n))))", 0, |n, _| sorted(n)),
-        |random| by_some("odd BY", "BY * n + 1 if n % 2 else n // 2", random, collatz),
+        |random| by_some("odd:BY", "BY * n + 1 if n % 2 else n // 2", random, collatz),
     ],
     lasts: &[number, binary, total, length],
     style: Style::Words,
@@ -72,7 +73,8 @@ pub(super) const FORM: Form<u64> = Form {
 pub(super) fn vocabulary() -> Vec<String> {
     let constants = LEAST..=LARGEST;
     let closed = constants.clone().map(|constant| format!("{constant})"));
-    let words = TOLD.into_iter().chain(PYTHON).map(str::to_owned);
+    let steps = constants.clone().flat_map(|by| TOLD_BY.map(|step| format!("{step}:{by}")));
+    let words = TOLD.into_iter().chain(PYTHON).map(str::to_owned).chain(steps);
     words.chain(constants.map(|constant| constant.to_string())).chain(closed).collect()
 }
 
