@@ -30,7 +30,7 @@ const QUICK: [&str; 6] = [
     "budget.completion_tokens=40_000",
     "exam.tasks=128",
     "tune.seeds=[101]",
-    "tune.budget.completion_tokens=10_000",
+    "tune.share=0.25",
     "tune.values={\"train.learning_rate\" = [0.0003, 0.001]}",
 ];
 const QUICK_PART: &str = "plan-path";

@@ -59,7 +59,7 @@ pub fn run(args: &ExperimentArgs) -> anyhow::Result<u8> {
             if let Some(signal) = call.children.asked() {
                 return Ok(stopped(signal));
             }
-            file.chosen = tune.choose(&plan, &states, &call.folder)?;
+            file.chosen = tune.choose(&plan, &states, &call.folder, args.table)?;
         }
     }
     let (plan, states) = call.fill(file, &args.only, &mut addresses)?;

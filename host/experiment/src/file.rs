@@ -90,6 +90,17 @@ pub struct Budget {
 }
 
 impl Budget {
+    /// A share of it.
+    pub(super) fn part(&self, share: f64) -> Budget {
+        let of = |all: Option<u64>| all.map(|all| ((all as f64 * share) as u64).max(1));
+        Budget {
+            steps: of(self.steps),
+            completion_tokens: of(self.completion_tokens),
+            samples: of(self.samples),
+            seconds: self.seconds.map(|all| all * share),
+        }
+    }
+
     /// As `--set` has it.
     pub(super) fn sets(&self) -> Vec<String> {
         let whole = [

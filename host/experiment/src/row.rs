@@ -301,9 +301,9 @@ fn check_parts(key: &str, names: &[String], parts: &[Part]) -> Result<(), Experi
 /// Names are names of files, too.
 fn check_name(key: &str, name: &str) -> Result<(), ExperimentError> {
     let fits = |c: char| c.is_alphanumeric() || " ._=+-".contains(c);
-    if (1..=80).contains(&name.len()) && !name.starts_with('.') && name.chars().all(fits) {
+    if (1..=120).contains(&name.len()) && !name.starts_with('.') && name.chars().all(fits) {
         return Ok(());
     }
-    let reason = "a name has up to 80 letters, digits, spaces and `._=+-`, and no dot first";
+    let reason = "a name has up to 120 letters, digits, spaces and `._=+-`, and no dot first";
     Err(invalid(key, reason))
 }

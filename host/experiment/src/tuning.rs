@@ -27,6 +27,9 @@ pub struct Tune {
     /// What a trial may spend, if not what the row may.
     #[serde(default)]
     pub budget: Option<Budget>,
+    /// The same as a share of what the row may.
+    #[serde(default)]
+    pub share: Option<f64>,
 }
 
 /// What was chosen for a row, and of what.
@@ -63,6 +66,17 @@ impl Tune {
             let reason = "name settings with their values, such as \"train.learning_rate\" = \
                           [1e-3, 5e-4]";
             return Err(invalid("tune.values", reason));
+        }
+        if let Some(share) = self.share {
+            if !(0.0 < share && share <= 1.0) {
+                return Err(invalid(
+                    "tune.share",
+                    "it is a share of a row's budget, above 0 and at most 1",
+                ));
+            }
+            if self.budget.is_some() {
+                return Err(invalid("tune.share", "there is `tune.budget`, too; leave out one"));
+            }
         }
         if self.seeds.is_empty() {
             return Err(invalid("tune.seeds", "there is none; name one or more, such as [11, 12]"));
@@ -110,6 +124,10 @@ impl Tune {
             trials.budget = budget.clone();
             trials.environments.iter_mut().for_each(|part| part.budget = None);
         }
+        if let Some(share) = self.share {
+            let parts = trials.environments.iter_mut().filter_map(|part| part.budget.as_mut());
+            parts.chain([&mut trials.budget]).for_each(|budget| *budget = budget.part(share));
+        }
         let mut rows = BTreeMap::new();
         for name in &self.rows {
             let row = file.rows.iter().find(|row| row.name == *name);
@@ -141,6 +159,9 @@ impl Tune {
 
     /// What is chosen for each row: of equals, what was tried first.
     ///
+    /// Nothing is chosen for a row of which a trial is still to come, if only a table of what is
+    /// there is `drawn`.
+    ///
     /// # Errors
     /// If a trial is still to come, or all of a row's failed.
     pub(super) fn choose(
@@ -148,22 +169,27 @@ impl Tune {
         plan: &Plan,
         states: &[State],
         folder: &Folder,
+        drawn: bool,
     ) -> Result<Vec<Tuned>, ExperimentError> {
         let mut parts: Vec<&String> = plan.rows.iter().map(|row| &row.row.part).collect();
         parts.dedup();
         let mut tuned = Vec::new();
         for part in parts {
             for row in &self.rows {
-                let of = |set: Vec<String>| {
+                let planned = |set: Vec<String>| {
                     let name = trial_name(row, &set);
                     let is_it =
                         |known: &&PlannedRow| known.row.part == *part && known.row.name == name;
-                    let planned = plan.rows.iter().find(is_it)?;
-                    Some(trial(planned, set, states, plan, folder))
+                    Some((plan.rows.iter().find(is_it)?, set))
                 };
-                let trials: Result<Vec<Trial>, _> =
-                    self.combinations().into_iter().filter_map(of).collect();
-                let trials = trials?;
+                let planned: Vec<_> = self.combinations().into_iter().filter_map(planned).collect();
+                let waits = |(row, _): &(&PlannedRow, _)| to_come(row, states).is_some();
+                if drawn && planned.iter().any(waits) {
+                    continue;
+                }
+                let trial = |(row, set)| trial(row, set, states, plan, folder);
+                let trials: Vec<Trial> =
+                    planned.into_iter().map(trial).collect::<Result<_, _>>()?;
                 if !trials.is_empty() {
                     tuned.push(Tuned::of(part, row, trials)?);
                 }
@@ -177,10 +203,18 @@ impl Tune {
 fn trial_name(row: &str, set: &[String]) -> String {
     let short = |set: &String| {
         let (key, value) = set.split_once('=').unwrap_or((set, ""));
+        let value: String = value.chars().filter(|c| !"[]\" ".contains(*c)).collect();
+        let value = if value.is_empty() { "none".to_owned() } else { value };
         format!("{}={value}", key.rsplit('.').next().unwrap_or(key))
     };
     let values: Vec<String> = set.iter().map(short).collect();
     format!("{row} with {}", values.join(" "))
+}
+
+/// The job of a trial that is still to be done, if there is one.
+fn to_come(planned: &PlannedRow, states: &[State]) -> Option<usize> {
+    let is_over = |place: &usize| !matches!(states[*place], State::Waiting | State::Running);
+    planned.cells.iter().filter_map(|cell| cell.last()).find(|place| !is_over(place))
 }
 
 fn trial(
@@ -190,9 +224,7 @@ fn trial(
     plan: &Plan,
     folder: &Folder,
 ) -> Result<Trial, ExperimentError> {
-    let is_over = |state: &State| !matches!(state, State::Waiting | State::Running);
-    let places = planned.cells.iter().filter_map(|cell| cell.last());
-    if let Some(place) = places.clone().find(|&place| !is_over(&states[place])) {
+    if let Some(place) = to_come(planned, states) {
         let job = &plan.jobs[place];
         let reason = format!(
             "the trial with seed {} is still to come, and what is chosen decides what the table's \

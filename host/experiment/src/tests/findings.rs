@@ -379,12 +379,35 @@ fn a_row_has_the_settings_that_solve_most_validation_tasks_with_seeds_of_their_o
         let (mut file, done) = trials(success);
         assert!(done.plan.rows.iter().all(|row| row.cells.iter().all(|cell| cell.seed > 7)));
         let tune = file.tune.clone().unwrap();
-        file.chosen = tune.choose(&done.plan, &done.states, &done.folder).unwrap();
+        file.chosen = tune.choose(&done.plan, &done.states, &done.folder, false).unwrap();
         let rows = expand(&file).unwrap();
         let chosen = format!("train.learning_rate={expected}");
         assert_eq!(rows[0].sets, ["train.steps=5", &chosen]);
         assert_eq!(rows[1].sets, ["train.steps=5"], "the other row is left alone");
     }
+}
+
+#[test]
+fn a_trial_may_spend_a_share_of_what_its_row_may_in_each_part() {
+    let parts = "budget = { completion_tokens = 1000 }\n[[environments]]\nname = 'x'\nbase = []\n\
+                 [[environments]]\nname = 'y'\nbase = []\nbudget = { steps = 10 }\n[[rows]]";
+    let text = TUNED
+        .replacen("[[rows]]", parts, 1)
+        .replace("set = ['train.steps=5']\n", "")
+        .replace("[tune.values]", "share = 0.4\n[tune.values]")
+        .replace("[0.1, 0.2]", "[0.1]\n'advantage.then' = [[], ['episode-mean']]");
+    let file = parse(&text).unwrap();
+    let wanted = ["x/a", "y/a"].map(str::to_owned).into();
+    let (trials, labels) = file.tune.as_ref().unwrap().trials(&file, &wanted).unwrap();
+    assert_eq!(
+        labels[..2],
+        ["x/a with then=none learning_rate=0.1", "x/a with then=episode-mean learning_rate=0.1"]
+    );
+    let rows = expand(&trials).unwrap();
+    let sets = |label: &str| &rows.iter().find(|row| row.label() == label).unwrap().sets;
+    assert!(sets(&labels[0]).contains(&"train.budget.completion_tokens=400".to_owned()));
+    assert!(sets(&labels[3]).contains(&"train.steps=4".to_owned()), "{labels:?}");
+    assert!(sets(&labels[3]).contains(&"advantage.then=[\"episode-mean\"]".to_owned()));
 }
 
 #[test]
@@ -394,10 +417,15 @@ fn nothing_is_chosen_while_a_trial_is_to_come_and_none_that_failed() {
     let better = "a with learning_rate=0.2-9";
     let place = done.plan.jobs.iter().position(|job| job.address == better).unwrap();
     done.states[place] = State::Waiting;
-    let error = tune.choose(&done.plan, &done.states, &done.folder).unwrap_err().to_string();
+    let choose = |done: &Done, drawn| {
+        let chosen = tune.choose(&done.plan, &done.states, &done.folder, drawn);
+        chosen.map_err(|error| error.to_string())
+    };
+    let error = choose(&done, false).unwrap_err();
     assert!(error.contains("the trial with seed 9 is still to come"), "{error}");
+    assert_eq!(choose(&done, true), Ok(Vec::new()), "a table of what is there leaves it open");
     done.fail(better);
-    let chosen = tune.choose(&done.plan, &done.states, &done.folder).unwrap();
+    let chosen = choose(&done, false).unwrap();
     assert_eq!(chosen[0].set(), ["train.learning_rate=0.1"]);
     assert_eq!(chosen[0].trials[1].solved, None);
 }
@@ -408,6 +436,9 @@ fn a_choice_by_what_is_reported_and_one_of_nothing_are_refused() {
     assert!(said("[8, 9]", "[8, 2]").contains("`tune.seeds` cannot be used: 2 is one of `seeds`"));
     assert!(said("[0.1, 0.2]", "[]").contains("`tune.values` cannot be used"));
     assert!(said("rows = ['a']", "rows = []").contains("`tune.rows` cannot be used"));
+    assert!(said("[tune.values]", "share = 1.5\n[tune.values]").contains("`tune.share`"));
+    let both = "share = 0.5\nbudget = { steps = 2 }\n[tune.values]";
+    assert!(said("[tune.values]", both).contains("leave out one"));
     let file = parse(&TUNED.replace("rows = ['a']", "rows = ['c']")).unwrap();
     let error = file.tune.as_ref().unwrap().trials(&file, &Default::default()).unwrap_err();
     assert!(error.to_string().contains("there is no row `c` that is trained"), "{error}");
