@@ -73,13 +73,21 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
+/// Names that are listed at most.
+const LISTED: usize = 24;
+
 /// "; did you mean `x`?", or what there is to choose from.
 pub fn suggestion<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> String {
     if let Some(nearest) = nearest(word, candidates.clone()) {
         return format!("; did you mean `{nearest}`?");
     }
-    let all: Vec<String> = candidates.into_iter().map(|name| format!("`{name}`")).collect();
-    if all.is_empty() { String::new() } else { format!("; there are {}", all.join(", ")) }
+    let mut all: Vec<String> = candidates.into_iter().map(|name| format!("`{name}`")).collect();
+    let more = match all.len().saturating_sub(LISTED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    all.truncate(LISTED);
+    if all.is_empty() { String::new() } else { format!("; there are {}{more}", all.join(", ")) }
 }
 
 #[cfg(test)]
@@ -94,5 +102,8 @@ mod tests {
         );
         assert_eq!(suggestion("zzz", ["top_p", "seed"]), "; there are `top_p`, `seed`");
         assert_eq!(suggestion("zzz", []), "");
+        let many: Vec<String> = (0..100).map(|n| format!("row-{n}")).collect();
+        let told = suggestion("zzzzzzzzz", many.iter().map(String::as_str));
+        assert!(told.ends_with("`row-23` and 76 more"), "{told}");
     }
 }

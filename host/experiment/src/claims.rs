@@ -26,7 +26,8 @@ pub struct ClaimResult {
     pub claim: Option<String>,
     /// The claims among which it is one of several, and for whose number it is corrected.
     pub family: String,
-    /// The difference, paired by seed and task; nothing unless both rows have all their seeds.
+    /// The difference, paired by seed and task, of the seeds that both rows have; nothing if one
+    /// failed.
     pub difference: Option<Estimate>,
     /// The chance of such a difference if there is none, corrected for the family.
     pub chance: Option<f64>,
@@ -82,25 +83,24 @@ pub(super) fn claims(
         }
     }
     judge(&mut results);
-    Ok(results)
+    Ok(results.into_iter().map(|found| found.result).collect())
+}
+
+/// A claim, and whether both rows have all their seeds.
+struct Found {
+    result: ClaimResult,
+    is_whole: bool,
 }
 
 /// The figures of a claim; what they say follows from the others of its family, too.
-fn found(
-    claim: &Claim,
-    plan: &Plan,
-    better: &Side,
-    than: &Side,
-) -> Result<ClaimResult, ExperimentError> {
-    let unfinished: Vec<String> = [better, than].into_iter().filter_map(unfinished).collect();
-    let mut remarks = unfinished;
-    let difference = match remarks.is_empty() {
-        true => paired(better, than)?,
-        false => None,
-    };
+fn found(claim: &Claim, plan: &Plan, better: &Side, than: &Side) -> Result<Found, ExperimentError> {
+    let mut remarks: Vec<String> = [better, than].into_iter().filter_map(unfinished).collect();
+    let is_whole = remarks.is_empty();
+    let failed = better.result.failed || than.result.failed;
+    let difference = if failed { None } else { paired(better, than)? };
     remarks.extend(fallen(than)?);
     let part = better.planned.row.part.clone();
-    Ok(ClaimResult {
+    let result = ClaimResult {
         family: claim.family.clone().unwrap_or_else(|| part.clone()),
         part,
         better: better.planned.row.name.clone(),
@@ -112,7 +112,8 @@ fn found(
         outside: None,
         verdict: Verdict::Withheld,
         remarks,
-    })
+    };
+    Ok(Found { result, is_whole })
 }
 
 /// Why nothing can be said of a row: those of its seeds that have no figures. What failed is no
@@ -122,12 +123,15 @@ fn unfinished(side: &Side) -> Option<String> {
         .filter(|cell| !side.result.seeds.contains(&cell.seed))
         .map(|cell| cell.seed.to_string())
         .collect();
-    let seeds = match &lacking[..] {
+    let (seeds, are) = match &lacking[..] {
         [] => return None,
-        [one] => format!("seed {one}"),
-        several => format!("seeds {}", several.join(", ")),
+        [one] => (format!("seed {one}"), "is"),
+        several => (format!("seeds {}", several.join(", ")), "are"),
     };
-    let what = if side.result.failed { "failed" } else { "is still to come" };
+    let what = match side.result.failed {
+        true => "failed".to_owned(),
+        false => format!("{are} still to come"),
+    };
     Some(format!("{seeds} of `{}` {what}", side.planned.row.name))
 }
 
@@ -169,19 +173,23 @@ fn fallen(side: &Side) -> Result<Vec<String>, ExperimentError> {
 }
 
 /// Correct what was found for the number of claims in each family, and say what it says.
-fn judge(results: &mut [ClaimResult]) {
+fn judge(results: &mut [Found]) {
     let mut families: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-    for (place, result) in results.iter().enumerate() {
-        families.entry(result.family.clone()).or_default().push(place);
+    for (place, found) in results.iter().enumerate() {
+        families.entry(found.result.family.clone()).or_default().push(place);
     }
     for places in families.into_values() {
-        let found = |place: &usize| results[*place].difference.as_ref();
+        // Who judged before all seeds are there could go on until the verdict pleases.
+        let found = |place: &usize| {
+            let Found { result, is_whole } = &results[*place];
+            result.difference.as_ref().filter(|_| *is_whole)
+        };
         let none = |place| found(place)?.chance_of_no_difference();
-        let outside = |place| found(place)?.chance_of_a_margin(results[*place].margin?);
+        let outside = |place| found(place)?.chance_of_a_margin(results[*place].result.margin?);
         let none = holm(&places.iter().map(none).collect::<Vec<_>>());
         let outside = holm(&places.iter().map(outside).collect::<Vec<_>>());
         for (place, (chance, outside)) in places.into_iter().zip(none.into_iter().zip(outside)) {
-            let result = &mut results[place];
+            let Found { result, is_whole: true } = &mut results[place] else { continue };
             (result.chance, result.outside) = (chance, outside);
             let Some(found) = &result.difference else { continue };
             result.verdict = Verdict::of(found, chance, outside);

@@ -116,7 +116,6 @@ impl Tune {
             // Nothing is looked at but validation tasks.
             exam: Exam { tasks: 1, ..Exam::default() },
             compare: Vec::new(),
-            sweeps: Vec::new(),
             tune: None,
             ..file.clone()
         };

@@ -141,6 +141,9 @@ fn a_row_with_a_failed_seed_has_no_mean_and_no_claim_and_says_which_and_why() {
     done.states[last] = State::Waiting;
     let claim = &done.results().unwrap().claims[0];
     assert_eq!(claim.said(), "no verdict; seed 3 of `b` is still to come");
+    // What there is of it is shown, of the seeds that both have.
+    assert_eq!(claim.difference.as_ref().unwrap().seeds, [0.75, 0.75]);
+    assert_eq!(claim.chance, None);
 }
 
 #[test]
@@ -396,6 +399,12 @@ fn a_trial_may_spend_a_share_of_what_its_row_may_in_each_part() {
         .replace("set = ['train.steps=5']\n", "")
         .replace("[tune.values]", "share = 0.4\n[tune.values]")
         .replace("[0.1, 0.2]", "[0.1]\n'advantage.then' = [[], ['episode-mean']]");
+    // A row that is examined otherwise than a row of a sweep is none of its concern.
+    let text = text.replace(
+        "[tune]\n",
+        "[[rows]]\nname = 'c'\nof = 's=2'\n[[sweeps]]\nname = 's'\nrow = 'a'\nkey = 'train.epochs'\n\
+         values = [2]\n[tune]\n",
+    );
     let file = parse(&text).unwrap();
     let wanted = ["x/a", "y/a"].map(str::to_owned).into();
     let (trials, labels) = file.tune.as_ref().unwrap().trials(&file, &wanted).unwrap();

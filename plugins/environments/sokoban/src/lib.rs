@@ -25,7 +25,7 @@ use plugin_sdk::{Format, Proposals, Rendered, Rewards, Setting, Settings, Unread
 use serde::{Deserialize, Serialize};
 
 use draw::Wanted;
-use level::{Level, Move, Position, Walk};
+use level::{Cell, Level, Move, Position, Walk};
 use progress::{Left, Measure};
 use solver::{OPTIMAL, Solver, Verdict};
 use view::View;
@@ -68,6 +68,8 @@ pub struct Sokoban {
     proposals: Proposals,
     /// Why the last moves were not made, or not all of them.
     refused: String,
+    /// Where the player stood before the last turns in which no box was moved.
+    been: Vec<Cell>,
     moves_per_turn: usize,
     /// How far boxes and goals are told apart in a list.
     far: i32,
@@ -145,6 +147,7 @@ impl Environment for Sokoban {
             rewards: Rewards::of(&task.settings)?,
             proposals: Proposals::default(),
             refused: String::new(),
+            been: Vec::new(),
             moves_per_turn: task.settings.integer("moves_per_turn")?,
             far: i32::from(wanted.size()) - 1,
             view: task.settings.choice("observation")?,
@@ -168,7 +171,7 @@ impl Environment for Sokoban {
     }
 
     fn observe(&self, _seat: &Seat) -> String {
-        let shown = self.view.show(&self.level, &self.here, self.far);
+        let shown = self.view.show(&self.level, &self.here, &self.been, self.far);
         match self.view {
             View::Text if !self.refused.is_empty() => {
                 format!("{shown}\nThe last answer: {}", self.refused)
@@ -217,6 +220,12 @@ impl Sokoban {
     }
 
     fn walk(&mut self, walk: &Walk) -> Outcome {
+        if walk.end.boxes == self.here.boxes {
+            self.been.retain(|&cell| cell != self.here.player);
+            self.been.push(self.here.player);
+        } else {
+            self.been.clear();
+        }
         let outcome = judge(walk, &self.here);
         let home = |position: &Position| {
             position.boxes_home(&self.level) as f64 / position.boxes.len() as f64

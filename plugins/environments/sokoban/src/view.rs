@@ -11,6 +11,8 @@ use crate::solver::Solver;
 const RADIUS: i32 = 2;
 /// How far from a box inner walls are told, in rows and in columns.
 const AROUND: i32 = 3;
+/// Places told where the player has been, the last ones.
+const REMEMBERED: usize = 4;
 /// Inner walls that are told of a box, the nearest ones.
 const MOST: usize = 8;
 
@@ -27,11 +29,11 @@ pub enum View {
 }
 
 impl View {
-    /// What a position looks like. `far` is how far boxes and goals are told
+    /// What a position looks like to a player who has `been` somewhere. `far` is how far boxes and goals are told
     /// apart by distance; what is further away is told as if it were there.
-    pub fn show(self, level: &Level, position: &Position, far: i32) -> String {
+    pub fn show(self, level: &Level, position: &Position, been: &[Cell], far: i32) -> String {
         match self {
-            View::List => list(level, position, far),
+            View::List => list(level, position, been, far),
             View::Map => drawn(level, position, " "),
             View::Text => {
                 let home = position.boxes_home(level);
@@ -52,7 +54,8 @@ impl View {
                  where that is done from. `lose:R`: the same, but the level can then no longer be \
                  solved. `edge:U2`: two cells lie above it, then the board ends. `W(-1,+0)`: an \
                  inner wall is 1 row up from it. What follows is of you. `#(-1,+0)`: there is a \
-                 wall, or the board ends, 1 row up. Only walls that are near are listed."
+                 wall, or the board ends, 1 row up. Only walls that are near are listed. `been(+0,+1)`: you stood \
+                 1 column to the right before, and have moved no box since."
             }
             View::Map | View::Text => {
                 "You see the board row by row: `#` is a wall, `-` is floor, `.` is a goal, `$` is \
@@ -76,6 +79,7 @@ impl View {
                     Move::ALL.iter().flat_map(|&step| (0..=far).map(move |n| edge(step, n))),
                 );
                 words.extend(within(RADIUS).map(wall));
+                words.extend(within(far).map(been_at));
                 words.extend(Move::ALL.map(|step| push(step, false)));
                 words.extend(Move::ALL.map(|step| push(step, true)));
             }
@@ -87,7 +91,7 @@ impl View {
     }
 }
 
-fn list(level: &Level, position: &Position, far: i32) -> String {
+fn list(level: &Level, position: &Position, been: &[Cell], far: i32) -> String {
     let solver = Solver::new(level);
     let reach = solver.reach(position);
     let clamp = |(row, column): (i32, i32)| (row.clamp(-far, far), column.clamp(-far, far));
@@ -116,6 +120,8 @@ fn list(level: &Level, position: &Position, far: i32) -> String {
         words.extend(inner_walls(level, cell).into_iter().map(beside_box));
     }
     words.extend(walls(level, position.player).into_iter().map(wall));
+    let remembered = been.iter().rev().take(REMEMBERED);
+    words.extend(remembered.map(|&at| been_at(clamp(level.offset(position.player, at)))));
     words.join(" ")
 }
 
@@ -183,6 +189,10 @@ fn beside_box((row, column): (i32, i32)) -> String {
     format!("W({row:+},{column:+})")
 }
 
+fn been_at((row, column): (i32, i32)) -> String {
+    format!("been({row:+},{column:+})")
+}
+
 fn edge(step: Move, cells: i32) -> String {
     format!("edge:{}{cells}", step.word())
 }
@@ -201,13 +211,13 @@ mod tests {
     #[test]
     fn the_list_is_counted_from_the_player_and_from_the_box() {
         let (level, position) = read(LEVEL);
-        let shown = View::List.show(&level, &position, 5);
+        let shown = View::List.show(&level, &position, &[], 5);
         assert!(
             shown.starts_with("B(+0,+1) G(+0,+2) lose:U lose:D lose:L push:R edge:U1 edge:D1 edge:L1 edge:R2 #(+0,-1) "),
             "{shown}"
         );
         let (level, position) = read(&LEVEL.replace("@$ ", " $@"));
-        let shown = View::List.show(&level, &position, 1);
+        let shown = View::List.show(&level, &position, &[], 1);
         assert!(
             shown.starts_with("B(+0,-1) G(+0,+1) lose:U"),
             "not further than it may say: {shown}"
@@ -217,9 +227,9 @@ mod tests {
     #[test]
     fn the_map_and_the_drawing_show_the_whole_board() {
         let (level, position) = read(LEVEL);
-        let map = View::Map.show(&level, &position, 5);
+        let map = View::Map.show(&level, &position, &[], 5);
         assert_eq!(map.lines().nth(2), Some("# @ $ - . #"));
-        let text = View::Text.show(&level, &position, 5);
+        let text = View::Text.show(&level, &position, &[], 5);
         assert!(text.ends_with("#@$-.#\n#----#\n######\nBoxes on goals: 0 of 1."), "{text}");
     }
 }
