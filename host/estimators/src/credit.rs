@@ -259,9 +259,10 @@ mod tests {
     fn with_episode_mean_each_seat_of_each_episode_counts_as_much() {
         // Two episodes of two seats: one of three turns, one of a single turn with long answers.
         let mut samples = tree_of(1, 4, &["planner", "executor"], 1);
-        for sample in &mut samples[6..] {
-            sample.episode = 1;
-            sample.completion.tokens = vec![0; 5];
+        for (place, sample) in samples.iter_mut().enumerate() {
+            let (episode, tokens) = if place < 6 { (0, 1) } else { (1, 5) };
+            sample.episode = episode;
+            sample.completion.tokens = vec![0; tokens];
         }
         let tokens = |sample: &Sample| sample.completion.drawn() as f32;
         let before: f32 = samples.iter().map(tokens).sum();
