@@ -36,8 +36,8 @@ families = {}
 for claim in file["compare"]:
     for part in claim.get("on", [part["name"] for part in file["environments"]]):
         try:
-            pairs = [[[a - b for a, b in zip(solved(part, claim["better"], seed), solved(part, claim["than"], seed))]
-                      for seed in file["seeds"]]][0]
+            better, than = ([solved(part, claim[side], seed) for seed in file["seeds"]] for side in ("better", "than"))
+            pairs = [[a - b for a, b in zip(*both)] for both in zip(better, than)]
         except FileNotFoundError:
             continue
         families.setdefault(claim.get("family", part), {})[part, claim["better"], claim["than"]] = spread(pairs)

@@ -235,12 +235,12 @@ fn perform(task: &Task) -> Result<()> {
             build_all(&workspace)?;
             quickstart::train(&workspace, host_args)
         }
-        Task::Paper { quick, page: true } => paper::draw(&workspace, *quick),
+        Task::Paper { quick, page: true } => paper::fill(&workspace, *quick, true),
         Task::Paper { quick, page: false } => {
             let toolchain = set_up(&workspace, Flavour::Cpu)?;
             build_plugins(&workspace, &toolchain, false)?;
             process::run(workspace.cargo().args(["build", "--release", "--package", "troupe"]))?;
-            paper::fill(&workspace, *quick)
+            paper::fill(&workspace, *quick, false)
         }
         Task::Methods { quick, only, page } => {
             if !page {

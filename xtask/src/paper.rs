@@ -76,10 +76,15 @@ struct Interval {
     high: f64,
 }
 
-/// Fills the table, or goes on filling it; the host has been built.
-pub fn fill(workspace: &Workspace, quick: bool) -> Result<()> {
+/// Fills the table, or goes on filling it, or only draws what is there, and writes the page; the
+/// host has been built. What was not run is said so.
+pub fn fill(workspace: &Workspace, quick: bool, only_drawn: bool) -> Result<()> {
     let elapsed = Elapsed::start();
-    let filled = process::run(&mut experiment(workspace, quick));
+    let mut host = experiment(workspace, quick);
+    if only_drawn {
+        host.arg("--table");
+    }
+    let filled = process::run(&mut host);
     let failed = filled.as_ref().err().and_then(|error| error.downcast_ref::<Failed>());
     if filled.is_ok() || failed.and_then(Failed::code) == Some(SOME_FAILED) {
         let page = write_page(workspace, quick)?;
@@ -88,25 +93,14 @@ pub fn fill(workspace: &Workspace, quick: bool) -> Result<()> {
     filled
 }
 
-/// Draws the table of what is there, and writes the page; what was not run is said so.
-pub fn draw(workspace: &Workspace, quick: bool) -> Result<()> {
-    let drawn = process::run(experiment(workspace, quick).arg("--table"));
-    let page = write_page(workspace, quick)?;
-    eprintln!("== {}: written", page.display());
-    match drawn {
-        Err(error) if error.downcast_ref::<Failed>().and_then(Failed::code).is_none() => Err(error),
-        _ => Ok(()),
-    }
-}
-
 fn experiment(workspace: &Workspace, quick: bool) -> Command {
     let mut host = Command::new(workspace.target_dir.join("release/host"));
     host.current_dir(&workspace.root).args(["experiment", FILE, "--out"]);
     host.arg(folder(workspace, quick));
     if quick {
-        QUICK.iter().for_each(|set| {
+        for set in QUICK {
             host.args(["--set", set]);
-        });
+        }
         host.args(["--only", QUICK_PART]);
     } else {
         host.args(["--cells", CELLS]);
@@ -187,7 +181,7 @@ fn page(results: &Results, tables: &str, origin: &Origin, quick: bool) -> String
         "Seeds {}; {}. Rows that are compared were trained with equally many tokens. Intervals \
          are 95 % intervals for other seeds and other tasks. A claim is *shown* if its difference \
          is above 0, *the opposite* if it is below, corrected for their number (Holm); \
-         *equivalent* if it is within three points; else *not shown*.\n",
+         *equivalent* if it is within the margin; else *not shown*.\n",
         seeds.join(", "),
         results.exam
     );

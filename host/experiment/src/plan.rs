@@ -1,7 +1,6 @@
 //! All that an experiment has to do, worked out before anything is done.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 
 use super::address::Addresses;
 use super::error::{ExperimentError, invalid};
@@ -14,7 +13,6 @@ use super::row::{Row, Source, expand};
 use super::setup::{Program, WarmStart, resolve};
 use troupe_core::config::Config;
 use troupe_core::error::suggestion;
-use troupe_core::installation::plugin_folders;
 use troupe_core::parallel;
 use troupe_core::storage::StorageError;
 
@@ -200,22 +198,7 @@ fn with_sets(row: &Row, config: &Config) -> Result<Config, ExperimentError> {
             reason: format!("exam_set: {error}"),
         })?;
     }
-    let folders: Vec<PathBuf> =
-        changed.plugins.path.iter().cloned().chain(plugin_folders()).collect();
-    changed.plugins.files.iter_mut().for_each(|file| *file = named(file, &folders));
     Ok(changed)
-}
-
-/// The file of a plugin that is named, as `host train` finds it; what it does not find it refuses
-/// itself.
-fn named(file: &Path, folders: &[PathBuf]) -> PathBuf {
-    let found = || {
-        let in_folder = |folder: &PathBuf| folder.join(file).with_extension("wasm");
-        let mut files = folders.iter().map(in_folder);
-        files.find(|path| path.is_file())
-    };
-    let is_name = file.components().count() == 1 && !file.is_file();
-    is_name.then(found).flatten().unwrap_or_else(|| file.to_owned())
 }
 
 struct Builder<'a> {

@@ -89,17 +89,11 @@ pub struct Game {
     planned: Proposals,
     /// Each seat's last plan, by role and instance.
     plans: BTreeMap<(String, u32), Attempt>,
-    bounds: Bounds,
-    /// Tests that a tester should write.
-    wanted: usize,
-    end: End,
-    /// Whether a program that runs, or passes some of the hidden tests, is worth a part of one
-    /// that passes all.
-    partial: bool,
+    terms: Terms,
 }
 
 /// How a game goes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Terms {
     /// What a run may use.
     pub bounds: Bounds,
@@ -117,37 +111,24 @@ impl Game {
     pub fn new(challenge: Challenge, terms: Terms) -> Self {
         let [programs, tested, planned] = std::array::from_fn(|_| Proposals::default());
         let (attempt, suite, plans) = (None, Suite::default(), BTreeMap::new());
-        let Terms { bounds, wanted, end, partial } = terms;
-        Game {
-            challenge,
-            attempt,
-            suite,
-            programs,
-            tested,
-            planned,
-            plans,
-            bounds,
-            wanted,
-            end,
-            partial,
-        }
+        Game { challenge, attempt, suite, programs, tested, planned, plans, terms }
     }
 
     /// Tests that a tester should write.
     pub fn wanted(&self) -> usize {
-        self.wanted
+        self.terms.wanted
     }
 
     /// Whether the team's own tests decide when it ends.
     pub fn needs_tests(&self) -> bool {
-        self.end == End::Agreement
+        self.terms.end == End::Agreement
     }
 
     /// A program that becomes the latest one.
     pub fn program(&mut self, seat: &Seat, text: &str) -> Result<Outcome, Problem> {
         let Some(source) = program_in(text) else { return Ok(no_program()) };
         let attempt = self.try_out(source)?;
-        let paid = self.programs.pay(seat, attempt.worth(self.partial));
+        let paid = self.programs.pay(seat, attempt.worth(self.terms.partial));
         let outcome = feedback(&attempt).local("program", paid);
         let before = self.attempt.as_ref().map_or(0.0, |attempt| attempt.rate);
         let outcome = outcome.team("golden", attempt.rate - before);
@@ -160,7 +141,7 @@ impl Game {
     pub fn plan(&mut self, seat: &Seat, text: &str) -> Result<Outcome, Problem> {
         let Some(source) = program_in(text) else { return Ok(no_program()) };
         let attempt = self.try_out(source)?;
-        let paid = self.planned.pay(seat, attempt.worth(self.partial));
+        let paid = self.planned.pay(seat, attempt.worth(self.terms.partial));
         let outcome = feedback(&attempt).local("plan", paid);
         self.plans.insert((seat.role.clone(), seat.instance), attempt);
         Ok(outcome)
@@ -190,7 +171,7 @@ impl Game {
     /// What tests are worth: a right program is asked. Where there is none
     /// nothing is known but that they can be read.
     fn worth_of(&self, tests: &[Test]) -> Result<f64, Problem> {
-        let all = tests.len().max(self.wanted) as f64;
+        let all = tests.len().max(self.terms.wanted) as f64;
         let Some(solution) = &self.challenge.solution else {
             return Ok(VALID * tests.len() as f64 / all);
         };
@@ -204,15 +185,15 @@ impl Game {
     fn try_out(&self, source: String) -> Result<Attempt, Problem> {
         let Challenge { problem, .. } = &self.challenge;
         let (shown, rest) = problem.tests.split_at(self.challenge.examples().len());
-        let mut trials = try_all(problem, shown, &source, self.bounds)?;
-        if self.partial || trials.iter().all(|trial| trial.passed) {
-            trials.extend(try_all(problem, rest, &source, self.bounds)?);
+        let mut trials = try_all(problem, shown, &source, self.terms.bounds)?;
+        if self.terms.partial || trials.iter().all(|trial| trial.passed) {
+            trials.extend(try_all(problem, rest, &source, self.terms.bounds)?);
         }
         // What fails where all or nothing counts need not be run again.
         trials.resize(problem.tests.len(), Trial::left_out());
         let hidden = &trials[self.challenge.hidden()];
         let passed = hidden.iter().filter(|trial| trial.passed).count();
-        let passed = if self.partial || passed == hidden.len() { passed } else { 0 };
+        let passed = if self.terms.partial || passed == hidden.len() { passed } else { 0 };
         Ok(Attempt {
             source,
             builds: trials.iter().all(|trial| trial.builds),
@@ -230,13 +211,13 @@ impl Game {
         if problem.checker.take().is_some() {
             problem.compare = Some(troupe_grader::Rule::Tokens);
         }
-        try_all(&problem, tests, source, self.bounds)
+        try_all(&problem, tests, source, self.terms.bounds)
     }
 
     /// End the episode if it is time: after all that was written at the same time.
     pub fn close(&self, outcome: Outcome) -> Outcome {
         let Some(attempt) = &self.attempt else { return outcome };
-        let is_over = match self.end {
+        let is_over = match self.terms.end {
             End::First => true,
             End::Golden => attempt.is_right,
             End::Agreement => {
