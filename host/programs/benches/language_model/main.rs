@@ -1,9 +1,10 @@
 //! A language model in the engine and the trainer against others on the same
 //! checkpoint, prompts and samples: `transformers` (`generate`, and its
-//! continuous batching `generate_batch`), llama.cpp (decoding), an update in
-//! plain PyTorch, and a whole step of TRL's `GRPOTrainer`. Both sides have
-//! their turn in every round; printed are medians and ratios. Nothing is
-//! asserted.
+//! continuous batching `generate_batch`), llama.cpp (decoding; without a file
+//! for it, `generate`), an update in plain PyTorch, and a whole step of TRL's
+//! `GRPOTrainer`. Both sides have their turn in every round, and on a GPU one
+//! more that is not counted, in which kernels are loaded; printed are medians
+//! and ratios. Nothing is asserted.
 //!
 //! ```text
 //! cargo bench -p host --bench language_model
@@ -125,7 +126,8 @@ fn main() {
         "\nGenerated are sampled tokens; decoded are those after each answer's first. Trained, \
          and what a step handles, are prompt and answer of every sample, on both sides; troupe \
          reads and trains a prompt once for its {} answers, and llama.cpp reads it once. MiB are \
-         the largest resident memory of the side's process.",
+         the largest resident memory of the side's process, and on a GPU what the side had taken \
+         of it.",
         arguments.answers
     );
 }
@@ -145,10 +147,9 @@ fn comparisons(arguments: &Arguments) -> Vec<Comparison> {
         let (ours, theirs) = (asked.to_owned(), asked.to_owned());
         Comparison { name, rival, ours, theirs, decode: None }
     };
-    let decode = |&rows: &usize| Comparison {
-        decode: Some(rows),
-        ..same("decode", Rival::LlamaCpp, "generate")
-    };
+    let decoder = if arguments.gguf.is_some() { Rival::LlamaCpp } else { Rival::Transformers };
+    let decode =
+        |&rows: &usize| Comparison { decode: Some(rows), ..same("decode", decoder, "generate") };
     let rows = arguments.step_rows;
     let step = || same("step", Rival::Trl, &format!("step {rows}"));
     // TRL checkpoints by default.
@@ -158,7 +159,7 @@ fn comparisons(arguments: &Arguments) -> Vec<Comparison> {
         ..step()
     };
     let mut all = vec![same("generate", Rival::Transformers, "generate")];
-    all.extend(arguments.rows.iter().filter(|_| arguments.gguf.is_some()).map(decode));
+    all.extend(arguments.rows.iter().map(decode));
     all.extend([same("train", Rival::Transformers, "train"), step(), checkpointed]);
     all.push(Comparison {
         ours: "generate".to_owned(),
@@ -171,7 +172,7 @@ fn comparisons(arguments: &Arguments) -> Vec<Comparison> {
 impl Comparison {
     fn label(&self, arguments: &Arguments) -> String {
         match (self.name, self.decode) {
-            (_, Some(rows)) => format!("decode, {rows} at a time (llama.cpp)"),
+            (_, Some(rows)) => format!("decode, {rows} at a time ({})", self.rival.name()),
             ("train", _) => "update (plain PyTorch)".to_owned(),
             ("step", _) => format!("step, {} answers (TRL)", arguments.step_rows),
             ("step_checkpointed", _) => "the same, checkpointed (TRL)".to_owned(),
@@ -185,6 +186,11 @@ impl Comparison {
         let mut ours = Side::ours(folder, arguments.patience());
         let mut theirs = Side::rival(self.rival, folder, arguments.patience());
         let (mut our_rates, mut their_rates) = (Vec::new(), Vec::new());
+        if work::chosen_device().is_gpu() {
+            // What fails here fails again below, and is said there.
+            let _ = self.measure(&mut ours, &self.ours, arguments);
+            let _ = theirs.as_mut().map(|theirs| self.measure(theirs, &self.theirs, arguments));
+        }
         for _ in 0..arguments.rounds {
             our_rates.push(self.measure(&mut ours, &self.ours, arguments).unwrap());
             let Some(theirs) = &mut theirs else { continue };
@@ -264,6 +270,9 @@ fn median(mut rates: Vec<Measured>) -> Measured {
 fn share_of_peak(folder: &Path, arguments: &Arguments) {
     let mut ours = Side::ours(folder, arguments.patience());
     let mut shares: Vec<(f64, f64)> = Vec::new();
+    if work::chosen_device().is_gpu() {
+        ours.ask("train");
+    }
     for _ in 0..arguments.rounds {
         let peak = ours.ask("peak")["peak"].as_f64().unwrap();
         let update = ours.ask("train");

@@ -24,6 +24,7 @@ struct Ours {
 pub(crate) fn be_our_side(folder: &Path) {
     let work = Work::read(folder);
     let device = chosen_device();
+    let free = device.free_memory().unwrap_or_default();
     let mut policy = Policy::load_in(folder, Some(work.dtype.into()), device).unwrap();
     policy.set_threads(work.threads);
     let mut ours = Ours { work, policy, trainer: None, checkpointing: Choice::Off };
@@ -36,7 +37,11 @@ pub(crate) fn be_our_side(folder: &Path) {
         let start = Instant::now();
         let mut answer = ours.answer(request, &numbers);
         answer["seconds"] = start.elapsed().as_secs_f64().into();
-        answer["resident"] = resident().into();
+        answer["resident"] = match device.free_memory() {
+            Some(left) if device.is_gpu() => free.saturating_sub(left) as f64 / f64::from(1 << 20),
+            _ => resident(),
+        }
+        .into();
         println!("{answer}");
     }
 }
@@ -93,22 +98,21 @@ impl Ours {
     }
 }
 
-/// Floating-point operations a second of a product of two matrices of 2,048 by 2,048, the best
-/// of ten.
+/// Floating-point operations a second of a product of two large square matrices, the best of ten.
 fn peak(policy: &Policy, dtype: Precision) -> f64 {
-    const SIZE: i64 = 2048;
+    let size: i64 = if policy.device().is_gpu() { 8192 } else { 2048 };
     tch::set_num_threads(policy.threads() as i32);
     let kind = match dtype {
         Precision::Float32 => Kind::Float,
         Precision::Bfloat16 => Kind::BFloat16,
     };
     let device = policy.device().torch();
-    let one = Tensor::rand([SIZE, SIZE], (Kind::Float, device)).to_kind(kind);
+    let one = Tensor::rand([size, size], (Kind::Float, device)).to_kind(kind);
     let seconds = (0..10).map(|_| {
         let start = Instant::now();
         // To look at one number is to wait for all, on a GPU, too.
         std::hint::black_box(one.matmul(&one).double_value(&[0, 0]));
         start.elapsed().as_secs_f64()
     });
-    2.0 * (SIZE as f64).powi(3) / seconds.fold(f64::INFINITY, f64::min)
+    2.0 * (size as f64).powi(3) / seconds.fold(f64::INFINITY, f64::min)
 }

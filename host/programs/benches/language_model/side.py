@@ -3,7 +3,8 @@
 A side reads a checkpoint and `work.json` from the folder given, and then a
 line at a time from standard input: the name of one of its methods and
 numbers for it. It answers each with a line of JSON: tokens, seconds and the
-largest resident memory of this process in MiB.
+largest resident memory of this process in MiB, or on a GPU what it has taken
+of it.
 """
 
 import json
@@ -13,6 +14,9 @@ from pathlib import Path
 
 
 def resident_mebibytes():
+    torch = sys.modules.get("torch")
+    if torch and torch.cuda.is_available():
+        return torch.cuda.memory_reserved() / 2**20
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) / 1024

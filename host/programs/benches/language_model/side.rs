@@ -17,6 +17,14 @@ pub(crate) enum Rival {
 }
 
 impl Rival {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Rival::Transformers => "transformers",
+            Rival::LlamaCpp => "llama.cpp",
+            Rival::Trl => "TRL",
+        }
+    }
+
     fn script(self) -> &'static str {
         match self {
             Rival::Transformers => "transformers_side.py",

@@ -29,29 +29,29 @@ class Side:
         self.model.eval()
         self.optimizer = None
 
-    def settings(self, **more):
+    def settings(self, tokens=None, **more):
         return GenerationConfig(
             do_sample=True,
             temperature=1.0,
             top_k=0,
             top_p=1.0,
-            max_new_tokens=self.work["max_completion_tokens"],
+            max_new_tokens=tokens or self.work["max_completion_tokens"],
             eos_token_id=self.work["end"],
             pad_token_id=self.work["pad"],
             **more,
         )
 
-    def generate(self):
-        prompts = self.work["prompts"]
+    def generate(self, rows=None, tokens=None):
+        prompts, answers = side.share(self.work, rows)
         longest = max(map(len, prompts))
         pad = self.work["pad"]
-        tokens = torch.tensor([[pad] * (longest - len(p)) + p for p in prompts])
+        ids = torch.tensor([[pad] * (longest - len(p)) + p for p in prompts])
         mask = torch.tensor([[0] * (longest - len(p)) + [1] * len(p) for p in prompts])
         with torch.inference_mode():
             out = self.model.generate(
-                input_ids=tokens.to(self.device),
+                input_ids=ids.to(self.device),
                 attention_mask=mask.to(self.device),
-                generation_config=self.settings(num_return_sequences=self.work["answers"]),
+                generation_config=self.settings(tokens, num_return_sequences=answers),
             )
         return side.count(out[:, longest:].tolist(), self.work["end"])
 
