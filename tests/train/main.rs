@@ -32,6 +32,7 @@ mod mixture;
 mod opponents;
 mod outcomes;
 mod pages;
+mod paper_rows;
 mod policies;
 mod pretrained;
 mod processes;

@@ -9,7 +9,7 @@ use super::ranks::meet;
 use super::stop::StopSignal;
 use super::{load_config, report, say_caveats};
 use troupe_cli::args::{ConfigArgs, TrainArgs};
-use troupe_core::config::{Config, ConfigError, Estimator, LossAggregation};
+use troupe_core::config::{Config, ConfigError, Dtype, Estimator, LossAggregation};
 use troupe_core::error::ExitCode;
 use troupe_model::{Device, PolicyError};
 use troupe_tinker::TinkerPolicy;
@@ -22,7 +22,9 @@ use troupe_training::metrics::Success;
 use troupe_training::rehearsal::{beginners, rehearse};
 use troupe_training::run::{Change, RunFolder, Summary};
 use troupe_training::team::{Team, with_shapes};
-use troupe_training::training::{Record, Training, plan, settle as settle_config, slow_dtype};
+use troupe_training::training::{
+    Record, Training, plan, plan_on_card, settle as settle_config, slow_dtype,
+};
 
 pub fn run(
     mut args: TrainArgs,
@@ -43,12 +45,18 @@ pub fn run(
         };
         config.map_err(anyhow::Error::from)
     })?;
+    let config = if args.plan.is_some() { as_on_card(config) } else { config };
     let device = device()?;
     let mut team = Team::assemble(&config, device)?;
     team.ranks = ranks.clone();
     let config = settle_config(&team.resolve(&config), &team)?;
     if args.print_config {
         report::line(with_shapes(config, &team).to_annotated_toml().trim_end());
+        return Ok(ExitCode::Success as u8);
+    }
+    if let Some(gb) = args.plan {
+        let memory = u64::from(gb.get()) * 1_000_000_000;
+        report::line(&plan_on_card(&config, &team, memory)?.to_string());
         return Ok(ExitCode::Success as u8);
     }
     let config = config.anchored();
@@ -87,6 +95,14 @@ pub fn run(
     let stop =
         StopSignal::listen(format!("stopped; go on with {}", resume_command(folder.path())))?;
     load_and_train(settled, team, folder, &stop, args.verify_logprobs)
+}
+
+/// The configuration with what a card chooses otherwise than this machine.
+fn as_on_card(mut config: Config) -> Config {
+    for policy in config.policies.values_mut() {
+        policy.dtype = policy.dtype.map(|choice| choice.settle(Dtype::Bfloat16).into());
+    }
+    config
 }
 
 fn load_and_train(

@@ -45,7 +45,7 @@ pub use error::TrainingError;
 use learning::{Learning, restore};
 use lessons::Lessons;
 use output::Output;
-pub use preparation::{plan, settle, slow_dtype};
+pub use preparation::{plan, plan_on_card, settle, slow_dtype};
 pub use stored::digests_of_tables;
 
 /// A line of `metrics.jsonl`.

@@ -1,6 +1,6 @@
 //! Arguments of the commands that train policies.
 
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -16,7 +16,8 @@ Examples:
   host train --plugins plan-path --set roles=per-role --print-config
   host train --resume runs/plan-path-planner-executor
   host train malt.toml --from-tables runs/trees --set policies.shared.path=policies/warm/shared
-  host train configs/plan-path/quickstart.toml --processes 2")]
+  host train configs/plan-path/quickstart.toml --processes 2
+  host train configs/language-models/team.toml --plan 24")]
 pub struct TrainArgs {
     /// The configuration.
     #[command(flatten)]
@@ -34,11 +35,15 @@ pub struct TrainArgs {
     pub from_tables: Vec<PathBuf>,
     /// Work with so many processes on this machine, among which its processors are
     /// shared out. Over several machines, `torchrun` starts them.
-    #[arg(long, value_name = "N", conflicts_with = "print_config")]
+    #[arg(long, value_name = "N", conflicts_with_all = ["print_config", "plan"])]
     pub processes: Option<NonZeroUsize>,
     /// Print the resolved configuration and stop.
     #[arg(long)]
     pub print_config: bool,
+    /// Print what the run would take of a card with so many GB of memory, which need not be here,
+    /// and stop.
+    #[arg(long, value_name = "GB", conflicts_with = "print_config")]
+    pub plan: Option<NonZeroU32>,
     /// Rescore every sampled token with the training graph and print the
     /// largest difference of log-probabilities.
     #[arg(long)]

@@ -130,10 +130,39 @@ fn load(config: &Config, team: &Team) -> Load {
 /// # Errors
 /// If it does not fit.
 pub fn plan(config: &Config, team: &Team) -> Result<Plan, DoesNotFit> {
+    plan_on(config, team, |bases| machine_of(team, bases))
+}
+
+/// The same on a card with so many bytes, which need not be here.
+///
+/// # Errors
+/// If it does not fit.
+pub fn plan_on_card(config: &Config, team: &Team, memory: u64) -> Result<Plan, DoesNotFit> {
+    let card = Machine {
+        gpu: true,
+        threads: 1,
+        memory: Some(memory),
+        host_memory: None,
+        program: 0,
+        world: team.ranks.world() as u64,
+    };
+    plan_on(config, team, |_| card)
+}
+
+fn plan_on(
+    config: &Config,
+    team: &Team,
+    machine: impl FnOnce(&[Base]) -> Machine,
+) -> Result<Plan, DoesNotFit> {
     let policies: Vec<(&Policy, bool)> =
         team.policies.iter().map(|(name, policy)| (policy, config.trains(name))).collect();
     let bases = Base::of_policies(&policies);
-    let device = policies.first().map_or_else(Device::cpu, |(policy, _)| policy.device());
+    Plan::of(&bases, &config.train, &config.rollout, &load(config, team), &machine(&bases))
+}
+
+/// Where this team's policies are.
+fn machine_of(team: &Team, bases: &[Base]) -> Machine {
+    let device = team.policies.values().next().map_or_else(Device::cpu, Policy::device);
     let loaded = bases.iter().map(Base::loaded).sum::<u64>();
     // What is free in the machine's memory is for all processes of the run that are on it.
     let neighbors = team.ranks.neighbors() as u64;
@@ -144,13 +173,12 @@ pub fn plan(config: &Config, team: &Team) -> Result<Plan, DoesNotFit> {
     };
     let resident = if device.is_gpu() { None } else { resident_memory() };
     let program = resident.unwrap_or(0).saturating_sub(loaded);
-    let machine = Machine {
+    Machine {
         gpu: device.is_gpu(),
-        threads: policies.iter().map(|(policy, _)| policy.threads()).max().unwrap_or(1),
+        threads: team.policies.values().map(Policy::threads).max().unwrap_or(1),
         memory: free.map(|free| free.saturating_add(loaded + program)),
         host_memory,
         program,
         world: team.ranks.world() as u64,
-    };
-    Plan::of(&bases, &config.train, &config.rollout, &load(config, team), &machine)
+    }
 }
