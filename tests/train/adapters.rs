@@ -302,3 +302,23 @@ fn adapters_that_cannot_be_are_refused_before_any_work() {
         assert_eq!(found, code, "{setting}: {stderr}");
     }
 }
+
+#[test]
+fn a_policy_that_answers_for_no_role_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = config(folder.path(), "");
+    let said = |name: &str, sets: &[&str]| {
+        let name = format!("run.name={name}");
+        let few = [&name, "train.steps=1", "validation.every=0", "validation.tasks=1"];
+        let sets = few.iter().chain(sets).flat_map(|set| ["--set", *set]);
+        let (code, _, stderr) =
+            run(&["train", &config].into_iter().chain(sets).collect::<Vec<_>>());
+        assert_eq!(code, 0, "{stderr}");
+        stderr
+    };
+    let stderr = said("both", &[]);
+    assert!(!stderr.contains("answers for no role"), "{stderr}");
+    let stderr = said("one", &["roles={planner=\"planner\", executor=\"planner\"}"]);
+    let note = "note: policy `executor` answers for no role; what is set for it has no effect";
+    assert!(stderr.contains(note) && !stderr.contains("`base` answers"), "{stderr}");
+}

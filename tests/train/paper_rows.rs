@@ -109,7 +109,8 @@ fn a_plan_for_a_card_counts_16_bits_where_the_type_is_automatic_and_refuses_what
     assert_eq!(weights("auto"), weights("bfloat16"));
     assert_ne!(weights("auto"), weights("float32"));
 
-    let large = [path.as_str(), "rollout.max_completion_tokens=4096", "train.microbatch_tokens=1_000_000"];
+    let large =
+        [path.as_str(), "rollout.max_completion_tokens=4096", "train.microbatch_tokens=1_000_000"];
     let mut planned = with(&files, &large);
     planned.extend(["--set", "rollout.branches=256", "--plan", "1"]);
     let (code, _, stderr) = run(&planned);

@@ -326,6 +326,11 @@ fn advise(config: &Config, team: &Team) {
             over.name(),
         ));
     }
+    for name in team.idle(config) {
+        report::note(&format!(
+            "note: policy `{name}` answers for no role; what is set for it has no effect"
+        ));
+    }
     let by_tokens = config.train.loss_aggregation == LossAggregation::TokenMean;
     if config.advantage.estimator == Estimator::DrGrpo && by_tokens {
         report::note(

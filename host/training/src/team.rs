@@ -156,6 +156,20 @@ impl Team {
         Ok(())
     }
 
+    /// Policies that are set and are nothing in this team: what is said of them has no effect.
+    pub fn idle<'a>(&self, config: &'a Config) -> Vec<&'a str> {
+        let plays =
+            |name: &str| self.role_map.policies().contains_key(name) || config.is_critic(name);
+        let serves = |base: &str| {
+            let over = |(name, policy): (&String, &PolicyConfig)| {
+                plays(name) && policy.base.as_deref() == Some(base)
+            };
+            config.policies.iter().any(over)
+        };
+        let names = config.policies.keys().map(String::as_str);
+        names.filter(|name| !plays(name) && !serves(name)).collect()
+    }
+
     /// The names of all roles, each once.
     pub fn roles(&self) -> Vec<String> {
         roles(&self.families)
