@@ -47,7 +47,8 @@ pub fn run(
     })?;
     let config = if args.plan.is_some() { as_on_card(config) } else { config };
     let device = device()?;
-    let mut team = Team::assemble(&config, device)?;
+    let assemble = if args.print_config { Team::outline } else { Team::assemble };
+    let mut team = assemble(&config, device)?;
     team.ranks = ranks.clone();
     let config = settle_config(&team.resolve(&config), &team)?;
     if args.print_config {

@@ -15,7 +15,7 @@ use crate::rollout::{Demonstrator, Policies, RoleMap, RoleMapError};
 use crate::situations::SituationTable;
 use troupe_core::config::{Config, MixConfig, PolicyConfig, SamplingScheme};
 use troupe_core::seed::Seed;
-use troupe_core::trajectory::Author;
+use troupe_core::trajectory::{Author, Message};
 use troupe_guests::plugin::{Plugin, Split};
 use troupe_guests::scenario::{Next, Scenario};
 use troupe_model::{Device, Policy, PolicyError, RemoteEngine, RemotePolicy, Speaker};
@@ -56,6 +56,22 @@ pub struct Team {
 impl Team {
     /// Load everything.
     pub fn assemble(config: &Config, device: Device) -> Result<Team, TeamError> {
+        Team::with_words(config, device, vocabulary)
+    }
+
+    /// Enough to say what a run would be: nobody is watched to learn words, so policies that are
+    /// made here know fewer.
+    pub fn outline(config: &Config, device: Device) -> Result<Team, TeamError> {
+        Team::with_words(config, device, |families, _| {
+            words_of_tasks(families).into_iter().collect()
+        })
+    }
+
+    fn with_words(
+        config: &Config,
+        device: Device,
+        words: impl FnOnce(&[Family], &Config) -> Vec<String>,
+    ) -> Result<Team, TeamError> {
         let families = set_families(config)?;
         let seats = roles(&families);
         let config = &config.clone().with_implied_policies(&seats);
@@ -68,7 +84,7 @@ impl Team {
             add_stand_ins(&mut role_map, config);
         }
         ensembles::gather(config, &mut role_map);
-        let words = vocabulary(&families, config);
+        let words = words(&families, config);
         let mut loader = Loader { config, words: &words, device, bases: BTreeMap::new() };
         let (mut policies, mut speakers) = (BTreeMap::new(), BTreeMap::new());
         let critics = config.critics().map(|(name, _)| name.clone());
@@ -325,17 +341,46 @@ impl Loader<'_> {
 /// Every word that policies are told or should say: those the plugins declare,
 /// and those found in the texts of some training tasks.
 pub fn vocabulary(families: &[Family], config: &Config) -> Vec<String> {
+    let mut words = words_of_tasks(families);
+    let seed = Seed::new(config.run.seed).named("vocabulary");
+    for Family { scenario, .. } in families {
+        let demonstrations = Demonstrator::new(scenario, seed, config.imitation.exploration)
+            .take(DEMONSTRATIONS_FOR_WORDS)
+            .unwrap_or_default();
+        for demonstration in demonstrations {
+            add_words(&mut words, &demonstration.text);
+            add_prompts(&mut words, &demonstration.prompt);
+        }
+    }
+    words.into_iter().collect()
+}
+
+/// The same without what experts are told and say on their way.
+fn words_of_tasks(families: &[Family]) -> BTreeSet<String> {
     let mut words: BTreeSet<String> = BTreeSet::new();
     for family in families {
         words.extend(family.scenario.workflow_configuration.vocabulary.iter().cloned());
         for scenario in family.rungs.iter().chain([&family.scenario]) {
             words.extend(scenario.environment_configuration.vocabulary.iter().cloned());
         }
-        read_tasks(&family.scenario, config, &mut |text| {
-            words.extend(text.split_whitespace().map(str::to_owned));
-        });
+        for task in 0..TASKS_FOR_WORDS {
+            // A task that fails will be void in the run, too; here it only has no words.
+            let Ok(start) = family.scenario.begin(Split::Train, task) else { continue };
+            let Next::Asked(position) = start.next else { continue };
+            position.due.iter().for_each(|due| add_prompts(&mut words, &due.messages));
+        }
     }
-    words.into_iter().collect()
+    words
+}
+
+/// What a policy is told, but for its own answers.
+fn add_prompts(words: &mut BTreeSet<String>, messages: &[Message]) {
+    let told = messages.iter().filter(|message| message.author == Author::User);
+    told.for_each(|message| add_words(words, &message.text));
+}
+
+fn add_words(words: &mut BTreeSet<String>, text: &str) {
+    words.extend(text.split_whitespace().map(str::to_owned));
 }
 
 /// The words that the plugins declare; none if the language of one of them is open.
@@ -369,26 +414,6 @@ fn check_allowed(
         }
     }
     Ok(())
-}
-
-/// What policies are told and should answer in some training tasks.
-fn read_tasks(scenario: &Scenario, config: &Config, read: &mut dyn FnMut(&str)) {
-    for task in 0..TASKS_FOR_WORDS {
-        // A task that fails will be void in the run, too; here it only has no words.
-        let Ok(start) = scenario.begin(Split::Train, task) else { continue };
-        let Next::Asked(position) = start.next else { continue };
-        let prompts = position.due.iter().flat_map(|due| due.messages.iter());
-        prompts.filter(|message| message.author == Author::User).for_each(|m| read(&m.text));
-    }
-    let seed = Seed::new(config.run.seed).named("vocabulary");
-    let demonstrations = Demonstrator::new(scenario, seed, config.imitation.exploration)
-        .take(DEMONSTRATIONS_FOR_WORDS)
-        .unwrap_or_default();
-    for demonstration in demonstrations {
-        read(&demonstration.text);
-        let prompt = demonstration.prompt.iter().filter(|message| message.author == Author::User);
-        prompt.for_each(|message| read(&message.text));
-    }
 }
 
 fn check_tokenizer(
