@@ -66,6 +66,15 @@ pub fn plugin_folders() -> Vec<PathBuf> {
     plugin_folders_of(&program_folder())
 }
 
+/// The user's folder for what can be had again; nothing if neither `XDG_CACHE_HOME` nor `HOME` says
+/// where. By the XDG rules, a relative `XDG_CACHE_HOME` does not count.
+pub fn user_cache() -> Option<PathBuf> {
+    let variable = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let cache = variable("XDG_CACHE_HOME").filter(|path| path.is_absolute());
+    let cache = cache.or_else(|| Some(variable("HOME")?.join(".cache")));
+    cache.map(|cache| cache.join("troupe"))
+}
+
 /// The folder of this program.
 fn program_folder() -> PathBuf {
     let program = env::current_exe().unwrap_or_default();

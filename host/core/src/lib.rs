@@ -28,9 +28,11 @@ pub mod provenance;
 pub mod outcome;
 pub mod totals;
 pub mod installation;
+pub mod oci;
 pub mod rank;
 pub mod program;
 pub mod config;
+pub mod lock;
 pub mod trajectory;
 pub mod example;
 #[cfg(feature = "table")]
@@ -40,6 +42,7 @@ pub mod scalars;
 
 use crate::config::ConfigError;
 use crate::error::{Asked, ask};
+use crate::oci::OciError;
 use crate::program::{GradingError, SandboxError};
 use crate::rank::RankError;
 use crate::storage::StorageError;
@@ -48,6 +51,7 @@ use crate::storage::StorageError;
 pub const ERRORS: &[Asked] = &[
     ask::<ConfigError>,
     ask::<GradingError>,
+    ask::<OciError>,
     ask::<RankError>,
     ask::<SandboxError>,
     ask::<StorageError>,

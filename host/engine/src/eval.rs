@@ -258,10 +258,7 @@ fn config_and_step(
 ) -> anyhow::Result<(Config, Option<usize>)> {
     let Some(run) = run else { return Ok((load_config(args)?, None)) };
     let mut config = Config::load(Some(&find_config(run)?), &args.set)?;
-    if !args.plugins.is_empty() {
-        config.plugins.files.clone_from(&args.plugins);
-    }
-    args.grant(&mut config);
+    args.settle_plugins(&mut config)?;
     let checkpoint = checkpoint_of(run, step)?;
     use_policies(&mut config, &checkpoint.path, &args.set);
     Ok((config, Some(checkpoint.progress.step)))

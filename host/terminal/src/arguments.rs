@@ -6,6 +6,7 @@ use clap::Args;
 
 use crate::GrantArg;
 use troupe_core::config::{Config, ConfigError, DeviceChoice, Grantee};
+use troupe_core::lock::Lock;
 
 /// Of every command that works with policies.
 #[derive(Clone, Copy, Debug, Default, Args)]
@@ -20,7 +21,8 @@ pub struct DeviceArg {
 pub struct ConfigArgs {
     /// TOML files, each over those before it; without one, the defaults.
     pub config: Vec<PathBuf>,
-    /// Components: files, or bare names looked up in target/plugins.
+    /// Components: files, bare names looked up in target/plugins, or references such as
+    /// oci://registry/sudoku:1.2.0.
     #[arg(long, value_delimiter = ',', value_name = "FILE")]
     pub plugins: Vec<PathBuf>,
     /// Grant a plugin what it asks for: to run model-written programs
@@ -39,8 +41,28 @@ pub struct ConfigArgs {
 }
 
 impl ConfigArgs {
-    /// Grant what the flags grant.
-    pub fn grant(&self, config: &mut Config) {
+    /// Have a configuration use the plugins that the flags name, the components that `host.lock`
+    /// says its references to registries mean, and what the flags grant.
+    ///
+    /// # Errors
+    /// If the lock cannot be read.
+    pub fn settle_plugins(&self, config: &mut Config) -> Result<(), ConfigError> {
+        if !self.plugins.is_empty() {
+            config.plugins.files.clone_from(&self.plugins);
+        }
+        if config.references().next().is_some() {
+            let path = Lock::beside(&self.config);
+            let lock = Lock::read(&path).map_err(|reason| ConfigError::Invalid {
+                key: "plugins.files".to_owned(),
+                reason: reason.to_string(),
+            })?;
+            lock.pin(config);
+        }
+        self.grant(config);
+        Ok(())
+    }
+
+    fn grant(&self, config: &mut Config) {
         self.grant.iter().for_each(|grant| grant.apply(config));
         Grantee::extend(&mut config.sandbox.grant, &self.grant_sandbox);
         Grantee::extend(&mut config.retrieval.grant, &self.grant_retrieval);
@@ -53,9 +75,6 @@ impl ConfigArgs {
 /// If the file cannot be read, or a setting is wrong.
 pub fn load_config(args: &ConfigArgs) -> Result<Config, ConfigError> {
     let mut config = Config::noted(&args.config, &args.set, &mut |text| crate::note(text))?;
-    if !args.plugins.is_empty() {
-        config.plugins.files.clone_from(&args.plugins);
-    }
-    args.grant(&mut config);
+    args.settle_plugins(&mut config)?;
     Ok(config)
 }

@@ -14,6 +14,7 @@ use crate::family::{Family, set_families};
 use crate::rollout::{Demonstrator, Policies, RoleMap, RoleMapError};
 use crate::situations::SituationTable;
 use troupe_core::config::{Config, MixConfig, PolicyConfig, SamplingScheme};
+use troupe_core::oci::OciReference;
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::{Author, Message};
 use troupe_guests::plugin::{Plugin, Split};
@@ -210,6 +211,15 @@ impl Team {
             if files.iter().all(|known| known.file_stem() != file.file_stem()) {
                 files.push(file.to_owned());
             }
+        }
+        for named in &config.plugins.files {
+            let Ok(Some(reference)) = OciReference::of(named) else { continue };
+            let pulled = reference.file();
+            // The reference says more than where this machine keeps it.
+            files.retain(|file| file != named);
+            files.iter_mut().filter(|file| Some(&**file) == pulled.as_deref()).for_each(|file| {
+                *file = named.clone();
+            });
         }
         config.plugins.files = files;
         if let [only] = &self.families[..] {

@@ -1,8 +1,9 @@
 //! Paths that mean the same in every folder.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::Config;
+use crate::oci::SCHEME;
 
 impl Config {
     /// The same configuration with its paths made absolute, so that a file of it
@@ -42,7 +43,8 @@ fn anchor(path: &mut PathBuf) {
 }
 
 fn anchor_file(file: &mut PathBuf) {
-    if file.is_file() || Path::new(file).components().count() > 1 {
+    let is_reference = file.to_str().is_some_and(|name| name.starts_with(SCHEME));
+    if !is_reference && (file.is_file() || file.components().count() > 1) {
         anchor(file);
     }
 }
@@ -55,7 +57,7 @@ mod tests {
     fn every_path_is_absolute_and_a_bare_name_stays_one() {
         let text = "
             run.dir = 'runs'
-            plugins = { files = ['sudoku', 'mine/solo.wasm'], path = ['more'] }
+            plugins = { files = ['sudoku', 'mine/solo.wasm', 'oci://r/x:1'], path = ['more'] }
             sandbox.interpreters = ['python', '../python.wasm']
             mix = [{ family = 'own', tasks = { test = ['test.jsonl'] } }]
             retrieval.corpus = ['facts.jsonl']
@@ -69,7 +71,10 @@ mod tests {
         let here = std::env::current_dir().unwrap();
         assert_eq!(config.run.dir, here.join("runs"));
         assert_eq!(config.plugins.path, [here.join("more")]);
-        assert_eq!(config.plugins.files, [PathBuf::from("sudoku"), here.join("mine/solo.wasm")]);
+        assert_eq!(
+            config.plugins.files,
+            [PathBuf::from("sudoku"), here.join("mine/solo.wasm"), PathBuf::from("oci://r/x:1"),]
+        );
         assert_eq!(config.sandbox.interpreters[0], PathBuf::from("python"));
         assert!(config.sandbox.interpreters[1].is_absolute());
         assert_eq!(config.retrieval.corpus, [here.join("facts.jsonl")]);

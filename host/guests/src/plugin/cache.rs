@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
+use troupe_core::installation::user_cache;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
@@ -30,13 +31,8 @@ pub(super) struct Cache {
 impl Cache {
     /// The user's cache folder, or a private one for temporary files.
     pub(super) fn for_user() -> Self {
-        let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-        let home = variable("XDG_CACHE_HOME")
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-            .or_else(|| Some(PathBuf::from(variable("HOME")?).join(".cache")));
         let temporary = std::env::temp_dir().join(format!("troupe-cache-{}", user()));
-        let candidates = home.map(|home| home.join("troupe")).into_iter().chain([temporary]);
+        let candidates = user_cache().into_iter().chain([temporary]);
         let folders = candidates.map(|folder| folder.join("plugins"));
         Cache { folder: folders.into_iter().find(|folder| make_private(folder).is_ok()) }
     }

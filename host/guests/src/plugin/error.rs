@@ -9,6 +9,7 @@ use super::grants::{Grants, Right, grant_flag, name_of};
 use super::setting::SettingError;
 
 use troupe_core::error::{Coded, ExitCode};
+use troupe_core::oci::OciError;
 
 /// Why a plugin cannot be used. Found before a run begins; what goes wrong
 /// later is a [`PluginFailure`].
@@ -203,12 +204,16 @@ pub enum PluginError {
     /// A call failed while the plugin was being loaded.
     #[error(transparent)]
     Failure(#[from] PluginFailure),
+    /// A component that a registry has is not here.
+    #[error(transparent)]
+    Reference(#[from] OciError),
 }
 
 impl Coded for PluginError {
     fn code(&self) -> Option<ExitCode> {
         match self {
             PluginError::Setting { .. } => Some(ExitCode::Usage),
+            PluginError::Reference(error) => error.code(),
             _ => Some(ExitCode::Plugin),
         }
     }

@@ -14,6 +14,7 @@ use super::workflow::WorkflowPlugin;
 use troupe_core::config::Limits;
 use troupe_core::error::{nearest, suggestion};
 use troupe_core::installation::plugin_folders;
+use troupe_core::oci::OciReference;
 
 /// The plugins of a run.
 #[derive(Debug)]
@@ -309,6 +310,9 @@ fn unknown<'a>(
 /// # Errors
 /// If there is no such file.
 pub fn find_plugin(file: &Path, folders: &[PathBuf]) -> Result<PathBuf, PluginError> {
+    if let Some(reference) = OciReference::of(file)? {
+        return Ok(reference.stored()?.file);
+    }
     if file.is_file() {
         return Ok(file.to_owned());
     }

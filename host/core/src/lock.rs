@@ -1,0 +1,169 @@
+//! `host.lock`: which component each reference to a registry meant when it was first pulled.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::{Config, Grantee};
+use crate::oci::{OciError, OciReference};
+use crate::storage::{StorageError, write_file};
+
+/// The name of the file.
+pub const LOCK: &str = "host.lock";
+const HEAD: &str = "\
+# What references to registries meant when they were first pulled. Keep it with the configuration;\n\
+# `host plugin pull --update` asks the registries again.\n\n";
+
+/// The file beside a configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lock {
+    /// By reference.
+    #[serde(default, rename = "plugin")]
+    pub plugins: Vec<Locked>,
+}
+
+/// What a reference means.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Locked {
+    /// Without a digest.
+    pub reference: OciReference,
+    /// SHA-256 of the manifest, in hexadecimal.
+    pub manifest: String,
+    /// SHA-256 of the component.
+    pub component: String,
+    /// SHA-256 of the component that a grant by name means: the first one that was pulled, until
+    /// another is granted anew.
+    pub granted: String,
+    /// The version that the component says it has.
+    pub version: String,
+}
+
+impl Lock {
+    /// Where it lies: beside the first of these configurations, or in the current folder.
+    pub fn beside(configurations: &[PathBuf]) -> PathBuf {
+        let folder = configurations.first().and_then(|first| first.parent());
+        folder.unwrap_or(Path::new("")).join(LOCK)
+    }
+
+    /// What a file says; nothing if it is not there.
+    ///
+    /// # Errors
+    /// If it cannot be read, or says something else.
+    pub fn read(path: &Path) -> Result<Self, StorageError> {
+        match fs::read_to_string(path) {
+            Ok(text) => toml::from_str(&text).map_err(|error| StorageError::Damaged {
+                path: path.to_owned(),
+                reason: error.message().to_owned(),
+            }),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Lock::default()),
+            Err(error) => Err(StorageError::io("read", path)(error)),
+        }
+    }
+
+    /// Writes the file.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), StorageError> {
+        // Strings in tables: there is nothing that TOML could not say.
+        let text = toml::to_string(self).unwrap_or_default();
+        write_file(path, format!("{HEAD}{text}").as_bytes())
+    }
+
+    /// What it says of a reference, whatever the digest.
+    pub fn get(&self, reference: &OciReference) -> Option<&Locked> {
+        let reference = reference.unpinned();
+        self.plugins.iter().find(|known| known.reference == reference)
+    }
+
+    /// Remembers one, in place of what was known of its reference.
+    pub fn put(&mut self, locked: Locked) {
+        self.plugins.retain(|known| known.reference != locked.reference);
+        self.plugins.push(locked);
+        self.plugins.sort_by_key(|known| known.reference.to_string());
+    }
+
+    /// Writes into a configuration which components its references mean, and for which of them its
+    /// grants by name hold.
+    pub fn pin(&self, config: &mut Config) {
+        for file in config.plugins.files.iter_mut().chain(&mut config.sandbox.interpreters) {
+            let Ok(Some(reference)) = OciReference::of(file) else { continue };
+            let Some(locked) = self.get(&reference) else { continue };
+            if reference.digest.is_none() {
+                *file = PathBuf::from(reference.pinned(&locked.manifest).to_string());
+            }
+            let granted = [(reference.name().to_owned(), locked.granted.clone())];
+            Grantee::bind(&mut config.sandbox.grant, &granted);
+            Grantee::bind(&mut config.retrieval.grant, &granted);
+        }
+    }
+}
+
+impl Config {
+    /// The components that it takes from registries.
+    ///
+    /// # Errors
+    /// Each may be written wrongly.
+    pub fn references(&self) -> impl Iterator<Item = Result<OciReference, OciError>> {
+        let files = self.plugins.files.iter().chain(&self.sandbox.interpreters);
+        files.filter_map(|file| OciReference::of(file).transpose())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn locked(granted: &str) -> Locked {
+        Locked {
+            reference: "oci://127.0.0.1:5000/code:1.0.0".parse().unwrap(),
+            manifest: "aa".repeat(32),
+            component: "bb".repeat(32),
+            granted: granted.repeat(32),
+            version: "1.0.0".to_owned(),
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_a_reference_has_one_meaning() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(LOCK);
+        assert_eq!(Lock::read(&path).unwrap(), Lock::default());
+        let mut lock = Lock::default();
+        lock.put(locked("bb"));
+        lock.put(locked("cc"));
+        lock.write(&path).unwrap();
+        assert_eq!(Lock::read(&path).unwrap().plugins, [locked("cc")]);
+        fs::write(&path, "[[plugin]]\nreference = \"oci://x\"\n").unwrap();
+        assert!(Lock::read(&path).unwrap_err().to_string().contains("host.lock"));
+    }
+
+    #[test]
+    fn a_reference_is_pinned_and_a_grant_by_name_is_for_the_component_that_it_was_given_to() {
+        let mut lock = Lock::default();
+        lock.put(locked("cc"));
+        let text = "
+            plugins.files = ['oci://127.0.0.1:5000/code:1.0.0', 'solo', 'oci://other/x:1']
+            sandbox.grant = ['code', 'solo']
+        ";
+        let mut config = Config::from_table(text.parse().unwrap()).unwrap();
+        lock.pin(&mut config);
+        let files: Vec<_> =
+            config.plugins.files.iter().map(|file| file.display().to_string()).collect();
+        let pinned = format!("oci://127.0.0.1:5000/code:1.0.0@sha256:{}", "aa".repeat(32));
+        assert_eq!(files, [pinned.as_str(), "solo", "oci://other/x:1"]);
+        assert_eq!(config.sandbox.grant[0].digest, Some("cc".repeat(32)));
+        assert_eq!(config.sandbox.grant[1].digest, None);
+    }
+
+    #[test]
+    fn it_lies_beside_the_first_configuration_or_here() {
+        let files = [PathBuf::from("configs/a.toml"), PathBuf::from("b.toml")];
+        assert_eq!(Lock::beside(&files), Path::new("configs/host.lock"));
+        assert_eq!(Lock::beside(&files[1..]), Path::new("host.lock"));
+        assert_eq!(Lock::beside(&[]), Path::new("host.lock"));
+    }
+}
