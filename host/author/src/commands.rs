@@ -5,6 +5,7 @@ mod args;
 mod bench;
 mod check;
 mod dev;
+mod sharing;
 mod sources;
 
 use std::path::Path;
@@ -12,6 +13,7 @@ use std::path::Path;
 pub use args::{PluginCommand, PluginSubject};
 use check::Effort;
 use plugin_sdk::Preset;
+pub use sharing::provide;
 use troupe_terminal::{self as terminal, quoted};
 
 use troupe_core::config::{Config, Grantee, Limits};
@@ -41,12 +43,23 @@ pub fn run(command: PluginCommand) -> anyhow::Result<ExitCode> {
         }
         PluginCommand::Check { subject, tasks, minutes, strict, json, replay, set } => {
             let (config, library, sandbox) = load(&subject, &set)?;
-            let effort = Effort { tasks, minutes, strict, json, command: spoken(&subject, &set) };
+            let effort = Effort {
+                tasks,
+                minutes,
+                strict,
+                json,
+                brief: false,
+                command: spoken(&subject, &set),
+            };
             return match replay {
                 Some(seen) => check::replay(&library, &config, &effort, &seen),
                 None => check::run(&library, &sandbox, &config, &effort),
             };
         }
+        PluginCommand::Push { plugin, to, license, source } => {
+            sharing::push(&plugin, &to, license, source)?;
+        }
+        PluginCommand::Pull { from, config, update } => sharing::pull(&from, &config, update)?,
         PluginCommand::Bench { subject, set } => {
             let (config, library, _sandbox) = load(&subject, &set)?;
             bench::run(&library, &config)?;

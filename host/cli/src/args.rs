@@ -103,6 +103,17 @@ pub enum Command {
 }
 
 impl Command {
+    /// The configuration of a command that has one.
+    pub fn config(&self) -> Option<&ConfigArgs> {
+        match self {
+            Command::Train(args) => Some(&args.config),
+            Command::Eval(args) => Some(&args.config),
+            Command::Imitate(args) => Some(&args.config),
+            Command::Play(args) => Some(&args.config),
+            _ => None,
+        }
+    }
+
     /// What is chosen for tensors, by a command that has some.
     pub fn device(&self) -> Option<DeviceChoice> {
         match self {

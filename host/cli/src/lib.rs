@@ -17,6 +17,7 @@ use signal_hook::consts::SIGXFSZ;
 use args::{Cli, Command};
 use become_engine::become_engine;
 
+use troupe_author::commands::provide;
 use troupe_core::error::{Asked, ExitCode, ask, code_of};
 use troupe_grading::commands::{check_answer, grade};
 use troupe_guests::plugin::announce_compilations;
@@ -33,6 +34,7 @@ pub fn errors() -> Vec<Asked> {
         troupe_experiment::ERRORS,
         troupe_grading::ERRORS,
         troupe_guests::ERRORS,
+        troupe_registry::ERRORS,
         troupe_sandbox::ERRORS,
         troupe_server::ERRORS,
         troupe_terminal::ERRORS,
@@ -78,6 +80,9 @@ fn outlive_file_limits() {
 }
 
 fn carry_out(cli: Cli) -> anyhow::Result<u8> {
+    if let Some(config) = cli.command.config() {
+        provide(config)?;
+    }
     let code = match cli.command {
         Command::SandboxWorker => work().map(|()| ExitCode::Success).map_err(Into::into),
         Command::Run(args) => return run::run(&args),

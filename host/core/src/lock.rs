@@ -73,10 +73,19 @@ impl Lock {
         write_file(path, format!("{HEAD}{text}").as_bytes())
     }
 
-    /// What it says of a reference, whatever the digest.
+    /// What it says of a reference, whatever the digest; nothing of one that is a digest alone, which
+    /// means one component anyway.
     pub fn get(&self, reference: &OciReference) -> Option<&Locked> {
-        let reference = reference.unpinned();
+        let reference = reference.unpinned()?;
         self.plugins.iter().find(|known| known.reference == reference)
+    }
+
+    /// The reference with the digest that it means, if that is known.
+    pub fn meant(&self, reference: &OciReference) -> OciReference {
+        match self.get(reference) {
+            Some(locked) if reference.digest.is_none() => reference.pinned(&locked.manifest),
+            _ => reference.clone(),
+        }
     }
 
     /// Remembers one, in place of what was known of its reference.
@@ -92,9 +101,7 @@ impl Lock {
         for file in config.plugins.files.iter_mut().chain(&mut config.sandbox.interpreters) {
             let Ok(Some(reference)) = OciReference::of(file) else { continue };
             let Some(locked) = self.get(&reference) else { continue };
-            if reference.digest.is_none() {
-                *file = PathBuf::from(reference.pinned(&locked.manifest).to_string());
-            }
+            *file = PathBuf::from(self.meant(&reference).to_string());
             let granted = [(reference.name().to_owned(), locked.granted.clone())];
             Grantee::bind(&mut config.sandbox.grant, &granted);
             Grantee::bind(&mut config.retrieval.grant, &granted);

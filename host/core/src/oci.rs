@@ -4,6 +4,7 @@
 //! reads both and believes neither: the manifest is what the reference's digest says, and the
 //! component what the manifest says.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,6 +24,9 @@ pub const SHA256: &str = "sha256:";
 pub const MANIFEST: &str = "manifest.json";
 /// The media type of the layer that is the component, as the CNCF's guidance for Wasm in OCI says.
 pub const COMPONENT: &str = "application/wasm";
+
+/// The annotation that names the licence.
+pub const LICENSES: &str = "org.opencontainers.image.licenses";
 
 /// A component in a registry: `oci://registry/repository:tag@sha256:digest`. The digest is its
 /// manifest's.
@@ -44,10 +48,8 @@ pub struct OciReference {
 pub struct Stored {
     /// The file.
     pub file: PathBuf,
-    /// Its SHA-256, in hexadecimal.
-    pub component: String,
-    /// Its bytes.
-    pub size: u64,
+    /// What its manifest says, which is so.
+    pub manifest: Manifest,
 }
 
 /// Why a reference is no file.
@@ -66,15 +68,15 @@ pub enum OciError {
         "`{0}` was never pulled for this configuration, so no `host.lock` says which component it \
          is; `host plugin pull {0}` pulls it"
     )]
-    Unknown(OciReference),
+    Unknown(Box<OciReference>),
     /// It is known which one, and it is not here.
     #[error("`{0}` is not on this machine; `host plugin pull {0}` brings it")]
-    Absent(OciReference),
+    Absent(Box<OciReference>),
     /// What was kept has changed.
     #[error("what is kept of `{reference}` in `{}` is not what was pulled ({reason}); remove the folder and pull it again", folder.display())]
     Altered {
         /// The reference.
-        reference: OciReference,
+        reference: Box<OciReference>,
         /// Where it is kept.
         folder: PathBuf,
         /// What differs.
@@ -118,9 +120,9 @@ impl OciReference {
         OciReference { digest: Some(digest.to_owned()), ..self.clone() }
     }
 
-    /// The same, of whatever has its tag.
-    pub fn unpinned(&self) -> Self {
-        OciReference { digest: None, ..self.clone() }
+    /// The same, of whatever has its tag; nothing without a tag.
+    pub fn unpinned(&self) -> Option<Self> {
+        self.tag.as_ref().map(|_| OciReference { digest: None, ..self.clone() })
     }
 
     /// Whether the registry is on this machine, where no network can listen.
@@ -158,17 +160,17 @@ impl OciReference {
     /// # Errors
     /// If it has no digest, is not here, or was altered.
     pub fn stored(&self) -> Result<Stored, OciError> {
-        let digest = self.digest.as_ref().ok_or_else(|| OciError::Unknown(self.clone()))?;
+        let digest = self.digest.as_ref().ok_or_else(|| OciError::Unknown(self.clone().into()))?;
         let folder = self.folder(digest)?;
         let file = folder.join(format!("{}.wasm", self.name()));
         let Ok(manifest) = fs::read(folder.join(MANIFEST)) else {
-            return Err(OciError::Absent(self.clone()));
+            return Err(OciError::Absent(self.clone().into()));
         };
         if !file.is_file() {
-            return Err(OciError::Absent(self.clone()));
+            return Err(OciError::Absent(self.clone().into()));
         }
         let altered = |reason: String| OciError::Altered {
-            reference: self.clone(),
+            reference: self.clone().into(),
             folder: folder.clone(),
             reason,
         };
@@ -176,12 +178,12 @@ impl OciReference {
         if found != *digest {
             return Err(altered(format!("its manifest has the digest {SHA256}{found}")));
         }
-        let (component, size) = Manifest::read(&manifest).map_err(|it| altered(it.to_owned()))?;
+        let manifest = Manifest::read(&manifest).map_err(|it| altered(it.to_owned()))?;
         let found = digest_file(&file)?;
-        if found != component {
+        if found != manifest.component {
             return Err(altered(format!("the component has the digest {SHA256}{found}")));
         }
-        Ok(Stored { file, component, size })
+        Ok(Stored { file, manifest })
     }
 }
 
@@ -261,9 +263,21 @@ fn parse_digest(text: &str) -> Result<String, &'static str> {
 }
 
 /// What is read of an image manifest.
-#[derive(Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
+    /// SHA-256 of the component, in hexadecimal.
+    pub component: String,
+    /// Its bytes.
+    pub size: u64,
+    /// The licence, as whoever pushed it says.
+    pub licenses: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Written {
     layers: Vec<Layer>,
+    #[serde(default)]
+    annotations: BTreeMap<String, String>,
 }
 
 #[derive(Deserialize)]
@@ -275,17 +289,19 @@ struct Layer {
 }
 
 impl Manifest {
-    /// The digest (hexadecimal) and size of the component that a manifest names.
+    /// Reads one that names a component.
     ///
     /// # Errors
     /// If it names none, or more than one; in words.
-    pub fn read(bytes: &[u8]) -> Result<(String, u64), &'static str> {
-        let manifest: Manifest =
+    pub fn read(bytes: &[u8]) -> Result<Self, &'static str> {
+        let mut written: Written =
             serde_json::from_slice(bytes).map_err(|_| "it is no manifest of an image")?;
-        match &manifest.layers[..] {
-            [layer] if layer.media_type == COMPONENT => {
-                Ok((parse_digest(&layer.digest)?, layer.size))
-            }
+        match &written.layers[..] {
+            [layer] if layer.media_type == COMPONENT => Ok(Manifest {
+                component: parse_digest(&layer.digest)?,
+                size: layer.size,
+                licenses: written.annotations.remove(LICENSES),
+            }),
             [_] => Err("its layer is no WebAssembly component"),
             _ => Err("it has not one layer"),
         }

@@ -13,7 +13,7 @@ pub enum RegistryError {
     #[error("the registry `{}` has no `{reference}`", reference.registry)]
     Absent {
         /// What was asked for.
-        reference: OciReference,
+        reference: Box<OciReference>,
     },
     /// It does not know us, or not well enough.
     #[error(
@@ -23,7 +23,7 @@ pub enum RegistryError {
     )]
     Refused {
         /// What was asked for.
-        reference: OciReference,
+        reference: Box<OciReference>,
     },
     /// Docker's credentials cannot be read.
     #[error("the credentials for `{registry}` in docker's `config.json` cannot be used: {reason}")]
@@ -45,7 +45,7 @@ pub enum RegistryError {
     #[error("the registry sent something else than `{reference}`: {reason}; nothing of it is kept")]
     Differs {
         /// What was asked for.
-        reference: OciReference,
+        reference: Box<OciReference>,
         /// What differs.
         reason: String,
     },
@@ -53,7 +53,7 @@ pub enum RegistryError {
     #[error("`{reference}` is no component for this program: {reason}")]
     Unfit {
         /// What was asked for.
-        reference: OciReference,
+        reference: Box<OciReference>,
         /// Why.
         reason: String,
     },
@@ -79,7 +79,7 @@ impl RegistryError {
     /// What `oci-client` says of a reference, in a sentence.
     pub(crate) fn of(reference: &OciReference, error: OciDistributionError) -> Self {
         use OciDistributionError as Said;
-        let reference = reference.clone();
+        let reference = Box::new(reference.clone());
         let unusable = |reason: String| RegistryError::Unusable {
             registry: reference.registry.clone(),
             reason,

@@ -1,8 +1,9 @@
 //! The client.
 
+use std::env;
 use std::fs;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Once;
 use std::time::Duration;
 
@@ -61,7 +62,7 @@ impl Registry {
         let found = digest(&bytes);
         if reference.digest.as_ref().is_some_and(|wanted| *wanted != found) {
             return Err(RegistryError::Differs {
-                reference: reference.clone(),
+                reference: reference.clone().into(),
                 reason: format!("a manifest with the digest {SHA256}{found}"),
             });
         }
@@ -84,11 +85,12 @@ impl Registry {
         }
         let (manifest, found) = self.manifest(reference)?;
         let unfit = |reason: &str| RegistryError::Unfit {
-            reference: reference.clone(),
+            reference: reference.clone().into(),
             reason: reason.to_owned(),
         };
-        let (component, size) = Manifest::read(&manifest).map_err(unfit)?;
-        if size > LARGEST {
+        let named = Manifest::read(&manifest).map_err(unfit)?;
+        if named.size > LARGEST {
+            let size = named.size;
             return Err(unfit(&format!("it has {size} bytes, and {LARGEST} are the most")));
         }
         let folder = reference.folder(&found)?;
@@ -97,7 +99,7 @@ impl Registry {
         let partial = TempDir::with_prefix_in(".partial-", parent)
             .map_err(StorageError::io("create a folder in", parent))?;
         let file = partial.path().join(format!("{}.wasm", reference.name()));
-        self.runtime.block_on(fetch(reference, (&component, size), &file, received))?;
+        self.runtime.block_on(fetch(reference, &named, &file, received))?;
         let kept = partial.path().join(MANIFEST);
         fs::write(&kept, &manifest).map_err(StorageError::io("write", &kept))?;
         // Another process that brought the same has made the same folder.
@@ -148,11 +150,13 @@ impl Registry {
 /// Write the component to a file. Its digest is compared by whoever reads it from there.
 async fn fetch(
     reference: &OciReference,
-    (component, size): (&str, u64),
+    manifest: &Manifest,
     file: &Path,
     received: &mut dyn FnMut(u64, u64),
 ) -> Result<(), RegistryError> {
-    let differs = |reason: String| RegistryError::Differs { reference: reference.clone(), reason };
+    let differs =
+        |reason: String| RegistryError::Differs { reference: reference.clone().into(), reason };
+    let size = manifest.size;
     let client = client(reference);
     let named = named(reference);
     let auth = credentials(&reference.registry)?;
@@ -162,7 +166,7 @@ async fn fetch(
         .map_err(|error| RegistryError::of(reference, error))?;
     let layer = OciDescriptor {
         media_type: COMPONENT.to_owned(),
-        digest: format!("{SHA256}{component}"),
+        digest: format!("{SHA256}{}", manifest.component),
         size: size as i64,
         ..OciDescriptor::default()
     };
@@ -207,8 +211,13 @@ fn named(reference: &OciReference) -> Reference {
     }
 }
 
-/// As docker has them.
+/// As docker has them, if it has any.
 fn credentials(registry: &str) -> Result<RegistryAuth, RegistryError> {
+    let home = || Some(PathBuf::from(env::var_os("HOME")?).join(".docker"));
+    let folder = env::var_os("DOCKER_CONFIG").map(PathBuf::from).or_else(home);
+    if !folder.is_some_and(|folder| folder.join("config.json").exists()) {
+        return Ok(RegistryAuth::Anonymous);
+    }
     match docker_credential::get_credential(registry) {
         Ok(DockerCredential::UsernamePassword(name, password)) => {
             Ok(RegistryAuth::Basic(name, password))

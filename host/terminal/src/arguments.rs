@@ -62,7 +62,8 @@ impl ConfigArgs {
         Ok(())
     }
 
-    fn grant(&self, config: &mut Config) {
+    /// Grant what the flags grant.
+    pub fn grant(&self, config: &mut Config) {
         self.grant.iter().for_each(|grant| grant.apply(config));
         Grantee::extend(&mut config.sandbox.grant, &self.grant_sandbox);
         Grantee::extend(&mut config.retrieval.grant, &self.grant_retrieval);

@@ -217,9 +217,9 @@ impl Team {
             let pulled = reference.file();
             // The reference says more than where this machine keeps it.
             files.retain(|file| file != named);
-            files.iter_mut().filter(|file| Some(&**file) == pulled.as_deref()).for_each(|file| {
-                *file = named.clone();
-            });
+            for file in files.iter_mut().filter(|file| Some(&**file) == pulled.as_ref()) {
+                file.clone_from(named);
+            }
         }
         config.plugins.files = files;
         if let [only] = &self.families[..] {

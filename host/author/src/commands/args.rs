@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use crate::project::{Kind, Language};
+use troupe_core::oci::OciReference;
 use troupe_terminal::GrantArg;
 
 /// `host plugin`.
@@ -87,6 +88,45 @@ Exit code 7 if a check fails.")]
         #[arg(long, value_name = "KEY=VALUE")]
         set: Vec<String>,
     },
+    /// Send a component to an OCI registry, under the name and version that it says it has.
+    #[command(after_help = "\
+Examples:
+  host plugin push sudoku oci://127.0.0.1:5000/sudoku:1.2.0
+  host plugin push my-game.wasm oci://registry.example/games/my-game:0.1.0 --license MIT
+
+Credentials are docker's. Without TLS only registries on this machine are spoken to.")]
+    Push {
+        /// A file, or a bare name.
+        plugin: PathBuf,
+        /// Where to.
+        #[arg(value_name = "REFERENCE")]
+        to: OciReference,
+        /// Its licence: an SPDX expression.
+        #[arg(long, value_name = "SPDX")]
+        license: Option<String>,
+        /// Where its sources are.
+        #[arg(long, value_name = "URL")]
+        source: Option<String>,
+    },
+    /// Bring a component from an OCI registry, say what is about to be trusted, check it, and write
+    /// into `host.lock` which one it is.
+    #[command(after_help = "\
+Examples:
+  host plugin pull oci://127.0.0.1:5000/sudoku:1.2.0
+  host plugin pull oci://127.0.0.1:5000/sudoku:1.2 --config mine.toml --update
+
+`host train` and its like pull what their configuration names and is not here.")]
+    Pull {
+        /// Which one.
+        #[arg(value_name = "REFERENCE")]
+        from: OciReference,
+        /// The configuration that uses it; `host.lock` lies beside it.
+        #[arg(long, value_name = "CONFIG")]
+        config: Vec<PathBuf>,
+        /// Take what has its tag now, though it was another component before.
+        #[arg(long)]
+        update: bool,
+    },
     /// Measure calls and forks: time, fuel, memory and sizes.
     #[command(after_help = "\
 Examples:
@@ -105,7 +145,7 @@ Examples:
 /// A component to look at.
 #[derive(Debug, Args)]
 pub struct PluginSubject {
-    /// A file, or a bare name.
+    /// A file, a bare name, or a reference to a registry.
     pub plugin: PathBuf,
     /// Grant it what it asks for; the corpus is retrieval.corpus.
     #[arg(long, value_name = "PLUGIN=RIGHT,…")]

@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use plugin_sdk::testing::{Report, Scope};
+use plugin_sdk::testing::{Finding, Report, Scope, Verdict};
 
 use troupe_core::config::{Config, ConfigError};
 use troupe_core::error::ExitCode;
@@ -36,6 +36,8 @@ pub struct Effort {
     pub strict: bool,
     /// Whether programs read it.
     pub json: bool,
+    /// Whether only what is not well is told.
+    pub brief: bool,
     /// How the component is named and granted, for commands that show findings.
     pub command: String,
 }
@@ -97,7 +99,8 @@ fn tell(told: &Told<'_>) -> ExitCode {
     } else {
         for one in *reports {
             terminal::line(&one.subject);
-            for finding in &one.findings {
+            let tells = |finding: &&Finding| !effort.brief || finding.verdict != Verdict::Passed;
+            for finding in one.findings.iter().filter(tells) {
                 terminal::line(&finding.to_string());
                 if let Some(command) = findings::command(finding, effort) {
                     terminal::line(&format!("{:24}again: {command}", ""));

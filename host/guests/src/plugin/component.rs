@@ -85,6 +85,19 @@ impl<'a> ComponentFile<'a> {
         &self.bytes
     }
 
+    /// The names of what it imports and of what it exports.
+    ///
+    /// # Errors
+    /// If it is no component.
+    pub fn interfaces(&self) -> Result<(Vec<String>, Vec<String>), PluginError> {
+        let damaged = |error| PluginError::Damaged(self.file.to_owned(), error);
+        match Names::of(&self.bytes) {
+            Ok(names) => Ok((names.imports, names.exports)),
+            Err(Fault::Invalid(error)) => Err(damaged(error.to_string())),
+            Err(Fault::TooLarge(reason)) => Err(damaged(reason)),
+        }
+    }
+
     /// Compile it.
     ///
     /// # Errors

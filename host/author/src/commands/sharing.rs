@@ -1,0 +1,254 @@
+//! Components on their way to registries and from them.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::check::{self, Effort};
+use super::{inspect_file, look_at};
+use troupe_core::config::{Config, Limits};
+use troupe_core::lock::{Lock, Locked};
+use troupe_core::oci::{OciError, OciReference, SHA256, Stored};
+use troupe_guests::plugin::{ComponentFile, Plugin, PluginLibrary};
+use troupe_registry::{Artifact, Registry};
+use troupe_sandbox::loading::load_plugins;
+use troupe_terminal::{self as terminal, ConfigArgs, UsageError, quoted};
+
+/// How long something may take before people are told how far it is.
+const SILENCE: Duration = Duration::from_secs(2);
+/// Tasks of each split that a component is tried with when it comes.
+const TASKS: u32 = 5;
+
+/// What a component says of itself.
+struct Said {
+    name: String,
+    version: String,
+    summary: String,
+}
+
+impl Said {
+    fn of(library: &PluginLibrary) -> Option<Self> {
+        let said = |name: &str, version: &str, summary: &str| Said {
+            name: name.to_owned(),
+            version: version.to_owned(),
+            summary: summary.to_owned(),
+        };
+        let environment = library.environments().first().map(|one| one.description());
+        let workflow = library.workflows().first().map(|one| one.description());
+        let interpreter = library.interpreters().first().map(|one| one.description());
+        environment
+            .map(|d| said(&d.name, &d.version, &d.summary))
+            .or_else(|| workflow.map(|d| said(&d.name, &d.version, &d.summary)))
+            .or_else(|| interpreter.map(|d| said(&d.language, &d.version, &d.summary)))
+    }
+
+    /// Interpreters say which program they carry before its version.
+    fn number(&self) -> &str {
+        self.version.rsplit(' ').next().unwrap_or(&self.version)
+    }
+
+    /// Refuses a reference under which nobody would look for this component.
+    fn check(&self, reference: &OciReference) -> Result<(), UsageError> {
+        if reference.name() != self.name {
+            return Err(UsageError(format!(
+                "`{reference}` is no name for `{}`, as this component calls itself: end the \
+                 repository in /{}",
+                self.name, self.name
+            )));
+        }
+        if !reference.fits(self.number()) {
+            return Err(UsageError(format!(
+                "`{reference}` contradicts this component, which says that it is version {}; tag \
+                 it so, or raise the version in its description",
+                self.number()
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// Sends a component to a registry.
+pub(super) fn push(
+    plugin: &Path,
+    reference: &OciReference,
+    licenses: Option<String>,
+    source: Option<String>,
+) -> anyhow::Result<()> {
+    if reference.tag.is_none() || reference.digest.is_some() {
+        let reason = format!("`{reference}` must have a tag, and no digest: it is not known yet");
+        return Err(UsageError(reason).into());
+    }
+    let library = look_at(plugin, &Limits::default())?;
+    let file = the_file(&library)?;
+    let said = Said::of(&library).ok_or_else(|| brings_nothing(plugin))?;
+    said.check(reference)?;
+    let read = ComponentFile::read(file.file())?;
+    let (imports, exports) = read.interfaces()?;
+    let artifact = Artifact {
+        component: read.bytes().to_vec(),
+        imports,
+        exports,
+        title: said.name,
+        version: said.version,
+        description: said.summary,
+        licenses,
+        source,
+    };
+    let digest = Registry::new()?.push(reference, &artifact)?;
+    terminal::line(&reference.pinned(&digest).to_string());
+    Ok(())
+}
+
+fn the_file(library: &PluginLibrary) -> anyhow::Result<&Plugin> {
+    library.plugins().first().ok_or_else(|| UsageError("no component was named".to_owned()).into())
+}
+
+fn brings_nothing(plugin: &Path) -> UsageError {
+    UsageError(format!("`{}` brings no environment, workflow or interpreter", plugin.display()))
+}
+
+/// Brings a component, says what is about to be trusted, and writes down which one it is.
+pub(super) fn pull(
+    reference: &OciReference,
+    configurations: &[PathBuf],
+    update: bool,
+) -> anyhow::Result<()> {
+    let path = Lock::beside(configurations);
+    let registry = Registry::new()?;
+    let pinned = current(&registry, &path, reference, update)?;
+    let stored = bring(&registry, &pinned)?;
+    show(&pinned, &stored, false)?;
+    remember(&path, &pinned, &stored)
+}
+
+/// The reference with the digest that it has in the registry, unless that is another one than it
+/// had.
+fn current(
+    registry: &Registry,
+    path: &Path,
+    reference: &OciReference,
+    update: bool,
+) -> anyhow::Result<OciReference> {
+    let lock = Lock::read(path)?;
+    let (_, digest) = registry.manifest(reference)?;
+    match lock.get(reference).filter(|known| known.manifest != digest) {
+        Some(known) if reference.digest.is_none() && !update => Err(UsageError(format!(
+            "`{reference}` has moved: `{}` says that it is {SHA256}{}, and the registry has \
+             {SHA256}{digest} there now; `--update` takes that one, and `{}` is still the old one",
+            path.display(),
+            known.manifest,
+            reference.pinned(&known.manifest)
+        ))
+        .into()),
+        _ => Ok(reference.pinned(&digest)),
+    }
+}
+
+/// The component, with progress.
+fn bring(registry: &Registry, pinned: &OciReference) -> anyhow::Result<Stored> {
+    let started = Instant::now();
+    let mut told = started;
+    let stored = registry.pull(pinned, &mut |come, size| {
+        if told.elapsed() > SILENCE {
+            told = Instant::now();
+            let rate = come as f64 / started.elapsed().as_secs_f64();
+            let left = (size - come) as f64 / rate.max(1.0);
+            terminal::note(&format!(
+                "{}: {:.1} of {:.1} MB, {:.1} MB/s, {left:.0} s to go",
+                pinned.name(),
+                come as f64 / 1e6,
+                size as f64 / 1e6,
+                rate / 1e6
+            ));
+        }
+    })?;
+    let library = look_at(&stored.file, &Limits::default())?;
+    Said::of(&library).ok_or_else(|| brings_nothing(&stored.file))?.check(pinned)?;
+    Ok(stored)
+}
+
+/// What is about to be trusted, and what a check of it finds here.
+fn show(pinned: &OciReference, stored: &Stored, brief: bool) -> anyhow::Result<()> {
+    let library = look_at(&stored.file, &Limits::default())?;
+    let Some(said) = Said::of(&library) else { return Ok(()) };
+    terminal::line(&pinned.to_string());
+    terminal::line(&format!("  {} {}: {}", said.name, said.version, said.summary));
+    let licence = match &stored.manifest.licenses {
+        Some(licence) => format!("licence, as whoever pushed it says: {licence}"),
+        None => "whoever pushed it names no licence".to_owned(),
+    };
+    let file = the_file(&library)?;
+    terminal::line(&format!(
+        "  {:.1} kB, contract {}; {licence}",
+        stored.manifest.size as f64 / 1e3,
+        contract(file.file())?
+    ));
+    inspect_file(file);
+    let offer = file.offer();
+    let named = quoted(&pinned.to_string());
+    let again = format!("host plugin check {named}");
+    if offer.sandbox || offer.retrieval {
+        terminal::line(&format!("not checked, because that takes a grant: `{again} --grant …`"));
+        return Ok(());
+    }
+    let mut config = Config::load(None, &[])?;
+    config.plugins.files = vec![stored.file.clone()];
+    let (library, sandbox) = load_plugins(&config)?;
+    let effort =
+        Effort { tasks: TASKS, minutes: None, strict: false, json: false, brief, command: again };
+    check::run(&library, &sandbox, &config, &effort)?;
+    Ok(())
+}
+
+/// The version of the contract that a component is built for.
+fn contract(file: &Path) -> anyhow::Result<String> {
+    let (_, exports) = ComponentFile::read(file)?.interfaces()?;
+    let version =
+        exports.iter().find_map(|name| name.strip_prefix("troupe:plugin/")?.split_once('@'));
+    Ok(version.map_or("unknown", |(_, version)| version).to_owned())
+}
+
+/// Writes down which component a tag means. A grant by name keeps meaning what it was given to.
+fn remember(path: &Path, pinned: &OciReference, stored: &Stored) -> anyhow::Result<()> {
+    let Some(reference) = pinned.unpinned() else { return Ok(()) };
+    let mut lock = Lock::read(path)?;
+    let library = look_at(&stored.file, &Limits::default())?;
+    let component = stored.manifest.component.clone();
+    let granted = lock.get(pinned).map_or_else(|| component.clone(), |known| known.granted.clone());
+    lock.put(Locked {
+        reference,
+        manifest: pinned.digest.clone().unwrap_or_default(),
+        component,
+        granted,
+        version: Said::of(&library).map(|said| said.version).unwrap_or_default(),
+    });
+    lock.write(path)?;
+    terminal::note(&format!("`{}` says which component that is", path.display()));
+    Ok(())
+}
+
+/// Brings what a configuration takes from registries and is not here. With everything here, no
+/// registry is asked.
+///
+/// # Errors
+/// If a component cannot be had.
+pub fn provide(args: &ConfigArgs) -> anyhow::Result<()> {
+    // What is wrong with a configuration is said by who uses it.
+    let Ok(mut config) = Config::layered(&args.config, &args.set) else { return Ok(()) };
+    if args.settle_plugins(&mut config).is_err() {
+        return Ok(());
+    }
+    for reference in config.references() {
+        let reference = reference?;
+        if matches!(reference.stored(), Err(OciError::Unknown(_) | OciError::Absent(_))) {
+            let registry = Registry::new()?;
+            let pinned = match &reference.digest {
+                Some(_) => reference.clone(),
+                None => reference.pinned(&registry.manifest(&reference)?.1),
+            };
+            let stored = bring(&registry, &pinned)?;
+            show(&pinned, &stored, true)?;
+            remember(&Lock::beside(&args.config), &pinned, &stored)?;
+        }
+    }
+    Ok(())
+}
