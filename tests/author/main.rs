@@ -10,5 +10,6 @@ mod granted;
 mod languages;
 mod plugins;
 mod projects;
+mod registry;
 mod reuse;
 mod sudoku;

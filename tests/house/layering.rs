@@ -111,6 +111,7 @@ fn a_library_is_named_only_by_the_crates_that_own_it() {
     let owners = [
         ("bm25", &["guests"][..]),
         ("hyper", &["guests", "server"]),
+        ("oci-client", &["registry"]),
         ("parquet", &["core", "data"]),
         ("ratatui-core", &["report"]),
         ("tch", &["model", "programs", "trainer"]),

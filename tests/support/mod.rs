@@ -10,6 +10,7 @@ pub mod distant;
 pub mod http;
 mod numbers;
 mod program;
+pub mod registry;
 pub mod sandboxed;
 pub mod scenarios;
 

@@ -36,6 +36,7 @@ mod paper_rows;
 mod policies;
 mod pretrained;
 mod processes;
+mod references;
 mod remote;
 mod replay;
 mod resume;

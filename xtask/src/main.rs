@@ -11,6 +11,7 @@ mod checks;
 mod compiler;
 mod componentize_py;
 mod debian_rust;
+mod docker_registry;
 mod engine;
 mod gpu;
 mod headline;
@@ -295,6 +296,7 @@ fn perform(task: &Task) -> Result<()> {
         Task::Test { skip_lints } => {
             let toolchain = set_up(&workspace, Flavour::Cpu)?;
             author_tools::ensure(&workspace, &Cache::open()?)?;
+            docker_registry::ensure(&Cache::open()?)?;
             build_plugins(&workspace, &toolchain, true)?;
             let checks = Checks::of(&workspace, !skip_lints)?;
             if !skip_lints {

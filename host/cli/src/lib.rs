@@ -3,6 +3,7 @@
 
 pub mod args;
 mod become_engine;
+mod explain;
 mod processes;
 mod run;
 
@@ -14,7 +15,7 @@ use std::sync::atomic::AtomicBool;
 use clap::Parser;
 use signal_hook::consts::SIGXFSZ;
 
-use args::{Cli, Command};
+use args::{Cli, Command, TrainArgs};
 use become_engine::become_engine;
 
 use troupe_author::commands::provide;
@@ -80,6 +81,10 @@ fn outlive_file_limits() {
 }
 
 fn carry_out(cli: Cli) -> anyhow::Result<u8> {
+    if let Command::Train(TrainArgs { explain: Some(key), config, .. }) = &cli.command {
+        explain::run(key, config)?;
+        return Ok(ExitCode::Success as u8);
+    }
     if let Some(config) = cli.command.config() {
         provide(config)?;
     }

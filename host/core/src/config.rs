@@ -33,6 +33,8 @@ mod table;
 mod tasks;
 mod tinker;
 mod train;
+mod lookup;
+mod schema;
 #[cfg(test)]
 mod reference;
 #[cfg(test)]
@@ -63,6 +65,7 @@ pub use rollout::{
 pub use run::{CheckpointConfig, RunConfig};
 pub use sampler::{EngineKind, SamplerConfig};
 pub use sandbox::SandboxConfig;
+pub use table::Setting;
 pub use tasks::TasksConfig;
 pub use tinker::{ReductionChoice, TinkerConfig, UNBOUNDED_NORM};
 pub use train::{

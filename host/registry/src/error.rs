@@ -108,7 +108,11 @@ impl RegistryError {
             Said::ServerError { code, message, .. } => {
                 unusable(format!("it answers {code}: {}", message.trim()))
             }
-            Said::RequestError(error) => unusable(causes(&error)),
+            Said::RequestError(error) => match error.status().map(|status| status.as_u16()) {
+                Some(401 | 403) => RegistryError::Refused { reference },
+                Some(404) => RegistryError::Absent { reference },
+                _ => unusable(causes(&error)),
+            },
             other => unusable(other.to_string()),
         }
     }

@@ -17,7 +17,8 @@ Examples:
   host train --resume runs/plan-path-planner-executor
   host train malt.toml --from-tables runs/trees --set policies.shared.path=policies/warm/shared
   host train configs/plan-path/quickstart.toml --processes 2
-  host train configs/language-models/team.toml --plan 24")]
+  host train configs/language-models/team.toml --plan 24
+  host train --explain advantage.estimator")]
 pub struct TrainArgs {
     /// The configuration.
     #[command(flatten)]
@@ -40,6 +41,9 @@ pub struct TrainArgs {
     /// Print the resolved configuration and stop.
     #[arg(long)]
     pub print_config: bool,
+    /// Say what a setting, or each of a table, means, accepts and is here, and stop.
+    #[arg(long, value_name = "KEY")]
+    pub explain: Option<String>,
     /// Print what the run would take of a card with so many GB of memory, which need not be here,
     /// and stop.
     #[arg(long, value_name = "GB", conflicts_with = "print_config")]

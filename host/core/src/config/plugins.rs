@@ -13,7 +13,8 @@ table! {
         /// Name of the workflow; by default the environment's first choice.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub workflow: Option<String> = None;
-        /// Component files, or bare names looked up in the plugin path.
+        /// Component files, bare names looked up in the plugin path, or references to registries
+        /// (`oci://registry/name:1.2.0`).
         pub files: Vec<PathBuf> = Vec::new();
         /// Further folders to look bare names up in, before `target/plugins`.
         pub path: Vec<PathBuf> = Vec::new();

@@ -11,8 +11,10 @@ const INTRODUCTION: &str = "\
 
 Every key of a configuration, as a TOML file has it or `--set key=value`. `host train
 --print-config` shows what a run would use. A key that does not exist, or a value out of
-its range, ends with exit code 2 before anything else is done. This file is written from
-the code, and a test holds it to that.
+its range, ends with exit code 2 before anything else is done. `host train --explain KEY`
+says what one means. This file and its [JSON schema](config.schema.json) are written from the
+code, and a test holds them to that. Editors check and complete a configuration that begins
+with `#:schema` and the schema's path (taplo and what is built on it).
 ";
 
 /// The reference, in Markdown: a section for each table.
@@ -56,14 +58,17 @@ fn row(setting: &Setting) -> String {
 
 #[test]
 fn the_reference_of_settings_is_what_the_code_does() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/config.md");
-    let written = std::fs::read_to_string(&path).unwrap_or_default();
-    if std::env::var_os("INSTA_UPDATE").is_some_and(|update| update == "always") {
-        std::fs::write(&path, reference()).unwrap();
-    } else {
+    let schema = serde_json::to_string_pretty(&Config::schema()).unwrap() + "\n";
+    for (name, text) in [("config.md", reference()), ("config.schema.json", schema)] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
+        if std::env::var_os("INSTA_UPDATE").is_some_and(|update| update == "always") {
+            std::fs::write(&path, text).unwrap();
+            continue;
+        }
+        let written = std::fs::read_to_string(&path).unwrap_or_default();
         assert!(
-            written == reference(),
-            "docs/config.md is not what the code does; write it again with INSTA_UPDATE=always"
+            written == text,
+            "docs/{name} is not what the code does; write it again with INSTA_UPDATE=always"
         );
     }
 }

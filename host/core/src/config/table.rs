@@ -21,10 +21,8 @@ pub struct Setting {
     /// What it accepts, such as `a whole number from 1 to 9`.
     pub accepts: String,
     /// Its value if nothing is said, as TOML.
-    #[cfg_attr(not(test), expect(dead_code, reason = "only the reference shows it"))]
     pub default: String,
     /// What it does.
-    #[cfg_attr(not(test), expect(dead_code, reason = "only the reference shows it"))]
     pub meaning: String,
 }
 

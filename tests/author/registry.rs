@@ -1,0 +1,144 @@
+//! Components in registries, through the real program.
+
+mod liar;
+
+use std::fs;
+use std::process::Stdio;
+
+use crate::support::plugin;
+use crate::support::registry::{DebianRegistry, Place, altered, push};
+
+#[test]
+fn what_is_pushed_is_pulled_checked_locked_and_used_when_the_registry_is_gone() {
+    let registry = DebianRegistry::start("");
+    let (author, user) = (Place::new(), Place::new());
+    let reference = registry.reference("sudoku:0.1.0");
+    let pinned = push(&author, &plugin("sudoku"), &reference);
+    assert!(pinned.starts_with(&format!("{reference}@sha256:")), "{pinned}");
+    // The same component is the same artifact, whoever pushes it.
+    assert_eq!(push(&user, &plugin("sudoku"), &reference), pinned);
+
+    let told = user.done(&["plugin", "pull", &reference]);
+    for said in [
+        &pinned,
+        "sudoku 0.1.0: ",
+        "contract 0.2.0",
+        "names no licence",
+        "imports nothing",
+        "grade    strict: pass",
+    ] {
+        assert!(told.contains(said), "{said}: {told}");
+    }
+    let digest = pinned.split_once("@sha256:").unwrap().1;
+    assert!(user.lock().contains(&format!("manifest = \"{digest}\"")), "{}", user.lock());
+    drop(registry);
+    for named in [&reference, &pinned] {
+        let told = user.done(&["plugin", "inspect", named]);
+        assert!(told.contains("environment sudoku 0.1.0"), "{told}");
+    }
+    let stderr = author.refused(&["plugin", "inspect", &pinned], 3);
+    assert!(stderr.contains("is not on this machine; `host plugin pull "), "{stderr}");
+}
+
+#[test]
+fn a_tag_that_moved_is_named_and_refused_until_one_asks_for_it() {
+    let registry = DebianRegistry::start("");
+    let place = Place::new();
+    let reference = registry.reference("sudoku:0.1.0");
+    let old = push(&place, &plugin("sudoku"), &reference);
+    place.done(&["plugin", "pull", &reference]);
+    let lock = place.lock();
+    let new = push(&place, &altered("sudoku", &place.work()), &reference);
+    assert_ne!(old, new);
+
+    let stderr = place.refused(&["plugin", "pull", &reference], 2);
+    for said in ["has moved", &old, new.split_once('@').unwrap().1, "--update"] {
+        assert!(stderr.contains(said), "{said}: {stderr}");
+    }
+    assert_eq!(place.lock(), lock);
+    // Both are still what they were.
+    place.done(&["plugin", "inspect", &old]);
+    place.done(&["plugin", "pull", &reference, "--update"]);
+    assert_ne!(place.lock(), lock);
+    assert_eq!(place.kept().len(), 2);
+}
+
+#[test]
+fn a_component_under_a_name_or_version_that_it_does_not_have_is_not_pushed() {
+    let place = Place::new();
+    for (name, said) in [
+        ("sudoku:0.2.0", "says that it is version 0.1.0"),
+        ("sudoku:1", "says that it is version 0.1.0"),
+        ("chess:0.1.0", "as this component calls itself: end the repository in /sudoku"),
+    ] {
+        // Nobody listens there.
+        let reference = format!("oci://127.0.0.1:9/{name}");
+        let stderr = place.refused(&["plugin", "push", "sudoku", &reference], 2);
+        assert!(stderr.contains(said), "{stderr}");
+    }
+    let stderr = place.refused(&["plugin", "push", "sudoku", "oci://127.0.0.1:9/sudoku:0.1.0"], 3);
+    assert!(stderr.contains("`127.0.0.1:9` cannot be used: "), "{stderr}");
+}
+
+#[test]
+fn what_is_kept_is_compared_each_time_that_it_is_used() {
+    let registry = DebianRegistry::start("");
+    let place = Place::new();
+    let pinned = push(&place, &plugin("sudoku"), &registry.reference("sudoku:0.1.0"));
+    place.done(&["plugin", "pull", &pinned]);
+    let kept = place.kept().pop().unwrap();
+    let file = kept.join("sudoku.wasm");
+    let whole = fs::read(&file).unwrap();
+    fs::write(&file, fs::read(plugin("plan-path")).unwrap()).unwrap();
+    let stderr = place.refused(&["plugin", "inspect", &pinned], 3);
+    assert!(stderr.contains("is not what was pulled (the component has the digest"), "{stderr}");
+    fs::write(&file, whole).unwrap();
+    place.done(&["plugin", "inspect", &pinned]);
+    let manifest = kept.join("manifest.json");
+    let text = fs::read_to_string(&manifest).unwrap();
+    fs::write(&manifest, format!("{text} ")).unwrap();
+    let stderr = place.refused(&["plugin", "inspect", &pinned], 3);
+    assert!(stderr.contains("its manifest has the digest"), "{stderr}");
+}
+
+#[test]
+fn what_the_registry_does_not_have_and_whom_it_does_not_know_is_said() {
+    // `name:secret`, by bcrypt.
+    const SOMEBODY: &str =
+        "somebody:$2b$05$abcdefghijklmnopqrstuuOQiyCxlgf/oeuTqixKmWdcYUh4Hjl0a\n";
+    let registry = DebianRegistry::start(SOMEBODY);
+    let place = Place::new();
+    let reference = registry.reference("sudoku:0.1.0");
+    let stderr = place.refused(&["plugin", "push", "sudoku", &reference], 3);
+    assert!(stderr.contains("docker login 127.0.0.1:"), "{stderr}");
+    place.log_in(&registry.address, "somebody:wrong");
+    place.refused(&["plugin", "push", "sudoku", &reference], 3);
+    place.log_in(&registry.address, "somebody:secret");
+    let pinned = push(&place, &plugin("sudoku"), &reference);
+    place.done(&["plugin", "pull", &pinned]);
+
+    for name in ["sudoku:0.1", "nothing:1.0.0"] {
+        let stderr = place.refused(&["plugin", "pull", &registry.reference(name)], 3);
+        assert!(stderr.contains(&format!("has no `{}`", registry.reference(name))), "{stderr}");
+    }
+    let other = format!("{}@sha256:{}", registry.reference("sudoku"), "ab".repeat(32));
+    let stderr = place.refused(&["plugin", "pull", &other], 3);
+    assert!(stderr.contains("has no `"), "{stderr}");
+}
+
+#[test]
+fn two_that_pull_at_once_into_one_cache_both_have_it() {
+    let registry = DebianRegistry::start("");
+    let place = Place::new();
+    let pinned = push(&place, &plugin("sudoku"), &registry.reference("sudoku:0.1.0"));
+    let both = [0, 1].map(|_| {
+        let mut pull = place.command(&["plugin", "pull", &pinned]);
+        pull.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    });
+    for mut one in both {
+        assert!(one.wait().unwrap().success());
+    }
+    let kept = place.kept();
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    place.done(&["plugin", "inspect", &pinned]);
+}
