@@ -7,6 +7,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 use crate::support::host;
+use crate::support::registry::DebianRegistry;
 
 /// The commands of a page: lines after `$ ` in its `console` blocks.
 pub fn commands(page: &str) -> Vec<String> {
@@ -21,7 +22,8 @@ pub fn commands(page: &str) -> Vec<String> {
 pub fn shortened(command: &str) -> String {
     const FEW: &str = " --set imitation.enabled=false --set rollout.tasks_per_step=4 \
                        --set validation.tasks=8 --set validation.tasks_during_training=8";
-    let few = if command.starts_with("host train") { FEW } else { "" };
+    let trains = command.starts_with("host train") && !command.contains("--explain");
+    let few = if trains { FEW } else { "" };
     format!("{command}{few}")
 }
 
@@ -47,19 +49,26 @@ pub fn type_in(folder: &Path, line: &str) -> Result<String, String> {
     if output.status.success() { Ok(said) } else { Err(format!("`{line}` failed:\n{said}")) }
 }
 
-/// All commands of a page, in its order. The crates of several projects are compiled once.
+/// All commands of a page, in its order.
 fn follow(page: &str, project: &str) -> TempDir {
+    follow_with(page, project, ("", ""))
+}
+
+/// The same with something of the page's in place of something else. The crates of several
+/// projects are compiled once.
+fn follow_with(page: &str, project: &str, (from, to): (&str, &str)) -> TempDir {
     let folder = empty();
     let built = Path::new(env!("CARGO_TARGET_TMPDIR")).join("projects");
     std::fs::create_dir_all(&built).unwrap();
     let commands = commands(page);
     assert!(commands.len() > 4, "{commands:?}");
     for command in commands {
+        let command = if from.is_empty() { command } else { command.replace(from, to) };
         let said = type_in(folder.path(), &shortened(&command)).unwrap();
         if command.starts_with("host plugin new") {
             std::os::unix::fs::symlink(&built, folder.path().join(project).join("target")).unwrap();
         }
-        if command.starts_with("host train") {
+        if command.starts_with("host train") && !command.contains("--explain") {
             let run = std::fs::read_dir(folder.path().join("runs")).unwrap().next().unwrap();
             let metrics = std::fs::read_to_string(run.unwrap().path().join("metrics.jsonl"));
             let last = metrics.unwrap().lines().last().unwrap().to_owned();
@@ -81,6 +90,16 @@ fn the_page_on_environments_holds_in_an_empty_folder_and_what_does_not_compile_i
     let dev =
         host(&["plugin", "dev", "--once", "guess"]).current_dir(folder.path()).output().unwrap();
     assert_eq!(dev.status.code(), Some(7));
+}
+
+#[test]
+fn the_page_for_coding_agents_holds_in_an_empty_folder() {
+    let registry = DebianRegistry::start("");
+    let page = ("127.0.0.1:5000", registry.address.as_str());
+    let folder = follow_with("for-agents.md", "guess", page);
+    let report = std::fs::read_to_string(folder.path().join("report.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(report["passed"], true, "{report}");
 }
 
 #[test]
