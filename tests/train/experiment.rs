@@ -109,7 +109,10 @@ fn an_experiment_killed_three_times_has_the_table_of_one_that_never_was_and_make
         assert!(!killed.join("table.md").exists(), "it was killed before it was done");
     }
     fill(&file, &killed);
-    fill(&file, &whole);
+    let cells = folder.path().join("cells");
+    let filled = experiment(&file, &whole, "2").arg("--cells").arg(&cells).output().unwrap();
+    assert!(filled.status.success(), "{}", String::from_utf8_lossy(&filled.stderr));
+    verdicts_follow_from_the_cells(&file, &cells, &whole);
     for name in ["table.md", "table.csv", "claims.csv", "table.tex"] {
         assert_eq!(read(&killed.join(name)), read(&whole.join(name)), "{name}");
     }
@@ -136,6 +139,25 @@ fn an_experiment_killed_three_times_has_the_table_of_one_that_never_was_and_make
         .collect();
     assert_eq!(before, after);
     every_figure_is_of_its_own_row_and_seed(&whole);
+}
+
+/// A script that anybody can read says what the program says.
+fn verdicts_follow_from_the_cells(file: &Path, cells: &Path, out: &Path) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut python = std::process::Command::new("python3");
+    python.arg(root.join("docs/experiments/verdicts.py")).arg(file).arg(cells);
+    let output = python.output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let results: Value = serde_json::from_str(&read(&out.join("results.json"))).unwrap();
+    let claim = &results["claims"][0];
+    let expected = format!(
+        "roles − shared on : {:+.1} points, chance {:.3}: {}\n",
+        100.0 * claim["difference"]["mean"].as_f64().unwrap(),
+        claim["chance"].as_f64().unwrap(),
+        claim["verdict"].as_str().unwrap().replace('-', " ")
+    );
+    assert!(said.ends_with(&expected), "{said}{expected}");
 }
 
 /// The share of the test tasks that a run's last outcomes say is solved greedily.
