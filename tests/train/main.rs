@@ -22,6 +22,7 @@ mod distant;
 mod ensembles;
 mod episodes;
 mod experiment;
+mod forecast;
 mod foreign;
 mod gemma;
 mod headline;

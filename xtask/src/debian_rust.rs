@@ -7,13 +7,14 @@
 use std::collections::BTreeSet;
 use std::env::consts::ARCH;
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 use troupe_toolchain::Toolchain;
 
+use crate::apt;
 use crate::cache::{Cache, fresh_dir, remove_dir};
 use crate::process;
 use crate::progress::{Bytes, Step, size_of};
@@ -74,7 +75,7 @@ fn download(folder: &Path) -> Result<Vec<PathBuf>> {
             continue;
         }
         let step = Step::start(&format!("downloading {}", package.name), Bytes(package.size));
-        let mut apt = apt_get();
+        let mut apt = apt::get();
         apt.args(["-qq", "download", &package.name]).current_dir(&partial).stdout(Stdio::null());
         process::watch(&mut apt, None, || step.set(size_of(&partial)))
             .context("cannot download; if apt's lists are old: `apt-get update`")?;
@@ -86,14 +87,9 @@ fn download(folder: &Path) -> Result<Vec<PathBuf>> {
 
 /// What apt would download, after a look at the mirror if it knows nothing yet.
 fn offered() -> Result<Vec<Package>> {
-    let known = process::succeeds(apt_cache("show").arg(PACKAGES[0]));
-    if !known && is_root()? {
-        process::run(apt_get().args(["-qq", "update"]))?;
-    } else if !known {
-        bail!("apt does not know `{}`: `sudo apt-get update`", PACKAGES[0]);
-    }
+    apt::know(PACKAGES[0])?;
     let names = with_dependencies()?;
-    let uris = process::read(apt_get().args(["download", "--print-uris"]).args(&names))?;
+    let uris = process::read(apt::get().args(["download", "--print-uris"]).args(&names))?;
     uris.lines().map(parse_uri).collect()
 }
 
@@ -102,7 +98,7 @@ fn with_dependencies() -> Result<BTreeSet<String>> {
     let mut wanted: Vec<String> = PACKAGES.map(str::to_owned).into();
     let mut names = BTreeSet::new();
     while let Some(name) = wanted.pop() {
-        let depends = process::read(apt_cache("depends").arg(&name))?;
+        let depends = process::read(apt::cache("depends").arg(&name))?;
         wanted.extend(needed_libraries(&depends).map(str::to_owned));
         names.insert(name);
         wanted.retain(|name| !names.contains(name) && !is_installed(name));
@@ -159,23 +155,6 @@ fn keep_library_sources(sources: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn is_root() -> Result<bool> {
-    Ok(fs::metadata("/proc/self")?.uid() == 0)
-}
-
-/// Root's downloads go to root's cache, where apt's own user may not write.
-fn apt_get() -> Command {
-    let mut apt = Command::new("apt-get");
-    apt.args(["-o", "APT::Sandbox::User=root"]).env("LC_ALL", "C");
-    apt
-}
-
-fn apt_cache(query: &str) -> Command {
-    let mut apt = Command::new("apt-cache");
-    apt.arg(query).env("LC_ALL", "C");
-    apt
 }
 
 #[cfg(test)]

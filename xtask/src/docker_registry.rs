@@ -4,7 +4,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 
-use crate::cache::{Cache, fresh_dir, remove_dir};
+use crate::apt;
+use crate::cache::{Cache, fresh_dir};
 use crate::process;
 
 /// The package, and its folder in the cache.
@@ -18,13 +19,13 @@ pub fn ensure(cache: &Cache) -> Result<()> {
     }
     let partial = home.with_extension("partial");
     fresh_dir(&partial)?;
-    let mut apt = Command::new("apt-get");
-    apt.args(["-qq", "download", PACKAGE]).current_dir(&partial).stdout(Stdio::null());
-    process::run(&mut apt).with_context(|| {
+    let mut download = apt::get();
+    download.args(["-qq", "download", PACKAGE]).current_dir(&partial).stdout(Stdio::null());
+    apt::know(PACKAGE).and_then(|()| process::run(&mut download)).with_context(|| {
         format!("cannot bring {PACKAGE} for the tests; put one of your own in PATH")
     })?;
     let archive = std::fs::read_dir(&partial)?.next().context("apt-get downloaded nothing")??;
     process::run(Command::new("dpkg").arg("-x").arg(archive.path()).arg(&partial))?;
     std::fs::rename(&partial, &home)?;
-    remove_dir(&partial)
+    Ok(())
 }

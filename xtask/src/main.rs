@@ -5,6 +5,7 @@
 //! fresh clone.
 
 mod c_stack;
+mod apt;
 mod author_tools;
 mod cache;
 mod checks;

@@ -18,7 +18,7 @@ const HEAD: &str = "\
 /// The file beside a configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Lock {
+pub struct LockFile {
     /// By reference.
     #[serde(default, rename = "plugin")]
     pub plugins: Vec<Locked>,
@@ -41,7 +41,7 @@ pub struct Locked {
     pub version: String,
 }
 
-impl Lock {
+impl LockFile {
     /// Where it lies: beside the first of these configurations, or in the current folder.
     pub fn beside(configurations: &[PathBuf]) -> PathBuf {
         let folder = configurations.first().and_then(|first| first.parent());
@@ -58,7 +58,7 @@ impl Lock {
                 path: path.to_owned(),
                 reason: error.message().to_owned(),
             }),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Lock::default()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(LockFile::default()),
             Err(error) => Err(StorageError::io("read", path)(error)),
         }
     }
@@ -138,19 +138,19 @@ mod tests {
     fn what_is_written_is_read_and_a_reference_has_one_meaning() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(LOCK);
-        assert_eq!(Lock::read(&path).unwrap(), Lock::default());
-        let mut lock = Lock::default();
+        assert_eq!(LockFile::read(&path).unwrap(), LockFile::default());
+        let mut lock = LockFile::default();
         lock.put(locked("bb"));
         lock.put(locked("cc"));
         lock.write(&path).unwrap();
-        assert_eq!(Lock::read(&path).unwrap().plugins, [locked("cc")]);
+        assert_eq!(LockFile::read(&path).unwrap().plugins, [locked("cc")]);
         fs::write(&path, "[[plugin]]\nreference = \"oci://x\"\n").unwrap();
-        assert!(Lock::read(&path).unwrap_err().to_string().contains("host.lock"));
+        assert!(LockFile::read(&path).unwrap_err().to_string().contains("host.lock"));
     }
 
     #[test]
     fn a_reference_is_pinned_and_a_grant_by_name_is_for_the_component_that_it_was_given_to() {
-        let mut lock = Lock::default();
+        let mut lock = LockFile::default();
         lock.put(locked("cc"));
         let text = "
             plugins.files = ['oci://127.0.0.1:5000/code:1.0.0', 'solo', 'oci://other/x:1']
@@ -169,8 +169,8 @@ mod tests {
     #[test]
     fn it_lies_beside_the_first_configuration_or_here() {
         let files = [PathBuf::from("configs/a.toml"), PathBuf::from("b.toml")];
-        assert_eq!(Lock::beside(&files), Path::new("configs/host.lock"));
-        assert_eq!(Lock::beside(&files[1..]), Path::new("host.lock"));
-        assert_eq!(Lock::beside(&[]), Path::new("host.lock"));
+        assert_eq!(LockFile::beside(&files), Path::new("configs/host.lock"));
+        assert_eq!(LockFile::beside(&files[1..]), Path::new("host.lock"));
+        assert_eq!(LockFile::beside(&[]), Path::new("host.lock"));
     }
 }

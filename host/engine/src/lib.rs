@@ -3,6 +3,7 @@
 mod advantage;
 mod eval;
 mod imitate;
+mod forecast;
 mod inventory;
 mod play;
 mod policy;

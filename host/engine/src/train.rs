@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
+use super::forecast::Forecast;
 use super::inventory::manifest;
 use super::ranks::meet;
 use super::stop::StopSignal;
@@ -26,6 +27,9 @@ use troupe_training::training::{
     Record, Training, plan, plan_on_card, settle as settle_config, slow_dtype,
 };
 
+/// Says what came of a run.
+type Tell = fn(&Summary, &Path);
+
 pub fn run(
     mut args: TrainArgs,
     device: impl Fn() -> Result<Device, PolicyError>,
@@ -46,6 +50,8 @@ pub fn run(
         config.map_err(anyhow::Error::from)
     })?;
     let config = if args.plan.is_some() { as_on_card(config) } else { config };
+    let forecast = args.forecast.then(|| Forecast::of(&config)).transpose()?;
+    let config = forecast.as_ref().map_or(config, Forecast::measured);
     let device = device()?;
     let assemble = if args.print_config { Team::outline } else { Team::assemble };
     let mut team = assemble(&config, device)?;
@@ -86,7 +92,9 @@ pub fn run(
         report::note(&format!("policy `{name}`: {what} at {url}, which {does}"));
     }
     let folder = open(resumed, &config, &team)?;
-    announce(&folder);
+    if forecast.is_none() {
+        announce(&folder);
+    }
     advise(&config, &team);
     slow_dtype(&team).iter().for_each(|note| report::note(note));
     let settled = ranks.agree(|| anyhow::Ok(plan.settle(planned)))?;
@@ -95,7 +103,12 @@ pub fn run(
     ranks.check("plugins or policies", (&manifest.plugins, &manifest.policies))?;
     let stop =
         StopSignal::listen(format!("stopped; go on with {}", resume_command(folder.path())))?;
-    load_and_train(settled, team, folder, &stop, args.verify_logprobs)
+    let tell = if forecast.is_some() { |_: &Summary, _: &Path| () } else { conclude };
+    let code = load_and_train(settled, team, folder, (&stop, tell), args.verify_logprobs)?;
+    if let Some(forecast) = forecast {
+        forecast.tell()?;
+    }
+    Ok(code)
 }
 
 /// The configuration with what a card chooses otherwise than this machine.
@@ -110,7 +123,7 @@ fn load_and_train(
     config: Config,
     team: Team,
     folder: RunFolder,
-    stop: &StopSignal,
+    way: (&StopSignal, Tell),
     verify_logprobs: bool,
 ) -> anyhow::Result<u8> {
     let ranks = team.ranks.clone();
@@ -122,7 +135,7 @@ fn load_and_train(
     };
     training.verify_logprobs(verify_logprobs);
     let distant = training.distant();
-    let trained = train(training, stop, &ranks);
+    let trained = train(training, way, &ranks);
     leave(&distant);
     let code = trained?;
     // To the others, a rank that leaves early is lost.
@@ -169,7 +182,11 @@ fn config_of(folder: &RunFolder, args: &ConfigArgs) -> Result<Config, ConfigErro
 }
 
 /// The loop, with a bar, until it is done or asked to stop.
-fn train(mut training: Training, stop: &StopSignal, ranks: &Ranks) -> anyhow::Result<u8> {
+fn train(
+    mut training: Training,
+    (stop, tell): (&StopSignal, Tell),
+    ranks: &Ranks,
+) -> anyhow::Result<u8> {
     let (done, whole, unit) = training.way();
     let bar = report::Bar::new("AT-GRPO", done, whole, unit);
     bar.milestone(&format!(
@@ -195,7 +212,7 @@ fn train(mut training: Training, stop: &StopSignal, ranks: &Ranks) -> anyhow::Re
     }
     bar.finish();
     let (summary, folder) = training.finish()?;
-    conclude(&summary, folder.path());
+    tell(&summary, folder.path());
     Ok(ExitCode::Success as u8)
 }
 

@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::GrantArg;
 use troupe_core::config::{Config, ConfigError, DeviceChoice, Grantee};
-use troupe_core::lock::Lock;
+use troupe_core::lock::LockFile;
 
 /// Of every command that works with policies.
 #[derive(Clone, Copy, Debug, Default, Args)]
@@ -51,8 +51,8 @@ impl ConfigArgs {
             config.plugins.files.clone_from(&self.plugins);
         }
         if config.references().next().is_some() {
-            let path = Lock::beside(&self.config);
-            let lock = Lock::read(&path).map_err(|reason| ConfigError::Invalid {
+            let path = LockFile::beside(&self.config);
+            let lock = LockFile::read(&path).map_err(|reason| ConfigError::Invalid {
                 key: "plugins.files".to_owned(),
                 reason: reason.to_string(),
             })?;

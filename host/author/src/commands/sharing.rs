@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::check::{self, Effort};
 use super::{inspect_file, look_at};
 use troupe_core::config::{Config, Limits};
-use troupe_core::lock::{Lock, Locked};
+use troupe_core::lock::{LockFile, Locked};
 use troupe_core::oci::{OciError, OciReference, SHA256, Stored};
 use troupe_guests::plugin::{ComponentFile, Plugin, PluginLibrary};
 use troupe_registry::{Artifact, Registry};
@@ -112,7 +112,7 @@ pub(super) fn pull(
     configurations: &[PathBuf],
     update: bool,
 ) -> anyhow::Result<()> {
-    let path = Lock::beside(configurations);
+    let path = LockFile::beside(configurations);
     let registry = Registry::new()?;
     let pinned = current(&registry, &path, reference, update)?;
     let stored = bring(&registry, &pinned)?;
@@ -128,7 +128,7 @@ fn current(
     reference: &OciReference,
     update: bool,
 ) -> anyhow::Result<OciReference> {
-    let lock = Lock::read(path)?;
+    let lock = LockFile::read(path)?;
     let (_, digest) = registry.manifest(reference)?;
     match lock.get(reference).filter(|known| known.manifest != digest) {
         Some(known) if reference.digest.is_none() && !update => Err(UsageError(format!(
@@ -210,7 +210,7 @@ fn contract(file: &Path) -> anyhow::Result<String> {
 /// Writes down which component a tag means. A grant by name keeps meaning what it was given to.
 fn remember(path: &Path, pinned: &OciReference, stored: &Stored) -> anyhow::Result<()> {
     let Some(reference) = pinned.unpinned() else { return Ok(()) };
-    let mut lock = Lock::read(path)?;
+    let mut lock = LockFile::read(path)?;
     let library = look_at(&stored.file, &Limits::default())?;
     let component = stored.manifest.component.clone();
     let granted = lock.get(pinned).map_or_else(|| component.clone(), |known| known.granted.clone());
@@ -247,7 +247,7 @@ pub fn provide(args: &ConfigArgs) -> anyhow::Result<()> {
             };
             let stored = bring(&registry, &pinned)?;
             show(&pinned, &stored, true)?;
-            remember(&Lock::beside(&args.config), &pinned, &stored)?;
+            remember(&LockFile::beside(&args.config), &pinned, &stored)?;
         }
     }
     Ok(())

@@ -18,6 +18,7 @@ Examples:
   host train malt.toml --from-tables runs/trees --set policies.shared.path=policies/warm/shared
   host train configs/plan-path/quickstart.toml --processes 2
   host train configs/language-models/team.toml --plan 24
+  host train configs/plan-path/quickstart.toml --forecast
   host train --explain advantage.estimator")]
 pub struct TrainArgs {
     /// The configuration.
@@ -48,6 +49,10 @@ pub struct TrainArgs {
     /// and stop.
     #[arg(long, value_name = "GB", conflicts_with = "print_config")]
     pub plan: Option<NonZeroU32>,
+    /// Say how long the run will take, how many tokens it will draw and how much disk it will fill,
+    /// from a warm start and two steps that are thrown away, and stop.
+    #[arg(long, conflicts_with_all = ["resume", "print_config", "plan", "processes"])]
+    pub forecast: bool,
     /// Rescore every sampled token with the training graph and print the
     /// largest difference of log-probabilities.
     #[arg(long)]

@@ -14,7 +14,7 @@ use super::workflow::WorkflowPlugin;
 use troupe_core::config::Limits;
 use troupe_core::error::{nearest, suggestion};
 use troupe_core::installation::plugin_folders;
-use troupe_core::lock::Lock;
+use troupe_core::lock::LockFile;
 use troupe_core::oci::{OciError, OciReference};
 
 /// The plugins of a run.
@@ -312,7 +312,7 @@ fn unknown<'a>(
 /// If there is no such file.
 pub fn find_plugin(file: &Path, folders: &[PathBuf]) -> Result<PathBuf, PluginError> {
     if let Some(reference) = OciReference::of(file)? {
-        let here = Lock::read(&Lock::beside(&[])).map_err(OciError::from)?;
+        let here = LockFile::read(&LockFile::beside(&[])).map_err(OciError::from)?;
         return Ok(here.meant(&reference).stored()?.file);
     }
     if file.is_file() {

@@ -55,7 +55,7 @@ impl Training {
             test: None,
             warnings: Vec::new(),
             timing: Timing {
-                unix: unix_seconds(),
+                unix: 0.0,
                 seconds,
                 totals: Spent::default(),
                 generated_tokens_per_second: rollout.totals.completion_tokens as f64
@@ -77,7 +77,7 @@ impl Training {
         episodes.append(&mut self.output.shown);
         self.output.folder.write_episodes(self.progress.step, &episodes)?;
         self.count_time()?;
-        record.timing.totals = self.progress.spent;
+        (record.timing.totals, record.timing.unix) = (self.progress.spent, unix_seconds());
         self.output.folder.append_metrics(record)?;
         Ok(())
     }

@@ -1,0 +1,55 @@
+//! What a run will be, before it is.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::{plugins, run};
+
+/// A run of six steps, or a forecast of it; what was printed.
+fn train(folder: &Path, more: &[&str]) -> String {
+    let files = plugins(&["plan-path", "planner-executor"]);
+    let dir = format!("run.dir={:?}", folder.join("runs").display().to_string());
+    let sets = [
+        dir.as_str(),
+        "run.name=run",
+        "train.steps=6",
+        "rollout.tasks_per_step=4",
+        "rollout.max_turns=2",
+        "validation.tasks=4",
+        "validation.tasks_during_training=4",
+        "validation.every=2",
+        "imitation.max_steps=2",
+        "imitation.success=0.0",
+        "imitation.ceiling=1.1",
+        "imitation.tasks=4",
+    ];
+    let sets = sets.iter().flat_map(|set| ["--set", set]);
+    let call = ["train", "--plugins", &files].into_iter().chain(sets).chain(more.iter().copied());
+    let (code, stdout, stderr) = run(&call.collect::<Vec<_>>());
+    assert_eq!(code, 0, "{stdout}{stderr}");
+    stdout
+}
+
+#[test]
+fn a_forecast_is_two_steps_of_the_run_told_for_all_and_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = train(folder.path(), &["--forecast"]);
+    assert!(told.starts_with("forecast: ") && told.contains(" for 6 steps\n"), "{told}");
+    assert!(told.contains("held-out tasks 3 times"), "{told}");
+    assert!(!folder.path().join("runs").exists(), "{told}");
+
+    train(folder.path(), &[]);
+    let text = fs::read_to_string(folder.path().join("runs/run/metrics.jsonl")).unwrap();
+    let second: Value = serde_json::from_str(text.lines().nth(2).unwrap()).unwrap();
+    assert_eq!(second["step"], 2);
+    let total = |what: &str| 3 * second["totals"][what].as_u64().unwrap();
+    let expected =
+        format!("  {} tokens drawn in {} answers; ", total("completion_tokens"), total("samples"));
+    assert!(told.contains(&expected), "{told}{expected}");
+
+    let budget = format!("train.budget.samples={}", total("samples") / 2);
+    let told = train(folder.path(), &["--forecast", "--set", &budget]);
+    assert!(told.contains(" for 3 steps\n"), "{told}");
+}
