@@ -146,7 +146,10 @@ impl Costs {
             self.samples * steps as f64,
             (disk.step * steps as f64 + disk.checkpoint * kept as f64) / 1e6
         ));
-        report::line("  from two steps, which are gone; answers change their length as they learn");
+        report::line(
+            "  if episodes stay as long as in two steps, which are gone: those of a team that learns \
+             to solve its tasks end sooner",
+        );
         if seconds > limit {
             report::line("  train.budget.seconds ends it before its steps are made");
         }
@@ -165,8 +168,10 @@ impl Disk {
         let checkpoints = run.join("checkpoints");
         let newest = list_folder(&checkpoints)?.into_iter().max();
         let checkpoint = newest.map_or(0, |name| bytes(&checkpoints.join(name)));
-        let rest = bytes(run) - bytes(&checkpoints);
-        Ok(Disk { step: rest as f64 / MEASURED as f64, checkpoint: checkpoint as f64 })
+        // Episodes are also kept of the state before training.
+        let episodes = bytes(&run.join("episodes")) as f64 / (MEASURED + 1) as f64;
+        let step = bytes(&run.join("table")) as f64 / MEASURED as f64 + episodes;
+        Ok(Disk { step, checkpoint: checkpoint as f64 })
     }
 }
 
