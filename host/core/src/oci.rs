@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -125,10 +126,15 @@ impl OciReference {
         self.tag.as_ref().map(|_| OciReference { digest: None, ..self.clone() })
     }
 
-    /// Whether the registry is on this machine, where no network can listen.
+    /// Whether the registry is on this machine, where no network can listen. A name that only begins
+    /// like such an address may be anybody's.
     pub fn is_local(&self) -> bool {
-        let host = self.registry.rsplit_once(':').map_or(&*self.registry, |(host, _)| host);
-        host == "localhost" || host == "[::1]" || host.starts_with("127.")
+        let host = match self.registry.rsplit_once(':') {
+            Some((host, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => host,
+            _ => &self.registry,
+        };
+        let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+        host == "localhost" || address.is_ok_and(|address| address.is_loopback())
     }
 
     /// Whether a component of this version may be called so: tags that are versions say it, or
@@ -376,7 +382,9 @@ mod tests {
         let local = |registry: &str| {
             format!("oci://{registry}/x:1").parse::<OciReference>().unwrap().is_local()
         };
-        assert!(local("127.0.0.1:5000") && local("localhost") && local("[::1]:5000"));
+        assert!(local("127.0.0.1:5000") && local("127.0.0.1") && local("localhost"));
+        assert!(local("[::1]:5000") && local("[::1]") && local("localhost:5000"));
+        assert!(!local("127.0.0.1.example") && !local("127.example:5000"));
         assert!(!local("registry.example") && !local("10.0.0.1:5000"));
         assert!(!local("localhost.example:5000"));
     }
