@@ -35,8 +35,18 @@ pub struct Placed {
 impl Layout {
     /// Of what was built for release; everything has been.
     pub fn of(workspace: &Workspace) -> Result<Self> {
-        let built = workspace.target_dir.join("release");
         let libtorch = libtorch(workspace);
+        let parts = Path::new(PARTS);
+        let mut layout = Self::without_libtorch(workspace)?;
+        let library = |name: &str| name.contains(".so");
+        layout.add_folder(&libtorch.join("lib"), &parts.join("torch/lib"), library)?;
+        layout.add_neighbours(&libtorch, parts)?;
+        Ok(layout)
+    }
+
+    /// The same, for where another package has libtorch.
+    pub fn without_libtorch(workspace: &Workspace) -> Result<Self> {
+        let built = workspace.target_dir.join("release");
         let parts = Path::new(PARTS);
         let mut layout = Layout { files: Vec::new() };
         layout.add(built.join("host"), PROGRAM.into());
@@ -47,9 +57,7 @@ impl Layout {
             &parts.join("plugins"),
             component,
         )?;
-        let library = |name: &str| name.contains(".so");
-        layout.add_folder(&libtorch.join("lib"), &parts.join("torch/lib"), library)?;
-        layout.add_neighbours(&libtorch, parts)?;
+        layout.add_tree(&workspace.root.join("configs"), &parts.join("configs"))?;
         for name in ["README.md", "LICENSE-MIT", "LICENSE-APACHE"] {
             let source = workspace.root.join(name);
             if source.is_file() {
@@ -60,9 +68,14 @@ impl Layout {
     }
 
     /// The files.
-    #[cfg(feature = "package")]
     pub fn files(&self) -> &[Placed] {
         &self.files
+    }
+
+    /// What lies in a place now.
+    pub fn source(&self, place: &Path) -> Option<&Path> {
+        let found = self.files.iter().find(|file| file.place == place);
+        found.map(|file| file.source.as_path())
     }
 
     /// All files together.
@@ -89,8 +102,8 @@ impl Layout {
         crate::cache::remove_dir(&parts)?;
         fs::rename(&partial, &parts)
             .with_context(|| format!("cannot create `{}`", parts.display()))?;
-        let program = self.files.iter().find(|file| file.place == Path::new(PROGRAM));
-        program.map_or(Ok(()), |program| copy(&program.source, &prefix.join(PROGRAM)))
+        let program = self.source(Path::new(PROGRAM));
+        program.map_or(Ok(()), |program| copy(program, &prefix.join(PROGRAM)))
     }
 
     fn add(&mut self, source: PathBuf, place: PathBuf) {
@@ -139,9 +152,13 @@ impl Layout {
     }
 
     fn add_tree(&mut self, folder: &Path, place: &Path) -> Result<()> {
-        for entry in fs::read_dir(folder)? {
-            let entry = entry?;
-            let (path, place) = (entry.path(), place.join(entry.file_name()));
+        let entries =
+            fs::read_dir(folder).with_context(|| format!("cannot read `{}`", folder.display()))?;
+        let mut names: Vec<_> =
+            entries.map(|entry| Ok(entry?.file_name())).collect::<Result<_>>()?;
+        names.sort_unstable();
+        for name in names {
+            let (path, place) = (folder.join(&name), place.join(&name));
             if path.is_dir() { self.add_tree(&path, &place)? } else { self.add(path, place) }
         }
         Ok(())

@@ -22,6 +22,7 @@ mod layout;
 mod libtorch;
 mod linting;
 mod methods;
+mod needs;
 mod node;
 #[cfg(feature = "package")]
 mod package;
@@ -32,6 +33,7 @@ mod plugins;
 mod pretrained;
 mod process;
 mod progress;
+mod python_package;
 mod quickstart;
 mod reasoning_gym;
 mod sources;
@@ -186,6 +188,16 @@ enum Task {
     },
     /// Set up, build and pack the same into target/package/troupe-<version>-<platform>.tar.zst
     Package,
+    /// Set up, build and write the Python wheel target/package/troupe-<version>-py3-none-….whl:
+    /// all of that but libtorch, which Python's package `torch` has
+    Wheel {
+        /// Of what is built already
+        #[arg(long)]
+        no_build: bool,
+        /// Folder to write into
+        #[arg(long, value_name = "FOLDER")]
+        out: Option<PathBuf>,
+    },
     /// Set up, build and run every check
     Test {
         /// Leave out `cargo fmt` and `cargo clippy`
@@ -268,6 +280,13 @@ fn perform(task: &Task) -> Result<()> {
             let mut again = workspace.cargo();
             again.args(["run", "--quiet", "--profile", "xtask", "--package", "xtask"]);
             process::run(again.args(["--features", "package", "--", "package"]))
+        }
+        Task::Wheel { no_build, out } => {
+            if !no_build {
+                build_all(&workspace)?;
+            }
+            let out = out.clone().unwrap_or_else(|| workspace.target_dir.join("package"));
+            python_package::write(&workspace, &out)
         }
         Task::Gpu { pretend, model, minutes, again } => {
             let flavour = if *pretend { Flavour::Cpu } else { Flavour::Cuda };

@@ -10,6 +10,8 @@ use troupe_core::installation::{self, HOST, MissingPart};
 use troupe_core::rank::Rank;
 use troupe_experiment::heed_leash;
 
+use crate::torch::{self, TorchError};
+
 /// What libtorch says of its own accord.
 const TORCH_LOG: &str = "TORCH_CPP_LOG_LEVEL";
 
@@ -30,6 +32,9 @@ pub(super) enum EngineError {
     /// It is not there.
     #[error(transparent)]
     Missing(#[from] MissingPart),
+    /// Its libtorch is not there.
+    #[error(transparent)]
+    Torch(#[from] TorchError),
     /// The system does not start it.
     #[error("cannot start `{}`: {reason}", program.display())]
     Start {
@@ -48,6 +53,11 @@ pub(super) fn become_engine() -> EngineError {
         Ok(program) => program,
         Err(missing) => return missing.into(),
     };
+    if let Some(packages) = installation::site_packages(&program)
+        && let Err(wrong) = torch::check(packages, env::var_os("LD_LIBRARY_PATH").as_deref())
+    {
+        return wrong.into();
+    }
     let mut command = Command::new(&program);
     command.arg0(HOST).args(env::args_os().skip(1));
     command.envs(SETTINGS.into_iter().filter(|(name, _)| env::var_os(name).is_none()));

@@ -6,6 +6,7 @@ mod become_engine;
 mod explain;
 mod processes;
 mod run;
+mod torch;
 
 use std::io;
 use std::process;

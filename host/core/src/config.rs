@@ -81,6 +81,7 @@ use self::overrides::{lay_over, parse_table};
 use self::table::table;
 
 use crate::error::{Coded, ExitCode};
+use crate::installation::shipped;
 
 /// The table of policies that have none of their own.
 const DEFAULT_POLICY: &str = "default";
@@ -201,6 +202,7 @@ impl Config {
     ) -> Result<Config, ConfigError> {
         let mut table = toml::Table::new();
         for path in paths.iter().map(AsRef::as_ref) {
+            let path = &shipped(path);
             let text = std::fs::read_to_string(path)
                 .map_err(|reason| ConfigError::Unreadable { path: path.into(), reason })?;
             let mut layer = parse_table(&text, &path.display().to_string())?;
@@ -221,7 +223,9 @@ impl Config {
         if Config::read(table.clone())?.policies.values().any(|policy| policy.sampler.is_some()) {
             lay_correction_under(&mut table)?;
         }
-        Config::from_table(table)
+        let mut config = Config::from_table(table)?;
+        config.retrieval.corpus.iter_mut().for_each(|file| *file = shipped(file));
+        Ok(config)
     }
 
     /// The same with one more `key=value` override.

@@ -6,6 +6,10 @@
 //! <prefix>/lib/troupe/plugins/*.wasm
 //! <prefix>/lib/troupe/torch/lib/
 //!
+//! <prefix>/bin/host                          installed by pip, with `troupe`, which calls it
+//! <prefix>/lib/python3.…/site-packages/troupe/host-engine, plugins/, configs/
+//! <prefix>/lib/python3.…/site-packages/torch/lib/
+//!
 //! target/<profile>/host, host-engine         built by cargo
 //! target/plugins/*.wasm
 //! ```
@@ -13,8 +17,16 @@
 //! A program that was copied out of its build falls back on the folder in which
 //! it was built.
 
+mod site_packages;
+
 use std::env;
 use std::path::{Path, PathBuf};
+
+/// The versions of libtorch that the programs work with.
+pub const LIBTORCH: &str = "2.11";
+
+/// Where configurations that come with Troupe lie, in the repository and in an installation.
+const CONFIGS: &str = "configs";
 
 /// The program that people call; it is its own sandbox worker.
 pub const HOST: &str = "host";
@@ -30,7 +42,7 @@ const BUILT: &str = env!("TROUPE_BUILT");
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the program `{name}` is missing, which belongs to this one; looked in {searched}; put both \
-     where `cargo xtask install` or the package puts them"
+     where `cargo xtask install`, pip or the package puts them"
 )]
 pub struct MissingPart {
     name: &'static str,
@@ -53,11 +65,19 @@ pub fn worker() -> Result<PathBuf, MissingPart> {
     match env::current_exe() {
         // Under whatever name.
         Ok(program) if program.file_name().is_none_or(|name| name != ENGINE) => Ok(program),
-        _ => {
-            let folders = program_folders(&program_folder());
-            find(INSTALLED, &folders).or_else(|_| find(HOST, &folders))
-        }
+        _ => worker_of(&program_folder()),
     }
+}
+
+/// The folder of Python packages in which an engine lies that pip installed.
+pub fn site_packages(engine: &Path) -> Option<&Path> {
+    site_packages::around(engine.parent()?)
+}
+
+/// A file that comes with Troupe, by its path in the repository, unless there is one where the path
+/// leads to: `configs/plan-path/quickstart.toml` means the same in every folder.
+pub fn shipped(path: &Path) -> PathBuf {
+    shipped_with(&program_folder(), path)
 }
 
 /// Where bare names of plugins are looked up last: in a project that one is
@@ -87,8 +107,28 @@ fn program_folders(program_folder: &Path) -> Vec<PathBuf> {
         folders.push(prefix.join("lib/troupe"));
         folders.extend(prefix.parent().map(|prefix| prefix.join("bin")));
     }
+    folders.extend(site_packages::package(program_folder));
     folders.push(PathBuf::from(BUILT));
     distinct(folders)
+}
+
+fn worker_of(engine_folder: &Path) -> Result<PathBuf, MissingPart> {
+    if site_packages::around(engine_folder).is_some() {
+        // There, the other name is a script.
+        return find(HOST, &site_packages::programs(engine_folder));
+    }
+    let folders = program_folders(engine_folder);
+    find(INSTALLED, &folders).or_else(|_| find(HOST, &folders))
+}
+
+fn shipped_with(program_folder: &Path, path: &Path) -> PathBuf {
+    if !path.starts_with(CONFIGS) || path.exists() {
+        return path.to_owned();
+    }
+    let folders = [program_folder.to_owned()].into_iter();
+    let folders = folders.chain(program_folder.parent().map(|prefix| prefix.join("lib/troupe")));
+    let mut files = folders.chain(site_packages::package(program_folder)).map(|it| it.join(path));
+    files.find(|file| file.exists()).unwrap_or_else(|| path.to_owned())
 }
 
 fn plugin_folders_of(program_folder: &Path) -> Vec<PathBuf> {
@@ -96,6 +136,7 @@ fn plugin_folders_of(program_folder: &Path) -> Vec<PathBuf> {
     if let Some(prefix) = program_folder.parent() {
         folders.extend([prefix.join("plugins"), prefix.join("lib/troupe/plugins")]);
     }
+    folders.extend(site_packages::package(program_folder).map(|package| package.join("plugins")));
     folders.extend(Path::new(BUILT).parent().map(|target| target.join("plugins")));
     distinct(folders)
 }
@@ -147,6 +188,20 @@ mod tests {
         for folder in ["bin", "lib/troupe"] {
             assert!(plugin_folders_of(&prefix.path().join(folder)).contains(&plugins));
         }
+    }
+
+    #[test]
+    fn a_configuration_that_is_not_here_is_the_one_that_comes_with_the_program() {
+        let prefix = tempfile::tempdir().unwrap();
+        let given = Path::new("configs/plan-path/quickstart.toml");
+        let shipped = prefix.path().join("lib/troupe").join(given);
+        let bin = prefix.path().join("bin");
+        assert_eq!(shipped_with(&bin, given), given, "which is then said to be missing");
+        touch(&shipped);
+        assert_eq!(shipped_with(&bin, given), shipped);
+        assert_eq!(shipped_with(&prefix.path().join("lib/troupe"), given), shipped);
+        let other = Path::new("mine/plan-path/quickstart.toml");
+        assert_eq!(shipped_with(&bin, other), other);
     }
 
     #[test]

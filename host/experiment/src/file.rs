@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::error::{ExperimentError, invalid};
 use super::tuning::{Tune, Tuned};
 use troupe_core::config::apply_override;
+use troupe_core::installation::shipped;
 use troupe_core::outcome::Answers;
 
 /// A table of rows, and how it is filled.
@@ -309,6 +310,7 @@ impl ExperimentFile {
     /// If it cannot be read, a key is unknown or missing, or a value has another type than it
     /// must have.
     pub fn read(path: &Path, overrides: &[String]) -> Result<Self, ExperimentError> {
+        let path = &shipped(path);
         let text = std::fs::read_to_string(path)
             .map_err(|reason| ExperimentError::Unreadable { path: path.to_owned(), reason })?;
         let mut file = ExperimentFile::parse(&text, path, overrides)?;

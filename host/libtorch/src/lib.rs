@@ -11,13 +11,15 @@ use std::path::{Path, PathBuf};
 const SHARED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/include");
 
 /// Lets what is linked find libtorch without `LD_LIBRARY_PATH`: where `cargo xtask install` puts
-/// it, beside the workspace, and where it was linked. Nothing to do, and nothing comes back, where
-/// the crate is only documented or checked without libtorch.
+/// it, in Python's package of it beside ours, beside the workspace, and where it was linked.
+/// Nothing to do, and nothing comes back, where the crate is only documented or checked without
+/// libtorch.
 #[expect(clippy::print_stdout, reason = "this is how a build script speaks to cargo")]
 pub fn find_at_run_time() -> Option<PathBuf> {
     println!("cargo:rerun-if-changed=build.rs");
     let linked = PathBuf::from(env::var_os("DEP_TCH_LIBTORCH_LIB")?);
-    let beside = "$ORIGIN/torch/lib:$ORIGIN/../../.deps/torch/lib:$ORIGIN/../../../.deps/torch/lib";
+    let beside = "$ORIGIN/torch/lib:$ORIGIN/../torch/lib:$ORIGIN/../../.deps/torch/lib:\
+                  $ORIGIN/../../../.deps/torch/lib";
     println!("cargo:rustc-link-arg=-Wl,-rpath,{beside}:{}", linked.display());
     println!("cargo:rustc-link-arg=-Wl,--export-dynamic-symbol=mkl_serv_intel_cpu_true");
     Some(linked)
