@@ -72,6 +72,11 @@ impl Layout {
         &self.files
     }
 
+    /// Whether libtorch is among them.
+    pub fn has_libtorch(&self) -> bool {
+        self.files.iter().any(|file| file.place.starts_with(Path::new(PARTS).join("torch")))
+    }
+
     /// What lies in a place now.
     pub fn source(&self, place: &Path) -> Option<&Path> {
         let found = self.files.iter().find(|file| file.place == place);

@@ -12,10 +12,11 @@ mod checks;
 mod compiler;
 mod componentize_py;
 mod debian_rust;
-mod docker_registry;
+mod debian_tools;
 mod engine;
 mod gpu;
 mod headline;
+mod image;
 mod install;
 mod interpreters;
 mod layout;
@@ -34,6 +35,7 @@ mod pretrained;
 mod process;
 mod progress;
 mod python_package;
+mod python_tools;
 mod quickstart;
 mod reasoning_gym;
 mod sources;
@@ -186,11 +188,12 @@ enum Task {
         #[arg(long, value_name = "FILE")]
         python: Option<PathBuf>,
     },
-    /// Set up, build and pack the same into target/package/troupe-<version>-<platform>.tar.zst
-    Package,
-    /// Set up, build and write the Python wheel target/package/troupe-<version>-py3-none-….whl:
-    /// all of that but libtorch, which Python's package `torch` has
-    Wheel {
+    /// Set up, build and write an OCI image target/package/troupe-<version>-<platform>.oci.tar: the
+    /// package over the few libraries of Debian that it needs
+    Image {
+        /// Without libtorch: it grades, runs programs and serves environments, and trains nothing
+        #[arg(long)]
+        serving: bool,
         /// Of what is built already
         #[arg(long)]
         no_build: bool,
@@ -285,8 +288,18 @@ fn perform(task: &Task) -> Result<()> {
             if !no_build {
                 build_all(&workspace)?;
             }
-            let out = out.clone().unwrap_or_else(|| workspace.target_dir.join("package"));
-            python_package::write(&workspace, &out)
+            python_package::write(&workspace, &released(&workspace, out.as_deref()))
+        }
+        Task::Image { serving, no_build, out } => {
+            if !no_build {
+                build_all(&workspace)?;
+            }
+            let layout = if *serving {
+                Layout::without_libtorch(&workspace)
+            } else {
+                Layout::of(&workspace)
+            };
+            image::write(&workspace, &layout?, &released(&workspace, out.as_deref()))
         }
         Task::Gpu { pretend, model, minutes, again } => {
             let flavour = if *pretend { Flavour::Cpu } else { Flavour::Cuda };
@@ -316,7 +329,8 @@ fn perform(task: &Task) -> Result<()> {
         Task::Test { skip_lints } => {
             let toolchain = set_up(&workspace, Flavour::Cpu)?;
             author_tools::ensure(&workspace, &Cache::open()?)?;
-            docker_registry::ensure(&Cache::open()?)?;
+            debian_tools::ensure(&Cache::open()?)?;
+            python_tools::ensure(&Cache::open()?)?;
             build_plugins(&workspace, &toolchain, true)?;
             let checks = Checks::of(&workspace, !skip_lints)?;
             if !skip_lints {
@@ -329,6 +343,11 @@ fn perform(task: &Task) -> Result<()> {
             quickstart::check(&workspace)
         }
     }
+}
+
+/// The folder for what others install.
+fn released(workspace: &Workspace, out: Option<&Path>) -> PathBuf {
+    out.map_or_else(|| workspace.target_dir.join("package"), Path::to_owned)
 }
 
 /// Brings a model to begin with, unless the folder holds one.

@@ -1,4 +1,4 @@
-//! Python's package installer, used only to download: nothing is installed into any Python.
+//! Python's package installer, used only to bring files: nothing is installed into any Python.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -46,6 +46,21 @@ impl Pip {
             return Ok(Self { python: own.join("bin/python3") });
         }
         bail!("downloading wheels takes Python's pip: `apt-get install python3-pip`")
+    }
+
+    /// The version of the Python that runs it, such as 3.12.
+    pub fn python_version(&self) -> Result<String> {
+        let version = "import sys; print('%d.%d' % sys.version_info[:2])";
+        Ok(process::read(Command::new(&self.python).args(["-c", version]))?.trim().to_owned())
+    }
+
+    /// Unpacks what a requirements file names, and what that needs, into a folder.
+    pub fn install_into(&self, requirements: &Path, folder: &Path) -> Result<()> {
+        let mut pip = Command::new(&self.python);
+        pip.args(["-m", "pip", "install", "--quiet", "--no-compile", "--only-binary=:all:"]);
+        pip.args(["--disable-pip-version-check", "--target"]).arg(folder);
+        pip.arg("--requirement").arg(requirements).env("PIP_REQUIRE_VIRTUALENV", "0");
+        process::run(pip.env("PIP_ROOT_USER_ACTION", "ignore"))
     }
 
     /// Downloads the one wheel of a requirements file into an empty folder.

@@ -10,10 +10,11 @@ from typing import Any
 
 from .errors import RequestError
 from .server import Server
+from .settings import flags
 from .websocket import WebSocket
 
-# Its client is here and may think for as long as it likes.
-FOR_EVER = str(10**8)
+# In seconds: its client is here, and may think for as long as it likes.
+FOR_EVER = "10000000"
 
 
 class VoidEpisode(RequestError):
@@ -50,7 +51,8 @@ class Picture:
     svg: str | None
 
     def _repr_svg_(self) -> str | None:
-        return self.svg
+        # An image without a size is as wide as the page.
+        return self.svg and self.svg.replace("<svg ", '<svg width="240" ', 1)
 
     def __str__(self) -> str:
         return self.text
@@ -64,7 +66,7 @@ class Environment(Server):
     ...     print(sudoku.step("r1c1=2").reward)
 
     With a `workflow` the session plays a whole team: `observation["role"]` says who is asked.
-    `settings` are the environment's own.
+    Further arguments are the environment's settings; `settings` may hold those of any table.
     """
 
     def __init__(
@@ -73,7 +75,8 @@ class Environment(Server):
         *,
         workflow: str | os.PathLike[str] | None = None,
         grant: Sequence[str] = (),
-        **settings: object,
+        settings: Mapping[str, object] | None = None,
+        **own: object,
     ) -> None:
         arguments = ["--environment", os.fspath(environment)]
         if workflow is not None:
@@ -81,7 +84,7 @@ class Environment(Server):
         for right in grant:
             arguments += ["--grant", right]
         arguments += ["--idle-timeout-s", FOR_EVER, "--silence-timeout-s", FOR_EVER]
-        super().__init__(arguments, {"environment": settings})
+        super().__init__(arguments + flags(settings or {}) + flags({"environment": own}))
         self._socket: WebSocket | None = None
 
     def reset(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypedDict, cast
+from typing import Any, TypedDict, cast
 
 from .server import Server
 
@@ -32,7 +32,7 @@ class Grader(Server):
     """
 
     def __init__(self, *, jobs: int = 0) -> None:
-        super().__init__(["--grader", "--jobs", str(jobs)], {})
+        super().__init__(["--grader", "--jobs", str(jobs)])
 
     def grade(
         self,
@@ -69,10 +69,10 @@ class Grader(Server):
 
     def run(
         self, code: str, *, language: str = "python", stdin: str | None = None, **fields: object
-    ) -> dict[str, object]:
+    ) -> dict[str, Any]:
         """What a program does: the answer of `POST /run_code` (docs/server.md)."""
         asked = {"code": code, "language": language, "stdin": stdin, **fields}
-        return cast("dict[str, object]", self.post("/run_code", asked))
+        return cast("dict[str, Any]", self.post("/run_code", asked))
 
 
 def _given(

@@ -13,7 +13,6 @@ from typing import IO, Any, TypeVar
 
 from .errors import RequestError, TroupeError
 from .program import environment, error_of, find_program
-from .settings import flags
 
 LISTENING = "listening on http://"
 # A server that is asked to stop finishes what runs first.
@@ -25,8 +24,8 @@ Own = TypeVar("Own", bound="Server")
 class Server:
     """A `host serve` with these arguments. It starts with `with` or `start`."""
 
-    def __init__(self, arguments: Sequence[str], settings: Mapping[str, object]) -> None:
-        self._arguments = [*arguments, *flags(settings)]
+    def __init__(self, arguments: Sequence[str]) -> None:
+        self._arguments = list(arguments)
         self._process: subprocess.Popen[str] | None = None
         self._said: IO[str] | None = None
         self._address: str | None = None

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -35,13 +35,15 @@ def train(
     grant: Sequence[str] = (),
     resume: str | os.PathLike[str] | None = None,
     say: Callable[[str], None] | None = None,
-    **settings: object,
+    settings: Mapping[str, object] | None = None,
+    **tables: object,
 ) -> Training:
     """Begin a run in a process of its own, or go on with one (`resume`).
 
     Configurations are files, each over those before it; those that come with Troupe go by their
     names, such as "configs/plan-path/quickstart.toml". Settings are those of `docs/config.md`, by
-    table: `train={"steps": 10}`, `run={"seed": 7}`. `say` hears what the program says.
+    table: `train={"steps": 10}`, `run={"seed": 7}`, or all of them in `settings`. `say` hears what
+    the program says.
     """
     arguments = [os.fspath(file) for file in config]
     if plugins:
@@ -50,7 +52,7 @@ def train(
         arguments += ["--grant", right]
     if resume is not None:
         arguments += ["--resume", os.fspath(resume)]
-    arguments += flags(settings)
+    arguments += flags(settings or {}) + flags(tables)
     return Training(arguments, None if resume is None else Path(resume), say)
 
 
