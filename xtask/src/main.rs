@@ -188,6 +188,18 @@ enum Task {
         #[arg(long, value_name = "FILE")]
         python: Option<PathBuf>,
     },
+    /// Set up, build and pack the same into target/package/troupe-<version>-<platform>.tar.zst
+    Package,
+    /// Set up, build and write the Python wheel target/package/troupe-<version>-py3-none-….whl:
+    /// all of that but libtorch, which Python's package `torch` has
+    Wheel {
+        /// Of what is built already
+        #[arg(long)]
+        no_build: bool,
+        /// Folder to write into
+        #[arg(long, value_name = "FOLDER")]
+        out: Option<PathBuf>,
+    },
     /// Set up, build and write an OCI image target/package/troupe-<version>-<platform>.oci.tar: the
     /// package over the few libraries of Debian that it needs
     Image {
