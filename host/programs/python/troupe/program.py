@@ -17,11 +17,11 @@ def find_program() -> Path:
     named = os.environ.get("TROUPE_PROGRAM")
     if named:
         return Path(named)
-    # Below the prefix of this Python, or beside the package (`pip install --target`).
-    for folder in (PACKAGE.parents[3] / "bin", PACKAGE.parent / "bin"):
-        if (folder / "host").is_file():
-            return folder / "host"
-    # `host` may be another program there.
+    # Beside the package (`pip install --target`), or below the prefix of its Python.
+    for prefix in [*PACKAGE.parents][:4:3]:
+        # Alone, `host` may be another program.
+        if all((prefix / "bin" / name).is_file() for name in ("host", "troupe")):
+            return prefix / "bin" / "host"
     found = shutil.which("troupe")
     if found is None:
         raise TroupeError("the program `host` is missing: install the wheel again")
