@@ -99,6 +99,10 @@ fn without_torch_it_says_what_to_install_and_uninstalling_leaves_nothing() {
         "{told}"
     );
     assert_eq!(venv.work().read_dir().unwrap().count(), 0);
+    // The engine itself finds none either: not that of the clone, with which it was linked.
+    let engine = command(&venv.packages().join("troupe/host-engine")).output().unwrap();
+    let told = String::from_utf8(engine.stderr).unwrap();
+    assert!(told.contains("libtorch_cpu.so: cannot open shared object file"), "{told}");
 
     said(venv.program("python3").args(["-c", "import troupe; troupe.call('--version')"]));
     venv.pip(&["uninstall", "--yes", "troupe"]);

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use troupe_core::installation::LIBTORCH;
 
-/// The library that the engine is linked with.
-const LIBRARY: &str = "libtorch_cpu.so";
+/// The lowest of the libraries that the engine is linked with.
+const LIBRARY: &str = "libc10.so";
 
 /// libtorch is not where the engine looks for it.
 #[derive(Debug, thiserror::Error)]
