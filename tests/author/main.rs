@@ -8,6 +8,7 @@ mod support;
 mod check;
 mod granted;
 mod languages;
+mod pages;
 mod plugins;
 mod projects;
 mod registry;

@@ -65,8 +65,6 @@ fn no_crate_knows_what_it_must_not_know() {
         let may: &[&str] = match wing {
             // Grades what is sent to it.
             "grading" => &["cli", "data", "server"],
-            // One way of drawing.
-            "report" => &["cli", "experiment"],
             // One HTTP floor for everything that is served.
             "server" => &["cli", "engine", "serving"],
             "serving" => &["engine"],

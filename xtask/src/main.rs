@@ -8,6 +8,7 @@ mod c_stack;
 mod apt;
 mod author_tools;
 mod cache;
+mod catalogue;
 mod checks;
 mod compiler;
 mod componentize_py;
@@ -188,6 +189,13 @@ enum Task {
         #[arg(long, value_name = "FILE")]
         python: Option<PathBuf>,
     },
+    /// Set up, build and write a page about each component that is built here, an index of them and
+    /// a page that leads to them: target/catalogue/index.html
+    Catalogue {
+        /// Name the components as they would be in this registry: oci://registry.example/games
+        #[arg(long, value_name = "PREFIX")]
+        registry: Option<String>,
+    },
     /// Set up, build and pack the same into target/package/troupe-<version>-<platform>.tar.zst
     Package,
     /// Set up, build and write the Python wheel target/package/troupe-<version>-py3-none-….whl:
@@ -284,6 +292,10 @@ fn perform(task: &Task) -> Result<()> {
         Task::Install { prefix, as_host } => {
             let prefix = install::prefix(prefix.as_deref())?;
             install::install(&build_all(&workspace)?, &prefix, *as_host)
+        }
+        Task::Catalogue { registry } => {
+            build_all(&workspace)?;
+            catalogue::write(&workspace, registry.as_deref())
         }
         Task::Smollm { out } => bring(&workspace, &pretrained::SMOLLM2, out.as_deref()),
         Task::Gemma { out } => bring(&workspace, &pretrained::GEMMA, out.as_deref()),

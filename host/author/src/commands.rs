@@ -5,18 +5,20 @@ mod args;
 mod bench;
 mod check;
 mod dev;
+mod finding;
+mod page;
 mod sharing;
 mod sources;
 
 use std::path::Path;
 
-pub use args::{PluginCommand, PluginSubject};
+pub use args::{PageOptions, PluginCommand, PluginSubject};
 use check::Effort;
 use plugin_sdk::Preset;
 pub use sharing::provide;
 use troupe_terminal::{self as terminal, quoted};
 
-use troupe_core::config::{Config, Grantee, Limits};
+use troupe_core::config::{Config, Limits};
 use troupe_core::error::ExitCode;
 use troupe_core::installation::plugin_folders;
 use troupe_core::storage::list_folder;
@@ -60,6 +62,13 @@ pub fn run(command: PluginCommand) -> anyhow::Result<ExitCode> {
             sharing::push(&plugin, &to, license, source)?;
         }
         PluginCommand::Pull { from, config, update } => sharing::pull(&from, &config, update)?,
+        PluginCommand::Page { subject, out, index, options, set } => {
+            page::write_page(&subject, &set, &options, out.as_deref(), index.as_deref())?;
+        }
+        PluginCommand::Catalogue { plugins, out, grant, grant_retrieval, options } => {
+            page::write_catalogue(&plugins, &grant, &grant_retrieval, &options, &out)?;
+        }
+        PluginCommand::Search { words, index } => finding::search(&words, &index)?,
         PluginCommand::Bench { subject, set } => {
             let (config, library, _sandbox) = load(&subject, &set)?;
             bench::run(&library, &config)?;
@@ -74,15 +83,7 @@ fn load(
     set: &[String],
 ) -> anyhow::Result<(Config, PluginLibrary, Sandbox)> {
     let mut config = Config::load(None, set)?;
-    let name = subject.plugin.file_stem().unwrap_or_default().to_string_lossy();
-    subject.grant.iter().for_each(|grant| grant.apply(&mut config));
-    if subject.grant_sandbox {
-        config.sandbox.grant.push(Grantee::named(&*name));
-    }
-    if !subject.grant_retrieval.is_empty() {
-        config.retrieval.corpus.clone_from(&subject.grant_retrieval);
-        config.retrieval.grant.push(Grantee::named(&*name));
-    }
+    subject.grant_in(&mut config);
     config.plugins.files = vec![subject.plugin.clone()];
     let (library, sandbox) = load_plugins(&config)?;
     Ok((config, library, sandbox))

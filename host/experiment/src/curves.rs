@@ -4,7 +4,7 @@
 use super::results::{Results, RowResult};
 use super::sitting::Point;
 use troupe_core::statistics::{Interval, mean, student_interval};
-use troupe_report::page::escaped_text;
+use troupe_page::escaped_text;
 
 const WIDTH: f64 = 420.0;
 const HEIGHT: f64 = 260.0;

@@ -9,7 +9,7 @@ use super::results::{Results, RowResult};
 use super::setup::Program;
 use super::table::Table;
 use troupe_core::provenance::Build;
-use troupe_report::page::escaped_text;
+use troupe_page::escaped_text;
 
 const STYLE: &str = "\
 :root{color-scheme:light dark}\

@@ -56,6 +56,11 @@ struct Interfaces<'a> {
 }
 
 impl Artifact {
+    /// SHA-256 of its manifest, in hexadecimal: what it has in every registry.
+    pub fn digest(&self) -> String {
+        digest(&self.written().1)
+    }
+
     /// The bytes of configuration and manifest.
     pub(crate) fn written(&self) -> (Vec<u8>, Vec<u8>) {
         let component = format!("{SHA256}{}", digest(&self.component));

@@ -123,7 +123,7 @@ impl Registry {
         artifact: &Artifact,
     ) -> Result<String, RegistryError> {
         let (configuration, manifest) = artifact.written();
-        let pushed = digest(&manifest);
+        let pushed = artifact.digest();
         self.runtime.block_on(async {
             let refused = |error| RegistryError::of(reference, error);
             let client = client(reference);

@@ -19,7 +19,6 @@ use serde::Serialize;
 
 pub use bounds::Bounds;
 pub use chapter::Chapter;
-pub use html::escaped_text;
 pub use selection::Shown;
 
 use self::texts::Texts;

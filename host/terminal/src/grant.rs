@@ -14,6 +14,11 @@ pub struct GrantArg {
 }
 
 impl GrantArg {
+    /// Whether it is for the plugin that has this name.
+    pub fn is_for(&self, name: &str) -> bool {
+        self.grantee.name == name
+    }
+
     /// Puts it into a configuration.
     pub fn apply(&self, config: &mut Config) {
         for right in &self.rights {

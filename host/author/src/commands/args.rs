@@ -1,10 +1,11 @@
 //! Arguments of `host plugin`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
 use crate::project::{Kind, Language};
+use troupe_core::config::{Config, Grantee};
 use troupe_core::oci::OciReference;
 use troupe_terminal::GrantArg;
 
@@ -127,6 +128,73 @@ Examples:
         #[arg(long)]
         update: bool,
     },
+    /// Write a page about a component: what it asks, pays and allows, an episode of its expert, and
+    /// what a check finds here.
+    #[command(after_help = "\
+Examples:
+  host plugin page sudoku
+  host plugin page my-game.wasm --out page.html --license MIT
+  host plugin page code --grant code=sandbox
+  host plugin page solo --beside plan-path
+  host plugin page oci://127.0.0.1:5000/sudoku:0.1.0 --index index.json
+
+The page is one file that asks for nothing, and nothing runs on it.")]
+    Page {
+        /// Which one.
+        #[command(flatten)]
+        subject: PluginSubject,
+        /// The page; by default named for the component, in the current folder.
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+        /// Put what `host plugin search` reads into this index, too.
+        #[arg(long, value_name = "FILE")]
+        index: Option<PathBuf>,
+        /// How it is made.
+        #[command(flatten)]
+        options: PageOptions,
+        /// Override a setting, such as environment.size=10.
+        #[arg(long, value_name = "KEY=VALUE")]
+        set: Vec<String>,
+    },
+    /// Write such pages of several components, a page that leads to them, and an index to search in.
+    #[command(after_help = "\
+Examples:
+  host plugin catalogue sudoku plan-path solo --out catalogue
+  host plugin catalogue code search --grant code=sandbox --grant search=search \\
+    --grant-retrieval corpus.jsonl --out catalogue")]
+    Catalogue {
+        /// Which ones: files, bare names, or references to a registry.
+        #[arg(required = true)]
+        plugins: Vec<PathBuf>,
+        /// The folder to write to.
+        #[arg(long, value_name = "FOLDER")]
+        out: PathBuf,
+        /// Grant a component what it asks for; the corpus is that of --grant-retrieval.
+        #[arg(long, value_name = "PLUGIN=RIGHT,…")]
+        grant: Vec<GrantArg>,
+        /// The corpus that is searched by those who were granted that.
+        #[arg(long, value_delimiter = ',', value_name = "FILE")]
+        grant_retrieval: Vec<PathBuf>,
+        /// How pages are made.
+        #[command(flatten)]
+        options: PageOptions,
+    },
+    /// Search an index for components by words; prints the line that takes each of them.
+    #[command(after_help = "\
+Examples:
+  host plugin search sudoku
+  host plugin search board puzzle --index team.toml --index index.json
+
+Without --index the one that was installed beside the program is searched, if there is one.
+docs/registries.md says what an index holds.")]
+    Search {
+        /// What to look for in names and sentences.
+        #[arg(required = true)]
+        words: Vec<String>,
+        /// An index: TOML if it ends so, otherwise JSON.
+        #[arg(long, value_name = "FILE")]
+        index: Vec<PathBuf>,
+    },
     /// Measure calls and forks: time, fuel, memory and sizes.
     #[command(after_help = "\
 Examples:
@@ -156,6 +224,71 @@ pub struct PluginSubject {
     /// Let it search a corpus of these files.
     #[arg(long, value_delimiter = ',', value_name = "FILE")]
     pub grant_retrieval: Vec<PathBuf>,
+}
+
+impl PluginSubject {
+    /// A component, with what these grants say of it.
+    pub fn granted(plugin: &Path, grants: &[GrantArg], corpus: &[PathBuf]) -> Self {
+        let mut subject = PluginSubject {
+            plugin: plugin.to_owned(),
+            grant: Vec::new(),
+            grant_sandbox: false,
+            grant_retrieval: Vec::new(),
+        };
+        let name = subject.name();
+        let own = grants.iter().filter(|grant| grant.is_for(&name));
+        subject.grant = own.cloned().collect();
+        if !subject.grants().retrieval.grant.is_empty() {
+            subject.grant_retrieval = corpus.to_vec();
+        }
+        subject
+    }
+
+    /// The name under which it is granted something.
+    pub fn name(&self) -> String {
+        match OciReference::of(&self.plugin) {
+            Ok(Some(reference)) => reference.name().to_owned(),
+            _ => self.plugin.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        }
+    }
+
+    /// A configuration that grants what it is granted, and says nothing else.
+    pub fn grants(&self) -> Config {
+        let mut config = Config::default();
+        self.grant_in(&mut config);
+        config
+    }
+
+    /// Have a configuration grant what it is granted.
+    pub fn grant_in(&self, config: &mut Config) {
+        self.grant.iter().for_each(|grant| grant.apply(config));
+        let own = || vec![Grantee::named(&*self.name())];
+        if self.grant_sandbox {
+            Grantee::extend(&mut config.sandbox.grant, &own());
+        }
+        if !self.grant_retrieval.is_empty() {
+            config.retrieval.corpus.clone_from(&self.grant_retrieval);
+            Grantee::extend(&mut config.retrieval.grant, &own());
+        }
+    }
+}
+
+/// How a page about a component is made.
+#[derive(Debug, Args)]
+pub struct PageOptions {
+    /// Its licence: an SPDX expression. A reference has one already, if whoever pushed it said so.
+    #[arg(long, value_name = "SPDX")]
+    pub license: Option<String>,
+    /// Name it as `host plugin push` with the same licence would, had it been pushed to this
+    /// registry: oci://registry.example/games.
+    #[arg(long, value_name = "PREFIX")]
+    pub registry: Option<String>,
+    /// The environment that a workflow is played in; by default an installed one that suits it.
+    #[arg(long, value_name = "FILE")]
+    pub beside: Option<PathBuf>,
+    /// Tasks to try of each split.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub tasks: u32,
 }
 
 /// Minutes of a look, up to a day.

@@ -40,13 +40,9 @@ impl Cost {
 
 pub fn run(library: &PluginLibrary, config: &Config) -> anyhow::Result<()> {
     for environment in library.environments() {
-        let settings = environment.settings(&config.environment)?;
-        environment.configure(&settings)?;
-        let seats = vec![Seat::new("player")];
-        let settings = settings.configured().to_vec();
-        let task = Task { split: Split::Train, seed: 0, settings, seats, entry: None };
+        let bench = Bench::of(environment, config)?;
         terminal::line(&format!("environment {}", environment.name()));
-        Bench { environment, task }.run()?;
+        bench.run()?;
     }
     if library.environments().is_empty() {
         terminal::line("there is no environment in it to measure");
@@ -59,7 +55,26 @@ struct Bench<'a> {
     task: Task,
 }
 
-impl Bench<'_> {
+/// Acts of the expert in a second; nothing if there is no expert.
+pub fn acts_per_second(
+    environment: &EnvironmentPlugin,
+    config: &Config,
+) -> anyhow::Result<Option<f64>> {
+    let bench = Bench::of(environment, config)?;
+    let cost = bench.acts(&bench.task.seats[0])?;
+    Ok((cost.calls > 0).then(|| f64::from(cost.calls) / cost.time.as_secs_f64().max(1e-9)))
+}
+
+impl<'a> Bench<'a> {
+    fn of(environment: &'a EnvironmentPlugin, config: &Config) -> anyhow::Result<Self> {
+        let settings = environment.settings(&config.environment)?;
+        environment.configure(&settings)?;
+        let seats = vec![Seat::new("player")];
+        let settings = settings.configured().to_vec();
+        let task = Task { split: Split::Train, seed: 0, settings, seats, entry: None };
+        Ok(Bench { environment, task })
+    }
+
     fn run(&self) -> anyhow::Result<()> {
         let seat = self.task.seats[0].clone();
         let mut episode = self.environment.start(&self.task)?;

@@ -50,6 +50,18 @@ pub fn run(
     config: &Config,
     effort: &Effort,
 ) -> anyhow::Result<ExitCode> {
+    let reports = look(library, sandbox, config, effort)?;
+    let digests = library.plugins().iter().map(|plugin| plugin.digest().to_owned()).collect();
+    Ok(tell(&Told { reports: &reports, digests, effort }))
+}
+
+/// Check the library's environments, workflows and interpreters; a report of each.
+pub fn look(
+    library: &PluginLibrary,
+    sandbox: &Sandbox,
+    config: &Config,
+    effort: &Effort,
+) -> anyhow::Result<Vec<Report>> {
     refuse_useless(library, config)?;
     let mut reports = Vec::new();
     for environment in library.environments() {
@@ -63,8 +75,7 @@ pub fn run(
     for interpreter in library.interpreters() {
         reports.push(interpreter::check(interpreter.name(), sandbox)?);
     }
-    let digests = library.plugins().iter().map(|plugin| plugin.digest().to_owned()).collect();
-    Ok(tell(&Told { reports: &reports, digests, effort }))
+    Ok(reports)
 }
 
 /// Play one episode again that a finding names.

@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 use super::check::{self, Effort};
 use super::{inspect_file, look_at};
+use crate::said::Said;
+use crate::sheet::contract;
 use troupe_core::config::{Config, Limits};
 use troupe_core::lock::{LockFile, Locked};
 use troupe_core::oci::{OciError, OciReference, SHA256, Stored};
@@ -17,54 +19,6 @@ use troupe_terminal::{self as terminal, ConfigArgs, UsageError, quoted};
 const SILENCE: Duration = Duration::from_secs(2);
 /// Tasks of each split that a component is tried with when it comes.
 const TASKS: u32 = 5;
-
-/// What a component says of itself.
-struct Said {
-    name: String,
-    version: String,
-    summary: String,
-}
-
-impl Said {
-    fn of(library: &PluginLibrary) -> Option<Self> {
-        let said = |name: &str, version: &str, summary: &str| Said {
-            name: name.to_owned(),
-            version: version.to_owned(),
-            summary: summary.to_owned(),
-        };
-        let environment = library.environments().first().map(|one| one.description());
-        let workflow = library.workflows().first().map(|one| one.description());
-        let interpreter = library.interpreters().first().map(|one| one.description());
-        environment
-            .map(|d| said(&d.name, &d.version, &d.summary))
-            .or_else(|| workflow.map(|d| said(&d.name, &d.version, &d.summary)))
-            .or_else(|| interpreter.map(|d| said(&d.language, &d.version, &d.summary)))
-    }
-
-    /// Interpreters say which program they carry before its version.
-    fn number(&self) -> &str {
-        self.version.rsplit(' ').next().unwrap_or(&self.version)
-    }
-
-    /// Refuses a reference under which nobody would look for this component.
-    fn check(&self, reference: &OciReference) -> Result<(), UsageError> {
-        if reference.name() != self.name {
-            return Err(UsageError(format!(
-                "`{reference}` is no name for `{}`, as this component calls itself: end the \
-                 repository in /{}",
-                self.name, self.name
-            )));
-        }
-        if !reference.fits(self.number()) {
-            return Err(UsageError(format!(
-                "`{reference}` contradicts this component, which says that it is version {}; tag \
-                 it so, or raise the version in its description",
-                self.number()
-            )));
-        }
-        Ok(())
-    }
-}
 
 /// Sends a component to a registry.
 pub(super) fn push(
@@ -81,21 +35,31 @@ pub(super) fn push(
     let file = the_file(&library)?;
     let said = Said::of(&library).ok_or_else(|| brings_nothing(plugin))?;
     said.check(reference)?;
-    let read = ComponentFile::read(file.file())?;
-    let (imports, exports) = read.interfaces()?;
-    let artifact = Artifact {
-        component: read.bytes().to_vec(),
-        imports,
-        exports,
-        title: said.name,
-        version: said.version,
-        description: said.summary,
-        licenses,
-        source,
-    };
+    let artifact = artifact(file.file(), &said, licenses, source)?;
     let digest = Registry::new()?.push(reference, &artifact)?;
     terminal::line(&reference.pinned(&digest).to_string());
     Ok(())
+}
+
+/// A component as registries have it.
+pub(super) fn artifact(
+    file: &Path,
+    said: &Said,
+    licenses: Option<String>,
+    source: Option<String>,
+) -> anyhow::Result<Artifact> {
+    let read = ComponentFile::read(file)?;
+    let (imports, exports) = read.interfaces()?;
+    Ok(Artifact {
+        component: read.bytes().to_vec(),
+        imports,
+        exports,
+        title: said.name.clone(),
+        version: said.version.clone(),
+        description: said.summary.clone(),
+        licenses,
+        source,
+    })
 }
 
 fn the_file(library: &PluginLibrary) -> anyhow::Result<&Plugin> {
@@ -180,7 +144,7 @@ fn show(pinned: &OciReference, stored: &Stored, brief: bool) -> anyhow::Result<(
     terminal::line(&format!(
         "  {:.1} kB, contract {}; {licence}",
         stored.manifest.size as f64 / 1e3,
-        contract(file.file())?
+        contract(&ComponentFile::read(file.file())?)?
     ));
     inspect_file(file);
     let offer = file.offer();
@@ -197,14 +161,6 @@ fn show(pinned: &OciReference, stored: &Stored, brief: bool) -> anyhow::Result<(
         Effort { tasks: TASKS, minutes: None, strict: false, json: false, brief, command: again };
     check::run(&library, &sandbox, &config, &effort)?;
     Ok(())
-}
-
-/// The version of the contract that a component is built for.
-fn contract(file: &Path) -> anyhow::Result<String> {
-    let (_, exports) = ComponentFile::read(file)?.interfaces()?;
-    let version =
-        exports.iter().find_map(|name| name.strip_prefix("troupe:plugin/")?.split_once('@'));
-    Ok(version.map_or("unknown", |(_, version)| version).to_owned())
 }
 
 /// Writes down which component a tag means. A grant by name keeps meaning what it was given to.

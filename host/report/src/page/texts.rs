@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
-use super::html::embedded_bytes;
+use troupe_page::embedded_bytes;
 
 /// Where a text stands among the texts.
 pub type Place = usize;

@@ -1,0 +1,242 @@
+//! `host plugin page` and `host plugin catalogue`: components as people look at them.
+
+use std::path::{Path, PathBuf};
+
+use plugin_sdk::testing::Report;
+
+use super::args::{PageOptions, PluginSubject};
+use super::check::{self, Effort};
+use super::sharing::artifact;
+use super::{bench, load, look_at, spoken};
+use crate::index::{Index, Known};
+use crate::markup::{Tile, contents, page};
+use crate::said::Said;
+use crate::sheet::{EnvironmentSheet, Facts, Origin, Sheet, WorkflowSheet};
+use troupe_core::config::{Config, Limits};
+use troupe_core::installation::plugin_folders;
+use troupe_core::lock::LockFile;
+use troupe_core::oci::OciReference;
+use troupe_core::storage::{create_folder, list_folder, write_file};
+use troupe_guests::plugin::{ComponentFile, Plugin, PluginLibrary, WorkflowPlugin};
+use troupe_sandbox::Sandbox;
+use troupe_sandbox::loading::load_plugins;
+use troupe_terminal::{self as terminal, GrantArg, UsageError};
+
+/// The page of all, and what programs read.
+const CONTENTS: &str = "index.html";
+const INDEX: &str = "index.json";
+/// How the interface is called that an environment exports.
+const ENVIRONMENT: &str = "troupe:plugin/environment@";
+
+/// Write the page of a component, and perhaps what it says into an index.
+pub(super) fn write_page(
+    subject: &PluginSubject,
+    set: &[String],
+    options: &PageOptions,
+    out: Option<&Path>,
+    index: Option<&Path>,
+) -> anyhow::Result<()> {
+    let sheet = sheet(subject, set, options)?;
+    if let Some(file) = index {
+        add(file, &sheet)?;
+    }
+    let usual = PathBuf::from(format!("{}.html", sheet.said.name));
+    write(out.unwrap_or(&usual), &page(&sheet, None))
+}
+
+/// Write the pages of components, a page of all, and an index.
+pub(super) fn write_catalogue(
+    plugins: &[PathBuf],
+    grants: &[GrantArg],
+    corpus: &[PathBuf],
+    options: &PageOptions,
+    folder: &Path,
+) -> anyhow::Result<()> {
+    create_folder(folder)?;
+    let (mut index, mut tiles) = (Index::default(), Vec::new());
+    let mut pages: Vec<String> = Vec::new();
+    for plugin in plugins {
+        let subject = PluginSubject::granted(plugin, grants, corpus);
+        let sheet = sheet(&subject, &[], options)?;
+        let name = format!("{}.html", sheet.said.name);
+        if pages.contains(&name) {
+            let reason = format!("two components call themselves `{}`; name one", sheet.said.name);
+            return Err(UsageError(reason).into());
+        }
+        write(&folder.join(&name), &page(&sheet, Some(CONTENTS)))?;
+        Known::of(&sheet).into_iter().for_each(|known| index.put(known));
+        tiles.push(Tile::of(&sheet, &name));
+        pages.push(name);
+    }
+    index.write(&folder.join(INDEX))?;
+    write(&folder.join(CONTENTS), &contents(&tiles))
+}
+
+fn write(file: &Path, html: &str) -> anyhow::Result<()> {
+    write_file(file, html.as_bytes())?;
+    terminal::line(&format!("{}: {:.0} kB", file.display(), html.len() as f64 / 1e3));
+    Ok(())
+}
+
+/// Put what is known of a component into an index.
+fn add(file: &Path, sheet: &Sheet) -> anyhow::Result<()> {
+    let Some(known) = Known::of(sheet) else {
+        return Err(UsageError(format!(
+            "`{}` is a file that nobody else has; push it, and write the page of its reference",
+            sheet.origin.named
+        ))
+        .into());
+    };
+    let mut index = if file.exists() { Index::read(file)? } else { Index::default() };
+    index.put(known);
+    Ok(index.write(file)?)
+}
+
+/// Everything that is shown of a component.
+fn sheet(subject: &PluginSubject, set: &[String], options: &PageOptions) -> anyhow::Result<Sheet> {
+    let library = look_at(&subject.plugin, &Limits::default())?;
+    let (Some(said), [plugin]) = (Said::of(&library), library.plugins()) else {
+        let reason = format!("`{}` brings nothing to show", subject.plugin.display());
+        return Err(UsageError(reason).into());
+    };
+    let facts = Facts::of(plugin, &library)?;
+    let origin = origin(&subject.plugin, plugin, &said, options)?;
+    let interpreter = library.interpreters().first().map(|one| one.description().clone());
+    let untried = |reason: &str| Sheet {
+        said: said.clone(),
+        origin: origin.clone(),
+        facts: facts.clone(),
+        environment: library.environments().first().map(|it| EnvironmentSheet::untried(it, reason)),
+        workflow: None,
+        interpreter: interpreter.clone(),
+        checked: Err(reason.to_owned()),
+    };
+    let name = plugin.stem();
+    let missing = missing(plugin, &subject.grants(), &name);
+    if !missing.is_empty() {
+        return Ok(untried(&format!(
+            "It was not tried: that takes a grant (`--grant {name}={}`).",
+            missing.join(",")
+        )));
+    }
+    let (config, library, sandbox) = load(subject, set)?;
+    let mut sheet = untried("");
+    sheet.checked = Ok(checked(&library, &sandbox, &config, subject, set, options)?);
+    if let Some(environment) = library.environments().first() {
+        let mut tried = EnvironmentSheet::of(environment, &library, &config);
+        // What cannot be measured alone is not.
+        tried.speed = bench::acts_per_second(environment, &config).ok().flatten();
+        sheet.environment = Some(tried);
+    }
+    if let Some(workflow) = library.workflows().first() {
+        sheet.workflow = Some(played(workflow, &config, options)?);
+    }
+    Ok(sheet)
+}
+
+fn checked(
+    library: &PluginLibrary,
+    sandbox: &Sandbox,
+    config: &Config,
+    subject: &PluginSubject,
+    set: &[String],
+    options: &PageOptions,
+) -> anyhow::Result<Vec<Report>> {
+    let effort = Effort {
+        tasks: options.tasks,
+        minutes: None,
+        strict: false,
+        json: false,
+        brief: true,
+        command: spoken(subject, set),
+    };
+    check::look(library, sandbox, config, &effort)
+}
+
+/// Where a component is had from: as it was named, or in the registry that was asked for.
+fn origin(
+    named: &Path,
+    plugin: &Plugin,
+    said: &Said,
+    options: &PageOptions,
+) -> anyhow::Result<Origin> {
+    let licence = options.license.clone();
+    if let Some(reference) = OciReference::of(named)? {
+        let meant = LockFile::read(&LockFile::beside(&[]))?.meant(&reference);
+        let licence = licence.or(meant.stored()?.manifest.licenses);
+        return Ok(Origin { named: meant.to_string(), licence });
+    }
+    let Some(registry) = &options.registry else {
+        return Ok(Origin { named: named.to_string_lossy().into_owned(), licence });
+    };
+    let reference = format!("{}/{}:{}", registry.trim_end_matches('/'), said.name, said.number());
+    let reference: OciReference = reference.parse()?;
+    let pushed = artifact(plugin.file(), said, licence.clone(), None)?;
+    Ok(Origin { named: reference.pinned(&pushed.digest()).to_string(), licence })
+}
+
+/// What a component imports, has to be granted, and is not.
+fn missing(plugin: &Plugin, grants: &Config, name: &str) -> Vec<&'static str> {
+    let digest = plugin.digest();
+    let offer = plugin.offer();
+    let wanted = [
+        ("sandbox", offer.sandbox, &grants.sandbox.grant),
+        ("search", offer.retrieval, &grants.retrieval.grant),
+    ];
+    let lacks = |(_, wanted, granted): &(_, bool, &Vec<troupe_core::config::Grantee>)| {
+        *wanted && !granted.iter().any(|grantee| grantee.means(name, digest))
+    };
+    wanted.into_iter().filter(lacks).map(|(word, ..)| word).collect()
+}
+
+/// A workflow, played in the environment that was named, or in the first that suits it.
+fn played(
+    workflow: &WorkflowPlugin,
+    config: &Config,
+    options: &PageOptions,
+) -> anyhow::Result<WorkflowSheet> {
+    let name = workflow.name();
+    let beside = match &options.beside {
+        Some(named) => Some(named.clone()),
+        None => suiting(workflow)?,
+    };
+    let Some(beside) = beside else {
+        let reason = "There is no environment here that names it among the workflows that suit it.";
+        return Ok(WorkflowSheet::untried(workflow, config, reason));
+    };
+    let mut sheet = WorkflowSheet::untried(workflow, config, "");
+    let mut together = config.clone();
+    together.plugins.files.insert(0, beside);
+    together.plugins.workflow = Some(name.to_owned());
+    match load_plugins(&together) {
+        Ok((library, _sandbox)) => sheet.play(&library, &together),
+        Err(error) => sheet.example = Err(error.to_string()),
+    }
+    Ok(sheet)
+}
+
+/// The installed environment that needs no grant and names a workflow earliest.
+fn suiting(workflow: &WorkflowPlugin) -> anyhow::Result<Option<PathBuf>> {
+    let folders = plugin_folders();
+    let Some(folder) = folders.iter().find(|folder| folder.is_dir()) else { return Ok(None) };
+    let mut best: Option<(usize, PathBuf)> = None;
+    for entry in list_folder(folder)?.iter().filter(|name| name.ends_with(".wasm")) {
+        let file = folder.join(entry);
+        // What is no plugin suits nothing; only what brings an environment is compiled.
+        let exports = ComponentFile::read(&file).and_then(|read| Ok(read.interfaces()?.1));
+        let is_one = |name: &String| name.starts_with(ENVIRONMENT);
+        if !exports.is_ok_and(|names| names.iter().any(is_one)) {
+            continue;
+        }
+        let Ok(library) = look_at(&file, &Limits::default()) else { continue };
+        let [environment] = library.environments() else { continue };
+        let offer = environment.plugin().offer();
+        let advised = &environment.description().workflows;
+        let place = advised.iter().position(|advised| advised == workflow.name());
+        let Some(place) = place.filter(|_| !offer.sandbox && !offer.retrieval) else { continue };
+        if best.as_ref().is_none_or(|(known, _)| place < *known) {
+            best = Some((place, PathBuf::from(environment.plugin().stem())));
+        }
+    }
+    Ok(best.map(|(_, name)| name))
+}

@@ -1,0 +1,45 @@
+//! A workflow: who plays in it, and how a conversation goes.
+
+use super::{Example, tried};
+use troupe_core::config::{Audience, Config};
+use troupe_guests::plugin::{ActionKind, PluginLibrary, Role, WorkflowDescription, WorkflowPlugin};
+use troupe_guests::scenario::Scenario;
+
+/// A workflow.
+#[derive(Debug)]
+pub struct WorkflowSheet {
+    /// What it says of itself.
+    pub description: WorkflowDescription,
+    /// Who plays, or why that cannot be said.
+    pub roles: Result<Vec<Role>, String>,
+    /// An episode in an environment that fits, played by its expert, or why there is none.
+    pub example: Result<Example, String>,
+}
+
+impl WorkflowSheet {
+    /// What it says without an environment.
+    pub(crate) fn untried(plugin: &WorkflowPlugin, config: &Config, reason: &str) -> Self {
+        let description = plugin.description().clone();
+        let kind = |name: &str| ActionKind { name: name.to_owned(), summary: String::new() };
+        let kinds: Vec<ActionKind> = match description.actions.as_slice() {
+            [] => vec![kind("answer")],
+            kinds => kinds.iter().map(|name| kind(name)).collect(),
+        };
+        let settings = tried(plugin.settings_for(Audience::Language, &config.workflow));
+        let roles = settings
+            .and_then(|settings| tried(plugin.configure(&settings, &kinds)))
+            .map(|configuration| configuration.roles);
+        WorkflowSheet { description, roles, example: Err(reason.to_owned()) }
+    }
+
+    /// Tries it out in the environment that the library has beside it.
+    pub(crate) fn play(&mut self, library: &PluginLibrary, config: &Config) {
+        let mut entry = config.families().swap_remove(0);
+        entry.workflow = Some(self.description.name.clone());
+        let scenario = tried(Scenario::assemble(config, &entry, Audience::Language, library));
+        self.example = scenario.and_then(|scenario| {
+            self.roles = Ok(scenario.roles().to_vec());
+            tried(Example::team(&scenario, 0))
+        });
+    }
+}
