@@ -1,6 +1,7 @@
 //! An environment as a service, through the real binary and plain sockets.
 
 mod attacks;
+mod gallery;
 mod socket;
 
 use std::io::Write;

@@ -3,14 +3,14 @@
 mod args;
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use args::{GraderArgs, RequestArgs, SessionArgs};
 
 use crate::{
-    EnvironmentServer, Game, Grader, GraderOptions, HttpServer, Languages, OpenEnvOptions, Token,
-    allow_many_files,
+    EnvironmentServer, GalleryServer, Game, Grader, GraderOptions, HttpServer, Languages,
+    OpenEnvOptions, Token, allow_many_files,
 };
 use troupe_core::config::{Audience, Config, SandboxConfig};
 use troupe_guests::scenario::{Alone, Scenario};
@@ -58,23 +58,39 @@ pub fn serve_grader(
     Ok(grader.serve(server)?)
 }
 
-/// Serve an environment until told to stop.
+/// Serve environments until told to stop: one by itself, several below their names.
 ///
 /// # Errors
-/// If the environment cannot be loaded, or the address cannot be had.
-pub fn serve_environment(
+/// If an environment cannot be loaded, two have the same name, or the address cannot be had.
+pub fn serve_environments(
     listening: Listening,
     args: &SessionArgs,
-    environment: &Path,
+    environments: &[PathBuf],
 ) -> anyhow::Result<()> {
     let options = options(listening, args);
     options.check()?;
     allow_many_files();
     let server = HttpServer::listen(options.listen)?;
-    let config = config(args, environment)?;
-    let game = game(&config, args.workflow.is_some())?;
-    let service = EnvironmentServer::new(game, options);
-    terminal::line(&format!("listening on http://{}", server.address()));
+    let mut games: Vec<Game> = Vec::new();
+    for environment in environments {
+        let game = game(&config(args, environment)?, args.workflow.is_some())?;
+        if games.iter().any(|known| known.name() == game.name()) {
+            let name = game.name();
+            return Err(
+                UsageError(format!("two environments are called `{name}`; serve one")).into()
+            );
+        }
+        games.push(game);
+    }
+    let address = format!("listening on http://{}", server.address());
+    if games.len() > 1 {
+        let service = GalleryServer::new(games, options);
+        terminal::line(&address);
+        return Ok(service.serve(server)?);
+    }
+    let only = games.pop().ok_or_else(|| UsageError("no environment was named".to_owned()))?;
+    let service = EnvironmentServer::new(only, options);
+    terminal::line(&address);
     Ok(service.serve(server)?)
 }
 

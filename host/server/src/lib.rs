@@ -39,7 +39,7 @@ pub use error::ServeError;
 pub use grader::{Grader, GraderOptions};
 pub use http_server::{HttpServer, allow_many_files};
 pub use languages::Languages;
-pub use openenv::{EnvironmentServer, Game, OpenEnvOptions};
+pub use openenv::{EnvironmentServer, GalleryServer, Game, OpenEnvOptions};
 pub use token::Token;
 
 use troupe_core::error::{Asked, ask};

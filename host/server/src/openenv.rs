@@ -3,7 +3,7 @@
 //! One socket is one session is one episode at a time. `game` is what is served,
 //! `alone` and `team` say what a client is told of it, `session` is where a client
 //! stands in it. `socket` is a client that stays connected, `registry` all sessions,
-//! `mcp` the same as tools, `service` the paths of HTTP. Between two messages an
+//! `mcp` the same as tools, `service` the paths of HTTP, `gallery` several of them side by side. Between two messages an
 //! episode is a saved state, so a session that waits costs no instance; whatever
 //! calls a plugin runs on the workers, never on the thread that serves the network.
 //!
@@ -16,6 +16,7 @@ mod chance;
 mod dialogue;
 mod earnings;
 mod envelope;
+mod gallery;
 mod game;
 mod invalid;
 mod mcp;
@@ -31,6 +32,7 @@ mod task_list;
 mod team;
 mod turn;
 
+pub use gallery::GalleryServer;
 pub use game::Game;
 pub use options::OpenEnvOptions;
 pub use service::EnvironmentServer;

@@ -134,7 +134,7 @@ fn of_web_pages_only_the_servers_own_comes_in() {
     let page = server.get("/");
     let policy = page.header("content-security-policy").unwrap();
     assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
-    for part in ["/", "/page.js", "/page.css"] {
+    for part in ["/", "/token.js", "/page.js", "/page.css"] {
         let text = server.get(part).body;
         assert!(
             !text.contains("http:") && !text.contains("https://") && !text.contains("//cdn"),

@@ -10,7 +10,7 @@ use super::DeviceArg;
 use super::policy::DtypeName;
 use troupe_core::error::ExitCode;
 use troupe_server::command::{
-    GraderArgs, Listening, RequestArgs, SessionArgs, serve_environment, serve_grader,
+    GraderArgs, Listening, RequestArgs, SessionArgs, serve_environments, serve_grader,
 };
 use troupe_server::{ServeError, Token};
 
@@ -30,6 +30,7 @@ const LIMITS: [&str; 4] = ["fuel", "timeout_ms", "memory_mib", "output_kib"];
     after_help = "\
 Examples:
   host serve --environment sudoku
+  host serve --environment sudoku --environment plan-path
   host serve --environment plan-path --workflow planner-executor --set environment.walls=20
   host serve --environment sudoku --listen 0.0.0.0:8000 --token-file token.txt
   host serve --policy models/SmolLM2-135M-Instruct
@@ -45,9 +46,10 @@ pub struct ServeArgs {
     /// Serve POST /run_code (with SandboxFusion's fields), POST /grade and GET /health.
     #[arg(long)]
     pub grader: bool,
-    /// Serve this environment to OpenEnv's clients: a file, or a bare name.
-    #[arg(long, value_name = "FILE", conflicts_with_all = LIMITS)]
-    pub environment: Option<PathBuf>,
+    /// Serve this environment to OpenEnv's clients: a file, or a bare name. Of several, each is
+    /// served below its name.
+    #[arg(long, value_delimiter = ',', value_name = "FILE", conflicts_with_all = LIMITS)]
+    pub environment: Vec<PathBuf>,
     /// Serve this policy to clients of OpenAI's API: /v1/models, /v1/completions and
     /// /v1/chat/completions. Its model is called as its folder is.
     #[arg(long, value_name = "FOLDER", conflicts_with_all = LIMITS)]
@@ -83,7 +85,7 @@ pub struct ServeArgs {
 impl ServeArgs {
     /// Where to listen; by default only this machine is served.
     pub fn address(&self) -> SocketAddr {
-        let port = if self.environment.is_some() { OPENENV_PORT } else { HTTP_PORT };
+        let port = if self.environment.is_empty() { HTTP_PORT } else { OPENENV_PORT };
         self.listen.unwrap_or_else(|| (Ipv4Addr::LOCALHOST, port).into())
     }
 
@@ -114,9 +116,9 @@ impl ServeArgs {
     /// If what is served cannot be loaded, or the address cannot be had.
     pub fn serve(&self) -> anyhow::Result<ExitCode> {
         let listening = self.listening()?;
-        match &self.environment {
-            Some(environment) => serve_environment(listening, &self.sessions, environment)?,
-            None => serve_grader(listening, &self.programs, &self.requests)?,
+        match self.environment.as_slice() {
+            [] => serve_grader(listening, &self.programs, &self.requests)?,
+            environments => serve_environments(listening, &self.sessions, environments)?,
         }
         Ok(ExitCode::Success)
     }

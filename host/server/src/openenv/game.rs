@@ -48,6 +48,11 @@ impl From<Invalid> for Refused {
 }
 
 impl Game {
+    /// The environment's name.
+    pub fn name(&self) -> &str {
+        &self.environment().name
+    }
+
     /// The rules.
     pub(super) fn environment(&self) -> &EnvironmentDescription {
         match self {

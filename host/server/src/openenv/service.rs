@@ -62,9 +62,15 @@ type UpgradeRequest = (Result<WebSocketUpgrade, WebSocketUpgradeRejection>, Exte
 impl EnvironmentServer {
     /// One that serves this.
     pub fn new(game: Game, options: OpenEnvOptions) -> Self {
+        let registry = Arc::new(Registry::new(options.sessions, options.rate));
+        EnvironmentServer::among(game, options, registry)
+    }
+
+    /// One whose sessions are counted together with those of others.
+    pub(super) fn among(game: Game, options: OpenEnvOptions, registry: Arc<Registry>) -> Self {
         EnvironmentServer {
             game: Arc::new(game),
-            registry: Arc::new(Registry::new(options.sessions, options.rate)),
+            registry,
             options,
             chance: Arc::default(),
             bodies: Semaphore::new(BODIES),
@@ -76,17 +82,16 @@ impl EnvironmentServer {
     /// # Errors
     /// The system refuses something at the start.
     pub fn serve(self, server: HttpServer) -> Result<(), ServeError> {
-        let runtime = Builder::new_current_thread()
-            .enable_all()
-            .max_blocking_threads(self.options.jobs.max(1))
-            .thread_stack_size(THREAD_STACK_BYTES)
-            .build()?;
-        let (places, patience) = (self.options.sessions, self.options.patience);
-        // Sockets end by themselves; what a worker does is finished by its limits.
-        server.serve(runtime, self.router(), Terms { places, patience, queue: None })
+        let options = self.options.clone();
+        serve(server, self.router(), &options)
     }
 
-    fn router(self) -> Router {
+    /// What is served.
+    pub(super) fn game(&self) -> Arc<Game> {
+        self.game.clone()
+    }
+
+    pub(super) fn router(self) -> Router {
         let token = self.options.token.clone();
         let public = token.is_some();
         let has_token = move |request: Request| {
@@ -112,19 +117,11 @@ impl EnvironmentServer {
             .route("/{name}/task", tasks(TaskQuery::One))
             .route("/{name}/task_range", tasks(TaskQuery::Range))
             .route_layer(map_request(has_token))
-            .route("/health", told(EnvironmentServer::health))
+            .route("/health", told(|server| health(&server.registry)))
             .merge(page::parts())
             .fallback(async |uri: Uri| Refusal::no_such_path(uri.path(), PATHS))
             .with_state(Arc::new(self))
             .layer(map_request(let_in))
-    }
-
-    fn health(&self) -> Value {
-        json!({
-            "status": "healthy",
-            "active_sessions": self.registry.active(),
-            "max_sessions": self.registry.most(),
-        })
     }
 
     fn check_name(&self, name: &str) -> Result<(), Refusal> {
@@ -257,6 +254,31 @@ impl EnvironmentServer {
         let work = move |session: &mut Session| mcp::answer(session, &game, &chance, &request);
         session.work(work).await.map_err(Refusal::internal)
     }
+}
+
+/// Serves these routes until it is told to stop.
+pub(super) fn serve(
+    server: HttpServer,
+    routes: Router,
+    options: &OpenEnvOptions,
+) -> Result<(), ServeError> {
+    let runtime = Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(options.jobs.max(1))
+        .thread_stack_size(THREAD_STACK_BYTES)
+        .build()?;
+    let (places, patience) = (options.sessions, options.patience);
+    // Sockets end by themselves; what a worker does is finished by its limits.
+    server.serve(runtime, routes, Terms { places, patience, queue: None })
+}
+
+/// How many sessions there are and may be.
+pub(super) fn health(registry: &Registry) -> Value {
+    json!({
+        "status": "healthy",
+        "active_sessions": registry.active(),
+        "max_sessions": registry.most(),
+    })
 }
 
 /// What a server tells whoever asks.

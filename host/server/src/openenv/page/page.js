@@ -1,8 +1,7 @@
 "use strict";
 
-const byId = (id) => document.getElementById(id);
 const view = Object.fromEntries([
-  "name", "summary", "begin", "split", "seed", "secret", "token", "notice", "drawing", "text",
+  "name", "others", "summary", "begin", "split", "seed", "drawing", "text",
   "turn", "act", "kinds", "kind", "roles", "role", "action", "words", "send", "rewards", "rules",
   "log",
 ].map((id) => [id, byId(id)]));
@@ -10,15 +9,6 @@ const view = Object.fromEntries([
 let socket = null;
 let described = false;
 let sums = new Map();
-
-function notice(text, bad = false) {
-  view.notice.textContent = text;
-  view.notice.classList.toggle("bad", bad);
-}
-
-function headers() {
-  return view.token.value ? { Authorization: "Bearer " + view.token.value } : {};
-}
 
 function option(value) {
   const element = document.createElement("option");
@@ -28,14 +18,7 @@ function option(value) {
 
 /* What is served: its name, and the kinds of action and the seats to choose from. */
 async function describe() {
-  const [metadata, schema] = await Promise.all(["metadata", "schema"].map(async (path) => {
-    const response = await fetch(path, { headers: headers() });
-    if (response.status === 401) {
-      view.secret.hidden = false;
-      throw new Error("This server asks for its token.");
-    }
-    return response.json();
-  }));
+  const [metadata, schema] = await Promise.all(["metadata", "schema"].map(told));
   document.title = view.name.textContent = metadata.name;
   view.summary.textContent = metadata.description;
   const { kind, role, text } = schema.action.properties;
@@ -75,7 +58,7 @@ function connect() {
     const address = new URL("ws", location.href);
     address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
     const protocols = ["troupe"];
-    if (view.token.value) protocols.push("troupe.token." + view.token.value);
+    if (token.value) protocols.push("troupe.token." + token.value);
     const opened = new WebSocket(address, protocols);
     opened.addEventListener("open", () => resolve(opened));
     opened.addEventListener("error", () => reject(new Error("The server cannot be reached.")));
@@ -125,12 +108,9 @@ function show({ observation, reward, done, metadata }) {
   if (!done) view.action.focus();
 }
 
-function draw(drawn) {
-  view.drawing.hidden = !drawn;
-  if (drawn) {
-    view.drawing.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(drawn.svg);
-    view.drawing.alt = drawn.text;
-  }
+function draw(rendering) {
+  view.drawing.hidden = !rendering;
+  if (rendering) drawn(rendering, view.drawing);
 }
 
 /* Rewards by part, then to each seat, then all of it. */
@@ -158,8 +138,8 @@ function record(text) {
   view.log.lastElementChild.scrollIntoView({ block: "nearest" });
 }
 
-view.begin.addEventListener("submit", async (event) => {
-  event.preventDefault();
+/* An episode: the one that is asked for, or any. */
+async function begin() {
   try {
     if (!described) await describe();
     if (!socket) socket = await connect();
@@ -172,6 +152,11 @@ view.begin.addEventListener("submit", async (event) => {
   } catch (error) {
     notice(error.message, true);
   }
+}
+
+view.begin.addEventListener("submit", (event) => {
+  event.preventDefault();
+  begin();
 });
 
 view.act.addEventListener("submit", (event) => {
@@ -193,4 +178,6 @@ view.action.addEventListener("keydown", (event) => {
   }
 });
 
-describe().catch((error) => notice(error.message, true));
+/* One of several is served below its name. */
+view.others.hidden = location.pathname === "/";
+begin();
