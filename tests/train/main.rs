@@ -13,7 +13,9 @@ mod support;
 
 mod adapters;
 mod allowed;
+mod asked_team;
 mod bad_input;
+mod cards;
 mod configs;
 mod contract;
 mod critic_truth;
@@ -28,6 +30,7 @@ mod gemma;
 mod headline;
 mod hostile;
 mod imported;
+mod inspect_log;
 mod lessons;
 mod mixture;
 mod opponents;

@@ -99,7 +99,9 @@ fn carry_out(cli: Cli) -> anyhow::Result<u8> {
         Command::Experiment(args) => return troupe_experiment::command::run(&args),
         Command::Grade(args) => with_workers(|| grade::run(&args)),
         Command::CheckAnswer(args) => check_answer::run(&args).map_err(Into::into),
-        Command::Serve(args) if args.policy.is_some() => Err(become_engine().into()),
+        Command::Serve(args) if args.policy.is_some() || args.run.is_some() => {
+            Err(become_engine().into())
+        }
         Command::Serve(args) => with_workers(|| args.serve()),
         Command::Plugin(command) => with_workers(|| troupe_author::commands::run(command)),
         Command::Train(args) => match processes::to_start(&args)? {

@@ -4,6 +4,7 @@ mod advantage;
 mod eval;
 mod imitate;
 mod forecast;
+mod inspect_log;
 mod inventory;
 mod play;
 mod policy;
@@ -12,6 +13,7 @@ mod report;
 mod serve;
 mod situations;
 mod stop;
+mod team_desk;
 mod train;
 mod truths;
 

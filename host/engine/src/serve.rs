@@ -1,29 +1,29 @@
-//! `host serve --policy`: a policy for clients of `OpenAI`'s API.
+//! `host serve --policy` and `--run`: a policy, or a team, for clients of `OpenAI`'s API.
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::thread;
 use std::time::Duration;
 
 use anyhow::Context;
 
 use super::policy::dtype_of;
 use super::report;
-use troupe_cli::args::ServeArgs;
+use super::team_desk::TeamDesk;
+use troupe_cli::args::{ConfigArgs, ServeArgs};
 use troupe_core::config::LoraConfig;
 use troupe_core::error::ExitCode;
 use troupe_core::seed::Seed;
 use troupe_model::{Device, Policy, PolicyError};
+use troupe_server::command::SessionArgs;
 use troupe_server::{ApiOptions, ApiServer, HttpServer};
-use troupe_serving::PolicyApi;
+use troupe_serving::{PolicyApi, TeamApi};
 use troupe_terminal::UsageError;
 
 pub fn run(
     args: &ServeArgs,
     device: impl Fn() -> Result<Device, PolicyError>,
 ) -> anyhow::Result<ExitCode> {
-    let Some(folder) = &args.policy else {
-        return Err(UsageError("say which policy to serve: --policy FOLDER".to_owned()).into());
-    };
     let options = ApiOptions {
         listen: args.address(),
         token: args.token()?,
@@ -33,13 +33,47 @@ pub fn run(
     };
     options.check()?;
     let server = HttpServer::listen(options.listen)?;
-    let policies = load(args, folder, device()?)?;
-    let names: Vec<&str> = policies.iter().map(|(name, _)| name.as_str()).collect();
-    report::note(&format!("models: {}", names.join(", ")));
-    report::line(&format!("listening on http://{}/v1", server.address()));
-    let api = PolicyApi::new(policies, args.models.adapters_within.clone());
-    ApiServer::new(api, options).serve(server)?;
+    match (&args.policy, &args.run) {
+        (Some(folder), _) => {
+            let policies = load(args, folder, device()?)?;
+            announce(policies.iter().map(|(name, _)| name.as_str()), &server);
+            let api = PolicyApi::new(policies, args.models.adapters_within.clone());
+            ApiServer::new(api, options).serve(server)?;
+        }
+        (None, Some(run)) => serve_team(args, run, device()?, options, server)?,
+        (None, None) => {
+            let reason = "say what to serve: --policy FOLDER or --run RUN";
+            return Err(UsageError(reason.to_owned()).into());
+        }
+    }
     Ok(ExitCode::Success)
+}
+
+fn announce<'n>(names: impl Iterator<Item = &'n str>, server: &HttpServer) {
+    report::note(&format!("models: {}", names.collect::<Vec<_>>().join(", ")));
+    report::line(&format!("listening on http://{}/v1", server.address()));
+}
+
+/// The team plays on a thread of its own until the server is told to stop.
+fn serve_team(
+    args: &ServeArgs,
+    run: &Path,
+    device: Device,
+    options: ApiOptions,
+    server: HttpServer,
+) -> anyhow::Result<()> {
+    let SessionArgs { set, grant, .. } = &args.sessions;
+    let config = ConfigArgs { set: set.clone(), grant: grant.clone(), ..ConfigArgs::default() };
+    let desk = TeamDesk::open(run, args.step, &config, device)?;
+    announce(desk.models.iter().map(|model| model.name.as_str()), &server);
+    let (api, asked) = TeamApi::new(desk.models.clone());
+    thread::spawn(move || {
+        if let Err(error) = desk.answer(&asked) {
+            report::note(&format!("the team plays no more: {error}"));
+        }
+    });
+    ApiServer::new(api, options).serve(server)?;
+    Ok(())
 }
 
 /// The policy, and its adapters, all over the same weights.

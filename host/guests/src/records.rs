@@ -51,6 +51,18 @@ pub enum RecordError {
         /// The field.
         field: String,
     },
+    /// A record says that it is a question to which nobody knows the answer.
+    #[error(
+        "line {line} of `{}` says that it is asked (`\"asked\": true`): nothing would be right \
+         there; such questions are for `host serve --run`",
+        file.display()
+    )]
+    Asked {
+        /// The file.
+        file: PathBuf,
+        /// The line, from 1.
+        line: u32,
+    },
     /// A split has no record.
     #[error("there is no record for the split `{split}`")]
     Empty {
@@ -166,6 +178,9 @@ impl Records {
             }
             hasher.update(&bytes);
             let record = bytes.trim_ascii();
+            if plugin_questions::is_asked(record) {
+                return Err(RecordError::Asked { file: path.to_owned(), line });
+            }
             if !record.is_empty() {
                 let split = match whole {
                     Some(split) => split,
@@ -311,6 +326,15 @@ mod tests {
         let by_file = TasksConfig { validation: vec![file], limit: 2, ..TasksConfig::default() };
         let records = Records::open(&by_file).unwrap().unwrap();
         assert_eq!(Split::ALL.map(|split| records.count(split)), [0, 2, 0]);
+    }
+
+    #[test]
+    fn a_question_without_an_answer_is_no_record() {
+        let lines = [numbered(2), vec![plugin_questions::entry("Why?")]].concat();
+        let (_folder, file) = written(&lines);
+        let config = TasksConfig { files: vec![file], ..TasksConfig::default() };
+        let error = Records::open(&config).unwrap_err().to_string();
+        assert!(error.starts_with("line 3 of ") && error.contains("host serve --run"), "{error}");
     }
 
     #[test]

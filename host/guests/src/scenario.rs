@@ -185,12 +185,37 @@ impl Scenario {
     /// # Errors
     /// If a plugin or a server fails, or the record cannot be read; the episode is void.
     pub fn begin(&self, split: Split, seed: u32) -> Result<Transition, PluginFailure> {
-        let settings = self.environment_settings.configured().to_vec();
         let record = entry::read(self.records.as_deref(), split, seed)
             .map_err(|cause| self.environment.failed("start", cause))?;
-        let (seats, entry) = (self.seats(), record.as_ref().map(|record| record.text.clone()));
-        let started = self.environment.start(&Task { split, seed, settings, seats, entry });
-        let mut episode = started.map_err(|failure| entry::placed(failure, record.as_ref()))?;
+        let entry = record.as_ref().map(|record| record.text.clone());
+        self.begin_with(split, seed, entry)
+            .map_err(|failure| entry::placed(failure, record.as_ref()))
+    }
+
+    /// The kinds of actions that answer a [question](Scenario::ask); none if no question can
+    /// become a task.
+    pub fn answers_to_questions(&self) -> Vec<&str> {
+        plugin_questions::answers(&self.environment_configuration)
+    }
+
+    /// Starts an episode whose task is a question that somebody asks, and plays up to the first
+    /// answers that are due. Nobody knows what is right, so it cannot be solved.
+    ///
+    /// # Errors
+    /// If the question cannot be asked, or a plugin or a server fails.
+    pub fn ask(&self, question: &str) -> Result<Transition, PluginFailure> {
+        self.begin_with(Split::Test, 0, Some(plugin_questions::entry(question)))
+    }
+
+    fn begin_with(
+        &self,
+        split: Split,
+        seed: u32,
+        entry: Option<String>,
+    ) -> Result<Transition, PluginFailure> {
+        let settings = self.environment_settings.configured().to_vec();
+        let seats = self.seats();
+        let mut episode = self.environment.start(&Task { split, seed, settings, seats, entry })?;
         let roles: Arc<[Role]> = self.roles().into();
         let session = self.workflow.start(&roles, &self.briefing(&mut *episode)?);
         let session = session.map_err(|failure| tool::explained(&self.workflow, failure))?;

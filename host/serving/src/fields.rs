@@ -197,6 +197,41 @@ pub(super) const REQUEST: &[Field] = &[
     field("vllm_xargs", BOTH, Only(&["{}"]), ""),
 ];
 
+/// The fields of a question to a team that mean something else there, or nothing: it is asked,
+/// and its run says how it answers.
+pub(super) const TEAM: &[Field] = &[
+    field("model", CHAT, Heeded, "the run, or one of its families as `run/family`"),
+    field("messages", CHAT, Heeded, "one of role `user`: the question"),
+    field("temperature", CHAT, Heeded, "0, as if left out, or the run's own"),
+    field("seed", CHAT, Heeded, "the number of the task in `host eval`; 0 if left out"),
+    field("n", CHAT, Heeded, "episodes of it, 64 at most"),
+    field("stream", CHAT, Heeded, ""),
+    field("stream_options", CHAT, Heeded, "as below"),
+    field("max_completion_tokens", CHAT, Only(&[]), "the run limits what its roles say"),
+    field("max_tokens", CHAT, Only(&[]), "the run limits what its roles say"),
+    field("top_p", CHAT, Only(&["1"]), "the run's own is used"),
+    field("top_k", CHAT, Only(&["-1", "0"]), "the run's own is used"),
+    field("min_p", CHAT, Only(&["0"]), "the run's own is used"),
+    field("repetition_penalty", CHAT, Only(&["1"]), ""),
+    field("stop", CHAT, Only(&["[]"]), ""),
+    field("logprobs", CHAT, Only(&["false"]), ""),
+    field("tools", CHAT, Only(&["[]"]), "its workflow says which tools it has"),
+    field("parallel_tool_calls", CHAT, Nothing, ""),
+    field("documents", CHAT, Only(&["[]"]), ""),
+    field("chat_template_kwargs", CHAT, Only(&["{}"]), ""),
+    field("add_generation_prompt", CHAT, Only(&["true"]), ""),
+    field("add_special_tokens", CHAT, Only(&["false"]), ""),
+    field("return_token_ids", CHAT, Only(&["false"]), ""),
+    field("return_tokens_as_token_ids", CHAT, Only(&["false"]), ""),
+    field("stop_token_ids", CHAT, Only(&["[]"]), ""),
+    field(
+        "separate_reasoning",
+        CHAT,
+        Only(&["true"]),
+        "what was said stands apart from the answer",
+    ),
+];
+
 /// What `stream_options` may say.
 pub(super) const STREAM: &[Field] = &[
     field("include_usage", BOTH, Heeded, "the stream ends with what was used"),
@@ -288,6 +323,16 @@ fn are_functions(value: &Value, _: &Map<String, Value>) -> bool {
         tool.is_object() && (kind.is_null() || *kind == "function") && !is_strict
     };
     value.as_array().is_some_and(|tools| tools.iter().all(is_function))
+}
+
+/// The same for a question to a team.
+pub(super) fn check_team(object: &Map<String, Value>) -> Result<(), Refused> {
+    let is_own = |name: &str| TEAM.iter().any(|field| field.name == name);
+    let (own, others): (Map<_, _>, Map<_, _>) =
+        object.clone().into_iter().partition(|(name, _)| is_own(name));
+    let kind = (Form::Chat.word(), "a question to a team");
+    check(TEAM, kind, &own, "")?;
+    check(REQUEST, kind, &others, "")
 }
 
 impl Form {

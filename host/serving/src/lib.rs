@@ -3,6 +3,7 @@
 //! A request is read by `question`, answered by the `desk`, one thread that owns the engines and
 //! lets answers to all requests grow side by side, and written down by `answer`, whole or piece by
 //! piece. `adapters` lets clients load and unload some. Connections are the runtime's `server`.
+//! `team` is a whole team as a model, played by who is above this crate.
 
 mod adapters;
 mod answer;
@@ -12,6 +13,7 @@ mod message;
 mod question;
 mod refused;
 mod streaming;
+mod team;
 #[cfg(test)]
 mod tests;
 
@@ -32,6 +34,8 @@ use desk::{Desk, Job, News};
 use question::Question;
 use refused::Refused;
 use streaming::Events;
+
+pub use team::{TeamApi, TeamModel, TeamQuestion, Told};
 
 /// Where one model can be looked at.
 const ONE_MODEL: &str = "/v1/models/";

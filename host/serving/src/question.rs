@@ -100,8 +100,8 @@ impl Question {
 }
 
 /// A request whose fields are all known.
-struct Request {
-    fields: Map<String, Value>,
+pub(super) struct Request {
+    pub(super) fields: Map<String, Value>,
 }
 
 impl Request {
@@ -110,7 +110,7 @@ impl Request {
         self.fields.get(name).filter(|value| !value.is_null())
     }
 
-    fn get<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Refused> {
+    pub(super) fn get<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Refused> {
         let read = |value: &Value| T::deserialize(value);
         self.value(name)
             .map(read)
@@ -118,11 +118,11 @@ impl Request {
             .map_err(|error| Refused::field(name, format!("`{name}` cannot be read: {error}")))
     }
 
-    fn is_true(&self, name: &str) -> Result<bool, Refused> {
+    pub(super) fn is_true(&self, name: &str) -> Result<bool, Refused> {
         Ok(self.get(name)?.unwrap_or(false))
     }
 
-    fn tells_usage(&self) -> Result<bool, Refused> {
+    pub(super) fn tells_usage(&self) -> Result<bool, Refused> {
         let options: Map<String, Value> = self.get("stream_options")?.unwrap_or_default();
         fields::check(STREAM, ("stream", "a request"), &options, "stream_options.")?;
         match options.get("include_usage") {

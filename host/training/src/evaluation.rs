@@ -89,11 +89,19 @@ pub fn evaluate_in_turn<E: From<RolloutError>>(
 
 /// What is played.
 pub(crate) fn play(team: &Team, held_out: HeldOutTasks, config: &Config) -> Play {
+    let config = examined(config, held_out.answers, held_out.samples);
+    let families = team.families.iter().filter(|family| family.is_played(held_out.split));
+    let tasks = families.flat_map(|family| tasks(&family.scenario, held_out)).collect();
+    Play { tasks, config }
+}
+
+/// How episodes go where they are examined, so many of each task.
+pub fn examined(config: &Config, answers: Answers, samples: usize) -> RolloutConfig {
     let (rollout, validation) = (&config.rollout, &config.validation);
-    let config = RolloutConfig {
-        branches: held_out.samples,
+    RolloutConfig {
+        branches: samples,
         scheme: SamplingScheme::Trajectory,
-        temperature: match held_out.answers {
+        temperature: match answers {
             Answers::Sampled => validation.temperature.unwrap_or(rollout.temperature),
             Answers::Greedy => 0.0,
         },
@@ -101,10 +109,7 @@ pub(crate) fn play(team: &Team, held_out: HeldOutTasks, config: &Config) -> Play
         top_k: validation.top_k.unwrap_or(rollout.top_k),
         min_p: validation.min_p.unwrap_or(rollout.min_p),
         ..rollout.clone()
-    };
-    let families = team.families.iter().filter(|family| family.is_played(held_out.split));
-    let tasks = families.flat_map(|family| tasks(&family.scenario, held_out)).collect();
-    Play { tasks, config }
+    }
 }
 
 impl Evaluation {
@@ -124,10 +129,15 @@ impl Evaluation {
     }
 }
 
+/// Root of what is drawn in a family's tasks of a split.
+pub fn seed_of(root: Seed, split: Split, family: &str) -> Seed {
+    root.named(split.name()).named(family)
+}
+
 /// The held-out tasks of one family: the same whatever the run's seed, so that runs
 /// can be compared.
 fn tasks(scenario: &Arc<Scenario>, held_out: HeldOutTasks) -> impl Iterator<Item = TaskSeed> {
-    let seed = held_out.seed.named(held_out.split.name()).named(&scenario.family);
+    let seed = seed_of(held_out.seed, held_out.split, &scenario.family);
     let count =
         scenario.tasks(held_out.split).map_or(held_out.tasks, |count| count.min(held_out.tasks));
     (0..count as u32).map(move |task| {

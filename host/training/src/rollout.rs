@@ -4,7 +4,7 @@
 //! and which are continued, `attempt` is an episode in progress and `line` the
 //! answers it gathers. `collect` runs many side by side
 //! so that the policies (`sampler`) answer in large batches, `scheduler` plays
-//! some while others are answered, `dealt` shares them with other processes, `demonstration` lets the environment's expert
+//! some while others are answered, `sitting` lets episodes join others on their way, `dealt` shares them with other processes, `demonstration` lets the environment's expert
 //! answer instead. Where several policies play in the place of one, `ensemble` says which of them
 //! answers, and `council` is their answering together. What the samples are worth to training is said in `group` and
 //! `advantage`.
@@ -21,6 +21,7 @@ mod role_map;
 mod sampler;
 mod scheduler;
 mod scheme;
+mod sitting;
 mod weighing;
 
 pub use attempt::Setting;
@@ -30,3 +31,4 @@ pub use dealt::{collect_among, collect_in_turn};
 pub use demonstration::{Demonstration, DemonstrationError, Demonstrator};
 pub use ensemble::{Best, ChosenBy, Ensemble};
 pub use role_map::{Policies, Remote, RoleMap, RoleMapError};
+pub use sitting::{Progress, Sitting};

@@ -50,6 +50,13 @@ Examples:
   host policy export models/Qwen3-0.6B --dtype float32 --out models/float
   host policy export --run runs/plan-path-planner-executor --policy planner --out merged")]
     Export(PolicyExportArgs),
+    /// Write what is known of a policy, as a model card in Hugging Face's form: its base and
+    /// digests, what it was trained on, how well it did, and what was not measured.
+    #[command(after_help = "\
+Examples:
+  host policy card runs/plan-path-planner-executor
+  host policy card runs/math-solver-verifier --policy solver --step last --out README.md")]
+    Card(PolicyCardArgs),
     /// Make a checkpoint folder of a GGUF file: Llama, Qwen2, Qwen3 and Gemma 3.
     #[command(after_help = "\
 Examples:
@@ -63,7 +70,8 @@ Examples:
     #[command(after_help = "\
 Examples:
   host policy ask models/Qwen3-0.6B 'What is 2 + 2?'
-  host policy ask models/Qwen3-0.6B 'Tell a joke.' --samples 3 --temperature 0.7")]
+  host policy ask models/Qwen3-0.6B 'Tell a joke.' --samples 3 --temperature 0.7
+  host policy ask --run runs/math-solver-verifier '85 + 63'")]
     Ask(PolicyAskArgs),
 }
 
@@ -124,6 +132,27 @@ pub struct PolicyExportArgs {
     pub force: bool,
 }
 
+/// `host policy card`.
+#[derive(Debug, Args)]
+pub struct PolicyCardArgs {
+    /// A run, or the folder of a policy.
+    #[arg(value_name = "RUN_OR_POLICY")]
+    pub place: PathBuf,
+    /// Which checkpoint of the run: best (by its validation; the last, if none was validated),
+    /// last, or the number of a step.
+    #[arg(long, value_name = "STEP", default_value = "best")]
+    pub step: CheckpointName,
+    /// Which policy of the run, if it trained several.
+    #[arg(long, value_name = "NAME")]
+    pub policy: Option<String>,
+    /// File to write; by default the card is printed.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Replace a file that is there already.
+    #[arg(long)]
+    pub force: bool,
+}
+
 /// `host policy import`.
 #[derive(Debug, Args)]
 pub struct PolicyImportArgs {
@@ -157,12 +186,38 @@ pub struct PromptArgs {
     pub thinking: Option<bool>,
 }
 
+/// What a policy is told that a team is not: its run says it.
+const OF_A_POLICY: [&str; 7] =
+    ["adapter", "dtype", "system", "thinking", "temperature", "max_tokens", "thinking_budget"];
+
 /// `host policy ask`.
 #[derive(Debug, Args)]
 pub struct PolicyAskArgs {
-    /// A policy and a question for it.
-    #[command(flatten)]
-    pub prompt: PromptArgs,
+    /// A folder in the Hugging Face layout, unless --run says who is asked; and what the user says.
+    #[arg(value_name = "[FOLDER] TEXT", required = true, num_args = 1..=2)]
+    pub words: Vec<String>,
+    /// Ask the team of this run: the question becomes a task that it plays.
+    #[arg(long, value_name = "RUN", conflicts_with_all = OF_A_POLICY)]
+    pub run: Option<PathBuf>,
+    /// Which checkpoint of the run: best (by its validation; the last, if none was validated),
+    /// last, or the number of a step.
+    #[arg(long, value_name = "STEP", default_value = "best", requires = "run")]
+    pub step: CheckpointName,
+    /// Have the team draw its answers as the run does, instead of taking the likeliest token.
+    #[arg(long, requires = "run")]
+    pub sampled: bool,
+    /// An adapter over the policy, in the layout of `peft`.
+    #[arg(long, value_name = "FOLDER")]
+    pub adapter: Option<PathBuf>,
+    /// Type of the weights; by default the checkpoint's.
+    #[arg(long, value_enum)]
+    pub dtype: Option<DtypeName>,
+    /// The system message.
+    #[arg(long, value_name = "TEXT")]
+    pub system: Option<String>,
+    /// Whether it thinks first; by default as its chat template has it.
+    #[arg(long, value_name = "BOOL")]
+    pub thinking: Option<bool>,
     /// Answers to draw.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     pub samples: u16,
@@ -175,9 +230,40 @@ pub struct PolicyAskArgs {
     /// Tokens of thinking after which `</think>` is put there; 0 sets no bound.
     #[arg(long, default_value_t = 0)]
     pub thinking_budget: u32,
-    /// Another one draws other answers.
+    /// Another one draws other answers; of a team, the number of the task in `host eval`.
     #[arg(long, default_value_t = 0)]
-    pub seed: u64,
+    pub seed: u32,
+}
+
+impl PolicyAskArgs {
+    /// Which policy, and what it is told.
+    ///
+    /// # Errors
+    /// Only one of the two is said.
+    pub fn prompt(&self) -> Result<PromptArgs, String> {
+        let [folder, text] = &self.words[..] else {
+            return Err("say which policy is asked (a folder, or --run RUN), and what".to_owned());
+        };
+        let (folder, adapter, dtype) = (folder.into(), self.adapter.clone(), self.dtype);
+        Ok(PromptArgs {
+            checkpoint: CheckpointArgs { folder, adapter, dtype },
+            text: text.clone(),
+            system: self.system.clone(),
+            thinking: self.thinking,
+        })
+    }
+
+    /// What a team is asked.
+    ///
+    /// # Errors
+    /// A policy is named besides.
+    pub fn question(&self) -> Result<&str, String> {
+        match &self.words[..] {
+            [text] => Ok(text),
+            [folder, ..] => Err(format!("the run says who is asked: leave out `{folder}`")),
+            [] => Err("say what is asked".to_owned()),
+        }
+    }
 }
 
 /// A type of weights.

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use clap::{ArgGroup, Args};
 
-use super::DeviceArg;
 use super::policy::DtypeName;
+use super::{CheckpointName, DeviceArg};
 use troupe_core::error::ExitCode;
 use troupe_server::command::{
     GraderArgs, Listening, RequestArgs, SessionArgs, serve_environments, serve_grader,
@@ -26,7 +26,7 @@ const LIMITS: [&str; 4] = ["fuel", "timeout_ms", "memory_mib", "output_kib"];
 /// `host serve`.
 #[derive(Debug, Args)]
 #[command(
-    group = ArgGroup::new("what").required(true).args(["grader", "environment", "policy"]),
+    group = ArgGroup::new("what").required(true).args(["grader", "environment", "policy", "run"]),
     after_help = "\
 Examples:
   host serve --environment sudoku
@@ -34,13 +34,14 @@ Examples:
   host serve --environment plan-path --workflow planner-executor --set environment.walls=20
   host serve --environment sudoku --listen 0.0.0.0:8000 --token-file token.txt
   host serve --policy models/SmolLM2-135M-Instruct
+  host serve --run runs/math-solver-verifier
   host serve --grader --listen 127.0.0.1:0 --jobs 8 --queue 1024
   curl http://127.0.0.1:8080/run_code -d '{\"language\": \"python\", \"code\": \"print(1)\"}'
 
 One line on standard output says where it listens. SIGTERM or ctrl-c ends it
 after what runs; a second one at once. An environment is served as OpenEnv has
-it (docs/openenv.md), with a page to play it by hand at /; a policy as OpenAI's
-API has it (docs/serve-policies.md); the grader's routes are in docs/server.md."
+it (docs/openenv.md), with a page to play it by hand at /; a policy or a team as
+OpenAI's API has it (docs/serve-policies.md); the grader's routes are in docs/server.md."
 )]
 pub struct ServeArgs {
     /// Serve POST /run_code (with SandboxFusion's fields), POST /grade and GET /health.
@@ -54,6 +55,14 @@ pub struct ServeArgs {
     /// /v1/chat/completions. Its model is called as its folder is.
     #[arg(long, value_name = "FOLDER", conflicts_with_all = LIMITS)]
     pub policy: Option<PathBuf>,
+    /// Serve the team of this run as one model of that API: a question becomes a task that it
+    /// plays. The model is called as the run is.
+    #[arg(long, value_name = "RUN", conflicts_with_all = LIMITS)]
+    pub run: Option<PathBuf>,
+    /// Which checkpoint of the run: best (by its validation; the last, if none was validated),
+    /// last, or the number of a step.
+    #[arg(long, value_name = "STEP", default_value = "best", requires = "run")]
+    pub step: CheckpointName,
     /// Where to listen; port 0 is any that is free. By default 127.0.0.1:8000 for an environment
     /// and 127.0.0.1:8080 for what else is served.
     #[arg(long, value_name = "ADDRESS")]
@@ -63,7 +72,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "grader")]
     pub token_file: Option<PathBuf>,
     /// Programs that run, or episodes that are stepped, at a time; 0 means one per core.
-    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "policy")]
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with_all = ["policy", "run"])]
     pub jobs: usize,
     /// How long a client may take to send the head of a request, and again its body.
     #[arg(long, value_name = "N", default_value_t = 30_000)]
@@ -126,18 +135,18 @@ impl ServeArgs {
 
 /// How a policy is served.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "With --policy")]
+#[command(next_help_heading = "With --policy (the device: also with --run)")]
 pub struct ModelArgs {
     /// Serve an adapter over that policy, too, under a name of its own; may be repeated.
     #[arg(long, value_name = "NAME=FOLDER", value_parser = named_folder,
-          conflicts_with_all = ["grader", "environment"])]
+          conflicts_with_all = ["grader", "environment", "run"])]
     pub adapter: Vec<(String, PathBuf)>,
     /// Let clients load adapters from folders within this one, and unload them, as with vLLM:
     /// POST /v1/load_lora_adapter and /v1/unload_lora_adapter.
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["grader", "environment"])]
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["grader", "environment", "run"])]
     pub adapters_within: Option<PathBuf>,
     /// Type of the weights; by default the checkpoint's.
-    #[arg(long, value_enum, conflicts_with_all = ["grader", "environment"])]
+    #[arg(long, value_enum, conflicts_with_all = ["grader", "environment", "run"])]
     pub dtype: Option<DtypeName>,
     /// The device.
     #[command(flatten)]

@@ -6,12 +6,14 @@ use clap::Args;
 
 use troupe_terminal::{GrantArg, LimitArgs};
 
-/// What is served by those who serve no environment.
+/// What is served by those who serve no environment and no run.
 const OTHERS: [&str; 2] = ["grader", "policy"];
+/// What is served by those who serve no environment.
+const NO_ENVIRONMENT: [&str; 3] = ["grader", "policy", "run"];
 
 /// How requests are taken.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "With --grader or --policy")]
+#[command(next_help_heading = "With --grader, --policy or --run")]
 pub struct RequestArgs {
     /// Requests that may wait besides those whose programs run, or that are answered by a policy
     /// at a time; further ones get 429.
@@ -28,7 +30,7 @@ pub struct RequestArgs {
 #[command(next_help_heading = "With --grader")]
 pub struct GraderArgs {
     /// Let other machines reach it; anyone who does can run programs.
-    #[arg(long, conflicts_with_all = ["environment", "policy"])]
+    #[arg(long, conflicts_with_all = ["environment", "policy", "run"])]
     pub public: bool,
     /// What a run may use, whatever a request asks for.
     #[command(flatten)]
@@ -37,10 +39,10 @@ pub struct GraderArgs {
 
 /// How an environment is served.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "With --environment")]
+#[command(next_help_heading = "With --environment (--set and --grant: also with --run)")]
 pub struct SessionArgs {
     /// Have this workflow order the roles, and clients answer for them: a file, or a bare name.
-    #[arg(long, value_name = "FILE", conflicts_with_all = OTHERS)]
+    #[arg(long, value_name = "FILE", conflicts_with_all = NO_ENVIRONMENT)]
     pub workflow: Option<PathBuf>,
     /// Override a setting, such as environment.walls=20 or rollout.max_turns=50.
     #[arg(long, value_name = "KEY=VALUE", conflicts_with_all = OTHERS)]
@@ -50,22 +52,22 @@ pub struct SessionArgs {
     pub grant: Vec<GrantArg>,
     /// Sessions at a time; a further client is told CAPACITY_REACHED.
     #[arg(long, value_name = "N", default_value_t = 4096,
-          value_parser = up_to_a_million, conflicts_with_all = OTHERS)]
+          value_parser = up_to_a_million, conflicts_with_all = NO_ENVIRONMENT)]
     pub sessions: usize,
     /// End a session that was asked nothing for so long.
     #[arg(long, value_name = "N", default_value_t = 3600.0,
-          value_parser = seconds, conflicts_with_all = OTHERS)]
+          value_parser = seconds, conflicts_with_all = NO_ENVIRONMENT)]
     pub idle_timeout_s: f64,
     /// Close a socket from which nothing came for so long, not even the answer to a ping.
     #[arg(long, value_name = "N", default_value_t = 60.0,
-          value_parser = seconds, conflicts_with_all = OTHERS)]
+          value_parser = seconds, conflicts_with_all = NO_ENVIRONMENT)]
     pub silence_timeout_s: f64,
     /// The largest frame, and the largest body of a request.
     #[arg(long, value_name = "N", default_value_t = 1024,
-          value_parser = up_to_a_million, conflicts_with_all = OTHERS)]
+          value_parser = up_to_a_million, conflicts_with_all = NO_ENVIRONMENT)]
     pub max_frame_kib: usize,
     /// Requests of one session in a second; further ones wait their turn.
-    #[arg(long, value_name = "N", default_value_t = 1000, conflicts_with_all = OTHERS,
+    #[arg(long, value_name = "N", default_value_t = 1000, conflicts_with_all = NO_ENVIRONMENT,
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub rate: u32,
 }

@@ -33,6 +33,7 @@ fn row(field: &Field) -> String {
 fn lists() -> String {
     [
         list("A request", REQUEST),
+        list("A question to a team, where it differs", TEAM),
         list("`stream_options`", STREAM),
         list("A message", MESSAGE),
         list("A part of its content", PART),

@@ -102,6 +102,32 @@ impl Attempt {
         }
     }
 
+    /// One whose episode has begun; it is this repetition of its task.
+    pub(super) fn begun(
+        task: TaskSeed,
+        repetition: usize,
+        transition: Transition,
+        setting: &Setting,
+    ) -> Self {
+        let mut attempt = Attempt::new(0, repetition, task, setting);
+        attempt.events = transition.events;
+        attempt.go_on(transition.next);
+        attempt
+    }
+
+    /// What has happened so far.
+    pub(super) fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// How it ended, if it did.
+    pub(super) fn ending(&self) -> Option<&Ending> {
+        match &self.phase {
+            Phase::Ended(ending) => Some(ending),
+            Phase::Opening(_) | Phase::Asking(_) | Phase::Weighing(_) => None,
+        }
+    }
+
     /// Attempts that begin in the middle of an episode.
     pub(super) fn list_from(starts: Vec<Start>, setting: &Setting) -> Vec<Attempt> {
         let attempt = |(index, Start { task, position, answers }): (usize, Start)| {
@@ -150,7 +176,7 @@ impl Attempt {
     }
 
     pub(super) fn is_waiting(&self) -> bool {
-        !matches!(self.phase, Phase::Ended(_))
+        self.ending().is_none()
     }
 
     /// Everything that is due, in the order in which answers are to come.

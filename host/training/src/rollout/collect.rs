@@ -197,16 +197,18 @@ impl Rollout {
 
     /// Count what was drawn.
     pub(super) fn count_answers(&mut self, answers: &Answered) {
-        let Ok(Drawn { prompt, completions, .. }) = answers else { return };
-        self.totals += Totals {
-            samples: completions.len() as u64,
-            completion_tokens: completions
-                .iter()
-                .map(|completion| completion.length() as u64)
-                .sum(),
-            prompt_tokens: prompt.len() as u64,
-            acts: 0,
-        };
+        self.totals += spent_on(answers);
+    }
+}
+
+/// What was read and drawn for an answer, or several to one prompt.
+pub(super) fn spent_on(answers: &Answered) -> Totals {
+    let Ok(Drawn { prompt, completions, .. }) = answers else { return Totals::default() };
+    Totals {
+        samples: completions.len() as u64,
+        completion_tokens: completions.iter().map(|completion| completion.length() as u64).sum(),
+        prompt_tokens: prompt.len() as u64,
+        acts: 0,
     }
 }
 

@@ -17,6 +17,10 @@ pub struct Challenge {
     pub shown: usize,
     /// A program that is right.
     pub solution: Option<String>,
+    /// Whether somebody asks for a program who has no tests for it: nobody knows whether one is
+    /// right.
+    #[serde(default)]
+    pub is_asked: bool,
 }
 
 impl Challenge {

@@ -46,8 +46,8 @@ pub struct Attempt {
     pub source: String,
     /// Whether it is one.
     pub builds: bool,
-    /// Whether it came to its end on the first test.
-    pub ran: bool,
+    /// Whether it came to its end on the first test; of what is asked without tests, unknown.
+    pub ran: Option<bool>,
     /// What the examples said of it.
     pub examples: Vec<Trial>,
     /// The share of hidden tests that it passes.
@@ -61,8 +61,11 @@ impl Attempt {
     pub fn on_examples(&self) -> String {
         let passed = self.examples.iter().filter(|trial| trial.passed).count();
         match self.examples.len() {
-            0 if self.ran => "It runs on the first test.".to_owned(),
-            0 => "It does not run on the first test.".to_owned(),
+            0 => match self.ran {
+                Some(true) => "It runs on the first test.".to_owned(),
+                Some(false) => "It does not run on the first test.".to_owned(),
+                None => String::new(),
+            },
             all => format!("It passes {passed} of {all} examples."),
         }
     }
@@ -70,7 +73,8 @@ impl Attempt {
     /// All that it is worth, or, unless parts are paid, whether it is right.
     fn worth(&self, partial: bool) -> f64 {
         let part = |holds, worth| if partial && holds { worth } else { 0.0 };
-        part(self.builds, BUILDS) + part(self.ran, RUNS) + PASSES * self.rate
+        let Some(ran) = self.ran else { return 0.0 };
+        part(self.builds, BUILDS) + part(ran, RUNS) + PASSES * self.rate
     }
 }
 
@@ -197,9 +201,9 @@ impl Game {
         Ok(Attempt {
             source,
             builds: trials.iter().all(|trial| trial.builds),
-            ran: trials.first().is_some_and(|trial| trial.ran),
+            ran: trials.first().map(|trial| trial.ran),
             rate: passed as f64 / hidden.len().max(1) as f64,
-            is_right: trials.iter().all(|trial| trial.passed),
+            is_right: !trials.is_empty() && trials.iter().all(|trial| trial.passed),
             examples: trials[..self.challenge.examples().len()].to_vec(),
         })
     }
@@ -225,6 +229,7 @@ impl Game {
                 !trials.is_empty() && trials.iter().all(|trial| trial.passed)
             }
         };
+        let is_over = is_over || (self.challenge.is_asked && self.terms.end != End::Agreement);
         match (is_over, attempt.is_right) {
             (false, _) => outcome,
             (true, true) => outcome.team("solved", SOLVED).solved(),

@@ -55,6 +55,7 @@ fn challenge(recipe: &Recipe, task: &Task, tests: Vec<Test>, shown: usize) -> Ch
         problem,
         shown,
         solution: Some(recipe.solution.clone()),
+        is_asked: false,
     }
 }
 

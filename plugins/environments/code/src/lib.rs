@@ -133,6 +133,7 @@ impl Environment for Code {
 
     fn configure(settings: &[Configured]) -> Result<Configuration, Problem> {
         let configuration = Configuration::default().max_turns(TURNS).private();
+        let configuration = plugin_questions::taken(configuration, &["program"]);
         if !is_spoken(settings)? {
             return Ok(configuration.takes_records());
         }
@@ -146,10 +147,13 @@ impl Environment for Code {
         let settings = &task.settings;
         let counts = counts(task)?;
         let is_spoken = is_spoken(settings)?;
-        let challenge = match &task.entry {
-            Some(_) if is_spoken => return Err(spoken::not_spoken("records are")),
-            Some(entry) => record::read(entry, counts)?,
-            None => generated::draw(task, kind(settings)?, settings.integer("steps")?, counts)?,
+        let challenge = match (plugin_questions::asked(task), &task.entry) {
+            (Some(statement), _) => record::asked(statement, is_spoken)?,
+            (None, Some(_)) if is_spoken => return Err(spoken::not_spoken("records are")),
+            (None, Some(entry)) => record::read(entry, counts)?,
+            (None, None) => {
+                generated::draw(task, kind(settings)?, settings.integer("steps")?, counts)?
+            }
         };
         let bounds = Bounds {
             fuel: settings.integer::<u64>("fuel_millions")? * 1_000_000,

@@ -6,6 +6,7 @@ use plugin_sdk::environment::Problem;
 use troupe_grader::{Test, Value, parse_problems};
 
 use crate::challenge::{Challenge, Counts};
+use crate::spoken;
 
 /// Where layouts have the statement, and code to begin with.
 const STATEMENT: [&str; 7] =
@@ -37,7 +38,23 @@ pub fn read(entry: &str, counts: Counts) -> Result<Challenge, Problem> {
     }
     let solution = solution(&fields).filter(|text| text.len() <= TEXT_BYTES);
     let starter = text(&fields, &STARTER).unwrap_or_default();
-    Ok(Challenge { statement, starter, problem, shown, solution })
+    Ok(Challenge { statement, starter, problem, shown, solution, is_asked: false })
+}
+
+/// What somebody asks a program for, without tests.
+///
+/// # Errors
+/// It is empty or too long, or has to be in single words and is not.
+pub fn asked(statement: String, is_spoken: bool) -> Result<Challenge, Problem> {
+    if statement.is_empty() || statement.len() > TEXT_BYTES {
+        return Err(Problem::task("the question is empty, or too long"));
+    }
+    if is_spoken {
+        spoken::check(&statement)?;
+    }
+    let problem = troupe_grader::Problem::new("asked", Vec::new());
+    let starter = String::new();
+    Ok(Challenge { statement, starter, problem, shown: 0, solution: None, is_asked: true })
 }
 
 /// Keeps as many tests as are wanted, those that are shown first; says how many

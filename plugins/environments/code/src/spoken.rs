@@ -40,7 +40,7 @@ pub fn rules() -> String {
 /// latest program pass the examples, and whether the team's tests agree with the program.
 pub fn show(game: &Game, plan: Option<&Attempt>) -> String {
     let on_examples = |attempt: &Attempt| {
-        let passes = attempt.ran && attempt.examples.iter().all(|trial| trial.passed);
+        let passes = attempt.ran == Some(true) && attempt.examples.iter().all(|trial| trial.passed);
         if passes { PASSES } else { FAILS }
     };
     let trials = &game.suite.trials;
@@ -72,6 +72,21 @@ pub fn read(text: &str) -> Vec<Test> {
         Some(Test::stdin(&format!("{input}\n"), &format!("{output}\n")))
     };
     words.split(|word| *word == TEST).filter_map(one).collect()
+}
+
+/// Whether this is a problem in these words.
+///
+/// # Errors
+/// A word of it is none.
+pub fn check(statement: &str) -> Result<(), Problem> {
+    let known = vocabulary();
+    let is_unknown = |word: &&str| !known.iter().any(|one| one == word);
+    statement.split_whitespace().find(is_unknown).map_or(Ok(()), |word| {
+        let word: String = word.chars().take(40).collect();
+        Err(Problem::task(format!(
+            "`{word}` is no word of its problems, such as `add:3 reverse print`"
+        )))
+    })
 }
 
 /// What records say in English cannot be said in these words, and neither can problems about

@@ -176,7 +176,7 @@ mod tests {
         );
         problem.function = function.map(str::to_owned);
         let (statement, starter) = (String::new(), String::new());
-        Challenge { statement, starter, problem, shown: 1, solution: None }
+        Challenge { statement, starter, problem, shown: 1, solution: None, is_asked: false }
     }
 
     fn read_as(text: &str) -> String {

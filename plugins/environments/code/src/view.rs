@@ -45,7 +45,7 @@ pub fn show(game: &Game, plan: Option<&Attempt>) -> String {
     for (title, attempt) in programs {
         if let Some(attempt) = attempt {
             parts.push(format!("{title}\n{}", fenced(&attempt.source)));
-            parts.push(on_examples(attempt));
+            parts.extend(Some(on_examples(attempt)).filter(|said| !said.is_empty()));
         }
     }
     if !suite.tests.is_empty() {

@@ -69,6 +69,31 @@ fn where_parts_are_not_paid_only_all_tests_count_and_what_fails_is_not_tried_fur
 }
 
 #[test]
+fn what_somebody_asks_for_has_no_tests_and_no_program_is_judged() {
+    let asked = |task: Task, question: &str| {
+        let entry = Some(plugin_questions::entry(question));
+        Task { entry, ..task }
+    };
+    let mut code = start(&asked(task(), "Print the sum of two numbers."));
+    assert!(code.observe(&Seat::new("solo")).contains("Print the sum"));
+    assert_eq!((code.demonstrate(&Seat::new("solo")), code.reveal()), (None, None));
+    let outcome = say(&mut code, "solo", "program", "print(\"a\")");
+    assert_eq!((earned(&outcome), outcome.status), ((0.0, 0.0), Status::Failed));
+    assert_eq!(outcome.told(), "", "nobody says that it fails");
+    // A team with a tester goes on until its own tests agree.
+    let mut code = start(&asked(team(), "Print a."));
+    let outcome = say(&mut code, "coder", "program", "print(\"a\")");
+    assert_eq!((earned(&outcome), outcome.status), ((0.0, 0.0), Status::Ongoing));
+    assert!(!code.observe(&Seat::new("tester")).contains("first test"));
+    let tests = r#"[{"input": "1", "output": "a"}]"#;
+    assert_eq!(say(&mut code, "tester", "tests", tests).status, Status::Failed);
+    let words = |question| Code::start(&asked(task().with("observation", "words"), question));
+    assert!(words("add:3 print").is_ok());
+    let refused = words("sort my list").err().expect("a refusal").sentence();
+    assert!(refused.contains("`my` is no word"), "{refused}");
+}
+
+#[test]
 fn a_team_ends_when_program_and_tests_agree_and_hidden_tests_decide() {
     let mut code = start(&team());
     let (program, tests) = (advice(&code, "coder"), advice(&code, "tester"));

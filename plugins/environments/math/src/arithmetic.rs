@@ -184,19 +184,7 @@ impl Expression {
     fn columns(&self) -> Option<String> {
         let mut terms = Vec::new();
         self.terms(&mut terms)?;
-        let digits: Vec<(char, Vec<char>)> = terms
-            .iter()
-            .map(|(sign, number)| (*sign, number.to_string().chars().rev().collect()))
-            .collect();
-        let width = digits.iter().map(|(_, digits)| digits.len()).max().unwrap_or(0);
-        let column = |place: usize| {
-            let digit = |(sign, digits): &(char, Vec<char>)| {
-                format!("{sign} {}", digits.get(place).unwrap_or(&'0'))
-            };
-            let column = digits.iter().map(digit).collect::<Vec<_>>().join(" ");
-            column.trim_start_matches("+ ").to_owned()
-        };
-        Some((0..width).map(column).collect::<Vec<_>>().join(" ; "))
+        Some(columns(&terms))
     }
 
     /// The numbers of a sum with their signs.
@@ -212,6 +200,39 @@ impl Expression {
         }
         Some(())
     }
+}
+
+/// A sum place by place, the ones first: numbers with their signs.
+fn columns(terms: &[(char, i64)]) -> String {
+    let digits: Vec<(char, Vec<char>)> = terms
+        .iter()
+        .map(|(sign, number)| (*sign, number.to_string().chars().rev().collect()))
+        .collect();
+    let width = digits.iter().map(|(_, digits)| digits.len()).max().unwrap_or(0);
+    let column = |place: usize| {
+        let digit = |(sign, digits): &(char, Vec<char>)| {
+            format!("{sign} {}", digits.get(place).unwrap_or(&'0'))
+        };
+        let column = digits.iter().map(digit).collect::<Vec<_>>().join(" ");
+        column.trim_start_matches("+ ").to_owned()
+    };
+    (0..width).map(column).collect::<Vec<_>>().join(" ; ")
+}
+
+/// A sum as people write it, such as `85 + 63 - 4`, place by place; nothing if it is none.
+pub fn in_columns(sum: &str) -> Option<String> {
+    let spaced = sum.replace('+', " + ").replace('-', " - ");
+    let mut words = spaced.split_whitespace();
+    let number = |word: &str| {
+        let is_plain = word.len() <= 18 && word.bytes().all(|byte| byte.is_ascii_digit());
+        is_plain.then(|| word.parse().ok()).flatten()
+    };
+    let mut terms = vec![('+', number(words.next()?)?)];
+    while let Some(sign) = words.next() {
+        let sign = sign.chars().next().filter(|sign| ['+', '-'].contains(sign))?;
+        terms.push((sign, number(words.next()?)?));
+    }
+    Some(columns(&terms))
 }
 
 /// With a space between brackets and numbers.
@@ -247,6 +268,10 @@ mod tests {
         let difference = pair(Operator::Minus, sum, number(4));
         assert_eq!(difference.columns().as_deref(), Some("7 + 5 - 4 ; 0 + 3 - 0 ; 1 + 0 - 0"));
         assert_eq!(pair(Operator::Times, number(2), number(3)).columns(), None);
+        assert_eq!(in_columns("37+105 - 4").as_deref(), Some("7 + 5 - 4 ; 3 + 0 - 0 ; 0 + 1 - 0"));
+        for other in ["", "+", "3 +", "3 4", "3 + x", "7 + 5 ; 3 + 0", "2 * 3", "-1 + 2"] {
+            assert_eq!(in_columns(other), None, "{other}");
+        }
     }
 
     #[test]

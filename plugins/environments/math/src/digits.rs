@@ -3,6 +3,8 @@
 
 use plugin_sdk::environment::Problem;
 
+use crate::arithmetic;
+
 /// What an answer is written with, besides digits.
 const SIGNS: [&str; 5] = ["-", "/", ",", "(", ")"];
 /// What questions are written with, besides that.
@@ -26,6 +28,28 @@ pub fn spell_formula(formula: &str) -> String {
         _ => word.to_owned(),
     });
     words.collect::<Vec<_>>().join(" ")
+}
+
+/// The formula that a question in words is; whether it ends with its `?` or not. A sum as people
+/// write it is one, too.
+///
+/// # Errors
+/// A word is none that questions have.
+pub fn asked(question: &str) -> Result<String, Problem> {
+    if let Some(formula) = arithmetic::in_columns(question.trim_end_matches(['?', ' '])) {
+        return Ok(formula);
+    }
+    let known = vocabulary();
+    let words: Vec<&str> = question.split_whitespace().filter(|word| *word != "?").collect();
+    let is_known = |word: &str| is_number(word) || known.iter().any(|one| one == word);
+    match words.iter().find(|word| !is_known(word)) {
+        Some(word) => Err(Problem::task(format!(
+            "`{}` is no word of its questions, such as `7 + 5 ; 4 + 2`",
+            brief(word)
+        ))),
+        None if words.is_empty() => Err(Problem::task("the question is empty")),
+        None => Ok(words.join(" ")),
+    }
 }
 
 /// An answer in words.

@@ -71,6 +71,7 @@ impl Environment for Math {
     fn configure(settings: &[Configured]) -> Result<Configuration, Problem> {
         draw::check(settings)?;
         let configuration = Configuration::default().max_turns(TURNS).private();
+        let configuration = plugin_questions::taken(configuration, &["answer"]);
         Ok(match form(settings)? {
             Form::Words => {
                 configuration.vocabulary(Format::of(settings)?.words(digits::vocabulary()))
@@ -82,10 +83,11 @@ impl Environment for Math {
 
     fn start(task: &Task) -> Result<Self, Problem> {
         let form = form(&task.settings)?;
-        let question = match &task.entry {
-            Some(_) if form != Form::Text => return Err(digits::not_spoken()),
-            Some(entry) => record::read(entry)?,
-            None => draw::draw(task)?,
+        let question = match (plugin_questions::asked(task), &task.entry) {
+            (Some(question), _) => record::asked(question, form == Form::Words)?,
+            (None, Some(_)) if form != Form::Text => return Err(digits::not_spoken()),
+            (None, Some(entry)) => record::read(entry)?,
+            (None, None) => draw::draw(task)?,
         };
         let near = task.settings.number("near")?;
         Ok(Math {
@@ -120,18 +122,18 @@ impl Environment for Math {
     }
 
     fn demonstrate(&self, _seat: &Seat) -> Option<Action> {
-        let gold = &self.question.gold;
+        let gold = self.question.known_answer()?;
         let text = match (self.form, self.format) {
             (Form::Words, _) => digits::spell(gold),
             (Form::Text, Format::Any) => format!("\\boxed{{{gold}}}"),
-            (Form::Text | Form::Plain, _) => gold.clone(),
+            (Form::Text | Form::Plain, _) => gold.to_owned(),
         };
         Some(self.format.written(Action::new("answer", text)))
     }
 
     fn reveal(&self) -> Option<String> {
-        let gold = &self.question.gold;
-        Some(if self.form == Form::Words { digits::spell(gold) } else { gold.clone() })
+        let gold = self.question.known_answer()?;
+        Some(if self.form == Form::Words { digits::spell(gold) } else { gold.to_owned() })
     }
 }
 
@@ -221,6 +223,8 @@ impl Math {
         let (answer, is_right, outcome) = self.say(seat, action)?;
         let outcome = match (&answer, is_right) {
             (Some(_), true) => outcome.team("solved", SOLVED).solved(),
+            // Not solved, as far as anybody knows.
+            (Some(_), false) if self.question.is_asked => outcome.failed(),
             (Some(_), false) => outcome.feedback("This is not right.").failed(),
             (None, _) => outcome.failed(),
         };
@@ -245,7 +249,7 @@ impl Math {
             Judged::Unreadable(why) => {
                 (None, Outcome::unreadable(Unreadable::well_written(why), written))
             }
-            Judged::Wrong(answer) | Judged::Right(answer) => {
+            Judged::Wrong(answer) | Judged::Right(answer) | Judged::Unjudged(answer) => {
                 (Some(answer), Outcome::accepted().local("format", written))
             }
         };
@@ -279,6 +283,7 @@ impl Math {
             Judged::Unreadable(_) => (UNREADABLE, 0.0),
             Judged::Wrong(answer) => (0.0, self.near * answer::nearness(&self.question, answer)),
             Judged::Right(_) => (0.0, MATCH),
+            Judged::Unjudged(_) => (0.0, 0.0),
         }
     }
 }

@@ -18,18 +18,33 @@ pub struct Question {
     /// How far a number may be from it, as data sets write it: one for all parts
     /// of the answer, or one for each, with commas between them.
     pub tolerance: Option<String>,
+    /// Whether somebody asks it who does not know what is right: there is no gold, and no answer
+    /// is judged.
+    #[serde(default)]
+    pub is_asked: bool,
 }
 
 impl Question {
     /// A generated question.
     pub fn generated(text: String, formula: String, gold: String) -> Self {
         let data_set = "strict".to_owned();
-        Question { text, formula: Some(formula), gold, data_set, tolerance: None }
+        Question { text, formula: Some(formula), gold, data_set, tolerance: None, is_asked: false }
+    }
+
+    /// A question whose answer nobody knows, in English, or in words that are its formula.
+    pub fn asked(text: String, formula: Option<String>) -> Self {
+        let (gold, data_set) = (String::new(), String::new());
+        Question { text, formula, gold, data_set, tolerance: None, is_asked: true }
     }
 
     /// Whether it was drawn, and is not of a record.
     pub fn is_generated(&self) -> bool {
         self.formula.is_some()
+    }
+
+    /// The answer that is right, if it is known.
+    pub fn known_answer(&self) -> Option<&str> {
+        (!self.is_asked).then_some(&self.gold)
     }
 
     /// What counts as equal to its gold. The names are those that data sets are

@@ -1,9 +1,11 @@
-//! Questions of a data set: one record a line, as `host data import` writes them.
+//! Questions of a data set: one record a line, as `host data import` writes them; and questions that
+//! somebody asks.
 
 use plugin_sdk::environment::Problem;
 use serde_json::Value;
 use troupe_answers::Tolerance;
 
+use crate::digits;
 use crate::question::Question;
 
 /// Bytes of a question, and of its answer.
@@ -14,9 +16,6 @@ const LONGEST: usize = 64 << 10;
 /// # Errors
 /// It is no record of a question with an answer.
 pub fn read(entry: &str) -> Result<Question, Problem> {
-    let form = r#"`{"problem": "…", "answer": "…", "data_set": "…"}`"#;
-    let wrong =
-        |reason: String| Problem::task(format!("the record is not one like {form}: {reason}"));
     let record: Value = serde_json::from_str(entry).map_err(|error| wrong(error.to_string()))?;
     let text = |names: &[&str]| {
         let value = names.iter().find_map(|name| record.get(name).filter(|value| !value.is_null()));
@@ -39,5 +38,29 @@ pub fn read(entry: &str) -> Result<Question, Problem> {
     {
         return Err(wrong(format!("{tolerance:?} is no tolerance such as 0.01 or 1e-6")));
     }
-    Ok(Question { text: problem, formula: None, gold: answer, data_set, tolerance })
+    Ok(Question {
+        text: problem,
+        formula: None,
+        gold: answer,
+        data_set,
+        tolerance,
+        is_asked: false,
+    })
+}
+
+/// What somebody asks, as a question.
+///
+/// # Errors
+/// It cannot be asked: it is empty or too long, or has to be in single words and is not.
+pub fn asked(question: String, in_words: bool) -> Result<Question, Problem> {
+    if question.is_empty() || question.len() > LONGEST {
+        return Err(Problem::task("the question is empty, or too long"));
+    }
+    let formula = in_words.then(|| digits::asked(&question)).transpose()?;
+    Ok(Question::asked(question, formula))
+}
+
+fn wrong(reason: String) -> Problem {
+    let form = r#"`{"problem": "…", "answer": "…", "data_set": "…"}`"#;
+    Problem::task(format!("the record is not one like {form}: {reason}"))
 }

@@ -118,6 +118,41 @@ fn records_are_questions_with_the_rules_of_their_data_set() {
 }
 
 #[test]
+fn what_somebody_asks_is_posed_like_a_task_and_no_answer_to_it_is_judged() {
+    let asked = |form: &str, question: &str| {
+        let mut task = Task::of::<Math>(Split::Test, 0).with("observation", form);
+        task.entry = Some(plugin_questions::entry(question));
+        Math::start(&task)
+    };
+    let solo = Seat::new("solo");
+    for (form, question, seen, answer) in [
+        ("text", "What is half of 1?", "What is half of 1?", "\\boxed{2}"),
+        ("plain", "What is 1+1?", "What is 1+1?", "It is 2."),
+        ("words", "5 + 3 ; 8 + 6 ?", "5 + 3 ; 8 + 6 ?", "8 4 1"),
+        ("words", "85 + 63", "5 + 3 ; 8 + 6 ?", "8 4 1"),
+        ("words", "gcd ( 12 , 8 )", "gcd ( 2 1 , 8 ) ?", "4"),
+    ] {
+        let mut math = asked(form, question).expect("a question");
+        assert_eq!((math.observe(&solo).as_str(), math.demonstrate(&solo)), (seen, None));
+        assert_eq!(math.reveal(), None);
+        let plan = say(&mut math, "solo", "plan", answer);
+        let outcome = say(&mut math, "solo", "answer", answer);
+        assert_eq!((earned(&plan), earned(&outcome)), ((0.0, 0.0), (0.0, 0.0)), "{form}");
+        assert!(outcome.is_accepted() && outcome.status == Status::Failed);
+        assert_eq!(outcome.told(), "", "nobody says that it is wrong");
+        assert!(!say(&mut asked(form, question).expect("one"), "solo", "answer", "").is_accepted());
+    }
+    for (form, question, reason) in [
+        ("words", "two + two", "`two` is no word"),
+        ("words", "?", "empty"),
+        ("text", " ", "empty"),
+    ] {
+        let refused = asked(form, question).err().expect("no question").sentence();
+        assert!(refused.contains(reason), "{refused}");
+    }
+}
+
+#[test]
 fn tasks_are_the_same_for_ever() {
     let mut drawn = String::new();
     for kind in ["arithmetic", "algebra", "number-theory"] {

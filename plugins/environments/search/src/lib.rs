@@ -123,7 +123,7 @@ impl Environment for Search {
                 let words = Format::of(settings)?.words(spoken::vocabulary());
                 configuration.vocabulary(words)
             }
-            false => configuration.takes_records(),
+            false => plugin_questions::taken(configuration.takes_records(), &["answer", "query"]),
         })
     }
 
@@ -213,6 +213,7 @@ impl Environment for Search {
     }
 
     fn demonstrate(&self, _seat: &Seat) -> Option<Action> {
+        let answer = self.question.answers.first()?;
         let missing = self.found.iter().position(|found| !found);
         let queries = self.question.hops.iter().map(|(title, query)| [query, title]);
         let next = missing.and_then(|index| queries.into_iter().nth(index));
@@ -222,12 +223,12 @@ impl Environment for Search {
         });
         Some(self.format.written(match untried {
             Some(query) => Action::new("query", query),
-            None => Action::new("answer", format!("{ANSWER} {}", self.question.answers[0])),
+            None => Action::new("answer", format!("{ANSWER} {answer}")),
         }))
     }
 
     fn reveal(&self) -> Option<String> {
-        Some(self.question.answers.join(" / "))
+        (!self.question.is_asked).then(|| self.question.answers.join(" / "))
     }
 }
 
@@ -366,6 +367,22 @@ mod tests {
         let answer = format!("I know.\n\\boxed{{{}}}", game.question.answers[0].to_uppercase());
         let outcome = act(&mut game, "query", &answer);
         assert_eq!((worth(&outcome), outcome.status), (ANSWERED, Status::Solved));
+    }
+
+    #[test]
+    fn what_somebody_asks_can_be_searched_for_and_no_answer_is_judged() {
+        let entry = Some(plugin_questions::entry("Who is the mayor?"));
+        let asked = Task { entry, ..task(0) };
+        let mut game = Search::start(&asked).expect("a question");
+        assert!(game.observe(&Seat::new("player")).contains("Question: Who is the mayor?"));
+        assert_eq!((game.demonstrate(&Seat::new("player")), game.reveal()), (None, None));
+        for (kind, text) in [("query", "mayor"), ("plan", "Ada"), ("answer", "Ada")] {
+            let outcome = act(&mut game, kind, text);
+            assert_eq!((worth(&outcome), outcome.told()), (0.0, ""), "{kind}");
+        }
+        let in_words = Task { settings: Task::of::<Search>(Split::Test, 0).settings, ..asked };
+        let refused = Search::start(&in_words).err().expect("a refusal").sentence();
+        assert!(refused.contains("set observation = \"text\""), "{refused}");
     }
 
     #[test]

@@ -46,6 +46,7 @@ mod tests {
             text: "<script> onload=x & more?".to_owned(),
             answers: vec!["A".to_owned()],
             hops: vec![("T".to_owned(), "T".to_owned()), ("U".to_owned(), "U".to_owned())],
+            is_asked: false,
         };
         let svg = svg(&question, &[true, false]);
         assert_eq!((svg.matches("<circle").count(), svg.matches("#588157").count()), (2, 1));

@@ -23,6 +23,9 @@ pub struct Question {
     /// The titles of the documents that it takes, in order, and what an expert
     /// searches for to find them.
     pub hops: Vec<(String, String)>,
+    /// Whether somebody asks it who does not know the answer: none is judged.
+    #[serde(default)]
+    pub is_asked: bool,
 }
 
 /// A record, as data sets like HotpotQA have it.
@@ -54,9 +57,17 @@ enum Hops {
 impl Question {
     /// The question of a task: its record, if it has one, or one about the world.
     pub fn of(task: &Task) -> Result<Self, Problem> {
-        match &task.entry {
-            Some(entry) => Question::from_record(entry),
-            None => Question::draw(task),
+        match (plugin_questions::asked(task), &task.entry) {
+            (Some(question), _) => Question::asked(question),
+            (None, Some(entry)) => Question::from_record(entry),
+            (None, None) => Question::draw(task),
+        }
+    }
+
+    fn asked(text: String) -> Result<Self, Problem> {
+        match text.is_empty() || text.len() > QUESTION_BYTES {
+            true => Err(Problem::task("the question is empty, or too long")),
+            false => Ok(Question { text, answers: Vec::new(), hops: Vec::new(), is_asked: true }),
         }
     }
 
@@ -75,13 +86,13 @@ impl Question {
             }
             Hops::Unknown | Hops::Count(_) => Vec::new(),
         };
-        let question = Question { text: record.question, answers, hops };
+        let question = Question { text: record.question, answers, hops, is_asked: false };
         question.check().map_err(|fault| Problem::task(format!("the record {fault}")))?;
         Ok(question)
     }
 
     fn check(&self) -> Result<(), String> {
-        let Question { text, answers, hops } = self;
+        let Question { text, answers, hops, .. } = self;
         if text.trim().is_empty() || text.len() > QUESTION_BYTES {
             return Err(format!("has no question of at most {QUESTION_BYTES} bytes"));
         }
@@ -174,6 +185,7 @@ impl Path {
             text: format!("{word} is {phrase}?"),
             answers: vec![world.words(self.value).to_owned()],
             hops: self.things.iter().zip(&self.relations).map(hop).collect(),
+            is_asked: false,
         }
     }
 }
@@ -200,6 +212,7 @@ mod tests {
             text: "?".to_owned(),
             answers: vec!["The Gray Sea".to_owned(), "Gray Ocean".to_owned()],
             hops: Vec::new(),
+            is_asked: false,
         };
         for text in ["gray sea", "the Gray Sea.", "\"Gray  Sea\"", "gray ocean"] {
             assert!(question.is_answered_by(text), "{text}");

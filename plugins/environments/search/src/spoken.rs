@@ -67,6 +67,7 @@ fn question(world: &World, path: &Path) -> Question {
         text: words.join(" "),
         answers: vec![world.words(path.value).to_owned()],
         hops: path.things.iter().zip(&path.relations).map(hop).collect(),
+        is_asked: false,
     }
 }
 
