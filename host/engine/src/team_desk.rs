@@ -21,7 +21,7 @@ use troupe_serving::{TeamModel, TeamQuestion, Told};
 use troupe_terminal::UsageError;
 use troupe_training::evaluation::{examined, seed_of};
 use troupe_training::metrics::Answers;
-use troupe_training::rollout::{Progress, RoleMap, RolloutError, Setting, Sitting, TaskSeed};
+use troupe_training::rollout::{Advance, RoleMap, RolloutError, Setting, Sitting, TaskSeed};
 use troupe_training::team::Team;
 
 /// A team of a run, and the kinds of tasks that can be asked of it.
@@ -137,8 +137,8 @@ impl<'d> Table<'d> {
             self.let_go();
             for way in 0..self.sittings.len() {
                 if !self.sittings[way].is_empty() {
-                    for progress in self.sittings[way].round()? {
-                        self.tell(way, progress);
+                    for advance in self.sittings[way].round()? {
+                        self.tell(way, advance);
                     }
                 }
             }
@@ -183,8 +183,8 @@ impl<'d> Table<'d> {
         }
     }
 
-    fn tell(&mut self, way: usize, progress: Progress) {
-        let Progress { number, events, spent, ending } = progress;
+    fn tell(&mut self, way: usize, advance: Advance) {
+        let Advance { number, events, spent, ending } = advance;
         let Some(one) = self.asked[way].get_mut(&number) else { return };
         one.spent += spent;
         let scenario = &self.desk.scenarios[one.question.model];

@@ -31,4 +31,4 @@ pub use dealt::{collect_among, collect_in_turn};
 pub use demonstration::{Demonstration, DemonstrationError, Demonstrator};
 pub use ensemble::{Best, ChosenBy, Ensemble};
 pub use role_map::{Policies, Remote, RoleMap, RoleMapError};
-pub use sitting::{Progress, Sitting};
+pub use sitting::{Advance, Sitting};

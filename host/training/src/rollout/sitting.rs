@@ -25,7 +25,7 @@ pub struct Sitting<'p> {
 
 /// What a round brought to one of them.
 #[derive(Debug)]
-pub struct Progress {
+pub struct Advance {
     /// Its number.
     pub number: usize,
     /// What happened in it.
@@ -80,7 +80,7 @@ impl<'p> Sitting<'p> {
     ///
     /// # Errors
     /// If policies cannot answer: then all are lost.
-    pub fn round(&mut self) -> Result<Vec<Progress>, RolloutError> {
+    pub fn round(&mut self) -> Result<Vec<Advance>, RolloutError> {
         let mut open = std::mem::take(&mut self.open);
         let mut due = Vec::new();
         for (number, attempt) in &mut open {
@@ -99,14 +99,14 @@ impl<'p> Sitting<'p> {
             }
             let events = attempt.events()[told..].to_vec();
             let ending = attempt.ending().cloned();
-            (attempt, Progress { number, events, spent, ending })
+            (attempt, Advance { number, events, spent, ending })
         };
-        let played: Vec<(Attempt, Progress)> = answered.into_par_iter().map(play).collect();
-        let keep = |(attempt, progress): (Attempt, Progress)| {
-            if progress.ending.is_none() {
-                self.open.insert(progress.number, attempt);
+        let played: Vec<(Attempt, Advance)> = answered.into_par_iter().map(play).collect();
+        let keep = |(attempt, advance): (Attempt, Advance)| {
+            if advance.ending.is_none() {
+                self.open.insert(advance.number, attempt);
             }
-            progress
+            advance
         };
         Ok(played.into_iter().map(keep).collect())
     }
