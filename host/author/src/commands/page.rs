@@ -11,8 +11,8 @@ use super::{bench, load, look_at, spoken};
 use crate::index::{Index, Known};
 use crate::markup::{Tile, contents, page};
 use crate::said::Said;
-use crate::sheet::{EnvironmentSheet, Facts, Origin, Sheet, WorkflowSheet};
-use troupe_core::config::{Config, Limits};
+use crate::sheet::{Close, EnvironmentSheet, Facts, Origin, Sheet, WorkflowSheet};
+use troupe_core::config::{Config, Grantee, Limits};
 use troupe_core::installation::plugin_folders;
 use troupe_core::lock::LockFile;
 use troupe_core::oci::OciReference;
@@ -25,8 +25,16 @@ use troupe_terminal::{self as terminal, GrantArg, UsageError};
 /// The page of all, and what programs read.
 const CONTENTS: &str = "index.html";
 const INDEX: &str = "index.json";
+/// Environments that a workflow is tried in.
+const TRIED: usize = 8;
 /// How the interface is called that an environment exports.
 const ENVIRONMENT: &str = "troupe:plugin/environment@";
+
+/// What is granted to those that a component is tried with.
+struct Company<'a> {
+    grants: &'a [GrantArg],
+    corpus: &'a [PathBuf],
+}
 
 /// Write the page of a component, and perhaps what it says into an index.
 pub(super) fn write_page(
@@ -36,7 +44,8 @@ pub(super) fn write_page(
     out: Option<&Path>,
     index: Option<&Path>,
 ) -> anyhow::Result<()> {
-    let sheet = sheet(subject, set, options)?;
+    let company = Company { grants: &subject.grant, corpus: &subject.grant_retrieval };
+    let sheet = sheet(subject, set, &company, options)?;
     if let Some(file) = index {
         add(file, &sheet)?;
     }
@@ -57,7 +66,7 @@ pub(super) fn write_catalogue(
     let mut pages: Vec<String> = Vec::new();
     for plugin in plugins {
         let subject = PluginSubject::granted(plugin, grants, corpus);
-        let sheet = sheet(&subject, &[], options)?;
+        let sheet = sheet(&subject, &[], &Company { grants, corpus }, options)?;
         let name = format!("{}.html", sheet.said.name);
         if pages.contains(&name) {
             let reason = format!("two components call themselves `{}`; name one", sheet.said.name);
@@ -93,7 +102,12 @@ fn add(file: &Path, sheet: &Sheet) -> anyhow::Result<()> {
 }
 
 /// Everything that is shown of a component.
-fn sheet(subject: &PluginSubject, set: &[String], options: &PageOptions) -> anyhow::Result<Sheet> {
+fn sheet(
+    subject: &PluginSubject,
+    set: &[String],
+    company: &Company<'_>,
+    options: &PageOptions,
+) -> anyhow::Result<Sheet> {
     let library = look_at(&subject.plugin, &Limits::default())?;
     let (Some(said), [plugin]) = (Said::of(&library), library.plugins()) else {
         let reason = format!("`{}` brings nothing to show", subject.plugin.display());
@@ -129,7 +143,7 @@ fn sheet(subject: &PluginSubject, set: &[String], options: &PageOptions) -> anyh
         sheet.environment = Some(tried);
     }
     if let Some(workflow) = library.workflows().first() {
-        sheet.workflow = Some(played(workflow, &config, options)?);
+        sheet.workflow = Some(played(workflow, &config, company, options)?);
     }
     Ok(sheet)
 }
@@ -183,43 +197,65 @@ fn missing(plugin: &Plugin, grants: &Config, name: &str) -> Vec<&'static str> {
         ("sandbox", offer.sandbox, &grants.sandbox.grant),
         ("search", offer.retrieval, &grants.retrieval.grant),
     ];
-    let lacks = |(_, wanted, granted): &(_, bool, &Vec<troupe_core::config::Grantee>)| {
+    let lacks = |(_, wanted, granted): &(_, bool, &Vec<Grantee>)| {
         *wanted && !granted.iter().any(|grantee| grantee.means(name, digest))
     };
     wanted.into_iter().filter(lacks).map(|(word, ..)| word).collect()
 }
 
-/// A workflow, played in the environment that was named, or in the first that suits it.
+/// A workflow, played in the environment that was named, or in one that suits it: the first in
+/// which its expert comes to an end, or else the first.
 fn played(
     workflow: &WorkflowPlugin,
     config: &Config,
+    company: &Company<'_>,
     options: &PageOptions,
 ) -> anyhow::Result<WorkflowSheet> {
-    let name = workflow.name();
-    let beside = match &options.beside {
-        Some(named) => Some(named.clone()),
-        None => suiting(workflow)?,
+    let candidates = match &options.beside {
+        Some(named) => vec![named.clone()],
+        None => suiting(workflow, company)?,
     };
-    let Some(beside) = beside else {
-        let reason = "There is no environment here that names it among the workflows that suit it.";
-        return Ok(WorkflowSheet::untried(workflow, config, reason));
-    };
+    let reason = "No environment here suits it and needs no grant; `--beside` names another.";
+    let mut best = WorkflowSheet::untried(workflow, config, reason);
+    for beside in candidates.into_iter().take(TRIED) {
+        let sheet = beside_it(workflow, &beside, config, company);
+        let ends =
+            sheet.example.as_ref().is_ok_and(|example| matches!(example.close, Close::Ended(_)));
+        if best.example.is_err() || ends {
+            best = sheet;
+        }
+        if ends {
+            break;
+        }
+    }
+    Ok(best)
+}
+
+/// A workflow, played in this environment.
+fn beside_it(
+    workflow: &WorkflowPlugin,
+    environment: &Path,
+    config: &Config,
+    company: &Company<'_>,
+) -> WorkflowSheet {
     let mut sheet = WorkflowSheet::untried(workflow, config, "");
     let mut together = config.clone();
-    together.plugins.files.insert(0, beside);
-    together.plugins.workflow = Some(name.to_owned());
+    PluginSubject::granted(environment, company.grants, company.corpus).grant_in(&mut together);
+    together.plugins.files.insert(0, environment.to_owned());
+    together.plugins.workflow = Some(workflow.name().to_owned());
     match load_plugins(&together) {
         Ok((library, _sandbox)) => sheet.play(&library, &together),
         Err(error) => sheet.example = Err(error.to_string()),
     }
-    Ok(sheet)
+    sheet
 }
 
-/// The installed environment that needs no grant and names a workflow earliest.
-fn suiting(workflow: &WorkflowPlugin) -> anyhow::Result<Option<PathBuf>> {
+/// The installed environments that a workflow can be played in, with what is granted: those that
+/// name it come first.
+fn suiting(workflow: &WorkflowPlugin, company: &Company<'_>) -> anyhow::Result<Vec<PathBuf>> {
     let folders = plugin_folders();
-    let Some(folder) = folders.iter().find(|folder| folder.is_dir()) else { return Ok(None) };
-    let mut best: Option<(usize, PathBuf)> = None;
+    let Some(folder) = folders.iter().find(|folder| folder.is_dir()) else { return Ok(Vec::new()) };
+    let mut suiting: Vec<(usize, PathBuf)> = Vec::new();
     for entry in list_folder(folder)?.iter().filter(|name| name.ends_with(".wasm")) {
         let file = folder.join(entry);
         // What is no plugin suits nothing; only what brings an environment is compiled.
@@ -230,13 +266,18 @@ fn suiting(workflow: &WorkflowPlugin) -> anyhow::Result<Option<PathBuf>> {
         }
         let Ok(library) = look_at(&file, &Limits::default()) else { continue };
         let [environment] = library.environments() else { continue };
-        let offer = environment.plugin().offer();
+        let name = PathBuf::from(environment.plugin().stem());
+        let grants = PluginSubject::granted(&name, company.grants, company.corpus).grants();
+        if workflow.check_fit(environment.description()).is_err()
+            || !missing(environment.plugin(), &grants, &environment.plugin().stem()).is_empty()
+        {
+            continue;
+        }
         let advised = &environment.description().workflows;
         let place = advised.iter().position(|advised| advised == workflow.name());
-        let Some(place) = place.filter(|_| !offer.sandbox && !offer.retrieval) else { continue };
-        if best.as_ref().is_none_or(|(known, _)| place < *known) {
-            best = Some((place, PathBuf::from(environment.plugin().stem())));
-        }
+        suiting.push((place.unwrap_or(usize::MAX), name));
     }
-    Ok(best.map(|(_, name)| name))
+    // Sorting keeps the order of equals.
+    suiting.sort_by_key(|(place, _)| *place);
+    Ok(suiting.into_iter().map(|(_, name)| name).collect())
 }

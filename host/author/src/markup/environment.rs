@@ -78,7 +78,7 @@ fn paid(earnings: &Earnings) -> Markup {
             @if earnings.episodes == 0 { p class="hint" { "Nothing was tried." } }
             @else {
                 p {
-                    "Its expert played " (counted(earnings.episodes, "task")) " with the settings as they are, and solved "
+                    "Its expert played " (counted(earnings.episodes, "task")) " as language models do, and solved "
                     (earnings.solved) "."
                     @if let Some((least, most)) = earnings.of_solved {
                         " A solved one paid " strong class=(sort(least)) { (range(least, most)) } " in all."

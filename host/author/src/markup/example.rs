@@ -173,6 +173,7 @@ fn happening(event: &Event, roles: &[&str]) -> Markup {
                 div class="text feedback" dir="auto" { (shown(answer)) }
             }
         },
+        Event::Credited { value: 0.0, .. } => html! {},
         Event::Credited { answer, name, value } => html! {
             p class="hint" { "answer " (answer + 1) " was credited with " (briefly(name)) " " span class=(sort(*value)) { (worth(*value)) } }
         },
