@@ -197,6 +197,34 @@ fn the_type_of_weights_that_suits_the_machine_is_what_a_run_keeps() {
     assert!(header.contains(&format!("\"dtype\":{number:?}")), "{header}");
 }
 
+/// Cards name the base and its licence, and how the policy comes from it.
+fn check_cards(base: &str, adapter: &str, merged: &str) {
+    let card = |folder: &str| {
+        let (code, stdout, stderr) = run(&["policy", "card", folder]);
+        assert_eq!(code, 0, "{stderr}");
+        crate::cards::read(&stdout)
+    };
+    let beside = fs::read_to_string(Path::new(merged).join("README.md")).unwrap();
+    let (front, text) = crate::cards::read(&beside);
+    let said = |key: &str| front[key].as_str().unwrap().to_owned();
+    assert_eq!(
+        (said("base_model"), said("base_model_relation")),
+        ("base".into(), "finetune".into())
+    );
+    assert_eq!((said("library_name"), said("license")), ("transformers".into(), "unknown".into()));
+    assert!(text.contains("licence of its base is not known"), "{text}");
+    assert!(text.contains("Successes are the team's, with `executor`"), "{text}");
+    fs::write(Path::new(base).join("README.md"), "---\nlicense: apache-2.0\n---\n").unwrap();
+    let (front, text) = card(adapter);
+    let said = |key: &str| front[key].as_str().unwrap().to_owned();
+    assert_eq!(
+        (said("base_model"), said("base_model_relation")),
+        ("base".into(), "adapter".into())
+    );
+    assert_eq!((said("library_name"), said("license")), ("peft".into(), "apache-2.0".into()));
+    assert!(text.contains("`adapter_model.safetensors`, sha256 `"), "{text}");
+}
+
 #[test]
 fn an_adapter_merged_into_its_base_scores_alike() {
     let folder = tempfile::tempdir().unwrap();
@@ -226,6 +254,7 @@ fn an_adapter_merged_into_its_base_scores_alike() {
     assert_eq!(code, 0, "{stderr}");
     let weights = |folder: &str| fs::read(Path::new(folder).join("model.safetensors")).unwrap();
     assert_eq!(weights(&of_run), weights(&merged));
+    check_cards(&base, &adapter, &of_run);
     let nobody = ["policy", "export", "--run", &run_folder, "--out", &path("none")];
     let (code, _, stderr) = run(&nobody);
     assert_eq!(code, 2, "{stderr}");

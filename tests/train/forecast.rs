@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
+use troupe_core::config::Config;
+use troupe_core::forecast::{Bill, Forecast};
 
 use crate::support::{plugins, run};
 
@@ -42,14 +44,20 @@ fn a_forecast_is_two_steps_of_the_run_told_for_all_and_leaves_nothing() {
 
     train(folder.path(), &[]);
     let text = fs::read_to_string(folder.path().join("runs/run/metrics.jsonl")).unwrap();
-    let second: Value = serde_json::from_str(text.lines().nth(2).unwrap()).unwrap();
-    assert_eq!(second["step"], 2);
-    let total = |what: &str| 3 * second["totals"][what].as_u64().unwrap();
-    let expected =
-        format!("  {} tokens drawn in {} answers; ", total("completion_tokens"), total("samples"));
+    let config = Config::load(Some(&folder.path().join("runs/run/config.toml")), &[]).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let forecast = Forecast::of(&lines, &config).unwrap();
+    let Bill { steps, tokens, samples, .. } = forecast.likely;
+    assert_eq!(steps, 6);
+    let expected = format!("  {tokens:.0} tokens drawn in {samples:.0} answers; ");
     assert!(told.contains(&expected), "{told}{expected}");
 
-    let budget = format!("train.budget.samples={}", total("samples") / 2);
+    let (code, watched, _) = run(&["watch", folder.path().join("runs/run").to_str().unwrap()]);
+    assert!(code == 0 && watched.contains("forecast after two steps: "), "{watched}");
+    assert!(watched.contains("; it took "), "{watched}");
+
+    let drawn = lines[2]["totals"]["samples"].as_u64().unwrap();
+    let budget = format!("train.budget.samples={}", drawn * 3 / 2);
     let told = train(folder.path(), &["--forecast", "--set", &budget]);
     assert!(told.contains(" for 3 steps\n"), "{told}");
 }

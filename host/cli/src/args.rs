@@ -14,8 +14,8 @@ use clap::{Parser, Subcommand};
 pub use advantage::AdvantageArgs;
 pub use eval::{CheckpointName, EvalArgs, PlayArgs, SplitName};
 pub use policy::{
-    CheckpointArgs, DtypeName, PolicyArgs, PolicyAskArgs, PolicyCommand, PolicyExportArgs,
-    PolicyImportArgs, PolicyNewArgs, PolicyScoreArgs, PresetName, PromptArgs,
+    CheckpointArgs, DtypeName, PolicyArgs, PolicyAskArgs, PolicyCardArgs, PolicyCommand,
+    PolicyExportArgs, PolicyImportArgs, PolicyNewArgs, PolicyScoreArgs, PresetName, PromptArgs,
 };
 pub use programs::RunArgs;
 pub use serve::ServeArgs;

@@ -38,6 +38,7 @@ pub mod example;
 #[cfg(feature = "table")]
 pub mod table;
 pub mod archive;
+pub mod forecast;
 pub mod scalars;
 
 use crate::config::ConfigError;

@@ -114,10 +114,15 @@ pub fn student_interval(values: &[f64]) -> Option<Interval> {
     if values.len() < 2 {
         return None;
     }
-    let (mean, count) = (mean(values), values.len() as f64);
-    let error = (squares(values) / (count - 1.0) / count).sqrt();
-    let half = quantile_975(values.len() - 1) * error;
+    let mean = mean(values);
+    let half = quantile_975(values.len() - 1) * standard_error(values);
     Some(Interval { low: mean - half, high: mean + half })
+}
+
+/// The standard error of the mean; 0 of fewer than two values.
+pub fn standard_error(values: &[f64]) -> f64 {
+    let count = values.len() as f64;
+    if values.len() < 2 { 0.0 } else { (squares(values) / (count - 1.0) / count).sqrt() }
 }
 
 /// The squares of the distances from the mean, added up.

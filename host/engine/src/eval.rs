@@ -5,23 +5,27 @@ use std::path::Path;
 
 use serde_json::json;
 
+use super::inspect_log::{self, Examined, Log};
+use super::inventory::manifest;
 use super::{assemble, load_config, report, say_caveats, situations};
 use troupe_cli::args::{CheckpointName, ConfigArgs, EvalArgs};
 use troupe_core::archive::find_config;
 use troupe_core::config::{Config, PolicyConfig};
 use troupe_core::error::ExitCode;
 use troupe_core::seed::Seed;
-use troupe_core::statistics::usual_ks;
+use troupe_core::statistics::{standard_error, usual_ks};
 use troupe_core::storage::{StorageError, write_file};
 use troupe_core::trajectory::{Ending, Episode, Sample};
 use troupe_model::{Device, PolicyError};
 use troupe_training::checkpoint::{FoundCheckpoint, load_latest, load_step};
 use troupe_training::evaluation::{Evaluation, HeldOutTasks, evaluate, outcomes_of};
+use troupe_training::manifest::Settled;
 use troupe_training::metrics::{
     Answers, Outcome, RoleMetrics, Several, Success, TaskMean, count_endings, measure_roles,
-    several_by_family,
+    several_by_family, shares_of_tasks,
 };
-use troupe_training::run::lines_of;
+use troupe_training::run::{lines_of, unix_seconds};
+use troupe_training::team::Team;
 
 pub fn run(
     args: EvalArgs,
@@ -35,6 +39,9 @@ pub fn run(
         true => vec![None],
         false => args.run.iter().map(|run| Some(run.as_path())).collect(),
     };
+    if let Some(path) = &args.inspect_log {
+        inspect_log::check(path, runs.len())?;
+    }
     let mut measured = Vec::new();
     for run in runs {
         measured.push(measure(&args, run, device)?);
@@ -73,10 +80,37 @@ fn measure(args: &EvalArgs, run: Option<&Path>, device: Device) -> anyhow::Resul
     say_caveats(&team);
     let held_out = held_out(args, &config);
     situations::warn(&team, held_out.split);
+    let began = unix_seconds();
     let evaluation = evaluate(&team, held_out, &config)?;
+    let span = (began, unix_seconds());
     let outcomes = outcomes_of(&evaluation.rollout, step, held_out.answers);
     let name = run.map(|run| run.display().to_string());
+    if let Some(path) = &args.inspect_log {
+        let examined = examined(&team, &config, device, (name.clone(), step), held_out)?;
+        let log = Log {
+            examined: &examined,
+            held_out,
+            evaluation: &evaluation,
+            outcomes: &outcomes,
+            span,
+        };
+        log.write(path)?;
+        let (count, path) = (evaluation.rollout.episodes.len(), path.display());
+        report::note(&format!("wrote {count} episodes as a log of Inspect's: {path}"));
+    }
     Ok(Measured { name, held_out, evaluation, outcomes })
+}
+
+/// Who is examined, for a log.
+fn examined(
+    team: &Team,
+    config: &Config,
+    device: Device,
+    of: (Option<String>, Option<usize>),
+    held_out: HeldOutTasks,
+) -> anyhow::Result<Examined> {
+    let manifest = manifest(config, Settled::of(config), team, device)?;
+    Ok(Examined::of(team, config, manifest, of, held_out.split))
 }
 
 /// Which tasks are asked for, and how they are answered.
@@ -96,6 +130,7 @@ pub(super) fn held_out(args: &EvalArgs, config: &Config) -> HeldOutTasks {
 impl Measured {
     fn to_json(&self) -> anyhow::Result<serde_json::Value> {
         let mut shown = serde_json::to_value(self.evaluation.success)?;
+        shown["standard_error"] = standard_error(&shares_of_tasks(self.of_trained())).into();
         shown["families"] = serde_json::to_value(&self.evaluation.families)?;
         if self.held_out.samples > 1 {
             shown["several"] = serde_json::to_value(Several::of(self.of_trained()))?;
@@ -251,7 +286,7 @@ pub fn config_of(
 }
 
 /// The same, and the step of the checkpoint.
-fn config_and_step(
+pub(super) fn config_and_step(
     args: &ConfigArgs,
     run: Option<&Path>,
     step: CheckpointName,

@@ -1,6 +1,7 @@
 //! `host policy`: make small policies, import large ones, look at any.
 
 mod ask;
+mod card;
 mod export;
 mod import;
 
@@ -32,6 +33,7 @@ pub fn run(
         PolicyCommand::Render(args) => ask::render(&args, device()?)?,
         PolicyCommand::Ask(args) => ask::ask(&args, device()?)?,
         PolicyCommand::Export(args) => export::export(&args, device()?)?,
+        PolicyCommand::Card(args) => card::card(&args)?,
     }
     Ok(ExitCode::Success)
 }

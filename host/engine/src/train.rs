@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::forecast::Forecast;
+use super::forecast::Measurement;
 use super::inventory::manifest;
 use super::ranks::meet;
 use super::stop::StopSignal;
@@ -50,8 +50,8 @@ pub fn run(
         config.map_err(anyhow::Error::from)
     })?;
     let config = if args.plan.is_some() { as_on_card(config) } else { config };
-    let forecast = args.forecast.then(|| Forecast::of(&config)).transpose()?;
-    let config = forecast.as_ref().map_or(config, Forecast::measured);
+    let forecast = args.forecast.then(|| Measurement::of(&config)).transpose()?;
+    let config = forecast.as_ref().map_or(config, Measurement::measured);
     let device = device()?;
     let assemble = if args.print_config { Team::outline } else { Team::assemble };
     let mut team = assemble(&config, device)?;

@@ -5,7 +5,6 @@ mod bounds;
 mod texts;
 mod html;
 mod figures;
-mod settings;
 mod story;
 mod siblings;
 mod gallery;

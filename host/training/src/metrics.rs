@@ -12,22 +12,29 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use troupe_core::trajectory::{Ending, Episode, Sample, StopReason};
+use troupe_core::statistics::mean;
+use troupe_core::trajectory::{Ending, Episode, Event, Sample, StopReason};
 use troupe_estimators::group::Group;
 use troupe_trainer::{ContestMetrics, Information, ValueMetrics};
 
 pub use held_out::{HeldOut, Success};
-pub use several::{Several, TaskMean, several_by_family};
+pub use several::{Several, TaskMean, several_by_family, shares_of_tasks};
 pub use troupe_core::outcome::{Answers, Outcome};
 pub use troupe_core::totals::{Spent, Totals};
 
 /// What became of a family's training tasks in a step.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FamilyMetrics {
     /// Episodes sampled.
     pub episodes: usize,
     /// Share of them that was solved; of a tree, its kept branch.
     pub solved: f64,
+    /// Answers that an episode took, on average.
+    #[serde(default)]
+    pub turns: f64,
+    /// The same of those that were solved; nothing if none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns_solved: Option<f64>,
     /// Which rung of its curriculum they were played on, from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rung: Option<usize>,
@@ -192,10 +199,29 @@ pub fn count_endings(episodes: &[Episode]) -> (BTreeMap<String, usize>, BTreeMap
 pub fn measure_families(episodes: &[Episode]) -> BTreeMap<String, FamilyMetrics> {
     let names: BTreeSet<&String> = episodes.iter().map(|episode| &episode.family).collect();
     let measure = |name: &String| {
-        let success = Success::of(episodes.iter().filter(|episode| episode.family == *name));
-        FamilyMetrics { episodes: success.tasks, solved: success.success, rung: None }
+        let own: Vec<&Episode> =
+            episodes.iter().filter(|episode| episode.family == *name).collect();
+        let success = Success::of(own.iter().copied());
+        let turns = |solved: bool| {
+            let counted = own.iter().filter(|episode| !solved || episode.solved());
+            let turns: Vec<f64> = counted.map(|episode| turns_of(episode) as f64).collect();
+            (!turns.is_empty()).then(|| mean(&turns))
+        };
+        FamilyMetrics {
+            episodes: success.tasks,
+            solved: success.success,
+            turns: turns(false).unwrap_or_default(),
+            turns_solved: turns(true),
+            rung: None,
+        }
     };
     names.into_iter().map(|name| (name.clone(), measure(name))).collect()
+}
+
+/// Answers that were given in an episode.
+fn turns_of(episode: &Episode) -> usize {
+    let is_reply = |event: &&Event| matches!(event, Event::Replied { .. });
+    episode.events.iter().filter(is_reply).count()
 }
 
 /// What each role did.

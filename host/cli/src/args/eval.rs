@@ -17,6 +17,7 @@ Examples:
   host eval --run runs/plan-path-planner-executor --step last
   host eval --run runs/one --run runs/other --split test --samples 8 --outcomes outcomes.jsonl
   host eval --run runs/plan-path-planner-executor --split train --tasks 500 --record teacher.jsonl
+  host eval --run runs/plan-path-planner-executor --split test --inspect-log logs/test.eval
   host eval configs/plan-path/quickstart.toml --set policies.shared.path=policies/mine
   host eval my-ensemble.toml --situations situations.json")]
 pub struct EvalArgs {
@@ -49,10 +50,14 @@ pub struct EvalArgs {
     /// Write the episodes into this file, one a line, for `host imitate --from`.
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
+    /// Write the episodes into this file as a log of Inspect's (its name ends in .eval), for
+    /// `inspect view` and the Python package inspect_ai.
+    #[arg(long, value_name = "FILE")]
+    pub inspect_log: Option<PathBuf>,
     /// Examine the members of the policy that is several (policies.<name>.ensemble) one after the
     /// other, and write how good each is in which situation into this file, by which by =
     /// "situation" chooses. Make it of other tasks than those you report on, such as validation.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["outcomes", "record"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["inspect_log", "outcomes", "record"])]
     pub situations: Option<PathBuf>,
     /// Compare the members in the same states: let each play on so many times from where a play of
     /// members drawn at random meets a situation. Without it each plays alone, and gets to states

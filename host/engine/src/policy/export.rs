@@ -1,8 +1,9 @@
 //! `host policy export`: a checkpoint written again, or the policy of a run.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::super::eval;
+use super::card::{Subject, put_beside};
 use super::{check_free, describe, load, report};
 use troupe_cli::args::{CheckpointArgs, ConfigArgs, PolicyExportArgs};
 use troupe_core::config::{Config, ConfigError};
@@ -15,11 +16,13 @@ pub fn export(args: &PolicyExportArgs, device: Device) -> anyhow::Result<()> {
     check_free(&args.out, args.force)?;
     if let Some((config, name)) = distant(args)? {
         export_distant(&config, &name, &args.out)?;
+        put_beside(&subject(args)?, &args.out)?;
         report::line(&format!("  adapter written to {}", args.out.display()));
         return Ok(());
     }
     let policy = load(&source(args)?, device)?.merged()?;
     policy.save(&args.out)?;
+    put_beside(&Subject { merged: true, ..subject(args)? }, &args.out)?;
     describe(&policy)?;
     report::line(&format!("  written to {}", args.out.display()));
     Ok(())
@@ -32,6 +35,13 @@ fn distant(args: &PolicyExportArgs) -> anyhow::Result<Option<(Config, String)>> 
     let name = trained(&config, args.policy.as_deref(), run)?;
     let is_there = config.policies.get(&name).is_some_and(|policy| policy.tinker.is_some());
     Ok(is_there.then_some((config, name)))
+}
+
+/// What its card is about.
+fn subject(args: &PolicyExportArgs) -> anyhow::Result<Subject> {
+    let folder = args.adapter.as_ref().or(args.folder.as_ref());
+    let place = args.run.as_ref().or(folder);
+    Subject::find(place.map_or(Path::new(""), PathBuf::as_path), args.policy.as_deref(), args.step)
 }
 
 /// Where the policy lies.
@@ -51,7 +61,11 @@ fn source(args: &PolicyExportArgs) -> anyhow::Result<CheckpointArgs> {
 }
 
 /// The policy that is wanted of those that the run trained, or the only one.
-fn trained(config: &Config, wanted: Option<&str>, run: &Path) -> Result<String, ConfigError> {
+pub(super) fn trained(
+    config: &Config,
+    wanted: Option<&str>,
+    run: &Path,
+) -> Result<String, ConfigError> {
     let names: Vec<&String> = config.policies.keys().filter(|name| config.trains(name)).collect();
     let found = match wanted {
         Some(wanted) => names.iter().find(|name| **name == wanted),

@@ -10,12 +10,11 @@ use super::bounds::Bounds;
 use super::figures::{HeldOut, best_step, held_out, rounded, thinned};
 use super::notes::Notes;
 use super::selection::{Selection, Shown};
-use super::settings::{Change, changes};
 use super::siblings::Leaf;
 use super::story::Story;
 use super::texts::Texts;
 use troupe_core::archive::{find_config, read_lines};
-use troupe_core::config::Config;
+use troupe_core::config::{Change, Config, changes};
 use troupe_core::storage::{StorageError, read_json};
 
 /// One run.

@@ -6,11 +6,15 @@ use serde_json::Value;
 
 use troupe_core::archive::{find_config, list_episodes, read_episodes, read_lines};
 use troupe_core::config::Config;
+use troupe_core::forecast::Forecast;
 use troupe_core::storage::StorageError;
 use troupe_core::trajectory::{Episode, Event};
 
 /// Episodes that are shown.
 const EPISODES: usize = 12;
+
+/// Steps by which the pace is told.
+const PACE: usize = 10;
 
 /// A run, as it stands.
 #[derive(Debug)]
@@ -23,6 +27,8 @@ pub struct Sight {
     pub steps: Option<usize>,
     /// Whether it has come to its end.
     pub finished: bool,
+    /// What was to be expected of it after two steps.
+    pub forecast: Option<Forecast>,
     /// The last of its recorded episodes, the last first.
     pub episodes: Vec<Glance>,
     /// What it or this program had to say: the step, and the text.
@@ -55,8 +61,10 @@ impl Sight {
         if unreadable > 0 {
             said.push((last, format!("{unreadable} lines of metrics.jsonl cannot be read")));
         }
+        let forecast = config.as_ref().and_then(|config| Forecast::of(&lines, config));
         let mut sight = Sight {
             folder: run.to_owned(),
+            forecast,
             steps: config.map(|config| config.train.steps),
             finished: run.join("summary.json").is_file(),
             lines,
@@ -70,6 +78,23 @@ impl Sight {
     /// The last step.
     pub fn step(&self) -> usize {
         self.lines.last().and_then(step_of).unwrap_or(0)
+    }
+
+    /// Seconds from the state before training to a line.
+    fn seconds_to(&self, line: &Value) -> Option<f64> {
+        let at = |line: &Value| line.pointer("/timing/totals/seconds")?.as_f64();
+        Some(at(line)? - at(self.lines.first()?)?)
+    }
+
+    /// Seconds since training began, and those that the steps to come take at the pace of the
+    /// last ones.
+    pub fn pace(&self) -> Option<(f64, f64)> {
+        let last = self.lines.last()?;
+        let before = &self.lines[self.lines.len().saturating_sub(PACE + 1)];
+        let (so_far, then) = (self.seconds_to(last)?, self.seconds_to(before)?);
+        let made = step_of(last)?.checked_sub(step_of(before)?).filter(|made| *made > 0)?;
+        let left = self.forecast.as_ref()?.likely.steps.saturating_sub(self.step());
+        Some((so_far, (so_far - then) / made as f64 * left as f64))
     }
 
     /// A figure of every line that has it, over the steps.

@@ -53,6 +53,36 @@ fn each_view_shows_its_part_and_nothing_that_a_terminal_would_obey() {
     }
 }
 
+/// A run that has come to its third step of 100, by a clock, after a look and the test tasks.
+fn timed(folder: &Path) {
+    std::fs::write(folder.join("config.toml"), Config::default().to_toml()).unwrap();
+    let family = serde_json::json!({ "episodes": 8, "solved": 0.5, "turns": 4, "turns_solved": 2 });
+    let line = |step: u64| {
+        serde_json::json!({
+            "step": step,
+            "families": { "maze": family },
+            "totals": { "samples": 100 * step, "completion_tokens": 1000 * step },
+            "timing": { "seconds": {}, "totals": { "seconds": 60 + 10 * step } },
+        })
+    };
+    let lines: Vec<String> = (0..=3).map(|step| line(step).to_string()).collect();
+    std::fs::write(folder.join("metrics.jsonl"), lines.join("\n") + "\n").unwrap();
+}
+
+#[test]
+fn what_was_to_be_expected_stands_beside_what_came() {
+    let folder = tempfile::tempdir().unwrap();
+    timed(folder.path());
+    let sight = Sight::of(folder.path()).unwrap();
+    let told = lines(&sight, View::Curves, (120, 30));
+    let expected = "forecast after two steps: 10 min 50 s (8 min 20 s to 16 min 40 s); 30.0 s so \
+                    far, 16 min 10 s left at this pace";
+    assert!(told.contains(expected), "{told}");
+    std::fs::write(folder.path().join("summary.json"), "{}").unwrap();
+    let told = lines(&Sight::of(folder.path()).unwrap(), View::Curves, (120, 30));
+    assert!(told.contains("to 16 min 40 s); it took 30.0 s"), "{told}");
+}
+
 #[test]
 fn a_terminal_of_any_size_can_be_drawn_on() {
     let folder = tempfile::tempdir().unwrap();

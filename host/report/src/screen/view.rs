@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use super::plot::Plot;
 use super::sight::Sight;
+use troupe_terminal::duration;
 
 /// A part of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,10 +50,16 @@ impl View {
 
 /// Draw a view of a run.
 pub fn draw(sight: &Sight, view: View, area: Rect, buffer: &mut Buffer) {
-    let [head, tabs, body] =
-        Layout::vertical([Constraint::Length(1), Constraint::Length(1), Constraint::Min(0)])
-            .areas(area);
+    let expected = expectation(sight);
+    let [head, time, tabs, body] = Layout::vertical([
+        Constraint::Length(1),
+        Constraint::Length(u16::from(expected.is_some())),
+        Constraint::Length(1),
+        Constraint::Min(0),
+    ])
+    .areas(area);
     Line::raw(heading(sight)).bold().render(head, buffer);
+    Line::raw(expected.unwrap_or_default()).render(time, buffer);
     if view == View::Everything {
         let parts = Layout::vertical([
             Constraint::Length(24),
@@ -87,6 +94,18 @@ fn heading(sight: &Sight) -> String {
         visible(&sight.folder.display().to_string()),
         sight.step()
     )
+}
+
+/// What was to be expected after two steps, and what came.
+fn expectation(sight: &Sight) -> Option<String> {
+    let forecast = sight.forecast.as_ref()?;
+    let ((so_far, left), (low, high)) = (sight.pace()?, forecast.range());
+    let came = match sight.finished {
+        true => format!("it took {}", duration(so_far)),
+        false => format!("{} so far, {} left at this pace", duration(so_far), duration(left)),
+    };
+    let [likely, low, high] = [forecast.likely.seconds, low, high].map(duration);
+    Some(format!("forecast after two steps: {likely} ({low} to {high}); {came}"))
 }
 
 fn draw_one(sight: &Sight, view: View, area: Rect, buffer: &mut Buffer) {

@@ -46,11 +46,7 @@ impl Several {
     /// Of outcomes with equally many samples of each task. Intervals of shares are Wilson's over
     /// the tasks: too wide rather than too narrow, where a task has a share of its own.
     pub fn of<'o>(outcomes: impl IntoIterator<Item = &'o Outcome>) -> Self {
-        let mut tasks: BTreeMap<(&str, u32), Vec<&Outcome>> = BTreeMap::new();
-        for outcome in outcomes {
-            tasks.entry((&outcome.family, outcome.task)).or_default().push(outcome);
-        }
-        let tasks: Vec<Vec<&Outcome>> = tasks.into_values().collect();
+        let tasks = by_task(outcomes);
         let k = tasks.iter().map(Vec::len).min().unwrap_or_default();
         let of_tasks = |of: fn(&[&Outcome]) -> f64| -> Vec<f64> {
             tasks.iter().map(|samples| of(samples)).collect()
@@ -75,7 +71,20 @@ impl Several {
     }
 }
 
-/// The same for each family on its own.
+/// Of each task, the share of its samples that solved it.
+pub fn shares_of_tasks<'o>(outcomes: impl IntoIterator<Item = &'o Outcome>) -> Vec<f64> {
+    by_task(outcomes).iter().map(|samples| average(samples)).collect()
+}
+
+fn by_task<'o>(outcomes: impl IntoIterator<Item = &'o Outcome>) -> Vec<Vec<&'o Outcome>> {
+    let mut tasks: BTreeMap<(&str, u32), Vec<&Outcome>> = BTreeMap::new();
+    for outcome in outcomes {
+        tasks.entry((&outcome.family, outcome.task)).or_default().push(outcome);
+    }
+    tasks.into_values().collect()
+}
+
+/// What several samples a task say together, for each family on its own.
 pub fn several_by_family(outcomes: &[Outcome]) -> BTreeMap<String, Several> {
     let names: BTreeSet<&String> = outcomes.iter().map(|outcome| &outcome.family).collect();
     let of_family =

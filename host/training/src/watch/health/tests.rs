@@ -14,7 +14,7 @@ fn healthy(step: usize) -> StepRecord<UpdateMetrics> {
         ..RoleMetrics::default()
     };
     let update = UpdateMetrics { samples: 64, entropy: 0.5, ..UpdateMetrics::default() };
-    let family = FamilyMetrics { episodes: 64, solved: 0.4, rung: None };
+    let family = FamilyMetrics { episodes: 64, solved: 0.4, ..FamilyMetrics::default() };
     StepRecord {
         step,
         episodes: 64,

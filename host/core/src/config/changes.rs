@@ -1,9 +1,9 @@
-//! What a run's configuration says that the defaults do not.
+//! What a configuration says that the defaults do not.
 
 use serde::Serialize;
 use toml::{Table, Value};
 
-use troupe_core::config::{Config, MixConfig, PolicyConfig};
+use super::{Config, MixConfig, PolicyConfig};
 
 /// A setting that is not as it would be by itself.
 #[derive(Debug, PartialEq, Serialize)]
