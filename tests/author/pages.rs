@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::support::registry::{DebianRegistry, Place, push};
+use crate::support::registry::{DebianRegistry, Place};
 use crate::support::{fixture, plugin, run};
 
 /// The page of a component.
@@ -52,7 +52,7 @@ fn assert_harmless(page: &str) {
     }
     for image in page.split("<img ").skip(1) {
         let (tag, _) = image.split_once('>').unwrap();
-        assert!(tag.starts_with("class=\"board\""), "{tag}");
+        assert!(tag.starts_with("class=\"board"), "{tag}");
         assert!(tag.contains("src=\"data:image/svg+xml;base64,"), "{tag}");
     }
     assert!(page.contains("content=\"default-src 'none'; style-src 'sha256-"));
@@ -142,6 +142,8 @@ fn a_catalogue_leads_to_the_pages_of_its_components_and_names_them_as_a_push_wou
         &prefix,
         "--beside",
         &file("countdown"),
+        "--license",
+        "countdown=MIT",
     ]);
     assert!(told.ends_with("kB\n") && told.contains("all/index.html: "), "{told}");
     let folder = place.work().join("all");
@@ -156,9 +158,15 @@ fn a_catalogue_leads_to_the_pages_of_its_components_and_names_them_as_a_push_wou
     assert!(!contents.contains("id=\"only-interpreter\""), "there is none");
     let index: Value =
         serde_json::from_str(&fs::read_to_string(folder.join("index.json")).unwrap()).unwrap();
-    let pinned = push(&place, &plugin("countdown"), &format!("{prefix}/countdown:0.1.0"));
-    assert_eq!(index["components"][0]["reference"], pinned.as_str(), "{index}");
-    assert_eq!(index["components"][1]["name"], "solo");
+    let reference = format!("{prefix}/countdown:0.1.0");
+    let pushed =
+        place.done(&["plugin", "push", &file("countdown"), &reference, "--license", "MIT"]);
+    let [countdown, solo] = [&index["components"][0], &index["components"][1]];
+    assert_eq!(
+        (&countdown["reference"], &countdown["licence"]),
+        (&json!(pushed.trim()), &json!("MIT"))
+    );
+    assert_eq!((&solo["name"], &solo["licence"]), (&json!("solo"), &Value::Null));
 }
 
 /// Search an index with this content.

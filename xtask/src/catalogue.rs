@@ -16,6 +16,8 @@ const GRANTS: [&str; 5] = [
     "tool-planner=sandbox",
 ];
 const CORPUS: &str = "configs/search/corpus.jsonl";
+/// Of all that is written here.
+const LICENSE: &str = "MIT OR Apache-2.0";
 /// They are no crates.
 const INTERPRETERS: [&str; 2] = ["python", "javascript"];
 
@@ -28,10 +30,14 @@ pub fn write(workspace: &Workspace, registry: Option<&str>) -> Result<()> {
         let plugins = workspace.plugins_in(&workspace.root.join("plugins").join(kind));
         let mut names: Vec<String> = plugins.into_iter().map(|plugin| plugin.name).collect();
         names.sort();
-        host.args(names);
+        for name in names {
+            // Interpreters are made of others' programs, which have licences of their own.
+            let license = format!("{name}={LICENSE}");
+            host.arg(name).args(["--license", &license]);
+        }
     }
     host.args(INTERPRETERS).arg("--out").arg(&folder);
-    host.args(["--license", "MIT OR Apache-2.0", "--grant-retrieval", CORPUS]);
+    host.args(["--grant-retrieval", CORPUS]);
     GRANTS.iter().for_each(|grant| {
         host.args(["--grant", grant]);
     });

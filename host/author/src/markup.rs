@@ -6,6 +6,7 @@ mod environment;
 mod example;
 mod facts;
 mod settings;
+mod team;
 mod texts;
 mod workflow;
 
@@ -14,7 +15,7 @@ use troupe_page::{Document, image};
 
 pub use self::contents::{Tile, contents};
 use self::texts::shown;
-use crate::sheet::Sheet;
+use crate::sheet::{Sheet, WorkflowSheet};
 
 const STYLE: &str = include_str!("markup/sheet.css");
 
@@ -59,8 +60,15 @@ fn document(title: &str, body: &Markup) -> String {
     Document { title: &title, style: STYLE, body: &body.0, script: None }.to_html()
 }
 
-/// What it looks like at the beginning of a task, if it draws.
+/// What it looks like: the beginning of a task, if it draws, or the team.
 fn picture(sheet: &Sheet) -> Option<Markup> {
+    if let Some(WorkflowSheet { roles: Ok(roles), .. }) = &sheet.workflow {
+        let names: Vec<&str> = roles.iter().map(|role| &*role.name).collect();
+        let drawing = image(&team::drawing(roles));
+        return Some(
+            html! { img class="board team" src=(drawing) alt=(shown(&names.join(", "))); },
+        );
+    }
     let drawing = sheet.environment.as_ref()?.example.as_ref().ok()?.picture()?;
     Some(html! { img class="board" src=(image(&drawing.svg)) alt=(shown(&drawing.text)); })
 }

@@ -1,6 +1,8 @@
 //! Arguments of `host plugin`.
 
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use clap::{Args, Subcommand};
 
@@ -276,9 +278,10 @@ impl PluginSubject {
 /// How a page about a component is made.
 #[derive(Debug, Args)]
 pub struct PageOptions {
-    /// Its licence: an SPDX expression. A reference has one already, if whoever pushed it said so.
-    #[arg(long, value_name = "SPDX")]
-    pub license: Option<String>,
+    /// Its licence: an SPDX expression; of several components, one component's or that of all. A
+    /// reference has one already, if whoever pushed it said so.
+    #[arg(long, value_name = "[NAME=]SPDX")]
+    pub license: Vec<LicenseArg>,
     /// Name it as `host plugin push` with the same licence would, had it been pushed to this
     /// registry: oci://registry.example/games.
     #[arg(long, value_name = "PREFIX")]
@@ -289,6 +292,35 @@ pub struct PageOptions {
     /// Tasks to try of each split.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub tasks: u32,
+}
+
+impl PageOptions {
+    /// The licence of the component that has this name, if one was named.
+    pub fn license_of(&self, name: &str) -> Option<String> {
+        let own = self.license.iter().find(|it| it.name.as_deref() == Some(name));
+        let any = || self.license.iter().find(|it| it.name.is_none());
+        own.or_else(any).map(|it| it.expression.clone())
+    }
+}
+
+/// A licence, and perhaps the one component that has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LicenseArg {
+    name: Option<String>,
+    expression: String,
+}
+
+impl FromStr for LicenseArg {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        // No licence is written with such a sign.
+        let (name, expression) = match text.split_once('=') {
+            Some((name, expression)) => (Some(name.to_owned()), expression),
+            None => (None, text),
+        };
+        Ok(LicenseArg { name, expression: expression.to_owned() })
+    }
 }
 
 /// Minutes of a look, up to a day.

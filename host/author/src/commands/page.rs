@@ -174,7 +174,7 @@ fn origin(
     said: &Said,
     options: &PageOptions,
 ) -> anyhow::Result<Origin> {
-    let licence = options.license.clone();
+    let licence = options.license_of(&said.name);
     if let Some(reference) = OciReference::of(named)? {
         let meant = LockFile::read(&LockFile::beside(&[]))?.meant(&reference);
         let licence = licence.or(meant.stored()?.manifest.licenses);

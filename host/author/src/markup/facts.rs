@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use plugin_sdk::testing::{Finding, Report, SUITE, Verdict};
-use troupe_guests::plugin::Needs;
+use troupe_guests::plugin::{Needs, grant_flag};
 use troupe_terminal::quoted;
 
 use super::texts::{briefly, bytes, counted, shown};
@@ -59,33 +59,44 @@ pub fn in_short(sheet: &Sheet) -> Markup {
 /// The lines that one types.
 pub fn take_it(sheet: &Sheet) -> Markup {
     let named = quoted(&sheet.origin.named);
-    let words: Vec<&str> = sheet.facts.to_grant();
-    let grant = match words.is_empty() {
-        true => String::new(),
-        false => format!(" --grant {}={}", file_name(sheet), words.join(",")),
-    };
-    let used = match (&sheet.environment, &sheet.workflow) {
-        (Some(_), _) => format!("host train --plugins {named}{grant}"),
-        (None, Some(workflow)) => {
-            let beside = workflow.example.as_ref().map_or("ENVIRONMENT", |it| &it.beside);
-            format!("host train --plugins {},{named}{grant}", quoted(beside))
-        }
-        (None, None) => format!("host plugin check {named}"),
-    };
+    let pulled = sheet.origin.reference().map(|_| format!("host plugin pull {named}"));
     let (place, key) = match sheet.interpreter {
         None => ("[plugins]", "files"),
         Some(_) => ("[sandbox]", "interpreters"),
     };
-    let pulled = sheet.origin.reference().map(|_| format!("host plugin pull {named}"));
     html! {
         div class="take" {
             p class="hint" { "Take it: on a command line, or in a configuration" }
-            @for line in pulled.iter().chain([&used]) {
-                pre class="text" { code { (shown(line)) } }
+            @for line in pulled.into_iter().chain([used(sheet, &named)]) {
+                pre class="text" { code { (shown(&line)) } }
             }
             pre class="text" { code { (place) "\n" (key) " = [" (shown(&format!("{:?}", sheet.origin.named))) "]" } }
         }
     }
+}
+
+/// A command that uses it.
+fn used(sheet: &Sheet, named: &str) -> String {
+    let mut words = sheet.facts.to_grant();
+    let mut grants = match words.is_empty() {
+        true => String::new(),
+        false => format!(" --grant {}={}", file_name(sheet), words.join(",")),
+    };
+    let plugins = match (&sheet.environment, &sheet.workflow) {
+        (Some(_), _) => named.to_owned(),
+        (None, None) => return format!("host plugin check {named}"),
+        (None, Some(workflow)) => {
+            let beside = workflow.example.as_ref().map_or("ENVIRONMENT", |it| &it.beside);
+            if !workflow.granted.is_empty() {
+                grants += &format!(" {}", grant_flag(beside, &workflow.granted));
+                words.extend(workflow.granted.iter().map(|right| right.word()));
+            }
+            format!("{},{named}", quoted(beside))
+        }
+    };
+    let corpus =
+        if words.contains(&"search") { " --set retrieval.corpus='[\"FILE\"]'" } else { "" };
+    format!("host train --plugins {plugins}{grants}{corpus}")
 }
 
 /// The name under which it is granted something: its file's.
