@@ -10,10 +10,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::report;
-use subject::Base;
 pub use subject::Subject;
+use subject::{Base, UNKNOWN};
 use troupe_cli::args::PolicyCardArgs;
-use troupe_core::provenance::Build;
 use troupe_core::storage::{StorageError, digest_file, list_folder, write_file};
 
 /// What a card is called, beside its policy.
@@ -60,7 +59,7 @@ fn text(subject: &Subject, folder: &Path) -> anyhow::Result<String> {
         Some(origin) => format!("{} of {}", origin.name, name_of(&origin.run)),
     };
     let context = context! {
-        license => base.as_ref().map_or("unknown", |base| base.license.as_str()),
+        license => subject.license(base.as_ref()),
         library => if subject.is_adapter() { "peft" } else { "transformers" },
         tags => tags(subject),
         facts => facts(subject, base.as_ref(), folder)?,
@@ -92,14 +91,13 @@ fn tags(subject: &Subject) -> Vec<String> {
 }
 
 fn what(subject: &Subject) -> String {
-    let version = Build::this().version;
     match &subject.origin {
         None => "A policy in Hugging Face's layout. How it came about is not known here: its \
                  folder lies in no run."
             .to_owned(),
         Some(origin) => format!(
             "A policy of a team of language-model agents, trained by reinforcement learning with \
-             Troupe {version} (estimator `{}`).",
+             Troupe (estimator `{}`).",
             origin.estimator()
         ),
     }
@@ -159,13 +157,15 @@ fn limits(
                 .to_owned(),
         );
     }
-    match base {
-        Some(base) if base.license == "unknown" => limits.push(format!(
-            "The licence of its base is not known here: `{}` has no model card that says it.",
-            base.name
-        )),
-        Some(_) => {}
-        None => limits.push("Its licence is for those to say who trained it.".to_owned()),
+    if subject.license(base) == UNKNOWN {
+        limits.push(match (base, &subject.origin) {
+            (Some(base), _) => format!(
+                "The licence of its base is not known here: `{}` has no model card that says it.",
+                base.name
+            ),
+            (None, Some(_)) => "Its licence is for those to say who trained it.".to_owned(),
+            (None, None) => "Its licence is not known here.".to_owned(),
+        });
     }
     limits
 }

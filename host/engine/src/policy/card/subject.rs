@@ -16,6 +16,9 @@ use troupe_model::Policy;
 use troupe_training::checkpoint::{Progress, load_step};
 use troupe_training::manifest::{Manifest, PolicyEntry};
 
+/// The licence of what nobody has said it of.
+pub const UNKNOWN: &str = "unknown";
+
 /// What an adapter says of itself.
 const ADAPTER: &str = "adapter_config.json";
 
@@ -95,6 +98,15 @@ impl Subject {
         Some(Base { name, relation, license, folder })
     }
 
+    /// The licence that its base's card names, or its own if it is nobody's here.
+    pub fn license(&self, base: Option<&Base>) -> String {
+        match (base, &self.origin) {
+            (Some(base), _) => base.license.clone(),
+            (None, None) => license(&self.folder),
+            (None, Some(_)) => UNKNOWN.to_owned(),
+        }
+    }
+
     /// What kind of network it is.
     pub fn architecture(&self) -> Option<String> {
         let of = |folder: &Path| read(folder, "config.json", "/architectures/0");
@@ -172,5 +184,5 @@ fn license(base: &Path) -> String {
     let mut front = lines.take_while(|line| front && *line != "---");
     let named = front.find_map(|line| line.strip_prefix("license:"));
     let named = named.map(|name| name.trim().trim_matches(['"', '\''])).unwrap_or_default();
-    if named.is_empty() { "unknown".to_owned() } else { named.to_owned() }
+    if named.is_empty() { UNKNOWN.to_owned() } else { named.to_owned() }
 }
