@@ -1,20 +1,62 @@
-//! `host train --forecast`: how long a run will take, how many tokens it will draw and how much
-//! disk it will fill, from two steps that are made and thrown away.
+//! What a run will take, from its first two steps: of every run, kept in its folder, and of one
+//! that is only measured (`host train --forecast`), with the disk it would fill.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::report;
 use troupe_core::archive::read_lines;
 use troupe_core::config::{Budget, Config};
-use troupe_core::forecast::{Bill, Forecast};
-use troupe_core::storage::{StorageError, list_folder};
-use troupe_training::run::unix_seconds;
+use troupe_core::forecast::{Bill, FILE, Forecast, MEASURED};
+use troupe_core::seed::Seed;
+use troupe_core::storage::{StorageError, list_folder, write_json};
+use troupe_training::rollout::turns_of_expert;
+use troupe_training::run::{RunFolder, unix_seconds};
+use troupe_training::team::Team;
 
-/// Steps that are measured.
-const MEASURED: usize = 2;
+/// What is known of a run before it begins, for its forecast.
+#[derive(Clone, Debug)]
+pub(super) struct Prospect {
+    run: PathBuf,
+    config: Config,
+    /// By family, the answers that the expert's episodes take.
+    experts: BTreeMap<String, f64>,
+}
+
+impl Prospect {
+    /// Of a run that this process writes and that has none yet.
+    pub(super) fn of(folder: &RunFolder, config: &Config, team: &Team) -> Option<Self> {
+        if !folder.is_written_here() || folder.path().join(FILE).exists() {
+            return None;
+        }
+        let seed = Seed::new(config.run.seed).named("forecast");
+        let families = team.families.iter().filter(|family| family.is_trained());
+        let experts = families.filter_map(|family| {
+            let turns = turns_of_expert(&family.scenario, seed)?;
+            Some((family.scenario.family.clone(), turns))
+        });
+        Some(Prospect {
+            run: folder.path().to_owned(),
+            config: config.clone(),
+            experts: experts.collect(),
+        })
+    }
+
+    /// Keep the forecast, once there are two steps.
+    ///
+    /// # Errors
+    /// If the metrics cannot be read or the file cannot be written.
+    pub(super) fn keep(&self) -> Result<(), StorageError> {
+        let (lines, _) = read_lines(&self.run.join("metrics.jsonl"))?;
+        match Forecast::of(&lines, &self.config, &self.experts) {
+            Some(forecast) => write_json(&self.run.join(FILE), &forecast),
+            None => Ok(()),
+        }
+    }
+}
 
 /// A run that is only measured.
 #[derive(Debug)]
@@ -50,10 +92,10 @@ impl Measurement {
     ///
     /// # Errors
     /// If what was measured cannot be read.
-    pub(super) fn tell(&self) -> Result<(), StorageError> {
+    pub(super) fn tell(&self, prospect: &Prospect) -> Result<(), StorageError> {
         let run = self.folder.path().join("measured");
         let (lines, _) = read_lines(&run.join("metrics.jsonl"))?;
-        let Some(forecast) = Forecast::of(&lines, &self.whole) else {
+        let Some(forecast) = Forecast::of(&lines, &self.whole, &prospect.experts) else {
             report::line("no forecast: the run was stopped before two steps were measured");
             return Ok(());
         };
@@ -89,15 +131,12 @@ impl Measurement {
             likely.samples,
             disk.of_run(&self.whole, &likely, forecast.unlearned.samples) / 1e6
         ));
-        report::line(match forecast.knows_solved {
+        report::line(match forecast.knows_lengths {
             true => {
-                "  solved episodes are over sooner or later than others: the range is from a team \
-                 that solves all its tasks at once to one that learns nothing"
+                "  the range is from a team that solves its tasks at once, as the expert does if \
+                 there is one, to one that learns nothing"
             }
-            false => {
-                "  if episodes stay as long as in two steps, in which too few were solved, or too \
-                 easy ones, to say more"
-            }
+            false => "  if episodes stay as long as in the two steps that were measured",
         });
     }
 }

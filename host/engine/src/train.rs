@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::forecast::Measurement;
+use super::forecast::{Measurement, Prospect};
 use super::inventory::manifest;
 use super::ranks::meet;
 use super::stop::StopSignal;
@@ -12,6 +12,7 @@ use super::{load_config, report, say_caveats};
 use troupe_cli::args::{ConfigArgs, TrainArgs};
 use troupe_core::config::{Config, ConfigError, Dtype, Estimator, LossAggregation};
 use troupe_core::error::ExitCode;
+use troupe_core::forecast::MEASURED;
 use troupe_model::{Device, PolicyError};
 use troupe_tinker::TinkerPolicy;
 use troupe_trainer::ranks::Ranks;
@@ -29,6 +30,14 @@ use troupe_training::training::{
 
 /// Says what came of a run.
 type Tell = fn(&Summary, &Path);
+
+/// What accompanies a run.
+struct Way<'a> {
+    stop: &'a StopSignal,
+    tell: Tell,
+    /// What its forecast is made of, if it has none yet.
+    prospect: Option<&'a Prospect>,
+}
 
 pub fn run(
     mut args: TrainArgs,
@@ -103,10 +112,12 @@ pub fn run(
     ranks.check("plugins or policies", (&manifest.plugins, &manifest.policies))?;
     let stop =
         StopSignal::listen(format!("stopped; go on with {}", resume_command(folder.path())))?;
+    let prospect = Prospect::of(&folder, &settled, &team);
     let tell = if forecast.is_some() { |_: &Summary, _: &Path| () } else { conclude };
-    let code = load_and_train(settled, team, folder, (&stop, tell), args.verify_logprobs)?;
-    if let Some(forecast) = forecast {
-        forecast.tell()?;
+    let way = Way { stop: &stop, tell, prospect: prospect.as_ref() };
+    let code = load_and_train(settled, team, folder, way, args.verify_logprobs)?;
+    if let Some((forecast, prospect)) = forecast.zip(prospect) {
+        forecast.tell(&prospect)?;
     }
     Ok(code)
 }
@@ -123,7 +134,7 @@ fn load_and_train(
     config: Config,
     team: Team,
     folder: RunFolder,
-    way: (&StopSignal, Tell),
+    way: Way,
     verify_logprobs: bool,
 ) -> anyhow::Result<u8> {
     let ranks = team.ranks.clone();
@@ -184,7 +195,7 @@ fn config_of(folder: &RunFolder, args: &ConfigArgs) -> Result<Config, ConfigErro
 /// The loop, with a bar, until it is done or asked to stop.
 fn train(
     mut training: Training,
-    (stop, tell): (&StopSignal, Tell),
+    Way { stop, tell, prospect }: Way,
     ranks: &Ranks,
 ) -> anyhow::Result<u8> {
     let (done, whole, unit) = training.way();
@@ -209,6 +220,9 @@ fn train(
         bar.log(&format!("step {:4}: {described}", record.step));
         bar.step_to(training.way().0, described);
         milestones(&bar, &record);
+        if record.step == MEASURED {
+            prospect.map_or(Ok(()), Prospect::keep)?;
+        }
     }
     bar.finish();
     let (summary, folder) = training.finish()?;

@@ -28,7 +28,7 @@ pub use attempt::Setting;
 pub use collect::{Play, Rollout, RolloutError, Start, TaskSeed, collect, collect_from};
 pub use council::{Council, Verdict};
 pub use dealt::{collect_among, collect_in_turn};
-pub use demonstration::{Demonstration, DemonstrationError, Demonstrator};
+pub use demonstration::{Demonstration, DemonstrationError, Demonstrator, turns_of_expert};
 pub use ensemble::{Best, ChosenBy, Ensemble};
 pub use role_map::{Policies, Remote, RoleMap, RoleMapError};
 pub use sitting::{Advance, Sitting};

@@ -9,6 +9,7 @@
 //! episodes/       a few episodes of every step, zstd-compressed JSON lines
 //! table/          every answer of every step, see `table`
 //! checkpoints/    see `checkpoint`
+//! forecast.json   what two steps made one expect, see `forecast`
 //! summary.json    before and after
 //! ```
 

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use troupe_core::archive::{find_config, list_episodes, read_episodes, read_lines};
 use troupe_core::config::Config;
-use troupe_core::forecast::Forecast;
-use troupe_core::storage::StorageError;
+use troupe_core::forecast::{FILE, Forecast};
+use troupe_core::storage::{StorageError, read_json};
 use troupe_core::trajectory::{Episode, Event};
 
 /// Episodes that are shown.
@@ -61,10 +61,10 @@ impl Sight {
         if unreadable > 0 {
             said.push((last, format!("{unreadable} lines of metrics.jsonl cannot be read")));
         }
-        let forecast = config.as_ref().and_then(|config| Forecast::of(&lines, config));
         let mut sight = Sight {
             folder: run.to_owned(),
-            forecast,
+            // A file that cannot be read says as little as none.
+            forecast: read_json(&run.join(FILE)).ok(),
             steps: config.map(|config| config.train.steps),
             finished: run.join("summary.json").is_file(),
             lines,

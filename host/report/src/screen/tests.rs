@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use ratatui_core::backend::TestBackend;
@@ -5,6 +6,8 @@ use ratatui_core::terminal::Terminal;
 
 use super::*;
 use troupe_core::config::Config;
+use troupe_core::forecast::{FILE, Forecast};
+use troupe_core::storage::write_json;
 
 /// A run of three steps of one role, whose name would move a cursor.
 fn run(folder: &Path) {
@@ -65,7 +68,10 @@ fn timed(folder: &Path) {
             "timing": { "seconds": {}, "totals": { "seconds": 60 + 10 * step } },
         })
     };
-    let lines: Vec<String> = (0..=3).map(|step| line(step).to_string()).collect();
+    let lines: Vec<serde_json::Value> = (0..=3).map(line).collect();
+    let forecast = Forecast::of(&lines, &Config::default(), &BTreeMap::new()).unwrap();
+    write_json(&folder.join(FILE), &forecast).unwrap();
+    let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
     std::fs::write(folder.join("metrics.jsonl"), lines.join("\n") + "\n").unwrap();
 }
 
@@ -75,7 +81,7 @@ fn what_was_to_be_expected_stands_beside_what_came() {
     timed(folder.path());
     let sight = Sight::of(folder.path()).unwrap();
     let told = lines(&sight, View::Curves, (120, 30));
-    let expected = "forecast after two steps: 10 min 50 s (8 min 20 s to 16 min 40 s); 30.0 s so \
+    let expected = "forecast after two steps: 10 min 23 s (8 min 20 s to 16 min 40 s); 30.0 s so \
                     far, 16 min 10 s left at this pace";
     assert!(told.contains(expected), "{told}");
     std::fs::write(folder.path().join("summary.json"), "{}").unwrap();

@@ -6,12 +6,16 @@ use rayon::prelude::*;
 use serde_json::Value;
 
 use troupe_core::seed::Seed;
-use troupe_core::trajectory::Message;
+use troupe_core::statistics::mean;
+use troupe_core::trajectory::{Ending, Message};
 use troupe_guests::plugin::{PluginFailure, Split};
 use troupe_guests::scenario::{Answer, Next, Scenario};
 
 /// Episodes played for one helping of demonstrations.
 const EPISODES: usize = 64;
+
+/// Episodes by which it is told how many answers the expert's take.
+const EPISODES_FOR_TURNS: usize = 32;
 
 /// What a role was told and what the expert would have answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +68,19 @@ pub enum DemonstrationError {
     },
 }
 
+/// Answers that the expert's episodes take, on average over some training tasks that it solves;
+/// nothing if it solves none.
+pub fn turns_of_expert(scenario: &Scenario, seed: Seed) -> Option<f64> {
+    let expert = Demonstrator::new(scenario, seed, 0.0);
+    let turns = |episode: usize| match expert.play(seed.at(episode as u64)) {
+        Ok((demonstrations, true)) => Some(demonstrations.len() as f64),
+        // Whoever cannot show the way is no measure of it.
+        Ok((_, false)) | Err(_) => None,
+    };
+    let turns: Vec<f64> = (0..EPISODES_FOR_TURNS).into_par_iter().filter_map(turns).collect();
+    (!turns.is_empty()).then(|| mean(&turns))
+}
+
 impl<'a> Demonstrator<'a> {
     /// A supply for `scenario`; the same seed gives the same demonstrations.
     pub fn new(scenario: &'a Scenario, seed: Seed, exploration: f64) -> Self {
@@ -99,10 +116,9 @@ impl<'a> Demonstrator<'a> {
     fn gather(&mut self) -> Result<(), DemonstrationError> {
         let seed = self.seed.at(self.helpings);
         self.helpings += 1;
-        let played: Vec<Result<Vec<Demonstration>, PluginFailure>> = (0..EPISODES)
-            .into_par_iter()
-            .map(|episode| self.play(seed.at(episode as u64)))
-            .collect();
+        let play = |episode: usize| self.play(seed.at(episode as u64)).map(|(played, _)| played);
+        let played: Vec<Result<Vec<Demonstration>, PluginFailure>> =
+            (0..EPISODES).into_par_iter().map(play).collect();
         // A failing episode is left out, unless all fail.
         let failed = played.iter().all(Result::is_err);
         let mut shuffled: Vec<(u64, Demonstration)> = Vec::new();
@@ -130,8 +146,8 @@ impl<'a> Demonstrator<'a> {
         Ok(())
     }
 
-    /// One episode.
-    fn play(&self, seed: Seed) -> Result<Vec<Demonstration>, PluginFailure> {
+    /// One episode, and whether it was solved.
+    fn play(&self, seed: Seed) -> Result<(Vec<Demonstration>, bool), PluginFailure> {
         let mut demonstrations = Vec::new();
         let mut next = self.scenario.begin(Split::Train, seed.value_u32())?.next;
         let mut draw = seed.named("exploration");
@@ -147,9 +163,12 @@ impl<'a> Demonstrator<'a> {
             }
             let given: Vec<Answer> =
                 answers.iter().map(|text| Answer { text, complete: true, forced: false }).collect();
-            next = self.scenario.answer(&position, &given)?.next;
+            next = match self.scenario.answer(&position, &given)?.next {
+                Next::Ended(ending) => return Ok((demonstrations, ending == Ending::Solved)),
+                asked @ Next::Asked(_) => asked,
+            };
         }
-        Ok(demonstrations)
+        Ok((demonstrations, false))
     }
 
     fn explore(&self, role: &str, draw: Seed) -> Option<&str> {
