@@ -14,14 +14,16 @@ use troupe_core::config::{Config, RolloutConfig};
 use troupe_core::seed::Seed;
 use troupe_core::totals::Totals;
 use troupe_core::trajectory::{Ending, Event, Status};
-use troupe_guests::plugin::{Cause, Fault, PluginFailure, Split};
+use troupe_guests::plugin::{Cause, Fault, PluginFailure, Seat, Split};
 use troupe_guests::scenario::Scenario;
 use troupe_model::Device;
 use troupe_serving::{TeamModel, TeamQuestion, Told};
 use troupe_terminal::UsageError;
 use troupe_training::evaluation::{examined, seed_of};
 use troupe_training::metrics::Answers;
-use troupe_training::rollout::{Advance, RoleMap, RolloutError, Setting, Sitting, TaskSeed};
+use troupe_training::rollout::{
+    Advance, RoleMap, RolloutError, Setting, Sitting, TOO_LONG, TaskSeed,
+};
 use troupe_training::team::Team;
 
 /// A team of a run, and the kinds of tasks that can be asked of it.
@@ -209,7 +211,7 @@ impl Asked {
     fn hear(&mut self, event: Event, answers: &[&str]) {
         match event {
             Event::Replied { role, instance, text, .. } => {
-                let seat = if instance == 0 { role } else { format!("{role} {}", instance + 1) };
+                let seat = Seat { role, instance }.to_string();
                 say(&self.question, Told::Said { sample: self.sample, seat, text });
             }
             Event::Acted { action, accepted, status, .. } => {
@@ -225,6 +227,8 @@ impl Asked {
 
     fn end(self, ending: Ending) {
         let told = match ending {
+            // The question alone is longer than what a policy reads.
+            Ending::Void { cause, message } if cause == TOO_LONG => Told::Refused(message),
             Ending::Void { message, .. } => Told::Failed(message),
             ending => Told::Answered {
                 sample: self.sample,

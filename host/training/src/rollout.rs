@@ -24,7 +24,7 @@ mod scheme;
 mod sitting;
 mod weighing;
 
-pub use attempt::Setting;
+pub use attempt::{Setting, TOO_LONG};
 pub use collect::{Play, Rollout, RolloutError, Start, TaskSeed, collect, collect_from};
 pub use council::{Council, Verdict};
 pub use dealt::{collect_among, collect_in_turn};

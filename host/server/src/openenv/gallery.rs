@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
 use tower_service::Service;
 
-use super::access::is_let_in;
+use super::access::{own_page_only, token_only};
 use super::game::Game;
 use super::options::OpenEnvOptions;
 use super::page;
@@ -21,7 +21,6 @@ use super::registry::Registry;
 use super::schema;
 use super::service::{EnvironmentServer, health, serve};
 use crate::error::ServeError;
-use crate::guard::admit_own_page;
 use crate::http_server::HttpServer;
 use crate::refusal::Refusal;
 use troupe_guests::plugin::{Rendering, Split};
@@ -74,14 +73,7 @@ impl GalleryServer {
 
     fn router(self) -> Router {
         let token = self.options.token.clone();
-        let public = token.is_some();
-        let has_token = move |request: Request| {
-            let is_let_in = is_let_in(request.headers(), token.as_ref());
-            async move { if is_let_in { Ok(request) } else { Err(Refusal::unauthorized()) } }
-        };
-        let let_in = move |request: Request| async move {
-            admit_own_page(request.headers(), public).map(|()| request)
-        };
+        let (let_in, has_token) = (own_page_only(token.is_some()), token_only(token));
         Router::new()
             .route("/list_environments", get(names))
             .route("/gallery", get(cards))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::body::{Body, Bytes};
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{WebSocket, WebSocketUpgrade};
-use axum::extract::{Path, Request, State};
+use axum::extract::{Path, State};
 use axum::http::{StatusCode, Uri};
 use axum::middleware::map_request;
 use axum::response::{IntoResponse, Response};
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::runtime::Builder;
 use tokio::sync::Semaphore;
 
-use super::access::{PROTOCOL, is_let_in};
+use super::access::{PROTOCOL, own_page_only, token_only};
 use super::chance::Chance;
 use super::dialogue::{self, Reply};
 use super::envelope::Problem;
@@ -32,7 +32,6 @@ use super::socket::{Answerer, Conversation, turn_away};
 use super::task_list::{self, NoTasks, TaskQuery};
 use crate::body;
 use crate::error::ServeError;
-use crate::guard::admit_own_page;
 use crate::http_server::{Door, HttpServer, Terms};
 use crate::refusal::Refusal;
 use troupe_guests::plugin::THREAD_STACK_BYTES;
@@ -93,14 +92,7 @@ impl EnvironmentServer {
 
     pub(super) fn router(self) -> Router {
         let token = self.options.token.clone();
-        let public = token.is_some();
-        let has_token = move |request: Request| {
-            let is_let_in = is_let_in(request.headers(), token.as_ref());
-            async move { if is_let_in { Ok(request) } else { Err(Refusal::unauthorized()) } }
-        };
-        let let_in = move |request: Request| async move {
-            admit_own_page(request.headers(), public).map(|()| request)
-        };
+        let (let_in, has_token) = (own_page_only(token.is_some()), token_only(token));
         Router::new()
             .route("/metadata", told(|server| schema::metadata(&server.game)))
             .route("/schema", told(|server| schema::schemas(&server.game)))

@@ -13,6 +13,9 @@ use troupe_guests::plugin::{PluginFailure, Seat};
 use troupe_guests::scenario::{Due, Next, Position, Scenario, Transition};
 use troupe_model::RemoteFailureKind;
 
+/// The cause of an episode that is void because its very first prompt fits no policy.
+pub const TOO_LONG: &str = "prompt_too_long";
+
 /// Bytes of text that the record of one episode may hold; a run has hundreds
 /// of episodes in memory at once.
 const EPISODE_TEXT_BYTES: usize = 16 << 20;
@@ -226,7 +229,7 @@ impl Attempt {
     /// episode is void.
     pub(super) fn outgrow(&mut self, place: usize, message: String, setting: &Setting) {
         match &mut self.phase {
-            Phase::Asking(_) if self.rounds == 0 => self.make_void("prompt_too_long", message),
+            Phase::Asking(_) if self.rounds == 0 => self.make_void(TOO_LONG, message),
             Phase::Weighing(weighing) => {
                 weighing.cut(place);
                 if weighing.is_settled() {
