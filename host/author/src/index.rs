@@ -185,7 +185,7 @@ impl Known {
 
     /// Its name, and before others its parts, weigh more than its sentence.
     fn fit(&self, asked: &[String]) -> Fit {
-        let kind = self.kind.iter().map(|kind| kind.0.clone());
+        let kind: Vec<String> = self.kind.iter().map(|kind| kind.0.clone()).collect();
         let (name, sentence) = (split(&self.name.0), split(&self.sentence.0));
         let best = |word: &String| {
             let of = |among: &[String], whole: usize, start: usize| {
@@ -197,8 +197,7 @@ impl Known {
                 among.iter().map(fits).max().unwrap_or(0)
             };
             let exact = if self.name.0 == *word { 8 } else { 0 };
-            let kind = of(&kind.clone().collect::<Vec<_>>(), 1, 0);
-            exact.max(of(&name, 6, 4)).max(of(&sentence, 3, 2)).max(kind)
+            exact.max(of(&name, 6, 4)).max(of(&sentence, 3, 2)).max(of(&kind, 1, 0))
         };
         let weights: Vec<usize> = asked.iter().map(best).filter(|weight| *weight > 0).collect();
         Fit { words: weights.len(), weight: weights.iter().sum() }

@@ -81,7 +81,7 @@ pub use meter::{Meter, Work};
 pub use sandbox::SandboxGrant;
 pub use session::{LiveSession, SessionState};
 pub use setting::{SettingError, Settings};
-pub use task::{seat_reward, team_reward};
+pub use task::{action_of, seat_reward, team_reward};
 pub use ticker::Ticker;
 pub use wasi::link_random;
 pub use workflow::WorkflowPlugin;

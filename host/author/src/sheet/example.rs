@@ -1,10 +1,10 @@
 //! An episode as its expert plays it, with what can be seen of it.
 
 use super::Earnings;
-use troupe_core::trajectory::{Action, Ending, Event, Status};
+use troupe_core::trajectory::{Ending, Event, Status};
 use troupe_guests::plugin::{
     self, EnvironmentState, LiveEpisode, Move, Outcome, PluginFailure, Rendering, Seat, Split,
-    Task, seat_reward, team_reward, text_of,
+    Task, action_of, seat_reward, team_reward, text_of,
 };
 use troupe_guests::records::RecordError;
 use troupe_guests::scenario::{Alone, Answer, Next, Position, Scenario, Transition};
@@ -166,20 +166,13 @@ impl Example {
 
     fn note(&mut self, moves: &[Move], outcome: &Outcome) {
         let Some(scene) = self.scenes.last_mut() else { return };
-        for (index, (Move { seat, action }, effect)) in
-            moves.iter().zip(&outcome.effects).enumerate()
-        {
-            let mut reward = seat_reward(outcome, seat, &[index]);
+        for (index, (act, effect)) in moves.iter().zip(&outcome.effects).enumerate() {
+            let mut reward = seat_reward(outcome, &act.seat, &[index]);
             if index == 0 {
                 reward.add(&team_reward(outcome));
             }
             scene.events.push(Event::Acted {
-                action: Action {
-                    role: seat.role.clone(),
-                    instance: seat.instance,
-                    kind: action.kind.clone(),
-                    text: action.text.clone(),
-                },
+                action: action_of(act),
                 accepted: effect.accepted,
                 feedback: effect.feedback.clone(),
                 reward,

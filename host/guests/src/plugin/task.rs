@@ -1,9 +1,20 @@
-//! Awards as rewards of the team and of seats.
+//! Moves and awards as the record of an episode has them: actions, and rewards of the team and of
+//! seats.
 
 use plugin_sdk::environment::{Award, Outcome, Recipient};
-use plugin_sdk::types::Seat;
+use plugin_sdk::types::{Move, Seat};
 
-use troupe_core::trajectory::Reward;
+use troupe_core::trajectory::{Action, Reward};
+
+/// The action of a move.
+pub fn action_of(Move { seat, action }: &Move) -> Action {
+    Action {
+        role: seat.role.clone(),
+        instance: seat.instance,
+        kind: action.kind.clone(),
+        text: action.text.clone(),
+    }
+}
 
 /// The team's reward of an outcome.
 pub fn team_reward(outcome: &Outcome) -> Reward {

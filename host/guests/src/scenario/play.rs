@@ -8,9 +8,10 @@ use super::tool;
 use super::{Answer, Counts, Next, Position, Scenario, Transition};
 use crate::plugin::{
     self, Call, Credit, Directive, Event as SessionEvent, LiveSession, Move, Outcome,
-    PluginFailure, Reply, Request, ResultOfMove, Seat, Step, seat_reward, team_reward, text_of,
+    PluginFailure, Reply, Request, ResultOfMove, Seat, Step, action_of, seat_reward, team_reward,
+    text_of,
 };
-use troupe_core::trajectory::{Action, Ending, Event, Reward, Status};
+use troupe_core::trajectory::{Ending, Event, Reward, Status};
 
 /// Lines of a plugin's log that are kept of a round, and bytes of a line.
 const LOG_LINES: usize = 8;
@@ -196,27 +197,20 @@ impl<'a> Play<'a> {
             Status::Failed => Some(Ending::Failed),
         };
         let mut results = Vec::new();
-        for (index, (Move { seat, action }, effect)) in
-            moves.iter().zip(outcome.effects.iter()).enumerate()
-        {
+        for (index, (act, effect)) in moves.iter().zip(outcome.effects.iter()).enumerate() {
             self.events.push(Event::Acted {
-                action: Action {
-                    role: seat.role.clone(),
-                    instance: seat.instance,
-                    kind: action.kind.clone(),
-                    text: action.text.clone(),
-                },
+                action: action_of(act),
                 accepted: effect.accepted,
                 feedback: effect.feedback.clone(),
                 reward: {
                     let mut reward = team_reward(&outcome);
-                    reward.add(&seat_reward(&outcome, seat, &[index]));
+                    reward.add(&seat_reward(&outcome, &act.seat, &[index]));
                     reward
                 },
                 status,
             });
             results.push(ResultOfMove {
-                seat: seat.clone(),
+                seat: act.seat.clone(),
                 accepted: effect.accepted,
                 feedback: effect.feedback.clone(),
             });
