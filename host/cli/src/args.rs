@@ -1,6 +1,7 @@
 //! The command line, as clap sees it: what all commands share, and which there are.
 
 mod advantage;
+mod blame;
 mod eval;
 mod policy;
 mod programs;
@@ -12,6 +13,7 @@ use std::sync::LazyLock;
 use clap::{Parser, Subcommand};
 
 pub use advantage::AdvantageArgs;
+pub use blame::{BlameArgs, MeasureName};
 pub use eval::{CheckpointName, EvalArgs, PlayArgs, SplitName};
 pub use policy::{
     CheckpointArgs, DtypeName, PolicyArgs, PolicyAskArgs, PolicyCardArgs, PolicyCommand,
@@ -41,6 +43,7 @@ Examples:
   host data import gsm8k train.jsonl test.jsonl --out gsm8k-records.jsonl
   host experiment configs/experiments/rows.toml --jobs 2
   host compare runs/plan-path-planner-executor
+  host blame runs/plan-path-planner-executor --failures
   host grade --problems problems.jsonl --programs samples.jsonl --out verdicts.jsonl
   host check-answer '\\frac{3}{4}' 0.75
 
@@ -75,6 +78,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// See what other estimators make of a run's answers.
     Advantage(AdvantageArgs),
+    /// See which turns of which role gained and lost how much, by playing on from every state.
+    Blame(BlameArgs),
     /// Make or look at policies.
     Policy(PolicyArgs),
     /// Look at, check or measure plugins.
@@ -122,6 +127,7 @@ impl Command {
             Command::Imitate(args) => args.device.device,
             Command::Experiment(args) => args.device.device,
             Command::Advantage(args) => args.device.device,
+            Command::Blame(args) => args.device.device,
             Command::Policy(args) => args.device,
             Command::Play(args) => args.device.device,
             Command::Serve(args) => args.models.device.device,

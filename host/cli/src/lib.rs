@@ -109,6 +109,7 @@ fn carry_out(cli: Cli) -> anyhow::Result<u8> {
             None => Err(become_engine().into()),
         },
         Command::Advantage(_)
+        | Command::Blame(_)
         | Command::Eval(_)
         | Command::Imitate(_)
         | Command::Policy(_)

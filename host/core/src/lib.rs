@@ -35,6 +35,7 @@ pub mod config;
 pub mod lock;
 pub mod trajectory;
 pub mod example;
+pub mod blame;
 #[cfg(feature = "table")]
 pub mod table;
 pub mod archive;

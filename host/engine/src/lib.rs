@@ -1,6 +1,7 @@
 //! The command line of the engine: the commands that work with policies.
 
 mod advantage;
+mod blame;
 mod eval;
 mod imitate;
 mod forecast;
@@ -53,6 +54,7 @@ fn carry_out(cli: Cli) -> anyhow::Result<u8> {
             Command::Train(args) => return train::run(args, device),
             Command::Eval(args) => eval::run(args, device),
             Command::Advantage(args) => advantage::run(args, device),
+            Command::Blame(args) => blame::run(&args, device),
             Command::Imitate(args) => imitate::run(args, device),
             Command::Policy(args) => policy::run(args.command, device),
             Command::Play(args) => play::run(args, device),

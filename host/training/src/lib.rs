@@ -43,6 +43,7 @@ pub mod rehearsal;
 pub mod evaluation;
 pub mod states;
 pub mod truth;
+pub mod blame;
 pub mod examination;
 pub mod publication;
 pub mod imitation;
@@ -52,6 +53,7 @@ pub mod manifest;
 pub mod run;
 pub mod training;
 
+use crate::blame::BlameError;
 use crate::examination::ExaminationError;
 use crate::family::FamilyError;
 use crate::imitation::{ImitationError, RecordingError};
@@ -68,6 +70,7 @@ use troupe_core::error::{Asked, ask};
 /// The errors of this crate that say how the process ends.
 pub const ERRORS: &[Asked] = &[
     ask::<Alarm>,
+    ask::<BlameError>,
     ask::<ExaminationError>,
     ask::<FamilyError>,
     ask::<ImitationError>,

@@ -25,7 +25,9 @@ mod sitting;
 mod weighing;
 
 pub use attempt::{Setting, TOO_LONG};
-pub use collect::{Play, Rollout, RolloutError, Start, TaskSeed, collect, collect_from};
+pub use collect::{
+    FirstAnswers, Play, Rollout, RolloutError, Start, TaskSeed, answer_from, collect, collect_from,
+};
 pub use council::{Council, Verdict};
 pub use dealt::{collect_among, collect_in_turn};
 pub use demonstration::{Demonstration, DemonstrationError, Demonstrator, turns_of_expert};

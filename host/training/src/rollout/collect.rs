@@ -260,10 +260,52 @@ pub fn collect_from(
     policies: &Policies,
     starts: Vec<Start>,
 ) -> Result<Rollout, RolloutError> {
-    let scheme = SamplingScheme::Trajectory;
-    let config = &RolloutConfig { scheme, branches: 1, ..setting.config.clone() };
+    let config = &in_lines(setting.config);
     let setting = Setting { config, ..*setting };
     run(&setting, &mut Sampler::new(&setting, policies)?, Attempt::list_from(starts, &setting))
+}
+
+/// The answers to what is due at moments of episodes, as those would be played on from with: none
+/// where an answer cannot be had.
+pub struct FirstAnswers {
+    /// By start, the answers in the order of the requests.
+    pub given: Vec<Option<Vec<Completion>>>,
+    /// What was drawn and read.
+    pub totals: Totals,
+}
+
+/// Draw the answers that [`collect_from`] would begin with, and no others.
+///
+/// # Errors
+/// As [`collect`].
+pub fn answer_from(
+    setting: &Setting,
+    policies: &Policies,
+    starts: Vec<Start>,
+) -> Result<FirstAnswers, RolloutError> {
+    let config = &in_lines(setting.config);
+    let setting = Setting { config, ..*setting };
+    let mut sampler = Sampler::new(&setting, policies)?;
+    let mut due = Vec::new();
+    let count = starts.len();
+    for (index, mut attempt) in Attempt::list_from(starts, &setting).into_iter().enumerate() {
+        attempt.begin(&setting);
+        due.extend(sampler.due(index, &mut attempt)?);
+    }
+    let mut answered = sampler.answer(due)?;
+    let mut totals = Totals::default();
+    let first = |drawn: Drawn| drawn.completions.into_iter().next();
+    let given = (0..count).map(|index| {
+        let answers = answered.remove(&index)?;
+        answers.iter().for_each(|answer| totals += spent_on(answer));
+        answers.into_iter().map(|answer| answer.ok().and_then(first)).collect()
+    });
+    Ok(FirstAnswers { given: given.collect(), totals })
+}
+
+/// Along one line each.
+fn in_lines(config: &RolloutConfig) -> RolloutConfig {
+    RolloutConfig { scheme: SamplingScheme::Trajectory, branches: 1, ..config.clone() }
 }
 
 fn run(

@@ -1,0 +1,104 @@
+//! `host blame`: which turns of which role gained and lost how much.
+
+mod tables;
+
+use super::eval::config_and_step;
+use super::{assemble, report, say_caveats};
+use troupe_cli::args::BlameArgs;
+use troupe_core::blame::{Blame, FILE};
+use troupe_core::error::ExitCode;
+use troupe_core::seed::Seed;
+use troupe_core::storage::write_file;
+use troupe_core::trajectory::Episode;
+use troupe_guests::plugin::Split;
+use troupe_model::{Device, PolicyError};
+use troupe_terminal::{ConfigArgs, UsageError};
+use troupe_training::blame::{Inquiry, blame};
+use troupe_training::evaluation::{HeldOutTasks, evaluate};
+use troupe_training::metrics::{Answers, Totals};
+
+pub fn run(
+    args: &BlameArgs,
+    device: impl Fn() -> Result<Device, PolicyError>,
+) -> anyhow::Result<ExitCode> {
+    if !(args.margin >= 0.0 && args.margin.is_finite()) {
+        return Err(UsageError("--margin is a number of at least 0".to_owned()).into());
+    }
+    let device = device()?;
+    let of_run = ConfigArgs::default();
+    let (config, step) = config_and_step(&of_run, Some(&args.run), args.step)?;
+    let (config, mut team) = assemble(config, device)?;
+    team.open_distant(&config, false)?;
+    say_caveats(&team);
+    let held_out = HeldOutTasks {
+        split: args.split.into(),
+        tasks: args.task.map_or(args.tasks, |task| task.saturating_add(1)) as usize,
+        answers: if args.greedy { Answers::Greedy } else { Answers::Sampled },
+        samples: args.samples as usize,
+        seed: Seed::new(config.run.seed).named("evaluation"),
+    };
+    let evaluation = evaluate(&team, held_out, &config)?;
+    let episodes = &evaluation.rollout.episodes;
+    let is_wanted = |episode: &Episode| {
+        args.task.is_none_or(|task| episode.seed == task)
+            && !(args.failures && episode.solved())
+            && !episode.is_void()
+    };
+    let wanted = episodes.iter().filter(|episode| is_wanted(episode)).count();
+    let inquiry = Inquiry {
+        forks: args.forks as usize,
+        at_most: args.at_most.max(args.forks) as usize,
+        margin: args.margin,
+        measure: args.by.into(),
+    };
+    let bar = report::Bar::new("blame", 0, wanted, "episodes");
+    let mut found: Vec<Blame> = Vec::new();
+    let spent =
+        blame(&team, &config, (held_out, &evaluation.rollout), inquiry, is_wanted, |blame| {
+            found.push(Blame { step: step.unwrap_or(0), ..blame });
+            bar.step_to(found.len(), String::new());
+        })?;
+    bar.finish();
+    keep(args, &found)?;
+    if !args.json {
+        let played = episodes.len();
+        show(args, &found, played, spent);
+    }
+    Ok(ExitCode::Success)
+}
+
+/// Write what was found, and print it if that is asked for.
+fn keep(args: &BlameArgs, found: &[Blame]) -> anyhow::Result<()> {
+    let mut lines = String::new();
+    for blame in found {
+        lines += &serde_json::to_string(blame)?;
+        lines.push('\n');
+    }
+    let out = args.out.clone().unwrap_or_else(|| args.run.join(FILE));
+    write_file(&out, lines.as_bytes())?;
+    if args.json {
+        lines.lines().for_each(report::line);
+    }
+    Ok(())
+}
+
+fn show(args: &BlameArgs, found: &[Blame], played: usize, spent: Totals) {
+    if found.is_empty() {
+        let split = Split::from(args.split);
+        let what = match (args.failures, args.task) {
+            (true, _) => format!("all {played} episodes were solved, or are void"),
+            (false, Some(task)) => format!("the {} split has no task {task}", split),
+            (false, None) => format!("all {played} episodes are void"),
+        };
+        return report::line(&format!("nothing to look into: {what}"));
+    }
+    if !args.failures {
+        found.iter().for_each(|blame| tables::episode(blame, args.margin, args.task.is_some()));
+    }
+    tables::roles(found, args.margin);
+    if args.failures {
+        tables::failures(found, args.margin);
+    }
+    report::line(&format!("  {}", tables::adds_up(found)));
+    report::line(&format!("  {}", report::spent(&spent)));
+}
