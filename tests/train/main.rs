@@ -15,6 +15,7 @@ mod adapters;
 mod allowed;
 mod asked_team;
 mod bad_input;
+mod blame;
 mod cards;
 mod configs;
 mod contract;

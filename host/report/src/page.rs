@@ -5,6 +5,7 @@ mod bounds;
 mod texts;
 mod html;
 mod figures;
+mod turns;
 mod story;
 mod siblings;
 mod gallery;

@@ -6,7 +6,7 @@ use troupe_page::{Document, Script};
 
 const STYLE: &str = include_str!("assets/report.css");
 /// The script's files; each uses those before it.
-const SCRIPT: [&str; 12] = [
+const SCRIPT: [&str; 13] = [
     include_str!("assets/data.js"),
     include_str!("assets/element.js"),
     include_str!("assets/address.js"),
@@ -15,6 +15,7 @@ const SCRIPT: [&str; 12] = [
     include_str!("assets/roles.js"),
     include_str!("assets/siblings.js"),
     include_str!("assets/tree.js"),
+    include_str!("assets/course.js"),
     include_str!("assets/episodes.js"),
     include_str!("assets/tasks.js"),
     include_str!("assets/setup.js"),

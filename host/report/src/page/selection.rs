@@ -14,7 +14,9 @@ use super::notes::Notes;
 use super::siblings::{Leaf, gather, of_tasks, row_of};
 use super::story::{Drawing, Story, tell};
 use super::texts::Texts;
+use super::turns::{self, Course};
 use troupe_core::archive::{list_episodes, list_tables, read_episodes};
+use troupe_core::blame;
 use troupe_core::config::Config;
 use troupe_core::storage::StorageError;
 use troupe_core::table::{Row, read_table};
@@ -91,6 +93,7 @@ impl<'a> Selection<'a> {
             episodes: Vec::new(),
             tables: Vec::new(),
         };
+        selection.looked_into(run);
         for step in by_importance(&steps, best) {
             selection.step(step, of_step(&files, step), of_step(&tables, step));
         }
@@ -98,6 +101,18 @@ impl<'a> Selection<'a> {
         selection.episodes.sort_by_key(|(story, _)| story.step);
         selection.tables.sort_by_key(|leaf| leaf.step);
         Ok(selection)
+    }
+
+    /// Episodes whose turns were looked into: whoever did so wants to see them.
+    fn looked_into(&mut self, run: &Path) {
+        let (found, unreadable) = self.notes.unless(turns::read(run)).unwrap_or_default();
+        if unreadable > 0 {
+            self.notes.add(format!("{unreadable} lines of {} cannot be read", blame::FILE));
+        }
+        for blame in found {
+            let course = |texts: &mut Texts| Some(turns::tell(&blame, texts));
+            self.put(blame.step, blame.episode.clone(), &[], course);
+        }
     }
 
     fn step(&mut self, step: usize, episodes: Option<&Path>, table: Option<&Path>) {
@@ -158,6 +173,16 @@ impl<'a> Selection<'a> {
     }
 
     fn episode(&mut self, step: usize, episode: Episode, rows: &[(Option<usize>, &Row)]) {
+        self.put(step, episode, rows, |_| None);
+    }
+
+    fn put(
+        &mut self,
+        step: usize,
+        episode: Episode,
+        rows: &[(Option<usize>, &Row)],
+        course: impl Fn(&mut Texts) -> Option<Course>,
+    ) {
         if self.shown.episodes >= self.bounds.episodes {
             self.shown.left_out += 1;
             return;
@@ -166,7 +191,8 @@ impl<'a> Selection<'a> {
         // Held-out episodes have no rows, and tasks of the same numbers.
         let rows = if episode.split == "train" { rows } else { &[] };
         let row = |event: &_| row_of(rows, episode.task, episode.episode, event);
-        let story = tell(step, &episode, self.texts, row);
+        let mut story = tell(step, &episode, self.texts, row);
+        story.course = course(self.texts);
         let bytes = self.texts.bytes() - mark.1 + length(&story);
         if bytes > self.room {
             self.texts.keep(mark.0);
@@ -189,7 +215,10 @@ impl<'a> Selection<'a> {
             Err(error) => return self.notes.add(format!("states are not drawn: {error}")),
         };
         let mut episodes = std::mem::take(&mut self.episodes);
-        for (story, episode) in &mut episodes {
+        // First those that somebody looked into.
+        let (looked_into, others): (Vec<_>, Vec<_>) =
+            episodes.iter_mut().partition(|(story, _)| story.course.is_some());
+        for (story, episode) in looked_into.into_iter().chain(others) {
             match gallery.draw(episode, rung(lines, story.step, &episode.family)) {
                 Ok(drawings) => self.hang(story, &drawings),
                 Err(error @ GalleryError::Elsewhere { .. }) => {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::texts::{Place, Texts};
+use super::turns::Course;
 use troupe_core::trajectory::{Ending, Episode, Event, Status};
 
 /// An episode.
@@ -39,6 +40,9 @@ pub struct Story {
     /// How it looked at its moments, if it was drawn.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub drawings: Vec<Drawing>,
+    /// What its turns gained and lost, if that was looked into.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub course: Option<Course>,
 }
 
 /// How an episode looked.
@@ -205,6 +209,7 @@ pub fn tell(
         reward,
         events,
         drawings: Vec::new(),
+        course: None,
     }
 }
 

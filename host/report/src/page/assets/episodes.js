@@ -83,7 +83,7 @@ function episodeList(run, matching) {
 }
 
 function openEpisode(index) {
-  address.go({ e: index, node: "" });
+  address.go({ e: index, node: "", turn: "" });
 }
 
 // The episode so many places after the one that is open, among those that match.
@@ -110,6 +110,7 @@ function episode(run, story, matching) {
     make("p", {}, "reward ", worth(story.reward), ` · ${[...story.roles].map(visible).join(", ")}`),
     story.message == null ? null : make("div", { class: "note" }, make("strong", { text: `void: ${visible(story.cause)}` }), quoted(story.message)),
     choice("view", views, view, (view) => address.adjust({ view })),
+    view === "talk" ? course(run, story) : null,
     { tree: showTree, same: sameTask, talk: conversation }[view]?.(run, story) ?? conversation(run, story),
   );
 }
@@ -123,7 +124,7 @@ function conversation(run, story) {
     const view = event.moment == null ? null : story.drawings?.[event.moment];
     const told = event.is === "observed" ? event.text : seen.text;
     const changed = told !== seen.text || (view && view.text !== seen.drawing);
-    if (event.is !== "observed") lastOf(scenes).done.append(tellers[event.is](event, { run, leaf }));
+    if (event.is !== "observed") lastOf(scenes).done.append(tellers[event.is](event, { run, leaf, story }));
     if (changed) scenes.push(scene(view, event));
     else if (event.is === "observed") lastOf(scenes).done.append(hint("Nothing to be seen has changed."));
     [seen.text, seen.drawing] = [told, view ? view.text : seen.drawing];
@@ -146,13 +147,13 @@ function scene(view, event) {
 }
 
 const tellers = {
-  replied(event, { run, leaf }) {
+  replied(event, { run, leaf, story }) {
     const who = visible(event.role) + (event.instance ? ` ${event.instance + 1}` : "");
     const where = event.thread ? `, ${visible(event.thread)}` : "";
     return make(
       "div",
       { class: "said", style: { "--own": colorOf(run, event.role) } },
-      make("p", { class: "head" }, dot(colorOf(run, event.role)), make("strong", { text: who }), make("span", { class: "hint", text: `turn ${event.turn + 1}${where}` })),
+      make("p", { class: "head" }, dot(colorOf(run, event.role)), make("strong", { text: who }), make("span", { class: "hint", text: `turn ${event.turn + 1}${where}` }), changeOf(story, event)),
       quoted(event.text),
       leaf && event.row != null ? siblings(run, leaf, event.row) : null,
       unfolding(`what it was told: ${counted(event.prompt.length, "message")}`, () => told(event)),

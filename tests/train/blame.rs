@@ -1,0 +1,186 @@
+//! What each turn of an episode changed, against what further forks say of it.
+
+use troupe_core::blame::{Blame, Measure};
+use troupe_core::config::Config;
+use troupe_core::seed::Seed;
+use troupe_core::trajectory::{Completion, Ending, Episode, Reward, Sample, StopReason};
+use troupe_guests::plugin::Split;
+use troupe_guests::scenario::{Answer, Next, Position};
+use troupe_model::Device;
+use troupe_training::blame::{Inquiry, blame};
+use troupe_training::evaluation::{HeldOutTasks, evaluate};
+use troupe_training::imitation::imitate;
+use troupe_training::metrics::Answers;
+use troupe_training::rehearsal::pupils;
+use troupe_training::rollout::{Rollout, Setting, Start, TaskSeed, answer_from};
+use troupe_training::team::Team;
+
+use crate::support::plugin;
+
+const MARGIN: f64 = 0.2;
+
+/// A planner and an executor that mostly find their way across a small board in few turns.
+fn team() -> (Config, Team) {
+    let files = ["plan-path", "planner-executor"].map(|name| plugin(name).display().to_string());
+    let settings = [
+        format!("plugins.files={files:?}"),
+        "environment.size=5".to_owned(),
+        "environment.walls=4".to_owned(),
+        "environment.min_distance=3".to_owned(),
+        "environment.max_distance=7".to_owned(),
+        "environment.moves_per_turn=2".to_owned(),
+        "rollout.max_turns=4".to_owned(),
+        "imitation.success=0.8".to_owned(),
+        "imitation.ceiling=0.9".to_owned(),
+    ];
+    let config = Config::load(None, &settings).unwrap();
+    let mut team = Team::assemble(&config, Device::cpu()).unwrap();
+    let pupils = pupils(&config, &team);
+    imitate(&mut team, &config, &pupils, |_| ()).unwrap();
+    (config, team)
+}
+
+fn held_out(tasks: usize, seed: u64) -> HeldOutTasks {
+    let (split, answers) = (Split::Validation, Answers::Sampled);
+    HeldOutTasks { split, tasks, answers, samples: 1, seed: Seed::new(seed) }
+}
+
+/// A walk of one or two steps, whatever the board.
+fn random_answer(seed: Seed) -> String {
+    let letter = |seed: Seed| ["U", "D", "L", "R"][seed.index(4)];
+    format!("{} {}", letter(seed.at(0)), letter(seed.at(1)))
+}
+
+/// The executor's answer in every third of its turns is random; all others are the policies' own.
+fn play_with_faults(config: &Config, team: &Team, tasks: u32) -> Rollout {
+    let scenario = &team.families[0].scenario;
+    let setting = Setting::of(&team.role_map, config);
+    let mut rollout = Rollout::default();
+    for task in 0..tasks {
+        let seed = Seed::new(3).at(task.into());
+        let task_seed =
+            TaskSeed { scenario: scenario.clone(), split: Split::Validation, task, seed };
+        let begun = scenario.begin(Split::Validation, task).unwrap();
+        let (mut next, mut events) = (begun.next, begun.events);
+        let mut round = 0;
+        let ending = loop {
+            let position = match next {
+                Next::Asked(position) => position,
+                Next::Ended(ending) => break ending,
+            };
+            let start =
+                Start { task: task_seed.clone(), position: position.clone(), answers: Vec::new() };
+            let drawn = answer_from(&setting, &team.policies, vec![start]).unwrap();
+            let mut answers = drawn.given.into_iter().next().flatten().unwrap();
+            for (due, answer) in position.due.iter().zip(&mut answers) {
+                if due.role() == "executor" && due.turn % 3 == 0 {
+                    answer.text = random_answer(seed.named("fault").at(due.turn as u64));
+                    answer.stop = StopReason::EndOfText;
+                }
+            }
+            rollout.samples.extend(rows(task as usize, round, &position, &answers));
+            let texts: Vec<Answer> = answers.iter().map(Answer::from).collect();
+            let transition = scenario.answer(&position, &texts).unwrap();
+            events.extend(transition.events);
+            next = transition.next;
+            round += 1;
+        };
+        rollout.episodes.push(episode(scenario.family.clone(), task, events, ending));
+    }
+    rollout
+}
+
+fn rows(task: usize, round: usize, position: &Position, answers: &[Completion]) -> Vec<Sample> {
+    let row = |(due, completion): (&troupe_guests::scenario::Due, &Completion)| Sample {
+        task,
+        family: String::new(),
+        episode: 0,
+        turn: due.turn,
+        role: due.role().to_owned(),
+        instance: due.request.seat.instance,
+        thread: due.request.thread.clone(),
+        situation: None,
+        hint: None,
+        parent: None,
+        caller: None,
+        round,
+        policy: "shared".to_owned(),
+        branch: 0,
+        kept: true,
+        state: position.digest(),
+        prompt: [].into(),
+        completion: completion.clone(),
+        reward: Reward::default(),
+        accepted: true,
+    };
+    position.due.iter().zip(answers).map(row).collect()
+}
+
+fn episode(
+    family: String,
+    task: u32,
+    events: Vec<troupe_core::trajectory::Event>,
+    ending: Ending,
+) -> Episode {
+    let split = "validation".to_owned();
+    Episode { task: task as usize, family, split, seed: task, episode: 0, events, ending }
+}
+
+fn look_into(
+    (config, team): &(Config, Team),
+    held_out: HeldOutTasks,
+    rollout: &Rollout,
+    (forks, at_most): (usize, usize),
+) -> Vec<Blame> {
+    let inquiry = Inquiry { forks, at_most, margin: MARGIN, measure: Measure::Solved };
+    let mut found = Vec::new();
+    blame(team, config, (held_out, rollout), inquiry, |_| true, |blame| found.push(blame)).unwrap();
+    found
+}
+
+#[test]
+fn turns_that_a_random_role_loses_are_named_and_no_others_and_all_turns_add_up() {
+    const TASKS: usize = 20;
+    let trained = team();
+    adds_up(&trained);
+    let rollout = play_with_faults(&trained.0, &trained.1, TASKS as u32);
+    let found = look_into(&trained, held_out(TASKS, 1), &rollout, (64, 4096));
+    // Forks of their own say how it is.
+    let truth = look_into(&trained, held_out(TASKS, 2), &rollout, (256, 4096));
+    assert_eq!((found.len(), truth.len()), (TASKS, TASKS));
+    let (mut both, mut named, mut lost, mut faults) = (0, 0, 0, 0);
+    for (found, truth) in found.iter().zip(&truth) {
+        for ((round, turn), (other, true_turn)) in found.turns().zip(truth.turns()) {
+            assert_eq!((round, &turn.role, turn.turn), (other, &true_turn.role, true_turn.turn));
+            let (is_named, loses) = (turn.effect.loses(MARGIN), true_turn.effect.loses(MARGIN));
+            both += usize::from(is_named && loses);
+            named += usize::from(is_named);
+            lost += usize::from(loses);
+            faults += usize::from(loses && turn.role == "executor" && turn.turn % 3 == 0);
+        }
+    }
+    let said = format!("{both} of {named} named and of {lost} that lose, {faults} of them faults");
+    assert!(lost >= 10 && faults * 10 >= lost * 7, "{said}");
+    assert!(both as f64 >= 0.95 * named as f64 && both as f64 >= 0.95 * lost as f64, "{said}");
+}
+
+/// What all rounds changed adds up to what the episode changed.
+fn adds_up(trained: &(Config, Team)) {
+    const TASKS: usize = 100;
+    let held_out = held_out(TASKS, 5);
+    let evaluation = evaluate(&trained.1, held_out, &trained.0).unwrap();
+    let found = look_into(trained, held_out, &evaluation.rollout, (16, 16));
+    assert_eq!(found.len(), TASKS);
+    let within = |blame: &&Blame| {
+        let (left, error) = blame.remainder();
+        left.abs() <= 1.96 * error
+    };
+    let held = found.iter().filter(within).count();
+    assert!(held >= 95, "{held}");
+    for blame in &found {
+        let rounds: Vec<usize> = blame.rounds.iter().map(|round| round.round).collect();
+        assert_eq!(rounds, (0..rounds.len()).collect::<Vec<_>>());
+        assert_eq!(blame.outcome, f64::from(u8::from(blame.episode.solved())));
+        assert_eq!(blame.void, 0);
+    }
+}
