@@ -15,7 +15,7 @@ use troupe_training::rehearsal::pupils;
 use troupe_training::rollout::{Rollout, Setting, Start, TaskSeed, answer_from};
 use troupe_training::team::Team;
 
-use crate::support::plugin;
+use crate::support::{plugin, plugins, run};
 
 const MARGIN: f64 = 0.2;
 
@@ -183,4 +183,45 @@ fn adds_up(trained: &(Config, Team)) {
         assert_eq!(blame.outcome, f64::from(u8::from(blame.episode.solved())));
         assert_eq!(blame.void, 0);
     }
+}
+
+#[test]
+fn what_is_found_is_kept_in_the_run_and_told_beside_the_episode() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = plugins(&["plan-path", "planner-executor"]);
+    let dir = format!("run.dir=\"{}\"", folder.path().display());
+    let mut arguments = vec!["train", "--plugins", &files, "--set", &dir];
+    for set in [
+        "run.name=team",
+        "environment.size=5",
+        "environment.max_distance=5",
+        "imitation.success=0.3",
+        "train.steps=1",
+        "rollout.tasks_per_step=4",
+        "validation.tasks=8",
+    ] {
+        arguments.extend(["--set", set]);
+    }
+    assert_eq!(run(&arguments).0, 0);
+    let team = folder.path().join("team");
+    let run_folder = team.display().to_string();
+    let asked = ["blame", &run_folder, "--forks", "16", "--at-most", "16", "--tasks", "12"];
+    let (code, told, stderr) = run(&[&asked[..], &["--failures"]].concat());
+    assert_eq!(code, 0, "{stderr}");
+    assert!(told.contains("turns that lost") && told.contains("adds up"), "{told}");
+    let lines = std::fs::read_to_string(team.join("blame.jsonl")).unwrap();
+    let found: Vec<Blame> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(!found.is_empty() && found.iter().all(|blame| !blame.episode.solved()));
+    // A task by itself is told as among the others.
+    let task = found[0].episode.seed.to_string();
+    let alone = ["blame", &run_folder, "--forks", "16", "--at-most", "16", "--task", &task];
+    let (code, told, stderr) = run(&[&alone[..], &["--json"]].concat());
+    assert_eq!(code, 0, "{stderr}");
+    assert_eq!(told.trim(), lines.lines().next().unwrap());
+    let (code, _, stderr) = run(&["report", &run_folder]);
+    assert_eq!(code, 0, "{stderr}");
+    let page = std::fs::read_to_string(team.join("report.html")).unwrap();
+    assert!(page.contains("\"course\":{\"measure\":\"solved\""), "the course is on the page");
+    let (code, _, stderr) = run(&["blame", &run_folder, "--margin=-1"]);
+    assert!(code == 2 && stderr.contains("--margin"), "{stderr}");
 }

@@ -32,6 +32,7 @@ mod headline;
 mod hostile;
 mod imported;
 mod inspect_log;
+mod knock_out;
 mod lessons;
 mod mixture;
 mod opponents;

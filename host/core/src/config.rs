@@ -62,7 +62,7 @@ pub use remote::RemoteConfig;
 pub use retrieval::RetrievalConfig;
 pub use roles::{RoleConfig, Roles};
 pub use rollout::{
-    BranchChoice, RolloutConfig, SamplingScheme, Scheduling, Store, ValidationConfig,
+    BranchChoice, KnockOut, RolloutConfig, SamplingScheme, Scheduling, Store, ValidationConfig,
 };
 pub use run::{CheckpointConfig, RunConfig};
 pub use sampler::{EngineKind, SamplerConfig};

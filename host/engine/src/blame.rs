@@ -3,7 +3,7 @@
 mod tables;
 
 use super::eval::config_and_step;
-use super::{assemble, report, say_caveats};
+use super::{assemble, knock_out, report, say_caveats};
 use troupe_cli::args::BlameArgs;
 use troupe_core::blame::{Blame, FILE};
 use troupe_core::error::ExitCode;
@@ -25,6 +25,9 @@ pub fn run(
         return Err(UsageError("--margin is a number of at least 0".to_owned()).into());
     }
     let device = device()?;
+    if args.roles {
+        return knock_out::on_demand(args, device);
+    }
     let of_run = ConfigArgs::default();
     let (config, step) = config_and_step(&of_run, Some(&args.run), args.step)?;
     let (config, mut team) = assemble(config, device)?;

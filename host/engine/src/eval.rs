@@ -299,7 +299,10 @@ pub(super) fn config_and_step(
     Ok((config, Some(checkpoint.progress.step)))
 }
 
-fn checkpoint_of(run: &Path, step: CheckpointName) -> Result<FoundCheckpoint, StorageError> {
+pub(super) fn checkpoint_of(
+    run: &Path,
+    step: CheckpointName,
+) -> Result<FoundCheckpoint, StorageError> {
     let checkpoints = run.join("checkpoints");
     let unfit =
         |reason: &str| StorageError::Unfit { path: run.to_owned(), reason: reason.to_owned() };

@@ -7,6 +7,7 @@ mod imitate;
 mod forecast;
 mod inspect_log;
 mod inventory;
+mod knock_out;
 mod play;
 mod policy;
 mod ranks;

@@ -8,7 +8,7 @@ use super::forecast::{Measurement, Prospect};
 use super::inventory::manifest;
 use super::ranks::meet;
 use super::stop::StopSignal;
-use super::{load_config, report, say_caveats};
+use super::{knock_out, load_config, report, say_caveats};
 use troupe_cli::args::{ConfigArgs, TrainArgs};
 use troupe_core::config::{Config, ConfigError, Dtype, Estimator, LossAggregation};
 use troupe_core::error::ExitCode;
@@ -115,7 +115,12 @@ pub fn run(
     let prospect = Prospect::of(&folder, &settled, &team);
     let tell = if forecast.is_some() { |_: &Summary, _: &Path| () } else { conclude };
     let way = Way { stop: &stop, tell, prospect: prospect.as_ref() };
+    let path = folder.path().to_owned();
     let code = load_and_train(settled, team, folder, way, args.verify_logprobs)?;
+    let is_whole = code == ExitCode::Success as u8 && forecast.is_none();
+    if is_whole && ranks.world() == 1 {
+        knock_out::at_the_end(&path, &config, device)?;
+    }
     if let Some((forecast, prospect)) = forecast.zip(prospect) {
         forecast.tell(&prospect)?;
     }

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::curriculum::Standings;
 use crate::metrics::{HeldOut, Spent, Totals};
 use crate::watch::{Guard, Health};
+use troupe_core::config::KnockOut;
 use troupe_core::storage::{
     StorageError, beside, create_folder, digest, digest_file, list_folder, read_json,
     remove_folder, rename, write_json,
@@ -166,15 +167,43 @@ fn digest_json(progress: &Progress) -> String {
     digest(&serde_json::to_vec(progress).unwrap_or_default())
 }
 
-/// Remove all checkpoints but the latest `keep` and the step `best`.
-pub fn remove_old(folder: &Path, keep: usize, best: Option<usize>) -> Result<(), StorageError> {
+/// Remove all checkpoints but the latest `keep` and those of some steps, if they are there.
+pub fn remove_old(folder: &Path, keep: usize, others: &[usize]) -> Result<(), StorageError> {
     let names = checkpoint_names(folder)?;
     let old = names.len().saturating_sub(keep);
-    let best = best.map(checkpoint_name);
-    for name in names.iter().take(old).filter(|name| Some(*name) != best.as_ref()) {
+    let is_kept = |name: &String| step_of(name).is_some_and(|step| others.contains(&step));
+    for name in names.iter().take(old).filter(|name| !is_kept(name)) {
         remove_folder(&folder.join(name))?;
     }
     Ok(())
+}
+
+/// Bytes up to which the first checkpoint is kept without being asked for.
+const SMALL: u64 = 64 << 20;
+
+/// Whether a run keeps its first checkpoint, to put roles back to what they were.
+///
+/// # Errors
+/// If the system refuses to look at it.
+pub fn is_first_kept(knock_out: KnockOut, checkpoints: &Path) -> Result<bool, StorageError> {
+    Ok(match knock_out {
+        KnockOut::Always => true,
+        KnockOut::Never => false,
+        KnockOut::Auto => bytes_of(checkpoints, 0)? <= SMALL,
+    })
+}
+
+/// Bytes of the checkpoint of a step; 0 if there is none.
+fn bytes_of(folder: &Path, step: usize) -> Result<u64, StorageError> {
+    let path = folder.join(checkpoint_name(step));
+    if !path.is_dir() {
+        return Ok(0);
+    }
+    let bytes = |name: &String| {
+        let file = path.join(name);
+        std::fs::metadata(&file).map(|found| found.len()).map_err(StorageError::io("read", &file))
+    };
+    list_files(&path)?.iter().map(bytes).sum()
 }
 
 fn checkpoint_name(step: usize) -> String {
@@ -295,7 +324,7 @@ mod tests {
     fn the_last_few_and_the_best_are_kept() {
         let folder = tempfile::tempdir().unwrap();
         (1..=6).for_each(|step| drop(save(folder.path(), step)));
-        remove_old(folder.path(), 2, Some(2)).unwrap();
+        remove_old(folder.path(), 2, &[2, 9]).unwrap();
         assert_eq!(
             list_folder(folder.path()).unwrap(),
             ["step-000002", "step-000005", "step-000006"]

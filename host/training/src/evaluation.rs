@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::family::Family;
 use crate::metrics::{Answers, Success};
 use crate::rollout::{
-    Play, Rollout, RolloutError, Setting, TaskSeed, collect_among, collect_in_turn,
+    Play, RoleMap, Rollout, RolloutError, Setting, TaskSeed, collect_among, collect_in_turn,
 };
 use crate::stage::Stage;
 use crate::team::Team;
@@ -57,7 +57,20 @@ pub fn evaluate(
     held_out: HeldOutTasks,
     config: &Config,
 ) -> Result<Evaluation, RolloutError> {
-    let role_map = team.role_map.examined(&config.validation);
+    evaluate_as(team, &team.role_map, held_out, config)
+}
+
+/// The same with roles filled otherwise, by policies that the team has.
+///
+/// # Errors
+/// As [`evaluate`].
+pub(crate) fn evaluate_as(
+    team: &Team,
+    role_map: &RoleMap,
+    held_out: HeldOutTasks,
+    config: &Config,
+) -> Result<Evaluation, RolloutError> {
+    let role_map = role_map.examined(&config.validation);
     let Play { tasks, config } = play(team, held_out, config);
     let setting = Setting { role_map: &role_map, config: &config, alpha: 1.0 };
     let rollout = collect_among(&team.ranks, &setting, &team.policies, &tasks)

@@ -52,11 +52,13 @@ pub mod checkpoint;
 pub mod manifest;
 pub mod run;
 pub mod training;
+pub mod knock_out;
 
 use crate::blame::BlameError;
 use crate::examination::ExaminationError;
 use crate::family::FamilyError;
 use crate::imitation::{ImitationError, RecordingError};
+use crate::knock_out::KnockOutError;
 use crate::publication::PublicationError;
 use crate::rehearsal::RehearsalError;
 use crate::rollout::{RoleMapError, RolloutError};
@@ -74,6 +76,7 @@ pub const ERRORS: &[Asked] = &[
     ask::<ExaminationError>,
     ask::<FamilyError>,
     ask::<ImitationError>,
+    ask::<KnockOutError>,
     ask::<PublicationError>,
     ask::<RecordingError>,
     ask::<RehearsalError>,

@@ -24,7 +24,7 @@ mod stored;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use crate::checkpoint::{FoundCheckpoint, Progress, remove_old, save_checkpoint};
+use crate::checkpoint::{FoundCheckpoint, Progress, is_first_kept, remove_old, save_checkpoint};
 use crate::curriculum::{Standings, advance};
 use crate::metrics::{HeldOut, Spent, StepRecord, Success, Totals, measure_groups};
 use crate::rollout::Rollout;
@@ -42,7 +42,8 @@ use troupe_trainer::{Information, Trainer, UpdateMetrics};
 
 use collection::Collection;
 pub use error::TrainingError;
-use learning::{Learning, restore};
+use learning::Learning;
+pub(crate) use learning::restore;
 use lessons::Lessons;
 use output::Output;
 pub use preparation::{plan, plan_on_card, settle, slow_dtype};
@@ -375,8 +376,11 @@ impl Training {
         }
         let checkpoints = output.folder.checkpoints();
         save_checkpoint(&checkpoints, progress, |folder| learning.save(config, folder))?;
-        let best = progress.best.map(|(step, _)| step);
-        remove_old(&checkpoints, config.checkpoint.keep, best)?;
+        let mut others: Vec<usize> = progress.best.map(|(step, _)| step).into_iter().collect();
+        if is_first_kept(config.validation.knock_out, &checkpoints)? {
+            others.push(0);
+        }
+        remove_old(&checkpoints, config.checkpoint.keep, &others)?;
         Ok(learning.forget_distant(&checkpoints)?)
     }
 

@@ -15,6 +15,7 @@ Examples:
   host blame runs/plan-path-planner-executor --tasks 200 --failures
   host blame runs/plan-path-planner-executor --task 17 --forks 256
   host blame runs/plan-path-planner-executor --task 17 --json
+  host blame runs/plan-path-planner-executor --roles --split test --tasks 512
 
 `host report` shows what was found beside each episode. How it is found is in docs/blame.md.")]
 pub struct BlameArgs {
@@ -61,6 +62,11 @@ pub struct BlameArgs {
     /// What an outcome is: 1 if the task was solved, or what the team earned.
     #[arg(long, value_enum, default_value = "solved")]
     pub by: MeasureName,
+    /// Say instead what each role is good for: the tasks once more with the role played by its
+    /// policy as it began, by one that has learned nothing, and by the expert, and each role's
+    /// part (Shapley value) in what the team solves more than it did when it began.
+    #[arg(long, conflicts_with_all = ["task", "samples", "greedy", "failures", "out"])]
+    pub roles: bool,
     /// Write what is found into this file, one episode a line, in place of the run's blame.jsonl.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,

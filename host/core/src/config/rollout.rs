@@ -187,5 +187,22 @@ table! {
         /// the rollout's.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub min_p: Option<f64> = None, 0.0..=1.0;
+        /// Whether a run ends with what each role is good for: test tasks once more with the role
+        /// played by its policy as it began, by one that has learned nothing, and by the expert.
+        /// The first checkpoint is kept for it.
+        pub knock_out: KnockOut = KnockOut::Auto;
+    }
+}
+
+choices! {
+    /// Whether a run ends with what each role is good for.
+    pub enum KnockOut {
+        /// If it can be told by twentieth as many answers as training drew, and the first
+        /// checkpoint is no larger than 64 MiB.
+        Auto,
+        /// On as many tasks as there are between steps, whatever that costs.
+        Always,
+        /// Not.
+        Never,
     }
 }

@@ -213,7 +213,15 @@ impl Attempt {
         seed.at(due.turn as u64)
     }
 
-    fn fail(&mut self, failure: &PluginFailure) {
+    /// What the expert answers to a request that is due.
+    pub(super) fn demonstrate(&self, due: &Due) -> Result<Option<String>, PluginFailure> {
+        match &self.phase {
+            Phase::Asking(position) => self.task.scenario.demonstrate(position, due),
+            Phase::Opening(_) | Phase::Weighing(_) | Phase::Ended(_) => Ok(None),
+        }
+    }
+
+    pub(super) fn fail(&mut self, failure: &PluginFailure) {
         self.make_void(failure.cause.word(), failure.to_string());
     }
 

@@ -154,6 +154,8 @@ pub struct RoleMap {
     remotes: BTreeMap<String, Arc<dyn Remote>>,
     /// Policies that nothing changes.
     frozen: BTreeSet<String>,
+    /// Roles that the environment's expert plays, as far as it can.
+    experts: BTreeSet<String>,
     /// Words that the plugins declare.
     words: Arc<[String]>,
 }
@@ -173,13 +175,29 @@ impl RoleMap {
         let roles = seats.iter().map(fill).collect::<Result<_, _>>()?;
         let (stand_ins, ensembles) = (BTreeMap::new(), BTreeMap::new());
         let (remotes, frozen, words) = (BTreeMap::new(), BTreeSet::new(), Arc::default());
-        Ok(RoleMap { roles, settings, stand_ins, ensembles, remotes, frozen, words })
+        let experts = BTreeSet::new();
+        Ok(RoleMap { roles, settings, stand_ins, ensembles, remotes, frozen, experts, words })
     }
 
     /// Refuse the name of a role that nobody plays.
     pub fn check_role(&self, role: &str) -> Result<(), RoleMapError> {
         let seats: Vec<String> = self.roles.keys().cloned().collect();
         check_entry(role, None, &seats, &[])
+    }
+
+    /// Have another policy play a role.
+    pub fn recast(&mut self, role: &str, policy: &str) {
+        self.roles.insert(role.to_owned(), policy.to_owned());
+    }
+
+    /// Have the environment's expert play a role; where it says nothing, the role's policy does.
+    pub fn leave_to_expert(&mut self, role: &str) {
+        self.experts.insert(role.to_owned());
+    }
+
+    /// Whether the environment's expert plays a role.
+    pub fn is_experts(&self, role: &str) -> bool {
+        self.experts.contains(role)
     }
 
     /// Have a snapshot of a policy be asked in its place as often as itself.

@@ -8,6 +8,8 @@ use super::attempt::{Asked, Attempt, Setting};
 use super::collect::RolloutError;
 use super::role_map::{Policies, Remote, RoleMap};
 use super::weighing::Drawn;
+use troupe_core::trajectory::{Completion, StopReason};
+use troupe_guests::plugin::PluginFailure;
 use troupe_guests::scenario;
 use troupe_model::{
     ChatRequest, Completions, Engine, Policy, PolicyError, Question, RemoteFailure,
@@ -41,6 +43,8 @@ pub(super) enum Ask {
     Engine(usize, Question),
     /// By a remote.
     Remote(RemoteQuestion),
+    /// By nobody: what the expert says is known.
+    Known(Completions),
 }
 
 /// What a remote is asked.
@@ -147,6 +151,18 @@ impl<'p> Sampler<'p> {
                     attempt.make_void("cannot_see", message);
                     return Ok(Vec::new());
                 }
+                match self.known(&asked, attempt) {
+                    Ok(None) => {}
+                    Ok(Some(known)) => {
+                        let Asked { due: request, policy, .. } = asked;
+                        due.push((Due { attempt: index, policy, request }, Ask::Known(known)));
+                        continue;
+                    }
+                    Err(failure) => {
+                        attempt.fail(&failure);
+                        return Ok(Vec::new());
+                    }
+                }
                 match self.ask(&asked) {
                     Ok(ask) => {
                         let Asked { due: request, policy, .. } = asked;
@@ -165,6 +181,24 @@ impl<'p> Sampler<'p> {
             }
             return Ok(due);
         }
+    }
+
+    /// What the expert answers, if it plays the role and has something to say.
+    fn known(
+        &self,
+        asked: &Asked,
+        attempt: &Attempt,
+    ) -> Result<Option<Completions>, PluginFailure> {
+        if !self.setting.role_map.is_experts(asked.due.role()) {
+            return Ok(None);
+        }
+        let said = |text: String| {
+            let (tokens, logprobs, forced) = (Vec::new(), Vec::new(), Vec::new());
+            let stop = StopReason::EndOfText;
+            let answer = Completion { tokens, logprobs, text, stop, forced, usage: None };
+            Completions { prompt: [].into(), completions: vec![answer; asked.seeds.len()] }
+        };
+        Ok(attempt.demonstrate(&asked.due)?.map(said))
     }
 
     fn ask(&self, asked: &Asked) -> Result<Ask, RolloutError> {
@@ -200,11 +234,13 @@ impl<'p> Sampler<'p> {
         let mut batches: Vec<RemoteBatch> = Vec::new();
         let mut questions: Vec<Questions> = vec![Questions::default(); self.engines.len()];
         let mut waiting = Vec::with_capacity(due.len());
+        let mut known = Vec::new();
         for (place, (due, ask)) in due.into_iter().enumerate() {
             waiting.push(due);
             match ask {
                 Ask::Engine(way, question) => questions[way].push((place, question)),
                 Ask::Remote(question) => join_batch(&mut batches, place, question),
+                Ask::Known(answers) => known.push((place, Ok(answers))),
             }
         }
         let (completions, answered) = thread::scope(|scope| {
@@ -216,7 +252,8 @@ impl<'p> Sampler<'p> {
             };
             (completions, asked.into_iter().flat_map(join).collect::<Vec<_>>())
         });
-        let mut all: BTreeMap<usize, _> = completions?.into_iter().chain(answered).collect();
+        let mut all: BTreeMap<usize, _> =
+            completions?.into_iter().chain(answered).chain(known).collect();
         let mut answers: BTreeMap<usize, Vec<Answered>> = BTreeMap::new();
         for (place, due) in waiting.into_iter().enumerate() {
             if let Some(answered) = all.remove(&place) {

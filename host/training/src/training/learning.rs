@@ -199,7 +199,7 @@ impl Learning {
 }
 
 /// Put the policies of a checkpoint in place of those of the team.
-pub(super) fn restore(
+pub(crate) fn restore(
     team: &mut Team,
     config: &Config,
     checkpoint: &Path,
