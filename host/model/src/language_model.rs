@@ -291,6 +291,25 @@ impl Policy {
         Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
+    /// BLAKE3 over names, shapes and bytes of what training changes, the adapter if there is one, in
+    /// hexadecimal.
+    ///
+    /// # Errors
+    /// If the weights cannot be copied from the device.
+    pub fn trained_digest(&self) -> Result<String, PolicyError> {
+        let mut hasher = blake3::Hasher::new();
+        let parameters = match &self.adapter {
+            Some(adapter) => adapter.parameters(),
+            None => self.decoder.parameters(),
+        };
+        for (slot, tensor) in parameters.tensors() {
+            hasher.update(slot.name().as_bytes());
+            hasher.update(format!("{:?}{:?}", slot.shape(), tensor.kind()).as_bytes());
+            hasher.update(&weights::bytes(&tensor)?);
+        }
+        Ok(hasher.finalize().to_hex().to_string())
+    }
+
     /// Numbers in the weights, the base's included; tied ones count once.
     pub fn parameter_count(&self) -> usize {
         let adapter = self.adapter.as_ref().map_or(0, |adapter| adapter.parameters().count());

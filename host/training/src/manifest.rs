@@ -13,7 +13,7 @@ use troupe_tinker::Conduct;
 
 /// Settings that may change while a run is stopped: they say how long it goes
 /// on, where it is and what it leaves. Files are judged by their digests.
-const FREE: [&str; 46] = [
+const FREE: [&str; 47] = [
     "run.name",
     "run.dir",
     "run.recorded_episodes",
@@ -58,6 +58,7 @@ const FREE: [&str; 46] = [
     "train.budget.completion_tokens",
     "train.budget.samples",
     "train.budget.seconds",
+    "validation.knock_out",
     "checkpoint.every",
     "checkpoint.keep",
 ];

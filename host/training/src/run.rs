@@ -13,6 +13,7 @@
 //! summary.json    before and after
 //! ```
 
+mod chain_log;
 mod metrics_log;
 mod outcomes_log;
 
@@ -22,7 +23,9 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
+pub use chain_log::{ChainLog, Link, digest_of_metrics, digests_of_outcomes, root};
 pub use metrics_log::MetricsLog;
 pub use outcomes_log::{OutcomesLog, lines_of};
 
@@ -31,7 +34,8 @@ use crate::metrics::{Outcome, Success};
 use troupe_core::archive::{episode_file, find_config, is_stillborn, table_file};
 use troupe_core::config::{Config, RunConfig};
 use troupe_core::storage::{
-    Lock, StorageError, create_folder, list_folder, read_json, tidy, write_file, write_json,
+    Lock, StorageError, create_folder, digest_file, list_folder, read_json, tidy, write_file,
+    write_json,
 };
 use troupe_core::table::{Row, write_table};
 use troupe_core::trajectory::Episode;
@@ -223,6 +227,38 @@ impl RunFolder {
         MetricsLog { folder: &self.path }
     }
 
+    /// What its steps left, as digests.
+    pub fn chain(&self) -> ChainLog<'_> {
+        ChainLog { folder: &self.path }
+    }
+
+    /// Tie what a step left to the chain.
+    pub fn append_link(
+        &self,
+        record: &impl Serialize,
+        weights: BTreeMap<String, String>,
+    ) -> Result<(), StorageError> {
+        if !self.is_written_here() {
+            return Ok(());
+        }
+        // As it is read again: a number that was written short is another one then.
+        let text = serde_json::to_string(record).unwrap_or_default();
+        let line: Value = serde_json::from_str(&text).unwrap_or_default();
+        let step = line["step"].as_u64().unwrap_or_default() as usize;
+        let table = self.tables().join(table_file(step));
+        let table = table.is_file().then(|| digest_file(&table)).transpose()?;
+        let is_examined = line["validation"].is_object() || line["test"].is_object();
+        let digests = is_examined.then(|| self.outcomes().digests()).transpose()?;
+        let outcomes = digests.and_then(|mut digests| digests.remove(&step));
+        let before = match self.chain().last()? {
+            Some(last) => last.link,
+            None => root(self.manifest()?.as_ref()),
+        };
+        let (metrics, link) = (digest_of_metrics(line), String::new());
+        let link = Link { step, weights, table, metrics, outcomes, link };
+        self.chain().append(&link.tied_to(&before))
+    }
+
     /// What became of its held-out episodes.
     fn outcomes(&self) -> OutcomesLog<'_> {
         OutcomesLog { folder: &self.path }
@@ -237,6 +273,7 @@ impl RunFolder {
         }
         self.metrics().rewind(step)?;
         self.outcomes().rewind(step)?;
+        self.chain().rewind(step)?;
         remove_later(&self.path.join("episodes"), step.map(episode_file))?;
         remove_later(&self.tables(), step.map(table_file))
     }

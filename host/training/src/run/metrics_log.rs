@@ -117,7 +117,7 @@ pub(super) fn drop_later(path: &Path, step: Option<usize>) -> Result<(), Storage
 
 /// The text of a file of records, empty if there is none. Whatever is no text in it is no record
 /// either.
-fn read_text(path: &Path) -> Result<String, StorageError> {
+pub(super) fn read_text(path: &Path) -> Result<String, StorageError> {
     match std::fs::read(path) {
         Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),

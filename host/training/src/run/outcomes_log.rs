@@ -1,8 +1,10 @@
 //! What became of every held-out episode of a run: `outcomes.jsonl`.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::metrics_log::drop_later;
+use super::chain_log::digests_of_outcomes;
+use super::metrics_log::{drop_later, read_text};
 use crate::metrics::Outcome;
 use troupe_core::storage::{StorageError, append};
 
@@ -21,6 +23,11 @@ impl OutcomesLog<'_> {
     /// Drop the outcomes of steps after `step`, or all of them.
     pub fn rewind(&self, step: Option<usize>) -> Result<(), StorageError> {
         drop_later(&self.path(), step)
+    }
+
+    /// The digests of its lines, by step.
+    pub fn digests(&self) -> Result<BTreeMap<usize, String>, StorageError> {
+        Ok(digests_of_outcomes(&read_text(&self.path())?))
     }
 
     fn path(&self) -> PathBuf {

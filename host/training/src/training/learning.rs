@@ -14,7 +14,7 @@ use troupe_core::config::Config;
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::Sample;
 use troupe_estimators::credit::Credits;
-use troupe_model::Policy;
+use troupe_model::{Policy, PolicyError};
 use troupe_trainer::{
     CreditedSample, DistantTrainer, Information, Member, Trainer, UpdateMetrics, fingerprint,
     information, rescore, update_together,
@@ -121,6 +121,15 @@ impl Learning {
         let trained = self.trainers.keys().filter_map(|name| self.team.policies.get(name));
         let fingerprints: Vec<i64> = trained.map(fingerprint).collect::<Result<_, _>>()?;
         Ok(self.team.ranks.check("weights", fingerprints)?)
+    }
+
+    /// BLAKE3 of what is trained, by policy.
+    pub(super) fn digests(&self) -> Result<BTreeMap<String, String>, TrainingError> {
+        let trained = self.trainers.keys();
+        let policies = trained.filter_map(|name| Some((name, self.team.policies.get(name)?)));
+        Ok(policies
+            .map(|(name, policy)| Ok((name.clone(), policy.trained_digest()?)))
+            .collect::<Result<_, PolicyError>>()?)
     }
 
     /// The largest difference between a token's log-probability as sampled and as the training

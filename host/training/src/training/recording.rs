@@ -79,6 +79,8 @@ impl Training {
         self.count_time()?;
         (record.timing.totals, record.timing.unix) = (self.progress.spent, unix_seconds());
         self.output.folder.append_metrics(record)?;
+        let weights = self.learning.digests()?;
+        self.output.folder.append_link(record, weights)?;
         Ok(())
     }
 
