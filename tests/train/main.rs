@@ -56,5 +56,6 @@ mod teacher;
 mod teams;
 mod training;
 mod truth;
+mod verify;
 mod vllm;
 mod wiring;

@@ -7,6 +7,7 @@ mod policy;
 mod programs;
 mod serve;
 mod train;
+mod verify;
 
 use std::sync::LazyLock;
 
@@ -22,6 +23,7 @@ pub use policy::{
 pub use programs::RunArgs;
 pub use serve::ServeArgs;
 pub use train::{ImitateArgs, TrainArgs};
+pub use verify::VerifyArgs;
 
 use troupe_author::commands::PluginCommand;
 use troupe_core::config::DeviceChoice;
@@ -43,6 +45,7 @@ Examples:
   host data import gsm8k train.jsonl test.jsonl --out gsm8k-records.jsonl
   host experiment configs/experiments/rows.toml --jobs 2
   host compare runs/plan-path-planner-executor
+  host verify runs/plan-path-planner-executor
   host blame runs/plan-path-planner-executor --failures
   host grade --problems problems.jsonl --programs samples.jsonl --out verdicts.jsonl
   host check-answer '\\frac{3}{4}' 0.75
@@ -80,6 +83,8 @@ pub enum Command {
     Advantage(AdvantageArgs),
     /// See which turns of which role gained and lost how much, by playing on from every state.
     Blame(BlameArgs),
+    /// See whether a run's files are what its steps left, by computing some of them again.
+    Verify(VerifyArgs),
     /// Make or look at policies.
     Policy(PolicyArgs),
     /// Look at, check or measure plugins.
@@ -128,6 +133,7 @@ impl Command {
             Command::Experiment(args) => args.device.device,
             Command::Advantage(args) => args.device.device,
             Command::Blame(args) => args.device.device,
+            Command::Verify(args) => args.device.device,
             Command::Policy(args) => args.device,
             Command::Play(args) => args.device.device,
             Command::Serve(args) => args.models.device.device,

@@ -113,7 +113,8 @@ fn carry_out(cli: Cli) -> anyhow::Result<u8> {
         | Command::Eval(_)
         | Command::Imitate(_)
         | Command::Policy(_)
-        | Command::Play(_) => Err(become_engine().into()),
+        | Command::Play(_)
+        | Command::Verify(_) => Err(become_engine().into()),
     };
     code.map(|code| code as u8)
 }

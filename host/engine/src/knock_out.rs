@@ -48,10 +48,6 @@ pub fn at_the_end(run: &Path, config: &Config, device: Device) -> anyhow::Result
         _ => wanted,
     };
     if tasks < FEWEST.min(wanted) {
-        report::note(
-            "what each role is good for was not measured: it would take more than a twentieth of \
-             the run; host blame RUN --roles measures it",
-        );
         return Ok(());
     }
     let held_out = held_out(config, Split::Test, tasks);

@@ -17,6 +17,7 @@ mod situations;
 mod stop;
 mod team_desk;
 mod train;
+mod verify;
 mod truths;
 
 use std::process;
@@ -56,6 +57,7 @@ fn carry_out(cli: Cli) -> anyhow::Result<u8> {
             Command::Eval(args) => eval::run(args, device),
             Command::Advantage(args) => advantage::run(args, device),
             Command::Blame(args) => blame::run(&args, device),
+            Command::Verify(args) => verify::run(&args, device),
             Command::Imitate(args) => imitate::run(args, device),
             Command::Policy(args) => policy::run(args.command, device),
             Command::Play(args) => play::run(args, device),

@@ -206,7 +206,16 @@ fn bytes_of(folder: &Path, step: usize) -> Result<u64, StorageError> {
     list_files(&path)?.iter().map(bytes).sum()
 }
 
-fn checkpoint_name(step: usize) -> String {
+/// The steps whose checkpoints are there, in their order.
+///
+/// # Errors
+/// If the folder cannot be listed.
+pub fn steps_of(folder: &Path) -> Result<Vec<usize>, StorageError> {
+    Ok(checkpoint_names(folder)?.iter().filter_map(|name| step_of(name)).collect())
+}
+
+/// The folder of a step's checkpoint.
+pub(crate) fn checkpoint_name(step: usize) -> String {
     format!("step-{step:06}")
 }
 

@@ -51,6 +51,7 @@ pub mod watch;
 pub mod checkpoint;
 pub mod manifest;
 pub mod run;
+pub mod verification;
 pub mod training;
 pub mod knock_out;
 

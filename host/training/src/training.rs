@@ -148,6 +148,11 @@ impl Training {
         self.verify_logprobs = verify;
     }
 
+    /// Where the run is written.
+    pub fn folder(&self) -> &RunFolder {
+        &self.output.folder
+    }
+
     /// How far the run has come.
     pub fn progress(&self) -> &Progress {
         &self.progress

@@ -1,0 +1,157 @@
+//! `host verify`: whether a run's files are what its steps left.
+
+mod again;
+mod bundle;
+mod kept;
+
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::Serialize;
+
+use super::report;
+use again::Again;
+use kept::Kept;
+use troupe_cli::args::VerifyArgs;
+use troupe_core::archive::find_config;
+use troupe_core::config::Config;
+use troupe_core::error::ExitCode;
+use troupe_core::seed::Seed;
+use troupe_core::storage::{StorageError, read_json};
+use troupe_model::{Device, PolicyError};
+use troupe_training::checkpoint::steps_of;
+use troupe_training::manifest::Manifest;
+use troupe_training::run::Link;
+use troupe_training::verification::{Fault, chain_of, check, compare, plan};
+
+/// What was found.
+#[derive(Debug, Serialize)]
+struct Verdict {
+    faults: Vec<Fault>,
+    /// Steps of the run, after the beginning.
+    steps: usize,
+    /// Those that were computed again.
+    recomputed: Vec<usize>,
+    /// The probability that one forged step, all that follows being made anew to fit, would have
+    /// been found: of the step for which it is least.
+    found: f64,
+    /// Why no step was computed again, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_recomputed: Option<String>,
+}
+
+pub fn run(
+    args: &VerifyArgs,
+    device: impl Fn() -> Result<Device, PolicyError>,
+) -> anyhow::Result<ExitCode> {
+    let config = Config::load(Some(&find_config(&args.run)?), &[])?;
+    let manifest = manifest_of(&args.run)?;
+    if let Some(folder) = &args.bundle {
+        return bundle::make(&args.run, &manifest, folder);
+    }
+    let mut faults = check(&args.run, Some(&manifest))?;
+    let chain = chain_of(&args.run)?;
+    let device = device()?;
+    if faults.is_empty() {
+        faults = Kept::of(&args.run, device)?.weights(&chain)?;
+    }
+    let mut verdict = Verdict {
+        faults,
+        steps: chain.len() - 1,
+        recomputed: Vec::new(),
+        found: 0.0,
+        not_recomputed: None,
+    };
+    // What is known to be broken is not worth computing.
+    if args.steps > 0 && verdict.faults.is_empty() {
+        match again::obstacle(&manifest, &config, device).filter(|_| !args.anyway) {
+            Some(obstacle) => verdict.not_recomputed = Some(obstacle),
+            None => recompute(args, &manifest, device, &chain, &mut verdict)?,
+        }
+    }
+    match args.json {
+        true => report::line(&serde_json::to_string(&verdict)?),
+        false => show(&verdict),
+    }
+    Ok(if verdict.faults.is_empty() { ExitCode::Success } else { ExitCode::Check })
+}
+
+fn manifest_of(run: &Path) -> Result<Manifest, StorageError> {
+    read_json(&run.join("manifest.json"))
+}
+
+fn recompute(
+    args: &VerifyArgs,
+    manifest: &Manifest,
+    device: Device,
+    chain: &[Link],
+    verdict: &mut Verdict,
+) -> anyhow::Result<()> {
+    let checkpoints = steps_of(&args.run.join("checkpoints"))?;
+    let (eligible, chosen) = choose(args, &checkpoints, verdict.steps);
+    let stretches = plan(&chosen, &checkpoints);
+    let all: usize = stretches.iter().map(|(from, to)| to - from).sum();
+    let bar = report::Bar::new("verify", 0, all, "steps");
+    let again = Again { run: &args.run, manifest, device };
+    for (from, to) in stretches {
+        again.compute(from, to, |link| {
+            verdict.recomputed.push(link.step);
+            verdict.faults.extend(compare(&chain[link.step], link));
+            bar.step_to(verdict.recomputed.len(), String::new());
+        })?;
+    }
+    bar.finish();
+    if !args.anyway {
+        verdict.faults.extend(Kept::of(&args.run, device)?.best()?);
+    }
+    let everywhere = eligible.len() == verdict.steps;
+    verdict.found = match everywhere {
+        true => chosen.len() as f64 / verdict.steps.max(1) as f64,
+        false => 0.0,
+    };
+    Ok(())
+}
+
+/// The steps that can be computed again, and those that are.
+fn choose(args: &VerifyArgs, checkpoints: &[usize], steps: usize) -> (Vec<usize>, Vec<usize>) {
+    let is_reached = |step: &usize| {
+        let before = checkpoints.iter().filter(|kept| *kept < step).max();
+        before.is_some_and(|kept| args.reach.is_none_or(|reach| step - kept <= reach))
+    };
+    let eligible: Vec<usize> = (1..=steps).filter(is_reached).collect();
+    let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64;
+    let seed = Seed::new(args.seed.unwrap_or_else(now)).named("verify");
+    let mut chosen = eligible.clone();
+    seed.shuffle(&mut chosen);
+    chosen.truncate(args.steps);
+    (eligible, chosen)
+}
+
+fn show(verdict: &Verdict) {
+    let Verdict { faults, steps, recomputed, found, not_recomputed } = verdict;
+    for fault in faults {
+        report::line(&format!("  ✗ {fault}"));
+    }
+    if faults.is_empty() {
+        report::line(&format!(
+            "  ✓ manifest, figures, tables, outcomes, checkpoints and summary are what {steps} \
+             steps left, each tied to those before it"
+        ));
+    }
+    if let Some(why) = not_recomputed {
+        report::line(&format!("  – no step was computed again: {why}"));
+    }
+    if !recomputed.is_empty() {
+        let mark =
+            if faults.is_empty() { "✓ and came out the same" } else { "✗ not all alike" };
+        report::line(&format!("  {mark}: {} of {steps} steps computed again", recomputed.len()));
+        report::line(&match found {
+            0.0 => "  steps out of reach could have been forged".to_owned(),
+            found => format!(
+                "  a forged step, with all that follows made to fit, would have been found with a \
+                 probability of at least {}",
+                report::percent(*found)
+            ),
+        });
+    }
+}

@@ -1,0 +1,137 @@
+//! Steps of a run, computed again in a folder of their own.
+
+use std::fs;
+use std::path::Path;
+
+use crate::inventory::manifest;
+use crate::report;
+use troupe_core::archive::list_tables;
+use troupe_core::config::{Config, ConfigError};
+use troupe_core::storage::{StorageError, create_folder, list_folder};
+use troupe_model::Device;
+use troupe_training::checkpoint::load_step;
+use troupe_training::manifest::{Manifest, Settled, processor};
+use troupe_training::run::{Link, RunFolder};
+use troupe_training::team::Team;
+use troupe_training::training::{Training, plan, settle};
+
+/// Files of a run that steps are added to.
+const LOGS: [&str; 5] =
+    ["config.toml", "manifest.json", "metrics.jsonl", "outcomes.jsonl", "chain.jsonl"];
+
+/// Why bits cannot be compared here; nothing if they can.
+pub fn obstacle(manifest: &Manifest, config: &Config, device: Device) -> Option<String> {
+    if !manifest.distant.is_empty() || !manifest.servers.is_empty() {
+        return Some("what a server did cannot be repeated here".to_owned());
+    }
+    if config.train.budget.seconds.is_some() {
+        return Some("how far it came depends on the clock (train.budget.seconds)".to_owned());
+    }
+    let differs = |what: &str, there: &str, here: &str| {
+        format!(
+            "it was computed with the {what} `{there}`, and here is `{here}`: last digits may \
+             differ, and what is drawn with them; --anyway computes even so"
+        )
+    };
+    let here = device.to_string();
+    if manifest.device != here {
+        return Some(differs("device", &manifest.device, &here));
+    }
+    let here = processor();
+    (manifest.processor != here).then(|| differs("processor", &manifest.processor, &here))
+}
+
+/// A run whose steps are computed again.
+pub struct Again<'r> {
+    pub run: &'r Path,
+    pub manifest: &'r Manifest,
+    pub device: Device,
+}
+
+impl Again<'_> {
+    /// The steps after one whose checkpoint was kept, up to another; `take` is given what each
+    /// left.
+    pub fn compute(
+        &self,
+        from: usize,
+        to: usize,
+        mut take: impl FnMut(&Link),
+    ) -> anyhow::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("run");
+        self.lay_out(&path, from)?;
+        let mut training = self.resume(&path, from)?;
+        while training.progress().step < to {
+            training.step()?;
+            if let Some(link) = training.folder().chain().last()? {
+                take(&link);
+            }
+        }
+        Ok(())
+    }
+
+    /// The run as it stood when the checkpoint was saved.
+    fn lay_out(&self, path: &Path, from: usize) -> Result<(), StorageError> {
+        create_folder(path)?;
+        for name in LOGS {
+            put(&self.run.join(name), &path.join(name))?;
+        }
+        let checkpoint = load_step(&self.run.join("checkpoints"), from)?.path;
+        let name = checkpoint.file_name().unwrap_or_default();
+        put_all(&checkpoint, &path.join("checkpoints").join(name))?;
+        create_folder(&path.join("table"))?;
+        for (_, table) in list_tables(self.run)?.into_iter().filter(|(step, _)| *step <= from) {
+            put(&table, &path.join("table").join(table.file_name().unwrap_or_default()))?;
+        }
+        Ok(())
+    }
+
+    fn resume(&self, path: &Path, from: usize) -> anyhow::Result<Training> {
+        let folder = RunFolder::open(path)?;
+        let config = config_of(path, self.run)?;
+        let team = Team::assemble(&config, self.device)?;
+        let config = settle(&team.resolve(&config), &team)?.anchored();
+        let planned = self.manifest.settled.apply(config.clone());
+        let settled = plan(&planned, &team)?.settle(planned);
+        // What is not what the run was made of is named.
+        let here = manifest(&config, Settled::of(&settled), &team, self.device)?;
+        for difference in folder.settle_manifest(&here, false)? {
+            report::note(&format!("note: {difference}"));
+        }
+        let checkpoint = load_step(&folder.checkpoints(), from)?;
+        Ok(Training::resume(settled, team, folder, checkpoint)?)
+    }
+}
+
+/// The configuration of a folder. What was bundled with the run lies beside that.
+pub(super) fn config_of(folder: &Path, run: &Path) -> Result<Config, ConfigError> {
+    let mut config = Config::load(Some(&folder.join("config.toml")), &[])?;
+    for file in &mut config.plugins.files {
+        let beside = run.join(&*file);
+        if beside.is_file() {
+            *file = beside;
+        }
+    }
+    Ok(config)
+}
+
+/// The same file in another place, if it is there.
+pub(super) fn put(from: &Path, to: &Path) -> Result<(), StorageError> {
+    if from.is_file() {
+        fs::copy(from, to).map_err(StorageError::io("write", to))?;
+    }
+    Ok(())
+}
+
+/// The same folder in another place.
+pub(super) fn put_all(from: &Path, to: &Path) -> Result<(), StorageError> {
+    create_folder(to)?;
+    for name in list_folder(from)? {
+        let (from, to) = (from.join(&name), to.join(&name));
+        match from.is_dir() {
+            true => put_all(&from, &to)?,
+            false => put(&from, &to)?,
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,183 @@
+//! Whether a run's files are what its steps left: forged ones are found.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use troupe_core::archive::table_file;
+use troupe_core::storage::digest_file;
+use troupe_core::table::{read_table, write_table};
+use troupe_training::run::{ChainLog, Link};
+
+use crate::support::{host, plugins, run};
+
+const STEPS: usize = 4;
+
+fn trained(folder: &Path) -> PathBuf {
+    let files = plugins(&["plan-path", "planner-executor"]);
+    let dir = format!("run.dir=\"{}\"", folder.display());
+    let steps = format!("train.steps={STEPS}");
+    let mut arguments = vec!["train", "--plugins", &files, "--set", &dir, "--set", &steps];
+    for set in [
+        "run.name=run",
+        "environment.size=5",
+        "environment.max_distance=5",
+        "imitation.success=0.2",
+        "rollout.tasks_per_step=8",
+        "checkpoint.every=1",
+        "checkpoint.keep=10",
+        "validation.every=1",
+        "validation.tasks=16",
+        "validation.tasks_during_training=16",
+    ] {
+        arguments.extend(["--set", set]);
+    }
+    let (code, _, stderr) = run(&arguments);
+    assert_eq!(code, 0, "{stderr}");
+    folder.join("run")
+}
+
+/// A copy of the run with something in it changed.
+fn forged(run: &Path, name: &str, forge: impl FnOnce(&Path)) -> PathBuf {
+    let copy = run.with_file_name(name);
+    copy_all(run, &copy);
+    forge(&copy);
+    copy
+}
+
+fn copy_all(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        match from.is_dir() {
+            true => copy_all(&from, &to),
+            false => drop(fs::copy(&from, &to).unwrap()),
+        }
+    }
+}
+
+fn verify(run_folder: &Path, steps: usize) -> (i32, String) {
+    let (folder, steps) = (run_folder.display().to_string(), steps.to_string());
+    let (code, stdout, stderr) = run(&["verify", &folder, "--steps", &steps]);
+    (code, stdout + &stderr)
+}
+
+/// The chain with every link tied anew.
+fn tie_anew(run: &Path, change: impl Fn(&mut Link)) {
+    let log = ChainLog { folder: run };
+    let (old, links) = (log.read().unwrap(), log.read().unwrap());
+    log.rewind(None).unwrap();
+    let mut before: Option<String> = None;
+    for (mut link, old) in links.into_iter().zip(old) {
+        change(&mut link);
+        let tied = match &before {
+            None => old,
+            Some(before) => link.tied_to(before),
+        };
+        log.append(&tied).unwrap();
+        before = Some(tied.link);
+    }
+}
+
+fn replace(path: &Path, from: &str, to: &str) {
+    let text = fs::read_to_string(path).unwrap();
+    assert!(text.contains(from), "{from} in {text}");
+    fs::write(path, text.replacen(from, to, 1)).unwrap();
+}
+
+/// One advantage of a step's table.
+fn forge_table(run: &Path, step: usize) {
+    let path = run.join("table").join(table_file(step));
+    let mut rows = read_table(&path).unwrap();
+    let row = rows.iter_mut().find(|row| row.advantage.is_some()).unwrap();
+    row.advantage = row.advantage.map(|advantage| advantage + 0.5);
+    write_table(&path, &rows).unwrap();
+}
+
+/// One bit of a checkpoint's weights, and the checkpoint's own digest of them.
+fn forge_weight(run: &Path, step: usize) {
+    let checkpoint = run.join(format!("checkpoints/step-{step:06}"));
+    let weights = checkpoint.join("policies/shared/model.safetensors");
+    let before = digest_file(&weights).unwrap();
+    let mut bytes = fs::read(&weights).unwrap();
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    fs::write(&weights, bytes).unwrap();
+    let after = digest_file(&weights).unwrap();
+    replace(&checkpoint.join("checkpoint.json"), &before, &after);
+}
+
+#[test]
+fn what_was_forged_is_found_and_a_run_that_was_not_is_computed_again_to_the_bit() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = trained(folder.path());
+    let (code, told) = verify(&whole, STEPS);
+    assert_eq!(code, 0, "{told}");
+    assert!(told.contains("4 of 4 steps computed again") && told.contains("100.0 %"), "{told}");
+    let (code, told) = verify(&whole, 1);
+    assert!(code == 0 && told.contains("at least 25.0 %"), "{told}");
+    let found = |name: &str, steps: usize, said: &str, forge: &dyn Fn(&Path)| {
+        let (code, told) = verify(&forged(&whole, name, forge), steps);
+        assert!(code == 7 && told.contains(said), "{name}: {code} {told}");
+    };
+    found("advantage", 0, "the table of step 2 is not what the step left", &|run| {
+        forge_table(run, 2);
+    });
+    found("figure", 0, "summary.json: `after`", &|run| {
+        let summary = fs::read_to_string(run.join("summary.json")).unwrap();
+        let mut summary: serde_json::Value = summary.parse().unwrap();
+        summary["after"]["success"] = 1.5.into();
+        fs::write(run.join("summary.json"), summary.to_string()).unwrap();
+    });
+    found("metrics", 0, "the line of metrics.jsonl of step 3", &|run| {
+        replace(
+            &run.join("metrics.jsonl"),
+            "\"step\":3,\"episodes\":8",
+            "\"step\":3,\"episodes\":9",
+        );
+    });
+    found("outcome", 0, "the outcomes of step 0", &|run| {
+        replace(&run.join("outcomes.jsonl"), "\"turns\":", "\"turns\":1");
+    });
+    found("weight", 0, "the weights of `shared` in the checkpoint of step 2", &|run| {
+        forge_weight(run, 2);
+    });
+    found("chain", 0, "the chain is broken at step 2", &|run| {
+        let chain = fs::read_to_string(run.join("chain.jsonl")).unwrap();
+        let link: Link = serde_json::from_str(chain.lines().nth(2).unwrap()).unwrap();
+        replace(&run.join("chain.jsonl"), &link.metrics, &"0".repeat(64));
+    });
+    // Whoever makes the chain anew, too, is found by computing again.
+    let careful = forged(&whole, "careful", |run| {
+        forge_table(run, 2);
+        let table = digest_file(&run.join("table").join(table_file(2))).unwrap();
+        tie_anew(run, |link| {
+            if link.step == 2 {
+                link.table = Some(table.clone());
+            }
+        });
+    });
+    let (code, told) = verify(&careful, 0);
+    assert_eq!(code, 0, "no file contradicts another: {told}");
+    let (code, told) = verify(&careful, STEPS);
+    assert!(code == 7 && told.contains("step 2, computed again, has another table"), "{told}");
+}
+
+#[test]
+fn a_bundle_is_verified_elsewhere_and_other_components_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = trained(folder.path());
+    let bundle = folder.path().join("bundle");
+    let (run_folder, into) = (whole.display().to_string(), bundle.display().to_string());
+    let (code, told, stderr) = run(&["verify", &run_folder, "--bundle", &into]);
+    assert!(code == 0 && told.contains("all that it takes"), "{told}{stderr}");
+    fs::remove_dir_all(&whole).unwrap();
+    assert!(bundle.join("plugins/plan-path.wasm").is_file() && !bundle.join("episodes").exists());
+    let mut elsewhere = host(&["verify", "bundle", "--steps", "1", "--reach", "1"]);
+    let output = elsewhere.current_dir(folder.path()).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && told.contains("1 of 4 steps computed again"), "{told}");
+    fs::copy(bundle.join("plugins/planner-executor.wasm"), bundle.join("plugins/plan-path.wasm"))
+        .unwrap();
+    let (code, _, _) = run(&["verify", &into]);
+    assert_ne!(code, 0);
+}
