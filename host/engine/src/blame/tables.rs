@@ -19,7 +19,7 @@ pub fn episode(blame: &Blame, margin: f64, whole: bool) {
         number => format!(", sample {number}"),
     };
     report::line(&format!(
-        "{} task {}{number}: {}, {} after {} ± {}",
+        "{} task {}{number}: {}; outcome {}, its start was worth {} ± {}",
         episode.split,
         episode.seed,
         episode.ending.word(),
@@ -43,8 +43,8 @@ pub fn episode(blame: &Blame, margin: f64, whole: bool) {
 }
 
 fn row(blame: &Blame, round: usize, turn: &Turn) -> Vec<String> {
-    let values = blame.rounds.iter().find(|other| other.round == round);
-    let values = values.map_or(String::new(), |values| {
+    let of_round = blame.rounds.iter().find(|other| other.round == round);
+    let values = of_round.map_or(String::new(), |values| {
         format!("{} → {}", worth(blame, values.before.mean), worth(blame, values.after.mean))
     });
     let seat = match turn.instance {
@@ -52,19 +52,20 @@ fn row(blame: &Blame, round: usize, turn: &Turn) -> Vec<String> {
         instance => format!("{} {}", turn.role, instance + 1),
     };
     vec![
-        round.to_string(),
+        (round + 1).to_string(),
         seat,
-        turn.turn.to_string(),
+        (turn.turn + 1).to_string(),
         values,
         changed(&turn.effect),
         short(&turn.text),
-        instead(blame, turn),
+        instead(blame, round, turn),
     ]
 }
 
 /// The likeliest answer that is another, and what came of it.
-fn instead(blame: &Blame, turn: &Turn) -> String {
-    let forks: usize = turn.alternatives.iter().map(|other| other.drawn).sum();
+fn instead(blame: &Blame, round: usize, turn: &Turn) -> String {
+    let forks = blame.rounds.iter().find(|other| other.round == round);
+    let forks = forks.map_or(0, |round| round.before.forks);
     let other = turn.alternatives.iter().find(|other| other.text != turn.text);
     other.map_or("–".to_owned(), |other| {
         let outcome = worth(blame, other.outcome);
@@ -129,7 +130,7 @@ pub fn failures(found: &[Blame], margin: f64) {
     let mut all: BTreeMap<(&str, String), usize> = BTreeMap::new();
     for blame in found {
         for (round, turn) in blame.turns() {
-            let situation = turn.situation.clone().unwrap_or_else(|| format!("turn {}", turn.turn));
+            let situation = turn.situation.clone().unwrap_or_else(|| format!("turn {}", turn.turn + 1));
             let kind = (turn.role.as_str(), situation);
             *all.entry(kind.clone()).or_default() += 1;
             if turn.effect.loses(margin) {
@@ -155,11 +156,12 @@ pub fn failures(found: &[Blame], margin: f64) {
         report::line(&format!("{role}, {situation}:"));
         for (blame, round, turn) in turns.into_iter().take(EXAMPLES) {
             report::line(&format!(
-                "  task {}, round {round}: {} {}; else {}",
+                "  task {}, round {}: {} {}; else {}",
                 blame.episode.seed,
+                round + 1,
                 short(&turn.text),
                 changed(&turn.effect),
-                instead(blame, turn)
+                instead(blame, round, turn)
             ));
         }
     }

@@ -93,11 +93,10 @@ function leg(run, { bend, turn, seat, open, from, to }) {
 
 function turnDetail(run, found, bend, turn) {
   const { mean, interval } = turn.effect;
-  const forks = turn.others.reduce((sum, [, drawn]) => sum + drawn, 0);
   const said = (value) => (found.measure === "solved" ? percent(value) : signed(value));
   const row = ([text, drawn, outcome]) => [
     make("bdi", { class: text === turn.text ? "own" : null, text: shownText(text) + (text === turn.text ? " (its own)" : "") }),
-    `${drawn} of ${forks}`,
+    `${drawn} of ${bend.before.forks}`,
     said(outcome),
   ];
   return make(
