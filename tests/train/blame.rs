@@ -42,7 +42,7 @@ fn team() -> (Config, Team) {
 
 fn held_out(tasks: usize, seed: u64) -> HeldOutTasks {
     let (split, answers) = (Split::Validation, Answers::Sampled);
-    HeldOutTasks { split, tasks, answers, samples: 1, seed: Seed::new(seed) }
+    HeldOutTasks { split, from: 0, tasks, answers, samples: 1, seed: Seed::new(seed) }
 }
 
 /// A walk of one or two steps, whatever the board.

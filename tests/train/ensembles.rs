@@ -94,7 +94,7 @@ fn ensemble(folder: &Path, by: EnsembleBy, members: [&str; 2]) -> Config {
 
 fn held_out(split: Split) -> HeldOutTasks {
     let seed = Seed::new(1).named("evaluation");
-    HeldOutTasks { split, tasks: 24, answers: Answers::Greedy, samples: 1, seed }
+    HeldOutTasks { split, from: 0, tasks: 24, answers: Answers::Greedy, samples: 1, seed }
 }
 
 fn play(config: &Config, split: Split) -> (Team, Rollout) {

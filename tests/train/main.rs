@@ -21,6 +21,7 @@ mod configs;
 mod contract;
 mod critic_truth;
 mod critics;
+mod decide;
 mod distant;
 mod ensembles;
 mod episodes;

@@ -308,8 +308,14 @@ fn a_snapshot_stands_in_while_answers_are_collected_and_never_while_policies_are
     let collected = collect(&Setting::of(&team.role_map, &config), &team.policies, &tasks).unwrap();
     assert_eq!(who(&collected), BTreeSet::from(["old".to_owned(), "shared".to_owned()]));
     for answers in [Answers::Greedy, Answers::Sampled] {
-        let held_out =
-            HeldOutTasks { split: Split::Test, tasks: 8, answers, samples: 2, seed: Seed::new(1) };
+        let held_out = HeldOutTasks {
+            split: Split::Test,
+            from: 0,
+            tasks: 8,
+            answers,
+            samples: 2,
+            seed: Seed::new(1),
+        };
         let examined = evaluate(&team, held_out, &config).unwrap().rollout;
         assert_eq!(who(&examined), BTreeSet::from(["shared".to_owned()]), "{answers:?}");
     }

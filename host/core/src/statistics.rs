@@ -5,6 +5,7 @@
 //! there are seeds: both seeds and tasks are a sample, and an interval that is to hold for others
 //! counts both ([`crossed`]). Everything here is a function of its arguments.
 
+mod always_valid;
 mod bootstrap;
 mod crossed;
 mod pass_at_k;
@@ -13,6 +14,7 @@ mod verdict;
 
 use serde::{Deserialize, Serialize};
 
+pub use always_valid::{AlwaysValid, pairs_for};
 pub use bootstrap::{DRAWS, Measured, Redrawn};
 pub use crossed::Spread;
 pub use pass_at_k::{chance_of_one, usual_ks};

@@ -35,18 +35,15 @@ pub fn run(
     say_caveats(&team);
     let held_out = HeldOutTasks {
         split: args.split.into(),
-        tasks: args.task.map_or(args.tasks, |task| task.saturating_add(1)) as usize,
+        from: args.task.unwrap_or(0),
+        tasks: args.task.map_or(args.tasks as usize, |_| 1),
         answers: if args.greedy { Answers::Greedy } else { Answers::Sampled },
         samples: args.samples as usize,
         seed: Seed::new(config.run.seed).named("evaluation"),
     };
     let evaluation = evaluate(&team, held_out, &config)?;
     let episodes = &evaluation.rollout.episodes;
-    let is_wanted = |episode: &Episode| {
-        args.task.is_none_or(|task| episode.seed == task)
-            && !(args.failures && episode.solved())
-            && !episode.is_void()
-    };
+    let is_wanted = |episode: &Episode| !(episode.is_void() || args.failures && episode.solved());
     let wanted = episodes.iter().filter(|episode| is_wanted(episode)).count();
     let inquiry = Inquiry {
         forks: args.forks as usize,

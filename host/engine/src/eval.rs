@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::inspect_log::{self, Examined, Log};
 use super::inventory::manifest;
-use super::{assemble, load_config, report, say_caveats, situations};
+use super::{assemble, decide, load_config, report, say_caveats, situations};
 use troupe_cli::args::{CheckpointName, ConfigArgs, EvalArgs};
 use troupe_core::archive::find_config;
 use troupe_core::config::{Config, PolicyConfig};
@@ -35,6 +35,9 @@ pub fn run(
     if let Some(file) = &args.situations {
         return situations::make(&args, file, device);
     }
+    if args.decide {
+        return decide::run(&args, device);
+    }
     let runs: Vec<Option<&Path>> = match args.run.is_empty() {
         true => vec![None],
         false => args.run.iter().map(|run| Some(run.as_path())).collect(),
@@ -42,9 +45,11 @@ pub fn run(
     if let Some(path) = &args.inspect_log {
         inspect_log::check(path, runs.len())?;
     }
-    let mut measured = Vec::new();
+    let mut measured: Vec<Measured> = Vec::new();
     for run in runs {
-        measured.push(measure(&args, run, device)?);
+        // All draw from the same seeds, so that they differ by what they are.
+        let seed = measured.first().map(|first| first.held_out.seed);
+        measured.push(measure(&args, run, seed, device)?);
     }
     if let Some(path) = &args.record {
         let episodes = measured.iter().flat_map(|one| &one.evaluation.rollout.episodes);
@@ -73,12 +78,18 @@ struct Measured {
     outcomes: Vec<Outcome>,
 }
 
-fn measure(args: &EvalArgs, run: Option<&Path>, device: Device) -> anyhow::Result<Measured> {
+fn measure(
+    args: &EvalArgs,
+    run: Option<&Path>,
+    seed: Option<Seed>,
+    device: Device,
+) -> anyhow::Result<Measured> {
     let (config, step) = config_and_step(&args.config, run, args.step)?;
     let (config, mut team) = assemble(config, device)?;
     team.open_distant(&config, false)?;
     say_caveats(&team);
-    let held_out = held_out(args, &config);
+    let own = held_out(args, &config);
+    let held_out = HeldOutTasks { seed: seed.unwrap_or(own.seed), ..own };
     situations::warn(&team, held_out.split);
     let began = unix_seconds();
     let evaluation = evaluate(&team, held_out, &config)?;
@@ -117,6 +128,7 @@ fn examined(
 pub(super) fn held_out(args: &EvalArgs, config: &Config) -> HeldOutTasks {
     HeldOutTasks {
         split: args.split.into(),
+        from: 0,
         tasks: args.tasks.map_or(config.validation.tasks, |tasks| tasks as usize),
         answers: match args.sampled || args.samples.is_some() {
             true => Answers::Sampled,

@@ -78,7 +78,7 @@ pub fn on_demand(args: &BlameArgs, device: Device) -> anyhow::Result<ExitCode> {
 
 fn held_out(config: &Config, split: Split, tasks: usize) -> HeldOutTasks {
     let seed = Seed::new(config.run.seed).named("evaluation");
-    HeldOutTasks { split, tasks, answers: Answers::Greedy, samples: 1, seed }
+    HeldOutTasks { split, from: 0, tasks, answers: Answers::Greedy, samples: 1, seed }
 }
 
 fn measure(company: &Company, held_out: HeldOutTasks) -> anyhow::Result<RoleWorth> {

@@ -2,6 +2,7 @@
 
 mod advantage;
 mod blame;
+mod decide;
 mod eval;
 mod imitate;
 mod forecast;

@@ -24,7 +24,9 @@ pub use outcome::outcomes_of;
 pub struct HeldOutTasks {
     /// The part of the tasks.
     pub split: Split,
-    /// The first so many tasks of it, of each family.
+    /// The number of the first task of it, of each family.
+    pub from: u32,
+    /// So many tasks from there on.
     pub tasks: usize,
     /// The likeliest token each time, or draws as `[validation]` and `[rollout]` say.
     pub answers: Answers,
@@ -151,9 +153,9 @@ pub fn seed_of(root: Seed, split: Split, family: &str) -> Seed {
 /// can be compared.
 fn tasks(scenario: &Arc<Scenario>, held_out: HeldOutTasks) -> impl Iterator<Item = TaskSeed> {
     let seed = seed_of(held_out.seed, held_out.split, &scenario.family);
-    let count =
-        scenario.tasks(held_out.split).map_or(held_out.tasks, |count| count.min(held_out.tasks));
-    (0..count as u32).map(move |task| {
+    let end = held_out.from as usize + held_out.tasks;
+    let end = scenario.tasks(held_out.split).map_or(end, |count| count.min(end));
+    (held_out.from..end as u32).map(move |task| {
         let (scenario, seed) = (scenario.clone(), seed.at(u64::from(task)));
         TaskSeed { scenario, split: held_out.split, task, seed }
     })

@@ -248,6 +248,7 @@ fn follow(
     let (tasks, seed) = (settings.tasks, seed(config));
     let held_out = HeldOutTasks {
         split: Split::Validation,
+        from: 0,
         tasks,
         answers: Answers::Greedy,
         samples: 1,

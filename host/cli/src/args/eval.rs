@@ -18,6 +18,7 @@ Examples:
   host eval --run runs/one --run runs/other --split test --samples 8 --outcomes outcomes.jsonl
   host eval --run runs/plan-path-planner-executor --split train --tasks 500 --record teacher.jsonl
   host eval --run runs/plan-path-planner-executor --split test --inspect-log logs/test.eval
+  host eval --run runs/one --run runs/other --split test --tasks 4096 --decide --difference 2
   host eval configs/plan-path/quickstart.toml --set policies.shared.path=policies/mine
   host eval my-ensemble.toml --situations situations.json")]
 pub struct EvalArgs {
@@ -65,6 +66,13 @@ pub struct EvalArgs {
     #[arg(long, value_name = "N", requires = "situations",
         value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub forks: Option<u32>,
+    /// Play the tasks of two runs a few at a time, with the same draws, until it is known which
+    /// solves more. The interval holds however often one looks.
+    #[arg(long, conflicts_with_all = ["situations", "inspect_log", "outcomes", "record"])]
+    pub decide: bool,
+    /// With --decide, also stop once it is known that they differ by less than so many points.
+    #[arg(long, value_name = "POINTS", requires = "decide")]
+    pub difference: Option<f64>,
     /// Print JSON instead of a table.
     #[arg(long)]
     pub json: bool,

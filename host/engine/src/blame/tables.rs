@@ -130,7 +130,8 @@ pub fn failures(found: &[Blame], margin: f64) {
     let mut all: BTreeMap<(&str, String), usize> = BTreeMap::new();
     for blame in found {
         for (round, turn) in blame.turns() {
-            let situation = turn.situation.clone().unwrap_or_else(|| format!("turn {}", turn.turn + 1));
+            let situation =
+                turn.situation.clone().unwrap_or_else(|| format!("turn {}", turn.turn + 1));
             let kind = (turn.role.as_str(), situation);
             *all.entry(kind.clone()).or_default() += 1;
             if turn.effect.loses(margin) {

@@ -199,6 +199,7 @@ fn whole(samples: usize) -> Value {
     let outcomes = outcomes_of(&evaluation.rollout, Some(7), Answers::Greedy);
     let held_out = HeldOutTasks {
         split: Split::Test,
+        from: 0,
         tasks: 3,
         answers: Answers::Greedy,
         samples,

@@ -62,6 +62,7 @@ impl Kept {
         }
         let held_out = HeldOutTasks {
             split: Split::Test,
+            from: 0,
             tasks: self.config.validation.tasks,
             answers: Answers::Greedy,
             samples: 1,

@@ -67,6 +67,7 @@ impl Training {
         self.publish_as(&format!("best{step}"))?;
         let held_out = HeldOutTasks {
             split: Split::Test,
+            from: 0,
             tasks: self.config.validation.tasks,
             answers: Answers::Greedy,
             samples: 1,
@@ -85,7 +86,8 @@ impl Training {
         samples: usize,
     ) -> Result<(HeldOut, Vec<Episode>), TrainingError> {
         let seed = self.seed;
-        let greedy = HeldOutTasks { split, tasks, answers: Answers::Greedy, samples: 1, seed };
+        let greedy =
+            HeldOutTasks { split, from: 0, tasks, answers: Answers::Greedy, samples: 1, seed };
         let sampled = HeldOutTasks { answers: Answers::Sampled, samples, ..greedy };
         let asked = if self.config.validation.sampled { &[greedy, sampled][..] } else { &[greedy] };
         let (mut success, mut episodes) = (HeldOut::default(), Vec::new());

@@ -1,0 +1,86 @@
+//! Two runs on the same tasks with the same draws, until it is known which is better.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::{plugins, run};
+
+fn trained(folder: &Path, name: &str, more: &[&str]) -> String {
+    let files = plugins(&["plan-path", "planner-executor"]);
+    let dir = format!("run.dir=\"{}\"", folder.display());
+    let name_set = format!("run.name={name}");
+    let mut arguments = vec!["train", "--plugins", &files, "--set", &dir, "--set", &name_set];
+    let sets = [
+        "environment.size=5",
+        "environment.max_distance=5",
+        "train.steps=1",
+        "rollout.tasks_per_step=4",
+        "validation.tasks=8",
+        "validation.tasks_during_training=8",
+    ];
+    for set in sets.iter().chain(more) {
+        arguments.extend(["--set", set]);
+    }
+    let (code, _, stderr) = run(&arguments);
+    assert_eq!(code, 0, "{stderr}");
+    folder.join(name).display().to_string()
+}
+
+fn decided(one: &str, other: &str, more: &[&str]) -> Value {
+    let asked =
+        ["eval", "--run", one, "--run", other, "--step", "last", "--decide", "--json", "--sampled"];
+    let (code, stdout, stderr) = run(&[&asked[..], more].concat());
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stderr.contains("takes some"), "{stderr}");
+    stdout.parse().unwrap()
+}
+
+#[test]
+fn it_is_decided_as_soon_as_it_can_be_and_equal_runs_draw_alike() {
+    let folder = tempfile::tempdir().unwrap();
+    let early = trained(folder.path(), "early", &["imitation.success=0.1"]);
+    let late = trained(
+        folder.path(),
+        "late",
+        &["imitation.success=0.8", "imitation.ceiling=0.95", "run.seed=2"],
+    );
+    let found = decided(&early, &late, &["--tasks", "1000"]);
+    let interval = |end: &str| found["interval"][end].as_f64().unwrap();
+    assert!(found["decided"] == true && interval("low") > 0.0, "{found}");
+    assert!(found["tasks"].as_u64().unwrap() < 300 && found["of"] == 1000, "{found}");
+    let back = decided(&late, &early, &["--tasks", "1000"]);
+    assert!(back["interval"]["high"].as_f64().unwrap() < 0.0, "{back}");
+    // The same policies in a run of another seed: they are given the same draws.
+    let config = Path::new(&late).join("config.toml");
+    let text = fs::read_to_string(&config).unwrap();
+    let twin = folder.path().join("twin");
+    copy_all(Path::new(&late), &twin);
+    fs::write(twin.join("config.toml"), text.replace("seed = 2", "seed = 3")).unwrap();
+    let twin = twin.display().to_string();
+    let equal = decided(&late, &twin, &["--tasks", "64"]);
+    assert!(equal["difference"] == 0.0 && equal["decided"] == false, "{equal}");
+    let same = decided(&late, &twin, &["--tasks", "4000", "--difference", "20"]);
+    assert!(same["decided"] == true && same["tasks"].as_u64().unwrap() < 1000, "{same}");
+}
+
+#[test]
+fn a_decision_is_between_two_runs() {
+    let (code, _, stderr) = run(&["eval", "--run", "nowhere", "--decide"]);
+    assert!(code == 2 && stderr.contains("name --run twice"), "{stderr}");
+    let asked = ["eval", "--run", "a", "--run", "b", "--decide", "--difference", "0"];
+    let (code, _, stderr) = run(&asked);
+    assert!(code == 2 && stderr.contains("between 0 and 100"), "{stderr}");
+}
+
+fn copy_all(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        match from.is_dir() {
+            true => copy_all(&from, &to),
+            false => drop(fs::copy(&from, &to).unwrap()),
+        }
+    }
+}
