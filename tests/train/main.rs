@@ -53,6 +53,7 @@ mod schemes;
 mod sglang;
 mod staleness;
 mod tables;
+mod time_machine;
 mod teacher;
 mod teams;
 mod training;

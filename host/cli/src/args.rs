@@ -5,6 +5,7 @@ mod blame;
 mod eval;
 mod policy;
 mod programs;
+mod replay;
 mod serve;
 mod train;
 mod verify;
@@ -21,6 +22,7 @@ pub use policy::{
     PolicyExportArgs, PolicyImportArgs, PolicyNewArgs, PolicyScoreArgs, PresetName, PromptArgs,
 };
 pub use programs::RunArgs;
+pub use replay::{ReplayArgs, Swapped, Weighed};
 pub use serve::ServeArgs;
 pub use train::{ImitateArgs, TrainArgs};
 pub use verify::VerifyArgs;
@@ -45,6 +47,7 @@ Examples:
   host data import gsm8k train.jsonl test.jsonl --out gsm8k-records.jsonl
   host experiment configs/experiments/rows.toml --jobs 2
   host compare runs/plan-path-planner-executor
+  host replay runs/plan-path-planner-executor --at 40 --set train.learning_rate=3e-4
   host verify runs/plan-path-planner-executor
   host blame runs/plan-path-planner-executor --failures
   host grade --problems problems.jsonl --programs samples.jsonl --out verdicts.jsonl
@@ -85,6 +88,8 @@ pub enum Command {
     Blame(BlameArgs),
     /// See whether a run's files are what its steps left, by computing some of them again.
     Verify(VerifyArgs),
+    /// See how a run would have gone on if a step had been otherwise.
+    Replay(ReplayArgs),
     /// Make or look at policies.
     Policy(PolicyArgs),
     /// Look at, check or measure plugins.
@@ -134,6 +139,7 @@ impl Command {
             Command::Advantage(args) => args.device.device,
             Command::Blame(args) => args.device.device,
             Command::Verify(args) => args.device.device,
+            Command::Replay(args) => args.device.device,
             Command::Policy(args) => args.device,
             Command::Play(args) => args.device.device,
             Command::Serve(args) => args.models.device.device,

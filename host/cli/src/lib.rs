@@ -114,6 +114,7 @@ fn carry_out(cli: Cli) -> anyhow::Result<u8> {
         | Command::Imitate(_)
         | Command::Policy(_)
         | Command::Play(_)
+        | Command::Replay(_)
         | Command::Verify(_) => Err(become_engine().into()),
     };
     code.map(|code| code as u8)

@@ -70,8 +70,8 @@ impl Again<'_> {
         Ok(())
     }
 
-    /// The run as it stood when the checkpoint was saved.
-    fn lay_out(&self, path: &Path, from: usize) -> Result<(), StorageError> {
+    /// The run as it stood when the checkpoint was saved, in another folder.
+    pub fn lay_out(&self, path: &Path, from: usize) -> Result<(), StorageError> {
         create_folder(path)?;
         for name in LOGS {
             put(&self.run.join(name), &path.join(name))?;
@@ -86,26 +86,53 @@ impl Again<'_> {
         Ok(())
     }
 
+    /// Go on in another folder as the run did.
     fn resume(&self, path: &Path, from: usize) -> anyhow::Result<Training> {
+        let (settled, team) = self.ready(config_of(path, self.run)?, path, false)?;
         let folder = RunFolder::open(path)?;
-        let config = config_of(path, self.run)?;
+        let checkpoint = load_step(&folder.checkpoints(), from)?;
+        Ok(Training::resume(settled, team, folder, checkpoint)?)
+    }
+
+    /// Go on in another folder with other settings.
+    pub fn resume_otherwise(
+        &self,
+        path: &Path,
+        from: usize,
+        set: &[String],
+    ) -> anyhow::Result<Training> {
+        let config = config_with(path, self.run, set)?;
+        let (settled, team) = self.ready(config, path, !set.is_empty())?;
+        let folder = RunFolder::open(path)?;
+        let checkpoint = load_step(&folder.checkpoints(), from)?;
+        Ok(Training::resume(settled, team, folder, checkpoint)?)
+    }
+
+    /// A team, and its configuration with what was settled before.
+    fn ready(&self, config: Config, path: &Path, changed: bool) -> anyhow::Result<(Config, Team)> {
         let team = Team::assemble(&config, self.device)?;
         let config = settle(&team.resolve(&config), &team)?.anchored();
         let planned = self.manifest.settled.apply(config.clone());
         let settled = plan(&planned, &team)?.settle(planned);
-        // What is not what the run was made of is named.
-        let here = manifest(&config, Settled::of(&settled), &team, self.device)?;
-        for difference in folder.settle_manifest(&here, false)? {
-            report::note(&format!("note: {difference}"));
+        if !changed {
+            // What is not what the run was made of is named.
+            let here = manifest(&config, Settled::of(&settled), &team, self.device)?;
+            for difference in RunFolder::open(path)?.settle_manifest(&here, false)? {
+                report::note(&format!("note: {difference}"));
+            }
         }
-        let checkpoint = load_step(&folder.checkpoints(), from)?;
-        Ok(Training::resume(settled, team, folder, checkpoint)?)
+        Ok((settled, team))
     }
 }
 
 /// The configuration of a folder. What was bundled with the run lies beside that.
-pub(super) fn config_of(folder: &Path, run: &Path) -> Result<Config, ConfigError> {
-    let mut config = Config::load(Some(&folder.join("config.toml")), &[])?;
+pub fn config_of(folder: &Path, run: &Path) -> Result<Config, ConfigError> {
+    config_with(folder, run, &[])
+}
+
+/// The same with other settings.
+fn config_with(folder: &Path, run: &Path, set: &[String]) -> Result<Config, ConfigError> {
+    let mut config = Config::load(Some(&folder.join("config.toml")), set)?;
     for file in &mut config.plugins.files {
         let beside = run.join(&*file);
         if beside.is_file() {
@@ -115,8 +142,25 @@ pub(super) fn config_of(folder: &Path, run: &Path) -> Result<Config, ConfigError
     Ok(config)
 }
 
+/// The same folder in another place, for steps that go on there. What is only ever replaced as a
+/// whole is the same file in both.
+pub fn share_all(from: &Path, to: &Path) -> Result<(), StorageError> {
+    create_folder(to)?;
+    for name in list_folder(from)? {
+        let (from, to) = (from.join(&name), to.join(&name));
+        match from.is_dir() {
+            true => share_all(&from, &to)?,
+            false if LOGS.contains(&name.as_str()) => put(&from, &to)?,
+            false => fs::hard_link(&from, &to)
+                .or_else(|_| fs::copy(&from, &to).map(drop))
+                .map_err(StorageError::io("write", &to))?,
+        }
+    }
+    Ok(())
+}
+
 /// The same file in another place, if it is there.
-pub(super) fn put(from: &Path, to: &Path) -> Result<(), StorageError> {
+pub fn put(from: &Path, to: &Path) -> Result<(), StorageError> {
     if from.is_file() {
         fs::copy(from, to).map_err(StorageError::io("write", to))?;
     }
@@ -124,7 +168,7 @@ pub(super) fn put(from: &Path, to: &Path) -> Result<(), StorageError> {
 }
 
 /// The same folder in another place.
-pub(super) fn put_all(from: &Path, to: &Path) -> Result<(), StorageError> {
+pub fn put_all(from: &Path, to: &Path) -> Result<(), StorageError> {
     create_folder(to)?;
     for name in list_folder(from)? {
         let (from, to) = (from.join(&name), to.join(&name));

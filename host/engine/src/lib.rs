@@ -1,6 +1,7 @@
 //! The command line of the engine: the commands that work with policies.
 
 mod advantage;
+mod again;
 mod blame;
 mod decide;
 mod eval;
@@ -12,6 +13,7 @@ mod knock_out;
 mod play;
 mod policy;
 mod ranks;
+mod replay;
 mod report;
 mod serve;
 mod situations;
@@ -59,6 +61,7 @@ fn carry_out(cli: Cli) -> anyhow::Result<u8> {
             Command::Advantage(args) => advantage::run(args, device),
             Command::Blame(args) => blame::run(&args, device),
             Command::Verify(args) => verify::run(&args, device),
+            Command::Replay(args) => replay::run(&args, device),
             Command::Imitate(args) => imitate::run(args, device),
             Command::Policy(args) => policy::run(args.command, device),
             Command::Play(args) => play::run(args, device),

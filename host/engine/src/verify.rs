@@ -1,6 +1,5 @@
 //! `host verify`: whether a run's files are what its steps left.
 
-mod again;
 mod bundle;
 mod kept;
 
@@ -9,8 +8,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 
+use super::again::{Again, obstacle};
 use super::report;
-use again::Again;
 use kept::Kept;
 use troupe_cli::args::VerifyArgs;
 use troupe_core::archive::find_config;
@@ -64,7 +63,7 @@ pub fn run(
     };
     // What is known to be broken is not worth computing.
     if args.steps > 0 && verdict.faults.is_empty() {
-        match again::obstacle(&manifest, &config, device).filter(|_| !args.anyway) {
+        match obstacle(&manifest, &config, device).filter(|_| !args.anyway) {
             Some(obstacle) => verdict.not_recomputed = Some(obstacle),
             None => recompute(args, &manifest, device, &chain, &mut verdict)?,
         }

@@ -14,6 +14,7 @@ mod held_out;
 mod lap;
 mod learning;
 mod lessons;
+mod meddling;
 mod output;
 mod preparation;
 mod publishing;
@@ -45,6 +46,7 @@ pub use error::TrainingError;
 use learning::Learning;
 pub(crate) use learning::restore;
 use lessons::Lessons;
+pub use meddling::Meddling;
 use output::Output;
 pub use preparation::{plan, plan_on_card, settle, slow_dtype};
 pub use stored::digests_of_tables;
@@ -67,6 +69,8 @@ pub struct Training {
     /// How many updates older than the policies those were that answered in this step.
     staleness: usize,
     verify_logprobs: bool,
+    /// What one step is to teach otherwise.
+    meddling: Option<Meddling>,
 }
 
 impl Training {
@@ -137,6 +141,7 @@ impl Training {
             spent: None,
             staleness: 0,
             verify_logprobs: false,
+            meddling: None,
         };
         training.spent = training.share_spent();
         training.check_staleness()?;
@@ -146,6 +151,11 @@ impl Training {
     /// Rescore every sampled token with the training graph before each update.
     pub fn verify_logprobs(&mut self, verify: bool) {
         self.verify_logprobs = verify;
+    }
+
+    /// Have one step teach something else than it would.
+    pub fn meddle(&mut self, meddling: Meddling) {
+        self.meddling = Some(meddling);
     }
 
     /// Where the run is written.
@@ -273,8 +283,11 @@ impl Training {
         let learns =
             |sample: &Sample| role_map.learns_from(sample) && shares.are_within(sample, config);
         let samples = &rollout.samples;
-        let Compared { formed, kept, credits, lessons } =
+        let Compared { formed, kept, mut credits, lessons } =
             compare(samples, config, &mut self.progress.estimator, learns);
+        let step = self.progress.step;
+        let meddling = self.meddling.as_ref().filter(|meddling| meddling.step == step);
+        meddling.into_iter().for_each(|meddling| meddling.apply(&formed, &mut credits));
         record.groups = measure_groups(&formed, &kept, None);
         for (role, metrics) in record.roles.iter_mut().filter(|(role, _)| role_map.learns(role)) {
             metrics.groups = Some(measure_groups(&formed, &kept, Some(role)));

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::again::{put, put_all};
+use crate::again::{put, put_all};
 use crate::report;
 use troupe_core::archive::{find_config, list_tables};
 use troupe_core::config::Config;

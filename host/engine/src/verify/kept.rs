@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::again::config_of;
+use crate::again::config_of;
 use troupe_core::config::Config;
 use troupe_core::seed::Seed;
 use troupe_core::storage::read_json;

@@ -9,7 +9,7 @@ use std::time::Instant;
 use super::{Record, Training, TrainingError};
 use crate::checkpoint::load_step;
 use crate::evaluation::{Evaluation, HeldOutTasks, evaluate, evaluate_in_turn, outcomes_of};
-use crate::metrics::{Answers, HeldOut, Outcome, several_by_family};
+use crate::metrics::{Answers, HeldOut, Outcome, Success, several_by_family};
 use crate::run::BestCheckpoint;
 use crate::stage::Stage;
 use troupe_core::trajectory::Episode;
@@ -75,6 +75,22 @@ impl Training {
         };
         let test = evaluate(&self.learning.team, held_out, &self.config)?.success;
         Ok(Some(BestCheckpoint { step, validation, test }))
+    }
+
+    /// Success on so many validation tasks, as the policies are now.
+    ///
+    /// # Errors
+    /// If they cannot answer.
+    pub fn success(&self, tasks: usize) -> Result<Success, TrainingError> {
+        let held_out = HeldOutTasks {
+            split: Split::Validation,
+            from: 0,
+            tasks,
+            answers: Answers::Greedy,
+            samples: 1,
+            seed: self.seed,
+        };
+        Ok(evaluate(&self.learning.team, held_out, &self.config)?.success)
     }
 
     /// The success, and the episodes in which the policies gave their likeliest answers. A prompt
