@@ -102,7 +102,18 @@ fn a_device_is_offered_where_there_is_one_and_nowhere_else() {
             with_device.push(command.get_name());
         }
     }
-    let expected =
-        ["train", "eval", "imitate", "experiment", "advantage", "policy", "play", "serve"];
+    let expected = [
+        "train",
+        "eval",
+        "imitate",
+        "experiment",
+        "advantage",
+        "blame",
+        "verify",
+        "replay",
+        "policy",
+        "play",
+        "serve",
+    ];
     assert_eq!(with_device, expected);
 }

@@ -29,7 +29,7 @@ pub fn find(
     let answers = crossroads.draw(&args.set)?;
     let mut search = Search { crossroads, args, meddling, answers, all: all.clone(), ways: 0 };
     let with_all = search.success_without(&BTreeSet::new())?;
-    let without = search.success_without(&all.iter().copied().collect())?;
+    let without = search.success_as_if_not_drawn(&all)?;
     let found = search.all_that_do_harm(with_all, without)?;
     if args.json {
         let told = serde_json::json!({
@@ -88,6 +88,15 @@ impl Search<'_> {
     fn success_without(&mut self, groups: &BTreeSet<usize>) -> anyhow::Result<f64> {
         let mut meddling = self.meddling.clone();
         meddling.factors.extend(groups.iter().map(|group| (*group, 0.0)));
+        self.ways += 1;
+        let future = self.crossroads.go_on(&self.args.set, meddling, Some(self.answers.clone()))?;
+        Ok(future.success.success)
+    }
+
+    /// Success afterwards if the step had drawn none of these groups.
+    fn success_as_if_not_drawn(&mut self, groups: &[usize]) -> anyhow::Result<f64> {
+        let dropped = groups.iter().copied().collect();
+        let meddling = Meddling { dropped, ..self.meddling.clone() };
         self.ways += 1;
         let future = self.crossroads.go_on(&self.args.set, meddling, Some(self.answers.clone()))?;
         Ok(future.success.success)

@@ -188,7 +188,7 @@ mod tests {
     fn what_the_clock_says_is_no_part_of_a_line_and_all_else_is() {
         let line = |text: &str| digest_of_metrics(text.parse().unwrap());
         let one = line("{\"step\":1,\"reward\":0.5,\"timing\":{\"unix\":1.0}}");
-        assert_eq!(one, line("{\"reward\":0.5,\"step\":1,\"timing\":{\"unix\":2.0}}"));
+        assert_eq!(one, line("{\"step\":1,\"reward\":0.5,\"timing\":{\"unix\":2.0}}"));
         assert_ne!(one, line("{\"step\":1,\"reward\":0.25}"));
     }
 
