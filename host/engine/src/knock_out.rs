@@ -6,11 +6,12 @@ use super::eval::checkpoint_of;
 use super::report;
 use troupe_cli::args::{BlameArgs, CheckpointName};
 use troupe_core::archive::find_config;
-use troupe_core::config::{Config, KnockOut};
+use troupe_core::config::{Config, KnockOut, PolicyConfig};
 use troupe_core::error::ExitCode;
 use troupe_core::seed::Seed;
 use troupe_core::statistics::Interval;
 use troupe_core::storage::write_json;
+use troupe_guests::foreign::ForeignEnvironment;
 use troupe_guests::plugin::Split;
 use troupe_model::Device;
 use troupe_training::evaluation::HeldOutTasks;
@@ -28,7 +29,12 @@ const FEWEST: usize = 32;
 /// At the end of a run, on test tasks.
 pub fn at_the_end(run: &Path, config: &Config, device: Device) -> anyhow::Result<()> {
     let knock_out = config.validation.knock_out;
-    if knock_out == KnockOut::Never {
+    // Nobody is asked over the network, perhaps for money, for what was not asked for.
+    let is_elsewhere = |policy: &PolicyConfig| policy.remote.is_some() || policy.tinker.is_some();
+    let is_served =
+        config.families().iter().any(|family| ForeignEnvironment::is_meant(&family.settings));
+    let is_here = !is_served && !config.policies.values().any(is_elsewhere);
+    if knock_out == KnockOut::Never || (knock_out == KnockOut::Auto && !is_here) {
         return Ok(());
     }
     let checkpoint = checkpoint_of(run, CheckpointName::Last)?;

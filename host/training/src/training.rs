@@ -395,7 +395,9 @@ impl Training {
         let checkpoints = output.folder.checkpoints();
         save_checkpoint(&checkpoints, progress, |folder| learning.save(config, folder))?;
         let mut others: Vec<usize> = progress.best.map(|(step, _)| step).into_iter().collect();
-        if is_first_kept(config.validation.knock_out, &checkpoints)? {
+        // What a server keeps for it would be for nothing.
+        let is_here = learning.team.distant.is_empty();
+        if is_here && is_first_kept(config.validation.knock_out, &checkpoints)? {
             others.push(0);
         }
         remove_old(&checkpoints, config.checkpoint.keep, &others)?;
