@@ -28,6 +28,7 @@ mod episodes;
 mod experiment;
 mod forecast;
 mod foreign;
+mod futures;
 mod gemma;
 mod headline;
 mod hostile;
@@ -53,7 +54,7 @@ mod schemes;
 mod sglang;
 mod staleness;
 mod tables;
-mod time_machine;
+
 mod teacher;
 mod teams;
 mod training;

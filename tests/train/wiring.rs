@@ -349,7 +349,7 @@ fn the_best_checkpoint_is_kept_and_replaced_only_by_a_better_one() {
     assert_eq!((summary.before.success, summary.after.success), (0.0, 0.0));
     let kept = fs::read_dir(run.checkpoints()).unwrap().map(|entry| entry.unwrap().file_name());
     let kept: BTreeSet<String> = kept.map(|name| name.into_string().unwrap()).collect();
-    assert_eq!(kept, ["step-000002", "step-000004"].map(str::to_owned).into());
+    assert_eq!(kept, ["step-000000", "step-000002", "step-000004"].map(str::to_owned).into());
 }
 
 #[test]

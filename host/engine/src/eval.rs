@@ -45,11 +45,9 @@ pub fn run(
     if let Some(path) = &args.inspect_log {
         inspect_log::check(path, runs.len())?;
     }
-    let mut measured: Vec<Measured> = Vec::new();
+    let mut measured = Vec::new();
     for run in runs {
-        // All draw from the same seeds, so that they differ by what they are.
-        let seed = measured.first().map(|first| first.held_out.seed);
-        measured.push(measure(&args, run, seed, device)?);
+        measured.push(measure(&args, run, device)?);
     }
     if let Some(path) = &args.record {
         let episodes = measured.iter().flat_map(|one| &one.evaluation.rollout.episodes);
@@ -78,18 +76,12 @@ struct Measured {
     outcomes: Vec<Outcome>,
 }
 
-fn measure(
-    args: &EvalArgs,
-    run: Option<&Path>,
-    seed: Option<Seed>,
-    device: Device,
-) -> anyhow::Result<Measured> {
+fn measure(args: &EvalArgs, run: Option<&Path>, device: Device) -> anyhow::Result<Measured> {
     let (config, step) = config_and_step(&args.config, run, args.step)?;
     let (config, mut team) = assemble(config, device)?;
     team.open_distant(&config, false)?;
     say_caveats(&team);
-    let own = held_out(args, &config);
-    let held_out = HeldOutTasks { seed: seed.unwrap_or(own.seed), ..own };
+    let held_out = held_out(args, &config);
     situations::warn(&team, held_out.split);
     let began = unix_seconds();
     let evaluation = evaluate(&team, held_out, &config)?;

@@ -1,7 +1,6 @@
 //! `host replay`: how a run would have gone on if a step had been otherwise.
 
 mod groups;
-mod influence;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,7 +17,6 @@ use troupe_terminal::UsageError;
 use troupe_training::checkpoint::steps_of;
 use troupe_training::manifest::Manifest;
 use troupe_training::metrics::Success;
-use troupe_training::rollout::Rollout;
 use troupe_training::training::{Meddling, Record, Training};
 
 pub fn run(
@@ -31,9 +29,9 @@ pub fn run(
     }
     let meddling = meddling(args);
     let is_changed = !args.set.is_empty() || meddling != at(args, BTreeMap::new());
-    if !is_changed && !args.influence {
+    if !is_changed {
         let message = "nothing is to be otherwise; say what with --set, --drop-group, \
-                       --weigh-group, --swap-sample or --influence";
+                       --weigh-group or --swap-sample";
         return Err(UsageError(message.to_owned()).into());
     }
     let manifest: Manifest = read_json(&args.run.join("manifest.json"))?;
@@ -43,11 +41,8 @@ pub fn run(
     }
     let again = Again { run: &args.run, manifest: &manifest, device };
     let crossroads = Crossroads::reach(&again, args)?;
-    if args.influence {
-        return influence::find(&crossroads, args, meddling);
-    }
-    let was = crossroads.go_on(&[], at(args, BTreeMap::new()), None)?;
-    let is = crossroads.go_on(&args.set, meddling, None)?;
+    let was = crossroads.go_on(&[], at(args, BTreeMap::new()))?;
+    let is = crossroads.go_on(&args.set, meddling)?;
     match args.json {
         true => report::line(&serde_json::to_string(&serde_json::json!({"was": was, "is": is}))?),
         false => show(&was, &is),
@@ -68,7 +63,7 @@ fn meddling(args: &ReplayArgs) -> Meddling {
 }
 
 /// The run as it stood before the step, from where it can go on in several ways.
-pub(super) struct Crossroads<'r> {
+struct Crossroads<'r> {
     again: &'r Again<'r>,
     folder: tempfile::TempDir,
     /// The step before.
@@ -79,7 +74,7 @@ pub(super) struct Crossroads<'r> {
 
 /// How it went on.
 #[derive(Debug, Serialize)]
-pub(super) struct Future {
+struct Future {
     steps: Vec<Seen>,
     /// Success on validation tasks at its end.
     success: Success,
@@ -126,30 +121,13 @@ impl<'r> Crossroads<'r> {
         self.folder.path().join("common")
     }
 
-    /// The answers of the step that is to be otherwise, drawn once for all ways to go on from them.
-    pub(super) fn draw(&self, set: &[String]) -> anyhow::Result<Rollout> {
+    /// Go on for some steps with these settings, where the first of them teaches something else.
+    fn go_on(&self, set: &[String], meddling: Meddling) -> anyhow::Result<Future> {
         let place = tempfile::tempdir_in(self.folder.path())?;
-        Ok(self.start(place.path(), set)?.draw()?)
-    }
-
-    fn start(&self, place: &Path, set: &[String]) -> anyhow::Result<Training> {
-        let path = place.join("run");
+        let path = place.path().join("run");
         share_all(&self.common(), &path)?;
-        self.again.resume_otherwise(&path, self.before, set)
-    }
-
-    /// Go on for some steps with these settings, where the first of them teaches something else,
-    /// from answers that are known, if they are.
-    pub(super) fn go_on(
-        &self,
-        set: &[String],
-        meddling: Meddling,
-        answers: Option<Rollout>,
-    ) -> anyhow::Result<Future> {
-        let place = tempfile::tempdir_in(self.folder.path())?;
-        let mut training = self.start(place.path(), set)?;
+        let mut training = self.again.resume_otherwise(&path, self.before, set)?;
         training.meddle(meddling);
-        answers.into_iter().for_each(|rollout| training.learn_from(rollout));
         let mut steps = Vec::new();
         while steps.len() < self.steps && !training.is_done() {
             steps.push(seen(&training.step()?));

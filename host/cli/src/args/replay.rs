@@ -14,9 +14,8 @@ Examples:
   host replay runs/plan-path-planner-executor --at 40 --set train.learning_rate=3e-4 --steps 20
   host replay runs/plan-path-planner-executor --at 40 --groups
   host replay runs/plan-path-planner-executor --at 40 --drop-group 17 --drop-group 23
-  host replay runs/plan-path-planner-executor --at 40 --influence
 
-What is compared, and how groups are found, is in docs/replay.md.")]
+What is compared is in docs/replay.md.")]
 pub struct ReplayArgs {
     /// The run, which stays as it is.
     #[arg(value_name = "RUN")]
@@ -43,13 +42,6 @@ pub struct ReplayArgs {
     /// List the groups of that step, and stop; the step's table has to be there.
     #[arg(long)]
     pub groups: bool,
-    /// Find the groups of that step without which success would be higher afterwards: by going on
-    /// without halves of them, and halves of those that do harm.
-    #[arg(long)]
-    pub influence: bool,
-    /// With --influence, the loss of success, a share of validation tasks, that counts as harm.
-    #[arg(long, default_value_t = 0.05, requires = "influence")]
-    pub harm: f64,
     /// Validation tasks by which both futures are measured at their ends.
     #[arg(long, default_value_t = 256, value_name = "N",
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]

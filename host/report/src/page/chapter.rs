@@ -38,6 +38,8 @@ pub struct Chapter {
     pub summary: Option<Value>,
     /// What cannot be said for it.
     pub caveats: Vec<String>,
+    /// What each role is good for, if that was measured.
+    pub role_worth: Option<Value>,
     /// What it was made of.
     pub manifest: Option<Value>,
     /// Settings that are not as they would be by themselves.
@@ -70,6 +72,7 @@ pub fn write(run: &Path, bounds: Bounds, texts: &mut Texts) -> Result<Chapter, S
     let settings = text.and_then(|text| notes.unless(changes(&text)));
     let summary = json_of(run, "summary.json", &mut notes);
     let manifest = json_of(run, "manifest.json", &mut notes);
+    let role_worth = json_of(run, "roles.json", &mut notes);
     let best = best_step(&lines);
     let mut selection = Selection::of(run, best, bounds, texts, &mut notes)?;
     if let Some(config) = &config {
@@ -86,6 +89,7 @@ pub fn write(run: &Path, bounds: Bounds, texts: &mut Texts) -> Result<Chapter, S
         shown: Shown { answers_drawn: answers_drawn(&lines), ..shown },
         metrics: thinned(lines),
         summary: summary.map(rounded),
+        role_worth,
         caveats: manifest.as_ref().map(caveats).unwrap_or_default(),
         manifest: manifest.map(without_config),
         settings: settings.unwrap_or_default(),

@@ -54,7 +54,7 @@ pub struct Start {
 }
 
 /// What a rollout brought.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Rollout {
     /// The sample table; void episodes have no rows in it.
     pub samples: Vec<Sample>,

@@ -24,8 +24,6 @@ pub(super) enum Ahead {
     Drawing(JoinHandle<Result<Rollout, TrainingError>>),
     /// They are there, and came from the policies.
     Drawn(Box<Rollout>),
-    /// They are there, and came from the policies as they are.
-    Known(Box<Rollout>),
     /// There are none; this is said when their turn comes, and costs no step before it.
     Failed(Box<TrainingError>),
 }
@@ -98,19 +96,6 @@ impl Training {
         });
     }
 
-    /// The answers of the next step, which is left at that.
-    ///
-    /// # Errors
-    /// As [`Training::step`].
-    pub fn draw(&mut self) -> Result<Rollout, TrainingError> {
-        self.sample()
-    }
-
-    /// Have the next step learn from answers that were drawn before from the same state.
-    pub fn learn_from(&mut self, rollout: Rollout) {
-        self.learning.ahead = Some(Ahead::Known(Box::new(rollout)));
-    }
-
     /// The answers of this step, and how many updates older than the policies those are that gave
     /// them.
     pub(super) fn answers(&mut self) -> Result<(Rollout, usize), TrainingError> {
@@ -120,10 +105,6 @@ impl Training {
             Some(Ahead::Drawn(rollout)) => {
                 self.progress.step += 1;
                 Ok((*rollout, 1))
-            }
-            Some(Ahead::Known(rollout)) => {
-                self.progress.step += 1;
-                Ok((*rollout, 0))
             }
             Some(Ahead::Drawing(_)) | None if !self.config.rollout.tables.is_empty() => {
                 self.progress.step += 1;

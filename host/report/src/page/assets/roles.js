@@ -9,10 +9,29 @@ function showRoles() {
   return [
     runPicker(),
     roles.length ? null : hint("The run has not made a step yet."),
+    understudies(run),
     roles.map((role) => roleCard(run, role)),
     policies.map((policy) => policyCard(run, policy)),
     critics.map((critic) => criticCard(run, critic)),
   ].flat();
+}
+
+// What each role is good for: the team with somebody else in its place.
+function understudies(run) {
+  const found = run.role_worth;
+  if (!Array.isArray(found?.roles) || !found.roles.length) return null;
+  const points = (share) => (share * 100).toFixed(1).replace("-", "−");
+  const row = ({ role, understudy, success, effect }) => [
+    make("span", {}, dot(colorOf(run, role)), make("bdi", { text: visible(role) })),
+    visible(understudy.replace("began", "as it began").replace("expert", "the expert")),
+    percent(success),
+    `${points(effect.mean)} (${points(effect.interval.low)} to ${points(effect.interval.high)})`,
+  ];
+  return section(
+    "What each role is good for",
+    hint(`${percent(found.success)} of ${counted(found.tasks, `${visible(found.split)} task`)} are solved by the team as trained, and so many with one role played by somebody else:`),
+    table(["role", "played by", "solved", "its own policy adds, in points (95 %)"], found.roles.map(row), { label: "what each role is good for" }),
+  );
 }
 
 function runPicker() {
