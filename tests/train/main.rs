@@ -54,7 +54,6 @@ mod schemes;
 mod sglang;
 mod staleness;
 mod tables;
-
 mod teacher;
 mod teams;
 mod training;
