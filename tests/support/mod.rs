@@ -15,4 +15,4 @@ pub mod sandboxed;
 pub mod scenarios;
 
 pub use numbers::near;
-pub use program::{fixture, host, plugin, plugins, run, shipped};
+pub use program::{copy_all, fixture, host, plugin, plugins, run, shipped};

@@ -50,3 +50,15 @@ pub fn shipped(kinds: &[&str]) -> Vec<String> {
     names.sort();
     names
 }
+
+/// A copy of a folder and all that is in it.
+pub fn copy_all(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        match from.is_dir() {
+            true => copy_all(&from, &to),
+            false => drop(std::fs::copy(&from, &to).unwrap()),
+        }
+    }
+}

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::{plugins, run};
+use crate::support::{copy_all, plugins, run};
 
 fn trained(folder: &Path, name: &str, more: &[&str]) -> String {
     let files = plugins(&["plan-path", "planner-executor"]);
@@ -72,15 +72,4 @@ fn a_decision_is_between_two_runs() {
     let asked = ["eval", "--run", "a", "--run", "b", "--decide", "--difference", "0"];
     let (code, _, stderr) = run(&asked);
     assert!(code == 2 && stderr.contains("between 0 and 100"), "{stderr}");
-}
-
-fn copy_all(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
-        let (from, to) = (entry.path(), to.join(entry.file_name()));
-        match from.is_dir() {
-            true => copy_all(&from, &to),
-            false => drop(fs::copy(&from, &to).unwrap()),
-        }
-    }
 }

@@ -8,7 +8,7 @@ use troupe_core::storage::digest_file;
 use troupe_core::table::{read_table, write_table};
 use troupe_training::run::{ChainLog, Link};
 
-use crate::support::{host, plugins, run};
+use crate::support::{copy_all, host, plugins, run};
 
 const STEPS: usize = 4;
 
@@ -42,17 +42,6 @@ fn forged(run: &Path, name: &str, forge: impl FnOnce(&Path)) -> PathBuf {
     copy_all(run, &copy);
     forge(&copy);
     copy
-}
-
-fn copy_all(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
-        let (from, to) = (entry.path(), to.join(entry.file_name()));
-        match from.is_dir() {
-            true => copy_all(&from, &to),
-            false => drop(fs::copy(&from, &to).unwrap()),
-        }
-    }
 }
 
 fn verify(run_folder: &Path, steps: usize) -> (i32, String) {
