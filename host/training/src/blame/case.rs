@@ -160,3 +160,39 @@ impl<'s> Case<'s> {
         all
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use troupe_core::trajectory::StopReason;
+
+    fn answers(texts: [&str; 2]) -> Vec<Completion> {
+        let answer = |text: &str| Completion {
+            tokens: Vec::new(),
+            logprobs: Vec::new(),
+            text: text.to_owned(),
+            stop: StopReason::EndOfText,
+            forced: Vec::new(),
+            usage: None,
+        };
+        texts.map(answer).to_vec()
+    }
+
+    #[test]
+    fn what_begins_alike_is_played_once_and_each_seat_has_its_own_answer_anew() {
+        let given = answers(["plan", "move"]);
+        let (pair, plays) = Pair::of(&given, Some(answers(["other", "turn"])));
+        assert_eq!(plays.len(), 4);
+        let texts = |beginning: usize| {
+            let play = &plays[pair.beginnings[beginning]];
+            play.iter().map(|answer| answer.text.as_str()).collect::<Vec<_>>()
+        };
+        assert_eq!(texts(GIVEN), ["plan", "move"]);
+        assert_eq!(texts(ANEW), ["other", "turn"]);
+        assert_eq!((texts(ALONE), texts(ALONE + 1)), (vec!["other", "move"], vec!["plan", "turn"]));
+        let (pair, plays) = Pair::of(&given, Some(answers(["plan", "turn"])));
+        assert_eq!((plays.len(), &pair.beginnings[..]), (2, &[0, 1, 0, 1][..]));
+        let (pair, plays) = Pair::of(&given, None);
+        assert!(plays.is_empty() && pair.is_void());
+    }
+}
