@@ -66,6 +66,8 @@ fn what_was_is_what_the_run_saw_and_what_is_otherwise_changes_from_the_step_on()
     assert_eq!(lines(&run_folder), before, "the run stays as it is");
     let (code, stdout, _) = run(&["replay", &run_folder, "--at", "3", "--groups"]);
     assert!(code == 0 && stdout.contains("executor"), "{stdout}");
+    let (code, _, stderr) = run(&["replay", &run_folder, "--at", "3", "--drop-group", "99999"]);
+    assert!(code == 2 && stderr.contains("step 3 has no group 99999"), "{stderr}");
     let (code, _, stderr) = run(&["replay", &run_folder, "--at", "3"]);
     assert!(code == 2 && stderr.contains("nothing is to be otherwise"), "{stderr}");
     let (code, _, stderr) = run(&["replay", &run_folder, "--at", "3", "--swap-sample", "3"]);

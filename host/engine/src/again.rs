@@ -30,7 +30,7 @@ pub fn obstacle(manifest: &Manifest, config: &Config, device: Device) -> Option<
     let differs = |what: &str, there: &str, here: &str| {
         format!(
             "it was computed with the {what} `{there}`, and here is `{here}`: last digits may \
-             differ, and what is drawn with them; --anyway computes even so"
+             differ, and what is drawn with them"
         )
     };
     let here = device.to_string();
@@ -60,7 +60,7 @@ impl Again<'_> {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("run");
         self.lay_out(&path, from)?;
-        let mut training = self.resume(&path, from)?;
+        let mut training = self.resume(&path, from, &[])?;
         while training.progress().step < to {
             training.step()?;
             if let Some(link) = training.folder().chain().last()? {
@@ -86,21 +86,8 @@ impl Again<'_> {
         Ok(())
     }
 
-    /// Go on in another folder as the run did.
-    fn resume(&self, path: &Path, from: usize) -> anyhow::Result<Training> {
-        let (settled, team) = self.ready(config_of(path, self.run)?, path, false)?;
-        let folder = RunFolder::open(path)?;
-        let checkpoint = load_step(&folder.checkpoints(), from)?;
-        Ok(Training::resume(settled, team, folder, checkpoint)?)
-    }
-
-    /// Go on in another folder with other settings.
-    pub fn resume_otherwise(
-        &self,
-        path: &Path,
-        from: usize,
-        set: &[String],
-    ) -> anyhow::Result<Training> {
+    /// Go on in another folder, as the run did or with other settings.
+    pub fn resume(&self, path: &Path, from: usize, set: &[String]) -> anyhow::Result<Training> {
         let config = config_with(path, self.run, set)?;
         let (settled, team) = self.ready(config, path, !set.is_empty())?;
         let folder = RunFolder::open(path)?;

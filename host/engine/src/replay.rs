@@ -17,7 +17,7 @@ use troupe_terminal::UsageError;
 use troupe_training::checkpoint::steps_of;
 use troupe_training::manifest::Manifest;
 use troupe_training::metrics::Success;
-use troupe_training::training::{Meddling, Record, Training};
+use troupe_training::training::{Meddling, Record};
 
 pub fn run(
     args: &ReplayArgs,
@@ -106,7 +106,7 @@ impl<'r> Crossroads<'r> {
         again.lay_out(&path, from)?;
         if from < before {
             let bar = report::Bar::new("on the way", 0, before - from, "steps");
-            let mut training = again.resume_otherwise(&path, from, &[])?;
+            let mut training = again.resume(&path, from, &[])?;
             while training.progress().step < before {
                 training.step()?;
                 bar.step_to(training.progress().step - from, String::new());
@@ -126,18 +126,18 @@ impl<'r> Crossroads<'r> {
         let place = tempfile::tempdir_in(self.folder.path())?;
         let path = place.path().join("run");
         share_all(&self.common(), &path)?;
-        let mut training = self.again.resume_otherwise(&path, self.before, set)?;
+        let mut training = self.again.resume(&path, self.before, set)?;
         training.meddle(meddling);
         let mut steps = Vec::new();
         while steps.len() < self.steps && !training.is_done() {
             steps.push(seen(&training.step()?));
         }
-        Ok(Future { steps, success: end(&training, self.tasks)? })
+        if steps.is_empty() {
+            let message = format!("the run ends with step {}; name one before", self.before);
+            return Err(UsageError(message).into());
+        }
+        Ok(Future { steps, success: training.success(self.tasks)? })
     }
-}
-
-fn end(training: &Training, tasks: usize) -> anyhow::Result<Success> {
-    Ok(training.success(tasks)?)
 }
 
 fn seen(record: &Record) -> Seen {

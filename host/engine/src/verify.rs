@@ -138,7 +138,7 @@ fn show(verdict: &Verdict) {
         ));
     }
     if let Some(why) = not_recomputed {
-        report::line(&format!("  – no step was computed again: {why}"));
+        report::line(&format!("  – no step was computed again: {why} (--anyway computes even so)"));
     }
     if !recomputed.is_empty() {
         let mark =

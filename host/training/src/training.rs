@@ -46,7 +46,7 @@ pub use error::TrainingError;
 use learning::Learning;
 pub(crate) use learning::restore;
 use lessons::Lessons;
-pub use meddling::Meddling;
+pub use meddling::{Meddling, NotThere};
 use output::Output;
 pub use preparation::{plan, plan_on_card, settle, slow_dtype};
 pub use stored::digests_of_tables;
@@ -287,7 +287,7 @@ impl Training {
             compare(samples, config, &mut self.progress.estimator, learns);
         let step = self.progress.step;
         let meddling = self.meddling.as_ref().filter(|meddling| meddling.step == step);
-        meddling.into_iter().for_each(|meddling| meddling.apply(&formed, &mut credits));
+        meddling.map_or(Ok(()), |meddling| meddling.apply(&formed, &mut credits))?;
         record.groups = measure_groups(&formed, &kept, None);
         for (role, metrics) in record.roles.iter_mut().filter(|(role, _)| role_map.learns(role)) {
             metrics.groups = Some(measure_groups(&formed, &kept, Some(role)));

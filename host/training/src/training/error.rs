@@ -1,5 +1,6 @@
 //! Why training stopped.
 
+use super::meddling::NotThere;
 use crate::publication::PublicationError;
 use crate::rollout::RolloutError;
 use crate::stage::{NoMemory, Stage};
@@ -49,6 +50,9 @@ pub enum TrainingError {
         /// What it did.
         failure: TinkerFailure,
     },
+    /// What is to be otherwise is not there.
+    #[error(transparent)]
+    NotThere(#[from] NotThere),
     /// What the step did to the policies is not what training is for.
     #[error(transparent)]
     Alarm(#[from] Alarm),
@@ -87,6 +91,7 @@ impl TrainingError {
 impl Coded for TrainingError {
     fn code(&self) -> Option<ExitCode> {
         match self {
+            TrainingError::NotThere(_) => Some(ExitCode::Usage),
             TrainingError::Rollout(error) => error.code(),
             TrainingError::Trainer(error) => error.code(),
             TrainingError::Policy(error) => error.code(),

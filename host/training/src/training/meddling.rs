@@ -19,9 +19,32 @@ pub struct Meddling {
     pub swaps: Vec<(usize, usize)>,
 }
 
+/// A group or a row that the step does not have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("step {step} has no {what} {number}; they are numbered from 0 to {}", count.saturating_sub(1))]
+pub struct NotThere {
+    step: usize,
+    what: &'static str,
+    number: usize,
+    count: usize,
+}
+
 impl Meddling {
     /// Change credits that were formed of these groups.
-    pub fn apply(&self, groups: &[Group], credits: &mut Credits) {
+    ///
+    /// # Errors
+    /// If the step has not so many groups or rows.
+    pub fn apply(&self, groups: &[Group], credits: &mut Credits) -> Result<(), NotThere> {
+        let (step, swaps) = (self.step, &self.swaps);
+        let mut named = self.factors.keys().chain(&self.dropped);
+        if let Some(&number) = named.find(|group| **group >= groups.len()) {
+            return Err(NotThere { step, what: "group", number, count: groups.len() });
+        }
+        let count = credits.advantages.len();
+        let mut named = swaps.iter().flat_map(|(one, other)| [*one, *other]);
+        if let Some(number) = named.find(|row| *row >= count) {
+            return Err(NotThere { step, what: "row", number, count });
+        }
         let rows = |place: &usize| {
             let units = groups.get(*place).into_iter().flat_map(|group| &group.units);
             units.flat_map(|unit| unit.members.iter().copied()).collect::<Vec<usize>>()
@@ -34,10 +57,8 @@ impl Meddling {
         for row in self.dropped.iter().flat_map(rows) {
             (credits.advantages[row], credits.weights[row]) = (None, 0.0);
         }
-        let rows = credits.advantages.len();
-        for (one, other) in self.swaps.iter().filter(|(one, other)| *one.max(other) < rows) {
-            credits.advantages.swap(*one, *other);
-        }
+        swaps.iter().for_each(|(one, other)| credits.advantages.swap(*one, *other));
+        Ok(())
     }
 }
 
@@ -59,12 +80,19 @@ mod tests {
         let (dropped, doubled, swapped) = (rows(1), rows(3), (rows(5)[0], rows(6)[0]));
         let meddling = Meddling {
             step: 1,
-            factors: BTreeMap::from([(3, -2.0), (99, 5.0)]),
-            dropped: BTreeSet::from([1, 98]),
-            swaps: vec![swapped, (0, 999)],
+            factors: BTreeMap::from([(3, -2.0)]),
+            dropped: BTreeSet::from([1]),
+            swaps: vec![swapped],
         };
         let mut after = before.credits.clone();
-        meddling.apply(&before.formed, &mut after);
+        meddling.apply(&before.formed, &mut after).unwrap();
+        let refused = |meddling: Meddling| {
+            meddling.apply(&before.formed, &mut before.credits.clone()).unwrap_err().to_string()
+        };
+        let dropped_far = Meddling { dropped: BTreeSet::from([99]), ..Meddling::default() };
+        assert!(refused(dropped_far).contains("has no group 99"));
+        let swapped_far = Meddling { swaps: vec![(0, 999)], ..Meddling::default() };
+        assert!(refused(swapped_far).contains("has no row 999"));
         for row in 0..samples.len() {
             let (was, is) = (before.credits.advantages[row], after.advantages[row]);
             let expected = match row {
