@@ -8,6 +8,7 @@
 mod environment;
 mod forms;
 mod garbage;
+mod hunt;
 mod lazy;
 mod native;
 mod pace;
@@ -23,6 +24,7 @@ mod workflow;
 
 pub use environment::{EnvironmentUnderTest, EpisodeUnderTest};
 pub use forms::check_forms;
+pub use hunt::Hunt;
 pub use lazy::{Earned, Table, Voice};
 pub use native::Native;
 pub use rehearsal::Rehearsal;
@@ -122,6 +124,16 @@ impl Scope {
         watch: Watch<'_>,
     ) -> Report {
         environment::check(environment, self, watch)
+    }
+
+    /// Hunt for episodes that earn much and solve nothing.
+    pub fn hunt(
+        &self,
+        environment: &dyn EnvironmentUnderTest,
+        effort: Hunt,
+        watch: Watch<'_>,
+    ) -> Report {
+        hunt::hunt(environment, self, effort, watch)
     }
 
     /// Check a type under each word of its setting `observation`.

@@ -233,3 +233,29 @@ fn settings_that_cannot_be_are_a_matter_of_usage_not_a_finding() {
     assert_eq!(code, 3, "{text}");
     assert!(text.contains("ran out of fuel"), "{text}");
 }
+
+#[test]
+fn a_hunt_follows_the_check_and_shows_what_it_found_again() {
+    let hunt = |file: &str, more: &[&str]| {
+        let flags = ["plugin", "check", file, "--tasks", "1", "--hunt", "--minutes", "0.03"];
+        run(&[&flags[..], more].concat())
+    };
+    let file = fixture("hostile-environment").display().to_string();
+    let (code, stdout, stderr) = hunt(&file, &["--set", "environment.mode=loop-earns", "--json"]);
+    let report: Value = serde_json::from_str(&stdout).expect(&stderr);
+    let findings = report["reports"][0]["findings"].as_array().unwrap();
+    let named = |name: &str| findings.iter().find(|finding| finding["check"] == name).unwrap();
+    assert_eq!((code, &named("paid-detours")["verdict"]), (7, &"failed".into()), "{report:#}");
+    assert_eq!(named("blind-solutions")["verdict"], "passed", "{report:#}");
+    let seen = named("paid-detours")["reproducer"].to_string();
+    let (code, text, _) = run(&["plugin", "check", &file, "--tasks", "1", "--replay", &seen]);
+    assert_eq!((code, text.contains("FAILED   paid-detours")), (7, true), "{text}");
+    // Nothing is wrong with what is shipped.
+    let (code, text, stderr) = hunt(&plugin("sudoku").display().to_string(), &[]);
+    assert_eq!(code, 0, "{text} {stderr}");
+    for kind in ["unsolved-income", "paid-detours", "late-solutions", "blind-solutions"] {
+        assert!(text.contains(&format!("ok       {kind}")), "{text}");
+    }
+    let (code, _, stderr) = hunt(&plugin("solo").display().to_string(), &[]);
+    assert_eq!((code, stderr.contains("brings no environment")), (2, true), "{stderr}");
+}

@@ -146,7 +146,7 @@ fn turns_that_a_random_role_loses_are_named_and_no_others_and_all_turns_add_up()
     let rollout = play_with_faults(&trained.0, &trained.1, TASKS as u32);
     let found = look_into(&trained, held_out(TASKS, 1), &rollout, (64, 4096));
     // Forks of their own say how it is.
-    let truth = look_into(&trained, held_out(TASKS, 2), &rollout, (256, 4096));
+    let truth = look_into(&trained, held_out(TASKS, 2), &rollout, (128, 4096));
     assert_eq!((found.len(), truth.len()), (TASKS, TASKS));
     let (mut both, mut named, mut lost, mut faults) = (0, 0, 0, 0);
     for (found, truth) in found.iter().zip(&truth) {

@@ -28,6 +28,7 @@ mod episodes;
 mod experiment;
 mod forecast;
 mod foreign;
+mod forks;
 mod futures;
 mod gemma;
 mod headline;

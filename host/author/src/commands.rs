@@ -43,10 +43,11 @@ pub fn run(command: PluginCommand) -> anyhow::Result<ExitCode> {
             let config = Config::load(None, &set)?;
             inspect(&look_at(&plugin, &config.plugins.limits)?, &config)?;
         }
-        PluginCommand::Check { subject, tasks, minutes, strict, json, replay, set } => {
+        PluginCommand::Check { subject, tasks, hunt, minutes, strict, json, replay, set } => {
             let (config, library, sandbox) = load(&subject, &set)?;
             let effort = Effort {
                 tasks,
+                hunt,
                 minutes,
                 strict,
                 json,

@@ -47,18 +47,15 @@ pub fn errors() -> Vec<Asked> {
 
 /// Run `host`.
 pub fn main() -> process::ExitCode {
-    perform(carry_out, &errors())
+    perform(carry_out, &errors()).into()
 }
 
-/// Parse the command line, carry it out, and say how that ended. `kinds` are the errors that know
-/// with which exit code.
-pub fn perform(
-    carry_out: impl FnOnce(Cli) -> anyhow::Result<u8>,
-    kinds: &[Asked],
-) -> process::ExitCode {
+/// Parse the command line, carry it out, say how that ended, and return the exit code. `kinds` are
+/// the errors that know with which.
+pub fn perform(carry_out: impl FnOnce(Cli) -> anyhow::Result<u8>, kinds: &[Asked]) -> u8 {
     announce_compilations(troupe_terminal::note);
     outlive_file_limits();
-    let code = match Cli::try_parse() {
+    match Cli::try_parse() {
         Ok(cli) => carry_out(cli).unwrap_or_else(|error| {
             troupe_terminal::error(&error);
             code_of(error.chain(), kinds).unwrap_or(ExitCode::Internal) as u8
@@ -70,8 +67,7 @@ pub fn perform(
             let _ = error.print();
             code as u8
         }
-    };
-    process::ExitCode::from(code)
+    }
 }
 
 /// A write beyond the largest file that this process may write is an error of the write, and not

@@ -62,7 +62,8 @@ pub use remote::RemoteConfig;
 pub use retrieval::RetrievalConfig;
 pub use roles::{RoleConfig, Roles};
 pub use rollout::{
-    BranchChoice, KnockOut, RolloutConfig, SamplingScheme, Scheduling, Store, ValidationConfig,
+    Allocation, BranchChoice, KnockOut, RolloutConfig, SamplingScheme, Scheduling, Store,
+    ValidationConfig,
 };
 pub use run::{CheckpointConfig, RunConfig};
 pub use sampler::{EngineKind, SamplerConfig};
@@ -251,7 +252,8 @@ impl Config {
         Ok(config)
     }
 
-    fn read(table: toml::Table) -> Result<Config, ConfigError> {
+    fn read(mut table: toml::Table) -> Result<Config, ConfigError> {
+        rollout::write_out_adaptive(&mut table);
         let given = toml::Value::Table(table);
         serde_path_to_error::deserialize(given.clone())
             .map_err(|error| explain(&given, &error.path().to_string(), &error.inner().to_string()))

@@ -23,6 +23,7 @@ mod train;
 mod verify;
 mod truths;
 
+use std::io::{self, Write};
 use std::process;
 
 use troupe_cli::{args, perform};
@@ -48,7 +49,13 @@ fn errors() -> Vec<Asked> {
 
 /// Run the engine.
 pub fn main() -> process::ExitCode {
-    perform(carry_out, &errors())
+    let code = perform(carry_out, &errors());
+    // All is saved and dropped. What is left are libtorch's tables of operators, which take an
+    // eighth of a second to take apart one by one.
+    if io::stdout().flush().is_ok() {
+        signal_hook::low_level::exit(code.into());
+    }
+    code.into()
 }
 
 fn carry_out(cli: Cli) -> anyhow::Result<u8> {

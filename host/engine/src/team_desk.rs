@@ -116,7 +116,7 @@ impl<'d> Table<'d> {
         role_map: &'d RoleMap,
         settings: &'d [RolloutConfig; 2],
     ) -> Result<Self, RolloutError> {
-        let setting = |config| Setting { role_map, config, alpha: 1.0 };
+        let setting = |config| Setting { role_map, config, alpha: 1.0, dealing: None };
         let greedy = Sitting::open(&setting(&settings[0]), &desk.team.policies)?;
         let drawn = greedy.beside(&setting(&settings[1]))?;
         Ok(Table { desk, sittings: [greedy, drawn], asked: Default::default() })

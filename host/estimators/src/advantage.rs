@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::forks::Forks;
 use crate::credit::{Credits, counts};
 use crate::group::{
     Group, Score, filter_groups, form_groups, is_flat, leave_out_frozen, mean, spread,
@@ -23,6 +24,9 @@ pub struct Memory {
     /// these are compared within families, the family.
     #[serde(default)]
     pub means: BTreeMap<String, f64>,
+    /// How much answers to states differed.
+    #[serde(default, skip_serializing_if = "Forks::is_empty")]
+    pub forks: Forks,
 }
 
 /// The samples of a step, compared.

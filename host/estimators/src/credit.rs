@@ -77,6 +77,7 @@ impl Credits {
             CreditStep::TaskNormalize => self.normalize(samples, |s| &s.family, token_count),
             CreditStep::Whiten => self.normalize(samples, |s| &s.policy, |_| 1.0),
             CreditStep::EpisodeMean => self.share_by_episode(samples),
+            CreditStep::StateMean => self.share_by_state(samples),
             CreditStep::MaskTruncated => {
                 self.mask(samples, |sample| sample.completion.stop == StopReason::Length);
             }
@@ -142,6 +143,28 @@ impl Credits {
         for (sample, weight) in samples.iter().zip(&mut self.weights) {
             if let Some(tokens) = said.get(&key(sample)) {
                 *weight *= (mean / tokens) as f32;
+            }
+        }
+    }
+
+    /// The answers to a state count as much together as those to any other, however many there are.
+    ///
+    /// Σ (r − mean) ∇log π over n answers is on average n − 1 times the gradient of what an answer
+    /// to the state is worth (each answer stands in its own mean), so that a share of 1/(n − 1)
+    /// makes groups of any size estimates of the same; all advantages are multiplied by the one
+    /// number with which the answers of the table count on average what they did.
+    fn share_by_state(&mut self, samples: &[Sample]) {
+        let key = |s: &Sample| (s.task, s.episode, s.round, s.role.clone(), s.instance);
+        let mut counts: BTreeMap<_, f64> = BTreeMap::new();
+        let compared = samples.iter().zip(&self.advantages).filter(|(_, it)| it.is_some());
+        compared.for_each(|(sample, _)| *counts.entry(key(sample)).or_default() += 1.0);
+        counts.retain(|_, count| *count > 1.0);
+        let (answers, shares) = counts.values().fold((0.0, 0.0), |(answers, shares), count| {
+            (answers + count, shares + count / (count - 1.0))
+        });
+        for (sample, advantage) in samples.iter().zip(&mut self.advantages) {
+            if let (Some(advantage), Some(count)) = (advantage, counts.get(&key(sample))) {
+                *advantage *= (answers / shares / (count - 1.0)) as f32;
             }
         }
     }
@@ -299,5 +322,78 @@ mod tests {
         let credits = after(&samples, &[1.0; 4], &["mask:role=drafter"]);
         assert_eq!(credits.weights, [0.0, 0.0, 1.0, 1.0]);
         assert_eq!(credits.advantages, [None, None, Some(1.0), Some(1.0)]);
+    }
+
+    /// Every list of so many answers out of these, with how likely it is.
+    fn lists(likely: &[f64], count: usize) -> Vec<(Vec<usize>, f64)> {
+        let mut lists = vec![(Vec::new(), 1.0)];
+        for _ in 0..count {
+            let longer = |(list, share): &(Vec<usize>, f64)| {
+                let with = |(answer, likely): (usize, &f64)| {
+                    ([list.clone(), vec![answer]].concat(), share * likely)
+                };
+                likely.iter().enumerate().map(with).collect::<Vec<_>>()
+            };
+            lists = lists.iter().flat_map(longer).collect();
+        }
+        lists
+    }
+
+    /// Exactly, over everything that can be drawn: what two groups of a table ask of a policy is on
+    /// average the same, though one has two answers and the other five, and both ask for the
+    /// gradient of what an answer is worth.
+    #[test]
+    fn groups_of_two_and_of_five_are_unbiased_estimates_of_the_same_gradient() {
+        let (likely, worth) = ([0.5, 0.3, 0.2], [0.0, 1.0, 3.0]);
+        // Of a softmax: ∇ log π(a) is what it has of a, less how likely all are.
+        let pull = |answer: usize, of: usize| f64::from(u8::from(answer == of)) - likely[of];
+        let mean: f64 = likely.iter().zip(worth).map(|(p, r)| p * r).sum();
+        let gradient: Vec<f64> = (0..3).map(|of| likely[of] * (worth[of] - mean)).collect();
+        let sizes = [2, 5];
+        let rows: Vec<Sample> = (0..2)
+            .flat_map(|task| {
+                tree_of(1, 1, &["solver"], sizes[task])
+                    .into_iter()
+                    .map(move |s| Sample { task, ..s })
+            })
+            .collect();
+        let mut asked = [[0.0; 3]; 2];
+        // What is drawn in one group does not depend on what is drawn in the other.
+        for (group, &size) in sizes.iter().enumerate() {
+            for (list, share) in lists(&likely, size) {
+                let mean: f64 = list.iter().map(|&a| worth[a]).sum::<f64>() / size as f64;
+                let from = if group == 0 { 0 } else { sizes[0] };
+                let mut advantages = vec![Some(0.0); rows.len()];
+                for (place, &answer) in list.iter().enumerate() {
+                    advantages[from + place] = Some((worth[answer] - mean) as f32);
+                }
+                let mut credits = Credits::of(advantages);
+                credits.take(&CreditStep::StateMean, &rows);
+                for (place, &answer) in list.iter().enumerate() {
+                    let advantage = f64::from(credits.advantages[from + place].unwrap());
+                    for (of, sum) in asked[group].iter_mut().enumerate() {
+                        *sum += share * advantage * pull(answer, of);
+                    }
+                }
+            }
+        }
+        let scale = asked[0][2] / gradient[2];
+        assert!(scale > 0.0);
+        for group in asked {
+            for (sum, of) in group.iter().zip(&gradient) {
+                assert!((sum - scale * of).abs() < 1e-5, "{asked:?} {gradient:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn where_all_states_have_as_many_answers_all_stays_as_it_was() {
+        let rows = tree_of(3, 2, &["solver", "tester"], 4);
+        let advantages: Vec<Option<f32>> = (0..rows.len()).map(|row| Some(row as f32)).collect();
+        let mut credits = Credits::of(advantages.clone());
+        credits.take(&CreditStep::StateMean, &rows);
+        for (now, before) in credits.advantages.iter().zip(&advantages) {
+            assert!((now.unwrap() - before.unwrap()).abs() < 1e-4);
+        }
     }
 }

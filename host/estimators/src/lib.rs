@@ -9,6 +9,7 @@
 //! - [`group`]: which are compared;
 //! - [`band`]: which tasks teach a role;
 //! - [`credit`]: what is done to advantages afterwards, in the order of `advantage.then`;
+//! - [`forks`]: how many answers each state is given, where not all are given as many;
 //! - [`advantage`]: A = (r − mean) / (std + ε) or another scale, and [`advantage::compare`],
 //!   which is the whole way;
 //! - [`critique`]: what critics learn from a table, and what becomes of their verdicts;
@@ -39,6 +40,7 @@ pub mod worth;
 pub mod group;
 pub mod band;
 pub mod credit;
+pub mod forks;
 pub mod advantage;
 pub mod critique;
 pub mod audit;

@@ -108,12 +108,12 @@ impl Plan {
         load: &Load,
         machine: &Machine,
     ) -> Result<Plan, DoesNotFit> {
-        let group = load.prompt + (rollout.branches * rollout.max_completion_tokens) as u64;
+        let group = load.prompt + (rollout.most_branches() * rollout.max_completion_tokens) as u64;
         let plan = |settings| {
             let mut plan = Plan::with(bases, train, machine, settings);
             plan.weights += load.critics;
             plan.set_cache(bases, rollout, settings.cache, load.asked.saturating_mul(group));
-            let rows = load.asked.saturating_mul(rollout.branches as u64);
+            let rows = load.asked.saturating_mul(rollout.most_branches() as u64);
             let working = |base: &Base| base.working((load.asked, load.prompt), rows, machine);
             plan.working = bases.iter().map(working).max().unwrap_or_default();
             plan.examined = plan.examination(bases, rollout, load, machine);

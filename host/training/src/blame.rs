@@ -72,7 +72,7 @@ pub fn blame(
     let drawn = HeldOutTasks { answers: Answers::Sampled, ..held_out };
     let plays = play(team, drawn, config);
     let role_map = team.role_map.examined(&config.validation);
-    let setting = Setting { role_map: &role_map, config: &plays.config, alpha: 1.0 };
+    let setting = Setting { role_map: &role_map, config: &plays.config, alpha: 1.0, dealing: None };
     let mut inquirer = Inquirer { team, setting, inquiry, spent: Totals::default() };
     let samples = &rollout.samples;
     let is_wanted = |task: usize, number: usize| {

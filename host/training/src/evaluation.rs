@@ -74,7 +74,7 @@ pub(crate) fn evaluate_as(
 ) -> Result<Evaluation, RolloutError> {
     let role_map = role_map.examined(&config.validation);
     let Play { tasks, config } = play(team, held_out, config);
-    let setting = Setting { role_map: &role_map, config: &config, alpha: 1.0 };
+    let setting = Setting { role_map: &role_map, config: &config, alpha: 1.0, dealing: None };
     let rollout = collect_among(&team.ranks, &setting, &team.policies, &tasks)
         .map_err(|error| error.during(Stage::Evaluate))?;
     Ok(Evaluation::of(rollout, &held_out, team))

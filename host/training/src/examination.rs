@@ -156,6 +156,7 @@ impl Examiner<'_> {
                 role_map: &role_map,
                 config: &config,
                 alpha: self.config.advantage.alpha,
+                dealing: None,
             };
             let forks = collect_from(&setting, &self.team.policies, starts.collect())?;
             self.spent += forks.totals;

@@ -33,7 +33,7 @@ use crate::run::{Change, RunFolder, Summary};
 use crate::stage::Stage;
 use crate::team::Team;
 use crate::watch::{Alarm, Guard, Health};
-use troupe_core::config::Config;
+use troupe_core::config::{Allocation, Config};
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::Sample;
 use troupe_estimators::advantage::{Compared, Memory, compare};
@@ -288,6 +288,9 @@ impl Training {
         let step = self.progress.step;
         let meddling = self.meddling.as_ref().filter(|meddling| meddling.step == step);
         meddling.map_or(Ok(()), |meddling| meddling.apply(&formed, &mut credits))?;
+        if self.config.rollout.allocation == Allocation::Adaptive {
+            self.progress.estimator.forks.learn(samples, &formed);
+        }
         record.groups = measure_groups(&formed, &kept, None);
         for (role, metrics) in record.roles.iter_mut().filter(|(role, _)| role_map.learns(role)) {
             metrics.groups = Some(measure_groups(&formed, &kept, Some(role)));

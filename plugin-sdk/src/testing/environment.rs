@@ -20,9 +20,13 @@ mod turns;
 mod words;
 
 pub(super) use corners::{beyond, combination, ends};
-pub(super) use examination::Examination;
+pub(super) use examination::{Examination, patience};
+pub(super) use income::{has_done_its_part, has_no_paid_loop as loops};
 pub(super) use language::words_of;
+pub(super) use returns::counters;
+pub(super) use words::{Mask, pieces};
 
+use super::hunt;
 use super::report::{Checked, Finding, Objection, Report, Reproducer, finding, require};
 use super::shrinking::shortest;
 use super::walk::{Deed, Walk};
@@ -84,13 +88,13 @@ const EXPERT_PATIENCE: usize = 4;
 pub(super) const ROUNDING: f64 = 1e-9;
 
 /// What a check finds in all that was walked.
-type Search = fn(&Examination) -> Checked;
+pub(super) type Search = fn(&Examination) -> Checked;
 
 /// Whether one walk shows the fault that a check looks for.
-type Judge = fn(&Examination, &Walk) -> Result<(), Objection>;
+pub(super) type Judge = fn(&Examination, &Walk) -> Result<(), Objection>;
 
 /// A check of a prepared environment, and its judge if one walk can tell.
-struct Check {
+pub(super) struct Check {
     name: &'static str,
     search: Search,
     judge: Option<Judge>,
@@ -101,7 +105,7 @@ impl Check {
         Check { name, search, judge: None }
     }
 
-    const fn of_walks(name: &'static str, search: Search, judge: Judge) -> Self {
+    pub(super) const fn of_walks(name: &'static str, search: Search, judge: Judge) -> Self {
         Check { name, search, judge: Some(judge) }
     }
 }
@@ -164,7 +168,7 @@ pub(super) fn check(
 }
 
 /// Make one check; what it finds is made as short as it can be.
-fn examine(examination: &Examination, check: &Check) -> Finding {
+pub(super) fn examine(examination: &Examination, check: &Check) -> Finding {
     let mut found = finding(check.name, (check.search)(examination));
     found.broken_off = examination.pace.broken_off();
     let (Some(judge), Some(seen)) = (check.judge, &mut found.reproducer) else { return found };
@@ -194,7 +198,7 @@ pub(super) fn replay(
     seen: &Reproducer,
 ) -> Result<Finding, Problem> {
     let description = environment.describe()?;
-    let check = CHECKS.iter().find(|known| known.name == check);
+    let check = CHECKS.iter().chain(&hunt::CHECKS).find(|known| known.name == check);
     let check = check.ok_or_else(|| Problem::settings("there is no such check".to_owned()))?;
     let found = match Examination::prepare(environment, description, scope) {
         Err(objection) => finding(check.name, Err(objection)),

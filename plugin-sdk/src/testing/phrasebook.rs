@@ -46,6 +46,21 @@ impl Phrasebook {
         said.flat_map(|text| words(text)).collect()
     }
 
+    /// What the expert says.
+    pub fn phrases(&self) -> &[String] {
+        &self.phrases
+    }
+
+    /// Words that the expert uses.
+    pub fn usual(&self) -> &[String] {
+        &self.usual
+    }
+
+    /// All words of the language.
+    pub fn words(&self) -> &[String] {
+        &self.words
+    }
+
     /// What a player may do: words of the language in any order, sometimes
     /// garbage. A tame one prefers what the expert says, and sometimes several
     /// act at the same time.

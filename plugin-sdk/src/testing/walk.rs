@@ -173,26 +173,25 @@ impl Walk {
     /// Let the expert play: all who have something to do at the same time or,
     /// if that does not solve the task, by turns.
     pub fn of_expert(team: &Team, task: &Task, limit: usize) -> Result<Self, Objection> {
-        let advised = |walk: &Walk| -> Vec<(Seat, Action)> {
-            let advice = team.players().iter().cloned().zip(walk.now().advice.iter().cloned());
-            advice.filter_map(|(seat, action)| Some((seat, action?))).collect()
-        };
-        let by_turns = |walk: &Walk| {
-            let advised = advised(walk);
-            let turn = walk.steps.len() % advised.len().max(1);
-            advised.into_iter().nth(turn).map(|one| Deed::of([one]))
-        };
-        let at_once = |walk: &Walk| {
-            let advised = advised(walk);
-            (!advised.is_empty()).then(|| Deed::of(advised))
-        };
         if team.is_joint && team.players().len() > 1 {
-            let walk = Walk::take(team, task, limit, at_once)?;
+            let walk = Walk::take(team, task, limit, |walk| walk.advised(team, true))?;
             if walk.status() == Status::Solved {
                 return Ok(walk);
             }
         }
-        Walk::take(team, task, limit, by_turns)
+        Walk::take(team, task, limit, |walk| walk.advised(team, false))
+    }
+
+    /// What the expert advises now: to all who have something to do, or to one of them in turn.
+    pub fn advised(&self, team: &Team, at_once: bool) -> Option<Deed> {
+        let advice = team.players().iter().cloned().zip(self.now().advice.iter().cloned());
+        let advised = advice.filter_map(|(seat, action)| Some((seat, action?)));
+        let advised: Vec<(Seat, Action)> = advised.collect();
+        if at_once {
+            return (!advised.is_empty()).then(|| Deed::of(advised));
+        }
+        let turn = self.steps.len() % advised.len().max(1);
+        advised.into_iter().nth(turn).map(|one| Deed::of([one]))
     }
 
     /// The latest moment.

@@ -66,6 +66,7 @@ Examples:
   host plugin check my.wasm --set plugins.limits.memory_mib=256
   host plugin check my.wasm --strict --minutes 2
   host plugin check my.wasm --strict --json > report.json
+  host plugin check my.wasm --hunt --minutes 5
 
 Exit code 7 if a check fails.")]
     Check {
@@ -75,7 +76,12 @@ Exit code 7 if a check fails.")]
         /// Tasks to try of each split; three times as many sessions.
         #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
         tasks: u32,
-        /// Go on with other tasks and settings for so long, unless something is found.
+        /// Then hunt for episodes that earn much and solve nothing, for a minute unless told
+        /// otherwise.
+        #[arg(long, conflicts_with = "replay")]
+        hunt: bool,
+        /// Go on with other tasks and settings for so long, unless something is found; with
+        /// `--hunt`, hunt for so long.
         #[arg(long, value_parser = minutes)]
         minutes: Option<f64>,
         /// A check that had to be skipped counts as failed.

@@ -30,7 +30,9 @@ const BUDGET: Duration = Duration::from_secs(20);
 pub struct Effort {
     /// Tasks of each split.
     pub tasks: u32,
-    /// How long to go on with other tasks and settings.
+    /// Whether to hunt for episodes that earn much and solve nothing.
+    pub hunt: bool,
+    /// How long to go on with other tasks and settings or, if there is a hunt, to hunt.
     pub minutes: Option<f64>,
     /// Whether a skipped check fails.
     pub strict: bool,
@@ -63,6 +65,10 @@ pub fn look(
     effort: &Effort,
 ) -> anyhow::Result<Vec<Report>> {
     refuse_useless(library, config)?;
+    if effort.hunt && library.environments().is_empty() {
+        let (key, reason) = ("--hunt".to_owned(), "the component brings no environment".to_owned());
+        return Err(ConfigError::Invalid { key, reason }.into());
+    }
     let mut reports = Vec::new();
     for environment in library.environments() {
         let scope = scope(environment.settings(&config.environment)?, effort);

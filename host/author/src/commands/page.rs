@@ -158,6 +158,7 @@ fn checked(
 ) -> anyhow::Result<Vec<Report>> {
     let effort = Effort {
         tasks: options.tasks,
+        hunt: false,
         minutes: None,
         strict: false,
         json: false,

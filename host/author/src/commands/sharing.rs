@@ -157,8 +157,15 @@ fn show(pinned: &OciReference, stored: &Stored, brief: bool) -> anyhow::Result<(
     let mut config = Config::load(None, &[])?;
     config.plugins.files = vec![stored.file.clone()];
     let (library, sandbox) = load_plugins(&config)?;
-    let effort =
-        Effort { tasks: TASKS, minutes: None, strict: false, json: false, brief, command: again };
+    let effort = Effort {
+        tasks: TASKS,
+        hunt: false,
+        minutes: None,
+        strict: false,
+        json: false,
+        brief,
+        command: again,
+    };
     check::run(&library, &sandbox, &config, &effort)?;
     Ok(())
 }

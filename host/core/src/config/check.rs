@@ -2,7 +2,7 @@
 
 use super::table::{self, Kind};
 use super::{
-    AdvantageConfig, AnchorChoice, Comparison, Config, ConfigError, PolicyConfig, Same,
+    AdvantageConfig, Allocation, AnchorChoice, Comparison, Config, ConfigError, PolicyConfig, Same,
     SamplingScheme, Scale, Unit, Worth,
 };
 use crate::error::suggestion;
@@ -202,6 +202,16 @@ impl Config {
                 ),
             )?;
         }
+        require(
+            self.rollout.allocation == Allocation::Even
+                || matches!(scheme, SamplingScheme::Tree | SamplingScheme::Independent),
+            "rollout.branches",
+            &format!(
+                "\"adaptive\" deals answers out among states, and with rollout.scheme = {} the \
+                 number of branches is what it is everywhere; use \"tree\" or \"independent\"",
+                table::choice(&scheme)
+            ),
+        )?;
         let has_snapshot = |policy: &PolicyConfig| policy.snapshot_of.is_some();
         require(
             scheme != SamplingScheme::CrossPolicy || self.policies.values().any(has_snapshot),

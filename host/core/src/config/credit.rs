@@ -17,6 +17,8 @@ const STEPS: &str = "`\"inherit\"`: An answer that was called for takes the adva
                      equation 1). `\"whiten\"`: The same over the answers of every policy. \
                      `\"episode-mean\"`: All that a seat said in an episode counts as much, \
                      however many tokens that are. \
+                     `\"state-mean\"`: All answers to a state count as much, however many there \
+                     are; comes by itself with `branches = \"adaptive\"`. \
                      `\"mask:truncated\"`: Answers that the limit cut off count for nothing \
                      (DAPO, arXiv 2503.14476, section 3.4). `\"mask:role=<role>\"`: Those of a \
                      role do so. `\"judge:<policy>\"`: What a critic finds of the answers, \
@@ -35,6 +37,8 @@ pub enum CreditStep {
     Whiten,
     /// Every seat of every episode counts as much.
     EpisodeMean,
+    /// Every state counts as much, however many answers it was given.
+    StateMean,
     /// Truncated answers count for nothing.
     MaskTruncated,
     /// A role's answers count for nothing.
@@ -58,6 +62,7 @@ impl fmt::Display for CreditStep {
             CreditStep::TaskNormalize => f.write_str("task-normalize"),
             CreditStep::Whiten => f.write_str("whiten"),
             CreditStep::EpisodeMean => f.write_str("episode-mean"),
+            CreditStep::StateMean => f.write_str("state-mean"),
             CreditStep::MaskTruncated => f.write_str("mask:truncated"),
             CreditStep::MaskRole(role) => write!(f, "mask:role={role}"),
             CreditStep::Judge(policy) => write!(f, "judge:{policy}"),
@@ -75,6 +80,7 @@ impl FromStr for CreditStep {
             CreditStep::TaskNormalize,
             CreditStep::Whiten,
             CreditStep::EpisodeMean,
+            CreditStep::StateMean,
             CreditStep::MaskTruncated,
         ];
         let behind = |prefix| word.strip_prefix(prefix).filter(|name: &&str| !name.is_empty());
@@ -100,7 +106,7 @@ impl<'de> Deserialize<'de> for CreditStep {
 impl Kind for CreditStep {
     fn accepts() -> String {
         "\"inherit\", \"align\", \"task-normalize\", \"whiten\", \"episode-mean\", \
-         \"mask:truncated\", \"mask:role=<role>\" or \"judge:<policy>\""
+         \"state-mean\", \"mask:truncated\", \"mask:role=<role>\" or \"judge:<policy>\""
             .to_owned()
     }
 

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::Allowed;
 use super::table::{above, choices, table};
+use super::{Allowed, CreditStep};
 
 choices! {
     /// Which answers are drawn in a step, and which of them episodes go on from.
@@ -55,6 +55,18 @@ impl SamplingScheme {
 }
 
 choices! {
+    /// How a step's answers are dealt out among states.
+    pub enum Allocation {
+        /// Every state is given as many.
+        Even,
+        /// Two at least; more where answers to states like it (same role, same turn) differed more
+        /// in the steps before, for as many tokens as if every state were given `branches`
+        /// (Neyman's allocation). What `branches = "adaptive"` stands for.
+        Adaptive,
+    }
+}
+
+choices! {
     /// Which completion of a group the episode goes on from.
     pub enum BranchChoice {
         /// The one with the highest reward; ties are broken by seed.
@@ -102,6 +114,9 @@ table! {
         pub refill: usize = 0, 0..=64;
         /// Completions per state, or episodes per task: the K of GRPO.
         pub branches: usize = 4, 1..=1024;
+        /// How the answers of a step are dealt out among states, where every state is answered
+        /// several times; roles with a number of their own keep it.
+        pub allocation: Allocation = Allocation::Even;
         /// Turns per role after which an episode is truncated; 0 takes the environment's advice.
         pub max_turns: usize = 0, 0..=10_000;
         /// Tokens per completion, the end-of-text token included.
@@ -204,5 +219,45 @@ choices! {
         Always,
         /// Not.
         Never,
+    }
+}
+
+/// How it is written in `branches`, too.
+const ADAPTIVE: &str = "adaptive";
+/// States are given at most so many times the answers that they are given on average.
+const MOST: usize = 4;
+
+impl RolloutConfig {
+    /// Answers to a state, at most.
+    pub fn most_branches(&self) -> usize {
+        match self.allocation {
+            Allocation::Even => self.branches,
+            Allocation::Adaptive => MOST * self.branches,
+        }
+    }
+}
+
+/// `branches = "adaptive"` is `allocation = "adaptive"`, and with that groups of all sizes are to
+/// count as much.
+pub(super) fn write_out_adaptive(table: &mut toml::Table) {
+    let Some(rollout) = table.get_mut("rollout").and_then(toml::Value::as_table_mut) else {
+        return;
+    };
+    let is_adaptive =
+        |value: Option<&toml::Value>| value.and_then(toml::Value::as_str) == Some(ADAPTIVE);
+    if is_adaptive(rollout.get("branches")) {
+        rollout.remove("branches");
+        rollout.insert("allocation".to_owned(), ADAPTIVE.into());
+    }
+    if !is_adaptive(rollout.get("allocation")) {
+        return;
+    }
+    let advantage = table.entry("advantage").or_insert_with(|| toml::Table::new().into());
+    let Some(advantage) = advantage.as_table_mut() else { return };
+    let then = advantage.entry("then").or_insert_with(|| toml::Value::Array(Vec::new()));
+    let Some(then) = then.as_array_mut() else { return };
+    let step = toml::Value::String(CreditStep::StateMean.to_string());
+    if !then.contains(&step) {
+        then.insert(0, step);
     }
 }

@@ -9,6 +9,7 @@ use super::weighing::{Drawn, Weighing};
 use troupe_core::config::{Config, RolloutConfig, SamplingScheme};
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::{Completion, Ending, Episode, Event};
+use troupe_estimators::forks::{Dealing, kind_of};
 use troupe_guests::plugin::{PluginFailure, Seat};
 use troupe_guests::scenario::{Due, Next, Position, Scenario, Transition};
 use troupe_model::RemoteFailureKind;
@@ -29,12 +30,15 @@ pub struct Setting<'a> {
     pub config: &'a RolloutConfig,
     /// Weight of the team reward, where the best answer is the one that is gone on from.
     pub alpha: f64,
+    /// How many answers states are given, where not all are given as many.
+    pub dealing: Option<&'a Dealing>,
 }
 
 impl<'a> Setting<'a> {
     /// As a run's configuration has it.
     pub fn of(role_map: &'a RoleMap, config: &'a Config) -> Self {
-        Setting { role_map, config: &config.rollout, alpha: config.advantage.alpha }
+        let alpha = config.advantage.alpha;
+        Setting { role_map, config: &config.rollout, alpha, dealing: None }
     }
 
     /// The policy that answers a request. Snapshots stand in for their policies where that is the
@@ -191,8 +195,13 @@ impl Attempt {
         };
         match &self.phase {
             Phase::Asking(position) => {
-                let draws = |due: &Due| self.scheme.draws(due.role(), setting);
-                position.due.iter().map(|due| ask(due, self.seed(due), draws(due))).collect()
+                let family = &self.task.scenario.family;
+                let ask = |due: &Due| {
+                    let seed = self.seed(due);
+                    let kind = kind_of(family, due.role(), due.turn);
+                    ask(due, seed, self.scheme.draws(due.role(), setting, (&kind, seed)))
+                };
+                position.due.iter().map(ask).collect()
             }
             // The same draws in all branches: they differ by what is compared.
             Phase::Weighing(weighing) => {

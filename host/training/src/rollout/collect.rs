@@ -239,7 +239,7 @@ pub(super) fn in_turn<E: From<RolloutError>>(
 ) -> Result<(), E> {
     let mut former: Option<Sampler> = None;
     for Play { tasks, config } in plays {
-        let setting = Setting { role_map, config, alpha: 1.0 };
+        let setting = Setting { role_map, config, alpha: 1.0, dealing: None };
         let mut sampler = match &former {
             None => Sampler::new(&setting, policies)?,
             Some(former) => former.beside(&setting)?,

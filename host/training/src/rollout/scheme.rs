@@ -37,11 +37,15 @@ impl Scheme {
         if config.scheme.repeats_tasks() { config.branches } else { 1 }
     }
 
-    /// Answers that are drawn to a request. A role that does not train is asked
+    /// Answers that are drawn to a request at a state of this kind. A role that does not train is asked
     /// once: there is nothing to compare its answers for. In a team of which nobody trains they
     /// are drawn for somebody else: for a critic, or for runs that learn from the stored table.
-    pub(super) fn draws(&self, role: &str, setting: &Setting) -> usize {
-        let branches = setting.role_map.branches(role).unwrap_or(setting.config.branches);
+    pub(super) fn draws(&self, role: &str, setting: &Setting, (kind, seed): (&str, Seed)) -> usize {
+        let dealt = || match setting.dealing {
+            Some(dealing) => dealing.answers(kind, seed.named("dealing").unit()),
+            None => setting.config.branches,
+        };
+        let branches = setting.role_map.branches(role).unwrap_or_else(dealt);
         let branches_here = match self.scheme {
             SamplingScheme::Trajectory | SamplingScheme::CrossPolicy => false,
             SamplingScheme::Tree | SamplingScheme::Independent => true,

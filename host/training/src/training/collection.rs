@@ -6,10 +6,11 @@ use super::TrainingError;
 use crate::curriculum::{Standings, rungs, training_tasks};
 use crate::family::Family;
 use crate::rollout::{Policies, RoleMap, Rollout, Setting, collect_among};
-use troupe_core::config::Config;
+use troupe_core::config::{Allocation, Config};
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::Sample;
 use troupe_estimators::advantage::{Memory, compare};
+use troupe_estimators::forks::Dealing;
 use troupe_trainer::ranks::Ranks;
 
 /// What the episodes of a step depend on.
@@ -62,10 +63,18 @@ impl Collection<'_> {
         let first = (self.step as u64 - 1) * self.config.rollout.tasks_per_step as u64;
         let seeds = (seed, order);
         let tasks = training_tasks(self.families, self.standings, first, count, seeds, dealt);
-        let setting = Setting::of(self.role_map, self.config);
+        let dealing = self.dealing();
+        let setting =
+            Setting { dealing: dealing.as_ref(), ..Setting::of(self.role_map, self.config) };
         let mut rollout = collect_among(self.ranks, &setting, self.policies, &tasks)?;
         rollout.leave_out_broken_groups();
         Ok(rollout)
+    }
+
+    /// How many answers states are given in this step, where not all are given as many.
+    pub(super) fn dealing(&self) -> Option<Dealing> {
+        let rollout = &self.config.rollout;
+        (rollout.allocation == Allocation::Adaptive).then(|| self.estimator.forks.deal(rollout))
     }
 
     /// Tasks with answers that are worth more or less than those they are compared with.

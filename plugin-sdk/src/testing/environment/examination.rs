@@ -4,6 +4,7 @@ use super::{EXPERT_PATIENCE, EnvironmentUnderTest, laps};
 use crate::Random;
 use crate::environment::{Configuration, Description, Task};
 use crate::testing::Scope;
+use crate::testing::hunt::Caught;
 use crate::testing::pace::Pace;
 use crate::testing::phrasebook::Phrasebook;
 use crate::testing::report::{Objection, Reproducer, Tried};
@@ -32,26 +33,28 @@ enum Stroll {
 
 /// An environment with the walks that the checks look at.
 pub struct Examination<'a> {
-    pub(super) team: Team<'a>,
+    pub(in crate::testing) team: Team<'a>,
     pub(super) scope: &'a Scope,
-    pub(super) pace: Pace,
-    pub(super) description: Description,
+    pub(in crate::testing) pace: Pace,
+    pub(in crate::testing) description: Description,
     pub(super) settings: Vec<Configured>,
-    pub(super) configuration: Configuration,
-    pub(super) phrasebook: Phrasebook,
+    pub(in crate::testing) configuration: Configuration,
+    pub(in crate::testing) phrasebook: Phrasebook,
     /// Those that there was time for, one of each split after the other.
     pub(super) tasks: Vec<Task>,
     /// The expert's walk through every task.
-    pub(super) experts: Vec<Walk>,
+    pub(in crate::testing) experts: Vec<Walk>,
     /// Random walks through every task, those of a task one after the other.
-    pub(super) strolls: Vec<Walk>,
+    pub(in crate::testing) strolls: Vec<Walk>,
     /// Walks that look for an income without a solution.
     pub(super) searches: Vec<Walk>,
-    pub(super) contests: Contests,
+    pub(in crate::testing) contests: Contests,
+    /// What a hunt has brought home, if there was one.
+    pub(in crate::testing) caught: Option<Caught>,
 }
 
 impl<'a> Examination<'a> {
-    pub(super) fn prepare(
+    pub(in crate::testing) fn prepare(
         environment: &'a dyn EnvironmentUnderTest,
         description: Description,
         scope: &'a Scope,
@@ -74,6 +77,7 @@ impl<'a> Examination<'a> {
             strolls: Vec::new(),
             searches: Vec::new(),
             contests: Contests::default(),
+            caught: None,
         };
         let first = examination.task(Split::Train, scope.from);
         examination.team = examination.team.probed(&first)?;
@@ -143,8 +147,15 @@ impl<'a> Examination<'a> {
     }
 
     /// The expert's walk through a task.
-    pub(super) fn expert_in(&self, task: &Task) -> Option<&Walk> {
+    pub(in crate::testing) fn expert_in(&self, task: &Task) -> Option<&Walk> {
         self.experts.iter().find(|walk| walk.task == *task)
+    }
+
+    /// What the rules of the first task tell each viewer.
+    pub(in crate::testing) fn rules(&self) -> Option<String> {
+        let mut episode = self.team.environment.start(self.tasks.first()?).ok()?;
+        let rules = self.team.viewers().iter().map(|seat| episode.rules(seat));
+        Some(rules.collect::<Result<Vec<_>, _>>().ok()?.join("\n"))
     }
 
     /// Whether there is an expert.
@@ -163,7 +174,7 @@ impl<'a> Examination<'a> {
     }
 
     /// What was tried.
-    pub(super) fn tried(&self) -> Tried {
+    pub(in crate::testing) fn tried(&self) -> Tried {
         let steps = self.all_walks().map(|walk| walk.steps.len()).sum();
         Tried {
             tasks: self.tasks.len(),
@@ -176,7 +187,7 @@ impl<'a> Examination<'a> {
 }
 
 /// Actions after which an expert should have solved a task.
-pub(super) fn patience(configuration: &Configuration) -> usize {
+pub(in crate::testing) fn patience(configuration: &Configuration) -> usize {
     EXPERT_PATIENCE * configuration.max_turns as usize
 }
 

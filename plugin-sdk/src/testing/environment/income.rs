@@ -172,7 +172,7 @@ fn check_worse(examination: &Examination, walk: &Walk, expert: &Walk) -> Result<
 
 /// Whether the seat did all that the expert has it do, so that it was another
 /// one's fault that nothing was solved.
-fn has_done_its_part(seat: &Seat, walk: &Walk, expert: &Walk) -> bool {
+pub fn has_done_its_part(seat: &Seat, walk: &Walk, expert: &Walk) -> bool {
     let mut done = walk.deeds_of(seat);
     let mut wanted = expert.deeds_of(seat).peekable();
     wanted.peek().is_some() && wanted.all(|deed| done.any(|other| other == deed))

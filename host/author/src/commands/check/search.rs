@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::time::{Duration, Instant};
 
-use plugin_sdk::testing::{Report, Scope, Verdict};
+use plugin_sdk::testing::{Hunt, Report, Scope, Verdict};
 use plugin_sdk::types::Setting;
 
 use super::environment::ComponentEnvironment;
@@ -15,7 +15,10 @@ use troupe_guests::plugin::{
 };
 use troupe_terminal::Bar;
 
-/// Look at an environment.
+/// How long a hunt takes without `--minutes`.
+const HUNT: Duration = Duration::from_mins(1);
+
+/// Look at an environment, and hunt in it if that is wanted.
 pub(super) fn environment(plugin: &EnvironmentPlugin, scope: Scope, effort: &Effort) -> Report {
     let bar: OnceCell<Bar> = OnceCell::new();
     let declared = &plugin.description().settings;
@@ -30,7 +33,7 @@ pub(super) fn environment(plugin: &EnvironmentPlugin, scope: Scope, effort: &Eff
         };
         plugin.configure(&Settings::from(&*settings)).is_ok() && !is_refused(&plugin.start(&task))
     };
-    let report = rounds(&scope, declared, effort, suits, |scope, round| {
+    let mut report = rounds(&scope, declared, effort, suits, |scope, round| {
         let watch = |done: usize, all: usize, check: &str| {
             let bar = bar.get_or_init(|| Bar::new("check", 0, all, "checks"));
             bar.step_to(
@@ -41,6 +44,23 @@ pub(super) fn environment(plugin: &EnvironmentPlugin, scope: Scope, effort: &Eff
         // Saved states are kept as long as the environment: each round forgets them.
         scope.watch_environment(&ComponentEnvironment::new(plugin), &watch)
     });
+    bar.into_inner().into_iter().for_each(Bar::finish);
+    if effort.hunt {
+        report.merge(hunt(plugin, scope, effort));
+    }
+    report
+}
+
+/// Hunt for episodes that earn much and solve nothing.
+fn hunt(plugin: &EnvironmentPlugin, scope: Scope, effort: &Effort) -> Report {
+    let time = effort.minutes.map_or(HUNT, |minutes| Duration::from_secs_f64(60.0 * minutes));
+    let bar: OnceCell<Bar> = OnceCell::new();
+    let watch = |done: usize, all: usize, phase: &str| {
+        bar.get_or_init(|| Bar::new("hunt", 0, all, "tasks")).step_to(done, phase.to_owned());
+    };
+    let scope = Scope { budget: Some(BUDGET.min(time)), ..scope };
+    let hunt = Hunt { acts: usize::MAX, time: Some(time) };
+    let report = scope.hunt(&ComponentEnvironment::new(plugin), hunt, &watch);
     bar.into_inner().into_iter().for_each(Bar::finish);
     report
 }
@@ -61,8 +81,8 @@ fn rounds(
     suits: impl Fn(&Scope) -> bool,
     look: impl Fn(&Scope, u32) -> Report,
 ) -> Report {
-    let end =
-        effort.minutes.map(|minutes| Instant::now() + Duration::from_secs_f64(60.0 * minutes));
+    let minutes = effort.minutes.filter(|_| !effort.hunt);
+    let end = minutes.map(|minutes| Instant::now() + Duration::from_secs_f64(60.0 * minutes));
     let left = || end.map_or(Duration::ZERO, |end| end.saturating_duration_since(Instant::now()));
     let first = Scope { budget: Some(BUDGET.max(left() / 2)), ..scope.clone() };
     let mut whole = look(&first, 0);
