@@ -109,6 +109,8 @@ pub mod settings;
 mod situations;
 pub mod spelling;
 pub mod state;
+// A component does not depend on the suite that it is tested with.
+#[cfg(not(target_family = "wasm"))]
 pub mod testing;
 pub mod tool;
 pub mod types;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use troupe_core::config::{AdvantageConfig, CreditStep};
+use troupe_core::config::{AdvantageConfig, CreditStep, Scale};
 use troupe_core::seed::Seed;
 use troupe_core::trajectory::{Sample, StopReason};
 
@@ -34,7 +34,7 @@ impl Credits {
     #[must_use]
     pub fn after(mut self, samples: &[Sample], config: &AdvantageConfig) -> Self {
         for step in config.then.iter().take_while(|step| !step.is_judged()) {
-            self.take(step, samples);
+            self.take(step, samples, config);
         }
         self
     }
@@ -50,7 +50,7 @@ impl Credits {
     ) -> Self {
         for step in config.then.iter().skip_while(|step| !step.is_judged()) {
             let CreditStep::Judge(critic) = step else {
-                self.take(step, samples);
+                self.take(step, samples, config);
                 continue;
             };
             let found = verdicts.get(critic.as_str());
@@ -69,7 +69,7 @@ impl Credits {
         Credits { advantages: vec![None; count], weights: vec![0.0; count] }
     }
 
-    fn take(&mut self, step: &CreditStep, samples: &[Sample]) {
+    fn take(&mut self, step: &CreditStep, samples: &[Sample], config: &AdvantageConfig) {
         match step {
             CreditStep::Inherit => self.inherit(samples),
             // They were compared as often as they count, so it is done already.
@@ -77,7 +77,7 @@ impl Credits {
             CreditStep::TaskNormalize => self.normalize(samples, |s| &s.family, token_count),
             CreditStep::Whiten => self.normalize(samples, |s| &s.policy, |_| 1.0),
             CreditStep::EpisodeMean => self.share_by_episode(samples),
-            CreditStep::StateMean => self.share_by_state(samples),
+            CreditStep::StateMean => self.share_by_state(samples, config),
             CreditStep::MaskTruncated => {
                 self.mask(samples, |sample| sample.completion.stop == StopReason::Length);
             }
@@ -150,21 +150,27 @@ impl Credits {
     /// The answers to a state count as much together as those to any other, however many there are.
     ///
     /// Σ (r − mean) ∇log π over n answers is on average n − 1 times the gradient of what an answer
-    /// to the state is worth (each answer stands in its own mean), so that a share of 1/(n − 1)
-    /// makes groups of any size estimates of the same; all advantages are multiplied by the one
-    /// number with which the answers of the table count on average what they did.
-    fn share_by_state(&mut self, samples: &[Sample]) {
+    /// to the state is worth (each answer stands in its own mean; n times, where the mean is that
+    /// of the others), so that a share of 1/(n − 1) makes groups of any size estimates of the same.
+    /// All advantages are multiplied by the one number with which the answers of the table count on
+    /// average what they did.
+    fn share_by_state(&mut self, samples: &[Sample], config: &AdvantageConfig) {
         let key = |s: &Sample| (s.task, s.episode, s.round, s.role.clone(), s.instance);
         let mut counts: BTreeMap<_, f64> = BTreeMap::new();
         let compared = samples.iter().zip(&self.advantages).filter(|(_, it)| it.is_some());
         compared.for_each(|(sample, _)| *counts.entry(key(sample)).or_default() += 1.0);
         counts.retain(|_, count| *count > 1.0);
-        let (answers, shares) = counts.values().fold((0.0, 0.0), |(answers, shares), count| {
-            (answers + count, shares + count / (count - 1.0))
-        });
+        let gradients = |role: &str, count: f64| match config.of_role(role).comparison().scale {
+            Scale::LeaveOneOut => count,
+            _ => count - 1.0,
+        };
+        let (answers, shares) =
+            counts.iter().fold((0.0, 0.0), |(answers, shares), ((.., role, _), count)| {
+                (answers + count, shares + count / gradients(role, *count))
+            });
         for (sample, advantage) in samples.iter().zip(&mut self.advantages) {
             if let (Some(advantage), Some(count)) = (advantage, counts.get(&key(sample))) {
-                *advantage *= (answers / shares / (count - 1.0)) as f32;
+                *advantage *= (answers / shares / gradients(&sample.role, *count)) as f32;
             }
         }
     }
@@ -344,6 +350,13 @@ mod tests {
     /// gradient of what an answer is worth.
     #[test]
     fn groups_of_two_and_of_five_are_unbiased_estimates_of_the_same_gradient() {
+        for scale in [Scale::None, Scale::LeaveOneOut] {
+            ask_for_the_gradient(scale);
+        }
+    }
+
+    fn ask_for_the_gradient(scale: Scale) {
+        let config = AdvantageConfig { scale: Some(scale), ..AdvantageConfig::default() };
         let (likely, worth) = ([0.5, 0.3, 0.2], [0.0, 1.0, 3.0]);
         // Of a softmax: ∇ log π(a) is what it has of a, less how likely all are.
         let pull = |answer: usize, of: usize| f64::from(u8::from(answer == of)) - likely[of];
@@ -365,10 +378,14 @@ mod tests {
                 let from = if group == 0 { 0 } else { sizes[0] };
                 let mut advantages = vec![Some(0.0); rows.len()];
                 for (place, &answer) in list.iter().enumerate() {
-                    advantages[from + place] = Some((worth[answer] - mean) as f32);
+                    let of_others = match scale {
+                        Scale::LeaveOneOut => size as f64 / (size as f64 - 1.0),
+                        _ => 1.0,
+                    };
+                    advantages[from + place] = Some((of_others * (worth[answer] - mean)) as f32);
                 }
                 let mut credits = Credits::of(advantages);
-                credits.take(&CreditStep::StateMean, &rows);
+                credits.take(&CreditStep::StateMean, &rows, &config);
                 for (place, &answer) in list.iter().enumerate() {
                     let advantage = f64::from(credits.advantages[from + place].unwrap());
                     for (of, sum) in asked[group].iter_mut().enumerate() {
@@ -388,10 +405,11 @@ mod tests {
 
     #[test]
     fn where_all_states_have_as_many_answers_all_stays_as_it_was() {
+        let config = AdvantageConfig::default();
         let rows = tree_of(3, 2, &["solver", "tester"], 4);
         let advantages: Vec<Option<f32>> = (0..rows.len()).map(|row| Some(row as f32)).collect();
         let mut credits = Credits::of(advantages.clone());
-        credits.take(&CreditStep::StateMean, &rows);
+        credits.take(&CreditStep::StateMean, &rows, &config);
         for (now, before) in credits.advantages.iter().zip(&advantages) {
             assert!((now.unwrap() - before.unwrap()).abs() < 1e-4);
         }

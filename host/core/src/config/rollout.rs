@@ -212,7 +212,7 @@ table! {
 choices! {
     /// Whether a run ends with what each role is good for.
     pub enum KnockOut {
-        /// If it can be told by twentieth as many answers as training drew, and the first
+        /// If it can be told by a twentieth of the answers that training drew, and the first
         /// checkpoint is no larger than 64 MiB.
         Auto,
         /// On as many tasks as there are between steps, whatever that costs.
