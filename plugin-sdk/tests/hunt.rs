@@ -39,6 +39,41 @@ fn hits<E: Environment + 'static>(kinds: &[&str]) -> i32 {
     (0..VARIANTS).map(hit).sum()
 }
 
+/// In how many variants the ordinary check sees that something is paid that should not be.
+fn seen<E: Environment + 'static>() -> i32 {
+    let is_seen = |variant: i32| {
+        let scope = Scope::default().with("variant", variant);
+        let report = scope.check_environment(&Native::<E>::default());
+        let of_pay = ["loops", "loitering", "unreadable"];
+        i32::from(failed(&report).iter().any(|found| of_pay.contains(&found.check)))
+    };
+    (0..VARIANTS).map(is_seen).sum()
+}
+
+#[test]
+fn the_check_alone_sees_eleven_of_forty_five_and_none_where_nothing_is_wrong() {
+    let holes = [
+        seen::<Doors<{ doors::PAYS_A_LAP }>>(),
+        seen::<Doors<{ doors::PAYS_COMING_NEARER }>>(),
+        seen::<Keys<{ keys::PAYS_AN_ALTERNATION }>>(),
+        seen::<Doors<{ doors::PAYS_THE_LATE }>>(),
+        seen::<Items<{ items::PAYS_FOR_EVERYTHING }>>(),
+        seen::<Answers<{ answers::PAYS_FOR_FORM }>>(),
+        seen::<Answers<{ answers::CAN_BE_FLATTERED }>>(),
+        seen::<Programs<{ programs::PASSES_WHAT_DOES_NOT_END }>>(),
+        seen::<Programs<{ programs::LEAVES_THE_TESTS_LYING_AROUND }>>(),
+    ];
+    assert_eq!(holes, [0, 5, 0, 0, 5, 1, 0, 0, 0]);
+    let sound = [
+        seen::<Doors<SOUND>>(),
+        seen::<Keys<SOUND>>(),
+        seen::<Items<SOUND>>(),
+        seen::<Answers<SOUND>>(),
+        seen::<Programs<SOUND>>(),
+    ];
+    assert_eq!(sound, [0; 5]);
+}
+
 #[test]
 fn nothing_is_found_where_nothing_is_wrong() {
     let reports = [

@@ -21,12 +21,12 @@ mod words;
 
 pub(super) use corners::{beyond, combination, ends};
 pub(super) use examination::{Examination, patience};
-pub(super) use income::{has_done_its_part, has_no_paid_loop as loops};
+pub(super) use income::{has_done_its_part, has_no_paid_loop, shares, worth};
 pub(super) use language::words_of;
 pub(super) use returns::counters;
 pub(super) use words::{Mask, pieces};
 
-use super::hunt;
+use super::hunt::Hole;
 use super::report::{Checked, Finding, Objection, Report, Reproducer, finding, require};
 use super::shrinking::shortest;
 use super::walk::{Deed, Walk};
@@ -88,13 +88,13 @@ const EXPERT_PATIENCE: usize = 4;
 pub(super) const ROUNDING: f64 = 1e-9;
 
 /// What a check finds in all that was walked.
-pub(super) type Search = fn(&Examination) -> Checked;
+type Search = fn(&Examination) -> Checked;
 
 /// Whether one walk shows the fault that a check looks for.
 pub(super) type Judge = fn(&Examination, &Walk) -> Result<(), Objection>;
 
 /// A check of a prepared environment, and its judge if one walk can tell.
-pub(super) struct Check {
+struct Check {
     name: &'static str,
     search: Search,
     judge: Option<Judge>,
@@ -105,7 +105,7 @@ impl Check {
         Check { name, search, judge: None }
     }
 
-    pub(super) const fn of_walks(name: &'static str, search: Search, judge: Judge) -> Self {
+    const fn of_walks(name: &'static str, search: Search, judge: Judge) -> Self {
         Check { name, search, judge: Some(judge) }
     }
 }
@@ -149,7 +149,7 @@ pub(super) fn check(
             return Report::of("environment", vec![finding("description", Err(problem.into()))]);
         }
     };
-    let subject = format!("environment `{}` {}", description.name, description.version);
+    let subject = subject(&description);
     let described = finding("description", check_description(environment, &description, scope));
     let mut report = Report::of(&subject, vec![described]);
     watch(0, CHECKS.len(), "walks");
@@ -167,26 +167,47 @@ pub(super) fn check(
     report
 }
 
+/// What a report is about.
+pub(super) fn subject(description: &Description) -> String {
+    format!("environment `{}` {}", description.name, description.version)
+}
+
 /// Make one check; what it finds is made as short as it can be.
-pub(super) fn examine(examination: &Examination, check: &Check) -> Finding {
+fn examine(examination: &Examination, check: &Check) -> Finding {
     let mut found = finding(check.name, (check.search)(examination));
     found.broken_off = examination.pace.broken_off();
-    let (Some(judge), Some(seen)) = (check.judge, &mut found.reproducer) else { return found };
+    match check.judge {
+        Some(judge) => shortened(examination, found, judge),
+        None => found,
+    }
+}
+
+/// The finding with the fewest acts in which the judge still sees a fault.
+pub(super) fn shortened(examination: &Examination, mut found: Finding, judge: Judge) -> Finding {
+    let Some(seen) = &mut found.reproducer else { return found };
     let task = examination.task_of(seen);
-    let judged = |acts: &[Vec<Move>]| {
-        let mut deeds = acts.iter().cloned().map(Deed);
-        let walk = Walk::take(&examination.team, &task, acts.len(), |_| deeds.next());
-        walk.and_then(|walk| judge(examination, &walk))
-    };
-    if !judged(&seen.acts).is_err_and(|objection| objection.is_fault()) {
+    let judged = |acts: &[Vec<Move>]| judged(examination, &task, acts, judge);
+    let shows_it = |acts: &[Vec<Move>]| judged(acts).is_err_and(|objection| objection.is_fault());
+    if !shows_it(&seen.acts) {
         return found;
     }
-    let shows_it = |acts: &[Vec<Move>]| judged(acts).is_err_and(|objection| objection.is_fault());
     seen.acts = shortest(std::mem::take(&mut seen.acts), shows_it);
     if let Err(Objection::Failed(sentence, _)) = judged(&seen.acts) {
         found.sentence = sentence;
     }
     found
+}
+
+/// What the judge says of these acts.
+fn judged(
+    examination: &Examination,
+    task: &Task,
+    acts: &[Vec<Move>],
+    judge: Judge,
+) -> Result<(), Objection> {
+    let mut deeds = acts.iter().cloned().map(Deed);
+    let walk = Walk::take(&examination.team, task, acts.len(), |_| deeds.next());
+    walk.and_then(|walk| judge(examination, &walk))
 }
 
 /// Look at one episode alone, with the eyes of the check that found something
@@ -198,22 +219,42 @@ pub(super) fn replay(
     seen: &Reproducer,
 ) -> Result<Finding, Problem> {
     let description = environment.describe()?;
-    let check = CHECKS.iter().chain(&hunt::CHECKS).find(|known| known.name == check);
-    let check = check.ok_or_else(|| Problem::settings("there is no such check".to_owned()))?;
-    let found = match Examination::prepare(environment, description, scope) {
-        Err(objection) => finding(check.name, Err(objection)),
-        Ok(examination) => match check.judge {
-            None => finding(check.name, (check.search)(&examination)),
-            Some(judge) => {
-                let mut deeds = seen.acts.iter().cloned().map(Deed);
+    let (name, eyes) =
+        eyes_of(check).ok_or_else(|| Problem::settings("there is no such check".to_owned()))?;
+    Ok(match Examination::prepare(environment, description, scope) {
+        Err(objection) => finding(name, Err(objection)),
+        Ok(examination) => finding(name, eyes.look(&examination, seen)),
+    })
+}
+
+/// How a check looks at one episode.
+enum Eyes {
+    /// At all that was walked, as only together it shows the fault.
+    All(Search),
+    /// At this episode alone.
+    One(Judge),
+}
+
+/// A check's name, and how it looks.
+fn eyes_of(check: &str) -> Option<(&'static str, Eyes)> {
+    let of_check =
+        |known: &Check| (known.name, known.judge.map_or(Eyes::All(known.search), Eyes::One));
+    let known = CHECKS.iter().find(|known| known.name == check).map(of_check);
+    let hole = || Hole::ALL.into_iter().find(|hole| hole.name() == check);
+    known.or_else(|| hole().map(|hole| (hole.name(), Eyes::One(hole.judge()))))
+}
+
+impl Eyes {
+    fn look(&self, examination: &Examination, seen: &Reproducer) -> Checked {
+        match self {
+            Eyes::All(search) => search(examination),
+            Eyes::One(judge) => {
                 let task = examination.task_of(seen);
-                let walk = Walk::take(&examination.team, &task, seen.acts.len(), |_| deeds.next());
-                let judged = walk.and_then(|walk| judge(&examination, &walk));
-                finding(check.name, judged.map(|()| "nothing is wrong there".to_owned()))
+                judged(examination, &task, &seen.acts, *judge)?;
+                Ok("nothing is wrong there".to_owned())
             }
-        },
-    };
-    Ok(found)
+        }
+    }
 }
 
 fn check_description(

@@ -3,11 +3,13 @@
 //!
 //! A search over forks follows whatever is new or pays ([`search`]); short texts are made longer as
 //! long as that pays, and tricks that have worked elsewhere are tried in every task ([`texts`]);
-//! then a small policy learns from rewards alone ([`learner`]). Whether a task was solved is never
-//! shown to any of them: it is what they are judged by. What looks suspicious is played again in
-//! full, judged like any walk, and made short ([`suspects`]).
+//! then a small policy learns from rewards alone ([`learner`]). None of them is paid for solving a
+//! task: that only says what is a find. What looks suspicious is played again in full, judged like
+//! any walk, and made short ([`suspects`], [`hole`]).
 
 mod constant;
+mod ground;
+mod hole;
 mod late;
 mod learner;
 mod quota;
@@ -21,17 +23,18 @@ mod unsolved;
 
 use std::time::Duration;
 
-use super::environment::{Check, EnvironmentUnderTest, Examination, examine, loops};
-use super::report::{Checked, Objection, Report, Tried, finding, skip};
+use super::environment::{EnvironmentUnderTest, Examination, counters, shortened, subject};
+use super::report::{Checked, Report, Tried, finding, skip};
 use super::walk::Walk;
 use super::{Scope, Watch};
 use crate::types::Status;
+pub(super) use hole::Hole;
 use quota::Quota;
 use suspects::Suspects;
 
 /// Tasks that are hunted in.
 const TASKS: usize = 6;
-/// Parts of a hunt, of so many in all: texts, and the search; the rest is the learner's.
+/// Shares of a hunt: of texts, and of the search; the rest is the learner's.
 const TEXTS_PART: f64 = 0.15;
 const SEARCH_PART: f64 = 0.55;
 
@@ -50,14 +53,6 @@ impl Default for Hunt {
     }
 }
 
-/// What a hunt looks for, each with the judge that has the last word.
-pub(super) const CHECKS: [Check; 4] = [
-    Check::of_walks("unsolved-income", earned, unsolved::pays_less),
-    Check::of_walks("paid-detours", |it| caught(it, loops), loops),
-    Check::of_walks("late-solutions", |it| caught(it, late::pays_no_more), late::pays_no_more),
-    Check::of_walks("blind-solutions", |it| caught(it, constant::looks), constant::looks),
-];
-
 /// Hunt in an environment; a finding of each kind of hole.
 pub(super) fn hunt(
     environment: &dyn EnvironmentUnderTest,
@@ -71,19 +66,18 @@ pub(super) fn hunt(
             return Report::of("environment", vec![finding("hunt", Err(problem.into()))]);
         }
     };
-    let subject = format!("environment `{}` {}", description.name, description.version);
-    let mut report = Report::of(&subject, Vec::new());
+    let mut report = Report::of(&subject(&description), Vec::new());
     match Examination::prepare(environment, description, scope) {
         Err(objection) => report.findings.push(finding("hunt", Err(objection))),
-        Ok(mut examination) => {
+        Ok(examination) => {
             let caught = search_everywhere(&examination, effort, watch);
             // Its tasks and settings are those of the checks before it.
             let walks = caught.walks.len();
             report.tried = Tried { walks, steps: caught.acts, ..Tried::default() };
-            examination.caught = Some(caught);
-            // What there was no time for before is told where it was looked for.
-            examination.pace.begin(1);
-            report.findings.extend(CHECKS.iter().map(|check| examine(&examination, check)));
+            report.findings.extend(Hole::ALL.map(|hole| {
+                let found = finding(hole.name(), caught.told(&examination, hole));
+                shortened(&examination, found, hole.judge())
+            }));
         }
     }
     report
@@ -91,9 +85,9 @@ pub(super) fn hunt(
 
 /// What a hunt brought home.
 #[derive(Debug, Default)]
-pub(super) struct Caught {
+struct Caught {
     /// Walks in which a judge has found a fault.
-    pub walks: Vec<Walk>,
+    walks: Vec<Walk>,
     /// Actions that were tried.
     acts: usize,
     /// Situations that were different.
@@ -106,7 +100,8 @@ pub(super) struct Caught {
 
 fn search_everywhere(examination: &Examination, effort: Hunt, watch: Watch<'_>) -> Caught {
     let quota = Quota::new(effort.acts, effort.time);
-    let mut suspects = Suspects::new(examination, &quota);
+    let counters = counters(&examination.strolls);
+    let mut suspects = Suspects::new(examination, &quota, &counters);
     let mut repertoire = repertoire::Repertoire::of(examination);
     let experts: Vec<&Walk> = examination.experts.iter().take(TASKS).collect();
     let parts = experts.len();
@@ -124,29 +119,23 @@ fn search_everywhere(examination: &Examination, effort: Hunt, watch: Watch<'_>) 
     suspects.caught()
 }
 
-/// What was earned without a solution, and how the hunt went.
-fn earned(examination: &Examination) -> Checked {
-    let tried = caught(examination, unsolved::pays_less)?;
-    if !examination.experts.iter().any(|walk| walk.status() == Status::Solved) {
-        return skip("no solution is known that an income could be compared with");
+impl Caught {
+    /// The first fault of this kind in what was caught; else how the hunt went.
+    fn told(&self, examination: &Examination, hole: Hole) -> Checked {
+        self.walks.iter().try_for_each(|walk| hole.judge()(examination, walk))?;
+        let Caught { acts, situations, nearest, learned, .. } = self;
+        let tried = format!("none in {acts} actions and {situations} situations");
+        if hole != Hole::UnsolvedIncome {
+            return Ok(tried);
+        }
+        if !examination.experts.iter().any(|walk| walk.status() == Status::Solved) {
+            return skip("no solution is known that an income could be compared with");
+        }
+        let nearest = match nearest {
+            Some(share) => format!("{:.0} % of a solution's income", 100.0 * share),
+            None => "nothing".to_owned(),
+        };
+        let learned = learned.as_ref().map(|told| format!("; {told}")).unwrap_or_default();
+        Ok(format!("{tried}; the most without a solution was {nearest}{learned}"))
     }
-    let caught = examination.caught.as_ref();
-    let nearest = match caught.and_then(|caught| caught.nearest) {
-        Some(share) => format!("{:.0} % of a solution's income", 100.0 * share),
-        None => "nothing".to_owned(),
-    };
-    let learned = caught.and_then(|caught| caught.learned.as_ref());
-    let learned = learned.map(|told| format!("; {told}")).unwrap_or_default();
-    Ok(format!("{tried}; the most without a solution was {nearest}{learned}"))
-}
-
-/// The first fault that the judge finds in what was caught.
-fn caught(
-    examination: &Examination,
-    judge: impl Fn(&Examination, &Walk) -> Result<(), Objection>,
-) -> Checked {
-    let Some(caught) = &examination.caught else { return skip("nobody went hunting") };
-    caught.walks.iter().try_for_each(|walk| judge(examination, walk))?;
-    let Caught { acts, situations, .. } = caught;
-    Ok(format!("none in {acts} actions and {situations} situations"))
 }

@@ -4,7 +4,6 @@ use super::{EXPERT_PATIENCE, EnvironmentUnderTest, laps};
 use crate::Random;
 use crate::environment::{Configuration, Description, Task};
 use crate::testing::Scope;
-use crate::testing::hunt::Caught;
 use crate::testing::pace::Pace;
 use crate::testing::phrasebook::Phrasebook;
 use crate::testing::report::{Objection, Reproducer, Tried};
@@ -35,7 +34,7 @@ enum Stroll {
 pub struct Examination<'a> {
     pub(in crate::testing) team: Team<'a>,
     pub(super) scope: &'a Scope,
-    pub(in crate::testing) pace: Pace,
+    pub(super) pace: Pace,
     pub(in crate::testing) description: Description,
     pub(super) settings: Vec<Configured>,
     pub(in crate::testing) configuration: Configuration,
@@ -49,8 +48,6 @@ pub struct Examination<'a> {
     /// Walks that look for an income without a solution.
     pub(super) searches: Vec<Walk>,
     pub(in crate::testing) contests: Contests,
-    /// What a hunt has brought home, if there was one.
-    pub(in crate::testing) caught: Option<Caught>,
 }
 
 impl<'a> Examination<'a> {
@@ -77,7 +74,6 @@ impl<'a> Examination<'a> {
             strolls: Vec::new(),
             searches: Vec::new(),
             contests: Contests::default(),
-            caught: None,
         };
         let first = examination.task(Split::Train, scope.from);
         examination.team = examination.team.probed(&first)?;
@@ -174,7 +170,7 @@ impl<'a> Examination<'a> {
     }
 
     /// What was tried.
-    pub(in crate::testing) fn tried(&self) -> Tried {
+    pub(super) fn tried(&self) -> Tried {
         let steps = self.all_walks().map(|walk| walk.steps.len()).sum();
         Tried {
             tasks: self.tasks.len(),

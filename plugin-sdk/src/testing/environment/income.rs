@@ -5,6 +5,7 @@ use super::words::Mask;
 use super::{Examination, ROUNDING};
 use crate::environment::{Award, Recipient, Seat, Status};
 use crate::testing::report::{Checked, Objection, Seen, fail, require, skip};
+use crate::testing::team::Team;
 use crate::testing::walk::{BYSTANDER, Step, Walk};
 
 /// Rewards are finite and belong to seats that play.
@@ -150,9 +151,7 @@ fn check_worse(examination: &Examination, walk: &Walk, expert: &Walk) -> Result<
     }
     let mut compared = 0;
     for seat in walk.seats() {
-        // A seat outside the expert's team is compared with one that does everything.
-        let shares = seat.role == BYSTANDER || team.has(&seat);
-        let solved = expert.total(if shares { &seat } else { &team.seats[0] }, contests);
+        let (shares, solved) = (shares(team, &seat), worth(examination, &seat, expert));
         let idle = walk.total(&seat, contests);
         let is_unpaid = solved <= 0.0 && (seat.role == BYSTANDER || idle <= ROUNDING);
         if (shares && is_unpaid) || (team.has(&seat) && has_done_its_part(&seat, walk, expert)) {
@@ -168,6 +167,18 @@ fn check_worse(examination: &Examination, walk: &Walk, expert: &Walk) -> Result<
         compared += 1;
     }
     Ok(compared)
+}
+
+/// Whether the seat is paid as the expert's seats are: as one of them, or with everybody.
+pub fn shares(team: &Team, seat: &Seat) -> bool {
+    seat.role == BYSTANDER || team.has(seat)
+}
+
+/// What the expert's walk pays a seat; one outside the expert's team is compared with one that
+/// does everything.
+pub fn worth(examination: &Examination, seat: &Seat, expert: &Walk) -> f64 {
+    let Examination { team, contests, .. } = examination;
+    expert.total(if shares(team, seat) { seat } else { &team.seats[0] }, contests)
 }
 
 /// Whether the seat did all that the expert has it do, so that it was another

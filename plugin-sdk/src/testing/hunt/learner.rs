@@ -4,9 +4,10 @@
 
 use std::collections::HashMap;
 
+use super::ground::Ground;
 use super::quota::Quota;
 use super::repertoire::Repertoire;
-use super::suspects::{Ground, Suspects};
+use super::suspects::Suspects;
 use super::trail::Trail;
 use crate::Random;
 use crate::testing::environment::ROUNDING;
@@ -55,28 +56,27 @@ pub fn learn<'h>(
     expert: &'h Walk,
     quota: &Quota<'_>,
 ) {
-    suspects.enter(expert, quota, |suspects, ground| {
-        let Ok(start) = Trail::start(ground) else { return };
-        let mut random = Random::new(expert.task.split, expert.task.seed, "learner");
-        let mut deeds: Vec<&Deed> = repertoire.deeds.iter().collect();
-        random.shuffle(&mut deeds);
-        deeds.truncate(DEEDS);
-        let mut policy = Policy::default();
-        let mut groups: Vec<(f64, f64)> = Vec::new();
-        while quota.is_left() && !suspects.is_done() {
-            let mut group: Vec<Played> = (0..GROUP)
-                .map_while(|_| policy.play(suspects, ground, &start, &deeds, &mut random))
-                .collect();
-            if group.is_empty() {
-                break;
-            }
-            groups.push(measure(ground, &group));
-            policy.improve(&mut group);
+    let ground = &suspects.enter(expert, quota);
+    let Ok(start) = Trail::start(ground) else { return };
+    let mut random = Random::new(expert.task.split, expert.task.seed, "learner");
+    let mut deeds: Vec<&Deed> = repertoire.deeds.iter().collect();
+    random.shuffle(&mut deeds);
+    deeds.truncate(DEEDS);
+    let mut policy = Policy::default();
+    let mut groups: Vec<(f64, f64)> = Vec::new();
+    while quota.is_left() && !suspects.is_done() {
+        let group: Vec<Played> = (0..GROUP)
+            .map_while(|_| policy.play(suspects, ground, &start, &deeds, &mut random))
+            .collect();
+        if group.is_empty() {
+            break;
         }
-        if let Some(told) = told(ground, &groups) {
-            suspects.learned(told);
-        }
-    });
+        groups.push(measure(ground, &group));
+        policy.improve(&group);
+    }
+    if let Some(told) = told(ground, &groups) {
+        suspects.learned(told);
+    }
 }
 
 impl Policy {
@@ -126,7 +126,7 @@ impl Policy {
     }
 
     /// One step up: what earned more from there on than others' same step becomes likelier.
-    fn improve(&mut self, group: &mut [Played]) {
+    fn improve(&mut self, group: &[Played]) {
         let longest = group.iter().map(|played| played.choices.len()).max().unwrap_or_default();
         for step in 0..longest {
             let here: Vec<&Choice> =
@@ -139,18 +139,22 @@ impl Policy {
                 continue;
             }
             for choice in here {
-                let advantage = (choice.to_go - mean) / deviation;
-                for feature in choice.features {
-                    let none = || vec![0.0; choice.shares.len()];
-                    let weights = self.weights.entry(feature).or_insert_with(none);
-                    for (deed, (weight, share)) in
-                        weights.iter_mut().zip(&choice.shares).enumerate()
-                    {
-                        let pull = f64::from(u8::from(deed == choice.deed)) - share;
-                        *weight += RATE * advantage * pull / choice.features.len() as f64;
-                    }
-                }
+                self.pull(choice, (choice.to_go - mean) / deviation);
             }
+        }
+    }
+
+    /// The gradient of the choice's log-probability, times its advantage.
+    fn pull(&mut self, choice: &Choice, advantage: f64) {
+        let step = RATE * advantage / choice.features.len() as f64;
+        for feature in choice.features {
+            let none = || vec![0.0; choice.shares.len()];
+            let weights = self.weights.entry(feature).or_insert_with(none);
+            weights
+                .iter_mut()
+                .zip(&choice.shares)
+                .for_each(|(weight, share)| *weight -= step * share);
+            weights[choice.deed] += step;
         }
     }
 }
@@ -190,7 +194,7 @@ fn told(ground: &Ground<'_>, groups: &[(f64, f64)]) -> Option<String> {
         "a policy that learned from rewards alone came from {:.2} to {:.2} of {:.2}, and from {:.0} to {:.0} % solved",
         mean(first, |it| it.0),
         mean(last, |it| it.0),
-        ground.worth(),
+        ground.worth,
         100.0 * mean(first, |it| it.1),
         100.0 * mean(last, |it| it.1),
     ))

@@ -1,8 +1,9 @@
 //! What may be tried in a hunt.
 
 use std::collections::BTreeSet;
+use std::slice;
 
-use super::{suspects::deed, tricks};
+use super::tricks;
 use crate::Random;
 use crate::testing::environment::{Examination, pieces};
 use crate::testing::walk::Deed;
@@ -56,7 +57,9 @@ impl<'h> Repertoire<'h> {
     /// One more text that everybody may say, unless it is known.
     pub fn learn(&mut self, text: String) {
         if !self.texts.contains(&text) {
-            self.deeds.extend(self.voices.iter().map(|voice| deed(voice, &text)));
+            self.deeds.extend(
+                self.voices.iter().map(|voice| Deed::saying(slice::from_ref(voice), &text)),
+            );
             self.texts.push(text);
         }
     }

@@ -3,9 +3,10 @@
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap};
 
+use super::ground::Ground;
 use super::quota::Quota;
 use super::repertoire::Repertoire;
-use super::suspects::{Ground, Suspects};
+use super::suspects::Suspects;
 use super::trail::{Live, Trail};
 use crate::Random;
 use crate::random::fnv;
@@ -50,32 +51,31 @@ pub fn search<'h>(
     expert: &'h Walk,
     quota: &Quota<'_>,
 ) {
-    suspects.enter(expert, quota, |suspects, ground| {
-        let Ok(roots) = Trail::along(ground, expert) else { return };
-        let mut random = Random::new(expert.task.split, expert.task.seed, "search");
-        let mut cells: HashMap<(u64, u64), f64> = HashMap::new();
-        let mut open: BinaryHeap<Open> =
-            roots.into_iter().map(|trail| Open { score: score(ground, &trail), trail }).collect();
-        while let Some(Open { trail, .. }) = open.pop() {
-            for deed in repertoire.some(&mut random) {
-                if !quota.is_left() || suspects.is_done() {
-                    suspects.saw(cells.len());
-                    return;
-                }
-                let Ok(live) = forked(ground, &trail, deed) else { continue };
-                suspects.look(ground, &live.trail);
-                if !is_new(&mut cells, ground, &trail, &live.trail) {
-                    continue;
-                }
-                let Ok(next) = live.keep() else { continue };
-                if cells.len() % DELAYS == 1 {
-                    suspects.look_for_delay(ground, &next);
-                }
-                open.push(Open { score: score(ground, &next), trail: next });
+    let ground = &suspects.enter(expert, quota);
+    let Ok(roots) = Trail::along(ground, expert) else { return };
+    let mut random = Random::new(expert.task.split, expert.task.seed, "search");
+    let mut cells: HashMap<(u64, u64), f64> = HashMap::new();
+    let mut open: BinaryHeap<Open> =
+        roots.into_iter().map(|trail| Open { score: score(ground, &trail), trail }).collect();
+    let goes_on = |suspects: &Suspects| quota.is_left() && !suspects.is_done();
+    while let Some(Open { trail, .. }) = open.pop().filter(|_| goes_on(suspects)) {
+        for deed in repertoire.some(&mut random) {
+            if !goes_on(suspects) {
+                break;
             }
+            let Ok(live) = forked(ground, &trail, deed) else { continue };
+            suspects.look(ground, &live.trail);
+            if !is_new(&mut cells, ground, &trail, &live.trail) {
+                continue;
+            }
+            let Ok(next) = live.keep() else { continue };
+            if cells.len() % DELAYS == 1 {
+                suspects.look_for_delay(ground, &next);
+            }
+            open.push(Open { score: score(ground, &next), trail: next });
         }
-        suspects.saw(cells.len());
-    });
+    }
+    suspects.saw(cells.len());
 }
 
 fn forked<'g>(ground: &'g Ground<'_>, trail: &Trail, deed: &Deed) -> Result<Live<'g>, Problem> {
@@ -110,6 +110,6 @@ fn is_new(
 fn score(ground: &Ground<'_>, trail: &Trail) -> f64 {
     let depth = trail.deeds.len() - trail.guided;
     let before = trail.earned.get(trail.guided).map_or(0.0, |earned| ground.sum(earned));
-    let gain = (trail.sum(ground) - before) / ground.worth().abs().max(ROUNDING);
+    let gain = (trail.sum(ground) - before) / ground.worth.abs().max(ROUNDING);
     GREED * gain.clamp(-1.0, 2.0) + 1.0 / (1.0 + depth as f64)
 }

@@ -1,17 +1,16 @@
 //! What looks like a hole: played again in full and judged.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::slice;
 
+use super::ground::Ground;
+use super::hole::Hole;
 use super::quota::Quota;
 use super::trail::Trail;
-use super::{Caught, constant, late, unsolved};
-use crate::environment::Task;
-use crate::testing::environment::Mask;
-use crate::testing::environment::{Examination, ROUNDING, counters, loops};
-use crate::testing::report::Objection;
-use crate::testing::team::Team;
-use crate::testing::walk::{BYSTANDER, Deed, Walk};
-use crate::types::{Action, Seat, Status};
+use super::{Caught, constant, late};
+use crate::testing::environment::{Examination, Mask, ROUNDING};
+use crate::testing::walk::{Deed, Walk};
+use crate::types::Status;
 
 /// Suspicions of one kind that are looked into in one task.
 const TRIES: usize = 80;
@@ -21,63 +20,25 @@ const LONGEST_LAP: usize = 12;
 const ROUNDS: usize = 12;
 const LONGEST_WALK: usize = 300;
 
-/// One task, who is paid in it, and what a solution pays them.
-pub struct Ground<'h> {
-    pub examination: &'h Examination<'h>,
-    pub quota: &'h Quota<'h>,
-    pub counters: &'h Mask,
-    pub expert: &'h Walk,
-    /// A bystander, who gets what all get, and everybody.
-    pub payees: Vec<Seat>,
-    /// What the solution pays each of them.
-    solution: Vec<f64>,
-}
-
-impl<'h> Ground<'h> {
-    pub fn team(&self) -> &'h Team<'h> {
-        &self.examination.team
-    }
-
-    pub fn task(&self) -> &'h Task {
-        &self.expert.task
-    }
-
-    /// What was earned by all: the team's part once, and everybody's own.
-    pub fn sum(&self, earned: &[f64]) -> f64 {
-        let team = earned.first().copied().unwrap_or_default();
-        team + earned.iter().skip(1).map(|all| all - team).sum::<f64>()
-    }
-
-    /// What the expert's solution pays all together.
-    pub fn worth(&self) -> f64 {
-        late::sum(self.examination, self.expert, self.expert)
-    }
-
-    /// Whether a solution is known.
-    pub fn is_solvable(&self) -> bool {
-        self.expert.status() == Status::Solved
-    }
-}
-
 /// What a hunt has found so far, and what it has looked into.
 pub struct Suspects<'h> {
-    pub examination: &'h Examination<'h>,
-    pub quota: &'h Quota<'h>,
-    counters: Mask,
+    examination: &'h Examination<'h>,
+    quota: &'h Quota<'h>,
+    counters: &'h Mask,
     caught: Caught,
-    /// Kinds of holes that are known.
-    known: BTreeSet<&'static str>,
-    /// Ways that were looked into, by what would be done over and over.
+    /// Holes that are known.
+    known: BTreeSet<Hole>,
+    /// Ways that were looked into in this task, by what would be done over and over.
     laps: HashSet<String>,
-    /// Suspicions of a kind in this task.
-    tries: [usize; 4],
+    /// Suspicions that were looked into in this task.
+    tries: BTreeMap<Hole, usize>,
 }
 
 impl<'h> Suspects<'h> {
-    pub fn new(examination: &'h Examination<'h>, quota: &'h Quota<'h>) -> Self {
-        let (counters, laps) = (counters(&examination.strolls), HashSet::new());
+    pub fn new(examination: &'h Examination<'h>, quota: &'h Quota<'h>, counters: &'h Mask) -> Self {
         let (caught, known) = (Caught::default(), BTreeSet::new());
-        Suspects { examination, quota, counters, caught, known, laps, tries: [0; 4] }
+        let (laps, tries) = (HashSet::new(), BTreeMap::new());
+        Suspects { examination, quota, counters, caught, known, laps, tries }
     }
 
     pub fn caught(mut self) -> Caught {
@@ -85,23 +46,14 @@ impl<'h> Suspects<'h> {
         self.caught
     }
 
-    /// A task to hunt in.
-    pub fn enter<R>(
-        &mut self,
-        expert: &'h Walk,
-        quota: &Quota<'_>,
-        hunt: impl FnOnce(&mut Self, &Ground<'_>) -> R,
-    ) -> R {
-        let team = &self.examination.team;
-        let payees: Vec<Seat> =
-            std::iter::once(Seat::new(BYSTANDER)).chain(team.seats.iter().cloned()).collect();
-        let worth = |seat| unsolved::worth(self.examination, seat, expert);
-        let solution = payees.iter().map(worth).collect();
-        let (examination, counters) = (self.examination, self.counters.clone());
+    /// Hunt in a task.
+    pub fn enter<'q>(&mut self, expert: &'q Walk, quota: &'q Quota<'q>) -> Ground<'q>
+    where
+        'h: 'q,
+    {
         self.laps.clear();
-        self.tries = [0; 4];
-        let ground = Ground { examination, quota, counters: &counters, expert, payees, solution };
-        hunt(self, &ground)
+        self.tries.clear();
+        Ground::new(self.examination, quota, self.counters, expert)
     }
 
     /// So many situations were new.
@@ -116,7 +68,7 @@ impl<'h> Suspects<'h> {
 
     /// Whether all kinds of holes are known.
     pub fn is_done(&self) -> bool {
-        self.known.len() == self.tries.len()
+        self.known.len() == Hole::ALL.len()
     }
 
     /// Look at a trail that has just gone one deed further.
@@ -134,33 +86,27 @@ impl<'h> Suspects<'h> {
         if !ground.is_solvable() {
             return;
         }
-        let mut is_rich = false;
-        let team = trail.now().first().copied().unwrap_or_default();
-        for ((seat, now), worth) in ground.payees.iter().zip(trail.now()).zip(&ground.solution) {
-            if *worth > ROUNDING {
-                let share = unsolved::income(self.examination, seat, team, *now) / worth;
-                let nearest = self.caught.nearest.get_or_insert(share);
-                *nearest = nearest.max(share);
-                is_rich |= share >= 1.0 - ROUNDING;
-            }
-        }
-        if !is_rich || !self.may_try(0, "unsolved-income") {
+        let Some(share) = ground.share(trail.now()) else { return };
+        let nearest = self.caught.nearest.get_or_insert(share);
+        *nearest = nearest.max(share);
+        if share < 1.0 - ROUNDING || !self.may_try(Hole::UnsolvedIncome) {
             return;
         }
         let short = ground.expert.steps.len().saturating_sub(trail.deeds.len());
         let last = trail.deeds.last().cloned();
         // What was merely cut short may still have to pay for taking long.
-        let silence = ground.team().voices().first().map(|voice| deed(voice, ""));
+        let silence =
+            ground.team().voices().first().map(|voice| Deed::saying(slice::from_ref(voice), ""));
         for filling in last.into_iter().chain(silence) {
             let rest = (0..short).map(|_| filling.clone());
             let deeds = trail.deeds.iter().cloned().chain(rest).collect();
-            self.judge(ground, deeds, "unsolved-income", unsolved::pays_less);
+            self.judge(ground, deeds, Hole::UnsolvedIncome);
         }
     }
 
     /// The way from an earlier moment pays, and can perhaps be gone again.
     fn look_for_laps(&mut self, ground: &Ground<'_>, trail: &Trail) {
-        if trail.status != Status::Ongoing || self.known.contains("paid-detours") {
+        if trail.status != Status::Ongoing || self.known.contains(&Hole::PaidDetours) {
             return;
         }
         let steps = trail.deeds.len();
@@ -178,102 +124,89 @@ impl<'h> Suspects<'h> {
             }
             let lap = &trail.deeds[before..];
             let words = lap.iter().map(Deed::words).collect::<Vec<_>>().join("\n");
-            if self.laps.insert(words) && self.goes_on_paying(ground, trail, lap) {
+            if self.laps.insert(words) && goes_on_paying(ground, trail, lap) {
                 self.walk_laps(ground, trail, length);
             }
         }
     }
 
-    /// Whether the same way can be gone on and on, and still pays at the end.
-    fn goes_on_paying(&mut self, ground: &Ground<'_>, trail: &Trail, lap: &[Deed]) -> bool {
-        let Ok(mut live) = trail.fork(ground) else { return false };
-        let stretch = stretch(ground, lap.len());
-        let mut half = 0.0;
-        for (step, deed) in lap.iter().cycle().take(stretch).enumerate() {
-            if live.act(ground, deed).is_err() || live.trail.status != Status::Ongoing {
-                return false;
-            }
-            // Most ways stop paying at once.
-            if step + 1 == stretch / 2 {
-                half = live.trail.sum(ground);
-                if half - trail.sum(ground) <= ROUNDING {
-                    return false;
-                }
-            }
-        }
-        live.trail.sum(ground) - half > ROUNDING
-    }
-
     fn walk_laps(&mut self, ground: &Ground<'_>, trail: &Trail, length: usize) {
-        if !self.may_try(1, "paid-detours") {
+        if !self.may_try(Hole::PaidDetours) {
             return;
         }
         let (before, lap) = trail.deeds.split_at(trail.deeds.len() - length);
         let around = lap.iter().cycle().take(stretch(ground, length) + length);
         let deeds = before.iter().chain(around).cloned().collect();
-        self.judge(ground, deeds, "paid-detours", loops);
+        self.judge(ground, deeds, Hole::PaidDetours);
     }
 
     /// Let the expert solve the task from here: coming late must not pay.
     pub fn look_for_delay(&mut self, ground: &Ground<'_>, trail: &Trail) {
-        if !ground.is_solvable() || !self.may_try(2, "late-solutions") {
+        if !ground.is_solvable() || !self.may_try(Hole::LateSolutions) {
             return;
         }
         let Ok(walk) = late::finish(ground.examination, ground.task(), &trail.deeds) else {
             return;
         };
         ground.quota.use_up(walk.steps.len());
-        self.keep(walk, "late-solutions", late::pays_no_more);
+        self.keep(walk, Hole::LateSolutions);
     }
 
     /// What solved this task without a look at it may solve all.
     fn look_for_blindness(&mut self, ground: &Ground<'_>, trail: &Trail) {
         let is_blind = trail.guided == 0 && trail.deeds.len() <= constant::LONGEST;
-        if is_blind && self.may_try(3, "blind-solutions") {
+        if is_blind && self.may_try(Hole::BlindSolutions) {
             ground.quota.use_up(ground.examination.experts.len());
-            self.judge(ground, trail.deeds.clone(), "blind-solutions", constant::looks);
+            self.judge(ground, trail.deeds.clone(), Hole::BlindSolutions);
         }
     }
 
-    fn may_try(&mut self, which: usize, kind: &'static str) -> bool {
-        self.tries[which] += 1;
-        self.tries[which] <= TRIES && !self.known.contains(kind)
+    fn may_try(&mut self, hole: Hole) -> bool {
+        let tries = self.tries.entry(hole).or_default();
+        *tries += 1;
+        *tries <= TRIES && !self.known.contains(&hole)
     }
 
-    fn judge(
-        &mut self,
-        ground: &Ground<'_>,
-        deeds: Vec<Deed>,
-        kind: &'static str,
-        judge: impl Fn(&Examination, &Walk) -> Result<(), Objection>,
-    ) {
+    /// Play these deeds in full.
+    fn judge(&mut self, ground: &Ground<'_>, deeds: Vec<Deed>, hole: Hole) {
         ground.quota.use_up(deeds.len());
         let (limit, mut deeds) = (deeds.len(), deeds.into_iter());
         if let Ok(walk) = Walk::take(ground.team(), ground.task(), limit, |_| deeds.next()) {
-            self.keep(walk, kind, judge);
+            self.keep(walk, hole);
         }
     }
 
-    fn keep(
-        &mut self,
-        walk: Walk,
-        kind: &'static str,
-        judge: impl Fn(&Examination, &Walk) -> Result<(), Objection>,
-    ) {
-        let judged = judge(self.examination, &walk);
+    /// Keep the walk if its judge sees a fault in it.
+    fn keep(&mut self, walk: Walk, hole: Hole) {
+        let judged = hole.judge()(self.examination, &walk);
         if judged.is_err_and(|objection| objection.is_fault()) {
-            self.known.insert(kind);
+            self.known.insert(hole);
             self.caught.walks.push(walk);
         }
     }
 }
 
+/// Whether the same way can be gone on and on, and still pays at the end.
+fn goes_on_paying(ground: &Ground<'_>, trail: &Trail, lap: &[Deed]) -> bool {
+    let Ok(mut live) = trail.fork(ground) else { return false };
+    let stretch = stretch(ground, lap.len());
+    let mut half = 0.0;
+    for (step, deed) in lap.iter().cycle().take(stretch).enumerate() {
+        if live.act(ground, deed).is_err() || live.trail.status != Status::Ongoing {
+            return false;
+        }
+        // Most ways stop paying at once.
+        if step + 1 == stretch / 2 {
+            half = live.trail.sum(ground);
+            if half - trail.sum(ground) <= ROUNDING {
+                return false;
+            }
+        }
+    }
+    live.trail.sum(ground) - half > ROUNDING
+}
+
 /// Steps that show that a way of this length pays for ever: more than anybody needs for a solution.
 fn stretch(ground: &Ground<'_>, length: usize) -> usize {
     (ROUNDS * length).max(2 * ground.expert.steps.len() + length).min(LONGEST_WALK)
-}
-
-/// The seat's word, said by the voice.
-pub fn deed(voice: &(Seat, &str), text: &str) -> Deed {
-    Deed::of([(voice.0.clone(), Action::new(voice.1, text))])
 }

@@ -1,8 +1,11 @@
 //! Single texts: what pays at once, and what pays more with another word.
 
+use std::slice;
+
+use super::ground::Ground;
 use super::quota::Quota;
 use super::repertoire::Repertoire;
-use super::suspects::{Ground, Suspects, deed};
+use super::suspects::Suspects;
 use super::trail::Trail;
 use crate::Random;
 use crate::testing::environment::ROUNDING;
@@ -23,48 +26,52 @@ pub fn improve<'h>(
     expert: &'h Walk,
     quota: &Quota<'_>,
 ) {
-    suspects.enter(expert, quota, |suspects, ground| {
-        let Ok(start) = Trail::start(ground) else { return };
-        let mut best: Vec<(f64, String)> = Vec::new();
-        for deed in repertoire.deeds.clone() {
-            if let Some(paid) = say(suspects, ground, &start, &deed) {
-                best.push((paid, deed.words()));
-            }
-        }
-        let mut random = Random::new(expert.task.split, expert.task.seed, "texts");
-        for _ in 0..ROUNDS {
-            keep_the_best(&mut best);
-            for (before, text) in best.clone() {
-                let mut words = repertoire.words.clone();
-                random.shuffle(&mut words);
-                for word in words {
-                    if !ground.quota.is_left() || suspects.is_done() {
-                        break;
-                    }
-                    let longer = format!("{text} {word}");
-                    let longest = longer.chars().count() <= LONGEST;
-                    for voice in repertoire.voices.iter().filter(|_| longest) {
-                        let paid = say(suspects, ground, &start, &deed(voice, &longer));
-                        if paid.is_some_and(|paid| paid > before + ROUNDING) {
-                            best.push((paid.unwrap_or_default(), longer.clone()));
-                        }
-                    }
-                }
-            }
-        }
+    let ground = suspects.enter(expert, quota);
+    let Ok(start) = Trail::start(&ground) else { return };
+    let mut best: Vec<(f64, String)> = Vec::new();
+    for deed in &repertoire.deeds {
+        best.extend(say(suspects, &ground, &start, deed).map(|paid| (paid, deed.words())));
+    }
+    let mut random = Random::new(expert.task.split, expert.task.seed, "texts");
+    for _ in 0..ROUNDS {
         keep_the_best(&mut best);
-        best.into_iter().take(KEPT).for_each(|(_, text)| repertoire.learn(text));
-    });
+        for (before, text) in best.clone() {
+            let longer = longer(repertoire, &text, &mut random);
+            let paid = longer.filter_map(|(deed, text)| {
+                let paid = say(suspects, &ground, &start, &deed)?;
+                (paid > before + ROUNDING).then_some((paid, text))
+            });
+            best.extend(paid);
+        }
+    }
+    keep_the_best(&mut best);
+    best.into_iter().take(KEPT).for_each(|(_, text)| repertoire.learn(text));
 }
 
-/// What the deed pays all together at the start, unless it is refused or ends the episode well.
+/// The text with each word behind it, in any order, said by everybody who may.
+fn longer<'r>(
+    repertoire: &'r Repertoire<'_>,
+    text: &str,
+    random: &mut Random,
+) -> impl Iterator<Item = (Deed, String)> + use<'r> {
+    let mut words: Vec<&String> = repertoire.words.iter().collect();
+    random.shuffle(&mut words);
+    let texts: Vec<String> = words.into_iter().map(|word| format!("{text} {word}")).collect();
+    let texts = texts.into_iter().filter(|text| text.chars().count() <= LONGEST);
+    texts.flat_map(|text| {
+        let said = |voice| (Deed::saying(slice::from_ref(voice), &text), text.clone());
+        repertoire.voices.iter().map(said).collect::<Vec<_>>()
+    })
+}
+
+/// What the deed pays all together at the start, unless it solves the task.
 fn say(
     suspects: &mut Suspects<'_>,
     ground: &Ground<'_>,
     start: &Trail,
     deed: &Deed,
 ) -> Option<f64> {
-    if !ground.quota.is_left() {
+    if !ground.quota.is_left() || suspects.is_done() {
         return None;
     }
     let mut live = start.fork(ground).ok()?;

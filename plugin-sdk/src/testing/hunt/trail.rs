@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::suspects::Ground;
+use super::ground::Ground;
 use crate::random::fnv;
 use crate::testing::environment::EpisodeUnderTest;
 use crate::testing::walk::{Deed, Moment, Walk};

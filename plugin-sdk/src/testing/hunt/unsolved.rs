@@ -1,8 +1,8 @@
 //! Not to solve a task must not pay like solving it, whatever is done instead.
 
-use crate::testing::environment::{Examination, ROUNDING, has_done_its_part};
+use crate::testing::environment::{Examination, ROUNDING, has_done_its_part, shares, worth};
 use crate::testing::report::{Objection, Seen, require};
-use crate::testing::walk::{BYSTANDER, Walk};
+use crate::testing::walk::Walk;
 use crate::types::{Seat, Status};
 
 /// What a seat that the expert's solution pays was paid without one.
@@ -11,15 +11,7 @@ use crate::types::{Seat, Status};
 /// for its part, such as a good plan, also if another fails. So each of its two incomes, its own
 /// and the team's, is held against the solution alone.
 pub fn income(examination: &Examination, seat: &Seat, team: f64, all: f64) -> f64 {
-    let shares = seat.role == BYSTANDER || examination.team.has(seat);
-    if shares { all } else { team.max(all - team) }
-}
-
-/// What a solution pays a seat.
-pub fn worth(examination: &Examination, seat: &Seat, expert: &Walk) -> f64 {
-    let Examination { team, contests, .. } = examination;
-    let shares = seat.role == BYSTANDER || team.has(seat);
-    expert.total(if shares { seat } else { &team.seats[0] }, contests)
+    if shares(&examination.team, seat) { all } else { team.max(all - team) }
 }
 
 /// The walk earns nobody what a solution pays, if it is none.
