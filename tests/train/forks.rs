@@ -39,18 +39,26 @@ fn config(folder: &Path, branches: &str) -> Config {
     Config::load(None, &sets).unwrap()
 }
 
-/// Answers of every state, and all tokens, of each step of a run.
-fn steps(run: &Path) -> Vec<(Vec<usize>, usize)> {
+/// What a step drew: answers of every state, the tokens of all, and of as many as with four to
+/// each.
+struct Step {
+    answers: Vec<usize>,
+    tokens: f64,
+    even: f64,
+}
+
+fn steps(run: &Path) -> Vec<Step> {
     let of_step = |step: usize| {
         let rows = read_table(&run.join(format!("table/step-{step:06}.parquet"))).unwrap();
-        let mut states: BTreeMap<_, usize> = BTreeMap::new();
-        let mut tokens = 0;
-        for row in &rows {
-            let sample = &row.sample;
-            *states.entry((sample.task, sample.round, sample.role.clone())).or_default() += 1;
-            tokens += sample.completion.drawn();
+        let mut states: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+        for sample in rows.iter().map(|row| &row.sample) {
+            let state = (sample.task, sample.round, sample.role.clone());
+            states.entry(state).or_default().push(sample.completion.drawn());
         }
-        (states.into_values().collect(), tokens)
+        let sum = |answers: &Vec<usize>| answers.iter().sum::<usize>() as f64;
+        let even = states.values().map(|answers| 4.0 * sum(answers) / answers.len() as f64).sum();
+        let tokens = states.values().map(sum).sum();
+        Step { answers: states.values().map(Vec::len).collect(), tokens, even }
     };
     (1..=STEPS).map(of_step).collect()
 }
@@ -67,24 +75,21 @@ fn states_are_given_from_two_to_sixteen_answers_for_as_many_tokens_and_a_resumed
     let folders = [(); 3].map(|()| tempfile::tempdir().unwrap());
     let [even, whole, parted] = folders.each_ref().map(|folder| folder.path());
     let fixed = steps(&to_the_end(begin(&config(even, "4"))));
-    let config = config(whole, "adaptive");
-    assert_eq!((config.rollout.branches, config.rollout.allocation), (4, Allocation::Adaptive));
-    assert_eq!(config.advantage.then, [CreditStep::StateMean]);
-    let run = to_the_end(begin(&config));
-    let adaptive = steps(&run);
+    let adaptive = config(whole, "adaptive");
+    assert_eq!((adaptive.rollout.branches, adaptive.rollout.allocation), (4, Allocation::Adaptive));
+    assert_eq!(adaptive.advantage.then, [CreditStep::StateMean]);
+    let run = to_the_end(begin(&adaptive));
+    let dealt = steps(&run);
     // Nothing is known before the first step.
-    assert_eq!(adaptive[0], fixed[0]);
-    for ((states, tokens), step) in adaptive.iter().zip(1..).skip(1) {
-        assert!(states.iter().all(|answers| (2..=16).contains(answers)), "{step}: {states:?}");
-        let (least, most) = (states.iter().min().unwrap(), states.iter().max().unwrap());
-        assert!(least < most, "{step}: {states:?}");
-        let answers: usize = states.iter().sum();
-        let even = tokens * 4 * states.len() / answers;
+    assert_eq!(dealt[0].answers, fixed[0].answers);
+    for (Step { answers, tokens, even }, step) in dealt.iter().zip(1..).skip(1) {
+        assert!(answers.iter().all(|answers| (2..=16).contains(answers)), "{step}: {answers:?}");
+        assert!(answers.iter().min() < answers.iter().max(), "{step}: {answers:?}");
         // Over a few states it is as many tokens only on average.
-        assert!((*tokens as f64 / even as f64 - 1.0).abs() < 0.35, "{step}: {tokens} {even}");
+        assert!((tokens / even - 1.0).abs() < 0.35, "{step}: {tokens} {even}");
     }
     let stopped = {
-        let mut training = begin(&super::forks::config(parted, "adaptive"));
+        let mut training = begin(&config(parted, "adaptive"));
         training.step().unwrap();
         training.step().unwrap();
         training.stop().unwrap().path().to_owned()
@@ -134,16 +139,20 @@ fn what_is_dealt_to_a_role_and_a_turn_is_drawn_there_and_nowhere_else() {
 }
 
 #[test]
-fn where_branches_are_as_many_everywhere_they_cannot_be_dealt_out() {
+fn where_answers_to_a_state_are_not_compared_none_are_dealt_out() {
     let files = format!("{},{}", plugin("plan-path").display(), plugin("solo").display());
-    let sets = ["--set", "rollout.branches=adaptive", "--set", "rollout.scheme=trajectory"];
-    let sets = [&sets[..], &["--set", "advantage.estimator=grpo"]].concat();
-    let (code, _, told) = run(&[&["train", "--plugins", &files][..], &sets].concat());
-    assert_eq!(code, 2, "{told}");
-    assert!(
-        told.contains("`rollout.branches` cannot be used") && told.contains("\"tree\""),
-        "{told}"
-    );
+    for otherwise in [
+        ["rollout.scheme=trajectory", "advantage.estimator=grpo"],
+        // Answers to all states of a task are compared with each other.
+        ["rollout.scheme=tree", "advantage.estimator=naive"],
+    ] {
+        let mut words = vec!["train", "--plugins", &files, "--set", "rollout.branches=adaptive"];
+        words.extend(otherwise.iter().flat_map(|set| ["--set", set]));
+        let (code, _, told) = run(&words);
+        assert_eq!(code, 2, "{told}");
+        assert!(told.contains("`rollout.branches` cannot be used"), "{told}");
+        assert!(told.contains("\"at-grpo\""), "{told}");
+    }
     let (code, _, told) = run(&["train", "--plugins", &files, "--set", "rollout.branches=many"]);
     assert_eq!((code, told.contains("rollout.branches")), (2, true), "{told}");
 }

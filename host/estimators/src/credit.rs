@@ -155,7 +155,8 @@ impl Credits {
     /// All advantages are multiplied by the one number with which the answers of the table count on
     /// average what they did.
     fn share_by_state(&mut self, samples: &[Sample], config: &AdvantageConfig) {
-        let key = |s: &Sample| (s.task, s.episode, s.round, s.role.clone(), s.instance);
+        let key =
+            |s: &Sample| (s.task, s.episode, s.round, s.instance, s.thread.clone(), s.role.clone());
         let mut counts: BTreeMap<_, f64> = BTreeMap::new();
         let compared = samples.iter().zip(&self.advantages).filter(|(_, it)| it.is_some());
         compared.for_each(|(sample, _)| *counts.entry(key(sample)).or_default() += 1.0);
@@ -165,7 +166,7 @@ impl Credits {
             _ => count - 1.0,
         };
         let (answers, shares) =
-            counts.iter().fold((0.0, 0.0), |(answers, shares), ((.., role, _), count)| {
+            counts.iter().fold((0.0, 0.0), |(answers, shares), ((.., role), count)| {
                 (answers + count, shares + count / gradients(role, *count))
             });
         for (sample, advantage) in samples.iter().zip(&mut self.advantages) {

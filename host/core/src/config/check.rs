@@ -202,16 +202,6 @@ impl Config {
                 ),
             )?;
         }
-        require(
-            self.rollout.allocation == Allocation::Even
-                || matches!(scheme, SamplingScheme::Tree | SamplingScheme::Independent),
-            "rollout.branches",
-            &format!(
-                "\"adaptive\" deals answers out among states, and with rollout.scheme = {} the \
-                 number of branches is what it is everywhere; use \"tree\" or \"independent\"",
-                table::choice(&scheme)
-            ),
-        )?;
         let has_snapshot = |policy: &PolicyConfig| policy.snapshot_of.is_some();
         require(
             scheme != SamplingScheme::CrossPolicy || self.policies.values().any(has_snapshot),
@@ -266,6 +256,17 @@ impl Config {
                 "`{name}` compares answers to one state, and with rollout.scheme = {word} few \
                  states have several; set rollout.scheme = \"tree\", or the estimator to `grpo` \
                  or `drmas`"
+            ),
+        )?;
+        let goes_on_from_one = matches!(scheme, SamplingScheme::Tree | SamplingScheme::Independent);
+        let compares_states = unit == Unit::Completion && has(Same::State);
+        require(
+            self.rollout.allocation == Allocation::Even || (compares_states && goes_on_from_one),
+            "rollout.branches",
+            &format!(
+                "\"adaptive\" deals answers out among states and compares those to each; `{name}` \
+                 with rollout.scheme = {word} does not; use \"at-grpo\" or \"rloo\", and \"tree\" \
+                 or \"independent\""
             ),
         )?;
         require(
