@@ -4,7 +4,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::{plugins, run};
+use troupe_core::archive::table_file;
+use troupe_core::table::{Row, read_table};
+
+use crate::support::{fixture, plugin, plugins, run};
 
 fn trained(folder: &Path) -> String {
     let files = plugins(&["plan-path", "planner-executor"]);
@@ -72,4 +75,84 @@ fn what_was_is_what_the_run_saw_and_what_is_otherwise_changes_from_the_step_on()
     assert!(code == 2 && stderr.contains("nothing is to be otherwise"), "{stderr}");
     let (code, _, stderr) = run(&["replay", &run_folder, "--at", "3", "--swap-sample", "3"]);
     assert!(code == 2 && stderr.contains("such as 3:5"), "{stderr}");
+}
+
+/// A run whose policy is spoiled by tasks, one in a hundred, whose right answer costs a hundred
+/// times what it earns in others.
+fn poisoned(folder: &Path) -> String {
+    let files = [fixture("poisoned-environment"), plugin("solo")];
+    let files = files.map(|file| file.display().to_string()).join(",");
+    let dir = format!("run.dir=\"{}\"", folder.display());
+    let mut arguments = vec!["train", "--plugins", &files, "--set", &dir];
+    for set in [
+        "run.name=run",
+        "imitation.success=0.98",
+        "imitation.ceiling=1",
+        "advantage.scale=none",
+        "rollout.tasks_per_step=100",
+        "rollout.branches=8",
+        "train.steps=7",
+        "train.epochs=4",
+        "train.learning_rate=1e-2",
+        "train.entropy_coefficient=0.05",
+        "train.max_movement=0",
+        "validation.every=1",
+        "validation.tasks=16",
+        "validation.tasks_during_training=128",
+        "checkpoint.every=2",
+    ] {
+        arguments.extend(["--set", set]);
+    }
+    let (code, _, stderr) = run(&arguments);
+    assert_eq!(code, 0, "{stderr}");
+    folder.join("run").display().to_string()
+}
+
+/// The groups of a step whose answers it was wrong to pay for.
+fn poisoned_groups(run_folder: &str, step: usize) -> Vec<usize> {
+    let table = Path::new(run_folder).join("table").join(table_file(step));
+    let rows = read_table(&table).unwrap();
+    let is_poisoned = |row: &Row| row.seed.is_multiple_of(100);
+    let mut tasks: Vec<usize> =
+        rows.iter().filter(|row| is_poisoned(row)).map(|row| row.sample.task).collect();
+    tasks.dedup();
+    // Every task is one state here, and so one group.
+    tasks
+}
+
+#[test]
+fn influence_names_the_groups_that_a_collapse_came_from_and_the_run_is_well_without_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let run_folder = poisoned(folder.path());
+    let asked = ["replay", &run_folder, "--at", "4", "--steps", "3", "--influence"];
+    let (code, stdout, stderr) = run(&[&asked[..], &["--tasks", "128", "--json"]].concat());
+    assert_eq!(code, 0, "{stderr}");
+    let found: Value = stdout.parse().unwrap();
+    let steps = found["steps"].as_array().unwrap();
+    assert_eq!(steps.len(), 3);
+    let mut named = 0;
+    let before = lines(&run_folder);
+    let sampled = |step: usize| before[step]["validation"]["sampled"]["success"].as_f64().unwrap();
+    for step in steps {
+        let number = step["step"].as_u64().unwrap() as usize;
+        let truth = poisoned_groups(&run_folder, number);
+        let effect = step["effect"]["mean"].as_f64().unwrap();
+        // 128 draws before the step, and 128 after it.
+        let change = sampled(number) - sampled(number - 1);
+        assert!((effect - change).abs() < 0.15, "step {number}: {effect} and {change}");
+        for culprit in step["found"].as_array().unwrap() {
+            let group = culprit["group"].as_u64().unwrap() as usize;
+            assert!(truth.contains(&group), "step {}: {group} of {truth:?}", step["step"]);
+            assert_eq!(culprit["worth"][0], -100.0);
+            assert!(step["effect"]["high"].as_f64().unwrap() < 0.0);
+            assert!(step["without"]["mean"].as_f64().unwrap() > effect);
+            named += 1;
+        }
+    }
+    assert!(named > 0, "{found}");
+    assert_ne!(found["futures"]["was"]["steps"], found["futures"]["is"]["steps"]);
+    let (code, _, stderr) = run(&[&asked[..], &["--drop-group", "3"]].concat());
+    assert!(code == 2 && stderr.contains("cannot be used with"), "{stderr}");
+    let (code, _, stderr) = run(&["replay", &run_folder, "--at", "8", "--influence"]);
+    assert!(code == 2 && stderr.contains("ends with step 7"), "{stderr}");
 }

@@ -1,6 +1,7 @@
 //! `host replay`: how a run would have gone on if a step had been otherwise.
 
 mod groups;
+mod influence;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ use troupe_terminal::UsageError;
 use troupe_training::checkpoint::steps_of;
 use troupe_training::manifest::Manifest;
 use troupe_training::metrics::Success;
-use troupe_training::training::{Meddling, Record};
+use troupe_training::training::{Influence, Meddling, Record};
 
 pub fn run(
     args: &ReplayArgs,
@@ -28,10 +29,11 @@ pub fn run(
         return groups::list(args, &config);
     }
     let meddling = meddling(args);
-    let is_changed = !args.set.is_empty() || meddling != at(args, BTreeMap::new());
-    if !is_changed {
+    let at = args.at as usize;
+    let is_changed = !args.set.is_empty() || meddling != meddling_at(at, BTreeMap::new());
+    if !is_changed && !args.influence {
         let message = "nothing is to be otherwise; say what with --set, --drop-group, \
-                       --weigh-group or --swap-sample";
+                       --weigh-group or --swap-sample, or ask for --influence";
         return Err(UsageError(message.to_owned()).into());
     }
     let manifest: Manifest = read_json(&args.run.join("manifest.json"))?;
@@ -40,8 +42,11 @@ pub fn run(
         report::note(&format!("note: the run cannot be repeated exactly here: {obstacle}"));
     }
     let again = Again { run: &args.run, manifest: &manifest, device };
-    let crossroads = Crossroads::reach(&again, args)?;
-    let was = crossroads.go_on(&[], at(args, BTreeMap::new()))?;
+    if args.influence {
+        return influence::look(&again, args, &config);
+    }
+    let crossroads = Crossroads::reach(&again, args.at, args)?;
+    let was = crossroads.go_on(&[], meddling_at(at, BTreeMap::new()))?;
     let is = crossroads.go_on(&args.set, meddling)?;
     match args.json {
         true => report::line(&serde_json::to_string(&serde_json::json!({"was": was, "is": is}))?),
@@ -50,8 +55,8 @@ pub fn run(
     Ok(ExitCode::Success)
 }
 
-fn at(args: &ReplayArgs, factors: BTreeMap<usize, f32>) -> Meddling {
-    Meddling { step: args.at as usize, factors, ..Meddling::default() }
+fn meddling_at(step: usize, factors: BTreeMap<usize, f32>) -> Meddling {
+    Meddling { step, factors, ..Meddling::default() }
 }
 
 /// What the step is to teach otherwise.
@@ -59,7 +64,7 @@ fn meddling(args: &ReplayArgs) -> Meddling {
     let weighed = args.weigh_group.iter().map(|Weighed(group, factor)| (*group, *factor));
     let dropped = args.drop_group.iter().copied().collect();
     let swaps = args.swap_sample.iter().map(|Swapped(one, other)| (*one, *other)).collect();
-    Meddling { swaps, dropped, ..at(args, weighed.collect()) }
+    Meddling { swaps, dropped, ..meddling_at(args.at as usize, weighed.collect()) }
 }
 
 /// The run as it stood before the step, from where it can go on in several ways.
@@ -92,13 +97,13 @@ struct Seen {
 
 impl<'r> Crossroads<'r> {
     /// Compute what both futures have in common, once.
-    fn reach(again: &'r Again<'r>, args: &ReplayArgs) -> anyhow::Result<Self> {
-        let (before, steps) = (args.at as usize - 1, args.steps as usize);
+    fn reach(again: &'r Again<'r>, at: u32, args: &ReplayArgs) -> anyhow::Result<Self> {
+        let (before, steps) = (at as usize - 1, args.steps as usize);
         let kept = steps_of(&args.run.join("checkpoints"))?;
         let from = kept.iter().copied().filter(|step| *step <= before).max();
         let from = from.ok_or_else(|| StorageError::Unfit {
             path: args.run.clone(),
-            reason: format!("it kept no checkpoint before step {}", args.at),
+            reason: format!("it kept no checkpoint before step {at}"),
         })?;
         let folder = tempfile::tempdir()?;
         let road = Crossroads { again, folder, before, steps, tasks: args.tasks as usize };
@@ -115,6 +120,23 @@ impl<'r> Crossroads<'r> {
             bar.finish();
         }
         Ok(road)
+    }
+
+    /// Which groups of the step after `before` did harm; goes on to that step. Nothing where the
+    /// run is done.
+    fn influence(&self, before: usize) -> anyhow::Result<Option<Influence>> {
+        let place = tempfile::tempdir_in(self.folder.path())?;
+        let path = place.path().join("run");
+        share_all(&self.common(), &path)?;
+        let training = self.again.resume(&path, before, &[])?;
+        if training.is_done() {
+            return Ok(None);
+        }
+        let influence = training.influence(self.tasks)?;
+        let mut training = self.again.resume(&self.common(), before, &[])?;
+        training.step()?;
+        training.stop()?;
+        Ok(Some(influence))
     }
 
     fn common(&self) -> PathBuf {

@@ -11,6 +11,7 @@ mod critics;
 mod distant;
 mod error;
 mod held_out;
+mod influence;
 mod lap;
 mod learning;
 mod lessons;
@@ -43,6 +44,7 @@ use troupe_trainer::{Information, Trainer, UpdateMetrics};
 
 use collection::Collection;
 pub use error::TrainingError;
+pub use influence::{Culprit, Effect, Influence, unfit_for_influence};
 use learning::Learning;
 pub(crate) use learning::restore;
 use lessons::Lessons;
@@ -113,9 +115,7 @@ impl Training {
         team.open_distant(&config, true)?;
         restore(&mut team, &config, &path)?;
         let mut training = Training::new(config, team, folder, progress)?;
-        for (name, trainer) in &mut training.learning.trainers {
-            trainer.load(&path.join("optimizers").join(name))?;
-        }
+        training.learning.load_trainers(&path)?;
         training.learning.load_critics(&path)?;
         let (run, step) = (training.output.folder.path(), training.progress.step);
         training.learning.replay.load(run, step)?;

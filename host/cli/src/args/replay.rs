@@ -14,6 +14,7 @@ Examples:
   host replay runs/plan-path-planner-executor --at 40 --set train.learning_rate=3e-4 --steps 20
   host replay runs/plan-path-planner-executor --at 40 --groups
   host replay runs/plan-path-planner-executor --at 40 --drop-group 17 --drop-group 23
+  host replay runs/plan-path-planner-executor --at 35 --steps 10 --influence
 
 What is compared is in docs/replay.md.")]
 pub struct ReplayArgs {
@@ -39,6 +40,9 @@ pub struct ReplayArgs {
     /// Have two answers of that step, rows of its table, exchange their advantages.
     #[arg(long, value_name = "ROW:ROW")]
     pub swap_sample: Vec<Swapped>,
+    /// Find the groups of that step, and of the next ones, that made policies worse.
+    #[arg(long, conflicts_with_all = ["set", "drop_group", "weigh_group", "swap_sample", "groups"])]
+    pub influence: bool,
     /// List the groups of that step, and stop; the step's table has to be there.
     #[arg(long)]
     pub groups: bool,

@@ -197,6 +197,24 @@ impl Learning {
         Ok(self.save_ahead(folder)?)
     }
 
+    /// Be what a checkpoint holds: policies, and what trains them.
+    pub(super) fn go_back(
+        &mut self,
+        config: &Config,
+        checkpoint: &Path,
+    ) -> Result<(), TrainingError> {
+        restore(&mut self.team, config, checkpoint)?;
+        self.load_trainers(checkpoint)
+    }
+
+    /// What trains policies, as a checkpoint holds it.
+    pub(super) fn load_trainers(&mut self, checkpoint: &Path) -> Result<(), TrainingError> {
+        for (name, trainer) in &mut self.trainers {
+            trainer.load(&checkpoint.join("optimizers").join(name))?;
+        }
+        Ok(())
+    }
+
     /// Put the policies of a checkpoint in place of these.
     pub(super) fn restore(
         &mut self,

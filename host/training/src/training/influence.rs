@@ -1,0 +1,346 @@
+//! Which groups of a step made the policies worse.
+//!
+//! Episodes of validation tasks are drawn by the policies as they are. After an update their
+//! answers are scored again: an episode that has become w times as likely counts for w of them, so
+//! that the mean of (w − 1) over those that were solved is what success has gained (importance
+//! sampling; w is cut at [`MOST`]). The step is made on trial as often as that takes, each time
+//! from the policies and moments before it, and with the advantages of some groups at 0.
+//!
+//! Which groups to try first, the direction of success says: an update on the same episodes moves
+//! the policies that way, and groups whose answers pull the other way come first (TracIn, arXiv
+//! 2002.08484, in the optimizer's own geometry and by two forward passes for all groups). Bisection
+//! finds the shortest beginning of this ranking without which the step does no harm. What is in it
+//! is put back, one group at a time, and named if that alone does harm.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::learning::of;
+use super::{Meddling, Training, TrainingError};
+use crate::checkpoint::load_step;
+use crate::evaluation::{HeldOutTasks, evaluate};
+use crate::metrics::Answers;
+use crate::team::Team;
+use troupe_core::config::Config;
+use troupe_core::seed::Seed;
+use troupe_core::statistics::{Interval, mean, student_interval};
+use troupe_core::trajectory::Sample;
+use troupe_estimators::advantage::{Compared, compare};
+use troupe_estimators::credit::Credits;
+use troupe_estimators::group::Group;
+use troupe_guests::plugin::Split;
+use troupe_trainer::rescore;
+
+/// How many times as likely an episode counts at most.
+const MOST: f64 = 4.0;
+/// Episodes of each validation task.
+const EPISODES: usize = 4;
+/// Share of the harm that has to be gone without the groups that are found.
+const HEALED: f64 = 0.9;
+/// Groups of a step that are put back one by one at most.
+const SUSPECTS: usize = 32;
+
+/// What an update changes in success on validation tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Effect {
+    /// A difference of two shares.
+    pub mean: f64,
+    /// Its 95 % interval over tasks.
+    #[serde(flatten)]
+    pub interval: Interval,
+}
+
+impl Effect {
+    fn of(tasks: &[f64]) -> Self {
+        let mean = mean(tasks);
+        let interval = student_interval(tasks).unwrap_or(Interval { low: -1.0, high: 1.0 });
+        Effect { mean, interval }
+    }
+
+    /// Whether it is shown to be a loss.
+    pub fn is_harm(&self) -> bool {
+        self.interval.high < 0.0
+    }
+}
+
+/// A group that does harm.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Culprit {
+    /// Its place among the groups of the step, as `--drop-group` names it.
+    pub group: usize,
+    /// The task within the step.
+    pub task: usize,
+    /// The roles whose answers it compares.
+    pub roles: BTreeSet<String>,
+    /// The turn of its first answer, from 0.
+    pub turn: usize,
+    /// Rows of the step's table.
+    pub rows: Vec<usize>,
+    /// What its answers were worth, the least and the most.
+    pub worth: (f64, f64),
+    /// What it changes where none of the others that were found teaches.
+    pub effect: Effect,
+}
+
+/// What a step did, and by which of its groups.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Influence {
+    /// The step.
+    pub step: usize,
+    /// All groups that it compared.
+    pub groups: usize,
+    /// What it changed.
+    pub effect: Effect,
+    /// The same without the groups that were found.
+    pub without: Effect,
+    /// Those groups. None where the step is not shown to do harm, or it is not the doing of some.
+    pub found: Vec<Culprit>,
+}
+
+/// Whether a run's steps can be asked for groups that did harm; why not.
+pub fn unfit_for_influence(config: &Config) -> Option<&'static str> {
+    if config.critics().next().is_some() {
+        return Some("critics judge its answers, and not the groups that they are in");
+    }
+    if config.rollout.replay_steps > 1 {
+        return Some("its steps learn from earlier answers, too (rollout.replay_steps)");
+    }
+    let elsewhere = |name: &String| {
+        config.policies.get(name).is_some_and(|p| p.tinker.is_some() || p.sampler.is_some())
+    };
+    config.policies.keys().any(elsewhere).then_some("a server has part in its steps")
+}
+
+impl Training {
+    /// Which groups of the next step make the policies worse, by so many validation tasks. The step
+    /// is made on trial only, from the checkpoint of the last one, which the folder has to have.
+    ///
+    /// # Errors
+    /// As [`Training::step`].
+    pub fn influence(mut self, tasks: usize) -> Result<Influence, TrainingError> {
+        let checkpoint = load_step(&self.output.folder.checkpoints(), self.progress.step)?.path;
+        let prospect = Prospect::draw(&self.learning.team, &self.config, (tasks, self.seed))?;
+        let rollout = self.sample()?;
+        let samples = &rollout.samples;
+        let (role_map, advantage) = (&self.learning.team.role_map, &self.config.advantage);
+        let shares = rollout.solved_shares();
+        let learns =
+            |sample: &Sample| role_map.learns_from(sample) && shares.are_within(sample, advantage);
+        let Compared { formed, credits, .. } =
+            compare(samples, advantage, &mut self.progress.estimator, learns);
+        let trials = Trials { training: self, checkpoint, samples, groups: &formed, credits };
+        trials.look(&prospect)
+    }
+}
+
+/// Episodes of validation tasks as the policies before a step played them.
+struct Prospect {
+    samples: Vec<Sample>,
+    /// Logarithm of each answer's probability then.
+    scores: Vec<f64>,
+    /// Of each task, its episodes; the numbers of the answers of those that were solved.
+    solved: Vec<Vec<Vec<usize>>>,
+}
+
+impl Prospect {
+    fn draw(
+        team: &Team,
+        config: &Config,
+        (tasks, seed): (usize, Seed),
+    ) -> Result<Self, TrainingError> {
+        // Drawn as training draws, so that what is scored again is what was drawn from.
+        let mut as_trained = config.clone();
+        let validation = &mut as_trained.validation;
+        (validation.temperature, validation.top_p) = (None, None);
+        (validation.top_k, validation.min_p) = (None, None);
+        let held_out = HeldOutTasks {
+            split: Split::Validation,
+            from: 0,
+            tasks,
+            answers: Answers::Sampled,
+            samples: EPISODES,
+            seed: seed.named("influence"),
+        };
+        let rollout = evaluate(team, held_out, &as_trained)?.rollout;
+        let mut solved = Vec::new();
+        for episode in &rollout.episodes {
+            let own =
+                |sample: &Sample| (sample.task, sample.episode) == (episode.task, episode.episode);
+            let answers = (0..rollout.samples.len()).filter(|&row| own(&rollout.samples[row]));
+            solved.resize_with(solved.len().max(episode.task + 1), Vec::new);
+            if episode.solved() {
+                solved[episode.task].push(answers.collect());
+            }
+        }
+        let scores = scores(team, config, &rollout.samples)?;
+        Ok(Prospect { samples: rollout.samples, scores, solved })
+    }
+
+    /// By task, what has changed in success now that the policies are others.
+    fn changes(&self, team: &Team, config: &Config) -> Result<Vec<f64>, TrainingError> {
+        let now = scores(team, config, &self.samples)?;
+        let gained = |answers: &Vec<usize>| {
+            let log: f64 = answers.iter().map(|&row| now[row] - self.scores[row]).sum();
+            log.exp().min(MOST) - 1.0
+        };
+        let of_task =
+            |solved: &Vec<Vec<usize>>| solved.iter().map(gained).sum::<f64>() / EPISODES as f64;
+        Ok(self.solved.iter().map(of_task).collect())
+    }
+
+    /// What says which way success lies: of each task, episodes that were solved against those that
+    /// were not.
+    fn credits(&self) -> Credits {
+        let mut advantages = vec![None; self.samples.len()];
+        for (row, sample) in self.samples.iter().enumerate() {
+            let solved = &self.solved[sample.task];
+            let share = solved.len() as f64 / EPISODES as f64;
+            let is_solved = solved.iter().any(|answers| answers.contains(&row));
+            advantages[row] = Some((f64::from(u8::from(is_solved)) - share) as f32);
+        }
+        Credits { weights: vec![1.0; advantages.len()], advantages }
+    }
+}
+
+/// Logarithm of every answer's probability by the policy that gave it; 0 where that does not learn
+/// here.
+fn scores(team: &Team, config: &Config, samples: &[Sample]) -> Result<Vec<f64>, TrainingError> {
+    let sampling = team.role_map.sampling(&config.rollout);
+    let own = team.policies.iter().filter(|(name, _)| config.trains(name));
+    let mut scores = vec![0.0; samples.len()];
+    for (name, policy) in own {
+        let tokens = config.train.microbatch_tokens;
+        let scored = rescore(&team.ranks, &[(policy, of(name, samples))], &sampling, tokens)?;
+        let rows = (0..samples.len()).filter(|&row| samples[row].policy == *name);
+        for (row, tokens) in rows.zip(scored.into_iter().flatten()) {
+            scores[row] = tokens.into_iter().map(f64::from).sum();
+        }
+    }
+    Ok(scores)
+}
+
+/// A step that can be made as often as one likes.
+struct Trials<'s> {
+    training: Training,
+    /// How everything was before it.
+    checkpoint: PathBuf,
+    samples: &'s [Sample],
+    groups: &'s [Group],
+    credits: Credits,
+}
+
+impl Trials<'_> {
+    fn look(mut self, prospect: &Prospect) -> Result<Influence, TrainingError> {
+        let none = BTreeSet::new();
+        let all = self.without(&none, prospect)?;
+        let effect = Effect::of(&all);
+        let mut influence = Influence {
+            step: self.training.progress.step,
+            groups: self.groups.len(),
+            effect,
+            without: effect,
+            found: Vec::new(),
+        };
+        if !effect.is_harm() {
+            return Ok(influence);
+        }
+        let ranking = self.against(prospect)?;
+        let is_healed = |tasks: &[f64]| mean(tasks) >= (1.0 - HEALED) * effect.mean;
+        let first = |count: usize| ranking[..count].iter().copied().collect::<BTreeSet<_>>();
+        // The least number of groups without which there is no harm is in `low + 1..=high`.
+        let (mut low, mut high) = (0, ranking.len());
+        if high == 0 || !is_healed(&self.without(&first(high), prospect)?) {
+            return Ok(influence);
+        }
+        while high - low > 1 {
+            let middle = usize::midpoint(low, high);
+            match is_healed(&self.without(&first(middle), prospect)?) {
+                true => high = middle,
+                false => low = middle,
+            }
+        }
+        let suspects = first(high);
+        let base = self.without(&suspects, prospect)?;
+        influence.without = Effect::of(&base);
+        for &group in ranking[..high].iter().take(SUSPECTS) {
+            let mut others = suspects.clone();
+            others.remove(&group);
+            let with = self.without(&others, prospect)?;
+            let changes: Vec<f64> =
+                with.iter().zip(&base).map(|(with, base)| with - base).collect();
+            let effect = Effect::of(&changes);
+            if effect.is_harm() {
+                influence.found.push(self.culprit(group, effect));
+            }
+        }
+        let found = influence.found.iter().map(|culprit| culprit.group).collect();
+        influence.without = Effect::of(&self.without(&found, prospect)?);
+        Ok(influence)
+    }
+
+    /// What the step changes by task if these groups teach nothing in it.
+    fn without(
+        &mut self,
+        groups: &BTreeSet<usize>,
+        prospect: &Prospect,
+    ) -> Result<Vec<f64>, TrainingError> {
+        let mut credits = self.credits.clone();
+        let factors = groups.iter().map(|&group| (group, 0.0)).collect();
+        Meddling { factors, ..Meddling::default() }.apply(self.groups, &mut credits)?;
+        self.teach(self.samples, credits)?;
+        prospect.changes(&self.training.learning.team, &self.training.config)
+    }
+
+    /// The groups whose answers pull away from success, those that do it most first.
+    fn against(&mut self, prospect: &Prospect) -> Result<Vec<usize>, TrainingError> {
+        self.go_back()?;
+        let before = self.scores()?;
+        self.teach(&prospect.samples, prospect.credits())?;
+        let after = self.scores()?;
+        let pull = |row: usize| {
+            let advantage = f64::from(self.credits.advantages[row].unwrap_or(0.0));
+            f64::from(self.credits.weights[row]) * advantage * (after[row] - before[row])
+        };
+        let of_group = |group: &Group| {
+            let rows = group.units.iter().flat_map(|unit| &unit.members);
+            rows.map(|&row| pull(row)).sum::<f64>()
+        };
+        let pulls: Vec<f64> = self.groups.iter().map(of_group).collect();
+        let mut against: Vec<usize> =
+            (0..pulls.len()).filter(|&group| pulls[group] < 0.0).collect();
+        against.sort_by(|one, other| pulls[*one].total_cmp(&pulls[*other]));
+        Ok(against)
+    }
+
+    /// What the policies are after an update on these answers from how everything was.
+    fn teach(&mut self, samples: &[Sample], credits: Credits) -> Result<(), TrainingError> {
+        self.go_back()?;
+        let Training { learning, config, spent, seed, progress, .. } = &mut self.training;
+        let seed = seed.at(progress.step as u64).named("update");
+        learning.update(config, (samples, &credits), *spent, seed).map(drop)
+    }
+
+    fn go_back(&mut self) -> Result<(), TrainingError> {
+        let Training { learning, config, .. } = &mut self.training;
+        learning.go_back(config, &self.checkpoint)
+    }
+
+    fn scores(&self) -> Result<Vec<f64>, TrainingError> {
+        scores(&self.training.learning.team, &self.training.config, self.samples)
+    }
+
+    fn culprit(&self, group: usize, effect: Effect) -> Culprit {
+        let Group { roles, units } = &self.groups[group];
+        let mut rows: Vec<usize> =
+            units.iter().flat_map(|unit| unit.members.iter().copied()).collect();
+        rows.sort_unstable();
+        let first = rows.first().map(|&row| &self.samples[row]);
+        let (task, turn) = first.map_or((0, 0), |sample| (sample.task, sample.turn));
+        let scores = units.iter().map(|unit| unit.score);
+        let worth = scores
+            .fold((f64::MAX, f64::MIN), |worth, score| (worth.0.min(score), worth.1.max(score)));
+        Culprit { group, task, roles: roles.clone(), turn, rows, worth, effect }
+    }
+}
