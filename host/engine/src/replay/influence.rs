@@ -109,7 +109,7 @@ fn tell(found: &Found, args: &ReplayArgs) {
         show(was, is);
     }
     report::line(&format!(
-        "  success: by importance sampling over episodes of {} validation tasks",
+        "  success: of {} validation tasks, four episodes of each before and after",
         args.tasks
     ));
 }

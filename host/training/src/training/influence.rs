@@ -1,18 +1,16 @@
 //! Which groups of a step made the policies worse.
 //!
-//! Episodes of validation tasks are drawn by the policies as they are. After an update their
-//! answers are scored again: an episode that has become w times as likely counts for w of them, so
-//! that the mean of (w − 1) over those that were solved is what success has gained (importance
-//! sampling; w is cut at [`MOST`]). The step is made on trial as often as that takes, each time
-//! from the policies and moments before it, and with the advantages of some groups at 0.
+//! Validation tasks are played by the policies as they are, and again after an update, from the
+//! same seeds. The step is made on trial as often as that takes, each time from the policies and
+//! moments before it, and with the advantages of some groups at 0.
 //!
-//! Which groups to try first, the direction of success says: an update on the same episodes moves
-//! the policies that way, and groups whose answers pull the other way come first (TracIn, arXiv
+//! Which groups to try first, the direction of success says: an update on the episodes before it
+//! moves the policies that way, and groups whose answers pull the other way come first (TracIn, arXiv
 //! 2002.08484, in the optimizer's own geometry and by two forward passes for all groups). Bisection
 //! finds the shortest beginning of this ranking without which the step does no harm. What is in it
 //! is put back, one group at a time, and named if that alone does harm.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -22,6 +20,7 @@ use super::{Meddling, Training, TrainingError};
 use crate::checkpoint::load_step;
 use crate::evaluation::{HeldOutTasks, evaluate};
 use crate::metrics::Answers;
+use crate::rollout::Rollout;
 use crate::team::Team;
 use troupe_core::config::Config;
 use troupe_core::seed::Seed;
@@ -33,8 +32,6 @@ use troupe_estimators::group::Group;
 use troupe_guests::plugin::Split;
 use troupe_trainer::rescore;
 
-/// How many times as likely an episode counts at most.
-const MOST: f64 = 4.0;
 /// Episodes of each validation task.
 const EPISODES: usize = 4;
 /// Share of the harm that has to be gone without the groups that are found.
@@ -137,11 +134,10 @@ impl Training {
 
 /// Episodes of validation tasks as the policies before a step played them.
 struct Prospect {
+    held_out: HeldOutTasks,
     samples: Vec<Sample>,
-    /// Logarithm of each answer's probability then.
-    scores: Vec<f64>,
-    /// Of each task, its episodes; the numbers of the answers of those that were solved.
-    solved: Vec<Vec<Vec<usize>>>,
+    /// By task and the number of its episode, whether it was solved.
+    solved: BTreeMap<(usize, usize), bool>,
 }
 
 impl Prospect {
@@ -150,11 +146,6 @@ impl Prospect {
         config: &Config,
         (tasks, seed): (usize, Seed),
     ) -> Result<Self, TrainingError> {
-        // Drawn as training draws, so that what is scored again is what was drawn from.
-        let mut as_trained = config.clone();
-        let validation = &mut as_trained.validation;
-        (validation.temperature, validation.top_p) = (None, None);
-        (validation.top_k, validation.min_p) = (None, None);
         let held_out = HeldOutTasks {
             split: Split::Validation,
             from: 0,
@@ -163,45 +154,42 @@ impl Prospect {
             samples: EPISODES,
             seed: seed.named("influence"),
         };
-        let rollout = evaluate(team, held_out, &as_trained)?.rollout;
-        let mut solved = Vec::new();
-        for episode in &rollout.episodes {
-            let own =
-                |sample: &Sample| (sample.task, sample.episode) == (episode.task, episode.episode);
-            let answers = (0..rollout.samples.len()).filter(|&row| own(&rollout.samples[row]));
-            solved.resize_with(solved.len().max(episode.task + 1), Vec::new);
-            if episode.solved() {
-                solved[episode.task].push(answers.collect());
-            }
-        }
-        let scores = scores(team, config, &rollout.samples)?;
-        Ok(Prospect { samples: rollout.samples, scores, solved })
+        let rollout = evaluate(team, held_out, config)?.rollout;
+        Ok(Prospect { held_out, solved: solved(&rollout), samples: rollout.samples })
     }
 
     /// By task, what has changed in success now that the policies are others.
     fn changes(&self, team: &Team, config: &Config) -> Result<Vec<f64>, TrainingError> {
-        let now = scores(team, config, &self.samples)?;
-        let gained = |answers: &Vec<usize>| {
-            let log: f64 = answers.iter().map(|&row| now[row] - self.scores[row]).sum();
-            log.exp().min(MOST) - 1.0
-        };
-        let of_task =
-            |solved: &Vec<Vec<usize>>| solved.iter().map(gained).sum::<f64>() / EPISODES as f64;
-        Ok(self.solved.iter().map(of_task).collect())
+        let now = solved(&evaluate(team, self.held_out, config)?.rollout);
+        let mut changes = BTreeMap::new();
+        for (episode, was) in &self.solved {
+            let is = now.get(episode).copied().unwrap_or(false);
+            let change = f64::from(u8::from(is)) - f64::from(u8::from(*was));
+            *changes.entry(episode.0).or_insert(0.0) += change / EPISODES as f64;
+        }
+        Ok(changes.into_values().collect())
     }
 
     /// What says which way success lies: of each task, episodes that were solved against those that
     /// were not.
     fn credits(&self) -> Credits {
-        let mut advantages = vec![None; self.samples.len()];
-        for (row, sample) in self.samples.iter().enumerate() {
-            let solved = &self.solved[sample.task];
-            let share = solved.len() as f64 / EPISODES as f64;
-            let is_solved = solved.iter().any(|answers| answers.contains(&row));
-            advantages[row] = Some((f64::from(u8::from(is_solved)) - share) as f32);
-        }
+        let share = |task: usize| {
+            let own = self.solved.range((task, 0)..=(task, usize::MAX));
+            own.filter(|(_, solved)| **solved).count() as f64 / EPISODES as f64
+        };
+        let advantage = |sample: &Sample| {
+            let is_solved = self.solved.get(&(sample.task, sample.episode)).copied();
+            let is_solved = f64::from(u8::from(is_solved.unwrap_or(false)));
+            Some((is_solved - share(sample.task)) as f32)
+        };
+        let advantages: Vec<Option<f32>> = self.samples.iter().map(advantage).collect();
         Credits { weights: vec![1.0; advantages.len()], advantages }
     }
+}
+
+fn solved(rollout: &Rollout) -> BTreeMap<(usize, usize), bool> {
+    let episodes = rollout.episodes.iter();
+    episodes.map(|episode| ((episode.task, episode.episode), episode.solved())).collect()
 }
 
 /// Logarithm of every answer's probability by the policy that gave it; 0 where that does not learn
